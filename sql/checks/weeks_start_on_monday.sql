@@ -1,0 +1,3 @@
+select organization_id, week_start_on
+from organization_weekly
+where extract(isodow from week_start_on) <> 1

@@ -1,0 +1,42 @@
+-- Temporary tables that one load fills from the journal and empties after each merge.
+
+create or replace temp table staged_sightings (
+    event_key varchar,
+    profile_id varchar,
+    organization_id varchar,
+    event_type varchar,
+    changed_at timestamptz,
+    detected_at timestamptz,
+    detection_lag_days integer,
+    title_current varchar,
+    title_previous varchar,
+    person_handle varchar,
+    person_full_name varchar,
+    person_first_name varchar,
+    person_last_name varchar,
+    person_headline varchar,
+    person_network_url varchar,
+    organization_name varchar,
+    organization_slug varchar,
+    organization_network_url varchar,
+    received_at timestamptz,
+    run_id varchar
+);
+
+create or replace temp table staged_runs as from ops.runs limit 0;
+create or replace temp table staged_slices as from ops.slices limit 0;
+create or replace temp table staged_pages as from ops.pages limit 0;
+create or replace temp table staged_coverage as from ops.coverage limit 0;
+create or replace temp table staged_set_aside as from ops.organizations_set_aside limit 0;
+create or replace temp table staged_unknown_fields as from ops.unknown_fields limit 0;
+create or replace temp table staged_snapshots as from ops.snapshots limit 0;
+
+-- The attributes of an event as one text. It only breaks ties between sightings with the same times, so that the outcome
+-- does not depend on the order of loading. chr(30) stands for null, chr(31) separates.
+create or replace temp macro attributes_text(lag_days, previous, handle, full_name, first_name, last_name, headline,
+    person_url, organization, slug, organization_url, title) as
+    concat_ws(chr(31), coalesce(cast(lag_days as varchar), chr(30)), coalesce(previous, chr(30)),
+        coalesce(handle, chr(30)), coalesce(full_name, chr(30)), coalesce(first_name, chr(30)),
+        coalesce(last_name, chr(30)), coalesce(headline, chr(30)), coalesce(person_url, chr(30)),
+        coalesce(organization, chr(30)), coalesce(slug, chr(30)), coalesce(organization_url, chr(30)),
+        coalesce(title, chr(30)));

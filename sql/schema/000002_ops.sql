@@ -1,0 +1,183 @@
+-- What operators read. All but ops.checks are projections of the journal: `jobtide replay` rebuilds them.
+
+create table ops.journal_positions (
+    segment varchar not null,
+    bytes bigint not null
+);
+comment on table ops.journal_positions is 'One row per journal segment: how far it is loaded. Key: segment. Moves in the same transaction as the rows.';
+comment on column ops.journal_positions.segment is 'File name of the journal segment.';
+comment on column ops.journal_positions.bytes is 'Bytes of the segment that are loaded.';
+
+create table ops.runs (
+    run_id varchar not null,
+    pipeline varchar not null,
+    kind varchar not null,
+    started_at timestamptz not null,
+    finished_at timestamptz,
+    outcome varchar not null,
+    exit_code integer,
+    message varchar,
+    organizations integer not null,
+    slices integer not null,
+    credits_limit integer,
+    resumed integer not null
+);
+comment on table ops.runs is 'One row per run: one attempt of a pipeline. Key: run_id.';
+comment on column ops.runs.run_id is 'ULID; sorts by start.';
+comment on column ops.runs.pipeline is 'Name of the pipeline.';
+comment on column ops.runs.kind is 'run, backfill or extract.';
+comment on column ops.runs.started_at is 'When the run was planned, UTC.';
+comment on column ops.runs.finished_at is 'When the run ended, UTC; null while it runs or when it was killed.';
+comment on column ops.runs.outcome is 'unfinished, done, budget, unavailable, refused, interrupted, failed or abandoned.';
+comment on column ops.runs.exit_code is 'Exit code of the process that finished the run.';
+comment on column ops.runs.message is 'Why the run ended as it did, where there is more to say than done.';
+comment on column ops.runs.organizations is 'Organisations planned.';
+comment on column ops.runs.slices is 'Slices planned.';
+comment on column ops.runs.credits_limit is 'Credits the run may spend; null for no limit.';
+comment on column ops.runs.resumed is 'How often the run was taken up again after it stopped.';
+
+create table ops.slices (
+    run_id varchar not null,
+    slice_id varchar not null,
+    organizations integer not null,
+    days_ago integer,
+    event_types varchar not null,
+    state varchar not null,
+    pages integer,
+    events integer,
+    covered_from timestamptz,
+    covered_to timestamptz,
+    finished_at timestamptz
+);
+comment on table ops.slices is 'One row per slice: one batch of at most 50 organisations, one window, the event types asked. Key: run_id, slice_id.';
+comment on column ops.slices.run_id is 'The run the slice belongs to.';
+comment on column ops.slices.slice_id is 'Name of the slice within its run.';
+comment on column ops.slices.organizations is 'Organisations in the slice.';
+comment on column ops.slices.days_ago is 'The window asked, in days of detection time; null asks for all events.';
+comment on column ops.slices.event_types is 'joined, left, title_change: those asked, comma-separated.';
+comment on column ops.slices.state is 'planned, finished or split.';
+comment on column ops.slices.pages is 'Pages read to the end of the slice, an empty last one included.';
+comment on column ops.slices.events is 'Events received in those pages.';
+comment on column ops.slices.covered_from is 'Start of the detection time covered, UTC; null means from the beginning.';
+comment on column ops.slices.covered_to is 'End of the detection time covered, UTC: the server''s time of the first page.';
+comment on column ops.slices.finished_at is 'When the slice was read to its end, UTC.';
+
+create table ops.pages (
+    run_id varchar not null,
+    slice_id varchar not null,
+    page integer not null,
+    request_id varchar not null,
+    requested_at timestamptz not null,
+    received_at timestamptz,
+    status integer,
+    outcome varchar not null,
+    events integer,
+    credits_used integer,
+    has_more boolean,
+    body_sha256 varchar,
+    error varchar
+);
+comment on table ops.pages is 'The ledger: one row per request, failed ones included. Key: request_id.';
+comment on column ops.pages.run_id is 'The run that asked.';
+comment on column ops.pages.slice_id is 'The slice that was asked for.';
+comment on column ops.pages.page is 'The page number asked for, from 1.';
+comment on column ops.pages.request_id is 'Names one request; unique.';
+comment on column ops.pages.requested_at is 'When the request was written down, just before it was sent, UTC.';
+comment on column ops.pages.received_at is 'When the answer was complete, UTC; null when there was none.';
+comment on column ops.pages.status is 'HTTP status; null when there was no answer.';
+comment on column ops.pages.outcome is 'received (a page), failed (free of charge), or in_doubt (sent, no whole answer: perhaps billed).';
+comment on column ops.pages.events is 'Events in the page.';
+comment on column ops.pages.credits_used is 'Credits as the service reported them; for in_doubt the 10 that may have been billed.';
+comment on column ops.pages.has_more is 'Whether the service said that more pages follow.';
+comment on column ops.pages.body_sha256 is 'SHA-256 of the page body as received.';
+comment on column ops.pages.error is 'What went wrong, where something did.';
+
+create table ops.coverage (
+    organization_id varchar not null,
+    event_types varchar not null,
+    covered_from timestamptz,
+    covered_to timestamptz not null
+);
+comment on table ops.coverage is 'One row per organisation, event types and unbroken interval of detection time that was read to the end. Key: organization_id, event_types, covered_to.';
+comment on column ops.coverage.organization_id is 'The organisation as it was asked for: its id, or its URL until the id is known.';
+comment on column ops.coverage.event_types is 'joined, left, title_change: those asked, comma-separated.';
+comment on column ops.coverage.covered_from is 'Start of the interval, UTC; null means from the beginning.';
+comment on column ops.coverage.covered_to is 'End of the interval, UTC.';
+
+create table ops.organizations_set_aside (
+    organization varchar not null,
+    reason varchar not null,
+    run_id varchar not null,
+    set_aside_at timestamptz not null
+);
+comment on table ops.organizations_set_aside is 'One row per organisation that could not be asked for. Key: organization.';
+comment on column ops.organizations_set_aside.organization is 'The organisation as it was asked for: id, URL or slug.';
+comment on column ops.organizations_set_aside.reason is 'What the service said.';
+comment on column ops.organizations_set_aside.run_id is 'The latest run that set it aside.';
+comment on column ops.organizations_set_aside.set_aside_at is 'When, UTC.';
+
+create table ops.rejects (
+    run_id varchar not null,
+    slice_id varchar not null,
+    page integer not null,
+    request_id varchar not null,
+    position integer not null,
+    reason varchar not null,
+    event varchar not null,
+    received_at timestamptz not null
+);
+comment on table ops.rejects is 'One row per event that does not fit, kept with the reason; the rest of its page is loaded. Key: request_id, position.';
+comment on column ops.rejects.run_id is 'The run that received the event.';
+comment on column ops.rejects.slice_id is 'The slice the page belongs to.';
+comment on column ops.rejects.page is 'The page number.';
+comment on column ops.rejects.request_id is 'The request whose answer held the event.';
+comment on column ops.rejects.position is 'Place of the event in its page, from 1.';
+comment on column ops.rejects.reason is 'Field and what is wrong with it.';
+comment on column ops.rejects.event is 'The event as sent, JSON.';
+comment on column ops.rejects.received_at is 'When the page was received, UTC.';
+
+create table ops.unknown_fields (
+    field varchar not null,
+    first_seen_at timestamptz not null
+);
+comment on table ops.unknown_fields is 'One row per field of an event that Jobtide does not know; the values are in the journal. Key: field.';
+comment on column ops.unknown_fields.field is 'Path of the field, such as person.pronouns.';
+comment on column ops.unknown_fields.first_seen_at is 'When it was first received, UTC.';
+
+create table ops.checks (
+    check_name varchar not null,
+    build_id varchar not null,
+    checked_at timestamptz not null,
+    offenders integer not null,
+    sample varchar
+);
+comment on table ops.checks is 'One row per check of the last build. Key: check_name.';
+comment on column ops.checks.check_name is 'The claim that is checked; the name of its file in sql/checks.';
+comment on column ops.checks.build_id is 'The build that ran it.';
+comment on column ops.checks.checked_at is 'When, UTC.';
+comment on column ops.checks.offenders is 'Rows that break the claim; 0 is a pass.';
+comment on column ops.checks.sample is 'Up to five offending rows, JSON.';
+
+create table ops.snapshots (
+    snapshot_id varchar not null,
+    run_id varchar,
+    destination varchar not null,
+    published_at timestamptz not null,
+    tables integer not null,
+    files integer not null,
+    new_files integer not null,
+    row_count bigint not null,
+    bytes bigint not null,
+    new_bytes bigint not null
+);
+comment on table ops.snapshots is 'One row per published snapshot. Key: snapshot_id.';
+comment on column ops.snapshots.snapshot_id is 'ULID of the snapshot.';
+comment on column ops.snapshots.run_id is 'The run that published it; null for a publish by itself.';
+comment on column ops.snapshots.destination is 'Folder or s3:// address.';
+comment on column ops.snapshots.published_at is 'When the pointer was moved to it, UTC.';
+comment on column ops.snapshots.tables is 'Tables in the snapshot.';
+comment on column ops.snapshots.files is 'Parquet files the snapshot names.';
+comment on column ops.snapshots.new_files is 'Parquet files that were not there before.';
+comment on column ops.snapshots.row_count is 'Rows in all tables.';
+comment on column ops.snapshots.bytes is 'Bytes of all files.';
+comment on column ops.snapshots.new_bytes is 'Bytes of the new files.';

@@ -1,0 +1,65 @@
+/** Failures of the service, as the operator must understand them. A key is never part of a message. */
+
+import { EXIT, JobtideError, type ErrorDetails } from '../support/errors.ts'
+import { isoInstant } from '../support/clock.ts'
+
+/** 401 or 403: the key is wrong, or its plan lacks job changes. Never retried. */
+export class RefusedError extends JobtideError {
+  override readonly name = 'RefusedError'
+  constructor(status: 401 | 403, serverMessage: string) {
+    super(
+      EXIT.refused,
+      status === 401
+        ? `the service refused the API key (401): ${serverMessage}`
+        : `the plan of this API key does not include job changes (403): ${serverMessage}`,
+      {
+        hint:
+          status === 401
+            ? 'Check JOBTIDE_API_KEY or the file named by JOBTIDE_API_KEY_FILE; nothing was charged.'
+            : 'Ask the provider to add job-change data to the plan, or use another key; nothing was charged.',
+        context: { status },
+      },
+    )
+  }
+}
+
+/** The service is down, or told us to come back later than we may wait. The run can be taken up again. */
+export class UnavailableError extends JobtideError {
+  override readonly name = 'UnavailableError'
+  /** Milliseconds since 1970 UTC before which no request may be sent; null when the service named no time. */
+  readonly notBefore: number | null
+  constructor(message: string, notBefore: number | null, details: ErrorDetails = {}) {
+    super(EXIT.unavailable, message, {
+      hint:
+        notBefore === null
+          ? 'Run the same command again later: it goes on where it stopped, and no page is bought twice.'
+          : `Run the same command again after ${isoInstant(notBefore)}: it goes on where it stopped, and no page is bought twice.`,
+      context: notBefore === null ? {} : { not_before: isoInstant(notBefore) },
+      ...details,
+    })
+    this.notBefore = notBefore
+  }
+}
+
+/** 400: the request itself is not acceptable. `serverMessage` names the problem. Never retried as it is. */
+export class BadRequestError extends JobtideError {
+  override readonly name = 'BadRequestError'
+  readonly serverMessage: string
+  constructor(serverMessage: string) {
+    super(EXIT.defect, `the service did not accept the request (400): ${serverMessage}`, {
+      context: { status: 400 },
+    })
+    this.serverMessage = serverMessage
+  }
+}
+
+/** A status that only a wrong address or a changed service gives (404, 405, 410, 422, redirects). Never retried. */
+export class UnexpectedStatusError extends JobtideError {
+  override readonly name = 'UnexpectedStatusError'
+  constructor(status: number, url: string, serverMessage: string) {
+    super(EXIT.usage, `unexpected answer ${status} from ${url}: ${serverMessage}`, {
+      hint: 'Check JOBTIDE_BASE_URL: is it the address of the job-change service? Nothing was charged.',
+      context: { status },
+    })
+  }
+}

@@ -1,0 +1,140 @@
+/**
+ * The wire format, parsed once at the border. The envelope of a page is checked when the page is bought; each event is
+ * checked on its own when it is loaded, so that one bad event does not cost the other 49.
+ */
+
+import { z } from 'zod'
+
+/** The envelope of one page of job changes. Events are checked later, one by one. */
+export const pageSchema = z.looseObject({
+  data: z.array(z.unknown()),
+  pagination: z.looseObject({
+    page: z.int().min(1),
+    has_more: z.boolean(),
+  }),
+  credit_used: z.number().min(0),
+})
+
+/** The envelope of an error answer, as far as it is needed. */
+const errorSchema = z.looseObject({ message: z.string() })
+
+// With or without a zone and a time of day: the service documents ISO 8601 and nothing more. Without a zone it is UTC.
+const ISO_8601 =
+  /^\d{4}-\d{2}-\d{2}(?:[T ]\d{2}:\d{2}(?::\d{2}(?:\.\d+)?)?(?:Z|[+-]\d{2}:?\d{2})?)?$/i
+
+/** An instant in milliseconds since 1970 UTC, from ISO 8601 text. */
+const instantSchema = z.string().transform((text, context) => {
+  const hasZone = /(?:Z|[+-]\d{2}:?\d{2})$/i.test(text.slice(10))
+  const isDate = text.length === 10
+  const at = ISO_8601.test(text) ? Date.parse(hasZone || isDate ? text : `${text}Z`) : Number.NaN
+  if (Number.isNaN(at)) {
+    context.addIssue(`expected an ISO 8601 instant, got ${JSON.stringify(text.slice(0, 40))}`)
+    return z.NEVER
+  }
+  return at
+})
+
+const optionalText = z
+  .string()
+  .nullish()
+  .transform((text) => text ?? null)
+const identifier = z.string().min(1)
+
+/** One job-change event as sent; instants become milliseconds since 1970 UTC, missing texts null. */
+export const eventSchema = z.object({
+  event_type: z.enum(['joined', 'left', 'title_change']),
+  detected_at: instantSchema,
+  changed_at: instantSchema,
+  detection_lag_days: z
+    .int()
+    .nullish()
+    .transform((days) => days ?? null),
+  title: z.object({ current: optionalText, previous: optionalText }),
+  person: z.object({
+    profile_id: identifier,
+    handle: optionalText,
+    full_name: optionalText,
+    first_name: optionalText,
+    last_name: optionalText,
+    headline: optionalText,
+    network_url: optionalText,
+  }),
+  organization: z.object({
+    organization_id: identifier,
+    name: optionalText,
+    slug: optionalText,
+    network_url: optionalText,
+  }),
+})
+
+/** A job-change event that fits. */
+export type JobChangeEvent = z.infer<typeof eventSchema>
+
+/** A page whose envelope fits. */
+export interface PageEnvelope {
+  readonly events: readonly unknown[]
+  readonly page: number
+  readonly hasMore: boolean
+  readonly creditsUsed: number
+}
+
+/** Reads the body of a 200. Returns the reason as text when it is not a page. */
+export function parsePage(body: Buffer): PageEnvelope | string {
+  const json = parseJson(body)
+  if (json === undefined)
+    return `not JSON, begins with ${JSON.stringify(body.toString('utf8', 0, 40))}`
+  const parsed = pageSchema.safeParse(json)
+  if (!parsed.success) return describeIssue(parsed.error)
+  const { data, pagination, credit_used } = parsed.data
+  return {
+    events: data,
+    page: pagination.page,
+    hasMore: pagination.has_more,
+    creditsUsed: credit_used,
+  }
+}
+
+/** The service's own words in an error answer, or the beginning of whatever it sent, on one line. */
+export function errorMessage(body: Buffer): string {
+  const parsed = errorSchema.safeParse(parseJson(body))
+  const text = parsed.success ? parsed.data.message : body.toString('utf8', 0, 200)
+  return text.replaceAll(/\s+/g, ' ').trim().slice(0, 300) || 'no message'
+}
+
+/** Reads one event. Returns field and fault as text when it does not fit. */
+export function parseEvent(value: unknown): JobChangeEvent | string {
+  const parsed = eventSchema.safeParse(value)
+  return parsed.success ? parsed.data : describeIssue(parsed.error)
+}
+
+const KNOWN_FIELDS: Readonly<Record<string, ReadonlySet<string>>> = {
+  '': new Set(Object.keys(eventSchema.shape)),
+  title: new Set(Object.keys(eventSchema.shape.title.shape)),
+  person: new Set(Object.keys(eventSchema.shape.person.shape)),
+  organization: new Set(Object.keys(eventSchema.shape.organization.shape)),
+}
+
+/** Paths of fields in an event that Jobtide does not know, such as `person.pronouns`. */
+export function unknownFields(value: unknown): string[] {
+  return Object.entries(KNOWN_FIELDS).flatMap(([parent, known]) => {
+    const part = parent === '' ? value : (value as Readonly<Record<string, unknown>>)[parent]
+    if (part === null || typeof part !== 'object') return []
+    return Object.keys(part)
+      .filter((key) => !known.has(key))
+      .map((key) => (parent === '' ? key : `${parent}.${key}`))
+  })
+}
+
+function parseJson(body: Buffer): unknown {
+  try {
+    return JSON.parse(body.toString('utf8'))
+  } catch {
+    return undefined
+  }
+}
+
+function describeIssue(error: z.ZodError): string {
+  const issue = error.issues[0]
+  if (issue === undefined) return 'does not fit'
+  return `${issue.path.length === 0 ? 'it' : issue.path.join('.')}: ${issue.message}`
+}

@@ -1,0 +1,138 @@
+/**
+ * One HTTP attempt, and nothing more: no retry, no redirect, no meaning. An answer that did not arrive whole is no
+ * answer: a cut body, a damaged gzip stream or a body over the limit is an error, never a short page.
+ */
+
+import { promisify } from 'node:util'
+import { gunzip } from 'node:zlib'
+import { Agent, request } from 'undici'
+import type { Clock } from '../support/clock.ts'
+import { messageOf, systemCode } from '../support/errors.ts'
+import type { Secret } from '../support/secret.ts'
+import { MIB, SECOND } from '../support/units.ts'
+import type { Headers } from './retry-after.ts'
+
+const gunzipAsync = promisify(gunzip)
+
+/** An answer that arrived whole. */
+export interface Answer {
+  readonly status: number
+  readonly headers: Headers
+  readonly body: Buffer
+  /** When the last byte was here, milliseconds since 1970 UTC on our clock. */
+  readonly receivedAt: number
+}
+
+/** No whole answer came. */
+export class NoAnswerError extends Error {
+  override readonly name = 'NoAnswerError'
+  /** True when the request may have reached the service, which may have charged for it. */
+  readonly inDoubt: boolean
+  constructor(reason: string, inDoubt: boolean, cause: unknown) {
+    super(reason, { cause })
+    this.inDoubt = inDoubt
+  }
+}
+
+/** Sends one request at a time to one origin. */
+export interface Transport {
+  /**
+   * Posts a JSON body.
+   * @throws NoAnswerError when no whole answer came
+   * @throws the signal's reason when it aborts
+   */
+  post(path: string, body: unknown, signal: AbortSignal): Promise<Answer>
+  close(): Promise<void>
+}
+
+/** How to reach the service. */
+export interface TransportOptions {
+  /** Origin and optional path prefix, without a trailing slash. */
+  readonly baseUrl: string
+  readonly apiKey: Secret
+  readonly clock: Clock
+  /** Sockets, 1 or more. */
+  readonly connections: number
+  /** For the whole of one request, in milliseconds. */
+  readonly deadlineMs?: number
+  readonly userAgent?: string
+}
+
+const CONNECT_MS = 10 * SECOND
+const HEADERS_MS = 30 * SECOND
+const IDLE_MS = 15 * SECOND
+// bodyTimeout is per chunk: a body that drips never trips it, so the whole request has a deadline of its own.
+const DEADLINE_MS = 60 * SECOND
+// A page of 50 events is about 30 KB; this bounds what a broken service can make us hold.
+const LARGEST_BODY_BYTES = 32 * MIB
+
+// Before these the request never left: nothing can have been charged.
+const NEVER_SENT: ReadonlySet<string> = new Set([
+  'ECONNREFUSED',
+  'ENOTFOUND',
+  'EAI_AGAIN',
+  'ENETUNREACH',
+  'EHOSTUNREACH',
+  'UND_ERR_CONNECT_TIMEOUT',
+])
+
+/** A transport over undici. */
+export function createTransport(options: TransportOptions): Transport {
+  const { baseUrl, apiKey, clock } = options
+  const deadlineMs = options.deadlineMs ?? DEADLINE_MS
+  const agent = new Agent({
+    connections: options.connections,
+    pipelining: 1,
+    connect: { timeout: CONNECT_MS },
+    headersTimeout: HEADERS_MS,
+    bodyTimeout: IDLE_MS,
+    maxResponseSize: LARGEST_BODY_BYTES,
+  })
+
+  async function post(path: string, body: unknown, signal: AbortSignal): Promise<Answer> {
+    const deadline = AbortSignal.timeout(deadlineMs)
+    try {
+      const response = await request(`${baseUrl}${path}`, {
+        method: 'POST',
+        dispatcher: agent,
+        signal: AbortSignal.any([signal, deadline]),
+        headers: {
+          authorization: `Bearer ${apiKey.reveal()}`,
+          'content-type': 'application/json',
+          accept: 'application/json',
+          'accept-encoding': 'gzip',
+          'user-agent': options.userAgent ?? 'jobtide',
+        },
+        body: JSON.stringify(body),
+      })
+      const raw = Buffer.from(await response.body.arrayBuffer())
+      return {
+        status: response.statusCode,
+        headers: response.headers,
+        body: await decode(raw, response.headers),
+        receivedAt: clock.now(),
+      }
+    } catch (error) {
+      if (signal.aborted) throw signal.reason
+      if (deadline.aborted) {
+        throw new NoAnswerError(`no whole answer within ${deadlineMs / SECOND} s`, true, error)
+      }
+      const code = systemCode(error) ?? ''
+      throw new NoAnswerError(
+        `${messageOf(error)}${code === '' ? '' : ` (${code})`}`,
+        !NEVER_SENT.has(code),
+        error,
+      )
+    }
+  }
+
+  return { post, close: () => agent.destroy() }
+}
+
+async function decode(raw: Buffer, headers: Headers): Promise<Buffer> {
+  const encoding = headers['content-encoding']
+  if (encoding === undefined || encoding === 'identity') return raw
+  if (encoding !== 'gzip') throw new Error(`content-encoding ${String(encoding)} was not asked for`)
+  // Strict: a stream that ends early or fails its checksum throws instead of giving what there is.
+  return gunzipAsync(raw, { maxOutputLength: LARGEST_BODY_BYTES })
+}

@@ -1,0 +1,214 @@
+#!/usr/bin/env node
+/**
+ * The command line: a table of commands, each a function that gets its options and the world. Every error ends here, once,
+ * as one sentence, what to do next, and an exit code. Commands are imported when they are called, so that `--help` is quick.
+ */
+
+import { Command, CommanderError, Option } from 'commander'
+import { createContext, packageVersion, type CommonOptions, type Context } from './cli/context.ts'
+import { addCommonOptions, addRunOptions, wholeNumber, type RunOptions } from './cli/options.ts'
+import { processOutput, type Output } from './cli/output.ts'
+import type { SimulateOptions } from './cli/simulate-command.ts'
+import { processEnvironment, refuseKeyInArguments } from './config.ts'
+import { realClock } from './support/clock.ts'
+import { EXIT, JobtideError, type ExitCode } from './support/errors.ts'
+import { createScrubber } from './support/logger.ts'
+import { SECOND } from './support/units.ts'
+
+const DRAIN_MS = 10 * SECOND
+
+/** Runs a command once its options are known; returns the exit code. */
+type Start = (
+  options: CommonOptions,
+  work: (context: Context) => Promise<ExitCode>,
+) => Promise<void>
+
+function createProgram(start: Start): Command {
+  const program = new Command('jobtide')
+    .description(
+      'Job-change events: bought once, kept, merged into DuckDB, modelled, published as Parquet.',
+    )
+    .version(packageVersion())
+    .exitOverride()
+    .showHelpAfterError('(jobtide --help lists the commands)')
+
+  addCommonOptions(program.command('demo'))
+    .description('the whole journey on this machine: no account, no network')
+    .action((options: CommonOptions) =>
+      start(options, async (context) =>
+        (await import('./cli/demo-command.ts')).demoCommand(context),
+      ),
+    )
+
+  addRunOptions(program.command('run'))
+    .description('plan, extract, load, build and publish a pipeline')
+    .argument('<pipeline>', 'name below pipelines/, or a path')
+    .action((pipeline: string, options: CommonOptions & RunOptions) =>
+      start(options, async (context) =>
+        (await import('./cli/run-commands.ts')).runCommand(context, 'run', pipeline, options),
+      ),
+    )
+
+  addRunOptions(program.command('backfill'))
+    .description('a run over a long window')
+    .argument('[pipeline]', 'name below pipelines/, or a path', 'backfill')
+    .action((pipeline: string, options: CommonOptions & RunOptions) =>
+      start(options, async (context) =>
+        (await import('./cli/run-commands.ts')).runCommand(context, 'backfill', pipeline, options),
+      ),
+    )
+
+  addRunOptions(program.command('plan'))
+    .description('what a run would ask; sends nothing')
+    .argument('<pipeline>', 'name below pipelines/, or a path')
+    .action((pipeline: string, options: CommonOptions & RunOptions) =>
+      start(options, async (context) =>
+        (await import('./cli/run-commands.ts')).planCommand(context, pipeline, options),
+      ),
+    )
+
+  addRunOptions(program.command('extract'))
+    .description('buy the pages of a pipeline into the journal, and nothing else')
+    .argument('<pipeline>', 'name below pipelines/, or a path')
+    .action((pipeline: string, options: CommonOptions & RunOptions) =>
+      start(options, async (context) =>
+        (await import('./cli/run-commands.ts')).runCommand(context, 'extract', pipeline, options),
+      ),
+    )
+
+  addStageCommands(program, start)
+  addLookCommands(program, start)
+  return program
+}
+
+function addStageCommands(program: Command, start: Start): void {
+  addCommonOptions(program.command('load'))
+    .description('bring the warehouse up to date with the journal')
+    .action((options: CommonOptions) =>
+      start(options, async (context) =>
+        (await import('./cli/stage-commands.ts')).loadCommand(context),
+      ),
+    )
+
+  addCommonOptions(program.command('build'))
+    .description('build and check the models')
+    .action((options: CommonOptions) =>
+      start(options, async (context) =>
+        (await import('./cli/stage-commands.ts')).buildCommand(context),
+      ),
+    )
+
+  addCommonOptions(program.command('publish'))
+    .description('publish a Parquet snapshot of the warehouse')
+    .option('--pipeline <pipeline>', 'whose snapshot destination to use', 'nightly')
+    .option('--snapshot-to <folder|s3://…>', 'where the snapshot goes')
+    .action((options: CommonOptions & { pipeline: string; snapshotTo?: string }) =>
+      start(options, async (context) =>
+        (await import('./cli/stage-commands.ts')).publishCommand(context, options),
+      ),
+    )
+
+  addCommonOptions(program.command('replay'))
+    .description('rebuild the warehouse from the journal for 0 credits')
+    .action((options: CommonOptions) =>
+      start(options, async (context) =>
+        (await import('./cli/stage-commands.ts')).replayCommand(context),
+      ),
+    )
+}
+
+function addLookCommands(program: Command, start: Start): void {
+  addCommonOptions(program.command('status'))
+    .description('last runs, coverage, credits, rejects, snapshot')
+    .action((options: CommonOptions) =>
+      start(options, async (context) =>
+        (await import('./cli/status-command.ts')).statusCommand(context),
+      ),
+    )
+
+  addCommonOptions(program.command('query'))
+    .description('read-only SQL on the warehouse')
+    .argument('<sql>', 'one SQL statement')
+    .addOption(
+      new Option('--format <format>', 'how to print')
+        .choices(['table', 'csv', 'json'])
+        .default('table'),
+    )
+    .action((sql: string, options: CommonOptions & { format: 'table' | 'csv' | 'json' }) =>
+      start(options, async (context) =>
+        (await import('./cli/query-command.ts')).queryCommand(context, sql, options.format),
+      ),
+    )
+
+  addCommonOptions(program.command('simulate'))
+    .description('serve a simulator of the job-change service on this machine')
+    .option('--port <n>', 'port on 127.0.0.1; 0 for any free one', wholeNumber(0, 65_535), 8_787)
+    .option('--key <key>', 'the key it lets in (a made-up one)', 'simulator-key')
+    .option('--seed <n>', 'another seed, another world', wholeNumber(0, 1e9), 7)
+    .option('--companies <n>', 'organisations in the made-up world', wholeNumber(1, 100_000), 60)
+    .option('--events <file>', 'serve these events instead: .ndjson or .ndjson.gz')
+    .option('--organizations-out <file>', 'write the list of organisations as CSV')
+    .option('--rate-limit <n>', 'requests a second before it answers 429', wholeNumber(1, 100_000))
+    .option('--faults <file>', 'JSON array of faults: src/simulator/README.md')
+    .action((options: CommonOptions & SimulateOptions) =>
+      start(options, async (context) =>
+        (await import('./cli/simulate-command.ts')).simulateCommand(context, options),
+      ),
+    )
+}
+
+/** The first signal stops cleanly: requests in flight get ten seconds to end. The second ends the process now. */
+function watchSignals(): { stop: AbortSignal; abort: AbortSignal } {
+  const stop = new AbortController()
+  const abort = new AbortController()
+  const onSignal = (exitCode: ExitCode, name: string) => () => {
+    if (stop.signal.aborted) process.exit(exitCode)
+    const reason = new JobtideError(exitCode, `stopped by ${name}`, {
+      hint: 'Run the same command again: it goes on where it stopped, and no page is bought twice.',
+    })
+    stop.abort(reason)
+    const drain = AbortSignal.timeout(DRAIN_MS)
+    drain.addEventListener('abort', () => abort.abort(reason), { once: true })
+  }
+  process.on('SIGINT', onSignal(EXIT.interrupted, 'SIGINT'))
+  process.on('SIGTERM', onSignal(EXIT.terminated, 'SIGTERM'))
+  return { stop: stop.signal, abort: abort.signal }
+}
+
+async function main(argv: readonly string[]): Promise<ExitCode> {
+  const environment = processEnvironment()
+  const scrubber = createScrubber()
+  const key = environment['JOBTIDE_API_KEY']?.trim()
+  if (key !== undefined) scrubber.add(key)
+  // A reader that closes the pipe early (`jobtide query … | head`) is no failure.
+  for (const stream of [process.stdout, process.stderr]) stream.on('error', () => undefined)
+
+  const signals = watchSignals()
+  let output: Output = processOutput(argv.includes('--json'), scrubber)
+  let exitCode: ExitCode = EXIT.done
+  const program = createProgram(async (options, work) => {
+    output = processOutput(options.json ?? false, scrubber)
+    const context = createContext(options, {
+      environment,
+      clock: realClock,
+      random: Math.random,
+      scrubber,
+      output,
+      ...signals,
+    })
+    exitCode = await work(context)
+  })
+  try {
+    refuseKeyInArguments(argv, environment)
+    await program.parseAsync(argv, { from: 'user' })
+    return exitCode
+  } catch (error) {
+    if (error instanceof CommanderError) return error.exitCode === 0 ? EXIT.done : EXIT.usage
+    return output.failure(error)
+  }
+}
+
+process.exitCode = await main(process.argv.slice(2))
+// Sockets or timers that a library keeps must not keep a nightly job alive after its work is done and written.
+if (process.stdout.writableLength === 0 && process.stderr.writableLength === 0) process.exit()
+process.stdout.once('drain', () => process.exit())

@@ -1,0 +1,107 @@
+/** What every command gets: its options as checked values, its output, and the world it may touch. */
+
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { createTransport } from '../api/transport.ts'
+import {
+  apiKeyFrom,
+  baseUrlFrom,
+  dataDirFrom,
+  s3EndpointFrom,
+  type Environment,
+} from '../config.ts'
+import { dataDirectory, type DataDirectory } from '../run/data-directory.ts'
+import type { Service } from '../run/run.ts'
+import type { RunWorld } from '../run/stages.ts'
+import { packageRoot } from '../support/assets.ts'
+import type { Clock } from '../support/clock.ts'
+import { createLogger, type LogLevel, type Logger, type Scrubber } from '../support/logger.ts'
+import type { Output } from './output.ts'
+import { progressDisplay, type ProgressDisplay } from './progress.ts'
+
+/** Options that every command takes. */
+export interface CommonOptions {
+  readonly json?: boolean
+  readonly dataDir?: string
+  readonly logLevel: LogLevel
+}
+
+/** The process as a command sees it. */
+export interface Context {
+  readonly environment: Environment
+  readonly clock: Clock
+  readonly random: () => number
+  readonly output: Output
+  readonly scrubber: Scrubber
+  readonly logger: Logger
+  readonly progress: ProgressDisplay
+  readonly directory: DataDirectory
+  readonly stop: AbortSignal
+  readonly abort: AbortSignal
+}
+
+/** What makes a context besides the options. */
+export interface ProcessParts {
+  readonly environment: Environment
+  readonly clock: Clock
+  readonly random: () => number
+  readonly scrubber: Scrubber
+  readonly output: Output
+  readonly stop: AbortSignal
+  readonly abort: AbortSignal
+}
+
+/** The context of one command. */
+export function createContext(options: CommonOptions, parts: ProcessParts): Context {
+  const { environment, output, scrubber, clock } = parts
+  const progress = progressDisplay(output, clock, options.logLevel === 'silent')
+  return {
+    ...parts,
+    progress,
+    logger: createLogger(options.logLevel, scrubber, (line) => {
+      progress.stop()
+      output.logLine(line)
+    }),
+    directory: dataDirectory(dataDirFrom(environment, options.dataDir)),
+  }
+}
+
+/** The version in package.json. */
+export function packageVersion(): string {
+  const text = readFileSync(join(packageRoot, 'package.json'), 'utf8')
+  return (JSON.parse(text) as { version: string }).version
+}
+
+/** The world of a run, from a context. */
+export function runWorld(context: Context): RunWorld {
+  const { directory, clock, random, logger, stop, abort, progress, environment } = context
+  return {
+    directory,
+    clock,
+    random,
+    logger,
+    version: packageVersion(),
+    s3Endpoint: s3EndpointFrom(environment),
+    stop,
+    abort,
+    onProgress: (step) => progress.show(step),
+  }
+}
+
+/**
+ * The service as the environment names it. Its key is known to the scrubber from here on.
+ * @throws ConfigError when address or key is missing or unsafe
+ */
+export function serviceFrom(context: Context, concurrency: number): Service {
+  const baseUrl = baseUrlFrom(context.environment)
+  const { secret } = apiKeyFrom(context.environment)
+  context.scrubber.add(secret.reveal())
+  const transport = createTransport({
+    baseUrl,
+    apiKey: secret,
+    clock: context.clock,
+    connections: concurrency,
+    userAgent: `jobtide/${packageVersion()}`,
+  })
+  return { transport, baseUrl }
+}

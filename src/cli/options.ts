@@ -1,0 +1,83 @@
+/** Options that several commands share, and the checking of their values. */
+
+import { InvalidArgumentError, Option, type Command } from 'commander'
+import { parseDays, type Overrides } from '../run/job.ts'
+import type { Window } from '../plan/plan.ts'
+import { LOG_LEVELS } from '../support/logger.ts'
+import { messageOf } from '../support/errors.ts'
+
+/** What `run`, `backfill`, `extract` and `plan` take over the pipeline file. */
+export interface RunOptions {
+  readonly organizations?: string
+  readonly days?: Window
+  readonly credits?: number
+  readonly requestsPerSecond?: number
+  readonly concurrency?: number
+  readonly snapshotTo?: string
+  readonly publish?: boolean
+}
+
+/** Adds the options that every command has. */
+export function addCommonOptions(command: Command): Command {
+  return command
+    .option('--json', 'print the result as one JSON document')
+    .option('--data-dir <folder>', 'journal and warehouse (default: JOBTIDE_DATA_DIR or ./data)')
+    .addOption(
+      new Option('--log-level <level>', 'how much to log on stderr')
+        .choices([...LOG_LEVELS])
+        .default('warn'),
+    )
+}
+
+/** Adds the options that override a pipeline file. */
+export function addRunOptions(command: Command): Command {
+  return addCommonOptions(command)
+    .option('--organizations <file>', 'list of organisations: CSV, TXT or Parquet')
+    .option('--days <n|all>', 'how far back: 1 to 365 days of detection time, or all', daysOption)
+    .option('--credits <n>', 'credits the run may spend; a page costs 10', wholeNumber(10, 1e9))
+    .option('--requests-per-second <n>', 'the fastest pace', positiveNumber(1_000))
+    .option('--concurrency <n>', 'requests at the same time', wholeNumber(1, 32))
+    .option('--snapshot-to <folder|s3://…>', 'where the Parquet snapshot goes')
+    .option('--no-publish', 'publish nothing')
+}
+
+/** The overrides among the options of a command. */
+export function overridesOf(options: RunOptions): Overrides {
+  const { organizations, days, credits, requestsPerSecond, concurrency, snapshotTo, publish } =
+    options
+  return {
+    ...(organizations === undefined ? {} : { organizations }),
+    ...(days === undefined ? {} : { days }),
+    ...(credits === undefined ? {} : { credits }),
+    ...(requestsPerSecond === undefined ? {} : { requestsPerSecond }),
+    ...(concurrency === undefined ? {} : { concurrency }),
+    ...(snapshotTo === undefined ? {} : { snapshotTo }),
+    ...(publish === undefined ? {} : { publish }),
+  }
+}
+
+/** A whole number from `least` to `most`. */
+export function wholeNumber(least: number, most: number): (text: string) => number {
+  return (text) => {
+    const value = Number(text)
+    if (text.trim() !== '' && Number.isInteger(value) && value >= least && value <= most)
+      return value
+    throw new InvalidArgumentError(`Expected a whole number from ${least} to ${most}.`)
+  }
+}
+
+function positiveNumber(most: number): (text: string) => number {
+  return (text) => {
+    const value = Number(text)
+    if (text.trim() !== '' && value > 0 && value <= most) return value
+    throw new InvalidArgumentError(`Expected a number above 0 and up to ${most}.`)
+  }
+}
+
+function daysOption(text: string): Window {
+  try {
+    return parseDays(text)
+  } catch (error) {
+    throw new InvalidArgumentError(messageOf(error))
+  }
+}

@@ -1,0 +1,80 @@
+/**
+ * What people and programs see: results on stdout, progress and logs on stderr, nothing of a secret on either. With
+ * `--json` stdout carries exactly one JSON document.
+ */
+
+import { stdout, stderr } from 'node:process'
+import { JobtideError, EXIT, messageOf, type ExitCode } from '../support/errors.ts'
+import type { Scrubber } from '../support/logger.ts'
+
+/** Where a command writes. */
+export interface Output {
+  readonly json: boolean
+  /** True when stderr is a terminal: progress may then redraw a line. */
+  readonly isTerminal: boolean
+  /** Characters in a line of the terminal. */
+  readonly columns: number
+  /** A result for people; nothing with `--json`. */
+  text(text: string): void
+  /** A result for programs; nothing without `--json`. */
+  document(value: unknown): void
+  /** A result in both ways, such as `query --format csv`. */
+  raw(text: string): void
+  /** A line for people on stderr. */
+  note(text: string): void
+  /** One complete log line on stderr. */
+  logLine(line: string): void
+  /** Says what went wrong and what to do next; returns the exit code. */
+  failure(error: unknown): ExitCode
+}
+
+const NARROWEST = 60
+const DEFAULT_COLUMNS = 80
+
+/** The process's own stdout and stderr. */
+export function processOutput(json: boolean, scrubber: Scrubber): Output {
+  const out = (text: string) => stdout.write(scrubber.scrub(text))
+  const err = (text: string) => stderr.write(scrubber.scrub(text))
+  return {
+    json,
+    isTerminal: stderr.isTTY,
+    columns: Math.max(NARROWEST, stdout.columns ?? DEFAULT_COLUMNS),
+    text(text) {
+      if (!json) out(`${text}\n`)
+    },
+    document(value) {
+      if (json) out(`${JSON.stringify(value)}\n`)
+    },
+    raw: out,
+    note: (text) => err(`${text}\n`),
+    logLine: err,
+    failure(error) {
+      const known = error instanceof JobtideError ? error : null
+      const exitCode = known?.exitCode ?? EXIT.defect
+      if (json) {
+        const { hint = null, context = {} } = known ?? {}
+        out(
+          `${JSON.stringify({ error: { message: messageOf(error), hint, exit_code: exitCode, ...context } })}\n`,
+        )
+      }
+      err(describeFailure(error, known))
+      return exitCode
+    },
+  }
+}
+
+function describeFailure(error: unknown, known: JobtideError | null): string {
+  if (known !== null && known.exitCode !== EXIT.defect) {
+    return `jobtide: ${oneLineEach(known.message)}\n${known.hint === undefined ? '' : `  → ${known.hint}\n`}`
+  }
+  const stack = error instanceof Error ? (error.stack ?? error.message) : String(error)
+  const hint =
+    known?.hint ??
+    'This is a defect in Jobtide; nothing that was bought is lost. Please report it with this text.'
+  return `jobtide: ${stack}\n  → ${hint}\n`
+}
+
+// What a service or a file says is shown, but cannot move the cursor or forge a line.
+function oneLineEach(message: string): string {
+  return message.replaceAll(/[^\P{Cc}\n]/gu, '·')
+}

@@ -1,0 +1,91 @@
+/** `query`: read-only SQL on the warehouse, as a table, CSV or JSON. */
+
+import { EXIT, JobtideError, type ExitCode } from '../support/errors.ts'
+import { SqlError } from '../warehouse/errors.ts'
+import { openWarehouse, type ResultTable } from '../warehouse/warehouse.ts'
+import type { Context } from './context.ts'
+import { countText, tableText } from './text.ts'
+
+export const QUERY_FORMATS = ['table', 'csv', 'json'] as const
+export type QueryFormat = (typeof QUERY_FORMATS)[number]
+
+const WHOLE_NUMBERS: ReadonlySet<string> = new Set(['BIGINT', 'UBIGINT', 'HUGEINT', 'UHUGEINT'])
+const NUMBERS = /^(?:U?(?:TINY|SMALL|BIG|HUGE)?INT(?:EGER)?|UINTEGER|DOUBLE|FLOAT|DECIMAL.*)$/
+const INSTANT = 'TIMESTAMP WITH TIME ZONE'
+const ROWS_SHOWN = 200
+
+/** Runs one statement. The warehouse is opened read-only and without access to files or network. */
+export async function queryCommand(
+  context: Context,
+  sql: string,
+  format: QueryFormat,
+): Promise<ExitCode> {
+  const { output, directory } = context
+  const warehouse = await openWarehouse({ path: directory.warehouse, mode: 'read' })
+  try {
+    await warehouse.run('set enable_external_access = false; set lock_configuration = true')
+    const result = readable(await warehouse.table(sql))
+    if (output.json || format === 'json') output.raw(`${JSON.stringify(asObjects(result))}\n`)
+    else if (format === 'csv') output.raw(asCsv(result))
+    else output.text(asTable(result, output))
+    return EXIT.done
+  } catch (error) {
+    if (!(error instanceof SqlError)) throw error
+    throw new JobtideError(EXIT.usage, error.message, {
+      hint: 'Tables for analysts are in `main`, for operators in `ops`: show them with "show all tables". The warehouse is read-only here.',
+      cause: error,
+    })
+  } finally {
+    warehouse.close()
+  }
+}
+
+// Instants in ISO 8601, and 64-bit integers as numbers where a JSON number holds them exactly.
+function readable({ columns, rows }: ResultTable): ResultTable {
+  return {
+    columns,
+    rows: rows.map((row) =>
+      row.map((value, index) => {
+        const type = columns[index]?.type ?? ''
+        if (typeof value !== 'string') return value
+        if (type === INSTANT) return value.replace(' ', 'T').replace(/\+00(?::00)?$/, 'Z')
+        const number = WHOLE_NUMBERS.has(type) ? Number(value) : Number.NaN
+        return Number.isSafeInteger(number) ? number : value
+      }),
+    ),
+  }
+}
+
+function asObjects({ columns, rows }: ResultTable): Record<string, unknown>[] {
+  return rows.map((row) =>
+    Object.fromEntries(columns.map(({ name }, index) => [name, row[index] ?? null])),
+  )
+}
+
+function asCsv({ columns, rows }: ResultTable): string {
+  const quote = (text: string) => (/[",\r\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text)
+  const lines = [columns.map(({ name }) => name), ...rows.map((row) => row.map(cellText))]
+  return lines.map((cells) => `${cells.map(quote).join(',')}\n`).join('')
+}
+
+function asTable({ columns, rows }: ResultTable, output: Context['output']): string {
+  const shown = rows.slice(0, ROWS_SHOWN)
+  const table = tableText(
+    columns.map(({ name }) => name),
+    shown.map((row) => row.map(cellText)),
+    {
+      width: process.stdout.isTTY ? output.columns : Number.POSITIVE_INFINITY,
+      numeric: columns.map(({ type }) => NUMBERS.test(type)),
+    },
+  )
+  const count =
+    rows.length > shown.length
+      ? `${countText(rows.length, 'row')}, the first ${shown.length} shown; all with --format csv`
+      : countText(rows.length, 'row')
+  return `${table}\n(${count})`
+}
+
+function cellText(value: unknown): string {
+  if (value === null || value === undefined) return ''
+  return typeof value === 'object' ? JSON.stringify(value) : String(value as string | number)
+}

@@ -1,0 +1,158 @@
+/** What a run did, for people in a few lines and for programs as JSON. Pure. */
+
+import type { LoadReport } from '../load/load.ts'
+import type { BuildReport } from '../model/build.ts'
+import type { PublishReport } from '../publish/publish.ts'
+import type { RunReport } from '../run/run.ts'
+import { EXIT } from '../support/errors.ts'
+import { bytesText, countText, durationText, numberText } from './text.ts'
+
+/** A run as JSON. */
+export function runDocument(report: RunReport): Record<string, unknown> {
+  const { extract, endedEarly } = report
+  return {
+    run_id: report.runId,
+    pipeline: report.pipeline,
+    resumed: report.resumed,
+    complete: endedEarly === null,
+    exit_code: endedEarly?.exitCode ?? EXIT.done,
+    message: endedEarly?.message ?? null,
+    organizations: report.organizations,
+    extract: {
+      slices: extract.slices,
+      slices_done: extract.slicesDone,
+      pages: extract.pages,
+      events: extract.events,
+      credits: extract.credits,
+      set_aside: extract.setAside.map(({ organization, reason }) => ({
+        organization: organization.value,
+        reason,
+      })),
+      skipped: report.skipped.map(({ name, reason }) => ({ organization: name, reason })),
+    },
+    load: report.load === null ? null : loadDocument(report.load),
+    build: report.build === null ? null : buildDocument(report.build),
+    publish: report.publish === null ? null : publishDocument(report.publish),
+    duration_ms: Math.round(report.durationMs),
+  }
+}
+
+/** A load as JSON. */
+export function loadDocument(load: LoadReport): Record<string, unknown> {
+  return {
+    pages: load.pages,
+    events: load.sightings,
+    inserted: load.inserted,
+    updated: load.updated,
+    rejected: load.rejected,
+    new_unknown_fields: load.newUnknownFields,
+  }
+}
+
+/** A build as JSON. */
+export function buildDocument(build: BuildReport): Record<string, unknown> {
+  return {
+    build_id: build.buildId,
+    models: build.models.map(({ name, rows }) => ({ name, rows })),
+    checks_passed: build.checks.length,
+    duration_ms: Math.round(build.durationMs),
+  }
+}
+
+/** A publish as JSON. */
+export function publishDocument(publish: PublishReport): Record<string, unknown> {
+  return {
+    snapshot_id: publish.snapshotId,
+    destination: publish.destination,
+    unchanged: publish.unchanged,
+    tables: publish.tables,
+    rows: publish.rows,
+    files: publish.files,
+    new_files: publish.newFiles,
+    bytes: publish.bytes,
+    new_bytes: publish.newBytes,
+  }
+}
+
+/** A run in a few lines. */
+export function runText(report: RunReport): string {
+  const { extract, endedEarly } = report
+  const state = endedEarly === null ? 'done' : 'stopped early'
+  const lines = [
+    `${report.pipeline}: run ${report.runId} ${state} in ${durationText(report.durationMs)}${report.resumed ? ' (taken up again)' : ''}`,
+    line(
+      'extracted',
+      `${countText(extract.pages, 'page')}, ${countText(extract.events, 'event')} of ${countText(report.organizations, 'organisation')} for ${countText(extract.credits, 'credit')}`,
+    ),
+  ]
+  if (report.load !== null) lines.push(line('loaded', loadText(report.load)))
+  if (report.build !== null) lines.push(line('built', buildText(report.build)))
+  if (report.publish !== null) lines.push(line('published', publishText(report.publish)))
+  lines.push(...setAsideLines(report))
+  return lines.join('\n')
+}
+
+/** A load in one line. */
+export function loadText(load: LoadReport): string {
+  const again = load.sightings - load.inserted - load.updated
+  const rejected = load.rejected === 0 ? '' : `, ${numberText(load.rejected)} rejected`
+  const unknown =
+    load.newUnknownFields.length === 0
+      ? ''
+      : `; fields not known to Jobtide, kept in the journal: ${load.newUnknownFields.join(', ')}`
+  if (load.inserted === 0 && load.updated === 0) {
+    return `nothing new: no row changed (${numberText(again)} seen again${rejected})${unknown}`
+  }
+  return `${numberText(load.inserted)} new, ${numberText(load.updated)} changed, ${numberText(again)} seen again${rejected}${unknown}`
+}
+
+/** A build in one line. */
+export function buildText(build: BuildReport): string {
+  return `${countText(build.models.length, 'model')}, ${countText(build.checks.length, 'check')} passed`
+}
+
+/** A publish in one line. */
+export function publishText(publish: PublishReport): string {
+  const where = `snapshot ${publish.snapshotId}`
+  if (publish.unchanged) return `nothing new: ${where} already shows all of it`
+  const files =
+    publish.newFiles === 0
+      ? 'no new Parquet file'
+      : `${numberText(publish.newFiles)} new of ${countText(publish.files, 'Parquet file')}, ${bytesText(publish.newBytes)}`
+  return `${where}: ${files}\n${' '.repeat(LABEL)}${publish.destination}`
+}
+
+const LABEL = 13
+const SET_ASIDE_SHOWN = 5
+
+function line(label: string, text: string): string {
+  return `  ${label.padEnd(LABEL - 2)}${text}`
+}
+
+function setAsideLines(report: RunReport): string[] {
+  const found = [
+    ...report.extract.setAside.map(({ organization, reason }) => ({
+      name: organization.value,
+      reason,
+    })),
+    ...report.skipped,
+  ]
+  if (found.length === 0) return []
+  const shown = found
+    .slice(0, SET_ASIDE_SHOWN)
+    .map(({ name, reason }) => `${' '.repeat(LABEL)}${name}: ${reason}`)
+  const more =
+    found.length > SET_ASIDE_SHOWN
+      ? [
+          `${' '.repeat(LABEL)}and ${found.length - SET_ASIDE_SHOWN} more: ops.organizations_set_aside`,
+        ]
+      : []
+  const advice =
+    'the service does not know them: correct or remove them in the list; tried again after 7 days'
+  return [
+    line('set aside', `${countText(found.length, 'organisation')}, the others went on`),
+    ...shown,
+    ...more,
+    `${' '.repeat(LABEL)}→ ${advice}`,
+  ]
+}

@@ -1,0 +1,105 @@
+/** The commands that ask the service: run, backfill, extract and plan. */
+
+import { readHistory } from '../journal/history.ts'
+import { openJournal } from '../journal/journal.ts'
+import { makePlan, type Plan } from '../plan/plan.ts'
+import { readJob } from '../run/job.ts'
+import { runJob, type RunCommand, type Service } from '../run/run.ts'
+import { EXIT, type ExitCode } from '../support/errors.ts'
+import type { Context } from './context.ts'
+import { runWorld, serviceFrom } from './context.ts'
+import { overridesOf, type RunOptions } from './options.ts'
+import { runDocument, runText } from './report.ts'
+import { countText, numberText, tableText } from './text.ts'
+
+/** `run`, `backfill` and `extract`: buys what the pipeline asks for, and all but `extract` load, build and publish it. */
+export async function runCommand(
+  context: Context,
+  command: RunCommand,
+  pipeline: string,
+  options: RunOptions,
+): Promise<ExitCode> {
+  const { output, progress, directory } = context
+  const job = await readJob(pipeline, overridesOf(options), directory.root)
+  const service: Service = serviceFrom(context, job.concurrency)
+  try {
+    const report = await runJob(job, command, service, runWorld(context))
+    progress.stop()
+    output.text(runText(report))
+    output.document(runDocument(report))
+    const { endedEarly } = report
+    if (endedEarly === null) return EXIT.done
+    output.note(`jobtide: ${endedEarly.message}\n  → ${endedEarly.hint ?? ''}`)
+    return endedEarly.exitCode
+  } finally {
+    progress.stop()
+    await service.transport.close()
+  }
+}
+
+/** `plan`: what a run would ask; sends nothing. */
+export async function planCommand(
+  context: Context,
+  pipeline: string,
+  options: RunOptions,
+): Promise<ExitCode> {
+  const { output, directory, clock } = context
+  const job = await readJob(pipeline, overridesOf(options), directory.root)
+  const history = readHistory(openJournal(directory.journal, clock))
+  const plan = makePlan(job.question, history, clock.now())
+  const windows = windowsOf(plan)
+  output.document({
+    pipeline: job.pipeline,
+    organizations: plan.organizations,
+    duplicates: job.duplicates,
+    slices: plan.slices.length,
+    windows,
+    set_aside: plan.setAside.map(({ name, reason }) => ({ organization: name, reason })),
+    credits_limit: job.creditsLimit,
+    snapshot_to: job.snapshotTo,
+  })
+  output.text(
+    [
+      `${job.pipeline}: ${countText(plan.organizations, 'organisation')} in ${countText(plan.slices.length, 'slice')}; nothing was sent`,
+      tableText(
+        ['days of detection time', 'organisations', 'slices'],
+        windows.map(({ days_ago, organizations, slices }) => [
+          days_ago === null ? 'all' : String(days_ago),
+          numberText(organizations),
+          numberText(slices),
+        ]),
+        { width: output.columns, numeric: [false, true, true] },
+      ),
+      `at least ${countText(plan.slices.length, 'request')}; a page with events costs 10 credits, an empty one nothing`,
+      `credits this run may spend: ${job.creditsLimit === null ? 'no limit' : numberText(job.creditsLimit)}`,
+      ...(job.duplicates === 0
+        ? []
+        : [`the list names ${countText(job.duplicates, 'organisation')} twice`]),
+      ...(plan.setAside.length === 0
+        ? []
+        : [
+            `${countText(plan.setAside.length, 'organisation')} left out: refused by the service lately`,
+          ]),
+    ].join('\n'),
+  )
+  return EXIT.done
+}
+
+interface WindowCount {
+  readonly days_ago: number | null
+  organizations: number
+  slices: number
+}
+
+function windowsOf(plan: Plan): WindowCount[] {
+  const counts = new Map<number | null, WindowCount>()
+  for (const { days_ago, organizations } of plan.slices) {
+    const count = counts.get(days_ago) ?? { days_ago, organizations: 0, slices: 0 }
+    count.organizations += organizations.length
+    count.slices += 1
+    counts.set(days_ago, count)
+  }
+  return [...counts.values()].toSorted(
+    (a, b) => (a.days_ago ?? Infinity) - (b.days_ago ?? Infinity),
+  )
+}

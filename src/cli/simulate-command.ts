@@ -1,0 +1,106 @@
+/** `simulate`: the service on this machine, on loopback, until it is stopped. */
+
+import { readFileSync } from 'node:fs'
+import { readEventsFile } from '../simulator/events-file.ts'
+import type { Fault } from '../simulator/faults.ts'
+import { writeOrganizationsFile } from '../simulator/organizations-file.ts'
+import { startSimulator } from '../simulator/simulator.ts'
+import { createWorld } from '../simulator/world.ts'
+import { ConfigError, EXIT, messageOf, type ExitCode } from '../support/errors.ts'
+import { DAY, SECOND } from '../support/units.ts'
+import type { Context } from './context.ts'
+import { countText } from './text.ts'
+
+/** Options of `simulate`. */
+export interface SimulateOptions {
+  readonly port: number
+  readonly key: string
+  readonly seed: number
+  readonly companies: number
+  readonly events?: string
+  readonly organizationsOut?: string
+  readonly rateLimit?: number
+  readonly faults?: string
+}
+
+// The made-up world reaches a month past today, so that an advanced clock still finds new events.
+const WORLD_PAST_MS = 400 * DAY
+const WORLD_AHEAD_MS = 31 * DAY
+
+/** A made-up world around `now` (milliseconds since 1970 UTC); the same for a whole UTC day. */
+export function worldAround(now: number, seed: number, companies: number) {
+  const today = Math.floor(now / DAY) * DAY
+  return createWorld({
+    seed,
+    organizations: companies,
+    startAt: today - WORLD_PAST_MS,
+    endAt: today + WORLD_AHEAD_MS,
+  })
+}
+
+/** Serves until the process is told to stop. */
+export async function simulateCommand(
+  context: Context,
+  options: SimulateOptions,
+): Promise<ExitCode> {
+  const { clock, output, stop } = context
+  const source =
+    options.events === undefined
+      ? worldAround(clock.now(), options.seed, options.companies)
+      : await readEventsFile(options.events)
+  const simulator = await startSimulator({
+    source,
+    clock,
+    port: options.port,
+    apiKeys: [options.key],
+    logSize: 100_000,
+    ...(options.rateLimit === undefined
+      ? {}
+      : { rateLimit: { requests: options.rateLimit, windowMs: SECOND } }),
+    ...(options.faults === undefined ? {} : { faults: readFaults(options.faults) }),
+  })
+  try {
+    const organizations = simulator.organizations()
+    if (options.organizationsOut !== undefined) {
+      writeOrganizationsFile(options.organizationsOut, organizations)
+    }
+    output.document({
+      url: simulator.url,
+      api_key: options.key,
+      organizations: organizations.length,
+      pid: process.pid,
+    })
+    output.text(
+      [
+        `serving ${countText(organizations.length, 'organisation')} at ${simulator.url} (stop with Ctrl-C)`,
+        `  export JOBTIDE_BASE_URL=${simulator.url} JOBTIDE_API_KEY=${options.key}`,
+        ...(options.organizationsOut === undefined
+          ? []
+          : [`  organisations written to ${options.organizationsOut}`]),
+      ].join('\n'),
+    )
+    if (!stop.aborted) {
+      await new Promise<void>((resolve) => {
+        stop.addEventListener('abort', () => resolve(), { once: true })
+      })
+    }
+    const { requests, charged_pages: pages, credits } = simulator.account()
+    output.note(
+      `served ${countText(requests, 'request')}: ${countText(pages, 'charged page')}, ${countText(credits, 'credit')}`,
+    )
+    return EXIT.done
+  } finally {
+    await simulator.close()
+  }
+}
+
+function readFaults(file: string): Fault[] {
+  try {
+    return JSON.parse(readFileSync(file, 'utf8')) as Fault[]
+  } catch (error) {
+    throw new ConfigError(`--faults ${file}: ${messageOf(error)}`, {
+      hint: 'Expected a JSON array of faults; src/simulator/README.md has an example of each.',
+      cause: error,
+    })
+  }
+}

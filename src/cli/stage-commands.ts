@@ -1,0 +1,156 @@
+/** The commands for one stage: load, build, publish, and replay. None of them asks the service for anything. */
+
+import { existsSync, renameSync, rmSync } from 'node:fs'
+import { openJournal, type Journal, type JournalWriter } from '../journal/journal.ts'
+import { acquireLock } from '../run/lock.ts'
+import { absoluteDestination, readSnapshotDestination } from '../run/job.ts'
+import { buildStage, loadStage, publishStage } from '../run/stages.ts'
+import { ConfigError, EXIT, asStorageError, type ExitCode } from '../support/errors.ts'
+import { openWarehouse, type Warehouse } from '../warehouse/warehouse.ts'
+import { runWorld, type Context } from './context.ts'
+import {
+  buildDocument,
+  buildText,
+  loadDocument,
+  loadText,
+  publishDocument,
+  publishText,
+} from './report.ts'
+
+/** `load`: brings the warehouse up to date with the journal. */
+export async function loadCommand(context: Context): Promise<ExitCode> {
+  return withWarehouse(context, 'load', async ({ warehouse, journal }) => {
+    const report = await loadStage(warehouse, journal, runWorld(context))
+    show(context, `loaded: ${loadText(report)}`, loadDocument(report))
+  })
+}
+
+/** `build`: builds and checks the models. */
+export async function buildCommand(context: Context): Promise<ExitCode> {
+  return withWarehouse(context, 'build', async ({ warehouse }) => {
+    const report = await buildStage(warehouse, runWorld(context))
+    show(context, `built: ${buildText(report)}`, buildDocument(report))
+  })
+}
+
+/** Options of `publish`. */
+export interface PublishCommandOptions {
+  readonly pipeline: string
+  readonly snapshotTo?: string
+}
+
+/** `publish`: publishes a snapshot of the warehouse as it is. */
+export async function publishCommand(
+  context: Context,
+  options: PublishCommandOptions,
+): Promise<ExitCode> {
+  const destination =
+    options.snapshotTo === undefined
+      ? readSnapshotDestination(options.pipeline, {}, context.directory.root)
+      : absoluteDestination(options.snapshotTo, '.')
+  if (destination === null) {
+    throw new ConfigError(`pipeline ${options.pipeline} has no snapshot destination`, {
+      hint: 'Add `snapshot: {to: …}` to it, or name one with --snapshot-to.',
+    })
+  }
+  return withWarehouse(context, 'publish', async ({ warehouse, journal, writer }) => {
+    const world = runWorld(context)
+    const report = await publishStage(warehouse, destination, { runId: null, writer }, world)
+    await loadStage(warehouse, journal, { ...world, onProgress: () => undefined })
+    show(context, `published: ${publishText(report)}`, publishDocument(report))
+  })
+}
+
+/** `replay`: rebuilds the warehouse from the journal, beside the old one, and then takes its place. */
+export async function replayCommand(context: Context): Promise<ExitCode> {
+  const { directory, clock } = context
+  const release = acquireLock(directory.root, 'replay', clock)
+  try {
+    const journal = openJournal(directory.journal, clock)
+    journal.recover()
+    if (journal.segments().length === 0) {
+      throw new ConfigError(`there is no journal in ${directory.journal}`, {
+        hint: 'Run a pipeline first, or name another folder with --data-dir.',
+      })
+    }
+    await refuseReader(directory.warehouse)
+    const rebuilt = `${directory.warehouse}.replay`
+    removeDatabase(rebuilt)
+    const warehouse = await openWarehouse({ path: rebuilt, mode: 'write' })
+    try {
+      const report = await loadStage(warehouse, journal, runWorld(context))
+      const build = await buildStage(warehouse, runWorld(context))
+      warehouse.close()
+      removeDatabase(directory.warehouse)
+      renameSync(rebuilt, directory.warehouse)
+      show(context, `replayed: ${loadText(report)}\nbuilt: ${buildText(build)}\nspent: 0 credits`, {
+        load: loadDocument(report),
+        build: buildDocument(build),
+        credits: 0,
+      })
+    } finally {
+      warehouse.close()
+      removeDatabase(rebuilt)
+    }
+    return EXIT.done
+  } finally {
+    release()
+  }
+}
+
+interface StageParts {
+  readonly warehouse: Warehouse
+  readonly journal: Journal
+  readonly writer: JournalWriter
+}
+
+async function withWarehouse(
+  context: Context,
+  command: string,
+  work: (parts: StageParts) => Promise<void>,
+): Promise<ExitCode> {
+  const { directory, clock, progress } = context
+  const release = acquireLock(directory.root, command, clock)
+  try {
+    const journal = openJournal(directory.journal, clock)
+    journal.recover()
+    const writer = journal.writer()
+    const warehouse = await openWarehouse({ path: directory.warehouse, mode: 'write' })
+    try {
+      await work({ warehouse, journal, writer })
+    } finally {
+      progress.stop()
+      warehouse.close()
+      await writer.close()
+    }
+    return EXIT.done
+  } finally {
+    release()
+  }
+}
+
+// A reader keeps its file after a rename and would go on with yesterday's tables without knowing.
+async function refuseReader(path: string): Promise<void> {
+  if (!existsSync(path)) return
+  try {
+    const warehouse = await openWarehouse({ path, mode: 'write' })
+    warehouse.close()
+  } catch (error) {
+    const isLocked = error instanceof Error && error.name === 'LockedError'
+    if (isLocked) throw error
+  }
+}
+
+function removeDatabase(path: string): void {
+  try {
+    for (const file of [path, `${path}.wal`]) rmSync(file, { force: true })
+  } catch (error) {
+    throw asStorageError(error, path)
+  }
+}
+
+function show(context: Context, text: string, document: Record<string, unknown>): void {
+  context.progress.stop()
+  context.output.text(text)
+  context.output.document(document)
+}

@@ -1,0 +1,103 @@
+/** Words for numbers, and tables that fit a terminal. Pure. */
+
+import Table from 'cli-table3'
+import { DAY, HOUR, MINUTE, SECOND } from '../support/units.ts'
+
+/** `1234567` → `1,234,567`. */
+export function numberText(value: number): string {
+  return value.toLocaleString('en-US')
+}
+
+/** `1` → `1 page`, `1200` → `1,200 pages`. */
+export function countText(value: number, noun: string): string {
+  return `${numberText(value)} ${noun}${value === 1 ? '' : 's'}`
+}
+
+/** Bytes with a decimal unit: `1234567` → `1.2 MB`. */
+export function bytesText(bytes: number): string {
+  const units = ['B', 'kB', 'MB', 'GB', 'TB']
+  let value = bytes
+  let unit = 0
+  while (value >= 1_000 && unit < units.length - 1) {
+    value /= 1_000
+    unit += 1
+  }
+  return `${unit === 0 ? value : value.toFixed(1)} ${units[unit]}`
+}
+
+/** A duration in milliseconds in words: `0.4 s`, `12.3 s`, `4 min`, `3 h`, `2 days`. */
+export function durationText(ms: number): string {
+  if (ms < MINUTE) return `${(ms / SECOND).toFixed(1)} s`
+  if (ms < HOUR) return `${Math.round(ms / MINUTE)} min`
+  if (ms < 2 * DAY) return `${Math.round(ms / HOUR)} h`
+  return `${Math.round(ms / DAY)} days`
+}
+
+const NO_LINES = {
+  top: '',
+  'top-mid': '',
+  'top-left': '',
+  'top-right': '',
+  bottom: '',
+  'bottom-mid': '',
+  'bottom-left': '',
+  'bottom-right': '',
+  left: '',
+  'left-mid': '',
+  mid: '',
+  'mid-mid': '',
+  right: '',
+  'right-mid': '',
+  middle: '  ',
+} as const
+const GAP = 2
+const NARROWEST_COLUMN = 8
+
+/**
+ * A plain table without lines, numbers to the right. Where it is wider than `width` characters the widest columns are
+ * cut with an ellipsis; `Infinity` never cuts.
+ */
+export function tableText(
+  head: readonly string[],
+  rows: readonly (readonly string[])[],
+  options: { readonly width: number; readonly numeric?: readonly boolean[] },
+): string {
+  const widths = fitWidths(head, rows, options.width)
+  const table = new Table({
+    head: head.map((cell, column) => cut(cell, widths[column])),
+    chars: { ...NO_LINES },
+    style: { head: [], border: [], 'padding-left': 0, 'padding-right': 0 },
+    colAligns: head.map((_, column) => (options.numeric?.[column] === true ? 'right' : 'left')),
+  })
+  for (const row of rows) table.push(row.map((cell, column) => cut(cell, widths[column])))
+  return table
+    .toString()
+    .split('\n')
+    .map((line) => line.trimEnd())
+    .join('\n')
+}
+
+function fitWidths(
+  head: readonly string[],
+  rows: readonly (readonly string[])[],
+  width: number,
+): number[] {
+  const widths = head.map((cell, column) =>
+    Math.max(cell.length, ...rows.map((row) => row[column]?.length ?? 0)),
+  )
+  let excess = widths.reduce((sum, one) => sum + one, 0) + GAP * (head.length - 1) - width
+  while (excess > 0) {
+    const widest = widths.indexOf(Math.max(...widths))
+    const current = widths[widest] ?? 0
+    if (current <= NARROWEST_COLUMN) break
+    widths[widest] = current - 1
+    excess -= 1
+  }
+  return widths
+}
+
+// Control characters in data must not reach a terminal: they could move the cursor or change colours.
+function cut(text: string, width = Number.POSITIVE_INFINITY): string {
+  const clean = text.replaceAll(/\p{Cc}/gu, '·')
+  return clean.length <= width ? clean : `${clean.slice(0, width - 1)}…`
+}

@@ -1,0 +1,127 @@
+/**
+ * What the environment says: the only file that reads process.env. Every value is checked here, once, and a secret comes
+ * out as a Secret with the place it came from.
+ */
+
+import { readFileSync, statSync } from 'node:fs'
+import { ConfigError, messageOf } from './support/errors.ts'
+import { Secret } from './support/secret.ts'
+
+/** The variables that Jobtide reads, as they are. */
+export type Environment = Readonly<Record<string, string | undefined>>
+
+/** A key and where it came from, for messages. */
+export interface ApiKey {
+  readonly secret: Secret
+  readonly source: string
+}
+
+/** The process's environment. */
+export function processEnvironment(): Environment {
+  return process.env
+}
+
+/** The folder for journal and warehouse: `--data-dir`, else JOBTIDE_DATA_DIR, else ./data. */
+export function dataDirFrom(environment: Environment, option: string | undefined): string {
+  return option ?? (environment['JOBTIDE_DATA_DIR'] || './data')
+}
+
+/** Endpoint of an S3-compatible server, from JOBTIDE_S3_ENDPOINT. */
+export function s3EndpointFrom(environment: Environment): string | undefined {
+  return environment['JOBTIDE_S3_ENDPOINT'] || undefined
+}
+
+const LOOPBACK = new Set(['localhost', '127.0.0.1', '[::1]'])
+
+/**
+ * The address of the service, from JOBTIDE_BASE_URL: https, or http on loopback only, because the key travels with it.
+ * @throws ConfigError
+ */
+export function baseUrlFrom(environment: Environment): string {
+  const text = environment['JOBTIDE_BASE_URL']
+  if (text === undefined || text === '') {
+    throw new ConfigError('JOBTIDE_BASE_URL is not set', {
+      hint: 'Set it to the address of the job-change service, for example: export JOBTIDE_BASE_URL=https://api.example.com',
+    })
+  }
+  const url = URL.canParse(text) ? new URL(text) : null
+  const safe =
+    url?.protocol === 'https:' || (url?.protocol === 'http:' && LOOPBACK.has(url.hostname))
+  if (url === null || !safe) {
+    throw new ConfigError(
+      `JOBTIDE_BASE_URL must be an https address (http only for localhost), got ${JSON.stringify(text.slice(0, 100))}`,
+      { hint: 'Without https anybody on the way could read the API key; nothing was sent.' },
+    )
+  }
+  if (url.username !== '' || url.password !== '' || url.search !== '' || url.hash !== '') {
+    throw new ConfigError('JOBTIDE_BASE_URL must be an address only: no user, query or fragment', {
+      hint: 'Give the key in JOBTIDE_API_KEY or JOBTIDE_API_KEY_FILE.',
+    })
+  }
+  return `${url.origin}${url.pathname.replace(/\/+$/, '')}`
+}
+
+/**
+ * The API key, from JOBTIDE_API_KEY or the file named by JOBTIDE_API_KEY_FILE.
+ * @throws ConfigError when there is none, or others on the machine can read the file
+ */
+export function apiKeyFrom(environment: Environment): ApiKey {
+  const value = environment['JOBTIDE_API_KEY']?.trim()
+  if (value) return { secret: checkedKey(value, 'JOBTIDE_API_KEY'), source: 'JOBTIDE_API_KEY' }
+  const path = environment['JOBTIDE_API_KEY_FILE']
+  if (path) return { secret: keyFromFile(path), source: `file ${path}` }
+  throw new ConfigError('there is no API key', {
+    hint: 'Set JOBTIDE_API_KEY, or JOBTIDE_API_KEY_FILE to a file with mode 0600 that holds it.',
+  })
+}
+
+const OTHERS_MAY_READ = 0o077
+
+function keyFromFile(path: string): Secret {
+  const source = `JOBTIDE_API_KEY_FILE (${path})`
+  try {
+    if (process.platform !== 'win32' && (statSync(path).mode & OTHERS_MAY_READ) !== 0) {
+      throw new ConfigError(`${source}: others on this machine may read the key`, {
+        hint: `Run: chmod 600 ${path}`,
+      })
+    }
+    return checkedKey(readFileSync(path, 'utf8').trim(), source)
+  } catch (error) {
+    if (error instanceof ConfigError) throw error
+    throw new ConfigError(`${source}: ${messageOf(error)}`, {
+      hint: 'Name a file that holds the API key and nothing else.',
+      cause: error,
+    })
+  }
+}
+
+// A header cannot carry line ends or control characters; the value itself never appears in the message.
+function checkedKey(key: string, source: string): Secret {
+  if (!/^[\x21-\x7e]+$/.test(key)) {
+    throw new ConfigError(`${source} is empty or holds spaces or control characters`, {
+      hint: 'Paste the key as the provider gave it: one line, no quotes.',
+    })
+  }
+  return new Secret(key)
+}
+
+const KEY_OPTION = /^--?(?:api[-_]?key|key|token|authorization|bearer)(?:=|$)/i
+
+/**
+ * Refuses a key among the arguments: every user of the machine can read those.
+ * @throws ConfigError
+ */
+export function refuseKeyInArguments(argv: readonly string[], environment: Environment): void {
+  const key = environment['JOBTIDE_API_KEY']?.trim()
+  const found = argv.some(
+    (argument) =>
+      KEY_OPTION.test(argument) || (key !== undefined && key.length > 5 && argument.includes(key)),
+  )
+  if (!found) return
+  throw new ConfigError(
+    'an API key is not taken as an argument: others could read it in the process list',
+    {
+      hint: 'Set JOBTIDE_API_KEY, or JOBTIDE_API_KEY_FILE to a file with mode 0600 that holds it.',
+    },
+  )
+}

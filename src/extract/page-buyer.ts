@@ -1,0 +1,347 @@
+/**
+ * Buys one page: waits for its turn, writes down that it asks, asks, and puts the answer into the journal before
+ * anybody looks at it. Everything that can go wrong with one request is decided here, with the pure retry policy.
+ */
+
+import { createHash } from 'node:crypto'
+import {
+  BadRequestError,
+  RefusedError,
+  UnavailableError,
+  UnexpectedStatusError,
+} from '../api/errors.ts'
+import type { Pacer } from '../api/pacer.ts'
+import { rateReport, serverTime } from '../api/retry-after.ts'
+import { decideRetry, type Failure, type RetryDecision } from '../api/retry-policy.ts'
+import { errorMessage, parsePage, type PageEnvelope } from '../api/schemas.ts'
+import { NoAnswerError, type Answer, type Transport } from '../api/transport.ts'
+import { CREDITS_PER_PAGE } from '../journal/history.ts'
+import type { JournalWriter } from '../journal/journal.ts'
+import type { OrganizationRef, SliceRecord } from '../journal/records.ts'
+import { isoInstant, type Clock } from '../support/clock.ts'
+import type { Logger } from '../support/logger.ts'
+import { newUlid } from '../support/ulid.ts'
+import type { Budget } from './budget.ts'
+
+/** Events in one page; a page costs the same at any size, so always the most. */
+export const PAGE_EVENTS = 50
+const SEARCH_PATH = '/api/v1/job-changes/search'
+
+/** What buying a page needs of the world. */
+export interface PageBuyerOptions {
+  readonly runId: string
+  readonly transport: Transport
+  readonly pacer: Pacer
+  readonly budget: Budget
+  readonly writer: JournalWriter
+  readonly clock: Clock
+  /** A random number in [0, 1), for jitter. */
+  readonly random: () => number
+  readonly logger: Logger
+  /** Where requests go, for messages. */
+  readonly baseUrl: string
+  /** The longest wait the service may order, in milliseconds. */
+  readonly maxWaitMs: number
+  /** Stops new requests; one in flight is finished. */
+  readonly stop: AbortSignal
+  /** Breaks off requests in flight. */
+  readonly abort: AbortSignal
+}
+
+/** A page that is in the journal. */
+export interface BoughtPage {
+  readonly events: number
+  readonly hasMore: boolean
+  readonly creditsUsed: number
+  /** Server time, milliseconds since 1970 UTC. */
+  readonly serverAt: number
+  /** Equal for pages with the same number of events, the same first and the same last one. */
+  readonly fingerprint: string
+}
+
+/** Buys pages for one run. */
+export interface PageBuyer {
+  /**
+   * Buys page `page` (from 1) of `slice`, asking again as often as the retry policy allows.
+   * @throws BadRequestError when the service does not accept the question
+   * @throws RefusedError, UnavailableError, UnexpectedStatusError, BudgetReachedError when the run must stop
+   * @throws StorageError when the journal cannot be written
+   */
+  buy(slice: SliceRecord, page: number): Promise<BoughtPage>
+}
+
+// Retries are free of charge, but a service in trouble is not helped by more than a tenth on top (Google SRE, ch. 21).
+const RETRY_SHARE = 0.1
+const RETRIES_ALWAYS_ALLOWED = 20
+const PAUSES_IN_A_ROW_MAX = 20
+
+interface Attempt {
+  readonly slice: SliceRecord
+  readonly page: number
+  readonly requestId: string
+  readonly requestedAt: number
+}
+
+/** A buyer for one run; its counters of retries and pauses are shared by all workers. */
+export function createPageBuyer(options: PageBuyerOptions): PageBuyer {
+  const { runId, transport, pacer, budget, writer, clock, logger, stop, abort } = options
+  let requests = 0
+  let retries = 0
+  let pausesInARow = 0
+  /** When the last pause began, on the monotonic clock. */
+  let pausedAt = Number.NEGATIVE_INFINITY
+
+  async function buy(slice: SliceRecord, page: number): Promise<BoughtPage> {
+    let previousWaitMs = 0
+    let failures = 0
+    for (;;) {
+      const result = await tryOnce(slice, page)
+      if ('events' in result) {
+        pausesInARow = 0
+        return result
+      }
+      if (!isPauseOrder(result)) failures += 1
+      const decision = decideRetry(result, {
+        attempt: failures,
+        pausesInARow,
+        nowMs: clock.now(),
+        previousWaitMs,
+        random: options.random(),
+      })
+      previousWaitMs = await follow(decision, result, page)
+    }
+  }
+
+  /** Waits as decided and returns the wait in milliseconds, or throws what ends the slice or the run. */
+  async function follow(decision: RetryDecision, failure: Failure, page: number): Promise<number> {
+    switch (decision.kind) {
+      case 'bad-request':
+        throw new BadRequestError(wordsOf(failure))
+      case 'refused':
+        throw new RefusedError(decision.status, wordsOf(failure))
+      case 'unexpected-status':
+        throw new UnexpectedStatusError(
+          failure.kind === 'status' ? failure.status : 0,
+          `${options.baseUrl}${SEARCH_PATH}`,
+          wordsOf(failure),
+        )
+      case 'give-up':
+        throw new UnavailableError(`page ${page} could not be had: ${wordsOf(failure)}`, null)
+      case 'pause-all':
+        await pauseAll(decision.waitMs, decision.reason, wordsOf(failure))
+        if (decision.reason !== '429') spendRetry(failure)
+        return decision.waitMs
+      case 'retry':
+        spendRetry(failure)
+        logger.warn(
+          { page, wait_ms: Math.round(decision.waitMs), reason: wordsOf(failure) },
+          'retry',
+        )
+        await clock.sleep(decision.waitMs, stop)
+        return decision.waitMs
+    }
+  }
+
+  async function pauseAll(waitMs: number, reason: string, words: string): Promise<void> {
+    pacer.pause(waitMs)
+    const notBefore = clock.now() + waitMs
+    await writer.append({
+      kind: 'paused',
+      run_id: runId,
+      at: clock.now(),
+      not_before: Math.ceil(notBefore),
+      reason,
+    })
+    logger.warn({ status: reason, wait_ms: Math.round(waitMs), message: words }, 'paused')
+    if (waitMs > options.maxWaitMs || pausesInARow > PAUSES_IN_A_ROW_MAX) {
+      throw new UnavailableError(
+        `the service asks for no request before ${isoInstant(notBefore)} (${reason}: ${words})`,
+        notBefore,
+      )
+    }
+  }
+
+  function spendRetry(failure: Failure): void {
+    retries += 1
+    if (retries <= Math.max(RETRIES_ALWAYS_ALLOWED, requests * RETRY_SHARE)) return
+    throw new UnavailableError(
+      `the service fails too often (${retries} of ${requests} requests): ${wordsOf(failure)}`,
+      null,
+    )
+  }
+
+  async function tryOnce(slice: SliceRecord, page: number): Promise<BoughtPage | Failure> {
+    await budget.reserve(stop)
+    let charged = 0
+    try {
+      await pacer.turn(stop)
+      let answered = false
+      try {
+        const result = await ask(slice, page)
+        answered = 'events' in result
+        charged = answered
+          ? (result as BoughtPage).creditsUsed
+          : inDoubt(result)
+            ? CREDITS_PER_PAGE
+            : 0
+        return result
+      } finally {
+        pacer.done(answered)
+      }
+    } finally {
+      budget.settle(charged)
+    }
+  }
+
+  async function ask(slice: SliceRecord, page: number): Promise<BoughtPage | Failure> {
+    const requestedAt = clock.now()
+    const attempt = { slice, page, requestId: newUlid(requestedAt), requestedAt }
+    writer.write({
+      kind: 'request_sent',
+      run_id: runId,
+      slice_id: slice.slice_id,
+      page,
+      request_id: attempt.requestId,
+      at: requestedAt,
+    })
+    requests += 1
+    const sentAt = clock.monotonic()
+    const answer = await send(attempt)
+    if (!('body' in answer)) return failed(attempt, answer, null)
+    pacer.learn(rateReport(answer.headers, answer.receivedAt))
+    if (answer.status !== 200) {
+      const { status, headers } = answer
+      const failure = {
+        kind: 'status',
+        status,
+        headers,
+        message: errorMessage(answer.body),
+      } as const
+      if (isPauseOrder(failure)) countPause(sentAt)
+      return failed(attempt, failure, status)
+    }
+    const envelope = readPage(answer.body, page)
+    if (typeof envelope === 'string') {
+      return failed(attempt, { kind: 'not-a-page', reason: envelope }, answer.status)
+    }
+    return keep(attempt, answer, envelope)
+  }
+
+  // Workers in flight when a pause begins get the same order; together they are one pause.
+  function countPause(sentAt: number): void {
+    if (sentAt < pausedAt) return
+    pausesInARow += 1
+    pausedAt = clock.monotonic()
+  }
+
+  async function send(attempt: Attempt): Promise<Answer | Failure> {
+    try {
+      return await transport.post(SEARCH_PATH, requestBody(attempt.slice, attempt.page), abort)
+    } catch (error) {
+      if (!(error instanceof NoAnswerError)) throw error
+      return { kind: 'no-answer', reason: error.message, inDoubt: error.inDoubt }
+    }
+  }
+
+  async function keep(
+    attempt: Attempt,
+    answer: Answer,
+    envelope: PageEnvelope,
+  ): Promise<BoughtPage> {
+    const serverAt = serverTime(answer.headers, answer.receivedAt)
+    const bodySha256 = createHash('sha256').update(answer.body).digest('hex')
+    const events = envelope.events.length
+    await writer.append(
+      {
+        kind: 'page_received',
+        run_id: runId,
+        slice_id: attempt.slice.slice_id,
+        page: attempt.page,
+        request_id: attempt.requestId,
+        requested_at: attempt.requestedAt,
+        at: answer.receivedAt,
+        server_at: serverAt,
+        status: answer.status,
+        events,
+        credits_used: envelope.creditsUsed,
+        has_more: envelope.hasMore,
+        body_sha256: bodySha256,
+      },
+      answer.body,
+    )
+    const expected = events === 0 ? 0 : CREDITS_PER_PAGE
+    if (envelope.creditsUsed !== expected) {
+      const { creditsUsed } = envelope
+      logger.warn({ page: attempt.page, credits_used: creditsUsed, expected }, 'unexpected_charge')
+    }
+    const fingerprint = JSON.stringify([events, envelope.events[0], envelope.events.at(-1)])
+    return {
+      events,
+      hasMore: envelope.hasMore,
+      creditsUsed: envelope.creditsUsed,
+      serverAt,
+      fingerprint,
+    }
+  }
+
+  async function failed(
+    attempt: Attempt,
+    failure: Failure,
+    status: number | null,
+  ): Promise<Failure> {
+    await writer.append({
+      kind: 'request_failed',
+      run_id: runId,
+      slice_id: attempt.slice.slice_id,
+      page: attempt.page,
+      request_id: attempt.requestId,
+      requested_at: attempt.requestedAt,
+      at: clock.now(),
+      status,
+      error: wordsOf(failure),
+      in_doubt: inDoubt(failure),
+    })
+    return failure
+  }
+
+  return { buy }
+}
+
+// Errors of this endpoint are free. A page that came damaged was sent, and so probably charged.
+function inDoubt(result: BoughtPage | Failure): boolean {
+  if ('events' in result) return false
+  return result.kind === 'not-a-page' || (result.kind === 'no-answer' && result.inDoubt)
+}
+
+function wordsOf(failure: Failure): string {
+  return failure.kind === 'status' ? failure.message : failure.reason
+}
+
+function isPauseOrder(failure: Failure): boolean {
+  return failure.kind === 'status' && (failure.status === 429 || failure.status === 503)
+}
+
+/** The page, or the reason why the body is not the page that was asked for. */
+function readPage(body: Buffer, asked: number): PageEnvelope | string {
+  const envelope = parsePage(body)
+  if (typeof envelope === 'string') return envelope
+  if (envelope.page !== asked) return `asked for page ${asked}, got page ${envelope.page}`
+  return envelope
+}
+
+/** The JSON body that asks for one page of a slice. */
+export function requestBody(slice: SliceRecord, page: number): Record<string, unknown> {
+  const named = (by: OrganizationRef['by']) =>
+    slice.organizations.filter((reference) => reference.by === by).map(({ value }) => value)
+  const ids = named('id')
+  const urls = named('url')
+  const [onlyType] = slice.event_types
+  return {
+    ...(ids.length === 0 ? {} : { organization_ids: ids }),
+    ...(urls.length === 0 ? {} : { company_urls: urls }),
+    ...(slice.event_types.length === 1 ? { event_type: onlyType } : {}),
+    ...(slice.days_ago === null ? {} : { days_ago: slice.days_ago }),
+    page,
+    limit: PAGE_EVENTS,
+  }
+}

@@ -1,0 +1,136 @@
+/**
+ * Reads segments back. A segment that was not sealed may end in a torn record (its process was killed while writing):
+ * what is before it counts, what is torn never was acknowledged. Anything else that does not fit is damage and is said.
+ */
+
+import { closeSync, fstatSync, openSync, readSync } from 'node:fs'
+import { basename } from 'node:path'
+import { EXIT, JobtideError, asStorageError } from '../support/errors.ts'
+import { MIB } from '../support/units.ts'
+import { decodeFrame, type Frame } from './frame.ts'
+
+/** A journal segment holds bytes that are no record, and they are not a torn end. */
+export class JournalDamagedError extends JobtideError {
+  override readonly name = 'JournalDamagedError'
+  constructor(path: string, at: number, reason: string) {
+    super(EXIT.storage, `journal segment ${path} is damaged at byte ${at}: ${reason}`, {
+      hint: 'Restore that file from a backup. Nothing was changed and nothing was loaded from it.',
+      context: { path, at },
+    })
+  }
+}
+
+/** A record with its place. */
+export interface PlacedFrame extends Frame {
+  /** Where the next record begins, in bytes from the start of the segment. */
+  readonly end: number
+}
+
+const READ_BYTES = MIB
+// A seal is about 200 bytes; it never has a payload.
+const LONGEST_SEAL_BYTES = 1_024
+
+/**
+ * The records of one segment from byte `from` on. Ends quietly before a torn record at the end of the file.
+ * A payload is only valid until the next record is asked for.
+ * @throws JournalDamagedError when bytes that are no record stand before later records
+ */
+export function* readSegment(path: string, from = 0): Generator<PlacedFrame> {
+  const file = openForReading(path)
+  try {
+    let buffer = readAt(file, from, READ_BYTES)
+    let bufferAt = from
+    let at = from
+    for (;;) {
+      let read = decodeFrame(buffer, at - bufferAt)
+      if (read.kind === 'short') {
+        buffer = readAt(file, at, Math.max(read.needed, READ_BYTES))
+        bufferAt = at
+        read = decodeFrame(buffer, 0)
+      }
+      if (read.kind !== 'frame') {
+        refuseDamage(
+          path,
+          file,
+          at,
+          read.kind === 'broken' ? read.reason : 'the record is cut short',
+        )
+        return
+      }
+      at += read.frame.size
+      yield { ...read.frame, end: at }
+    }
+  } finally {
+    closeSync(file)
+  }
+}
+
+/** Whether the segment was closed properly: its last record is a seal. Reads the end of the file only. */
+export function endsWithSeal(path: string): boolean {
+  const file = openForReading(path)
+  try {
+    const size = fstatSync(file).size
+    const tail = readAt(file, Math.max(0, size - LONGEST_SEAL_BYTES), LONGEST_SEAL_BYTES)
+    const lastRecordAt = tail.lastIndexOf('\nJ1 ') + 1
+    const read = decodeFrame(tail, lastRecordAt)
+    return (
+      read.kind === 'frame' &&
+      read.frame.record.kind === 'seal' &&
+      lastRecordAt + read.frame.size === tail.length
+    )
+  } finally {
+    closeSync(file)
+  }
+}
+
+/** The bytes of whole records at the start of a segment; `torn` when more bytes follow that are no record. */
+export function validPrefix(path: string): { bytes: number; records: number; torn: boolean } {
+  let bytes = 0
+  let records = 0
+  for (const frame of readSegment(path)) {
+    bytes = frame.end
+    records += 1
+  }
+  const file = openForReading(path)
+  try {
+    return { bytes, records, torn: fstatSync(file).size > bytes }
+  } finally {
+    closeSync(file)
+  }
+}
+
+// A torn end is followed by nothing that is a record. If a whole record follows, bytes in the middle were changed.
+function refuseDamage(path: string, file: number, at: number, reason: string): void {
+  const size = fstatSync(file).size
+  let searchAt = at + 1
+  while (searchAt < size) {
+    const window = readAt(file, searchAt, READ_BYTES * 2)
+    for (let hit = window.indexOf('\nJ1 '); hit >= 0; hit = window.indexOf('\nJ1 ', hit + 1)) {
+      const start = searchAt + hit + 1
+      const rest = readAt(file, start, READ_BYTES)
+      const read = decodeFrame(rest, 0)
+      const whole = read.kind === 'short' ? decodeFrame(readAt(file, start, read.needed), 0) : read
+      if (whole.kind === 'frame') throw new JournalDamagedError(basename(path), at, reason)
+    }
+    searchAt += READ_BYTES
+  }
+}
+
+function openForReading(path: string): number {
+  try {
+    return openSync(path, 'r')
+  } catch (error) {
+    throw asStorageError(error, `journal segment ${path}`)
+  }
+}
+
+function readAt(file: number, at: number, bytes: number): Buffer {
+  const buffer = Buffer.allocUnsafe(bytes)
+  let filled = 0
+  while (filled < bytes) {
+    const read = readSync(file, buffer, filled, bytes - filled, at + filled)
+    if (read === 0) break
+    filled += read
+  }
+  return buffer.subarray(0, filled)
+}

@@ -1,0 +1,193 @@
+/**
+ * What the journal remembers. A record is a small JSON header, and for pages and plans a payload. Headers tell the whole
+ * story of what was asked, bought and covered; only `load` needs the payloads of pages.
+ *
+ * Instants are milliseconds since 1970 UTC on this machine's clock, except `server_at`: that is the service's own time.
+ */
+
+import type { ExitCode } from '../support/errors.ts'
+
+/** One batch of at most 50 organisations × one window × the event types asked. */
+export interface SliceRecord {
+  readonly slice_id: string
+  readonly organizations: readonly OrganizationRef[]
+  /** Window in days of detection time, 1 to 365; null asks for all events. */
+  readonly days_ago: number | null
+  readonly event_types: readonly EventType[]
+}
+
+/** How a company is named to the service: by its stable id, or by page URL or slug until the id is known. */
+export interface OrganizationRef {
+  readonly by: 'id' | 'url'
+  readonly value: string
+}
+
+/** The kinds of job change. */
+export const EVENT_TYPES = ['joined', 'left', 'title_change'] as const
+export type EventType = (typeof EVENT_TYPES)[number]
+
+/** A run was planned. Payload: JSON of `SliceRecord[]`. */
+export interface RunStarted {
+  readonly kind: 'run_started'
+  readonly run_id: string
+  readonly at: number
+  readonly pipeline: string
+  readonly command: 'run' | 'backfill' | 'extract'
+  readonly organizations: number
+  readonly slices: number
+  readonly credits_limit: number | null
+  /** Hash of what was asked for: a run is only taken up again for the same question. */
+  readonly question_sha256: string
+}
+
+/** A run that had stopped is taken up again. */
+export interface RunResumed {
+  readonly kind: 'run_resumed'
+  readonly run_id: string
+  readonly at: number
+}
+
+/** Written before each request leaves, so that no charge can go unseen. */
+export interface RequestSent {
+  readonly kind: 'request_sent'
+  readonly run_id: string
+  readonly slice_id: string
+  readonly page: number
+  readonly request_id: string
+  readonly at: number
+}
+
+/** A page that was paid for (or was empty). Payload: the body as received. */
+export interface PageReceived {
+  readonly kind: 'page_received'
+  readonly run_id: string
+  readonly slice_id: string
+  readonly page: number
+  readonly request_id: string
+  readonly requested_at: number
+  readonly at: number
+  readonly server_at: number
+  readonly status: number
+  readonly events: number
+  readonly credits_used: number
+  readonly has_more: boolean
+  readonly body_sha256: string
+}
+
+/** A request that brought no page. */
+export interface RequestFailed {
+  readonly kind: 'request_failed'
+  readonly run_id: string
+  readonly slice_id: string
+  readonly page: number
+  readonly request_id: string
+  readonly requested_at: number
+  readonly at: number
+  readonly status: number | null
+  readonly error: string
+  /** False when the service certainly charged nothing; true when it may have. */
+  readonly in_doubt: boolean
+}
+
+/** A slice was read to its end: its organisations are covered for that time. Payload: JSON of its `SliceRecord`. */
+export interface SliceFinished {
+  readonly kind: 'slice_finished'
+  readonly run_id: string
+  readonly slice_id: string
+  readonly at: number
+  readonly pages: number
+  readonly events: number
+  /** Server time; null means from the beginning. */
+  readonly covered_from: number | null
+  readonly covered_to: number
+}
+
+/** What a slice_split record carries. */
+export interface SplitPayload {
+  readonly slice: SliceRecord
+  readonly instead: readonly SliceRecord[]
+}
+
+/** A slice was replaced by smaller ones. Payload: JSON of `SplitPayload`. */
+export interface SliceSplit {
+  readonly kind: 'slice_split'
+  readonly run_id: string
+  readonly slice_id: string
+  readonly at: number
+  readonly reason: string
+}
+
+/** A company could not be asked for and was left out. */
+export interface OrganizationSetAside {
+  readonly kind: 'organization_set_aside'
+  readonly run_id: string
+  readonly at: number
+  readonly organization: OrganizationRef
+  readonly reason: string
+}
+
+/** The service named a time before which it wants no request. */
+export interface Paused {
+  readonly kind: 'paused'
+  readonly run_id: string
+  readonly at: number
+  readonly not_before: number
+  readonly reason: string
+}
+
+/** How a run's extraction ended. */
+export type RunOutcome =
+  'done' | 'budget' | 'unavailable' | 'refused' | 'interrupted' | 'failed' | 'abandoned'
+
+/** A run ended. A run without this record was killed and can be taken up again. */
+export interface RunFinished {
+  readonly kind: 'run_finished'
+  readonly run_id: string
+  readonly at: number
+  readonly outcome: RunOutcome
+  readonly exit_code: ExitCode
+  readonly message: string | null
+}
+
+/** A snapshot's pointer was moved. */
+export interface SnapshotPublished {
+  readonly kind: 'snapshot_published'
+  readonly run_id: string | null
+  readonly at: number
+  readonly snapshot_id: string
+  readonly destination: string
+  readonly tables: number
+  readonly files: number
+  readonly new_files: number
+  readonly rows: number
+  readonly bytes: number
+  readonly new_bytes: number
+}
+
+/** The last record of a segment that was closed properly. */
+export interface Seal {
+  readonly kind: 'seal'
+  readonly at: number
+  readonly records: number
+  /** SHA-256 of every byte of the segment before this record. */
+  readonly sha256: string
+}
+
+export type JournalRecord =
+  | RunStarted
+  | RunResumed
+  | RequestSent
+  | PageReceived
+  | RequestFailed
+  | SliceFinished
+  | SliceSplit
+  | OrganizationSetAside
+  | Paused
+  | RunFinished
+  | SnapshotPublished
+  | Seal
+
+/** The text by which an organisation is known in coverage: its id, or its URL as given. */
+export function organizationName(reference: OrganizationRef): string {
+  return reference.value
+}

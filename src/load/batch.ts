@@ -1,0 +1,245 @@
+/**
+ * Records of the journal → rows to be staged, gathered until a batch is worth a transaction. Everything here is in
+ * memory; only load.ts talks to the warehouse.
+ */
+
+import { parseEvent, parsePage, unknownFields } from '../api/schemas.ts'
+import { CREDITS_PER_PAGE, payloadOf, refuseUnknown } from '../journal/history.ts'
+import type { PlacedFrame } from '../journal/reader.ts'
+import {
+  organizationName,
+  type PageReceived,
+  type RequestFailed,
+  type RequestSent,
+  type RunFinished,
+  type RunStarted,
+  type SliceFinished,
+  type SliceRecord,
+  type SliceSplit,
+  type SplitPayload,
+} from '../journal/records.ts'
+import type { SqlValue } from '../warehouse/warehouse.ts'
+import { toSighting, type Sighting } from './event-row.ts'
+
+type Row = Readonly<Record<string, SqlValue>>
+
+/** Rows waiting to be merged; by key where a later record replaces an earlier one. */
+export class Batch {
+  readonly sightings: Sighting[] = []
+  readonly rejects: Row[] = []
+  readonly coverage: Row[] = []
+  readonly runs = new Map<string, Row>()
+  readonly slices = new Map<string, Row>()
+  readonly pages = new Map<string, Row>()
+  readonly setAside = new Map<string, Row>()
+  readonly unknownFields = new Map<string, Row>()
+  readonly snapshots = new Map<string, Row>()
+  /** Runs as the warehouse and this batch know them. */
+  readonly #knownRuns: Map<string, Row>
+
+  constructor(knownRuns: Map<string, Row>) {
+    this.#knownRuns = knownRuns
+  }
+
+  /** Rows gathered, roughly: what decides when to merge. */
+  get size(): number {
+    return this.sightings.length + this.pages.size + this.coverage.length + this.slices.size
+  }
+
+  /** Adds one record. */
+  add(frame: PlacedFrame): void {
+    const { record } = frame
+    switch (record.kind) {
+      case 'run_started':
+        this.#startRun(record, payloadOf<SliceRecord[]>(frame))
+        return
+      case 'run_resumed': {
+        const resumed = Number(this.#knownRuns.get(record.run_id)?.['resumed'] ?? 0) + 1
+        this.#changeRun(record.run_id, { resumed, finished_at: null, outcome: 'unfinished' })
+        return
+      }
+      case 'run_finished':
+        this.finishRun(record)
+        return
+      case 'request_sent':
+      case 'request_failed':
+        this.#addRequest(record)
+        return
+      case 'page_received':
+        this.#addPage(record, frame.payload())
+        return
+      case 'slice_finished':
+        this.#finishSlice(record, payloadOf<SliceRecord>(frame))
+        return
+      case 'slice_split':
+        this.#splitSlice(record, payloadOf<SplitPayload>(frame))
+        return
+      case 'organization_set_aside':
+        this.setAside.set(organizationName(record.organization), {
+          organization: organizationName(record.organization),
+          reason: record.reason,
+          run_id: record.run_id,
+          set_aside_at: new Date(record.at),
+        })
+        return
+      case 'snapshot_published':
+        this.snapshots.set(record.snapshot_id, {
+          snapshot_id: record.snapshot_id,
+          run_id: record.run_id,
+          destination: record.destination,
+          published_at: new Date(record.at),
+          tables: record.tables,
+          files: record.files,
+          new_files: record.new_files,
+          row_count: BigInt(record.rows),
+          bytes: BigInt(record.bytes),
+          new_bytes: BigInt(record.new_bytes),
+        })
+        return
+      case 'paused':
+      case 'seal':
+        return
+      default:
+        refuseUnknown(record)
+    }
+  }
+
+  #startRun(record: RunStarted, slices: readonly SliceRecord[]): void {
+    this.#changeRun(record.run_id, {
+      run_id: record.run_id,
+      pipeline: record.pipeline,
+      kind: record.command,
+      started_at: new Date(record.at),
+      finished_at: null,
+      outcome: 'unfinished',
+      exit_code: null,
+      message: null,
+      organizations: record.organizations,
+      slices: record.slices,
+      credits_limit: record.credits_limit,
+      resumed: 0,
+    })
+    for (const slice of slices) this.#setSlice(record.run_id, slice, { state: 'planned' })
+  }
+
+  /** Adds the end of a run. */
+  finishRun(record: RunFinished): void {
+    this.#changeRun(record.run_id, {
+      finished_at: new Date(record.at),
+      outcome: record.outcome,
+      exit_code: record.exit_code,
+      message: record.message,
+    })
+  }
+
+  #changeRun(runId: string, change: Row): void {
+    const row = { ...this.#knownRuns.get(runId), ...change }
+    this.#knownRuns.set(runId, row)
+    this.runs.set(runId, row)
+  }
+
+  #finishSlice(record: SliceFinished, slice: SliceRecord): void {
+    const covered = {
+      covered_from: record.covered_from === null ? null : new Date(record.covered_from),
+      covered_to: new Date(record.covered_to),
+    }
+    this.#setSlice(record.run_id, slice, {
+      state: 'finished',
+      pages: record.pages,
+      events: record.events,
+      ...covered,
+      finished_at: new Date(record.at),
+    })
+    for (const organization of slice.organizations) {
+      this.coverage.push({
+        organization_id: organizationName(organization),
+        event_types: slice.event_types.join(),
+        ...covered,
+      })
+    }
+  }
+
+  #splitSlice(record: SliceSplit, { slice, instead }: SplitPayload): void {
+    this.#setSlice(record.run_id, slice, { state: 'split', finished_at: new Date(record.at) })
+    for (const smaller of instead) this.#setSlice(record.run_id, smaller, { state: 'planned' })
+  }
+
+  #setSlice(runId: string, slice: SliceRecord, state: Row): void {
+    this.slices.set(`${runId} ${slice.slice_id}`, {
+      run_id: runId,
+      slice_id: slice.slice_id,
+      organizations: slice.organizations.length,
+      days_ago: slice.days_ago,
+      event_types: slice.event_types.join(),
+      pages: null,
+      events: null,
+      covered_from: null,
+      covered_to: null,
+      finished_at: null,
+      ...state,
+    })
+  }
+
+  #addRequest(record: RequestSent | RequestFailed): void {
+    const failed = record.kind === 'request_failed'
+    const inDoubt = !failed || record.in_doubt
+    this.pages.set(record.request_id, {
+      ...requestColumns(record),
+      requested_at: new Date(failed ? record.requested_at : record.at),
+      received_at: failed ? new Date(record.at) : null,
+      status: failed ? record.status : null,
+      outcome: inDoubt ? 'in_doubt' : 'failed',
+      events: null,
+      credits_used: inDoubt ? CREDITS_PER_PAGE : 0,
+      has_more: null,
+      body_sha256: null,
+      error: failed ? record.error : 'no answer was recorded',
+    })
+  }
+
+  #addPage(record: PageReceived, body: Buffer): void {
+    this.pages.set(record.request_id, {
+      ...requestColumns(record),
+      requested_at: new Date(record.requested_at),
+      received_at: new Date(record.at),
+      status: record.status,
+      outcome: 'received',
+      events: record.events,
+      credits_used: record.credits_used,
+      has_more: record.has_more,
+      body_sha256: record.body_sha256,
+      error: null,
+    })
+    const page = parsePage(body)
+    // The same reading accepted this body when it was bought.
+    if (typeof page === 'string') throw new TypeError(`page in the journal is no page: ${page}`)
+    page.events.forEach((value, index) => this.#addEvent(record, value, index + 1))
+  }
+
+  #addEvent(record: PageReceived, value: unknown, position: number): void {
+    const event = parseEvent(value)
+    if (typeof event === 'string') {
+      this.rejects.push({
+        run_id: record.run_id,
+        slice_id: record.slice_id,
+        page: record.page,
+        request_id: record.request_id,
+        position,
+        reason: event,
+        event: JSON.stringify(value),
+        received_at: new Date(record.at),
+      })
+      return
+    }
+    this.sightings.push(toSighting(event, record.at, record.run_id))
+    for (const field of unknownFields(value)) {
+      if (this.unknownFields.has(field)) continue
+      this.unknownFields.set(field, { field, first_seen_at: new Date(record.at) })
+    }
+  }
+}
+
+function requestColumns(record: RequestSent | RequestFailed | PageReceived): Row {
+  const { run_id, slice_id, page, request_id } = record
+  return { run_id, slice_id, page, request_id }
+}

@@ -1,0 +1,200 @@
+/**
+ * The journal's projection into the warehouse: what is new since the last load is staged, de-duplicated and merged, and
+ * the position in the journal moves in the same transaction. Loading twice, or in any order, gives the same tables.
+ */
+
+import { readFileSync, statSync } from 'node:fs'
+import { join } from 'node:path'
+import type { Journal } from '../journal/journal.ts'
+import type { RunFinished } from '../journal/records.ts'
+import { sqlFolder } from '../support/assets.ts'
+import type { SqlValue, Warehouse } from '../warehouse/warehouse.ts'
+import { Batch } from './batch.ts'
+
+/** What a load needs. */
+export interface LoadOptions {
+  readonly warehouse: Warehouse
+  readonly journal: Journal
+  /** Rows gathered before a transaction, 1 or more. */
+  readonly batchRows?: number
+  /**
+   * The record with which the run is about to be closed: ops.runs shows it already, so that closing the journal can be
+   * the very last thing a run does. The next load reads the same record from the journal.
+   */
+  readonly closing?: RunFinished
+  readonly onProgress?: (progress: LoadProgress) => void
+}
+
+/** How far a load is, in bytes of the journal. */
+export interface LoadProgress {
+  readonly bytesDone: number
+  readonly bytes: number
+}
+
+/** What a load did. */
+export interface LoadReport {
+  /** Pages read from the journal. */
+  readonly pages: number
+  /** Events received, repeats included. */
+  readonly sightings: number
+  /** Events that were not in the warehouse. */
+  readonly inserted: number
+  /** Events whose attributes a newer sighting changed. */
+  readonly updated: number
+  /** Events that did not fit. */
+  readonly rejected: number
+  /** Fields that Jobtide does not know and never saw before. */
+  readonly newUnknownFields: readonly string[]
+}
+
+// Large enough that the cost of a transaction does not show, small enough for 100 MB of memory.
+const BATCH_ROWS = 40_000
+
+type Row = Readonly<Record<string, SqlValue>>
+
+/** Brings the warehouse up to date with the journal. */
+export async function load(options: LoadOptions): Promise<LoadReport> {
+  return new Load(options).run()
+}
+
+class Load {
+  readonly #warehouse: Warehouse
+  readonly #journal: Journal
+  readonly #options: LoadOptions
+  readonly #report = { pages: 0, sightings: 0, inserted: 0, updated: 0, rejected: 0 }
+  readonly #newUnknownFields: string[] = []
+  #knownRuns = new Map<string, Row>()
+
+  constructor(options: LoadOptions) {
+    this.#options = options
+    this.#warehouse = options.warehouse
+    this.#journal = options.journal
+  }
+
+  async run(): Promise<LoadReport> {
+    const positions = await this.#positions()
+    const segments = this.#journal
+      .segments()
+      .map((name) => ({ name, from: positions.get(name) ?? 0, size: this.#sizeOf(name) }))
+      .filter(({ from, size }) => size > from)
+    await this.#warehouse.run(loadSql('staging'))
+    this.#knownRuns = await this.#readRuns()
+    const bytes = segments.reduce((sum, { from, size }) => sum + size - from, 0)
+    let bytesDone = 0
+    for (const { name, from } of segments) {
+      let batch = new Batch(this.#knownRuns)
+      let loadedTo = from
+      for (const frame of this.#journal.read(name, from)) {
+        batch.add(frame)
+        if (frame.record.kind === 'page_received') this.#report.pages += 1
+        bytesDone += frame.size
+        loadedTo = frame.end
+        if (batch.size < (this.#options.batchRows ?? BATCH_ROWS)) continue
+        await this.#merge(batch, name, loadedTo)
+        batch = new Batch(this.#knownRuns)
+        this.#options.onProgress?.({ bytesDone, bytes })
+      }
+      if (loadedTo > (await this.#position(name))) await this.#merge(batch, name, loadedTo)
+      this.#options.onProgress?.({ bytesDone, bytes })
+    }
+    await this.#showClosing()
+    return { ...this.#report, newUnknownFields: this.#newUnknownFields }
+  }
+
+  async #showClosing(): Promise<void> {
+    const { closing } = this.#options
+    if (closing === undefined) return
+    const batch = new Batch(this.#knownRuns)
+    batch.finishRun(closing)
+    await this.#warehouse.transaction(async () => {
+      await this.#stageOps(batch)
+      await this.#warehouse.run(loadSql('merge_ops'))
+    })
+  }
+
+  async #merge(batch: Batch, segment: string, loadedTo: number): Promise<void> {
+    await this.#warehouse.transaction(async () => {
+      await this.#stage('staged_sightings', batch.sightings)
+      await this.#stageOps(batch)
+      await this.#noteNewUnknownFields()
+      if (batch.sightings.length > 0) await this.#mergeEvents()
+      await this.#warehouse.run(loadSql('merge_ops'))
+      await this.#stage('ops.rejects', batch.rejects, false)
+      await this.#movePosition(segment, loadedTo)
+    })
+    this.#report.sightings += batch.sightings.length
+    this.#report.rejected += batch.rejects.length
+  }
+
+  async #stageOps(batch: Batch): Promise<void> {
+    await this.#stage('staged_runs', [...batch.runs.values()])
+    await this.#stage('staged_slices', [...batch.slices.values()])
+    await this.#stage('staged_pages', [...batch.pages.values()])
+    await this.#stage('staged_coverage', batch.coverage)
+    await this.#stage('staged_set_aside', [...batch.setAside.values()])
+    await this.#stage('staged_unknown_fields', [...batch.unknownFields.values()])
+    await this.#stage('staged_snapshots', [...batch.snapshots.values()])
+  }
+
+  async #mergeEvents(): Promise<void> {
+    await this.#warehouse.run(loadSql('newest_sightings'))
+    const [changes] = await this.#warehouse.all<{ inserted: number; updated: number }>(
+      loadSql('count_changes'),
+    )
+    await this.#warehouse.run(loadSql('merge_events'))
+    await this.#warehouse.run(loadSql('merge_person_organizations'))
+    this.#report.inserted += changes?.inserted ?? 0
+    this.#report.updated += changes?.updated ?? 0
+  }
+
+  async #stage(table: string, rows: readonly Row[], replace = true): Promise<void> {
+    if (replace) await this.#warehouse.run(`delete from ${table}`)
+    const [first] = rows
+    if (first === undefined) return
+    const columns = Object.keys(first).map(
+      (name) => [name, rows.map((row) => row[name] ?? null)] as const,
+    )
+    await this.#warehouse.append(table, Object.fromEntries(columns))
+  }
+
+  async #noteNewUnknownFields(): Promise<void> {
+    const rows = await this.#warehouse.all<{ field: string }>(
+      'select field from staged_unknown_fields where field not in (select field from ops.unknown_fields)',
+    )
+    this.#newUnknownFields.push(...rows.map(({ field }) => field))
+  }
+
+  async #movePosition(segment: string, bytes: number): Promise<void> {
+    await this.#warehouse.run('delete from ops.journal_positions where segment = $1', [segment])
+    await this.#warehouse.run('insert into ops.journal_positions values ($1, $2)', [
+      segment,
+      BigInt(bytes),
+    ])
+  }
+
+  async #positions(): Promise<Map<string, number>> {
+    const rows = await this.#warehouse.all<{ segment: string; bytes: bigint }>(
+      'select segment, bytes from ops.journal_positions',
+    )
+    return new Map(rows.map(({ segment, bytes }) => [segment, Number(bytes)]))
+  }
+
+  async #position(segment: string): Promise<number> {
+    return (await this.#positions()).get(segment) ?? 0
+  }
+
+  async #readRuns(): Promise<Map<string, Row>> {
+    const rows = await this.#warehouse.all<Record<string, SqlValue> & { run_id: string }>(
+      'select * from ops.runs',
+    )
+    return new Map(rows.map((row) => [row.run_id, row]))
+  }
+
+  #sizeOf(segment: string): number {
+    return statSync(join(this.#journal.folder, segment)).size
+  }
+}
+
+function loadSql(name: string): string {
+  return readFileSync(join(sqlFolder, 'load', `${name}.sql`), 'utf8')
+}

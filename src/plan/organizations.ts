@@ -1,0 +1,127 @@
+/**
+ * The list of organisations to watch, as people keep it: CSV with a header, or one id, URL or slug a line; with a byte
+ * order mark, CRLF, blank lines and duplicates. Pure: text in, references out, every bad line named.
+ */
+
+import { parse } from 'csv-parse/sync'
+import type { OrganizationRef } from '../journal/records.ts'
+import { ConfigError, messageOf } from '../support/errors.ts'
+
+/** A list of organisations as read. */
+export interface OrganizationList {
+  readonly organizations: readonly OrganizationRef[]
+  /** Lines that named a company already named. */
+  readonly duplicates: number
+}
+
+const ID_COLUMN = 'organization_id'
+const URL_COLUMN = 'company_url'
+const LONGEST_NAME = 500
+// The service's ids are `<prefix>_<opaque>`; page slugs are written with hyphens.
+const LOOKS_LIKE_ID = /^[a-z]+_[A-Za-z0-9]+$/
+
+/**
+ * Reads a list of organisations.
+ * @param bytes the file: UTF-8, or UTF-16 with a byte order mark
+ * @param file name for messages
+ * @throws ConfigError naming file and line, when a line is unusable or no organisation is left
+ */
+export function parseOrganizations(bytes: Uint8Array, file: string): OrganizationList {
+  const rows = parseRows(decode(bytes), file)
+  const [first] = rows
+  const header = first?.cells.map((cell) => cell.toLowerCase()) ?? []
+  const idAt = header.indexOf(ID_COLUMN)
+  const urlAt = header.indexOf(URL_COLUMN)
+  if (idAt >= 0 || urlAt >= 0) {
+    return collect(
+      rows.slice(1).map(({ cells, line }) => ({
+        reference: fromColumns(cells[idAt] ?? '', cells[urlAt] ?? ''),
+        line,
+      })),
+      file,
+    )
+  }
+  if (header.length > 1) {
+    throw new ConfigError(
+      `${file}:1: no column ${ID_COLUMN} or ${URL_COLUMN}; found: ${first?.cells.join(', ')}`,
+      { hint: `Name the columns in the first line, for example: ${ID_COLUMN},${URL_COLUMN}` },
+    )
+  }
+  return collect(
+    rows.map(({ cells, line }) => ({ reference: fromText(cells[0] ?? ''), line })),
+    file,
+  )
+}
+
+/** A reference from one written name: an id as it is, anything else as page URL or slug. */
+export function fromText(text: string): OrganizationRef | null {
+  if (text === '') return null
+  return LOOKS_LIKE_ID.test(text)
+    ? { by: 'id', value: text }
+    : { by: 'url', value: text.replace(/\/+$/, '') }
+}
+
+function fromColumns(id: string, url: string): OrganizationRef | null {
+  if (id !== '') return { by: 'id', value: id }
+  return url === '' ? null : { by: 'url', value: url.replace(/\/+$/, '') }
+}
+
+interface Row {
+  readonly cells: readonly string[]
+  readonly line: number
+}
+
+function parseRows(text: string, file: string): Row[] {
+  try {
+    const parsed: unknown = parse(text, {
+      delimiter: [',', ';', '\t'],
+      bom: true,
+      trim: true,
+      skip_empty_lines: true,
+      relax_column_count: true,
+      info: true,
+    })
+    const rows = parsed as { record: string[]; info: { lines: number } }[]
+    return rows
+      .map(({ record, info }) => ({ cells: record, line: info.lines }))
+      .filter(({ cells }) => cells.some((cell) => cell !== '') && !cells[0]?.startsWith('#'))
+  } catch (error) {
+    throw new ConfigError(`${file}: not a list of organisations: ${messageOf(error)}`, {
+      hint: 'Write one organisation a line, or CSV with a header; close every quote.',
+      cause: error,
+    })
+  }
+}
+
+function collect(
+  lines: readonly { reference: OrganizationRef | null; line: number }[],
+  file: string,
+): OrganizationList {
+  const seen = new Map<string, OrganizationRef>()
+  let duplicates = 0
+  for (const { reference, line } of lines) {
+    if (reference === null) continue
+    if (reference.value.length > LONGEST_NAME || /[\p{Cc}\s,]/u.test(reference.value)) {
+      throw new ConfigError(
+        `${file}:${line}: not an organisation: ${JSON.stringify(reference.value.slice(0, 60))}`,
+        {
+          hint: 'Expected an organization_id, a company page URL or its slug: no spaces, no commas.',
+        },
+      )
+    }
+    if (seen.has(reference.value)) duplicates += 1
+    else seen.set(reference.value, reference)
+  }
+  if (seen.size === 0) {
+    throw new ConfigError(`${file}: the list of organisations is empty`, {
+      hint: 'Write one organization_id or company_url a line; nothing was sent.',
+    })
+  }
+  return { organizations: [...seen.values()], duplicates }
+}
+
+function decode(bytes: Uint8Array): string {
+  if (bytes[0] === 0xff && bytes[1] === 0xfe) return new TextDecoder('utf-16le').decode(bytes)
+  if (bytes[0] === 0xfe && bytes[1] === 0xff) return new TextDecoder('utf-16be').decode(bytes)
+  return new TextDecoder('utf-8').decode(bytes)
+}

@@ -1,0 +1,66 @@
+/** What a manifest says about coverage and credits, read from `ops`. */
+
+import { isoInstant } from '../support/clock.ts'
+import type { Warehouse } from '../warehouse/warehouse.ts'
+import type { CoverageSummary, Manifest } from './manifest.ts'
+
+/** Reads coverage, credits and the engine's version in the transaction that is open. */
+export async function readLedger(
+  warehouse: Warehouse,
+  runId: string | null,
+): Promise<{ coverage: CoverageSummary; credits: Manifest['credits']; duckdb: string }> {
+  const [credits] = await warehouse.all<{ total: bigint; of_run: bigint }>(CREDITS_SQL, [runId])
+  const [engine] = await warehouse.all<{ version: string }>('select version() as version')
+  return {
+    coverage: await readCoverage(warehouse),
+    credits: { total: Number(credits?.total ?? 0), of_run: Number(credits?.of_run ?? 0) },
+    duckdb: engine?.version ?? '',
+  }
+}
+
+const CREDITS_SQL = `
+  select coalesce(cast(sum(credits_used) as bigint), 0) as total,
+         coalesce(cast(sum(credits_used) filter (where run_id = $1) as bigint), 0) as of_run
+  from ops.pages`
+
+// An organisation begins where its first interval begins, the beginning of time included (null in the table).
+const COVERAGE_SQL = `
+  with edges as (
+    select organization_id, count(*) as intervals, max(covered_to) as covered_to,
+           min(coalesce(covered_from, '-infinity')) as covered_from
+    from ops.coverage group by organization_id)
+  select count(*) as organizations, coalesce(cast(sum(intervals) as bigint), 0) as intervals,
+         epoch_ms(nullif(min(covered_from), '-infinity')) as from_min,
+         epoch_ms(nullif(max(covered_from), '-infinity')) as from_max,
+         epoch_ms(min(covered_to)) as to_min, epoch_ms(max(covered_to)) as to_max
+  from edges`
+
+const COVERAGE_HASH_SQL = `
+  select sha256(coalesce(string_agg(line, chr(10) order by line), '')) as sha256
+  from (select concat_ws('|', organization_id, event_types, epoch_us(covered_to),
+                         coalesce(epoch_us(covered_from), -1)) as line from ops.coverage)`
+
+interface CoverageRow {
+  readonly organizations: bigint
+  readonly intervals: bigint
+  readonly from_min: bigint | null
+  readonly from_max: bigint | null
+  readonly to_min: bigint | null
+  readonly to_max: bigint | null
+}
+
+async function readCoverage(warehouse: Warehouse): Promise<CoverageSummary> {
+  const [row] = await warehouse.all<CoverageRow>(COVERAGE_SQL)
+  const [hash] = await warehouse.all<{ sha256: string }>(COVERAGE_HASH_SQL)
+  return {
+    organizations: Number(row?.organizations ?? 0),
+    intervals: Number(row?.intervals ?? 0),
+    covered_from: { min: instant(row?.from_min), max: instant(row?.from_max) },
+    covered_to: { min: instant(row?.to_min), max: instant(row?.to_max) },
+    sha256: hash?.sha256 ?? '',
+  }
+}
+
+function instant(epochMs: bigint | null | undefined): string | null {
+  return epochMs === null || epochMs === undefined ? null : isoInstant(Number(epochMs))
+}

@@ -1,0 +1,66 @@
+/**
+ * What the publisher needs of a place that keeps objects: put what is not there, read back, list, and move one small
+ * pointer by compare-and-swap. Knows nothing of tables or snapshots. Every failure of a store is a PublishError.
+ */
+
+import { PublishError } from './errors.ts'
+
+/** One state of one object, as its store names it; only good for `replace` on the same key. */
+export type ObjectVersion = string
+
+/** An object and its size in bytes. */
+export interface StoredObject {
+  readonly key: string
+  readonly bytes: number
+}
+
+/** What a put did: `already-there` when an object of that key and size existed. */
+export type PutOutcome = 'written' | 'already-there'
+
+/** A folder or a bucket. Keys are relative, such as `tables/joiners/all/….parquet`; see {@link checkKey}. */
+export interface ObjectStore {
+  /** Where it is, as the operator wrote it or would write it. Holds no secret. */
+  readonly destination: string
+  /** The absolute address of an object, as DuckDB's `read_parquet` takes it. */
+  urlOf(key: string): string
+  /**
+   * Stores `bytes` unless the key exists. The object appears whole or not at all.
+   * @throws PublishError when the key exists with another size, or the store refuses
+   */
+  put(key: string, bytes: Uint8Array): Promise<PutOutcome>
+  /** As `put`, from a local file of any size. */
+  putFile(key: string, path: string, signal?: AbortSignal): Promise<PutOutcome>
+  /** Reads a small object; null when there is none. */
+  get(key: string): Promise<{ bytes: Uint8Array; version: ObjectVersion } | null>
+  /** The size of an object; null when there is none. */
+  head(key: string): Promise<{ bytes: number } | null>
+  /** Every object whose key starts with `prefix`, sorted by key. */
+  list(prefix: string): Promise<StoredObject[]>
+  /**
+   * Writes `bytes` if the object is still `expected` (null: if there is none). True when it won, false when another
+   * writer was first. `bytes` must differ from everything that was ever stored there.
+   */
+  replace(key: string, bytes: Uint8Array, expected: ObjectVersion | null): Promise<boolean>
+}
+
+// S3 allows 1,024 bytes of key; 900 leaves room for the prefix of the destination.
+const LONGEST_KEY = 900
+const SEGMENT = /^[A-Za-z0-9_=-][A-Za-z0-9._=-]*$/
+
+/**
+ * Lets only plain keys pass: segments of `A-Z a-z 0-9 . _ = -` that do not start with a dot, at most 900 characters.
+ * Such a key means the same in a folder, in a URL and in SQL, and cannot leave the root of its store.
+ */
+export function checkKey(key: string): void {
+  if (key.length <= LONGEST_KEY && key.split('/').every((segment) => SEGMENT.test(segment))) return
+  throw new PublishError(`${JSON.stringify(key)} cannot be the key of an object`, {
+    hint: 'Keys are segments of A-Z a-z 0-9 . _ = - between slashes; no segment starts with a dot.',
+  })
+}
+
+/** For a put that found its key taken by an object of another size. */
+export function differentSize(key: string, found: number, expected: number): PublishError {
+  return new PublishError(`${key} exists with ${found} bytes where ${expected} belong`, {
+    hint: 'Something other than Jobtide wrote it: remove that object.',
+  })
+}

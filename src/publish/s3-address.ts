@@ -1,0 +1,26 @@
+/** `s3://bucket/prefix`, taken apart. */
+
+import { PublishError } from './errors.ts'
+import { checkKey } from './object-store.ts'
+
+/** A place in a bucket. */
+export interface S3Address {
+  readonly bucket: string
+  /** Empty, or ends in a slash. */
+  readonly prefix: string
+}
+
+const ADDRESS = /^s3:\/\/([a-z0-9][a-z0-9.-]{1,61}[a-z0-9])(?:\/(.*))?$/
+
+/** Takes an address apart. @throws PublishError when it is none, or its prefix is no plain key */
+export function parseS3Address(address: string): S3Address {
+  const [, bucket, path = ''] = ADDRESS.exec(address) ?? []
+  if (bucket === undefined) {
+    throw new PublishError(`${address} is not an S3 address`, {
+      hint: 'Write it as s3://bucket or s3://bucket/prefix.',
+    })
+  }
+  const prefix = path.replace(/\/+$/, '')
+  if (prefix !== '') checkKey(prefix)
+  return { bucket, prefix: prefix === '' ? '' : `${prefix}/` }
+}

@@ -1,0 +1,23 @@
+/** Where things are below one data directory. */
+
+import { join, resolve } from 'node:path'
+
+/** The folders and files of one data directory. */
+export interface DataDirectory {
+  readonly root: string
+  readonly journal: string
+  readonly warehouse: string
+  /** Files in the making; may be deleted whenever nothing runs. */
+  readonly scratch: string
+}
+
+/** The layout of the data directory `root`. */
+export function dataDirectory(root: string): DataDirectory {
+  const path = resolve(root)
+  return {
+    root: path,
+    journal: join(path, 'journal'),
+    warehouse: join(path, 'jobtide.duckdb'),
+    scratch: join(path, 'scratch'),
+  }
+}

@@ -1,0 +1,187 @@
+/**
+ * A job: a pipeline file with what the command line changes about it, every path made absolute, every value checked.
+ * After this nothing about a run is a question of taste or of where it was started.
+ */
+
+import { existsSync, readFileSync } from 'node:fs'
+import { basename, dirname, extname, isAbsolute, join, resolve } from 'node:path'
+import { EVENT_TYPES, type EventType, type OrganizationRef } from '../journal/records.ts'
+import { parseOrganizations } from '../plan/organizations.ts'
+import { durationMs, parsePipeline, type PipelineSpec } from '../plan/pipeline.ts'
+import { LONGEST_WINDOW_DAYS, type Question, type Window } from '../plan/plan.ts'
+import { packageRoot } from '../support/assets.ts'
+import { ConfigError, messageOf, systemCode } from '../support/errors.ts'
+import { openWarehouse, quoteIdentifier } from '../warehouse/warehouse.ts'
+
+/** What the command line says, overriding the pipeline file. Absent means: as the file says. */
+export interface Overrides {
+  readonly organizations?: string
+  readonly days?: Window
+  readonly credits?: number
+  readonly requestsPerSecond?: number
+  readonly concurrency?: number
+  readonly snapshotTo?: string
+  /** False leaves publishing out. */
+  readonly publish?: boolean
+}
+
+/** Everything a run needs to know. */
+export interface Job {
+  readonly pipeline: string
+  readonly question: Question
+  /** Lines of the list that named a company already named. */
+  readonly duplicates: number
+  readonly creditsLimit: number | null
+  readonly requestsPerSecond: number | null
+  readonly concurrency: number
+  readonly maxWaitMs: number
+  /** Absolute folder or s3:// address; null publishes nothing. */
+  readonly snapshotTo: string | null
+}
+
+/**
+ * Reads the pipeline `name` (a name below ./pipelines or below Jobtide's own, or a path) and applies `overrides`.
+ * @param dataDir what a relative snapshot folder of the pipeline file is relative to
+ * @throws ConfigError naming file, line and what is allowed
+ */
+export async function readJob(name: string, overrides: Overrides, dataDir: string): Promise<Job> {
+  const file = findPipeline(name)
+  const spec = parsePipeline(readText(file, 'pipeline'), file)
+  const listFile =
+    overrides.organizations === undefined
+      ? resolve(dirname(file), spec.organizations)
+      : resolve(overrides.organizations)
+  const list = await readOrganizations(listFile)
+  const { limits } = spec
+  return {
+    pipeline: spec.name,
+    question: questionOf(spec, overrides, list.organizations),
+    duplicates: list.duplicates,
+    creditsLimit: overrides.credits ?? limits.credits ?? null,
+    requestsPerSecond: overrides.requestsPerSecond ?? limits.requests_per_second ?? null,
+    concurrency: overrides.concurrency ?? limits.concurrency,
+    maxWaitMs: durationMs(limits.max_wait),
+    snapshotTo: snapshotDestination(spec, overrides, dataDir),
+  }
+}
+
+/** Where snapshots of pipeline `name` go; null publishes nothing. For `publish` by itself. */
+export function readSnapshotDestination(
+  name: string,
+  overrides: Overrides,
+  dataDir: string,
+): string | null {
+  const file = findPipeline(name)
+  return snapshotDestination(parsePipeline(readText(file, 'pipeline'), file), overrides, dataDir)
+}
+
+function questionOf(
+  spec: PipelineSpec,
+  overrides: Overrides,
+  organizations: readonly OrganizationRef[],
+): Question {
+  return {
+    pipeline: spec.name,
+    organizations,
+    // One order, so that the same types asked in another order are the same question.
+    eventTypes: EVENT_TYPES.filter((type: EventType) => spec.event_types.includes(type)),
+    window: overrides.days ?? spec.window,
+    initialWindow: spec.initial_window,
+    overlapHours: spec.overlap_hours,
+  }
+}
+
+function snapshotDestination(
+  spec: PipelineSpec,
+  overrides: Overrides,
+  dataDir: string,
+): string | null {
+  if (overrides.publish === false) return null
+  if (overrides.snapshotTo !== undefined) return absoluteDestination(overrides.snapshotTo, '.')
+  return spec.snapshot === undefined ? null : absoluteDestination(spec.snapshot.to, dataDir)
+}
+
+/** An s3:// address as it is, a folder made absolute from `base`. */
+export function absoluteDestination(destination: string, base: string): string {
+  if (destination.startsWith('s3://')) return destination
+  if (/^[a-z][a-z0-9+.-]*:\/\//i.test(destination)) {
+    throw new ConfigError(
+      `snapshots go to a folder or to s3://bucket/prefix, not to ${destination}`,
+    )
+  }
+  return resolve(base, destination)
+}
+
+function findPipeline(name: string): string {
+  const isPath = isAbsolute(name) || /[/\\]/.test(name) || /\.ya?ml$/.test(name)
+  const candidates = isPath
+    ? [resolve(name)]
+    : [resolve('pipelines', `${name}.yaml`), join(packageRoot, 'pipelines', `${name}.yaml`)]
+  const found = candidates.find((path) => existsSync(path))
+  if (found !== undefined) return found
+  throw new ConfigError(`there is no pipeline ${JSON.stringify(name)}`, {
+    hint: `Looked for ${candidates.join(' and ')}. Name a pipeline there, or give the path of a YAML file.`,
+  })
+}
+
+async function readOrganizations(
+  file: string,
+): Promise<{ organizations: readonly OrganizationRef[]; duplicates: number }> {
+  if (extname(file).toLowerCase() !== '.parquet') {
+    return parseOrganizations(readBytes(file, 'list of organisations'), basename(file))
+  }
+  readBytes(file, 'list of organisations')
+  return parseOrganizations(Buffer.from(await parquetAsCsv(file)), basename(file))
+}
+
+// The two columns we know as CSV text, so that one parser judges every kind of list.
+async function parquetAsCsv(file: string): Promise<string> {
+  const engine = await openWarehouse({ path: ':memory:', mode: 'write' })
+  try {
+    const { columns } = await engine.table('select * from read_parquet($1) limit 0', [file])
+    const wanted = columns
+      .map(({ name }) => name)
+      .filter((name) => ['organization_id', 'company_url'].includes(name.toLowerCase()))
+    if (wanted.length === 0) {
+      throw new ConfigError(
+        `${file}: no column organization_id or company_url; found: ${columns.map(({ name }) => name).join(', ')}`,
+      )
+    }
+    const cells = wanted.map((name) => `cast(${quoteIdentifier(name)} as varchar)`).join(', ')
+    const { rows } = await engine.table(`select ${cells} from read_parquet($1)`, [file])
+    const quote = (cell: unknown) =>
+      `"${(typeof cell === 'string' ? cell : '').replaceAll('"', '""')}"`
+    return [wanted.join(','), ...rows.map((row) => row.map(quote).join(','))].join('\n')
+  } finally {
+    engine.close()
+  }
+}
+
+function readText(file: string, what: string): string {
+  return readBytes(file, what).toString('utf8')
+}
+
+function readBytes(file: string, what: string): Buffer {
+  try {
+    return readFileSync(file)
+  } catch (error) {
+    const reason = systemCode(error) === 'ENOENT' ? 'there is no such file' : messageOf(error)
+    throw new ConfigError(`${what} ${file}: ${reason}`, {
+      hint: 'Check the path; a path in a pipeline file is relative to that file.',
+      cause: error,
+    })
+  }
+}
+
+/**
+ * The value of `--days`: a whole number from 1 to 365, or `all`.
+ * @throws ConfigError
+ */
+export function parseDays(text: string): Window {
+  if (text === 'all') return 'all'
+  const days = Number(text)
+  if (Number.isInteger(days) && days >= 1 && days <= LONGEST_WINDOW_DAYS) return days
+  throw new ConfigError(
+    `--days takes a whole number from 1 to ${LONGEST_WINDOW_DAYS}, or all; got ${JSON.stringify(text)}`,
+  )
+}

@@ -1,0 +1,138 @@
+/**
+ * Sightings: how the service notices a change and what it writes about it. A change is seen once, days to months after
+ * it happened; a few are seen again later with something corrected, under the same natural key.
+ */
+
+import { isoInstant } from '../support/clock.ts'
+import { DAY, SECOND } from '../support/units.ts'
+import type { Cause, Change } from './careers.ts'
+import { AT_WORD, TITLE_ADDITIONS } from './data/titles.ts'
+import { NAMES } from './data/names.ts'
+import type { JobChangeEvent, Place, TrackedOrganization } from './events.ts'
+import type { MadeUpPerson } from './made-up-people.ts'
+import { logNormal, pick, pickWeighted, type Random } from './random.ts'
+
+/** An event and what is true about it besides. */
+export interface Sighting {
+  readonly event: JobChangeEvent
+  readonly cause: Cause
+  /** Whether this is a later sighting of a change seen before, with something corrected. */
+  readonly isCorrection: boolean
+  readonly place: Place
+}
+
+const CORRECTED = 0.02
+const FOUND_VERY_LATE = 0.015
+// Chosen: half of the changes are seen within 12 days, one in nine on the same day, one in twenty after four months.
+const MEDIAN_LAG_DAYS = 12
+const LAG_SIGMA = 1.5
+const SOONEST_DAYS = 1
+const LONGEST_LAG_DAYS = 720
+
+/** The sightings of one change, first one first. */
+export function* sightingsOf(
+  random: Random,
+  person: MadeUpPerson,
+  change: Change,
+  organization: TrackedOrganization & { readonly name: string },
+): Generator<Sighting> {
+  const changedAt = roundedDate(change.at, person.givesDays)
+  const detectedAt = changedAt + lagDays(random) * DAY + secondsOfDay(random)
+  const event: JobChangeEvent = {
+    event_type: change.type,
+    ...dates(changedAt, detectedAt),
+    title: { current: change.title, previous: change.previousTitle },
+    person: personAs(random, person, change, organization.name),
+    organization,
+  }
+  const about = { cause: change.cause, place: person.place }
+  yield { ...about, event, isCorrection: false }
+  if (random() >= CORRECTED) return
+  const seenAgainAt = detectedAt + Math.ceil(5 + random() * 115) * DAY
+  const corrected = { ...correction(random, event, person), ...dates(changedAt, seenAgainAt) }
+  yield { ...about, event: corrected, isCorrection: true }
+}
+
+/** The first of the month for most people, the day itself for those who give days. */
+function roundedDate(at: number, givesDays: boolean): number {
+  const date = new Date(at)
+  return Date.UTC(date.getUTCFullYear(), date.getUTCMonth(), givesDays ? date.getUTCDate() : 1)
+}
+
+function lagDays(random: Random): number {
+  if (random() < FOUND_VERY_LATE) return 180 + Math.floor(random() * (LONGEST_LAG_DAYS - 180))
+  const days = logNormal(random, MEDIAN_LAG_DAYS, LAG_SIGMA) - SOONEST_DAYS
+  return Math.min(LONGEST_LAG_DAYS, Math.max(0, Math.floor(days)))
+}
+
+function secondsOfDay(random: Random): number {
+  return Math.floor(random() * (DAY / SECOND)) * SECOND
+}
+
+function dates(changedAt: number, detectedAt: number) {
+  return {
+    detected_at: isoInstant(detectedAt),
+    changed_at: isoInstant(changedAt),
+    detection_lag_days: Math.floor((detectedAt - changedAt) / DAY),
+  }
+}
+
+function personAs(
+  random: Random,
+  person: MadeUpPerson,
+  change: Change,
+  organizationName: string,
+): JobChangeEvent['person'] {
+  const { profileId, handle, firstName, lastName } = person
+  const isHandleKnown = random() >= 0.02
+  return {
+    profile_id: profileId,
+    handle: isHandleKnown ? handle : null,
+    full_name: `${firstName} ${lastName}`,
+    first_name: firstName,
+    last_name: lastName,
+    headline: headline(random, person, change.title, organizationName),
+    network_url: isHandleKnown ? `https://network.example/in/${handle}` : null,
+  }
+}
+
+function headline(
+  random: Random,
+  person: MadeUpPerson,
+  title: string,
+  organizationName: string,
+): string | null {
+  const style = pickWeighted(random, { full: 0.6, bar: 0.2, bare: 0.15, none: 0.05 })
+  switch (style) {
+    case 'full':
+      return `${title} ${AT_WORD[person.language]} ${organizationName}`
+    case 'bar':
+      return `${title} | ${organizationName}`
+    case 'bare':
+      return title
+    case 'none':
+      return null
+  }
+}
+
+/** The same event with one thing put right. Nothing that belongs to the natural key changes. */
+function correction(random: Random, event: JobChangeEvent, person: MadeUpPerson): JobChangeEvent {
+  const what = pickWeighted(random, { headline: 0.4, name: 0.3, title: 0.3 })
+  if (what === 'headline') {
+    const text = `${event.title.current} · ${event.organization.name}`
+    return { ...event, person: { ...event.person, headline: text } }
+  }
+  if (what === 'name') {
+    const added = pick(random, NAMES[person.language].family)
+    const last_name = `${person.lastName}-${added}`
+    const full_name = `${person.firstName} ${last_name}`
+    return { ...event, person: { ...event.person, last_name, full_name } }
+  }
+  const added = pick(random, TITLE_ADDITIONS)
+  const put = (text: string | null) => (text === null ? null : `${text} (${added})`)
+  const title =
+    event.event_type === 'title_change'
+      ? { ...event.title, previous: put(event.title.previous) }
+      : { ...event.title, current: put(event.title.current) }
+  return { ...event, title }
+}

@@ -1,0 +1,144 @@
+/**
+ * A made-up world: organisations, the people who work for them, their careers, and when the service sees what
+ * happened. All of it follows from the options: the same options give the same events, byte for byte.
+ */
+
+import { DAY } from '../support/units.ts'
+import { ConfigError } from '../support/errors.ts'
+import { careerOf, SHORTEST_STEP, YEARLY_RATES, type Stage } from './careers.ts'
+import { createEventCollector, type EventSource } from './events.ts'
+import { makeUpOrganizations, type MadeUpOrganization } from './made-up-organizations.ts'
+import { makeUpPerson } from './made-up-people.ts'
+import { exponential, mixSeeds, seededRandom, type Random } from './random.ts'
+import { sightingsOf, type Sighting } from './sightings.ts'
+
+/** What a world is made from. */
+export interface WorldOptions {
+  /** Any integer: another seed, another world. */
+  readonly seed: number
+  /** How many organisations; 1 or more. */
+  readonly organizations: number
+  /** Changes happen from here, in milliseconds since 1970 UTC … */
+  readonly startAt: number
+  /** … until just before here. They are seen later, some of them after it. */
+  readonly endAt: number
+  /** About how many events to make, by the share of people the service looks at; default 100 per organisation. */
+  readonly events?: number
+  /** Share of an organisation's people who leave in a year, 0 to 2; default 0.22. */
+  readonly turnover?: number
+}
+
+const EVENTS_PER_ORGANIZATION = 100
+const TURNOVER = 0.22
+const YEAR = 365.25 * DAY
+// Of those who leave, this share comes from outside to replace them; the others come from within the world.
+const HIRED_FROM_OUTSIDE = 0.4
+// Measured over worlds of 20 to 2,000 organisations and 1 to 3 years: people's quiet first months and careers that end
+// cost some of the events that the yearly rates promise, corrections add some.
+const SHARE_THAT_HAPPENS = 0.95
+
+/**
+ * The world as something to serve.
+ * @throws ConfigError when an option is out of its range
+ */
+export function createWorld(options: WorldOptions): EventSource {
+  const collector = createEventCollector()
+  const organizations = organizationsOf(options)
+  for (const { tracked } of organizations) collector.addOrganization(tracked)
+  for (const { event, place } of worldSightings(options)) collector.add(event, place)
+  return collector.finish()
+}
+
+/**
+ * Every event of the world, seen already or not, with the truth about it, in no particular order.
+ * @throws ConfigError when an option is out of its range
+ */
+export function* worldSightings(options: WorldOptions): Generator<Sighting> {
+  const { seed, startAt, endAt, turnover = TURNOVER } = options
+  const organizations = organizationsOf(options)
+  const stage: Stage = { endAt, turnover, otherOrganization: bySize(organizations) }
+  const scale = staffScale(options, organizations)
+  for (const [number, organization] of organizations.entries()) {
+    const random = seededRandom(mixSeeds(seed, number, 2))
+    // A fraction of a person becomes a whole one as often as the fraction says.
+    const staff = Math.floor(organization.size * scale + random())
+    for (let i = 0; i < staff; i += 1) {
+      // Their last change was up to two months ago, so that changes begin at once. None is before the start: see careers.ts.
+      const from = startAt - random() * SHORTEST_STEP
+      yield* lifeOf(mixSeeds(seed, number, 3, i), organizations, number, from, true, stage)
+    }
+    const hiresPerYear = organization.size * scale * turnover * HIRED_FROM_OUTSIDE
+    let at = startAt
+    for (let i = 0; hiresPerYear > 0; i += 1) {
+      at += exponential(random, YEAR / hiresPerYear)
+      if (at >= endAt) break
+      yield* lifeOf(mixSeeds(seed, number, 4, i), organizations, number, at, false, stage)
+    }
+  }
+}
+
+function* lifeOf(
+  personSeed: number,
+  organizations: readonly MadeUpOrganization[],
+  organization: number,
+  at: number,
+  isStaff: boolean,
+  stage: Stage,
+): Generator<Sighting> {
+  const first = organizations[organization]
+  if (first === undefined) return
+  const person = makeUpPerson(seededRandom(mixSeeds(personSeed, 1)), first.home)
+  const seen = seededRandom(mixSeeds(personSeed, 2))
+  const career = seededRandom(mixSeeds(personSeed, 3))
+  for (const change of careerOf(career, person, organization, at, isStaff, stage)) {
+    const where = organizations[change.organization]
+    if (where !== undefined) yield* sightingsOf(seen, person, change, where.tracked)
+  }
+}
+
+function organizationsOf({ seed, organizations, startAt, endAt, ...rest }: WorldOptions) {
+  if (!Number.isInteger(organizations) || organizations < 1) {
+    throw new ConfigError(`organizations must be an integer from 1; got ${organizations}`)
+  }
+  if (!(startAt < endAt)) throw new ConfigError('startAt must be before endAt')
+  if (!((rest.turnover ?? TURNOVER) >= 0 && (rest.turnover ?? TURNOVER) <= 2)) {
+    throw new ConfigError(`turnover must be from 0 to 2; got ${rest.turnover}`)
+  }
+  if (!((rest.events ?? 0) >= 0)) throw new ConfigError(`events must be 0 or more`)
+  return makeUpOrganizations(seed, organizations)
+}
+
+/** The share of people the service looks at that makes about as many events as were asked for. */
+function staffScale(options: WorldOptions, organizations: readonly MadeUpOrganization[]): number {
+  const wanted = options.events ?? organizations.length * EVENTS_PER_ORGANIZATION
+  const people = organizations.reduce((sum, { size }) => sum + size, 0)
+  const { promotion, sideways, retitle, secondJob } = YEARLY_RATES
+  const turnover = options.turnover ?? TURNOVER
+  const yearly = 2 * turnover + promotion + sideways + retitle + 2 * secondJob
+  const years = (options.endAt - options.startAt) / YEAR
+  return wanted / (people * yearly * years * SHARE_THAT_HAPPENS)
+}
+
+const TRIES = 8
+
+function bySize(organizations: readonly MadeUpOrganization[]): Stage['otherOrganization'] {
+  let people = 0
+  const upTo = organizations.map(({ size }) => (people += size))
+  const draw = (random: Random) => {
+    const wanted = random() * people
+    let low = 0
+    for (let high = upTo.length - 1; low < high;) {
+      const middle = (low + high) >> 1
+      if ((upTo[middle] ?? 0) > wanted) high = middle
+      else low = middle + 1
+    }
+    return low
+  }
+  return (random, excluded) => {
+    for (let i = 0; i < TRIES; i += 1) {
+      const organization = draw(random)
+      if (!excluded.has(organization)) return organization
+    }
+    return undefined
+  }
+}

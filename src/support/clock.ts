@@ -1,0 +1,68 @@
+/**
+ * Time as an argument. Everything that needs "now" or a pause receives a Clock, so that tests decide what time it is.
+ * This file is the only one that may read the machine's clocks.
+ */
+
+/** The time and the passing of time, as the rest of Jobtide sees them. */
+export interface Clock {
+  /** Wall-clock time in milliseconds since 1970-01-01 UTC. It can jump; use it for stamps, never for durations. */
+  now(): number
+  /** Milliseconds on a clock that never jumps. Its zero means nothing; only differences do. */
+  monotonic(): number
+  /**
+   * Resolves after `ms` milliseconds (0 or more, no upper limit).
+   * @throws the signal's reason, when `signal` aborts first
+   */
+  sleep(ms: number, signal?: AbortSignal): Promise<void>
+}
+
+// setTimeout keeps its delay in 32 bits: anything longer fires at once, so long sleeps are taken in steps.
+const LONGEST_TIMER_MS = 2 ** 31 - 1
+
+/** The machine's own clocks. */
+export const realClock: Clock = {
+  now: () => Date.now(),
+  monotonic: () => performance.now(),
+  async sleep(ms, signal) {
+    let leftMs = ms
+    while (leftMs > 0) {
+      const stepMs = Math.min(leftMs, LONGEST_TIMER_MS)
+      await sleepOnce(stepMs, signal)
+      leftMs -= stepMs
+    }
+    signal?.throwIfAborted()
+  },
+}
+
+function sleepOnce(ms: number, signal: AbortSignal | undefined): Promise<void> {
+  return new Promise((resolve, reject) => {
+    if (signal?.aborted) return reject(signal.reason as Error)
+    const onAbort = () => {
+      clearTimeout(timer)
+      reject(signal?.reason as Error)
+    }
+    const timer = setTimeout(() => {
+      signal?.removeEventListener('abort', onAbort)
+      resolve()
+    }, ms)
+    signal?.addEventListener('abort', onAbort, { once: true })
+  })
+}
+
+/** A clock whose wall time runs `offsetMs` ahead of `base`; the offset can be moved. The demo lets a night pass with it. */
+export function shiftedClock(base: Clock): Clock & { advance(ms: number): void } {
+  let offsetMs = 0
+  return {
+    now: () => base.now() + offsetMs,
+    monotonic: () => base.monotonic(),
+    sleep: (ms, signal) => base.sleep(ms, signal),
+    advance(ms) {
+      offsetMs += ms
+    },
+  }
+}
+
+/** An instant as ISO 8601 in UTC with milliseconds: `2026-11-20T02:15:00.000Z`. */
+export function isoInstant(epochMs: number): string {
+  return new Date(epochMs).toISOString()
+}

@@ -1,0 +1,106 @@
+/**
+ * What can go wrong, said so that an operator and a program both know what to do next.
+ * Every error that Jobtide expects is a JobtideError; anything else that reaches the command line is a defect (exit 1).
+ */
+
+/** What the process exits with. The README documents each for operators. */
+export const EXIT = {
+  done: 0,
+  defect: 1,
+  usage: 2,
+  refused: 3,
+  budget: 4,
+  unavailable: 5,
+  checkFailed: 6,
+  publishFailed: 7,
+  locked: 8,
+  storage: 9,
+  interrupted: 130,
+  terminated: 143,
+} as const
+
+/** One of the documented exit codes. */
+export type ExitCode = (typeof EXIT)[keyof typeof EXIT]
+
+/** The parts of an error besides its message. */
+export interface ErrorDetails {
+  /** One sentence: what the operator does next. */
+  readonly hint?: string
+  /** Facts for machines, printed by `--json`. Never holds a secret. */
+  readonly context?: Readonly<Record<string, unknown>>
+  readonly cause?: unknown
+}
+
+/** An expected failure: a clear sentence, an exit code, and what to do next. */
+export class JobtideError extends Error {
+  override readonly name: string = 'JobtideError'
+  readonly exitCode: ExitCode
+  readonly hint: string | undefined
+  readonly context: Readonly<Record<string, unknown>>
+
+  constructor(exitCode: ExitCode, message: string, details: ErrorDetails = {}) {
+    super(message, details.cause === undefined ? undefined : { cause: details.cause })
+    this.exitCode = exitCode
+    this.hint = details.hint
+    this.context = details.context ?? {}
+  }
+}
+
+/** Wrong usage or configuration; thrown before anything was sent. */
+export class ConfigError extends JobtideError {
+  override readonly name = 'ConfigError'
+  constructor(message: string, details?: ErrorDetails) {
+    super(EXIT.usage, message, details)
+  }
+}
+
+/** The disk refused a read or write: full, read-only, or broken. What was acknowledged before is safe. */
+export class StorageError extends JobtideError {
+  override readonly name = 'StorageError'
+  constructor(message: string, details?: ErrorDetails) {
+    super(EXIT.storage, message, details)
+  }
+}
+
+/** Another run, or a reader of the database file, holds what this run needs. */
+export class LockedError extends JobtideError {
+  override readonly name = 'LockedError'
+  constructor(message: string, details?: ErrorDetails) {
+    super(EXIT.locked, message, details)
+  }
+}
+
+const STORAGE_CODES: Readonly<Record<string, string>> = {
+  ENOSPC: 'the disk is full',
+  EDQUOT: 'the disk quota is used up',
+  EROFS: 'the file system is read-only',
+  EIO: 'the disk reports an input/output error',
+  EACCES: 'permission denied',
+  EPERM: 'permission denied',
+}
+
+/** The operating system's error code of an unknown value, such as `ENOENT`, or undefined. */
+export function systemCode(error: unknown): string | undefined {
+  if (error === null || typeof error !== 'object' || !('code' in error)) return undefined
+  return typeof error.code === 'string' ? error.code : undefined
+}
+
+/**
+ * Turns a file-system failure into a StorageError that names `subject` (such as `journal data/journal/…`);
+ * any other value comes back unchanged.
+ */
+export function asStorageError(error: unknown, subject: string): unknown {
+  const code = systemCode(error)
+  const meaning = code === undefined ? undefined : STORAGE_CODES[code]
+  if (meaning === undefined) return error
+  return new StorageError(`${subject}: ${meaning} (${code})`, {
+    hint: 'Make room or fix the permissions, then run the same command again: it goes on where it stopped.',
+    context: { code },
+    cause: error,
+  })
+}
+
+/** The message of an unknown thrown value. */
+export function messageOf(error: unknown): string {
+  return error instanceof Error ? error.message : String(error)
+}

@@ -1,0 +1,29 @@
+/** A value that must not be printed. Whatever prints it by accident prints `[redacted]`. */
+
+import { inspect } from 'node:util'
+
+/** Holds a secret; only reveal() gives it out. */
+export class Secret {
+  readonly #value: string
+
+  constructor(value: string) {
+    this.#value = value
+  }
+
+  /** The secret itself. Call it only where the value leaves for its one destination. */
+  reveal(): string {
+    return this.#value
+  }
+
+  toString(): string {
+    return '[redacted]'
+  }
+
+  toJSON(): string {
+    return '[redacted]'
+  }
+
+  [inspect.custom](): string {
+    return '[redacted]'
+  }
+}

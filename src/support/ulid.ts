@@ -1,0 +1,21 @@
+/** Run and snapshot ids: ULIDs (github.com/ulid/spec), 26 characters that sort by the time they were made. */
+
+import { randomBytes } from 'node:crypto'
+
+const CROCKFORD = '0123456789ABCDEFGHJKMNPQRSTVWXYZ'
+const TIME_CHARACTERS = 10
+const RANDOM_CHARACTERS = 16
+
+/**
+ * A new ULID: 48 bits of `epochMs` (milliseconds since 1970 UTC), then 80 random bits.
+ * @param random the 16 bytes to take the random part from (5 bits of each are used); tests pass fixed ones
+ */
+export function newUlid(epochMs: number, random: Uint8Array = randomBytes(16)): string {
+  let time = ''
+  for (let rest = epochMs, i = 0; i < TIME_CHARACTERS; i += 1, rest = Math.floor(rest / 32)) {
+    time = CROCKFORD.charAt(rest % 32) + time
+  }
+  let tail = ''
+  for (let i = 0; i < RANDOM_CHARACTERS; i += 1) tail += CROCKFORD.charAt((random[i] ?? 0) % 32)
+  return time + tail
+}

@@ -1,0 +1,64 @@
+/**
+ * DuckDB throws plain Errors whose kind is only in the text. This file reads that text, once, and decides what the
+ * operator must do: wait for a reader, free the disk, rebuild the file, or report a defect.
+ */
+
+import { EXIT, JobtideError, LockedError, StorageError, messageOf } from '../support/errors.ts'
+
+/** The warehouse file cannot be read. It is a projection of the journal, so nothing that was paid for is lost. */
+export class WarehouseDamagedError extends JobtideError {
+  override readonly name = 'WarehouseDamagedError'
+  constructor(path: string, cause: unknown) {
+    super(EXIT.storage, `the warehouse ${path} cannot be read: ${firstLine(messageOf(cause))}`, {
+      hint: 'Nothing you paid for is lost: `jobtide replay` rebuilds the warehouse from the journal for 0 credits.',
+      cause,
+    })
+  }
+}
+
+/** A statement was refused by the engine: the SQL is wrong for the data or the schema. */
+export class SqlError extends JobtideError {
+  override readonly name = 'SqlError'
+  constructor(message: string, cause: unknown) {
+    super(EXIT.defect, message, { cause })
+  }
+}
+
+const LOCKED = /could not set lock on file/i
+const HOLDER = /held in (\S+(?: \([^)]*\))?)/i
+const DISK = /no space left|disk full|read-only file system|permission denied|input\/output error/i
+const DAMAGED =
+  /not a valid duckdb database|could not read enough bytes|corrupt|checksum|replaying wal|wal file|serializ|failed to load metadata|database has been invalidated/i
+
+// These quote the statement or the data, which can hold any word.
+const ABOUT_THE_SQL =
+  /^(?:parser|binder|catalog|conversion|invalid input|out of range|constraint|not implemented) error/i
+
+/** Turns an engine error about the file `path` into the JobtideError that says what to do. */
+export function asWarehouseError(error: unknown, path: string): unknown {
+  if (error instanceof JobtideError) return error
+  const message = messageOf(error)
+  if (LOCKED.test(message)) {
+    const holder = HOLDER.exec(message)?.[1]
+    return new LockedError(
+      `the warehouse ${path} is open in another program${holder === undefined ? '' : `, ${holder}`}`,
+      {
+        hint: 'Close it there and run the command again; pages already bought are safe in the journal.',
+        cause: error,
+      },
+    )
+  }
+  if (DISK.test(message)) {
+    return new StorageError(`the disk refused a write to ${path}: ${firstLine(message)}`, {
+      hint: 'Make room or fix the permissions, then run the same command again: it goes on where it stopped.',
+      cause: error,
+    })
+  }
+  if (!ABOUT_THE_SQL.test(message) && DAMAGED.test(message))
+    return new WarehouseDamagedError(path, error)
+  return new SqlError(message, error)
+}
+
+function firstLine(text: string): string {
+  return text.split('\n', 1)[0] ?? text
+}

@@ -1,0 +1,68 @@
+/**
+ * The fixed tables, from numbered files that are applied once, in order, each in its own transaction. A file that was
+ * applied must not change afterwards: its checksum is kept and compared.
+ */
+
+import { createHash } from 'node:crypto'
+import { readFileSync, readdirSync } from 'node:fs'
+import { join } from 'node:path'
+import { EXIT, JobtideError } from '../support/errors.ts'
+import type { Warehouse } from './warehouse.ts'
+
+const FILE_NAME = /^\d{6}_[a-z0-9_]+\.sql$/
+
+/**
+ * Brings the schema up to date.
+ * @throws JobtideError when the file was made by a newer Jobtide, or an applied schema file has changed
+ */
+export async function applySchema(warehouse: Warehouse, folder: string): Promise<void> {
+  await warehouse.run(`
+    create schema if not exists ops;
+    create table if not exists ops.schema_files (
+      file_name varchar not null,
+      sha256 varchar not null
+    );
+  `)
+  const applied = new Map(
+    (
+      await warehouse.all<{ file_name: string; sha256: string }>(
+        'select file_name, sha256 from ops.schema_files',
+      )
+    ).map((row) => [row.file_name, row.sha256]),
+  )
+  const files = readdirSync(folder)
+    .filter((name) => FILE_NAME.test(name))
+    .toSorted()
+  refuseNewer(warehouse.path, [...applied.keys()], files)
+  for (const name of files) await applyFile(warehouse, folder, name, applied.get(name))
+}
+
+function refuseNewer(path: string, applied: readonly string[], known: readonly string[]): void {
+  const unknown = applied.filter((name) => !known.includes(name))
+  if (unknown.length === 0) return
+  throw new JobtideError(
+    EXIT.usage,
+    `the warehouse ${path} was made by a newer Jobtide (schema file ${unknown.join(', ')})`,
+    { hint: 'Use that version of Jobtide, or name another folder with --data-dir.' },
+  )
+}
+
+async function applyFile(
+  warehouse: Warehouse,
+  folder: string,
+  name: string,
+  appliedSha256: string | undefined,
+): Promise<void> {
+  const sql = readFileSync(join(folder, name), 'utf8')
+  const sha256 = createHash('sha256').update(sql).digest('hex')
+  if (appliedSha256 === sha256) return
+  if (appliedSha256 !== undefined) {
+    throw new JobtideError(EXIT.defect, `schema file ${name} changed after it was applied`, {
+      hint: 'Schema files only go forward: restore it and put the change into a new numbered file.',
+    })
+  }
+  await warehouse.transaction(async () => {
+    await warehouse.run(sql)
+    await warehouse.run('insert into ops.schema_files values ($1, $2)', [name, sha256])
+  })
+}

@@ -1,0 +1,253 @@
+/**
+ * The one door to DuckDB: opens the warehouse file, runs SQL, moves rows in and out, and turns the engine's plain errors
+ * into ours. Nothing else in Jobtide imports the engine, because two instances of one file in one process lose data and
+ * reading the file outside the engine drops its lock. Knows nothing of HTTP.
+ */
+
+import {
+  DuckDBDataChunk,
+  DuckDBInstance,
+  DuckDBTimestampTZValue,
+  type DuckDBConnection,
+  type DuckDBValue,
+} from '@duckdb/node-api'
+import { existsSync, mkdirSync, renameSync, rmSync } from 'node:fs'
+import { dirname } from 'node:path'
+import { sqlFolder } from '../support/assets.ts'
+import { ConfigError, asStorageError } from '../support/errors.ts'
+import { asWarehouseError } from './errors.ts'
+import { applySchema } from './schema.ts'
+
+/** A value bound to a parameter or appended to a table. A Date becomes a TIMESTAMPTZ. */
+export type SqlValue = string | number | bigint | boolean | Date | null
+
+/** A result set for display: values as JSON, exact (64-bit integers and decimals are strings). */
+export interface ResultTable {
+  readonly columns: readonly { readonly name: string; readonly type: string }[]
+  readonly rows: readonly (readonly unknown[])[]
+}
+
+/** How to open a warehouse. */
+export interface WarehouseOptions {
+  /** The database file, or `:memory:`. */
+  readonly path: string
+  /** `write` creates the file and brings its schema up to date; `read` needs an existing file and changes nothing. */
+  readonly mode: 'read' | 'write'
+  /** DuckDB's memory limit such as `1GB`. Default: DuckDB's own (80 % of the machine). */
+  readonly memoryLimit?: string
+  /** Threads of DuckDB, 1 or more. Default: one for each core. */
+  readonly threads?: number
+  /** Folder of the schema files. Default: the ones that ship with Jobtide. */
+  readonly schemaFolder?: string
+}
+
+/** An open warehouse with one connection: statements run one after another. */
+export interface Warehouse {
+  readonly path: string
+  /** Runs one or more statements and returns nothing. */
+  run(sql: string, parameters?: readonly SqlValue[]): Promise<void>
+  /** Runs one statement and returns its rows as objects; `Row` is the caller's word for what the SQL returns. */
+  all<Row extends object>(sql: string, parameters?: readonly SqlValue[]): Promise<Row[]>
+  /** Runs one statement for display. */
+  table(sql: string, parameters?: readonly SqlValue[]): Promise<ResultTable>
+  /**
+   * Everything in `work` or nothing. Not nestable. When COMMIT itself fails the work may have happened: callers make
+   * their work repeatable and look again.
+   */
+  transaction<T>(work: () => Promise<T>): Promise<T>
+  /** Appends `columns` (name → values, all of one length) to a table whose other columns have defaults or are null. */
+  append(table: string, columns: Readonly<Record<string, readonly SqlValue[]>>): Promise<void>
+  /** Closes the file and gives up its lock. Closing twice is fine. */
+  close(): void
+}
+
+const CHUNK_ROWS = 2_048
+
+/**
+ * Opens a warehouse.
+ * @throws ConfigError in `read` mode when there is no file
+ * @throws LockedError when another process has the file open
+ * @throws WarehouseDamagedError when the file cannot be read
+ * @throws StorageError when the disk refuses
+ */
+export async function openWarehouse(options: WarehouseOptions): Promise<Warehouse> {
+  const { path, mode } = options
+  if (path !== ':memory:' && !existsSync(path)) {
+    if (mode === 'read') {
+      throw new ConfigError(`there is no warehouse at ${path}`, {
+        hint: 'Run a pipeline first (or `jobtide load`), or name another folder with --data-dir.',
+      })
+    }
+    await createWarehouseFile(options)
+  }
+  const warehouse = await connect(path, options)
+  if (mode === 'write') {
+    try {
+      await applySchema(warehouse, options.schemaFolder ?? `${sqlFolder}/schema`)
+    } catch (error) {
+      warehouse.close()
+      throw error
+    }
+  }
+  return warehouse
+}
+
+// A kill during the first creation leaves a file that DuckDB cannot open. So a new file is made under another name,
+// closed (which checkpoints it), and renamed: it either exists whole or not at all.
+async function createWarehouseFile(options: WarehouseOptions): Promise<void> {
+  const { path } = options
+  const unborn = `${path}.new`
+  try {
+    mkdirSync(dirname(path), { recursive: true })
+    for (const leftover of [unborn, `${unborn}.wal`]) rmSync(leftover, { force: true })
+  } catch (error) {
+    throw asStorageError(error, path)
+  }
+  const warehouse = await connect(unborn, { ...options, path: unborn })
+  try {
+    await applySchema(warehouse, options.schemaFolder ?? `${sqlFolder}/schema`)
+  } finally {
+    warehouse.close()
+  }
+  renameSync(unborn, path)
+}
+
+async function connect(path: string, options: WarehouseOptions): Promise<Warehouse> {
+  try {
+    const instance = await DuckDBInstance.fromCache(path, engineSettings(options))
+    const connection = await instance.connect()
+    await connection.run(`set timezone = 'UTC'`)
+    return new DuckDBWarehouse(path, instance, connection)
+  } catch (error) {
+    throw asWarehouseError(error, path)
+  }
+}
+
+function engineSettings(options: WarehouseOptions): Record<string, string> {
+  return {
+    // Extensions would be downloaded at run time; Jobtide needs none beyond those built in.
+    autoinstall_known_extensions: 'false',
+    autoload_known_extensions: 'false',
+    ...(options.mode === 'read' ? { access_mode: 'READ_ONLY' } : {}),
+    ...(options.memoryLimit === undefined ? {} : { memory_limit: options.memoryLimit }),
+    ...(options.threads === undefined ? {} : { threads: String(options.threads) }),
+  }
+}
+
+class DuckDBWarehouse implements Warehouse {
+  readonly path: string
+  readonly #instance: DuckDBInstance
+  readonly #connection: DuckDBConnection
+  #closed = false
+
+  constructor(path: string, instance: DuckDBInstance, connection: DuckDBConnection) {
+    this.path = path
+    this.#instance = instance
+    this.#connection = connection
+  }
+
+  async run(sql: string, parameters: readonly SqlValue[] = []): Promise<void> {
+    await this.#guard(() => this.#connection.run(sql, toEngine(parameters)))
+  }
+
+  async all<Row extends object>(sql: string, parameters: readonly SqlValue[] = []): Promise<Row[]> {
+    const reader = await this.#guard(() =>
+      this.#connection.runAndReadAll(sql, toEngine(parameters)),
+    )
+    return reader.getRowObjectsJS() as Row[]
+  }
+
+  async table(sql: string, parameters: readonly SqlValue[] = []): Promise<ResultTable> {
+    const reader = await this.#guard(() =>
+      this.#connection.runAndReadAll(sql, toEngine(parameters)),
+    )
+    const types = reader.columnTypes()
+    const columns = reader
+      .deduplicatedColumnNames()
+      .map((name, index) => ({ name, type: String(types[index]) }))
+    return { columns, rows: reader.getRowsJson() }
+  }
+
+  async transaction<T>(work: () => Promise<T>): Promise<T> {
+    await this.run('begin')
+    try {
+      const result = await work()
+      await this.run('commit')
+      return result
+    } catch (error) {
+      // After a failed COMMIT there is nothing left to roll back; the first error is the one to report.
+      await this.#connection.run('rollback').catch(() => undefined)
+      throw error
+    }
+  }
+
+  async append(
+    table: string,
+    columns: Readonly<Record<string, readonly SqlValue[]>>,
+  ): Promise<void> {
+    const names = Object.keys(columns)
+    const rowCount = columns[names[0] ?? '']?.length ?? 0
+    await this.#guard(async () => {
+      const [schema, name] = splitName(table)
+      const appender = await this.#connection.createAppender(name, schema)
+      const tableColumns = await this.#columnNames(table)
+      const order = tableColumns.map((column) => columns[column])
+      const types = tableColumns.map((_, index) => appender.columnType(index))
+      for (let from = 0; from < rowCount; from += CHUNK_ROWS) {
+        const count = Math.min(CHUNK_ROWS, rowCount - from)
+        const chunk = DuckDBDataChunk.create(types, count)
+        order.forEach((values, index) => {
+          const slice = values?.slice(from, from + count) ?? Array<null>(count).fill(null)
+          chunk.setColumnValues(index, toEngine(slice))
+        })
+        appender.appendDataChunk(chunk)
+      }
+      appender.closeSync()
+    })
+  }
+
+  close(): void {
+    if (this.#closed) return
+    this.#closed = true
+    this.#connection.closeSync()
+    this.#instance.closeSync()
+  }
+
+  async #columnNames(table: string): Promise<string[]> {
+    const reader = await this.#connection.runAndReadAll(`from ${table} limit 0`)
+    return reader.columnNames()
+  }
+
+  async #guard<T>(work: () => Promise<T>): Promise<T> {
+    try {
+      return await work()
+    } catch (error) {
+      throw asWarehouseError(error, this.path)
+    }
+  }
+}
+
+function splitName(table: string): [schema: string | null, name: string] {
+  const dot = table.indexOf('.')
+  return dot < 0 ? [null, table] : [table.slice(0, dot), table.slice(dot + 1)]
+}
+
+const MICROSECONDS_PER_MILLISECOND = 1_000n
+
+function toEngine(values: readonly SqlValue[]): DuckDBValue[] {
+  return values.map((value) =>
+    value instanceof Date
+      ? new DuckDBTimestampTZValue(BigInt(value.getTime()) * MICROSECONDS_PER_MILLISECOND)
+      : value,
+  )
+}
+
+/** Quotes an identifier for SQL text; values are bound as parameters, never quoted. */
+export function quoteIdentifier(name: string): string {
+  return `"${name.replaceAll('"', '""')}"`
+}
+
+/** Quotes a text literal for the few places where DuckDB takes no parameter, such as COPY options. */
+export function quoteText(text: string): string {
+  return `'${text.replaceAll("'", "''")}'`
+}

@@ -1,0 +1,62 @@
+/** From a request and its raw body to an answer: authenticate, decode the payload, find the bucket, carry out the operation. */
+import { S3Error } from './s3-errors.ts'
+import { listMultipartUploads, listObjectsV2, listParts } from './s3-listing.ts'
+import {
+  abortMultipartUpload,
+  completeMultipartUpload,
+  createMultipartUpload,
+  uploadPart,
+} from './s3-multipart.ts'
+import type { S3Call, S3Response } from './s3-objects.ts'
+import { deleteObject, deleteObjects, getObject, putObject } from './s3-objects.ts'
+import { decodePayload } from './s3-payload.ts'
+import type { S3Operation, S3Request } from './s3-routes.ts'
+import type { SigningIdentity } from './s3-signature.ts'
+import { verifySignature } from './s3-signature.ts'
+import type { BucketStore } from './s3-store.ts'
+
+const HANDLERS: Readonly<Record<S3Operation, (call: S3Call) => S3Response>> = {
+  HeadBucket: () => ({ status: 200 }),
+  ListObjectsV2: listObjectsV2,
+  ListMultipartUploads: listMultipartUploads,
+  DeleteObjects: deleteObjects,
+  GetObject: getObject,
+  HeadObject: getObject,
+  PutObject: putObject,
+  DeleteObject: deleteObject,
+  CreateMultipartUpload: createMultipartUpload,
+  UploadPart: uploadPart,
+  CompleteMultipartUpload: completeMultipartUpload,
+  AbortMultipartUpload: abortMultipartUpload,
+  ListParts: listParts,
+}
+
+/** The one bucket there is, and who may use it. */
+export interface Bucket {
+  readonly name: string
+  readonly store: BucketStore
+  readonly identity: SigningIdentity
+}
+
+/**
+ * Carries out one request.
+ * @throws S3Error when S3 would refuse it; nothing has changed then
+ */
+export function execute(
+  bucket: Bucket,
+  request: S3Request,
+  rawBody: Buffer,
+  nowMs: number,
+): S3Response {
+  if (request.headers.has('x-amz-security-token')) {
+    throw new S3Error('InvalidToken', 'The provided token is malformed or otherwise invalid.')
+  }
+  verifySignature(request, bucket.identity, nowMs)
+  if (request.bucket !== bucket.name) {
+    throw new S3Error('NoSuchBucket', 'The specified bucket does not exist', {
+      BucketName: request.bucket,
+    })
+  }
+  const payload = decodePayload(request.headers, rawBody)
+  return HANDLERS[request.operation]({ request, payload, store: bucket.store, nowMs })
+}

@@ -1,0 +1,270 @@
+import { cpSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { buildModels, type BuildStep } from '../../src/model/build.ts'
+import { CheckFailedError } from '../../src/model/checks.ts'
+import { sqlFolder } from '../../src/support/assets.ts'
+import { EXIT } from '../../src/support/errors.ts'
+import { readModelFiles } from '../../src/warehouse/catalog.ts'
+import { openWarehouse, type Warehouse } from '../../src/warehouse/warehouse.ts'
+import { insertEvents, type GivenEvent } from './insert-events.ts'
+
+const firstNight = { buildId: 'night-1', builtAt: new Date('2024-12-01T03:00:00Z') }
+const secondNight = { buildId: 'night-2', builtAt: new Date('2024-12-02T03:00:00Z') }
+
+const moveOfAda: GivenEvent[] = [
+  { profile_id: 'ada', organization_id: 'acme', event_type: 'left', changed_at: '2024-03-01' },
+  { profile_id: 'ada', organization_id: 'globex', event_type: 'joined', changed_at: '2024-03-01' },
+]
+const joiningOfBen: GivenEvent = {
+  profile_id: 'ben',
+  organization_id: 'acme',
+  event_type: 'joined',
+  changed_at: '2024-05-01',
+  title_current: 'Software Engineer',
+}
+
+let folder: string
+let models: string
+let checks: string
+let warehouse: Warehouse
+
+beforeEach(async () => {
+  folder = mkdtempSync(join(tmpdir(), 'jobtide-build-'))
+  models = join(folder, 'models')
+  checks = join(folder, 'checks')
+  cpSync(join(sqlFolder, 'models'), models, { recursive: true })
+  mkdirSync(checks)
+  warehouse = await openWarehouse({ path: join(folder, 'jobtide.duckdb'), mode: 'write' })
+  await insertEvents(warehouse, moveOfAda)
+})
+
+afterEach(() => {
+  warehouse.close()
+  rmSync(folder, { recursive: true })
+})
+
+describe('build', () => {
+  it('makes 8 models after each other, reports rows, and passes every check', async () => {
+    const steps: BuildStep[] = []
+    const report = await buildModels(warehouse, {
+      ...firstNight,
+      onProgress: (step) => steps.push(step),
+    })
+    expect(report.models.map(({ name, rows }) => [name, rows])).toEqual([
+      ['stints', 2],
+      ['moves', 1],
+      ['stg_job_change_events', 2],
+      ['joiners', 1],
+      ['leavers', 1],
+      ['promotions', 0],
+      ['organization_weekly', 2],
+      ['talent_flows', 1],
+    ])
+    expect(report.checks.length).toBeGreaterThan(20)
+    expect(steps).toHaveLength(1 + 8 + report.checks.length)
+    expect(steps.at(-1)).toMatchObject({ done: steps.length, total: steps.length })
+    const [row] = await warehouse.all<{ passed: bigint }>(
+      `select count(*) as passed from ops.checks where offenders = 0 and sample is null and build_id = 'night-1'`,
+    )
+    expect(Number(row?.passed)).toBe(report.checks.length)
+  })
+
+  it('makes the same tables again when it runs twice', async () => {
+    await insertEvents(warehouse, [joiningOfBen])
+    await buildModels(warehouse, firstNight)
+    const first = await contents()
+    await buildModels(warehouse, secondNight)
+    expect(await contents()).toEqual(first)
+    expect(first.get('joiners')).toHaveLength(2)
+  })
+
+  it('comments every table, view and column of main with what it holds', async () => {
+    await buildModels(warehouse, firstNight)
+    const silent = await warehouse.all(
+      `select table_name, null as column_name from duckdb_tables()
+       where database_name = current_database() and schema_name = 'main' and comment is null
+       union all
+       select view_name, null from duckdb_views()
+       where database_name = current_database() and schema_name = 'main' and not internal and comment is null
+       union all
+       select table_name, column_name from duckdb_columns()
+       where database_name = current_database() and schema_name = 'main' and not internal and comment is null`,
+    )
+    expect(silent).toEqual([])
+    const [joiners] = await warehouse.all<{ comment: string }>(
+      `select comment from duckdb_tables() where table_name = 'joiners'`,
+    )
+    expect(joiners?.comment).toBe(
+      'One row per joining: one joined event. Who joined which organisation, when, as what, and from where. ' +
+        'Key: organization_id, joined_at, profile_id. Model: marts/joiners.sql',
+    )
+  })
+
+  it('describes every key column in the header of each of the 8 models', () => {
+    for (const model of readModelFiles()) {
+      expect([...model.columns.keys()]).toEqual(expect.arrayContaining([...model.key]))
+    }
+  })
+})
+
+describe('a check that fails', () => {
+  beforeEach(async () => {
+    await buildModels(warehouse, firstNight)
+    await insertEvents(warehouse, [joiningOfBen])
+    writeFileSync(
+      join(checks, 'nobody_joins_acme.sql'),
+      `select profile_id, joined_at from joiners where organization_id = 'acme';\n`,
+    )
+    writeFileSync(
+      join(checks, 'joiners_have_a_key.sql'),
+      'select 1 from joiners where event_key is null',
+    )
+  })
+
+  it('keeps the tables of the night before, whole', async () => {
+    const before = await contents()
+    await expect(
+      buildModels(warehouse, { ...secondNight, checkFolder: checks }),
+    ).rejects.toBeInstanceOf(CheckFailedError)
+    expect(await contents()).toEqual(before)
+    expect(before.get('joiners')).toHaveLength(1)
+  })
+
+  it('names the check, 1 offender and its row, with exit code 6', async () => {
+    const error = await buildModels(warehouse, { ...secondNight, checkFolder: checks }).catch(
+      (thrown: unknown) => thrown,
+    )
+    expect(error).toMatchObject({
+      exitCode: EXIT.checkFailed,
+      message:
+        'check nobody_joins_acme: 1 row breaks it; first: {"profile_id":"ben","joined_at":"2024-05-01 00:00:00+00"}',
+      hint: expect.stringContaining('stay live') as string,
+    })
+  })
+
+  it('leaves both outcomes in ops.checks, with the offending row', async () => {
+    await buildModels(warehouse, { ...secondNight, checkFolder: checks }).catch(() => undefined)
+    expect(
+      await warehouse.all(
+        'select check_name, build_id, checked_at, offenders, sample from ops.checks order by check_name',
+      ),
+    ).toEqual([
+      {
+        check_name: 'joiners_have_a_key',
+        build_id: 'night-2',
+        checked_at: secondNight.builtAt,
+        offenders: 0,
+        sample: null,
+      },
+      {
+        check_name: 'nobody_joins_acme',
+        build_id: 'night-2',
+        checked_at: secondNight.builtAt,
+        offenders: 1,
+        sample: '[{"profile_id":"ben","joined_at":"2024-05-01 00:00:00+00"}]',
+      },
+    ])
+  })
+
+  it('counts all 7 offenders and keeps 5 of them', async () => {
+    writeFileSync(join(checks, 'nobody_joins_acme.sql'), 'select * from range(7) as t(n)')
+    await buildModels(warehouse, { ...secondNight, checkFolder: checks }).catch(() => undefined)
+    const [row] = await warehouse.all<{ offenders: number; sample: string }>(
+      'select offenders, sample from ops.checks where offenders > 0',
+    )
+    expect(row?.offenders).toBe(7)
+    expect(JSON.parse(row?.sample ?? '')).toEqual(['0', '1', '2', '3', '4'].map((n) => ({ n })))
+  })
+
+  it('is forgotten once a build passes', async () => {
+    await buildModels(warehouse, { ...secondNight, checkFolder: checks }).catch(() => undefined)
+    await buildModels(warehouse, { buildId: 'night-3', builtAt: secondNight.builtAt })
+    expect(await warehouse.all('select * from ops.checks where offenders > 0')).toEqual([])
+    expect((await contents()).get('joiners')).toHaveLength(2)
+  })
+})
+
+describe('a model that is wrong', () => {
+  const header = (columns: readonly string[]) =>
+    `-- grain: One row.\n-- key: a\n-- purpose: Tests.\n-- columns:\n${columns.map((name) => `--   ${name}: A column.\n`).join('')}`
+
+  it('is refused when header and select name other columns, and both are named', async () => {
+    writeFileSync(join(models, 'marts', 'odd.sql'), `${header(['a', 'b'])}select 1 as a, 2 as c`)
+    await expect(buildModels(warehouse, { ...firstNight, modelFolder: models })).rejects.toThrow(
+      'model odd: header and select differ: c is not described, b is not selected',
+    )
+    expect(await tableNames()).not.toContain('joiners')
+  })
+
+  it('is refused by name when its SQL fails on the data', async () => {
+    writeFileSync(
+      join(models, 'marts', 'odd.sql'),
+      `${header(['a'])}select cast(profile_id as integer) as a from job_change_events`,
+    )
+    await expect(buildModels(warehouse, { ...firstNight, modelFolder: models })).rejects.toThrow(
+      /^model odd: Conversion Error/,
+    )
+  })
+
+  it('is refused by name when it reads a table that does not exist', async () => {
+    writeFileSync(join(models, 'marts', 'odd.sql'), `${header(['a'])}select 1 as a from joinerz`)
+    await expect(buildModels(warehouse, { ...firstNight, modelFolder: models })).rejects.toThrow(
+      'model odd reads joinerz: no such table',
+    )
+  })
+})
+
+describe('tables beside the models', () => {
+  it('drops the table of a model whose file is gone, and a table somebody else made stays', async () => {
+    const marts = join(models, 'marts')
+    await warehouse.run('create table notes as select 1 as a')
+    await buildModels(warehouse, firstNight)
+    expect(await tableNames()).toContain('talent_flows')
+    rmSync(join(marts, 'talent_flows.sql'))
+    await buildModels(warehouse, { ...secondNight, modelFolder: models, checkFolder: checks })
+    expect(await tableNames()).toEqual([
+      'job_change_events',
+      'joiners',
+      'leavers',
+      'moves',
+      'notes',
+      'organization_weekly',
+      'person_organizations',
+      'promotions',
+      'stg_job_change_events',
+      'stints',
+      'titles',
+    ])
+  })
+
+  it('turns a view into a table when its model moves from staging to core', async () => {
+    await buildModels(warehouse, firstNight)
+    cpSync(
+      join(models, 'staging', 'stg_job_change_events.sql'),
+      join(models, 'core', 'stg_job_change_events.sql'),
+    )
+    rmSync(join(models, 'staging', 'stg_job_change_events.sql'))
+    await buildModels(warehouse, { ...secondNight, modelFolder: models })
+    const tables = await warehouse.all(
+      `select table_name from duckdb_tables() where table_name = 'stg_job_change_events'`,
+    )
+    expect(tables).toHaveLength(1)
+  })
+})
+
+async function tableNames(): Promise<string[]> {
+  const rows = await warehouse.all<{ table_name: string }>(
+    `select table_name from information_schema.tables where table_schema = 'main' order by table_name`,
+  )
+  return rows.map((row) => row.table_name)
+}
+
+async function contents(): Promise<Map<string, unknown[]>> {
+  const rows = new Map<string, unknown[]>()
+  for (const name of await tableNames()) {
+    rows.set(name, await warehouse.all(`select * from ${name} order by all`))
+  }
+  return rows
+}

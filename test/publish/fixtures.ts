@@ -1,0 +1,168 @@
+/** What the publish tests share: a small warehouse over several years, and a publish with defaults. */
+
+import { mkdirSync, mkdtempSync, readFileSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { dirname, join } from 'node:path'
+import { snapshotKeys } from '../../src/publish/manifest.ts'
+import { publishSnapshot, readCurrent, type PublishOptions } from '../../src/publish/publish.ts'
+import type { ObjectStore } from '../../src/publish/object-store.ts'
+import { realClock } from '../../src/support/clock.ts'
+import { silentLogger } from '../../src/support/logger.ts'
+import { newUlid } from '../../src/support/ulid.ts'
+import { loadedTables, type TableDefinition } from '../../src/warehouse/catalog.ts'
+import type { ResultTable, Warehouse } from '../../src/warehouse/warehouse.ts'
+import { insertEvents, memoryWarehouse, type EventRow } from '../helpers/warehouse.ts'
+
+/** A new folder under the system's folder for temporary files. */
+export function newFolder(): string {
+  return mkdtempSync(join(tmpdir(), 'jobtide-publish-'))
+}
+
+const TYPES = ['joined', 'left', 'title_change'] as const
+
+/** 300 events in the years 2019 to 2024, 50 a year, with text that needs quoting and with nulls. */
+export function eventsOfSixYears(): Partial<EventRow>[] {
+  return Array.from({ length: 300 }, (_, index) => ({
+    profile_id: `person_${index % 97}`,
+    organization_id: `org_${index % 7}`,
+    event_type: TYPES[index % 3] ?? 'joined',
+    changed_at: new Date(
+      Date.UTC(2019 + (index % 6), index % 12, 1 + (index % 28), 1, 2, 3, index),
+    ),
+    title_current: index % 5 === 0 ? null : `Head of "R&D", it's №${index}`,
+    person_full_name: index % 4 === 0 ? null : `Zoë Ünal ${index}`,
+    detection_lag_days: index % 9 === 0 ? null : index % 31,
+  }))
+}
+
+/** A warehouse with those events, 20 pairs, coverage of 3 organisations and a ledger of 40 credits. */
+export async function smallWarehouse(options: { threads?: number } = {}): Promise<Warehouse> {
+  const warehouse = await memoryWarehouse(options)
+  await insertEvents(warehouse, eventsOfSixYears())
+  await warehouse.run(`
+    insert into person_organizations (profile_id, organization_id, is_current, last_event_type,
+      last_event_at, last_detected_at, last_event_key, events)
+    select 'person_' || i, 'org_' || (i % 7), i % 2 = 0, 'joined',
+      timestamptz '2024-01-01 00:00:00+00', timestamptz '2024-01-02 00:00:00+00', 'key_' || i, i
+    from range(20) numbers(i);
+    insert into ops.coverage values
+      ('org_1', 'joined', null, timestamptz '2024-06-01 00:00:00+00'),
+      ('org_2', 'joined', timestamptz '2023-01-01 00:00:00+00', timestamptz '2024-06-02 00:00:00+00'),
+      ('org_3', 'joined', timestamptz '2022-01-01 00:00:00+00', timestamptz '2022-02-01 00:00:00+00'),
+      ('org_3', 'joined', timestamptz '2023-01-01 00:00:00+00', timestamptz '2024-05-01 00:00:00+00');
+    insert into ops.pages (run_id, slice_id, page, request_id, requested_at, outcome, credits_used)
+    select case when i = 3 then 'run_2' else 'run_1' end, 's', i, 'r' || i,
+      timestamptz '2024-06-01 00:00:00+00', 'received', 10
+    from range(4) numbers(i);
+  `)
+  return warehouse
+}
+
+/** Publishes the loaded tables; `options` overrides any part. */
+export async function publish(
+  warehouse: Warehouse,
+  store: ObjectStore,
+  options: Partial<PublishOptions> = {},
+) {
+  return publishSnapshot({
+    warehouse,
+    store,
+    tables: loadedTables,
+    scratchFolder: join(newFolder(), 'scratch'),
+    clock: realClock,
+    snapshotId: newUlid(realClock.now()),
+    runId: 'run_2',
+    version: '0.1.0',
+    logger: silentLogger,
+    ...options,
+  })
+}
+
+/** Copies every object of a store into a new folder, under its key. */
+export async function mirrorOf(store: ObjectStore): Promise<string> {
+  const folder = newFolder()
+  for (const { key } of await store.list('')) {
+    const object = await store.get(key)
+    if (object === null) throw new Error(`${key} is listed but not there`)
+    mkdirSync(dirname(join(folder, key)), { recursive: true })
+    writeFileSync(join(folder, key), object.bytes)
+  }
+  return folder
+}
+
+/** A DuckDB that ran the `views.sql` of the snapshot that readers see; its views are the default schema. */
+export async function readerOf(store: ObjectStore): Promise<Warehouse> {
+  const current = await readCurrent(store)
+  if (current === null) throw new Error('nothing was published')
+  const folder = await mirrorOf(store)
+  const { views } = snapshotKeys(current.pointer.snapshot_id)
+  const sql = readFileSync(join(folder, views), 'utf8').replaceAll(store.destination, folder)
+  const reader = await memoryWarehouse()
+  await reader.run('create schema snapshot; use snapshot')
+  await reader.run(sql)
+  return reader
+}
+
+/** What readers should see of a table: the published columns in order, sorted by key, with their types. */
+export async function tableOf(
+  warehouse: Warehouse,
+  definition: TableDefinition,
+): Promise<ResultTable> {
+  const { rows } = await warehouse.table(`describe ${definition.name}`)
+  const names = rows.map(([name]) => String(name))
+  const kept = names.filter((name) => !definition.leftOut.includes(name))
+  const order = definition.key.join(', ')
+  return warehouse.table(`select ${kept.join(', ')} from ${definition.name} order by ${order}`)
+}
+
+/** The keys of the Parquet files in a store. */
+export async function parquetKeys(store: ObjectStore): Promise<string[]> {
+  return (await store.list('tables/')).map(({ key }) => key)
+}
+
+const OPERATIONS = ['put', 'putFile', 'get', 'head', 'list', 'replace'] as const
+
+/**
+ * A store whose owner dies at operation `at` (from 1): before it does anything, or after it was done. Nothing works
+ * after that. `operations()` tells how many there were.
+ */
+export function dyingStore(store: ObjectStore, at: number, when: 'before' | 'after') {
+  let count = 0
+  const dying = new Proxy(store, {
+    get(target, name) {
+      const member: unknown = Reflect.get(target, name, target)
+      if (typeof member !== 'function') return member
+      if (!OPERATIONS.some((operation) => operation === name)) return member.bind(target) as unknown
+      return async (...values: unknown[]) => {
+        count += 1
+        if (count > at || (count === at && when === 'before')) throw new Error('killed')
+        const result: unknown = await Reflect.apply(member, target, values)
+        if (count === at) throw new Error('killed')
+        return result
+      }
+    },
+  })
+  return { store: dying, operations: () => count }
+}
+
+/** A store that lets nobody replace the pointer before `writers` want to. */
+export function meetBeforeReplace(store: ObjectStore, writers: number): ObjectStore {
+  let waiting = 0
+  let open: () => void = () => undefined
+  const allHere = new Promise<void>((resolve) => {
+    open = resolve
+  })
+  return new Proxy(store, {
+    get(target, name) {
+      const member: unknown = Reflect.get(target, name, target)
+      if (typeof member !== 'function') return member
+      if (name !== 'replace') return member.bind(target) as unknown
+      return async (...values: unknown[]) => {
+        waiting += 1
+        if (waiting === writers) open()
+        await allHere
+        return Reflect.apply(member, target, values) as unknown
+      }
+    },
+  })
+}

@@ -1,0 +1,348 @@
+/** What goes into the files of a snapshot, and what is refused. */
+
+import { existsSync, mkdirSync, readdirSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { describe, expect, it } from 'vitest'
+import type { Manifest } from '../../src/publish/manifest.ts'
+import { openStore } from '../../src/publish/open-store.ts'
+import { readCurrent, type PublishOptions, type PublishStep } from '../../src/publish/publish.ts'
+import type { ObjectStore } from '../../src/publish/object-store.ts'
+import { realClock } from '../../src/support/clock.ts'
+import { EXIT } from '../../src/support/errors.ts'
+import { loadedTables, type TableDefinition } from '../../src/warehouse/catalog.ts'
+import { openWarehouse, type Warehouse } from '../../src/warehouse/warehouse.ts'
+import { memoryWarehouse } from '../helpers/warehouse.ts'
+import { newFolder, parquetKeys, publish, readerOf, smallWarehouse, tableOf } from './fixtures.ts'
+
+const folderStore = (folder = newFolder()) => openStore(folder, { clock: realClock })
+
+const definitionOf = (name: string, fields: Partial<TableDefinition> = {}): TableDefinition => ({
+  name,
+  grain: 'One row per thing.',
+  key: ['id'],
+  partitionByYearOf: null,
+  leftOut: [],
+  ...fields,
+})
+
+async function manifestOf(store: ObjectStore): Promise<Manifest> {
+  const current = await readCurrent(store)
+  if (current === null) throw new Error('nothing was published')
+  return current.manifest
+}
+
+/** A warehouse with one table `things` made by `sql`. */
+async function things(sql: string): Promise<Warehouse> {
+  const warehouse = await memoryWarehouse()
+  await warehouse.run(`create table things as ${sql}`)
+  return warehouse
+}
+
+describe('the files of a snapshot', () => {
+  it('have the same keys from 1 and from 2 threads, and whatever the order of insertion', async () => {
+    const keys = []
+    for (const threads of [1, 2]) {
+      const warehouse = await smallWarehouse({ threads })
+      await warehouse.run(`create table things as select i as id, 'text ' || (i * 7919 % 1000) as text
+        from range(600000) numbers(i) order by hash(i + ${threads})`)
+      const store = await folderStore()
+      await publish(warehouse, store, { tables: [...loadedTables, definitionOf('things')] })
+      keys.push(await parquetKeys(store))
+    }
+    expect(keys[0]).toHaveLength(8)
+    expect(keys[1]).toEqual(keys[0])
+  })
+
+  it('lose no row whose year is unknown: 2 of 5 rows go to the null partition', async () => {
+    const warehouse = await things(`select * from (values
+      (1, timestamptz '2023-12-31 23:59:59+00'), (2, timestamptz '2024-01-01 00:00:00+00'),
+      (3, null), (4, 'infinity'::timestamptz), (5, timestamptz '2024-12-31 23:59:59+00')) t(id, moved_at)`)
+    const definition = definitionOf('things', { partitionByYearOf: 'moved_at' })
+    const store = await folderStore()
+    await publish(warehouse, store, { tables: [definition] })
+    const [table] = (await manifestOf(store)).tables
+    expect(table?.files.map(({ partition, rows }) => [partition, rows])).toEqual([
+      ['moved_year=2023', 1],
+      ['moved_year=2024', 2],
+      ['moved_year=__HIVE_DEFAULT_PARTITION__', 2],
+    ])
+    expect(await tableOf(await readerOf(store), definition)).toEqual(
+      await tableOf(warehouse, definition),
+    )
+  })
+
+  it('split a table by the year of a date', async () => {
+    const warehouse = await things(`select 1 as id, date '2020-02-29' as week_start_on`)
+    const store = await folderStore()
+    const tables = [definitionOf('things', { partitionByYearOf: 'week_start_on' })]
+    await publish(warehouse, store, { tables })
+    expect(await parquetKeys(store)).toEqual([
+      expect.stringMatching(/^tables\/things\/week_start_year=2020\/[0-9a-f]{64}\.parquet$/),
+    ])
+  })
+
+  it('hold an empty table as 1 file with 0 rows and all its columns', async () => {
+    const warehouse = await memoryWarehouse()
+    const store = await folderStore()
+    const report = await publish(warehouse, store)
+    expect(report).toMatchObject({ tables: 2, files: 2, rows: 0 })
+    const reader = await readerOf(store)
+    for (const definition of loadedTables) {
+      expect(await tableOf(reader, { ...definition, leftOut: [] })).toEqual(
+        await tableOf(warehouse, definition),
+      )
+    }
+  })
+
+  it('are read where the folder has quotes, brackets and stars in its name', async () => {
+    const warehouse = await things(`select i as id from range(3) numbers(i)`)
+    const folder = join(newFolder(), `it's [a] "folder" * ? {x}`)
+    mkdirSync(folder)
+    const store = await folderStore(folder)
+    const tables = [definitionOf('things')]
+    const { snapshotId } = await publish(warehouse, store, { tables })
+    const views = await store.get(`snapshots/${snapshotId}/views.sql`)
+    const reader = await memoryWarehouse()
+    await reader.run(Buffer.from(views?.bytes ?? []).toString())
+    expect(await reader.all('select count(*) as rows from things')).toEqual([{ rows: 3n }])
+  })
+
+  it('keep field ids by name: a new column gets the next one, a dropped one is never given again', async () => {
+    const store = await folderStore()
+    const tables = [definitionOf('things')]
+    const fieldIds = async (columns: string) => {
+      await publish(await things(`select ${columns}`), store, { tables })
+      const [table] = (await manifestOf(store)).tables
+      return Object.fromEntries(table?.schema.map((column) => [column.name, column.field_id]) ?? [])
+    }
+    expect(await fieldIds(`1 as id, 'a' as a, 'b' as b`)).toEqual({ id: 1, a: 2, b: 3 })
+    expect(await fieldIds(`'a' as a, 1 as id`)).toEqual({ a: 2, id: 1 })
+    expect(await fieldIds(`1 as id, 'c' as c, 'a' as a`)).toEqual({ id: 1, c: 4, a: 2 })
+    const [key] = (await manifestOf(store)).tables[0]?.files.map((file) => file.key) ?? []
+    const stored = await (
+      await memoryWarehouse()
+    ).all(
+      `select name, field_id from parquet_schema('${store.urlOf(key ?? '')}') where field_id is not null`,
+    )
+    expect(stored).toEqual([
+      { name: 'id', field_id: 1n },
+      { name: 'c', field_id: 4n },
+      { name: 'a', field_id: 2n },
+    ])
+  })
+
+  it('hold text, decimals of 38 digits, lists and nulls exactly', async () => {
+    const warehouse =
+      await things(`select i as id, cast(power(10, 30) as decimal(38,0)) + i as exact,
+      [i, null] as list, {'a': i, 'b': null::varchar} as pair, 'naïve "quoted" ''text''' as "odd ""name"
+      from range(5) numbers(i)`)
+    const definition = definitionOf('things')
+    const store = await folderStore()
+    await publish(warehouse, store, { tables: [definition] })
+    const reader = await readerOf(store)
+    const sql = 'select * from things order by id'
+    expect(await reader.table(sql)).toEqual(await warehouse.table(sql))
+  })
+})
+
+describe('one moment', () => {
+  // Two connections to one file: the second one commits between the two tables of the snapshot.
+  it('is what all tables show, also when rows are committed while they are written', async () => {
+    const path = join(newFolder(), 'jobtide.duckdb')
+    const publisher = await openWarehouse({ path, mode: 'write' })
+    const loader = await openWarehouse({ path, mode: 'write' })
+    await loader.run('create table first as select 1 as id; create table second as select 1 as id')
+    let copies = 0
+    const interrupted = new Proxy(publisher, {
+      get(target, name) {
+        const member: unknown = Reflect.get(target, name, target)
+        if (typeof member !== 'function') return member
+        return async (...values: unknown[]) => {
+          const result: unknown = await Reflect.apply(member, target, values)
+          if (!String(values[0]).startsWith('copy')) return result
+          copies += 1
+          if (copies === 1) {
+            await loader.transaction(async () =>
+              loader.run('insert into first values (2); insert into second values (2)'),
+            )
+          }
+          return result
+        }
+      },
+    })
+    const store = await folderStore()
+    const tables = [definitionOf('first'), definitionOf('second')]
+    await publish(interrupted, store, { tables })
+    expect(copies).toBe(2)
+    expect((await manifestOf(store)).tables.map((table) => table.rows)).toEqual([1, 1])
+    await publish(publisher, store, { tables })
+    expect((await manifestOf(store)).tables.map((table) => table.rows)).toEqual([2, 2])
+    publisher.close()
+    loader.close()
+  })
+
+  it('is published from a warehouse that is open for reading only', async () => {
+    const path = join(newFolder(), 'jobtide.duckdb')
+    const writer = await openWarehouse({ path, mode: 'write' })
+    await writer.run('create table things as select 1 as id')
+    writer.close()
+    const reader = await openWarehouse({ path, mode: 'read' })
+    const report = await publish(reader, await folderStore(), { tables: [definitionOf('things')] })
+    reader.close()
+    expect(report).toMatchObject({ rows: 1, newFiles: 1 })
+  })
+})
+
+describe('the manifest', () => {
+  it('describes tables, coverage and credits as they were read', async () => {
+    const store = await folderStore()
+    const warehouse = await smallWarehouse()
+    const report = await publish(warehouse, store)
+    const manifest = await manifestOf(store)
+    expect(manifest).toMatchObject({
+      format_version: 1,
+      snapshot_id: report.snapshotId,
+      run_id: 'run_2',
+      versions: { jobtide: '0.1.0', duckdb: 'v1.5.6' },
+      coverage: {
+        organizations: 3,
+        intervals: 4,
+        covered_from: { min: null, max: '2023-01-01T00:00:00.000Z' },
+        covered_to: { min: '2024-05-01T00:00:00.000Z', max: '2024-06-02T00:00:00.000Z' },
+      },
+      credits: { total: 40, of_run: 10 },
+    })
+    const [events, pairs] = manifest.tables
+    expect(events).toMatchObject({
+      name: 'job_change_events',
+      grain: 'One row per job-change event.',
+      partition_by: { column: 'changed_at', unit: 'year' },
+      rows: 300,
+      bytes: events?.files.reduce((total, file) => total + file.bytes, 0),
+    })
+    expect(events?.schema[0]).toEqual({
+      name: 'event_key',
+      type: 'VARCHAR',
+      field_id: 1,
+      comment: 'Stable 128-bit hash of the natural key, 32 hexadecimal digits; unique.',
+    })
+    expect(events?.schema.map((column) => column.name)).not.toContain('times_seen')
+    expect(events?.files[0]).toMatchObject({
+      partition: 'changed_year=2019',
+      rows: 50,
+      min: { changed_at: '2019-01-01 01:02:03+00', detection_lag_days: '0' },
+      max: { event_type: 'joined', detection_lag_days: '30' },
+    })
+    expect(pairs).toMatchObject({
+      partition_by: null,
+      rows: 20,
+      key: ['profile_id', 'organization_id'],
+    })
+  })
+
+  it('holds no name of a person', async () => {
+    const store = await folderStore()
+    await publish(await smallWarehouse(), store)
+    expect(JSON.stringify(await manifestOf(store))).not.toContain('Zoë')
+  })
+
+  it.each([
+    ['a changed byte', (text: string) => text.replace('"rows": 50', '"rows": 51'), 'SHA-256'],
+    ['nothing left', () => '', 'SHA-256'],
+  ])('with %s stops the next publish', async (_, change, message) => {
+    const folder = newFolder()
+    const store = await folderStore(folder)
+    const { snapshotId } = await publish(await smallWarehouse(), store)
+    const key = `snapshots/${snapshotId}/manifest.json`
+    const text = Buffer.from((await store.get(key))?.bytes ?? []).toString()
+    writeFileSync(join(folder, key), change(text))
+    await expect(publish(await smallWarehouse(), store)).rejects.toMatchObject({
+      exitCode: EXIT.publishFailed,
+      message: expect.stringContaining(message),
+      hint: expect.stringContaining('remove latest.json'),
+    })
+  })
+})
+
+describe('a publish is refused, with exit 7 and nothing in the store,', () => {
+  it.each([
+    ['for sum(bigint)', 'sum(i) as total', 'things.total is a HUGEINT'],
+    ['for UHUGEINT', 'max(i)::uhugeint as total', 'things.total is a UHUGEINT'],
+    ['for HUGEINT in a list', '[sum(i)] as totals', 'things.totals is a HUGEINT[]'],
+  ])('%s', async (_, column, message) => {
+    const warehouse = await things(`select 1 as id, ${column} from range(3) numbers(i)`)
+    const store = await folderStore()
+    await expect(
+      publish(warehouse, store, { tables: [definitionOf('things')] }),
+    ).rejects.toMatchObject({
+      exitCode: EXIT.publishFailed,
+      message: expect.stringContaining(message),
+      hint: expect.stringContaining('cast(… as decimal(38,0))'),
+    })
+    expect(await store.list('')).toEqual([])
+  })
+
+  it('for a table that is not there', async () => {
+    const store = await folderStore()
+    const tables = [...loadedTables, definitionOf('things')]
+    await expect(publish(await memoryWarehouse(), store, { tables })).rejects.toMatchObject({
+      exitCode: EXIT.publishFailed,
+      message: 'there is no table things in the warehouse',
+    })
+    expect(await store.list('')).toEqual([])
+  })
+
+  it('for a key column that is not there', async () => {
+    const tables = [definitionOf('things', { key: ['id', 'day'], partitionByYearOf: 'on' })]
+    await expect(
+      publish(await things('select 1 as id'), await folderStore(), { tables }),
+    ).rejects.toThrow('table things has no column day, on to sort or split by')
+  })
+})
+
+describe('the scratch folder', () => {
+  const withScratch = async (options: Partial<PublishOptions> = {}) => {
+    const scratchFolder = join(newFolder(), 'scratch')
+    mkdirSync(scratchFolder)
+    writeFileSync(join(scratchFolder, 'left-behind.parquet'), 'half a file')
+    const outcome = await publish(await smallWarehouse(), await folderStore(), {
+      scratchFolder,
+      ...options,
+    }).catch((error: unknown) => error)
+    return { scratchFolder, outcome }
+  }
+
+  it('is emptied before: what a killed publish left does not disturb', async () => {
+    let seen: string[] = []
+    const scratchFolder = join(newFolder(), 'scratch')
+    await withScratch({
+      scratchFolder,
+      onProgress: ({ phase, done }) => {
+        if (phase === 'export' && done === 2) seen = readdirSync(scratchFolder)
+      },
+    })
+    expect(seen).toHaveLength(7)
+  })
+
+  it('is gone after, also when the publish was stopped half-way with its reason', async () => {
+    const stop = new AbortController()
+    const reason = new Error('stopped by SIGTERM')
+    const steps: PublishStep[] = []
+    const { scratchFolder, outcome } = await withScratch({
+      signal: stop.signal,
+      onProgress: (step) => {
+        steps.push(step)
+        if (step.phase === 'upload' && step.done === 3) stop.abort(reason)
+      },
+    })
+    expect(outcome).toBe(reason)
+    expect(steps.map((step) => `${step.phase} ${step.done}/${step.total}`)).toEqual([
+      'export 1/2',
+      'export 2/2',
+      'upload 1/7',
+      'upload 2/7',
+      'upload 3/7',
+    ])
+    expect(existsSync(scratchFolder)).toBe(false)
+  })
+})

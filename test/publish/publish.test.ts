@@ -1,0 +1,184 @@
+/** The promises of a publish, on a folder and on a strict S3: whole snapshots, nothing written twice, one winner. */
+
+import { parquetReadObjects } from 'hyparquet'
+import { compressors } from 'hyparquet-compressors'
+import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest'
+import type { ObjectStore } from '../../src/publish/object-store.ts'
+import { openStore } from '../../src/publish/open-store.ts'
+import { readCurrent } from '../../src/publish/publish.ts'
+import { realClock } from '../../src/support/clock.ts'
+import { EXIT } from '../../src/support/errors.ts'
+import { loadedTables } from '../../src/warehouse/catalog.ts'
+import type { Warehouse } from '../../src/warehouse/warehouse.ts'
+import { startS3Server, type S3Server } from '../helpers/s3-server.ts'
+import {
+  dyingStore,
+  meetBeforeReplace,
+  newFolder,
+  parquetKeys,
+  publish,
+  readerOf,
+  smallWarehouse,
+  tableOf,
+} from './fixtures.ts'
+
+let server: S3Server
+let prefixes = 0
+
+beforeAll(async () => {
+  server = await startS3Server()
+  vi.stubEnv('AWS_ACCESS_KEY_ID', server.accessKeyId)
+  vi.stubEnv('AWS_SECRET_ACCESS_KEY', server.secretAccessKey)
+  vi.stubEnv('AWS_REGION', server.region)
+})
+
+afterAll(async () => {
+  vi.unstubAllEnvs()
+  await server.close()
+})
+
+const places = [
+  { place: 'a folder', open: () => openStore(newFolder(), { clock: realClock }) },
+  {
+    place: 'S3',
+    open: () => {
+      prefixes += 1
+      const destination = `s3://${server.bucket}/snapshots-of-test/${prefixes}`
+      return openStore(destination, { clock: realClock, s3Endpoint: server.endpoint })
+    },
+  },
+]
+
+async function expectReadersToSee(warehouse: Warehouse, store: ObjectStore): Promise<void> {
+  const reader = await readerOf(store)
+  for (const definition of loadedTables) {
+    expect(await tableOf(reader, { ...definition, leftOut: [] })).toEqual(
+      await tableOf(warehouse, definition),
+    )
+  }
+}
+
+async function expectPointerToBeWhole(store: ObjectStore): Promise<void> {
+  const current = await readCurrent(store)
+  for (const file of current?.manifest.tables.flatMap((table) => table.files) ?? []) {
+    expect(await store.head(file.key)).toEqual({ bytes: file.bytes })
+  }
+}
+
+const correctOneTitleOf2021 = `update job_change_events set title_current = 'Corrected'
+  where event_key = (select min(event_key) from job_change_events where year(changed_at) = 2021)`
+
+describe.each(places)('publishing to $place', ({ open }) => {
+  it('gives readers of views.sql the 300 events and 20 pairs of the warehouse, row for row', async () => {
+    const warehouse = await smallWarehouse()
+    const store = await open()
+    const report = await publish(warehouse, store)
+    expect(report).toMatchObject({ unchanged: false, tables: 2, files: 7, newFiles: 7, rows: 320 })
+    await expectReadersToSee(warehouse, store)
+  })
+
+  it('gives a reader that is not DuckDB the same rows', async () => {
+    const warehouse = await smallWarehouse()
+    const store = await open()
+    await publish(warehouse, store)
+    const rows: unknown[] = []
+    for (const key of await parquetKeys(store)) {
+      if (!key.includes('/job_change_events/')) continue
+      const object = await store.get(key)
+      const file = new Uint8Array(object?.bytes ?? []).buffer
+      rows.push(...(await parquetReadObjects({ file, compressors })))
+    }
+    const left = loadedTables[0]?.leftOut.join(', ')
+    const expected = await warehouse.all(
+      `select * exclude (${left}) from job_change_events order by year(changed_at), profile_id, organization_id, event_type, changed_at, event_key`,
+    )
+    expect(rows).toEqual(expected)
+  })
+
+  it('writes 0 files and no manifest when it is run twice, also by another run', async () => {
+    const warehouse = await smallWarehouse()
+    const store = await open()
+    const first = await publish(warehouse, store)
+    const before = await store.list('')
+    const second = await publish(warehouse, store, { runId: null })
+    expect(second).toEqual({ ...first, unchanged: true, newFiles: 0, newBytes: 0 })
+    expect(await store.list('')).toEqual(before)
+  })
+
+  it('writes 1 file when 1 row of 2021 changed', async () => {
+    const warehouse = await smallWarehouse()
+    const store = await open()
+    await publish(warehouse, store)
+    const before = await parquetKeys(store)
+    await warehouse.run(correctOneTitleOf2021)
+    const report = await publish(warehouse, store)
+    const added = (await parquetKeys(store)).filter((key) => !before.includes(key))
+    expect(report).toMatchObject({ unchanged: false, files: 7, newFiles: 1 })
+    expect(added).toEqual([expect.stringContaining('/changed_year=2021/')])
+    await expectReadersToSee(warehouse, store)
+  })
+
+  it('writes 0 files but a new manifest when only coverage is newer', async () => {
+    const warehouse = await smallWarehouse()
+    const store = await open()
+    const first = await publish(warehouse, store)
+    await warehouse.run(`update ops.coverage set covered_to = timestamptz '2024-06-03 00:00:00+00'
+      where organization_id = 'org_2'`)
+    const second = await publish(warehouse, store)
+    expect(second).toMatchObject({ unchanged: false, newFiles: 0, newBytes: 0 })
+    expect(second.snapshotId).not.toBe(first.snapshotId)
+    const current = await readCurrent(store)
+    expect(current?.manifest.coverage.covered_to.max).toBe('2024-06-03T00:00:00.000Z')
+  })
+
+  it('lets one of two publishers win and tells the other who moved the pointer', async () => {
+    const store = await open()
+    const [first, second] = [await smallWarehouse(), await smallWarehouse()]
+    const meeting = meetBeforeReplace(store, 2)
+    const outcomes = await Promise.allSettled([publish(first, meeting), publish(second, meeting)])
+    const winner = outcomes.find((outcome) => outcome.status === 'fulfilled')
+    const loser = outcomes.find((outcome) => outcome.status === 'rejected')
+    expect(loser?.reason).toMatchObject({
+      exitCode: EXIT.publishFailed,
+      message: expect.stringMatching(
+        `another publisher moved .*latest.json from no snapshot to ${winner?.value.snapshotId}$`,
+      ),
+      hint: expect.stringContaining('Run publish again.'),
+    })
+    expect((await readCurrent(store))?.pointer.snapshot_id).toBe(winner?.value.snapshotId)
+    await expectPointerToBeWhole(store)
+  })
+
+  it.each(['before', 'after'] as const)(
+    'never points to a missing object when it dies %s any store operation, and the next publish finishes',
+    async (when) => {
+      const warehouse = await smallWarehouse()
+      const store = await open()
+      await publish(warehouse, store)
+      const died: number[] = []
+      for (let at = 1; ; at += 1) {
+        await warehouse.run(`update job_change_events set detection_lag_days = ${at}
+          where event_type = 'left'`)
+        const dying = dyingStore(store, at, when)
+        const outcome = await publish(warehouse, dying.store).catch((error: unknown) => error)
+        await expectPointerToBeWhole(store)
+        if (!(outcome instanceof Error)) break
+        died.push(at)
+        await publish(warehouse, store)
+        await expectReadersToSee(warehouse, store)
+      }
+      // 2 reads, 7 files, views, manifest, pointer.
+      expect(died).toEqual([1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12])
+    },
+  )
+
+  it('says which pointer was not written by Jobtide and leaves it alone', async () => {
+    const store = await open()
+    await store.replace('latest.json', Buffer.from('{"snapshot": 1}'), null)
+    await expect(publish(await smallWarehouse(), store)).rejects.toMatchObject({
+      exitCode: EXIT.publishFailed,
+      message: expect.stringContaining('latest.json was not written by this Jobtide'),
+    })
+    expect(await store.list('tables/')).toEqual([])
+  })
+})

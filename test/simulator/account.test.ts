@@ -1,0 +1,229 @@
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { gunzipSync } from 'node:zlib'
+import { request } from 'undici'
+import { describe, expect, it } from 'vitest'
+import { writeOrganizationsFile } from '../../src/simulator/organizations-file.ts'
+import { startSimulator } from '../../src/simulator/simulator.ts'
+import { HOUR, MINUTE, SECOND } from '../../src/support/units.ts'
+import {
+  anEvent,
+  manyEvents,
+  NOW,
+  PATH,
+  simulate,
+  sourceOf,
+  standingClock,
+} from './simulator-fixture.ts'
+
+describe('the account', () => {
+  it('equals what 7 answers said: 4 pages charged, 40 credits', async () => {
+    const simulator = await simulate(manyEvents(70))
+    let credits = 0
+    for (const parameters of [
+      {},
+      { page: 2 },
+      { page: 3 },
+      { page: 4 },
+      { limit: 99 },
+      { limit: 50 },
+    ]) {
+      credits += (await simulator.post(parameters)).body.credit_used
+    }
+    credits += (await simulator.post({}, { authorization: 'Bearer no' })).body.credit_used
+    const account = simulator.account()
+    expect(account).toMatchObject({
+      requests: 7,
+      by_status: { 200: 5, 400: 1, 401: 1 },
+      charged_pages: 4,
+      credits: 40,
+    })
+    expect(credits).toBe(40)
+    expect(account.log.reduce((sum, entry) => sum + entry.credits_used, 0)).toBe(40)
+    expect(account.log.map((entry) => entry.events)).toEqual([25, 25, 20, 0, 0, 50, 0])
+  })
+
+  it('logs what each request asked for', async () => {
+    const simulator = await simulate([anEvent()])
+    await simulator.get('organization_ids=org_a&days_ago=7&event_type=joined&page=1&limit=10')
+    expect(simulator.account().log).toEqual([
+      {
+        at: '2026-06-15T12:00:00.000Z',
+        method: 'GET',
+        path: PATH,
+        key: 'simulator-key',
+        organizations: 1,
+        event_type: 'joined',
+        days_ago: 7,
+        page: 1,
+        limit: 10,
+        status: 200,
+        events: 1,
+        credits_used: 10,
+        fault: null,
+      },
+    ])
+  })
+
+  it('keeps the last 3 of 10 requests in the log and all 10 in the totals', async () => {
+    const simulator = await simulate(manyEvents(10), { logSize: 3 })
+    for (let page = 1; page <= 10; page += 1) await simulator.post({ page, limit: 1 })
+    const { requests, log, credits } = simulator.account()
+    expect([requests, log.map((entry) => entry.page), credits]).toEqual([10, [8, 9, 10], 100])
+  })
+})
+
+describe('the rate limit of the plan', () => {
+  const rateLimit = { requests: 3, windowMs: MINUTE }
+  const ratesOf = (answer: { headers: Record<string, unknown> }) =>
+    ['limit', 'remaining', 'reset'].map((name) => answer.headers[`x-ratelimit-${name}`])
+
+  it('lets in 3 requests a minute, counts down in the headers, and answers 429 to the fourth', async () => {
+    const simulator = await simulate([anEvent()], { rateLimit })
+    expect(ratesOf(await simulator.post({}))).toEqual(['3', '2', '60'])
+    expect(ratesOf(await simulator.post({}))).toEqual(['3', '1', '60'])
+    simulator.clock.nowMs += 20 * SECOND
+    expect(ratesOf(await simulator.post({}))).toEqual(['3', '0', '40'])
+    const refused = await simulator.post({})
+    expect([refused.status, ...ratesOf(refused)]).toEqual([429, '3', '0', '40'])
+    expect(refused.body.credit_used).toBe(0)
+    expect(simulator.account()).toMatchObject({ by_status: { 200: 3, 429: 1 }, credits: 30 })
+  })
+
+  it('slides: each request makes room a minute after it was let in, to the millisecond', async () => {
+    const simulator = await simulate([anEvent()], { rateLimit })
+    const status = async (atMs: number) => {
+      simulator.clock.nowMs = NOW + atMs
+      return (await simulator.post({})).status
+    }
+    expect([await status(0), await status(30_000), await status(30_000)]).toEqual([200, 200, 200])
+    expect([await status(59_999), await status(60_000), await status(60_000)]).toEqual([
+      429, 200, 429,
+    ])
+    expect([await status(89_999), await status(90_000), await status(90_000)]).toEqual([
+      429, 200, 200,
+    ])
+    expect(await status(90_000)).toBe(429)
+  })
+
+  it('counts each key for itself and passes when the simulator is advanced', async () => {
+    const simulator = await simulate([anEvent()], {
+      rateLimit: { requests: 1, windowMs: HOUR },
+      apiKeys: ['simulator-key', 'other'],
+    })
+    const other = { authorization: 'Bearer other' }
+    expect([(await simulator.post({})).status, (await simulator.post({}, other)).status]).toEqual([
+      200, 200,
+    ])
+    expect((await simulator.post({})).status).toBe(429)
+    simulator.advance(HOUR)
+    expect((await simulator.post({})).status).toBe(200)
+  })
+
+  it.each([
+    ['epoch_seconds', String(NOW / 1_000 + 60)],
+    ['epoch_ms', String(NOW + 60_000)],
+  ] as const)('spells the reset as %s: %s', async (reset, value) => {
+    const simulator = await simulate([anEvent()], { rateLimit: { ...rateLimit, reset } })
+    expect(ratesOf(await simulator.post({}))[2]).toBe(value)
+  })
+
+  it('says nothing about limits where there is none', async () => {
+    const simulator = await simulate([anEvent()])
+    expect(ratesOf(await simulator.post({}))).toEqual([undefined, undefined, undefined])
+  })
+})
+
+describe('the control paths', () => {
+  it('show the account and the organisations without a key, and are not in the account', async () => {
+    const simulator = await simulate([...manyEvents(2), anEvent({ detectedDaysAgo: -1 })])
+    await simulator.post({})
+    const account = await simulator.send('GET', '/_simulator/account')
+    expect(account.body).toEqual(JSON.parse(JSON.stringify(simulator.account())))
+    expect(account.body).toMatchObject({ requests: 1, credits: 10 })
+    const organizations = await request(`${simulator.url}/_simulator/organizations`)
+    expect(await organizations.body.json()).toEqual([
+      {
+        organization_id: 'org_a',
+        name: 'Company org_a',
+        slug: 'company-a',
+        network_url: 'https://network.example/company/company-a',
+        events: 2,
+      },
+    ])
+    expect(simulator.account().requests).toBe(1)
+  })
+
+  it('move the clock and replace the faults', async () => {
+    const simulator = await simulate([anEvent({ detectedAt: NOW + HOUR })])
+    expect((await simulator.post({})).body.data).toHaveLength(0)
+    const moved = await simulator.send('POST', '/_simulator/clock', `{"advance_ms":${HOUR}}`)
+    expect(moved.body).toEqual({ now: '2026-06-15T13:00:00.000Z' })
+    expect((await simulator.post({})).body.data).toHaveLength(1)
+    await simulator.send('POST', '/_simulator/faults', '[{"status":503}]')
+    expect((await simulator.post({})).status).toBe(503)
+  })
+
+  it.each([
+    ['POST', 'clock', '{"advance_ms":-1}', 400],
+    ['POST', 'clock', 'soon', 400],
+    ['POST', 'faults', '[{"html":1}]', 400],
+    ['GET', 'clock', undefined, 404],
+    ['GET', 'nothing', undefined, 404],
+  ] as const)('%s /_simulator/%s %s: %i', async (method, path, body, status) => {
+    const simulator = await simulate([anEvent()])
+    expect((await simulator.send(method, `/_simulator/${path}`, body)).status).toBe(status)
+  })
+})
+
+describe('starting and stopping', () => {
+  it('gzips for clients that accept it when asked to', async () => {
+    const simulator = await simulate([anEvent()], { gzip: true })
+    const ask = (encoding: string) =>
+      request(simulator.url + PATH, {
+        headers: { authorization: 'Bearer simulator-key', 'accept-encoding': encoding },
+      })
+    const packed = await ask('br, gzip')
+    expect(packed.headers['content-encoding']).toBe('gzip')
+    const body = gunzipSync(Buffer.from(await packed.body.arrayBuffer())).toString()
+    expect(JSON.parse(body)).toMatchObject({ credit_used: 10 })
+    const plain = await ask('identity')
+    expect(plain.headers['content-encoding']).toBeUndefined()
+    await plain.body.dump()
+  })
+
+  it('closes within a second although a client keeps its connection', async () => {
+    const simulator = await simulate([anEvent()])
+    await simulator.post({})
+    const startedAt = performance.now()
+    await simulator.close()
+    expect(performance.now() - startedAt).toBeLessThan(1_000)
+    await expect(request(simulator.url)).rejects.toThrow('ECONNREFUSED')
+  })
+
+  it('refuses a port that is taken and a fault that is wrong', async () => {
+    const simulator = await simulate([anEvent()])
+    const port = Number(new URL(simulator.url).port)
+    const options = { source: sourceOf([]), clock: standingClock() }
+    await expect(startSimulator({ ...options, port })).rejects.toThrow(`port ${port}: `)
+    await expect(startSimulator({ ...options, faults: [{ page: 0 }] })).rejects.toThrow('fault 1')
+  })
+})
+
+describe('the organisation list', () => {
+  it('is CSV with organization_id and name, quoted where names need it', () => {
+    const directory = mkdtempSync(join(tmpdir(), 'jobtide-'))
+    const path = join(directory, 'organizations.csv')
+    writeOrganizationsFile(path, [
+      { organization_id: 'org_1', name: 'Plain GmbH' },
+      { organization_id: 'org_2', name: 'Quote "Q", Inc.' },
+      { organization_id: 'org_3', name: null },
+    ])
+    const written = readFileSync(path, 'utf8')
+    rmSync(directory, { recursive: true })
+    expect(written).toBe(
+      'organization_id,name\norg_1,Plain GmbH\norg_2,"Quote ""Q"", Inc."\norg_3,\n',
+    )
+  })
+})

@@ -1,0 +1,201 @@
+import fc from 'fast-check'
+import { describe, expect, it } from 'vitest'
+import { EVENT_TYPES } from '../../src/simulator/events.ts'
+import { createSearch } from '../../src/simulator/search.ts'
+import { searchFromBody } from '../../src/simulator/search-request.ts'
+import { DAY, HOUR, MINUTE } from '../../src/support/units.ts'
+import { anEvent, manyEvents, NOW, peopleOf, simulate, sourceOf } from './simulator-fixture.ts'
+
+describe('order', () => {
+  it('is by fewest days to detection, then latest detection, then as added', async () => {
+    const simulator = await simulate([
+      anEvent({ person: 'stale', lagDays: 90, detectedDaysAgo: 1 }),
+      anEvent({ person: 'old_but_fresh', lagDays: 0, detectedDaysAgo: 200 }),
+      anEvent({ person: 'first_twin', lagDays: 5, detectedDaysAgo: 2 }),
+      anEvent({ person: 'second_twin', lagDays: 5, detectedDaysAgo: 2 }),
+      anEvent({ person: 'later_seen', lagDays: 5, detectedDaysAgo: 1 }),
+    ])
+    expect(peopleOf(await simulator.post({}))).toEqual([
+      'old_but_fresh',
+      'later_seen',
+      'first_twin',
+      'second_twin',
+      'stale',
+    ])
+  })
+
+  it('is the same across organisations, whatever the order they are named in', async () => {
+    const events = Array.from({ length: 12 }, (_, i) =>
+      anEvent({ person: `per_${i}`, organization: `org_${i % 3}`, lagDays: i }),
+    )
+    const simulator = await simulate(events)
+    const answer = await simulator.post({ organization_ids: 'org_2,org_0' })
+    expect(peopleOf(answer)).toEqual([0, 2, 3, 5, 6, 8, 9, 11].map((number) => `per_${number}`))
+  })
+})
+
+describe('pages', () => {
+  it.each([
+    [0, [[0, false, 0]]],
+    [1, [[1, false, 10]]],
+    [50, [[50, false, 10]]],
+    [
+      51,
+      [
+        [50, true, 10],
+        [1, false, 10],
+      ],
+    ],
+    [
+      100,
+      [
+        [50, true, 10],
+        [50, false, 10],
+      ],
+    ],
+  ])('%i events at limit 50 are pages of [events, has_more, credits] %j', async (count, pages) => {
+    const simulator = await simulate([
+      anEvent({ organization: 'org_other' }),
+      ...manyEvents(count),
+      // Tracked, and without events until tomorrow.
+      anEvent({ detectedDaysAgo: -1 }),
+    ])
+    const seen = []
+    for (let page = 1; page <= pages.length; page += 1) {
+      const { body } = await simulator.post({ organization_ids: 'org_a', page, limit: 50 })
+      expect(body.pagination).toMatchObject({ page, limit: 50 })
+      seen.push([body.data.length, body.pagination.has_more, body.credit_used])
+    }
+    expect(seen).toEqual(pages)
+    const after = await simulator.post({
+      organization_ids: 'org_a',
+      page: pages.length + 1,
+      limit: 50,
+    })
+    expect(after.body).toMatchObject({ data: [], pagination: { has_more: false }, credit_used: 0 })
+  })
+
+  it('carries the events byte for byte, beyond ASCII too, with every key', async () => {
+    const event = anEvent({ title: 'Geschäftsführerin — 社長' })
+    const simulator = await simulate([event])
+    const answer = await simulator.post({})
+    expect(answer.text).toBe(
+      `{"success":true,"message":"ok","data":[${JSON.stringify(event)}],` +
+        '"pagination":{"page":1,"limit":25,"has_more":false},"credit_used":10}',
+    )
+    expect(Number(answer.headers['content-length'])).toBe(Buffer.byteLength(answer.text))
+  })
+
+  it('of any size hold the events that a plain filter and sort finds, for any question', () => {
+    const choices = fc.record({
+      organization: fc.constantFrom('org_a', 'org_b', 'org_c'),
+      type: fc.constantFrom(...EVENT_TYPES),
+      detectedAt: fc.integer({ min: -30, max: 5 }).map((hours) => NOW + hours * 12 * HOUR),
+      lagDays: fc.integer({ min: 0, max: 4 }),
+    })
+    const question = fc.record({
+      limit: fc.integer({ min: 1, max: 50 }),
+      days_ago: fc.option(fc.integer({ min: 1, max: 12 }), { nil: undefined }),
+      event_type: fc.option(fc.constantFrom(...EVENT_TYPES), { nil: undefined }),
+      organizations: fc.subarray(['org_a', 'org_b', 'org_c']),
+    })
+    // Times go up and down: an answer that was kept must not outlive its truth.
+    const times = fc.array(fc.integer({ min: -20, max: 20 }), { minLength: 1, maxLength: 4 })
+    fc.assert(
+      fc.property(fc.array(choices, { maxLength: 60 }), question, times, (all, asked, moments) => {
+        const events = all.map((choice, i) => anEvent({ ...choice, person: `per_${i}` }))
+        const source = sourceOf(events)
+        const search = createSearch(source)
+        const { organizations, ...parameters } = asked
+        const numbers = source.organizations.flatMap((organization, number) =>
+          organizations.includes(organization.organization_id) ? [number] : [],
+        )
+        for (const moment of moments) {
+          const now = NOW + moment * 12 * HOUR
+          const found: string[] = []
+          for (let page = 1, more = true; more; page += 1) {
+            const request = { ...searchFromBody(JSON.stringify(parameters)), page }
+            const answer = search.page(request, organizations.length ? numbers : undefined, now)
+            expect(answer.events.length).toBeLessThanOrEqual(asked.limit)
+            found.push(...Array.from(answer.events, (n) => source.eventAt(n).person.profile_id))
+            more = answer.hasMore
+          }
+          const expected = events
+            .filter(
+              (e) =>
+                !organizations.length || organizations.includes(e.organization.organization_id),
+            )
+            .filter((e) => asked.event_type === undefined || e.event_type === asked.event_type)
+            .filter((e) => Date.parse(e.detected_at) <= now)
+            .filter((e) => Date.parse(e.detected_at) >= now - (asked.days_ago ?? 9_999) * DAY)
+            .toSorted(
+              (a, b) =>
+                a.detection_lag_days - b.detection_lag_days ||
+                Date.parse(b.detected_at) - Date.parse(a.detected_at),
+            )
+          expect(found).toEqual(expected.map((e) => e.person.profile_id))
+        }
+      }),
+      { numRuns: 200 },
+    )
+  })
+})
+
+describe('the window and the clock', () => {
+  it.each([
+    ['exactly 7 days ago', 7 * DAY, 1],
+    ['7 days and 1 ms ago', 7 * DAY + 1, 0],
+    ['now', 0, 1],
+    ['in 1 ms', -1, 0],
+  ])('days_ago 7 and an event detected %s', async (_, beforeMs, found) => {
+    const simulator = await simulate([anEvent({ detectedAt: NOW - beforeMs })])
+    expect((await simulator.post({ days_ago: 7 })).body.data).toHaveLength(found)
+  })
+
+  it('without days_ago an event of 20 years ago is found', async () => {
+    const simulator = await simulate([anEvent({ detectedDaysAgo: 7_300 })])
+    expect((await simulator.post({})).body.data).toHaveLength(1)
+    expect((await simulator.post({ days_ago: 365 })).body.data).toHaveLength(0)
+  })
+
+  it('counts a change of 300 days ago that was detected today as of today', async () => {
+    const simulator = await simulate([anEvent({ detectedDaysAgo: 0, lagDays: 300 })])
+    expect((await simulator.post({ days_ago: 1 })).body.data).toHaveLength(1)
+  })
+
+  it('shows an event once its detection is reached and drops it when its window has passed', async () => {
+    const simulator = await simulate([anEvent({ detectedAt: NOW + HOUR })])
+    const found = async () => (await simulator.post({ days_ago: 1 })).body.data.length
+    expect(await found()).toBe(0)
+    simulator.advance(HOUR)
+    expect(await found()).toBe(1)
+    simulator.clock.nowMs += DAY
+    expect(await found()).toBe(1)
+    simulator.advance(1)
+    expect(await found()).toBe(0)
+  })
+
+  it('sends its own time as Date, also on errors', async () => {
+    const simulator = await simulate([anEvent()])
+    simulator.advance(90 * MINUTE)
+    expect((await simulator.post({})).headers['date']).toBe('Mon, 15 Jun 2026 13:30:00 GMT')
+    expect((await simulator.post({ page: 0 })).headers['date']).toBe(
+      'Mon, 15 Jun 2026 13:30:00 GMT',
+    )
+  })
+
+  it('lets a list shift while it is paged: a new first event pushes one to the next page', async () => {
+    const events = [
+      ...manyEvents(4),
+      anEvent({ person: 'new', lagDays: 0, detectedAt: NOW + HOUR }),
+    ]
+    const simulator = await simulate(events)
+    const first = await simulator.post({ limit: 2 })
+    simulator.advance(HOUR)
+    const second = await simulator.post({ limit: 2, page: 2 })
+    expect([peopleOf(first), peopleOf(second)]).toEqual([
+      ['per_1', 'per_2'],
+      ['per_2', 'per_3'],
+    ])
+  })
+})

@@ -1,0 +1,248 @@
+import { createHash } from 'node:crypto'
+import { beforeAll, describe, expect, it } from 'vitest'
+import type { EventSource, JobChangeEvent } from '../../src/simulator/events.ts'
+import { languageOfTitle } from '../../src/simulator/made-up-people.ts'
+import type { Sighting } from '../../src/simulator/sightings.ts'
+import { createWorld, worldSightings, type WorldOptions } from '../../src/simulator/world.ts'
+import { DAY } from '../../src/support/units.ts'
+import { NOW, simulate } from './simulator-fixture.ts'
+
+const options: WorldOptions = {
+  seed: 7,
+  organizations: 200,
+  startAt: NOW - 2 * 365 * DAY,
+  endAt: NOW + 60 * DAY,
+}
+
+let world: EventSource
+let sightings: Sighting[]
+beforeAll(() => {
+  world = createWorld(options)
+  sightings = [...worldSightings(options)]
+})
+
+const eventsOf = (source: EventSource): JobChangeEvent[] =>
+  Array.from({ length: source.count }, (_, event) => source.eventAt(event))
+
+const hashOf = (source: EventSource): string =>
+  createHash('sha256')
+    .update(JSON.stringify(eventsOf(source)))
+    .digest('hex')
+
+const keyOf = ({
+  event_type: type,
+  person,
+  organization,
+  title,
+  changed_at: changedAt,
+}: JobChangeEvent) =>
+  [
+    person.profile_id,
+    organization.organization_id,
+    type,
+    changedAt,
+    type === 'title_change' ? title.current : '',
+  ].join()
+
+const share = (isCounted: (sighting: Sighting) => boolean) =>
+  sightings.filter(isCounted).length / sightings.length
+
+describe('a world', () => {
+  it('is the same for the same seed and another for another seed', () => {
+    const small = { ...options, organizations: 20 }
+    expect(hashOf(createWorld(small))).toBe(hashOf(createWorld(small)))
+    expect(hashOf(createWorld(small))).not.toBe(hashOf(createWorld({ ...small, seed: 8 })))
+  })
+
+  it('of 200 organisations has about 20,000 events, and the truth behind each of them', () => {
+    expect(world.organizations).toHaveLength(200)
+    expect(world.count).toBeGreaterThan(17_000)
+    expect(world.count).toBeLessThan(23_000)
+    const texts = (events: JobChangeEvent[]) => events.map((e) => JSON.stringify(e)).toSorted()
+    expect(texts(eventsOf(world))).toEqual(texts(sightings.map(({ event }) => event)))
+  })
+
+  it('can be small: 5 organisations and about 300 events', () => {
+    const small = createWorld({ ...options, organizations: 5, events: 300 })
+    expect(small.count).toBeGreaterThan(200)
+    expect(small.count).toBeLessThan(400)
+  })
+
+  it('has organisations of very different sizes: the largest tenth has most of the events', () => {
+    const sizes = world.organizations.map((_, number) => world.eventsOf(number).length)
+    const largest = sizes.toSorted((a, b) => b - a).slice(0, 20)
+    expect(largest.reduce((sum, size) => sum + size, 0) / world.count).toBeGreaterThan(0.5)
+    expect(new Set(world.organizations.map((o) => o.slug)).size).toBe(200)
+    expect(new Set(world.organizations.map((o) => o.organization_id)).size).toBe(200)
+  })
+
+  it('dates 85 to 92 % of the changes on the first of a month', () => {
+    const first = share(({ event }) => event.changed_at.slice(8, 10) === '01')
+    expect(first).toBeGreaterThan(0.85)
+    expect(first).toBeLessThan(0.92)
+    expect(share(({ event }) => event.changed_at.endsWith('T00:00:00.000Z'))).toBe(1)
+  })
+
+  it('detects 8 to 15 % on the same day and 5 to 11 % after more than 120 days, none before the change', () => {
+    const sameDay = share(({ event }) => event.detection_lag_days === 0)
+    expect(sameDay).toBeGreaterThan(0.08)
+    expect(sameDay).toBeLessThan(0.15)
+    const late = share(({ event }) => event.detection_lag_days > 120)
+    expect(late).toBeGreaterThan(0.05)
+    expect(late).toBeLessThan(0.11)
+    for (const { event } of sightings) {
+      const lagMs = Date.parse(event.detected_at) - Date.parse(event.changed_at)
+      expect(event.detection_lag_days).toBe(Math.floor(lagMs / DAY))
+      expect(lagMs).toBeGreaterThanOrEqual(0)
+    }
+  })
+
+  it('has titles in 5 languages, none of which has less than 3 %', () => {
+    const known = new Map<string, string>()
+    for (const title of world.titles) known.set(title, languageOfTitle(title) ?? 'several')
+    for (const language of ['en', 'de', 'fr', 'es', 'pt']) {
+      const found = share(({ event }) => known.get(event.title.current ?? '') === language)
+      expect(found, language).toBeGreaterThan(0.03)
+    }
+    expect(world.titles.length).toBeGreaterThan(500)
+  })
+
+  it('has every kind of change, at least 100 of each', () => {
+    const counts = new Map<string, number>()
+    for (const { cause } of sightings) counts.set(cause, (counts.get(cause) ?? 0) + 1)
+    for (const cause of [
+      'hire',
+      'move',
+      'rehire',
+      'second_job',
+      'exit',
+      'second_job_end',
+      'promotion',
+      'sideways',
+      'retitle',
+    ]) {
+      expect(counts.get(cause), cause).toBeGreaterThan(100)
+    }
+  })
+
+  it('gives every event every key', () => {
+    const shapes = new Set(
+      eventsOf(world).map((e) =>
+        [e, e.title, e.person, e.organization].map((part) => Object.keys(part).join()).join(' '),
+      ),
+    )
+    expect([...shapes]).toEqual([
+      'event_type,detected_at,changed_at,detection_lag_days,title,person,organization current,previous ' +
+        'profile_id,handle,full_name,first_name,last_name,headline,network_url organization_id,name,slug,network_url',
+    ])
+  })
+})
+
+describe('careers', () => {
+  const first = () => sightings.filter((sighting) => !sighting.isCorrection)
+
+  it('make changes with natural keys of their own, and corrections under a key seen before', () => {
+    const keys = first().map(({ event }) => keyOf(event))
+    expect(new Set(keys).size).toBe(keys.length)
+    const known = new Map(first().map(({ event }) => [keyOf(event), event]))
+    const corrections = sightings.filter((sighting) => sighting.isCorrection)
+    expect(corrections.length).toBeGreaterThan(200)
+    for (const { event } of corrections) {
+      const before = known.get(keyOf(event))
+      expect(Date.parse(event.detected_at)).toBeGreaterThan(Date.parse(before?.detected_at ?? ''))
+      expect([event.person, event.title]).not.toEqual([before?.person, before?.title])
+    }
+  })
+
+  it('are consistent: joined has no previous title, a title change names another one', () => {
+    for (const { event } of first()) {
+      if (event.event_type === 'joined') expect(event.title.previous).toBeNull()
+      if (event.event_type === 'title_change')
+        expect(event.title.previous).not.toBe(event.title.current)
+      expect(event.title.current).toMatch(/^[^|]+$/)
+    }
+  })
+
+  it('alternate: nobody joins an organisation twice without leaving, and a title follows the last one', () => {
+    const perPair = new Map<string, JobChangeEvent[]>()
+    for (const { event } of first()) {
+      const pair = `${event.person.profile_id} ${event.organization.organization_id}`
+      perPair.set(pair, [...(perPair.get(pair) ?? []), event])
+    }
+    for (const events of perPair.values()) {
+      let title: string | null | undefined
+      let isIn: boolean | undefined
+      for (const event of events.toSorted(
+        (a, b) => Date.parse(a.changed_at) - Date.parse(b.changed_at),
+      )) {
+        if (event.event_type === 'joined') expect(isIn, JSON.stringify(event)).not.toBe(true)
+        else expect(isIn, JSON.stringify(event)).not.toBe(false)
+        if (event.event_type === 'left' && title !== undefined)
+          expect(event.title.current).toBe(title)
+        if (event.event_type === 'title_change' && title !== undefined) {
+          expect(event.title.previous).toBe(title)
+        }
+        isIn = event.event_type !== 'left'
+        title = event.title.current
+      }
+    }
+  })
+
+  it('move people: each move has a departure from another organisation at most 4 months before', () => {
+    const departures = new Map<string, JobChangeEvent[]>()
+    for (const { event, cause } of first()) {
+      if (cause !== 'exit') continue
+      const id = event.person.profile_id
+      departures.set(id, [...(departures.get(id) ?? []), event])
+    }
+    for (const { event, cause } of first()) {
+      if (cause !== 'move') continue
+      const from = departures.get(event.person.profile_id)?.filter((left) => {
+        const gap = Date.parse(event.changed_at) - Date.parse(left.changed_at)
+        const isElsewhere = left.organization.organization_id !== event.organization.organization_id
+        return isElsewhere && gap >= 0 && gap <= 124 * DAY
+      })
+      expect(from?.length).toBeGreaterThan(0)
+    }
+  })
+})
+
+describe('the next night in a world', () => {
+  it('brings new events, late ones and corrections, and takes none away', async () => {
+    const simulator = await simulate(world)
+    const visible = async () => {
+      const seen: JobChangeEvent[] = []
+      for (let page = 1, more = true; more; page += 1) {
+        const { body } = await simulator.post({ page, limit: 50 })
+        seen.push(...body.data)
+        more = body.pagination.has_more
+      }
+      return seen
+    }
+    const textsOf = (events: JobChangeEvent[]) => new Set(events.map((e) => JSON.stringify(e)))
+    const before = await visible()
+    const truth = sightings.filter(({ event }) => Date.parse(event.detected_at) <= NOW)
+    expect(textsOf(before)).toEqual(textsOf(truth.map(({ event }) => event)))
+
+    simulator.advance(7 * DAY)
+    const known = textsOf(before)
+    const after = await visible()
+    const added = after.filter((event) => !known.has(JSON.stringify(event)))
+    expect(after.length - added.length).toBe(before.length)
+    expect(added.length).toBeGreaterThan(50)
+    expect(added.filter((event) => event.detection_lag_days > 60).length).toBeGreaterThan(5)
+    const keys = new Set(before.map(keyOf))
+    expect(added.filter((event) => keys.has(keyOf(event))).length).toBeGreaterThan(0)
+  })
+})
+
+describe('a world that makes no sense is refused', () => {
+  it.each([
+    [{ organizations: 0 }, 'organizations must be an integer from 1; got 0'],
+    [{ endAt: options.startAt }, 'startAt must be before endAt'],
+    [{ turnover: 3 }, 'turnover must be from 0 to 2; got 3'],
+    [{ events: -1 }, 'events must be 0 or more'],
+  ])('%j: %s', (wrong, message) => {
+    expect(() => createWorld({ ...options, ...wrong })).toThrow(message)
+  })
+})
