@@ -5,7 +5,10 @@ create or replace temp table staged_events as
 with
     sightings as (
         select
-            *,
+            * exclude (changed_ms, detected_ms, received_ms),
+            make_timestamptz(cast(changed_ms * 1000 as bigint)) as changed_at,
+            make_timestamptz(cast(detected_ms * 1000 as bigint)) as detected_at,
+            make_timestamptz(cast(received_ms * 1000 as bigint)) as received_at,
             attributes_text(detection_lag_days, title_previous, person_handle, person_full_name, person_first_name,
                 person_last_name, person_headline, person_network_url, organization_name, organization_slug,
                 organization_network_url, title_current) as attributes
@@ -30,7 +33,7 @@ with
             arg_min(run_id, row(received_at, run_id)) as first_run_id,
             arg_max(run_id, row(received_at, run_id)) as last_run_id,
             cast(count(*) as integer) as times_seen
-        from staged_sightings
+        from sightings
         group by event_key
     )
 

@@ -1,12 +1,13 @@
--- Temporary tables that one load fills from the journal and empties after each merge.
+-- Temporary tables for one batch. They are made anew for each: deleted rows of a temporary table keep their memory. Instants come as whole milliseconds
+-- since 1970 UTC in a double, which holds them exactly.
 
 create or replace temp table staged_sightings (
     event_key varchar,
     profile_id varchar,
     organization_id varchar,
     event_type varchar,
-    changed_at timestamptz,
-    detected_at timestamptz,
+    changed_ms double,
+    detected_ms double,
     detection_lag_days integer,
     title_current varchar,
     title_previous varchar,
@@ -19,7 +20,7 @@ create or replace temp table staged_sightings (
     organization_name varchar,
     organization_slug varchar,
     organization_network_url varchar,
-    received_at timestamptz,
+    received_ms double,
     run_id varchar
 );
 

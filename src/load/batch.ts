@@ -19,13 +19,13 @@ import {
   type SplitPayload,
 } from '../journal/records.ts'
 import type { SqlValue } from '../warehouse/warehouse.ts'
-import { toSighting, type Sighting } from './event-row.ts'
+import { SightingColumns } from './event-row.ts'
 
 type Row = Readonly<Record<string, SqlValue>>
 
 /** Rows waiting to be merged; by key where a later record replaces an earlier one. */
 export class Batch {
-  readonly sightings: Sighting[] = []
+  readonly sightings = new SightingColumns()
   readonly rejects: Row[] = []
   readonly coverage: Row[] = []
   readonly runs = new Map<string, Row>()
@@ -231,7 +231,7 @@ export class Batch {
       })
       return
     }
-    this.sightings.push(toSighting(event, record.at, record.run_id))
+    this.sightings.add({ event, receivedAt: record.at, runId: record.run_id })
     for (const field of unknownFields(value)) {
       if (this.unknownFields.has(field)) continue
       this.unknownFields.set(field, { field, first_seen_at: new Date(record.at) })

@@ -47,8 +47,8 @@ export interface LoadReport {
   readonly newUnknownFields: readonly string[]
 }
 
-// Large enough that the cost of a transaction does not show, small enough for 100 MB of memory.
-const BATCH_ROWS = 40_000
+// Measured on 131,811 events: 40,000 rows save a tenth of the time of 10,000 and cost 100 MB more.
+const BATCH_ROWS = 10_000
 
 type Row = Readonly<Record<string, SqlValue>>
 
@@ -77,7 +77,6 @@ class Load {
       .segments()
       .map((name) => ({ name, from: positions.get(name) ?? 0, size: this.#sizeOf(name) }))
       .filter(({ from, size }) => size > from)
-    await this.#warehouse.run(loadSql('staging'))
     this.#knownRuns = await this.#readRuns()
     const bytes = segments.reduce((sum, { from, size }) => sum + size - from, 0)
     let bytesDone = 0
@@ -107,20 +106,26 @@ class Load {
     const batch = new Batch(this.#knownRuns)
     batch.finishRun(closing)
     await this.#warehouse.transaction(async () => {
+      await this.#warehouse.run(loadSql('staging'))
       await this.#stageOps(batch)
       await this.#warehouse.run(loadSql('merge_ops'))
+      await this.#warehouse.run(loadSql('unstage'))
     })
   }
 
   async #merge(batch: Batch, segment: string, loadedTo: number): Promise<void> {
     await this.#warehouse.transaction(async () => {
-      await this.#stage('staged_sightings', batch.sightings)
+      await this.#warehouse.run(loadSql('staging'))
+      if (batch.sightings.length > 0) {
+        await this.#warehouse.append('staged_sightings', batch.sightings.columns)
+      }
       await this.#stageOps(batch)
       await this.#noteNewUnknownFields()
       if (batch.sightings.length > 0) await this.#mergeEvents()
       await this.#warehouse.run(loadSql('merge_ops'))
-      await this.#stage('ops.rejects', batch.rejects, false)
+      await this.#stage('ops.rejects', batch.rejects)
       await this.#movePosition(segment, loadedTo)
+      await this.#warehouse.run(loadSql('unstage'))
     })
     this.#report.sightings += batch.sightings.length
     this.#report.rejected += batch.rejects.length
@@ -147,8 +152,7 @@ class Load {
     this.#report.updated += changes?.updated ?? 0
   }
 
-  async #stage(table: string, rows: readonly Row[], replace = true): Promise<void> {
-    if (replace) await this.#warehouse.run(`delete from ${table}`)
+  async #stage(table: string, rows: readonly Row[]): Promise<void> {
     const [first] = rows
     if (first === undefined) return
     const columns = Object.keys(first).map(

@@ -73,18 +73,21 @@ interface Row {
 
 function parseRows(text: string, file: string): Row[] {
   try {
-    const parsed: unknown = parse(text, {
+    const rows: Row[] = []
+    parse(text, {
       delimiter: [',', ';', '\t'],
       bom: true,
       trim: true,
       skip_empty_lines: true,
       relax_column_count: true,
-      info: true,
+      // Each row is taken as it comes: the parser's own list, with its notes on every row, is five times the file.
+      on_record(cells: string[], { lines }) {
+        const isEmpty = cells.every((cell) => cell === '') || cells[0]?.startsWith('#') === true
+        if (!isEmpty) rows.push({ cells, line: lines })
+        return null
+      },
     })
-    const rows = parsed as { record: string[]; info: { lines: number } }[]
     return rows
-      .map(({ record, info }) => ({ cells: record, line: info.lines }))
-      .filter(({ cells }) => cells.some((cell) => cell !== '') && !cells[0]?.startsWith('#'))
   } catch (error) {
     throw new ConfigError(`${file}: not a list of organisations: ${messageOf(error)}`, {
       hint: 'Write one organisation a line, or CSV with a header; close every quote.',

@@ -80,7 +80,6 @@ class Run {
   readonly #world: RunWorld
   readonly #journal: Journal
   readonly #writer: JournalWriter
-  #warehouse: Warehouse | null = null
 
   constructor(
     job: Job,
@@ -123,8 +122,6 @@ class Run {
       // warehouse) the run counts as killed, or ops.runs shows it after the next load.
       await this.#end(run, error).catch(() => undefined)
       throw error
-    } finally {
-      this.#warehouse?.close()
     }
   }
 
@@ -215,14 +212,27 @@ class Run {
   async #after(runId: string): Promise<Pick<RunReport, 'load' | 'build' | 'publish'>> {
     if (this.#command === 'extract') return { load: null, build: null, publish: null }
     const world = this.#world
-    const warehouse = await openWarehouse({ path: world.directory.warehouse, mode: 'write' })
-    this.#warehouse = warehouse
-    const loaded = await loadStage(warehouse, this.#journal, world)
-    const build = await buildStage(warehouse, world)
+    const loaded = await this.#withWarehouse((warehouse) =>
+      loadStage(warehouse, this.#journal, world),
+    )
+    const build = await this.#withWarehouse((warehouse) => buildStage(warehouse, world))
     const { snapshotTo } = this.#job
     if (snapshotTo === null) return { load: loaded, build, publish: null }
     const by = { runId, writer: this.#writer }
-    return { load: loaded, build, publish: await publishStage(warehouse, snapshotTo, by, world) }
+    const publish = await this.#withWarehouse((warehouse) =>
+      publishStage(warehouse, snapshotTo, by, world),
+    )
+    return { load: loaded, build, publish }
+  }
+
+  // Each stage opens the warehouse for itself: the engine gives memory back only when it is closed.
+  async #withWarehouse<T>(work: (warehouse: Warehouse) => Promise<T>): Promise<T> {
+    const warehouse = await openWarehouse({ path: this.#world.directory.warehouse, mode: 'write' })
+    try {
+      return await work(warehouse)
+    } finally {
+      warehouse.close()
+    }
   }
 
   // Closing the run in the journal comes last: a run that was killed before is taken up again, and loses nothing.
@@ -231,9 +241,8 @@ class Run {
     const exitCode = error === null ? EXIT.done : (known?.exitCode ?? EXIT.defect)
     const outcome = OUTCOMES[exitCode]
     const closing = this.#closingRecord(run, outcome, exitCode, known?.message ?? null)
-    if (this.#warehouse !== null) {
-      await load({ warehouse: this.#warehouse, journal: this.#journal, closing })
-      this.#warehouse.close()
+    if (this.#command !== 'extract') {
+      await this.#withWarehouse((warehouse) => load({ warehouse, journal: this.#journal, closing }))
     }
     await this.#writer.append(closing)
   }

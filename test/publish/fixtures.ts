@@ -1,8 +1,9 @@
 /** What the publish tests share: a small warehouse over several years, and a publish with defaults. */
 
-import { mkdirSync, mkdtempSync, readFileSync, writeFileSync } from 'node:fs'
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
+import { onTestFinished } from 'vitest'
 import { snapshotKeys } from '../../src/publish/manifest.ts'
 import { publishSnapshot, readCurrent, type PublishOptions } from '../../src/publish/publish.ts'
 import type { ObjectStore } from '../../src/publish/object-store.ts'
@@ -13,9 +14,11 @@ import { loadedTables, type TableDefinition } from '../../src/warehouse/catalog.
 import type { ResultTable, Warehouse } from '../../src/warehouse/warehouse.ts'
 import { insertEvents, memoryWarehouse, type EventRow } from '../helpers/warehouse.ts'
 
-/** A new folder under the system's folder for temporary files. */
+/** A new folder under the system's folder for temporary files; gone when the test is. */
 export function newFolder(): string {
-  return mkdtempSync(join(tmpdir(), 'jobtide-publish-'))
+  const folder = mkdtempSync(join(tmpdir(), 'jobtide-publish-'))
+  onTestFinished(() => rmSync(folder, { recursive: true, force: true }))
+  return folder
 }
 
 const TYPES = ['joined', 'left', 'title_change'] as const

@@ -302,12 +302,12 @@ describe('a publish is refused, with exit 7 and nothing in the store,', () => {
 
 describe('the scratch folder', () => {
   const withScratch = async (options: Partial<PublishOptions> = {}) => {
-    const scratchFolder = join(newFolder(), 'scratch')
+    const scratchFolder = options.scratchFolder ?? join(newFolder(), 'scratch')
     mkdirSync(scratchFolder)
     writeFileSync(join(scratchFolder, 'left-behind.parquet'), 'half a file')
     const outcome = await publish(await smallWarehouse(), await folderStore(), {
-      scratchFolder,
       ...options,
+      scratchFolder,
     }).catch((error: unknown) => error)
     return { scratchFolder, outcome }
   }

@@ -1,0 +1,13 @@
+-- Gives the memory of one batch back.
+
+drop table if exists staged_sightings;
+drop table if exists staged_runs;
+drop table if exists staged_slices;
+drop table if exists staged_pages;
+drop table if exists staged_coverage;
+drop table if exists staged_set_aside;
+drop table if exists staged_unknown_fields;
+drop table if exists staged_snapshots;
+drop table if exists staged_events;
+drop table if exists touched_pairs;
+drop table if exists joined_coverage;
