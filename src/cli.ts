@@ -9,9 +9,9 @@ import { createContext, packageVersion, type CommonOptions, type Context } from 
 import { addCommonOptions, addRunOptions, wholeNumber, type RunOptions } from './cli/options.ts'
 import { processOutput, type Output } from './cli/output.ts'
 import type { SimulateOptions } from './cli/simulate-command.ts'
-import { processEnvironment, refuseKeyInArguments } from './config.ts'
+import { processEnvironment, quietSdk, refuseKeyInArguments, secretsOf } from './config.ts'
 import { realClock } from './support/clock.ts'
-import { EXIT, JobtideError, type ExitCode } from './support/errors.ts'
+import { ConfigError, EXIT, JobtideError, type ExitCode } from './support/errors.ts'
 import { createScrubber } from './support/logger.ts'
 import { SECOND } from './support/units.ts'
 
@@ -30,7 +30,8 @@ function createProgram(start: Start): Command {
     )
     .version(packageVersion())
     .exitOverride()
-    .showHelpAfterError('(jobtide --help lists the commands)')
+    // Errors of usage end in main() like all others: one sentence, what to do next, JSON where it is wanted.
+    .configureOutput({ outputError: () => undefined })
 
   addCommonOptions(program.command('demo'))
     .description('the whole journey on this machine: no account, no network')
@@ -178,8 +179,8 @@ function watchSignals(): { stop: AbortSignal; abort: AbortSignal } {
 async function main(argv: readonly string[]): Promise<ExitCode> {
   const environment = processEnvironment()
   const scrubber = createScrubber()
-  const key = environment['JOBTIDE_API_KEY']?.trim()
-  if (key !== undefined) scrubber.add(key)
+  for (const secret of secretsOf(environment)) scrubber.add(secret)
+  quietSdk()
   // A reader that closes the pipe early (`jobtide query … | head`) is no failure.
   for (const stream of [process.stdout, process.stderr]) stream.on('error', () => undefined)
 
@@ -203,9 +204,19 @@ async function main(argv: readonly string[]): Promise<ExitCode> {
     await program.parseAsync(argv, { from: 'user' })
     return exitCode
   } catch (error) {
-    if (error instanceof CommanderError) return error.exitCode === 0 ? EXIT.done : EXIT.usage
-    return output.failure(error)
+    if (!(error instanceof CommanderError)) return output.failure(error)
+    if (error.exitCode === 0) return EXIT.done
+    // Without any command commander has printed its help already.
+    return error.code === 'commander.help' ? EXIT.usage : output.failure(usageError(error, argv))
   }
+}
+
+function usageError({ message }: CommanderError, argv: readonly string[]): ConfigError {
+  const [command = ''] = argv
+  const help = message.includes('unknown command') || command.startsWith('-') ? '' : ` ${command}`
+  return new ConfigError(message.replace(/^error: /, ''), {
+    hint: `See: jobtide${help} --help`,
+  })
 }
 
 process.exitCode = await main(process.argv.slice(2))

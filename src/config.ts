@@ -21,6 +21,19 @@ export function processEnvironment(): Environment {
   return process.env
 }
 
+/** The secrets among the variables, so that no output shows them. A key in a file is known once the file is read. */
+export function secretsOf(environment: Environment): string[] {
+  return ['JOBTIDE_API_KEY', 'AWS_SECRET_ACCESS_KEY', 'AWS_SESSION_TOKEN'].flatMap((name) => {
+    const value = environment[name]?.trim()
+    return value ? [value] : []
+  })
+}
+
+/** Keeps the AWS SDK from asking for a newer Node on stderr each time; its version is pinned in package.json. */
+export function quietSdk(): void {
+  process.env['AWS_SDK_JS_NODE_VERSION_SUPPORT_WARNING_DISABLED'] ??= 'true'
+}
+
 /** The folder for journal and warehouse: `--data-dir`, else JOBTIDE_DATA_DIR, else ./data. */
 export function dataDirFrom(environment: Environment, option: string | undefined): string {
   return option ?? (environment['JOBTIDE_DATA_DIR'] || './data')
@@ -105,6 +118,8 @@ function checkedKey(key: string, source: string): Secret {
   return new Secret(key)
 }
 
+// `simulate --key` names a made-up key for the simulator to let in; the key in the environment is refused there too.
+const TAKES_A_KEY = 'simulate'
 const KEY_OPTION = /^--?(?:api[-_]?key|key|token|authorization|bearer)(?:=|$)/i
 
 /**
@@ -115,7 +130,8 @@ export function refuseKeyInArguments(argv: readonly string[], environment: Envir
   const key = environment['JOBTIDE_API_KEY']?.trim()
   const found = argv.some(
     (argument) =>
-      KEY_OPTION.test(argument) || (key !== undefined && key.length > 5 && argument.includes(key)),
+      (KEY_OPTION.test(argument) && argv[0] !== TAKES_A_KEY) ||
+      (key !== undefined && key.length > 5 && argument.includes(key)),
   )
   if (!found) return
   throw new ConfigError(

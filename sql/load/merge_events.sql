@@ -3,13 +3,7 @@
 merge into job_change_events as known
 using staged_events as staged
 on known.event_key = staged.event_key
-when matched and row(staged.detected_at, staged.received_at, staged.attributes) > row(
-    known.detected_at,
-    known.attributes_seen_at,
-    attributes_text(known.detection_lag_days, known.title_previous, known.person_handle, known.person_full_name,
-        known.person_first_name, known.person_last_name, known.person_headline, known.person_network_url,
-        known.organization_name, known.organization_slug, known.organization_network_url, known.title_current)
-) then update set
+when matched and staged.is_newer then update set
     detected_at = staged.detected_at,
     detection_lag_days = staged.detection_lag_days,
     title_current = staged.title_current,

@@ -1,18 +1,17 @@
 -- One row per event of this batch: the attributes of its newest sighting (by detected_at, then by receipt, then by
--- content), and what all its sightings in the batch add up to. Sorted by key, because MERGE is fastest so.
+-- content), what all its sightings in the batch add up to, and how it compares with what is known. Sorted by key, because
+-- MERGE is fastest so.
 
 create or replace temp table staged_events as
 with
     sightings as (
         select
             * exclude (changed_ms, detected_ms, received_ms),
-            make_timestamptz(cast(changed_ms * 1000 as bigint)) as changed_at,
-            make_timestamptz(cast(detected_ms * 1000 as bigint)) as detected_at,
-            make_timestamptz(cast(received_ms * 1000 as bigint)) as received_at,
-            attributes_text(detection_lag_days, title_previous, person_handle, person_full_name, person_first_name,
-                person_last_name, person_headline, person_network_url, organization_name, organization_slug,
-                organization_network_url, title_current) as attributes
-        from staged_sightings
+            make_timestamptz(cast(changed_ms as bigint) * 1000) as changed_at,
+            make_timestamptz(cast(detected_ms as bigint) * 1000) as detected_at,
+            make_timestamptz(cast(received_ms as bigint) * 1000) as received_at,
+            attributes_of(sighting) as attributes
+        from staged_sightings as sighting
     ),
 
     ranked as (
@@ -35,12 +34,29 @@ with
             cast(count(*) as integer) as times_seen
         from sightings
         group by event_key
+    ),
+
+    known as (
+        select
+            event.event_key,
+            event.detected_at,
+            event.attributes_seen_at,
+            attributes_of(event) as attributes
+        from job_change_events as event
+        inner join totals on totals.event_key = event.event_key
     )
 
 select
-    ranked.* exclude (nth, run_id),
-    totals.* exclude (event_key)
+    ranked.* exclude (nth, run_id, attributes),
+    totals.* exclude (event_key),
+    known.event_key is null as is_new,
+    -- A newer sighting replaces attributes; an older or equal one only counts.
+    known.event_key is not null
+        and row(ranked.detected_at, ranked.received_at, ranked.attributes)
+            > row(known.detected_at, known.attributes_seen_at, known.attributes) as is_newer,
+    is_newer and row(ranked.detected_at, ranked.attributes) <> row(known.detected_at, known.attributes) as is_changed
 from ranked
 inner join totals on totals.event_key = ranked.event_key
+left join known on known.event_key = ranked.event_key
 where ranked.nth = 1
 order by ranked.event_key;

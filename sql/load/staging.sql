@@ -1,5 +1,5 @@
--- Temporary tables for one batch. They are made anew for each: deleted rows of a temporary table keep their memory. Instants come as whole milliseconds
--- since 1970 UTC in a double, which holds them exactly.
+-- Temporary tables for one batch. They are made anew for each: deleted rows of a temporary table keep their memory.
+-- Instants come as whole milliseconds since 1970 UTC in a double, which holds them exactly.
 
 create or replace temp table staged_sightings (
     event_key varchar,
@@ -32,12 +32,10 @@ create or replace temp table staged_set_aside as from ops.organizations_set_asid
 create or replace temp table staged_unknown_fields as from ops.unknown_fields limit 0;
 create or replace temp table staged_snapshots as from ops.snapshots limit 0;
 
--- The attributes of an event as one text. It only breaks ties between sightings with the same times, so that the outcome
--- does not depend on the order of loading. chr(30) stands for null, chr(31) separates.
-create or replace temp macro attributes_text(lag_days, previous, handle, full_name, first_name, last_name, headline,
-    person_url, organization, slug, organization_url, title) as
-    concat_ws(chr(31), coalesce(cast(lag_days as varchar), chr(30)), coalesce(previous, chr(30)),
-        coalesce(handle, chr(30)), coalesce(full_name, chr(30)), coalesce(first_name, chr(30)),
-        coalesce(last_name, chr(30)), coalesce(headline, chr(30)), coalesce(person_url, chr(30)),
-        coalesce(organization, chr(30)), coalesce(slug, chr(30)), coalesce(organization_url, chr(30)),
-        coalesce(title, chr(30)));
+-- The attributes of an event (a row of staged_sightings or of job_change_events) as one text. It only breaks ties between
+-- sightings with the same times, so that the outcome does not depend on the order of loading.
+create or replace temp macro attributes_of(event) as
+    cast(json_array(event.detection_lag_days, event.title_current, event.title_previous, event.person_handle,
+        event.person_full_name, event.person_first_name, event.person_last_name, event.person_headline,
+        event.person_network_url, event.organization_name, event.organization_slug, event.organization_network_url
+    ) as varchar);

@@ -1,5 +1,9 @@
 -- What operators read. All but ops.checks are projections of the journal: `jobtide replay` rebuilds them.
 
+comment on table ops.schema_files is 'One row per schema file that was applied. Key: file_name.';
+comment on column ops.schema_files.file_name is 'Name of the file in sql/schema.';
+comment on column ops.schema_files.sha256 is 'SHA-256 of the file as applied: it must not change afterwards.';
+
 create table ops.journal_positions (
     segment varchar not null,
     bytes bigint not null

@@ -1,9 +1,11 @@
 /**
  * When the next request may leave, for all workers together: at most so many a second, none before a time the service
- * named, and none that the service's own counters say it would refuse. After a pause one request goes first, as a
- * probe; the others follow when it was answered. Durations are on the monotonic clock: the wall clock may jump.
+ * named, and none that the service's own counters say it would refuse. After a pause, when everything sent before it
+ * has ended, one request goes first, as a probe; the others follow when it was answered. Durations are on the monotonic
+ * clock: the wall clock may jump.
  */
 
+import { createBell } from '../support/bell.ts'
 import type { Clock } from '../support/clock.ts'
 import { SECOND } from '../support/units.ts'
 
@@ -32,66 +34,60 @@ export interface Pacer {
   learn(report: RateReport): void
 }
 
+/** The window in which the service counts requests. */
+interface RateWindow {
+  readonly limit: number | null
+  /** Requests the service will still take. */
+  left: number
+  /** On the monotonic clock; null for a window that has begun and of which no answer has spoken yet. */
+  readonly endsAt: number | null
+}
+
 /** A pacer. @param requestsPerSecond above 0; null for as fast as the service allows */
 export function createPacer(clock: Clock, requestsPerSecond: number | null): Pacer {
   const intervalMs = requestsPerSecond === null ? 0 : SECOND / requestsPerSecond
   let nextTurnAt = Number.NEGATIVE_INFINITY
   let pausedUntil = Number.NEGATIVE_INFINITY
   let inFlight = 0
-  /** Requests the service will still take before `windowEndsAt`; null when it never said. */
-  let allowance: number | null = null
-  let windowEndsAt = Number.NEGATIVE_INFINITY
-  let windowLimit: number | null = null
+  /** What the service's counters say; null when it never said. */
+  let window: RateWindow | null = null
   /** Set by a pause; the next turn is then the probe, and later ones wait for its end. */
   let probe: 'none' | 'wanted' | 'running' = 'none'
-  let wakeWaiting: (() => void)[] = []
-  // Workers queue here, so that turns are given one at a time and each measures from the one before it.
-  let queue: Promise<void> = Promise.resolve()
+  const turnEnded = createBell()
 
   function blockedFor(): number {
     const now = clock.monotonic()
-    if (allowance !== null && now >= windowEndsAt) allowance = windowLimit
-    const window = allowance !== null && allowance <= 0 ? windowEndsAt : now
-    return Math.max(nextTurnAt, pausedUntil, window) - now
+    if (window !== null && hasEnded(window, now)) window = nextWindow(window)
+    const renewedAt = window !== null && window.left <= 0 ? window.endsAt : null
+    return Math.max(nextTurnAt, pausedUntil, renewedAt ?? now) - now
   }
 
-  async function waitForTurn(signal: AbortSignal): Promise<void> {
-    for (;;) {
-      signal.throwIfAborted()
-      if (probe === 'running') {
-        await untilWoken(signal)
-        continue
-      }
-      const waitMs = blockedFor()
-      if (waitMs <= 0) break
-      await clock.sleep(waitMs, signal)
-    }
-    nextTurnAt = clock.monotonic() + intervalMs
-    inFlight += 1
-    if (allowance !== null) allowance -= 1
-    if (probe === 'wanted') probe = 'running'
-  }
-
-  function untilWoken(signal: AbortSignal): Promise<void> {
-    return new Promise((resolve) => {
-      wakeWaiting.push(resolve)
-      signal.addEventListener('abort', () => resolve(), { once: true })
-    })
+  function waitsForOthers(): boolean {
+    // A probe is the only request in flight, so its end cannot be confused with that of an older request.
+    if (probe === 'running' || (probe === 'wanted' && inFlight > 0)) return true
+    return window !== null && window.endsAt === null && window.left <= 0 && inFlight > 0
   }
 
   return {
-    turn(signal) {
-      const mine = queue.then(() => waitForTurn(signal))
-      queue = mine.catch(() => undefined)
-      return mine
+    async turn(signal) {
+      // No lock is needed: between the checks and the taking of the turn nothing else runs. Of several workers that
+      // wake together the first takes it, and the others find that they must wait on.
+      for (;;) {
+        signal.throwIfAborted()
+        const waitMs = blockedFor()
+        if (waitMs > 0) await clock.sleep(waitMs, signal)
+        else if (waitsForOthers()) await turnEnded.wait(signal)
+        else break
+      }
+      nextTurnAt = clock.monotonic() + intervalMs
+      inFlight += 1
+      if (window !== null) window.left -= 1
+      if (probe === 'wanted') probe = 'running'
     },
     done(answered) {
       inFlight -= 1
-      if (answered) probe = 'none'
-      else if (probe === 'running') probe = 'wanted'
-      const woken = wakeWaiting
-      wakeWaiting = []
-      for (const wake of woken) wake()
+      if (probe === 'running') probe = answered ? 'none' : 'wanted'
+      turnEnded.ring()
     },
     pause(ms) {
       pausedUntil = Math.max(pausedUntil, clock.monotonic() + ms)
@@ -102,10 +98,21 @@ export function createPacer(clock: Clock, requestsPerSecond: number | null): Pac
       const now = clock.monotonic()
       // Requests in flight may not be in the service's count yet; assume that none is.
       const left = remaining - Math.max(0, inFlight - 1)
-      const sameWindow = allowance !== null && now < windowEndsAt
-      allowance = sameWindow ? Math.min(allowance ?? left, left) : left
-      windowEndsAt = sameWindow ? Math.max(windowEndsAt, now + resetMs) : now + resetMs
-      windowLimit = limit
+      const endsAt = now + resetMs
+      // Answers overtake each other: within one window the lower count and the later end are the newer ones.
+      window =
+        window !== null && window.endsAt !== null && !hasEnded(window, now)
+          ? { limit, left: Math.min(window.left, left), endsAt: Math.max(window.endsAt, endsAt) }
+          : { limit, left, endsAt }
     },
   }
+}
+
+function hasEnded({ endsAt }: RateWindow, now: number): boolean {
+  return endsAt !== null && now >= endsAt
+}
+
+// Until an answer tells of the new window, no more leave at a time than it will take.
+function nextWindow({ limit }: RateWindow): RateWindow | null {
+  return limit === null ? null : { limit, left: limit, endsAt: null }
 }

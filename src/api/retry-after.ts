@@ -23,8 +23,7 @@ export function headerOf(headers: Headers, name: string): string | undefined {
 
 /** The time of the answer by the service's clock; `fallbackMs` where `Date` is missing or unreadable. */
 export function serverTime(headers: Headers, fallbackMs: number): number {
-  const parsed = Date.parse(headerOf(headers, 'date') ?? '')
-  return Number.isNaN(parsed) ? fallbackMs : parsed
+  return parseDate(headerOf(headers, 'date') ?? '') ?? fallbackMs
 }
 
 /**
@@ -46,7 +45,7 @@ export function waitWanted(headers: Headers, nowMs: number): number | undefined 
 function parseRetryAfter(text: string | undefined, serverNow: number): number | undefined {
   if (text === undefined) return undefined
   if (/^\d{1,15}$/.test(text)) return Number(text) * SECOND
-  return millisecondsUntilDate(text, serverNow)
+  return notPast(parseDate(text), serverNow)
 }
 
 /**
@@ -58,19 +57,39 @@ export function parseReset(text: string | undefined, serverNow: number): number 
   if (/^\d+(\.\d+)?$/.test(text)) {
     const value = Number(text)
     if (value < 1e7) return value * SECOND
-    if (value >= 1e9 && value < 1e10) return Math.max(0, value * SECOND - serverNow)
-    if (value >= 1e12 && value < 1e13) return Math.max(0, value - serverNow)
+    if (value >= 1e9 && value < 1e10) return notPast(value * SECOND, serverNow)
+    if (value >= 1e12 && value < 1e13) return notPast(value, serverNow)
     return undefined
   }
-  return millisecondsUntilDate(text, serverNow)
+  return notPast(parseDate(text), serverNow)
 }
 
-// Only texts with letters or dashes in them are dates: Date.parse would read "5.5" or "-5" as one.
-function millisecondsUntilDate(text: string, serverNow: number): number | undefined {
-  if (!/[a-z]{3}|\d{4}-\d{2}-\d{2}/i.test(text)) return undefined
-  const at = Date.parse(text.replace(/\s*\([^)]*\)$/, ''))
-  if (Number.isNaN(at) || at <= serverNow) return undefined
-  return at - serverNow
+// A time that has passed says nothing of how long to wait: it is no answer.
+function notPast(at: number | undefined, serverNow: number): number | undefined {
+  return at === undefined || at < serverNow ? undefined : at - serverNow
+}
+
+// Date.parse guesses at nearly any text with a number in it ("wait 2030" is a date to it) and reads a date without a
+// zone as local time, so only known shapes get to it, and those without a zone get one.
+const ISO_DATE = /^\d{4}-\d{2}-\d{2}(?:[T ]\d{2}:\d{2}(?::\d{2}(?:\.\d+)?)?)?/
+const NAMED_DATES = [
+  // The preferred form of RFC 9110 §5.6.7 and the obsolete one of RFC 850.
+  /^[a-z]{3,9}, \d{1,2}[ -][a-z]{3}[ -]\d{2,4} \d{2}:\d{2}:\d{2}/i,
+  // asctime, and what JavaScript prints.
+  /^[a-z]{3} [a-z]{3} {1,2}\d{1,2} \d{2}:\d{2}:\d{2} \d{4}/i,
+  /^[a-z]{3} [a-z]{3} \d{2} \d{4} \d{2}:\d{2}:\d{2}/i,
+]
+const ZONE = /^ ?(Z|UTC|GMT|(?:GMT)?[+-]\d{2}:?\d{2})(?: \([^)]*\))?$/i
+
+function parseDate(text: string): number | undefined {
+  const isoDate = ISO_DATE.exec(text)?.[0]
+  const date = isoDate ?? NAMED_DATES.map((shape) => shape.exec(text)?.[0]).find(Boolean)
+  if (date === undefined) return undefined
+  const afterDate = text.slice(date.length)
+  const zone = afterDate === '' ? 'UTC' : ZONE.exec(afterDate)?.[1]
+  if (zone === undefined) return undefined
+  const at = Date.parse(`${isoDate === undefined ? date : date.replace(/T/i, ' ')} ${zone}`)
+  return Number.isNaN(at) ? undefined : at
 }
 
 /** The wait after a 429 without any header, doubled for each one in a row: 60 s up to an hour. */

@@ -47,11 +47,11 @@ export const ATTEMPTS_MAX = 6
 const UNREADABLE_MAX = 3
 const BACKOFF_BASE_MS = SECOND
 const BACKOFF_CAP_MS = MINUTE
-const PASSING_STATUSES: ReadonlySet<number> = new Set([408, 425, 500, 502, 504])
+const PASSING_4XX: ReadonlySet<number> = new Set([408, 425])
 
 /** Decides what follows a failure. */
 export function decideRetry(failure: Failure, state: RetryState): RetryDecision {
-  if (failure.kind === 'not-a-page') {
+  if (failure.kind === 'not-a-page' || isSuccessWithoutPage(failure)) {
     return state.attempt < UNREADABLE_MAX ? backoff(state) : { kind: 'give-up' }
   }
   if (failure.kind === 'no-answer') {
@@ -64,10 +64,16 @@ export function decideRetry(failure: Failure, state: RetryState): RetryDecision 
     const wanted = waitWanted(headers, state.nowMs) ?? unsaidWait(state.pausesInARow)
     return { kind: 'pause-all', waitMs: withJitter(wanted, state.random), reason: String(status) }
   }
-  if (PASSING_STATUSES.has(status)) {
+  // Every 5xx: gateways have their own beside 500, 502 and 504 (520 to 530), and all of them are free.
+  if (status >= 500 || PASSING_4XX.has(status)) {
     return state.attempt < ATTEMPTS_MAX ? backoff(state) : { kind: 'give-up' }
   }
   return { kind: 'unexpected-status' }
+}
+
+// 204 and its like: the service took the request and sent no page.
+function isSuccessWithoutPage(failure: Failure): boolean {
+  return failure.kind === 'status' && failure.status > 200 && failure.status < 300
 }
 
 // Decorrelated jitter (AWS Architecture Blog, "Exponential Backoff And Jitter"): spreads workers that failed together.

@@ -7,6 +7,7 @@ import { z } from 'zod'
 
 /** The envelope of one page of job changes. Events are checked later, one by one. */
 export const pageSchema = z.looseObject({
+  success: z.literal(true).optional(),
   data: z.array(z.unknown()),
   pagination: z.looseObject({
     page: z.int().min(1),
@@ -27,18 +28,31 @@ const instantSchema = z.string().transform((text, context) => {
   const hasZone = /(?:Z|[+-]\d{2}:?\d{2})$/i.test(text.slice(10))
   const isDate = text.length === 10
   const at = ISO_8601.test(text) ? Date.parse(hasZone || isDate ? text : `${text}Z`) : Number.NaN
-  if (Number.isNaN(at)) {
+  if (Number.isNaN(at) || !isCalendarDay(text.slice(0, 10))) {
     context.addIssue(`expected an ISO 8601 instant, got ${JSON.stringify(text.slice(0, 40))}`)
     return z.NEVER
   }
   return at
 })
 
+// Date.parse takes 30 February for 2 March.
+function isCalendarDay(day: string): boolean {
+  return new Date(Date.parse(day)).toISOString().startsWith(day)
+}
+
+// A lone surrogate has no UTF-8 and would become U+FFFD somewhere on its way; it becomes that here, once for all.
 const optionalText = z
   .string()
   .nullish()
-  .transform((text) => text ?? null)
-const identifier = z.string().min(1)
+  .transform((text) => text?.replaceAll(/\p{Surrogate}/gu, '\uFFFD') ?? null)
+// Keys are compared byte by byte for ever, so one that is damaged, or would be when it is stored, is no key.
+const identifier = z
+  .string()
+  .min(1)
+  .regex(
+    /^[^\p{Surrogate}\p{Cc}\uFFFD]*$/u,
+    'expected an id without control characters or damaged text',
+  )
 
 /** One job-change event as sent; instants become milliseconds since 1970 UTC, missing texts null. */
 export const eventSchema = z.object({
@@ -98,7 +112,13 @@ export function parsePage(body: Buffer): PageEnvelope | string {
 export function errorMessage(body: Buffer): string {
   const parsed = errorSchema.safeParse(parseJson(body))
   const text = parsed.success ? parsed.data.message : body.toString('utf8', 0, 200)
-  return text.replaceAll(/\s+/g, ' ').trim().slice(0, 300) || 'no message'
+  // Control characters too: what a terminal would obey has no place in a message.
+  return (
+    text
+      .replaceAll(/[\s\p{Cc}]+/gu, ' ')
+      .trim()
+      .slice(0, 300) || 'no message'
+  )
 }
 
 /** Reads one event. Returns field and fault as text when it does not fit. */
@@ -114,8 +134,9 @@ const KNOWN_FIELDS: Readonly<Record<string, ReadonlySet<string>>> = {
   organization: new Set(Object.keys(eventSchema.shape.organization.shape)),
 }
 
-/** Paths of fields in an event that Jobtide does not know, such as `person.pronouns`. */
+/** Paths of fields in an event that Jobtide does not know, such as `person.pronouns`. Any value is taken. */
 export function unknownFields(value: unknown): string[] {
+  if (value === null || typeof value !== 'object') return []
   return Object.entries(KNOWN_FIELDS).flatMap(([parent, known]) => {
     const part = parent === '' ? value : (value as Readonly<Record<string, unknown>>)[parent]
     if (part === null || typeof part !== 'object') return []
@@ -127,7 +148,8 @@ export function unknownFields(value: unknown): string[] {
 
 function parseJson(body: Buffer): unknown {
   try {
-    return JSON.parse(body.toString('utf8'))
+    // RFC 8259 §8.1 lets a reader ignore a byte order mark, and a page is paid for.
+    return JSON.parse(body.toString('utf8').replace(/^\uFEFF/, ''))
   } catch {
     return undefined
   }

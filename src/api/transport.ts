@@ -8,6 +8,7 @@ import { gunzip } from 'node:zlib'
 import { Agent, request } from 'undici'
 import type { Clock } from '../support/clock.ts'
 import { messageOf, systemCode } from '../support/errors.ts'
+import { createScrubber, type Scrubber } from '../support/logger.ts'
 import type { Secret } from '../support/secret.ts'
 import { MIB, SECOND } from '../support/units.ts'
 import type { Headers } from './retry-after.ts'
@@ -53,8 +54,12 @@ export interface TransportOptions {
   readonly clock: Clock
   /** Sockets, 1 or more. */
   readonly connections: number
-  /** For the whole of one request, in milliseconds. */
+  /** For the whole of one request, in milliseconds; 60 s. */
   readonly deadlineMs?: number
+  /** From the request to the end of the answer's headers, in milliseconds; 30 s. */
+  readonly headersMs?: number
+  /** Between two pieces of the body, in milliseconds; 15 s. */
+  readonly idleMs?: number
   readonly userAgent?: string
 }
 
@@ -74,18 +79,21 @@ const NEVER_SENT: ReadonlySet<string> = new Set([
   'ENETUNREACH',
   'EHOSTUNREACH',
   'UND_ERR_CONNECT_TIMEOUT',
+  'UND_ERR_INVALID_ARG',
 ])
 
 /** A transport over undici. */
 export function createTransport(options: TransportOptions): Transport {
   const { baseUrl, apiKey, clock } = options
   const deadlineMs = options.deadlineMs ?? DEADLINE_MS
+  const scrubber = createScrubber()
+  scrubber.add(apiKey.reveal())
   const agent = new Agent({
     connections: options.connections,
     pipelining: 1,
     connect: { timeout: CONNECT_MS },
-    headersTimeout: HEADERS_MS,
-    bodyTimeout: IDLE_MS,
+    headersTimeout: options.headersMs ?? HEADERS_MS,
+    bodyTimeout: options.idleMs ?? IDLE_MS,
     maxResponseSize: LARGEST_BODY_BYTES,
   })
 
@@ -109,7 +117,7 @@ export function createTransport(options: TransportOptions): Transport {
       return {
         status: response.statusCode,
         headers: response.headers,
-        body: await decode(raw, response.headers),
+        body: withoutKey(await decode(raw, response.headers), scrubber),
         receivedAt: clock.now(),
       }
     } catch (error) {
@@ -119,7 +127,7 @@ export function createTransport(options: TransportOptions): Transport {
       }
       const code = systemCode(error) ?? ''
       throw new NoAnswerError(
-        `${messageOf(error)}${code === '' ? '' : ` (${code})`}`,
+        scrubber.scrub(`${messageOf(error)}${code === '' ? '' : ` (${code})`}`),
         !NEVER_SENT.has(code),
         error,
       )
@@ -130,9 +138,19 @@ export function createTransport(options: TransportOptions): Transport {
 }
 
 async function decode(raw: Buffer, headers: Headers): Promise<Buffer> {
-  const encoding = headers['content-encoding']
-  if (encoding === undefined || encoding === 'identity') return raw
-  if (encoding !== 'gzip') throw new Error(`content-encoding ${String(encoding)} was not asked for`)
+  const encoding = String(headers['content-encoding'] ?? 'identity').toLowerCase()
+  if (encoding === 'identity') return raw
+  if (encoding !== 'gzip' && encoding !== 'x-gzip') {
+    throw new Error(`content-encoding ${encoding} was not asked for`)
+  }
   // Strict: a stream that ends early or fails its checksum throws instead of giving what there is.
   return gunzipAsync(raw, { maxOutputLength: LARGEST_BODY_BYTES })
+}
+
+// A service that repeats the key in its answer ("invalid key …") must not bring it into the journal or a log. As
+// latin1, because that gives every other byte back as it came.
+function withoutKey(body: Buffer, scrubber: Scrubber): Buffer {
+  const text = body.toString('latin1')
+  const clean = scrubber.scrub(text)
+  return clean === text ? body : Buffer.from(clean, 'latin1')
 }

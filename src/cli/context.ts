@@ -2,16 +2,8 @@
 
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { createTransport } from '../api/transport.ts'
-import {
-  apiKeyFrom,
-  baseUrlFrom,
-  dataDirFrom,
-  s3EndpointFrom,
-  type Environment,
-} from '../config.ts'
+import { dataDirFrom, s3EndpointFrom, type Environment } from '../config.ts'
 import { dataDirectory, type DataDirectory } from '../run/data-directory.ts'
-import type { Service } from '../run/run.ts'
 import type { RunWorld } from '../run/stages.ts'
 import { packageRoot } from '../support/assets.ts'
 import type { Clock } from '../support/clock.ts'
@@ -59,7 +51,7 @@ export function createContext(options: CommonOptions, parts: ProcessParts): Cont
     ...parts,
     progress,
     logger: createLogger(options.logLevel, scrubber, (line) => {
-      progress.stop()
+      progress.makeRoom()
       output.logLine(line)
     }),
     directory: dataDirectory(dataDirFrom(environment, options.dataDir)),
@@ -86,22 +78,4 @@ export function runWorld(context: Context): RunWorld {
     abort,
     onProgress: (step) => progress.show(step),
   }
-}
-
-/**
- * The service as the environment names it. Its key is known to the scrubber from here on.
- * @throws ConfigError when address or key is missing or unsafe
- */
-export function serviceFrom(context: Context, concurrency: number): Service {
-  const baseUrl = baseUrlFrom(context.environment)
-  const { secret } = apiKeyFrom(context.environment)
-  context.scrubber.add(secret.reveal())
-  const transport = createTransport({
-    baseUrl,
-    apiKey: secret,
-    clock: context.clock,
-    connections: concurrency,
-    userAgent: `jobtide/${packageVersion()}`,
-  })
-  return { transport, baseUrl }
 }

@@ -22,7 +22,7 @@ import { worldAround } from './simulate-command.ts'
 import { bytesText, countText, durationText, numberText, tableText } from './text.ts'
 
 const SEED = 7
-const COMPANIES = 60
+const COMPANIES = 150
 const KEY = 'demo-simulator-key'
 const MARKER = 'made-by-jobtide-demo'
 const CONCURRENCY = 4
@@ -52,18 +52,18 @@ export async function demoCommand(context: Context): Promise<ExitCode> {
     const world = { ...runWorld(context), directory, clock }
     const beganAt = clock.monotonic()
 
-    context.output.note('a year back …')
+    context.output.note('A year of job changes, backfilled from a simulator of the service:')
     const backfill = await readJob('demo', { ...overrides, days: 365 }, directory.root)
     const first = await runJob(backfill, 'backfill', service, world)
     context.progress.stop()
 
-    context.output.note('… a night passes …')
+    context.output.note('A night passes, and the nightly run asks what is new:')
     clock.advance(DAY)
     const nightly = await readJob('demo', overrides, directory.root)
     const second = await runJob(nightly, 'run', service, world)
     context.progress.stop()
 
-    const facts = await readFacts(directory)
+    const facts = await readFacts(directory, second.runId)
     const tookMs = clock.monotonic() - beganAt
     const { credits, requests } = simulator.account()
     context.output.document({
@@ -94,46 +94,47 @@ function emptyFolder(root: string): void {
 }
 
 interface Facts {
-  readonly joiners: readonly Person[]
-  readonly leavers: readonly Person[]
-  readonly promotions: readonly Person[]
+  readonly joined: Changes
+  readonly left: Changes
+  readonly promoted: Changes
   readonly talent_flows: readonly Flow[]
 }
 
-interface Person {
+/** What the night brought of one kind. */
+interface Changes {
+  readonly count: number
+  readonly latest: readonly Change[]
+}
+
+interface Change {
   readonly person: string
   readonly organization: string
   readonly title: string
-  readonly changed_on: string
 }
 
 interface Flow {
   readonly from_organization: string
   readonly to_organization: string
-  readonly moves: number
+  readonly people: number
 }
 
 const ROWS = 2
 
-async function readFacts(directory: DataDirectory): Promise<Facts> {
+async function readFacts(directory: DataDirectory, nightRunId: string): Promise<Facts> {
   const warehouse = await openWarehouse({ path: directory.warehouse, mode: 'read' })
+  const changes = (table: string, title: string) => newIn(warehouse, nightRunId, table, title)
   try {
     return {
-      joiners: await people(warehouse, 'joiners', 'title', 'joined_at'),
-      leavers: await people(warehouse, 'leavers', 'title', 'left_at'),
-      promotions: await people(
-        warehouse,
-        'promotions',
-        `previous_title || ' → ' || title`,
-        'promoted_at',
-      ),
+      joined: await changes('joiners', 'change.title'),
+      left: await changes('leavers', 'change.title'),
+      promoted: await changes('promotions', `change.previous_title || ' → ' || change.title`),
       talent_flows: await warehouse.all<Flow>(
         `select
             from_organization_name as from_organization,
             to_organization_name as to_organization,
-            cast(moves as integer) as moves
+            cast(people as integer) as people
         from talent_flows
-        order by moves desc, from_organization_id, to_organization_id
+        order by people desc, from_organization_id, to_organization_id
         limit ${ROWS}`,
       ),
     }
@@ -142,17 +143,24 @@ async function readFacts(directory: DataDirectory): Promise<Facts> {
   }
 }
 
-function people(warehouse: Warehouse, table: string, title: string, at: string): Promise<Person[]> {
-  return warehouse.all<Person>(
+async function newIn(
+  warehouse: Warehouse,
+  runId: string,
+  table: string,
+  title: string,
+): Promise<Changes> {
+  const rows = await warehouse.all<Change>(
     `select
-        person_full_name as person,
-        organization_name as organization,
-        ${title} as title,
-        strftime(${at}, '%Y-%m-%d') as changed_on
-    from ${table}
-    order by detected_at desc, event_key
-    limit ${ROWS}`,
+        change.person_full_name as person,
+        change.organization_name as organization,
+        ${title} as title
+    from ${table} as change
+    join job_change_events as event on event.event_key = change.event_key
+    where event.first_run_id = $1
+    order by change.detected_at desc, change.event_key`,
+    [runId],
   )
+  return { count: rows.length, latest: rows.slice(0, ROWS) }
 }
 
 interface Screen {
@@ -162,53 +170,70 @@ interface Screen {
   readonly tookMs: number
 }
 
+// 23 lines, so that all of it stands in a terminal of 80 × 24 with the prompt below it.
 function screen(context: Context, directory: DataDirectory, shown: Screen): string {
   const { first, second, facts, tookMs } = shown
   const width = context.output.columns
-  const runs = [
-    ['backfill 365 days', first],
-    ['the next night', second],
-  ] as const
-  const person = (what: string, rows: readonly Person[]) =>
-    rows.map((row) => [what, row.changed_on, row.person, row.organization, row.title])
   const folder = relativeTo(directory.root)
   return [
     '',
     tableText(
-      ['', 'pages', 'events', 'credits', 'new', 'changed'],
-      runs.map(([name, { extract, load }]) => [
-        name,
-        numberText(extract.pages),
-        numberText(extract.events),
-        numberText(extract.credits),
-        numberText(load?.inserted ?? 0),
-        numberText(load?.updated ?? 0),
-      ]),
+      [
+        `${countText(COMPANIES, 'organisation')}, ${durationText(tookMs)}`,
+        'pages',
+        'credits',
+        'events',
+        'new rows',
+        'changed',
+      ],
+      [runRow('a year back', first), runRow('the night after', second)],
       { width, numeric: [false, true, true, true, true, true] },
     ),
     '',
     tableText(
-      ['last seen', 'when', 'who', 'where', 'title'],
+      ['that night', 'who', 'where', 'title'],
       [
-        ...person('joined', facts.joiners),
-        ...person('left', facts.leavers),
-        ...person('rose', facts.promotions),
+        ...changeRows('joined', facts.joined),
+        ...changeRows('left', facts.left),
+        ...changeRows('promoted', facts.promoted),
       ],
       { width },
     ),
+    'where people went most often in all that time',
     ...facts.talent_flows.map(
       (flow) =>
-        `moved      ${flow.from_organization} → ${flow.to_organization}: ${countText(flow.moves, 'move')}`,
+        `  ${flow.from_organization} → ${flow.to_organization}: ${numberText(flow.people)} people`,
     ),
     '',
+    `journal    ${folder}/journal (each page bought once, kept for ever)`,
+    `warehouse  ${folder}/jobtide.duckdb`,
     `snapshot   ${folder}/snapshots (${countText(second.publish?.files ?? 0, 'Parquet file')}, ${bytesText(second.publish?.bytes ?? 0)})`,
-    `warehouse  ${folder}/jobtide.duckdb · journal ${folder}/journal · ${durationText(tookMs)}`,
     '',
     'next',
-    `  npx jobtide query --data-dir ${folder} "select * from organization_weekly limit 5"`,
+    `  npx jobtide query --data-dir ${folder} "select * from talent_flows limit 5"`,
     `  npx jobtide status --data-dir ${folder}`,
-    '  npx jobtide simulate    # and point a pipeline of your own at it: README.md',
   ].join('\n')
+}
+
+function runRow(name: string, { extract, load }: RunReport): string[] {
+  return [
+    name,
+    numberText(extract.pages),
+    numberText(extract.credits),
+    numberText(extract.events),
+    numberText(load?.inserted ?? 0),
+    numberText(load?.updated ?? 0),
+  ]
+}
+
+function changeRows(what: string, { count, latest }: Changes): string[][] {
+  if (count === 0) return [[`0 ${what}`, '', '', '']]
+  return latest.map(({ person, organization, title }, index) => [
+    index === 0 ? `${numberText(count)} ${what}` : '',
+    person,
+    organization,
+    title,
+  ])
 }
 
 function relativeTo(path: string): string {

@@ -1,10 +1,9 @@
 /** Options that several commands share, and the checking of their values. */
 
 import { InvalidArgumentError, Option, type Command } from 'commander'
-import { parseDays, type Overrides } from '../run/job.ts'
 import type { Window } from '../plan/plan.ts'
+import type { Overrides } from '../run/job.ts'
 import { LOG_LEVELS } from '../support/logger.ts'
-import { messageOf } from '../support/errors.ts'
 
 /** What `run`, `backfill`, `extract` and `plan` take over the pipeline file. */
 export interface RunOptions {
@@ -60,8 +59,9 @@ export function overridesOf(options: RunOptions): Overrides {
 export function wholeNumber(least: number, most: number): (text: string) => number {
   return (text) => {
     const value = Number(text)
-    if (text.trim() !== '' && Number.isInteger(value) && value >= least && value <= most)
+    if (text.trim() !== '' && Number.isInteger(value) && value >= least && value <= most) {
       return value
+    }
     throw new InvalidArgumentError(`Expected a whole number from ${least} to ${most}.`)
   }
 }
@@ -74,10 +74,13 @@ function positiveNumber(most: number): (text: string) => number {
   }
 }
 
+const wholeDays = wholeNumber(1, 365)
+
 function daysOption(text: string): Window {
+  if (text === 'all') return 'all'
   try {
-    return parseDays(text)
-  } catch (error) {
-    throw new InvalidArgumentError(messageOf(error))
+    return wholeDays(text)
+  } catch {
+    throw new InvalidArgumentError('Expected a whole number from 1 to 365, or all.')
   }
 }

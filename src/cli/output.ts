@@ -22,9 +22,13 @@ export interface Output {
   raw(text: string): void
   /** A line for people on stderr. */
   note(text: string): void
+  /** Characters for the line that progress redraws, on stderr. */
+  progress(text: string): void
   /** One complete log line on stderr. */
   logLine(line: string): void
-  /** Says what went wrong and what to do next; returns the exit code. */
+  /** Says on stderr what went wrong and what to do next; for a command that has a result all the same. */
+  problem(error: unknown): void
+  /** The end of a command without a result: the problem, as JSON too where that is wanted. Returns the exit code. */
   failure(error: unknown): ExitCode
 }
 
@@ -47,7 +51,9 @@ export function processOutput(json: boolean, scrubber: Scrubber): Output {
     },
     raw: out,
     note: (text) => err(`${text}\n`),
+    progress: err,
     logLine: err,
+    problem: (error) => err(describeProblem(error)),
     failure(error) {
       const known = error instanceof JobtideError ? error : null
       const exitCode = known?.exitCode ?? EXIT.defect
@@ -57,13 +63,14 @@ export function processOutput(json: boolean, scrubber: Scrubber): Output {
           `${JSON.stringify({ error: { message: messageOf(error), hint, exit_code: exitCode, ...context } })}\n`,
         )
       }
-      err(describeFailure(error, known))
+      err(describeProblem(error))
       return exitCode
     },
   }
 }
 
-function describeFailure(error: unknown, known: JobtideError | null): string {
+function describeProblem(error: unknown): string {
+  const known = error instanceof JobtideError ? error : null
   if (known !== null && known.exitCode !== EXIT.defect) {
     return `jobtide: ${oneLineEach(known.message)}\n${known.hint === undefined ? '' : `  → ${known.hint}\n`}`
   }

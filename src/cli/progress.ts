@@ -1,107 +1,146 @@
-/** A stage's progress: one bar that redraws on a terminal, a plain line now and then elsewhere. Always on stderr. */
+/**
+ * A stage's progress, always on stderr. On a terminal one bar that redraws and stays as the stage's line; elsewhere one
+ * plain line when a stage ends, and one now and then while a long one goes on.
+ */
 
-import { SingleBar } from 'cli-progress'
-import { stderr } from 'node:process'
+import type { RunProgress } from '../run/stages.ts'
 import type { Clock } from '../support/clock.ts'
 import { SECOND } from '../support/units.ts'
-import type { RunProgress } from '../run/stages.ts'
 import type { Output } from './output.ts'
-import { bytesText, countText } from './text.ts'
+import { bytesText, countText, durationText } from './text.ts'
 
 /** Shows progress until it is stopped. */
 export interface ProgressDisplay {
   show(progress: RunProgress): void
-  /** Ends the current bar or line; call it before printing anything else. */
+  /** Ends the bar that is drawn, which stays as it is. Call it before a result is printed. */
   stop(): void
-}
-
-interface Step {
-  readonly done: number
-  readonly total: number
-  readonly detail: string
+  /** Clears the line of the bar for something else, such as a log line; the bar is drawn again below it. */
+  makeRoom(): void
 }
 
 // Elsewhere than on a terminal a line every ten seconds tells a log reader enough.
 const LINE_EVERY_MS = 10 * SECOND
-const BAR_SIZE = 24
+const STAGE_WIDTH = 8
+const BAR_WIDTH = 12
+const REDRAW_EVERY_MS = 100
+const CLEAR_TO_END = '\u001b[K'
 
 /** Progress for `output`; with `quiet` nothing is shown. */
 export function progressDisplay(output: Output, clock: Clock, quiet: boolean): ProgressDisplay {
-  if (quiet) return { show: () => undefined, stop: () => undefined }
-  return output.isTerminal ? barDisplay() : lineDisplay(output, clock)
+  if (quiet) return { show: () => undefined, stop: () => undefined, makeRoom: () => undefined }
+  return output.isTerminal ? barDisplay(output, clock) : lineDisplay(output, clock)
 }
 
-function barDisplay(): ProgressDisplay {
+function barDisplay(output: Output, clock: Clock): ProgressDisplay {
   let stage = ''
-  let bar: SingleBar | null = null
+  let beganAt = 0
+  let line = ''
+  let drawnAt = Number.NEGATIVE_INFINITY
+  const draw = () => {
+    drawnAt = clock.monotonic()
+    output.progress(`\r${line}${CLEAR_TO_END}`)
+  }
   const stop = () => {
-    bar?.stop()
-    bar = null
+    if (line === '') return
+    draw()
+    output.progress('\n')
+    line = ''
     stage = ''
   }
   return {
     show(progress) {
-      const { done, total, detail } = stepOf(progress)
+      const now = clock.monotonic()
       if (progress.stage !== stage) {
         stop()
         ;({ stage } = progress)
-        bar = new SingleBar({
-          format: `${stage.padEnd(8)} {bar} {percentage}% {detail}`,
-          barsize: BAR_SIZE,
-          barCompleteChar: '█',
-          barIncompleteChar: '░',
-          hideCursor: true,
-          stream: stderr,
-          fps: 10,
-        })
-        bar.start(Math.max(1, total), done, { detail })
+        beganAt = now
       }
-      bar?.setTotal(Math.max(1, total))
-      bar?.update(Math.min(done, Math.max(1, total)), { detail })
+      const step = stepOf(progress)
+      // One column stays free: a full line would make some terminals wrap.
+      line = barLine(stage, step, now - beganAt).slice(0, output.columns - 1)
+      if (step.isEnd || now - drawnAt >= REDRAW_EVERY_MS) draw()
     },
     stop,
+    makeRoom() {
+      if (line === '') return
+      output.progress(`\r${CLEAR_TO_END}`)
+      drawnAt = Number.NEGATIVE_INFINITY
+    },
   }
+}
+
+function barLine(stage: string, step: Step, elapsedMs: number): string {
+  const done = Math.floor(BAR_WIDTH * step.fraction)
+  const bar = '█'.repeat(done) + '░'.repeat(BAR_WIDTH - done)
+  return `${stage.padEnd(STAGE_WIDTH)} ${bar} ${percentText(step)}  ${detailText(step, elapsedMs)}`
 }
 
 function lineDisplay(output: Output, clock: Clock): ProgressDisplay {
   let stage = ''
+  let hasEnded = false
+  let beganAt = 0
   let nextAt = 0
   return {
     show(progress) {
-      const { done, total, detail } = stepOf(progress)
-      const isEnd = total > 0 && done >= total
-      const isNew = progress.stage !== stage
-      if (!isNew && !isEnd && clock.monotonic() < nextAt) return
-      if (isNew && isEnd && total > 1) return
-      ;({ stage } = progress)
-      nextAt = clock.monotonic() + LINE_EVERY_MS
-      if (isEnd) stage = `${progress.stage} ended`
-      const percent = total === 0 ? 100 : Math.floor((100 * done) / total)
-      output.note(`${progress.stage.padEnd(8)} ${String(percent).padStart(3)}%  ${detail}`)
+      const now = clock.monotonic()
+      if (progress.stage !== stage || hasEnded) {
+        ;({ stage } = progress)
+        hasEnded = false
+        beganAt = now
+        nextAt = now + LINE_EVERY_MS
+      }
+      const step = stepOf(progress)
+      if (!step.isEnd && now < nextAt) return
+      hasEnded = step.isEnd
+      nextAt = now + LINE_EVERY_MS
+      const detail = detailText(step, now - beganAt)
+      output.note(`${stage.padEnd(STAGE_WIDTH)} ${percentText(step)}  ${detail}`)
     },
     stop: () => undefined,
+    makeRoom: () => undefined,
   }
 }
 
-function stepOf(progress: RunProgress): Step {
+interface Step {
+  /** Of the whole stage, 0 to 1; never goes back while the work is what it was thought to be. */
+  readonly fraction: number
+  readonly isEnd: boolean
+  readonly detail: string
+}
+
+function percentText({ fraction }: Step): string {
+  return `${Math.floor(100 * fraction)}%`.padStart(4)
+}
+
+function detailText(step: Step, elapsedMs: number): string {
+  return step.isEnd ? `${step.detail} in ${durationText(elapsedMs)}` : step.detail
+}
+
+/** How far a stage is, in words. */
+export function stepOf(progress: RunProgress): Step {
   switch (progress.stage) {
     case 'extract': {
       const { slicesDone, slices, pages, events, credits } = progress
       const detail = `${countText(pages, 'page')}, ${countText(events, 'event')}, ${countText(credits, 'credit')}`
-      return { done: slicesDone, total: slices, detail }
+      return step(slicesDone, slices, detail)
     }
     case 'load':
-      return {
-        done: progress.bytesDone,
-        total: progress.bytes,
-        detail: bytesText(progress.bytesDone),
-      }
-    case 'build':
-    case 'publish':
-      return {
-        done: progress.done,
-        total: progress.total,
-        detail: progress.name.split('/', 2).join('/'),
-      }
+      return step(progress.bytesDone, progress.bytes, bytesText(progress.bytesDone))
+    case 'build': {
+      const { done, total, name } = progress
+      return step(done, total, done < total ? name : `${total} models and checks`)
+    }
+    case 'publish': {
+      const { phase, done, total, name } = progress
+      const { fraction, isEnd } = step(done, total, '')
+      // Every table is written before the first file goes up: each phase is half of the stage.
+      if (phase === 'export') return { fraction: fraction / 2, isEnd: false, detail: name }
+      const detail = isEnd ? countText(total, 'file') : name.split('/', 2).join('/')
+      return { fraction: 0.5 + fraction / 2, isEnd, detail }
+    }
   }
+}
+
+function step(done: number, total: number, detail: string): Step {
+  return { fraction: total === 0 ? 1 : Math.min(1, done / total), isEnd: done >= total, detail }
 }

@@ -1,6 +1,6 @@
 /** `query`: read-only SQL on the warehouse, as a table, CSV or JSON. */
 
-import { EXIT, JobtideError, type ExitCode } from '../support/errors.ts'
+import { ConfigError, EXIT, type ExitCode } from '../support/errors.ts'
 import { SqlError } from '../warehouse/errors.ts'
 import { openWarehouse, type ResultTable } from '../warehouse/warehouse.ts'
 import type { Context } from './context.ts'
@@ -21,6 +21,11 @@ export async function queryCommand(
   format: QueryFormat,
 ): Promise<ExitCode> {
   const { output, directory } = context
+  if (sql.trim() === '') {
+    throw new ConfigError('there is no SQL to run', {
+      hint: 'Try: jobtide query "select * from talent_flows limit 5"',
+    })
+  }
   const warehouse = await openWarehouse({ path: directory.warehouse, mode: 'read' })
   try {
     await warehouse.run('set enable_external_access = false; set lock_configuration = true')
@@ -31,7 +36,7 @@ export async function queryCommand(
     return EXIT.done
   } catch (error) {
     if (!(error instanceof SqlError)) throw error
-    throw new JobtideError(EXIT.usage, error.message, {
+    throw new ConfigError(error.message, {
       hint: 'Tables for analysts are in `main`, for operators in `ops`: show them with "show all tables". The warehouse is read-only here.',
       cause: error,
     })

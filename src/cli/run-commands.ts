@@ -1,13 +1,14 @@
 /** The commands that ask the service: run, backfill, extract and plan. */
 
+import { createTransport } from '../api/transport.ts'
+import { apiKeyFrom, baseUrlFrom } from '../config.ts'
 import { readHistory } from '../journal/history.ts'
 import { openJournal } from '../journal/journal.ts'
 import { makePlan, type Plan } from '../plan/plan.ts'
 import { readJob } from '../run/job.ts'
 import { runJob, type RunCommand, type Service } from '../run/run.ts'
 import { EXIT, type ExitCode } from '../support/errors.ts'
-import type { Context } from './context.ts'
-import { runWorld, serviceFrom } from './context.ts'
+import { packageVersion, runWorld, type Context } from './context.ts'
 import { overridesOf, type RunOptions } from './options.ts'
 import { runDocument, runText } from './report.ts'
 import { countText, numberText, tableText } from './text.ts'
@@ -29,12 +30,30 @@ export async function runCommand(
     output.document(runDocument(report))
     const { endedEarly } = report
     if (endedEarly === null) return EXIT.done
-    output.note(`jobtide: ${endedEarly.message}\n  → ${endedEarly.hint ?? ''}`)
+    output.problem(endedEarly)
     return endedEarly.exitCode
   } finally {
     progress.stop()
     await service.transport.close()
   }
+}
+
+/**
+ * The service as the environment names it. Its key is known to the scrubber from here on.
+ * @throws ConfigError when address or key is missing or unsafe
+ */
+function serviceFrom(context: Context, concurrency: number): Service {
+  const baseUrl = baseUrlFrom(context.environment)
+  const { secret } = apiKeyFrom(context.environment)
+  context.scrubber.add(secret.reveal())
+  const transport = createTransport({
+    baseUrl,
+    apiKey: secret,
+    clock: context.clock,
+    connections: concurrency,
+    userAgent: `jobtide/${packageVersion()}`,
+  })
+  return { transport, baseUrl }
 }
 
 /** `plan`: what a run would ask; sends nothing. */

@@ -58,6 +58,8 @@ export async function simulateCommand(
       ? {}
       : { rateLimit: { requests: options.rateLimit, windowMs: SECOND } }),
     ...(options.faults === undefined ? {} : { faults: readFaults(options.faults) }),
+  }).catch((error: unknown) => {
+    throw error instanceof ConfigError && error.hint === undefined ? advised(error) : error
   })
   try {
     const organizations = simulator.organizations()
@@ -92,6 +94,11 @@ export async function simulateCommand(
   } finally {
     await simulator.close()
   }
+}
+
+function advised(error: ConfigError): ConfigError {
+  const hint = '--port 0 takes any free port; src/simulator/README.md has an example of each fault.'
+  return new ConfigError(error.message, { hint, cause: error })
 }
 
 function readFaults(file: string): Fault[] {

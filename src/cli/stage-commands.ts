@@ -5,7 +5,7 @@ import { openJournal, type Journal, type JournalWriter } from '../journal/journa
 import { acquireLock } from '../run/lock.ts'
 import { absoluteDestination, readSnapshotDestination } from '../run/job.ts'
 import { buildStage, loadStage, publishStage } from '../run/stages.ts'
-import { ConfigError, EXIT, asStorageError, type ExitCode } from '../support/errors.ts'
+import { ConfigError, EXIT, LockedError, asStorageError, type ExitCode } from '../support/errors.ts'
 import { openWarehouse, type Warehouse } from '../warehouse/warehouse.ts'
 import { runWorld, type Context } from './context.ts'
 import {
@@ -63,7 +63,7 @@ export async function publishCommand(
 
 /** `replay`: rebuilds the warehouse from the journal, beside the old one, and then takes its place. */
 export async function replayCommand(context: Context): Promise<ExitCode> {
-  const { directory, clock } = context
+  const { directory, clock, progress } = context
   const release = acquireLock(directory.root, 'replay', clock)
   try {
     const journal = openJournal(directory.journal, clock)
@@ -81,8 +81,7 @@ export async function replayCommand(context: Context): Promise<ExitCode> {
       const report = await loadStage(warehouse, journal, runWorld(context))
       const build = await buildStage(warehouse, runWorld(context))
       warehouse.close()
-      removeDatabase(directory.warehouse)
-      renameSync(rebuilt, directory.warehouse)
+      takePlaceOf(directory.warehouse, rebuilt)
       show(context, `replayed: ${loadText(report)}\nbuilt: ${buildText(build)}\nspent: 0 credits`, {
         load: loadDocument(report),
         build: buildDocument(build),
@@ -94,6 +93,7 @@ export async function replayCommand(context: Context): Promise<ExitCode> {
     }
     return EXIT.done
   } finally {
+    progress.stop()
     release()
   }
 }
@@ -136,8 +136,18 @@ async function refuseReader(path: string): Promise<void> {
     const warehouse = await openWarehouse({ path, mode: 'write' })
     warehouse.close()
   } catch (error) {
-    const isLocked = error instanceof Error && error.name === 'LockedError'
-    if (isLocked) throw error
+    // Whatever else is wrong with the file is why it is rebuilt.
+    if (error instanceof LockedError) throw error
+  }
+}
+
+// The rename replaces the file in one step; a write-ahead log of the old file would be read as the new one's.
+function takePlaceOf(path: string, rebuilt: string): void {
+  try {
+    rmSync(`${path}.wal`, { force: true })
+    renameSync(rebuilt, path)
+  } catch (error) {
+    throw asStorageError(error, path)
   }
 }
 

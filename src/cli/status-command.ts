@@ -12,6 +12,7 @@ import {
 import { openJournal } from '../journal/journal.ts'
 import { isoInstant } from '../support/clock.ts'
 import { ConfigError, EXIT, JobtideError, type ExitCode } from '../support/errors.ts'
+import { MINUTE } from '../support/units.ts'
 import { openWarehouse, type Warehouse } from '../warehouse/warehouse.ts'
 import type { Context } from './context.ts'
 import { countText, durationText, numberText, tableText } from './text.ts'
@@ -153,30 +154,30 @@ async function warehouseStatus(path: string): Promise<WarehouseStatus | string> 
 
 function runTable(runs: readonly RunStatus[], width: number): string {
   return tableText(
-    ['run', 'pipeline', 'started (UTC)', 'outcome', 'slices', 'pages', 'credits'],
+    ['started (UTC)', 'pipeline', 'outcome', 'slices', 'pages', 'credits'],
     runs
       .slice(0, RUNS_SHOWN)
       .map((run) => [
-        run.run_id,
-        run.pipeline,
         run.started_at.slice(0, 16).replace('T', ' '),
+        run.pipeline,
         run.outcome,
         `${run.slices_done}/${run.slices}`,
         numberText(run.pages),
         numberText(run.credits),
       ]),
-    { width, numeric: [false, false, false, false, true, true, true] },
+    { width, numeric: [false, false, false, true, true, true] },
   )
 }
 
 function coverageText(coverage: CoverageStatus, now: number): string {
   if (coverage.covered_to === null) return 'coverage   nothing was read to its end yet'
-  const age = durationText(Math.max(0, now - Date.parse(coverage.covered_to)))
+  const ageMs = now - Date.parse(coverage.covered_to)
+  const age = ageMs < MINUTE ? 'just now' : `${durationText(ageMs)} ago`
   const gaps =
     coverage.with_gaps === 0
       ? 'no gaps'
       : `${countText(coverage.with_gaps, 'organisation')} with gaps`
-  return `coverage   ${countText(coverage.organizations, 'organisation')} up to ${coverage.covered_to} (${age} ago), ${gaps}`
+  return `coverage   ${countText(coverage.organizations, 'organisation')} up to ${coverage.covered_to} (${age}), ${gaps}`
 }
 
 function warehouseText(warehouse: WarehouseStatus | string): string {

@@ -4,6 +4,7 @@
  */
 
 import { CREDITS_PER_PAGE } from '../journal/history.ts'
+import { createBell } from '../support/bell.ts'
 import { EXIT, JobtideError } from '../support/errors.ts'
 
 /** The run may not buy another page. */
@@ -35,30 +36,21 @@ export interface Budget {
 export function createBudget(limit: number | null, alreadySpent: number): Budget {
   let spent = alreadySpent
   let reserved = 0
-  let waiting: (() => void)[] = []
-
-  function wakeAll(): void {
-    const woken = waiting
-    waiting = []
-    for (const wake of woken) wake()
-  }
+  const settled = createBell()
 
   return {
     async reserve(signal) {
+      signal.throwIfAborted()
       while (limit !== null && spent + reserved + CREDITS_PER_PAGE > limit) {
         if (reserved === 0) throw new BudgetReachedError(limit, spent)
-        await new Promise<void>((resolve) => {
-          waiting.push(resolve)
-          signal.addEventListener('abort', () => resolve(), { once: true })
-        })
-        signal.throwIfAborted()
+        await settled.wait(signal)
       }
       reserved += CREDITS_PER_PAGE
     },
     settle(charged) {
       reserved -= CREDITS_PER_PAGE
       spent += charged
-      wakeAll()
+      settled.ring()
     },
     spent: () => spent,
   }

@@ -75,11 +75,34 @@ const RETRY_SHARE = 0.1
 const RETRIES_ALWAYS_ALLOWED = 20
 const PAUSES_IN_A_ROW_MAX = 20
 
-interface Attempt {
+// A service that answers with another page than the asked one twice will not do better the third time.
+const WRONG_PAGES_MAX = 2
+
+/** One page that is wanted, and how asking for it went so far. */
+interface Wish {
   readonly slice: SliceRecord
   readonly page: number
+  failures: number
+  wrongPages: number
+  /** The last wait, in milliseconds. */
+  previousWaitMs: number
+}
+
+/** One request. */
+interface Attempt {
+  readonly wish: Wish
   readonly requestId: string
   readonly requestedAt: number
+  /** On the monotonic clock. */
+  readonly sentAt: number
+}
+
+/** A request that brought no page, and what follows from it. */
+interface Setback {
+  readonly failure: Failure
+  readonly decision: RetryDecision
+  /** When the wait ends that was decided, milliseconds since 1970 UTC. */
+  readonly notBefore: number
 }
 
 /** A buyer for one run; its counters of retries and pauses are shared by all workers. */
@@ -92,28 +115,20 @@ export function createPageBuyer(options: PageBuyerOptions): PageBuyer {
   let pausedAt = Number.NEGATIVE_INFINITY
 
   async function buy(slice: SliceRecord, page: number): Promise<BoughtPage> {
-    let previousWaitMs = 0
-    let failures = 0
+    const wish: Wish = { slice, page, failures: 0, wrongPages: 0, previousWaitMs: 0 }
     for (;;) {
-      const result = await tryOnce(slice, page)
+      const result = await tryOnce(wish)
       if ('events' in result) {
         pausesInARow = 0
         return result
       }
-      if (!isPauseOrder(result)) failures += 1
-      const decision = decideRetry(result, {
-        attempt: failures,
-        pausesInARow,
-        nowMs: clock.now(),
-        previousWaitMs,
-        random: options.random(),
-      })
-      previousWaitMs = await follow(decision, result, page)
+      await follow(result, wish)
     }
   }
 
-  /** Waits as decided and returns the wait in milliseconds, or throws what ends the slice or the run. */
-  async function follow(decision: RetryDecision, failure: Failure, page: number): Promise<number> {
+  /** Does what was decided, or throws what ends the slice or the run. */
+  async function follow(setback: Setback, { page }: Wish): Promise<void> {
+    const { decision, failure } = setback
     switch (decision.kind) {
       case 'bad-request':
         throw new BadRequestError(wordsOf(failure))
@@ -128,9 +143,9 @@ export function createPageBuyer(options: PageBuyerOptions): PageBuyer {
       case 'give-up':
         throw new UnavailableError(`page ${page} could not be had: ${wordsOf(failure)}`, null)
       case 'pause-all':
-        await pauseAll(decision.waitMs, decision.reason, wordsOf(failure))
+        refuseLongPause(decision.waitMs, decision.reason, setback)
         if (decision.reason !== '429') spendRetry(failure)
-        return decision.waitMs
+        return
       case 'retry':
         spendRetry(failure)
         logger.warn(
@@ -138,27 +153,19 @@ export function createPageBuyer(options: PageBuyerOptions): PageBuyer {
           'retry',
         )
         await clock.sleep(decision.waitMs, stop)
-        return decision.waitMs
+        return
     }
   }
 
-  async function pauseAll(waitMs: number, reason: string, words: string): Promise<void> {
-    pacer.pause(waitMs)
-    const notBefore = clock.now() + waitMs
-    await writer.append({
-      kind: 'paused',
-      run_id: runId,
-      at: clock.now(),
-      not_before: Math.ceil(notBefore),
-      reason,
-    })
-    logger.warn({ status: reason, wait_ms: Math.round(waitMs), message: words }, 'paused')
-    if (waitMs > options.maxWaitMs || pausesInARow > PAUSES_IN_A_ROW_MAX) {
-      throw new UnavailableError(
-        `the service asks for no request before ${isoInstant(notBefore)} (${reason}: ${words})`,
-        notBefore,
-      )
-    }
+  // The pause itself holds already, see setBack(); its end is waited for by the pacer, with all other workers.
+  function refuseLongPause(waitMs: number, reason: string, { failure, notBefore }: Setback): void {
+    const message = wordsOf(failure)
+    logger.warn({ status: reason, wait_ms: Math.round(waitMs), message }, 'paused')
+    if (waitMs <= options.maxWaitMs && pausesInARow <= PAUSES_IN_A_ROW_MAX) return
+    throw new UnavailableError(
+      `the service asks for no request before ${isoInstant(notBefore)} (${reason}: ${message})`,
+      notBefore,
+    )
   }
 
   function spendRetry(failure: Failure): void {
@@ -170,20 +177,16 @@ export function createPageBuyer(options: PageBuyerOptions): PageBuyer {
     )
   }
 
-  async function tryOnce(slice: SliceRecord, page: number): Promise<BoughtPage | Failure> {
+  async function tryOnce(wish: Wish): Promise<BoughtPage | Setback> {
     await budget.reserve(stop)
     let charged = 0
     try {
       await pacer.turn(stop)
       let answered = false
       try {
-        const result = await ask(slice, page)
+        const result = await ask(wish)
         answered = 'events' in result
-        charged = answered
-          ? (result as BoughtPage).creditsUsed
-          : inDoubt(result)
-            ? CREDITS_PER_PAGE
-            : 0
+        charged = chargeOf(result)
         return result
       } finally {
         pacer.done(answered)
@@ -193,36 +196,31 @@ export function createPageBuyer(options: PageBuyerOptions): PageBuyer {
     }
   }
 
-  async function ask(slice: SliceRecord, page: number): Promise<BoughtPage | Failure> {
+  async function ask(wish: Wish): Promise<BoughtPage | Setback> {
     const requestedAt = clock.now()
-    const attempt = { slice, page, requestId: newUlid(requestedAt), requestedAt }
-    writer.write({
-      kind: 'request_sent',
-      run_id: runId,
-      slice_id: slice.slice_id,
-      page,
-      request_id: attempt.requestId,
-      at: requestedAt,
-    })
-    requests += 1
-    const sentAt = clock.monotonic()
-    const answer = await send(attempt)
-    if (!('body' in answer)) return failed(attempt, answer, null)
-    pacer.learn(rateReport(answer.headers, answer.receivedAt))
-    if (answer.status !== 200) {
-      const { status, headers } = answer
-      const failure = {
-        kind: 'status',
-        status,
-        headers,
-        message: errorMessage(answer.body),
-      } as const
-      if (isPauseOrder(failure)) countPause(sentAt)
-      return failed(attempt, failure, status)
+    const attempt: Attempt = {
+      wish,
+      requestId: newUlid(requestedAt),
+      requestedAt,
+      sentAt: clock.monotonic(),
     }
-    const envelope = readPage(answer.body, page)
+    writer.write({ kind: 'request_sent', ...namesOf(attempt), at: requestedAt })
+    requests += 1
+    const answer = await send(attempt)
+    if (!('body' in answer)) return setBack(attempt, answer)
+    pacer.learn(rateReport(answer.headers, answer.receivedAt))
+    const { status, headers, body } = answer
+    if (status !== 200) {
+      return setBack(attempt, { kind: 'status', status, headers, message: errorMessage(body) })
+    }
+    const envelope = parsePage(body)
     if (typeof envelope === 'string') {
-      return failed(attempt, { kind: 'not-a-page', reason: envelope }, answer.status)
+      return setBack(attempt, { kind: 'not-a-page', reason: envelope }, status)
+    }
+    if (envelope.page !== wish.page) {
+      wish.wrongPages += 1
+      const reason = `asked for page ${wish.page}, got page ${envelope.page}`
+      return setBack(attempt, { kind: 'not-a-page', reason }, status)
     }
     return keep(attempt, answer, envelope)
   }
@@ -234,9 +232,9 @@ export function createPageBuyer(options: PageBuyerOptions): PageBuyer {
     pausedAt = clock.monotonic()
   }
 
-  async function send(attempt: Attempt): Promise<Answer | Failure> {
+  async function send({ wish }: Attempt): Promise<Answer | Failure> {
     try {
-      return await transport.post(SEARCH_PATH, requestBody(attempt.slice, attempt.page), abort)
+      return await transport.post(SEARCH_PATH, requestBody(wish.slice, wish.page), abort)
     } catch (error) {
       if (!(error instanceof NoAnswerError)) throw error
       return { kind: 'no-answer', reason: error.message, inDoubt: error.inDoubt }
@@ -254,10 +252,7 @@ export function createPageBuyer(options: PageBuyerOptions): PageBuyer {
     await writer.append(
       {
         kind: 'page_received',
-        run_id: runId,
-        slice_id: attempt.slice.slice_id,
-        page: attempt.page,
-        request_id: attempt.requestId,
+        ...namesOf(attempt),
         requested_at: attempt.requestedAt,
         at: answer.receivedAt,
         server_at: serverAt,
@@ -272,7 +267,8 @@ export function createPageBuyer(options: PageBuyerOptions): PageBuyer {
     const expected = events === 0 ? 0 : CREDITS_PER_PAGE
     if (envelope.creditsUsed !== expected) {
       const { creditsUsed } = envelope
-      logger.warn({ page: attempt.page, credits_used: creditsUsed, expected }, 'unexpected_charge')
+      const { page } = attempt.wish
+      logger.warn({ page, credits_used: creditsUsed, expected }, 'unexpected_charge')
     }
     const fingerprint = JSON.stringify([events, envelope.events[0], envelope.events.at(-1)])
     return {
@@ -284,33 +280,65 @@ export function createPageBuyer(options: PageBuyerOptions): PageBuyer {
     }
   }
 
-  async function failed(
+  // Decides before anything is awaited: a pause holds from the moment its order was read, also while that is being
+  // written down. One fsync puts the failure and the pause on the disk.
+  async function setBack(
     attempt: Attempt,
     failure: Failure,
-    status: number | null,
-  ): Promise<Failure> {
+    status = failure.kind === 'status' ? failure.status : null,
+  ): Promise<Setback> {
+    const { wish } = attempt
+    const decision = decide(attempt, failure)
+    const waitMs = 'waitMs' in decision ? decision.waitMs : 0
+    const at = clock.now()
+    const notBefore = Math.ceil(at + waitMs)
+    wish.previousWaitMs = waitMs
+    if (decision.kind === 'pause-all') {
+      pacer.pause(waitMs)
+      const { reason } = decision
+      writer.write({ kind: 'paused', run_id: runId, at, not_before: notBefore, reason })
+    }
     await writer.append({
       kind: 'request_failed',
-      run_id: runId,
-      slice_id: attempt.slice.slice_id,
-      page: attempt.page,
-      request_id: attempt.requestId,
+      ...namesOf(attempt),
       requested_at: attempt.requestedAt,
-      at: clock.now(),
+      at,
       status,
       error: wordsOf(failure),
       in_doubt: inDoubt(failure),
     })
-    return failure
+    return { failure, decision, notBefore }
+  }
+
+  function decide({ wish, sentAt }: Attempt, failure: Failure): RetryDecision {
+    if (wish.wrongPages >= WRONG_PAGES_MAX) return { kind: 'give-up' }
+    if (isPauseOrder(failure)) countPause(sentAt)
+    else wish.failures += 1
+    return decideRetry(failure, {
+      attempt: wish.failures,
+      pausesInARow,
+      nowMs: clock.now(),
+      previousWaitMs: wish.previousWaitMs,
+      random: options.random(),
+    })
+  }
+
+  function namesOf({ wish, requestId }: Attempt) {
+    const { slice, page } = wish
+    return { run_id: runId, slice_id: slice.slice_id, page, request_id: requestId }
   }
 
   return { buy }
 }
 
+function chargeOf(result: BoughtPage | Setback): number {
+  if ('events' in result) return result.creditsUsed
+  return inDoubt(result.failure) ? CREDITS_PER_PAGE : 0
+}
+
 // Errors of this endpoint are free. A page that came damaged was sent, and so probably charged.
-function inDoubt(result: BoughtPage | Failure): boolean {
-  if ('events' in result) return false
-  return result.kind === 'not-a-page' || (result.kind === 'no-answer' && result.inDoubt)
+function inDoubt(failure: Failure): boolean {
+  return failure.kind === 'not-a-page' || (failure.kind === 'no-answer' && failure.inDoubt)
 }
 
 function wordsOf(failure: Failure): string {
@@ -319,14 +347,6 @@ function wordsOf(failure: Failure): string {
 
 function isPauseOrder(failure: Failure): boolean {
   return failure.kind === 'status' && (failure.status === 429 || failure.status === 503)
-}
-
-/** The page, or the reason why the body is not the page that was asked for. */
-function readPage(body: Buffer, asked: number): PageEnvelope | string {
-  const envelope = parsePage(body)
-  if (typeof envelope === 'string') return envelope
-  if (envelope.page !== asked) return `asked for page ${asked}, got page ${envelope.page}`
-  return envelope
 }
 
 /** The JSON body that asks for one page of a slice. */

@@ -5,21 +5,32 @@
  */
 
 import { crc32, gunzipSync, gzipSync } from 'node:zlib'
+import { MIB } from '../support/units.ts'
 import type { JournalRecord } from './records.ts'
 
-const MAGIC = 'J1'
+const VERSION = 1
+/** How every frame of this version begins. */
+export const FRAME_MAGIC = `J${VERSION} `
+const FIRST_LINE = /^J(\d{1,4}) (\d{1,10}) (\d{1,10}) ([0-9a-f]{8})$/
 // The longest first line: magic, two ten-digit lengths, eight hex digits, separators.
 const LONGEST_PREFIX = 36
 const LINE_FEED = 0x0a
 // A page is at most 32 MiB before compression (the API client refuses more); anything larger is a damaged length.
-const LARGEST_PART = 64 * 1024 * 1024
+const LARGEST_PART = 64 * MIB
 
-/** Turns a record into bytes. */
+/**
+ * Turns a record into bytes.
+ * @throws RangeError when header or compressed payload is over 64 MiB: no reader would take it back
+ */
 export function encodeFrame(record: JournalRecord, payload?: string | Uint8Array): Buffer {
   const header = Buffer.from(JSON.stringify(record))
   const body = payload === undefined ? Buffer.alloc(0) : gzipSync(payload, { level: 1 })
-  const checksum = crc32(body, crc32(header)).toString(16).padStart(8, '0')
-  const prefix = Buffer.from(`${MAGIC} ${header.length} ${body.length} ${checksum}\n`)
+  if (header.length > LARGEST_PART || body.length > LARGEST_PART) {
+    throw new RangeError(`a ${record.kind} record is over ${LARGEST_PART} bytes`)
+  }
+  const prefix = Buffer.from(
+    `${FRAME_MAGIC}${header.length} ${body.length} ${checksum(header, body)}\n`,
+  )
   return Buffer.concat([prefix, header, body, Buffer.from('\n')])
 }
 
@@ -38,6 +49,8 @@ export type FrameRead =
   /** The buffer ends before the frame does; `needed` bytes from `at` would do, as far as is known. */
   | { readonly kind: 'short'; readonly needed: number }
   | { readonly kind: 'broken'; readonly reason: string }
+  /** A frame of a later version of the format: whole or not, it is not ours to judge or to cut off. */
+  | { readonly kind: 'newer'; readonly version: number }
 
 /** Reads the frame that begins at `at`. */
 export function decodeFrame(buffer: Buffer, at: number): FrameRead {
@@ -47,10 +60,11 @@ export function decodeFrame(buffer: Buffer, at: number): FrameRead {
       ? { kind: 'short', needed: LONGEST_PREFIX }
       : { kind: 'broken', reason: 'no record begins here' }
   }
-  const [magic, headerText, bodyText, checksum] = buffer.toString('latin1', at, lineEnd).split(' ')
-  const headerBytes = Number(headerText)
-  const bodyBytes = Number(bodyText)
-  if (magic !== MAGIC || !isLength(headerBytes) || !isLength(bodyBytes)) {
+  const firstLine = FIRST_LINE.exec(buffer.toString('latin1', at, lineEnd))
+  if (firstLine === null) return { kind: 'broken', reason: 'no record begins here' }
+  const [version = 0, headerBytes = 0, bodyBytes = 0] = firstLine.slice(1, 4).map(Number)
+  if (version > VERSION) return { kind: 'newer', version }
+  if (version !== VERSION || headerBytes > LARGEST_PART || bodyBytes > LARGEST_PART) {
     return { kind: 'broken', reason: 'no record begins here' }
   }
   const headerAt = lineEnd + 1
@@ -59,8 +73,7 @@ export function decodeFrame(buffer: Buffer, at: number): FrameRead {
   if (end > buffer.length) return { kind: 'short', needed: end - at }
   const header = buffer.subarray(headerAt, bodyAt)
   const body = buffer.subarray(bodyAt, end - 1)
-  const found = crc32(body, crc32(header)).toString(16).padStart(8, '0')
-  if (found !== checksum || buffer[end - 1] !== LINE_FEED) {
+  if (checksum(header, body) !== firstLine[4] || buffer[end - 1] !== LINE_FEED) {
     return { kind: 'broken', reason: 'checksum does not match' }
   }
   return {
@@ -73,6 +86,6 @@ export function decodeFrame(buffer: Buffer, at: number): FrameRead {
   }
 }
 
-function isLength(value: number): boolean {
-  return Number.isInteger(value) && value >= 0 && value <= LARGEST_PART
+function checksum(header: Buffer, body: Buffer): string {
+  return crc32(body, crc32(header)).toString(16).padStart(8, '0')
 }

@@ -134,7 +134,8 @@ function fold(history: History, frame: PlacedFrame): void {
     case 'run_finished': {
       const run = runOf(history, record)
       run.finished = record
-      run.creditsAtLastStop = run.creditsCommitted
+      // Nobody will answer what is unanswered now: it is counted in full before the stop, as it is in the total.
+      run.creditsAtLastStop = run.creditsCommitted + run.unanswered.size * CREDITS_PER_PAGE
       return
     }
     case 'snapshot_published':
@@ -216,7 +217,10 @@ function cover(history: History, slice: SliceRecord, from: number | null, to: nu
   }
 }
 
-/** Adds an interval, joining those of the same event types that touch or overlap. Pure. */
+/**
+ * Adds an interval, joining those of the same event types that touch or overlap. Those of one set of event types come
+ * out sorted and apart from each other. Pure.
+ */
 export function addInterval(
   known: readonly CoveredInterval[],
   added: CoveredInterval,

@@ -13,7 +13,7 @@ import {
   ftruncateSync,
   mkdirSync,
   openSync,
-  readFileSync,
+  readSync,
   readdirSync,
   rmSync,
   truncateSync,
@@ -24,15 +24,21 @@ import { promisify } from 'node:util'
 import { fsyncDirectory } from '../support/atomic-file.ts'
 import type { Clock } from '../support/clock.ts'
 import { StorageError, asStorageError } from '../support/errors.ts'
-import { newUlid } from '../support/ulid.ts'
+import { newUlid, ulidTime } from '../support/ulid.ts'
 import { MIB } from '../support/units.ts'
 import { encodeFrame } from './frame.ts'
 import { endsWithSeal, readSegment, validPrefix, type PlacedFrame } from './reader.ts'
 import type { JournalRecord } from './records.ts'
 
 const SUFFIX = '.journal'
-const LARGEST_SEGMENT_BYTES = 256 * MIB
+const SEGMENT_BYTES = 256 * MIB
 const fdatasyncAsync = promisify(fdatasync)
+
+/** How a journal is kept. */
+export interface JournalOptions {
+  /** A segment with at least so many bytes is sealed and the next one begun; 256 MiB. */
+  readonly segmentBytes?: number
+}
 
 /** The journal of one data directory. */
 export interface Journal {
@@ -46,7 +52,7 @@ export interface Journal {
    * directory's lock, when no other process can be writing.
    */
   recover(): void
-  /** Starts a new segment. Nothing is on the disk until the first record. */
+  /** A writer with a segment of its own. Nothing is on the disk until the first record. */
   writer(): JournalWriter
 }
 
@@ -62,40 +68,47 @@ export interface JournalWriter {
    * @throws StorageError when the disk refuses; after a failed fsync every later call fails too
    */
   append(record: JournalRecord, payload?: string | Uint8Array): Promise<void>
-  /** Seals the segment and closes it. A writer that wrote nothing leaves no file. */
+  /**
+   * Seals the segment and closes it; later records begin a new one. A writer that wrote nothing leaves no file.
+   * @throws StorageError when the disk refuses; recover() seals the segment later, no acknowledged record is lost
+   */
   close(): Promise<void>
 }
 
 /** Opens the journal below `folder`; the folder is made when the first record is written. */
-export function openJournal(folder: string, clock: Clock): Journal {
+export function openJournal(folder: string, clock: Clock, options: JournalOptions = {}): Journal {
   return {
     folder,
     segments: () => listSegments(folder),
     read: (segment, from) => readSegment(join(folder, segment), from),
     recover: () => recoverSegments(folder, clock),
-    writer: () => new SegmentWriter(folder, clock),
+    writer: () => new SegmentWriter(folder, clock, options.segmentBytes ?? SEGMENT_BYTES),
   }
 }
 
 function listSegments(folder: string): string[] {
-  if (!existsSync(folder)) return []
-  return readdirSync(folder)
-    .filter((name) => name.endsWith(SUFFIX))
-    .toSorted()
+  try {
+    if (!existsSync(folder)) return []
+    return readdirSync(folder)
+      .filter((name) => name.endsWith(SUFFIX))
+      .toSorted()
+  } catch (error) {
+    throw asStorageError(error, `journal ${folder}`)
+  }
 }
 
 function recoverSegments(folder: string, clock: Clock): void {
   for (const name of listSegments(folder)) {
     const path = join(folder, name)
     if (endsWithSeal(path)) continue
-    const { bytes, records, torn } = validPrefix(path)
+    const { bytes, records, sealed, torn } = validPrefix(path)
     try {
       if (records === 0) {
         rmSync(path)
         continue
       }
       if (torn) truncateSync(path, bytes)
-      sealFile(path, records, clock)
+      if (!sealed) sealFile(path, records, clock)
     } catch (error) {
       throw asStorageError(error, `journal segment ${path}`)
     }
@@ -103,139 +116,185 @@ function recoverSegments(folder: string, clock: Clock): void {
 }
 
 function sealFile(path: string, records: number, clock: Clock): void {
-  const sha256 = createHash('sha256').update(readFileSync(path)).digest('hex')
+  const sha256 = hashFile(path)
   const file = openSync(path, 'a')
   try {
-    writeSync(file, encodeFrame({ kind: 'seal', at: clock.now(), records, sha256 }))
+    const seal = encodeFrame({ kind: 'seal', at: clock.now(), records, sha256 })
+    for (let written = 0; written < seal.length;) written += writeSync(file, seal, written)
     fdatasyncSync(file)
   } finally {
     closeSync(file)
   }
 }
 
+// In pieces: a segment may be larger than what a run may hold in memory.
+function hashFile(path: string): string {
+  const hash = createHash('sha256')
+  const piece = Buffer.allocUnsafe(MIB)
+  const file = openSync(path, 'r')
+  try {
+    for (let read = readSync(file, piece); read > 0; read = readSync(file, piece)) {
+      hash.update(piece.subarray(0, read))
+    }
+  } finally {
+    closeSync(file)
+  }
+  return hash.digest('hex')
+}
+
+/** A segment that is being written. */
+interface OpenSegment {
+  readonly path: string
+  readonly file: number
+  readonly hash: Hash
+  bytes: number
+  records: number
+  /** The fsync that will cover what was written last; null when none is waiting to begin. */
+  nextSync: Promise<void> | null
+}
+
+/**
+ * Group commit: records are written at once, and whoever appends waits for the next fsync of that segment to begin and
+ * end; all who come while one runs share the next. Every fsync and every closing of a file goes through one queue, so a
+ * segment is closed only after the fsyncs asked for it, and a new one is confirmed only after the one before it.
+ */
 class SegmentWriter implements JournalWriter {
   readonly #folder: string
   readonly #clock: Clock
-  #file: number | null = null
-  #path = ''
-  #bytes = 0
-  #records = 0
-  #hash: Hash = createHash('sha256')
-  #syncing: Promise<void> | null = null
-  #nextSync: Promise<void> | null = null
-  #closing: Promise<void> | null = null
-  #broken: Error | null = null
+  readonly #segmentBytes: number
+  #segment: OpenSegment | null = null
+  /** Settles when all disk work asked for so far is done; never rejects. */
+  #diskWork: Promise<unknown> = Promise.resolve()
+  #broken: StorageError | null = null
 
-  constructor(folder: string, clock: Clock) {
+  constructor(folder: string, clock: Clock, segmentBytes: number) {
     this.#folder = folder
     this.#clock = clock
+    this.#segmentBytes = segmentBytes
   }
 
   write(record: JournalRecord, payload?: string | Uint8Array): void {
-    if (this.#broken !== null) throw this.#broken
-    const frame = encodeFrame(record, payload)
-    try {
-      const file = this.#file ?? this.#start()
-      this.#writeWhole(file, frame)
-    } catch (error) {
-      throw asStorageError(error, `journal ${this.#folder}`)
-    }
-    this.#bytes += frame.length
-    this.#records += 1
-    this.#hash.update(frame)
+    this.#writeFrame(record, payload)
   }
 
   async append(record: JournalRecord, payload?: string | Uint8Array): Promise<void> {
-    this.write(record, payload)
-    await this.#sync()
-    if (this.#bytes >= LARGEST_SEGMENT_BYTES) await this.close()
+    const segment = this.#writeFrame(record, payload)
+    segment.nextSync ??= this.#afterDiskWork(() => {
+      // What is written from here on is not certain to be covered by this fsync.
+      segment.nextSync = null
+      return this.#sync(segment)
+    })
+    await segment.nextSync
+    if (segment === this.#segment && segment.bytes >= this.#segmentBytes) await this.close()
   }
 
   async close(): Promise<void> {
-    const file = this.#file
-    if (file === null) return
-    if (this.#broken === null) {
-      const sha256 = this.#hash.copy().digest('hex')
-      this.write({ kind: 'seal', at: this.#clock.now(), records: this.#records, sha256 })
+    const segment = this.#segment
+    if (segment === null) {
+      await this.#diskWork
+      return
     }
+    const sealFailure = this.#broken === null ? this.#seal(segment) : null
     // From here on records go to a new segment, also those written while this one is still being synced.
-    this.#file = null
-    this.#bytes = 0
-    this.#records = 0
-    this.#hash = createHash('sha256')
-    this.#closing = this.#finish(file)
-    await this.#closing
+    this.#segment = null
+    await this.#afterDiskWork(async () => {
+      try {
+        // Whoever wrote to a broken segment was told so; there is nothing left to save here.
+        if (this.#broken === null) await this.#sync(segment)
+      } finally {
+        closeSync(segment.file)
+        if (segment.bytes === 0) rmSync(segment.path)
+      }
+    })
+    if (sealFailure !== null) throw sealFailure
   }
 
-  async #finish(file: number): Promise<void> {
-    await this.#syncing?.catch(() => undefined)
+  /** Returns what went wrong: the file must be closed all the same. */
+  #seal(segment: OpenSegment): Error | null {
+    if (segment.records === 0) return null
+    const sha256 = segment.hash.copy().digest('hex')
     try {
-      if (this.#broken === null) await this.#syncFile(file)
-    } finally {
-      closeSync(file)
+      this.write({ kind: 'seal', at: this.#clock.now(), records: segment.records, sha256 })
+      return null
+    } catch (error) {
+      return error as Error
     }
   }
 
-  #start(): number {
-    mkdirSync(this.#folder, { recursive: true })
-    this.#path = join(this.#folder, `${newUlid(this.#clock.now())}${SUFFIX}`)
-    const file = openSync(this.#path, 'wx')
-    this.#file = file
-    fsyncDirectory(this.#folder)
-    return file
+  #writeFrame(record: JournalRecord, payload?: string | Uint8Array): OpenSegment {
+    if (this.#broken !== null) throw this.#broken
+    const frame = encodeFrame(record, payload)
+    try {
+      this.#segment ??= startSegment(this.#folder, this.#clock)
+      const segment = this.#segment
+      this.#writeWhole(segment, frame)
+      segment.bytes += frame.length
+      segment.records += 1
+      segment.hash.update(frame)
+      return segment
+    } catch (error) {
+      throw asStorageError(error, `journal ${this.#folder}`)
+    }
   }
 
   // A disk that fills up in the middle of a record leaves half of it. It is cut off again, so that records written
   // after room was made do not stand behind a torn one.
-  #writeWhole(file: number, frame: Buffer): void {
+  #writeWhole(segment: OpenSegment, frame: Buffer): void {
     let written = 0
     try {
-      while (written < frame.length) written += writeSync(file, frame, written)
+      while (written < frame.length) written += writeSync(segment.file, frame, written)
     } catch (error) {
       try {
-        ftruncateSync(file, this.#bytes)
+        ftruncateSync(segment.file, segment.bytes)
       } catch (truncateError) {
-        this.#broken = brokenBy(truncateError, this.#path)
+        this.#broken = brokenBy(truncateError, segment.path)
       }
       throw error
     }
   }
 
-  // Group commit: callers that arrive while an fsync runs share the next one. A failed fsync is never tried again: the
-  // kernel may already have dropped the pages that it could not write.
-  #sync(): Promise<void> {
-    if (this.#syncing === null) {
-      this.#syncing = this.#syncOnce().finally(() => {
-        this.#syncing = null
-      })
-      return this.#syncing
-    }
-    this.#nextSync ??= this.#syncing
-      .catch(() => undefined)
-      .then(() => {
-        this.#nextSync = null
-        return this.#sync()
-      })
-    return this.#nextSync
+  #afterDiskWork(work: () => Promise<void>): Promise<void> {
+    const done = this.#diskWork.then(work)
+    this.#diskWork = done.catch(() => undefined)
+    return done
   }
 
-  async #syncOnce(): Promise<void> {
-    await this.#closing
+  // A failed fsync is never tried again: the kernel may already have dropped the pages that it could not write.
+  async #sync(segment: OpenSegment): Promise<void> {
     if (this.#broken !== null) throw this.#broken
-    if (this.#file !== null) await this.#syncFile(this.#file)
-  }
-
-  async #syncFile(file: number): Promise<void> {
     try {
-      await fdatasyncAsync(file)
+      await fdatasyncAsync(segment.file)
     } catch (error) {
-      this.#broken = brokenBy(error, this.#path)
+      this.#broken = brokenBy(error, segment.path)
       throw this.#broken
     }
   }
 }
 
-function brokenBy(cause: unknown, path: string): Error {
+function startSegment(folder: string, clock: Clock): OpenSegment {
+  mkdirSync(folder, { recursive: true })
+  const path = join(folder, nextSegmentName(folder, clock))
+  // Append mode: after half a record was cut off, the next one goes where the file ends, not where that one ended.
+  const file = openSync(path, 'ax')
+  try {
+    fsyncDirectory(folder)
+  } catch (error) {
+    closeSync(file)
+    rmSync(path)
+    throw error
+  }
+  return { path, file, hash: createHash('sha256'), bytes: 0, records: 0, nextSync: null }
+}
+
+// Segments are read in the order of their names, so a name sorts after all others even when the clock was set back.
+function nextSegmentName(folder: string, clock: Clock): string {
+  const newest = listSegments(folder).at(-1)
+  const newestAt = newest === undefined ? Number.NaN : ulidTime(newest)
+  const at = Number.isNaN(newestAt) ? clock.now() : Math.max(clock.now(), newestAt + 1)
+  return `${newUlid(at)}${SUFFIX}`
+}
+
+function brokenBy(cause: unknown, path: string): StorageError {
   const known = asStorageError(cause, `journal ${path}`)
   return known instanceof StorageError
     ? known

@@ -4,19 +4,33 @@
  */
 
 import { closeSync, fstatSync, openSync, readSync } from 'node:fs'
-import { basename } from 'node:path'
 import { EXIT, JobtideError, asStorageError } from '../support/errors.ts'
 import { MIB } from '../support/units.ts'
-import { decodeFrame, type Frame } from './frame.ts'
+import { FRAME_MAGIC, decodeFrame, type Frame } from './frame.ts'
 
 /** A journal segment holds bytes that are no record, and they are not a torn end. */
 export class JournalDamagedError extends JobtideError {
   override readonly name = 'JournalDamagedError'
   constructor(path: string, at: number, reason: string) {
     super(EXIT.storage, `journal segment ${path} is damaged at byte ${at}: ${reason}`, {
-      hint: 'Restore that file from a backup. Nothing was changed and nothing was loaded from it.',
+      hint: 'Restore that file from a backup, then run the same command again. Nothing from that byte on was read.',
       context: { path, at },
     })
+  }
+}
+
+/** A journal segment was written by a later Jobtide in a format that this one cannot read. */
+export class JournalTooNewError extends JobtideError {
+  override readonly name = 'JournalTooNewError'
+  constructor(path: string, at: number, version: number) {
+    super(
+      EXIT.usage,
+      `journal segment ${path} holds a record of format ${version} at byte ${at}: it was written by a newer Jobtide`,
+      {
+        hint: 'Use that version of Jobtide for this data directory. Nothing was changed.',
+        context: { path, at, version },
+      },
+    )
   }
 }
 
@@ -34,6 +48,7 @@ const LONGEST_SEAL_BYTES = 1_024
  * The records of one segment from byte `from` on. Ends quietly before a torn record at the end of the file.
  * A payload is only valid until the next record is asked for.
  * @throws JournalDamagedError when bytes that are no record stand before later records
+ * @throws JournalTooNewError at a record of a later format
  */
 export function* readSegment(path: string, from = 0): Generator<PlacedFrame> {
   const file = openForReading(path)
@@ -48,6 +63,7 @@ export function* readSegment(path: string, from = 0): Generator<PlacedFrame> {
         bufferAt = at
         read = decodeFrame(buffer, 0)
       }
+      if (read.kind === 'newer') throw new JournalTooNewError(path, at, read.version)
       if (read.kind !== 'frame') {
         refuseDamage(
           path,
@@ -71,7 +87,7 @@ export function endsWithSeal(path: string): boolean {
   try {
     const size = fstatSync(file).size
     const tail = readAt(file, Math.max(0, size - LONGEST_SEAL_BYTES), LONGEST_SEAL_BYTES)
-    const lastRecordAt = tail.lastIndexOf('\nJ1 ') + 1
+    const lastRecordAt = tail.lastIndexOf(`\n${FRAME_MAGIC}`) + 1
     const read = decodeFrame(tail, lastRecordAt)
     return (
       read.kind === 'frame' &&
@@ -83,36 +99,49 @@ export function endsWithSeal(path: string): boolean {
   }
 }
 
-/** The bytes of whole records at the start of a segment; `torn` when more bytes follow that are no record. */
-export function validPrefix(path: string): { bytes: number; records: number; torn: boolean } {
+/**
+ * The bytes of whole records at the start of a segment; `sealed` when the last of them is a seal, `torn` when more bytes
+ * follow that are no record.
+ */
+export function validPrefix(path: string): {
+  bytes: number
+  records: number
+  sealed: boolean
+  torn: boolean
+} {
   let bytes = 0
   let records = 0
+  let sealed = false
   for (const frame of readSegment(path)) {
     bytes = frame.end
     records += 1
+    sealed = frame.record.kind === 'seal'
   }
   const file = openForReading(path)
   try {
-    return { bytes, records, torn: fstatSync(file).size > bytes }
+    return { bytes, records, sealed, torn: fstatSync(file).size > bytes }
   } finally {
     closeSync(file)
   }
 }
 
-// A torn end is followed by nothing that is a record. If a whole record follows, bytes in the middle were changed.
+// A torn end is followed by nothing that is a record. If a whole record follows, bytes in the middle were changed. The
+// line feed before it is not looked for: it may be the very byte that was changed.
 function refuseDamage(path: string, file: number, at: number, reason: string): void {
   const size = fstatSync(file).size
-  let searchAt = at + 1
-  while (searchAt < size) {
-    const window = readAt(file, searchAt, READ_BYTES * 2)
-    for (let hit = window.indexOf('\nJ1 '); hit >= 0; hit = window.indexOf('\nJ1 ', hit + 1)) {
-      const start = searchAt + hit + 1
-      const rest = readAt(file, start, READ_BYTES)
-      const read = decodeFrame(rest, 0)
+  for (let searchAt = at + 1; searchAt < size; searchAt += READ_BYTES) {
+    // Windows overlap by the magic, so that none is cut in two.
+    const window = readAt(file, searchAt, READ_BYTES + FRAME_MAGIC.length)
+    for (
+      let hit = window.indexOf(FRAME_MAGIC);
+      hit >= 0;
+      hit = window.indexOf(FRAME_MAGIC, hit + 1)
+    ) {
+      const start = searchAt + hit
+      const read = decodeFrame(readAt(file, start, READ_BYTES), 0)
       const whole = read.kind === 'short' ? decodeFrame(readAt(file, start, read.needed), 0) : read
-      if (whole.kind === 'frame') throw new JournalDamagedError(basename(path), at, reason)
+      if (whole.kind === 'frame') throw new JournalDamagedError(path, at, reason)
     }
-    searchAt += READ_BYTES
   }
 }
 

@@ -23,6 +23,9 @@ import { SightingColumns } from './event-row.ts'
 
 type Row = Readonly<Record<string, SqlValue>>
 
+/** How a run looks while it has no end. */
+const UNFINISHED: Row = { finished_at: null, outcome: 'unfinished', exit_code: null, message: null }
+
 /** Rows waiting to be merged; by key where a later record replaces an earlier one. */
 export class Batch {
   readonly sightings = new SightingColumns()
@@ -55,7 +58,7 @@ export class Batch {
         return
       case 'run_resumed': {
         const resumed = Number(this.#knownRuns.get(record.run_id)?.['resumed'] ?? 0) + 1
-        this.#changeRun(record.run_id, { resumed, finished_at: null, outcome: 'unfinished' })
+        this.#changeRun(record.run_id, { ...UNFINISHED, resumed })
         return
       }
       case 'run_finished':
@@ -110,10 +113,7 @@ export class Batch {
       pipeline: record.pipeline,
       kind: record.command,
       started_at: new Date(record.at),
-      finished_at: null,
-      outcome: 'unfinished',
-      exit_code: null,
-      message: null,
+      ...UNFINISHED,
       organizations: record.organizations,
       slices: record.slices,
       credits_limit: record.credits_limit,

@@ -52,6 +52,12 @@ const BATCH_ROWS = 10_000
 
 type Row = Readonly<Record<string, SqlValue>>
 
+/** How far a segment of the journal is loaded. */
+interface Position {
+  readonly segment: string
+  readonly bytes: number
+}
+
 /** Brings the warehouse up to date with the journal. */
 export async function load(options: LoadOptions): Promise<LoadReport> {
   return new Load(options).run()
@@ -82,18 +88,20 @@ class Load {
     let bytesDone = 0
     for (const { name, from } of segments) {
       let batch = new Batch(this.#knownRuns)
-      let loadedTo = from
+      let readTo = from
+      let mergedTo = from
       for (const frame of this.#journal.read(name, from)) {
         batch.add(frame)
         if (frame.record.kind === 'page_received') this.#report.pages += 1
         bytesDone += frame.size
-        loadedTo = frame.end
+        readTo = frame.end
         if (batch.size < (this.#options.batchRows ?? BATCH_ROWS)) continue
-        await this.#merge(batch, name, loadedTo)
+        await this.#merge(batch, { segment: name, bytes: readTo })
+        mergedTo = readTo
         batch = new Batch(this.#knownRuns)
         this.#options.onProgress?.({ bytesDone, bytes })
       }
-      if (loadedTo > (await this.#position(name))) await this.#merge(batch, name, loadedTo)
+      if (readTo > mergedTo) await this.#merge(batch, { segment: name, bytes: readTo })
       this.#options.onProgress?.({ bytesDone, bytes })
     }
     await this.#showClosing()
@@ -105,26 +113,19 @@ class Load {
     if (closing === undefined) return
     const batch = new Batch(this.#knownRuns)
     batch.finishRun(closing)
-    await this.#warehouse.transaction(async () => {
-      await this.#warehouse.run(loadSql('staging'))
-      await this.#stageOps(batch)
-      await this.#warehouse.run(loadSql('merge_ops'))
-      await this.#warehouse.run(loadSql('unstage'))
-    })
+    await this.#merge(batch, null)
   }
 
-  async #merge(batch: Batch, segment: string, loadedTo: number): Promise<void> {
+  /** One transaction: the rows of a batch, and how far the journal is loaded with it (null: no further). */
+  async #merge(batch: Batch, position: Position | null): Promise<void> {
     await this.#warehouse.transaction(async () => {
       await this.#warehouse.run(loadSql('staging'))
-      if (batch.sightings.length > 0) {
-        await this.#warehouse.append('staged_sightings', batch.sightings.columns)
-      }
       await this.#stageOps(batch)
       await this.#noteNewUnknownFields()
-      if (batch.sightings.length > 0) await this.#mergeEvents()
+      if (batch.sightings.length > 0) await this.#mergeEvents(batch)
       await this.#warehouse.run(loadSql('merge_ops'))
       await this.#stage('ops.rejects', batch.rejects)
-      await this.#movePosition(segment, loadedTo)
+      if (position !== null) await this.#movePosition(position)
       await this.#warehouse.run(loadSql('unstage'))
     })
     this.#report.sightings += batch.sightings.length
@@ -141,7 +142,8 @@ class Load {
     await this.#stage('staged_snapshots', [...batch.snapshots.values()])
   }
 
-  async #mergeEvents(): Promise<void> {
+  async #mergeEvents(batch: Batch): Promise<void> {
+    await this.#warehouse.append('staged_sightings', batch.sightings.columns)
     await this.#warehouse.run(loadSql('newest_sightings'))
     const [changes] = await this.#warehouse.all<{ inserted: number; updated: number }>(
       loadSql('count_changes'),
@@ -168,7 +170,7 @@ class Load {
     this.#newUnknownFields.push(...rows.map(({ field }) => field))
   }
 
-  async #movePosition(segment: string, bytes: number): Promise<void> {
+  async #movePosition({ segment, bytes }: Position): Promise<void> {
     await this.#warehouse.run('delete from ops.journal_positions where segment = $1', [segment])
     await this.#warehouse.run('insert into ops.journal_positions values ($1, $2)', [
       segment,
@@ -181,10 +183,6 @@ class Load {
       'select segment, bytes from ops.journal_positions',
     )
     return new Map(rows.map(({ segment, bytes }) => [segment, Number(bytes)]))
-  }
-
-  async #position(segment: string): Promise<number> {
-    return (await this.#positions()).get(segment) ?? 0
   }
 
   async #readRuns(): Promise<Map<string, Row>> {

@@ -20,6 +20,9 @@ const LONGEST_NAME = 500
 // The service's ids are `<prefix>_<opaque>`; page slugs are written with hyphens.
 const LOOKS_LIKE_ID = /^[a-z]+_[A-Za-z0-9]+$/
 
+// Control characters, spaces, commas, what is left of a text that is not UTF-8 (U+FFFD), and a spreadsheet's formula.
+const UNUSABLE = /[\p{Cc}\s,\uFFFD]|^[=+@]/u
+
 /**
  * Reads a list of organisations.
  * @param bytes the file: UTF-8, or UTF-16 with a byte order mark
@@ -41,16 +44,25 @@ export function parseOrganizations(bytes: Uint8Array, file: string): Organizatio
       file,
     )
   }
-  if (header.length > 1) {
+  if (header.filter((cell) => cell !== '').length > 1) {
     throw new ConfigError(
-      `${file}:1: no column ${ID_COLUMN} or ${URL_COLUMN}; found: ${first?.cells.join(', ')}`,
+      `${file}:${first?.line}: no column ${ID_COLUMN} or ${URL_COLUMN}; found: ${first?.cells.join(', ')}`,
       { hint: `Name the columns in the first line, for example: ${ID_COLUMN},${URL_COLUMN}` },
     )
   }
   return collect(
-    rows.map(({ cells, line }) => ({ reference: fromText(cells[0] ?? ''), line })),
+    rows.map(({ cells, line }) => ({ reference: fromText(onlyCell(cells, file, line)), line })),
     file,
   )
+}
+
+// Without a header a line is one name. A second one is refused: taking the first alone would leave a company unwatched.
+function onlyCell(cells: readonly string[], file: string, line: number): string {
+  const [name = '', ...others] = cells.filter((cell) => cell !== '')
+  if (others.length === 0) return name
+  throw new ConfigError(`${file}:${line}: more than one organisation in a line: ${cells.join()}`, {
+    hint: `Write one a line, or name the columns in the first line: ${ID_COLUMN},${URL_COLUMN}`,
+  })
 }
 
 /** A reference from one written name: an id as it is, anything else as page URL or slug. */
@@ -79,11 +91,13 @@ function parseRows(text: string, file: string): Row[] {
       bom: true,
       trim: true,
       skip_empty_lines: true,
+      // Whole lines only: a URL may have a fragment.
+      comment: '#',
+      comment_no_infix: true,
       relax_column_count: true,
       // Each row is taken as it comes: the parser's own list, with its notes on every row, is five times the file.
       on_record(cells: string[], { lines }) {
-        const isEmpty = cells.every((cell) => cell === '') || cells[0]?.startsWith('#') === true
-        if (!isEmpty) rows.push({ cells, line: lines })
+        if (cells.some((cell) => cell !== '')) rows.push({ cells, line: lines })
         return null
       },
     })
@@ -104,11 +118,11 @@ function collect(
   let duplicates = 0
   for (const { reference, line } of lines) {
     if (reference === null) continue
-    if (reference.value.length > LONGEST_NAME || /[\p{Cc}\s,]/u.test(reference.value)) {
+    if (reference.value.length > LONGEST_NAME || UNUSABLE.test(reference.value)) {
       throw new ConfigError(
         `${file}:${line}: not an organisation: ${JSON.stringify(reference.value.slice(0, 60))}`,
         {
-          hint: 'Expected an organization_id, a company page URL or its slug: no spaces, no commas.',
+          hint: 'Expected an organization_id, a company page URL or its slug: no spaces, commas or formulas, in UTF-8.',
         },
       )
     }

@@ -4,19 +4,20 @@
  */
 
 import { Cron } from 'croner'
-import { LineCounter, isMap, isNode, parseDocument, type Document } from 'yaml'
+import { LineCounter, isMap, isNode, isSeq, parseDocument, type Document } from 'yaml'
 import { z } from 'zod'
 import { EVENT_TYPES } from '../journal/records.ts'
-import { ConfigError } from '../support/errors.ts'
+import { ConfigError, messageOf } from '../support/errors.ts'
 import { HOUR, MINUTE, SECOND } from '../support/units.ts'
 
 const DURATION = /^(\d{1,4})(s|m|h)$/
 const DURATION_UNITS = { s: SECOND, m: MINUTE, h: HOUR } as const
 
-/** How far back to ask: whole days of detection time, 1 to 365, or everything. */
-const daysSchema = z.union([z.int().min(1).max(365), z.literal('all')], {
-  error: 'expected a whole number of days from 1 to 365, or "all"',
-})
+/** How far back to ask: whole days of detection time, 1 to 365, or one of `words`. */
+function windowSchema<Word extends string>(words: readonly Word[]) {
+  const error = `expected a whole number of days from 1 to 365, or ${words.join(' or ')}`
+  return z.union([z.int().min(1, error).max(365, error), z.literal(words)], { error })
+}
 
 const durationSchema = z
   .string()
@@ -43,12 +44,10 @@ export const pipelineSchema = z.strictObject({
     .min(1, 'expected at least one of joined, left, title_change')
     .default([...EVENT_TYPES])
     .describe('Which job changes to ask for.'),
-  window: z
-    .union([z.literal('since-last'), z.int().min(1).max(365), z.literal('all')], {
-      error: 'expected since-last, a whole number of days from 1 to 365, or all',
-    })
-    .describe('How far back to ask, in days of detection time.'),
-  initial_window: daysSchema
+  window: windowSchema(['since-last', 'all']).describe(
+    'How far back to ask, in days of detection time.',
+  ),
+  initial_window: windowSchema(['all'])
     .default(365)
     .describe('With since-last: the window of an organisation that was never covered.'),
   overlap_hours: z
@@ -106,7 +105,7 @@ export function parsePipeline(text: string, file: string): PipelineSpec {
     const { line } = lines.linePos(syntax.pos[0])
     throw new ConfigError(`${file}:${line}: not valid YAML: ${syntax.message}`, { hint: HINT })
   }
-  const parsed = pipelineSchema.safeParse(document.toJS())
+  const parsed = pipelineSchema.safeParse(valueOf(document, file))
   if (parsed.success) return parsed.data
   const faults = parsed.error.issues.flatMap((issue) => describe(issue, document, lines, file))
   throw new ConfigError(faults.join('\n'), { hint: HINT })
@@ -114,33 +113,44 @@ export function parsePipeline(text: string, file: string): PipelineSpec {
 
 const HINT = 'Mend the pipeline file and run again; nothing was sent.'
 
+// Aliases are resolved here: one without an anchor, or a few that stand for millions of values, are refused.
+function valueOf(document: Document.Parsed, file: string): unknown {
+  try {
+    return document.toJS()
+  } catch (error) {
+    throw new ConfigError(`${file}: not valid YAML: ${messageOf(error)}`, { hint: HINT })
+  }
+}
+
+const ALLOWED_KEYS: Readonly<Record<string, readonly string[]>> = {
+  '': Object.keys(pipelineSchema.shape),
+  limits: Object.keys(pipelineSchema.shape.limits.unwrap().shape),
+  snapshot: Object.keys(pipelineSchema.shape.snapshot.unwrap().shape),
+}
+
 function describe(
   issue: z.core.$ZodIssue,
   document: Document.Parsed,
   lines: LineCounter,
   file: string,
 ): string[] {
-  if (issue.code !== 'unrecognized_keys') {
-    const name = issue.path.length === 0 ? 'the file' : issue.path.join('.')
-    return [`${file}:${lineOf(issue.path, document, lines)}: ${name}: ${issue.message}`]
+  const at = (path: readonly PropertyKey[]) => `${file}:${lineOf(path, document, lines)}`
+  const { path } = issue
+  if (issue.code === 'unrecognized_keys') {
+    const allowed = ALLOWED_KEYS[path.join('.')]?.join(', ')
+    return issue.keys.map((key) => {
+      const place = [...path, key]
+      return `${at(place)}: ${place.join('.')}: unknown key; allowed: ${allowed}`
+    })
   }
-  const parent = issue.path.length === 0 ? pipelineSchema : pipelineSchema.shape.limits
-  const allowed =
-    issue.path.length === 0
-      ? Object.keys(parent instanceof z.ZodObject ? parent.shape : {})
-      : Object.keys(NESTED_KEYS[String(issue.path[0])] ?? {})
-  return issue.keys.map(
-    (key) =>
-      `${file}:${lineOf([...issue.path, key], document, lines)}: ${[...issue.path, key].join('.')}: unknown key; allowed: ${allowed.join(', ')}`,
-  )
+  if (path.length === 0) return [`${at(path)}: ${NOT_A_MAP}`]
+  const isMissing = document.getIn(path) === undefined
+  return [`${at(path)}: ${path.join('.')}: ${isMissing ? 'missing; ' : ''}${issue.message}`]
 }
 
-const NESTED_KEYS: Readonly<Record<string, object>> = {
-  limits: pipelineSchema.shape.limits.unwrap().shape,
-  snapshot: pipelineSchema.shape.snapshot.unwrap().shape,
-}
+const NOT_A_MAP = `expected keys and values: ${ALLOWED_KEYS['']?.join(', ')}`
 
-// The line of the key itself, or of the nearest parent that stands in the file.
+// The line of the key or list entry itself, or of the nearest parent that stands in the file.
 function lineOf(
   path: readonly PropertyKey[],
   document: Document.Parsed,
@@ -149,11 +159,11 @@ function lineOf(
   for (let length = path.length; length > 0; length -= 1) {
     const parent =
       length === 1 ? document.contents : document.getIn(path.slice(0, length - 1), true)
-    if (!isMap(parent)) continue
-    const pair = parent.items.find((item) => String(item.key) === String(path[length - 1]))
-    if (pair !== undefined && isNode(pair.key) && pair.key.range) {
-      return lines.linePos(pair.key.range[0]).line
-    }
+    const name = path[length - 1]
+    const node = isMap(parent)
+      ? parent.items.find((item) => String(item.key) === String(name))?.key
+      : isSeq(parent) && parent.items[Number(name)]
+    if (isNode(node) && node.range) return lines.linePos(node.range[0]).line
   }
   return 1
 }

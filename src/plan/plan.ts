@@ -4,7 +4,7 @@
  */
 
 import { createHash } from 'node:crypto'
-import type { CoveredInterval, History } from '../journal/history.ts'
+import { addInterval, type CoveredInterval, type History } from '../journal/history.ts'
 import {
   organizationName,
   type EventType,
@@ -84,15 +84,26 @@ export function neededWindow(
 ): Window {
   const wanted = question.window === 'since-last' ? question.initialWindow : question.window
   const from = wanted === 'all' ? Number.NEGATIVE_INFINITY : nowMs - wanted * DAY
-  const edges = question.eventTypes.map((type) => {
-    const intervals = coverage.filter(({ eventTypes }) => eventTypes.includes(type))
-    return question.window === 'since-last' ? oldestEdge(intervals) : edgeFrom(intervals, from)
+  const starts = question.eventTypes.map((type) => {
+    const intervals = coverageOf(type, coverage)
+    const edge =
+      question.window === 'since-last' ? oldestEdge(intervals) : edgeFrom(intervals, from)
+    return edge === null ? from : edge - question.overlapHours * HOUR
   })
-  if (edges.some((edge) => edge === null)) return wanted
-  const edge = Math.min(...edges.map((known) => known ?? from))
-  const days = Math.max(1, Math.ceil((nowMs - edge + question.overlapHours * HOUR) / DAY))
-  if (wanted !== 'all' && question.window !== 'since-last') return Math.min(days, wanted)
+  const days = Math.max(1, Math.ceil((nowMs - Math.min(...starts)) / DAY))
+  if (typeof question.window === 'number') return Math.min(days, question.window)
   return days > LONGEST_WINDOW_DAYS ? 'all' : days
+}
+
+// What is covered for one event type, whichever types it was asked for together with: else an old answer for `joined`
+// alone would be a gap for ever, though all three were read since.
+function coverageOf(type: EventType, coverage: readonly CoveredInterval[]): CoveredInterval[] {
+  return coverage
+    .filter(({ eventTypes }) => eventTypes.includes(type))
+    .reduce<CoveredInterval[]>(
+      (joined, { from, to }) => addInterval(joined, { eventTypes: [type], from, to }),
+      [],
+    )
 }
 
 // Since the last time: the end of the oldest unbroken interval. Asking from there also fills a gap after it.

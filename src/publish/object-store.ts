@@ -3,7 +3,15 @@
  * pointer by compare-and-swap. Knows nothing of tables or snapshots. Every failure of a store is a PublishError.
  */
 
+import type { Clock } from '../support/clock.ts'
 import { PublishError } from './errors.ts'
+
+/** How to reach a store. */
+export interface StoreOptions {
+  readonly clock: Clock
+  /** Address of an S3-compatible server; absent means AWS. */
+  readonly s3Endpoint?: string
+}
 
 /** One state of one object, as its store names it; only good for `replace` on the same key. */
 export type ObjectVersion = string

@@ -1,16 +1,8 @@
 /** Picks the store that a destination names. The AWS SDK is loaded only where a destination is on S3. */
 
 import { resolve } from 'node:path'
-import type { Clock } from '../support/clock.ts'
 import { openFolderStore } from './folder-store.ts'
-import type { ObjectStore } from './object-store.ts'
-
-/** How to reach a store. */
-export interface StoreOptions {
-  readonly clock: Clock
-  /** Address of an S3-compatible server; absent means AWS. */
-  readonly s3Endpoint?: string
-}
+import type { ObjectStore, StoreOptions } from './object-store.ts'
 
 /**
  * Opens `s3://bucket/prefix` or a folder (absolute; it is made where it is missing).

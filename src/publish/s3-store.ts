@@ -25,9 +25,9 @@ import {
   type ObjectStore,
   type ObjectVersion,
   type PutOutcome,
+  type StoreOptions,
   type StoredObject,
 } from './object-store.ts'
-import type { StoreOptions } from './open-store.ts'
 import { parseS3Address, type S3Address } from './s3-address.ts'
 import { describeS3Error, isAbsent, isLost, type S3Place } from './s3-errors.ts'
 import {

@@ -8,9 +8,10 @@ import { basename, dirname, extname, isAbsolute, join, resolve } from 'node:path
 import { EVENT_TYPES, type EventType, type OrganizationRef } from '../journal/records.ts'
 import { parseOrganizations } from '../plan/organizations.ts'
 import { durationMs, parsePipeline, type PipelineSpec } from '../plan/pipeline.ts'
-import { LONGEST_WINDOW_DAYS, type Question, type Window } from '../plan/plan.ts'
+import type { Question, Window } from '../plan/plan.ts'
 import { packageRoot } from '../support/assets.ts'
 import { ConfigError, messageOf, systemCode } from '../support/errors.ts'
+import { SqlError } from '../warehouse/errors.ts'
 import { openWarehouse, quoteIdentifier } from '../warehouse/warehouse.ts'
 
 /** What the command line says, overriding the pipeline file. Absent means: as the file says. */
@@ -107,6 +108,9 @@ export function absoluteDestination(destination: string, base: string): string {
   if (/^[a-z][a-z0-9+.-]*:\/\//i.test(destination)) {
     throw new ConfigError(
       `snapshots go to a folder or to s3://bucket/prefix, not to ${destination}`,
+      {
+        hint: 'Mend --snapshot-to, or `snapshot: {to: …}` in the pipeline file; nothing was sent.',
+      },
     )
   }
   return resolve(base, destination)
@@ -145,6 +149,7 @@ async function parquetAsCsv(file: string): Promise<string> {
     if (wanted.length === 0) {
       throw new ConfigError(
         `${file}: no column organization_id or company_url; found: ${columns.map(({ name }) => name).join(', ')}`,
+        { hint: 'Name one of its columns organization_id or company_url; nothing was sent.' },
       )
     }
     const cells = wanted.map((name) => `cast(${quoteIdentifier(name)} as varchar)`).join(', ')
@@ -152,6 +157,12 @@ async function parquetAsCsv(file: string): Promise<string> {
     const quote = (cell: unknown) =>
       `"${(typeof cell === 'string' ? cell : '').replaceAll('"', '""')}"`
     return [wanted.join(','), ...rows.map((row) => row.map(quote).join(','))].join('\n')
+  } catch (error) {
+    if (!(error instanceof SqlError)) throw error
+    throw new ConfigError(`${file}: not a list of organisations: ${messageOf(error)}`, {
+      hint: 'Give a Parquet file with a column organization_id or company_url, or a CSV file.',
+      cause: error,
+    })
   } finally {
     engine.close()
   }
@@ -171,17 +182,4 @@ function readBytes(file: string, what: string): Buffer {
       cause: error,
     })
   }
-}
-
-/**
- * The value of `--days`: a whole number from 1 to 365, or `all`.
- * @throws ConfigError
- */
-export function parseDays(text: string): Window {
-  if (text === 'all') return 'all'
-  const days = Number(text)
-  if (Number.isInteger(days) && days >= 1 && days <= LONGEST_WINDOW_DAYS) return days
-  throw new ConfigError(
-    `--days takes a whole number from 1 to ${LONGEST_WINDOW_DAYS}, or all; got ${JSON.stringify(text)}`,
-  )
 }

@@ -11,9 +11,10 @@ const RESUMABLE: ReadonlySet<string> = new Set(['budget', 'unavailable', 'interr
  * so a run with windows is only taken up on the same UTC day; a run that asks for everything, on any day.
  */
 export function runToResume(history: History, plan: Plan, nowMs: number): RunHistory | null {
-  const [latest] = [...history.runs.values()]
+  // In the order of the journal, which does not depend on a clock that was set back.
+  const latest = [...history.runs.values()]
     .filter(({ started }) => started.question_sha256 === plan.questionSha256)
-    .toSorted((a, b) => b.started.at - a.started.at)
+    .at(-1)
   if (latest === undefined || !isOpen(latest)) return null
   const hasWindows = [...latest.slices.values()].some(({ slice }) => slice.days_ago !== null)
   return hasWindows && utcDay(latest.started.at) !== utcDay(nowMs) ? null : latest

@@ -68,8 +68,8 @@ export async function runJob(
     journal.recover()
     return await new Run(job, command, service, world, journal, writer).run()
   } finally {
-    await writer.close()
-    release()
+    // Closing seals the segment, which a full disk refuses; the lock is given back all the same.
+    await writer.close().finally(release)
   }
 }
 
@@ -242,7 +242,10 @@ class Run {
     const outcome = OUTCOMES[exitCode]
     const closing = this.#closingRecord(run, outcome, exitCode, known?.message ?? null)
     if (this.#command !== 'extract') {
-      await this.#withWarehouse((warehouse) => load({ warehouse, journal: this.#journal, closing }))
+      const onProgress = () => this.#world.abort.throwIfAborted()
+      await this.#withWarehouse((warehouse) =>
+        load({ warehouse, journal: this.#journal, closing, onProgress }),
+      )
     }
     await this.#writer.append(closing)
   }

@@ -1,4 +1,8 @@
-/** The stages after the journal, each usable by itself: `load`, `build` and `publish` run them alone, a run in order. */
+/**
+ * The stages after the journal, each usable by itself: `load`, `build` and `publish` run them alone, a run in order.
+ * Each stops between two of its steps: what a load has merged stays, of a build nothing, and readers of a snapshot keep
+ * the one before.
+ */
 
 import type { ExtractProgress } from '../extract/extract.ts'
 import type { Journal, JournalWriter } from '../journal/journal.ts'
@@ -48,7 +52,10 @@ export async function loadStage(
   return load({
     warehouse,
     journal,
-    onProgress: (progress) => world.onProgress({ stage: 'load', ...progress }),
+    onProgress: (progress) => {
+      world.stop.throwIfAborted()
+      world.onProgress({ stage: 'load', ...progress })
+    },
   })
 }
 
@@ -62,7 +69,10 @@ export async function buildStage(
     buildId: newUlid(world.clock.now()),
     builtAt: new Date(world.clock.now()),
     clock: world.clock,
-    onProgress: (step) => world.onProgress({ stage: 'build', ...step }),
+    onProgress: (step) => {
+      world.stop.throwIfAborted()
+      world.onProgress({ stage: 'build', ...step })
+    },
   })
 }
 

@@ -3,6 +3,8 @@
  * This file is the only one that may read the machine's clocks.
  */
 
+import { onAbort } from './abort.ts'
+
 /** The time and the passing of time, as the rest of Jobtide sees them. */
 export interface Clock {
   /** Wall-clock time in milliseconds since 1970-01-01 UTC. It can jump; use it for stamps, never for durations. */
@@ -37,15 +39,16 @@ export const realClock: Clock = {
 function sleepOnce(ms: number, signal: AbortSignal | undefined): Promise<void> {
   return new Promise((resolve, reject) => {
     if (signal?.aborted) return reject(signal.reason as Error)
-    const onAbort = () => {
-      clearTimeout(timer)
-      reject(signal?.reason as Error)
-    }
     const timer = setTimeout(() => {
-      signal?.removeEventListener('abort', onAbort)
+      stopListening?.()
       resolve()
     }, ms)
-    signal?.addEventListener('abort', onAbort, { once: true })
+    const stopListening =
+      signal &&
+      onAbort(signal, () => {
+        clearTimeout(timer)
+        reject(signal.reason as Error)
+      })
   })
 }
 

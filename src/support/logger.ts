@@ -18,28 +18,61 @@ const SHORTEST_SECRET = 6
 
 /** A scrubber that knows no secret yet. */
 export function createScrubber(): Scrubber {
-  const spellings = new Set<string>()
+  let spellings: readonly string[] = []
+  let anySpelling: RegExp | null = null
   return {
     add(secret) {
       if (secret.length < SHORTEST_SECRET) return
-      const base64 = Buffer.from(secret).toString('base64')
-      const known = [
-        secret,
-        encodeURIComponent(secret),
-        JSON.stringify(secret).slice(1, -1),
-        base64,
-        base64.replace(/=+$/, ''),
-        Buffer.from(secret).toString('base64url'),
-        Buffer.from(secret).toString('hex'),
-      ]
-      for (const spelling of known) spellings.add(spelling)
+      // Longest first: a secret that is part of another must not leave the rest of it behind.
+      spellings = [...new Set([...spellings, ...spellingsOf(secret)])].toSorted(
+        (a, b) => b.length - a.length,
+      )
+      anySpelling = new RegExp(spellings.map(atAnyDepth).join('|'), 'g')
     },
     scrub(text) {
-      let clean = text
-      for (const spelling of spellings) clean = clean.replaceAll(spelling, '[redacted]')
-      return clean
+      return anySpelling === null ? text : text.replaceAll(anySpelling, '[redacted]')
     },
   }
+}
+
+function spellingsOf(secret: string): string[] {
+  const bytes = Buffer.from(secret)
+  const url = encodeURIComponent(secret)
+  const hex = bytes.toString('hex')
+  return [
+    secret,
+    url,
+    url.replaceAll(/%[0-9A-F]{2}/g, (escape) => escape.toLowerCase()),
+    ...base64Spellings(bytes, 'base64'),
+    ...base64Spellings(bytes, 'base64url'),
+    hex,
+    hex.toUpperCase(),
+    // How JSON shows a Buffer.
+    bytes.join(','),
+  ]
+}
+
+// A log line is JSON, may hold JSON in its strings, which may do so again; each level, and util.inspect, puts more
+// backslashes before quotes and backslashes.
+function atAnyDepth(spelling: string): string {
+  return Array.from(spelling, (character) => {
+    if (character === '\\') return String.raw`\\+`
+    if (character === '"' || character === "'") return String.raw`\\*${character}`
+    return character.replace(/[.*+?^${}()|[\]]/, String.raw`\$&`)
+  }).join('')
+}
+
+// In the middle of a longer text, such as `user:secret`, the same bytes have three spellings, by where they begin.
+// Each is cut to the characters that the bytes before and after the secret have no part in.
+function base64Spellings(bytes: Buffer, encoding: 'base64' | 'base64url'): string[] {
+  const inside = [0, 1, 2].map((offset) => {
+    const text = Buffer.concat([Buffer.alloc(offset), bytes]).toString(encoding)
+    const first = Math.ceil((offset * 8) / 6)
+    const end = Math.floor(((offset + bytes.length) * 8) / 6)
+    return text.slice(first, end)
+  })
+  const alone = bytes.toString(encoding)
+  return [alone, alone.replace(/=+$/, ''), ...inside]
 }
 
 /** The levels `--log-level` takes, quietest last. */

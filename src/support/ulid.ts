@@ -7,7 +7,8 @@ const TIME_CHARACTERS = 10
 const RANDOM_CHARACTERS = 16
 
 /**
- * A new ULID: 48 bits of `epochMs` (milliseconds since 1970 UTC), then 80 random bits.
+ * A new ULID: 48 bits of `epochMs` (milliseconds since 1970 UTC), then 80 random bits. Two of the same millisecond sort
+ * in no particular order.
  * @param random the 16 bytes to take the random part from (5 bits of each are used); tests pass fixed ones
  */
 export function newUlid(epochMs: number, random: Uint8Array = randomBytes(16)): string {
@@ -18,4 +19,14 @@ export function newUlid(epochMs: number, random: Uint8Array = randomBytes(16)): 
   let tail = ''
   for (let i = 0; i < RANDOM_CHARACTERS; i += 1) tail += CROCKFORD.charAt((random[i] ?? 0) % 32)
   return time + tail
+}
+
+/** When a ULID was made, milliseconds since 1970 UTC; NaN for a text that does not begin as one. */
+export function ulidTime(ulid: string): number {
+  if (!/^[0-9A-HJKMNP-TV-Z]{10}/.test(ulid)) return Number.NaN
+  let time = 0
+  for (const character of ulid.slice(0, TIME_CHARACTERS)) {
+    time = time * 32 + CROCKFORD.indexOf(character)
+  }
+  return time
 }

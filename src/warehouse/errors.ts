@@ -32,12 +32,13 @@ const DAMAGED =
 
 // These quote the statement or the data, which can hold any word.
 const ABOUT_THE_SQL =
-  /^(?:parser|binder|catalog|conversion|invalid input|out of range|constraint|not implemented) error/i
+  /^(?:failed to extract statements: )?(?:parser|binder|catalog|conversion|invalid input|out of range|constraint|not implemented) error/i
 
 /** Turns an engine error about the file `path` into the JobtideError that says what to do. */
 export function asWarehouseError(error: unknown, path: string): unknown {
   if (error instanceof JobtideError) return error
   const message = messageOf(error)
+  if (ABOUT_THE_SQL.test(message)) return new SqlError(message, error)
   if (LOCKED.test(message)) {
     const holder = HOLDER.exec(message)?.[1]
     return new LockedError(
@@ -54,8 +55,7 @@ export function asWarehouseError(error: unknown, path: string): unknown {
       cause: error,
     })
   }
-  if (!ABOUT_THE_SQL.test(message) && DAMAGED.test(message))
-    return new WarehouseDamagedError(path, error)
+  if (DAMAGED.test(message)) return new WarehouseDamagedError(path, error)
   return new SqlError(message, error)
 }
 

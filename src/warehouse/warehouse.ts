@@ -57,7 +57,10 @@ export interface Warehouse {
    * their work repeatable and look again.
    */
   transaction<T>(work: () => Promise<T>): Promise<T>
-  /** Appends `columns` (name → values, all of one length) to a table whose other columns have defaults or are null. */
+  /**
+   * Appends `columns` (name → values) to a table whose other columns are null.
+   * @throws TypeError for a column that the table does not have, or columns of different lengths
+   */
   append(table: string, columns: Readonly<Record<string, readonly SqlValue[]>>): Promise<void>
   /** Closes the file and gives up its lock. Closing twice is fine. */
   close(): void
@@ -204,12 +207,16 @@ class DuckDBWarehouse implements Warehouse {
     table: string,
     columns: Readonly<Record<string, readonly SqlValue[]>>,
   ): Promise<void> {
-    const names = Object.keys(columns)
-    const rowCount = columns[names[0] ?? '']?.length ?? 0
+    const rowCount = Object.values(columns)[0]?.length ?? 0
+    const tableColumns = await this.#guard(() => this.#columnNames(table))
+    for (const [name, values] of Object.entries(columns)) {
+      if (!tableColumns.includes(name)) throw new TypeError(`${table} has no column ${name}`)
+      if (values.length === rowCount) continue
+      throw new TypeError(`${table}: column ${name} has ${values.length} of ${rowCount} values`)
+    }
     await this.#guard(async () => {
       const [schema, name] = splitName(table)
       const appender = await this.#connection.createAppender(name, schema)
-      const tableColumns = await this.#columnNames(table)
       const order = tableColumns.map((column) => columns[column])
       const types = tableColumns.map((_, index) => appender.columnType(index))
       for (let from = 0; from < rowCount; from += CHUNK_ROWS) {

@@ -1,0 +1,11 @@
+/** Listening to an AbortSignal that many workers share for as long as a run lasts. */
+
+import { setMaxListeners } from 'node:events'
+
+/** Calls `listener` when the signal aborts. Returns what takes the listener off again; whoever listens must call it. */
+export function onAbort(signal: AbortSignal, listener: () => void): () => void {
+  // Node warns at 11 listeners, because they often are a leak. Here they are workers that wait at the same time.
+  setMaxListeners(0, signal)
+  signal.addEventListener('abort', listener, { once: true })
+  return () => signal.removeEventListener('abort', listener)
+}

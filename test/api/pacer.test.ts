@@ -1,0 +1,402 @@
+import fc from 'fast-check'
+import { getEventListeners } from 'node:events'
+import { describe, expect, it } from 'vitest'
+import { createPacer, type Pacer } from '../../src/api/pacer.ts'
+import { HOUR, MINUTE, SECOND } from '../../src/support/units.ts'
+import { virtualClock, type VirtualClock } from '../helpers/virtual-clock.ts'
+
+const { signal } = new AbortController()
+
+/** Workers that each take turns of `lengthMs`, one after another; gives the times at which turns began. */
+async function work(
+  clock: VirtualClock,
+  pacer: Pacer,
+  options: { workers: number; turns: number; lengthMs: (turn: number) => number },
+): Promise<number[]> {
+  const began: number[] = []
+  let left = options.turns
+  const worker = async () => {
+    while (left > 0) {
+      left -= 1
+      await pacer.turn(signal)
+      began.push(clock.monotonic())
+      await clock.sleep(options.lengthMs(began.length))
+      pacer.done(true)
+    }
+  }
+  await clock.run(Promise.all(Array.from({ length: options.workers }, worker)))
+  return began
+}
+
+/** The most turns in any span of `spanMs` that holds its first instant and not its last. */
+function mostWithin(times: readonly number[], spanMs: number): number {
+  return Math.max(
+    0,
+    ...times.map((from) => times.filter((at) => at >= from && at < from + spanMs - 1e-6).length),
+  )
+}
+
+describe('requests per second', () => {
+  it('are never more than asked for in any second, for any number of workers and any lengths (property)', async () => {
+    await fc.assert(
+      fc.asyncProperty(
+        fc.integer({ min: 1, max: 30 }),
+        fc.integer({ min: 1, max: 12 }),
+        fc.array(fc.integer({ min: 0, max: 3_000 }), { minLength: 1, maxLength: 9 }),
+        fc.integer({ min: -HOUR, max: HOUR }),
+        async (perSecond, workers, lengths, jumpMs) => {
+          const clock = virtualClock()
+          const pacer = createPacer(clock, perSecond)
+          const lengthMs = (turn: number) => {
+            clock.jump(jumpMs)
+            return lengths[turn % lengths.length] ?? 0
+          }
+          const began = await work(clock, pacer, { workers, turns: 40, lengthMs })
+          expect(began).toHaveLength(40)
+          expect(mostWithin(began, SECOND)).toBeLessThanOrEqual(perSecond)
+        },
+      ),
+      { numRuns: 40 },
+    )
+  })
+
+  it('of 5 are used up by 10 workers: 51 turns take 10 s', async () => {
+    const clock = virtualClock()
+    const began = await work(clock, createPacer(clock, 5), {
+      workers: 10,
+      turns: 51,
+      lengthMs: () => 700,
+    })
+    expect((began.at(-1) ?? 0) - (began[0] ?? 0)).toBeCloseTo(10 * SECOND, 3)
+  })
+
+  it('may be fewer than 1: 0.5 is a turn every 2 s', async () => {
+    const clock = virtualClock()
+    const began = await work(clock, createPacer(clock, 0.5), {
+      workers: 3,
+      turns: 4,
+      lengthMs: () => 1,
+    })
+    expect(began.map((at) => at - (began[0] ?? 0))).toEqual([0, 2_000, 4_000, 6_000])
+  })
+
+  it('without a limit leave all at once', async () => {
+    const clock = virtualClock()
+    const began = await work(clock, createPacer(clock, null), {
+      workers: 50,
+      turns: 50,
+      lengthMs: () => 1,
+    })
+    expect(new Set(began).size).toBe(1)
+  })
+
+  it('begin at the same times when the wall clock jumps by 1 h forward and back', async () => {
+    const times = async (jumps: readonly number[]) => {
+      const clock = virtualClock()
+      const pacer = createPacer(clock, 3)
+      pacer.pause(5 * SECOND)
+      pacer.learn({ limit: 20, remaining: 4, resetMs: 9 * SECOND })
+      return work(clock, pacer, {
+        workers: 4,
+        turns: 20,
+        lengthMs: (turn) => {
+          clock.jump(jumps[turn % jumps.length] ?? 0)
+          return 200
+        },
+      })
+    }
+    expect(await times([HOUR, -2 * HOUR, HOUR])).toEqual(await times([0]))
+  })
+})
+
+describe('a pause', () => {
+  it('lets nobody through before the latest end, for any pauses at any times (property)', async () => {
+    const pauses = fc.array(
+      fc.record({ atMs: fc.nat(20_000), ms: fc.integer({ min: 1, max: 15_000 }) }),
+      { minLength: 1, maxLength: 6 },
+    )
+    await fc.assert(
+      fc.asyncProperty(pauses, fc.integer({ min: 1, max: 8 }), async (drawn, workers) => {
+        const clock = virtualClock()
+        const start = clock.monotonic()
+        const pacer = createPacer(clock, 10)
+        const ordered = drawn.map(async ({ atMs, ms }) => {
+          await clock.sleep(atMs)
+          pacer.pause(ms)
+        })
+        const began = await work(clock, pacer, { workers, turns: 150, lengthMs: () => 50 })
+        await clock.run(Promise.all(ordered))
+        for (const { atMs, ms } of drawn) {
+          const early = began.filter((at) => at - start > atMs && at - start < atMs + ms - 1e-6)
+          expect(early).toEqual([])
+        }
+      }),
+      { numRuns: 60 },
+    )
+  })
+
+  it('of 60 s is not shortened by a later one of 5 s', async () => {
+    const clock = virtualClock()
+    const pacer = createPacer(clock, null)
+    const start = clock.monotonic()
+    pacer.pause(MINUTE)
+    pacer.pause(5 * SECOND)
+    await clock.run(pacer.turn(signal))
+    expect(clock.monotonic() - start).toBe(MINUTE)
+  })
+
+  it('holds for those who wait already', async () => {
+    const clock = virtualClock()
+    const pacer = createPacer(clock, 1)
+    await pacer.turn(signal)
+    pacer.done(true)
+    const start = clock.monotonic()
+    const turn = pacer.turn(signal).then(() => clock.monotonic() - start)
+    await clock.advance(500)
+    pacer.pause(10 * SECOND)
+    expect(await clock.run(turn)).toBe(10_500)
+  })
+})
+
+describe('the probe after a pause', () => {
+  /** Five workers behind a pause of 1 s that has just ended. */
+  async function paused() {
+    const clock = virtualClock()
+    const pacer = createPacer(clock, null)
+    const through: number[] = []
+    pacer.pause(SECOND)
+    for (let worker = 0; worker < 5; worker += 1) {
+      void pacer.turn(signal).then(() => through.push(worker))
+    }
+    await clock.advance(SECOND)
+    return { clock, pacer, through }
+  }
+
+  it('is one request, however long it takes', async () => {
+    const { clock, through } = await paused()
+    await clock.advance(HOUR)
+    expect(through).toHaveLength(1)
+  })
+
+  it('that was answered lets the other 4 through', async () => {
+    const { clock, pacer, through } = await paused()
+    pacer.done(true)
+    await clock.advance(0)
+    expect(through).toHaveLength(5)
+  })
+
+  it('that failed is followed by one other', async () => {
+    const { clock, pacer, through } = await paused()
+    pacer.done(false)
+    await clock.advance(HOUR)
+    expect(through).toHaveLength(2)
+  })
+
+  it('that brought a new pause is followed by one other at its end', async () => {
+    const { clock, pacer, through } = await paused()
+    pacer.pause(MINUTE)
+    pacer.done(false)
+    await clock.advance(MINUTE - 1)
+    expect(through).toHaveLength(1)
+    await clock.advance(1)
+    expect(through).toHaveLength(2)
+  })
+
+  it.each([true, false])(
+    'waits for the requests sent before the pause, whose end (answered: %s) says nothing of the service now',
+    async (answered) => {
+      const clock = virtualClock()
+      const pacer = createPacer(clock, null)
+      await pacer.turn(signal)
+      await pacer.turn(signal)
+      pacer.pause(SECOND)
+      const through: number[] = []
+      for (const worker of [1, 2, 3]) void pacer.turn(signal).then(() => through.push(worker))
+      pacer.done(false)
+      await clock.advance(10 * SECOND)
+      expect(through).toHaveLength(0)
+      pacer.done(answered)
+      await clock.advance(10 * SECOND)
+      expect(through).toHaveLength(1)
+    },
+  )
+})
+
+describe('what the service counts', () => {
+  const turnsNow = async (clock: VirtualClock, pacer: Pacer, tries: number) => {
+    let through = 0
+    for (let i = 0; i < tries; i += 1) void pacer.turn(signal).then(() => (through += 1))
+    await clock.advance(0)
+    return { count: () => through }
+  }
+
+  it('stops at 0 remaining until the reset', async () => {
+    const clock = virtualClock()
+    const pacer = createPacer(clock, null)
+    pacer.learn({ limit: null, remaining: 0, resetMs: 30 * SECOND })
+    const turns = await turnsNow(clock, pacer, 4)
+    await clock.advance(30 * SECOND - 1)
+    expect(turns.count()).toBe(0)
+    await clock.advance(1)
+    expect(turns.count()).toBe(4)
+  })
+
+  it('lets 3 remaining of 10 go, and of the next window 10 until an answer tells of it', async () => {
+    const clock = virtualClock()
+    const pacer = createPacer(clock, null)
+    pacer.learn({ limit: 10, remaining: 3, resetMs: 30 * SECOND })
+    const turns = await turnsNow(clock, pacer, 30)
+    expect(turns.count()).toBe(3)
+    await clock.advance(30 * SECOND)
+    expect(turns.count()).toBe(13)
+    await clock.advance(HOUR)
+    expect(turns.count()).toBe(13)
+    pacer.learn({ limit: 10, remaining: 10, resetMs: 30 * SECOND })
+    pacer.done(true)
+    await clock.advance(HOUR)
+    expect(turns.count()).toBeGreaterThan(13)
+  })
+
+  it('assumes that requests in flight are not counted yet', async () => {
+    const clock = virtualClock()
+    const pacer = createPacer(clock, null)
+    await Promise.all([1, 2, 3, 4].map(() => pacer.turn(signal)))
+    pacer.learn({ limit: 10, remaining: 5, resetMs: MINUTE })
+    const turns = await turnsNow(clock, pacer, 9)
+    expect(turns.count()).toBe(2)
+  })
+
+  it('takes the lower of two answers that overtook each other', async () => {
+    const clock = virtualClock()
+    const pacer = createPacer(clock, null)
+    pacer.learn({ limit: 10, remaining: 2, resetMs: MINUTE })
+    pacer.learn({ limit: 10, remaining: 6, resetMs: MINUTE })
+    expect((await turnsNow(clock, pacer, 9)).count()).toBe(2)
+  })
+
+  it.each([
+    { limit: 10, remaining: null, resetMs: MINUTE },
+    { limit: 10, remaining: 0, resetMs: null },
+    { limit: null, remaining: null, resetMs: null },
+  ])('is nothing in %j', async (report) => {
+    const clock = virtualClock()
+    const pacer = createPacer(clock, null)
+    pacer.learn(report)
+    expect((await turnsNow(clock, pacer, 9)).count()).toBe(9)
+  })
+
+  it('brings no refusal from a service with 20 requests per 10 s, for 10 workers and 300 requests', async () => {
+    const clock = virtualClock()
+    const pacer = createPacer(clock, 15)
+    const window = { begins: clock.monotonic(), taken: 0 }
+    let refused = 0
+    let left = 300
+    const began = clock.monotonic()
+    const worker = async (_: unknown, number: number) => {
+      while (left > 0) {
+        left -= 1
+        await pacer.turn(signal)
+        if (clock.monotonic() >= window.begins + 10 * SECOND) {
+          window.begins += Math.floor((clock.monotonic() - window.begins) / 10_000) * 10 * SECOND
+          window.taken = 0
+        }
+        window.taken += 1
+        if (window.taken > 20) refused += 1
+        const remaining = Math.max(0, 20 - window.taken)
+        const resetMs = window.begins + 10 * SECOND - clock.monotonic()
+        const sentAt = clock.monotonic()
+        await clock.sleep(100 + 37 * number)
+        const lateMs = clock.monotonic() - sentAt
+        pacer.learn({ limit: 20, remaining, resetMs: Math.max(0, resetMs - lateMs) })
+        pacer.done(true)
+      }
+    }
+    await clock.run(Promise.all(Array.from({ length: 10 }, worker)))
+    expect(refused).toBe(0)
+    // 15 windows of 20; the pacer keeps a margin for what is in flight.
+    expect(clock.monotonic() - began).toBeLessThan(300 * SECOND)
+  })
+})
+
+describe('an abort', () => {
+  const holds: readonly (readonly [string, (pacer: Pacer) => Promise<void>])[] = [
+    ['by its rate', (pacer) => pacer.turn(signal)],
+    ['by a pause', async (pacer) => pacer.pause(HOUR)],
+    ['by the counters', async (pacer) => pacer.learn({ limit: 1, remaining: 0, resetMs: HOUR })],
+    [
+      'by a probe',
+      async (pacer) => {
+        pacer.pause(0)
+        await pacer.turn(signal)
+      },
+    ],
+  ]
+
+  it.each(holds)('frees 5 who are held %s at once, with its reason', async (how, hold) => {
+    const clock = virtualClock()
+    const pacer = createPacer(clock, how === 'by its rate' ? 0.001 : null)
+    await hold(pacer)
+    const controller = new AbortController()
+    const turns = [1, 2, 3, 4, 5].map(() => pacer.turn(controller.signal))
+    await clock.advance(10)
+    const reason = new Error('stop')
+    controller.abort(reason)
+    const outcomes = await Promise.allSettled(turns)
+    expect(outcomes).toEqual(Array(5).fill({ status: 'rejected', reason }))
+    expect(getEventListeners(controller.signal, 'abort')).toHaveLength(0)
+    expect(clock.sleepers()).toBe(0)
+  })
+
+  it('of one leaves the others waiting, and takes no turn away from them', async () => {
+    const clock = virtualClock()
+    const pacer = createPacer(clock, 1)
+    await pacer.turn(signal)
+    const controller = new AbortController()
+    const first = pacer.turn(controller.signal)
+    const second = pacer.turn(signal).then(() => clock.monotonic())
+    const start = clock.monotonic()
+    controller.abort(new Error('stop'))
+    await expect(first).rejects.toThrow('stop')
+    expect((await clock.run(second)) - start).toBe(SECOND)
+  })
+
+  it('before the turn is asked for is said at once', async () => {
+    const pacer = createPacer(virtualClock(), null)
+    await expect(pacer.turn(AbortSignal.abort(new Error('stopped')))).rejects.toThrow('stopped')
+  })
+})
+
+describe('listeners', () => {
+  it('of 50 workers that wait at the same time bring no warning of a leak', async () => {
+    const warnings: string[] = []
+    const onWarning = ({ name }: Error) => warnings.push(name)
+    process.on('warning', onWarning)
+    const clock = virtualClock()
+    const pacer = createPacer(clock, 1)
+    const controller = new AbortController()
+    const turns = Array.from({ length: 50 }, () => pacer.turn(controller.signal))
+    await clock.run(Promise.all(turns))
+    process.off('warning', onWarning)
+    expect(warnings).toEqual([])
+  })
+
+  it('do not pile up on one signal over 10,000 turns with pauses and probes', async () => {
+    const clock = virtualClock()
+    const pacer = createPacer(clock, 1_000)
+    const controller = new AbortController()
+    let most = 0
+    let left = 10_000
+    const worker = async () => {
+      while (left > 0) {
+        left -= 1
+        await pacer.turn(controller.signal)
+        most = Math.max(most, getEventListeners(controller.signal, 'abort').length)
+        if (left % 50 === 0) pacer.pause(5)
+        pacer.done(left % 7 !== 0)
+      }
+    }
+    await clock.run(Promise.all([worker(), worker(), worker(), worker()]))
+    expect(most).toBeLessThanOrEqual(4)
+    expect(getEventListeners(controller.signal, 'abort')).toHaveLength(0)
+  })
+})

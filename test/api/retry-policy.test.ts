@@ -1,0 +1,145 @@
+import fc from 'fast-check'
+import { describe, expect, it } from 'vitest'
+import {
+  ATTEMPTS_MAX,
+  decideRetry,
+  type Failure,
+  type RetryState,
+} from '../../src/api/retry-policy.ts'
+import type { Headers } from '../../src/api/retry-after.ts'
+import { HOUR, MINUTE, SECOND } from '../../src/support/units.ts'
+
+const NOW = Date.UTC(2026, 10, 20, 10)
+
+function aState(fields: Partial<RetryState> = {}): RetryState {
+  return { attempt: 1, pausesInARow: 1, nowMs: NOW, previousWaitMs: 0, random: 0, ...fields }
+}
+
+function aStatus(status: number, headers: Headers = {}): Failure {
+  return { kind: 'status', status, headers, message: 'x' }
+}
+
+const noAnswer: Failure = { kind: 'no-answer', reason: 'cut', inDoubt: true }
+const notAPage: Failure = { kind: 'not-a-page', reason: 'html' }
+const kindOf = (failure: Failure, state?: Partial<RetryState>) =>
+  decideRetry(failure, aState(state)).kind
+
+describe('never asked again', () => {
+  it('400: the question is wrong', () => {
+    expect(decideRetry(aStatus(400), aState())).toEqual({ kind: 'bad-request' })
+  })
+
+  it.each([401, 403] as const)('%d: the key is refused', (status) => {
+    expect(decideRetry(aStatus(status), aState())).toEqual({ kind: 'refused', status })
+  })
+
+  it.each([301, 302, 303, 307, 308, 404, 405, 406, 409, 410, 411, 413, 414, 415, 422, 451])(
+    '%d: another address or another service, also when it says Retry-After',
+    (status) => {
+      expect(kindOf(aStatus(status))).toBe('unexpected-status')
+      expect(kindOf(aStatus(status, { 'retry-after': '5' }))).toBe('unexpected-status')
+    },
+  )
+})
+
+describe('everybody waits', () => {
+  it.each([429, 503])('%d: as long as the service says', (status) => {
+    const decision = decideRetry(aStatus(status, { 'retry-after': '60' }), aState())
+    expect(decision).toEqual({ kind: 'pause-all', waitMs: MINUTE, reason: String(status) })
+  })
+
+  it.each([
+    [1, MINUTE],
+    [2, 2 * MINUTE],
+    [7, HOUR],
+    [20, HOUR],
+  ])('429 or 503 without a word, the %d. in a row: %d ms', (pausesInARow, waitMs) => {
+    for (const status of [429, 503]) {
+      expect(decideRetry(aStatus(status), aState({ pausesInARow }))).toMatchObject({ waitMs })
+    }
+  })
+
+  it('and never gives up by itself, however many attempts there were', () => {
+    expect(kindOf(aStatus(503), { attempt: 1_000 })).toBe('pause-all')
+  })
+
+  it.each([
+    ['10', 11],
+    ['60', 62],
+    ['3600', 3_602],
+  ])('Retry-After: %s takes at most %d s with the longest jitter', (value, seconds) => {
+    const decision = decideRetry(aStatus(503, { 'retry-after': value }), aState({ random: 1 }))
+    expect(decision).toMatchObject({ waitMs: seconds * SECOND })
+  })
+
+  it('is never shorter than what the service said (property)', () => {
+    fc.assert(
+      fc.property(
+        fc.integer({ min: 1, max: 2_000_000 }),
+        fc.double({ min: 0, max: 1, noNaN: true }),
+        (seconds, random) => {
+          const failure = aStatus(429, { 'retry-after': String(seconds) })
+          const decision = decideRetry(failure, aState({ random }))
+          if (decision.kind !== 'pause-all') throw new Error(decision.kind)
+          expect(decision.waitMs).toBeGreaterThanOrEqual(seconds * SECOND)
+          expect(decision.waitMs).toBeLessThanOrEqual(seconds * SECOND + 2 * SECOND)
+        },
+      ),
+    )
+  })
+})
+
+describe('asked again after a backoff', () => {
+  const passing = [408, 425, 500, 501, 502, 504, 507, 520, 522, 524, 529, 599]
+
+  it.each(passing)('%d: up to 6 attempts', (status) => {
+    expect(kindOf(aStatus(status), { attempt: ATTEMPTS_MAX - 1 })).toBe('retry')
+    expect(kindOf(aStatus(status), { attempt: ATTEMPTS_MAX })).toBe('give-up')
+  })
+
+  it.each([true, false])('no answer, in doubt %s: up to 6 attempts', (inDoubt) => {
+    const failure: Failure = { ...noAnswer, inDoubt }
+    expect(kindOf(failure, { attempt: 5 })).toBe('retry')
+    expect(kindOf(failure, { attempt: 6 })).toBe('give-up')
+  })
+
+  it.each([
+    ['a 200 that is not a page', notAPage],
+    ['a 204', aStatus(204)],
+    ['a 206', aStatus(206)],
+  ])('%s: up to 3 attempts, because each may be paid for', (_what, failure) => {
+    expect(kindOf(failure, { attempt: 2 })).toBe('retry')
+    expect(kindOf(failure, { attempt: 3 })).toBe('give-up')
+  })
+
+  it('1 s at first, whatever the random number', () => {
+    for (const random of [0, 0.5, 0.999]) {
+      expect(decideRetry(noAnswer, aState({ random }))).toEqual({ kind: 'retry', waitMs: SECOND })
+    }
+  })
+
+  it('of 1 s to 3 times the last wait, and never over 60 s (property)', () => {
+    const waits = fc.double({ min: 0, max: 10 * MINUTE, noNaN: true })
+    fc.assert(
+      fc.property(
+        waits,
+        fc.double({ min: 0, max: 1, maxExcluded: true, noNaN: true }),
+        (previousWaitMs, random) => {
+          const decision = decideRetry(noAnswer, aState({ previousWaitMs, random }))
+          if (decision.kind !== 'retry') throw new Error(decision.kind)
+          expect(decision.waitMs).toBeGreaterThanOrEqual(SECOND)
+          expect(decision.waitMs).toBeLessThanOrEqual(
+            Math.min(MINUTE, Math.max(SECOND, previousWaitMs * 3)),
+          )
+        },
+      ),
+    )
+  })
+
+  it('that differs for workers that failed together', () => {
+    const waits = [0.1, 0.4, 0.8].map((random) =>
+      decideRetry(noAnswer, aState({ previousWaitMs: 4 * SECOND, random })),
+    )
+    expect(new Set(waits.map((wait) => JSON.stringify(wait))).size).toBe(3)
+  })
+})

@@ -1,0 +1,300 @@
+import { describe, expect, it } from 'vitest'
+import { errorMessage, parseEvent, parsePage, unknownFields } from '../../src/api/schemas.ts'
+
+const PAGE = {
+  success: true,
+  message: 'ok',
+  data: [{ any: 'thing' }],
+  pagination: { page: 2, limit: 50, has_more: true },
+  credit_used: 10,
+}
+
+const EVENT = {
+  event_type: 'left',
+  detected_at: '2026-11-20T02:15:00Z',
+  changed_at: '2026-11-01T00:00:00Z',
+  detection_lag_days: 19,
+  title: { current: 'Engineer', previous: null },
+  person: {
+    profile_id: 'per_1',
+    handle: 'zoe',
+    full_name: 'Zoë Müller',
+    first_name: 'Zoë',
+    last_name: 'Müller',
+    headline: null,
+    network_url: 'https://network.example/in/zoe',
+  },
+  organization: { organization_id: 'org_1', name: 'Acme', slug: 'acme', network_url: null },
+}
+
+const page = (fields: object) => Buffer.from(JSON.stringify({ ...PAGE, ...fields }))
+const ABSENT = Symbol('absent')
+
+/** The event with one field, such as `person.handle`, set or taken away. */
+function eventWith(path: string, value: unknown): unknown {
+  const event = structuredClone(EVENT) as Record<string, unknown>
+  const [head = '', field] = path.split('.')
+  const parent = field === undefined ? event : (event[head] as Record<string, unknown>)
+  if (value === ABSENT) delete parent[field ?? head]
+  else parent[field ?? head] = value
+  return event
+}
+
+describe('parsePage', () => {
+  it('reads events, page, has_more and credits', () => {
+    expect(parsePage(page({}))).toEqual({
+      events: [{ any: 'thing' }],
+      page: 2,
+      hasMore: true,
+      creditsUsed: 10,
+    })
+  })
+
+  it.each([
+    ['an empty page', page({ data: [], credit_used: 0 })],
+    ['new fields at any level', page({ x: 1, pagination: { ...PAGE.pagination, total: 9 } })],
+    ['no success and no message', page({ success: undefined, message: undefined })],
+    ['a byte order mark', Buffer.concat([Buffer.from('\uFEFF'), page({})])],
+    ['events of any kind: they are judged one by one', page({ data: [null, 5, 'x', []] })],
+  ])('takes %s', (_what, body) => {
+    expect(parsePage(body)).toMatchObject({ page: 2, hasMore: true })
+  })
+
+  it.each([
+    ['an empty body', Buffer.alloc(0), 'not JSON, begins with ""'],
+    ['HTML', Buffer.from('<html><body>Sign in'), 'not JSON, begins with "<html><body>Sign in"'],
+    ['cut JSON', page({}).subarray(0, 30), /^not JSON/],
+    ['two marks', Buffer.from('\uFEFF\uFEFF{}'), /^not JSON/],
+    ['two pages', Buffer.concat([page({}), page({})]), /^not JSON/],
+    ['null', Buffer.from('null'), /^it: .*object/],
+    ['a list', Buffer.from('[]'), /^it: .*object/],
+    ['success: false', page({ success: false, data: [] }), /^success: /],
+    ['no data', page({ data: undefined }), /^data: .*array/],
+    ['data null, as in errors', page({ data: null }), /^data: .*array/],
+    ['data that is an object', page({ data: {} }), /^data: .*array/],
+    ['no pagination', page({ pagination: undefined }), /^pagination: /],
+    ['page 0', page({ pagination: { page: 0, has_more: true } }), /^pagination.page: /],
+    ['page 1.5', page({ pagination: { page: 1.5, has_more: true } }), /^pagination.page: /],
+    ['page "2"', page({ pagination: { page: '2', has_more: true } }), /^pagination.page: /],
+    ['no has_more', page({ pagination: { page: 2 } }), /^pagination.has_more: /],
+    ['has_more 1', page({ pagination: { page: 2, has_more: 1 } }), /^pagination.has_more: /],
+    ['no credits', page({ credit_used: undefined }), /^credit_used: /],
+    ['negative credits', page({ credit_used: -10 }), /^credit_used: /],
+    ['credits as text', page({ credit_used: '10' }), /^credit_used: /],
+  ])('refuses %s with the reason', (_what, body, reason) => {
+    const found = parsePage(body)
+    if (typeof found !== 'string') throw new Error('was taken')
+    if (typeof reason === 'string') expect(found).toBe(reason)
+    else expect(found).toMatch(reason)
+  })
+})
+
+describe('parseEvent', () => {
+  it('gives instants as milliseconds and every other field as sent', () => {
+    expect(parseEvent(EVENT)).toEqual({
+      ...EVENT,
+      detected_at: Date.UTC(2026, 10, 20, 2, 15),
+      changed_at: Date.UTC(2026, 10, 1),
+    })
+  })
+
+  const needed = [
+    'event_type',
+    'detected_at',
+    'changed_at',
+    'title',
+    'person',
+    'organization',
+    'person.profile_id',
+    'organization.organization_id',
+  ]
+  const optional = [
+    'detection_lag_days',
+    'title.current',
+    'title.previous',
+    'person.handle',
+    'person.full_name',
+    'person.first_name',
+    'person.last_name',
+    'person.headline',
+    'person.network_url',
+    'organization.name',
+    'organization.slug',
+    'organization.network_url',
+  ]
+
+  it.each(
+    needed.flatMap((path) => [ABSENT, null, 7, true, [], ''].map((value) => ({ path, value }))),
+  )('names $path when it is $value', ({ path, value }) => {
+    const reason = parseEvent(eventWith(path, value))
+    // A list where an object is needed is named by the list itself.
+    expect(reason).toMatch(new RegExp(`^${path}: `))
+  })
+
+  it.each(optional)('takes %s as null when it is null or missing', (path) => {
+    const [head = '', field] = path.split('.')
+    for (const value of [null, ABSENT]) {
+      const event = parseEvent(eventWith(path, value)) as unknown as Record<string, never>
+      const found: unknown = field === undefined ? event[head] : event[head]?.[field]
+      expect(found).toBeNull()
+    }
+  })
+
+  it.each(optional.flatMap((path) => [true, [], {}, 1.5].map((value) => ({ path, value }))))(
+    'names $path when it is $value',
+    ({ path, value }) => {
+      expect(parseEvent(eventWith(path, value))).toMatch(new RegExp(`^${path}: `))
+    },
+  )
+
+  it.each([null, undefined, 5, 'event', [], [EVENT]])('refuses %j', (value) => {
+    expect(parseEvent(value)).toMatch(/^it: .*object/)
+  })
+
+  it.each(['promoted', 'Joined', 'joined ', '__proto__'])('refuses the event type %j', (type) => {
+    expect(parseEvent(eventWith('event_type', type))).toMatch(/^event_type: /)
+  })
+})
+
+describe('ids', () => {
+  const paths = ['person.profile_id', 'organization.organization_id']
+
+  it.each(paths)('%s that is a number is refused: large ones were rounded already', (path) => {
+    const rounded: unknown = JSON.parse('9007199254740993')
+    expect(rounded).toBe(9_007_199_254_740_992)
+    expect(parseEvent(eventWith(path, rounded))).toMatch(new RegExp(`^${path}: .*string.*number`))
+  })
+
+  it.each(paths)('%s with damaged text or control characters is refused', (path) => {
+    for (const id of ['a\uD800', '\uDC00', 'a\u0000b', 'a\nb', 'a\uFFFD', '\u0085']) {
+      const reason = parseEvent(eventWith(path, id))
+      expect([id, reason]).toEqual([id, expect.stringMatching(new RegExp(`^${path}: `))])
+    }
+  })
+
+  it.each(['per_1', '9007199254740993', 'ü', 'per 1', '𝒵', "'; drop table x; --"])(
+    'such as %j are taken as they are',
+    (id) => {
+      expect(parseEvent(eventWith('person.profile_id', id))).toMatchObject({
+        person: { profile_id: id },
+      })
+    },
+  )
+})
+
+describe('texts', () => {
+  it.each([
+    ['a lone surrogate becomes U+FFFD, as in any UTF-8', 'a\uD83Db', 'a\uFFFDb'],
+    ['a pair stays', '🚀', '🚀'],
+    ['a mark in front stays', '\uFEFFx', '\uFEFFx'],
+    ['NUL stays', 'a\u0000b', 'a\u0000b'],
+    ['nothing is trimmed', ' x ', ' x '],
+    ['an empty one is not null', '', ''],
+  ])('%s', (_what, sent, kept) => {
+    expect(parseEvent(eventWith('person.headline', sent))).toMatchObject({
+      person: { headline: kept },
+    })
+  })
+})
+
+describe('instants', () => {
+  it.each([
+    ['2026-11-20T02:15:00Z', '2026-11-20T02:15:00.000Z'],
+    ['2026-11-20T02:15:00.123Z', '2026-11-20T02:15:00.123Z'],
+    ['2026-11-20T02:15:00.123456789Z', '2026-11-20T02:15:00.123Z'],
+    ['2026-11-20T02:15Z', '2026-11-20T02:15:00.000Z'],
+    ['2026-11-20T02:15:00+02:00', '2026-11-20T00:15:00.000Z'],
+    ['2026-11-20T02:15:00-0330', '2026-11-20T05:45:00.000Z'],
+    ['2026-11-20T02:15:00', '2026-11-20T02:15:00.000Z'],
+    ['2026-11-20T02:15', '2026-11-20T02:15:00.000Z'],
+    ['2026-11-20 02:15:00', '2026-11-20T02:15:00.000Z'],
+    ['2026-11-20t02:15:00z', '2026-11-20T02:15:00.000Z'],
+    ['2026-11-20', '2026-11-20T00:00:00.000Z'],
+    ['0001-01-01T00:00:00Z', '0001-01-01T00:00:00.000Z'],
+    ['0001-01-01', '0001-01-01T00:00:00.000Z'],
+    ['9999-12-31T23:59:59Z', '9999-12-31T23:59:59.000Z'],
+    ['2024-02-29', '2024-02-29T00:00:00.000Z'],
+  ])('%s is %s, wherever this machine stands', (text, expected) => {
+    for (const zone of ['America/New_York', 'Pacific/Apia', 'UTC']) {
+      process.env['TZ'] = zone
+      expect(parseEvent(eventWith('changed_at', text))).toMatchObject({
+        changed_at: Date.parse(expected),
+      })
+    }
+  })
+
+  it.each([
+    'soon',
+    '20.11.2026',
+    '11/20/2026',
+    '2026',
+    '2026-11',
+    '2026-13-01',
+    '2026-02-30',
+    '2026-02-29T00:00:00Z',
+    '2026-11-31',
+    '2026-00-10',
+    '2026-11-20T25:00:00Z',
+    '2026-11-20T02:60:00Z',
+    '2026-11-20T02',
+    '2026-11-20Z',
+    '2026-11-20T02:15:00 Z',
+    '2026-11-20T02:15:00+25:00',
+    '2026-W47-5',
+    '1763604900',
+    '+012026-11-20T00:00:00Z',
+    'Fri, 20 Nov 2026 02:15:00 GMT',
+    ' 2026-11-20',
+    '2026-11-20T02:15:00Z\n',
+  ])('%j is refused with its text', (text) => {
+    expect(parseEvent(eventWith('detected_at', text))).toBe(
+      `detected_at: expected an ISO 8601 instant, got ${JSON.stringify(text)}`,
+    )
+  })
+
+  it('of 10,000 characters are quoted by their first 40', () => {
+    const reason = parseEvent(eventWith('detected_at', 'x'.repeat(10_000)))
+    expect(reason).toBe(`detected_at: expected an ISO 8601 instant, got "${'x'.repeat(40)}"`)
+  })
+})
+
+describe('unknownFields', () => {
+  it('finds nothing in an event as documented', () => {
+    expect(unknownFields(EVENT)).toEqual([])
+  })
+
+  it.each(['geo', 'title.level', 'person.pronouns', 'organization.size'])('finds %s', (path) => {
+    expect(unknownFields(eventWith(path, 1))).toEqual([path])
+  })
+
+  it('finds one at each of the 4 levels', () => {
+    const event = { ...EVENT, a: 1, title: { b: 1 }, person: { c: 1 }, organization: { d: null } }
+    expect(unknownFields(event)).toEqual(['a', 'title.b', 'person.c', 'organization.d'])
+  })
+
+  it.each([null, undefined, 5, 'x', [], { title: null, person: 7 }])('takes %j', (value) => {
+    expect(unknownFields(value)).toEqual([])
+  })
+})
+
+describe('errorMessage', () => {
+  it.each([
+    [
+      'the message of the service',
+      '{"message":"limit must be at most 50"}',
+      'limit must be at most 50',
+    ],
+    ['the beginning of anything else', '<h1>Bad\n  Gateway</h1>', '<h1>Bad Gateway</h1>'],
+    ['a message that is no text', '{"message":5}', '{"message":5}'],
+    ['no body', '', 'no message'],
+    ['blanks', ' \n ', 'no message'],
+    ['what a terminal would obey', '{"message":"a\\u001b[31mb\\u0007\\r\\nc"}', 'a [31mb c'],
+  ])('is %s', (_what, body, expected) => {
+    expect(errorMessage(Buffer.from(body))).toBe(expected)
+  })
+
+  it('has at most 300 characters', () => {
+    const body = JSON.stringify({ message: 'x'.repeat(5_000) })
+    expect(errorMessage(Buffer.from(body))).toHaveLength(300)
+  })
+})

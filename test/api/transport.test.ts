@@ -1,0 +1,296 @@
+import { createServer as createHttpServer, type RequestListener } from 'node:http'
+import { createServer, type AddressInfo, type Server, type Socket } from 'node:net'
+import { inspect } from 'node:util'
+import { gzipSync } from 'node:zlib'
+import { getEventListeners } from 'node:events'
+import { describe, expect, it, onTestFinished } from 'vitest'
+import { NoAnswerError, createTransport, type TransportOptions } from '../../src/api/transport.ts'
+import { realClock } from '../../src/support/clock.ts'
+import { Secret } from '../../src/support/secret.ts'
+import { MIB } from '../../src/support/units.ts'
+
+const KEY = 'sk_live_4f9a0c77+b/e'
+const PAGE = JSON.stringify({ data: [{ name: 'Zoë Müller' }], page: 1 })
+const { signal } = new AbortController()
+
+async function listen(server: Server): Promise<number> {
+  const sockets = new Set<Socket>()
+  server.on('connection', (socket: Socket) => sockets.add(socket))
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+  onTestFinished(() => {
+    server.close()
+    for (const socket of sockets) socket.destroy()
+  })
+  return (server.address() as AddressInfo).port
+}
+
+/** A server that answers every request with these bytes, written as `write` does it. */
+async function rawServer(write: (socket: Socket) => void): Promise<number> {
+  return listen(
+    createServer((socket) => {
+      socket.on('error', () => undefined)
+      socket.once('data', () => write(socket))
+    }),
+  )
+}
+
+/** A server that sends this text and ends the connection. */
+const saying = async (head: string, body: string | Buffer = '') =>
+  rawServer((socket) => {
+    socket.write(`HTTP/1.1 ${head}\r\n\r\n`)
+    socket.end(body)
+  })
+
+const httpServer = async (listener: RequestListener) => listen(createHttpServer(listener))
+
+function transportTo(port: number, options: Partial<TransportOptions> = {}) {
+  const transport = createTransport({
+    baseUrl: `http://127.0.0.1:${port}`,
+    apiKey: new Secret(KEY),
+    clock: realClock,
+    connections: 4,
+    ...options,
+  })
+  onTestFinished(() => transport.close())
+  return transport
+}
+
+/** What went wrong with one request. */
+async function failureOf(port: number, options: Partial<TransportOptions> = {}) {
+  const error: unknown = await transportTo(port, options)
+    .post('/x', {}, signal)
+    .then(
+      (answer) => new Error(`an answer: ${answer.status} ${answer.body.toString()}`),
+      (failure: unknown) => failure,
+    )
+  if (!(error instanceof NoAnswerError)) throw error
+  expect(inspect(error, { depth: 9, showHidden: true })).not.toContain(KEY)
+  return error
+}
+
+describe('a request', () => {
+  it('carries key, body and what it accepts', async () => {
+    let seen: object = {}
+    const port = await httpServer((request, response) => {
+      let body = ''
+      request.on('data', (part: Buffer) => (body += part.toString()))
+      request.on('end', () => {
+        const { method, url, headers } = request
+        seen = { method, url, headers, body }
+        response.end(PAGE)
+      })
+    })
+    const answer = await transportTo(port, { userAgent: 'jobtide/1' }).post(
+      '/p',
+      { a: 'ü' },
+      signal,
+    )
+    expect(seen).toMatchObject({
+      method: 'POST',
+      url: '/p',
+      body: '{"a":"ü"}',
+      headers: {
+        authorization: `Bearer ${KEY}`,
+        'content-type': 'application/json',
+        'accept-encoding': 'gzip',
+        'user-agent': 'jobtide/1',
+      },
+    })
+    expect(answer).toMatchObject({ status: 200, body: Buffer.from(PAGE) })
+    expect(Math.abs(answer.receivedAt - Date.now())).toBeLessThan(5_000)
+  })
+
+  it.each(['gzip', 'GZIP', 'x-gzip'])('reads a body in %s', async (encoding) => {
+    const port = await httpServer((_request, response) => {
+      response.writeHead(200, { 'content-encoding': encoding }).end(gzipSync(PAGE))
+    })
+    const { body } = await transportTo(port).post('/', {}, signal)
+    expect(body.toString()).toBe(PAGE)
+  })
+
+  it.each([302, 307, 308])('does not follow a %d', async (status) => {
+    let requests = 0
+    const port = await httpServer((_request, response) => {
+      requests += 1
+      response.writeHead(status, { location: '/elsewhere' }).end()
+    })
+    expect(await transportTo(port).post('/', {}, signal)).toMatchObject({ status })
+    expect(requests).toBe(1)
+  })
+
+  it('gives errors of the service back as answers', async () => {
+    const port = await httpServer((_request, response) => {
+      response.writeHead(503, { 'retry-after': '60' }).end('{"message":"busy"}')
+    })
+    const answer = await transportTo(port).post('/', {}, signal)
+    expect(answer).toMatchObject({ status: 503, headers: { 'retry-after': '60' } })
+    expect(answer.body.toString()).toBe('{"message":"busy"}')
+  })
+})
+
+describe('an answer that is not whole is no answer, and in doubt', () => {
+  const gzip = gzipSync(PAGE.repeat(50))
+  const flipped = Buffer.from(gzip)
+  flipped[gzip.length - 6] = (flipped[gzip.length - 6] ?? 0) ^ 0x08
+  const gzipHead = (body: Buffer) =>
+    `200 OK\r\ncontent-encoding: gzip\r\ncontent-length: ${body.length}`
+  const chunk = `${PAGE.length.toString(16)}\r\n${PAGE}\r\n`
+
+  it.each<readonly [string, () => Promise<number>]>([
+    ['fewer bytes than Content-Length', () => saying('200 OK\r\ncontent-length: 500', PAGE)],
+    ['no last chunk', () => saying('200 OK\r\ntransfer-encoding: chunked', chunk)],
+    ['half a chunk', () => saying('200 OK\r\ntransfer-encoding: chunked', 'ff\r\nhalf')],
+    ['headers only', () => saying('200 OK\r\ncontent-length: 5')],
+    ['half a header', () => rawServer((socket) => socket.end('HTTP/1.1 200 OK\r\ncontent-le'))],
+    ['no HTTP', () => rawServer((socket) => socket.end('SSH-2.0-OpenSSH_9\r\n'))],
+    ['nothing', () => rawServer((socket) => socket.end())],
+    ['a reset before the headers', () => rawServer((socket) => socket.resetAndDestroy())],
+    [
+      '60 % of a gzip body',
+      () => {
+        const cut = gzip.subarray(0, Math.floor(gzip.length * 0.6))
+        return saying(gzipHead(cut), cut)
+      },
+    ],
+    [
+      'gzip without its last byte',
+      () => saying(gzipHead(gzip.subarray(0, -1)), gzip.subarray(0, -1)),
+    ],
+    ['gzip with a flipped bit', () => saying(gzipHead(flipped), flipped)],
+    ['plain text called gzip', () => saying(gzipHead(Buffer.from(PAGE)), PAGE)],
+    [
+      'an encoding nobody asked for',
+      () => saying('200 OK\r\ncontent-encoding: br\r\ncontent-length: 2', '{}'),
+    ],
+    [
+      'a header of 64 KiB',
+      () => saying(`200 OK\r\nx-large: ${'x'.repeat(65_536)}\r\ncontent-length: 0`),
+    ],
+  ])('%s', async (_what, serve) => {
+    const error = await failureOf(await serve())
+    expect(error.inDoubt).toBe(true)
+    expect(error.message).not.toBe('')
+  })
+
+  it('a gzip bomb of 64 MiB', async () => {
+    const bomb = gzipSync(Buffer.alloc(64 * MIB), { level: 9 })
+    expect(bomb.length).toBeLessThan(MIB)
+    const before = process.memoryUsage.rss()
+    const error = await failureOf(await saying(gzipHead(bomb), bomb))
+    expect(error).toMatchObject({ inDoubt: true })
+    expect(error.message).toContain('ERR_BUFFER_TOO_LARGE')
+    expect(process.memoryUsage.rss() - before).toBeLessThan(150 * MIB)
+  })
+
+  it('a plain body over 32 MiB', async () => {
+    const port = await httpServer((_request, response) => {
+      response.on('error', () => undefined).end(Buffer.alloc(33 * MIB, ' '))
+    })
+    expect(await failureOf(port)).toMatchObject({ inDoubt: true })
+  })
+
+  it('a body that drips a byte every 20 ms, at the deadline of 400 ms', async () => {
+    const port = await httpServer((_request, response) => {
+      response.writeHead(200)
+      const timer = setInterval(() => response.write(' '), 20)
+      response.on('close', () => clearInterval(timer))
+    })
+    const began = performance.now()
+    const error = await failureOf(port, { deadlineMs: 400, idleMs: 200 })
+    expect(error).toMatchObject({ inDoubt: true, message: 'no whole answer within 0.4 s' })
+    expect(performance.now() - began).toBeLessThan(2_000)
+  })
+
+  it.each<readonly [string, Partial<TransportOptions>, RequestListener, RegExp]>([
+    ['headers', { headersMs: 100 }, () => undefined, /Headers Timeout/],
+    [
+      'the next piece of the body',
+      { idleMs: 100 },
+      (_, response) => response.write('{'),
+      /Body Timeout/,
+    ],
+  ])('%s that never come, at their own limit', async (_what, options, listener, message) => {
+    const error = await failureOf(await httpServer(listener), options)
+    expect(error.inDoubt).toBe(true)
+    expect(error.message).toMatch(message)
+  })
+})
+
+describe('a request that never left is not in doubt', () => {
+  it('when the connection is refused', async () => {
+    const server = createServer()
+    const port = await listen(server)
+    await new Promise((resolve) => server.close(resolve))
+    const error = await failureOf(port)
+    expect(error.inDoubt).toBe(false)
+    expect(error.message).toContain('ECONNREFUSED')
+  })
+
+  it('when the key cannot stand in a header', async () => {
+    const apiKey = new Secret(`${KEY}\nx-injected: 1`)
+    const error = await failureOf(await saying('200 OK\r\ncontent-length: 2', '{}'), { apiKey })
+    expect(error.inDoubt).toBe(false)
+  })
+})
+
+describe('the key', () => {
+  it.each([
+    ['a message', 401, JSON.stringify({ message: `invalid key ${KEY}` })],
+    ['base64 in a message', 400, `bad ${Buffer.from(`Bearer ${KEY}`).toString('base64')}`],
+    ['an HTML page with 200', 200, `<h1>${encodeURIComponent(KEY)}</h1>`],
+  ])('that the service repeats in %s is taken out of it', async (_where, status, text) => {
+    const port = await httpServer((_request, response) => {
+      response.writeHead(status).end(text)
+    })
+    const { body } = await transportTo(port).post('/', {}, signal)
+    expect(body.toString()).toContain('[redacted]')
+    for (const spelling of [KEY, encodeURIComponent(KEY), Buffer.from(KEY).toString('base64')]) {
+      expect(body.toString()).not.toContain(spelling.slice(0, 12))
+    }
+  })
+
+  it('taken out leaves every other byte as it came, also such as are no UTF-8', async () => {
+    const around = Buffer.from([0xff, 0xc3, 0x28, 0x00, 0xf0])
+    const port = await httpServer((_request, response) => {
+      response.end(Buffer.concat([around, Buffer.from(KEY), around]))
+    })
+    const { body } = await transportTo(port).post('/', {}, signal)
+    expect(body).toEqual(Buffer.concat([around, Buffer.from('[redacted]'), around]))
+  })
+})
+
+describe('an abort', () => {
+  it('breaks a request off with its reason', async () => {
+    const controller = new AbortController()
+    const reason = new Error('stop')
+    const port = await httpServer(() => controller.abort(reason))
+    await expect(transportTo(port).post('/', {}, controller.signal)).rejects.toBe(reason)
+  })
+
+  it('leaves no listener on the signal of 300 requests', async () => {
+    const controller = new AbortController()
+    const port = await httpServer((_request, response) => {
+      response.end('{}')
+    })
+    const transport = transportTo(port)
+    for (let i = 0; i < 300; i += 1) await transport.post('/', {}, controller.signal)
+    expect(getEventListeners(controller.signal, 'abort').length).toBeLessThanOrEqual(1)
+  })
+})
+
+describe('a damaged answer', () => {
+  it('does not spoil the next one on the same transport', async () => {
+    let requests = 0
+    const port = await httpServer((_request, response) => {
+      requests += 1
+      if (requests % 2 === 0) response.end(PAGE)
+      else
+        response.writeHead(200, { 'content-length': 500 }).write('half', () => response.destroy())
+    })
+    const transport = transportTo(port)
+    for (let i = 0; i < 5; i += 1) {
+      await expect(transport.post('/', {}, signal)).rejects.toBeInstanceOf(NoAnswerError)
+      expect((await transport.post('/', {}, signal)).body.toString()).toBe(PAGE)
+    }
+  })
+})

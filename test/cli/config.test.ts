@@ -1,0 +1,111 @@
+import { writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { describe, expect, it } from 'vitest'
+import {
+  apiKeyFrom,
+  baseUrlFrom,
+  dataDirFrom,
+  refuseKeyInArguments,
+  s3EndpointFrom,
+  secretsOf,
+} from '../../src/config.ts'
+import { temporaryFolder } from '../helpers/temporary-folder.ts'
+
+describe('JOBTIDE_BASE_URL', () => {
+  it.each([
+    ['https://api.example.com', 'https://api.example.com'],
+    ['https://api.example.com/', 'https://api.example.com'],
+    ['https://api.example.com:8443/jobs/', 'https://api.example.com:8443/jobs'],
+    ['HTTPS://API.example.com', 'https://api.example.com'],
+    ['http://127.0.0.1:8787', 'http://127.0.0.1:8787'],
+    ['http://localhost:8787', 'http://localhost:8787'],
+    ['http://[::1]:8787/', 'http://[::1]:8787'],
+  ])('%s is taken as %s', (text, url) => {
+    expect(baseUrlFrom({ JOBTIDE_BASE_URL: text })).toBe(url)
+  })
+
+  it.each([
+    ['', 'is not set'],
+    ['api.example.com', 'must be an https address'],
+    ['http://api.example.com', 'must be an https address'],
+    ['http://localhost.example.com', 'must be an https address'],
+    ['http://127.0.0.1.example.com', 'must be an https address'],
+    ['ftp://localhost', 'must be an https address'],
+    ['file:///etc/passwd', 'must be an https address'],
+    ['https://user:word@api.example.com', 'no user, query or fragment'],
+    ['https://api.example.com?key=1', 'no user, query or fragment'],
+    ['https://api.example.com#x', 'no user, query or fragment'],
+  ])('%j is refused: it %s', (text, reason) => {
+    expect(() => baseUrlFrom({ JOBTIDE_BASE_URL: text })).toThrow(reason)
+  })
+})
+
+describe('the API key', () => {
+  it('comes from JOBTIDE_API_KEY first, trimmed, then from the file', () => {
+    const file = join(temporaryFolder(), 'key')
+    writeFileSync(file, '  from-file\n', { mode: 0o600 })
+    const both = { JOBTIDE_API_KEY: ' from-environment ', JOBTIDE_API_KEY_FILE: file }
+    expect(apiKeyFrom(both)).toMatchObject({ source: 'JOBTIDE_API_KEY' })
+    expect(apiKeyFrom(both).secret.reveal()).toBe('from-environment')
+    expect(apiKeyFrom({ JOBTIDE_API_KEY_FILE: file }).secret.reveal()).toBe('from-file')
+    expect(apiKeyFrom({ ...both, JOBTIDE_API_KEY: '' }).secret.reveal()).toBe('from-file')
+  })
+
+  it.each([
+    [0o600, true],
+    [0o400, true],
+    [0o640, false],
+    [0o604, false],
+    [0o660, false],
+  ])('in a file with mode %i is taken: %s', (mode, isTaken) => {
+    const file = join(temporaryFolder(), 'key')
+    writeFileSync(file, 'from-file', { mode })
+    const take = () => apiKeyFrom({ JOBTIDE_API_KEY_FILE: file }).source
+    if (isTaken) expect(take()).toBe(`file ${file}`)
+    else expect(take).toThrow('others on this machine may read the key')
+  })
+
+  it('with a blank or a line end is refused without showing it', () => {
+    for (const key of ['two words', 'two\nlines', 'umläut']) {
+      expect(() => apiKeyFrom({ JOBTIDE_API_KEY: key })).toThrow(/^(?!.*(words|lines|umläut))/s)
+    }
+    expect(() => apiKeyFrom({ JOBTIDE_API_KEY_FILE: '/nowhere/key' })).toThrow('/nowhere/key')
+    expect(() => apiKeyFrom({})).toThrow('there is no API key')
+  })
+
+  it.each([
+    [['run', 'nightly', '--key', 'x'], true],
+    [['run', 'nightly', '--api-key=x'], true],
+    [['run', 'nightly', '--API_KEY', 'x'], true],
+    [['run', 'nightly', '-token', 'x'], true],
+    [['query', `select 'secret-key'`], true],
+    [['simulate', '--key', 'made-up'], false],
+    [['simulate', '--key', 'secret-key'], true],
+    [['run', 'nightly', '--days', '7'], false],
+    [['query', 'select key from keys'], false],
+  ])('among the arguments %j is refused: %s', (argv, isRefused) => {
+    const check = () => refuseKeyInArguments(argv, { JOBTIDE_API_KEY: 'secret-key' })
+    if (isRefused) expect(check).toThrow('not taken as an argument')
+    else expect(check).not.toThrow()
+  })
+})
+
+describe('other variables', () => {
+  it('the data directory is the option, else JOBTIDE_DATA_DIR, else ./data', () => {
+    expect(dataDirFrom({ JOBTIDE_DATA_DIR: '/b' }, '/a')).toBe('/a')
+    expect(dataDirFrom({ JOBTIDE_DATA_DIR: '/b' }, undefined)).toBe('/b')
+    expect(dataDirFrom({ JOBTIDE_DATA_DIR: '' }, undefined)).toBe('./data')
+  })
+
+  it('an empty S3 endpoint is none, and 3 variables hold secrets', () => {
+    expect(s3EndpointFrom({ JOBTIDE_S3_ENDPOINT: '' })).toBeUndefined()
+    expect(s3EndpointFrom({ JOBTIDE_S3_ENDPOINT: 'http://s3' })).toBe('http://s3')
+    const environment = {
+      JOBTIDE_API_KEY: 'one',
+      AWS_SECRET_ACCESS_KEY: 'two',
+      AWS_SESSION_TOKEN: ' three ',
+      AWS_ACCESS_KEY_ID: 'public',
+    }
+    expect(secretsOf(environment)).toEqual(['one', 'two', 'three'])
+  })
+})

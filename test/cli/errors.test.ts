@@ -1,0 +1,358 @@
+/** What goes wrong on an operator's machine: one sentence, what to do next, the exit code, and nothing lost. */
+
+import { spawn, spawnSync } from 'node:child_process'
+import { once } from 'node:events'
+import { chmodSync, cpSync, mkdirSync, symlinkSync, writeFileSync } from 'node:fs'
+import { dirname, join } from 'node:path'
+import { describe, expect, it, onTestFinished } from 'vitest'
+import { leaksOf } from '../helpers/canary.ts'
+import {
+  CLI,
+  KEY,
+  eventsOfTheWorld,
+  openSite,
+  pipelineText,
+  runCli,
+  type CliResult,
+  type Site,
+} from '../helpers/run-cli.ts'
+import { temporaryFolder } from '../helpers/temporary-folder.ts'
+
+interface Expected {
+  readonly exitCode: number
+  /** In the sentence. */
+  readonly says: RegExp
+  /** In what to do next. */
+  readonly next: RegExp
+}
+
+/** Checks a failed command that ran with `--json`: stderr for people, stdout for programs, no secret in either. */
+function expectProblem(result: CliResult, { exitCode, says, next }: Expected, secret = KEY): void {
+  expect(result.exitCode, result.stderr).toBe(exitCode)
+  const problem = /^jobtide: (?<sentence>.+)\n {2}→ (?<next>.+)\n$/m.exec(result.stderr)?.groups
+  expect(problem?.['sentence'], result.stderr).toMatch(says)
+  expect(problem?.['next']).toMatch(next)
+  expect(result.stderr).not.toMatch(/^ {4}at /m)
+  const { error } = JSON.parse(result.stdout) as {
+    error: { message: string; hint: string; exit_code: number }
+  }
+  expect(error.exit_code).toBe(exitCode)
+  expect(error.message).toMatch(says)
+  expect(error.hint).toMatch(next)
+  expect(leaksOf(secret, { stdout: result.stdout, stderr: result.stderr })).toEqual([])
+}
+
+const eventsOf = async (site: Site) => {
+  const [row] = await site.query<{ events: number }>(
+    'select count(*) as events from job_change_events',
+  )
+  return row?.events ?? 0
+}
+
+async function expectWholeWorld(site: Site): Promise<void> {
+  const events = eventsOfTheWorld()
+  expect(events).toBeGreaterThan(500)
+  expect(await eventsOf(site)).toBe(events)
+}
+
+describe('the service says no', () => {
+  it('ends with 3 for a wrong key, asks once, and keeps the wrong key out of everything', async () => {
+    const site = await openSite()
+    const wrong = 'wrong+key/of=somebody'
+    const env = { JOBTIDE_API_KEY: wrong }
+    const limits = ['--concurrency', '1', '--log-level', 'trace', '--json']
+    const result = await site.run(['run', site.pipeline, ...limits], { env })
+    expectProblem(result, { exitCode: 3, says: /API key \(401\)/, next: /JOBTIDE_API_KEY/ }, wrong)
+    expect(site.simulator.account()).toMatchObject({ requests: 1, credits: 0 })
+    expect(leaksOf(wrong, {}, site.folder)).toEqual([])
+    expect((await site.run(['run', site.pipeline])).exitCode).toBe(0)
+    expect(leaksOf(KEY, {}, site.folder)).toEqual([])
+  })
+
+  it('ends with 3 for a plan without the data', async () => {
+    const site = await openSite({ apiKeys: [], keysWithoutPlan: [KEY] })
+    const result = await site.run(['run', site.pipeline, '--json'])
+    expectProblem(result, { exitCode: 3, says: /plan.*403/, next: /Ask the provider/ })
+  })
+
+  it('sets an untracked company aside by name and goes on with the 8 others', async () => {
+    const site = await openSite()
+    const ids = site.simulator.organizations().map((one) => one.organization_id)
+    const untracked = 'https://network.example/company/nobody-tracks-this'
+    writeFileSync(site.organizations, [...ids, untracked].join('\n'))
+    const { exitCode, stdout } = await site.run(['run', site.pipeline])
+    expect(exitCode).toBe(0)
+    expect(stdout).toMatch(
+      /set aside +1 organisation, the others went on\n +\S*nobody-tracks-this:/,
+    )
+    expect(stdout).toMatch(/tried again after 7 days/)
+    await expectWholeWorld(site)
+  })
+
+  it('ends with 5 and the time when the service wants to be left alone for an hour, also at the next start', async () => {
+    const faults = [{ status: 503, headers: { 'Retry-After': '3600' }, page: 2 }]
+    const site = await openSite({ faults })
+    const unavailable = {
+      exitCode: 5,
+      says: /no request before \d{4}-\d\d-\d\dT/,
+      next: /again after \d{4}-\d\d-\d\dT/,
+    }
+    for (const requests of [2, 2]) {
+      const { exitCode, stdout, stderr } = await site.run(['run', site.pipeline, '--json'])
+      expect(exitCode, stderr).toBe(unavailable.exitCode)
+      expect(stderr).toMatch(unavailable.says)
+      expect(stderr).toMatch(unavailable.next)
+      expect(JSON.parse(stdout)).toMatchObject({ complete: false, exit_code: 5 })
+      expect(site.simulator.account().requests).toBe(requests)
+    }
+    expect(await eventsOf(site)).toBe(50)
+  })
+
+  it('ends with 4 at a budget of 30 credits, keeps the 3 pages, and goes on with the 4th', async () => {
+    const site = await openSite()
+    const budget = ['run', site.pipeline, '--credits', '30']
+    const { exitCode, stdout, stderr } = await site.run([...budget, '--json'])
+    expect(exitCode).toBe(4)
+    expect(stderr).toMatch(/jobtide: the budget of 30 credits is reached.*\n {2}→ .*--credits/)
+    expect(JSON.parse(stdout)).toMatchObject({
+      complete: false,
+      extract: { pages: 3, credits: 30 },
+    })
+    expect((await site.run(['run', site.pipeline])).exitCode).toBe(0)
+    await expectWholeWorld(site)
+    const pages = site.simulator.account().log.map(({ page }) => page)
+    expect(pages).toEqual(pages.map((_, index) => index + 1))
+  })
+})
+
+describe('lists and pipeline files', () => {
+  it('reads a list with a byte order mark, CRLF, blank lines and 3 duplicates', async () => {
+    const site = await openSite()
+    const ids = site.simulator.organizations().map((one) => one.organization_id)
+    const lines = ['organization_id', '', ...ids, '  ', ...ids.slice(0, 3), '']
+    writeFileSync(site.organizations, `\uFEFF${lines.join('\r\n')}`)
+    const { stdout } = await site.run(['plan', site.pipeline, '--json'])
+    expect(JSON.parse(stdout)).toMatchObject({ organizations: 8, duplicates: 3, slices: 1 })
+    expect((await site.run(['run', site.pipeline])).exitCode).toBe(0)
+    await expectWholeWorld(site)
+  })
+
+  const files = [
+    ['an empty list', {}, '\uFEFF\r\n\r\n', /organizations\.csv: the list .* is empty/],
+    ['a list with a blank in a name', {}, 'acme corp\n', /organizations\.csv:1: not an organ/],
+    ['an unknown key', { lines: ['budget: 5'] }, 'a\n', /test\.yaml:6: budget: unknown key; allo/],
+    ['a bad value', { lines: ['overlap_hours: -1'] }, 'a\n', /test\.yaml:6: overlap_hours/],
+    ['a file that is not YAML', { lines: ['limits: {'] }, 'a\n', /test\.yaml:\d: not valid YAML/],
+  ] as const
+  it.each(files)('refuses %s before the first request', async (_, file, list, says) => {
+    const site = await openSite({ companies: 1 })
+    writeFileSync(site.organizations, list)
+    writeFileSync(site.pipeline, pipelineText('lines' in file ? file.lines : []))
+    const result = await site.run(['run', site.pipeline, '--json'])
+    expectProblem(result, { exitCode: 2, says, next: /./ })
+    expect(site.simulator.account().requests).toBe(0)
+  })
+
+  it('refuses a pipeline and a list that are not there', async () => {
+    const site = await openSite({ companies: 1 })
+    const [pipeline, list] = await Promise.all([
+      site.run(['run', 'nothing', '--json']),
+      site.run(['run', site.pipeline, '--organizations', 'nothing.csv', '--json']),
+    ])
+    expectProblem(pipeline, { exitCode: 2, says: /no pipeline "nothing"/, next: /Looked for / })
+    expectProblem(list, {
+      exitCode: 2,
+      says: /nothing\.csv: there is no such/,
+      next: /Check the p/,
+    })
+  })
+})
+
+describe('settings', () => {
+  const settings = [
+    ['an http address', { JOBTIDE_BASE_URL: 'http://example.com' }, /must be an https address/],
+    ['no address', { JOBTIDE_BASE_URL: undefined }, /JOBTIDE_BASE_URL is not set/],
+    ['no key', { JOBTIDE_API_KEY: undefined }, /there is no API key/],
+    ['a key with a line end in it', { JOBTIDE_API_KEY: 'two\nlines' }, /empty or holds spaces/],
+  ] as const
+  it.each(settings)('refuses %s', async (_, env, says) => {
+    const site = await openSite({ companies: 1 })
+    const result = await site.run(['run', site.pipeline, '--json'], { env })
+    expectProblem(result, { exitCode: 2, says, next: /JOBTIDE_|https|Paste/ })
+    expect(site.simulator.account().requests).toBe(0)
+  })
+
+  it('takes a key from a file with mode 0600 and refuses it with mode 0644', async () => {
+    const site = await openSite({ companies: 1 })
+    const file = join(site.folder, 'key')
+    writeFileSync(file, `${KEY}\n`, { mode: 0o600 })
+    const env = { JOBTIDE_API_KEY: undefined, JOBTIDE_API_KEY_FILE: file }
+    expect((await site.run(['extract', site.pipeline], { env })).exitCode).toBe(0)
+    chmodSync(file, 0o644)
+    const result = await site.run(['extract', site.pipeline, '--json'], { env })
+    expectProblem(result, { exitCode: 2, says: /others .* may read the key/, next: /chmod 600/ })
+  })
+
+  const commandLines = [
+    ['a key as an option', ['run', 'test.yaml', '--api-key', KEY], /not taken as an argument/],
+    ['the key in any argument', ['query', `select '${KEY}'`], /not taken as an argument/],
+    ['an unknown option', ['run', 'test.yaml', '--quick'], /unknown option '--quick'/],
+    ['an unknown command', ['fly'], /unknown command 'fly'/],
+    ['a missing argument', ['run'], /missing required argument 'pipeline'/],
+    ['--days 0', ['backfill', '--days', '0'], /Expected a whole number from 1 to 365, or all/],
+    ['--days 1.5', ['backfill', '--days', '1.5'], /Expected a whole number from 1 to 365, or all/],
+    ['--credits 5', ['backfill', '--credits', '5'], /whole number from 10 to/],
+    ['--format xml', ['query', 'select 1', '--format', 'xml'], /choices are table, csv, json/],
+  ] as const
+  it.each(commandLines)('refuses %s', async (_, args, says) => {
+    const env = { JOBTIDE_API_KEY: KEY }
+    const result = await runCli([...args, '--json'], { env, cwd: temporaryFolder() })
+    expectProblem(result, { exitCode: 2, says, next: /jobtide|JOBTIDE_API_KEY/ })
+  })
+})
+
+describe('the disk', () => {
+  /** A file system of its own with room for `kilobytes`; null where this machine does not let us mount one. */
+  function smallDisk(kilobytes: number): { folder: string; enlarge(): void } | null {
+    if (process.platform !== 'linux' || process.getuid?.() !== 0) return null
+    const folder = temporaryFolder()
+    const mount = (options: string) =>
+      spawnSync('mount', ['-t', 'tmpfs', '-o', options, 'tmpfs', folder]).status === 0
+    if (!mount(`size=${kilobytes}k`)) return null
+    onTestFinished(() => {
+      spawnSync('umount', ['-l', folder])
+    })
+    return { folder, enlarge: () => void mount('remount,size=200m') }
+  }
+
+  const disks = [
+    ['journal', 60, 9, /journal.*full/],
+    ['warehouse', 700, 9, /disk refused a write|disk is full/],
+    ['snapshot folder', 100, 7, /disk is full|no space/i],
+  ] as const
+  it.each(disks)(
+    'a full disk below the %s loses nothing: with room again the run goes on',
+    async (what, kilobytes, exitCode, says) => {
+      const disk = smallDisk(kilobytes)
+      if (disk === null) {
+        process.stdout.write(`skipped: no small file system can be mounted here (${what})\n`)
+        return
+      }
+      const site = await openSite()
+      const where = what === 'snapshot folder' ? '--snapshot-to' : '--data-dir'
+      const args = ['run', site.pipeline, '--concurrency', '1', where, disk.folder]
+      const result = await site.run([...args, '--json'])
+      expectProblem(result, {
+        exitCode,
+        says,
+        next: what === 'snapshot folder' ? /next run publishes/ : /Make room/,
+      })
+      const charged = site.simulator.account().charged_pages
+      disk.enlarge()
+      const { exitCode: second, stderr } = await site.run(args)
+      expect(second, stderr).toBe(0)
+      const pages = site.simulator.account().charged_pages
+      // A run that only failed to publish is over: the next one asks for the last day again, which is one page.
+      if (what !== 'journal') expect(pages - charged).toBeLessThanOrEqual(exitCode === 7 ? 1 : 0)
+      const sql = 'select count(*) as events from job_change_events'
+      const dataDir = where === '--data-dir' ? disk.folder : site.dataDir
+      const { stdout } = await site.run(['query', sql, '--json', '--data-dir', dataDir])
+      const [row] = JSON.parse(stdout) as { events: number }[]
+      expect(row?.events).toBeGreaterThan(500)
+      // The page that the disk refused had been bought, and was bought again.
+      const bought = site.simulator.account().log.filter((entry) => entry.credits_used > 0)
+      const twice = bought.length - new Set(bought.map(({ page }) => page)).size
+      expect(twice).toBeLessThanOrEqual(1)
+    },
+  )
+})
+
+describe('somebody else', () => {
+  it('has the warehouse open: the pages are bought, the exit is 8, and the next run loads them', async () => {
+    const site = await openSite()
+    await site.run(['load'])
+    const script = `
+      import { DuckDBInstance } from '@duckdb/node-api'
+      const instance = await DuckDBInstance.create(process.argv[1], { access_mode: 'READ_ONLY' })
+      const connection = await instance.connect()
+      console.log('open')
+      setInterval(() => connection, 1000)`
+    const args = ['--input-type=module', '-e', script, join(site.dataDir, 'jobtide.duckdb')]
+    const reader = spawn(process.execPath, args, { cwd: dirname(dirname(CLI)) })
+    onTestFinished(() => void reader.kill())
+    await once(reader.stdout, 'data')
+
+    const result = await site.run(['run', site.pipeline, '--json'])
+    expectProblem(result, { exitCode: 8, says: /open in another program/, next: /Close it there/ })
+    const { charged_pages: pages } = site.simulator.account()
+    expect(pages).toBeGreaterThan(10)
+    reader.kill()
+    await once(reader, 'close')
+
+    expect((await site.run(['run', site.pipeline])).exitCode).toBe(0)
+    expect(site.simulator.account().charged_pages - pages).toBe(0)
+    await expectWholeWorld(site)
+  })
+
+  it('runs in the same data directory: the second run ends with 8 within a second of its start', async () => {
+    const site = await openSite({ faults: [{ slow: { delay_ms: 4_000 }, times: 1 }] })
+    const first = site.start(['run', site.pipeline, '--no-publish'])
+    while (site.simulator.account().requests === 0) {
+      await new Promise((resolve) => setTimeout(resolve, 20))
+    }
+    const { tookMs: startMs } = await site.run(['plan', site.pipeline])
+    const result = await site.run(['run', site.pipeline, '--json'])
+    const says = /in use by `jobtide run` \(process \d+ on /
+    expectProblem(result, { exitCode: 8, says, next: /Wait until it ends/ })
+    expect(result.tookMs - startMs).toBeLessThan(1_000)
+    expect((await first.ended).exitCode).toBe(0)
+  })
+})
+
+describe('after the extraction', () => {
+  it('ends with 7 when the snapshot cannot be written, and the next run publishes without buying', async () => {
+    const site = await openSite()
+    const blocked = join(site.organizations, 'below-a-file')
+    const result = await site.run(['run', site.pipeline, '--snapshot-to', blocked, '--json'])
+    expectProblem(result, { exitCode: 7, says: /below-a-file/, next: /./ })
+    const { charged_pages: pages } = site.simulator.account()
+    await expectWholeWorld(site)
+    const { exitCode, stdout } = await site.run(['run', site.pipeline])
+    expect(exitCode).toBe(0)
+    expect(stdout).toMatch(/published +snapshot \w{26}: \d+ new of \d+ Parquet files/)
+    expect(site.simulator.account().charged_pages).toBeLessThanOrEqual(pages + 1)
+  })
+
+  it('ends with 6 when a check fails: nothing is published, and the tables stay those of the last build', async () => {
+    const site = await openSite()
+    expect((await site.run(['run', site.pipeline])).exitCode).toBe(0)
+    const before = await site.query('select count(*) as joiners from joiners')
+    const cli = installedWith({ 'sql/checks/nobody_joins.sql': 'select event_key from joiners\n' })
+    const result = await site.run(['run', site.pipeline, '--json'], { cli })
+    expectProblem(result, {
+      exitCode: 6,
+      says: /check nobody_joins: \d+ rows break it; first: /,
+      next: /last good build stay live/,
+    })
+    expect(await site.query('select count(*) as joiners from joiners')).toEqual(before)
+    const [snapshots] = await site.query<{ n: number }>('select count(*) as n from ops.snapshots')
+    expect(snapshots?.n).toBe(1)
+    const { stdout } = await site.run(['status'])
+    expect(stdout).toMatch(/1 failed check\b/)
+  })
+
+  /** Jobtide installed once more, with other files in it. */
+  function installedWith(files: Readonly<Record<string, string>>): string {
+    const home = dirname(dirname(CLI))
+    const copy = temporaryFolder()
+    for (const part of ['dist', 'sql', 'config', 'pipelines', 'package.json']) {
+      cpSync(join(home, part), join(copy, part), { recursive: true })
+    }
+    symlinkSync(join(home, 'node_modules'), join(copy, 'node_modules'))
+    for (const [path, text] of Object.entries(files)) {
+      mkdirSync(dirname(join(copy, path)), { recursive: true })
+      writeFileSync(join(copy, path), text)
+    }
+    return join(copy, 'dist', 'cli.js')
+  }
+})

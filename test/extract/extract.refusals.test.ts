@@ -1,0 +1,146 @@
+import { describe, expect, it } from 'vitest'
+import type { Fault } from '../../src/simulator/faults.ts'
+import { NOW, anEvent, manyEvents, simulate } from '../simulator/simulator-fixture.ts'
+import {
+  anExtraction,
+  errorOf,
+  expectEqualBooks,
+  jumpingClock,
+  slicesOf,
+  watchUnhandledRejections,
+} from './extract-fixture.ts'
+
+const fifty = Array.from({ length: 50 }, (_, i) => `org_${String(i).padStart(2, '0')}x`)
+const eachItsSlice = (ids: readonly string[]) =>
+  ids.flatMap((id, i) => slicesOf([id], { slice_id: String(i).padStart(4, '0') }))
+
+describe('a refused key stops the run', () => {
+  it.each([
+    { status: 401, key: 'wrong-key', concurrency: 1, most: 1 },
+    { status: 401, key: 'wrong-key', concurrency: 8, most: 8 },
+    { status: 403, key: 'poor-key', concurrency: 1, most: 1 },
+    { status: 403, key: 'poor-key', concurrency: 8, most: 8 },
+  ])(
+    '$status: at most $most requests with $concurrency workers, exit 3, 0 credits',
+    async ({ status, key, concurrency, most }) => {
+      const rejections = watchUnhandledRejections()
+      const source = fifty.map((organization) => anEvent({ organization }))
+      const simulator = await simulate(source, { keysWithoutPlan: ['poor-key'] })
+      const extraction = anExtraction({
+        simulator,
+        clock: jumpingClock(NOW),
+        slices: eachItsSlice(fifty),
+        key,
+      })
+      const error = await errorOf(extraction.run({ concurrency }))
+      expect(error).toMatchObject({ name: 'RefusedError', exitCode: 3, context: { status } })
+      expect(error.message).not.toContain(key)
+      expect(simulator.account().requests).toBeLessThanOrEqual(most)
+      expect(simulator.account().requests).toBeGreaterThan(0)
+      expect(extraction.ledger().total).toBe(0)
+      expect(JSON.stringify([extraction.records(), extraction.log])).not.toContain(key)
+      expect(rejections()).toEqual([])
+    },
+  )
+
+  it.each([404, 405, 410, 422, 301])(
+    '%i means a wrong address: 1 request, exit 2, the address is named',
+    async (status) => {
+      const faults: Fault[] = [{ status, times: 'always', message: 'nothing here' }]
+      const simulator = await simulate(manyEvents(3), { faults })
+      const extraction = anExtraction({
+        simulator,
+        clock: jumpingClock(NOW),
+        slices: slicesOf(['org_a']),
+      })
+      const error = await errorOf(extraction.run())
+      expect(error).toMatchObject({ exitCode: 2 })
+      expect(error.message).toContain(`${status} from ${simulator.url}`)
+      expect(simulator.account().requests).toBe(1)
+    },
+  )
+})
+
+describe('400 about a company', () => {
+  const tracked = (bad: number) => fifty.slice(bad).map((organization) => anEvent({ organization }))
+
+  it.each([0, 1, 3, 50])(
+    'that names it: of 50 companies the %i bad ones are set aside, the others are read once',
+    async (bad) => {
+      const simulator = await simulate([...tracked(bad), anEvent({ organization: 'org_other' })])
+      const extraction = anExtraction({
+        simulator,
+        clock: jumpingClock(NOW),
+        slices: slicesOf(fifty),
+      })
+      const report = await extraction.run()
+      const names = report.setAside.map(({ organization }) => organization.value)
+      expect(names.toSorted()).toEqual(fifty.slice(0, bad))
+      // One refused request for each bad company, then one page for all others, if there are any.
+      expect(simulator.account().requests).toBe(bad + (bad === 50 ? 0 : 1))
+      expect(extraction.events()).toHaveLength(50 - bad)
+      expectEqualBooks(extraction, simulator)
+    },
+  )
+
+  it.each([1, 3, 50])(
+    'that does not: the %i bad ones are found by halving, without a credit too many',
+    async (bad) => {
+      const source = fifty.map((organization) => anEvent({ organization }))
+      const message = 'one of the companies is not tracked'
+      const faults = fifty
+        .filter((_, i) => i % Math.floor(50 / bad) === 0 && i / Math.floor(50 / bad) < bad)
+        .map((id) => ({ organization_id: id, status: 400, message, times: 'always' as const }))
+      const simulator = await simulate(source, { faults })
+      const extraction = anExtraction({
+        simulator,
+        clock: jumpingClock(NOW),
+        slices: slicesOf(fifty),
+      })
+      const report = await extraction.run()
+      const names = report.setAside.map(({ organization }) => organization.value)
+      expect(names.toSorted()).toEqual(faults.map((fault) => fault.organization_id))
+      expect(
+        extraction
+          .events()
+          .map((event) => event.organization.organization_id)
+          .toSorted(),
+      ).toEqual(fifty.filter((id) => !names.includes(id)))
+      // Halving 50 down to one takes 6 steps of 2 requests for each bad company, and never more than 99 in all.
+      expect(simulator.account().requests).toBeLessThanOrEqual(Math.min(99, 1 + bad * 12))
+      expectEqualBooks(extraction, simulator)
+    },
+  )
+
+  it('sets a company aside that is asked for by URL, with the words of the service', async () => {
+    const simulator = await simulate([anEvent()])
+    const slices = slicesOf(['org_a', { by: 'url', value: 'https://network.example/company/gone' }])
+    const extraction = anExtraction({ simulator, clock: jumpingClock(NOW), slices })
+    const report = await extraction.run()
+    expect(report.setAside).toMatchObject([
+      { organization: { by: 'url' }, reason: expect.stringContaining('not tracked') },
+    ])
+    expect(
+      extraction.records().filter(({ kind }) => kind === 'organization_set_aside'),
+    ).toHaveLength(1)
+    expect(extraction.log).toContainEqual(
+      expect.objectContaining({ msg: 'organization_set_aside' }),
+    )
+    expect(extraction.events()).toHaveLength(1)
+  })
+
+  it('of another kind stops the run after 1 request: asking with fewer would not help', async () => {
+    const faults: Fault[] = [{ status: 400, message: 'page must be a number', times: 'always' }]
+    const simulator = await simulate(manyEvents(3), { faults })
+    const extraction = anExtraction({
+      simulator,
+      clock: jumpingClock(NOW),
+      slices: slicesOf(['org_a', 'org_b'].slice(0, 1)),
+    })
+    const error = await errorOf(extraction.run())
+    expect(error).toMatchObject({ name: 'BadRequestError', exitCode: 1 })
+    expect(error.message).toContain('page must be a number')
+    expect(simulator.account().requests).toBe(1)
+    expect(extraction.ledger().total).toBe(0)
+  })
+})

@@ -1,0 +1,203 @@
+/**
+ * The real command line in a process of its own: `node dist/cli.js …`, what it wrote and how it ended. A simulator in the
+ * test's process serves it. Nothing of the test's own environment reaches it but PATH, and every folder is a new one.
+ */
+
+import { spawn, type ChildProcess } from 'node:child_process'
+import { writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join, resolve } from 'node:path'
+import { onTestFinished } from 'vitest'
+import { writeOrganizationsFile } from '../../src/simulator/organizations-file.ts'
+import {
+  startSimulator,
+  type Simulator,
+  type SimulatorOptions,
+} from '../../src/simulator/simulator.ts'
+import { createWorld, worldSightings } from '../../src/simulator/world.ts'
+import { realClock, shiftedClock } from '../../src/support/clock.ts'
+import { DAY } from '../../src/support/units.ts'
+import { temporaryFolder } from './temporary-folder.ts'
+
+/** The command line as `npm run build` made it. */
+export const CLI = resolve(import.meta.dirname, '..', '..', 'dist', 'cli.js')
+
+/** How a command ended. */
+export interface CliResult {
+  /** Null when a signal ended it. */
+  readonly exitCode: number | null
+  readonly signal: NodeJS.Signals | null
+  readonly stdout: string
+  readonly stderr: string
+  /** Milliseconds. */
+  readonly tookMs: number
+}
+
+/** A command that runs. */
+export interface RunningCli {
+  readonly process: ChildProcess
+  readonly ended: Promise<CliResult>
+  /** What it wrote to stderr so far. */
+  stderr(): string
+  stdout(): string
+  /** Calls back whenever it wrote something, with all of stderr. */
+  onStderr(listener: (stderr: string) => void): void
+}
+
+/** Where and how a command runs. */
+export interface CliOptions {
+  /** Added to PATH; undefined leaves a variable out. */
+  readonly env?: Readonly<Record<string, string | undefined>>
+  /** Current folder; default the system's folder for temporary files, where there is no pipelines/. */
+  readonly cwd?: string
+  /** Another installed copy of the command line. */
+  readonly cli?: string
+}
+
+/** Starts the command line. */
+export function startCli(args: readonly string[], options: CliOptions = {}): RunningCli {
+  const startedAt = performance.now()
+  const child = spawn(process.execPath, [options.cli ?? CLI, ...args], {
+    cwd: options.cwd ?? tmpdir(),
+    env: { PATH: process.env['PATH'], ...options.env },
+    stdio: ['ignore', 'pipe', 'pipe'],
+  })
+  const written = { stdout: '', stderr: '' }
+  const listeners: ((stderr: string) => void)[] = []
+  child.stdout.setEncoding('utf8').on('data', (text: string) => {
+    written.stdout += text
+  })
+  child.stderr.setEncoding('utf8').on('data', (text: string) => {
+    written.stderr += text
+    for (const listener of listeners) listener(written.stderr)
+  })
+  const ended = new Promise<CliResult>((resolveEnd, reject) => {
+    child.once('error', reject)
+    child.once('close', (exitCode, signal) => {
+      resolveEnd({ exitCode, signal, ...written, tookMs: performance.now() - startedAt })
+    })
+  })
+  return {
+    process: child,
+    ended,
+    stderr: () => written.stderr,
+    stdout: () => written.stdout,
+    onStderr: (listener) => listeners.push(listener),
+  }
+}
+
+/** Runs the command line to its end. */
+export function runCli(args: readonly string[], options: CliOptions = {}): Promise<CliResult> {
+  return startCli(args, options).ended
+}
+
+/** The key that the simulator of a test lets in; `/`, `+` and `=` look different in each encoding. */
+export const KEY = 'canary+key/for=tests-5f2c9d'
+
+/** A service, a list of its organisations, a pipeline that reads it, and a data directory. */
+export interface Site {
+  readonly simulator: Simulator
+  readonly folder: string
+  readonly dataDir: string
+  readonly organizations: string
+  /** Path of a pipeline file named `test`. */
+  readonly pipeline: string
+  readonly env: Readonly<Record<string, string>>
+  /** Runs a command with `--data-dir` and the service's address and key. */
+  run(args: readonly string[], options?: CliOptions): Promise<CliResult>
+  /** Starts a command with `--data-dir` and the service's address and key. */
+  start(args: readonly string[], options?: CliOptions): RunningCli
+  /** Rows of a query on the warehouse. */
+  query<Row>(sql: string): Promise<Row[]>
+  /** Moves the service's time, not that of the command line. */
+  advance(ms: number): void
+}
+
+/** What a site may choose. */
+export interface SiteOptions extends Partial<SimulatorOptions> {
+  /** Organisations of the made-up world; default 8. */
+  readonly companies?: number
+  readonly events?: number
+  /** Further lines of the pipeline file. */
+  readonly pipelineLines?: readonly string[]
+}
+
+/** The made-up world of a site: two years up to today and a month more. */
+function worldOf({ companies = 8, events }: Pick<SiteOptions, 'companies' | 'events'>) {
+  const today = Math.floor(Date.now() / DAY) * DAY
+  return {
+    seed: 11,
+    organizations: companies,
+    startAt: today - 730 * DAY,
+    endAt: today + 31 * DAY,
+    ...(events === undefined ? {} : { events }),
+  }
+}
+
+/** How many distinct events of the world of `openSite()` the service has seen by now, counted from the world itself. */
+export function eventsOfTheWorld(): number {
+  const keys = new Set<string>()
+  for (const { event } of worldSightings(worldOf({}))) {
+    if (Date.parse(event.detected_at) > Date.now()) continue
+    const { person, organization, event_type: type, changed_at: at, title } = event
+    const key = [person.profile_id, organization.organization_id, type, at]
+    keys.add(JSON.stringify(type === 'title_change' ? [...key, title.current] : key))
+  }
+  return keys.size
+}
+
+/** Opens a site that closes with the test. */
+export async function openSite(options: SiteOptions = {}): Promise<Site> {
+  const { companies, events, pipelineLines = [], ...simulatorOptions } = options
+  const world = { ...(companies && { companies }), ...(events && { events }) }
+  const clock = shiftedClock(realClock)
+  const simulator = await startSimulator({
+    source: createWorld(worldOf(world)),
+    clock,
+    apiKeys: [KEY],
+    logSize: Number.POSITIVE_INFINITY,
+    ...simulatorOptions,
+  })
+  onTestFinished(() => simulator.close())
+  const folder = temporaryFolder()
+  const organizations = join(folder, 'organizations.csv')
+  writeOrganizationsFile(organizations, simulator.organizations())
+  const pipeline = join(folder, 'test.yaml')
+  writeFileSync(pipeline, pipelineText(pipelineLines))
+  const dataDir = join(folder, 'data')
+  const env = { JOBTIDE_BASE_URL: simulator.url, JOBTIDE_API_KEY: KEY, JOBTIDE_DATA_DIR: dataDir }
+  const withEnv = (more: CliOptions = {}): CliOptions => ({
+    cwd: folder,
+    ...more,
+    env: { ...env, ...more.env },
+  })
+  return {
+    simulator,
+    folder,
+    dataDir,
+    organizations,
+    pipeline,
+    env,
+    run: (args, more) => runCli(args, withEnv(more)),
+    start: (args, more) => startCli(args, withEnv(more)),
+    async query<Row>(sql: string): Promise<Row[]> {
+      const { stdout, stderr } = await runCli(['query', sql, '--format', 'json'], withEnv())
+      if (stdout === '') throw new Error(stderr)
+      return JSON.parse(stdout) as Row[]
+    },
+    advance: (ms) => clock.advance(ms),
+  }
+}
+
+/** A pipeline file named `test` over organizations.csv beside it, with further lines. */
+export function pipelineText(lines: readonly string[] = []): string {
+  return [
+    'name: test',
+    'organizations: organizations.csv',
+    'window: since-last',
+    'initial_window: all',
+    'snapshot: { to: snapshots }',
+    ...lines,
+    '',
+  ].join('\n')
+}

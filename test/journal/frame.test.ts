@@ -1,0 +1,121 @@
+import fc from 'fast-check'
+import { describe, expect, it } from 'vitest'
+import { decodeFrame, encodeFrame } from '../../src/journal/frame.ts'
+import type { JournalRecord } from '../../src/journal/records.ts'
+import { MIB } from '../../src/support/units.ts'
+import { aPage } from './journal-fixture.ts'
+
+/** Any header: what a record may hold in JSON, with texts of every kind. */
+const anyRecord = fc
+  .dictionary(fc.string({ unit: 'binary' }), fc.jsonValue())
+  .map((fields) => ({ ...aPage(1), ...fields, kind: 'page_received' }) as JournalRecord)
+const anyPayload = fc.oneof(
+  fc.uint8Array({ maxLength: 5_000 }),
+  fc.string({ unit: 'grapheme', maxLength: 500 }),
+)
+
+describe('a frame', () => {
+  it('gives any record and payload back, wherever it stands in a buffer', () => {
+    fc.assert(
+      fc.property(
+        anyRecord,
+        anyPayload,
+        fc.nat(100),
+        fc.nat(100),
+        (record, payload, before, after) => {
+          const bytes = encodeFrame(record, payload)
+          const buffer = Buffer.concat([
+            Buffer.alloc(before, '\n'),
+            bytes,
+            Buffer.alloc(after, 'J'),
+          ])
+          const read = decodeFrame(buffer, before)
+          if (read.kind !== 'frame') throw new Error(read.kind)
+          expect(read.frame.record).toEqual(JSON.parse(JSON.stringify(record)))
+          expect(read.frame.payload()).toEqual(Buffer.from(payload))
+          expect(read.frame.size).toBe(bytes.length)
+        },
+      ),
+    )
+  })
+
+  it('without a payload has an empty one', () => {
+    const read = decodeFrame(encodeFrame(aPage(1)), 0)
+    if (read.kind !== 'frame') throw new Error(read.kind)
+    expect(read.frame.payload()).toHaveLength(0)
+  })
+
+  it('carries a body of 5 MiB in fewer bytes', () => {
+    const payload = '{"event_type":"joined"},'.repeat((5 * MIB) / 24)
+    const bytes = encodeFrame(aPage(1), payload)
+    const read = decodeFrame(bytes, 0)
+    if (read.kind !== 'frame') throw new Error(read.kind)
+    expect(read.frame.payload().toString()).toBe(payload)
+    expect(bytes.length).toBeLessThan(MIB)
+  })
+
+  it('is never taken as whole after a flip of any single bit in it', () => {
+    const bytes = encodeFrame(aPage(12), 'a body with some text in it')
+    for (let bit = 0; bit < bytes.length * 8; bit += 1) {
+      const changed = Buffer.from(bytes)
+      changed[bit >> 3] = (changed[bit >> 3] ?? 0) ^ (1 << (bit & 7))
+      expect([bit, decodeFrame(changed, 0).kind]).not.toEqual([bit, 'frame'])
+    }
+  })
+
+  it('is never taken as whole after a change of any single byte to any other', () => {
+    fc.assert(
+      fc.property(
+        anyPayload,
+        fc.nat(),
+        fc.integer({ min: 1, max: 255 }),
+        fc.uint8Array({ minLength: 64, maxLength: 64 }),
+        (payload, at, change, after) => {
+          const bytes = encodeFrame(aPage(1), payload)
+          const changed = Buffer.concat([bytes, after])
+          const place = at % bytes.length
+          changed[place] = (changed[place] ?? 0) ^ change
+          expect(decodeFrame(changed, 0).kind).not.toBe('frame')
+        },
+      ),
+      { numRuns: 1_000 },
+    )
+  })
+
+  it('asks for more bytes at every length short of its own', () => {
+    const bytes = encodeFrame(aPage(1), 'payload')
+    for (let length = 0; length < bytes.length; length += 1) {
+      const read = decodeFrame(bytes.subarray(0, length), 0)
+      expect([length, read.kind]).toEqual([length, 'short'])
+      if (read.kind === 'short') expect(read.needed).toBeGreaterThan(length)
+    }
+  })
+
+  it.each([
+    ['zeros', Buffer.alloc(200)],
+    ['text', Buffer.from('{"kind":"page_received"}\n'.repeat(9))],
+    ['a length over 64 MiB', Buffer.from(`J1 67108865 0 00000000\n${' '.repeat(99)}`)],
+    ['a length that is no number', Buffer.from(`J1 0x10 1e1 00000000\n${' '.repeat(99)}`)],
+    ['a missing length', Buffer.from(`J1 12  00000000\n${' '.repeat(99)}`)],
+    ['a fifth word', Buffer.from(`J1 2 0 00000000 x\n{}\n${' '.repeat(99)}`)],
+    ['version 0', Buffer.from(`J0 2 0 00000000\n{}\n${' '.repeat(99)}`)],
+  ])('does not begin at %s', (_what, bytes) => {
+    expect(decodeFrame(bytes, 0)).toEqual({ kind: 'broken', reason: 'no record begins here' })
+  })
+
+  it('of format 2 is known as newer, not as damage', () => {
+    const bytes = Buffer.from(`J2 120 4000 89abcdef\n${' '.repeat(99)}`)
+    expect(decodeFrame(bytes, 0)).toEqual({ kind: 'newer', version: 2 })
+  })
+
+  it('is not written when its payload is too large to be read back', () => {
+    // Noise does not compress.
+    const noise = Buffer.alloc(66 * MIB)
+    let state = 1
+    for (let at = 0; at < noise.length; at += 4) {
+      state = (Math.imul(state, 1_664_525) + 1_013_904_223) | 0
+      noise.writeInt32LE(state ^ (state >>> 13), at)
+    }
+    expect(() => encodeFrame(aPage(1), noise)).toThrow('a page_received record is over')
+  })
+})

@@ -1,0 +1,112 @@
+/** Records with defaults, and a journal in a folder that is gone after the test. */
+
+import { readFileSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { openJournal, type Journal, type JournalOptions } from '../../src/journal/journal.ts'
+import type {
+  JournalRecord,
+  PageReceived,
+  RequestSent,
+  RunStarted,
+  SliceRecord,
+} from '../../src/journal/records.ts'
+import type { Clock } from '../../src/support/clock.ts'
+import { temporaryFolder } from '../helpers/temporary-folder.ts'
+import { virtualClock } from '../helpers/virtual-clock.ts'
+
+export const RUN = '01JD0000000000000000000000'
+
+export function aSlice(fields: Partial<SliceRecord> = {}): SliceRecord {
+  return {
+    slice_id: 's1',
+    organizations: [{ by: 'id', value: 'org_1' }],
+    days_ago: 7,
+    event_types: ['joined', 'left', 'title_change'],
+    ...fields,
+  }
+}
+
+export function aStart(fields: Partial<RunStarted> = {}): RunStarted {
+  return {
+    kind: 'run_started',
+    run_id: RUN,
+    at: 1,
+    pipeline: 'nightly',
+    command: 'run',
+    organizations: 1,
+    slices: 1,
+    credits_limit: null,
+    question_sha256: 'q',
+    ...fields,
+  }
+}
+
+export function aRequest(number: number, fields: Partial<RequestSent> = {}): RequestSent {
+  return {
+    kind: 'request_sent',
+    run_id: RUN,
+    slice_id: 's1',
+    page: number,
+    request_id: `r${number}`,
+    at: number,
+    ...fields,
+  }
+}
+
+export function aPage(page: number, fields: Partial<PageReceived> = {}): PageReceived {
+  return {
+    kind: 'page_received',
+    run_id: RUN,
+    slice_id: 's1',
+    page,
+    request_id: `r${page}`,
+    requested_at: page,
+    at: page,
+    server_at: 1_000 + page,
+    status: 200,
+    events: 50,
+    credits_used: 10,
+    has_more: true,
+    body_sha256: 'b',
+    ...fields,
+  }
+}
+
+/** A journal in a new folder. */
+export function aJournal(options: JournalOptions = {}, clock: Clock = virtualClock()): Journal {
+  return openJournal(join(temporaryFolder(), 'journal'), clock, options)
+}
+
+/** Every record of a journal but its seals, with its payload as text. */
+export function contentOf(journal: Journal): { record: JournalRecord; payload: string }[] {
+  return journal
+    .segments()
+    .flatMap((segment) =>
+      [...journal.read(segment)].map((frame) => ({
+        record: frame.record,
+        payload: frame.payload().toString('utf8'),
+      })),
+    )
+    .filter(({ record }) => record.kind !== 'seal')
+}
+
+/** The page numbers in a journal, in order. */
+export function pagesOf(journal: Journal): number[] {
+  return contentOf(journal).flatMap(({ record }) =>
+    record.kind === 'page_received' ? [record.page] : [],
+  )
+}
+
+/** The only segment of a journal: its path, and its bytes to read and to change. */
+export function onlySegment(journal: Journal) {
+  const [name, ...others] = journal.segments()
+  if (name === undefined || others.length > 0)
+    throw new Error(`segments: ${journal.segments().join()}`)
+  const path = join(journal.folder, name)
+  return {
+    name,
+    path,
+    bytes: () => readFileSync(path),
+    set: (bytes: Uint8Array) => writeFileSync(path, bytes),
+  }
+}

@@ -1,0 +1,246 @@
+import fc from 'fast-check'
+import { appendFileSync, statSync, truncateSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { describe, expect, it } from 'vitest'
+import { load } from '../../src/load/load.ts'
+import { encodeFrame } from '../../src/journal/frame.ts'
+import { readHistory } from '../../src/journal/history.ts'
+import { openJournal } from '../../src/journal/journal.ts'
+import { JournalDamagedError, endsWithSeal, validPrefix } from '../../src/journal/reader.ts'
+import { MIB } from '../../src/support/units.ts'
+import { temporaryFolder } from '../helpers/temporary-folder.ts'
+import { virtualClock } from '../helpers/virtual-clock.ts'
+import { memoryWarehouse } from '../helpers/warehouse.ts'
+import {
+  aJournal,
+  aPage,
+  aSlice,
+  aStart,
+  contentOf,
+  onlySegment,
+  pagesOf,
+} from './journal-fixture.ts'
+
+const NAME = '01JD0000000000000000000000.journal'
+
+/** A journal whose only segment holds these bytes, as a killed process left them. */
+function journalOf(...parts: readonly Uint8Array[]) {
+  const folder = temporaryFolder()
+  const path = join(folder, NAME)
+  writeFileSync(path, Buffer.concat(parts))
+  return { journal: openJournal(folder, virtualClock()), path }
+}
+
+const frames = [1, 2, 3].map((page) => encodeFrame(aPage(page), `body of page ${page}`))
+const [first, second, third] = frames as [Buffer, Buffer, Buffer]
+
+describe('a torn end', () => {
+  it('at any byte of the last record leaves exactly the records before it, and recover() seals them', () => {
+    const { journal, path } = journalOf()
+    for (let length = 0; length < third.length; length += 1) {
+      const torn = third.subarray(0, length)
+      writeFileSync(path, Buffer.concat([first, second, torn]))
+      expect([length, pagesOf(journal)]).toEqual([length, [1, 2]])
+      expect(validPrefix(path)).toMatchObject({
+        bytes: first.length + second.length,
+        records: 2,
+        torn: length > 0,
+      })
+      journal.recover()
+      expect(endsWithSeal(path)).toBe(true)
+      expect(
+        onlySegment(journal)
+          .bytes()
+          .subarray(0, first.length + second.length),
+      ).toEqual(Buffer.concat([first, second]))
+      expect(contentOf(journal).map(({ payload }) => payload)).toEqual([
+        'body of page 1',
+        'body of page 2',
+      ])
+    }
+  })
+
+  it.each([1, 35, 36, 37, 4_096, 3 * MIB])('of %d zeros is cut off', (zeros) => {
+    const { journal, path } = journalOf(first, second, Buffer.alloc(zeros))
+    expect(pagesOf(journal)).toEqual([1, 2])
+    journal.recover()
+    expect(endsWithSeal(path)).toBe(true)
+    expect(statSync(path).size).toBeLessThan(first.length + second.length + 300)
+    expect(pagesOf(journal)).toEqual([1, 2])
+  })
+
+  it('whose last bytes are zeros, as after a power cut, is cut off', () => {
+    for (let kept = 0; kept < third.length; kept += 7) {
+      const zeroed = Buffer.alloc(third.length)
+      third.copy(zeroed, 0, 0, kept)
+      const { journal } = journalOf(first, zeroed)
+      journal.recover()
+      expect([kept, pagesOf(journal)]).toEqual([kept, [1]])
+    }
+  })
+
+  it('is cut off at any length of a segment of any records (property)', () => {
+    fc.assert(
+      fc.property(
+        fc.array(fc.string({ unit: 'grapheme', maxLength: 200 }), { minLength: 1, maxLength: 8 }),
+        fc.double({ min: 0, max: 1, noNaN: true }),
+        (payloads, share) => {
+          const parts = payloads.map((payload, i) => encodeFrame(aPage(i + 1), payload))
+          const { journal, path } = journalOf(...parts)
+          const length = Math.floor(statSync(path).size * share)
+          truncateSync(path, length)
+          let whole = 0
+          for (let end = 0; whole < parts.length; whole += 1) {
+            end += parts[whole]?.length ?? 0
+            if (end > length) break
+          }
+          expect(contentOf(journal).map(({ payload }) => payload)).toEqual(payloads.slice(0, whole))
+        },
+      ),
+      { numRuns: 100 },
+    )
+  })
+})
+
+describe('damage in the middle', () => {
+  it('at any byte of a record that others follow is refused by file and byte, also by recover()', () => {
+    const { journal, path } = journalOf()
+    for (let place = 0; place < second.length; place += 1) {
+      const changed = Buffer.from(second)
+      changed[place] = (changed[place] ?? 0) ^ 0x10
+      writeFileSync(path, Buffer.concat([first, changed, third]))
+      const bytes = onlySegment(journal).bytes()
+      for (const read of [() => contentOf(journal), () => journal.recover()]) {
+        expect(read).toThrow(JournalDamagedError)
+        expect(read).toThrow(
+          expect.objectContaining({ exitCode: 9, context: { path, at: first.length } }),
+        )
+        expect(read).toThrow(`${NAME} is damaged at byte ${first.length}: `)
+      }
+      expect(onlySegment(journal).bytes()).toEqual(bytes)
+    }
+  })
+
+  it('just before the seal does not make recover() take acknowledged records for a torn end', async () => {
+    const journal = aJournal()
+    const writer = journal.writer()
+    for (const page of [1, 2, 3]) await writer.append(aPage(page), `body of page ${page}`)
+    await writer.close()
+    const { bytes, set } = onlySegment(journal)
+    const whole = bytes()
+    const sealAt = whole.lastIndexOf('\nJ1 ') + 1
+    const lastAt = whole.lastIndexOf('\nJ1 ', sealAt - 2) + 1
+    for (let place = lastAt; place < sealAt; place += 1) {
+      const changed = Buffer.from(whole)
+      changed[place] = (changed[place] ?? 0) ^ 0x01
+      set(changed)
+      const recoverAndRead = () => {
+        journal.recover()
+        return pagesOf(journal)
+      }
+      expect(recoverAndRead, `byte ${place}`).toThrow(JournalDamagedError)
+      expect(bytes()).toEqual(changed)
+    }
+  })
+
+  it('is found when the next whole record is 3 MiB further on', () => {
+    const hole = Buffer.alloc(3 * MIB)
+    const { journal } = journalOf(first, hole, second)
+    expect(() => pagesOf(journal)).toThrow(JournalDamagedError)
+  })
+
+  it('is found where the next whole record lies across the pieces in which the search reads', () => {
+    for (let shift = -40; shift <= 4; shift += 1) {
+      const { journal } = journalOf(first, Buffer.alloc(MIB + shift), second)
+      expect(() => pagesOf(journal), `shift ${shift}`).toThrow(JournalDamagedError)
+    }
+  })
+
+  it('of a seal alone loses no record: recover() seals again', async () => {
+    const journal = aJournal()
+    const writer = journal.writer()
+    await writer.append(aPage(1))
+    await writer.close()
+    const { path, bytes, set } = onlySegment(journal)
+    const changed = bytes()
+    changed[changed.length - 2] = 0
+    set(changed)
+    journal.recover()
+    expect(endsWithSeal(path)).toBe(true)
+    expect(pagesOf(journal)).toEqual([1])
+  })
+
+  it('keeps every row out of the warehouse, and the history too', async () => {
+    const start = encodeFrame(aStart(), JSON.stringify([aSlice()]))
+    const broken = Buffer.from(first)
+    broken[40] = 0
+    const { journal } = journalOf(start, broken, second)
+    const warehouse = await memoryWarehouse()
+    await expect(load({ warehouse, journal })).rejects.toThrow(JournalDamagedError)
+    const [row] = await warehouse.all<{ n: number }>(
+      `select ((select count(*) from ops.runs) + (select count(*) from ops.pages)
+        + (select count(*) from ops.journal_positions))::int as n`,
+    )
+    expect(row?.n).toBe(0)
+    expect(() => readHistory(journal)).toThrow(JournalDamagedError)
+    warehouse.close()
+  })
+})
+
+describe('a segment of a newer Jobtide', () => {
+  const newer = Buffer.from(`J2 2 0 00000000\n{}\n`)
+
+  it.each([
+    ['alone', [newer]],
+    ['after records of this format', [first, second, newer]],
+    ['torn', [first, newer.subarray(0, 17)]],
+  ])('%s is refused and left as it is, also by recover()', (_where, parts) => {
+    const { journal } = journalOf(...parts)
+    const before = onlySegment(journal).bytes()
+    for (const read of [() => contentOf(journal), () => journal.recover()]) {
+      expect(read).toThrow(expect.objectContaining({ name: 'JournalTooNewError', exitCode: 2 }))
+      expect(read).toThrow(
+        /holds a record of format 2 at byte \d+: it was written by a newer Jobtide/,
+      )
+    }
+    expect(onlySegment(journal).bytes()).toEqual(before)
+  })
+})
+
+describe('reading', () => {
+  it('goes on from the end of any record', () => {
+    const { journal } = journalOf(...frames)
+    const ends = [...journal.read(NAME)].map(({ end }) => end)
+    expect(ends).toEqual([
+      first.length,
+      first.length + second.length,
+      statSync(join(journal.folder, NAME)).size,
+    ])
+    const rest = [...journal.read(NAME, ends[0])].map(({ record }) => record)
+    expect(rest).toEqual([aPage(2), aPage(3)])
+    expect([...journal.read(NAME, ends[2])]).toEqual([])
+  })
+
+  it('takes a record larger than the pieces in which it reads', () => {
+    const noise = Buffer.from(Array.from({ length: 3 * MIB }, (_, i) => (i * i * 31) % 251))
+    const { journal } = journalOf(first, encodeFrame(aPage(2), noise), third)
+    expect(pagesOf(journal)).toEqual([1, 2, 3])
+    expect([...journal.read(NAME)][1]?.payload().equals(noise)).toBe(true)
+  })
+
+  it('sees what was appended since', () => {
+    const { journal, path } = journalOf(first)
+    expect(pagesOf(journal)).toEqual([1])
+    appendFileSync(path, second)
+    expect(pagesOf(journal)).toEqual([1, 2])
+  })
+
+  it('of no folder gives no segments, and only journal files are segments', () => {
+    const folder = temporaryFolder()
+    expect(openJournal(join(folder, 'none'), virtualClock()).segments()).toEqual([])
+    writeFileSync(join(folder, '.DS_Store'), '')
+    writeFileSync(join(folder, 'b.journal'), '')
+    writeFileSync(join(folder, 'a.journal'), '')
+    expect(openJournal(folder, virtualClock()).segments()).toEqual(['a.journal', 'b.journal'])
+  })
+})

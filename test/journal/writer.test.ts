@@ -1,0 +1,338 @@
+import { mkdirSync, readFileSync, readdirSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { createHash } from 'node:crypto'
+import { afterEach, describe, expect, it, vi } from 'vitest'
+import { openJournal } from '../../src/journal/journal.ts'
+import { endsWithSeal, validPrefix } from '../../src/journal/reader.ts'
+import type { Seal } from '../../src/journal/records.ts'
+import { HOUR, KIB } from '../../src/support/units.ts'
+import { disk } from '../helpers/faulty-disk.ts'
+import { temporaryFolder } from '../helpers/temporary-folder.ts'
+import { virtualClock } from '../helpers/virtual-clock.ts'
+import { aJournal, aPage, contentOf, onlySegment, pagesOf } from './journal-fixture.ts'
+
+vi.mock('node:fs', async () => (await import('../helpers/faulty-disk.ts')).faultyFs())
+afterEach(() => disk.heal())
+
+const numbers = (count: number) => Array.from({ length: count }, (_, i) => i + 1)
+/** A text that does not compress. */
+const noise = (bytes: number, seed = 1) =>
+  Array.from({ length: bytes / 32 }, (_, i) =>
+    createHash('sha256').update(`${seed} ${i}`).digest('base64').slice(0, 32),
+  ).join('')
+
+describe('a writer', () => {
+  it('without records leaves no file, closed once or twice', async () => {
+    const journal = aJournal()
+    const writer = journal.writer()
+    await writer.close()
+    await writer.close()
+    expect(journal.segments()).toEqual([])
+  })
+
+  it('keeps the order of write and append', async () => {
+    const journal = aJournal()
+    const writer = journal.writer()
+    writer.write(aPage(1), 'one')
+    await writer.append(aPage(2), 'two')
+    writer.write(aPage(3), 'three')
+    await writer.close()
+    expect(contentOf(journal).map(({ payload }) => payload)).toEqual(['one', 'two', 'three'])
+  })
+
+  it('seals with the count of its records and the hash of all bytes before the seal', async () => {
+    const journal = aJournal()
+    const writer = journal.writer()
+    for (const page of numbers(5)) await writer.append(aPage(page), `page ${page}`)
+    await writer.close()
+    const { name, bytes } = onlySegment(journal)
+    const frames = [...journal.read(name)]
+    const seal = frames.at(-1)?.record as Seal
+    const before = bytes().subarray(0, frames.at(-2)?.end)
+    expect(seal).toMatchObject({ kind: 'seal', records: 5 })
+    expect(seal.sha256).toBe(createHash('sha256').update(before).digest('hex'))
+  })
+
+  it('begins a new segment after close()', async () => {
+    const journal = aJournal()
+    const writer = journal.writer()
+    await writer.append(aPage(1))
+    await writer.close()
+    await writer.append(aPage(2))
+    await writer.close()
+    expect(journal.segments()).toHaveLength(2)
+    expect(pagesOf(journal)).toEqual([1, 2])
+  })
+
+  it('names segments in the order of writing, also when the wall clock jumps back 1 h between them', async () => {
+    const clock = virtualClock()
+    const journal = aJournal({}, clock)
+    for (const page of numbers(6)) {
+      const writer = journal.writer()
+      await writer.append(aPage(page))
+      await writer.close()
+      clock.jump(page % 2 === 0 ? HOUR : -HOUR)
+    }
+    expect(pagesOf(journal)).toEqual(numbers(6))
+  })
+
+  it('appends beside a file in the folder that is no segment of ours', async () => {
+    const journal = aJournal()
+    mkdirSync(journal.folder, { recursive: true })
+    writeFileSync(join(journal.folder, 'notes.txt'), 'x')
+    const writer = journal.writer()
+    await writer.append(aPage(1))
+    await writer.close()
+    expect(pagesOf(journal)).toEqual([1])
+  })
+})
+
+describe('group commit', () => {
+  it('makes 100 concurrent appends durable with at most 3 fsyncs', async () => {
+    const journal = aJournal()
+    const writer = journal.writer()
+    const appends = numbers(100).map((page) => writer.append(aPage(page), `page ${page}`))
+    await Promise.all(appends)
+    // One of them is of the folder, when the segment was made.
+    expect(disk.syncs).toBeLessThanOrEqual(3)
+    expect(pagesOf(journal)).toEqual(numbers(100))
+    await writer.close()
+  })
+
+  it('confirms no append before an fsync that began after its write has ended', async () => {
+    const journal = aJournal()
+    const writer = journal.writer()
+    await writer.append(aPage(0))
+    for (const page of numbers(50)) {
+      const { syncs } = disk
+      await Promise.all([writer.append(aPage(page)), writer.append(aPage(100 + page))])
+      expect(disk.syncs).toBeGreaterThan(syncs)
+    }
+    await writer.close()
+  })
+
+  it('syncs a record that is appended and closed over in the same instant', async () => {
+    const journal = aJournal()
+    const writer = journal.writer()
+    let syncsAtConfirmation = 0
+    const append = writer.append(aPage(1)).then(() => (syncsAtConfirmation = disk.syncs))
+    await Promise.all([append, writer.close()])
+    // The folder's, and at least one of the segment.
+    expect(syncsAtConfirmation).toBeGreaterThanOrEqual(2)
+  })
+})
+
+describe('rotation', () => {
+  it('at 8 KiB with 20 concurrent writers of 25 records each loses nothing', async () => {
+    const journal = aJournal({ segmentBytes: 8 * KIB })
+    const writer = journal.writer()
+    await Promise.all(
+      numbers(20).map(async (worker) => {
+        for (const step of numbers(25)) {
+          await writer.append(aPage(worker * 100 + step), noise(512, worker * 100 + step))
+        }
+      }),
+    )
+    await writer.close()
+    const segments = journal.segments()
+    expect(segments.length).toBeGreaterThan(10)
+    for (const segment of segments) expect(endsWithSeal(join(journal.folder, segment))).toBe(true)
+    const pages = pagesOf(journal)
+    expect(pages.toSorted((a, b) => a - b)).toEqual(
+      numbers(20).flatMap((worker) => numbers(25).map((step) => worker * 100 + step)),
+    )
+    // One worker's records stand in the order in which it wrote them, over all segments.
+    for (const worker of numbers(20)) {
+      const own = pages.filter((page) => Math.floor(page / 100) === worker)
+      expect(own).toEqual(own.toSorted((a, b) => a - b))
+    }
+    for (const { record, payload } of contentOf(journal)) {
+      if (record.kind === 'page_received') expect(payload).toBe(noise(512, record.page))
+    }
+  })
+
+  it('does not begin a segment that stays empty', async () => {
+    const journal = aJournal({ segmentBytes: 1 })
+    const writer = journal.writer()
+    for (const page of numbers(3)) await writer.append(aPage(page))
+    await writer.close()
+    expect(journal.segments()).toHaveLength(3)
+  })
+
+  it('is at 256 MiB when nothing else is said', async () => {
+    const journal = aJournal()
+    const writer = journal.writer()
+    for (const page of numbers(40)) await writer.append(aPage(page), noise(64 * KIB, page))
+    await writer.close()
+    expect(journal.segments()).toHaveLength(1)
+  })
+})
+
+describe('a full disk', () => {
+  it('in the middle of a record, at any byte, leaves no half record, and later records are whole', async () => {
+    for (let room = 0; room < 420; room += 7) {
+      const journal = aJournal()
+      const writer = journal.writer()
+      await writer.append(aPage(1), 'page 1')
+      disk.roomBytes = room
+      const full = writer.append(aPage(2), noise(512))
+      await expect(full).rejects.toMatchObject({ exitCode: 9, context: { code: 'ENOSPC' } })
+      expect(validPrefix(onlySegment(journal).path)).toMatchObject({ records: 1, torn: false })
+      disk.heal()
+      await writer.append(aPage(3), 'page 3')
+      await writer.close()
+      expect(pagesOf(journal)).toEqual([1, 3])
+      expect(endsWithSeal(onlySegment(journal).path)).toBe(true)
+    }
+  })
+
+  it('at the first record leaves no file behind after close()', async () => {
+    const journal = aJournal()
+    const writer = journal.writer()
+    disk.roomBytes = 10
+    expect(() => writer.write(aPage(1))).toThrow('the disk is full (ENOSPC)')
+    await writer.close()
+    expect(readdirSync(journal.folder)).toEqual([])
+  })
+
+  it('at the seal is said, closes the file, and loses no record: recover() seals later', async () => {
+    const journal = aJournal()
+    const writer = journal.writer()
+    await writer.append(aPage(1))
+    disk.roomBytes = 20
+    await expect(writer.close()).rejects.toMatchObject({ exitCode: 9 })
+    await writer.close()
+    disk.heal()
+    expect(pagesOf(journal)).toEqual([1])
+    journal.recover()
+    expect(endsWithSeal(onlySegment(journal).path)).toBe(true)
+  })
+
+  it('that cannot even cut the half record off ends the writer; the record counts as torn', async () => {
+    const journal = aJournal()
+    const writer = journal.writer()
+    await writer.append(aPage(1))
+    Object.assign(disk, { roomBytes: 30, truncateFails: 'EIO' })
+    await expect(writer.append(aPage(2))).rejects.toThrow('ENOSPC')
+    disk.heal()
+    await expect(writer.append(aPage(3))).rejects.toThrow('input/output error (EIO)')
+    await writer.close()
+    journal.recover()
+    expect(pagesOf(journal)).toEqual([1])
+  })
+
+  it('takes writes of 7 bytes at a time for whole records', async () => {
+    disk.longestWrite = 7
+    const journal = aJournal()
+    const writer = journal.writer()
+    await writer.append(aPage(1), 'page 1')
+    await writer.close()
+    expect(contentOf(journal).map(({ payload }) => payload)).toEqual(['page 1'])
+  })
+})
+
+describe('a failed fsync', () => {
+  it('fails the appends that waited for it and every later call, and is never tried again', async () => {
+    const journal = aJournal()
+    const writer = journal.writer()
+    await writer.append(aPage(1))
+    disk.syncFails = 'EIO'
+    const { syncs } = disk
+    const appends = numbers(5).map((page) => writer.append(aPage(page + 1)))
+    const outcomes = await Promise.allSettled(appends)
+    expect(outcomes.map(({ status }) => status)).toEqual(Array(5).fill('rejected'))
+    expect(disk.syncs).toBe(syncs + 1)
+    Object.assign(disk, { syncFails: null })
+    await expect(writer.append(aPage(9))).rejects.toMatchObject({ exitCode: 9 })
+    expect(() => writer.write(aPage(9))).toThrow('input/output error (EIO)')
+    await writer.close()
+    expect(disk.syncs).toBe(syncs + 1)
+    // What was confirmed before is there, and what was refused after is not.
+    expect(pagesOf(journal)).toContain(1)
+    expect(pagesOf(journal)).not.toContain(9)
+  })
+
+  it('of an unknown kind says that the disk did not confirm', async () => {
+    const journal = aJournal()
+    const writer = journal.writer()
+    disk.syncFails = null
+    await writer.append(aPage(1))
+    disk.syncFails = 'EWHATEVER'
+    await expect(writer.append(aPage(2))).rejects.toMatchObject({
+      name: 'StorageError',
+      message: expect.stringContaining('the disk did not confirm a write') as string,
+    })
+    await writer.close()
+  })
+
+  it('of the folder leaves no segment that might vanish with its records', async () => {
+    const journal = aJournal()
+    const writer = journal.writer()
+    disk.syncFails = 'EIO'
+    await expect(writer.append(aPage(1))).rejects.toMatchObject({ exitCode: 9 })
+    expect(readdirSync(journal.folder)).toEqual([])
+    disk.heal()
+    await writer.append(aPage(2))
+    await writer.close()
+    expect(pagesOf(journal)).toEqual([2])
+  })
+})
+
+describe('recover()', () => {
+  it('leaves a sealed segment as it is', async () => {
+    const journal = aJournal()
+    const writer = journal.writer()
+    await writer.append(aPage(1))
+    await writer.close()
+    const before = onlySegment(journal).bytes()
+    journal.recover()
+    expect(onlySegment(journal).bytes()).toEqual(before)
+  })
+
+  it('seals what a killed process left open as that process would have sealed it', async () => {
+    const journal = aJournal()
+    const writer = journal.writer()
+    await writer.append(aPage(1), 'page 1')
+    const open = onlySegment(journal).bytes()
+    journal.recover()
+    const recovered = onlySegment(journal).bytes()
+    onlySegment(journal).set(open)
+    await writer.close()
+    expect(recovered).toEqual(onlySegment(journal).bytes())
+  })
+
+  it('cuts what stands behind a seal off without sealing twice', async () => {
+    const journal = aJournal()
+    const writer = journal.writer()
+    await writer.append(aPage(1))
+    await writer.close()
+    const { bytes, set } = onlySegment(journal)
+    const sealed = bytes()
+    set(Buffer.concat([sealed, Buffer.alloc(500)]))
+    journal.recover()
+    expect(bytes()).toEqual(sealed)
+  })
+
+  it('removes a segment without a whole record: an empty one, and a torn first record', () => {
+    const folder = temporaryFolder()
+    writeFileSync(join(folder, 'a.journal'), '')
+    writeFileSync(join(folder, 'b.journal'), 'J1 200 0 0123')
+    openJournal(folder, virtualClock()).recover()
+    expect(readdirSync(folder)).toEqual([])
+  })
+
+  it('of no folder makes none', () => {
+    const folder = join(temporaryFolder(), 'none')
+    openJournal(folder, virtualClock()).recover()
+    expect(() => readFileSync(folder)).toThrow('ENOENT')
+  })
+
+  it('done twice changes nothing the second time', async () => {
+    const journal = aJournal()
+    await journal.writer().append(aPage(1))
+    journal.recover()
+    const once = onlySegment(journal).bytes()
+    journal.recover()
+    expect(onlySegment(journal).bytes()).toEqual(once)
+  })
+})

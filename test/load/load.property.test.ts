@@ -1,0 +1,321 @@
+import fc from 'fast-check'
+import { mkdtempSync, renameSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { describe, expect, it } from 'vitest'
+import { addInterval, type CoveredInterval } from '../../src/journal/history.ts'
+import { openJournal } from '../../src/journal/journal.ts'
+import { load } from '../../src/load/load.ts'
+import type { JobChangeEvent } from '../../src/simulator/events.ts'
+import { DAY } from '../../src/support/units.ts'
+import type { Warehouse } from '../../src/warehouse/warehouse.ts'
+import { memoryWarehouse } from '../helpers/warehouse.ts'
+import {
+  START,
+  aPage,
+  aSlice,
+  dumpTables,
+  handClock,
+  startRun,
+  wireEvent,
+  writePages,
+} from './load-fixture.ts'
+import {
+  attributes,
+  naturalKey,
+  referenceEvents,
+  referencePairs,
+  type ReferenceSighting,
+} from './reference.ts'
+
+const anyText = fc.constantFrom(null, 'A', 'B', 'b')
+const anyEvent = fc
+  .record({
+    person: fc.constantFrom('per_1', 'per_2'),
+    organization: fc.constantFrom('org_1', 'org_2'),
+    type: fc.constantFrom('joined', 'left', 'title_change'),
+    changedAt: fc.constantFrom(START - 90 * DAY, START - 60 * DAY, START - 60 * DAY + 1),
+    detectedAt: fc.constantFrom(START - 9 * DAY, START - 8 * DAY, START - 8 * DAY + 1),
+    lagDays: fc.constantFrom(1, 2, 10),
+    title: anyText,
+    previousTitle: anyText,
+    name: anyText,
+    headline: anyText,
+    organizationName: anyText,
+  })
+  .map(wireEvent)
+const anyPage = fc.record({
+  events: fc.array(anyEvent, { minLength: 1, maxLength: 8 }),
+  at: fc.constantFrom(START, START + 1, START + DAY),
+  runId: fc.constantFrom('run_1', 'run_2'),
+})
+const anySegments = fc.array(
+  fc.record({
+    pages: fc.array(anyPage, { minLength: 1, maxLength: 4 }),
+    /** Names the file, and so orders it among the others. */
+    place: fc.integer({ min: 0, max: 999 }),
+    loadAfter: fc.boolean(),
+  }),
+  { minLength: 1, maxLength: 4 },
+)
+interface Segment {
+  pages: { events: JobChangeEvent[]; at: number; runId: string }[]
+  place: number
+  loadAfter: boolean
+}
+
+describe('load, for any sightings in any order', () => {
+  it('makes the events and pairs of a plain reference, whatever segments, batches and loads', async () => {
+    await fc.assert(
+      fc.asyncProperty(anySegments, fc.integer({ min: 1, max: 12 }), async (segments, rows) => {
+        const sightings = segments.flatMap(({ pages }) =>
+          pages.flatMap(({ events, at, runId }) => events.map((event) => ({ event, at, runId }))),
+        )
+        await withLoaded(segments, rows, (warehouse) => expectReference(warehouse, sightings))
+      }),
+      { numRuns: 20 },
+    )
+  })
+
+  it('makes the same tables of texts with control characters, quotes and lone surrogates', async () => {
+    const nasty = fc.constantFrom(
+      null,
+      '',
+      '\u001e',
+      '\u001f',
+      '\u001e\u001f',
+      'null',
+      '"',
+      '\\',
+      "'; drop",
+      '\ud800',
+      'é',
+    )
+    const event = fc
+      .record({ name: nasty, headline: nasty, organizationName: nasty, previousTitle: nasty })
+      .map((texts) => wireEvent(texts))
+    await fc.assert(
+      fc.asyncProperty(fc.array(event, { minLength: 2, maxLength: 6 }), async (events) => {
+        const inOrder = (order: readonly JobChangeEvent[]) => [
+          { pages: [{ events: [...order], at: START, runId: 'run_1' }], place: 1, loadAfter: true },
+        ]
+        const forward = await withLoaded(inOrder(events), 1, (warehouse) => dumpTables(warehouse))
+        const single = events.toReversed().map((one, place) => ({
+          pages: [{ events: [one], at: START, runId: 'run_1' }],
+          place,
+          loadAfter: true,
+        }))
+        const backward = await withLoaded(single, 1, (warehouse) => dumpTables(warehouse))
+        expect(backward['job_change_events']).toEqual(forward['job_change_events'])
+        expect(backward['person_organizations']).toEqual(forward['person_organizations'])
+      }),
+      { numRuns: 6 },
+    )
+  })
+})
+
+describe('coverage, for any finished slices', () => {
+  const anyFinish = fc.record({
+    organization: fc.constantFrom('org_1', 'org_2'),
+    isAll: fc.boolean(),
+    days: fc.integer({ min: 1, max: 6 }),
+    to: fc.integer({ min: 0, max: 20 }),
+    loadAfter: fc.boolean(),
+  })
+
+  it('is the brute-force union of the intervals, day by day, in the warehouse and in the history', async () => {
+    await fc.assert(
+      fc.asyncProperty(fc.array(anyFinish, { minLength: 1, maxLength: 8 }), async (finishes) => {
+        await withFolder(async (folder) => {
+          const warehouse = await memoryWarehouse({ threads: 1 })
+          const clock = handClock()
+          const journal = openJournal(folder, clock)
+          const covered = new Map<string, Set<number>>()
+          let history: CoveredInterval[] = []
+          for (const [number, finish] of finishes.entries()) {
+            clock.nowMs += 1_000
+            const { organization, isAll, days, to } = finish
+            const from = isAll ? null : START + (to - days) * DAY
+            const slice = aSlice({ organizations: [{ by: 'id', value: organization }] })
+            const writer = journal.writer()
+            startRun(writer, [slice], `run_${number}`)
+            writer.write(
+              {
+                kind: 'slice_finished',
+                run_id: `run_${number}`,
+                slice_id: '0001',
+                at: START,
+                pages: 1,
+                events: 0,
+                covered_from: from,
+                covered_to: START + to * DAY,
+              },
+              JSON.stringify(slice),
+            )
+            await writer.close()
+            const known = covered.get(organization) ?? new Set()
+            // Day -30 stands for "from the beginning"; half days tell touching from overlapping intervals.
+            for (let day = isAll ? -30 : to - days; day <= to; day += 0.5) known.add(day)
+            covered.set(organization, known)
+            if (organization === 'org_1') {
+              const interval = { eventTypes: slice.event_types, from, to: START + to * DAY }
+              history = addInterval(history, interval)
+            }
+            if (finish.loadAfter) await load({ warehouse, journal })
+          }
+          await load({ warehouse, journal })
+          const rows = await warehouse.all<{ organization_id: string; f: Date | null; t: Date }>(
+            'select organization_id, covered_from as f, covered_to as t from ops.coverage order by 1, t',
+          )
+          warehouse.close()
+          const expected = [...covered]
+            .toSorted(([a], [b]) => (a < b ? -1 : 1))
+            .flatMap(([organization, days]) =>
+              islands(days).map((island) => [organization, ...island]),
+            )
+          const day = (at: number | null) => (at === null ? -30 : (at - START) / DAY)
+          expect(
+            rows.map(({ organization_id, f, t }) => [
+              organization_id,
+              day(f?.getTime() ?? null),
+              day(t.getTime()),
+            ]),
+          ).toEqual(expected)
+          expect(history.map(({ from, to }) => ['org_1', day(from), day(to)])).toEqual(
+            expected.filter(([organization]) => organization === 'org_1'),
+          )
+        })
+      }),
+      { numRuns: 15 },
+    )
+  })
+})
+
+function islands(halfDays: ReadonlySet<number>): [number, number][] {
+  const found: [number, number][] = []
+  for (const day of [...halfDays].toSorted((a, b) => a - b)) {
+    const last = found.at(-1)
+    if (last !== undefined && last[1] === day - 0.5) last[1] = day
+    else found.push([day, day])
+  }
+  return found
+}
+
+async function expectReference(
+  warehouse: Warehouse,
+  sightings: readonly ReferenceSighting[],
+): Promise<void> {
+  const rows = await warehouse.all<Record<string, Date | string | number | null>>(
+    'select * from job_change_events',
+  )
+  const keys = new Map<string, string>()
+  const byKey = new Map(sightings.map(({ event }) => [naturalKey(event), event]))
+  const found = rows.map((row) => {
+    const event = asWire(row)
+    const key = naturalKey(event)
+    expect(byKey.has(key)).toBe(true)
+    keys.set(key, String(row['event_key']))
+    return [
+      key,
+      {
+        detected_at: event.detected_at,
+        attributes: attributes(event),
+        attributes_seen_at: isoOf(row['attributes_seen_at']),
+        first_seen_at: isoOf(row['first_seen_at']),
+        last_seen_at: isoOf(row['last_seen_at']),
+        first_run_id: row['first_run_id'],
+        last_run_id: row['last_run_id'],
+        times_seen: row['times_seen'],
+      },
+    ] as const
+  })
+  expect(new Set(keys.values()).size).toBe(keys.size)
+  expect(found.toSorted(([a], [b]) => (a < b ? -1 : 1))).toEqual([...referenceEvents(sightings)])
+
+  const pairs = await warehouse.all<Record<string, Date | string | number | boolean | null>>(
+    'select * from person_organizations order by profile_id, organization_id',
+  )
+  const foundPairs = pairs.map(({ profile_id, organization_id, ...row }) => [
+    `${String(profile_id)} ${String(organization_id)}`,
+    Object.fromEntries(
+      Object.entries(row).map(([name, value]) => [
+        name,
+        value instanceof Date ? value.toISOString() : value,
+      ]),
+    ),
+  ])
+  expect(foundPairs).toEqual([...referencePairs(sightings, (key) => keys.get(key) ?? '')])
+}
+
+function asWire(row: Record<string, Date | string | number | null>): JobChangeEvent {
+  const text = (name: string) => row[name] as string | null
+  return {
+    event_type: text('event_type') as JobChangeEvent['event_type'],
+    detected_at: isoOf(row['detected_at']),
+    changed_at: isoOf(row['changed_at']),
+    detection_lag_days: row['detection_lag_days'] as number,
+    title: { current: text('title_current'), previous: text('title_previous') },
+    person: {
+      profile_id: text('profile_id') ?? '',
+      handle: text('person_handle'),
+      full_name: text('person_full_name'),
+      first_name: text('person_first_name'),
+      last_name: text('person_last_name'),
+      headline: text('person_headline'),
+      network_url: text('person_network_url'),
+    },
+    organization: {
+      organization_id: text('organization_id') ?? '',
+      name: text('organization_name'),
+      slug: text('organization_slug'),
+      network_url: text('organization_network_url'),
+    },
+  }
+}
+
+function isoOf(value: unknown): string {
+  return (value as Date).toISOString()
+}
+
+// Segments are written in the order of the list but named by `place`: later ones can sort before earlier ones. The
+// journal itself would never name them so; they are written elsewhere and moved.
+async function withLoaded<T>(
+  segments: readonly Segment[],
+  batchRows: number,
+  look: (warehouse: Warehouse) => Promise<T>,
+): Promise<T> {
+  return withFolder(async (folder) => {
+    const warehouse = await memoryWarehouse({ threads: 1 })
+    try {
+      const journal = openJournal(folder, handClock())
+      for (const [number, { pages, place, loadAfter }] of segments.entries()) {
+        const elsewhere = openJournal(join(folder, 'elsewhere'), handClock())
+        await writePages(
+          elsewhere,
+          pages.map(({ events, at, runId }) => aPage(events, { at, runId })),
+        )
+        for (const name of elsewhere.segments()) {
+          const path = join(folder, `${String(place).padStart(3, '0')}-${number}.journal`)
+          renameSync(join(elsewhere.folder, name), path)
+        }
+        if (loadAfter) await load({ warehouse, journal, batchRows })
+      }
+      await load({ warehouse, journal, batchRows })
+      const before = await dumpTables(warehouse, [])
+      await load({ warehouse, journal, batchRows })
+      expect(await dumpTables(warehouse, [])).toEqual(before)
+      return await look(warehouse)
+    } finally {
+      warehouse.close()
+    }
+  })
+}
+
+async function withFolder<T>(work: (folder: string) => Promise<T>): Promise<T> {
+  const folder = mkdtempSync(join(tmpdir(), 'jobtide-test-'))
+  try {
+    return await work(folder)
+  } finally {
+    rmSync(folder, { recursive: true, force: true })
+  }
+}

@@ -1,0 +1,162 @@
+import fc from 'fast-check'
+import { describe, expect, it } from 'vitest'
+import { fromText, parseOrganizations } from '../../src/plan/organizations.ts'
+
+const parse = (text: string | Uint8Array) =>
+  parseOrganizations(typeof text === 'string' ? Buffer.from(text) : text, 'list.csv')
+const values = (text: string | Uint8Array) =>
+  parse(text).organizations.map(({ by, value }) => `${by}:${value}`)
+
+function refusal(text: string | Uint8Array): string {
+  try {
+    parse(text)
+  } catch (error) {
+    expect(error).toMatchObject({ name: 'ConfigError', exitCode: 2 })
+    return (error as Error).message
+  }
+  throw new Error('the list was accepted')
+}
+
+function utf16(text: string, order: 'le' | 'be'): Buffer {
+  const bytes = Buffer.from(`\ufeff${text}`, 'utf16le')
+  return order === 'le' ? bytes : bytes.swap16()
+}
+
+describe('parseOrganizations', () => {
+  const two = ['id:org_1', 'url:acme']
+
+  it.each([
+    ['a line each', 'org_1\nacme\n'],
+    ['CRLF', 'org_1\r\nacme\r\n'],
+    ['old Mac line ends', 'org_1\racme\r'],
+    ['no last line end', 'org_1\nacme'],
+    ['blank lines and blanks', '\n  org_1  \n\n \t \nacme\n\n'],
+    ['a byte order mark', '\ufefforg_1\nacme\n'],
+    ['comments, with quotes in them', '# our "key accounts\norg_1\n  # more\nacme\n'],
+    ['quotes', '"org_1"\n"acme"\n'],
+    ['a header for one column', 'company_url\nacme\norg_1\n'.replace('org_1\n', '')],
+    ['a header for both', 'organization_id,company_url\norg_1,\n,acme\n'],
+    ['a header in any case', 'Company_URL,ORGANIZATION_ID\n,org_1\nacme,\n'],
+    ['other columns between', 'name,organization_id,note,company_url\nA,org_1,x,\nB,,y,acme\n'],
+    [
+      'a quoted header after a byte order mark',
+      '\ufeff"organization_id","company_url"\r\norg_1,\r\n,acme',
+    ],
+    ['semicolons', 'organization_id;company_url\norg_1;\n;acme\n'],
+    ['tabs', 'organization_id\tcompany_url\norg_1\t\n\tacme\n'],
+    ['short and long lines', 'organization_id,company_url\norg_1\n,acme,,,\n'],
+    ['comments before the header', '# list\norganization_id,company_url\norg_1,\n,acme\n'],
+  ])('reads a list with %s', (name, text) => {
+    expect(values(text)).toEqual(name === 'a header for one column' ? ['url:acme'] : two)
+  })
+
+  it.each(['le', 'be'] as const)('reads UTF-16 (%s) with a byte order mark', (order) => {
+    expect(values(utf16('organization_id\r\norg_1\r\n', order))).toEqual(['id:org_1'])
+  })
+
+  it('prefers the id where a line has both', () => {
+    expect(values('organization_id,company_url\norg_1,acme\n')).toEqual(['id:org_1'])
+  })
+
+  it('counts 3 lines that name a company already named, and keeps the first', () => {
+    const list = parse('org_1\norg_2\norg_1\norg_1\nacme\nacme/\n')
+    expect(list.organizations.map(({ value }) => value)).toEqual(['org_1', 'org_2', 'acme'])
+    expect(list.duplicates).toBe(3)
+  })
+
+  it.each([
+    ['a space', 'org_1\nacme inc\n', 'list.csv:2: not an organisation: "acme inc"'],
+    [
+      'a line after a comment and a blank one',
+      '# a\n\norg_1\nx y\n',
+      'list.csv:4: not an organisation',
+    ],
+    ['a control character', 'org_1\r\nac\u0007me\r\n', 'list.csv:2: not an organisation'],
+    ['501 characters', `org_1\n${'a'.repeat(501)}\n`, 'list.csv:2: not an organisation'],
+    ['a formula', 'org_1\n=HYPERLINK(A1)\n', 'list.csv:2: not an organisation: "=HYPERLINK(A1)"'],
+    ['a formula with +', '+cmd\n', 'list.csv:1: not an organisation'],
+    ['a formula with @', 'company_url\n@SUM(A1)\n', 'list.csv:2: not an organisation'],
+    [
+      'two names in a line',
+      'org_1\nacme,globex\n',
+      'list.csv:2: more than one organisation in a line: acme,globex',
+    ],
+    [
+      'a URL cut at a comma',
+      'a.example/x\na.example/x,y\n',
+      'list.csv:2: more than one organisation in a line',
+    ],
+    [
+      'columns that it does not know',
+      '# x\nid,link\norg_1,acme\n',
+      'list.csv:2: no column organization_id or company_url; found: id, link',
+    ],
+    ['a quote left open', 'org_1\n"acme\n', 'list.csv: not a list of organisations: '],
+    ['nothing', '', 'list.csv: the list of organisations is empty'],
+    ['blanks only', '\r\n \n# none yet\n', 'list.csv: the list of organisations is empty'],
+    [
+      'a header only',
+      'organization_id,company_url\n',
+      'list.csv: the list of organisations is empty',
+    ],
+    [
+      'empty cells only',
+      'organization_id,company_url\n,\n"",""\n',
+      'list.csv: the list of organisations is empty',
+    ],
+  ])('refuses %s', (_, text, message) => {
+    expect(refusal(text)).toContain(message)
+  })
+
+  it('refuses text that is not UTF-8, and UTF-16 without a mark', () => {
+    expect(refusal(Buffer.from('org_1\nm\u00fcller\n', 'latin1'))).toContain(
+      'list.csv:2: not an org',
+    )
+    expect(refusal(Buffer.from('org_1\n', 'utf16le'))).toContain('list.csv:1: not an organisation')
+  })
+
+  it('reads 100,000 lines within 2 seconds', () => {
+    const ids = Array.from({ length: 100_000 }, (_, i) => `org_${i}`)
+    const began = performance.now()
+    const list = parse(`organization_id\r\n${ids.join('\r\n')}`)
+    expect(performance.now() - began).toBeLessThan(2_000)
+    expect(list.organizations).toHaveLength(100_000)
+    expect(list.organizations.at(-1)).toEqual({ by: 'id', value: 'org_99999' })
+  })
+
+  it('gives the same organisations for any list written with any header, delimiter and line end', () => {
+    const name = fc.stringMatching(/^[a-z][a-z0-9-]{0,12}$/)
+    fc.assert(
+      fc.property(
+        fc.uniqueArray(name, { minLength: 1, maxLength: 20 }),
+        fc.constantFrom('\n', '\r\n'),
+        fc.constantFrom(',', ';', '\t'),
+        fc.boolean(),
+        fc.boolean(),
+        (names, end, delimiter, hasMark, isQuoted) => {
+          const cell = (text: string) => (isQuoted ? `"${text}"` : text)
+          const lines = names.map((one) => [cell('note'), cell(one)].join(delimiter))
+          const text = ['note,company_url'.replace(',', delimiter), ...lines].join(end)
+          const list = parse((hasMark ? '\ufeff' : '') + text)
+          expect(list.organizations).toEqual(names.map((value) => ({ by: 'url', value })))
+        },
+      ),
+      { numRuns: 100 },
+    )
+  })
+})
+
+describe('fromText', () => {
+  it.each([
+    ['org_8f3A', { by: 'id', value: 'org_8f3A' }],
+    ['acme', { by: 'url', value: 'acme' }],
+    ['acme-labs', { by: 'url', value: 'acme-labs' }],
+    ['Acme_Labs', { by: 'url', value: 'Acme_Labs' }],
+    ['https://x.example/company/acme/', { by: 'url', value: 'https://x.example/company/acme' }],
+    ['x.example/company/acme?a=1#top', { by: 'url', value: 'x.example/company/acme?a=1#top' }],
+    ['m\u00fcller', { by: 'url', value: 'm\u00fcller' }],
+    ['', null],
+  ])('%s', (text, reference) => {
+    expect(fromText(text)).toEqual(reference)
+  })
+})

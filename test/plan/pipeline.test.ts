@@ -1,0 +1,224 @@
+import { describe, expect, it } from 'vitest'
+import { durationMs, parsePipeline } from '../../src/plan/pipeline.ts'
+import { HOUR, MINUTE, SECOND } from '../../src/support/units.ts'
+
+const LINES = {
+  name: 'name: nightly',
+  organizations: 'organizations: list.csv',
+  window: 'window: since-last',
+}
+/** A pipeline file with `lines` after the three that every file needs; one named again replaces it. */
+function file(...lines: string[]): string {
+  const own = new Set(lines.map((line) => line.split(':', 1)[0]))
+  const base = Object.entries(LINES).filter(([key]) => !own.has(key))
+  return [...base.map(([, line]) => line), ...lines].join('\n')
+}
+
+function messageOf(text: string): string {
+  try {
+    parsePipeline(text, 'nightly.yaml')
+  } catch (error) {
+    expect(error).toMatchObject({ name: 'ConfigError', exitCode: 2 })
+    return (error as Error).message
+  }
+  throw new Error('the file was accepted')
+}
+
+describe('parsePipeline', () => {
+  it('fills in what a file of three lines leaves out', () => {
+    expect(parsePipeline(file(), 'nightly.yaml')).toEqual({
+      name: 'nightly',
+      organizations: 'list.csv',
+      event_types: ['joined', 'left', 'title_change'],
+      window: 'since-last',
+      initial_window: 365,
+      overlap_hours: 6,
+      limits: { concurrency: 4, max_wait: '15m' },
+    })
+  })
+
+  it('reads every key', () => {
+    const text = file(
+      'schedule: "15 2 * * 1-5"',
+      'event_types: [left]',
+      'window: 30',
+      'initial_window: all',
+      'overlap_hours: 0.5',
+      'limits: {credits: 10, requests_per_second: 0.2, concurrency: 32, max_wait: 2h}',
+      'snapshot: {to: "s3://bucket/prefix"}',
+    )
+    expect(parsePipeline(text, 'nightly.yaml')).toMatchObject({
+      schedule: '15 2 * * 1-5',
+      event_types: ['left'],
+      window: 30,
+      initial_window: 'all',
+      overlap_hours: 0.5,
+      limits: { credits: 10, requests_per_second: 0.2, concurrency: 32, max_wait: '2h' },
+      snapshot: { to: 's3://bucket/prefix', keep: 30 },
+    })
+  })
+
+  // Line 4 is the first after the three that every file needs.
+  it.each([
+    ['an unknown key', 'shedule: x', '4: shedule: unknown key; allowed: name, schedule, organiz'],
+    [
+      'an unknown limit',
+      'limits: {credit: 5}',
+      '4: limits.credit: unknown key; allowed: credits, ',
+    ],
+    [
+      'an unknown snapshot key',
+      'snapshot: {to: a, too: b}',
+      '4: snapshot.too: unknown key; allowed: to, keep',
+    ],
+    [
+      'a name with spaces',
+      'name: my pipeline',
+      '3: name: expected lower-case letters, digits and hyphens',
+    ],
+    [
+      'a name that is a number',
+      'name: 5',
+      '3: name: Invalid input: expected string, received number',
+    ],
+    [
+      'a window of 0',
+      'window: 0',
+      '3: window: expected a whole number of days from 1 to 365, or since-last or all',
+    ],
+    ['a window of 366', 'window: 366', '3: window: expected a whole number of days'],
+    ['a window of half a day', 'window: 0.5', '3: window: expected a whole number of days'],
+    ['a window in quotes', 'window: "30"', '3: window: expected a whole number of days'],
+    [
+      'an initial window of since-last',
+      'initial_window: since-last',
+      '4: initial_window: expected a whole number of days from 1 to 365, or all',
+    ],
+    [
+      'an event type',
+      'event_types: [joined, moved]',
+      '4: event_types.1: Invalid option: expected one of "joined"|"left"|"title_change"',
+    ],
+    [
+      'no event type',
+      'event_types: []',
+      '4: event_types: expected at least one of joined, left, title_change',
+    ],
+    [
+      'event types that are no list',
+      'event_types: joined',
+      '4: event_types: Invalid input: expected array',
+    ],
+    [
+      'negative overlap',
+      'overlap_hours: -1',
+      '4: overlap_hours: Too small: expected number to be >=0',
+    ],
+    [
+      'credits under a page',
+      'limits: {credits: 9}',
+      '4: limits.credits: Too small: expected number to be >=10',
+    ],
+    ['half a credit', 'limits: {credits: 10.5}', '4: limits.credits: Invalid input: expected int'],
+    [
+      'no pace',
+      'limits: {requests_per_second: 0}',
+      '4: limits.requests_per_second: Too small: expected number to be >0',
+    ],
+    [
+      '33 workers',
+      'limits: {concurrency: 33}',
+      '4: limits.concurrency: Too big: expected number to be <=32',
+    ],
+    [
+      'a wait without a unit',
+      'limits: {max_wait: 15}',
+      '4: limits.max_wait: Invalid input: expected string',
+    ],
+    [
+      'a wait in words',
+      'limits: {max_wait: 5 minutes}',
+      '4: limits.max_wait: expected a duration such as 30s, 15m or 2h',
+    ],
+    [
+      'a schedule with 6 fields',
+      'schedule: "0 15 2 * * *"',
+      '4: schedule: expected five cron fields',
+    ],
+    ['a schedule in words', 'schedule: hourly', '4: schedule: expected five cron fields'],
+    ['a 61st minute', 'schedule: "61 2 * * *"', '4: schedule: expected five cron fields'],
+    ['a snapshot without a place', 'snapshot: {keep: 3}', '4: snapshot.to: missing; '],
+    ['snapshots kept 0 times', 'snapshot: {to: a, keep: 0}', '4: snapshot.keep: Too small'],
+    ['limits that are no map', 'limits: 5', '4: limits: Invalid input: expected object'],
+    ['an empty list file name', 'organizations: ""', '3: organizations: Too small'],
+  ])('refuses %s', (_, line, message) => {
+    expect(messageOf(file(line))).toContain(`nightly.yaml:${message}`)
+  })
+
+  it('names a key that is missing', () => {
+    expect(messageOf('name: a\nwindow: all')).toBe(
+      'nightly.yaml:1: organizations: missing; Invalid input: expected string, received undefined',
+    )
+  })
+
+  it('names every fault at once, each with its line, in lists and maps over several lines', () => {
+    const text = [
+      'name: nightly',
+      'organizations: list.csv',
+      'window: soon',
+      'event_types:',
+      '  - joined',
+      '  - moved',
+      'limits:',
+      '  credits: many',
+      '  speed: 5',
+      'keep: 3',
+    ].join('\n')
+    const lines = messageOf(text).split('\n')
+    expect(lines.map((line) => line.split(': ').slice(0, 2).join(': ')).toSorted()).toEqual([
+      'nightly.yaml:10: keep',
+      'nightly.yaml:3: window',
+      'nightly.yaml:6: event_types.1',
+      'nightly.yaml:8: limits.credits',
+      'nightly.yaml:9: limits.speed',
+    ])
+  })
+
+  it.each([
+    ['a colon too many', 'name: a: b', 'nightly.yaml:1: not valid YAML: '],
+    ['a bracket left open', 'name: a\nevent_types: [joined', 'nightly.yaml:2: not valid YAML: '],
+    ['a key twice', 'name: a\nwindow: 1\nname: b', 'nightly.yaml:3: not valid YAML: '],
+    ['a tab for indentation', 'limits:\n\tcredits: 50', 'nightly.yaml:2: not valid YAML: '],
+    ['an alias without an anchor', 'name: *nobody', 'nightly.yaml: not valid YAML: '],
+    ['two documents', 'name: a\n---\nname: b', 'not valid YAML: '],
+  ])('refuses YAML with %s', (_, text, message) => {
+    expect(messageOf(text)).toContain(message)
+  })
+
+  it('refuses a file whose aliases stand for millions of values', () => {
+    const rows = ['a: &a [1,1,1,1,1,1,1,1,1,1]']
+    for (const [name, of] of ['ba', 'cb', 'dc', 'ed', 'fe'].map((pair) => pair.split(''))) {
+      rows.push(`${name}: &${name} [${Array<string>(10).fill(`*${of}`).join()}]`)
+    }
+    expect(messageOf(rows.join('\n'))).toContain('not valid YAML: Excessive alias count')
+  })
+
+  it.each([
+    ['an empty file', ''],
+    ['a list', '- nightly'],
+    ['a word', 'nightly'],
+  ])('refuses %s, saying which keys there are', (_, text) => {
+    expect(messageOf(text)).toContain('nightly.yaml:1: expected keys and values: name, schedule')
+  })
+})
+
+describe('durationMs', () => {
+  it.each([
+    ['30s', 30 * SECOND],
+    ['15m', 15 * MINUTE],
+    ['2h', 2 * HOUR],
+    ['0s', 0],
+  ])('%s is %i ms', (text, ms) => {
+    expect(durationMs(text)).toBe(ms)
+  })
+})

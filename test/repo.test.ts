@@ -1,0 +1,362 @@
+/**
+ * The rules of this repository, enforced: who may import whom, what only one file may touch, what every SQL file, test
+ * and package version looks like. A long file or function is printed as a hint and fails nothing.
+ */
+
+import { readFileSync, readdirSync } from 'node:fs'
+import { connect } from 'node:net'
+import { basename, dirname, join, relative, resolve } from 'node:path'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { buildModels } from '../src/model/build.ts'
+import { readChecks } from '../src/model/checks.ts'
+import { packageRoot, sqlFolder } from '../src/support/assets.ts'
+import { readModelFiles } from '../src/warehouse/catalog.ts'
+import { openWarehouse, type Warehouse } from '../src/warehouse/warehouse.ts'
+
+const NOT_OURS = new Set(['node_modules', 'dist', 'data', 'coverage', '.git'])
+
+const files = filesBelow('.').filter((path) => !NOT_OURS.has(path.split('/', 1)[0] ?? ''))
+const typeScript = files.filter((path) => path.endsWith('.ts'))
+const source = typeScript.filter((path) => path.startsWith('src/'))
+const tests = typeScript.filter((path) => path.startsWith('test/'))
+
+describe('imports', () => {
+  const base = ['api', 'journal', 'warehouse', 'titles']
+  const stages = ['plan', 'extract', 'load', 'model', 'publish']
+  const below = ['support', ...base]
+  const mayImport: Readonly<Record<string, readonly string[]>> = {
+    support: [],
+    simulator: ['support'],
+    config: ['support'],
+    ...Object.fromEntries(base.map((folder) => [folder, ['support']])),
+    ...Object.fromEntries(stages.map((folder) => [folder, below])),
+    run: [...below, ...stages],
+    cli: [...below, ...stages, 'run', 'simulator', 'config'],
+  }
+
+  it('knows the place of every folder of src', () => {
+    expect(new Set(source.map(layerOf))).toEqual(new Set(Object.keys(mayImport)))
+  })
+
+  it.each(Object.keys(mayImport))('%s imports only from below', (layer) => {
+    const wrong = source
+      .filter((file) => layerOf(file) === layer)
+      .flatMap((file) => localImports(file).map((target) => ({ file, target })))
+      .filter(({ target }) => layerOf(target) !== layer)
+      .filter(({ target }) => !mayImport[layer]?.includes(layerOf(target)))
+    expect(wrong).toEqual([])
+  })
+
+  // Imports of types alone are gone when the program runs; only the others can leave a module half made.
+  it('have no cycle', () => {
+    const done = new Set<string>()
+    const cycles: string[] = []
+    const walk = (file: string, path: readonly string[]): void => {
+      if (path.includes(file)) cycles.push([...path.slice(path.indexOf(file)), file].join(' → '))
+      if (done.has(file) || path.includes(file)) return
+      for (const target of localImports(file, 'values')) walk(target, [...path, file])
+      done.add(file)
+    }
+    for (const file of source) walk(file, [])
+    expect(cycles).toEqual([])
+  })
+
+  it('name a file that exists, with its ending', () => {
+    const missing = typeScript.flatMap((file) =>
+      localImports(file)
+        .filter((target) => !files.includes(target))
+        .map((target) => `${file} → ${target}`),
+    )
+    expect(missing).toEqual([])
+  })
+
+  it.each([
+    ['@duckdb/', /^src\/warehouse\/warehouse\.ts$/],
+    ['@aws-sdk/', /^src\/publish\/s3-store\.ts$/],
+    ['@smithy/', /^src\/publish\/s3-[a-z]+\.ts$/],
+    ['undici', /^src\/api\/transport\.ts$/],
+    ['commander', /^src\/cli(?:\/options)?\.ts$/],
+    ['cli-', /^src\/cli\//],
+    ['pino', /^src\/support\/logger\.ts$/],
+  ])('of %s… stand only in the files that own it', (name, owners) => {
+    const importers = source.filter((file) =>
+      importsOf(file).some((target) => target.startsWith(name)),
+    )
+    expect(importers.filter((file) => !owners.test(file))).toEqual([])
+  })
+
+  it('of every production dependency exist, and of nothing else', () => {
+    const { dependencies } = packageJson()
+    const imported = source
+      .flatMap((file) => importsOf(file))
+      .filter((name) => !name.startsWith('.') && !name.startsWith('node:'))
+      .map((name) => name.split('/', name.startsWith('@') ? 2 : 1).join('/'))
+    expect([...new Set(imported)].toSorted()).toEqual(Object.keys(dependencies).toSorted())
+  })
+
+  it('never come from a barrel, and nothing is exported by default', () => {
+    const barrels = source.filter((file) => {
+      const statements = statementsOf(file).filter((line) => line !== '')
+      return (
+        basename(file) === 'index.ts' || statements.every((line) => /^export .* from/.test(line))
+      )
+    })
+    expect(barrels).toEqual([])
+    expect(matching(source, /^export (?:default\b|\*)/m)).toEqual([])
+  })
+})
+
+describe('the world is an argument', () => {
+  it.each([
+    ['process.env', /\bprocess\.env\b|\bprocess\['env'\]/, ['src/config.ts']],
+    ['Date.now', /\bDate\.now\b/, ['src/support/clock.ts']],
+    ['performance', /\bperformance\.(?:now|timeOrigin)\b/, ['src/support/clock.ts']],
+    ['a new Date of now', /\bnew Date(?:\(\s*\)|(?!\())|[^.\w]Date\(\)/, []],
+    ['Math.random', /\bMath\.random\b/, ['src/cli.ts']],
+    [
+      'timers',
+      /\bset(?:Timeout|Interval|Immediate)\b|\bnode:timers/,
+      ['src/support/clock.ts', /^src\/simulator\//],
+    ],
+    ['console', /\bconsole\./, []],
+  ] as const)('%s stands only where it belongs', (_, pattern, places) => {
+    const allowed = (file: string) =>
+      places.some((place) => (typeof place === 'string' ? place === file : place.test(file)))
+    expect(matching(source, pattern).filter((file) => !allowed(file))).toEqual([])
+  })
+
+  it('a test that leaves this machine throws', () => {
+    expect(() => connect({ host: '192.0.2.1', port: 80 })).toThrow(/may not leave this machine/)
+    expect(() => connect(80, 'example.com')).toThrow(/asked for example\.com/)
+  })
+})
+
+describe('SQL', () => {
+  const models = readModelFiles()
+  const checks = readChecks(join(sqlFolder, 'checks'))
+  let warehouse: Warehouse
+
+  beforeAll(async () => {
+    warehouse = await openWarehouse({ path: ':memory:', mode: 'write' })
+    await buildModels(warehouse, { buildId: 'repo', builtAt: new Date('2026-11-20T00:00:00Z') })
+  })
+  afterAll(() => warehouse.close())
+
+  it.each(models.map((model) => [model.name, model] as const))(
+    'model %s says grain, key, purpose and every column, in order',
+    async (name, model) => {
+      const columns = await warehouse.all<{ column_name: string; comment: string | null }>(
+        `select column_name, comment from duckdb_columns()
+         where schema_name = 'main' and table_name = $1 order by column_index`,
+        [name],
+      )
+      expect(columns.map((column) => column.column_name)).toEqual([...model.columns.keys()])
+      expect(columns.filter(({ comment }) => !comment)).toEqual([])
+      expect([...model.columns.keys()]).toEqual(expect.arrayContaining([...model.key]))
+      for (const sentence of [model.grain, model.purpose]) expect(sentence).toMatch(/^[A-Z].*\.$/)
+    },
+  )
+
+  it('every table and column of main and ops carries a comment', async () => {
+    const silent = await warehouse.all(
+      `select schema_name, table_name, null as column_name from duckdb_tables()
+       where schema_name in ('main', 'ops') and comment is null
+       union all
+       select schema_name, table_name, column_name from duckdb_columns()
+       where schema_name in ('main', 'ops') and not internal and comment is null`,
+    )
+    expect(silent).toEqual([])
+  })
+
+  const VERB =
+    /_(?:is|are|has|have|takes?|links?|connects?|counts?|adds?|keeps?|starts?|holds?|covers?|belongs?|match(?:es)?|sums?)(?:_|$)/
+
+  it.each(checks.map((check) => [check.name, check.sql] as const))(
+    'check %s is a claim, and its select returns rows where it is broken',
+    async (name, sql) => {
+      expect(name).toMatch(VERB)
+      expect(sql).toMatch(/^\s*(?:--.*\n\s*)*(?:select|with)\b/)
+      const { columns, rows } = await warehouse.table(sql)
+      expect(columns.length).toBeGreaterThan(0)
+      expect(rows).toEqual([])
+    },
+  )
+
+  it.each(models.map((model) => model.name))('model %s has a check and a case', (name) => {
+    const word = new RegExp(`\\b${name}\\b`)
+    expect(checks.filter(({ sql }) => word.test(sql)).map((check) => check.name)).not.toEqual([])
+    expect(readdirSync(join(packageRoot, 'test', 'models', name))).not.toEqual([])
+  })
+
+  it('schema files are numbered from 1 without a gap', () => {
+    const names = files
+      .filter((path) => path.startsWith('sql/schema/'))
+      .map((path) => basename(path))
+    expect(names.map((name) => /^(\d{6})_[a-z0-9_]+\.sql$/.exec(name)?.[1])).toEqual(
+      names.map((_, index) => String(index + 1).padStart(6, '0')),
+    )
+  })
+})
+
+describe('the package', () => {
+  it('pins every dependency to one version', () => {
+    const { dependencies, devDependencies } = packageJson()
+    const loose = Object.entries({ ...dependencies, ...devDependencies }).filter(
+      ([, version]) => !/^\d+\.\d+\.\d+(?:-[\w.]+)?$/.test(version),
+    )
+    expect(loose).toEqual([])
+  })
+
+  it('has a lock file that any machine can use', () => {
+    const { packages } = JSON.parse(read('package-lock.json')) as PackageLock
+    const elsewhere = Object.values(packages)
+      .map(({ resolved }) => resolved)
+      .filter((url) => url !== undefined && !url.startsWith('https://registry.npmjs.org/'))
+    expect(elsewhere).toEqual([])
+    // npm 11 refuses a lock file that leaves out the optional packages of other systems.
+    const optional = Object.values(packages).flatMap((one) =>
+      Object.keys(one.optionalDependencies ?? {}),
+    )
+    expect(optional.length).toBeGreaterThan(10)
+    expect(optional.filter((name) => !(`node_modules/${name}` in packages))).toEqual([])
+  })
+
+  it('has no file over 200 kB', () => {
+    const large = files.filter((path) => readFileSync(join(packageRoot, path)).length > 200_000)
+    expect(large).toEqual([])
+  })
+
+  it('is documented for the Node version that it needs', () => {
+    const { engines } = packageJson()
+    const least = read('.nvmrc').trim()
+    expect(engines.node).toBe(`>=${least}`)
+    expect(read('README.md')).toContain(`Node ${least.split('.', 2).join('.')}`)
+  })
+})
+
+describe('nothing is left lying about', () => {
+  const words = files.filter((path) =>
+    /\.(?:[cm]?[jt]s|json|md|sql|ya?ml|csv)$|\.ci\/run$/.test(path),
+  )
+  const others = words.filter(
+    (path) => path !== 'test/repo.test.ts' && path !== 'package-lock.json',
+  )
+
+  it('no note for later', () => {
+    expect(mentioning(others, /\b(?:TODO|FIXME|XXX|HACK)\b/)).toEqual([])
+  })
+
+  it('no path of somebody’s machine', () => {
+    expect(mentioning(others, /(?<![\w.$}/])\/(?:work|home|root|Users)\//)).toEqual([])
+    const outside = others.filter((path) => !path.startsWith('test/'))
+    expect(mentioning(outside, /\.\.\/shared\b/)).toEqual([])
+  })
+
+  it('no test is left out silently, or runs alone', () => {
+    expect(matching(tests, /\b(?:it|test|describe|bench)\.(?:only|skip|todo)\b/)).toEqual([])
+    expect(matching(tests, /\bskip\(\s*\)/)).toEqual([])
+    const conditional = matching(
+      tests.filter((path) => path.endsWith('.test.ts')),
+      /\b(?:skipIf|runIf)\(/,
+    )
+    expect(conditional.filter((path) => !/\bskip(?:ped|s)\b/i.test(read(path)))).toEqual([])
+  })
+})
+
+describe('hints', () => {
+  it('long files and functions, to look at again', () => {
+    const longFiles = source
+      .map((file) => ({ file, lines: read(file).split('\n').length - 1 }))
+      .filter(({ lines }) => lines > 300)
+      .map(({ file, lines }) => `${file}: ${lines} lines`)
+    const hints = [...longFiles, ...source.flatMap(longFunctions)]
+    if (hints.length > 0) process.stdout.write(`over 300 or 60 lines:\n  ${hints.join('\n  ')}\n`)
+    expect(source.length).toBeGreaterThan(50)
+  })
+})
+
+interface PackageJson {
+  readonly engines: { readonly node: string }
+  readonly dependencies: Readonly<Record<string, string>>
+  readonly devDependencies: Readonly<Record<string, string>>
+}
+
+interface PackageLock {
+  readonly packages: Readonly<
+    Record<string, { resolved?: string; optionalDependencies?: Record<string, string> }>
+  >
+}
+
+function packageJson(): PackageJson {
+  return JSON.parse(read('package.json')) as PackageJson
+}
+
+function read(path: string): string {
+  return readFileSync(join(packageRoot, path), 'utf8')
+}
+
+/** Paths below `folder`, relative to the repository, without the folders that are not ours. */
+function filesBelow(folder: string): string[] {
+  return readdirSync(join(packageRoot, folder), { withFileTypes: true })
+    .filter(({ name }) => folder !== '.' || !NOT_OURS.has(name))
+    .flatMap((entry) => {
+      const path = folder === '.' ? entry.name : `${folder}/${entry.name}`
+      return entry.isDirectory() ? filesBelow(path) : [path]
+    })
+    .toSorted()
+}
+
+function layerOf(path: string): string {
+  return path.split('/')[1]?.replace(/\.ts$/, '') ?? path
+}
+
+/** The code of a file, without comments. */
+function codeOf(path: string): string {
+  const text = read(path)
+  if (!path.endsWith('.ts')) return text
+  return text.replaceAll(/\/\*[\s\S]*?\*\//g, '').replaceAll(/(^|\s)\/\/.*$/gm, '$1')
+}
+
+function statementsOf(path: string): string[] {
+  return codeOf(path)
+    .split(/\n(?=\S)/)
+    .map((text) => text.trim())
+}
+
+/** What a file imports or re-exports, as written; `values` leaves out `import type`. */
+function importsOf(path: string, which: 'all' | 'values' = 'all'): string[] {
+  const pattern =
+    /^(?:import|export)\b[^'"`;]*?\bfrom\s*'([^']+)'|^import\s+'([^']+)'|\bimport\(\s*'([^']+)'\s*\)/gm
+  return [...codeOf(path).matchAll(pattern)]
+    .filter(([text]) => which === 'all' || !/^(?:import|export) type\b/.test(text))
+    .map((match) => match[1] ?? match[2] ?? match[3] ?? '')
+}
+
+function localImports(path: string, which: 'all' | 'values' = 'all'): string[] {
+  return importsOf(path, which)
+    .filter((target) => target.startsWith('.'))
+    .map((target) => relative(packageRoot, resolve(packageRoot, dirname(path), target)))
+}
+
+function matching(paths: readonly string[], pattern: RegExp): string[] {
+  return paths.filter((path) => pattern.test(codeOf(path)))
+}
+
+/** As `matching`, comments included. */
+function mentioning(paths: readonly string[], pattern: RegExp): string[] {
+  return paths.filter((path) => pattern.test(read(path)))
+}
+
+// Formatted code: a function at the margin, or a method two spaces in, ends at the bracket of its own indentation.
+function longFunctions(path: string): string[] {
+  const lines = read(path).split('\n')
+  return lines.flatMap((line, start) => {
+    const opening = /^(\s{0,2})(?:export )?(?:async )?(?:function\*? |static |#?[\w]+\().*\{$/.exec(
+      line,
+    )
+    if (opening === null || /^\s*(?:if|for|while|switch)\b/.test(line)) return []
+    const end = lines.indexOf(`${opening[1] ?? ''}}`, start)
+    const name = /(?:function\*? |static |^\s*#?)(\w+)\(/.exec(line)?.[1] ?? line.trim()
+    return end - start > 60 ? [`${path}:${start + 1} ${name}: ${end - start + 1} lines`] : []
+  })
+}

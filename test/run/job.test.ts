@@ -1,0 +1,120 @@
+import { writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { describe, expect, it } from 'vitest'
+import { absoluteDestination, readJob, readSnapshotDestination } from '../../src/run/job.ts'
+import { pipelineText } from '../helpers/run-cli.ts'
+import { temporaryFolder } from '../helpers/temporary-folder.ts'
+import { memoryWarehouse } from '../helpers/warehouse.ts'
+
+const DATA_DIR = '/srv/jobtide'
+
+/** A pipeline file named `test` with a list of two organisations beside it. */
+function files(lines: readonly string[] = [], list = 'org_a\norg_b\n') {
+  const folder = temporaryFolder()
+  const pipeline = join(folder, 'test.yaml')
+  writeFileSync(pipeline, pipelineText(lines))
+  writeFileSync(join(folder, 'organizations.csv'), list)
+  return { folder, pipeline }
+}
+
+describe('readJob', () => {
+  it('takes everything from the pipeline file, its paths made absolute', async () => {
+    const limits = 'limits: { credits: 70, requests_per_second: 2, concurrency: 3, max_wait: 2m }'
+    const { pipeline } = files(['event_types: [left, joined]', limits])
+    expect(await readJob(pipeline, {}, DATA_DIR)).toEqual({
+      pipeline: 'test',
+      question: {
+        pipeline: 'test',
+        organizations: [
+          { by: 'id', value: 'org_a' },
+          { by: 'id', value: 'org_b' },
+        ],
+        eventTypes: ['joined', 'left'],
+        window: 'since-last',
+        initialWindow: 'all',
+        overlapHours: 6,
+      },
+      duplicates: 0,
+      creditsLimit: 70,
+      requestsPerSecond: 2,
+      concurrency: 3,
+      maxWaitMs: 120_000,
+      snapshotTo: '/srv/jobtide/snapshots',
+    })
+  })
+
+  it('lets each of the 7 overrides win over the file', async () => {
+    const { folder, pipeline } = files(['limits: { credits: 70, requests_per_second: 2 }'])
+    const organizations = join(folder, 'other.txt')
+    writeFileSync(organizations, 'org_c\norg_c\n')
+    const job = await readJob(
+      pipeline,
+      {
+        organizations,
+        days: 30,
+        credits: 20,
+        requestsPerSecond: 9,
+        concurrency: 7,
+        snapshotTo: 's3://b/p',
+      },
+      DATA_DIR,
+    )
+    expect(job.question).toMatchObject({ organizations: [{ value: 'org_c' }], window: 30 })
+    expect(job).toMatchObject({ duplicates: 1, creditsLimit: 20, requestsPerSecond: 9 })
+    expect(job).toMatchObject({ concurrency: 7, snapshotTo: 's3://b/p' })
+    expect(await readJob(pipeline, { publish: false }, DATA_DIR)).toMatchObject({
+      snapshotTo: null,
+    })
+  })
+
+  it('reads a list from Parquet by either column name, in any case', async () => {
+    const { folder, pipeline } = files()
+    const organizations = join(folder, 'list.parquet')
+    const engine = await memoryWarehouse()
+    await engine.run(
+      `copy (select * from (values (1, 'org_a', null), (2, null, 'https://n.example/company/b'), (3, null, null))
+        as t(n, "Organization_ID", company_url)) to '${organizations}' (format parquet)`,
+    )
+    const job = await readJob(pipeline, { organizations }, DATA_DIR)
+    expect(job.question.organizations).toEqual([
+      { by: 'id', value: 'org_a' },
+      { by: 'url', value: 'https://n.example/company/b' },
+    ])
+    await engine.run(`copy (select 1 as id) to '${organizations}' (format parquet)`)
+    engine.close()
+    await expect(readJob(pipeline, { organizations }, DATA_DIR)).rejects.toThrow(
+      /no column organization_id or company_url; found: id/,
+    )
+  })
+
+  it('says what is wrong with a Parquet file that is none', async () => {
+    const { folder, pipeline } = files()
+    const organizations = join(folder, 'list.parquet')
+    writeFileSync(organizations, 'not parquet')
+    await expect(readJob(pipeline, { organizations }, DATA_DIR)).rejects.toMatchObject({
+      exitCode: 2,
+      message: expect.stringContaining('list.parquet') as unknown,
+      hint: expect.stringMatching(/./) as unknown,
+    })
+  })
+
+  it('finds a pipeline by name among those that ship with Jobtide', () => {
+    expect(readSnapshotDestination('nightly', {}, DATA_DIR)).toBe('/srv/jobtide/snapshots')
+    expect(() => readSnapshotDestination('nothing', {}, DATA_DIR)).toThrow('no pipeline "nothing"')
+  })
+})
+
+describe('absoluteDestination', () => {
+  it.each([
+    ['s3://bucket/prefix', 's3://bucket/prefix'],
+    ['/there', '/there'],
+    ['below/here', '/srv/jobtide/below/here'],
+    ['C:drive', '/srv/jobtide/C:drive'],
+  ])('%s is %s', (text, destination) => {
+    expect(absoluteDestination(text, DATA_DIR)).toBe(destination)
+  })
+
+  it.each(['gs://bucket', 'https://bucket.example', 'S3://bucket'])('%s is refused', (text) => {
+    expect(() => absoluteDestination(text, DATA_DIR)).toThrow('a folder or to s3://bucket/prefix')
+  })
+})

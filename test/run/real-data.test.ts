@@ -1,0 +1,209 @@
+/**
+ * The main job on real job changes: 131,811 events of 39,163 organisations, from the simulator's first page to the
+ * published snapshot, through the real command line. What the file says is counted here a second time, without SQL.
+ */
+
+import { execFileSync } from 'node:child_process'
+import { existsSync, readFileSync } from 'node:fs'
+import { join, resolve } from 'node:path'
+import { setTimeout as pause } from 'node:timers/promises'
+import { gunzipSync } from 'node:zlib'
+import { describe, expect, it, onTestFinished } from 'vitest'
+import type { JobChangeEvent } from '../../src/simulator/events.ts'
+import { runCli, startCli, type CliResult, type RunningCli } from '../helpers/run-cli.ts'
+import { temporaryFolder } from '../helpers/temporary-folder.ts'
+import { expectedFlows } from '../model/flows-reference.ts'
+import { naturalKey, type GivenEvent } from '../model/insert-events.ts'
+
+const ROOT = resolve(import.meta.dirname, '..', '..')
+const FILE = resolve(ROOT, '..', 'shared', 'data', 'oss-job-changes.ndjson.gz')
+const README = join(ROOT, 'README.md')
+const MEGABYTE = 1e6
+const isHere = existsSync(FILE)
+if (!isHere) process.stdout.write(`skipped: the real events are not at ${FILE}\n`)
+
+/** The distinct events of the file. Of two with one key the one detected later counts. */
+function readEvents(): GivenEvent[] {
+  const byKey = new Map<string, GivenEvent>()
+  for (const line of gunzipSync(readFileSync(FILE)).toString('utf8').trimEnd().split('\n')) {
+    const { person, organization, title, ...event } = JSON.parse(line) as JobChangeEvent
+    const given: GivenEvent = {
+      profile_id: person.profile_id,
+      organization_id: organization.organization_id,
+      organization_name: organization.name,
+      event_type: event.event_type,
+      changed_at: event.changed_at,
+      detected_at: event.detected_at,
+      title_current: title.current,
+    }
+    const key = naturalKey(given)
+    const known = byKey.get(key)
+    if (known === undefined || (known.detected_at ?? '') < event.detected_at) byKey.set(key, given)
+  }
+  return [...byKey.values()]
+}
+
+/** Events of people who never joined two organisations, or left two, at one instant: there a hash decides which move counts. */
+function withoutTies(events: readonly GivenEvent[]): GivenEvent[] {
+  const seen = new Set<string>()
+  const tied = new Set<string>()
+  for (const { profile_id: person, event_type: type, changed_at: at } of events) {
+    const key = `${person} ${type} ${at}`
+    if (seen.has(key)) tied.add(person)
+    seen.add(key)
+  }
+  return events.filter((event) => !tied.has(event.profile_id))
+}
+
+interface Move {
+  readonly profile_id: string
+  readonly from: string
+  readonly to: string
+}
+
+function countMoves(moves: readonly Move[]): Map<string, number> {
+  const counts = new Map<string, number>()
+  for (const { from, to } of moves) {
+    counts.set(`${from} ${to}`, (counts.get(`${from} ${to}`) ?? 0) + 1)
+  }
+  return counts
+}
+
+interface Account {
+  readonly requests: number
+  readonly charged_pages: number
+  readonly credits: number
+}
+
+/** `jobtide simulate --events FILE` on a free port, with the list of its organisations. */
+async function serveFile(
+  folder: string,
+): Promise<{ env: Record<string, string>; list: string; account: () => Promise<Account> }> {
+  const list = join(folder, 'organizations.csv')
+  const args = ['simulate', '--port', '0', '--events', FILE, '--organizations-out', list, '--json']
+  const service = startCli(args, { cwd: folder })
+  onTestFinished(() => void service.process.kill('SIGKILL'))
+  while (!service.stdout().includes('\n') && service.process.exitCode === null) await pause(50)
+  const { url, api_key: key } = JSON.parse(service.stdout()) as { url: string; api_key: string }
+  return {
+    env: { JOBTIDE_BASE_URL: url, JOBTIDE_API_KEY: key, JOBTIDE_DATA_DIR: join(folder, 'data') },
+    list,
+    account: async () => (await fetch(`${url}/_simulator/account`)).json() as Promise<Account>,
+  }
+}
+
+/** The end of a command, and the most memory it ever held, in bytes; null where the system does not say. */
+async function withPeak(running: RunningCli): Promise<CliResult & { peakBytes: number | null }> {
+  let peakBytes: number | null = null
+  const look = () => {
+    const path = `/proc/${running.process.pid}/status`
+    const [, kilobytes] = /VmHWM:\s+(\d+) kB/.exec(readOr(path)) ?? []
+    if (kilobytes !== undefined) peakBytes = Number(kilobytes) * 1_024
+  }
+  const watch = setInterval(look, 25)
+  const result = await running.ended
+  clearInterval(watch)
+  return { ...result, peakBytes }
+}
+
+function readOr(path: string): string {
+  try {
+    return readFileSync(path, 'utf8')
+  } catch {
+    return ''
+  }
+}
+
+function parquetFiles(folder: string): string[] {
+  const found = execFileSync('find', [folder, '-name', '*.parquet'], { encoding: 'utf8' })
+  return found.trim().split('\n').toSorted()
+}
+
+describe.skipIf(!isHere)('131,811 real events', () => {
+  it('become 131,807 rows for exactly what the service charged, under 500 MB; a second run changes 0 rows and 0 files', async () => {
+    const folder = temporaryFolder()
+    const { env, list, account } = await serveFile(folder)
+    const query = async <Row>(sql: string): Promise<Row[]> =>
+      JSON.parse((await runCli(['query', sql, '--json'], { env })).stdout) as Row[]
+
+    const args = ['backfill', '--days', 'all', '--organizations', list]
+    const first = await withPeak(startCli([...args, '--json'], { env, cwd: folder }))
+    expect(first.exitCode, first.stderr).toBe(0)
+    const report = JSON.parse(first.stdout) as {
+      organizations: number
+      extract: { pages: number; events: number; credits: number }
+      load: { inserted: number }
+    }
+    const peak =
+      first.peakBytes === null ? 'unknown' : `${Math.round(first.peakBytes / MEGABYTE)} MB`
+    process.stdout.write(
+      `real events: first run ${(first.tookMs / 1_000).toFixed(1)} s, peak ${peak}\n`,
+    )
+    expect(first.peakBytes ?? 0).toBeLessThan(500 * MEGABYTE)
+    expect(report).toMatchObject({ organizations: 39_163, load: { inserted: 131_807 } })
+    expect(report.extract.events).toBe(131_811)
+
+    const events = readEvents()
+    const counted = new Map<string, number>()
+    for (const { organization_id: id } of events) counted.set(id, (counted.get(id) ?? 0) + 1)
+    const rows = await query<{ organization_id: string; events: number }>(
+      'select organization_id, count(*) as events from job_change_events group by all order by 1',
+    )
+    expect(rows.length).toBe(39_163)
+    expect(rows.filter((row) => counted.get(row.organization_id) !== row.events)).toEqual([])
+
+    const [ledger] = await query<object>(
+      `select sum(credits_used)::int as credits,
+          count(*) filter (credits_used > 0)::int as pages, count(*)::int as requests
+       from ops.pages`,
+    )
+    const { credits, charged_pages: pages, requests } = await account()
+    expect(ledger).toEqual({ credits, pages, requests })
+    expect(report.extract.credits).toBe(credits)
+
+    const order = (a: { moves: number; from: string; to: string }, b: typeof a) =>
+      b.moves - a.moves || (a.from < b.from ? -1 : a.from > b.from ? 1 : a.to < b.to ? -1 : 1)
+    const flows = expectedFlows(events)
+    const topTen = flows
+      .toSorted(order)
+      .slice(0, 10)
+      .map(({ from, to, people, moves }) => ({ from, to, people, moves }))
+    const sql = `from talent_flows order by moves desc, from_organization_id, to_organization_id limit 10`
+    expect(
+      await query(
+        `select from_organization_id as "from", to_organization_id as "to", people, moves ${sql}`,
+      ),
+    ).toEqual(topTen)
+    const clear = withoutTies(events)
+    const moves = await query<Move>(
+      'select profile_id, from_organization_id as "from", to_organization_id as "to" from moves',
+    )
+    const people = new Set(clear.map((event) => event.profile_id))
+    expect(people.size).toBeGreaterThan(20_000)
+    expect(countMoves(moves.filter(({ profile_id: person }) => people.has(person)))).toEqual(
+      new Map(expectedFlows(clear).map((flow) => [`${flow.from} ${flow.to}`, flow.moves])),
+    )
+    await expectReadmeShows(env)
+
+    const published = parquetFiles(join(folder, 'data', 'snapshots'))
+    const second = await withPeak(startCli(args, { env, cwd: folder }))
+    expect(second.exitCode, second.stderr).toBe(0)
+    expect(second.stdout).toMatch(/loaded +nothing new: no row changed/)
+    expect(second.stdout).toMatch(/published +.*(no new Parquet file|already shows all of it)/)
+    expect(parquetFiles(join(folder, 'data', 'snapshots'))).toEqual(published)
+    expect((await account()).credits).toBe(credits)
+    expect(await query('select count(*) as n from job_change_events')).toEqual([{ n: 131_807 }])
+  }, 240_000)
+})
+
+/** README.md prints a query over these events and its answer, which has to be the answer. */
+async function expectReadmeShows(env: Record<string, string>): Promise<void> {
+  const text = readOr(README)
+  const [, answer] = /```text example=talent_flows\n([^]*?)```/.exec(text) ?? []
+  const [, sql] = /npx jobtide query "(select from_organization_name[^"]*)"/.exec(text) ?? []
+  if (answer === undefined || sql === undefined) {
+    process.stdout.write('skipped: README.md shows no talent flows\n')
+    return
+  }
+  expect((await runCli(['query', sql], { env })).stdout.trim()).toBe(answer.trim())
+}

@@ -1,0 +1,69 @@
+/** The first SIGTERM or SIGINT: requests in flight end, the run is closed as interrupted, and the next one goes on. */
+
+import { describe, expect, it } from 'vitest'
+import { openSite, type Site } from '../helpers/run-cli.ts'
+
+const PAGES_BEFORE_SIGNAL = 4
+
+async function pagesAsked(site: Site): Promise<void> {
+  while (site.simulator.account().requests < PAGES_BEFORE_SIGNAL) {
+    await new Promise((resolve) => setTimeout(resolve, 10))
+  }
+}
+
+describe('a signal', () => {
+  it.each([
+    ['SIGTERM', 143],
+    ['SIGINT', 130],
+  ] as const)(
+    '%s in the middle of the extraction ends with %i within 10 s, and no page is bought twice',
+    async (signal, exitCode) => {
+      const site = await openSite({ faults: [{ slow: { delay_ms: 60 }, times: 'always' }] })
+      const running = site.start(['run', site.pipeline, '--json'])
+      await pagesAsked(site)
+      const signalledAt = performance.now()
+      running.process.kill(signal)
+      const ended = await running.ended
+
+      expect(ended.exitCode).toBe(exitCode)
+      expect(performance.now() - signalledAt).toBeLessThan(10_000)
+      expect(ended.stderr).toContain(
+        `jobtide: stopped by ${signal}\n  → Run the same command again`,
+      )
+      expect(JSON.parse(ended.stdout)).toMatchObject({ error: { exit_code: exitCode } })
+      const [run] = await site.query<object>('select outcome, exit_code, resumed from ops.runs')
+      expect(run).toEqual({ outcome: 'interrupted', exit_code: exitCode, resumed: 0 })
+
+      site.simulator.setFaults([])
+      const again = await site.run(['run', site.pipeline, '--json'])
+      expect(again.exitCode, again.stderr).toBe(0)
+      expect(JSON.parse(again.stdout)).toMatchObject({ resumed: true, complete: true })
+      const pages = site.simulator.account().log.map(({ page }) => page)
+      expect(pages).toEqual(pages.map((_, index) => index + 1))
+      const [ledger] = await site.query<object>(
+        'select sum(credits_used)::int as credits from ops.pages',
+      )
+      expect(ledger).toEqual({ credits: site.simulator.account().credits })
+    },
+  )
+
+  it('a second SIGINT ends the process at once, and the next run goes on all the same', async () => {
+    const site = await openSite({ faults: [{ slow: { delay_ms: 8_000 }, page: 3 }] })
+    const running = site.start(['run', site.pipeline])
+    while (site.simulator.account().requests < 3) {
+      await new Promise((resolve) => setTimeout(resolve, 10))
+    }
+    running.process.kill('SIGINT')
+    await new Promise((resolve) => setTimeout(resolve, 200))
+    const signalledAt = performance.now()
+    running.process.kill('SIGINT')
+    expect((await running.ended).exitCode).toBe(130)
+    expect(performance.now() - signalledAt).toBeLessThan(1_000)
+
+    const again = await site.run(['run', site.pipeline, '--json'])
+    expect(JSON.parse(again.stdout)).toMatchObject({ resumed: true, complete: true })
+    const pages = site.simulator.account().log.map(({ page }) => page)
+    expect(pages.filter((page) => page === 3)).toHaveLength(2)
+    expect(new Set(pages).size).toBe(pages.length - 1)
+  })
+})

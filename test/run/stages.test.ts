@@ -1,0 +1,70 @@
+import { join } from 'node:path'
+import { describe, expect, it } from 'vitest'
+import { openJournal } from '../../src/journal/journal.ts'
+import { buildStage, loadStage, type RunProgress } from '../../src/run/stages.ts'
+import { realClock } from '../../src/support/clock.ts'
+import { EXIT, JobtideError } from '../../src/support/errors.ts'
+import { openSite } from '../helpers/run-cli.ts'
+import { insertEvents, memoryWarehouse } from '../helpers/warehouse.ts'
+
+const reason = new JobtideError(EXIT.terminated, 'stopped by SIGTERM')
+
+/** A world whose stop comes after `steps` steps of progress. */
+function stopAfter(steps: number) {
+  const stop = new AbortController()
+  const seen: RunProgress[] = []
+  return {
+    seen,
+    clock: realClock,
+    stop: stop.signal,
+    onProgress(progress: RunProgress) {
+      seen.push(progress)
+      if (seen.length === steps) stop.abort(reason)
+    },
+  }
+}
+
+describe('a stage that is told to stop', () => {
+  it('build stops within one step of 3, and readers keep the tables of the last build', async () => {
+    const warehouse = await memoryWarehouse()
+    await insertEvents(warehouse, [{ profile_id: 'person_1' }])
+    await buildStage(warehouse, stopAfter(Number.POSITIVE_INFINITY))
+    await insertEvents(warehouse, [{ profile_id: 'person_2' }])
+
+    const world = stopAfter(3)
+    await expect(buildStage(warehouse, world)).rejects.toBe(reason)
+    expect(world.seen).toHaveLength(3)
+    expect(await warehouse.all('select profile_id from joiners')).toEqual([
+      { profile_id: 'person_1' },
+    ])
+    warehouse.close()
+  })
+
+  it('load and build do not begin when the stop came before', async () => {
+    const site = await openSite({ companies: 1 })
+    const world = { ...stopAfter(1), stop: AbortSignal.abort(reason) }
+    const warehouse = await memoryWarehouse()
+    const journal = openJournal(join(site.dataDir, 'journal'), realClock)
+    await expect(loadStage(warehouse, journal, world)).rejects.toBe(reason)
+    await expect(buildStage(warehouse, world)).rejects.toBe(reason)
+    expect(world.seen).toEqual([])
+    warehouse.close()
+  })
+
+  it('load stops after the batch that is merged, and the next load ends as if nothing had been', async () => {
+    const site = await openSite()
+    expect((await site.run(['extract', site.pipeline])).exitCode).toBe(0)
+    expect((await site.run(['extract', site.pipeline, '--days', '30'])).exitCode).toBe(0)
+    const journal = openJournal(join(site.dataDir, 'journal'), realClock)
+    const events = 'select event_key, times_seen from job_change_events order by 1'
+
+    const whole = await memoryWarehouse()
+    await loadStage(whole, journal, stopAfter(Number.POSITIVE_INFINITY))
+    const stopped = await memoryWarehouse()
+    await expect(loadStage(stopped, journal, stopAfter(1))).rejects.toBe(reason)
+    await loadStage(stopped, journal, stopAfter(Number.POSITIVE_INFINITY))
+    expect(await stopped.all(events)).toEqual(await whole.all(events))
+    whole.close()
+    stopped.close()
+  })
+})

@@ -1,0 +1,67 @@
+import { mkdirSync, readFileSync, readdirSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { afterEach, describe, expect, it, vi } from 'vitest'
+import { writeFileAtomic } from '../../src/support/atomic-file.ts'
+import { StorageError } from '../../src/support/errors.ts'
+import { disk } from '../helpers/faulty-disk.ts'
+import { temporaryFolder } from '../helpers/temporary-folder.ts'
+
+vi.mock('node:fs', async () => (await import('../helpers/faulty-disk.ts')).faultyFs())
+afterEach(() => disk.heal())
+
+describe('writeFileAtomic', () => {
+  it('writes text and bytes, and makes the folders above', () => {
+    const folder = join(temporaryFolder(), 'a', 'b')
+    writeFileAtomic(join(folder, 'text'), 'Zoë')
+    writeFileAtomic(join(folder, 'bytes'), new Uint8Array([0, 255]))
+    expect(readFileSync(join(folder, 'text'), 'utf8')).toBe('Zoë')
+    expect([...readFileSync(join(folder, 'bytes'))]).toEqual([0, 255])
+    expect(readdirSync(folder)).toEqual(['bytes', 'text'])
+  })
+
+  it('syncs the file before and the folder after the rename', () => {
+    writeFileAtomic(join(temporaryFolder(), 'file'), 'new')
+    expect(disk.syncs).toBe(2)
+  })
+
+  it('goes on after writes that take 3 bytes at a time', () => {
+    const path = join(temporaryFolder(), 'file')
+    disk.longestWrite = 3
+    writeFileAtomic(path, 'ten bytes!')
+    expect(readFileSync(path, 'utf8')).toBe('ten bytes!')
+  })
+
+  it.each([
+    ['the disk is full at the first byte', () => (disk.roomBytes = 0), 'ENOSPC'],
+    ['the disk is full in the middle', () => (disk.roomBytes = 5), 'ENOSPC'],
+    ['the fsync fails', () => (disk.syncFails = 'EIO'), 'EIO'],
+    ['the rename is not allowed', () => (disk.renameFails = 'EACCES'), 'EACCES'],
+  ])('leaves the old content and nothing else when %s', (_case, breakDisk, code) => {
+    const folder = temporaryFolder()
+    const path = join(folder, 'file')
+    writeFileAtomic(path, 'old')
+    breakDisk()
+    expect(() => writeFileAtomic(path, 'a longer new content')).toThrow(
+      expect.objectContaining({ name: 'StorageError', exitCode: 9, context: { code } }),
+    )
+    disk.heal()
+    expect(readFileSync(path, 'utf8')).toBe('old')
+    expect(readdirSync(folder)).toEqual(['file'])
+  })
+
+  it('throws the error itself when the path cannot be a file at all', () => {
+    const folder = temporaryFolder()
+    mkdirSync(join(folder, 'taken'))
+    expect(() => writeFileAtomic(join(folder, 'taken'), 'x')).toThrow(/EISDIR|ENOTEMPTY/)
+    writeFileSync(join(folder, 'file'), '')
+    expect(() => writeFileAtomic(join(folder, 'file', 'below'), 'x')).toThrow(/ENOTDIR|EEXIST/)
+    expect(readdirSync(folder)).toEqual(['file', 'taken'])
+  })
+
+  it('names the file in its message', () => {
+    const path = join(temporaryFolder(), 'pointer.json')
+    disk.roomBytes = 0
+    expect(() => writeFileAtomic(path, 'x')).toThrow(StorageError)
+    expect(() => writeFileAtomic(path, 'x')).toThrow(`${path}: the disk is full (ENOSPC)`)
+  })
+})

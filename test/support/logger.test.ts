@@ -1,0 +1,147 @@
+import { inspect } from 'node:util'
+import { describe, expect, it } from 'vitest'
+import { createLogger, createScrubber } from '../../src/support/logger.ts'
+
+// With the characters that each encoding changes: / + = % " \ and a letter outside ASCII.
+const KEY = 'sk_live/4+f9"a0\\c7=%é'
+const bytes = Buffer.from(KEY)
+
+const ENCODINGS: Readonly<Record<string, string>> = {
+  raw: KEY,
+  'url-encoded': encodeURIComponent(KEY),
+  'url-encoded in lower case': encodeURIComponent(KEY).replaceAll(/%../g, (hex) =>
+    hex.toLowerCase(),
+  ),
+  base64: bytes.toString('base64'),
+  'base64 without padding': bytes.toString('base64').replace(/=+$/, ''),
+  base64url: bytes.toString('base64url'),
+  hex: bytes.toString('hex'),
+  'hex in upper case': bytes.toString('hex').toUpperCase(),
+  'JSON-escaped': JSON.stringify(KEY).slice(1, -1),
+}
+
+/** Everywhere a value can stand in a log line: fields and message. */
+const SHAPES: Readonly<Record<string, (text: string) => readonly [object, string]>> = {
+  'the message': (text) => [{}, `refused ${text}`],
+  'a field': (text) => [{ key: text }, 'x'],
+  'a field of another name': (text) => [{ note: text }, 'x'],
+  'a header': (text) => [{ headers: { authorization: `Bearer ${text}` } }, 'x'],
+  'a header in capitals': (text) => [{ headers: { AUTHORIZATION: `Bearer ${text}` } }, 'x'],
+  'raw headers in an array': (text) => [{ headers: ['authorization', `Bearer ${text}`] }, 'x'],
+  'a field four levels deep': (text) => [{ a: { b: { c: { d: text } } } }, 'x'],
+  'an array': (text) => [{ list: [1, text, null] }, 'x'],
+  'the name of a field': (text) => [{ [text]: true }, 'x'],
+  'the message of an error': (text) => [{ err: new Error(`bad key ${text}`) }, 'x'],
+  'the cause of an error': (text) => [{ err: new Error('x', { cause: new Error(text) }) }, 'x'],
+  'an aggregate error': (text) => [{ err: new AggregateError([new Error(text)], 'x') }, 'x'],
+  'a field of an error': (text) => [{ err: Object.assign(new Error('x'), { key: text }) }, 'x'],
+  'the config of an error': (text) => [
+    { err: Object.assign(new Error('x'), { config: { headers: { 'x-api-key': text } } }) },
+    'x',
+  ],
+  'the stack of an error': (text) => [{ stack: new Error(text).stack }, 'x'],
+  'a URL': (text) => [{ url: `https://api.example/search?key=${text}&page=1` }, 'x'],
+  'the user part of a URL': (text) => [{ url: `https://${text}@api.example/` }, 'x'],
+  'a JSON text': (text) => [{ body: JSON.stringify({ key: text }) }, 'x'],
+  'a JSON text in a JSON text': (text) => [
+    { body: JSON.stringify({ inner: JSON.stringify({ key: text }) }) },
+    'x',
+  ],
+  'an inspected object': (text) => [{ dump: inspect({ headers: { k: `Bearer ${text}` } }) }, 'x'],
+  'a command line': (text) => [{ argv: ['jobtide', `--key=${text}`] }, 'x'],
+  'the middle of a word': (text) => [{ word: `abc${text}xyz` }, 'x'],
+  'twice in one line': (text) => [{ a: text, b: text }, `${text}${text}`],
+  'a text of many lines': (text) => [{ text: `first\n${text}\r\nlast` }, 'x'],
+}
+
+/** The finished line of a log entry. */
+function logged(fields: object, message: string, secrets: readonly string[] = [KEY]): string {
+  const lines: string[] = []
+  const scrubber = createScrubber()
+  for (const secret of secrets) scrubber.add(secret)
+  createLogger('info', scrubber, (line) => lines.push(line)).info(fields, message)
+  return lines.join('')
+}
+
+/** Whether a spelling of the key is still in a line, under however many backslashes. */
+function leaks(line: string, spelling: string): boolean {
+  return line.replaceAll('\\', '').includes(spelling.replaceAll('\\', ''))
+}
+
+describe('the log scrubber', () => {
+  it('is tried with 24 shapes', () => {
+    expect(Object.keys(SHAPES)).toHaveLength(24)
+  })
+
+  describe.each(Object.entries(SHAPES))('finds the key in %s', (_shape, make) => {
+    it.each(Object.entries(ENCODINGS))('%s', (_encoding, text) => {
+      const [fields, message] = make(text)
+      const line = logged(fields, message)
+      expect(leaks(line, text)).toBe(false)
+      expect(line).toContain('[redacted]')
+      // The shape really carries the key: without a scrubber it is there.
+      expect(leaks(logged(fields, message, []), text)).toBe(true)
+    })
+  })
+
+  it.each([0, 1, 2, 3, 4])('finds it in the base64 of a text with %d bytes before it', (before) => {
+    for (const encoding of ['base64', 'base64url'] as const) {
+      const text = Buffer.from(`${'u'.repeat(before)}${KEY}:tail`).toString(encoding)
+      const scrubbed = logged({ authorization: `Basic ${text}` }, 'x')
+      expect(scrubbed).not.toContain(text.slice(8, 20))
+      expect(scrubbed).toContain('[redacted]')
+    }
+  })
+
+  it('finds it in the numbers of a Buffer', () => {
+    expect(logged({ body: Buffer.from(`key ${KEY}`) }, 'x')).not.toContain(bytes.join(','))
+  })
+
+  it('finds it in a child logger', () => {
+    const lines: string[] = []
+    const scrubber = createScrubber()
+    scrubber.add(KEY)
+    createLogger('info', scrubber, (line) => lines.push(line))
+      .child({ key: KEY })
+      .info('x')
+    expect(leaks(lines.join(''), KEY)).toBe(false)
+  })
+
+  it.each([
+    ['sk_live_long', 'sk_live_long_and_more'],
+    ['sk_live_long_and_more', 'sk_live_long'],
+  ])('leaves no rest of a secret that has another in it (%s, %s)', (...secrets) => {
+    expect(logged({ key: 'sk_live_long_and_more' }, 'x', secrets)).not.toContain('and_more')
+  })
+
+  it('ignores a secret of 5 characters and takes one of 6', () => {
+    expect(logged({ word: 'apple' }, 'x', ['apple'])).toContain('apple')
+    expect(logged({ word: 'apples' }, 'x', ['apples'])).not.toContain('apples')
+  })
+
+  it('changes nothing in a line without a secret', () => {
+    const scrubber = createScrubber()
+    scrubber.add(KEY)
+    const line = '{"level":30,"msg":"page 7 of 9, 50 events"}\n'
+    expect(scrubber.scrub(line)).toBe(line)
+  })
+})
+
+describe('a log line', () => {
+  it('is one line of JSON with a time in ISO 8601, whatever is in it', () => {
+    const line = logged({ name: 'a\r\nb\u001B[31m' }, 'two\nlines')
+    expect(line.trimEnd().split('\n')).toHaveLength(1)
+    expect(line).not.toContain('\u001B')
+    const parsed = JSON.parse(line) as Record<string, unknown>
+    expect(parsed).toMatchObject({ level: 30, name: 'a\r\nb\u001B[31m', msg: 'two\nlines' })
+    expect(parsed['time']).toMatch(/^\d{4}-\d{2}-\d{2}T.*Z$/)
+  })
+
+  it('is not written below the level', () => {
+    const lines: string[] = []
+    const logger = createLogger('warn', createScrubber(), (line) => lines.push(line))
+    logger.info('no')
+    logger.warn('yes')
+    expect(lines).toHaveLength(1)
+  })
+})

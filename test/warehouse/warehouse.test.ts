@@ -1,0 +1,394 @@
+import { execFile, spawn } from 'node:child_process'
+import { createHash } from 'node:crypto'
+import {
+  existsSync,
+  readFileSync,
+  readdirSync,
+  statSync,
+  truncateSync,
+  writeFileSync,
+} from 'node:fs'
+import { open } from 'node:fs/promises'
+import { join } from 'node:path'
+import { promisify } from 'node:util'
+import { describe, expect, it, onTestFinished } from 'vitest'
+import {
+  openWarehouse,
+  quoteIdentifier,
+  quoteText,
+  type SqlValue,
+  type Warehouse,
+} from '../../src/warehouse/warehouse.ts'
+import { temporaryFolder } from '../helpers/temporary-folder.ts'
+import { insertEvents, memoryWarehouse } from '../helpers/warehouse.ts'
+
+const filePath = () => join(temporaryFolder(), 'jobtide.duckdb')
+const sha256 = (path: string) => createHash('sha256').update(readFileSync(path)).digest('hex')
+
+async function memory(): Promise<Warehouse> {
+  const warehouse = await memoryWarehouse({ threads: 1 })
+  onTestFinished(() => warehouse.close())
+  return warehouse
+}
+
+/** A closed warehouse file with 300 events. */
+async function aFile(): Promise<string> {
+  const path = filePath()
+  const warehouse = await openWarehouse({ path, mode: 'write' })
+  await insertEvents(
+    warehouse,
+    Array.from({ length: 300 }, (_, i) => ({ profile_id: `per_${i}` })),
+  )
+  warehouse.close()
+  return path
+}
+
+describe('the first creation of a warehouse file', () => {
+  it('leaves the file and nothing else', async () => {
+    const path = await aFile()
+    expect(readdirSync(join(path, '..'))).toEqual(['jobtide.duckdb'])
+  })
+
+  it('makes the folder, too', async () => {
+    const path = join(temporaryFolder(), 'a', 'b', 'jobtide.duckdb')
+    const warehouse = await openWarehouse({ path, mode: 'write' })
+    warehouse.close()
+    expect(existsSync(path)).toBe(true)
+  })
+
+  it.each([
+    ['an empty one', Buffer.alloc(0)],
+    ['half of a header', Buffer.alloc(2_000, 7)],
+  ])('starts over from a leftover of a killed process: %s', async (_, bytes) => {
+    const path = filePath()
+    writeFileSync(`${path}.new`, bytes)
+    writeFileSync(`${path}.new.wal`, 'leftover')
+    const warehouse = await openWarehouse({ path, mode: 'write' })
+    await insertEvents(warehouse, [{}])
+    warehouse.close()
+    expect(readdirSync(join(path, '..'))).toEqual(['jobtide.duckdb'])
+  })
+
+  it(
+    'killed at any of 8 moments leaves no file or one that opens',
+    { timeout: 60_000 },
+    async () => {
+      const engine = import.meta.resolve('@duckdb/node-api')
+      // The same steps as a process of Jobtide: connect to the unborn file, apply the schema, close, rename.
+      const script = `
+      import { DuckDBInstance } from ${JSON.stringify(engine)}
+      import { readFileSync, readdirSync, renameSync } from 'node:fs'
+      const [path, schema] = process.argv.slice(-2)
+      const instance = await DuckDBInstance.create(path + '.new')
+      const connection = await instance.connect()
+      await connection.run('create schema ops; create table ops.schema_files (file_name varchar, sha256 varchar)')
+      process.stdout.write('.')
+      for (const name of readdirSync(schema).sort())
+        for (const sql of readFileSync(schema + '/' + name, 'utf8').split(/;\\n/)) await connection.run(sql || 'select 1')
+      connection.closeSync(); instance.closeSync()
+      renameSync(path + '.new', path)
+    `
+      for (let moment = 0; moment < 8; moment += 1) {
+        const path = filePath()
+        const child = spawn(
+          process.execPath,
+          ['--input-type=module', '-e', script, path, join('sql', 'schema')],
+          { stdio: ['ignore', 'pipe', 'ignore'] },
+        )
+        const ended = new Promise((resolve) => child.once('exit', resolve))
+        await new Promise((resolve) => child.stdout.once('data', resolve))
+        setTimeout(() => child.kill('SIGKILL'), moment * 12)
+        await ended
+        if (existsSync(path)) continue
+        const warehouse = await openWarehouse({ path, mode: 'write' })
+        expect(await warehouse.all('select * from job_change_events')).toEqual([])
+        warehouse.close()
+      }
+    },
+  )
+})
+
+describe('a warehouse opened to read', () => {
+  it('changes not a byte, and refuses to write', async () => {
+    const path = await aFile()
+    const before = { sha256: sha256(path), at: statSync(path).mtimeMs }
+    const warehouse = await openWarehouse({ path, mode: 'read' })
+    const [count] = await warehouse.all<{ n: bigint }>(
+      'select count(*) as n from job_change_events',
+    )
+    expect(count?.n).toBe(300n)
+    await expect(warehouse.run('delete from job_change_events')).rejects.toThrow(/read-only/)
+    warehouse.close()
+    expect({ sha256: sha256(path), at: statSync(path).mtimeMs }).toEqual(before)
+    expect(readdirSync(join(path, '..'))).toEqual(['jobtide.duckdb'])
+  })
+
+  it('needs a file: exit 2 and no file made', async () => {
+    const path = filePath()
+    await expect(openWarehouse({ path, mode: 'read' })).rejects.toMatchObject({
+      name: 'ConfigError',
+      exitCode: 2,
+    })
+    expect(existsSync(path)).toBe(false)
+  })
+})
+
+describe('a warehouse that another process holds', () => {
+  it('is locked: exit 8, the program is named, and it opens once the other has ended', async () => {
+    const path = await aFile()
+    const engine = import.meta.resolve('@duckdb/node-api')
+    const script = `
+      import { DuckDBInstance } from ${JSON.stringify(engine)}
+      const instance = await DuckDBInstance.create(${JSON.stringify(path)})
+      await instance.connect()
+      process.stdout.write('open')
+      setInterval(() => instance, 1000)
+    `
+    const child = spawn(process.execPath, ['--input-type=module', '-e', script], {
+      stdio: ['ignore', 'pipe', 'inherit'],
+    })
+    const ended = new Promise((resolve) => child.once('exit', resolve))
+    onTestFinished(() => void child.kill('SIGKILL'))
+    await new Promise((resolve) => child.stdout.once('data', resolve))
+    for (const mode of ['read', 'write'] as const) {
+      const error: unknown = await openWarehouse({ path, mode }).catch((thrown: unknown) => thrown)
+      expect(error).toMatchObject({ name: 'LockedError', exitCode: 8 })
+      expect((error as Error).message).toContain(path)
+      expect((error as Error).message).toMatch(new RegExp(`node.*${child.pid}`))
+    }
+    child.kill('SIGKILL')
+    await ended
+    const warehouse = await openWarehouse({ path, mode: 'write' })
+    warehouse.close()
+  })
+})
+
+describe('a damaged warehouse file', () => {
+  const damages: [string, (path: string) => Promise<void> | void][] = [
+    [
+      'is no database',
+      (path) => writeFileSync(path, 'this is a text file, not a database\n'.repeat(500)),
+    ],
+    ['is cut to 5,000 bytes', (path) => truncateSync(path, 5_000)],
+    ['is cut to 100 bytes', (path) => truncateSync(path, 100)],
+    ['has zeros for its headers', (path) => overwrite(path, 0, 12_288)],
+    ['has zeros for its first blocks', (path) => overwrite(path, 12_288, 524_288)],
+  ]
+  it.each(damages)('that %s: exit 9 and the way to rebuild it', async (_, damage) => {
+    const path = await aFile()
+    await damage(path)
+    const work = async () => {
+      const warehouse = await openWarehouse({ path, mode: 'write' })
+      try {
+        await warehouse.all('select * from job_change_events')
+      } finally {
+        warehouse.close()
+      }
+    }
+    const error: unknown = await work().catch((thrown: unknown) => thrown)
+    expect(error).toMatchObject({ name: 'WarehouseDamagedError', exitCode: 9 })
+    expect(error).toMatchObject({ hint: expect.stringContaining('jobtide replay') })
+  })
+
+  async function overwrite(path: string, from: number, bytes: number): Promise<void> {
+    const file = await open(path, 'r+')
+    await file.write(Buffer.alloc(Math.min(bytes, statSync(path).size - from)), 0, undefined, from)
+    await file.close()
+  }
+})
+
+describe('errors about the SQL', () => {
+  it.each([
+    `select cast('disk full' as integer)`,
+    `select cast('corrupt checksum' as integer)`,
+    `select cast('permission denied' as timestamptz)`,
+    `select 'could not set lock on file' + 1`,
+    `select "no space left" from job_change_events`,
+    `select * from "could not read enough bytes"`,
+    `corrupt checksum`,
+    `select error('read-only file system')`,
+  ])('are SQL errors though they quote other words: %s', async (sql) => {
+    const warehouse = await memory()
+    await expect(warehouse.all(sql)).rejects.toMatchObject({ name: 'SqlError', exitCode: 1 })
+  })
+})
+
+describe('append', () => {
+  const moment = new Date('2026-03-01T10:20:30.456Z')
+  const kinds: Record<string, (i: number) => SqlValue> = {
+    a_varchar: (i) => (i % 3 === 0 ? null : `text ${i} é 漢 🎈 ' "`),
+    an_integer: (i) => (i % 5 === 0 ? null : i - 1_000),
+    a_bigint: (i) => BigInt(i) * 2_000_000_000_000_003n,
+    a_double: (i) => i / 7,
+    a_boolean: (i) => (i % 4 === 0 ? null : i % 2 === 0),
+    a_timestamptz: (i) => (i % 6 === 0 ? null : new Date(moment.getTime() - i * 86_400_001)),
+  }
+
+  it.each([0, 1, 2_047, 2_048, 2_049, 4_096, 4_097])(
+    'keeps %i rows of every type',
+    async (rows) => {
+      const warehouse = await memory()
+      await warehouse.run(`create table t (
+      n integer, a_varchar varchar, an_integer integer, a_bigint bigint, a_double double, a_boolean boolean,
+      a_timestamptz timestamptz, left_out varchar)`)
+      const numbers = Array.from({ length: rows }, (_, i) => i)
+      const columns = Object.fromEntries(
+        Object.entries(kinds).map(([name, value]) => [name, numbers.map(value)]),
+      )
+      await warehouse.append('t', { n: numbers, ...columns })
+      const found = await warehouse.all<Record<string, SqlValue>>('select * from t order by n')
+      expect(found).toEqual(
+        numbers.map((n) => ({
+          n,
+          ...Object.fromEntries(Object.entries(kinds).map(([name, value]) => [name, value(n)])),
+          left_out: null,
+        })),
+      )
+    },
+  )
+
+  it('keeps instants before 1970 and in the year 9999 to the millisecond', async () => {
+    const warehouse = await memory()
+    await warehouse.run('create table t (seen_at timestamptz)')
+    const instants = [
+      '0001-01-01T00:00:00.001Z',
+      '1969-12-31T23:59:59.999Z',
+      '9999-12-31T23:59:59.999Z',
+    ]
+    await warehouse.append('t', { seen_at: instants.map((text) => new Date(text)) })
+    const rows = await warehouse.all<{ seen_at: Date }>('select * from t order by 1')
+    expect(rows.map(({ seen_at }) => seen_at.toISOString())).toEqual(instants)
+  })
+
+  it('refuses a column that the table does not have, and columns of different lengths', async () => {
+    const warehouse = await memory()
+    await warehouse.run('create table t (a integer, b integer)')
+    await expect(warehouse.append('t', { a: [1], c: [1] })).rejects.toThrow('t has no column c')
+    await expect(warehouse.append('t', { a: [1, 2], b: [1] })).rejects.toThrow(
+      'b has 1 of 2 values',
+    )
+    expect(await warehouse.all('select * from t')).toEqual([])
+  })
+
+  it('refuses a null where the table allows none, and keeps nothing of the transaction', async () => {
+    const warehouse = await memory()
+    await warehouse.run('create table t (a integer not null)')
+    const work = warehouse.transaction(async () => {
+      await warehouse.append('t', { a: [1, 2, 3] })
+      await warehouse.append('t', { a: [4, null] })
+    })
+    await expect(work).rejects.toMatchObject({ name: 'SqlError' })
+    expect(await warehouse.all('select * from t')).toEqual([])
+    await warehouse.append('t', { a: [5] })
+    expect(await warehouse.all('select * from t')).toEqual([{ a: 5 }])
+  })
+})
+
+describe('transaction', () => {
+  it('keeps everything or nothing, and the connection works on', async () => {
+    const warehouse = await memory()
+    await warehouse.run('create table t (a integer)')
+    const reason = new Error('in the middle')
+    const work = warehouse.transaction(async () => {
+      await warehouse.run('insert into t values (1)')
+      await warehouse.append('t', { a: [2] })
+      throw reason
+    })
+    await expect(work).rejects.toBe(reason)
+    expect(await warehouse.all('select * from t')).toEqual([])
+    const result = await warehouse.transaction(async () => {
+      await warehouse.run('insert into t values (3)')
+      return 'done'
+    })
+    expect(result).toBe('done')
+    expect(await warehouse.all('select * from t')).toEqual([{ a: 3 }])
+  })
+
+  it('rolls back after an error of the engine', async () => {
+    const warehouse = await memory()
+    await warehouse.run('create table t (a integer)')
+    const work = warehouse.transaction(async () => {
+      await warehouse.run('insert into t values (1)')
+      await warehouse.run(`insert into t values ('x')`)
+    })
+    await expect(work).rejects.toMatchObject({ name: 'SqlError' })
+    expect(await warehouse.all('select * from t')).toEqual([])
+  })
+})
+
+describe('hostile texts', () => {
+  const corpus = [
+    `'; drop table job_change_events; --`,
+    `" ; drop schema ops cascade; --`,
+    `$1`,
+    `{"a": [1, 'x']}`,
+    `\\'; select 1`,
+    `a\u0000b`,
+    `\n\r\t\u001f`,
+    `%s %n ' || 'x`,
+    `漢字 \u202e éa\u0301 🎈`,
+    ``,
+    ` `,
+    `NULL`,
+    `x'.repeat(9)`,
+    'y'.repeat(100_000),
+  ]
+
+  it('are stored as they are, appended or bound', async () => {
+    const warehouse = await memory()
+    await warehouse.run('create table t (n integer, text varchar)')
+    await warehouse.append('t', { n: corpus.map((_, i) => i), text: corpus })
+    for (const [n, text] of corpus.entries()) {
+      await warehouse.run('insert into t values ($1, $2)', [n + 100, text])
+    }
+    const rows = await warehouse.all<{ text: string }>('select text from t order by n')
+    expect(rows.map(({ text }) => text)).toEqual([...corpus, ...corpus])
+    const [tables] = await warehouse.all<{ n: bigint }>(
+      `select count(*) as n from duckdb_tables() where table_name = 'job_change_events'`,
+    )
+    expect(tables?.n).toBe(1n)
+  })
+
+  it('are quoted as identifiers and as text', async () => {
+    const warehouse = await memory()
+    // DuckDB takes no empty identifier and ends SQL text at a NUL.
+    for (const text of corpus.filter((one) => one !== '' && !one.includes('\u0000'))) {
+      const rows = await warehouse.all(`select ${quoteText(text)} as ${quoteIdentifier(text)}`)
+      expect(rows).toEqual([{ [text]: text }])
+    }
+  })
+})
+
+describe('the shipped schema', () => {
+  it('has a comment on every table and column of main and ops', async () => {
+    const warehouse = await memory()
+    const silent = await warehouse.all(`
+      select schema_name || '.' || table_name as name from duckdb_tables() where comment is null
+      union all
+      select schema_name || '.' || table_name || '.' || column_name from duckdb_columns()
+      where not internal and comment is null`)
+    expect(silent).toEqual([])
+    const [count] = await warehouse.all<{ n: bigint }>('select count(*) as n from duckdb_tables()')
+    expect(count?.n).toBeGreaterThan(12n)
+  })
+})
+
+describe('a process that ends without closing', () => {
+  it('loses nothing that was committed', async () => {
+    const path = await aFile()
+    const engine = import.meta.resolve('@duckdb/node-api')
+    const script = `
+      import { DuckDBInstance } from ${JSON.stringify(engine)}
+      const connection = await (await DuckDBInstance.create(${JSON.stringify(path)})).connect()
+      await connection.run("insert into ops.unknown_fields values ('kept', now())")
+      await connection.run("begin; insert into ops.unknown_fields values ('lost', now())")
+      process.kill(process.pid, 'SIGKILL')
+    `
+    await promisify(execFile)(process.execPath, ['--input-type=module', '-e', script]).catch(
+      () => undefined,
+    )
+    const warehouse = await openWarehouse({ path, mode: 'write' })
+    expect(await warehouse.all('select field from ops.unknown_fields')).toEqual([{ field: 'kept' }])
+    warehouse.close()
+  })
+})
