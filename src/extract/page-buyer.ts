@@ -3,7 +3,6 @@
  * anybody looks at it. Everything that can go wrong with one request is decided here, with the pure retry policy.
  */
 
-import { createHash } from 'node:crypto'
 import {
   BadRequestError,
   RefusedError,
@@ -11,20 +10,20 @@ import {
   UnexpectedStatusError,
 } from '../api/errors.ts'
 import type { Pacer } from '../api/pacer.ts'
-import { rateReport, serverTime } from '../api/retry-after.ts'
+import { rateReport } from '../api/retry-after.ts'
 import { decideRetry, type Failure, type RetryDecision } from '../api/retry-policy.ts'
 import { errorMessage, parsePage, type PageEnvelope } from '../api/schemas.ts'
 import { NoAnswerError, type Answer, type Transport } from '../api/transport.ts'
 import { CREDITS_PER_PAGE } from '../journal/history.ts'
 import type { JournalWriter } from '../journal/journal.ts'
-import type { OrganizationRef, SliceRecord } from '../journal/records.ts'
+import type { SliceRecord } from '../journal/records.ts'
 import { isoInstant, type Clock } from '../support/clock.ts'
 import type { Logger } from '../support/logger.ts'
 import { newUlid } from '../support/ulid.ts'
 import type { Budget } from './budget.ts'
+import { createPageLedger, type PageRequest } from './page-ledger.ts'
+import { requestBody } from './request-body.ts'
 
-/** Events in one page; a page costs the same at any size, so always the most. */
-export const PAGE_EVENTS = 50
 const SEARCH_PATH = '/api/v1/job-changes/search'
 
 /** What buying a page needs of the world. */
@@ -89,10 +88,8 @@ interface Wish {
 }
 
 /** One request. */
-interface Attempt {
+interface Attempt extends PageRequest {
   readonly wish: Wish
-  readonly requestId: string
-  readonly requestedAt: number
   /** On the monotonic clock. */
   readonly sentAt: number
 }
@@ -107,7 +104,8 @@ interface Setback {
 
 /** A buyer for one run; its counters of retries and pauses are shared by all workers. */
 export function createPageBuyer(options: PageBuyerOptions): PageBuyer {
-  const { runId, transport, pacer, budget, writer, clock, logger, stop, abort } = options
+  const { transport, pacer, budget, clock, logger, stop, abort } = options
+  const ledger = createPageLedger(options.runId, options.writer)
   let requests = 0
   let retries = 0
   let pausesInARow = 0
@@ -200,11 +198,13 @@ export function createPageBuyer(options: PageBuyerOptions): PageBuyer {
     const requestedAt = clock.now()
     const attempt: Attempt = {
       wish,
+      slice: wish.slice,
+      page: wish.page,
       requestId: newUlid(requestedAt),
       requestedAt,
       sentAt: clock.monotonic(),
     }
-    writer.write({ kind: 'request_sent', ...namesOf(attempt), at: requestedAt })
+    ledger.sent(attempt)
     requests += 1
     const answer = await send(attempt)
     if (!('body' in answer)) return setBack(attempt, answer)
@@ -246,24 +246,8 @@ export function createPageBuyer(options: PageBuyerOptions): PageBuyer {
     answer: Answer,
     envelope: PageEnvelope,
   ): Promise<BoughtPage> {
-    const serverAt = serverTime(answer.headers, answer.receivedAt)
-    const bodySha256 = createHash('sha256').update(answer.body).digest('hex')
+    const serverAt = await ledger.received(attempt, answer, envelope)
     const events = envelope.events.length
-    await writer.append(
-      {
-        kind: 'page_received',
-        ...namesOf(attempt),
-        requested_at: attempt.requestedAt,
-        at: answer.receivedAt,
-        server_at: serverAt,
-        status: answer.status,
-        events,
-        credits_used: envelope.creditsUsed,
-        has_more: envelope.hasMore,
-        body_sha256: bodySha256,
-      },
-      answer.body,
-    )
     const expected = events === 0 ? 0 : CREDITS_PER_PAGE
     if (envelope.creditsUsed !== expected) {
       const { creditsUsed } = envelope
@@ -295,18 +279,9 @@ export function createPageBuyer(options: PageBuyerOptions): PageBuyer {
     wish.previousWaitMs = waitMs
     if (decision.kind === 'pause-all') {
       pacer.pause(waitMs)
-      const { reason } = decision
-      writer.write({ kind: 'paused', run_id: runId, at, not_before: notBefore, reason })
+      ledger.paused(at, notBefore, decision.reason)
     }
-    await writer.append({
-      kind: 'request_failed',
-      ...namesOf(attempt),
-      requested_at: attempt.requestedAt,
-      at,
-      status,
-      error: wordsOf(failure),
-      in_doubt: inDoubt(failure),
-    })
+    await ledger.failed(attempt, at, { status, error: wordsOf(failure), inDoubt: inDoubt(failure) })
     return { failure, decision, notBefore }
   }
 
@@ -321,11 +296,6 @@ export function createPageBuyer(options: PageBuyerOptions): PageBuyer {
       previousWaitMs: wish.previousWaitMs,
       random: options.random(),
     })
-  }
-
-  function namesOf({ wish, requestId }: Attempt) {
-    const { slice, page } = wish
-    return { run_id: runId, slice_id: slice.slice_id, page, request_id: requestId }
   }
 
   return { buy }
@@ -347,21 +317,4 @@ function wordsOf(failure: Failure): string {
 
 function isPauseOrder(failure: Failure): boolean {
   return failure.kind === 'status' && (failure.status === 429 || failure.status === 503)
-}
-
-/** The JSON body that asks for one page of a slice. */
-export function requestBody(slice: SliceRecord, page: number): Record<string, unknown> {
-  const named = (by: OrganizationRef['by']) =>
-    slice.organizations.filter((reference) => reference.by === by).map(({ value }) => value)
-  const ids = named('id')
-  const urls = named('url')
-  const [onlyType] = slice.event_types
-  return {
-    ...(ids.length === 0 ? {} : { organization_ids: ids }),
-    ...(urls.length === 0 ? {} : { company_urls: urls }),
-    ...(slice.event_types.length === 1 ? { event_type: onlyType } : {}),
-    ...(slice.days_ago === null ? {} : { days_ago: slice.days_ago }),
-    page,
-    limit: PAGE_EVENTS,
-  }
 }

@@ -42,7 +42,7 @@ export interface SimulatorOptions {
   readonly faults?: readonly Fault[]
   /** Gzip bodies for clients that accept it; default false. */
   readonly gzip?: boolean
-  /** Organisation ids that nobody tracks: answer 400 (default), or find no events. */
+  /** Organisation ids that nobody tracks: find no events (default), or answer 400. */
   readonly unknownIds?: UnknownIds
   /** How many requests the account's log keeps; default 10,000, Infinity for all. */
   readonly logSize?: number
@@ -93,7 +93,7 @@ export async function startSimulator(options: SimulatorOptions): Promise<Simulat
   const parts: SearchEndpointParts = {
     source,
     search: createSearch(source),
-    directory: createCompanyDirectory(source, options.unknownIds ?? 'refuse'),
+    directory: createCompanyDirectory(source, options.unknownIds ?? 'ignore'),
     apiKeys: new Set(options.apiKeys ?? ['simulator-key']),
     keysWithoutPlan: new Set(options.keysWithoutPlan),
     limit: rateLimit && { rate: rateLimit, window: createRateWindow(rateLimit) },

@@ -67,7 +67,8 @@ describe('400 about a company', () => {
   it.each([0, 1, 3, 50])(
     'that names it: of 50 companies the %i bad ones are set aside, the others are read once',
     async (bad) => {
-      const simulator = await simulate([...tracked(bad), anEvent({ organization: 'org_other' })])
+      const source = [...tracked(bad), anEvent({ organization: 'org_other' })]
+      const simulator = await simulate(source, { unknownIds: 'refuse' })
       const extraction = anExtraction({
         simulator,
         clock: jumpingClock(NOW),

@@ -1,0 +1,84 @@
+/**
+ * What the journal is told about requests: that one leaves, what came of it, and when nobody may ask. The ledger in the
+ * warehouse is a projection of exactly these records.
+ */
+
+import { createHash } from 'node:crypto'
+import { serverTime } from '../api/retry-after.ts'
+import type { PageEnvelope } from '../api/schemas.ts'
+import type { Answer } from '../api/transport.ts'
+import type { JournalWriter } from '../journal/journal.ts'
+import type { SliceRecord } from '../journal/records.ts'
+
+/** One request for one page. */
+export interface PageRequest {
+  readonly slice: SliceRecord
+  readonly page: number
+  readonly requestId: string
+  /** Milliseconds since 1970 UTC. */
+  readonly requestedAt: number
+}
+
+/** Writes the records of requests of one run. */
+export interface PageLedger {
+  /** Notes that a request is about to leave: handed to the operating system, which a killed process survives. */
+  sent(request: PageRequest): void
+  /** Keeps a page. When it resolves the page is on the disk, and bought. Returns the server's time of the answer. */
+  received(request: PageRequest, answer: Answer, envelope: PageEnvelope): Promise<number>
+  /** Notes a request that brought no page, and puts what was noted before on the disk, too. */
+  failed(
+    request: PageRequest,
+    at: number,
+    what: { readonly status: number | null; readonly error: string; readonly inDoubt: boolean },
+  ): Promise<void>
+  /** Notes a time before which nobody may ask; the record of the failure that follows puts it on the disk. */
+  paused(at: number, notBefore: number, reason: string): void
+}
+
+/** The ledger of one run. */
+export function createPageLedger(runId: string, writer: JournalWriter): PageLedger {
+  const namesOf = ({ slice, page, requestId }: PageRequest) => ({
+    run_id: runId,
+    slice_id: slice.slice_id,
+    page,
+    request_id: requestId,
+  })
+  return {
+    sent(request) {
+      writer.write({ kind: 'request_sent', ...namesOf(request), at: request.requestedAt })
+    },
+    async received(request, answer, envelope) {
+      const serverAt = serverTime(answer.headers, answer.receivedAt)
+      await writer.append(
+        {
+          kind: 'page_received',
+          ...namesOf(request),
+          requested_at: request.requestedAt,
+          at: answer.receivedAt,
+          server_at: serverAt,
+          status: answer.status,
+          events: envelope.events.length,
+          credits_used: envelope.creditsUsed,
+          has_more: envelope.hasMore,
+          body_sha256: createHash('sha256').update(answer.body).digest('hex'),
+        },
+        answer.body,
+      )
+      return serverAt
+    },
+    async failed(request, at, { status, error, inDoubt }) {
+      await writer.append({
+        kind: 'request_failed',
+        ...namesOf(request),
+        requested_at: request.requestedAt,
+        at,
+        status,
+        error,
+        in_doubt: inDoubt,
+      })
+    },
+    paused(at, notBefore, reason) {
+      writer.write({ kind: 'paused', run_id: runId, at, not_before: notBefore, reason })
+    },
+  }
+}
