@@ -76,7 +76,7 @@ create table ops.pages (
     status integer,
     outcome varchar not null,
     events integer,
-    credits_used integer,
+    credits_used double,
     has_more boolean,
     body_sha256 varchar,
     error varchar

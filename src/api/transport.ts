@@ -81,6 +81,8 @@ const NEVER_SENT: ReadonlySet<string> = new Set([
   'UND_ERR_CONNECT_TIMEOUT',
   'UND_ERR_INVALID_ARG',
 ])
+// A certificate that is refused ends the connection before the request.
+const REFUSED_CERTIFICATE = /^(?:CERT_|ERR_TLS_|ERR_SSL_|DEPTH_ZERO_|SELF_SIGNED_|UNABLE_TO_)/
 
 /** A transport over undici. */
 export function createTransport(options: TransportOptions): Transport {
@@ -128,7 +130,7 @@ export function createTransport(options: TransportOptions): Transport {
       const code = systemCode(error) ?? ''
       throw new NoAnswerError(
         scrubber.scrub(`${messageOf(error)}${code === '' ? '' : ` (${code})`}`),
-        !NEVER_SENT.has(code),
+        !NEVER_SENT.has(code) && !REFUSED_CERTIFICATE.test(code),
         error,
       )
     }

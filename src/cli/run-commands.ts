@@ -4,6 +4,7 @@ import { createTransport } from '../api/transport.ts'
 import { apiKeyFrom, baseUrlFrom } from '../config.ts'
 import { readHistory } from '../journal/history.ts'
 import { openJournal } from '../journal/journal.ts'
+import { organizationName } from '../journal/records.ts'
 import { makePlan, type Plan } from '../plan/plan.ts'
 import { readJob } from '../run/job.ts'
 import { runJob, type RunCommand, type Service } from '../run/run.ts'
@@ -106,19 +107,18 @@ export async function planCommand(
 
 interface WindowCount {
   readonly days_ago: number | null
-  organizations: number
-  slices: number
+  readonly organizations: number
+  readonly slices: number
 }
 
-function windowsOf(plan: Plan): WindowCount[] {
-  const counts = new Map<number | null, WindowCount>()
-  for (const { days_ago, organizations } of plan.slices) {
-    const count = counts.get(days_ago) ?? { days_ago, organizations: 0, slices: 0 }
-    count.organizations += organizations.length
-    count.slices += 1
-    counts.set(days_ago, count)
-  }
-  return [...counts.values()].toSorted(
-    (a, b) => (a.days_ago ?? Infinity) - (b.days_ago ?? Infinity),
-  )
+/** What is asked for each window. Organisations count once, however many requests ask for them. */
+function windowsOf({ slices }: Plan): WindowCount[] {
+  const windows = [...new Set(slices.map(({ days_ago }) => days_ago))]
+  return windows
+    .map((window) => {
+      const own = slices.filter(({ days_ago }) => days_ago === window)
+      const names = own.flatMap(({ organizations }) => organizations.map(organizationName))
+      return { days_ago: window, organizations: new Set(names).size, slices: own.length }
+    })
+    .toSorted((a, b) => (a.days_ago ?? Infinity) - (b.days_ago ?? Infinity))
 }

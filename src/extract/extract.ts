@@ -51,23 +51,24 @@ export interface ExtractProgress {
   readonly pages: number
   readonly events: number
   readonly credits: number
+  /** Organisations left out, with the reason. */
+  readonly setAside: readonly SetAside[]
 }
 
-/** What an extraction did; pages of earlier attempts at the same run are not counted. */
-export interface ExtractReport extends ExtractProgress {
-  readonly setAside: readonly { readonly organization: OrganizationRef; readonly reason: string }[]
-  /** Organisations with more pages than the service counts, with how many were read. */
-  readonly notCoverable: readonly OrganizationRef[]
+/** An organisation that could not be asked for, or not be read to its end. */
+export interface SetAside {
+  readonly organization: OrganizationRef
+  readonly reason: string
 }
 
 /** The service counts pages to here; a slice with more was too wide. */
 export const LAST_PAGE = 10_000
 
 /**
- * Reads all slices of the run that are not read yet.
+ * Reads all slices of the run that are not read yet. Pages of earlier attempts at the same run are not counted.
  * @throws the first error that ends the run; what was bought until then is in the journal
  */
-export async function extract(options: ExtractOptions): Promise<ExtractReport> {
+export async function extract(options: ExtractOptions): Promise<ExtractProgress> {
   const extraction = new Extraction(options)
   return extraction.run()
 }
@@ -78,8 +79,7 @@ class Extraction {
   readonly #buyer: PageBuyer
   readonly #budget: ReturnType<typeof createBudget>
   readonly #halt = new AbortController()
-  readonly #setAside: { organization: OrganizationRef; reason: string }[] = []
-  readonly #notCoverable: OrganizationRef[] = []
+  readonly #setAside: SetAside[] = []
   readonly #creditsBefore: number
   #failure: { readonly error: unknown } | null = null
   #slicesDone = 0
@@ -101,7 +101,7 @@ class Extraction {
     })
   }
 
-  async run(): Promise<ExtractReport> {
+  async run(): Promise<ExtractProgress> {
     this.#honourEarlierPause()
     const open = [...this.#options.run.slices.values()].filter(({ state }) => state !== 'split')
     this.#slices = open.length
@@ -111,7 +111,7 @@ class Extraction {
     await this.#queue.onIdle()
     if (this.#failure !== null) throw this.#failure.error
     this.#options.stop.throwIfAborted()
-    return { ...this.#progress(), setAside: this.#setAside, notCoverable: this.#notCoverable }
+    return this.#progress()
   }
 
   // A time the service named holds for every later run too.
@@ -186,7 +186,6 @@ class Extraction {
     }
     const [organization] = slice.organizations
     if (organization === undefined) return
-    this.#notCoverable.push(organization)
     await this.#leaveOut(organization, `more than ${LAST_PAGE} pages: not coverable in this window`)
     await this.#split(slice, [], 'not coverable')
   }
@@ -248,6 +247,7 @@ class Extraction {
       pages: this.#pages,
       events: this.#events,
       credits: this.#budget.spent() - this.#creditsBefore,
+      setAside: this.#setAside,
     }
   }
 

@@ -9,7 +9,7 @@ import {
   UnavailableError,
   UnexpectedStatusError,
 } from '../api/errors.ts'
-import type { Pacer } from '../api/pacer.ts'
+import type { Pacer, RateReport } from '../api/pacer.ts'
 import { rateReport } from '../api/retry-after.ts'
 import { decideRetry, type Failure, type RetryDecision } from '../api/retry-policy.ts'
 import { errorMessage, parsePage, type PageEnvelope } from '../api/schemas.ts'
@@ -111,6 +111,8 @@ export function createPageBuyer(options: PageBuyerOptions): PageBuyer {
   let pausesInARow = 0
   /** When the last pause began, on the monotonic clock. */
   let pausedAt = Number.NEGATIVE_INFINITY
+  /** When the plan takes requests again, if that is longer than we may wait; milliseconds since 1970 UTC. */
+  let usedUpUntil = Number.NEGATIVE_INFINITY
 
   async function buy(slice: SliceRecord, page: number): Promise<BoughtPage> {
     const wish: Wish = { slice, page, failures: 0, wrongPages: 0, previousWaitMs: 0 }
@@ -176,6 +178,7 @@ export function createPageBuyer(options: PageBuyerOptions): PageBuyer {
   }
 
   async function tryOnce(wish: Wish): Promise<BoughtPage | Setback> {
+    refuseLongWindow()
     await budget.reserve(stop)
     let charged = 0
     try {
@@ -208,7 +211,7 @@ export function createPageBuyer(options: PageBuyerOptions): PageBuyer {
     requests += 1
     const answer = await send(attempt)
     if (!('body' in answer)) return setBack(attempt, answer)
-    pacer.learn(rateReport(answer.headers, answer.receivedAt))
+    learn(rateReport(answer.headers, answer.receivedAt))
     const { status, headers, body } = answer
     if (status !== 200) {
       return setBack(attempt, { kind: 'status', status, headers, message: errorMessage(body) })
@@ -223,6 +226,25 @@ export function createPageBuyer(options: PageBuyerOptions): PageBuyer {
       return setBack(attempt, { kind: 'not-a-page', reason }, status)
     }
     return keep(attempt, answer, envelope)
+  }
+
+  // When the plan's requests are used up, the service has named a time like with a 429: it is kept across restarts, and
+  // a run does not wait longer for it than for any other.
+  function learn(report: RateReport): void {
+    pacer.learn(report)
+    if (report.remaining !== 0 || report.resetMs === null) return
+    const at = clock.now()
+    const renewedAt = Math.ceil(at + report.resetMs)
+    ledger.paused(at, renewedAt, 'requests of the plan used up')
+    if (report.resetMs > options.maxWaitMs) usedUpUntil = Math.max(usedUpUntil, renewedAt)
+  }
+
+  function refuseLongWindow(): void {
+    if (usedUpUntil <= clock.now()) return
+    throw new UnavailableError(
+      `the requests of the plan are used up until ${isoInstant(usedUpUntil)}`,
+      usedUpUntil,
+    )
   }
 
   // Workers in flight when a pause begins get the same order; together they are one pause.
@@ -306,9 +328,17 @@ function chargeOf(result: BoughtPage | Setback): number {
   return inDoubt(result.failure) ? CREDITS_PER_PAGE : 0
 }
 
-// Errors of this endpoint are free. A page that came damaged was sent, and so probably charged.
+// Errors of this endpoint are free. A page that came damaged was sent, and so probably charged; so may be what came with
+// a status that says success but is not 200.
 function inDoubt(failure: Failure): boolean {
-  return failure.kind === 'not-a-page' || (failure.kind === 'no-answer' && failure.inDoubt)
+  switch (failure.kind) {
+    case 'status':
+      return failure.status >= 200 && failure.status < 300
+    case 'no-answer':
+      return failure.inDoubt
+    case 'not-a-page':
+      return true
+  }
 }
 
 function wordsOf(failure: Failure): string {

@@ -8,7 +8,7 @@ import { UnavailableError } from '../api/errors.ts'
 import { createPacer } from '../api/pacer.ts'
 import type { Transport } from '../api/transport.ts'
 import { BudgetReachedError } from '../extract/budget.ts'
-import { extract, type ExtractProgress, type ExtractReport } from '../extract/extract.ts'
+import { extract, type ExtractProgress } from '../extract/extract.ts'
 import { newSliceHistory, readHistory, type History, type RunHistory } from '../journal/history.ts'
 import { openJournal, type Journal, type JournalWriter } from '../journal/journal.ts'
 import type { RunFinished, RunOutcome, RunStarted } from '../journal/records.ts'
@@ -39,7 +39,7 @@ export interface RunReport {
   readonly slices: number
   /** Companies not asked for because the service refused them in the last days. */
   readonly skipped: Plan['setAside']
-  readonly extract: ExtractReport
+  readonly extract: ExtractProgress
   readonly load: LoadReport | null
   readonly build: BuildReport | null
   readonly publish: PublishReport | null
@@ -71,6 +71,15 @@ export async function runJob(
     // Closing seals the segment, which a full disk refuses; the lock is given back all the same.
     await writer.close().finally(release)
   }
+}
+
+const NOTHING_YET: ExtractProgress = {
+  slicesDone: 0,
+  slices: 0,
+  pages: 0,
+  events: 0,
+  credits: 0,
+  setAside: [],
 }
 
 class Run {
@@ -176,9 +185,9 @@ class Run {
   async #extract(
     run: RunHistory,
     notBefore: number,
-  ): Promise<{ report: ExtractReport; endedEarly: JobtideError | null }> {
+  ): Promise<{ report: ExtractProgress; endedEarly: JobtideError | null }> {
     const { clock, random, logger, stop, abort, onProgress } = this.#world
-    let last: ExtractProgress = { slicesDone: 0, slices: 0, pages: 0, events: 0, credits: 0 }
+    let last: ExtractProgress = NOTHING_YET
     try {
       const report = await extract({
         run,
@@ -205,7 +214,7 @@ class Run {
       if (!(error instanceof BudgetReachedError) && !(error instanceof UnavailableError)) {
         throw error
       }
-      return { report: { ...last, setAside: [], notCoverable: [] }, endedEarly: error }
+      return { report: last, endedEarly: error }
     }
   }
 

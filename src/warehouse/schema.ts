@@ -7,7 +7,14 @@ import { createHash } from 'node:crypto'
 import { readFileSync, readdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { EXIT, JobtideError } from '../support/errors.ts'
-import type { Warehouse } from './warehouse.ts'
+
+/** What applying the schema needs of a warehouse; that file opens warehouses with this one, so it is not imported. */
+interface SchemaTarget {
+  readonly path: string
+  run(sql: string, parameters?: readonly string[]): Promise<void>
+  all<Row extends object>(sql: string): Promise<Row[]>
+  transaction<T>(work: () => Promise<T>): Promise<T>
+}
 
 const FILE_NAME = /^\d{6}_[a-z0-9_]+\.sql$/
 
@@ -15,7 +22,7 @@ const FILE_NAME = /^\d{6}_[a-z0-9_]+\.sql$/
  * Brings the schema up to date.
  * @throws JobtideError when the file was made by a newer Jobtide, or an applied schema file has changed
  */
-export async function applySchema(warehouse: Warehouse, folder: string): Promise<void> {
+export async function applySchema(warehouse: SchemaTarget, folder: string): Promise<void> {
   await warehouse.run(`
     create schema if not exists ops;
     create table if not exists ops.schema_files (
@@ -48,7 +55,7 @@ function refuseNewer(path: string, applied: readonly string[], known: readonly s
 }
 
 async function applyFile(
-  warehouse: Warehouse,
+  warehouse: SchemaTarget,
   folder: string,
   name: string,
   appliedSha256: string | undefined,

@@ -73,7 +73,7 @@ describe('progress on a terminal', () => {
   })
 
   it('leaves the last of 60 columns free', () => {
-    const extract = { stage: 'extract', slicesDone: 1, slices: 2 } as const
+    const extract = { stage: 'extract', slicesDone: 1, slices: 2, setAside: [] } as const
     const [line] = screenOf(60, (display) => {
       display.show({ ...extract, pages: 123_456, events: 6_172_800, credits: 1_234_560 })
     })
@@ -117,7 +117,7 @@ describe('progress', () => {
   })
 
   it('of an extraction with nothing to do is 100 %', () => {
-    const nothing = { slicesDone: 0, slices: 0, pages: 0, events: 0, credits: 0 }
+    const nothing = { slicesDone: 0, slices: 0, pages: 0, events: 0, credits: 0, setAside: [] }
     expect(linesOf([{ stage: 'extract', ...nothing }])).toEqual([
       'extract  100%  0 pages, 0 events, 0 credits in 0.0 s',
     ])

@@ -3,7 +3,7 @@
 import { expect, onTestFinished } from 'vitest'
 import { createPacer } from '../../src/api/pacer.ts'
 import { createTransport } from '../../src/api/transport.ts'
-import { extract, type ExtractOptions, type ExtractReport } from '../../src/extract/extract.ts'
+import { extract, type ExtractOptions, type ExtractProgress } from '../../src/extract/extract.ts'
 import { readHistory, type RunHistory } from '../../src/journal/history.ts'
 import { openJournal, type Journal, type JournalWriter } from '../../src/journal/journal.ts'
 import type {
@@ -58,7 +58,7 @@ export interface Extraction {
   readonly journal: Journal
   readonly log: Record<string, unknown>[]
   /** Runs, or takes the run up again after whatever ended the last call. */
-  run(overrides?: Partial<ExtractOptions>): Promise<ExtractReport>
+  run(overrides?: Partial<ExtractOptions>): Promise<ExtractProgress>
   records(): JournalRecord[]
   /** Bodies of the pages in the journal, in order. */
   events(): JobChangeEvent[]

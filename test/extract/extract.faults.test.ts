@@ -207,7 +207,7 @@ describe('a slice with more pages than the service counts', () => {
   it('is split by organisation and asked again', async () => {
     const { simulator, extraction, run } = await wideSlice(['org_a', 'org_b', 'org_c'])
     const report = await extraction.run({ run, concurrency: 1 })
-    expect(report).toMatchObject({ slices: 2, slicesDone: 2, notCoverable: [] })
+    expect(report).toMatchObject({ slices: 2, slicesDone: 2, setAside: [] })
     const asked = simulator
       .account()
       .log.map(({ page, organizations }) => ({ page, organizations }))
@@ -228,8 +228,9 @@ describe('a slice with more pages than the service counts', () => {
   it('of one organisation is reported as not coverable, never cut silently', async () => {
     const { simulator, extraction, run } = await wideSlice(['org_a'])
     const report = await extraction.run({ run })
-    expect(report.notCoverable).toEqual([{ by: 'id', value: 'org_a' }])
-    expect(report.setAside).toMatchObject([{ reason: expect.stringContaining('10000 pages') }])
+    expect(report.setAside).toMatchObject([
+      { organization: { value: 'org_a' }, reason: expect.stringContaining('10000 pages') },
+    ])
     expect(simulator.account().requests).toBe(1)
     expect(extraction.records().some((record) => record.kind === 'slice_finished')).toBe(false)
   })

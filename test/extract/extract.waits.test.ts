@@ -132,6 +132,27 @@ describe('a wait longer than max_wait', () => {
   })
 })
 
+describe('a plan of 3 requests an hour, said by X-RateLimit-Remaining: 0 on a page', () => {
+  it('is bought to its last request, then the run ends with exit 5 and 0 refused requests; the time is kept', async () => {
+    const clock = jumpingClock(NOW)
+    const rateLimit = { requests: 3, windowMs: HOUR }
+    const simulator = await simulate(events, { clock, rateLimit })
+    const extraction = anExtraction({ simulator, clock, slices })
+    const error = await errorOf(extraction.run({ concurrency: 1, maxWaitMs: 15 * MINUTE }))
+    expect(error).toMatchObject({ name: 'UnavailableError', exitCode: 5 })
+    expect(simulator.account().by_status).toEqual({ '200': 3 })
+    expect(extraction.events()).toHaveLength(3)
+
+    const { notBefore } = readHistory(extraction.journal)
+    expect(notBefore).toBeGreaterThan(NOW + HOUR - MINUTE)
+    await errorOf(extraction.run({ concurrency: 1, maxWaitMs: 15 * MINUTE }))
+    expect(simulator.account().requests).toBe(3)
+    await extraction.run({ concurrency: 1, maxWaitMs: 2 * HOUR })
+    expect(simulator.account().by_status).toEqual({ '200': 24 })
+    expect(extraction.events()).toHaveLength(24)
+  })
+})
+
 describe('a service that pauses for ever', () => {
   it('stops after 20 pauses in a row with exit 5 and 0 credits', async () => {
     const always = { status: 429, headers: { 'Retry-After': 30 }, times: 'always' as const }

@@ -84,8 +84,8 @@ function pairOf(departed: Stint, arrived: Stint): Pair | null {
     -gapDays,
     Date.parse(departure.changed_at),
     Date.parse(arrival.changed_at),
-    naturalKey(departure),
-    naturalKey(arrival),
+    keyOf(departure),
+    keyOf(arrival),
   ]
   return { departed, arrived, gapDays, order }
 }
@@ -120,8 +120,12 @@ function boundaryOrder(event: GivenEvent): (number | string)[] {
     Date.parse(event.changed_at),
     Date.parse(event.detected_at ?? event.changed_at),
     event.event_type,
-    naturalKey(event),
+    keyOf(event),
   ]
+}
+
+function keyOf(event: GivenEvent): string {
+  return event.event_key ?? naturalKey(event)
 }
 
 function isBefore(a: readonly (number | string)[], b: readonly (number | string)[]): boolean {
