@@ -6,10 +6,11 @@
 
 import { Command, CommanderError, Option } from 'commander'
 import { createContext, packageVersion, type CommonOptions, type Context } from './cli/context.ts'
-import { addCommonOptions, addRunOptions, wholeNumber, type RunOptions } from './cli/options.ts'
+import { addCommonOptions, addRunOptions, wholeNumber } from './cli/options.ts'
 import { processOutput, type Output } from './cli/output.ts'
 import type { SimulateOptions } from './cli/simulate-command.ts'
 import { processEnvironment, quietSdk, refuseKeyInArguments, secretsOf } from './config.ts'
+import type { Overrides } from './run/job.ts'
 import { realClock } from './support/clock.ts'
 import { ConfigError, EXIT, JobtideError, type ExitCode } from './support/errors.ts'
 import { createScrubber } from './support/logger.ts'
@@ -44,7 +45,7 @@ function createProgram(start: Start): Command {
   addRunOptions(program.command('run'))
     .description('plan, extract, load, build and publish a pipeline')
     .argument('<pipeline>', 'name below pipelines/, or a path')
-    .action((pipeline: string, options: CommonOptions & RunOptions) =>
+    .action((pipeline: string, options: CommonOptions & Overrides) =>
       start(options, async (context) =>
         (await import('./cli/run-commands.ts')).runCommand(context, 'run', pipeline, options),
       ),
@@ -53,7 +54,7 @@ function createProgram(start: Start): Command {
   addRunOptions(program.command('backfill'))
     .description('a run over a long window')
     .argument('[pipeline]', 'name below pipelines/, or a path', 'backfill')
-    .action((pipeline: string, options: CommonOptions & RunOptions) =>
+    .action((pipeline: string, options: CommonOptions & Overrides) =>
       start(options, async (context) =>
         (await import('./cli/run-commands.ts')).runCommand(context, 'backfill', pipeline, options),
       ),
@@ -62,7 +63,7 @@ function createProgram(start: Start): Command {
   addRunOptions(program.command('plan'))
     .description('what a run would ask; sends nothing')
     .argument('<pipeline>', 'name below pipelines/, or a path')
-    .action((pipeline: string, options: CommonOptions & RunOptions) =>
+    .action((pipeline: string, options: CommonOptions & Overrides) =>
       start(options, async (context) =>
         (await import('./cli/run-commands.ts')).planCommand(context, pipeline, options),
       ),
@@ -71,7 +72,7 @@ function createProgram(start: Start): Command {
   addRunOptions(program.command('extract'))
     .description('buy the pages of a pipeline into the journal, and nothing else')
     .argument('<pipeline>', 'name below pipelines/, or a path')
-    .action((pipeline: string, options: CommonOptions & RunOptions) =>
+    .action((pipeline: string, options: CommonOptions & Overrides) =>
       start(options, async (context) =>
         (await import('./cli/run-commands.ts')).runCommand(context, 'extract', pipeline, options),
       ),

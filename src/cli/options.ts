@@ -2,19 +2,7 @@
 
 import { InvalidArgumentError, Option, type Command } from 'commander'
 import type { Window } from '../plan/plan.ts'
-import type { Overrides } from '../run/job.ts'
 import { LOG_LEVELS } from '../support/logger.ts'
-
-/** What `run`, `backfill`, `extract` and `plan` take over the pipeline file. */
-export interface RunOptions {
-  readonly organizations?: string
-  readonly days?: Window
-  readonly credits?: number
-  readonly requestsPerSecond?: number
-  readonly concurrency?: number
-  readonly snapshotTo?: string
-  readonly publish?: boolean
-}
 
 /** Adds the options that every command has. */
 export function addCommonOptions(command: Command): Command {
@@ -28,7 +16,7 @@ export function addCommonOptions(command: Command): Command {
     )
 }
 
-/** Adds the options that override a pipeline file. */
+/** Adds the options that override a pipeline file; their names are those of Overrides. */
 export function addRunOptions(command: Command): Command {
   return addCommonOptions(command)
     .option('--organizations <file>', 'list of organisations: CSV, TXT or Parquet')
@@ -38,21 +26,6 @@ export function addRunOptions(command: Command): Command {
     .option('--concurrency <n>', 'requests at the same time', wholeNumber(1, 32))
     .option('--snapshot-to <folder|s3://…>', 'where the Parquet snapshot goes')
     .option('--no-publish', 'publish nothing')
-}
-
-/** The overrides among the options of a command. */
-export function overridesOf(options: RunOptions): Overrides {
-  const { organizations, days, credits, requestsPerSecond, concurrency, snapshotTo, publish } =
-    options
-  return {
-    ...(organizations === undefined ? {} : { organizations }),
-    ...(days === undefined ? {} : { days }),
-    ...(credits === undefined ? {} : { credits }),
-    ...(requestsPerSecond === undefined ? {} : { requestsPerSecond }),
-    ...(concurrency === undefined ? {} : { concurrency }),
-    ...(snapshotTo === undefined ? {} : { snapshotTo }),
-    ...(publish === undefined ? {} : { publish }),
-  }
 }
 
 /** A whole number from `least` to `most`. */

@@ -6,11 +6,10 @@ import { readHistory } from '../journal/history.ts'
 import { openJournal } from '../journal/journal.ts'
 import { organizationName } from '../journal/records.ts'
 import { makePlan, type Plan } from '../plan/plan.ts'
-import { readJob } from '../run/job.ts'
+import { readJob, type Overrides } from '../run/job.ts'
 import { runJob, type RunCommand, type Service } from '../run/run.ts'
 import { EXIT, type ExitCode } from '../support/errors.ts'
 import { packageVersion, runWorld, type Context } from './context.ts'
-import { overridesOf, type RunOptions } from './options.ts'
 import { runDocument, runText } from './report.ts'
 import { countText, numberText, tableText } from './text.ts'
 
@@ -19,10 +18,10 @@ export async function runCommand(
   context: Context,
   command: RunCommand,
   pipeline: string,
-  options: RunOptions,
+  options: Overrides,
 ): Promise<ExitCode> {
   const { output, progress, directory } = context
-  const job = await readJob(pipeline, overridesOf(options), directory.root)
+  const job = await readJob(pipeline, options, directory.root)
   const service: Service = serviceFrom(context, job.concurrency)
   try {
     const report = await runJob(job, command, service, runWorld(context))
@@ -61,12 +60,12 @@ function serviceFrom(context: Context, concurrency: number): Service {
 export async function planCommand(
   context: Context,
   pipeline: string,
-  options: RunOptions,
+  options: Overrides,
 ): Promise<ExitCode> {
   const { output, directory, clock } = context
-  const job = await readJob(pipeline, overridesOf(options), directory.root)
+  const job = await readJob(pipeline, options, directory.root)
   const history = readHistory(openJournal(directory.journal, clock))
-  const plan = makePlan(job.question, history, clock.now())
+  const plan = makePlan(job.question, history, clock.now() + history.serverAheadMs)
   const windows = windowsOf(plan)
   output.document({
     pipeline: job.pipeline,

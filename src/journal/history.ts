@@ -64,6 +64,8 @@ export interface History {
   readonly setAside: Map<string, { readonly at: number; readonly reason: string }>
   /** Milliseconds since 1970 UTC; 0 when the service named no time. */
   notBefore: number
+  /** How far the service's clock was ahead of this machine's at the last page, in milliseconds; negative when behind. */
+  serverAheadMs: number
 }
 
 /** Credits that a request in doubt is counted with. */
@@ -76,6 +78,7 @@ export function readHistory(journal: Journal): History {
     coverage: new Map(),
     setAside: new Map(),
     notBefore: 0,
+    serverAheadMs: 0,
   }
   for (const segment of journal.segments()) {
     for (const frame of journal.read(segment)) fold(history, frame)
@@ -90,7 +93,7 @@ function fold(history: History, frame: PlacedFrame): void {
   const { record } = frame
   switch (record.kind) {
     case 'run_started':
-      startRun(history, record, frame)
+      history.runs.set(record.run_id, newRunHistory(record, payloadOf<SliceRecord[]>(frame)))
       return
     case 'run_resumed': {
       const run = runOf(history, record)
@@ -108,6 +111,7 @@ function fold(history: History, frame: PlacedFrame): void {
       return
     }
     case 'page_received':
+      history.serverAheadMs = record.server_at - record.at
       addPage(runOf(history, record), record)
       return
     case 'slice_finished': {
@@ -159,7 +163,8 @@ export function refuseUnknown(record: never): never {
   )
 }
 
-function startRun(history: History, started: RunStarted, frame: PlacedFrame): void {
+/** A run that was planned and did nothing yet. */
+export function newRunHistory(started: RunStarted, slices: readonly SliceRecord[]): RunHistory {
   const run: RunHistory = {
     started,
     slices: new Map(),
@@ -171,8 +176,8 @@ function startRun(history: History, started: RunStarted, frame: PlacedFrame): vo
     creditsAtLastStop: 0,
     unanswered: new Set(),
   }
-  addSlices(run, payloadOf<SliceRecord[]>(frame))
-  history.runs.set(started.run_id, run)
+  addSlices(run, slices)
+  return run
 }
 
 function addSlices(run: RunHistory, slices: readonly SliceRecord[]): void {

@@ -8,7 +8,8 @@ const RESUMABLE: ReadonlySet<string> = new Set(['budget', 'unavailable', 'interr
 
 /**
  * The latest run that asked the same question and has not ended. Its windows count back from the time they were asked,
- * so a run with windows is only taken up on the same UTC day; a run that asks for everything, on any day.
+ * so a run with windows is only taken up on the same UTC day; a run that asks for everything, on any day while it has
+ * something left to ask.
  */
 export function runToResume(history: History, plan: Plan, nowMs: number): RunHistory | null {
   // In the order of the journal, which does not depend on a clock that was set back.
@@ -16,8 +17,11 @@ export function runToResume(history: History, plan: Plan, nowMs: number): RunHis
     .filter(({ started }) => started.question_sha256 === plan.questionSha256)
     .at(-1)
   if (latest === undefined || !isOpen(latest)) return null
-  const hasWindows = [...latest.slices.values()].some(({ slice }) => slice.days_ago !== null)
-  return hasWindows && utcDay(latest.started.at) !== utcDay(nowMs) ? null : latest
+  if (utcDay(latest.started.at) === utcDay(nowMs)) return latest
+  const slices = [...latest.slices.values()]
+  const hasWindows = slices.some(({ slice }) => slice.days_ago !== null)
+  const hasMore = slices.some(({ state }) => state === 'planned')
+  return hasMore && !hasWindows ? latest : null
 }
 
 /** Runs of the same pipeline that will not be taken up again and were never closed: their process was killed. */

@@ -9,7 +9,7 @@ import { createPacer } from '../api/pacer.ts'
 import type { Transport } from '../api/transport.ts'
 import { BudgetReachedError } from '../extract/budget.ts'
 import { extract, type ExtractProgress } from '../extract/extract.ts'
-import { newSliceHistory, readHistory, type History, type RunHistory } from '../journal/history.ts'
+import { newRunHistory, readHistory, type History, type RunHistory } from '../journal/history.ts'
 import { openJournal, type Journal, type JournalWriter } from '../journal/journal.ts'
 import type { RunFinished, RunOutcome, RunStarted } from '../journal/records.ts'
 import { load, type LoadReport } from '../load/load.ts'
@@ -127,8 +127,8 @@ class Run {
         durationMs: this.#world.clock.monotonic() - beganAt,
       }
     } catch (error) {
-      // The error to report is the one that ended the run. Where its end cannot be noted (a full disk, a locked
-      // warehouse) the run counts as killed, or ops.runs shows it after the next load.
+      // The error to report is the one that ended the run. Where even its end cannot be noted (a full disk) the run
+      // counts as killed, and is taken up again all the same.
       await this.#end(run, error).catch(() => undefined)
       throw error
     }
@@ -136,10 +136,11 @@ class Run {
 
   async #begin(history: History): Promise<{ run: RunHistory; resumed: boolean; plan: Plan }> {
     const { clock } = this.#world
-    const plan = makePlan(this.#job.question, history, clock.now())
+    // Coverage is in the service's time, so the plan is made for the service's now.
+    const plan = makePlan(this.#job.question, history, clock.now() + history.serverAheadMs)
     const earlier = runToResume(history, plan, clock.now())
     for (const run of runsToAbandon(history, this.#job.pipeline, earlier)) {
-      const reason = 'its process was killed; planned anew'
+      const reason = 'its process was killed on another day; planned anew'
       await this.#writer.append(this.#closingRecord(run, 'abandoned', EXIT.done, reason))
     }
     if (earlier !== null) {
@@ -168,17 +169,7 @@ class Run {
       question_sha256: plan.questionSha256,
     }
     await this.#writer.append(started, JSON.stringify(plan.slices))
-    return {
-      started,
-      slices: new Map(plan.slices.map((slice) => [slice.slice_id, newSliceHistory(slice)])),
-      finished: null,
-      resumed: 0,
-      pages: 0,
-      events: 0,
-      creditsCommitted: 0,
-      creditsAtLastStop: 0,
-      unanswered: new Set(),
-    }
+    return newRunHistory(started, plan.slices)
   }
 
   // A budget that is used up, or a service that is away, ends the buying; what was bought is worth loading all the same.
@@ -252,9 +243,11 @@ class Run {
     const closing = this.#closingRecord(run, outcome, exitCode, known?.message ?? null)
     if (this.#command !== 'extract') {
       const onProgress = () => this.#world.abort.throwIfAborted()
-      await this.#withWarehouse((warehouse) =>
+      const shown = this.#withWarehouse((warehouse) =>
         load({ warehouse, journal: this.#journal, closing, onProgress }),
       )
+      // After a failure the warehouse may be the very thing that is out of reach; it shows the end after the next load.
+      await (error === null ? shown : shown.catch(() => undefined))
     }
     await this.#writer.append(closing)
   }
@@ -284,8 +277,8 @@ function nothingToAsk(plan: Plan): ConfigError {
   )
 }
 
-// Errors after the extraction (a check, the publisher, a reader's lock) do not reopen it: the next run loads, builds and
-// publishes whatever is in the journal.
+// A run that a check, the publisher or a reader's lock ended is taken up again like any other that failed: it has bought
+// everything already, so it only loads, builds and publishes.
 const OUTCOMES: Readonly<Record<ExitCode, RunOutcome>> = {
   [EXIT.done]: 'done',
   [EXIT.defect]: 'failed',
@@ -293,9 +286,9 @@ const OUTCOMES: Readonly<Record<ExitCode, RunOutcome>> = {
   [EXIT.refused]: 'refused',
   [EXIT.budget]: 'budget',
   [EXIT.unavailable]: 'unavailable',
-  [EXIT.checkFailed]: 'done',
-  [EXIT.publishFailed]: 'done',
-  [EXIT.locked]: 'done',
+  [EXIT.checkFailed]: 'failed',
+  [EXIT.publishFailed]: 'failed',
+  [EXIT.locked]: 'failed',
   [EXIT.storage]: 'failed',
   [EXIT.interrupted]: 'interrupted',
   [EXIT.terminated]: 'interrupted',

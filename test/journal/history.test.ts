@@ -222,6 +222,7 @@ describe('what runs leave behind', () => {
       coverage: new Map(),
       setAside: new Map(),
       notBefore: 0,
+      serverAheadMs: 0,
     })
   })
 })

@@ -14,6 +14,8 @@ interface RunChoices {
   readonly pipeline?: string
   readonly at?: number
   readonly daysAgo?: number | null
+  /** Whether its slice was read to the end. */
+  readonly isRead?: boolean
   /** Null for a run that was killed. */
   readonly outcome?: RunOutcome | null
 }
@@ -26,6 +28,7 @@ function aRun(choices: RunChoices = {}): RunHistory {
     days_ago: choices.daysAgo === undefined ? 7 : choices.daysAgo,
     event_types: ['joined'],
   })
+  if (choices.isRead === true) slice.state = 'finished'
   const { outcome = null } = choices
   return {
     started: {
@@ -59,6 +62,7 @@ function historyOf(...runs: RunHistory[]): History {
     coverage: new Map(),
     setAside: new Map(),
     notBefore: 0,
+    serverAheadMs: 0,
   }
 }
 
@@ -79,6 +83,12 @@ describe('runToResume', () => {
     ['asked for 7 days 3 h ago, on the UTC day before', { at: TODAY - 3 * HOUR }, false],
     ['asked for everything 3 h ago', { at: TODAY - 3 * HOUR, daysAgo: null }, true],
     ['asked for everything 90 days ago', { at: TODAY - 2_160 * HOUR, daysAgo: null }, true],
+    ['read everything, and failed to publish it today', { outcome: 'failed', isRead: true }, true],
+    [
+      'read everything 3 h ago, on the UTC day before',
+      { at: TODAY - 3 * HOUR, daysAgo: null, outcome: 'failed', isRead: true },
+      false,
+    ],
   ])('a run that %s: %#', (_, choices, isResumed) => {
     const run = aRun(choices)
     expect(runToResume(historyOf(run), plan, TODAY)).toBe(isResumed ? run : null)

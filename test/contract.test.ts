@@ -1,0 +1,82 @@
+/** What every pipeline that ships with Jobtide must hold, whatever it asks for: one suite, run for each file of pipelines/. */
+
+import { readdirSync } from 'node:fs'
+import { join } from 'node:path'
+import { describe, expect, it } from 'vitest'
+import { packageRoot } from '../src/support/assets.ts'
+import { DAY, MINUTE } from '../src/support/units.ts'
+import { openSite, type Site } from './helpers/run-cli.ts'
+
+const PIPELINES = readdirSync(join(packageRoot, 'pipelines')).map((name) =>
+  name.replace(/\.yaml$/, ''),
+)
+
+interface Report {
+  readonly complete: boolean
+  readonly extract: { readonly pages: number; readonly events: number; readonly credits: number }
+  readonly load: { readonly inserted: number; readonly updated: number; readonly rejected: number }
+  readonly publish: { readonly new_files: number }
+}
+
+/** Runs the shipped pipeline over the site's organisations; the pace is lifted, so that a test does not wait for it. */
+async function run(site: Site, pipeline: string): Promise<Report> {
+  const { exitCode, stdout, stderr } = await site.run([
+    ...['run', pipeline, '--organizations', site.organizations],
+    ...['--requests-per-second', '1000', '--json'],
+  ])
+  expect(exitCode, stderr).toBe(0)
+  return JSON.parse(stdout) as Report
+}
+
+const ledgerOf = (site: Site) =>
+  site.query<{ credits: number; requests: number }>(
+    'select cast(sum(credits_used) as integer) as credits, count(*) as requests from ops.pages',
+  )
+
+describe.each(PIPELINES)('pipeline %s', (pipeline) => {
+  it('loads each event once, pays for each page once, leaves no gap, and a second run adds 0 rows and 0 files', async () => {
+    const site = await openSite()
+    const first = await run(site, pipeline)
+    expect(first).toMatchObject({ complete: true, load: { updated: 0, rejected: 0 } })
+    expect(first.load.inserted).toBeGreaterThan(100)
+    expect(first.publish.new_files).toBeGreaterThan(8)
+
+    const second = await run(site, pipeline)
+    expect(second).toMatchObject({
+      complete: true,
+      load: { inserted: 0, updated: 0 },
+      publish: { new_files: 0 },
+    })
+    expect(second.extract.pages).toBeLessThan(first.extract.pages)
+
+    const [events] = await site.query<{ rows: number; keys: number }>(
+      'select count(*) as rows, count(distinct event_key) as keys from job_change_events',
+    )
+    expect(events).toEqual({ rows: first.load.inserted, keys: first.load.inserted })
+    const { credits, requests } = site.simulator.account()
+    expect(await ledgerOf(site)).toEqual([{ credits, requests }])
+    expect(
+      await site.query(
+        'select organization_id from ops.coverage group by organization_id having count(*) > 1',
+      ),
+    ).toEqual([])
+  })
+
+  it('heals the gap that a clock one day behind the service leaves: after two more runs 8 organisations are covered without one', async () => {
+    const site = await openSite()
+    const first = await run(site, pipeline)
+    const edge = 'select min(covered_to) as edge, count(*) as intervals from ops.coverage'
+    const [before] = await site.query<{ edge: string }>(edge)
+    // The service's day passes, this machine's does not: the second run asks for less than the day that is missing, and
+    // learns from its pages what the service's time is.
+    site.advance(DAY)
+    const second = await run(site, pipeline)
+    expect(second.extract.pages).toBeLessThan(first.extract.pages)
+    await run(site, pipeline)
+    const [after] = await site.query<{ edge: string; intervals: number }>(edge)
+    expect(after?.intervals).toBe(8)
+    expect(Date.parse(after?.edge ?? '') - Date.parse(before?.edge ?? '')).toBeGreaterThan(
+      DAY - MINUTE,
+    )
+  })
+})
