@@ -6,7 +6,13 @@
 
 import { Command, CommanderError, Option } from 'commander'
 import { createContext, packageVersion, type CommonOptions, type Context } from './cli/context.ts'
-import { addCommonOptions, addRunOptions, wholeNumber } from './cli/options.ts'
+import {
+  QUERY_FORMATS,
+  addCommonOptions,
+  addRunOptions,
+  wholeNumber,
+  type QueryFormat,
+} from './cli/options.ts'
 import { processOutput, type Output } from './cli/output.ts'
 import type { SimulateOptions } from './cli/simulate-command.ts'
 import { processEnvironment, quietSdk, refuseKeyInArguments, secretsOf } from './config.ts'
@@ -133,10 +139,10 @@ function addLookCommands(program: Command, start: Start): void {
     .argument('<sql>', 'one SQL statement')
     .addOption(
       new Option('--format <format>', 'how to print')
-        .choices(['table', 'csv', 'json'])
-        .default('table'),
+        .choices(QUERY_FORMATS)
+        .default('table' satisfies QueryFormat),
     )
-    .action((sql: string, options: CommonOptions & { format: 'table' | 'csv' | 'json' }) =>
+    .action((sql: string, options: CommonOptions & { format: QueryFormat }) =>
       start(options, async (context) =>
         (await import('./cli/query-command.ts')).queryCommand(context, sql, options.format),
       ),
@@ -166,7 +172,7 @@ function watchSignals(): { stop: AbortSignal; abort: AbortSignal } {
   const onSignal = (exitCode: ExitCode, name: string) => () => {
     if (stop.signal.aborted) process.exit(exitCode)
     const reason = new JobtideError(exitCode, `stopped by ${name}`, {
-      hint: 'Run the same command again: it goes on where it stopped, and no page is bought twice.',
+      hint: 'Run the same command again: it goes on where it stopped; what is in the journal is not bought again.',
     })
     stop.abort(reason)
     const drain = AbortSignal.timeout(DRAIN_MS)
@@ -180,7 +186,8 @@ function watchSignals(): { stop: AbortSignal; abort: AbortSignal } {
 async function main(argv: readonly string[]): Promise<ExitCode> {
   const environment = processEnvironment()
   const scrubber = createScrubber()
-  for (const secret of secretsOf(environment)) scrubber.add(secret)
+  // The simulator prints the made-up key that it lets in, and uses no other; a shell that has exported it may see it.
+  if (argv[0] !== 'simulate') for (const secret of secretsOf(environment)) scrubber.add(secret)
   quietSdk()
   // A reader that closes the pipe early (`jobtide query … | head`) is no failure.
   for (const stream of [process.stdout, process.stderr]) stream.on('error', () => undefined)
@@ -220,7 +227,14 @@ function usageError({ message }: CommanderError, argv: readonly string[]): Confi
   })
 }
 
+/** Resolves when all that was written has left the process, or cannot leave it any more. */
+function written(stream: NodeJS.WriteStream): Promise<void> {
+  return new Promise((resolve) => {
+    stream.write('', () => resolve())
+  })
+}
+
 process.exitCode = await main(process.argv.slice(2))
 // Sockets or timers that a library keeps must not keep a nightly job alive after its work is done and written.
-if (process.stdout.writableLength === 0 && process.stderr.writableLength === 0) process.exit()
-process.stdout.once('drain', () => process.exit())
+await Promise.all([written(process.stdout), written(process.stderr)])
+process.exit()

@@ -20,10 +20,9 @@ interface Report {
 
 /** Runs the shipped pipeline over the site's organisations; the pace is lifted, so that a test does not wait for it. */
 async function run(site: Site, pipeline: string): Promise<Report> {
-  const { exitCode, stdout, stderr } = await site.run([
-    ...['run', pipeline, '--organizations', site.organizations],
-    ...['--requests-per-second', '1000', '--json'],
-  ])
+  const pace = ['--requests-per-second', '1000']
+  const list = ['--organizations', site.organizations]
+  const { exitCode, stdout, stderr } = await site.run(['run', pipeline, ...list, ...pace, '--json'])
   expect(exitCode, stderr).toBe(0)
   return JSON.parse(stdout) as Report
 }

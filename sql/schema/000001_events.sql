@@ -73,11 +73,11 @@ create table person_organizations (
 comment on table person_organizations is 'One row per person and organisation: the current state of that pair. Key: profile_id, organization_id.';
 comment on column person_organizations.profile_id is 'The service''s stable id of the person.';
 comment on column person_organizations.organization_id is 'The service''s stable id of the organisation.';
-comment on column person_organizations.is_current is 'True while the last known event of the pair is not left.';
-comment on column person_organizations.current_since_at is 'When the current time at the organisation began, UTC; null when not current or when the joining was never seen.';
+comment on column person_organizations.is_current is 'True unless the last joined or left event of the pair is left; changes of title do not count.';
+comment on column person_organizations.current_since_at is 'When the current time at the organisation began, UTC: the first joined event after the last left one; null when not current or when the joining was never seen.';
 comment on column person_organizations.first_joined_at is 'The earliest joining seen, UTC.';
 comment on column person_organizations.last_left_at is 'The latest leaving seen, UTC.';
-comment on column person_organizations.title is 'The last known title at the organisation as written.';
+comment on column person_organizations.title is 'The last known title at the organisation as written: of the last event that has one; for left, the title that was left.';
 comment on column person_organizations.person_full_name is 'The person''s name in the last event.';
 comment on column person_organizations.organization_name is 'The organisation''s name in the last event.';
 comment on column person_organizations.last_event_type is 'The type of the last event: joined, left or title_change.';

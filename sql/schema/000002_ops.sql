@@ -137,7 +137,7 @@ comment on column ops.rejects.page is 'The page number.';
 comment on column ops.rejects.request_id is 'The request whose answer held the event.';
 comment on column ops.rejects.position is 'Place of the event in its page, from 1.';
 comment on column ops.rejects.reason is 'Field and what is wrong with it.';
-comment on column ops.rejects.event is 'The event as sent, JSON.';
+comment on column ops.rejects.event is 'The event as sent, JSON; a fixed text where it is nested too deeply to be written.';
 comment on column ops.rejects.received_at is 'When the page was received, UTC.';
 
 create table ops.unknown_fields (

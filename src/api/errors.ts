@@ -32,8 +32,8 @@ export class UnavailableError extends JobtideError {
     super(EXIT.unavailable, message, {
       hint:
         notBefore === null
-          ? 'Run the same command again later: it goes on where it stopped, and no page is bought twice.'
-          : `Run the same command again after ${isoInstant(notBefore)}: it goes on where it stopped, and no page is bought twice.`,
+          ? 'Run the same command again later: it goes on where it stopped; what is in the journal is not bought again.'
+          : `Run the same command again after ${isoInstant(notBefore)}: it goes on where it stopped; what is in the journal is not bought again.`,
       context: notBefore === null ? {} : { not_before: isoInstant(notBefore) },
       ...details,
     })

@@ -24,6 +24,7 @@ export interface Pacer {
   /**
    * Resolves when one request may leave. Each turn must be ended with `done`.
    * @throws the signal's reason when it aborts first
+   * @throws WaitTooLongError when the turn would come later than the pacer may let wait
    */
   turn(signal: AbortSignal): Promise<void>
   /** Ends a turn. `answered`: the service gave a page, so a probe has succeeded. */
@@ -43,8 +44,27 @@ interface RateWindow {
   readonly endsAt: number | null
 }
 
-/** A pacer. @param requestsPerSecond above 0; null for as fast as the service allows */
-export function createPacer(clock: Clock, requestsPerSecond: number | null): Pacer {
+/** A turn would come later than anybody may wait. */
+export class WaitTooLongError extends Error {
+  override readonly name = 'WaitTooLongError'
+  /** Milliseconds until the turn. */
+  readonly waitMs: number
+  constructor(waitMs: number) {
+    super(`the next request may leave in ${waitMs} ms`)
+    this.waitMs = waitMs
+  }
+}
+
+/**
+ * A pacer.
+ * @param requestsPerSecond above 0; null for as fast as the service allows
+ * @param maxWaitMs the longest that a turn may let wait
+ */
+export function createPacer(
+  clock: Clock,
+  requestsPerSecond: number | null,
+  maxWaitMs = Number.POSITIVE_INFINITY,
+): Pacer {
   const intervalMs = requestsPerSecond === null ? 0 : SECOND / requestsPerSecond
   let nextTurnAt = Number.NEGATIVE_INFINITY
   let pausedUntil = Number.NEGATIVE_INFINITY
@@ -75,6 +95,7 @@ export function createPacer(clock: Clock, requestsPerSecond: number | null): Pac
       for (;;) {
         signal.throwIfAborted()
         const waitMs = blockedFor()
+        if (waitMs > maxWaitMs) throw new WaitTooLongError(waitMs)
         if (waitMs > 0) await clock.sleep(waitMs, signal)
         else if (waitsForOthers()) await turnEnded.wait(signal)
         else break

@@ -23,13 +23,22 @@ const errorSchema = z.looseObject({ message: z.string() })
 const ISO_8601 =
   /^\d{4}-\d{2}-\d{2}(?:[T ]\d{2}:\d{2}(?::\d{2}(?:\.\d+)?)?(?:Z|[+-]\d{2}:?\d{2})?)?$/i
 
-/** An instant in milliseconds since 1970 UTC, from ISO 8601 text. */
+// The years that every reader of the tables has dates for.
+const EARLIEST_MS = Date.parse('0001-01-01T00:00:00.000Z')
+const LATEST_MS = Date.parse('9999-12-31T23:59:59.999Z')
+
+/** An instant in milliseconds since 1970 UTC, years 1 to 9999 in UTC, from ISO 8601 text. */
 const instantSchema = z.string().transform((text, context) => {
   const hasZone = /(?:Z|[+-]\d{2}:?\d{2})$/i.test(text.slice(10))
   const isDate = text.length === 10
   const at = ISO_8601.test(text) ? Date.parse(hasZone || isDate ? text : `${text}Z`) : Number.NaN
   if (Number.isNaN(at) || !isCalendarDay(text.slice(0, 10))) {
     context.addIssue(`expected an ISO 8601 instant, got ${JSON.stringify(text.slice(0, 40))}`)
+    return z.NEVER
+  }
+  // Judged after the zone is applied: it can carry an instant into the year 0 or 10000.
+  if (at < EARLIEST_MS || at > LATEST_MS) {
+    context.addIssue(`expected a year from 1 to 9999 in UTC, got ${JSON.stringify(text)}`)
     return z.NEVER
   }
   return at
@@ -59,8 +68,9 @@ export const eventSchema = z.object({
   event_type: z.enum(['joined', 'left', 'title_change']),
   detected_at: instantSchema,
   changed_at: instantSchema,
+  // As wide as its column.
   detection_lag_days: z
-    .int()
+    .int32()
     .nullish()
     .transform((days) => days ?? null),
   title: z.object({ current: optionalText, previous: optionalText }),
@@ -126,6 +136,16 @@ export function parseEvent(value: unknown): JobChangeEvent | string {
   const parsed = eventSchema.safeParse(value)
   return parsed.success ? parsed.data : describeIssue(parsed.error)
 }
+
+/** When events were detected, in milliseconds since 1970 UTC; those that do not say so properly are left out. */
+export function detectionTimes(events: readonly unknown[]): number[] {
+  return events.flatMap((event) => {
+    const parsed = detectionSchema.safeParse(event)
+    return parsed.success ? [parsed.data.detected_at] : []
+  })
+}
+
+const detectionSchema = eventSchema.pick({ detected_at: true })
 
 const KNOWN_FIELDS: Readonly<Record<string, ReadonlySet<string>>> = {
   '': new Set(Object.keys(eventSchema.shape)),

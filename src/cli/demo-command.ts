@@ -3,16 +3,17 @@
  * nightly run, and what an analyst sees afterwards. Needs no account and no network.
  */
 
-import { existsSync, rmSync, writeFileSync } from 'node:fs'
+import { readdirSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { createTransport } from '../api/transport.ts'
 import { dataDirectory, type DataDirectory } from '../run/data-directory.ts'
 import { readJob } from '../run/job.ts'
+import { LOCK_FILE, acquireLock } from '../run/lock.ts'
 import { runJob, type RunReport } from '../run/run.ts'
 import { startSimulator } from '../simulator/simulator.ts'
 import { writeOrganizationsFile } from '../simulator/organizations-file.ts'
-import { shiftedClock } from '../support/clock.ts'
-import { ConfigError, EXIT, type ExitCode } from '../support/errors.ts'
+import { shiftedClock, type Clock } from '../support/clock.ts'
+import { ConfigError, EXIT, asStorageError, type ExitCode } from '../support/errors.ts'
 import { Secret } from '../support/secret.ts'
 import { DAY } from '../support/units.ts'
 import { openWarehouse, type Warehouse } from '../warehouse/warehouse.ts'
@@ -27,10 +28,19 @@ const KEY = 'demo-simulator-key'
 const MARKER = 'made-by-jobtide-demo'
 const CONCURRENCY = 4
 
-/** Runs the demo below `<data-dir>/demo`, which it empties first. */
+/** Runs the demo below `<data-dir>/demo`, which it empties first. One demo at a time: it holds the lock of `<data-dir>`. */
 export async function demoCommand(context: Context): Promise<ExitCode> {
-  const directory = dataDirectory(join(context.directory.root, 'demo'))
-  emptyFolder(directory.root)
+  const release = acquireLock(context.directory.root, 'demo', context.clock)
+  try {
+    const directory = dataDirectory(join(context.directory.root, 'demo'))
+    emptyFolder(directory.root, context.clock)
+    return await journey(context, directory)
+  } finally {
+    release()
+  }
+}
+
+async function journey(context: Context, directory: DataDirectory): Promise<ExitCode> {
   const clock = shiftedClock(context.clock)
   const simulator = await startSimulator({
     source: worldAround(clock.now(), SEED, COMPANIES),
@@ -46,7 +56,6 @@ export async function demoCommand(context: Context): Promise<ExitCode> {
   try {
     const organizations = join(directory.root, 'organizations.csv')
     writeOrganizationsFile(organizations, simulator.organizations())
-    writeFileSync(join(directory.root, MARKER), '')
     const overrides = { organizations, snapshotTo: join(directory.root, 'snapshots') }
     const service = { transport, baseUrl: simulator.url }
     const world = { ...runWorld(context), directory, clock }
@@ -82,15 +91,26 @@ export async function demoCommand(context: Context): Promise<ExitCode> {
   }
 }
 
-// Only a folder that a demo made is emptied.
-function emptyFolder(root: string): void {
-  if (!existsSync(root)) return
-  if (!existsSync(join(root, MARKER))) {
-    throw new ConfigError(`${root} exists and was not made by the demo`, {
-      hint: 'Name another folder with --data-dir; nothing was changed.',
-    })
+// Only a folder that a demo made is emptied, and none that a process works in. The marker is written first and never
+// removed, so that a demo that was killed at any moment can be repeated.
+function emptyFolder(root: string, clock: Clock): void {
+  const release = acquireLock(root, 'demo', clock)
+  try {
+    const entries = readdirSync(root).filter((name) => name !== LOCK_FILE)
+    if (entries.length > 0 && !entries.includes(MARKER)) {
+      throw new ConfigError(`${root} exists and was not made by the demo`, {
+        hint: 'Name another folder with --data-dir; nothing was changed.',
+      })
+    }
+    writeFileSync(join(root, MARKER), '')
+    for (const name of entries) {
+      if (name !== MARKER) rmSync(join(root, name), { recursive: true })
+    }
+  } catch (error) {
+    throw asStorageError(error, root)
+  } finally {
+    release()
   }
-  rmSync(root, { recursive: true })
 }
 
 interface Facts {
@@ -210,7 +230,7 @@ function screen(context: Context, directory: DataDirectory, shown: Screen): stri
     `snapshot   ${folder}/snapshots (${countText(second.publish?.files ?? 0, 'Parquet file')}, ${bytesText(second.publish?.bytes ?? 0)})`,
     '',
     'next',
-    `  npx jobtide query --data-dir ${folder} "select * from talent_flows limit 5"`,
+    `  npx jobtide query --data-dir ${folder} "select * from organization_weekly limit 5"`,
     `  npx jobtide status --data-dir ${folder}`,
   ].join('\n')
 }

@@ -4,6 +4,10 @@ import { InvalidArgumentError, Option, type Command } from 'commander'
 import type { Window } from '../plan/plan.ts'
 import { LOG_LEVELS } from '../support/logger.ts'
 
+/** How `query` can print; here, so that `--help` names them without loading a database. */
+export const QUERY_FORMATS = ['table', 'csv', 'json'] as const
+export type QueryFormat = (typeof QUERY_FORMATS)[number]
+
 /** Adds the options that every command has. */
 export function addCommonOptions(command: Command): Command {
   return command

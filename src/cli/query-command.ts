@@ -4,10 +4,8 @@ import { ConfigError, EXIT, type ExitCode } from '../support/errors.ts'
 import { SqlError } from '../warehouse/errors.ts'
 import { openWarehouse, type ResultTable } from '../warehouse/warehouse.ts'
 import type { Context } from './context.ts'
+import type { QueryFormat } from './options.ts'
 import { countText, tableText } from './text.ts'
-
-export const QUERY_FORMATS = ['table', 'csv', 'json'] as const
-export type QueryFormat = (typeof QUERY_FORMATS)[number]
 
 const WHOLE_NUMBERS: ReadonlySet<string> = new Set(['BIGINT', 'UBIGINT', 'HUGEINT', 'UHUGEINT'])
 const NUMBERS = /^(?:U?(?:TINY|SMALL|BIG|HUGE)?INT(?:EGER)?|UINTEGER|DOUBLE|FLOAT|DECIMAL.*)$/

@@ -17,6 +17,8 @@ import {
   publishText,
 } from './report.ts'
 
+const RUN_FIRST = 'Run a pipeline first, or name another folder with --data-dir.'
+
 /** `load`: brings the warehouse up to date with the journal. */
 export async function loadCommand(context: Context): Promise<ExitCode> {
   return withWarehouse(context, 'load', async ({ warehouse, journal }) => {
@@ -69,9 +71,7 @@ export async function replayCommand(context: Context): Promise<ExitCode> {
     const journal = openJournal(directory.journal, clock)
     journal.recover()
     if (journal.segments().length === 0) {
-      throw new ConfigError(`there is no journal in ${directory.journal}`, {
-        hint: 'Run a pipeline first, or name another folder with --data-dir.',
-      })
+      throw new ConfigError(`there is no journal in ${directory.journal}`, { hint: RUN_FIRST })
     }
     await refuseReader(directory.warehouse)
     const rebuilt = `${directory.warehouse}.replay`
@@ -80,6 +80,8 @@ export async function replayCommand(context: Context): Promise<ExitCode> {
     try {
       const report = await loadStage(warehouse, journal, runWorld(context))
       const build = await buildStage(warehouse, runWorld(context))
+      // Closing would write the log into the file, too, but says nothing when the disk refuses.
+      await warehouse.run('checkpoint')
       warehouse.close()
       takePlaceOf(directory.warehouse, rebuilt)
       show(context, `replayed: ${loadText(report)}\nbuilt: ${buildText(build)}\nspent: 0 credits`, {
@@ -114,6 +116,9 @@ async function withWarehouse(
   try {
     const journal = openJournal(directory.journal, clock)
     journal.recover()
+    if (journal.segments().length === 0 && !existsSync(directory.warehouse)) {
+      throw new ConfigError(`nothing was run yet in ${directory.root}`, { hint: RUN_FIRST })
+    }
     const writer = journal.writer()
     const warehouse = await openWarehouse({ path: directory.warehouse, mode: 'write' })
     try {

@@ -3,13 +3,9 @@
  * and credits come from the journal, so that they are right also while the warehouse is locked or behind.
  */
 
-import {
-  readHistory,
-  type CoveredInterval,
-  type History,
-  type RunHistory,
-} from '../journal/history.ts'
+import { readHistory, type History, type RunHistory } from '../journal/history.ts'
 import { openJournal } from '../journal/journal.ts'
+import { coverageOf } from '../plan/plan.ts'
 import { isoInstant } from '../support/clock.ts'
 import { ConfigError, EXIT, JobtideError, type ExitCode } from '../support/errors.ts'
 import { MINUTE } from '../support/units.ts'
@@ -76,6 +72,7 @@ export async function statusCommand(context: Context): Promise<ExitCode> {
       runTable(runs, output.columns),
       '',
       coverageText(coverage, now),
+      ...unreadText(runs[0]),
       `credits    ${numberText(credits)} in ${countText(runs.length, 'run')}`,
       ...(notBefore === null
         ? []
@@ -92,15 +89,14 @@ export async function statusCommand(context: Context): Promise<ExitCode> {
 }
 
 function runStatus(run: RunHistory): RunStatus {
-  const slices = [...run.slices.values()].filter(({ state }) => state !== 'split')
   return {
     run_id: run.started.run_id,
     pipeline: run.started.pipeline,
     started_at: isoInstant(run.started.at),
     outcome: run.finished?.outcome ?? 'unfinished',
     exit_code: run.finished?.exit_code ?? null,
-    slices: slices.length,
-    slices_done: slices.filter(({ state }) => state === 'finished').length,
+    slices: run.slicesPlanned,
+    slices_done: run.slicesDone,
     pages: run.pages,
     credits: run.creditsCommitted,
     in_doubt: run.unanswered.size,
@@ -115,16 +111,16 @@ interface CoverageStatus {
 }
 
 function coverageStatus({ coverage }: History): CoverageStatus {
-  const edges = [...coverage.values()].map(latestEnd)
+  const byType = [...coverage.values()].map((intervals) => {
+    const types = new Set(intervals.flatMap(({ eventTypes }) => eventTypes))
+    return [...types].map((type) => coverageOf(type, intervals))
+  })
+  const edges = byType.flat().map((intervals) => intervals.at(-1)?.to ?? 0)
   return {
     organizations: coverage.size,
     covered_to: edges.length === 0 ? null : isoInstant(edges.reduce((a, b) => Math.min(a, b))),
-    with_gaps: [...coverage.values()].filter((intervals) => intervals.length > 1).length,
+    with_gaps: byType.filter((types) => types.some((intervals) => intervals.length > 1)).length,
   }
-}
-
-function latestEnd(intervals: readonly CoveredInterval[]): number {
-  return intervals.reduce((latest, { to }) => Math.max(latest, to), 0)
 }
 
 async function warehouseStatus(path: string): Promise<WarehouseStatus | string> {
@@ -167,6 +163,13 @@ function runTable(runs: readonly RunStatus[], width: number): string {
       ]),
     { width, numeric: [false, false, false, true, true, true] },
   )
+}
+
+function unreadText(run: RunStatus | undefined): string[] {
+  const left = (run?.slices ?? 0) - (run?.slices_done ?? 0)
+  return left === 0
+    ? []
+    : [`           ${countText(left, 'slice')} of the last run not read to the end`]
 }
 
 function coverageText(coverage: CoverageStatus, now: number): string {

@@ -8,12 +8,17 @@ import PQueue from 'p-queue'
 import { BadRequestError, UnavailableError } from '../api/errors.ts'
 import type { Pacer } from '../api/pacer.ts'
 import type { Transport } from '../api/transport.ts'
-import { newSliceHistory, type RunHistory, type SliceHistory } from '../journal/history.ts'
+import type { RunHistory } from '../journal/history.ts'
 import type { JournalWriter } from '../journal/journal.ts'
 import type { OrganizationRef, SliceRecord } from '../journal/records.ts'
+import {
+  coveredTime,
+  newSliceHistory,
+  takePage,
+  type SliceHistory,
+} from '../journal/slice-history.ts'
 import { isoInstant, type Clock } from '../support/clock.ts'
 import type { Logger } from '../support/logger.ts'
-import { DAY } from '../support/units.ts'
 import { createBudget } from './budget.ts'
 import { createPageBuyer, type BoughtPage, type PageBuyer } from './page-buyer.ts'
 import { PagingGuard } from './paging-guard.ts'
@@ -116,7 +121,7 @@ class Extraction {
 
   // A time the service named holds for every later run too.
   #honourEarlierPause(): void {
-    const { notBefore, clock, maxWaitMs, pacer } = this.#options
+    const { notBefore, clock, maxWaitMs, pacer, logger } = this.#options
     const waitMs = notBefore - clock.now()
     if (waitMs <= 0) return
     if (waitMs > maxWaitMs) {
@@ -125,6 +130,7 @@ class Extraction {
         notBefore,
       )
     }
+    logger.warn({ wait_ms: Math.round(waitMs), not_before: isoInstant(notBefore) }, 'waiting')
     pacer.pause(waitMs)
   }
 
@@ -152,15 +158,12 @@ class Extraction {
       const page = await this.#buyOrIsolate(slice, history.pages + 1)
       if (page === null) return
       guard.look(history.pages + 1, page)
-      history.pages += 1
-      history.events += page.events
-      history.firstPageAt ??= page.serverAt
-      history.hasMore = page.hasMore
+      takePage(history, page)
       this.#pages += 1
       this.#events += page.events
       this.#report()
     }
-    await this.#finish(history, slice.days_ago)
+    await this.#finish(history)
   }
 
   async #buyOrIsolate(slice: SliceRecord, page: number): Promise<BoughtPage | null> {
@@ -193,7 +196,7 @@ class Extraction {
   async #leaveOut(organization: OrganizationRef, reason: string): Promise<void> {
     const { writer, run, clock, logger } = this.#options
     this.#setAside.push({ organization, reason })
-    logger.warn({ organization: organization.value, reason }, 'organization_set_aside')
+    logger.info({ organization: organization.value, reason }, 'organization_set_aside')
     await writer.append({
       kind: 'organization_set_aside',
       run_id: run.started.run_id,
@@ -220,9 +223,9 @@ class Extraction {
     this.#report()
   }
 
-  async #finish(history: SliceHistory, daysAgo: number | null): Promise<void> {
+  async #finish(history: SliceHistory): Promise<void> {
     const { writer, run, clock } = this.#options
-    const coveredTo = history.firstPageAt ?? clock.now()
+    const covered = coveredTime(history, clock.now())
     await writer.append(
       {
         kind: 'slice_finished',
@@ -231,8 +234,8 @@ class Extraction {
         at: clock.now(),
         pages: history.pages,
         events: history.events,
-        covered_from: daysAgo === null ? null : coveredTo - daysAgo * DAY,
-        covered_to: coveredTo,
+        covered_from: covered.from,
+        covered_to: covered.to,
       },
       JSON.stringify(history.slice),
     )

@@ -9,7 +9,7 @@ import {
   UnavailableError,
   UnexpectedStatusError,
 } from '../api/errors.ts'
-import type { Pacer, RateReport } from '../api/pacer.ts'
+import { WaitTooLongError, type Pacer, type RateReport } from '../api/pacer.ts'
 import { rateReport } from '../api/retry-after.ts'
 import { decideRetry, type Failure, type RetryDecision } from '../api/retry-policy.ts'
 import { errorMessage, parsePage, type PageEnvelope } from '../api/schemas.ts'
@@ -17,7 +17,9 @@ import { NoAnswerError, type Answer, type Transport } from '../api/transport.ts'
 import { CREDITS_PER_PAGE } from '../journal/history.ts'
 import type { JournalWriter } from '../journal/journal.ts'
 import type { SliceRecord } from '../journal/records.ts'
+import type { TakenPage } from '../journal/slice-history.ts'
 import { isoInstant, type Clock } from '../support/clock.ts'
+import { receivedJson } from '../support/json.ts'
 import type { Logger } from '../support/logger.ts'
 import { newUlid } from '../support/ulid.ts'
 import type { Budget } from './budget.ts'
@@ -48,12 +50,8 @@ export interface PageBuyerOptions {
 }
 
 /** A page that is in the journal. */
-export interface BoughtPage {
-  readonly events: number
-  readonly hasMore: boolean
+export interface BoughtPage extends TakenPage {
   readonly creditsUsed: number
-  /** Server time, milliseconds since 1970 UTC. */
-  readonly serverAt: number
   /** Equal for pages with the same number of events, the same first and the same last one. */
   readonly fingerprint: string
 }
@@ -111,8 +109,6 @@ export function createPageBuyer(options: PageBuyerOptions): PageBuyer {
   let pausesInARow = 0
   /** When the last pause began, on the monotonic clock. */
   let pausedAt = Number.NEGATIVE_INFINITY
-  /** When the plan takes requests again, if that is longer than we may wait; milliseconds since 1970 UTC. */
-  let usedUpUntil = Number.NEGATIVE_INFINITY
 
   async function buy(slice: SliceRecord, page: number): Promise<BoughtPage> {
     const wish: Wish = { slice, page, failures: 0, wrongPages: 0, previousWaitMs: 0 }
@@ -178,11 +174,10 @@ export function createPageBuyer(options: PageBuyerOptions): PageBuyer {
   }
 
   async function tryOnce(wish: Wish): Promise<BoughtPage | Setback> {
-    refuseLongWindow()
     await budget.reserve(stop)
     let charged = 0
     try {
-      await pacer.turn(stop)
+      await turn()
       let answered = false
       try {
         const result = await ask(wish)
@@ -211,8 +206,9 @@ export function createPageBuyer(options: PageBuyerOptions): PageBuyer {
     requests += 1
     const answer = await send(attempt)
     if (!('body' in answer)) return setBack(attempt, answer)
-    learn(rateReport(answer.headers, answer.receivedAt))
     const { status, headers, body } = answer
+    // Retry-After wins over the counters.
+    if (headers['retry-after'] === undefined) learn(rateReport(headers, answer.receivedAt))
     if (status !== 200) {
       return setBack(attempt, { kind: 'status', status, headers, message: errorMessage(body) })
     }
@@ -228,23 +224,25 @@ export function createPageBuyer(options: PageBuyerOptions): PageBuyer {
     return keep(attempt, answer, envelope)
   }
 
-  // When the plan's requests are used up, the service has named a time like with a 429: it is kept across restarts, and
-  // a run does not wait longer for it than for any other.
+  // When the plan's requests are used up, the service has named a time like with a 429: it is kept across restarts.
   function learn(report: RateReport): void {
     pacer.learn(report)
     if (report.remaining !== 0 || report.resetMs === null) return
     const at = clock.now()
-    const renewedAt = Math.ceil(at + report.resetMs)
-    ledger.paused(at, renewedAt, 'requests of the plan used up')
-    if (report.resetMs > options.maxWaitMs) usedUpUntil = Math.max(usedUpUntil, renewedAt)
+    ledger.paused(at, Math.ceil(at + report.resetMs), 'requests of the plan used up')
   }
 
-  function refuseLongWindow(): void {
-    if (usedUpUntil <= clock.now()) return
-    throw new UnavailableError(
-      `the requests of the plan are used up until ${isoInstant(usedUpUntil)}`,
-      usedUpUntil,
-    )
+  async function turn(): Promise<void> {
+    try {
+      await pacer.turn(stop)
+    } catch (error) {
+      if (!(error instanceof WaitTooLongError)) throw error
+      const notBefore = Math.ceil(clock.now() + error.waitMs)
+      throw new UnavailableError(
+        `the service takes no request before ${isoInstant(notBefore)}`,
+        notBefore,
+      )
+    }
   }
 
   // Workers in flight when a pause begins get the same order; together they are one pause.
@@ -268,22 +266,16 @@ export function createPageBuyer(options: PageBuyerOptions): PageBuyer {
     answer: Answer,
     envelope: PageEnvelope,
   ): Promise<BoughtPage> {
-    const serverAt = await ledger.received(attempt, answer, envelope)
-    const events = envelope.events.length
-    const expected = events === 0 ? 0 : CREDITS_PER_PAGE
+    const taken = await ledger.received(attempt, answer, envelope)
+    const { events } = envelope
+    const expected = events.length === 0 ? 0 : CREDITS_PER_PAGE
     if (envelope.creditsUsed !== expected) {
       const { creditsUsed } = envelope
       const { page } = attempt.wish
       logger.warn({ page, credits_used: creditsUsed, expected }, 'unexpected_charge')
     }
-    const fingerprint = JSON.stringify([events, envelope.events[0], envelope.events.at(-1)])
-    return {
-      events,
-      hasMore: envelope.hasMore,
-      creditsUsed: envelope.creditsUsed,
-      serverAt,
-      fingerprint,
-    }
+    const fingerprint = receivedJson([events.length, events[0], events.at(-1)])
+    return { ...taken, creditsUsed: envelope.creditsUsed, fingerprint }
   }
 
   // Decides before anything is awaited: a pause holds from the moment its order was read, also while that is being

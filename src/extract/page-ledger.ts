@@ -5,10 +5,11 @@
 
 import { createHash } from 'node:crypto'
 import { serverTime } from '../api/retry-after.ts'
-import type { PageEnvelope } from '../api/schemas.ts'
+import { detectionTimes, type PageEnvelope } from '../api/schemas.ts'
 import type { Answer } from '../api/transport.ts'
 import type { JournalWriter } from '../journal/journal.ts'
 import type { SliceRecord } from '../journal/records.ts'
+import { leavingSoon, type TakenPage } from '../journal/slice-history.ts'
 
 /** One request for one page. */
 export interface PageRequest {
@@ -23,8 +24,8 @@ export interface PageRequest {
 export interface PageLedger {
   /** Notes that a request is about to leave: handed to the operating system, which a killed process survives. */
   sent(request: PageRequest): void
-  /** Keeps a page. When it resolves the page is on the disk, and bought. Returns the server's time of the answer. */
-  received(request: PageRequest, answer: Answer, envelope: PageEnvelope): Promise<number>
+  /** Keeps a page. When it resolves the page is on the disk, and bought. Returns what paging has to know of it. */
+  received(request: PageRequest, answer: Answer, envelope: PageEnvelope): Promise<TakenPage>
   /** Notes a request that brought no page, and puts what was noted before on the disk, too. */
   failed(
     request: PageRequest,
@@ -49,6 +50,9 @@ export function createPageLedger(runId: string, writer: JournalWriter): PageLedg
     },
     async received(request, answer, envelope) {
       const serverAt = serverTime(answer.headers, answer.receivedAt)
+      const { days_ago: daysAgo } = request.slice
+      const leaving =
+        daysAgo === null ? [] : leavingSoon(detectionTimes(envelope.events), daysAgo, serverAt)
       await writer.append(
         {
           kind: 'page_received',
@@ -61,10 +65,12 @@ export function createPageLedger(runId: string, writer: JournalWriter): PageLedg
           credits_used: envelope.creditsUsed,
           has_more: envelope.hasMore,
           body_sha256: createHash('sha256').update(answer.body).digest('hex'),
+          leaving,
         },
         answer.body,
       )
-      return serverAt
+      const { events, hasMore } = envelope
+      return { page: request.page, events: events.length, hasMore, serverAt, leaving }
     },
     async failed(request, at, { status, error, inDoubt }) {
       await writer.append({

@@ -1,9 +1,7 @@
 /** The question to the service that asks for one page of a slice. Pure. */
 
 import type { OrganizationRef, SliceRecord } from '../journal/records.ts'
-
-/** Events in one page; a page costs the same at any size, so always the most. */
-export const PAGE_EVENTS = 50
+import { PAGE_EVENTS } from '../journal/slice-history.ts'
 
 /** The JSON body that asks for one page of a slice. */
 export function requestBody(slice: SliceRecord, page: number): Record<string, unknown> {

@@ -13,7 +13,9 @@ export interface Isolation {
   readonly instead: readonly SliceRecord[]
 }
 
-const ABOUT_A_COMPANY = /track|compan|organi[sz]ation/i
+// "… is not tracked", "unknown company", "no such organisation": not just any message that speaks of companies.
+const ABOUT_A_COMPANY =
+  /\b(?:not|un)\s?tracked\b|(?:unknown|untracked|invalid|no such) (?:compan|organi[sz]ation)|(?:compan|organi[sz]ation)\w* (?:is |are |was |were )?(?:not |un)(?:tracked|known|found)/i
 
 /**
  * Finds the company that makes the service refuse a slice: by its name in the message, else by halving.

@@ -7,7 +7,9 @@
 import { EXIT, JobtideError } from '../support/errors.ts'
 import type { Journal } from './journal.ts'
 import type { PlacedFrame } from './reader.ts'
+import { newSliceHistory, takePage, type SliceHistory } from './slice-history.ts'
 import {
+  RESUMABLE_OUTCOMES,
   organizationName,
   type EventType,
   type JournalRecord,
@@ -18,25 +20,16 @@ import {
   type SplitPayload,
 } from './records.ts'
 
-/** A slice and how far it was read. */
-export interface SliceHistory {
-  readonly slice: SliceRecord
-  state: 'planned' | 'finished' | 'split'
-  /** Pages 1 … n in unbroken order; the next to ask for is n + 1. */
-  pages: number
-  events: number
-  /** Server time of page 1. */
-  firstPageAt: number | null
-  /** What the last page said. */
-  hasMore: boolean
-}
-
 /** A run and what it did so far. */
 export interface RunHistory {
   readonly started: RunStarted
+  /** By slice_id. Empty once the run can no longer be taken up: years of nights must fit into memory. */
   readonly slices: Map<string, SliceHistory>
   finished: RunFinished | null
   resumed: number
+  /** Slices that are not split. */
+  slicesPlanned: number
+  slicesDone: number
   pages: number
   events: number
   /** Credits charged, and 10 for each request in doubt. */
@@ -93,6 +86,10 @@ function fold(history: History, frame: PlacedFrame): void {
   const { record } = frame
   switch (record.kind) {
     case 'run_started':
+      // Only the latest run of a pipeline can be taken up.
+      for (const { started, finished, slices } of history.runs.values()) {
+        if (finished !== null && started.pipeline === record.pipeline) slices.clear()
+      }
       history.runs.set(record.run_id, newRunHistory(record, payloadOf<SliceRecord[]>(frame)))
       return
     case 'run_resumed': {
@@ -115,14 +112,17 @@ function fold(history: History, frame: PlacedFrame): void {
       addPage(runOf(history, record), record)
       return
     case 'slice_finished': {
-      const slice = sliceOf(runOf(history, record), record.slice_id)
+      const run = runOf(history, record)
+      const slice = sliceOf(run, record.slice_id)
       slice.state = 'finished'
+      run.slicesDone += 1
       cover(history, slice.slice, record.covered_from, record.covered_to)
       return
     }
     case 'slice_split': {
       const run = runOf(history, record)
       sliceOf(run, record.slice_id).state = 'split'
+      run.slicesPlanned -= 1
       addSlices(run, payloadOf<SplitPayload>(frame).instead)
       return
     }
@@ -140,6 +140,7 @@ function fold(history: History, frame: PlacedFrame): void {
       run.finished = record
       // Nobody will answer what is unanswered now: it is counted in full before the stop, as it is in the total.
       run.creditsAtLastStop = run.creditsCommitted + run.unanswered.size * CREDITS_PER_PAGE
+      if (!RESUMABLE_OUTCOMES.has(record.outcome)) run.slices.clear()
       return
     }
     case 'snapshot_published':
@@ -170,6 +171,8 @@ export function newRunHistory(started: RunStarted, slices: readonly SliceRecord[
     slices: new Map(),
     finished: null,
     resumed: 0,
+    slicesPlanned: 0,
+    slicesDone: 0,
     pages: 0,
     events: 0,
     creditsCommitted: 0,
@@ -182,23 +185,12 @@ export function newRunHistory(started: RunStarted, slices: readonly SliceRecord[
 
 function addSlices(run: RunHistory, slices: readonly SliceRecord[]): void {
   for (const slice of slices) run.slices.set(slice.slice_id, newSliceHistory(slice))
+  run.slicesPlanned += slices.length
 }
 
 /** The JSON payload of a record; `T` is what records.ts says of that kind. */
 export function payloadOf<T>(frame: PlacedFrame): T {
   return JSON.parse(frame.payload().toString('utf8')) as T
-}
-
-/** A slice of which nothing was read. */
-export function newSliceHistory(slice: SliceRecord): SliceHistory {
-  return {
-    slice,
-    state: 'planned',
-    pages: 0,
-    events: 0,
-    firstPageAt: null,
-    hasMore: true,
-  }
 }
 
 function addPage(run: RunHistory, record: PageReceived): void {
@@ -207,11 +199,13 @@ function addPage(run: RunHistory, record: PageReceived): void {
   run.events += record.events
   run.creditsCommitted += record.credits_used
   const slice = sliceOf(run, record.slice_id)
-  if (record.page !== slice.pages + 1) return
-  slice.pages = record.page
-  slice.events += record.events
-  slice.firstPageAt ??= record.server_at
-  slice.hasMore = record.has_more
+  takePage(slice, {
+    page: record.page,
+    events: record.events,
+    hasMore: record.has_more,
+    serverAt: record.server_at,
+    leaving: record.leaving,
+  })
 }
 
 function cover(history: History, slice: SliceRecord, from: number | null, to: number): void {

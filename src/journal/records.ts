@@ -72,6 +72,8 @@ export interface PageReceived {
   readonly credits_used: number
   readonly has_more: boolean
   readonly body_sha256: string
+  /** Detection times of its events that leave the slice's window within a day; milliseconds since 1970 UTC. */
+  readonly leaving: readonly number[]
 }
 
 /** A request that brought no page. */
@@ -135,9 +137,17 @@ export interface Paused {
   readonly reason: string
 }
 
-/** How a run's extraction ended. */
+/** How a run ended. */
 export type RunOutcome =
   'done' | 'budget' | 'unavailable' | 'refused' | 'interrupted' | 'failed' | 'abandoned'
+
+/** Outcomes after which a run can be taken up again. */
+export const RESUMABLE_OUTCOMES: ReadonlySet<RunOutcome> = new Set<RunOutcome>([
+  'budget',
+  'unavailable',
+  'interrupted',
+  'failed',
+])
 
 /** A run ended. A run without this record was killed and can be taken up again. */
 export interface RunFinished {

@@ -18,6 +18,7 @@ import {
   type SliceSplit,
   type SplitPayload,
 } from '../journal/records.ts'
+import { receivedJson } from '../support/json.ts'
 import type { SqlValue } from '../warehouse/warehouse.ts'
 import { SightingColumns } from './event-row.ts'
 
@@ -226,7 +227,7 @@ export class Batch {
         request_id: record.request_id,
         position,
         reason: event,
-        event: JSON.stringify(value),
+        event: receivedJson(value),
         received_at: new Date(record.at),
       })
       return

@@ -95,9 +95,14 @@ export function neededWindow(
   return days > LONGEST_WINDOW_DAYS ? 'all' : days
 }
 
-// What is covered for one event type, whichever types it was asked for together with: else an old answer for `joined`
-// alone would be a gap for ever, though all three were read since.
-function coverageOf(type: EventType, coverage: readonly CoveredInterval[]): CoveredInterval[] {
+/**
+ * What is covered for one event type, whichever types it was asked for together with: else an old answer for `joined`
+ * alone would be a gap for ever, though all three were read since. Oldest first, joined where they touch.
+ */
+export function coverageOf(
+  type: EventType,
+  coverage: readonly CoveredInterval[],
+): CoveredInterval[] {
   return coverage
     .filter(({ eventTypes }) => eventTypes.includes(type))
     .reduce<CoveredInterval[]>(

@@ -1,6 +1,6 @@
 /** `s3://bucket/prefix`, taken apart. */
 
-import { PublishError } from './errors.ts'
+import { ConfigError, messageOf } from '../support/errors.ts'
 import { checkKey } from './object-store.ts'
 
 /** A place in a bucket. */
@@ -10,17 +10,20 @@ export interface S3Address {
   readonly prefix: string
 }
 
+const HINT = 'Write it as s3://bucket or s3://bucket/prefix, with plain names; nothing was sent.'
 const ADDRESS = /^s3:\/\/([a-z0-9][a-z0-9.-]{1,61}[a-z0-9])(?:\/(.*))?$/
 
-/** Takes an address apart. @throws PublishError when it is none, or its prefix is no plain key */
+/** Takes an address apart. @throws ConfigError when it is none, or its prefix is no plain key */
 export function parseS3Address(address: string): S3Address {
   const [, bucket, path = ''] = ADDRESS.exec(address) ?? []
   if (bucket === undefined) {
-    throw new PublishError(`${address} is not an S3 address`, {
-      hint: 'Write it as s3://bucket or s3://bucket/prefix.',
-    })
+    throw new ConfigError(`${address} is not an S3 address`, { hint: HINT })
   }
   const prefix = path.replace(/\/+$/, '')
-  if (prefix !== '') checkKey(prefix)
+  try {
+    if (prefix !== '') checkKey(prefix)
+  } catch (error) {
+    throw new ConfigError(`${address} is not an S3 address: ${messageOf(error)}`, { hint: HINT })
+  }
   return { bucket, prefix: prefix === '' ? '' : `${prefix}/` }
 }

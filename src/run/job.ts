@@ -9,6 +9,7 @@ import { EVENT_TYPES, type EventType, type OrganizationRef } from '../journal/re
 import { parseOrganizations } from '../plan/organizations.ts'
 import { durationMs, parsePipeline, type PipelineSpec } from '../plan/pipeline.ts'
 import type { Question, Window } from '../plan/plan.ts'
+import { parseS3Address } from '../publish/s3-address.ts'
 import { packageRoot } from '../support/assets.ts'
 import { ConfigError, messageOf, systemCode } from '../support/errors.ts'
 import { SqlError } from '../warehouse/errors.ts'
@@ -104,8 +105,11 @@ function snapshotDestination(
 
 /** An s3:// address as it is, a folder made absolute from `base`. */
 export function absoluteDestination(destination: string, base: string): string {
-  if (destination.startsWith('s3://')) return destination
-  if (/^[a-z][a-z0-9+.-]*:\/\//i.test(destination)) {
+  if (destination.startsWith('s3://')) {
+    parseS3Address(destination)
+    return destination
+  }
+  if (/^[a-z][a-z0-9+.-]+:\//i.test(destination)) {
     throw new ConfigError(
       `snapshots go to a folder or to s3://bucket/prefix, not to ${destination}`,
       {

@@ -138,7 +138,7 @@ class Run {
     const { clock } = this.#world
     // Coverage is in the service's time, so the plan is made for the service's now.
     const plan = makePlan(this.#job.question, history, clock.now() + history.serverAheadMs)
-    const earlier = runToResume(history, plan, clock.now())
+    const earlier = runToResume(history, this.#job.pipeline, plan, clock.now())
     for (const run of runsToAbandon(history, this.#job.pipeline, earlier)) {
       const reason = 'its process was killed on another day; planned anew'
       await this.#writer.append(this.#closingRecord(run, 'abandoned', EXIT.done, reason))
@@ -184,7 +184,7 @@ class Run {
         run,
         transport: this.#service.transport,
         baseUrl: this.#service.baseUrl,
-        pacer: createPacer(clock, this.#job.requestsPerSecond),
+        pacer: createPacer(clock, this.#job.requestsPerSecond, this.#job.maxWaitMs),
         writer: this.#writer,
         clock,
         random,

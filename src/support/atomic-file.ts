@@ -31,6 +31,8 @@ export function writeFileAtomic(path: string, content: string | Uint8Array): voi
 
 /** Makes renames and new names in `directory` survive a power cut. */
 export function fsyncDirectory(directory: string): void {
+  // Windows has no handle of a folder to sync; its file systems log renames by themselves.
+  if (process.platform === 'win32') return
   const descriptor = openSync(directory, 'r')
   try {
     fsyncSync(descriptor)

@@ -1,4 +1,4 @@
-/** JSON text whose bytes depend only on the value: keys sorted at every depth. Used for hashes and manifests. */
+/** JSON as text: with bytes that depend only on the value, for hashes and manifests, and of what others sent. */
 
 /** Serialises `value` with sorted object keys; `indent` as for JSON.stringify. */
 export function stableJson(value: unknown, indent?: number): string {
@@ -10,4 +10,17 @@ export function stableJson(value: unknown, indent?: number): string {
         : inner,
     indent,
   )
+}
+
+/**
+ * What was received as JSON, as text again. JSON is read at any depth but written by recursion, so a value can come in
+ * that cannot be written: then a fixed text stands for it, and the journal has it as sent.
+ */
+export function receivedJson(value: unknown): string {
+  try {
+    return JSON.stringify(value)
+  } catch (error) {
+    if (error instanceof RangeError) return 'nested too deeply to be written'
+    throw error
+  }
 }

@@ -27,6 +27,7 @@ export class SqlError extends JobtideError {
 const LOCKED = /could not set lock on file/i
 const HOLDER = /held in (\S+(?: \([^)]*\))?)/i
 const DISK = /no space left|disk full|read-only file system|permission denied|input\/output error/i
+const OUT_OF_MEMORY = /^out of memory error/i
 const DAMAGED =
   /not a valid duckdb database|could not read enough bytes|corrupt|checksum|replaying wal|wal file|serializ|failed to load metadata|database has been invalidated/i
 
@@ -52,6 +53,12 @@ export function asWarehouseError(error: unknown, path: string): unknown {
   if (DISK.test(message)) {
     return new StorageError(`the disk refused a write to ${path}: ${firstLine(message)}`, {
       hint: 'Make room or fix the permissions, then run the same command again: it goes on where it stopped.',
+      cause: error,
+    })
+  }
+  if (OUT_OF_MEMORY.test(message)) {
+    return new StorageError(`DuckDB ran out of memory in ${path}: ${firstLine(message)}`, {
+      hint: 'Nothing is lost: what was bought is in the journal. Free memory on this machine and run the same command again.',
       cause: error,
     })
   }

@@ -400,3 +400,21 @@ describe('listeners', () => {
     expect(getEventListeners(controller.signal, 'abort')).toHaveLength(0)
   })
 })
+
+describe('a wait that is longer than anybody may wait', () => {
+  it('ends every turn that waits, also one that began to wait before, and says how long it would be', async () => {
+    const clock = virtualClock()
+    const pacer = createPacer(clock, 1, 15 * MINUTE)
+    const beganAt = clock.monotonic()
+    const { signal } = new AbortController()
+    await pacer.turn(signal)
+    const waiting = pacer.turn(signal)
+    pacer.learn({ limit: 1, remaining: 0, resetMs: 24 * HOUR })
+    pacer.done(true)
+    const ends = Promise.allSettled([waiting, pacer.turn(signal)])
+    const [first, second] = await clock.run(ends)
+    expect(first).toMatchObject({ status: 'rejected', reason: { name: 'WaitTooLongError' } })
+    expect(second).toMatchObject({ status: 'rejected', reason: { name: 'WaitTooLongError' } })
+    expect(clock.monotonic() - beganAt).toBeLessThan(2 * SECOND)
+  })
+})

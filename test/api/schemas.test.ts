@@ -147,6 +147,19 @@ describe('parseEvent', () => {
     },
   )
 
+  it.each([2_147_483_648, -2_147_483_649, 3e9, 1e21])(
+    'refuses a detection lag of %d days: its column has 32 bits',
+    (days) => {
+      expect(parseEvent(eventWith('detection_lag_days', days))).toMatch(/^detection_lag_days: /)
+    },
+  )
+
+  it.each([2_147_483_647, -2_147_483_648])('takes a detection lag of %d days', (days) => {
+    expect(parseEvent(eventWith('detection_lag_days', days))).toMatchObject({
+      detection_lag_days: days,
+    })
+  })
+
   it.each([null, undefined, 5, 'event', [], [EVENT]])('refuses %j', (value) => {
     expect(parseEvent(value)).toMatch(/^it: .*object/)
   })
@@ -213,6 +226,8 @@ describe('instants', () => {
     ['0001-01-01T00:00:00Z', '0001-01-01T00:00:00.000Z'],
     ['0001-01-01', '0001-01-01T00:00:00.000Z'],
     ['9999-12-31T23:59:59Z', '9999-12-31T23:59:59.000Z'],
+    ['0001-01-01T00:00:00-01:00', '0001-01-01T01:00:00.000Z'],
+    ['9999-12-31T23:59:59.999+01:00', '9999-12-31T22:59:59.999Z'],
     ['2024-02-29', '2024-02-29T00:00:00.000Z'],
   ])('%s is %s, wherever this machine stands', (text, expected) => {
     for (const zone of ['America/New_York', 'Pacific/Apia', 'UTC']) {
@@ -250,6 +265,20 @@ describe('instants', () => {
     expect(parseEvent(eventWith('detected_at', text))).toBe(
       `detected_at: expected an ISO 8601 instant, got ${JSON.stringify(text)}`,
     )
+  })
+
+  it.each([
+    '0000-01-01',
+    '0000-12-31T23:59:59.999Z',
+    '0001-01-01T00:00:00+01:00',
+    '9999-12-31T23:59:59-01:00',
+    '9999-12-31T24:00:00Z',
+  ])('%s is refused: its year in UTC is not 1 to 9999', (text) => {
+    for (const path of ['changed_at', 'detected_at']) {
+      expect(parseEvent(eventWith(path, text))).toBe(
+        `${path}: expected a year from 1 to 9999 in UTC, got "${text}"`,
+      )
+    }
   })
 
   it('of 10,000 characters are quoted by their first 40', () => {

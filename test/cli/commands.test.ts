@@ -1,6 +1,6 @@
 /** Every command as people and programs meet it: help, one JSON document, plain lines where there is no terminal. */
 
-import { cpSync, readFileSync, readdirSync, writeFileSync } from 'node:fs'
+import { cpSync, existsSync, readFileSync, readdirSync, writeFileSync } from 'node:fs'
 import { createServer } from 'node:net'
 import { join } from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
@@ -29,6 +29,11 @@ const COMMANDS = [
 function done(result: CliResult): CliResult {
   expect(result.exitCode, result.stderr).toBe(0)
   return result
+}
+
+async function emptyWarehouse(dataDir: string): Promise<void> {
+  const warehouse = await openWarehouse({ path: join(dataDir, 'jobtide.duckdb'), mode: 'write' })
+  warehouse.close()
 }
 
 describe('help', () => {
@@ -117,6 +122,7 @@ describe('query', () => {
   it('prints a table, CSV and JSON, and refuses everything but reading', async () => {
     const dataDir = temporaryFolder()
     const query = (...args: string[]) => runCli(['query', ...args, '--data-dir', dataDir])
+    await emptyWarehouse(dataDir)
     done(await runCli(['build', '--data-dir', dataDir]))
 
     const [table, csv, json, twoWays] = await Promise.all([
@@ -261,11 +267,37 @@ describe('demo', () => {
     expect(nightly.load.inserted).toBeGreaterThan(0)
 
     const foreign = join(folder, 'mine')
-    done(await runCli(['build', '--data-dir', join(foreign, 'demo')]))
+    await emptyWarehouse(join(foreign, 'demo'))
     const refused = await runCli(['demo', '--data-dir', foreign], { cwd: folder })
     expect(refused.exitCode).toBe(2)
     expect(refused.stderr).toMatch(/was not made by the demo\n {2}→ .*--data-dir/)
     expect(readdirSync(join(foreign, 'demo'))).toEqual(['jobtide.duckdb'])
+  })
+
+  it('ends with 8 while another one runs, which goes on; killed after its first file, it can be repeated', async () => {
+    const folder = temporaryFolder()
+    const demo = join(folder, 'data', 'demo')
+    const first = startCli(['demo'], { cwd: folder })
+    onTestFinished(() => void first.process.kill('SIGKILL'))
+    while (!existsSync(demo) || readdirSync(demo).every((name) => name.startsWith('lock'))) {
+      await pause(1)
+    }
+    expect(readdirSync(demo)).toContain('made-by-jobtide-demo')
+    while (!existsSync(join(demo, 'journal'))) await pause(5)
+    const second = await runCli(['demo'], { cwd: folder })
+    expect([second.exitCode, second.stdout]).toEqual([8, ''])
+    expect(second.stderr).toMatch(/in use by `jobtide demo` .*\n {2}→ Wait until it ends/)
+    expect(existsSync(join(demo, 'journal'))).toBe(true)
+    expect(first.process.exitCode).toBe(null)
+
+    first.process.kill('SIGKILL')
+    await first.ended
+    const third = startCli(['demo'], { cwd: folder })
+    onTestFinished(() => void third.process.kill('SIGKILL'))
+    while (!third.stderr().includes('backfilled from a simulator')) {
+      expect(third.process.exitCode, third.stderr()).toBe(null)
+      await pause(5)
+    }
   })
 })
 

@@ -1,10 +1,20 @@
 /** What goes wrong on an operator's machine: one sentence, what to do next, the exit code, and nothing lost. */
 
-import { spawn, spawnSync } from 'node:child_process'
+import { execFile, spawn, spawnSync } from 'node:child_process'
 import { once } from 'node:events'
-import { chmodSync, cpSync, mkdirSync, symlinkSync, writeFileSync } from 'node:fs'
+import {
+  chmodSync,
+  cpSync,
+  mkdirSync,
+  readFileSync,
+  readdirSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs'
 import { dirname, join } from 'node:path'
+import { promisify } from 'node:util'
 import { describe, expect, it, onTestFinished } from 'vitest'
+import { openWarehouse } from '../../src/warehouse/warehouse.ts'
 import { leaksOf } from '../helpers/canary.ts'
 import {
   CLI,
@@ -211,6 +221,43 @@ describe('settings', () => {
   })
 })
 
+describe('the data directory', () => {
+  const stages = [['load'], ['build'], ['publish', '--snapshot-to', 'snapshots'], ['replay']]
+  it.each(stages.map((args) => ({ command: args[0], args })))(
+    'in which nothing was run ends $command with 2, without a single file',
+    async ({ args }) => {
+      const folder = temporaryFolder()
+      const result = await runCli([...args, '--json'], { cwd: folder })
+      const says = /nothing was run yet in .*data|there is no journal in .*data/
+      expectProblem(result, { exitCode: 2, says, next: /Run a pipeline first.*--data-dir/ })
+      expect(readdirSync(folder, { recursive: true })).toEqual(['data'])
+    },
+  )
+
+  const commands = ['load', 'replay', 'demo', 'extract'] as const
+  it.each(commands)('that is a file ends %s with 2 and 0 requests', async (command) => {
+    const site = await openSite({ companies: 1 })
+    const args = command === 'extract' ? [command, site.pipeline] : [command]
+    const result = await site.run([...args, '--data-dir', site.organizations, '--json'])
+    expectProblem(result, { exitCode: 2, says: /csv is not a folder/, next: /--data-dir/ })
+    expect(site.simulator.account().requests).toBe(0)
+  })
+})
+
+describe('a slow reader', () => {
+  it('of stderr gets all 120 kB of it, when stdout was read before', async () => {
+    const folder = temporaryFolder()
+    const word = 'x'.repeat(120_000)
+    const script = '{ "$1" "$2" "$3" --json 2>&3 | cat >out; } 3>&1 | { sleep 1; cat >err; }'
+    const args = ['-c', script, 'sh', process.execPath, CLI, word]
+    await promisify(execFile)('sh', args, { cwd: folder })
+    const [out, err] = ['out', 'err'].map((name) => readFileSync(join(folder, name), 'utf8'))
+    expect(JSON.parse(out ?? '')).toMatchObject({ error: { exit_code: 2 } })
+    expect(err).toContain(word)
+    expect(err).toMatch(/--help\n$/)
+  })
+})
+
 describe('the disk', () => {
   /** A file system of its own with room for `kilobytes`; null where this machine does not let us mount one. */
   function smallDisk(kilobytes: number): { folder: string; enlarge(): void } | null {
@@ -270,14 +317,16 @@ describe('the disk', () => {
 describe('somebody else', () => {
   it('has the warehouse open: the pages are bought, the exit is 8, and the next run loads them', async () => {
     const site = await openSite()
-    await site.run(['load'])
+    const path = join(site.dataDir, 'jobtide.duckdb')
+    const warehouse = await openWarehouse({ path, mode: 'write' })
+    warehouse.close()
     const script = `
       import { DuckDBInstance } from '@duckdb/node-api'
       const instance = await DuckDBInstance.create(process.argv[1], { access_mode: 'READ_ONLY' })
       const connection = await instance.connect()
       console.log('open')
       setInterval(() => connection, 1000)`
-    const args = ['--input-type=module', '-e', script, join(site.dataDir, 'jobtide.duckdb')]
+    const args = ['--input-type=module', '-e', script, path]
     const reader = spawn(process.execPath, args, { cwd: dirname(dirname(CLI)) })
     onTestFinished(() => void reader.kill())
     await once(reader.stdout, 'data')

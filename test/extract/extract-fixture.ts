@@ -165,7 +165,7 @@ export function anExtraction(options: ExtractionOptions): Extraction {
           run: history.runs.get('run_1')!,
           transport,
           baseUrl: simulator.url,
-          pacer: createPacer(clock, null),
+          pacer: createPacer(clock, null, overrides.maxWaitMs ?? 15 * MINUTE),
           writer,
           clock,
           random: () => 0.5,

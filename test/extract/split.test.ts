@@ -55,12 +55,15 @@ describe('isolate', () => {
     })
   })
 
-  it.each(['days_ago must be at most 365', 'invalid JSON', 'no message'])(
-    'does not search for a company when the message is about something else: %s',
-    (message) => {
-      expect(isolate(sliceOf('acme', 'globex'), message)).toBeNull()
-    },
-  )
+  it.each([
+    'days_ago must be at most 365',
+    'invalid JSON',
+    'no message',
+    'organization filter is temporarily unavailable',
+    'too many companies',
+  ])('does not search for a company when the message is about something else: %s', (message) => {
+    expect(isolate(sliceOf('acme', 'globex'), message)).toBeNull()
+  })
 })
 
 describe('halve', () => {

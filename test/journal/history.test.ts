@@ -92,6 +92,7 @@ describe('a run', () => {
       events: 0,
       firstPageAt: null,
       hasMore: true,
+      read: [],
     })
   })
 
@@ -127,6 +128,23 @@ describe('a run', () => {
     const run = await runOf(aRequest(1), failed(1, true), aRequest(2), failed(2, false))
     expect(run.unanswered.size).toBe(0)
     expect(run.creditsCommitted).toBe(10)
+  })
+
+  it('keeps its counts but no slices once it is done, and its slices while it can be taken up', async () => {
+    const read = [sliceFinished('s1', null, 5)] as const
+    const done = await runOf(...read, finished({ outcome: 'done' }))
+    expect([done.slicesPlanned, done.slicesDone, done.slices.size]).toEqual([1, 1, 0])
+    const stopped = await runOf(...read, finished({ outcome: 'budget' }))
+    expect([stopped.slicesPlanned, stopped.slicesDone, stopped.slices.size]).toEqual([1, 1, 1])
+  })
+
+  it('tells how far the service is ahead of this machine at its last page', async () => {
+    const history = await historyOf(
+      started,
+      aPage(1, { at: 5_000, server_at: 5_000 }),
+      aPage(2, { at: 6_000, server_at: 96_000 }),
+    )
+    expect(history.serverAheadMs).toBe(90_000)
   })
 
   it('is open again after it was resumed', async () => {

@@ -112,6 +112,7 @@ export function aPage(
       credits_used: credits,
       has_more: hasMore,
       body_sha256: createHash('sha256').update(body).digest('hex'),
+      leaving: [],
     },
   }
 }

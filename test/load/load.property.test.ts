@@ -44,8 +44,28 @@ const anyEvent = fc
     organizationName: anyText,
   })
   .map(wireEvent)
+// Several events of one pair, each at its own time and in any order: repeated arrivals and departures, returns, changes of
+// title after leaving or with nothing else, missing titles.
+const anyCareer = fc
+  .tuple(
+    fc.constantFrom('per_3', 'per_4', 'per_5'),
+    fc.uniqueArray(
+      fc.record({
+        type: fc.constantFrom('joined', 'left', 'title_change'),
+        month: fc.integer({ min: 1, max: 12 }),
+        title: anyText,
+        previousTitle: anyText,
+      }),
+      { minLength: 2, maxLength: 5, selector: ({ month }) => month },
+    ),
+  )
+  .map(([person, steps]) =>
+    steps.map(({ month, ...step }) =>
+      wireEvent({ ...step, person, changedAt: START - month * 30 * DAY }),
+    ),
+  )
 const anyPage = fc.record({
-  events: fc.array(anyEvent, { minLength: 1, maxLength: 8 }),
+  events: fc.oneof(fc.array(anyEvent, { minLength: 1, maxLength: 8 }), anyCareer),
   at: fc.constantFrom(START, START + 1, START + DAY),
   runId: fc.constantFrom('run_1', 'run_2'),
 })

@@ -322,6 +322,58 @@ describe('what does not fit', () => {
     expect(await warehouse.all('select * from ops.rejects')).toHaveLength(3)
   })
 
+  it('4 events that no table can hold are 4 rejects, and the 5th is loaded', async () => {
+    const warehouse = await memory()
+    const odd = [
+      { ...wireEvent(), detection_lag_days: 2 ** 31 },
+      { ...wireEvent(), changed_at: '0001-01-01T00:00:00+01:00' },
+      { ...wireEvent(), detected_at: '9999-12-31T23:59:59-01:00' },
+      { ...wireEvent(), changed_at: '0000-06-01' },
+    ]
+    const journal = await journalOfPages(temporaryFolder(), [[aPage([...odd, wireEvent()])]])
+    expect(await load({ warehouse, journal })).toMatchObject({ inserted: 1, rejected: 4 })
+    const rejects = await warehouse.all('select reason from ops.rejects order by position')
+    const outOfYears = expect.stringContaining('expected a year from 1 to 9999 in UTC') as unknown
+    expect(rejects).toEqual([
+      { reason: expect.stringMatching(/^detection_lag_days: /) as unknown },
+      { reason: outOfYears },
+      { reason: outOfYears },
+      { reason: outOfYears },
+    ])
+  })
+
+  it('an event nested 50,000 deep is a reject without its text, wherever the depth is', async () => {
+    const warehouse = await memory()
+    const deep = `${'['.repeat(50_000)}${']'.repeat(50_000)}`
+    const wire = JSON.stringify(wireEvent())
+    const page = aPage(['DEEP', { ...wireEvent(), title: 'DEEP' }, wireEvent()])
+    // An unknown field of any depth is no fault.
+    const body = page.body
+      .replaceAll('"DEEP"', deep)
+      .replace(`,${wire}]`, `,{"extra":${deep},${wire.slice(1)}]`)
+    const journal = await journalOfPages(temporaryFolder(), [[{ ...page, body }]])
+    expect(await load({ warehouse, journal })).toMatchObject({
+      inserted: 1,
+      rejected: 2,
+      newUnknownFields: ['extra'],
+    })
+    const rejects = await warehouse.all('select reason, event from ops.rejects order by position')
+    const event = 'nested too deeply to be written'
+    expect(rejects).toEqual([
+      { reason: expect.stringMatching(/^it: /) as unknown, event },
+      { reason: expect.stringMatching(/^title: /) as unknown, event },
+    ])
+  })
+
+  it('an event with 200,000 unknown fields is loaded, and each of them reported', async () => {
+    const warehouse = await memory()
+    const fields = Array.from({ length: 200_000 }, (_, i) => [`field_${i}`, 1] as const)
+    const strange = { ...wireEvent(), ...Object.fromEntries(fields) }
+    const journal = await journalOfPages(temporaryFolder(), [[aPage([strange])]])
+    const report = await load({ warehouse, journal })
+    expect([report.inserted, report.newUnknownFields.length]).toEqual([1, 200_000])
+  })
+
   it('unknown fields are reported once, by the first load that meets them', async () => {
     const warehouse = await memory()
     const strange = { ...wireEvent(), mood: 1, person: { ...wireEvent().person, pronouns: 'x' } }
@@ -340,6 +392,84 @@ describe('what does not fit', () => {
       { field: 'person.pronouns', first_seen_at: new Date(START) },
       { field: 'weather', first_seen_at: new Date(START + DAY) },
     ])
+  })
+})
+
+describe('person_organizations, the state of a pair', () => {
+  const month = (text: string) => Date.parse(`${text}-01T00:00:00Z`)
+  const joined = (at: string, title: string | null = 'Engineer') =>
+    wireEvent({ type: 'joined', changedAt: month(at), title })
+  const left = (at: string, title: string | null = null, previousTitle: string | null = null) =>
+    wireEvent({ type: 'left', changedAt: month(at), title, previousTitle })
+  const retitled = (at: string, title: string | null) =>
+    wireEvent({ type: 'title_change', changedAt: month(at), title, previousTitle: 'Before' })
+
+  it.each([
+    {
+      what: 'joined in 2020-01, said again in 2022-05 without a title',
+      events: [joined('2020-01'), joined('2022-05', null)],
+      since: '2020-01',
+      title: 'Engineer',
+    },
+    {
+      what: 'left in 2021-01, joined again in 2022-01 and once more in 2023-01',
+      events: [joined('2020-01'), left('2021-01'), joined('2022-01', 'Lead'), joined('2023-01')],
+      since: '2022-01',
+      title: 'Engineer',
+    },
+    {
+      what: 'left and joined in one month: joined comes first',
+      events: [joined('2020-01'), left('2021-01'), joined('2021-01')],
+      since: 'gone',
+      title: 'Engineer',
+    },
+    {
+      what: 'a change of title in 2022-05 after leaving in 2022-01',
+      events: [joined('2020-01'), left('2022-01'), retitled('2022-05', 'Lead')],
+      since: 'gone',
+      title: 'Lead',
+    },
+    {
+      what: '2 changes of title and nothing else, the second to no title',
+      events: [retitled('2020-01', 'Lead'), retitled('2021-01', null)],
+      since: null,
+      title: 'Lead',
+    },
+    {
+      what: 'left in 2022-01, the title known as the previous one only',
+      events: [joined('2020-01'), left('2022-01', null, 'Head')],
+      since: 'gone',
+      title: 'Head',
+    },
+    {
+      what: 'left in 2022-01 with both titles',
+      events: [left('2022-01', 'Chief', 'Head')],
+      since: 'gone',
+      title: 'Chief',
+    },
+    {
+      what: 'joined without a title',
+      events: [joined('2020-01', null)],
+      since: '2020-01',
+      title: null,
+    },
+  ])('$what', async ({ events, since, title }) => {
+    for (const order of [events, events.toReversed()]) {
+      const warehouse = await memory()
+      const pages = order.map((event) => aPage([event]))
+      const journal = await journalOfPages(temporaryFolder(), [pages])
+      await load({ warehouse, journal, batchRows: 1 })
+      const isCurrent = since !== 'gone'
+      expect(
+        await warehouse.all('select is_current, current_since_at, title from person_organizations'),
+      ).toEqual([
+        {
+          is_current: isCurrent,
+          current_since_at: isCurrent && since !== null ? new Date(month(since)) : null,
+          title,
+        },
+      ])
+    }
   })
 })
 

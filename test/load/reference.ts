@@ -101,16 +101,13 @@ export function referencePairs(
       events.filter((event) => event.event_type === type).map(({ changed_at }) => changed_at)
     const joined = times('joined').toSorted()
     const left = times('left').toSorted()
-    const lastJoined = joined.at(-1) ?? null
-    const lastLeft = left.at(-1) ?? null
-    const isCurrent = last.event_type !== 'left'
-    const isSinceKnown = isCurrent && lastJoined !== null && lastJoined >= (lastLeft ?? '')
+    const state = follow(ordered)
     rows.set(pair, {
-      is_current: isCurrent,
-      current_since_at: isSinceKnown ? lastJoined : null,
+      is_current: state.isCurrent,
+      current_since_at: state.since,
       first_joined_at: joined[0] ?? null,
-      last_left_at: lastLeft,
-      title: last.title.current,
+      last_left_at: left.at(-1) ?? null,
+      title: state.title,
       person_full_name: last.person.full_name,
       organization_name: last.organization.name,
       last_event_type: last.event_type,
@@ -121,6 +118,28 @@ export function referencePairs(
     })
   }
   return rows
+}
+
+/** The state of a pair after its events, one by one: whoever is met in the middle of a career is there already. */
+function follow(ordered: readonly JobChangeEvent[]): {
+  isCurrent: boolean
+  since: string | null
+  title: string | null
+} {
+  const state: ReturnType<typeof follow> = { isCurrent: true, since: null, title: null }
+  for (const { event_type: type, changed_at, title } of ordered) {
+    if (type === 'joined') {
+      state.isCurrent = true
+      state.since ??= changed_at
+    }
+    if (type === 'left') {
+      state.isCurrent = false
+      state.since = null
+    }
+    const named = type === 'left' ? (title.current ?? title.previous) : title.current
+    state.title = named ?? state.title
+  }
+  return state
 }
 
 function iso(ms: number): string {

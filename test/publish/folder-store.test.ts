@@ -1,14 +1,14 @@
 import fc from 'fast-check'
 import { execFile } from 'node:child_process'
 import { existsSync, readFileSync, readdirSync, utimesSync, writeFileSync } from 'node:fs'
-import { hostname } from 'node:os'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { describe, expect, it } from 'vitest'
 import { openFolderStore } from '../../src/publish/folder-store.ts'
-import { realClock, type Clock } from '../../src/support/clock.ts'
+import { isoInstant, realClock, type Clock } from '../../src/support/clock.ts'
 import { packageRoot } from '../../src/support/assets.ts'
 import { EXIT } from '../../src/support/errors.ts'
+import { LockFile, type LockHolder } from '../../src/support/lock-file.ts'
 import { DAY, MINUTE } from '../../src/support/units.ts'
 import { newFolder } from './fixtures.ts'
 
@@ -28,16 +28,16 @@ function jumpingClock(startMs: number): Clock {
 
 const DEAD_PID = 2 ** 22 + 1 // above the highest process id Linux gives
 
-function lockFile(
-  folder: string,
-  owner: { host?: string; pid?: number; takenAt?: number },
-): string {
+/** A lock as this process writes it, with other fields. */
+function lockFile(folder: string, owner: Partial<LockHolder>): string {
   const path = join(folder, '.incoming', 'latest.json.lock')
-  const nonce = '4f6c2c7e-3f0a-4bb5-9d53-111111111111'
-  const whole = { nonce, host: hostname(), pid: process.pid, takenAt: realClock.now(), ...owner }
-  writeFileSync(path, JSON.stringify(whole))
+  const lock = new LockFile(path, { command: 'publish', clock: realClock })
+  lock.take()
+  writeFileSync(path, JSON.stringify({ ...lock.holder(), ...owner }))
   return path
 }
+
+const minutesAgo = (minutes: number) => isoInstant(realClock.now() - minutes * MINUTE)
 
 describe('objects in a folder', () => {
   it('writes an object once: the second put of the same 3 bytes finds it there', async () => {
@@ -179,11 +179,8 @@ describe('compare-and-swap in a folder', () => {
 describe('the lock of the pointer', () => {
   it.each([
     ['its process is gone', { pid: DEAD_PID }],
-    ['it is 11 minutes old', { takenAt: realClock.now() - 11 * MINUTE }],
-    [
-      'it is 11 minutes old, of another host',
-      { host: 'elsewhere', takenAt: realClock.now() - 11 * MINUTE },
-    ],
+    ['it is 11 minutes old', { since: minutesAgo(11) }],
+    ['it is 11 minutes old, of another host', { host: 'elsewhere', since: minutesAgo(11) }],
   ])('is taken over by exactly one of 5 writers when %s', async (_, owner) => {
     const folder = newFolder()
     const store = openFolderStore(folder, realClock)
@@ -201,7 +198,7 @@ describe('the lock of the pointer', () => {
     ['a living process', {}],
     [
       'a process of another host, 9 minutes ago',
-      { host: 'elsewhere', pid: DEAD_PID, takenAt: realClock.now() - 9 * MINUTE },
+      { host: 'elsewhere', pid: DEAD_PID, since: minutesAgo(9) },
     ],
   ])('of %s is respected: after 10 seconds the writer names lock and owner', async (_, owner) => {
     const folder = newFolder()

@@ -55,13 +55,13 @@ describe('readJob', () => {
         credits: 20,
         requestsPerSecond: 9,
         concurrency: 7,
-        snapshotTo: 's3://b/p',
+        snapshotTo: 's3://bucket/p',
       },
       DATA_DIR,
     )
     expect(job.question).toMatchObject({ organizations: [{ value: 'org_c' }], window: 30 })
     expect(job).toMatchObject({ duplicates: 1, creditsLimit: 20, requestsPerSecond: 9 })
-    expect(job).toMatchObject({ concurrency: 7, snapshotTo: 's3://b/p' })
+    expect(job).toMatchObject({ concurrency: 7, snapshotTo: 's3://bucket/p' })
     expect(await readJob(pipeline, { publish: false }, DATA_DIR)).toMatchObject({
       snapshotTo: null,
     })
@@ -114,7 +114,19 @@ describe('absoluteDestination', () => {
     expect(absoluteDestination(text, DATA_DIR)).toBe(destination)
   })
 
-  it.each(['gs://bucket', 'https://bucket.example', 'S3://bucket'])('%s is refused', (text) => {
-    expect(() => absoluteDestination(text, DATA_DIR)).toThrow('a folder or to s3://bucket/prefix')
-  })
+  it.each(['gs://bucket', 'https://bucket.example', 'S3://bucket', 's3:/bucket'])(
+    '%s is refused',
+    (text) => {
+      expect(() => absoluteDestination(text, DATA_DIR)).toThrow('a folder or to s3://bucket/prefix')
+    },
+  )
+
+  it.each(['s3://', 's3://Bad_Bucket', 's3://bucket/../elsewhere'])(
+    '%s is refused with exit 2 before anything is bought',
+    (text) => {
+      expect(() => absoluteDestination(text, DATA_DIR)).toThrow(
+        expect.objectContaining({ exitCode: 2, message: expect.stringContaining('S3 address') }),
+      )
+    },
+  )
 })

@@ -1,12 +1,15 @@
 /** Two tests are skipped where the system has no /proc to tell when a process began. */
 
-import { spawn } from 'node:child_process'
+import { execFile, spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { existsSync, readFileSync, readdirSync, writeFileSync } from 'node:fs'
+import { existsSync, mkdirSync, readFileSync, readdirSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { promisify } from 'node:util'
 import { describe, expect, it, onTestFinished } from 'vitest'
 import { acquireLock } from '../../src/run/lock.ts'
+import { packageRoot } from '../../src/support/assets.ts'
 import { realClock } from '../../src/support/clock.ts'
+import { EXIT } from '../../src/support/errors.ts'
 import { temporaryFolder } from '../helpers/temporary-folder.ts'
 
 const hasProc = existsSync('/proc/self/stat')
@@ -72,7 +75,38 @@ describe('the lock of a data directory', () => {
     heldBy(dataDir, () => ({ boot_id: 'another' }))
     acquireLock(dataDir, 'run', realClock)()
     heldBy(dataDir, () => ({ boot_id: 'another', host: 'another-host' }))
-    expect(() => acquireLock(dataDir, 'run', realClock)).toThrow('on another-host')
+    expect(() => acquireLock(dataDir, 'run', realClock)).toThrow(
+      expect.objectContaining({
+        exitCode: EXIT.locked,
+        message: expect.stringContaining('on another-host') as unknown,
+        hint: expect.stringContaining(`surely gone, remove ${join(dataDir, 'lock')}.`) as unknown,
+      }),
+    )
+  })
+
+  it('that something else wrote is respected, and the hint names the file to remove', () => {
+    const dataDir = temporaryFolder()
+    writeFileSync(join(dataDir, 'lock'), '{"pid":1}')
+    expect(() => acquireLock(dataDir, 'run', realClock)).toThrow(
+      expect.objectContaining({
+        message: `${dataDir} is in use by another process`,
+        hint: expect.stringContaining(`remove ${join(dataDir, 'lock')}.`) as unknown,
+      }),
+    )
+  })
+
+  it('whose takeover was killed halfway is respected until its file is removed', async () => {
+    const dataDir = temporaryFolder()
+    const path = join(dataDir, 'lock')
+    const pid = await deadPid()
+    heldBy(dataDir, () => ({ pid }))
+    const { nonce } = JSON.parse(readFileSync(path, 'utf8')) as { nonce: string }
+    writeFileSync(`${path}.${nonce}.stale`, '')
+    expect(() => acquireLock(dataDir, 'run', realClock)).toThrow(
+      expect.objectContaining({ hint: expect.stringContaining(`remove ${path}.`) as unknown }),
+    )
+    rmSync(path)
+    acquireLock(dataDir, 'run', realClock)()
   })
 
   it('that holds no JSON counts as nobody’s', () => {
@@ -87,5 +121,66 @@ describe('the lock of a data directory', () => {
     writeFileSync(join(dataDir, 'lock'), JSON.stringify({ pid: 1 }))
     release()
     expect(existsSync(join(dataDir, 'lock'))).toBe(true)
+  })
+
+  it('has never 2 holders when 4 processes start on one stale lock, in 25 rounds', async () => {
+    const folder = temporaryFolder()
+    const pid = await deadPid()
+    const rounds = Array.from({ length: 25 }, (_, round) => join(folder, String(round)))
+    for (const round of rounds) {
+      mkdirSync(round)
+      heldBy(round, () => ({ pid }))
+    }
+    const module = (path: string) => JSON.stringify(join(packageRoot, 'dist', path))
+    const script = `
+      import { rmSync, writeFileSync } from 'node:fs'
+      import { join } from 'node:path'
+      import { acquireLock } from ${module('run/lock.js')}
+      import { realClock } from ${module('support/clock.js')}
+      const waitUntil = (ms) => { while (Date.now() < ms); }
+      const startAt = Number(process.argv[1])
+      const taken = []
+      for (const [index, round] of ${JSON.stringify(rounds)}.entries()) {
+        waitUntil(startAt + index * 60)
+        do {
+          let release
+          try {
+            release = acquireLock(round, 'run', realClock)
+          } catch (error) {
+            if (error.exitCode === 8) continue
+            throw error
+          }
+          // Fails where another holder stands.
+          writeFileSync(join(round, 'holder'), '', { flag: 'wx' })
+          taken.push(index)
+          waitUntil(Date.now() + 3)
+          rmSync(join(round, 'holder'))
+          release()
+        } while (Date.now() < startAt + index * 60 + 40)
+      }
+      process.stdout.write(JSON.stringify(taken))`
+    const startAt = String(Date.now() + 1_500)
+    const args = ['--input-type=module', '-e', script, startAt]
+    const taken = await Promise.all(
+      Array.from({ length: 4 }, async () => {
+        const { stdout } = await promisify(execFile)(process.execPath, args)
+        return JSON.parse(stdout) as number[]
+      }),
+    )
+    expect(new Set(taken.flat()).size).toBe(25)
+    expect(rounds.flatMap((round) => readdirSync(round))).toEqual([])
+  })
+
+  it.each(['data', 'data/below'])('is refused with exit 2 where %s is a file', (name) => {
+    const folder = temporaryFolder()
+    writeFileSync(join(folder, 'data'), '')
+    const dataDir = join(folder, name)
+    expect(() => acquireLock(dataDir, 'run', realClock)).toThrow(
+      expect.objectContaining({
+        exitCode: EXIT.usage,
+        message: `the data directory ${dataDir} is not a folder, or lies below a file`,
+        hint: 'Name a folder with --data-dir.',
+      }),
+    )
   })
 })

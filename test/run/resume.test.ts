@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest'
-import { newSliceHistory, type History, type RunHistory } from '../../src/journal/history.ts'
+import type { History, RunHistory } from '../../src/journal/history.ts'
+import { newSliceHistory } from '../../src/journal/slice-history.ts'
 import type { RunOutcome } from '../../src/journal/records.ts'
 import type { Plan } from '../../src/plan/plan.ts'
 import { runsToAbandon, runToResume } from '../../src/run/resume.ts'
@@ -48,6 +49,8 @@ function aRun(choices: RunChoices = {}): RunHistory {
         ? null
         : { kind: 'run_finished', run_id: id, at, outcome, exit_code: EXIT.done, message: null },
     resumed: 0,
+    slicesPlanned: 1,
+    slicesDone: 0,
     pages: 0,
     events: 0,
     creditsCommitted: 0,
@@ -91,14 +94,24 @@ describe('runToResume', () => {
     ],
   ])('a run that %s: %#', (_, choices, isResumed) => {
     const run = aRun(choices)
-    expect(runToResume(historyOf(run), plan, TODAY)).toBe(isResumed ? run : null)
+    expect(runToResume(historyOf(run), 'nightly', plan, TODAY)).toBe(isResumed ? run : null)
+  })
+
+  it('leaves a killed run alone when the pipeline has asked something else since', () => {
+    const killed = aRun({ id: 'run_1', at: TODAY - HOUR })
+    const other = aRun({ id: 'run_2', question: 'other', outcome: 'done' })
+    const elsewhere = aRun({ id: 'run_3', pipeline: 'weekly', question: 'other' })
+    expect(runToResume(historyOf(killed, other), 'nightly', plan, TODAY)).toBe(null)
+    expect(runToResume(historyOf(killed, elsewhere), 'nightly', plan, TODAY)).toBe(killed)
   })
 
   it('looks only at the latest run of the question', () => {
     const killed = aRun({ id: 'run_1', at: TODAY - HOUR })
     const done = aRun({ id: 'run_2', outcome: 'done' })
-    expect(runToResume(historyOf(killed, done), plan, TODAY)).toBe(null)
-    expect(runToResume(historyOf(done, aRun({ id: 'run_3' })), plan, TODAY)).not.toBe(null)
+    expect(runToResume(historyOf(killed, done), 'nightly', plan, TODAY)).toBe(null)
+    expect(runToResume(historyOf(done, aRun({ id: 'run_3' })), 'nightly', plan, TODAY)).not.toBe(
+      null,
+    )
   })
 })
 

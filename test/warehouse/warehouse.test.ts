@@ -1,9 +1,10 @@
-import { execFile, spawn } from 'node:child_process'
+import { execFile, spawn, spawnSync } from 'node:child_process'
 import { createHash } from 'node:crypto'
 import {
   existsSync,
   readFileSync,
   readdirSync,
+  rmSync,
   statSync,
   truncateSync,
   writeFileSync,
@@ -12,6 +13,8 @@ import { open } from 'node:fs/promises'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { describe, expect, it, onTestFinished } from 'vitest'
+import { packageRoot } from '../../src/support/assets.ts'
+import { asWarehouseError } from '../../src/warehouse/errors.ts'
 import {
   openWarehouse,
   quoteIdentifier,
@@ -106,6 +109,54 @@ describe('the first creation of a warehouse file', () => {
       }
     },
   )
+})
+
+describe('a warehouse whose file was deleted', () => {
+  it('begins empty: the log that stayed behind is not taken for its own', async () => {
+    const path = join(temporaryFolder(), 'jobtide.duckdb')
+    // Ends without closing, so that its transaction is in the log only.
+    const script = `
+      const { openWarehouse } = await import(${JSON.stringify(join(packageRoot, 'dist', 'warehouse', 'warehouse.js'))})
+      const warehouse = await openWarehouse({ path: ${JSON.stringify(path)}, mode: 'write' })
+      await warehouse.run("insert into ops.journal_positions values ('a.journal', 7)")
+      process.kill(process.pid, 'SIGKILL')`
+    spawnSync(process.execPath, ['--input-type=module', '-e', script])
+    expect(existsSync(`${path}.wal`)).toBe(true)
+    rmSync(path)
+    const warehouse = await openWarehouse({ path, mode: 'write' })
+    expect(await warehouse.all('select * from ops.journal_positions')).toEqual([])
+    warehouse.close()
+  })
+})
+
+describe('memory and threads', () => {
+  it('are at most 4 threads, and at least 48 MiB for each', async () => {
+    const warehouse = await openWarehouse({
+      path: join(temporaryFolder(), 'jobtide.duckdb'),
+      mode: 'write',
+    })
+    const [row] = await warehouse.all<{ threads: number; memory: string }>(
+      `select current_setting('threads')::int as threads, current_setting('memory_limit') as memory`,
+    )
+    warehouse.close()
+    const threads = row?.threads ?? 0
+    expect(threads).toBeGreaterThanOrEqual(1)
+    expect(threads).toBeLessThanOrEqual(4)
+    expect(Number.parseFloat(row?.memory ?? '')).toBeGreaterThanOrEqual(
+      48 * Math.max(2, threads) - 1,
+    )
+    expect(row?.memory).toMatch(/MiB$/)
+  })
+
+  it('that are used up end with exit 9 and say that nothing is lost', () => {
+    const error = new Error(
+      'Out of Memory Error: could not allocate block of size 256.0 KiB (96.0 MiB used)',
+    )
+    expect(asWarehouseError(error, 'data/jobtide.duckdb')).toMatchObject({
+      exitCode: 9,
+      hint: expect.stringContaining('Nothing is lost'),
+    })
+  })
 })
 
 describe('a warehouse opened to read', () => {
