@@ -230,7 +230,7 @@ function screen(context: Context, directory: DataDirectory, shown: Screen): stri
     `snapshot   ${folder}/snapshots (${countText(second.publish?.files ?? 0, 'Parquet file')}, ${bytesText(second.publish?.bytes ?? 0)})`,
     '',
     'next',
-    `  npx jobtide query --data-dir ${folder} "select * from organization_weekly limit 5"`,
+    `  npx jobtide query --data-dir ${folder} "from organization_weekly limit 5"`,
     `  npx jobtide status --data-dir ${folder}`,
   ].join('\n')
 }

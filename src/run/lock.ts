@@ -6,7 +6,13 @@
 import { mkdirSync } from 'node:fs'
 import { join } from 'node:path'
 import type { Clock } from '../support/clock.ts'
-import { ConfigError, LockedError, asStorageError, systemCode } from '../support/errors.ts'
+import {
+  ConfigError,
+  LockedError,
+  StorageError,
+  asStorageError,
+  systemCode,
+} from '../support/errors.ts'
 import { LockFile, isSurelyAlive } from '../support/lock-file.ts'
 
 /** Name of the lock file below a data directory. */
@@ -18,6 +24,7 @@ export const LOCK_FILE = 'lock'
  * @param command what is running, for the message that others see
  * @throws LockedError naming the holder
  * @throws ConfigError when `dataDir` is no folder
+ * @throws StorageError when the disk refuses
  */
 export function acquireLock(dataDir: string, command: string, clock: Clock): () => void {
   const lock = new LockFile(join(dataDir, LOCK_FILE), { command, clock })
@@ -35,6 +42,16 @@ function makeFolder(dataDir: string): void {
     mkdirSync(dataDir, { recursive: true })
   } catch (error) {
     const code = systemCode(error)
+    if (code === 'ENOENT') {
+      // What Node says of a new folder on a file system that is read-only.
+      throw new StorageError(
+        `the data directory ${dataDir} cannot be made: is its disk read-only?`,
+        {
+          hint: 'Name a folder that can be written with --data-dir.',
+          cause: error,
+        },
+      )
+    }
     if (code !== 'EEXIST' && code !== 'ENOTDIR') throw error
     throw new ConfigError(`the data directory ${dataDir} is not a folder, or lies below a file`, {
       hint: 'Name a folder with --data-dir.',

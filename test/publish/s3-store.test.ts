@@ -152,7 +152,10 @@ describe('one sentence for each cause', () => {
   it.each(['s3://', 's3://UPPER/x', 's3://bucket/a b', 's3://bucket/../x', 's3://bucket/a//b'])(
     'the address %j',
     async (destination) => {
-      await refusal(open(destination))
+      await expect(open(destination)).rejects.toMatchObject({
+        exitCode: 2,
+        message: expect.stringContaining('is not an S3 address'),
+      })
       expect(server.log()).toEqual([])
     },
   )
