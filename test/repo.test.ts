@@ -3,7 +3,7 @@
  * and package version looks like. A long file or function is printed as a hint and fails nothing.
  */
 
-import { readFileSync, readdirSync } from 'node:fs'
+import { readFileSync, readdirSync, statSync } from 'node:fs'
 import { connect } from 'node:net'
 import { basename, dirname, join, relative, resolve } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
@@ -360,3 +360,11 @@ function longFunctions(path: string): string[] {
     return end - start > 60 ? [`${path}:${start + 1} ${name}: ${end - start + 1} lines`] : []
   })
 }
+
+describe('the build', () => {
+  it('leaves a command that can be executed, so that npx runs it also after a rebuild', () => {
+    const { mode } = statSync(join(packageRoot, 'dist', 'cli.js'))
+    // Windows has no such bit; npm makes a command file there.
+    expect(process.platform === 'win32' ? 0o111 : mode & 0o111).toBe(0o111)
+  })
+})

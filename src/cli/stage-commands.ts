@@ -76,13 +76,12 @@ export async function replayCommand(context: Context): Promise<ExitCode> {
     await refuseReader(directory.warehouse)
     const rebuilt = `${directory.warehouse}.replay`
     removeDatabase(rebuilt)
-    const warehouse = await openWarehouse({ path: rebuilt, mode: 'write' })
     try {
-      const report = await loadStage(warehouse, journal, runWorld(context))
-      const build = await buildStage(warehouse, runWorld(context))
-      // Closing would write the log into the file, too, but says nothing when the disk refuses.
-      await warehouse.run('checkpoint')
-      warehouse.close()
+      const world = runWorld(context)
+      const report = await withDatabase(rebuilt, (warehouse) =>
+        loadStage(warehouse, journal, world),
+      )
+      const build = await withDatabase(rebuilt, (warehouse) => buildStage(warehouse, world))
       takePlaceOf(directory.warehouse, rebuilt)
       show(context, `replayed: ${loadText(report)}\nbuilt: ${buildText(build)}\nspent: 0 credits`, {
         load: loadDocument(report),
@@ -90,7 +89,6 @@ export async function replayCommand(context: Context): Promise<ExitCode> {
         credits: 0,
       })
     } finally {
-      warehouse.close()
       removeDatabase(rebuilt)
     }
     return EXIT.done
@@ -147,6 +145,22 @@ async function refuseReader(path: string): Promise<void> {
 }
 
 // The rename replaces the file in one step; a write-ahead log of the old file would be read as the new one's.
+/** Works on a database file, which holds all of it when this resolves: nothing is left in its log. */
+async function withDatabase<T>(
+  path: string,
+  work: (warehouse: Warehouse) => Promise<T>,
+): Promise<T> {
+  const warehouse = await openWarehouse({ path, mode: 'write' })
+  try {
+    const result = await work(warehouse)
+    // Closing would write the log into the file, too, but says nothing when the disk refuses.
+    await warehouse.run('checkpoint')
+    return result
+  } finally {
+    warehouse.close()
+  }
+}
+
 function takePlaceOf(path: string, rebuilt: string): void {
   try {
     rmSync(`${path}.wal`, { force: true })

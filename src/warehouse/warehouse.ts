@@ -139,7 +139,7 @@ function engineSettings(options: WarehouseOptions): Record<string, string> {
     autoinstall_known_extensions: 'false',
     autoload_known_extensions: 'false',
     ...(options.mode === 'read' ? { access_mode: 'READ_ONLY' } : {}),
-    memory_limit: options.memoryLimit ?? memoryLimitFor(options.path, threads),
+    memory_limit: options.memoryLimit ?? memoryLimitFor(options, threads),
     threads: String(threads),
   }
 }
@@ -153,8 +153,10 @@ const LARGEST_LIMIT = 1_536 * MIB
 const SMALLEST_LIMIT_PER_THREAD = 48 * MIB
 const MOST_THREADS = 4
 
-function memoryLimitFor(path: string, threads: number): string {
-  const fileBytes = path === ':memory:' ? LARGEST_LIMIT : fileSize(path)
+function memoryLimitFor({ path, mode }: WarehouseOptions, threads: number): string {
+  // What an analyst asks is not known beforehand, and somebody waits for it.
+  const isOpenEnded = path === ':memory:' || mode === 'read'
+  const fileBytes = isOpenEnded ? LARGEST_LIMIT : fileSize(path)
   const smallest = SMALLEST_LIMIT_PER_THREAD * Math.max(2, threads)
   const wanted = Math.max(smallest, fileBytes * FILE_SIZES_IN_MEMORY)
   const bytes = Math.min(wanted, LARGEST_LIMIT, totalmem() / 2)

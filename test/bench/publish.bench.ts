@@ -41,7 +41,8 @@ async function bestSeconds(work: () => Promise<unknown>): Promise<number> {
 
 it(`publishes ${ROWS} events to a folder, against one bare COPY of the same rows`, async () => {
   const folder = mkdtempSync(join(tmpdir(), 'jobtide-bench-'))
-  const warehouse = await openWarehouse({ path: join(folder, 'jobtide.duckdb'), mode: 'write' })
+  const path = join(folder, 'jobtide.duckdb')
+  const warehouse = await openWarehouse({ path, mode: 'write', memoryLimit: '1536MiB' })
   try {
     await warehouse.run(GENERATED_EVENTS)
     await warehouse.run('checkpoint')
