@@ -16,7 +16,7 @@ import { shiftedClock, type Clock } from '../support/clock.ts'
 import { ConfigError, EXIT, asStorageError, type ExitCode } from '../support/errors.ts'
 import { Secret } from '../support/secret.ts'
 import { DAY } from '../support/units.ts'
-import { openWarehouse, type Warehouse } from '../warehouse/warehouse.ts'
+import { withWarehouse, type Warehouse } from '../warehouse/warehouse.ts'
 import { runWorld, type Context } from './context.ts'
 import { runDocument } from './report.ts'
 import { worldAround } from './simulate-command.ts'
@@ -140,10 +140,9 @@ interface Flow {
 
 const ROWS = 2
 
-async function readFacts(directory: DataDirectory, nightRunId: string): Promise<Facts> {
-  const warehouse = await openWarehouse({ path: directory.warehouse, mode: 'read' })
-  const changes = (table: string, title: string) => newIn(warehouse, nightRunId, table, title)
-  try {
+function readFacts(directory: DataDirectory, nightRunId: string): Promise<Facts> {
+  return withWarehouse({ path: directory.warehouse, mode: 'read' }, async (warehouse) => {
+    const changes = (table: string, title: string) => newIn(warehouse, nightRunId, table, title)
     return {
       joined: await changes('joiners', 'change.title'),
       left: await changes('leavers', 'change.title'),
@@ -158,9 +157,7 @@ async function readFacts(directory: DataDirectory, nightRunId: string): Promise<
         limit ${ROWS}`,
       ),
     }
-  } finally {
-    warehouse.close()
-  }
+  })
 }
 
 async function newIn(

@@ -6,7 +6,7 @@ import { acquireLock } from '../run/lock.ts'
 import { absoluteDestination, readSnapshotDestination } from '../run/job.ts'
 import { buildStage, loadStage, publishStage } from '../run/stages.ts'
 import { ConfigError, EXIT, LockedError, asStorageError, type ExitCode } from '../support/errors.ts'
-import { openWarehouse, type Warehouse } from '../warehouse/warehouse.ts'
+import { openWarehouse, withWarehouse, type Warehouse } from '../warehouse/warehouse.ts'
 import { runWorld, type Context } from './context.ts'
 import {
   buildDocument,
@@ -21,7 +21,7 @@ const RUN_FIRST = 'Run a pipeline first, or name another folder with --data-dir.
 
 /** `load`: brings the warehouse up to date with the journal. */
 export async function loadCommand(context: Context): Promise<ExitCode> {
-  return withWarehouse(context, 'load', async ({ warehouse, journal }) => {
+  return runAlone(context, 'load', async ({ warehouse, journal }) => {
     const report = await loadStage(warehouse, journal, runWorld(context))
     show(context, `loaded: ${loadText(report)}`, loadDocument(report))
   })
@@ -29,7 +29,7 @@ export async function loadCommand(context: Context): Promise<ExitCode> {
 
 /** `build`: builds and checks the models. */
 export async function buildCommand(context: Context): Promise<ExitCode> {
-  return withWarehouse(context, 'build', async ({ warehouse }) => {
+  return runAlone(context, 'build', async ({ warehouse }) => {
     const report = await buildStage(warehouse, runWorld(context))
     show(context, `built: ${buildText(report)}`, buildDocument(report))
   })
@@ -55,7 +55,7 @@ export async function publishCommand(
       hint: 'Add `snapshot: {to: …}` to it, or name one with --snapshot-to.',
     })
   }
-  return withWarehouse(context, 'publish', async ({ warehouse, journal, writer }) => {
+  return runAlone(context, 'publish', async ({ warehouse, journal, writer }) => {
     const world = runWorld(context)
     const report = await publishStage(warehouse, destination, { runId: null, writer }, world)
     await loadStage(warehouse, journal, { ...world, onProgress: () => undefined })
@@ -104,7 +104,8 @@ interface StageParts {
   readonly writer: JournalWriter
 }
 
-async function withWarehouse(
+/** Runs one stage by itself, with the lock, a recovered journal and the warehouse. */
+async function runAlone(
   context: Context,
   command: string,
   work: (parts: StageParts) => Promise<void>,
@@ -146,19 +147,13 @@ async function refuseReader(path: string): Promise<void> {
 
 // The rename replaces the file in one step; a write-ahead log of the old file would be read as the new one's.
 /** Works on a database file, which holds all of it when this resolves: nothing is left in its log. */
-async function withDatabase<T>(
-  path: string,
-  work: (warehouse: Warehouse) => Promise<T>,
-): Promise<T> {
-  const warehouse = await openWarehouse({ path, mode: 'write' })
-  try {
+function withDatabase<T>(path: string, work: (warehouse: Warehouse) => Promise<T>): Promise<T> {
+  return withWarehouse({ path, mode: 'write' }, async (warehouse) => {
     const result = await work(warehouse)
     // Closing would write the log into the file, too, but says nothing when the disk refuses.
     await warehouse.run('checkpoint')
     return result
-  } finally {
-    warehouse.close()
-  }
+  })
 }
 
 function takePlaceOf(path: string, rebuilt: string): void {

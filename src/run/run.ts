@@ -18,7 +18,7 @@ import { makePlan, type Plan } from '../plan/plan.ts'
 import type { PublishReport } from '../publish/publish.ts'
 import { EXIT, ConfigError, JobtideError, type ExitCode } from '../support/errors.ts'
 import { newUlid } from '../support/ulid.ts'
-import { openWarehouse, type Warehouse } from '../warehouse/warehouse.ts'
+import { withWarehouse, type Warehouse } from '../warehouse/warehouse.ts'
 import type { Job } from './job.ts'
 import { acquireLock } from './lock.ts'
 import { runToResume, runsToAbandon } from './resume.ts'
@@ -226,13 +226,8 @@ class Run {
   }
 
   // Each stage opens the warehouse for itself: the engine gives memory back only when it is closed.
-  async #withWarehouse<T>(work: (warehouse: Warehouse) => Promise<T>): Promise<T> {
-    const warehouse = await openWarehouse({ path: this.#world.directory.warehouse, mode: 'write' })
-    try {
-      return await work(warehouse)
-    } finally {
-      warehouse.close()
-    }
+  #withWarehouse<T>(work: (warehouse: Warehouse) => Promise<T>): Promise<T> {
+    return withWarehouse({ path: this.#world.directory.warehouse, mode: 'write' }, work)
   }
 
   // Closing the run in the journal comes last: a run that was killed before is taken up again, and loses nothing.

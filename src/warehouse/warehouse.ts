@@ -97,6 +97,19 @@ export async function openWarehouse(options: WarehouseOptions): Promise<Warehous
   return warehouse
 }
 
+/** Opens a warehouse for `work` and closes it afterwards, whatever happened; throws as openWarehouse does. */
+export async function withWarehouse<T>(
+  options: WarehouseOptions,
+  work: (warehouse: Warehouse) => Promise<T>,
+): Promise<T> {
+  const warehouse = await openWarehouse(options)
+  try {
+    return await work(warehouse)
+  } finally {
+    warehouse.close()
+  }
+}
+
 // A kill during the first creation leaves a file that DuckDB cannot open. So a new file is made under another name,
 // checkpointed, closed, and renamed: it either exists whole or not at all.
 async function createWarehouseFile(options: WarehouseOptions): Promise<void> {
@@ -149,7 +162,7 @@ function engineSettings(options: WarehouseOptions): Record<string, string> {
 const FILE_SIZES_IN_MEMORY = 2
 const LARGEST_LIMIT = 1_536 * MIB
 // Every thread holds buffers of its own: with 12 threads in 96 MiB a load of these events ran out of memory, with 8 it did
-// not. More than 4 threads gain nothing on a merge.
+// not; so a machine of many cores gives a nightly job four.
 const SMALLEST_LIMIT_PER_THREAD = 48 * MIB
 const MOST_THREADS = 4
 
