@@ -5,17 +5,22 @@
  */
 
 import { EXIT, JobtideError } from '../support/errors.ts'
-import type { Journal } from './journal.ts'
 import type { PlacedFrame } from './reader.ts'
-import { newSliceHistory, takePage, type SliceHistory } from './slice-history.ts'
+import { addInterval, type CoveredInterval } from './coverage.ts'
+import { RATE_DAYS, addSightings, type Sightings } from './sightings.ts'
+import { CREDITS_PER_PAGE, expectedCredits, spendingOf, type DaySpending } from './spending.ts'
+import { closeSlice, newSliceHistory, type SliceHistory } from './slice-history.ts'
+import { takeRecord, takeRequest } from './take-page.ts'
 import {
   RESUMABLE_OUTCOMES,
   organizationName,
-  type EventType,
   type JournalRecord,
+  type OrganizationRef,
   type PageReceived,
+  type RequestFailed,
   type RunFinished,
   type RunStarted,
+  type SliceFinished,
   type SliceRecord,
   type SplitPayload,
 } from './records.ts'
@@ -30,59 +35,62 @@ export interface RunHistory {
   /** Slices that are not split. */
   slicesPlanned: number
   slicesDone: number
+  /** Pages with events: those that cost. */
   pages: number
   events: number
+  /** Requests sent. */
+  requests: number
+  /** Requests that failed otherwise than by an order to wait or a refusal: those that count against the retry budget. */
+  failures: number
   /** Credits charged, and 10 for each request in doubt. */
   creditsCommitted: number
   /** Credits committed when the run last stopped cleanly: a budget starts anew there, but not after a kill. */
   creditsAtLastStop: number
-  /** Requests sent and neither answered nor failed: their process was killed. */
-  readonly unanswered: Set<string>
+  /** False when a page did not say whose events it held: it was bought by 0.1.0. */
+  tellsWhose: boolean
+  /** Requests sent and neither answered nor failed, with the time they were sent: their process was killed. */
+  readonly unanswered: Map<string, number>
 }
 
-/** An unbroken interval of detection time that was read to its end. */
-export interface CoveredInterval {
-  readonly eventTypes: readonly EventType[]
-  /** Milliseconds since 1970 UTC, server time; null means from the beginning. */
-  readonly from: number | null
-  readonly to: number
-}
-
-/** Everything the journal's headers say. */
+/** Everything the journal's headers say. Organisations go by their canonical name; see canonicalName. */
 export interface History {
   readonly runs: Map<string, RunHistory>
-  /** By organizationName. */
   readonly coverage: Map<string, CoveredInterval[]>
-  /** By organizationName: when and why. */
+  /** When and why the service refused it. */
   readonly setAside: Map<string, { readonly at: number; readonly reason: string }>
+  /** Ids learnt from events, by the URL or slug that was asked for. */
+  readonly ids: Map<string, string>
+  readonly seen: Map<string, Sightings>
+  /** By `${day} ${pipeline}`, the UTC day a request was sent. */
+  readonly spending: Map<string, DaySpending>
   /** Milliseconds since 1970 UTC; 0 when the service named no time. */
   notBefore: number
   /** How far the service's clock was ahead of this machine's at the last page, in milliseconds; negative when behind. */
   serverAheadMs: number
+  /** When that page was received, milliseconds since 1970 UTC; 0 for never. */
+  serverSeenAt: number
 }
 
-/** Credits that a request in doubt is counted with. */
-export const CREDITS_PER_PAGE = 10
-
-/** Reads the headers of every segment. */
-export function readHistory(journal: Journal): History {
-  const history: History = {
+/** The history of a journal without records. */
+export function emptyHistory(): History {
+  return {
     runs: new Map(),
     coverage: new Map(),
     setAside: new Map(),
+    ids: new Map(),
+    seen: new Map(),
+    spending: new Map(),
     notBefore: 0,
     serverAheadMs: 0,
+    serverSeenAt: 0,
   }
-  for (const segment of journal.segments()) {
-    for (const frame of journal.read(segment)) fold(history, frame)
-  }
-  for (const run of history.runs.values()) {
-    run.creditsCommitted += run.unanswered.size * CREDITS_PER_PAGE
-  }
-  return history
 }
 
-function fold(history: History, frame: PlacedFrame): void {
+/**
+ * Adds one record. Records of one run come in their order; those of runs that went on side by side may come in any, with
+ * the same result.
+ */
+export function foldRecord(history: History, frame: PlacedFrame): void {
   const { record } = frame
   switch (record.kind) {
     case 'run_started':
@@ -96,41 +104,46 @@ function fold(history: History, frame: PlacedFrame): void {
       const run = runOf(history, record)
       run.resumed += 1
       run.finished = null
+      addSlices(run, addedSlices(frame))
       return
     }
-    case 'request_sent':
-      runOf(history, record).unanswered.add(record.request_id)
-      return
-    case 'request_failed': {
+    case 'request_sent': {
       const run = runOf(history, record)
-      run.unanswered.delete(record.request_id)
-      if (record.in_doubt) run.creditsCommitted += CREDITS_PER_PAGE
+      run.requests += 1
+      run.unanswered.set(record.request_id, record.at)
+      takeRequest(sliceOf(run, record.slice_id), record.request_id)
+      spendingOf(history.spending, run.started.pipeline, record.at).requests += 1
       return
     }
+    case 'request_failed':
+      foldFailure(history, record)
+      return
     case 'page_received':
-      history.serverAheadMs = record.server_at - record.at
-      addPage(runOf(history, record), record)
+      foldPage(history, record)
       return
     case 'slice_finished': {
       const run = runOf(history, record)
       const slice = sliceOf(run, record.slice_id)
-      slice.state = 'finished'
+      closeSlice(slice, 'finished')
       run.slicesDone += 1
-      cover(history, slice.slice, record.covered_from, record.covered_to)
+      foldCoverage(history, run, slice.slice, record)
       return
     }
     case 'slice_split': {
       const run = runOf(history, record)
-      sliceOf(run, record.slice_id).state = 'split'
+      closeSlice(sliceOf(run, record.slice_id), 'split')
       run.slicesPlanned -= 1
       addSlices(run, payloadOf<SplitPayload>(frame).instead)
       return
     }
-    case 'organization_set_aside':
-      history.setAside.set(organizationName(record.organization), {
-        at: record.at,
-        reason: record.reason,
-      })
+    case 'organization_set_aside': {
+      const name = canonicalName(history.ids, record.organization)
+      const { at, reason } = record
+      if ((history.setAside.get(name)?.at ?? 0) <= at) history.setAside.set(name, { at, reason })
+      return
+    }
+    case 'organization_learnt':
+      learn(history, organizationName(record.organization), record.organization_id)
       return
     case 'paused':
       history.notBefore = Math.max(history.notBefore, record.not_before)
@@ -148,6 +161,97 @@ function fold(history: History, frame: PlacedFrame): void {
       return
     default:
       refuseUnknown(record)
+  }
+}
+
+/** Counts what nobody answered as charged: the last step, once every record was added. */
+export function countUnanswered(history: History): History {
+  for (const run of history.runs.values()) {
+    run.creditsCommitted += run.unanswered.size * CREDITS_PER_PAGE
+    for (const sentAt of run.unanswered.values()) {
+      spendingOf(history.spending, run.started.pipeline, sentAt).inDoubt += CREDITS_PER_PAGE
+    }
+  }
+  return history
+}
+
+function foldFailure(history: History, record: RequestFailed): void {
+  const run = runOf(history, record)
+  run.unanswered.delete(record.request_id)
+  if (record.retry ?? countsAsFailure(record.status)) run.failures += 1
+  if (!record.in_doubt) return
+  run.creditsCommitted += CREDITS_PER_PAGE
+  spendingOf(history.spending, run.started.pipeline, record.requested_at).inDoubt +=
+    CREDITS_PER_PAGE
+}
+
+// An order to wait (429, 503) is obeyed and a refusal never asked again: neither is a retry.
+function countsAsFailure(status: number | null): boolean {
+  if (status === null) return true
+  return (
+    status === 408 ||
+    status === 425 ||
+    (status !== 429 && status !== 503 && (status < 300 || status >= 500))
+  )
+}
+
+function foldPage(history: History, record: PageReceived): void {
+  const run = runOf(history, record)
+  if (record.at >= history.serverSeenAt) {
+    history.serverAheadMs = record.server_at - record.at
+    history.serverSeenAt = record.at
+  }
+  addPage(run, record)
+  const spending = spendingOf(history.spending, run.started.pipeline, record.requested_at)
+  if (record.events > 0) spending.pages += 1
+  spending.events += record.events
+  spending.charged += record.credits_used
+  if (record.credits_used !== expectedCredits(record.events)) spending.unexpected += 1
+  if (record.seen === undefined && record.events > 0) run.tellsWhose = false
+  for (const [id, events, recent] of record.seen ?? []) {
+    const { at } = record
+    const added = { total: events, lastAt: at, events: recent, days: 0, at }
+    history.seen.set(id, addSightings(history.seen.get(id), added))
+  }
+}
+
+/** The name an organisation has in a history: the id learnt for it, else what it was asked by. */
+export function canonicalName(
+  ids: ReadonlyMap<string, string>,
+  reference: OrganizationRef,
+): string {
+  const name = organizationName(reference)
+  return reference.by === 'id' ? name : (ids.get(name) ?? name)
+}
+
+// What was known under a URL is known of the id.
+function learn(history: History, name: string, id: string): void {
+  const { ids, coverage, seen, setAside } = history
+  ids.set(name, id)
+  if (name === id) return
+  for (const interval of coverage.get(name) ?? []) {
+    coverage.set(id, addInterval(coverage.get(id) ?? [], interval))
+  }
+  const sightings = seen.get(name)
+  if (sightings !== undefined) seen.set(id, addSightings(seen.get(id), sightings))
+  for (const known of [coverage, seen, setAside]) known.delete(name)
+}
+
+function foldCoverage(
+  history: History,
+  run: RunHistory,
+  slice: SliceRecord,
+  record: SliceFinished,
+): void {
+  const { event_types: eventTypes, days_ago: daysAgo } = slice
+  const interval = { eventTypes, from: record.covered_from, to: record.covered_to }
+  const { at } = record
+  const looked = { total: 0, lastAt: 0, events: 0, days: daysAgo ?? RATE_DAYS, at }
+  for (const organization of slice.organizations) {
+    const name = canonicalName(history.ids, organization)
+    history.coverage.set(name, addInterval(history.coverage.get(name) ?? [], interval))
+    if (run.tellsWhose) history.seen.set(name, addSightings(history.seen.get(name), looked))
+    if ((history.setAside.get(name)?.at ?? at) < at) history.setAside.delete(name)
   }
 }
 
@@ -175,15 +279,24 @@ export function newRunHistory(started: RunStarted, slices: readonly SliceRecord[
     slicesDone: 0,
     pages: 0,
     events: 0,
+    requests: 0,
+    failures: 0,
     creditsCommitted: 0,
     creditsAtLastStop: 0,
-    unanswered: new Set(),
+    tellsWhose: true,
+    unanswered: new Map(),
   }
   addSlices(run, slices)
   return run
 }
 
-function addSlices(run: RunHistory, slices: readonly SliceRecord[]): void {
+/** The slices that a run which is taken up again asks besides its own; records of 0.1.0 have no payload. */
+export function addedSlices(frame: PlacedFrame): SliceRecord[] {
+  return frame.payload().length === 0 ? [] : payloadOf<SliceRecord[]>(frame)
+}
+
+/** Adds slices to a run that nothing was read of yet. */
+export function addSlices(run: RunHistory, slices: readonly SliceRecord[]): void {
   for (const slice of slices) run.slices.set(slice.slice_id, newSliceHistory(slice))
   run.slicesPlanned += slices.length
 }
@@ -195,46 +308,11 @@ export function payloadOf<T>(frame: PlacedFrame): T {
 
 function addPage(run: RunHistory, record: PageReceived): void {
   run.unanswered.delete(record.request_id)
-  run.pages += 1
-  run.events += record.events
   run.creditsCommitted += record.credits_used
-  const slice = sliceOf(run, record.slice_id)
-  takePage(slice, {
-    page: record.page,
-    events: record.events,
-    hasMore: record.has_more,
-    serverAt: record.server_at,
-    leaving: record.leaving,
-  })
-}
-
-function cover(history: History, slice: SliceRecord, from: number | null, to: number): void {
-  for (const organization of slice.organizations) {
-    const name = organizationName(organization)
-    const known = history.coverage.get(name) ?? []
-    history.coverage.set(name, addInterval(known, { eventTypes: slice.event_types, from, to }))
-  }
-}
-
-/**
- * Adds an interval, joining those of the same event types that touch or overlap. Those of one set of event types come
- * out sorted and apart from each other. Pure.
- */
-export function addInterval(
-  known: readonly CoveredInterval[],
-  added: CoveredInterval,
-): CoveredInterval[] {
-  const start = (interval: CoveredInterval) => interval.from ?? Number.NEGATIVE_INFINITY
-  const types = added.eventTypes.join()
-  const others = known.filter((interval) => interval.eventTypes.join() !== types)
-  const same = [...known.filter((interval) => interval.eventTypes.join() === types), added]
-  const joined: CoveredInterval[] = []
-  for (const next of same.toSorted((a, b) => start(a) - start(b))) {
-    const last = joined.at(-1)
-    if (last === undefined || start(next) > last.to) joined.push(next)
-    else joined[joined.length - 1] = { ...last, to: Math.max(last.to, next.to) }
-  }
-  return [...others, ...joined]
+  if (record.test === true) return
+  if (record.events > 0) run.pages += 1
+  run.events += record.events
+  takeRecord(sliceOf(run, record.slice_id), record)
 }
 
 function runOf(history: History, record: { readonly run_id: string }): RunHistory {

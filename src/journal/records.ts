@@ -14,6 +14,8 @@ export interface SliceRecord {
   /** Window in days of detection time, 1 to 365; null asks for all events. */
   readonly days_ago: number | null
   readonly event_types: readonly EventType[]
+  /** Pages with events that the plan expected; absent in plans of 0.1.0 and in slices that were split. */
+  readonly expected_pages?: number
 }
 
 /** How a company is named to the service: by its stable id, or by page URL or slug until the id is known. */
@@ -32,15 +34,18 @@ export interface RunStarted {
   readonly run_id: string
   readonly at: number
   readonly pipeline: string
-  readonly command: 'run' | 'backfill' | 'extract'
+  /** `plan` when it was begun to find its exact bill (`plan --quote`). */
+  readonly command: 'run' | 'backfill' | 'extract' | 'plan'
   readonly organizations: number
   readonly slices: number
   readonly credits_limit: number | null
+  /** Events that the plan expected from the rates; absent where it had to guess, and in records of 0.1.0. */
+  readonly expected_events?: number
   /** Hash of what was asked for: a run is only taken up again for the same question. */
   readonly question_sha256: string
 }
 
-/** A run that had stopped is taken up again. */
+/** A run that had stopped is taken up again. Payload: JSON of the `SliceRecord[]` that are asked besides its own. */
 export interface RunResumed {
   readonly kind: 'run_resumed'
   readonly run_id: string
@@ -72,9 +77,23 @@ export interface PageReceived {
   readonly credits_used: number
   readonly has_more: boolean
   readonly body_sha256: string
-  /** Detection times of its events that leave the slice's window within a day; milliseconds since 1970 UTC. */
+  /** The request only asked whether some companies of the slice are tracked: its answer is no page of the slice. */
+  readonly test?: true
+  /** Detection times of its events that leave the slice's window by `leaving_until`; milliseconds since 1970 UTC. */
   readonly leaving: readonly number[]
+  /** Up to when `leaving` is complete, by the service's clock; absent in records of 0.1.0: a day after `server_at`. */
+  readonly leaving_until?: number
+  /**
+   * A short mark of each event, in the order of the page; see page-keys.ts. Absent where the slice is a single page, and
+   * in records of 0.1.0.
+   */
+  readonly keys?: string
+  /** Events of each organisation in the page; absent in records of 0.1.0. */
+  readonly seen?: readonly SeenOrganization[]
 }
+
+/** An organisation in a page: its id, its events, and how many of these were detected in the last 365 days. */
+export type SeenOrganization = readonly [organizationId: string, events: number, recent: number]
 
 /** A request that brought no page. */
 export interface RequestFailed {
@@ -89,6 +108,8 @@ export interface RequestFailed {
   readonly error: string
   /** False when the service certainly charged nothing; true when it may have. */
   readonly in_doubt: boolean
+  /** Whether asking again counts against the retry budget; absent in records of 0.1.0, where the status says it. */
+  readonly retry?: boolean
 }
 
 /** A slice was read to its end: its organisations are covered for that time. Payload: JSON of its `SliceRecord`. */
@@ -128,6 +149,15 @@ export interface OrganizationSetAside {
   readonly reason: string
 }
 
+/** The id of a company that was asked for by URL or slug became known from its events. */
+export interface OrganizationLearnt {
+  readonly kind: 'organization_learnt'
+  readonly run_id: string
+  readonly at: number
+  readonly organization: OrganizationRef
+  readonly organization_id: string
+}
+
 /** The service named a time before which it wants no request. */
 export interface Paused {
   readonly kind: 'paused'
@@ -139,10 +169,11 @@ export interface Paused {
 
 /** How a run ended. */
 export type RunOutcome =
-  'done' | 'budget' | 'unavailable' | 'refused' | 'interrupted' | 'failed' | 'abandoned'
+  'done' | 'quoted' | 'budget' | 'unavailable' | 'refused' | 'interrupted' | 'failed' | 'abandoned'
 
 /** Outcomes after which a run can be taken up again. */
 export const RESUMABLE_OUTCOMES: ReadonlySet<RunOutcome> = new Set<RunOutcome>([
+  'quoted',
   'budget',
   'unavailable',
   'interrupted',
@@ -192,6 +223,7 @@ export type JournalRecord =
   | SliceFinished
   | SliceSplit
   | OrganizationSetAside
+  | OrganizationLearnt
   | Paused
   | RunFinished
   | SnapshotPublished

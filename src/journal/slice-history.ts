@@ -1,10 +1,6 @@
 /**
- * How far a slice was read, page by page, live and when the journal is read again: both use takePage, so that a run which
- * is taken up again stands exactly where it stopped. Pure.
- *
- * A window slides while it is paged: an event that grows older than the window leaves the list, and everything after it
- * moves up by one, over the edge of pages that were read already. Which events can leave, and when, is known from the
- * pages themselves. When one has left, paging goes back to the page that the events it moved stand on now.
+ * How far a slice was read: pages 1 … n in an unbroken row, and others further down that are kept until the pages before
+ * them are there. What a page does to it is in take-page.ts and page-seams.ts. Plain data, kept in checkpoints.
  */
 
 import { DAY, SECOND } from '../support/units.ts'
@@ -13,26 +9,36 @@ import type { SliceRecord } from './records.ts'
 /** Events in one page; a page costs the same at any size, so always the most. */
 export const PAGE_EVENTS = 50
 
+/**
+ * For how long after a page was read it is known which of its events leave the window. A small budget may read a long
+ * slice over weeks.
+ */
+export const LEAVING_KNOWN_MS = 30 * DAY
+
 /** A slice and how far it was read. */
 export interface SliceHistory {
   readonly slice: SliceRecord
   state: 'planned' | 'finished' | 'split'
-  /** Pages 1 … n in unbroken order; the next to ask for is n + 1. */
+  /** Pages 1 … n in unbroken order; the next one missing is n + 1. */
   pages: number
+  /** Events on pages 1 … n; one that was pushed down to the next page in between is counted twice. */
   events: number
-  /** Server time of page 1. */
+  /** Server time when page 1 was received first; null when nothing was read. */
   firstPageAt: number | null
-  /** Whether there is more to ask for. */
+  /** Whether there is more to ask for after page n. */
   hasMore: boolean
-  /** What is known of pages 1 … n, the first one first. */
-  readonly read: ReadPage[]
-}
-
-/** What paging remembers of a page. */
-interface ReadPage {
-  readonly serverAt: number
-  /** When its events were detected that can leave the window while it is read; those that have left are taken out. */
-  leaving: readonly number[]
+  /** Pages 1 … n, the first one first. */
+  readonly read: TakenPage[]
+  /** Pages with events after n + 1, by number. */
+  readonly ahead: Map<number, TakenPage>
+  /** The lowest page after all pages with events that is known to be empty; null when none is. */
+  emptyFrom: number | null
+  /** What is known of the seams between pages 1 … n. */
+  readonly seams: Seams
+  /** The latest place in the order of what was asked and received; see TakenPage. */
+  order: number
+  /** When requests that are not answered yet were sent, in that order, by request_id. */
+  readonly asked: Map<string, number>
 }
 
 /** A page as it came. */
@@ -42,25 +48,43 @@ export interface TakenPage {
   readonly hasMore: boolean
   /** Server time in whole seconds, milliseconds since 1970 UTC. */
   readonly serverAt: number
-  /** Detection times of its events that leave the window within a day of `serverAt`; see leavingSoon. */
+  /** Detection times of its events that leave the window by `leavingUntil`; see leavingSoon. */
   readonly leaving: readonly number[]
+  /** Server time. */
+  readonly leavingUntil: number
+  /** Marks of its events, see page-keys.ts; null where it is the only page, or was bought by 0.1.0. */
+  readonly keys: string | null
+  /** Numbers that rise with everything that is asked or received for the slice: when this page was asked for, … */
+  readonly asked: number
+  /** … and when it was received. A page whose `asked` is above another's `received` was certainly read after it. */
+  readonly received: number
 }
 
-/**
- * The detection time that a slice covers once it was read to its end: up to its first page, because later events may
- * have come in before pages that were read; back to the window of its last page, because events that were older then may
- * have left before their page was read.
- */
-export function coveredTime(
-  history: SliceHistory,
-  nowMs: number,
-): { from: number | null; to: number } {
-  const to = history.firstPageAt ?? nowMs
-  const { days_ago: daysAgo } = history.slice
-  return {
-    from: daysAgo === null ? null : (history.read.at(-1)?.serverAt ?? to) - daysAgo * DAY,
-    to,
-  }
+/** What is known of the seams of a slice. */
+export interface Seams {
+  /** Pages k, rising, where something may have slipped through between k and k + 1. */
+  loose: number[]
+  /** Where each event was met last, by its key. */
+  readonly met: Map<number, Meeting>
+  /** Up to this page it is read one page after the other, because the list moved there. */
+  oneByOneTo: number
+  /** The place in the order at which paging last went back. */
+  wentBackAt: number
+  /** The place in the order of the last page with an event that was pushed down to it; 0 for none. */
+  pushedAt: number
+  /** Detection times, as TakenPage.leaving, of events on pages that paging went back behind: they may be anywhere now. */
+  strays: number[]
+  /** How often pages were asked for again because events left in the second in which they were read. */
+  waits: number
+  /** Whether the service shows an event and its correction side by side, so that nothing is removed. */
+  keepsVersions: boolean
+}
+
+/** The newest version of an event, and the page that it was met on last. */
+export interface Meeting {
+  readonly detectedAt: number
+  readonly page: number
+  readonly received: number
 }
 
 /** A slice of which nothing was read. */
@@ -73,46 +97,85 @@ export function newSliceHistory(slice: SliceRecord): SliceHistory {
     firstPageAt: null,
     hasMore: true,
     read: [],
+    ahead: new Map(),
+    emptyFrom: null,
+    seams: newSeams(),
+    order: 0,
+    asked: new Map(),
   }
 }
 
-/** Of these detection times, those that leave a window of `daysAgo` days within a day of `serverAt`. */
+/**
+ * The detection time that a slice covers once it was read to its end: up to its first page, because later events may
+ * have come in before pages that were read; back to the window of the page that was read last, because events that were
+ * older then may have left before their page was read.
+ */
+export function coveredTime(
+  { slice, read }: SliceHistory,
+  nowMs: number,
+): { from: number | null; to: number } {
+  const times = read.map(({ serverAt }) => serverAt)
+  const first = times.reduce((a, b) => Math.min(a, b), times[0] ?? nowMs)
+  const last = times.reduce((a, b) => Math.max(a, b), first)
+  // The service tells its time in whole seconds: by the end of that second other events had left.
+  return { from: slice.days_ago === null ? null : last + SECOND - slice.days_ago * DAY, to: first }
+}
+
+/** Of these detection times, those that leave a window of `daysAgo` days by `untilMs`. */
 export function leavingSoon(
   detectedAt: readonly number[],
   daysAgo: number,
-  serverAt: number,
+  untilMs: number,
 ): number[] {
-  return detectedAt.filter((time) => time + daysAgo * DAY <= serverAt + DAY)
+  return detectedAt.filter((time) => time + daysAgo * DAY <= untilMs)
 }
 
-/** Takes the page that was asked for, `pages + 1`; any other is an answer to an older question and changes nothing. */
-export function takePage(history: SliceHistory, taken: TakenPage): void {
-  if (taken.page !== history.pages + 1) return
-  history.events += taken.events
-  history.firstPageAt ??= taken.serverAt
-  const goBackTo = pageMovedTo(history, taken.serverAt)
-  if (goBackTo === null) {
-    history.read.push({ serverAt: taken.serverAt, leaving: taken.leaving })
-    history.pages = taken.page
-    history.hasMore = taken.hasMore
-    return
-  }
-  history.pages = goBackTo - 1
-  history.read.length = history.pages
+/**
+ * Whether the pages of a slice are still good to be read on. Not when it is unknown which of their events have left the
+ * window by now: then everything after those has moved up, and takePage starts the slice anew.
+ * @param nowMs server time
+ */
+export function canGoOn({ slice, read, ahead }: SliceHistory, nowMs: number): boolean {
+  if (slice.days_ago === null) return true
+  const isKnown = ({ leavingUntil }: TakenPage) => leavingUntil >= nowMs
+  return read.every(isKnown) && [...ahead.values()].every(isKnown)
+}
+
+/** Forgets the pages of a slice, so that it is read from page 1. */
+export function startAnew(history: SliceHistory): void {
+  history.pages = 0
+  history.events = 0
   history.hasMore = true
+  history.firstPageAt = null
+  history.read.length = 0
+  history.ahead.clear()
+  history.emptyFrom = null
+  forgetSeams(history.seams)
 }
 
-// The first page to read again because events of earlier pages have left by `serverAt`; null when none has.
-function pageMovedTo(history: SliceHistory, serverAt: number): number | null {
-  const { days_ago: daysAgo } = history.slice
-  if (daysAgo === null) return null
-  const hasLeft = (time: number) => time + daysAgo * DAY < serverAt
-  const left = history.read.flatMap(({ leaving }) => leaving.filter(hasLeft))
-  if (left.length === 0) return null
-  for (const page of history.read) page.leaving = page.leaving.filter((time) => !hasLeft(time))
-  // The service tells its time in whole seconds: the first page that may have been read after the first one left.
-  const firstLeftAt = Math.min(...left) + daysAgo * DAY
-  const index = history.read.findIndex(({ serverAt: readAt }) => readAt + SECOND > firstLeftAt)
-  const firstMoved = index < 0 ? history.read.length + 1 : index + 1
-  return Math.max(1, firstMoved - Math.ceil(left.length / PAGE_EVENTS))
+/** Ends a slice; what was known of its pages is not needed any more. */
+export function closeSlice(history: SliceHistory, state: 'finished' | 'split'): void {
+  history.state = state
+  history.read.length = 0
+  history.ahead.clear()
+  history.asked.clear()
+  forgetSeams(history.seams)
+}
+
+function newSeams(): Seams {
+  return {
+    loose: [],
+    met: new Map(),
+    oneByOneTo: 0,
+    wentBackAt: 0,
+    pushedAt: 0,
+    strays: [],
+    waits: 0,
+    keepsVersions: false,
+  }
+}
+
+function forgetSeams(seams: Seams): void {
+  seams.met.clear()
+  Object.assign(seams, { ...newSeams(), met: seams.met })
 }

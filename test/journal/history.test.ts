@@ -1,7 +1,14 @@
-import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { addInterval, readHistory, type CoveredInterval } from '../../src/journal/history.ts'
-import type { JournalRecord, RunFinished, SliceRecord } from '../../src/journal/records.ts'
+import { readHistory } from '../../src/journal/read-history.ts'
+import { canonicalName } from '../../src/journal/history.ts'
+import type {
+  JournalRecord,
+  RequestFailed,
+  RunFinished,
+  SliceRecord,
+} from '../../src/journal/records.ts'
+import { newSliceHistory } from '../../src/journal/slice-history.ts'
+import { monthlyCredits } from '../../src/journal/spending.ts'
 import { RUN, aJournal, aPage, aRequest, aSlice, aStart } from './journal-fixture.ts'
 
 type Entry = JournalRecord | readonly [JournalRecord, unknown]
@@ -85,15 +92,7 @@ describe('a run', () => {
       finished: null,
       resumed: 0,
     })
-    expect(run?.slices.get('s1')).toEqual({
-      slice: slices[0],
-      state: 'planned',
-      pages: 0,
-      events: 0,
-      firstPageAt: null,
-      hasMore: true,
-      read: [],
-    })
+    expect(run?.slices.get('s1')).toEqual(newSliceHistory(aSlice()))
   })
 
   it('adds up 3 pages: credits, events, and where its slice goes on', async () => {
@@ -107,9 +106,9 @@ describe('a run', () => {
     })
   })
 
-  it('counts an empty page with the 0 credits it was charged', async () => {
+  it('counts no page and 0 credits for an empty one', async () => {
     const run = await runOf(aPage(1, { events: 0, credits_used: 0, has_more: false }))
-    expect(run).toMatchObject({ pages: 1, creditsCommitted: 0 })
+    expect(run).toMatchObject({ pages: 0, creditsCommitted: 0 })
   })
 
   it('pays for a page that came twice, and counts it once in its slice', async () => {
@@ -120,7 +119,10 @@ describe('a run', () => {
 
   it('counts 10 for each request without an answer, and names them', async () => {
     const run = await runOf(aRequest(1), aPage(1), aRequest(2), aRequest(3))
-    expect([...run.unanswered]).toEqual(['r2', 'r3'])
+    expect([...run.unanswered]).toEqual([
+      ['r2', 2],
+      ['r3', 3],
+    ])
     expect(run.creditsCommitted).toBe(30)
   })
 
@@ -235,13 +237,158 @@ describe('what runs leave behind', () => {
   })
 
   it('is empty for a journal without records', () => {
-    expect(readHistory(aJournal())).toEqual({
-      runs: new Map(),
-      coverage: new Map(),
-      setAside: new Map(),
-      notBefore: 0,
-      serverAheadMs: 0,
+    const { runs, coverage, seen, spending, notBefore } = readHistory(aJournal())
+    expect([runs.size, coverage.size, seen.size, spending.size, notBefore]).toEqual([0, 0, 0, 0, 0])
+  })
+})
+
+const learnt = (name: string, id: string): JournalRecord => ({
+  kind: 'organization_learnt',
+  run_id: RUN,
+  at: 3,
+  organization: { by: 'url', value: name },
+  organization_id: id,
+})
+
+describe('an organisation asked for by URL whose id becomes known', () => {
+  const bySlug: SliceRecord = aSlice({ organizations: [{ by: 'url', value: 'acme' }] })
+  const begin = [aStart(), [bySlug]] as const
+  const page = aPage(1, { has_more: false, seen: [['org_9', 50, 40]] })
+
+  it.each([
+    ['before the slice ends', [page, learnt('acme', 'org_9'), sliceFinished('s1', 100, 200)]],
+    ['after the slice ended', [page, sliceFinished('s1', 100, 200), learnt('acme', 'org_9')]],
+  ])('has coverage and sightings under its id alone, learnt %s', async (_when, records) => {
+    const history = await historyOf(begin, ...records)
+    expect([...history.coverage]).toEqual([
+      ['org_9', [{ eventTypes: bySlug.event_types, from: 100, to: 200 }]],
+    ])
+    expect([...history.seen.keys()]).toEqual(['org_9'])
+    expect(history.seen.get('org_9')).toMatchObject({ total: 50, lastAt: 1 })
+    expect(history.seen.get('org_9')?.days).toBeCloseTo(7)
+    expect(history.seen.get('org_9')?.events).toBeCloseTo(40)
+    expect(canonicalName(history.ids, { by: 'url', value: 'acme' })).toBe('org_9')
+    expect(canonicalName(history.ids, { by: 'id', value: 'acme' })).toBe('acme')
+  })
+
+  it('joins what is known of the id already', async () => {
+    const other = '01JD0000000000000000000001'
+    const history = await historyOf(
+      begin,
+      sliceFinished('s1', 100, 200),
+      [aStart({ run_id: other }), [aSlice({ organizations: [{ by: 'id', value: 'org_9' }] })]],
+      sliceFinished('s1', 150, 300, other),
+      learnt('acme', 'org_9'),
+    )
+    expect(history.coverage.get('org_9')).toMatchObject([{ from: 100, to: 300 }])
+    expect(history.coverage.size).toBe(1)
+  })
+})
+
+describe('what was looked for', () => {
+  it('counts 7 days for a slice whose page says whose 50 events it holds', async () => {
+    const { seen } = await historyOf(
+      started,
+      aPage(1, { seen: [['org_1', 50, 50]] }),
+      sliceFinished('s1', 1, 2),
+    )
+    expect(seen.get('org_1')).toMatchObject({ total: 50 })
+    expect(seen.get('org_1')?.days).toBeCloseTo(7)
+  })
+
+  it('counts nothing for a page of 0.1.0, which does not say: else everybody would look quiet', async () => {
+    const { seen } = await historyOf(started, aPage(1), sliceFinished('s1', 1, 2))
+    expect(seen.size).toBe(0)
+  })
+
+  it('counts 7 days without an event for a slice whose only page is empty', async () => {
+    const empty = aPage(1, { events: 0, credits_used: 0, has_more: false })
+    const { seen } = await historyOf(started, empty, sliceFinished('s1', 1, 2))
+    expect(seen.get('org_1')).toMatchObject({ total: 0, days: 7 })
+  })
+})
+
+describe('a company that was set aside', () => {
+  const aside: JournalRecord = {
+    kind: 'organization_set_aside',
+    run_id: RUN,
+    at: 50,
+    organization: { by: 'id', value: 'org_1' },
+    reason: 'not tracked',
+  }
+
+  it('is so no longer once a slice with it was read', async () => {
+    const { setAside } = await historyOf(started, aside, sliceFinished('s1', 1, 60))
+    expect(setAside.size).toBe(0)
+  })
+
+  it('stays so when the slice was read before', async () => {
+    const { setAside } = await historyOf(started, sliceFinished('s1', 1, 40), aside)
+    expect(setAside.get('org_1')).toEqual({ at: 50, reason: 'not tracked' })
+  })
+})
+
+describe('spending', () => {
+  const day = (text: string) => Date.parse(`${text}T12:00:00Z`)
+
+  it('is counted on the UTC day of the request, for each pipeline: charged, in doubt, unexpected', async () => {
+    const first = day('2026-11-30')
+    const second = day('2026-12-01')
+    const { spending } = await historyOf(
+      [aStart({ at: first }), [aSlice()]],
+      aRequest(1, { at: first }),
+      aPage(1, { requested_at: first, at: second, seen: [] }),
+      aRequest(2, { at: second }),
+      aPage(2, { requested_at: second, at: second, credits_used: 20 }),
+      aRequest(3, { at: second }),
+      { ...failed(3, true), requested_at: second, at: second } as JournalRecord,
+      aRequest(4, { at: second }),
+    )
+    expect([...spending.values()]).toEqual([
+      {
+        day: '2026-11-30',
+        pipeline: 'nightly',
+        requests: 1,
+        pages: 1,
+        events: 50,
+        charged: 10,
+        inDoubt: 0,
+        unexpected: 0,
+      },
+      {
+        day: '2026-12-01',
+        pipeline: 'nightly',
+        requests: 3,
+        pages: 1,
+        events: 50,
+        charged: 20,
+        inDoubt: 20,
+        unexpected: 1,
+      },
+    ])
+    expect([...monthlyCredits(spending, 'nightly')]).toEqual([
+      ['2026-11', 10],
+      ['2026-12', 40],
+    ])
+    expect(monthlyCredits(spending, 'weekly').size).toBe(0)
+  })
+
+  it('counts 3 failures of 7 requests against the retry budget: no order to wait, no refusal', async () => {
+    const status = (number: number, code: number | null): JournalRecord => ({
+      ...(failed(number, false) as RequestFailed),
+      status: code,
     })
+    const run = await runOf(
+      ...[1, 2, 3, 4, 5, 6, 7].map((number) => aRequest(number)),
+      status(1, 500),
+      status(2, null),
+      status(3, 429),
+      status(4, 503),
+      status(5, 400),
+      status(6, 401),
+      status(7, 408),
+    )
+    expect([run.requests, run.failures]).toEqual([7, 3])
   })
 })
 
@@ -268,74 +415,5 @@ describe('a journal that cannot be understood', () => {
       exitCode: 9,
       message: `the journal has records of slice s9 of run ${RUN} but not its plan`,
     })
-  })
-})
-
-describe('addInterval', () => {
-  const all = ['joined', 'left', 'title_change'] as const
-  const intervals = fc.array(
-    fc.record({
-      eventTypes: fc.constantFrom(all, ['joined'] as const),
-      from: fc.option(fc.nat(40), { nil: null, freq: 8 }),
-      length: fc.nat(12),
-    }),
-    { maxLength: 25 },
-  )
-
-  /** Whether each half minute of -1 to 60 is covered. */
-  function points(list: readonly CoveredInterval[], types: string): boolean[] {
-    return Array.from({ length: 122 }, (_, i) => i / 2 - 1).map((at) =>
-      list.some(
-        ({ eventTypes, from, to }) =>
-          eventTypes.join() === types && (from ?? Number.NEGATIVE_INFINITY) <= at && at <= to,
-      ),
-    )
-  }
-
-  it('covers what its intervals cover and nothing else, sorted and apart, for any of them in any order', () => {
-    fc.assert(
-      fc.property(intervals, (drawn) => {
-        const added = drawn.map(({ eventTypes, from, length }) => ({
-          eventTypes,
-          from,
-          to: (from ?? 0) + length,
-        }))
-        let joined: CoveredInterval[] = []
-        for (const interval of added) joined = addInterval(joined, interval)
-        for (const types of [all.join(), 'joined']) {
-          expect(points(joined, types)).toEqual(points(added, types))
-          const same = joined.filter(({ eventTypes }) => eventTypes.join() === types)
-          same.slice(1).forEach((next, i) => {
-            expect(next.from ?? Number.NEGATIVE_INFINITY).toBeGreaterThan(same[i]?.to ?? 0)
-          })
-        }
-      }),
-      { numRuns: 500 },
-    )
-  })
-
-  it('does not change the list it was given', () => {
-    const known = [{ eventTypes: all, from: 1, to: 5 }]
-    addInterval(known, { eventTypes: all, from: 3, to: 9 })
-    expect(known).toEqual([{ eventTypes: all, from: 1, to: 5 }])
-  })
-
-  it.each([
-    ['touch', 5, 9, [[1, 9]]],
-    ['overlap', 3, 9, [[1, 9]]],
-    [
-      'are apart by 1 ms',
-      6,
-      9,
-      [
-        [1, 5],
-        [6, 9],
-      ],
-    ],
-    ['lie inside', 2, 3, [[1, 5]]],
-    ['reach back to the beginning', null, 3, [[null, 5]]],
-  ])('of [1, 5] and one that they %s', (_how, from, to, expected) => {
-    const joined = addInterval([{ eventTypes: all, from: 1, to: 5 }], { eventTypes: all, from, to })
-    expect(joined.map((interval) => [interval.from, interval.to])).toEqual(expected)
   })
 })

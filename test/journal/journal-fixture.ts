@@ -10,7 +10,9 @@ import type {
   RunStarted,
   SliceRecord,
 } from '../../src/journal/records.ts'
+import type { TakenPage } from '../../src/journal/slice-history.ts'
 import type { Clock } from '../../src/support/clock.ts'
+import { DAY } from '../../src/support/units.ts'
 import { temporaryFolder } from '../helpers/temporary-folder.ts'
 import { virtualClock } from '../helpers/virtual-clock.ts'
 
@@ -69,6 +71,23 @@ export function aPage(page: number, fields: Partial<PageReceived> = {}): PageRec
     has_more: true,
     body_sha256: 'b',
     leaving: [],
+    ...fields,
+  }
+}
+
+/** A page as paging takes it. */
+export function aTakenPage(page: number, fields: Partial<TakenPage> = {}): TakenPage {
+  const serverAt = fields.serverAt ?? 1_000 + page
+  return {
+    page,
+    events: 50,
+    hasMore: true,
+    serverAt,
+    leaving: [],
+    leavingUntil: serverAt + 3 * DAY,
+    keys: null,
+    asked: 2 * page - 1,
+    received: 2 * page,
     ...fields,
   }
 }

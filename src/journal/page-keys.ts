@@ -1,0 +1,49 @@
+/**
+ * Short marks of the events of a page: enough to see that an event was met before on another page, and whether it was
+ * corrected since. They stand in the header of a page, because paging must not need the pages themselves.
+ */
+
+import { createHash } from 'node:crypto'
+import { SECOND } from '../support/units.ts'
+
+/** An event as paging knows it. */
+export interface EventMark {
+  /** 32 bits of a hash of what makes the event itself, whichever version of it. */
+  readonly key: number
+  /** When this version was detected, in whole seconds as milliseconds since 1970 UTC; 0 when it does not say. */
+  readonly detectedAt: number
+}
+
+/** What a mark is made of. */
+export interface MarkedEvent {
+  /** Equal for all versions of one event, and for no other. */
+  readonly identity: string
+  /** Milliseconds since 1970 UTC; null when the event does not say. */
+  readonly detectedAt: number | null
+}
+
+// Four bytes of hash, four of seconds since 1970, which last until 2106.
+const MARK_BYTES = 8
+const SECONDS_MAX = 2 ** 32 - 1
+
+/** The marks of a page as text, in the order of its events. */
+export function encodeMarks(events: readonly MarkedEvent[]): string {
+  const bytes = Buffer.alloc(events.length * MARK_BYTES)
+  for (const [index, { identity, detectedAt }] of events.entries()) {
+    const hash = createHash('sha256').update(identity).digest()
+    hash.copy(bytes, index * MARK_BYTES, 0, 4)
+    const seconds = Math.floor((detectedAt ?? 0) / SECOND)
+    bytes.writeUInt32BE(Math.min(Math.max(seconds, 0), SECONDS_MAX), index * MARK_BYTES + 4)
+  }
+  return bytes.toString('base64')
+}
+
+/** Reads what encodeMarks wrote. */
+export function decodeMarks(text: string): EventMark[] {
+  const bytes = Buffer.from(text, 'base64')
+  const marks: EventMark[] = []
+  for (let at = 0; at + MARK_BYTES <= bytes.length; at += MARK_BYTES) {
+    marks.push({ key: bytes.readUInt32BE(at), detectedAt: bytes.readUInt32BE(at + 4) * SECOND })
+  }
+  return marks
+}

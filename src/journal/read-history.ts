@@ -1,0 +1,92 @@
+/**
+ * Reads a journal's history: from the checkpoint, where there is one, and the records that came after it. A checkpoint
+ * is only a shortcut: it names how far each segment was read, and whatever does not fit (another version, a segment that
+ * is gone or shorter, a changed byte) makes it count as absent, so that all of the journal is read again.
+ */
+
+import { readFileSync, statSync } from 'node:fs'
+import { join } from 'node:path'
+import { deserialize, serialize } from 'node:v8'
+import { crc32 } from 'node:zlib'
+import { writeFileAtomic } from '../support/atomic-file.ts'
+import { asStorageError, systemCode } from '../support/errors.ts'
+import { countUnanswered, emptyHistory, foldRecord, type History } from './history.ts'
+import type { Journal } from './journal.ts'
+
+/** Name of the checkpoint in the journal's folder. */
+export const CHECKPOINT_FILE = 'history.checkpoint'
+
+// To be raised whenever History, or what a record adds to it, changes: an older checkpoint is then not used.
+const CHECKPOINT_FORMAT = 1
+const FIRST_LINE = /^jobtide history (\d+) ([0-9a-f]{8})\n/
+const LONGEST_FIRST_LINE = 64
+
+/** A history and the bytes of each segment that are in it. */
+interface Checkpoint {
+  readonly history: History
+  readonly positions: Map<string, number>
+}
+
+/** Everything the journal's headers add up to. */
+export function readHistory(journal: Journal): History {
+  return countUnanswered(foldAll(journal).history)
+}
+
+/**
+ * Keeps what the journal adds up to now, so that the next start need not read all of it.
+ * @throws StorageError when the disk refuses; the journal is whole all the same
+ */
+export function saveCheckpoint(journal: Journal): void {
+  if (journal.segments().length === 0) return
+  const body = serialize(foldAll(journal))
+  const line = `jobtide history ${CHECKPOINT_FORMAT} ${checksum(body)}\n`
+  writeFileAtomic(checkpointPath(journal), Buffer.concat([Buffer.from(line), body]))
+}
+
+function foldAll(journal: Journal): Checkpoint {
+  const checkpoint = readCheckpoint(journal) ?? { history: emptyHistory(), positions: new Map() }
+  const { history, positions } = checkpoint
+  for (const segment of journal.segments()) {
+    for (const frame of journal.read(segment, positions.get(segment) ?? 0)) {
+      foldRecord(history, frame)
+      positions.set(segment, frame.end)
+    }
+  }
+  return checkpoint
+}
+
+function readCheckpoint(journal: Journal): Checkpoint | null {
+  const bytes = bytesOf(checkpointPath(journal))
+  const firstLine = FIRST_LINE.exec(bytes.toString('latin1', 0, LONGEST_FIRST_LINE))
+  if (firstLine?.[1] !== String(CHECKPOINT_FORMAT)) return null
+  const body = bytes.subarray(firstLine[0].length)
+  if (checksum(body) !== firstLine[2]) return null
+  const checkpoint = deserialize(body) as Checkpoint
+  return fits(checkpoint, journal) ? checkpoint : null
+}
+
+function fits({ positions }: Checkpoint, journal: Journal): boolean {
+  const present = new Set(journal.segments())
+  for (const [segment, bytes] of positions) {
+    if (!present.has(segment)) return false
+    if (statSync(join(journal.folder, segment)).size < bytes) return false
+  }
+  return true
+}
+
+function bytesOf(path: string): Buffer {
+  try {
+    return readFileSync(path)
+  } catch (error) {
+    if (systemCode(error) === 'ENOENT') return Buffer.alloc(0)
+    throw asStorageError(error, path)
+  }
+}
+
+function checkpointPath(journal: Journal): string {
+  return join(journal.folder, CHECKPOINT_FILE)
+}
+
+function checksum(body: Uint8Array): string {
+  return crc32(body).toString(16).padStart(8, '0')
+}

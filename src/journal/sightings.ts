@@ -1,0 +1,43 @@
+/**
+ * What an organisation has sent so far, as the journal's headers tell it: enough to estimate what asking it will cost.
+ * Events and the days they were looked for in are weighted alike by their age, so that a rate follows an organisation
+ * that grows quiet or lively, and repeated sightings change nothing. Pure.
+ */
+
+import { DAY } from '../support/units.ts'
+
+/** What an organisation has sent so far. */
+export interface Sightings {
+  /** Events in all pages ever read, repeated sightings counted each time. */
+  readonly total: number
+  /** When an event was last received, milliseconds since 1970 UTC; 0 for never. */
+  readonly lastAt: number
+  /** Events of the last 365 days of detection time, weighted by their age at `at`. */
+  readonly events: number
+  /** Days of detection time in which they were looked for, weighted alike. */
+  readonly days: number
+  /** The time of the weights, milliseconds since 1970 UTC. */
+  readonly at: number
+}
+
+/** Events detected longer ago, in days, do not count for a rate; a read of everything counts as one of so many days. */
+export const RATE_DAYS = 365
+
+/** The weight of what was seen halves in this time. */
+export const RATE_HALF_LIFE_MS = 90 * DAY
+
+const NOTHING: Sightings = { total: 0, lastAt: 0, events: 0, days: 0, at: 0 }
+
+/** Adds one observation to what is known; the order of observations does not matter. */
+export function addSightings(known: Sightings | undefined, added: Sightings): Sightings {
+  const before = known ?? NOTHING
+  const at = Math.max(before.at, added.at)
+  const weight = (of: Sightings) => 2 ** ((of.at - at) / RATE_HALF_LIFE_MS)
+  return {
+    total: before.total + added.total,
+    lastAt: Math.max(before.lastAt, added.lastAt),
+    events: before.events * weight(before) + added.events * weight(added),
+    days: before.days * weight(before) + added.days * weight(added),
+    at,
+  }
+}

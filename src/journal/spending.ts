@@ -1,0 +1,57 @@
+/** What was spent, by day and pipeline, and what a page should cost. Pure. */
+
+import { isoInstant } from '../support/clock.ts'
+
+/** Credits that a request in doubt is counted with. */
+export const CREDITS_PER_PAGE = 10
+
+/** What a page should cost. */
+export function expectedCredits(events: number): number {
+  return events === 0 ? 0 : CREDITS_PER_PAGE
+}
+
+/** What a pipeline spent on a day. */
+export interface DaySpending {
+  readonly day: string
+  readonly pipeline: string
+  requests: number
+  /** Pages with events: those that cost. */
+  pages: number
+  events: number
+  /** Charged by the service. */
+  charged: number
+  /** Counted for requests that were sent and perhaps charged. */
+  inDoubt: number
+  /** Pages whose charge was not the expected 10, or 0 for an empty one. */
+  unexpected: number
+}
+
+/** The entry of a pipeline and the UTC day of `atMs`; made where it is missing. */
+export function spendingOf(
+  all: Map<string, DaySpending>,
+  pipeline: string,
+  atMs: number,
+): DaySpending {
+  const day = isoInstant(atMs).slice(0, 10)
+  const key = `${day} ${pipeline}`
+  const known = all.get(key)
+  if (known !== undefined) return known
+  const nothing = { requests: 0, pages: 0, events: 0, charged: 0, inDoubt: 0, unexpected: 0 }
+  const spending: DaySpending = { day, pipeline, ...nothing }
+  all.set(key, spending)
+  return spending
+}
+
+/** Credits charged or in doubt of a pipeline in each calendar month (UTC): `2026-11` → 4,210. */
+export function monthlyCredits(
+  all: ReadonlyMap<string, DaySpending>,
+  pipeline: string,
+): Map<string, number> {
+  const months = new Map<string, number>()
+  for (const spending of all.values()) {
+    if (spending.pipeline !== pipeline) continue
+    const month = spending.day.slice(0, 7)
+    months.set(month, (months.get(month) ?? 0) + spending.charged + spending.inDoubt)
+  }
+  return months
+}

@@ -1,0 +1,189 @@
+import { existsSync, readFileSync, rmSync, statSync, truncateSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import fc from 'fast-check'
+import { describe, expect, it } from 'vitest'
+import type { Journal } from '../../src/journal/journal.ts'
+import { CHECKPOINT_FILE, readHistory, saveCheckpoint } from '../../src/journal/read-history.ts'
+import type { JournalRecord, SliceRecord } from '../../src/journal/records.ts'
+import { aJournal, aPage, aRequest, aSlice, aStart, onlySegment } from './journal-fixture.ts'
+import { writeNight } from './years-of-nights.ts'
+
+const checkpointOf = (journal: Journal) => join(journal.folder, CHECKPOINT_FILE)
+
+/** What the journal says when no checkpoint helps. */
+function fromTheBeginning(journal: Journal) {
+  rmSync(checkpointOf(journal), { force: true })
+  return readHistory(journal)
+}
+
+type Entry = readonly [JournalRecord, unknown?]
+
+async function append(journal: Journal, entries: readonly Entry[]): Promise<void> {
+  const writer = journal.writer()
+  for (const [record, payload] of entries) {
+    writer.write(record, payload === undefined ? undefined : JSON.stringify(payload))
+  }
+  await writer.close()
+}
+
+/** A night as it stands in a journal: two slices, one read to its end, the other perhaps only begun. */
+function night(number: number, choices: { isDone: boolean; isLearnt: boolean }): Entry[] {
+  const runId = `01JD00000000000000000${String(number).padStart(5, '0')}`
+  const at = number * 86_400_000
+  const slices: SliceRecord[] = [
+    aSlice({ organizations: [{ by: 'url', value: 'acme' }] }),
+    aSlice({ slice_id: 's2' }),
+  ]
+  const names = { run_id: runId }
+  const entries: Entry[] = [
+    [aStart({ ...names, at, question_sha256: 'q' }), slices],
+    [aRequest(1, { ...names, at, request_id: `${number}.1` })],
+    [
+      aPage(1, {
+        ...names,
+        at,
+        requested_at: at,
+        server_at: at + 5,
+        request_id: `${number}.1`,
+        has_more: false,
+        seen: [['org_9', number, 1]],
+      }),
+    ],
+    [
+      {
+        kind: 'slice_finished',
+        ...names,
+        slice_id: 's1',
+        at,
+        pages: 1,
+        events: 50,
+        covered_from: at - 100,
+        covered_to: at,
+      },
+    ],
+    [aRequest(2, { ...names, at, request_id: `${number}.2`, slice_id: 's2' })],
+  ]
+  if (choices.isLearnt) {
+    entries.push([
+      {
+        kind: 'organization_learnt',
+        ...names,
+        at,
+        organization: { by: 'url', value: 'acme' },
+        organization_id: 'org_9',
+      },
+    ])
+  }
+  if (choices.isDone) {
+    entries.push([
+      { kind: 'run_finished', ...names, at, outcome: 'done', exit_code: 0, message: null },
+    ])
+  }
+  return entries
+}
+
+describe('a checkpoint', () => {
+  it('kept after any of 8 nights gives what reading from the beginning gives', async () => {
+    const choices = fc.record({ isDone: fc.boolean(), isLearnt: fc.boolean(), keeps: fc.boolean() })
+    await fc.assert(
+      fc.asyncProperty(fc.array(choices, { minLength: 1, maxLength: 8 }), async (nights) => {
+        const journal = aJournal()
+        for (const [number, { keeps, ...choice }] of nights.entries()) {
+          await append(journal, night(number + 1, choice))
+          if (keeps) saveCheckpoint(journal)
+        }
+        const quick = readHistory(journal)
+        expect(quick).toEqual(fromTheBeginning(journal))
+        expect(quick.runs.size).toBe(nights.length)
+      }),
+      { numRuns: 60 },
+    )
+  })
+
+  it('goes on in a segment that was not finished when it was kept', async () => {
+    const journal = aJournal()
+    const writer = journal.writer()
+    await writer.append(aStart(), JSON.stringify([aSlice()]))
+    await writer.append(aPage(1))
+    saveCheckpoint(journal)
+    await writer.append(aPage(2))
+    await writer.close()
+    expect(journal.segments()).toHaveLength(1)
+    expect([...readHistory(journal).runs.values()]).toMatchObject([{ pages: 2, events: 100 }])
+  })
+
+  it('is not read past: damage before it goes unseen, damage after it is said', async () => {
+    const journal = aJournal()
+    await append(journal, night(1, { isDone: true, isLearnt: false }))
+    const segment = onlySegment(journal)
+    saveCheckpoint(journal)
+    const bytes = segment.bytes()
+    bytes[60] = (bytes[60] ?? 0) ^ 1
+    segment.set(bytes)
+    expect(readHistory(journal).runs.size).toBe(1)
+    expect(() => fromTheBeginning(journal)).toThrow('is damaged at byte 0')
+  })
+
+  const damages: Readonly<Record<string, (journal: Journal) => void>> = {
+    'has a changed byte': (journal) => {
+      const bytes = readFileSync(checkpointOf(journal))
+      bytes[bytes.length - 3] = (bytes.at(-3) ?? 0) ^ 1
+      writeFileSync(checkpointOf(journal), bytes)
+    },
+    'is cut in half': (journal) => {
+      truncateSync(
+        checkpointOf(journal),
+        Math.floor(readFileSync(checkpointOf(journal)).length / 2),
+      )
+    },
+    'is empty': (journal) => truncateSync(checkpointOf(journal), 0),
+    'is of another format': (journal) => {
+      const text = readFileSync(checkpointOf(journal), 'latin1')
+      writeFileSync(
+        checkpointOf(journal),
+        text.replace(/^jobtide history \d+/, 'jobtide history 0'),
+        'latin1',
+      )
+    },
+  }
+  it.each(Object.keys(damages))('that %s is read around', async (what) => {
+    const journal = aJournal()
+    await append(journal, night(1, { isDone: false, isLearnt: true }))
+    const expected = readHistory(journal)
+    saveCheckpoint(journal)
+    damages[what]?.(journal)
+    expect(readHistory(journal)).toEqual(expected)
+  })
+
+  it('of a journal that lost its segment since is not believed', async () => {
+    const journal = aJournal()
+    await append(journal, night(1, { isDone: true, isLearnt: false }))
+    saveCheckpoint(journal)
+    rmSync(onlySegment(journal).path)
+    expect(readHistory(journal).runs.size).toBe(0)
+  })
+
+  it('of a journal whose segment is shorter now is not believed', async () => {
+    const journal = aJournal()
+    await append(journal, night(1, { isDone: true, isLearnt: false }))
+    saveCheckpoint(journal)
+    const { path, bytes } = onlySegment(journal)
+    truncateSync(path, bytes().length - 400)
+    expect([...readHistory(journal).runs.values()]).toMatchObject([{ finished: null }])
+  })
+
+  it('of 2,000 organisations after 1,095 nights is so small that 40,000 would take less than 50 MB', async () => {
+    const journal = aJournal()
+    for (let number = 0; number < 1_095; number += 1) await writeNight(journal, number, 2_000)
+    saveCheckpoint(journal)
+    const { size } = statSync(checkpointOf(journal))
+    expect(size * 20).toBeLessThan(50_000_000)
+    expect(readHistory(journal).coverage.size).toBe(2_000)
+  })
+
+  it('is not made for a journal without records', () => {
+    const journal = aJournal()
+    saveCheckpoint(journal)
+    expect(existsSync(checkpointOf(journal))).toBe(false)
+  })
+})

@@ -1,0 +1,79 @@
+/** Years of nights as they stand in a journal: every organisation read every night, some with events. */
+
+import type { Journal } from '../../src/journal/journal.ts'
+import type { SeenOrganization, SliceRecord } from '../../src/journal/records.ts'
+import { DAY } from '../../src/support/units.ts'
+import { aSlice, aStart } from './journal-fixture.ts'
+
+const SLICE_ORGANIZATIONS = 50
+const FIRST_NIGHT = Date.UTC(2023, 10, 20, 2, 15)
+
+export const organizationId = (number: number) => `org_${String(number).padStart(16, '0')}`
+
+function slicesOf(organizations: number, daysAgo: number): SliceRecord[] {
+  return Array.from({ length: Math.ceil(organizations / SLICE_ORGANIZATIONS) }, (_, index) => {
+    const first = index * SLICE_ORGANIZATIONS
+    const size = Math.min(SLICE_ORGANIZATIONS, organizations - first)
+    return aSlice({
+      slice_id: String(index + 1).padStart(4, '0'),
+      days_ago: daysAgo,
+      organizations: Array.from({ length: size }, (_unused, i) => ({
+        by: 'id',
+        value: organizationId(first + i),
+      })),
+    })
+  })
+}
+
+/** Writes one night (from 0): a segment with one page for each slice, in which every tenth organisation has an event. */
+export async function writeNight(
+  journal: Journal,
+  night: number,
+  organizations: number,
+): Promise<void> {
+  const at = FIRST_NIGHT + night * DAY
+  const run_id = `01JD${String(night).padStart(22, '0')}`
+  const daysAgo = night === 0 ? 365 : 2
+  const slices = slicesOf(organizations, daysAgo)
+  const writer = journal.writer()
+  writer.write(aStart({ run_id, at, organizations, slices: slices.length }), JSON.stringify(slices))
+  for (const slice of slices) {
+    const names = { run_id, slice_id: slice.slice_id }
+    const request = { ...names, page: 1, request_id: `${night}.${slice.slice_id}` }
+    const seen = slice.organizations
+      .filter((_, i) => i % 10 === 0)
+      .map(({ value }): SeenOrganization => [value, 1, 1])
+    writer.write({ kind: 'request_sent', ...request, at })
+    writer.write({
+      kind: 'page_received',
+      ...request,
+      requested_at: at,
+      at,
+      server_at: at,
+      status: 200,
+      events: seen.length,
+      credits_used: 10,
+      has_more: false,
+      body_sha256: '0'.repeat(64),
+      leaving: [],
+      seen,
+    })
+    writer.write(
+      {
+        kind: 'slice_finished',
+        ...names,
+        at,
+        pages: 1,
+        events: seen.length,
+        covered_from: at - daysAgo * DAY,
+        covered_to: at,
+      },
+      JSON.stringify(slice),
+    )
+  }
+  writer.write({ kind: 'run_finished', run_id, at, outcome: 'done', exit_code: 0, message: null })
+  await writer.close()
+}
+
+/** The time just after the last of so many nights. */
+export const afterNights = (nights: number) => FIRST_NIGHT + (nights - 1) * DAY + DAY
