@@ -2,6 +2,7 @@
 
 import { EXIT, JobtideError, type ErrorDetails } from '../support/errors.ts'
 import { isoInstant } from '../support/clock.ts'
+import { shortened } from './schemas.ts'
 
 /** 401 or 403: the key is wrong, or its plan lacks job changes. Never retried. */
 export class RefusedError extends JobtideError {
@@ -44,11 +45,16 @@ export class UnavailableError extends JobtideError {
 /** 400: the request itself is not acceptable. `serverMessage` names the problem. Never retried as it is. */
 export class BadRequestError extends JobtideError {
   override readonly name = 'BadRequestError'
+  /** In full. */
   readonly serverMessage: string
   constructor(serverMessage: string) {
-    super(EXIT.defect, `the service did not accept the request (400): ${serverMessage}`, {
-      context: { status: 400 },
-    })
+    super(
+      EXIT.defect,
+      `the service did not accept the request (400): ${shortened(serverMessage)}`,
+      {
+        context: { status: 400 },
+      },
+    )
     this.serverMessage = serverMessage
   }
 }

@@ -1,139 +1,187 @@
 /**
- * When the next request may leave, for all workers together: at most so many a second, none before a time the service
- * named, and none that the service's own counters say it would refuse. After a pause, when everything sent before it
- * has ended, one request goes first, as a probe; the others follow when it was answered. Durations are on the monotonic
- * clock: the wall clock may jump.
+ * Gives out the right to send one request, to all workers of this process and in step with all other processes that use
+ * the same store. This file waits and wakes; whose turn it is and when is decided in pace-rules.ts. Within a process
+ * turns are given in the order in which they were asked for, and only the first in line asks the store.
  */
 
+import { randomUUID } from 'node:crypto'
+import { onAbort } from '../support/abort.ts'
 import { createBell } from '../support/bell.ts'
 import type { Clock } from '../support/clock.ts'
-import { SECOND } from '../support/units.ts'
+import { isSurelyGone } from '../support/lock-file.ts'
+import {
+  askForTurn,
+  endTurn,
+  isBroken,
+  pausePace,
+  stopWaiting,
+  type Asker,
+  type Priority,
+  type TurnAnswer,
+  type TurnOutcome,
+} from './pace-rules.ts'
+import type { OpenTurn, PaceState } from './pace-state.ts'
+import { createMemoryPaceStore, type PaceStore } from './pace-store.ts'
+import { rateLimitOf } from './rate-limit.ts'
+import type { RateReport } from './retry-after.ts'
+import type { HeardReport } from './service-count.ts'
 
-/** What the service says about the plan's limit (`X-RateLimit-*`). */
-export interface RateReport {
-  /** Requests per window, when it said so. */
-  readonly limit: number | null
-  /** Requests left in this window, when it said so. */
-  readonly remaining: number | null
-  /** Milliseconds until the window begins anew, when it said so. */
-  readonly resetMs: number | null
+/** The right to send one request. */
+export interface Turn {
+  /**
+   * True when this request alone finds out whether the service answers again: after a pause, or while the circuit
+   * breaker is open. Its failure says nothing of the page that it asks for.
+   */
+  readonly isProbe: boolean
+  /** Takes note of the headers of the answer; they count when the turn ends. */
+  learn(report: RateReport): void
+  /**
+   * Ends the turn; a second call does nothing.
+   * @throws StorageError when the store refuses
+   */
+  end(outcome: TurnOutcome): void
 }
 
-/** Gives out the right to send one request. */
+/** Gives out turns. */
 export interface Pacer {
   /**
-   * Resolves when one request may leave. Each turn must be ended with `done`.
+   * Resolves when one request may leave. Each turn must be ended.
    * @throws the signal's reason when it aborts first
    * @throws WaitTooLongError when the turn would come later than the pacer may let wait
+   * @throws StorageError when the store refuses
    */
-  turn(signal: AbortSignal): Promise<void>
-  /** Ends a turn. `answered`: the service gave a page, so a probe has succeeded. */
-  done(answered: boolean): void
-  /** Lets nobody through for `ms` milliseconds from now; of several pauses the latest end counts. */
+  turn(signal: AbortSignal): Promise<Turn>
+  /**
+   * Lets nobody through for `ms` milliseconds from now; of several pauses the latest end counts.
+   * @throws StorageError when the store refuses
+   */
   pause(ms: number): void
-  /** Learns from the headers of an answer. */
-  learn(report: RateReport): void
 }
 
-/** The window in which the service counts requests. */
-interface RateWindow {
-  readonly limit: number | null
-  /** Requests the service will still take. */
-  left: number
-  /** On the monotonic clock; null for a window that has begun and of which no answer has spoken yet. */
-  readonly endsAt: number | null
+/** With whom a pacer shares its pace, and who goes first. */
+export interface PaceSharing {
+  readonly store: PaceStore
+  readonly priority: Priority
 }
 
 /** A turn would come later than anybody may wait. */
 export class WaitTooLongError extends Error {
   override readonly name = 'WaitTooLongError'
-  /** Milliseconds until the turn. */
+  /** Milliseconds until the turn, or until the next probe. */
   readonly waitMs: number
-  constructor(waitMs: number) {
+  /** True when it is because requests have failed for that long, false when the service named a time. */
+  readonly isBroken: boolean
+  constructor(waitMs: number, isBroken: boolean) {
     super(`the next request may leave in ${waitMs} ms`)
     this.waitMs = waitMs
+    this.isBroken = isBroken
   }
 }
 
 /**
  * A pacer.
  * @param requestsPerSecond above 0; null for as fast as the service allows
- * @param maxWaitMs the longest that a turn may let wait
+ * @param maxWaitMs the longest that a turn may let wait, and that the circuit breaker may stay open
+ * @param sharing by default nobody else shares the pace
  */
 export function createPacer(
   clock: Clock,
   requestsPerSecond: number | null,
   maxWaitMs = Number.POSITIVE_INFINITY,
+  sharing: PaceSharing = { store: createMemoryPaceStore(), priority: 'nightly' },
 ): Pacer {
-  const intervalMs = requestsPerSecond === null ? 0 : SECOND / requestsPerSecond
-  let nextTurnAt = Number.NEGATIVE_INFINITY
-  let pausedUntil = Number.NEGATIVE_INFINITY
-  let inFlight = 0
-  /** What the service's counters say; null when it never said. */
-  let window: RateWindow | null = null
-  /** Set by a pause; the next turn is then the probe, and later ones wait for its end. */
-  let probe: 'none' | 'wanted' | 'running' = 'none'
-  const turnEnded = createBell()
+  const { store, priority } = sharing
+  const limit = requestsPerSecond === null ? null : rateLimitOf(requestsPerSecond)
+  const pacer = randomUUID()
+  const asker: Asker = { pacer, owner: store.owner, priority, limit, isGone: isSurelyGone }
+  const line: symbol[] = []
+  const lineMoved = createBell()
+  let turnsTaken = 0
+  /** Since when this pacer has seen the circuit breaker open. */
+  let brokenSince: number | null = null
+  let wakeFirst = () => {}
 
-  function blockedFor(): number {
-    const now = clock.monotonic()
-    if (window !== null && hasEnded(window, now)) window = nextWindow(window)
-    const renewedAt = window !== null && window.left <= 0 ? window.endsAt : null
-    return Math.max(nextTurnAt, pausedUntil, renewedAt ?? now) - now
+  async function turn(signal: AbortSignal): Promise<Turn> {
+    const place = Symbol('a place in the line')
+    line.push(place)
+    try {
+      while (line[0] !== place) await lineMoved.wait(signal)
+      return await firstTurn(signal)
+    } finally {
+      line.splice(line.indexOf(place), 1)
+      lineMoved.ring()
+    }
   }
 
-  function waitsForOthers(): boolean {
-    // A probe is the only request in flight, so its end cannot be confused with that of an older request.
-    if (probe === 'running' || (probe === 'wanted' && inFlight > 0)) return true
-    return window !== null && window.endsAt === null && window.left <= 0 && inFlight > 0
+  async function firstTurn(signal: AbortSignal): Promise<Turn> {
+    try {
+      for (;;) {
+        signal.throwIfAborted()
+        const answer = store.update(ask)
+        if (answer.kind === 'turn') {
+          turnsTaken += 1
+          return turnOf(answer.turn)
+        }
+        const now = clock.monotonic()
+        refuseLongWait(answer.until ?? now, now)
+        // Timers count whole milliseconds; one that is rounded down only wakes to sleep again.
+        await nap(Math.max(1, Math.ceil(answer.askAgainAt - now)), signal)
+      }
+    } catch (error) {
+      store.update((pace) => ({ pace: stopWaiting(pace, pacer) }))
+      throw error
+    }
+  }
+
+  function turnOf(open: OpenTurn): Turn {
+    let report: HeardReport | null = null
+    return {
+      isProbe: open.isProbe,
+      learn(heard) {
+        report = { ...heard, receivedAt: clock.monotonic() }
+      },
+      end(outcome) {
+        const end = { outcome, report, limit }
+        store.update((pace) => ({ pace: endTurn(pace, open, end, clock.monotonic()) }))
+        wakeFirst()
+      },
+    }
+  }
+
+  // The time is read here, when nobody else can change the pace any more: waiting for that may take a while.
+  function ask(pace: PaceState): TurnAnswer {
+    const now = clock.monotonic()
+    brokenSince = isBroken(pace) ? (brokenSince ?? now) : null
+    // Also when a probe may leave: each of those before it has failed.
+    refuseLongWait(now, now)
+    return askForTurn(pace, asker, `${pacer}-${turnsTaken}`, now)
+  }
+
+  function refuseLongWait(until: number, now: number): void {
+    const isBrokenTooLong = brokenSince !== null && until - brokenSince > maxWaitMs
+    if (isBrokenTooLong || until - now > maxWaitMs) {
+      throw new WaitTooLongError(until - now, isBrokenTooLong)
+    }
+  }
+
+  /** Sleeps until something has changed in this process, at most for `ms` milliseconds. */
+  async function nap(ms: number, signal: AbortSignal): Promise<void> {
+    const waking = new AbortController()
+    wakeFirst = () => waking.abort()
+    const stopListening = onAbort(signal, wakeFirst)
+    try {
+      await clock.sleep(ms, waking.signal)
+    } catch (error) {
+      if (!waking.signal.aborted) throw error
+    } finally {
+      stopListening()
+    }
   }
 
   return {
-    async turn(signal) {
-      // No lock is needed: between the checks and the taking of the turn nothing else runs. Of several workers that
-      // wake together the first takes it, and the others find that they must wait on.
-      for (;;) {
-        signal.throwIfAborted()
-        const waitMs = blockedFor()
-        if (waitMs > maxWaitMs) throw new WaitTooLongError(waitMs)
-        if (waitMs > 0) await clock.sleep(waitMs, signal)
-        else if (waitsForOthers()) await turnEnded.wait(signal)
-        else break
-      }
-      nextTurnAt = clock.monotonic() + intervalMs
-      inFlight += 1
-      if (window !== null) window.left -= 1
-      if (probe === 'wanted') probe = 'running'
-    },
-    done(answered) {
-      inFlight -= 1
-      if (probe === 'running') probe = answered ? 'none' : 'wanted'
-      turnEnded.ring()
-    },
+    turn,
     pause(ms) {
-      pausedUntil = Math.max(pausedUntil, clock.monotonic() + ms)
-      if (probe === 'none') probe = 'wanted'
-    },
-    learn({ limit, remaining, resetMs }) {
-      if (remaining === null || resetMs === null) return
-      const now = clock.monotonic()
-      // Requests in flight may not be in the service's count yet; assume that none is.
-      const left = remaining - Math.max(0, inFlight - 1)
-      const endsAt = now + resetMs
-      // Answers overtake each other: within one window the lower count and the later end are the newer ones.
-      window =
-        window !== null && window.endsAt !== null && !hasEnded(window, now)
-          ? { limit, left: Math.min(window.left, left), endsAt: Math.max(window.endsAt, endsAt) }
-          : { limit, left, endsAt }
+      store.update((pace) => ({ pace: pausePace(pace, ms, clock.monotonic(), clock.now()) }))
     },
   }
-}
-
-function hasEnded({ endsAt }: RateWindow, now: number): boolean {
-  return endsAt !== null && now >= endsAt
-}
-
-// Until an answer tells of the new window, no more leave at a time than it will take.
-function nextWindow({ limit }: RateWindow): RateWindow | null {
-  return limit === null ? null : { limit, left: limit, endsAt: null }
 }

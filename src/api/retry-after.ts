@@ -3,11 +3,20 @@
  * (draft-ietf-httpapi-ratelimit-headers); dates are compared with the answer's own `Date`, never with our clock alone.
  */
 
-import type { RateReport } from './pacer.ts'
 import { DAY, HOUR, SECOND } from '../support/units.ts'
 
 /** Header names in lower case; a repeated header is an array. */
 export type Headers = Readonly<Record<string, string | readonly string[] | undefined>>
+
+/** What the service says about the plan's limit (`X-RateLimit-*`). */
+export interface RateReport {
+  /** Requests per window, when it said so. */
+  readonly limit: number | null
+  /** Requests left in this window, when it said so. */
+  readonly remaining: number | null
+  /** Milliseconds until the window begins anew, when it said so. */
+  readonly resetMs: number | null
+}
 
 // A wait that long is not a rate limit but a mistake in a header.
 const LONGEST_WAIT_MS = 30 * DAY

@@ -4,6 +4,7 @@
  */
 
 import { z } from 'zod'
+import { KIB } from '../support/units.ts'
 
 /** The envelope of one page of job changes. Events are checked later, one by one. */
 export const pageSchema = z.looseObject({
@@ -123,12 +124,19 @@ export function errorMessage(body: Buffer): string {
   const parsed = errorSchema.safeParse(parseJson(body))
   const text = parsed.success ? parsed.data.message : body.toString('utf8', 0, 200)
   // Control characters too: what a terminal would obey has no place in a message.
-  return (
-    text
-      .replaceAll(/[\s\p{Cc}]+/gu, ' ')
-      .trim()
-      .slice(0, 300) || 'no message'
-  )
+  const line = text.replaceAll(/[\s\p{Cc}]+/gu, ' ').trim()
+  return shortened(line, LONGEST_MESSAGE) || 'no message'
+}
+
+// A refusal may name 50 companies by their URLs; nobody needs more words than that.
+const LONGEST_MESSAGE = 16 * KIB
+const LONGEST_SHOWN = 300
+
+/** A message as it is shown and kept: cut before the word or name that would be over the limit. */
+export function shortened(text: string, longest = LONGEST_SHOWN): string {
+  if (text.length <= longest) return text
+  const start = text.slice(0, longest - 1)
+  return `${/^.*[\s,;]/su.exec(start)?.[0] ?? start}…`
 }
 
 /** Reads one event. Returns field and fault as text when it does not fit. */
@@ -146,6 +154,19 @@ export function detectionTimes(events: readonly unknown[]): number[] {
 }
 
 const detectionSchema = eventSchema.pick({ detected_at: true })
+
+/** The organisation of an event. */
+export type EventOrganization = JobChangeEvent['organization']
+
+/** The organisations of events, one for each event; those of events that do not name theirs properly are left out. */
+export function eventOrganizations(events: readonly unknown[]): EventOrganization[] {
+  return events.flatMap((event) => {
+    const parsed = organizationSchema.safeParse(event)
+    return parsed.success ? [parsed.data.organization] : []
+  })
+}
+
+const organizationSchema = eventSchema.pick({ organization: true })
 
 const KNOWN_FIELDS: Readonly<Record<string, ReadonlySet<string>>> = {
   '': new Set(Object.keys(eventSchema.shape)),

@@ -9,7 +9,10 @@ import { onAbort } from './abort.ts'
 export interface Clock {
   /** Wall-clock time in milliseconds since 1970-01-01 UTC. It can jump; use it for stamps, never for durations. */
   now(): number
-  /** Milliseconds on a clock that never jumps. Its zero means nothing; only differences do. */
+  /**
+   * Milliseconds on a clock that never jumps, the same for all processes until the machine restarts. Its zero means
+   * nothing; only differences do.
+   */
   monotonic(): number
   /**
    * Resolves after `ms` milliseconds (0 or more, no upper limit).
@@ -24,7 +27,8 @@ const LONGEST_TIMER_MS = 2 ** 31 - 1
 /** The machine's own clocks. */
 export const realClock: Clock = {
   now: () => Date.now(),
-  monotonic: () => performance.now(),
+  // Not performance.now(), which begins anew with each process.
+  monotonic: () => Number(process.hrtime.bigint()) / 1e6,
   async sleep(ms, signal) {
     let leftMs = ms
     while (leftMs > 0) {

@@ -28,6 +28,9 @@ const holderSchema = z.object({
 /** The process that a lock file names. */
 export type LockHolder = Readonly<z.infer<typeof holderSchema>>
 
+/** What tells a process from all others, also from a later one with its number. */
+export type ProcessIdentity = Pick<LockHolder, 'pid' | 'host' | 'boot_id' | 'started'>
+
 /** How a lock is held. */
 export interface LockFileOptions {
   /** What is running, for the message that others see. */
@@ -125,7 +128,7 @@ export class LockFile {
     if (found === 'foreign') return null
     const { clock, abandonedAfterMs = Number.POSITIVE_INFINITY } = this.#options
     const isOld = clock.now() - Date.parse(found.since) > abandonedAfterMs
-    return isOld || isGone(found) ? found.nonce : null
+    return isOld || isSurelyGone(found) ? found.nonce : null
   }
 }
 
@@ -153,12 +156,14 @@ function removeQuietly(path: string): void {
 
 /** True when the holder runs on this machine; false when it is gone, or elsewhere, where nobody here can tell. */
 export function isSurelyAlive(holder: LockHolder): boolean {
-  return holder.host === hostname() && !isGone(holder)
+  return holder.host === hostname() && !isSurelyGone(holder)
 }
 
-// On another host, or where the system does not say, the holder counts as alive: taking a live lock loses data, waiting
-// for a dead one only costs a message.
-function isGone(holder: LockHolder): boolean {
+/**
+ * True when the holder is certainly gone. On another host, or where the system does not say, it counts as alive: taking
+ * a live lock loses data, waiting for a dead one only costs a message.
+ */
+export function isSurelyGone(holder: ProcessIdentity): boolean {
   if (holder.host !== hostname()) return false
   if (holder.boot_id !== bootId()) return true
   try {
@@ -169,7 +174,8 @@ function isGone(holder: LockHolder): boolean {
   return startTicks(holder.pid) !== holder.started
 }
 
-function thisProcess(): Pick<LockHolder, 'pid' | 'host' | 'boot_id' | 'started'> {
+/** Who this process is, for others to see whether it still runs. */
+export function thisProcess(): ProcessIdentity {
   const { pid } = process
   return { pid, host: hostname(), boot_id: bootId(), started: startTicks(pid) }
 }

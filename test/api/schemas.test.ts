@@ -1,5 +1,11 @@
 import { describe, expect, it } from 'vitest'
-import { errorMessage, parseEvent, parsePage, unknownFields } from '../../src/api/schemas.ts'
+import {
+  errorMessage,
+  parseEvent,
+  parsePage,
+  unknownFields,
+  shortened,
+} from '../../src/api/schemas.ts'
 
 const PAGE = {
   success: true,
@@ -322,8 +328,20 @@ describe('errorMessage', () => {
     expect(errorMessage(Buffer.from(body))).toBe(expected)
   })
 
-  it('has at most 300 characters', () => {
-    const body = JSON.stringify({ message: 'x'.repeat(5_000) })
-    expect(errorMessage(Buffer.from(body))).toHaveLength(300)
+  it('is whole when it names 50 companies, and has at most 16,384 characters', () => {
+    const names = Array.from({ length: 50 }, (_, i) => `https://network.example/company/firm-${i}`)
+    const message = `companies not tracked: ${names.join(', ')}`
+    expect(errorMessage(Buffer.from(JSON.stringify({ message })))).toBe(message)
+    const long = JSON.stringify({ message: 'x'.repeat(50_000) })
+    expect(errorMessage(Buffer.from(long))).toHaveLength(16_384)
+  })
+})
+
+describe('shortened', () => {
+  it('leaves 300 characters as they are, and cuts 301 before a name that would be cut in two', () => {
+    const name = 'x'.repeat(100)
+    expect(shortened(`${name} ${name},${'y'.repeat(98)}`)).toHaveLength(300)
+    expect(shortened(`${name} ${name},${'y'.repeat(99)}`)).toBe(`${name} ${name},…`)
+    expect(shortened('x'.repeat(301))).toBe(`${'x'.repeat(299)}…`)
   })
 })

@@ -1,0 +1,130 @@
+/** Workers that send requests at a pace, on a clock where hours pass in no time, and the service as it counts them. */
+
+import type { Pacer } from '../../src/api/pacer.ts'
+import type { RateReport } from '../../src/api/retry-after.ts'
+import { SECOND } from '../../src/support/units.ts'
+import type { VirtualClock } from '../helpers/virtual-clock.ts'
+
+/** A service that counts requests. */
+export interface Service {
+  /** True when the request is taken. */
+  arrive(): boolean
+  /** What it says of its count. */
+  report?(): RateReport
+}
+
+const NO_REPORT: RateReport = { limit: null, remaining: null, resetMs: null }
+
+/** A service that refuses the request that would be one too many in the `windowMs` before it. */
+export function strictService(clock: VirtualClock, requests: number, windowMs = SECOND) {
+  const accepted: number[] = []
+  let total = 0
+  let refused = 0
+  return {
+    /** True when the request is taken. Those that are refused are not counted. */
+    arrive(): boolean {
+      const now = clock.monotonic()
+      while (accepted[0] !== undefined && accepted[0] <= now - windowMs) accepted.shift()
+      if (accepted.length >= requests) {
+        refused += 1
+        return false
+      }
+      accepted.push(now)
+      total += 1
+      return true
+    },
+    /** The reset, when one more is taken, is told in whole seconds. */
+    report(): RateReport {
+      const resetMs = (accepted[0] ?? clock.monotonic()) + windowMs - clock.monotonic()
+      return {
+        limit: requests,
+        remaining: requests - accepted.length,
+        resetMs: Math.ceil(resetMs / SECOND) * SECOND,
+      }
+    },
+    accepted: () => total,
+    refused: () => refused,
+  }
+}
+
+/** A service whose count begins anew every `windowMs`. */
+export function fixedWindowService(clock: VirtualClock, requests: number, windowMs = SECOND) {
+  let window = 0
+  let taken = 0
+  let total = 0
+  let refused = 0
+  return {
+    arrive(): boolean {
+      const current = Math.floor(clock.monotonic() / windowMs)
+      if (current !== window) taken = 0
+      window = current
+      if (taken >= requests) {
+        refused += 1
+        return false
+      }
+      taken += 1
+      total += 1
+      return true
+    },
+    /** The reset is told in whole seconds. */
+    report(): RateReport {
+      const resetMs = (window + 1) * windowMs - clock.monotonic()
+      const wholeMs = Math.ceil(resetMs / SECOND) * SECOND
+      return { limit: requests, remaining: requests - taken, resetMs: wholeMs }
+    },
+    accepted: () => total,
+    refused: () => refused,
+  }
+}
+
+/** How long a request is on its way there, and then until it is answered, in milliseconds. */
+export interface Latency {
+  there(isFirst: boolean): number
+  back(): number
+}
+
+/** Numbers in [0, 1) that are the same each time (mulberry32). */
+export function seededRandom(seed: number): () => number {
+  let state = seed
+  return () => {
+    state = (state + 0x6d2b79f5) | 0
+    let mixed = Math.imul(state ^ (state >>> 15), 1 | state)
+    mixed = (mixed + Math.imul(mixed ^ (mixed >>> 7), 61 | mixed)) ^ mixed
+    return ((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32
+  }
+}
+
+const { signal } = new AbortController()
+
+/** Workers that send `requests` requests altogether, each one after another. */
+export function sendAll(
+  clock: VirtualClock,
+  options: {
+    pacers: readonly Pacer[]
+    workersEach: number
+    requests: number
+    latency: Latency
+    service: Service
+    onAnswer?: (sent: number) => void
+  },
+): Promise<unknown> {
+  const { pacers, workersEach, latency, service } = options
+  let sent = 0
+  const worker = async (pacer: Pacer) => {
+    for (let isFirst = true; sent < options.requests; isFirst = false) {
+      sent += 1
+      const turn = await pacer.turn(signal)
+      await clock.sleep(latency.there(isFirst))
+      const isTaken = service.arrive()
+      const report = service.report?.() ?? NO_REPORT
+      await clock.sleep(latency.back())
+      turn.learn(report)
+      turn.end(isTaken ? 'answered' : 'refused')
+      options.onAnswer?.(sent)
+    }
+  }
+  const workers = pacers.flatMap((pacer) =>
+    Array.from({ length: workersEach }, () => worker(pacer)),
+  )
+  return clock.run(Promise.all(workers))
+}
