@@ -59,6 +59,11 @@ export const pipelineSchema = z.strictObject({
   limits: z
     .strictObject({
       credits: z.int().min(10).optional().describe('Credits a run may spend; a page costs 10.'),
+      credits_per_month: z
+        .int()
+        .min(10)
+        .optional()
+        .describe('Credits all runs of the pipeline together may spend in a calendar month (UTC).'),
       requests_per_second: z
         .number()
         .positive()

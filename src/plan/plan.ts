@@ -1,10 +1,10 @@
 /**
- * Which organisation needs which window, packed into slices of at most 50. Pure: the same question, coverage and time
- * give the same plan, and nothing is sent.
+ * A plan: who is asked, how far back, in which slices, and what that is expected to cost. Pure: the same question,
+ * history and time give the same plan, and nothing is sent. It knows of the service only what the journal adds up to.
  */
 
 import { createHash } from 'node:crypto'
-import { addInterval, type CoveredInterval, type History } from '../journal/history.ts'
+import { canonicalName, type History } from '../journal/history.ts'
 import {
   organizationName,
   type EventType,
@@ -12,23 +12,27 @@ import {
   type SliceRecord,
 } from '../journal/records.ts'
 import { stableJson } from '../support/json.ts'
-import { DAY, HOUR } from '../support/units.ts'
-
-/** A window: whole days of detection time (1 to 365), or everything. */
-export type Window = number | 'all'
+import { DAY } from '../support/units.ts'
+import { fitPrior, rateOf, type Rate } from './rates.ts'
+import { ALL_DAYS, makeSlices, type SliceForecast } from './slices.ts'
+import { trackRecord, type TrackRecord } from './track-record.ts'
+import {
+  LONGEST_WINDOW_DAYS,
+  uncoveredDays,
+  windowFor,
+  type Window,
+  type WindowQuestion,
+} from './window.ts'
 
 /** What is asked for. */
-export interface Question {
+export interface Question extends WindowQuestion {
   readonly pipeline: string
   readonly organizations: readonly OrganizationRef[]
-  readonly eventTypes: readonly EventType[]
-  readonly window: Window | 'since-last'
-  readonly initialWindow: Window
-  readonly overlapHours: number
 }
 
 /** What a run would ask. */
 export interface Plan {
+  /** In the order in which they are best bought. */
   readonly slices: readonly SliceRecord[]
   readonly organizations: number
   /** Organisations left out because the service refused them lately. */
@@ -37,118 +41,176 @@ export interface Plan {
   readonly questionSha256: string
 }
 
-/** Organisations in one request; the service takes no more. */
-export const SLICE_ORGANIZATIONS = 50
-/** The longest window the service takes, in days; beyond it only "everything" is left. */
-export const LONGEST_WINDOW_DAYS = 365
+/** A plan with what it is made from and what it is expected to bring; see figures.ts. */
+export interface CostedPlan extends Plan {
+  /** What each organisation needs, in the order of the list. */
+  readonly needs: readonly Need[]
+  /** One for each batch of organisations; it has `requestsPerForecast` slices, one after another. */
+  readonly forecasts: readonly SliceForecast[]
+  /** 2 where two event types are asked, because the service takes one of them or all three. */
+  readonly requestsPerForecast: 1 | 2
+  /** Standard deviation of the logarithm of the list's typical rate. */
+  readonly typicalRateSpread: number
+  /** How good the last forecasts were; those of long windows are not corrected by it. */
+  readonly record: TrackRecord
+  /** Events expected from rates alone, for the next track record; null where the list or a long window is guessed. */
+  readonly expectedEvents: number | null
+}
+
+/** What an organisation needs to be asked. */
+export interface Need {
+  readonly organization: OrganizationRef
+  /** Its window in days; ALL_DAYS asks for everything. */
+  readonly days: number
+  /** Days of detection time that are asked for the first time; null when it was never asked. */
+  readonly newDays: number | null
+  readonly rate: Rate
+  /** True when it was asked, and never sent an event. */
+  readonly isSilent: boolean
+}
+
+// Windows up to this are those of regular runs; what these brought says little of a first read of a year.
+const LONGEST_NIGHTLY_DAYS = 30
 // A company that was refused may be tracked later; asking each night would cost a request each night.
 const SET_ASIDE_MS = 7 * DAY
 
-/** Plans a run. @param nowMs milliseconds since 1970 UTC */
-export function makePlan(
-  question: Question,
-  history: Pick<History, 'coverage' | 'setAside'>,
-  nowMs: number,
-): Plan {
-  const setAside: { name: string; reason: string }[] = []
-  const byWindow = new Map<Window, OrganizationRef[]>()
-  for (const organization of question.organizations) {
-    const name = organizationName(organization)
-    const refusal = history.setAside.get(name)
-    if (refusal !== undefined && nowMs - refusal.at < SET_ASIDE_MS) {
-      setAside.push({ name, reason: refusal.reason })
-      continue
-    }
-    const window = neededWindow(question, history.coverage.get(name) ?? [], nowMs)
-    const sharing = byWindow.get(window)
-    if (sharing === undefined) byWindow.set(window, [organization])
-    else sharing.push(organization)
-  }
+/** What a plan needs to know of the past. */
+export type PlanHistory = Pick<History, 'coverage' | 'setAside' | 'ids' | 'seen' | 'runs'>
+
+/** Plans a run. @param nowMs milliseconds since 1970 UTC, by the service's clock */
+export function makePlan(question: Question, history: PlanHistory, nowMs: number): CostedPlan {
+  const { organizations, setAside } = whoToAsk(question, history, nowMs)
+  const record = trackRecord(history.runs.values(), question.pipeline)
+  const { needs, typicalRateSpread } = whatTheyNeed(organizations, question, history, nowMs, record)
+  const requestsPerForecast = question.eventTypes.length === 2 ? 2 : 1
+  const forecasts = makeSlices(needs, {
+    requests: requestsPerForecast,
+    widest: widestWindow(question),
+  })
   return {
-    slices: packSlices(byWindow, question.eventTypes),
-    organizations: question.organizations.length - setAside.length,
+    slices: sliceRecords(forecasts, needs, question.eventTypes),
+    organizations: needs.length,
     setAside,
     questionSha256: questionSha256(question),
+    needs,
+    forecasts,
+    requestsPerForecast,
+    typicalRateSpread,
+    record,
+    expectedEvents: expectedEvents(forecasts, needs, typicalRateSpread, record),
   }
 }
 
-/**
- * The window that closes the gap between what is covered and what is wanted, in whole days rounded up, the overlap
- * included; what was read to its end is not bought again. Beyond 365 days the service takes no window, so everything is
- * asked.
- */
-export function neededWindow(
-  question: Pick<Question, 'window' | 'initialWindow' | 'overlapHours' | 'eventTypes'>,
-  coverage: readonly CoveredInterval[],
+// A forecast that is no better known than this, as a share of it, says nothing of the rates.
+const MOST_GUESSED = 0.1
+
+function expectedEvents(
+  forecasts: readonly SliceForecast[],
+  needs: readonly Need[],
+  typicalRateSpread: number,
+  { factor }: TrackRecord,
+): number | null {
+  let events = 0
+  let guessed = 0
+  for (const { members, days } of forecasts) {
+    if (days > LONGEST_NIGHTLY_DAYS) return null
+    for (const member of members) {
+      const rate = needs[member]?.rate
+      if (rate === undefined) continue
+      events += days * rate.mean
+      guessed += days * rate.mean * rate.fromList
+    }
+  }
+  return guessed * typicalRateSpread > MOST_GUESSED * events ? null : Math.round(events / factor)
+}
+
+/** An organisation as it is asked for: by its id, once that is known. */
+interface KnownOrganization {
+  readonly organization: OrganizationRef
+  readonly name: string
+}
+
+// A company that the list names by URL and by id is one company, and asked once.
+function whoToAsk(
+  { organizations }: Question,
+  { ids, setAside: refused }: PlanHistory,
   nowMs: number,
-): Window {
-  const wanted = question.window === 'since-last' ? question.initialWindow : question.window
-  const from = wanted === 'all' ? Number.NEGATIVE_INFINITY : nowMs - wanted * DAY
-  const starts = question.eventTypes.map((type) => {
-    const intervals = coverageOf(type, coverage)
-    const edge =
-      question.window === 'since-last' ? oldestEdge(intervals) : edgeFrom(intervals, from)
-    return edge === null ? from : edge - question.overlapHours * HOUR
+): { organizations: KnownOrganization[]; setAside: { name: string; reason: string }[] } {
+  const asked = new Map<string, KnownOrganization>()
+  const setAside = new Map<string, { name: string; reason: string }>()
+  for (const given of organizations) {
+    const name = canonicalName(ids, given)
+    const refusal = refused.get(name)
+    if (refusal !== undefined && nowMs - refusal.at < SET_ASIDE_MS) {
+      setAside.set(name, { name, reason: refusal.reason })
+    } else {
+      const organization: OrganizationRef = name === given.value ? given : { by: 'id', value: name }
+      asked.set(name, { organization, name })
+    }
+  }
+  return { organizations: [...asked.values()], setAside: [...setAside.values()] }
+}
+
+function whatTheyNeed(
+  organizations: readonly KnownOrganization[],
+  question: Question,
+  { coverage, seen }: PlanHistory,
+  nowMs: number,
+  { factor }: TrackRecord,
+): { needs: Need[]; typicalRateSpread: number } {
+  const sightings = organizations.map(({ name }) => seen.get(name))
+  const prior = fitPrior(sightings.filter((one) => one !== undefined))
+  const needs = organizations.map(({ organization, name }, place): Need => {
+    const covered = coverage.get(name) ?? []
+    const own = sightings[place]
+    const { needed, fresh } = uncoveredDays(question, covered, nowMs)
+    const days = daysOf(windowFor(question, needed))
+    return {
+      organization,
+      days,
+      newDays: covered.length === 0 ? null : Math.min(days, fresh),
+      rate: scaled(rateOf(prior, own), days > LONGEST_NIGHTLY_DAYS ? 1 : factor),
+      isSilent: own !== undefined && own.days > 0 && own.total === 0,
+    }
   })
-  const days = Math.max(1, Math.ceil((nowMs - Math.min(...starts)) / DAY))
-  if (typeof question.window === 'number') return Math.min(days, question.window)
-  return days > LONGEST_WINDOW_DAYS ? 'all' : days
+  return { needs, typicalRateSpread: prior.meanSpread }
 }
 
-/**
- * What is covered for one event type, whichever types it was asked for together with: else an old answer for `joined`
- * alone would be a gap for ever, though all three were read since. Oldest first, joined where they touch.
- */
-export function coverageOf(
-  type: EventType,
-  coverage: readonly CoveredInterval[],
-): CoveredInterval[] {
-  return coverage
-    .filter(({ eventTypes }) => eventTypes.includes(type))
-    .reduce<CoveredInterval[]>(
-      (joined, { from, to }) => addInterval(joined, { eventTypes: [type], from, to }),
-      [],
-    )
+function scaled({ mean, variance, fromList }: Rate, factor: number): Rate {
+  return { mean: factor * mean, variance: factor ** 2 * variance, fromList }
 }
 
-// Since the last time: the end of the oldest unbroken interval. Asking from there also fills a gap after it.
-function oldestEdge(intervals: readonly CoveredInterval[]): number | null {
-  return intervals.length === 0 ? null : Math.min(...intervals.map(({ to }) => to))
+function daysOf(window: Window): number {
+  return window === 'all' ? ALL_DAYS : window
 }
 
-// A window from `from` on: the end of the interval that covers its beginning.
-function edgeFrom(intervals: readonly CoveredInterval[], from: number): number | null {
-  const covering = intervals.filter(
-    (interval) => (interval.from ?? Number.NEGATIVE_INFINITY) <= from && interval.to > from,
-  )
-  return covering.length === 0 ? null : Math.max(...covering.map(({ to }) => to))
+// What was asked for by number, or everything, is asked as it was said.
+function widestWindow({ window, initialWindow }: Question): number | null {
+  if (window !== 'since-last') return null
+  return daysOf(initialWindow)
 }
 
-function packSlices(
-  byWindow: ReadonlyMap<Window, readonly OrganizationRef[]>,
+function sliceRecords(
+  forecasts: readonly SliceForecast[],
+  needs: readonly Need[],
   eventTypes: readonly EventType[],
 ): SliceRecord[] {
-  const slices: SliceRecord[] = []
   // The service takes one event type or all three; two are asked for in two requests.
   const asks =
     eventTypes.length === 2 ? eventTypes.map((type): readonly EventType[] => [type]) : [eventTypes]
-  for (const [window, organizations] of byWindow) {
-    for (let from = 0; from < organizations.length; from += SLICE_ORGANIZATIONS) {
-      for (const types of asks) {
-        slices.push({
-          slice_id: String(slices.length + 1).padStart(4, '0'),
-          organizations: organizations.slice(from, from + SLICE_ORGANIZATIONS),
-          days_ago: window === 'all' ? null : window,
-          event_types: types,
-        })
-      }
-    }
-  }
-  return slices
+  return forecasts
+    .flatMap((forecast) => asks.map((types) => ({ forecast, types })))
+    .map(({ forecast, types }, place) => ({
+      slice_id: String(place + 1).padStart(4, '0'),
+      organizations: forecast.members.flatMap((member) => needs[member]?.organization ?? []),
+      days_ago: forecast.days > LONGEST_WINDOW_DAYS ? null : forecast.days,
+      event_types: types,
+      expected_pages: Math.round((forecast.pages / asks.length) * 1_000) / 1_000,
+    }))
 }
 
-// The order of the list does not change what is asked.
-function questionSha256(question: Question): string {
+/** Names a question; the order of the list does not change what is asked. */
+export function questionSha256(question: Question): string {
   const { pipeline, eventTypes, window, initialWindow, overlapHours } = question
   const organizations = question.organizations.map(organizationName).toSorted()
   const text = stableJson({

@@ -1,9 +1,13 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { addInterval, type CoveredInterval } from '../../src/journal/history.ts'
+import type { CoveredInterval } from '../../src/journal/coverage.ts'
 import { EVENT_TYPES, type EventType, type OrganizationRef } from '../../src/journal/records.ts'
-import { makePlan, neededWindow, type Question, type Window } from '../../src/plan/plan.ts'
+import { emptyHistory, newRunHistory, type RunHistory } from '../../src/journal/history.ts'
+import type { Sightings } from '../../src/journal/sightings.ts'
+import { makePlan, type PlanHistory, type Question } from '../../src/plan/plan.ts'
+import { neededWindow } from '../../src/plan/window.ts'
 import { DAY } from '../../src/support/units.ts'
+import { aStart } from '../journal/journal-fixture.ts'
 
 const NOW = Date.UTC(2026, 5, 15, 12)
 const ids = (count: number): OrganizationRef[] =>
@@ -31,9 +35,26 @@ function covered(
   return { eventTypes, from, to: NOW - toDaysAgo * DAY }
 }
 
-const nothing = { coverage: new Map<string, CoveredInterval[]>(), setAside: new Map() }
-const plan = (question: Partial<Question>, history: Partial<typeof nothing> = {}) =>
-  makePlan(aQuestion(question), { ...nothing, ...history }, NOW)
+const plan = (question: Partial<Question>, history: Partial<PlanHistory> = {}) =>
+  makePlan(aQuestion(question), { ...emptyHistory(), ...history }, NOW)
+
+/** What a year of reading showed of an organisation. */
+const sightings = (eventsADay: number): Sightings => ({
+  total: 365 * eventsADay,
+  lastAt: NOW - DAY,
+  events: 365 * eventsADay,
+  days: 365,
+  at: NOW - DAY,
+})
+
+/** A list that was covered up to a day ago, with the rates of its organisations. */
+function aKnownList(rates: readonly number[]): Pick<PlanHistory, 'coverage' | 'seen'> {
+  const names = rates.map((_, place) => `org_${place}`)
+  return {
+    coverage: new Map(names.map((name) => [name, [covered(366, 1)]])),
+    seen: new Map(names.map((name, place) => [name, sightings(rates[place] ?? 0)])),
+  }
+}
 
 describe('makePlan', () => {
   it.each([
@@ -53,14 +74,142 @@ describe('makePlan', () => {
       ['org_1', [covered(400, 1)]],
       ['org_2', [covered(400, 8)]],
     ])
-    const { slices } = plan({ organizations: ids(3) }, { coverage })
+    const seen = new Map(['org_1', 'org_2'].map((name) => [name, sightings(20)]))
+    const { slices } = plan({ organizations: ids(3) }, { coverage, seen })
     expect(
       slices.map(({ days_ago, organizations }) => [days_ago, organizations.map((o) => o.value)]),
     ).toEqual([
-      [365, ['org_0']],
       [2, ['org_1']],
       [9, ['org_2']],
+      [365, ['org_0']],
     ])
+  })
+
+  it('asks a company by its learnt id, and once where the list names it by URL and by id', () => {
+    const url = 'https://network.example/company/acme'
+    const organizations: OrganizationRef[] = [
+      { by: 'url', value: url },
+      { by: 'id', value: 'org_9' },
+      { by: 'url', value: 'globex' },
+    ]
+    const history = {
+      ids: new Map([[url, 'org_9']]),
+      coverage: new Map([['org_9', [covered(400, 1)]]]),
+    }
+    const known = plan({ organizations }, history)
+    expect(known.organizations).toBe(2)
+    expect(known.slices.map(({ days_ago, organizations: asked }) => [days_ago, asked])).toEqual([
+      [2, [{ by: 'id', value: 'org_9' }]],
+      [365, [{ by: 'url', value: 'globex' }]],
+    ])
+    expect(known.questionSha256).toBe(plan({ organizations }).questionSha256)
+  })
+
+  it('a company that was refused under its id is left out under its URL too', () => {
+    const setAside = new Map([['org_9', { at: NOW, reason: 'not tracked' }]])
+    const organizations: OrganizationRef[] = [{ by: 'url', value: 'acme' }, ...ids(1)]
+    const { slices, setAside: left } = plan(
+      { organizations },
+      { setAside, ids: new Map([['acme', 'org_9']]) },
+    )
+    expect(left).toEqual([{ name: 'org_9', reason: 'not tracked' }])
+    expect(slices.flatMap((slice) => slice.organizations)).toEqual(ids(1))
+  })
+
+  it('puts the quiet half together: 50 of 100 are asked in a slice that is expected to be empty', () => {
+    const rates = Array.from({ length: 100 }, (_, place) => (place % 2 === 0 ? 1 : 0))
+    const { slices } = plan({ organizations: ids(100) }, aKnownList(rates))
+    const [quiet, lively] = slices
+    expect(quiet?.organizations.every(({ value }) => Number(value.slice(4)) % 2 === 1)).toBe(true)
+    expect(quiet?.expected_pages).toBeLessThan(0.1)
+    expect(lively?.expected_pages).toBeGreaterThan(1.9)
+  })
+
+  it('asks what is needed every night first, and of that the slices with most organisations for a credit', () => {
+    const rates = Array.from({ length: 200 }, (_, place) => (place < 50 ? 2 : 0.001 * place))
+    const known = aKnownList(rates)
+    const { slices } = plan({ organizations: ids(260) }, known)
+    const windows = slices.map(({ days_ago }) => days_ago ?? Number.NaN)
+    expect(windows.at(-1)).toBe(365)
+    expect(windows).toEqual(windows.toSorted((a, b) => a - b))
+    const nightly = slices.filter(({ days_ago }) => days_ago === 2)
+    const perCredit = nightly.map(
+      (slice) => slice.organizations.length / (slice.expected_pages ?? 0),
+    )
+    expect(perCredit).toEqual(perCredit.toSorted((a, b) => b - a))
+  })
+
+  it('asks 10 pages of two days before one page of nine days, wider for free', () => {
+    const known = aKnownList(Array.from({ length: 100 }, (_, n) => (n < 50 ? 0.05 : 5)))
+    for (let n = 0; n < 50; n += 1) known.coverage.set(`org_${n}`, [covered(400, 8)])
+    const { slices } = plan({ organizations: ids(100) }, known)
+    expect(slices.map(({ days_ago }) => days_ago)).toEqual([2, 11])
+    expect(slices[0]?.expected_pages).toBeGreaterThan(9)
+    expect(slices[1]?.expected_pages).toBeLessThan(1.1)
+  })
+
+  it.each<[Question['window'], number | null]>([
+    ['since-last', 3],
+    [2, 2],
+  ])('a window of %s is asked as %j days where the page has room for more', (window, days) => {
+    const { slices } = plan({ organizations: ids(50), window }, aKnownList(Array(50).fill(0.15)))
+    expect(slices.map(({ days_ago }) => days_ago)).toEqual([days])
+  })
+
+  it('asks for everything, and never wider or narrower, when the window is all', () => {
+    const { slices } = plan({ organizations: ids(70), window: 'all' })
+    expect(new Set(slices.map(({ days_ago }) => days_ago))).toEqual(new Set([null]))
+  })
+
+  it('asks each organisation once for each event type, 50 at a time, at least as far back as it needs, for any past', () => {
+    const anyPast = fc.array(
+      fc.record({
+        edge: fc.option(fc.integer({ min: 0, max: 500 }), { nil: null }),
+        rate: fc.double({ min: 0, max: 5, noNaN: true }),
+      }),
+      { minLength: 1, maxLength: 130 },
+    )
+    const anyTypes = fc.subarray([...EVENT_TYPES], { minLength: 1 })
+    fc.assert(
+      fc.property(
+        anyPast,
+        anyTypes,
+        fc.constantFrom(365, 30, 'all' as const),
+        (past, eventTypes, initialWindow) => {
+          const organizations = ids(past.length)
+          const history = {
+            coverage: new Map<string, CoveredInterval[]>(),
+            seen: new Map<string, Sightings>(),
+          }
+          for (const [place, { edge, rate }] of past.entries()) {
+            if (edge === null) continue
+            history.coverage.set(`org_${place}`, [covered(900, edge)])
+            history.seen.set(`org_${place}`, sightings(rate))
+          }
+          const question = { organizations, eventTypes, initialWindow }
+          const { slices } = plan(question, history)
+          const asked = slices.flatMap((slice) => {
+            expect(slice.organizations.length).toBeLessThanOrEqual(50)
+            return slice.organizations.flatMap(({ value }) => {
+              const needed = neededWindow(
+                aQuestion(question),
+                history.coverage.get(value) ?? [],
+                NOW,
+              )
+              expect(slice.days_ago ?? Infinity).toBeGreaterThanOrEqual(
+                needed === 'all' ? Infinity : needed,
+              )
+              return slice.event_types.map((type) => `${value} ${type}`)
+            })
+          })
+          const wanted = organizations.flatMap(({ value }) =>
+            eventTypes.map((type) => `${value} ${type}`),
+          )
+          expect(asked.toSorted()).toEqual(wanted.toSorted())
+        },
+      ),
+      { numRuns: 150 },
+    )
   })
 
   it('asks two event types in two requests, one and three in one', () => {
@@ -110,138 +259,52 @@ describe('makePlan', () => {
   })
 })
 
-describe('neededWindow', () => {
-  const needed = (fields: Partial<Question>, ...coverage: CoveredInterval[]): Window =>
-    neededWindow(aQuestion(fields), coverage, NOW)
-
-  it.each([
-    { gap: 0.5, overlap: 6, days: 1 },
-    { gap: 0.75, overlap: 6, days: 1 },
-    { gap: 0.76, overlap: 6, days: 2 },
-    { gap: 1, overlap: 0, days: 1 },
-    { gap: 1, overlap: 6, days: 2 },
-    { gap: 30, overlap: 24, days: 31 },
-    { gap: 364.75, overlap: 6, days: 365 },
-  ])(
-    'since-last, $gap days uncovered, overlap $overlap h: $days days',
-    ({ gap, overlap, days }) => {
-      expect(needed({ overlapHours: overlap }, covered(999, gap))).toBe(days)
-    },
+describe('the track record of a pipeline', () => {
+  /** Fourteen runs that brought half of the 1,000 events that were expected. */
+  const runs = new Map(
+    Array.from({ length: 14 }, (_, n): [string, RunHistory] => {
+      const started = aStart({ run_id: `run_${n}`, expected_events: 1_000 })
+      const run = newRunHistory(started, [])
+      run.events = 500
+      run.finished = {
+        kind: 'run_finished',
+        run_id: started.run_id,
+        at: 1,
+        outcome: 'done',
+        exit_code: 0,
+        message: null,
+      }
+      return [started.run_id, run]
+    }),
   )
+  const known = aKnownList(Array<number>(50).fill(4))
+  const organizations = ids(60)
 
-  it('over 365 days the service takes no window: everything', () => {
-    expect(needed({}, covered(null, 364.76))).toBe('all')
+  it('corrects the forecast of the nights, not that of a first read', () => {
+    const before = plan({ organizations }, known).forecasts
+    const after = plan({ organizations }, { ...known, runs }).forecasts
+    expect(before.map(({ days }) => days)).toEqual([2, 365])
+    expect(before[0]?.events).toBeCloseTo(400, -1)
+    expect(after[0]?.events).toBeCloseTo(200, -1)
+    expect(after[1]?.events).toBeCloseTo(before[1]?.events ?? Number.NaN, 6)
   })
 
-  it('a clock that stands before the covered edge asks for 1 day', () => {
-    expect(needed({ overlapHours: 0 }, covered(30, -2))).toBe(1)
-  })
-
-  it('since-last goes back to a gap between two intervals', () => {
-    expect(needed({ overlapHours: 0 }, covered(300, 200), covered(100, 0))).toBe(200)
-  })
-
-  it('the least covered event type decides; one never asked for gets the initial window', () => {
-    const joined = covered(100, 5, ['joined'])
-    const left = covered(100, 20, ['left'])
-    expect(needed({ eventTypes: ['joined', 'left'], overlapHours: 0 }, joined, left)).toBe(20)
-    expect(needed({ initialWindow: 90 }, joined, left)).toBe(90)
-  })
-
-  it('an old answer for one type alone is no gap once all three were read over it', () => {
-    const alone = covered(400, 300, ['joined'])
-    expect(needed({ overlapHours: 0 }, alone, covered(365, 1))).toBe(1)
-    expect(
-      needed({ window: 'all', overlapHours: 0 }, covered(null, 300, ['joined']), covered(365, 1)),
-    ).toBe('all')
-    const each = EVENT_TYPES.map((type) => covered(null, 300, [type]))
-    expect(needed({ window: 'all', overlapHours: 0 }, ...each, covered(365, 1))).toBe(1)
-  })
-
-  it.each<{ window: Window; coverage: CoveredInterval[]; asks: Window }>([
-    { window: 30, coverage: [], asks: 30 },
-    { window: 30, coverage: [covered(30, 10)], asks: 10 },
-    { window: 30, coverage: [covered(null, 3)], asks: 3 },
-    { window: 30, coverage: [covered(29, 0)], asks: 30 },
-    { window: 30, coverage: [covered(90, 40)], asks: 30 },
-    { window: 30, coverage: [covered(90, 0)], asks: 1 },
-    { window: 'all', coverage: [covered(365, 0)], asks: 'all' },
-    { window: 'all', coverage: [covered(null, 20)], asks: 20 },
-    { window: 'all', coverage: [covered(null, 400)], asks: 'all' },
-  ])('$window days: $coverage.0.from to $coverage.0.to is not bought again', (example) => {
-    const { window, coverage, asks } = example
-    expect(needed({ window, overlapHours: 0 }, ...coverage)).toBe(asks)
-  })
-
-  it('always asks for the whole uncovered part of what is wanted, for any coverage', () => {
-    const anyInterval = fc
-      .record({
-        from: fc.option(fc.integer({ min: 1, max: 900 }), { nil: null }),
-        length: fc.integer({ min: 0, max: 500 }),
-        to: fc.integer({ min: 0, max: 899 }),
-        types: fc.constantFrom<readonly EventType[]>(EVENT_TYPES, ['joined'], ['left']),
-      })
-      .map(({ from, length, to, types }) =>
-        covered(from === null ? null : Math.max(from, to) + length, to, types),
-      )
-    const anyWindow = fc.oneof(fc.integer({ min: 1, max: 365 }), fc.constant('all' as const))
-    fc.assert(
-      fc.property(
-        fc.array(anyInterval, { maxLength: 6 }),
-        fc.oneof(anyWindow, fc.constant('since-last' as const)),
-        anyWindow,
-        fc.integer({ min: 0, max: 48 }),
-        fc.constantFrom<readonly EventType[]>(EVENT_TYPES, ['joined'], ['joined', 'left']),
-        (intervals, window, initialWindow, overlapHours, eventTypes) => {
-          const coverage = intervals.reduce<CoveredInterval[]>(addInterval, [])
-          const question = { window, initialWindow, overlapHours, eventTypes }
-          const asked = neededWindow(question, coverage, NOW)
-          for (const type of eventTypes) {
-            const wantedFrom = wantedStart(question, type, coverage)
-            const uncovered = oldestUncovered(type, coverage, wantedFrom)
-            if (uncovered === null || asked === 'all') continue
-            expect(NOW - asked * DAY).toBeLessThanOrEqual(uncovered)
-            expect(asked).toBeLessThanOrEqual(365)
-          }
-          // Nor more than a day and the overlap more than what is wanted, where that is a window.
-          if (window !== 'since-last') {
-            expect(asked === 'all' ? Infinity : asked).toBeLessThanOrEqual(
-              window === 'all' ? Infinity : window,
-            )
-          }
-        },
-      ),
-      { numRuns: 1_000 },
+  it('is kept of what the rates alone say, so that a correction is not corrected again', () => {
+    const nightly = { organizations: ids(50) }
+    expect(plan(nightly, known).expectedEvents).toBeCloseTo(400, -1)
+    expect(plan(nightly, { ...known, runs }).expectedEvents).toBe(
+      plan(nightly, known).expectedEvents,
     )
   })
+
+  it.each<[string, Partial<Question>]>([
+    ['a first read of a year', { organizations, initialWindow: 365 }],
+    [
+      'a list that was never asked',
+      { organizations: [{ by: 'id', value: 'new' }], initialWindow: 2 },
+    ],
+  ])('is not kept of %s', (_, question) => {
+    const past = question.initialWindow === 2 ? {} : known
+    expect(plan(question, past).expectedEvents).toBeNull()
+  })
 })
-
-// Since the last time: from the first instant that was ever covered; what was never covered, from the initial window.
-function wantedStart(
-  { window, initialWindow }: Pick<Question, 'window' | 'initialWindow'>,
-  type: EventType,
-  coverage: readonly CoveredInterval[],
-): number {
-  const intervals = coverage.filter(({ eventTypes }) => eventTypes.includes(type))
-  if (window === 'since-last' && intervals.length > 0) {
-    return Math.min(...intervals.map(({ from }) => from ?? -Infinity))
-  }
-  const wanted = window === 'since-last' ? initialWindow : window
-  return wanted === 'all' ? -Infinity : NOW - wanted * DAY
-}
-
-/** The earliest instant from `start` on that no interval covers; null when all is covered up to now. */
-function oldestUncovered(
-  type: EventType,
-  coverage: readonly CoveredInterval[],
-  start: number,
-): number | null {
-  let at = start
-  const intervals = coverage.filter(({ eventTypes }) => eventTypes.includes(type))
-  for (let moved = true; moved;) {
-    const over = intervals.find(({ from, to }) => (from ?? -Infinity) <= at && to > at)
-    moved = over !== undefined
-    if (over !== undefined) at = over.to
-  }
-  return at >= NOW ? null : at
-}

@@ -1,0 +1,48 @@
+/** How often to ask: credits against freshness, from the rates of a plan alone. Pure. */
+
+import { CREDITS_PER_PAGE } from '../journal/spending.ts'
+import { DAY, HOUR } from '../support/units.ts'
+import type { CostedPlan } from './plan.ts'
+import { makeSlices } from './slices.ts'
+
+/** What it costs to ask at a regular distance. */
+export interface CadenceFigures {
+  /** Days from one run to the next. */
+  readonly everyDays: number
+  /** The window of each run, in days, the overlap included. */
+  readonly days: number
+  readonly requestsPerWeek: number
+  readonly creditsPerWeek: number
+  /** Age of an event when it is bought: from its detection to the run, in days. */
+  readonly meanAgeDays: number
+  readonly ninetiethPercentileAgeDays: number
+}
+
+/** Nightly, every second night, weekly. */
+export const CADENCES = [1, 2, 7] as const
+
+/**
+ * Compares cadences once every organisation is covered up to the run before.
+ * @param overlapHours what each run reads again before the covered edge
+ */
+export function compareCadences(
+  { needs, requestsPerForecast: requests }: CostedPlan,
+  overlapHours: number,
+): CadenceFigures[] {
+  return CADENCES.map((everyDays) => {
+    const days = Math.ceil(everyDays + (overlapHours * HOUR) / DAY)
+    const due = needs.map(({ rate }) => ({ days, rate }))
+    const slices = makeSlices(due, { requests, widest: null })
+    const pages = slices.reduce((sum, slice) => sum + slice.pages, 0)
+    const asked = slices.reduce((sum, slice) => sum + slice.pages + slice.empty, 0)
+    return {
+      everyDays,
+      days,
+      requestsPerWeek: (asked * 7) / everyDays,
+      creditsPerWeek: (pages * CREDITS_PER_PAGE * 7) / everyDays,
+      // Events are detected at any time between two runs.
+      meanAgeDays: everyDays / 2,
+      ninetiethPercentileAgeDays: 0.9 * everyDays,
+    }
+  })
+}

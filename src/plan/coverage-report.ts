@@ -1,0 +1,234 @@
+/**
+ * What was looked at and what was not, for each organisation, from the journal's coverage. Pure. "Not looked at" is
+ * whatever no slice covers that was read to its end; it is never taken for "no change".
+ */
+
+import type { CoveredInterval } from '../journal/coverage.ts'
+import { canonicalName, type History } from '../journal/history.ts'
+import {
+  EVENT_TYPES,
+  organizationName,
+  type EventType,
+  type OrganizationRef,
+} from '../journal/records.ts'
+import { DAY } from '../support/units.ts'
+import { coverageOf, type Window } from './window.ts'
+
+/** What should have been looked at. */
+export interface Wanted {
+  readonly organizations: readonly OrganizationRef[]
+  readonly eventTypes: readonly EventType[]
+  /** How far back, from now. */
+  readonly window: Window
+}
+
+/** A stretch of detection time that was not looked at. Milliseconds since 1970 UTC, by the service's clock. */
+export interface UnreadStretch {
+  readonly eventTypes: readonly EventType[]
+  /** Null means from the beginning. */
+  readonly from: number | null
+  readonly to: number
+  /** Where it lies: before the first read, between two, after the last, or nothing was read at all. */
+  readonly place: 'before' | 'between' | 'since' | 'never'
+}
+
+/** How far an organisation was read. */
+export interface OrganizationCoverage {
+  /** Its id, or the URL or slug it was asked by until the id is known. */
+  readonly organizationId: string
+  /** The name it has in the list, or from which its id was learnt. */
+  readonly askedAs: string
+  /** From when on all event types are covered, gaps apart; null means from the beginning. Only with an edge. */
+  readonly from: number | null
+  /** Up to when all event types are covered, gaps apart; null when one of them was never read. */
+  readonly edge: number | null
+  readonly unread: readonly UnreadStretch[]
+  /** Events received, repeats included, as far as the journal's headers say. */
+  readonly events: number
+  /** When one was last received, milliseconds since 1970 UTC; null for never. */
+  readonly lastEventAt: number | null
+  /** Why and when the service refused it, where it did not accept it since. */
+  readonly setAside: { readonly at: number; readonly reason: string } | null
+}
+
+/** Coverage of all organisations in question; the one that was read least far first. */
+export interface CoverageReport {
+  readonly organizations: readonly OrganizationCoverage[]
+  readonly read: number
+  readonly neverRead: number
+  readonly setAside: number
+  /** Organisations with a stretch that was not looked at before or between two reads. */
+  readonly withGaps: number
+  /** The least and the greatest edge; null when nothing was read. */
+  readonly oldestEdge: number | null
+  readonly newestEdge: number | null
+}
+
+type KnownHistory = Pick<History, 'coverage' | 'setAside' | 'ids' | 'seen'>
+
+/**
+ * Reports on the organisations of a pipeline, or, without `wanted`, on all that were ever read or refused: each since
+ * it was first read, for the event types it was asked for.
+ * @param nowMs milliseconds since 1970 UTC, by the service's clock
+ */
+export function coverageReport(
+  wanted: Wanted | null,
+  history: KnownHistory,
+  nowMs: number,
+): CoverageReport {
+  const names = wanted === null ? knownNames(history) : listedNames(wanted, history)
+  const organizations = [...names]
+    .map(([id, askedAs]) => organizationCoverage(id, askedAs, wanted, history, nowMs))
+    .toSorted((a, b) => compareEdges(a.edge, b.edge) || compareTexts(a.askedAs, b.askedAs))
+  const edges = organizations.flatMap(({ edge }) => (edge === null ? [] : [edge]))
+  return {
+    organizations,
+    read: edges.length,
+    neverRead: organizations.filter(isNeverRead).length,
+    setAside: organizations.filter(({ setAside }) => setAside !== null).length,
+    withGaps: organizations.filter((one) => gapsOf(one).length > 0).length,
+    // Sorted: those without an edge come first.
+    oldestEdge: edges[0] ?? null,
+    newestEdge: edges.at(-1) ?? null,
+  }
+}
+
+/** Holes in what was read: not merely what came since. */
+export function gapsOf({ unread }: OrganizationCoverage): UnreadStretch[] {
+  return unread.filter(({ place }) => place === 'before' || place === 'between')
+}
+
+/** Whether one of the event types was never read of an organisation, and the service did not refuse it either. */
+export function isNeverRead({ edge, setAside }: OrganizationCoverage): boolean {
+  return edge === null && setAside === null
+}
+
+/**
+ * What no interval covers between `from` (null: the beginning) and `to`, oldest first.
+ * @param covered sorted and apart from each other
+ */
+export function unreadBetween(
+  covered: readonly CoveredInterval[],
+  from: number | null,
+  to: number,
+): { from: number | null; to: number }[] {
+  const unread: { from: number | null; to: number }[] = []
+  let readTo = fromBeginning(from)
+  const leaveOutUntil = (end: number) => {
+    if (end > readTo) unread.push({ from: Number.isFinite(readTo) ? readTo : null, to: end })
+  }
+  for (const interval of covered) {
+    leaveOutUntil(Math.min(fromBeginning(interval.from), to))
+    readTo = Math.max(readTo, interval.to)
+  }
+  leaveOutUntil(to)
+  return unread
+}
+
+function organizationCoverage(
+  organizationId: string,
+  askedAs: string,
+  wanted: Wanted | null,
+  history: KnownHistory,
+  nowMs: number,
+): OrganizationCoverage {
+  const intervals = history.coverage.get(organizationId) ?? []
+  const types = wanted?.eventTypes ?? typesOf(intervals)
+  const byType = types.map((type) => ({ type, covered: coverageOf(type, intervals) }))
+  const edges = byType.map(({ covered }) => covered.at(-1)?.to ?? null)
+  const seen = history.seen.get(organizationId)
+  return {
+    organizationId,
+    askedAs,
+    from: latestStart(byType.map(({ covered }) => covered[0]?.from ?? null)),
+    edge: edges.reduce((a, b) => (compareEdges(a, b) <= 0 ? a : b), edges[0] ?? null),
+    unread: joinTypes(
+      byType.flatMap(({ type, covered }) => unreadOf(type, covered, wanted, nowMs)),
+    ),
+    events: seen?.total ?? 0,
+    lastEventAt: seen === undefined || seen.total === 0 ? null : seen.lastAt,
+    setAside: history.setAside.get(organizationId) ?? null,
+  }
+}
+
+function unreadOf(
+  type: EventType,
+  covered: readonly CoveredInterval[],
+  wanted: Wanted | null,
+  nowMs: number,
+): UnreadStretch[] {
+  const [first] = covered
+  const edge = covered.at(-1)?.to
+  const from = wanted === null ? (first?.from ?? null) : startOf(wanted.window, nowMs)
+  return unreadBetween(covered, from, nowMs).map((stretch) => ({
+    ...stretch,
+    eventTypes: [type],
+    place: placeOf(stretch, first, edge),
+  }))
+}
+
+function placeOf(
+  stretch: { readonly from: number | null; readonly to: number },
+  first: CoveredInterval | undefined,
+  edge: number | undefined,
+): UnreadStretch['place'] {
+  if (first === undefined || edge === undefined) return 'never'
+  if (stretch.to <= fromBeginning(first.from)) return 'before'
+  return fromBeginning(stretch.from) >= edge ? 'since' : 'between'
+}
+
+// Event types are asked for together as a rule, and are then said together.
+function joinTypes(stretches: readonly UnreadStretch[]): UnreadStretch[] {
+  const joined = new Map<string, UnreadStretch>()
+  for (const stretch of stretches) {
+    const key = `${stretch.place} ${stretch.from} ${stretch.to}`
+    const known = joined.get(key)
+    const eventTypes = [...(known?.eventTypes ?? []), ...stretch.eventTypes]
+    joined.set(key, { ...stretch, eventTypes })
+  }
+  return [...joined.values()].toSorted((a, b) => a.to - b.to)
+}
+
+function startOf(window: Window, nowMs: number): number | null {
+  return window === 'all' ? null : nowMs - window * DAY
+}
+
+function typesOf(intervals: readonly CoveredInterval[]): readonly EventType[] {
+  const asked = new Set(intervals.flatMap(({ eventTypes }) => eventTypes))
+  return EVENT_TYPES.filter((type) => asked.has(type))
+}
+
+function latestStart(starts: readonly (number | null)[]): number | null {
+  const known = starts.filter((start) => start !== null)
+  return known.length === 0 ? null : Math.max(...known)
+}
+
+/** Canonical name → name shown, of a list: a company that it names twice counts once. */
+function listedNames({ organizations }: Wanted, { ids }: KnownHistory): Map<string, string> {
+  const names = new Map<string, string>()
+  for (const organization of organizations) {
+    const id = canonicalName(ids, organization)
+    if (!names.has(id)) names.set(id, organizationName(organization))
+  }
+  return names
+}
+
+function knownNames({ coverage, setAside, ids }: KnownHistory): Map<string, string> {
+  const askedAs = new Map([...ids].map(([name, id]) => [id, name]))
+  const known = new Set([...coverage.keys(), ...setAside.keys()])
+  return new Map([...known].map((id) => [id, askedAs.get(id) ?? id]))
+}
+
+// What was never read was read least far.
+function compareEdges(a: number | null, b: number | null): number {
+  if (a === b) return 0
+  return fromBeginning(a) - fromBeginning(b)
+}
+
+function fromBeginning(at: number | null): number {
+  return at ?? Number.NEGATIVE_INFINITY
+}
+
+function compareTexts(a: string, b: string): number {
+  return a < b ? -1 : Number(a > b)
+}

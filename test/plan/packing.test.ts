@@ -1,0 +1,116 @@
+import fc from 'fast-check'
+import { describe, expect, it } from 'vitest'
+import { packInListOrder, packParcels } from '../../src/plan/packing.ts'
+import {
+  SLICE_ORGANIZATIONS,
+  sliceCost,
+  totalCost,
+  type Parcel,
+} from '../../src/plan/slice-cost.ts'
+import { logNormal, seededRandom } from '../../src/simulator/random.ts'
+
+const cost = sliceCost(1)
+
+function parcels(count: number, rateOf: (place: number) => number, days = 2): Parcel[] {
+  return Array.from({ length: count }, (_, index) => ({ index, days, rate: rateOf(index) }))
+}
+
+const ratio = (list: readonly Parcel[]) =>
+  totalCost(packParcels(list, cost), cost) / totalCost(packInListOrder(list), cost)
+
+/** Organisations by window, most of them with the short ones. */
+const anyParcels = fc
+  .array(
+    fc.record({
+      days: fc.constantFrom(1, 2, 2, 2, 3, 5, 30, 365, 1_095),
+      rate: fc.oneof(
+        fc.double({ min: 0, max: 0.05, noNaN: true }),
+        fc.double({ min: 0, max: 2, noNaN: true }),
+        fc.double({ min: 0, max: 60, noNaN: true }),
+      ),
+    }),
+    { minLength: 1, maxLength: 400 },
+  )
+  .map((list): Parcel[] => list.map((one, index) => ({ index, ...one })))
+
+describe('packParcels', () => {
+  it('puts each of them into one slice of at most 50 with a window that is long enough, for any list', () => {
+    fc.assert(
+      fc.property(anyParcels, (list) => {
+        const slices = packParcels(list, cost)
+        const packed = slices.flatMap((slice) => slice.parcels.map(({ index }) => index))
+        expect(packed.toSorted((a, b) => a - b)).toEqual(list.map(({ index }) => index))
+        for (const slice of slices) {
+          expect(slice.parcels.length).toBeLessThanOrEqual(SLICE_ORGANIZATIONS)
+          expect(slice.days).toBe(Math.max(...slice.parcels.map(({ days }) => days)))
+        }
+      }),
+      { numRuns: 150 },
+    )
+  })
+
+  it('is expected to cost no more than batches in the order of the list, for any list', () => {
+    fc.assert(
+      fc.property(anyParcels, (list) => {
+        const plain = totalCost(packInListOrder(list), cost)
+        expect(totalCost(packParcels(list, cost), cost)).toBeLessThan(plain + 1e-6)
+      }),
+      { numRuns: 150 },
+    )
+  })
+
+  it('makes the same slices from the same list', () => {
+    const list = parcels(700, (n) => ((n * 7_919) % 101) / 200)
+    expect(packParcels(list, cost)).toEqual(packParcels(list, cost))
+  })
+
+  it.each([
+    { what: '2,000 quiet, two days', median: 0.02, sigma: 1.5, days: 2, least: 0.25 },
+    { what: '2,000 very unlike, two days', median: 0.01, sigma: 2, days: 2, least: 0.35 },
+    { what: '2,000 quiet, a week', median: 0.02, sigma: 1.5, days: 7, least: 0.08 },
+    { what: '2,000 lively, two days', median: 0.3, sigma: 1.5, days: 2, least: 0.05 },
+  ])('$what: at least $least below random batches', ({ median, sigma, days, least }) => {
+    const random = seededRandom(11)
+    const list = parcels(2_000, () => logNormal(random, median, sigma), days)
+    expect(ratio(list)).toBeLessThan(1 - least)
+  })
+
+  it('beats a mere sorting by activity where that is dearer than no order at all', () => {
+    const random = seededRandom(12)
+    const list = parcels(2_000, () => logNormal(random, 0.3, 1.5), 1)
+    const sorted = list.toSorted((a, b) => b.rate - a.rate)
+    const unsorted = totalCost(packInListOrder(list), cost)
+    expect(totalCost(packInListOrder(sorted), cost) / unsorted).toBeGreaterThan(1.05)
+    expect(totalCost(packParcels(list, cost), cost) / unsorted).toBeLessThan(0.95)
+  })
+
+  it('30 quiet ones that need 2 days ride along with 20 that need 3', () => {
+    const list = [...parcels(30, () => 0.01), ...parcels(20, () => 0.01, 3)]
+    const slices = packParcels(
+      list.map((one, index) => ({ ...one, index })),
+      cost,
+    )
+    expect(slices.map((slice) => [slice.days, slice.parcels.length])).toEqual([[3, 50]])
+  })
+
+  it('30 lively ones that need 2 days do not ride along with 20 that need 365', () => {
+    const list = [...parcels(30, () => 1), ...parcels(20, () => 1, 365)]
+    const slices = packParcels(
+      list.map((one, index) => ({ ...one, index })),
+      cost,
+    )
+    expect(slices.map((slice) => [slice.days, slice.parcels.length])).toEqual([
+      [2, 30],
+      [365, 20],
+    ])
+  })
+
+  it('2,000 equals with an event in two days: slices of 42 that fit a page, not 40 that often spill over', () => {
+    const slices = packParcels(
+      parcels(2_000, () => 0.5),
+      cost,
+    )
+    expect(slices.length).toBeGreaterThan(45)
+    expect(slices.every((slice) => slice.parcels.length < 45)).toBe(true)
+  })
+})

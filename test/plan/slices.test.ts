@@ -1,0 +1,38 @@
+import { describe, expect, it } from 'vitest'
+import { makeSlices, type RatedNeed } from '../../src/plan/slices.ts'
+
+const choices = { requests: 1, widest: null } as const
+
+/** So many organisations with half an event a day each, and so much doubt about each rate. */
+const needs = (count: number, days: number, variance: number): RatedNeed[] =>
+  Array.from({ length: count }, () => ({ days, rate: { mean: 0.5, variance, fromList: 0 } }))
+
+describe('makeSlices', () => {
+  it('what is not known of the rates makes the number of pages uncertain, not other than expected', () => {
+    const [known] = makeSlices(needs(50, 365, 0), choices)
+    const [unknown] = makeSlices(needs(50, 365, 0.5), choices)
+    expect(known?.pages).toBeCloseTo(183, 0)
+    expect(unknown?.pages).toBeCloseTo(183, 0)
+    // 365 days, squared, times 50 organisations, of a variance of 0.5, in pages of 50 events.
+    expect(unknown?.variance).toBeCloseTo((365 ** 2 * 50 * 0.5) / 50 ** 2, -2)
+    expect(known?.variance).toBeLessThan(10)
+  })
+
+  it('keeps the order of the list within a slice', () => {
+    const [slice] = makeSlices(needs(30, 2, 0), choices)
+    expect(slice?.members).toEqual(Array.from({ length: 30 }, (_, n) => n))
+  })
+
+  it('two requests share the events of a slice and are charged one by one', () => {
+    const [once] = makeSlices(needs(50, 2, 0), { requests: 1, widest: null })
+    const twice = makeSlices(needs(50, 2, 0), { requests: 2, widest: null })
+    expect(once?.events).toBeCloseTo(50, 9)
+    expect(twice).toHaveLength(1)
+    expect(twice[0]?.events).toBeCloseTo(50, 9)
+    expect(twice[0]?.pages).toBeCloseTo(2, 3)
+  })
+
+  it('has nothing to make of nothing', () => {
+    expect(makeSlices([], choices)).toEqual([])
+  })
+})

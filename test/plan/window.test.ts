@@ -1,0 +1,164 @@
+import fc from 'fast-check'
+import { describe, expect, it } from 'vitest'
+import { addInterval, type CoveredInterval } from '../../src/journal/coverage.ts'
+import { EVENT_TYPES, type EventType } from '../../src/journal/records.ts'
+import { neededWindow, type Window, type WindowQuestion } from '../../src/plan/window.ts'
+import { DAY } from '../../src/support/units.ts'
+
+const NOW = Date.UTC(2026, 5, 15, 12)
+
+function aQuestion(fields: Partial<WindowQuestion>): WindowQuestion {
+  return {
+    eventTypes: EVENT_TYPES,
+    window: 'since-last',
+    initialWindow: 365,
+    overlapHours: 6,
+    ...fields,
+  }
+}
+
+/** Covered from so many days ago (null: from the beginning) to so many days ago. */
+function covered(
+  fromDaysAgo: number | null,
+  toDaysAgo: number,
+  eventTypes: readonly EventType[] = EVENT_TYPES,
+): CoveredInterval {
+  const from = fromDaysAgo === null ? null : NOW - fromDaysAgo * DAY
+  return { eventTypes, from, to: NOW - toDaysAgo * DAY }
+}
+
+describe('neededWindow', () => {
+  const needed = (fields: Partial<WindowQuestion>, ...coverage: CoveredInterval[]): Window =>
+    neededWindow(aQuestion(fields), coverage, NOW)
+
+  it.each([
+    { gap: 0.5, overlap: 6, days: 1 },
+    { gap: 0.75, overlap: 6, days: 1 },
+    { gap: 0.76, overlap: 6, days: 2 },
+    { gap: 1, overlap: 0, days: 1 },
+    { gap: 1, overlap: 6, days: 2 },
+    { gap: 30, overlap: 24, days: 31 },
+    { gap: 364.75, overlap: 6, days: 365 },
+  ])(
+    'since-last, $gap days uncovered, overlap $overlap h: $days days',
+    ({ gap, overlap, days }) => {
+      expect(needed({ overlapHours: overlap }, covered(999, gap))).toBe(days)
+    },
+  )
+
+  it('over 365 days the service takes no window: everything', () => {
+    expect(needed({}, covered(null, 364.76))).toBe('all')
+  })
+
+  it('a clock that stands before the covered edge asks for 1 day', () => {
+    expect(needed({ overlapHours: 0 }, covered(30, -2))).toBe(1)
+  })
+
+  it('since-last goes back to a gap between two intervals', () => {
+    expect(needed({ overlapHours: 0 }, covered(300, 200), covered(100, 0))).toBe(200)
+  })
+
+  it('the least covered event type decides; one never asked for gets the initial window', () => {
+    const joined = covered(100, 5, ['joined'])
+    const left = covered(100, 20, ['left'])
+    expect(needed({ eventTypes: ['joined', 'left'], overlapHours: 0 }, joined, left)).toBe(20)
+    expect(needed({ initialWindow: 90 }, joined, left)).toBe(90)
+  })
+
+  it('an old answer for one type alone is no gap once all three were read over it', () => {
+    const alone = covered(400, 300, ['joined'])
+    expect(needed({ overlapHours: 0 }, alone, covered(365, 1))).toBe(1)
+    expect(
+      needed({ window: 'all', overlapHours: 0 }, covered(null, 300, ['joined']), covered(365, 1)),
+    ).toBe('all')
+    const each = EVENT_TYPES.map((type) => covered(null, 300, [type]))
+    expect(needed({ window: 'all', overlapHours: 0 }, ...each, covered(365, 1))).toBe(1)
+  })
+
+  it.each<{ window: Window; coverage: CoveredInterval[]; asks: Window }>([
+    { window: 30, coverage: [], asks: 30 },
+    { window: 30, coverage: [covered(30, 10)], asks: 10 },
+    { window: 30, coverage: [covered(null, 3)], asks: 3 },
+    { window: 30, coverage: [covered(29, 0)], asks: 30 },
+    { window: 30, coverage: [covered(90, 40)], asks: 30 },
+    { window: 30, coverage: [covered(90, 0)], asks: 1 },
+    { window: 'all', coverage: [covered(365, 0)], asks: 'all' },
+    { window: 'all', coverage: [covered(null, 20)], asks: 20 },
+    { window: 'all', coverage: [covered(null, 400)], asks: 'all' },
+  ])('$window days: $coverage.0.from to $coverage.0.to is not bought again', (example) => {
+    const { window, coverage, asks } = example
+    expect(needed({ window, overlapHours: 0 }, ...coverage)).toBe(asks)
+  })
+
+  it('always asks for the whole uncovered part of what is wanted, for any coverage', () => {
+    const anyInterval = fc
+      .record({
+        from: fc.option(fc.integer({ min: 1, max: 900 }), { nil: null }),
+        length: fc.integer({ min: 0, max: 500 }),
+        to: fc.integer({ min: 0, max: 899 }),
+        types: fc.constantFrom<readonly EventType[]>(EVENT_TYPES, ['joined'], ['left']),
+      })
+      .map(({ from, length, to, types }) =>
+        covered(from === null ? null : Math.max(from, to) + length, to, types),
+      )
+    const anyWindow = fc.oneof(fc.integer({ min: 1, max: 365 }), fc.constant('all' as const))
+    fc.assert(
+      fc.property(
+        fc.array(anyInterval, { maxLength: 6 }),
+        fc.oneof(anyWindow, fc.constant('since-last' as const)),
+        anyWindow,
+        fc.integer({ min: 0, max: 48 }),
+        fc.constantFrom<readonly EventType[]>(EVENT_TYPES, ['joined'], ['joined', 'left']),
+        (intervals, window, initialWindow, overlapHours, eventTypes) => {
+          const coverage = intervals.reduce<CoveredInterval[]>(addInterval, [])
+          const question = { window, initialWindow, overlapHours, eventTypes }
+          const asked = neededWindow(question, coverage, NOW)
+          for (const type of eventTypes) {
+            const wantedFrom = wantedStart(question, type, coverage)
+            const uncovered = oldestUncovered(type, coverage, wantedFrom)
+            if (uncovered === null || asked === 'all') continue
+            expect(NOW - asked * DAY).toBeLessThanOrEqual(uncovered)
+            expect(asked).toBeLessThanOrEqual(365)
+          }
+          // Nor more than a day and the overlap more than what is wanted, where that is a window.
+          if (window !== 'since-last') {
+            expect(asked === 'all' ? Infinity : asked).toBeLessThanOrEqual(
+              window === 'all' ? Infinity : window,
+            )
+          }
+        },
+      ),
+      { numRuns: 1_000 },
+    )
+  })
+})
+
+// Since the last time: from the first instant that was ever covered; what was never covered, from the initial window.
+function wantedStart(
+  { window, initialWindow }: Pick<WindowQuestion, 'window' | 'initialWindow'>,
+  type: EventType,
+  coverage: readonly CoveredInterval[],
+): number {
+  const intervals = coverage.filter(({ eventTypes }) => eventTypes.includes(type))
+  if (window === 'since-last' && intervals.length > 0) {
+    return Math.min(...intervals.map(({ from }) => from ?? -Infinity))
+  }
+  const wanted = window === 'since-last' ? initialWindow : window
+  return wanted === 'all' ? -Infinity : NOW - wanted * DAY
+}
+
+/** The earliest instant from `start` on that no interval covers; null when all is covered up to now. */
+function oldestUncovered(
+  type: EventType,
+  coverage: readonly CoveredInterval[],
+  start: number,
+): number | null {
+  let at = start
+  const intervals = coverage.filter(({ eventTypes }) => eventTypes.includes(type))
+  for (let moved = true; moved;) {
+    const over = intervals.find(({ from, to }) => (from ?? -Infinity) <= at && to > at)
+    moved = over !== undefined
+    if (over !== undefined) at = over.to
+  }
+  return at >= NOW ? null : at
+}
