@@ -1,6 +1,6 @@
 /**
- * The stage that spends money: reads every slice of a run to its end, page by page, into the journal. What is in the
- * journal is never asked for again; a slice that was read in part goes on with its next page. Knows nothing of the
+ * The stage that spends money: reads every slice of a run to its end into the journal, several pages at a time. What is in
+ * the journal is never asked for again; a slice that was read in part goes on where it stopped. Knows nothing of the
  * warehouse.
  */
 
@@ -11,18 +11,19 @@ import type { Transport } from '../api/transport.ts'
 import type { RunHistory } from '../journal/history.ts'
 import type { JournalWriter } from '../journal/journal.ts'
 import type { OrganizationRef, SliceRecord } from '../journal/records.ts'
-import {
-  coveredTime,
-  newSliceHistory,
-  takePage,
-  type SliceHistory,
-} from '../journal/slice-history.ts'
+import { closeSlice, newSliceHistory } from '../journal/slice-history.ts'
+import type { SliceHistory } from '../journal/slice-history.ts'
 import { isoInstant, type Clock } from '../support/clock.ts'
 import type { Logger } from '../support/logger.ts'
-import { createBudget } from './budget.ts'
+import { createBudget, type Budget, type BudgetOptions } from './budget.ts'
+import { pageInDoubt } from './doubts.ts'
+import { createIsolator, type Isolator } from './isolation.ts'
 import { createPageBuyer, type BoughtPage, type PageBuyer } from './page-buyer.ts'
-import { PagingGuard } from './paging-guard.ts'
-import { halve, isolate } from './split.ts'
+import { isTooWide, type ReadingMode } from './page-choice.ts'
+import { Reading, newReading } from './reading.ts'
+import { LAST_PAGE } from './request-body.ts'
+import { createSliceLedger, type SliceLedger } from './slice-ledger.ts'
+import { halve } from './split.ts'
 
 /** What an extraction needs. */
 export interface ExtractOptions {
@@ -37,6 +38,10 @@ export interface ExtractOptions {
   readonly baseUrl: string
   /** Credits this run may spend; null for no limit. */
   readonly creditsLimit: number | null
+  /** Credits that all runs of the pipeline may spend in a calendar month; absent: no limit. */
+  readonly monthlyCredits?: BudgetOptions['month']
+  /** Names of organisations that the service accepted before. */
+  readonly accepted?: ReadonlySet<string>
   /** Requests at the same time, 1 or more. */
   readonly concurrency: number
   readonly maxWaitMs: number
@@ -53,11 +58,14 @@ export interface ExtractOptions {
 export interface ExtractProgress {
   readonly slicesDone: number
   readonly slices: number
+  /** Pages with events: those that cost. */
   readonly pages: number
   readonly events: number
   readonly credits: number
   /** Organisations left out, with the reason. */
   readonly setAside: readonly SetAside[]
+  /** Pages that cost something else than expected. */
+  readonly unexpectedCharges: number
 }
 
 /** An organisation that could not be asked for, or not be read to its end. */
@@ -66,43 +74,61 @@ export interface SetAside {
   readonly reason: string
 }
 
-/** The service counts pages to here; a slice with more was too wide. */
-export const LAST_PAGE = 10_000
-
 /**
  * Reads all slices of the run that are not read yet. Pages of earlier attempts at the same run are not counted.
  * @throws the first error that ends the run; what was bought until then is in the journal
  */
 export async function extract(options: ExtractOptions): Promise<ExtractProgress> {
-  const extraction = new Extraction(options)
-  return extraction.run()
+  return new Extraction(options).run()
 }
 
-class Extraction {
+/** Buys pages of all slices of a run, until each slice is read, or for a quote until its last page is known. */
+export class Extraction {
   readonly #options: ExtractOptions
+  readonly #onQuoted: ((history: SliceHistory) => void) | null
   readonly #queue: PQueue
+  readonly #records: SliceLedger
   readonly #buyer: PageBuyer
-  readonly #budget: ReturnType<typeof createBudget>
+  readonly #isolator: Isolator
+  readonly #budget: Budget
   readonly #halt = new AbortController()
+  /** Slices of which nothing was asked yet in this process, in the order in which they are begun. */
+  #waiting: SliceHistory[] = []
+  readonly #begun = new Set<Reading>()
   readonly #setAside: SetAside[] = []
   readonly #creditsBefore: number
+  #busy = 0
   #failure: { readonly error: unknown } | null = null
   #slicesDone = 0
   #slices = 0
   #pages = 0
   #events = 0
 
-  constructor(options: ExtractOptions) {
+  /** @param onQuoted told of each slice whose last page is known; then no other pages are bought */
+  constructor(options: ExtractOptions, onQuoted: ((history: SliceHistory) => void) | null = null) {
+    const { run, creditsLimit, monthlyCredits, clock, stop } = options
     this.#options = options
-    const { run, creditsLimit, stop } = options
+    this.#onQuoted = onQuoted
     this.#creditsBefore = run.creditsCommitted - run.creditsAtLastStop
-    this.#budget = createBudget(creditsLimit, this.#creditsBefore)
+    this.#budget = createBudget({
+      run: { limit: creditsLimit, spent: this.#creditsBefore },
+      ...(monthlyCredits === undefined ? {} : { month: monthlyCredits }),
+      now: () => clock.now(),
+    })
+    this.#records = createSliceLedger(run.started.run_id, options.writer, clock)
     this.#queue = new PQueue({ concurrency: options.concurrency })
     this.#buyer = createPageBuyer({
       ...options,
       runId: run.started.run_id,
+      before: { requests: run.requests, failures: run.failures },
       budget: this.#budget,
       stop: AbortSignal.any([stop, this.#halt.signal]),
+    })
+    this.#isolator = createIsolator({
+      buyer: this.#buyer,
+      accepted: options.accepted ?? new Set(),
+      leaveOut: (organization, reason) => this.#leaveOut(organization, reason),
+      replace: (slice, instead, reason) => this.#replace(slice, instead, reason),
     })
   }
 
@@ -111,11 +137,15 @@ class Extraction {
     const open = [...this.#options.run.slices.values()].filter(({ state }) => state !== 'split')
     this.#slices = open.length
     this.#slicesDone = open.filter(({ state }) => state === 'finished').length
-    for (const slice of open) if (slice.state === 'planned') this.#enqueue(slice)
+    const unread = open.filter(({ state }) => state === 'planned')
+    // What was begun is finished first, so that a small budget finishes something.
+    this.#waiting = [...unread.filter(isBegun), ...unread.filter((slice) => !isBegun(slice))]
     this.#report()
+    this.#start()
     await this.#queue.onIdle()
     if (this.#failure !== null) throw this.#failure.error
     this.#options.stop.throwIfAborted()
+    if (this.#begun.size > 0) throw new Error('a slice was begun and not read to its end')
     return this.#progress()
   }
 
@@ -134,36 +164,70 @@ class Extraction {
     pacer.pause(waitMs)
   }
 
-  #enqueue(slice: SliceHistory): void {
-    const task = async () => {
+  /** Gives every free worker a page. */
+  #start(): void {
+    while (this.#busy < this.#options.concurrency) {
       if (this.#failure !== null || this.#options.stop.aborted) return
-      await this.#readSlice(slice)
+      const task = this.#nextTask()
+      if (task === null) return
+      this.#busy += 1
+      // onIdle is what waits for the workers.
+      void this.#queue.add(() => this.#work(task))
     }
-    // onIdle is what waits for the tasks; a task's error stops the others and is thrown when all have ended.
-    this.#queue.add(task).catch((error: unknown) => {
-      this.#failure ??= { error }
-      this.#queue.clear()
-      this.#halt.abort(error)
-    })
   }
 
-  async #readSlice(history: SliceHistory): Promise<void> {
-    const { slice } = history
-    const guard = new PagingGuard(slice.slice_id)
-    while (history.hasMore) {
-      if (history.pages >= LAST_PAGE) {
-        await this.#tooWide(history)
-        return
-      }
-      const page = await this.#buyOrIsolate(slice, history.pages + 1)
-      if (page === null) return
-      guard.look(history.pages + 1, page)
-      takePage(history, page)
-      this.#pages += 1
-      this.#events += page.events
-      this.#report()
+  // What a task makes possible is begun before it ends, so that the queue is idle only when all is done. The first error
+  // stops the others and is thrown when all have ended.
+  async #work(task: () => Promise<void>): Promise<void> {
+    try {
+      await task()
+    } catch (error) {
+      this.#failure ??= { error }
+      this.#halt.abort(error)
     }
-    await this.#finish(history)
+    this.#busy -= 1
+    this.#start()
+  }
+
+  #nextTask(): (() => Promise<void>) | null {
+    if (this.#onQuoted !== null) return this.#pageOfBegun('quote') ?? this.#beginSlice('quote')
+    const { concurrency, creditsLimit } = this.#options
+    const many = concurrency > 1 ? 'many' : 'one'
+    // With a limit, slices are finished before others are begun; else each slice has a worker while there are enough.
+    const first = creditsLimit === null ? 'one' : many
+    return this.#pageOfBegun(first) ?? this.#beginSlice('one') ?? this.#pageOfBegun(many)
+  }
+
+  #pageOfBegun(mode: ReadingMode): (() => Promise<void>) | null {
+    for (const reading of this.#begun) {
+      if (mode === 'one' && reading.inFlight.size > 0) continue
+      const [page] = reading.wanted(mode, 1)
+      if (page !== undefined) return this.#reader(reading, page)
+    }
+    return null
+  }
+
+  #beginSlice(mode: ReadingMode): (() => Promise<void>) | null {
+    const history = this.#waiting.shift()
+    if (history === undefined) return null
+    const reading = new Reading(history, this.#options.clock.now())
+    this.#begun.add(reading)
+    const [page] = reading.wanted(mode, 1)
+    // Bought whole before, but not closed; or quoted before.
+    return page === undefined ? () => this.#settle(reading) : this.#reader(reading, page)
+  }
+
+  #reader(reading: Reading, page: number): () => Promise<void> {
+    reading.inFlight.add(page)
+    return async () => {
+      try {
+        const bought = await this.#buyOrIsolate(reading.slice, page)
+        if (bought !== null) this.#take(reading, bought)
+      } finally {
+        reading.inFlight.delete(page)
+      }
+      if (reading.inFlight.size === 0 && !reading.isClosed) await this.#settle(reading)
+    }
   }
 
   async #buyOrIsolate(slice: SliceRecord, page: number): Promise<BoughtPage | null> {
@@ -171,76 +235,88 @@ class Extraction {
       return await this.#buyer.buy(slice, page)
     } catch (error) {
       if (!(error instanceof BadRequestError)) throw error
-      const isolation = isolate(slice, error.serverMessage)
-      if (isolation === null) throw error
-      for (const organization of isolation.setAside) {
-        await this.#leaveOut(organization, error.serverMessage)
+      for (const { slice: rest, firstPage } of await this.#isolator.isolate(slice, error)) {
+        const reading = newReading(rest)
+        this.#begun.add(reading)
+        if (firstPage !== null) {
+          this.#take(reading, firstPage)
+          await this.#settle(reading)
+        }
       }
-      await this.#split(slice, isolation.instead, error.serverMessage)
       return null
     }
   }
 
-  async #tooWide(history: SliceHistory): Promise<void> {
-    const { slice } = history
-    if (slice.organizations.length > 1) {
-      await this.#split(slice, halve(slice), `more than ${LAST_PAGE} pages`)
+  #take(reading: Reading, page: BoughtPage): void {
+    if (page.events > 0) this.#pages += 1
+    this.#events += page.events
+    this.#report()
+    reading.take(page)
+  }
+
+  /** Looks whether a slice is done, when all pages that were asked for are there. */
+  async #settle(reading: Reading): Promise<void> {
+    const { history } = reading
+    if (isTooWide(history)) return this.#tooWide(reading)
+    if (history.hasMore) {
+      if (this.#onQuoted === null || reading.wanted('quote', 1).length > 0) return
+      this.#onQuoted(history)
+      this.#close(reading)
       return
     }
-    const [organization] = slice.organizations
-    if (organization === undefined) return
-    await this.#leaveOut(organization, `more than ${LAST_PAGE} pages: not coverable in this window`)
-    await this.#split(slice, [], 'not coverable')
+    const { clock, stop } = this.#options
+    const signal = AbortSignal.any([stop, this.#halt.signal])
+    reading.askAgain = await pageInDoubt(history, { buyer: this.#buyer, clock, signal })
+    if (reading.askAgain !== null) return
+    this.#onQuoted?.(history)
+    await this.#finish(reading)
+  }
+
+  async #tooWide(reading: Reading): Promise<void> {
+    const { slice } = reading
+    const reason = `more than ${LAST_PAGE} pages`
+    const [organization, another] = slice.organizations
+    this.#close(reading)
+    if (organization !== undefined && another === undefined) {
+      await this.#leaveOut(organization, `${reason}: not coverable in this window`)
+      await this.#replace(slice, [], 'not coverable')
+      return
+    }
+    const halves = halve(slice)
+    await this.#replace(slice, halves, reason)
+    this.#waiting.unshift(...halves.map(newSliceHistory))
   }
 
   async #leaveOut(organization: OrganizationRef, reason: string): Promise<void> {
-    const { writer, run, clock, logger } = this.#options
     this.#setAside.push({ organization, reason })
+    const { logger } = this.#options
     logger.info({ organization: organization.value, reason }, 'organization_set_aside')
-    await writer.append({
-      kind: 'organization_set_aside',
-      run_id: run.started.run_id,
-      at: clock.now(),
-      organization,
-      reason,
-    })
+    await this.#records.leftOut(organization, reason)
   }
 
-  async #split(slice: SliceRecord, instead: readonly SliceRecord[], reason: string): Promise<void> {
-    const { writer, run, clock } = this.#options
-    await writer.append(
-      {
-        kind: 'slice_split',
-        run_id: run.started.run_id,
-        slice_id: slice.slice_id,
-        at: clock.now(),
-        reason,
-      },
-      JSON.stringify({ slice, instead }),
-    )
+  async #replace(
+    slice: SliceRecord,
+    instead: readonly SliceRecord[],
+    reason: string,
+  ): Promise<void> {
+    for (const reading of this.#begun) if (reading.slice === slice) this.#close(reading)
+    await this.#records.replaced(slice, instead, reason)
     this.#slices += instead.length - 1
-    for (const smaller of instead) this.#enqueue(newSliceHistory(smaller))
     this.#report()
   }
 
-  async #finish(history: SliceHistory): Promise<void> {
-    const { writer, run, clock } = this.#options
-    const covered = coveredTime(history, clock.now())
-    await writer.append(
-      {
-        kind: 'slice_finished',
-        run_id: run.started.run_id,
-        slice_id: history.slice.slice_id,
-        at: clock.now(),
-        pages: history.pages,
-        events: history.events,
-        covered_from: covered.from,
-        covered_to: covered.to,
-      },
-      JSON.stringify(history.slice),
-    )
+  async #finish(reading: Reading): Promise<void> {
+    this.#close(reading)
+    this.#buyer.learnIds(reading.slice)
+    await this.#records.finished(reading.history)
+    closeSlice(reading.history, 'finished')
     this.#slicesDone += 1
     this.#report()
+  }
+
+  #close(reading: Reading): void {
+    reading.isClosed = true
+    this.#begun.delete(reading)
   }
 
   #progress(): ExtractProgress {
@@ -251,10 +327,15 @@ class Extraction {
       events: this.#events,
       credits: this.#budget.spent() - this.#creditsBefore,
       setAside: this.#setAside,
+      unexpectedCharges: this.#buyer.unexpectedCharges(),
     }
   }
 
   #report(): void {
     this.#options.onProgress?.(this.#progress())
   }
+}
+
+function isBegun({ pages, ahead }: SliceHistory): boolean {
+  return pages > 0 || ahead.size > 0
 }

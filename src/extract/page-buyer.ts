@@ -1,36 +1,38 @@
 /**
  * Buys one page: waits for its turn, writes down that it asks, asks, and puts the answer into the journal before
- * anybody looks at it. Everything that can go wrong with one request is decided here, with the pure retry policy.
+ * anybody looks at it. Everything that can go wrong with one request is decided here, with the pure retry policy. The
+ * free question whether companies are tracked goes the same way.
  */
 
-import {
-  BadRequestError,
-  RefusedError,
-  UnavailableError,
-  UnexpectedStatusError,
-} from '../api/errors.ts'
-import { WaitTooLongError, type Pacer, type RateReport } from '../api/pacer.ts'
+import { BadRequestError, UnavailableError } from '../api/errors.ts'
+import type { TurnOutcome } from '../api/pace-rules.ts'
+import { WaitTooLongError, type Pacer, type Turn } from '../api/pacer.ts'
 import { rateReport } from '../api/retry-after.ts'
-import { decideRetry, type Failure, type RetryDecision } from '../api/retry-policy.ts'
+import type { Failure } from '../api/retry-policy.ts'
 import { errorMessage, parsePage, type PageEnvelope } from '../api/schemas.ts'
 import { NoAnswerError, type Answer, type Transport } from '../api/transport.ts'
-import { CREDITS_PER_PAGE } from '../journal/history.ts'
 import type { JournalWriter } from '../journal/journal.ts'
-import type { SliceRecord } from '../journal/records.ts'
-import type { TakenPage } from '../journal/slice-history.ts'
+import type { OrganizationRef, SliceRecord } from '../journal/records.ts'
+import { PAGE_EVENTS, type TakenPage } from '../journal/slice-history.ts'
+import { CREDITS_PER_PAGE, expectedCredits } from '../journal/spending.ts'
 import { isoInstant, type Clock } from '../support/clock.ts'
-import { receivedJson } from '../support/json.ts'
 import type { Logger } from '../support/logger.ts'
 import { newUlid } from '../support/ulid.ts'
 import type { Budget } from './budget.ts'
+import { isInDoubt, outcomeOf, wordsOf } from './failure.ts'
+import { createIdLearner } from './learn-ids.ts'
+import { isAboutCompany } from './named-companies.ts'
 import { createPageLedger, type PageRequest } from './page-ledger.ts'
-import { requestBody } from './request-body.ts'
+import { LAST_PAGE, pageAfter, requestBody } from './request-body.ts'
+import { createSetbacks, newWish, type Setback, type Wish } from './setback.ts'
 
 const SEARCH_PATH = '/api/v1/job-changes/search'
 
 /** What buying a page needs of the world. */
 export interface PageBuyerOptions {
   readonly runId: string
+  /** What the run asked before it was taken up again. */
+  readonly before: { readonly requests: number; readonly failures: number }
   readonly transport: Transport
   readonly pacer: Pacer
   readonly budget: Budget
@@ -52,8 +54,13 @@ export interface PageBuyerOptions {
 /** A page that is in the journal. */
 export interface BoughtPage extends TakenPage {
   readonly creditsUsed: number
-  /** Equal for pages with the same number of events, the same first and the same last one. */
-  readonly fingerprint: string
+}
+
+/** Whether a list has more events than so many, and when. */
+export interface ListSize {
+  readonly hasMore: boolean
+  /** Server time in whole seconds, milliseconds since 1970 UTC. */
+  readonly serverAt: number
 }
 
 /** Buys pages for one run. */
@@ -65,200 +72,154 @@ export interface PageBuyer {
    * @throws StorageError when the journal cannot be written
    */
   buy(slice: SliceRecord, page: number): Promise<BoughtPage>
+  /**
+   * Asks whether the service accepts these companies of `slice`, by the last page it counts: that one is empty, and so
+   * free. Null when the answer says neither yes nor no.
+   * @throws what buy() throws, but for BadRequestError
+   */
+  accepts(slice: SliceRecord, companies: readonly OrganizationRef[]): Promise<boolean | null>
+  /**
+   * Asks whether the list of `slice` has more than so many events: for free, when it has not. Null when that cannot be
+   * asked, because the service does not count pages so far.
+   * @throws what buy() throws
+   */
+  hasMoreThan(slice: SliceRecord, events: number): Promise<ListSize | null>
+  /**
+   * Notes the ids that the pages of `slice` have shown. Call it when the slice was read to its end.
+   * @throws StorageError when the journal cannot be written
+   */
+  learnIds(slice: SliceRecord): void
+  /** Pages so far that cost something else than expected. */
+  unexpectedCharges(): number
 }
 
-// Retries are free of charge, but a service in trouble is not helped by more than a tenth on top (Google SRE, ch. 21).
-const RETRY_SHARE = 0.1
-const RETRIES_ALWAYS_ALLOWED = 20
-const PAUSES_IN_A_ROW_MAX = 20
-
-// A service that answers with another page than the asked one twice will not do better the third time.
-const WRONG_PAGES_MAX = 2
-
-/** One page that is wanted, and how asking for it went so far. */
-interface Wish {
-  readonly slice: SliceRecord
-  readonly page: number
-  failures: number
-  wrongPages: number
-  /** The last wait, in milliseconds. */
-  previousWaitMs: number
+/** What is asked. */
+interface Question extends Pick<PageRequest, 'slice' | 'page' | 'isTest'> {
+  readonly wish: Wish
+  /** Events in a page. */
+  readonly limit: number
 }
 
 /** One request. */
-interface Attempt extends PageRequest {
-  readonly wish: Wish
+interface Attempt extends PageRequest, Question {
+  readonly turn: Turn
   /** On the monotonic clock. */
   readonly sentAt: number
 }
 
-/** A request that brought no page, and what follows from it. */
-interface Setback {
-  readonly failure: Failure
-  readonly decision: RetryDecision
-  /** When the wait ends that was decided, milliseconds since 1970 UTC. */
-  readonly notBefore: number
-}
-
-/** A buyer for one run; its counters of retries and pauses are shared by all workers. */
+/** A buyer for one run; what it learns of the service's state is shared by all workers. */
 export function createPageBuyer(options: PageBuyerOptions): PageBuyer {
-  const { transport, pacer, budget, clock, logger, stop, abort } = options
-  const ledger = createPageLedger(options.runId, options.writer)
-  let requests = 0
-  let retries = 0
-  let pausesInARow = 0
-  /** When the last pause began, on the monotonic clock. */
-  let pausedAt = Number.NEGATIVE_INFINITY
+  const { runId, transport, pacer, budget, writer, clock, logger, stop, abort } = options
+  const ledger = createPageLedger(runId, writer)
+  const setbacks = createSetbacks({ ...options, url: `${options.baseUrl}${SEARCH_PATH}` })
+  const ids = createIdLearner()
+  let unexpectedCharges = 0
 
-  async function buy(slice: SliceRecord, page: number): Promise<BoughtPage> {
-    const wish: Wish = { slice, page, failures: 0, wrongPages: 0, previousWaitMs: 0 }
+  async function get(
+    slice: SliceRecord,
+    page: number,
+    isTest: boolean,
+    limit = PAGE_EVENTS,
+  ): Promise<BoughtPage> {
+    const wish = newWish(page)
     for (;;) {
-      const result = await tryOnce(wish)
+      const result = await tryOnce({ wish, slice, page, isTest, limit })
       if ('events' in result) {
-        pausesInARow = 0
+        setbacks.answered()
         return result
       }
-      await follow(result, wish)
+      await setbacks.follow(result, wish)
     }
   }
 
-  /** Does what was decided, or throws what ends the slice or the run. */
-  async function follow(setback: Setback, { page }: Wish): Promise<void> {
-    const { decision, failure } = setback
-    switch (decision.kind) {
-      case 'bad-request':
-        throw new BadRequestError(wordsOf(failure))
-      case 'refused':
-        throw new RefusedError(decision.status, wordsOf(failure))
-      case 'unexpected-status':
-        throw new UnexpectedStatusError(
-          failure.kind === 'status' ? failure.status : 0,
-          `${options.baseUrl}${SEARCH_PATH}`,
-          wordsOf(failure),
-        )
-      case 'give-up':
-        throw new UnavailableError(`page ${page} could not be had: ${wordsOf(failure)}`, null)
-      case 'pause-all':
-        refuseLongPause(decision.waitMs, decision.reason, setback)
-        if (decision.reason !== '429') spendRetry(failure)
-        return
-      case 'retry':
-        spendRetry(failure)
-        logger.warn(
-          { page, wait_ms: Math.round(decision.waitMs), reason: wordsOf(failure) },
-          'retry',
-        )
-        await clock.sleep(decision.waitMs, stop)
-        return
-    }
-  }
-
-  // The pause itself holds already, see setBack(); its end is waited for by the pacer, with all other workers.
-  function refuseLongPause(waitMs: number, reason: string, { failure, notBefore }: Setback): void {
-    const message = wordsOf(failure)
-    logger.warn({ status: reason, wait_ms: Math.round(waitMs), message }, 'paused')
-    if (waitMs <= options.maxWaitMs && pausesInARow <= PAUSES_IN_A_ROW_MAX) return
-    throw new UnavailableError(
-      `the service asks for no request before ${isoInstant(notBefore)} (${reason}: ${message})`,
-      notBefore,
-    )
-  }
-
-  function spendRetry(failure: Failure): void {
-    retries += 1
-    if (retries <= Math.max(RETRIES_ALWAYS_ALLOWED, requests * RETRY_SHARE)) return
-    throw new UnavailableError(
-      `the service fails too often (${retries} of ${requests} requests): ${wordsOf(failure)}`,
-      null,
-    )
-  }
-
-  async function tryOnce(wish: Wish): Promise<BoughtPage | Setback> {
-    await budget.reserve(stop)
-    let charged = 0
-    try {
-      await turn()
-      let answered = false
+  async function tryOnce(question: Question): Promise<BoughtPage | Setback> {
+    for (;;) {
+      const reservation = await budget.reserve(stop)
+      let charged = 0
       try {
-        const result = await ask(wish)
-        answered = 'events' in result
-        charged = chargeOf(result)
-        return result
+        const turn = await takeTurn()
+        let outcome: TurnOutcome = 'undecided'
+        try {
+          if (!reservation.mayLeave()) continue
+          const attempt = leave(question, turn)
+          // Whatever comes in between, the request is on its way: it is in doubt until its answer is on the disk.
+          charged = CREDITS_PER_PAGE
+          const result = await ask(attempt)
+          charged = chargeOf(result)
+          outcome = 'events' in result ? 'answered' : outcomeOf(result.failure)
+          return result
+        } finally {
+          turn.end(abort.aborted ? 'undecided' : outcome)
+        }
       } finally {
-        pacer.done(answered)
+        reservation.settle(charged)
       }
-    } finally {
-      budget.settle(charged)
     }
   }
 
-  async function ask(wish: Wish): Promise<BoughtPage | Setback> {
-    const requestedAt = clock.now()
-    const attempt: Attempt = {
-      wish,
-      slice: wish.slice,
-      page: wish.page,
-      requestId: newUlid(requestedAt),
-      requestedAt,
-      sentAt: clock.monotonic(),
-    }
-    ledger.sent(attempt)
-    requests += 1
-    const answer = await send(attempt)
-    if (!('body' in answer)) return setBack(attempt, answer)
-    const { status, headers, body } = answer
-    // Retry-After wins over the counters.
-    if (headers['retry-after'] === undefined) learn(rateReport(headers, answer.receivedAt))
-    if (status !== 200) {
-      return setBack(attempt, { kind: 'status', status, headers, message: errorMessage(body) })
-    }
-    const envelope = parsePage(body)
-    if (typeof envelope === 'string') {
-      return setBack(attempt, { kind: 'not-a-page', reason: envelope }, status)
-    }
-    if (envelope.page !== wish.page) {
-      wish.wrongPages += 1
-      const reason = `asked for page ${wish.page}, got page ${envelope.page}`
-      return setBack(attempt, { kind: 'not-a-page', reason }, status)
-    }
-    return keep(attempt, answer, envelope)
-  }
-
-  // When the plan's requests are used up, the service has named a time like with a 429: it is kept across restarts.
-  function learn(report: RateReport): void {
-    pacer.learn(report)
-    if (report.remaining !== 0 || report.resetMs === null) return
-    const at = clock.now()
-    ledger.paused(at, Math.ceil(at + report.resetMs), 'requests of the plan used up')
-  }
-
-  async function turn(): Promise<void> {
+  async function takeTurn(): Promise<Turn> {
     try {
-      await pacer.turn(stop)
+      return await pacer.turn(stop)
     } catch (error) {
       if (!(error instanceof WaitTooLongError)) throw error
       const notBefore = Math.ceil(clock.now() + error.waitMs)
+      const trouble = setbacks.trouble()
       throw new UnavailableError(
-        `the service takes no request before ${isoInstant(notBefore)}`,
+        `the service takes no request before ${isoInstant(notBefore)}${trouble === null ? '' : `: ${trouble}`}`,
         notBefore,
       )
     }
   }
 
-  // Workers in flight when a pause begins get the same order; together they are one pause.
-  function countPause(sentAt: number): void {
-    if (sentAt < pausedAt) return
-    pausesInARow += 1
-    pausedAt = clock.monotonic()
+  function leave(question: Question, turn: Turn): Attempt {
+    const requestedAt = clock.now()
+    const requestId = newUlid(requestedAt)
+    const attempt = { ...question, turn, requestId, requestedAt, sentAt: clock.monotonic() }
+    ledger.sent(attempt)
+    setbacks.sent()
+    return attempt
   }
 
-  async function send({ wish }: Attempt): Promise<Answer | Failure> {
+  async function ask(attempt: Attempt): Promise<BoughtPage | Setback> {
+    const { wish, page, isTest } = attempt
+    const answer = await send(attempt)
+    if (!('body' in answer)) return setBack(attempt, answer, null)
+    const { status, headers, body } = answer
+    learnPace(attempt, answer)
+    if (status !== 200) {
+      const failure: Failure = { kind: 'status', status, headers, message: errorMessage(body) }
+      return setBack(attempt, failure, status)
+    }
+    const envelope = parsePage(body)
+    if (typeof envelope === 'string') {
+      return setBack(attempt, { kind: 'not-a-page', reason: envelope }, status)
+    }
+    if (envelope.page !== page && !isTest) {
+      wish.wrongPages += 1
+      const reason = `asked for page ${page}, got page ${envelope.page}`
+      return setBack(attempt, { kind: 'not-a-page', reason }, status)
+    }
+    return keep(attempt, answer, envelope)
+  }
+
+  async function send({ slice, page, limit }: Attempt): Promise<Answer | Failure> {
     try {
-      return await transport.post(SEARCH_PATH, requestBody(wish.slice, wish.page), abort)
+      return await transport.post(SEARCH_PATH, requestBody(slice, { page, limit }), abort)
     } catch (error) {
       if (!(error instanceof NoAnswerError)) throw error
       return { kind: 'no-answer', reason: error.message, inDoubt: error.inDoubt }
     }
+  }
+
+  // Retry-After wins over the counters. When a page used up the plan's requests, the service has named a time: it is
+  // kept across restarts. An order to wait is noted with its own time; see setBack().
+  function learnPace({ turn }: Attempt, { status, headers, receivedAt }: Answer): void {
+    if (headers['retry-after'] !== undefined) return
+    const report = rateReport(headers, receivedAt)
+    turn.learn(report)
+    if (status !== 200 || report.remaining !== 0 || report.resetMs === null) return
+    const at = clock.now()
+    ledger.paused(at, Math.ceil(at + report.resetMs), 'requests of the plan used up')
   }
 
   async function keep(
@@ -267,15 +228,15 @@ export function createPageBuyer(options: PageBuyerOptions): PageBuyer {
     envelope: PageEnvelope,
   ): Promise<BoughtPage> {
     const taken = await ledger.received(attempt, answer, envelope)
-    const { events } = envelope
-    const expected = events.length === 0 ? 0 : CREDITS_PER_PAGE
-    if (envelope.creditsUsed !== expected) {
-      const { creditsUsed } = envelope
-      const { page } = attempt.wish
+    const { events, creditsUsed } = envelope
+    const { page, slice, isTest } = attempt
+    const expected = expectedCredits(events.length)
+    if (creditsUsed !== expected) {
+      unexpectedCharges += 1
       logger.warn({ page, credits_used: creditsUsed, expected }, 'unexpected_charge')
     }
-    const fingerprint = receivedJson([events.length, events[0], events.at(-1)])
-    return { ...taken, creditsUsed: envelope.creditsUsed, fingerprint }
+    if (!isTest) ids.look(slice, events)
+    return { ...taken, creditsUsed }
   }
 
   // Decides before anything is awaited: a pause holds from the moment its order was read, also while that is being
@@ -283,60 +244,62 @@ export function createPageBuyer(options: PageBuyerOptions): PageBuyer {
   async function setBack(
     attempt: Attempt,
     failure: Failure,
-    status = failure.kind === 'status' ? failure.status : null,
+    status: number | null,
   ): Promise<Setback> {
-    const { wish } = attempt
-    const decision = decide(attempt, failure)
-    const waitMs = 'waitMs' in decision ? decision.waitMs : 0
-    const at = clock.now()
-    const notBefore = Math.ceil(at + waitMs)
-    wish.previousWaitMs = waitMs
+    const { wish, turn, sentAt } = attempt
+    const setback = setbacks.decide(failure, wish, { sentAt, isProbe: turn.isProbe })
+    const { decision, isRetry, at, notBefore } = setback
     if (decision.kind === 'pause-all') {
-      pacer.pause(waitMs)
+      pacer.pause(decision.waitMs)
       ledger.paused(at, notBefore, decision.reason)
     }
-    await ledger.failed(attempt, at, { status, error: wordsOf(failure), inDoubt: inDoubt(failure) })
-    return { failure, decision, notBefore }
+    const error = wordsOf(failure)
+    await ledger.failed(attempt, at, { status, error, inDoubt: isInDoubt(failure), isRetry })
+    return setback
   }
 
-  function decide({ wish, sentAt }: Attempt, failure: Failure): RetryDecision {
-    if (wish.wrongPages >= WRONG_PAGES_MAX) return { kind: 'give-up' }
-    if (isPauseOrder(failure)) countPause(sentAt)
-    else wish.failures += 1
-    return decideRetry(failure, {
-      attempt: wish.failures,
-      pausesInARow,
-      nowMs: clock.now(),
-      previousWaitMs: wish.previousWaitMs,
-      random: options.random(),
-    })
+  async function accepts(
+    slice: SliceRecord,
+    organizations: readonly OrganizationRef[],
+  ): Promise<boolean | null> {
+    try {
+      const page = await get({ ...slice, organizations }, LAST_PAGE, true)
+      return page.events === 0 ? true : null
+    } catch (error) {
+      if (!(error instanceof BadRequestError)) throw error
+      return isAboutCompany(error.serverMessage) ? false : null
+    }
   }
 
-  return { buy }
+  async function hasMoreThan(slice: SliceRecord, events: number): Promise<ListSize | null> {
+    const end = pageAfter(events)
+    if (end === null) return null
+    const { events: found, serverAt } = await get(slice, end.page, true, end.limit)
+    return { hasMore: found > 0, serverAt }
+  }
+
+  function learnIds(slice: SliceRecord): void {
+    for (const { organization, organizationId } of ids.learn(slice)) {
+      writer.write({
+        kind: 'organization_learnt',
+        run_id: runId,
+        at: clock.now(),
+        organization,
+        organization_id: organizationId,
+      })
+    }
+  }
+
+  return {
+    buy: (slice, page) => get(slice, page, false),
+    accepts,
+    hasMoreThan,
+    learnIds,
+    unexpectedCharges: () => unexpectedCharges,
+  }
 }
 
 function chargeOf(result: BoughtPage | Setback): number {
   if ('events' in result) return result.creditsUsed
-  return inDoubt(result.failure) ? CREDITS_PER_PAGE : 0
-}
-
-// Errors of this endpoint are free. A page that came damaged was sent, and so probably charged; so may be what came with
-// a status that says success but is not 200.
-function inDoubt(failure: Failure): boolean {
-  switch (failure.kind) {
-    case 'status':
-      return failure.status >= 200 && failure.status < 300
-    case 'no-answer':
-      return failure.inDoubt
-    case 'not-a-page':
-      return true
-  }
-}
-
-function wordsOf(failure: Failure): string {
-  return failure.kind === 'status' ? failure.message : failure.reason
-}
-
-function isPauseOrder(failure: Failure): boolean {
-  return failure.kind === 'status' && (failure.status === 429 || failure.status === 503)
+  return isInDoubt(result.failure) ? CREDITS_PER_PAGE : 0
 }

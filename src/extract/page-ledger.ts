@@ -5,16 +5,19 @@
 
 import { createHash } from 'node:crypto'
 import { serverTime } from '../api/retry-after.ts'
-import { detectionTimes, type PageEnvelope } from '../api/schemas.ts'
+import type { PageEnvelope } from '../api/schemas.ts'
 import type { Answer } from '../api/transport.ts'
 import type { JournalWriter } from '../journal/journal.ts'
 import type { SliceRecord } from '../journal/records.ts'
-import { leavingSoon, type TakenPage } from '../journal/slice-history.ts'
+import type { TakenPage } from '../journal/slice-history.ts'
+import { eventFacts, pagingFacts, seenOrganizations } from './page-facts.ts'
 
 /** One request for one page. */
 export interface PageRequest {
   readonly slice: SliceRecord
   readonly page: number
+  /** It only asks whether the companies are tracked. */
+  readonly isTest: boolean
   readonly requestId: string
   /** Milliseconds since 1970 UTC. */
   readonly requestedAt: number
@@ -30,7 +33,12 @@ export interface PageLedger {
   failed(
     request: PageRequest,
     at: number,
-    what: { readonly status: number | null; readonly error: string; readonly inDoubt: boolean },
+    what: {
+      readonly status: number | null
+      readonly error: string
+      readonly inDoubt: boolean
+      readonly isRetry: boolean
+    },
   ): Promise<void>
   /** Notes a time before which nobody may ask; the record of the failure that follows puts it on the disk. */
   paused(at: number, notBefore: number, reason: string): void
@@ -44,15 +52,24 @@ export function createPageLedger(runId: string, writer: JournalWriter): PageLedg
     page,
     request_id: requestId,
   })
+  /** Rises with every record of a request or a page, as it does when the journal is read again. */
+  let order = 0
+  const sent = new Map<string, number>()
   return {
     sent(request) {
+      order += 1
+      sent.set(request.requestId, order)
       writer.write({ kind: 'request_sent', ...namesOf(request), at: request.requestedAt })
     },
     async received(request, answer, envelope) {
+      const { page, slice, requestId } = request
+      const { hasMore } = envelope
+      const events = envelope.events.map(eventFacts)
       const serverAt = serverTime(answer.headers, answer.receivedAt)
-      const { days_ago: daysAgo } = request.slice
-      const leaving =
-        daysAgo === null ? [] : leavingSoon(detectionTimes(envelope.events), daysAgo, serverAt)
+      // Of a page that is the only one, paging needs to know nothing.
+      const facts = page > 1 || hasMore ? pagingFacts(events, slice.days_ago, serverAt) : null
+      order += 1
+      const received = order
       await writer.append(
         {
           kind: 'page_received',
@@ -61,18 +78,33 @@ export function createPageLedger(runId: string, writer: JournalWriter): PageLedg
           at: answer.receivedAt,
           server_at: serverAt,
           status: answer.status,
-          events: envelope.events.length,
+          events: events.length,
           credits_used: envelope.creditsUsed,
-          has_more: envelope.hasMore,
+          has_more: hasMore,
           body_sha256: createHash('sha256').update(answer.body).digest('hex'),
-          leaving,
+          ...(request.isTest ? { test: true } : {}),
+          leaving: facts?.leaving ?? [],
+          ...(facts === null ? {} : { leaving_until: facts.leavingUntil, keys: facts.keys }),
+          seen: seenOrganizations(events, serverAt),
         },
         answer.body,
       )
-      const { events, hasMore } = envelope
-      return { page: request.page, events: events.length, hasMore, serverAt, leaving }
+      const asked = sent.get(requestId) ?? received
+      sent.delete(requestId)
+      return {
+        page,
+        events: events.length,
+        hasMore,
+        serverAt,
+        leaving: facts?.leaving ?? [],
+        leavingUntil: facts?.leavingUntil ?? Infinity,
+        keys: facts?.keys ?? null,
+        asked,
+        received,
+      }
     },
-    async failed(request, at, { status, error, inDoubt }) {
+    async failed(request, at, { status, error, inDoubt, isRetry }) {
+      sent.delete(request.requestId)
       await writer.append({
         kind: 'request_failed',
         ...namesOf(request),
@@ -81,6 +113,7 @@ export function createPageLedger(runId: string, writer: JournalWriter): PageLedg
         status,
         error,
         in_doubt: inDoubt,
+        retry: isRetry,
       })
     },
     paused(at, notBefore, reason) {

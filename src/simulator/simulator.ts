@@ -9,7 +9,7 @@ import { isoInstant, type Clock } from '../support/clock.ts'
 import { ConfigError, messageOf } from '../support/errors.ts'
 import { MINUTE } from '../support/units.ts'
 import { createBookkeeper, type Account, type Bookkeeper } from './account.ts'
-import { createCompanyDirectory, type UnknownIds } from './companies.ts'
+import { createCompanyDirectory, type UnknownIds, type UnknownNames } from './companies.ts'
 import { answerControl, CONTROL_PREFIX, type Controls } from './control.ts'
 import type { EventSource, TrackedOrganization } from './events.ts'
 import { createFaultPlan, type Fault } from './faults.ts'
@@ -44,6 +44,8 @@ export interface SimulatorOptions {
   readonly gzip?: boolean
   /** Organisation ids that nobody tracks: find no events (default), or answer 400. */
   readonly unknownIds?: UnknownIds
+  /** Which of the untracked companies a 400 names: the first one (default), all, or none. */
+  readonly unknownNames?: UnknownNames
   /** How many requests the account's log keeps; default 10,000, Infinity for all. */
   readonly logSize?: number
 }
@@ -93,7 +95,7 @@ export async function startSimulator(options: SimulatorOptions): Promise<Simulat
   const parts: SearchEndpointParts = {
     source,
     search: createSearch(source),
-    directory: createCompanyDirectory(source, options.unknownIds ?? 'ignore'),
+    directory: createCompanyDirectory(source, options.unknownIds ?? 'ignore', options.unknownNames),
     apiKeys: new Set(options.apiKeys ?? ['simulator-key']),
     keysWithoutPlan: new Set(options.keysWithoutPlan),
     limit: rateLimit && { rate: rateLimit, window: createRateWindow(rateLimit) },

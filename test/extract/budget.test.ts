@@ -1,8 +1,19 @@
 import fc from 'fast-check'
 import { getEventListeners } from 'node:events'
 import { describe, expect, it } from 'vitest'
-import { BudgetReachedError, createBudget } from '../../src/extract/budget.ts'
+import { createPacer } from '../../src/api/pacer.ts'
+import {
+  BudgetReachedError,
+  createBudget,
+  type Budget,
+  type BudgetOptions,
+} from '../../src/extract/budget.ts'
+import { createPageBuyer } from '../../src/extract/page-buyer.ts'
+import { monthlyCredits } from '../../src/journal/spending.ts'
+import { seededRandom } from '../../src/simulator/random.ts'
 import { startSimulator } from '../../src/simulator/simulator.ts'
+import { HOUR, MINUTE, SECOND } from '../../src/support/units.ts'
+import { virtualClock } from '../helpers/virtual-clock.ts'
 import {
   NOW,
   manyEvents,
@@ -10,6 +21,12 @@ import {
   sourceOf,
   standingClock,
 } from '../simulator/simulator-fixture.ts'
+import {
+  memoryJournal,
+  scriptedService,
+  silentLogger,
+  type ScriptedAnswer,
+} from './buying-fixture.ts'
 import {
   anExtraction,
   errorOf,
@@ -21,13 +38,17 @@ import {
 
 const never = () => new AbortController().signal
 
+const budgetOf = (
+  limit: number | null,
+  spent = 0,
+  month?: BudgetOptions['month'],
+  now: () => number = () => NOW,
+): Budget => createBudget({ run: { limit, spent }, ...(month === undefined ? {} : { month }), now })
+
 describe('createBudget', () => {
   it('lets 5 pages of 10 through 50 credits and refuses the 6th', async () => {
-    const budget = createBudget(50, 0)
-    for (let page = 0; page < 5; page += 1) {
-      await budget.reserve(never())
-      budget.settle(10)
-    }
+    const budget = budgetOf(50)
+    for (let page = 0; page < 5; page += 1) (await budget.reserve(never())).settle(10)
     await expect(budget.reserve(never())).rejects.toThrow(BudgetReachedError)
     expect(budget.spent()).toBe(50)
   })
@@ -39,28 +60,41 @@ describe('createBudget', () => {
   ])(
     'refuses at once where less than a page is left: $spent of $limit',
     async ({ limit, spent }) => {
-      await expect(createBudget(limit, spent).reserve(never())).rejects.toMatchObject({
+      await expect(budgetOf(limit, spent).reserve(never())).rejects.toMatchObject({
         exitCode: 4,
+        context: { limit, spent, per: 'run' },
       })
     },
   )
 
   it('lets a second request wait for the first, which may turn out free', async () => {
-    const budget = createBudget(10, 0)
-    await budget.reserve(never())
+    const budget = budgetOf(10)
+    const first = await budget.reserve(never())
     let isThrough = false
     const second = budget.reserve(never()).then(() => {
       isThrough = true
     })
     await Promise.resolve()
     expect(isThrough).toBe(false)
-    budget.settle(0)
+    first.settle(0)
     await second
     expect(isThrough).toBe(true)
   })
 
+  it('counts a reservation that is settled twice once', async () => {
+    const budget = budgetOf(20)
+    const first = await budget.reserve(never())
+    first.settle(10)
+    first.settle(10)
+    expect(budget.spent()).toBe(10)
+    await budget.reserve(never())
+    await expect(Promise.race([budget.reserve(never()), Promise.resolve('waits')])).resolves.toBe(
+      'waits',
+    )
+  })
+
   it('a waiter that is aborted throws the reason', async () => {
-    const budget = createBudget(10, 0)
+    const budget = budgetOf(10)
     await budget.reserve(never())
     const stop = new AbortController()
     const waiting = errorOf(budget.reserve(stop.signal))
@@ -70,17 +104,88 @@ describe('createBudget', () => {
   })
 
   it('leaves no listener behind after 500 waits', async () => {
-    const budget = createBudget(10, 0)
+    const budget = budgetOf(10)
     const { signal } = new AbortController()
     for (let i = 0; i < 500; i += 1) {
-      await budget.reserve(signal)
+      const first = await budget.reserve(signal)
       const next = budget.reserve(signal)
       expect(getEventListeners(signal, 'abort')).toHaveLength(1)
-      budget.settle(0)
-      await next
-      budget.settle(0)
+      first.settle(0)
+      ;(await next).settle(0)
     }
     expect(getEventListeners(signal, 'abort')).toHaveLength(0)
+  })
+
+  it('after a page that cost 20 sets 20 aside for each: the last 10 of 50 credits buy nothing', async () => {
+    const budget = budgetOf(50)
+    ;(await budget.reserve(never())).settle(20)
+    ;(await budget.reserve(never())).settle(10)
+    ;(await budget.reserve(never())).settle(10)
+    await expect(budget.reserve(never())).rejects.toMatchObject({
+      context: { limit: 50, spent: 40 },
+    })
+  })
+
+  it('takes a reservation back before it leaves, when the price rose while it waited', async () => {
+    const budget = budgetOf(30)
+    const [first, second] = [await budget.reserve(never()), await budget.reserve(never())]
+    first.settle(25)
+    expect(second.mayLeave()).toBe(false)
+    await expect(budget.reserve(never())).rejects.toMatchObject({ exitCode: 4 })
+  })
+})
+
+describe('the budget of a calendar month', () => {
+  const endOfJune = Date.UTC(2026, 5, 30, 23, 59)
+
+  it('names the month, what was spent, and the day on which it is fresh again', async () => {
+    const spentBy = new Map([['2026-12', 95]])
+    const now = () => Date.UTC(2026, 11, 31, 23)
+    const error = await errorOf(budgetOf(null, 0, { limit: 100, spentBy }, now).reserve(never()))
+    expect(error).toMatchObject({
+      exitCode: 4,
+      context: { limit: 100, spent: 95, per: 'month', renews_at: '2027-01-01T00:00:00.000Z' },
+    })
+    expect(error.message).toContain('2026-12')
+    expect(error['hint']).toContain('2027-01-01')
+  })
+
+  it('is fresh at midnight UTC of the first, while the run goes on', async () => {
+    let now = endOfJune
+    const month = { limit: 20, spentBy: new Map([['2026-06', 10]]) }
+    const budget = budgetOf(null, 0, month, () => now)
+    ;(await budget.reserve(never())).settle(10)
+    await expect(budget.reserve(never())).rejects.toMatchObject({ context: { per: 'month' } })
+    now += 2 * MINUTE
+    ;(await budget.reserve(never())).settle(10)
+    ;(await budget.reserve(never())).settle(10)
+    await expect(budget.reserve(never())).rejects.toMatchObject({ context: { spent: 20 } })
+    expect(budget.spent()).toBe(30)
+  })
+
+  it('counts a reservation that waited over midnight in the month in which it leaves', async () => {
+    let now = endOfJune
+    const budget = budgetOf(null, 0, { limit: 10, spentBy: new Map() }, () => now)
+    const waited = await budget.reserve(never())
+    now += 2 * MINUTE
+    const other = await budget.reserve(never())
+    expect(waited.mayLeave()).toBe(false)
+    expect(other.mayLeave()).toBe(true)
+    other.settle(10)
+    await expect(budget.reserve(never())).rejects.toMatchObject({ context: { spent: 10 } })
+    now = endOfJune
+    ;(await budget.reserve(never())).settle(10)
+  })
+
+  it('wakes whoever waits for June when a reservation of June moves to July', async () => {
+    let now = endOfJune
+    const budget = budgetOf(null, 0, { limit: 10, spentBy: new Map() }, () => now)
+    const first = await budget.reserve(never())
+    const second = budget.reserve(never())
+    now += 2 * MINUTE
+    expect(first.mayLeave()).toBe(true)
+    now = endOfJune
+    expect((await second).mayLeave()).toBe(true)
   })
 })
 
@@ -106,7 +211,7 @@ describe('the budget of a run', () => {
     })
     await writer.close()
     await extraction.run({ creditsLimit: 50 })
-    expect(simulator.account()).toMatchObject({ requests: 8, credits: 80 })
+    expect(simulator.account()).toMatchObject({ charged_pages: 8, credits: 80 })
     expectEqualBooks(extraction, simulator)
   })
 
@@ -122,10 +227,9 @@ describe('the budget of a run', () => {
     expect(simulator.account().credits).toBe(30)
   })
 
-  it('is never exceeded, by any world, limit, faults and 1 to 16 workers', async () => {
+  it('is never exceeded over HTTP, by any world, limit, faults and 1 to 16 workers', async () => {
     const rejections = watchUnhandledRejections()
     const worlds = fc.record({
-      // No empty pages: one that is cut on its way is free, yet must be counted as billed.
       sizes: fc.array(fc.integer({ min: 1, max: 230 }), { minLength: 1, maxLength: 20 }),
       limit: fc.integer({ min: 0, max: 300 }),
       concurrency: fc.integer({ min: 1, max: 16 }),
@@ -151,11 +255,13 @@ describe('the budget of a run', () => {
             .catch((error: unknown) => error)
           expect(simulator.account().credits).toBeLessThanOrEqual(limit)
           expectEqualBooks(extraction, simulator)
+          const ledger = extraction.ledger().total
+          expect(ledger).toBeLessThanOrEqual(limit)
           if (!(outcome instanceof Error)) {
             expect(extraction.events()).toHaveLength(sizes.reduce((sum, size) => sum + size, 0))
           } else if (outcome instanceof BudgetReachedError) {
             // It stopped because not one more page could be paid, not earlier.
-            expect(simulator.account().credits + 10).toBeGreaterThan(limit)
+            expect(ledger + 10).toBeGreaterThan(limit)
           } else {
             expect(outcome).toMatchObject({ exitCode: 5 })
           }
@@ -167,4 +273,163 @@ describe('the budget of a run', () => {
     )
     expect(rejections()).toEqual([])
   })
+})
+
+interface Night {
+  readonly seed: number
+  readonly workers: number
+  readonly pages: number
+  readonly runLimit: number | null
+  readonly monthLimit: number | null
+  /** Spent in the month that ends, before the run. */
+  readonly spentBefore: number
+  /** Seconds before the end of the month. */
+  readonly secondsLeft: number
+  /** Share of requests that fail in some way. */
+  readonly trouble: number
+  /** Milliseconds after which a process is killed, one after the other. */
+  readonly kills: readonly number[]
+}
+
+const nights: fc.Arbitrary<Night> = fc.record({
+  seed: fc.nat(),
+  workers: fc.integer({ min: 1, max: 8 }),
+  pages: fc.integer({ min: 1, max: 16 }),
+  runLimit: fc.option(fc.integer({ min: 0, max: 170 })),
+  monthLimit: fc.option(fc.integer({ min: 0, max: 170 })),
+  spentBefore: fc.integer({ min: 0, max: 60 }),
+  secondsLeft: fc.integer({ min: 1, max: 40 }),
+  trouble: fc.constantFrom(0, 0.1, 0.4),
+  kills: fc.array(fc.integer({ min: 1, max: 15_000 }), { maxLength: 2 }),
+})
+
+const MONTH_END = Date.UTC(2026, 6, 1)
+const monthOf = (at: number) => (at < MONTH_END ? '2026-06' : '2026-07')
+
+function troubled(random: () => number): ScriptedAnswer {
+  const takesMs = random() * 3 * SECOND
+  const kinds: ScriptedAnswer[] = [
+    { takesMs, status: 500 },
+    { takesMs, status: null, charge: 10 },
+    { takesMs, status: null, charge: 0 },
+    { takesMs, status: 429, headers: { 'retry-after': '7' } },
+    { takesMs, status: 503, headers: { 'retry-after': '2' } },
+    // An answer that takes longer than all others together.
+    { takesMs: 50 * SECOND, status: 200, events: 1 },
+    { takesMs, status: 200, events: 0 },
+    { takesMs, status: 204, charge: 10 },
+  ]
+  return kinds[Math.floor(random() * kinds.length)] ?? { takesMs, status: 500 }
+}
+
+/** One run, killed and taken up again, over the end of a month. */
+async function spendNight(night: Night) {
+  const clock = virtualClock(MONTH_END - night.secondsLeft * SECOND)
+  const random = seededRandom(night.seed)
+  const slice = slicesOf(['org_a'])[0]!
+  const journal = memoryJournal([slice], clock.now())
+  const service = scriptedService(clock, () =>
+    random() < night.trouble
+      ? troubled(random)
+      : { takesMs: random() * 3 * SECOND, status: 200, events: 1 },
+  )
+  const bought = new Set<number>()
+
+  async function process(killAfterMs: number | undefined): Promise<void> {
+    const history = journal.history()
+    const run = history.runs.get('run_1')
+    if (run === undefined) throw new Error('no run')
+    const spentBy = monthlyCredits(history.spending, 'nightly')
+    spentBy.set('2026-06', (spentBy.get('2026-06') ?? 0) + night.spentBefore)
+    const journaling = journal.open()
+    const stop = new AbortController()
+    const buyer = createPageBuyer({
+      runId: 'run_1',
+      before: run,
+      transport: service,
+      pacer: createPacer(clock, null),
+      budget: createBudget({
+        run: { limit: night.runLimit, spent: run.creditsCommitted },
+        month: { limit: night.monthLimit, spentBy },
+        now: () => clock.now(),
+      }),
+      writer: journaling.writer,
+      clock,
+      random,
+      logger: silentLogger,
+      baseUrl: 'http://127.0.0.1',
+      maxWaitMs: HOUR,
+      stop: stop.signal,
+      abort: stop.signal,
+    })
+    const wanted = Array.from({ length: night.pages }, (_, i) => i + 1).filter(
+      (page) => !bought.has(page),
+    )
+    const worker = async () => {
+      for (let page = wanted.shift(); page !== undefined; page = wanted.shift()) {
+        await buyer.buy(slice, page)
+        if (!stop.signal.aborted) bought.add(page)
+      }
+    }
+    const workers = Array.from({ length: night.workers }, () => worker().catch(() => undefined))
+    const all = Promise.all(workers)
+    const death = (killAfterMs === undefined ? all : clock.sleep(killAfterMs)).then(() => {
+      journaling.kill()
+      stop.abort(new Error('killed'))
+    })
+    await clock.run(Promise.race([all, death]))
+    await clock.run(all)
+  }
+
+  for (const killAfterMs of night.kills) await process(killAfterMs)
+  await process(undefined)
+  return { journal, service }
+}
+
+describe('10,000 nights over the end of a month', () => {
+  it('of any limits, workers, failures, kills and slow answers: overspend 0 pages, and the ledger is the account', async () => {
+    let pages = 0
+    let stopped = 0
+    await fc.assert(
+      fc.asyncProperty(nights, async (night) => {
+        const { journal, service } = await spendNight(night)
+        const history = journal.history()
+        const charged = (requests = service.account) =>
+          requests.reduce((sum, request) => sum + request.charged, 0)
+        const inJune = charged(service.account.filter(({ sentAt }) => sentAt < MONTH_END))
+        const { runLimit, monthLimit, spentBefore } = night
+        expect(charged()).toBeLessThanOrEqual(runLimit ?? Infinity)
+        const limit = monthLimit ?? Infinity
+        expect(inJune).toBeLessThanOrEqual(Math.max(0, limit - spentBefore))
+        expect(charged() - inJune).toBeLessThanOrEqual(limit)
+
+        // What died on its way counts as charged; a service may know better.
+        const answered = new Set(
+          journal.records.flatMap((record) =>
+            record.kind === 'page_received' ? [record.request_id] : [],
+          ),
+        )
+        const received = journal.records.filter((record) => record.kind === 'page_received')
+        const sent = journal.records.filter((record) => record.kind === 'request_sent')
+        expect(sent).toHaveLength(service.account.length)
+        const certain = received.reduce((sum, { credits_used: credits }) => sum + credits, 0)
+        const ledger = history.runs.get('run_1')?.creditsCommitted ?? 0
+        expect(ledger).toBeGreaterThanOrEqual(charged())
+        const doubtful = service.account.filter((_, i) => !answered.has(sent[i]?.request_id ?? ''))
+        expect(certain).toBe(charged() - charged(doubtful))
+        const months = monthlyCredits(history.spending, 'nightly')
+        for (const month of ['2026-06', '2026-07']) {
+          const ofMonth = service.account.filter(({ sentAt }) => monthOf(sentAt) === month)
+          expect(months.get(month) ?? 0).toBeGreaterThanOrEqual(charged(ofMonth))
+        }
+        expect([...months.values()].reduce((sum, credits) => sum + credits, 0)).toBe(ledger)
+        pages += received.length
+        if (received.length < night.pages) stopped += 1
+      }),
+      { numRuns: 10_000 },
+    )
+    // The limits did bind, and pages were bought.
+    expect(pages).toBeGreaterThan(20_000)
+    expect(stopped).toBeGreaterThan(2_000)
+  }, 120_000)
 })

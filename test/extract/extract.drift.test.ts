@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest'
 import type { JournalWriter } from '../../src/journal/journal.ts'
 import type { JobChangeEvent } from '../../src/simulator/events.ts'
 import type { Simulator } from '../../src/simulator/simulator.ts'
-import { DAY, HOUR } from '../../src/support/units.ts'
+import { DAY, HOUR, SECOND } from '../../src/support/units.ts'
 import { NOW, anEvent, simulate } from '../simulator/simulator-fixture.ts'
 import {
   anExtraction,
@@ -23,7 +23,7 @@ function slidingEvents(seed: number): JobChangeEvent[] {
   return Array.from({ length: EVENTS }, (_, i) =>
     anEvent({
       person: `per_${i}`,
-      detectedAt: NOW - WINDOW_DAYS * DAY + i * ((WINDOW_DAYS * DAY) / EVENTS),
+      detectedAt: NOW - WINDOW_DAYS * DAY + SECOND + i * ((WINDOW_DAYS * DAY) / EVENTS),
       lagDays: (i * seed) % EVENTS,
     }),
   )

@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import type { Fault } from '../../src/simulator/faults.ts'
+import { MINUTE } from '../../src/support/units.ts'
 import { NOW, anEvent, manyEvents, simulate } from '../simulator/simulator-fixture.ts'
 import {
   anExtraction,
@@ -37,7 +38,7 @@ describe('a request that brings no whole page is sent again whole', () => {
         clock: jumpingClock(NOW),
         slices: slicesOf(['org_a']),
       })
-      await extraction.run()
+      await extraction.run({ concurrency: 1 })
       expect(people(extraction)).toEqual(manyEvents(120).map(({ person }) => person.profile_id))
       expect(simulator.account().log.map(({ page }) => page)).toEqual([1, 2, 2, 3])
       expect(failuresOf(extraction)).toMatchObject([{ page: 2, in_doubt: inDoubt > 0 }])
@@ -74,21 +75,35 @@ describe('a request that brings no whole page is sent again whole', () => {
     expect(rejections()).toEqual([])
   })
 
-  it('gives a page up after 6 failed attempts, exit 5, and keeps what was bought', async () => {
+  it('gives a page up after 15 minutes of failures, exit 5 with the words of the service, and keeps what was bought', async () => {
     const faults: Fault[] = [{ page: 2, status: 500, times: 'always', message: 'out of order' }]
     const simulator = await simulate(manyEvents(120), { faults })
-    const extraction = anExtraction({
-      simulator,
-      clock: jumpingClock(NOW),
-      slices: slicesOf(['org_a']),
-    })
-    const error = await errorOf(extraction.run())
+    const clock = jumpingClock(NOW)
+    const extraction = anExtraction({ simulator, clock, slices: slicesOf(['org_a']) })
+    const error = await errorOf(extraction.run({ concurrency: 1 }))
     expect(error).toMatchObject({ name: 'UnavailableError', exitCode: 5 })
     expect(error.message).toContain('out of order')
-    expect(simulator.account().log.map(({ page }) => page)).toEqual([1, 2, 2, 2, 2, 2, 2])
+    expect(clock.now() - NOW).toBeLessThanOrEqual(17 * MINUTE)
+    // 5 failures, then one request each 30 s.
+    const { requests } = simulator.account()
+    expect(requests).toBeLessThanOrEqual(1 + 5 + 30)
     simulator.setFaults([])
-    await extraction.run()
-    expect(simulator.account().requests).toBe(9)
+    await extraction.run({ concurrency: 1 })
+    expect(simulator.account()).toMatchObject({ requests: requests + 2, credits: 30 })
+    expectEqualBooks(extraction, simulator)
+  })
+
+  it('gives a page up after 6 failed attempts when the others can be had', async () => {
+    const faults: Fault[] = [
+      { organization_id: 'org_bx', status: 500, times: 'always', message: 'out of order' },
+    ]
+    const source = ['org_ax', 'org_bx'].flatMap((organization) => manyEvents(900, { organization }))
+    const simulator = await simulate(source, { faults })
+    const slices = ['org_bx', 'org_ax'].flatMap((id) => slicesOf([id], { slice_id: id }))
+    const extraction = anExtraction({ simulator, clock: jumpingClock(NOW), slices })
+    const error = await errorOf(extraction.run({ concurrency: 2 }))
+    expect(error).toMatchObject({ name: 'UnavailableError', exitCode: 5 })
+    expect(failuresOf(extraction)).toHaveLength(6)
     expectEqualBooks(extraction, simulator)
   })
 

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import type { JournalWriter } from '../../src/journal/journal.ts'
-import { readHistory } from '../../src/journal/history.ts'
+import { readHistory } from '../../src/journal/read-history.ts'
 import type { Simulator } from '../../src/simulator/simulator.ts'
 import { realClock } from '../../src/support/clock.ts'
 import { HOUR, MINUTE, SECOND } from '../../src/support/units.ts'

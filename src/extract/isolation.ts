@@ -1,0 +1,224 @@
+/**
+ * What is done when the service refuses a slice because of a company that it does not track: that company is found and
+ * left out, and all others stay together in one slice. Found by the words of the service where it names it; else by free
+ * tests (see untracked-search.ts); where the service does not answer these, by halving the slice.
+ *
+ * Every company that is left out makes the slice a new one in the journal, so that a killed run goes on from there.
+ */
+
+import { BadRequestError } from '../api/errors.ts'
+import { shortened } from '../api/schemas.ts'
+import { organizationName, type OrganizationRef, type SliceRecord } from '../journal/records.ts'
+import { isAboutCompany, namedCompanies } from './named-companies.ts'
+import type { BoughtPage, PageBuyer } from './page-buyer.ts'
+import { halve, partOf } from './split.ts'
+import { findUntracked, type UntrackedSearch } from './untracked-search.ts'
+
+/** What isolating companies needs. */
+export interface IsolationOptions {
+  readonly buyer: Pick<PageBuyer, 'buy' | 'accepts'>
+  /** Names of organisations that the service accepted before. */
+  readonly accepted: ReadonlySet<string>
+  /** Notes that a company is left out, and why. */
+  leaveOut(organization: OrganizationRef, reason: string): Promise<void>
+  /** Notes that a slice is replaced by others, of which none is being read yet. */
+  replace(slice: SliceRecord, instead: readonly SliceRecord[], reason: string): Promise<void>
+}
+
+/** A slice to go on with. */
+export interface IsolatedSlice {
+  readonly slice: SliceRecord
+  /** Its first page, when it was bought already. */
+  readonly firstPage: BoughtPage | null
+}
+
+/** Isolates the untracked companies of one run. */
+export interface Isolator {
+  /**
+   * Deals with a refused slice, once: pages of it that are refused at the same time need nothing else.
+   * @returns what is to be read instead; nothing when no company is left, or when this slice is being dealt with already
+   * @throws BadRequestError when the refusal is not about a company
+   * @throws what PageBuyer.buy throws
+   */
+  isolate(slice: SliceRecord, refusal: BadRequestError): Promise<readonly IsolatedSlice[]>
+}
+
+/** An isolator for one run. */
+export function createIsolator(options: IsolationOptions): Isolator {
+  const known: Knowledge = {
+    accepted: new Set(options.accepted),
+    untracked: new Set(),
+    testsAreAnswered: true,
+  }
+  const begun = new Set<string>()
+  return {
+    async isolate(slice, refusal) {
+      if (begun.has(slice.slice_id)) return []
+      begun.add(slice.slice_id)
+      return new Isolation(slice, refusal, known, options).run()
+    },
+  }
+}
+
+/** What the slices of a run have shown. */
+interface Knowledge {
+  readonly accepted: Set<string>
+  readonly untracked: Set<string>
+  /** False once the service did not answer a free test in the way that tests need. */
+  testsAreAnswered: boolean
+}
+
+class Isolation {
+  readonly #root: SliceRecord
+  readonly #known: Knowledge
+  readonly #options: IsolationOptions
+  /** The slice as it stands in the journal. */
+  #slice: SliceRecord
+  #refusal: BadRequestError
+  #replacements = 0
+
+  constructor(
+    slice: SliceRecord,
+    refusal: BadRequestError,
+    known: Knowledge,
+    options: IsolationOptions,
+  ) {
+    this.#root = slice
+    this.#slice = slice
+    this.#refusal = refusal
+    this.#known = known
+    this.#options = options
+  }
+
+  async run(): Promise<readonly IsolatedSlice[]> {
+    for (;;) {
+      const named = await this.#toldUntracked()
+      if (named.length === 0) break
+      for (const organization of named) await this.#leaveOut(organization)
+      const isLeft = (organization: OrganizationRef) => !named.includes(organization)
+      const answer = await this.#ask(this.#slice.organizations.filter(isLeft))
+      if (answer !== 'refused') return answer
+    }
+    if (!isAboutCompany(this.#refusal.serverMessage)) throw this.#refusal
+    return this.#search()
+  }
+
+  /** Companies that another slice of the run, or the message, says are not tracked. */
+  async #toldUntracked(): Promise<OrganizationRef[]> {
+    const { organizations } = this.#slice
+    const found = organizations.filter((organization) =>
+      this.#known.untracked.has(organizationName(organization)),
+    )
+    if (found.length > 0) return found
+    const named = namedCompanies(this.#refusal.serverMessage, organizations)
+    const [first, second] = named.certain
+    // A message that names everybody may only repeat the question.
+    if (
+      first !== undefined &&
+      second !== undefined &&
+      named.certain.length === organizations.length
+    ) {
+      return (await this.#test([first])) === false ? organizations.slice() : []
+    }
+    const untracked = [...named.certain]
+    for (const organization of named.doubtful) {
+      if ((await this.#test([organization])) === false) untracked.push(organization)
+    }
+    return untracked
+  }
+
+  async #search(): Promise<readonly IsolatedSlice[]> {
+    const all = this.#slice.organizations
+    const isAccepted = (organization: OrganizationRef) =>
+      this.#known.accepted.has(organizationName(organization))
+    const search = findUntracked(
+      all.filter((organization) => !isAccepted(organization)),
+      all.filter(isAccepted),
+    )
+    const answer = await this.#follow(search, all)
+    return answer ?? this.#halve()
+  }
+
+  /** Sends what a search asks. Null when the service does not answer as a search needs it. */
+  async #follow(
+    search: UntrackedSearch<OrganizationRef>,
+    all: readonly OrganizationRef[],
+  ): Promise<readonly IsolatedSlice[] | null> {
+    let answer: readonly IsolatedSlice[] | 'refused' = 'refused'
+    let step = search.next()
+    while (step.done !== true) {
+      const inquiry = step.value
+      if (inquiry.kind === 'test') {
+        const isAccepted = await this.#test(inquiry.companies)
+        if (isAccepted === null) return null
+        step = search.next(isAccepted)
+      } else {
+        for (const organization of inquiry.proven) await this.#leaveOut(organization)
+        answer = await this.#ask(all.filter((company) => !inquiry.without.includes(company)))
+        if (answer === 'refused' && !isAboutCompany(this.#refusal.serverMessage))
+          throw this.#refusal
+        step = search.next(answer !== 'refused')
+      }
+    }
+    if (answer === 'refused') return null
+    for (const organization of step.value.untracked) await this.#leaveOut(organization)
+    return answer
+  }
+
+  /** Whether these companies are accepted, for free; null when the service does not say. */
+  async #test(companies: readonly OrganizationRef[]): Promise<boolean | null> {
+    if (!this.#known.testsAreAnswered) return null
+    const isAccepted = await this.#options.buyer.accepts(this.#slice, companies)
+    if (isAccepted === null) this.#known.testsAreAnswered = false
+    if (isAccepted === true) this.#accept(companies)
+    return isAccepted
+  }
+
+  /** Asks for the first page of what is left. */
+  async #ask(
+    organizations: readonly OrganizationRef[],
+  ): Promise<readonly IsolatedSlice[] | 'refused'> {
+    const reason = shortened(this.#refusal.serverMessage)
+    if (organizations.length === 0) {
+      await this.#options.replace(this.#slice, [], reason)
+      return []
+    }
+    this.#replacements += 1
+    const rest = partOf(this.#root, this.#replacements, organizations)
+    await this.#options.replace(this.#slice, [rest], reason)
+    this.#slice = rest
+    try {
+      const firstPage = await this.#options.buyer.buy(rest, 1)
+      this.#accept(organizations)
+      return [{ slice: rest, firstPage }]
+    } catch (error) {
+      if (!(error instanceof BadRequestError)) throw error
+      this.#refusal = error
+      return 'refused'
+    }
+  }
+
+  async #halve(): Promise<readonly IsolatedSlice[]> {
+    const isLeft = (organization: OrganizationRef) =>
+      !this.#known.untracked.has(organizationName(organization))
+    const rest = { ...this.#slice, organizations: this.#root.organizations.filter(isLeft) }
+    const [only, another] = rest.organizations
+    if (only !== undefined && another === undefined) await this.#leaveOut(only)
+    const instead = another === undefined ? [] : halve(rest)
+    await this.#options.replace(this.#slice, instead, shortened(this.#refusal.serverMessage))
+    return instead.map((slice) => ({ slice, firstPage: null }))
+  }
+
+  async #leaveOut(organization: OrganizationRef): Promise<void> {
+    const name = organizationName(organization)
+    if (this.#known.untracked.has(name)) return
+    this.#known.untracked.add(name)
+    await this.#options.leaveOut(organization, shortened(this.#refusal.serverMessage))
+  }
+
+  #accept(organizations: readonly OrganizationRef[]): void {
+    for (const organization of organizations) {
+      this.#known.accepted.add(organizationName(organization))
+    }
+  }
+}

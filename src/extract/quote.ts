@@ -1,0 +1,72 @@
+/**
+ * The exact bill of a run, found without wasting a credit: pages 1, 2, 4, 8 … of each slice, then halving. A page past the
+ * end is free; every other one has to be bought anyway, is kept, and is not asked for again when the run is read.
+ */
+
+import type { SliceHistory } from '../journal/slice-history.ts'
+import { CREDITS_PER_PAGE } from '../journal/spending.ts'
+import { Extraction, type ExtractOptions, type ExtractProgress } from './extract.ts'
+import { extentOf } from './page-choice.ts'
+
+/** What reading a run takes. */
+export interface Quote {
+  /** Those that were not read to their end before, as they became known; of those that were split, the parts. */
+  readonly slices: readonly SliceQuote[]
+  /** Pages with events, of all slices together. */
+  readonly pages: number
+  /** Of these, bought by now. */
+  readonly bought: number
+  /** Of these, still to buy. */
+  readonly toBuy: number
+  /** What they will cost. */
+  readonly credits: number
+  /** What was asked for the quote. */
+  readonly progress: ExtractProgress
+}
+
+/** What reading a slice takes. */
+export interface SliceQuote {
+  readonly sliceId: string
+  readonly organizations: number
+  readonly pages: number
+  readonly bought: number
+  readonly toBuy: number
+  readonly credits: number
+}
+
+/**
+ * Finds the last page of every slice of the run. A slice whose pages are all there after that is finished.
+ * @throws what extract throws; BudgetReachedError when the pages that the quote needs cost more than is left
+ */
+export async function quote(options: ExtractOptions): Promise<Quote> {
+  const slices: SliceQuote[] = []
+  const note = (history: SliceHistory) => {
+    slices.push(quoteOf(history))
+  }
+  const progress = await new Extraction(options, note).run()
+  const sum = (of: (slice: SliceQuote) => number) => slices.reduce((all, one) => all + of(one), 0)
+  return {
+    slices,
+    pages: sum(({ pages }) => pages),
+    bought: sum(({ bought }) => bought),
+    toBuy: sum(({ toBuy }) => toBuy),
+    credits: sum(({ credits }) => credits),
+    progress,
+  }
+}
+
+function quoteOf(history: SliceHistory): SliceQuote {
+  const { slice, read, ahead } = history
+  const { highest, last } = extentOf(history)
+  const bought = read.filter(({ events }) => events > 0).length + ahead.size
+  const pages = history.hasMore ? (last ?? highest) : highest
+  const toBuy = pages - bought
+  return {
+    sliceId: slice.slice_id,
+    organizations: slice.organizations.length,
+    pages,
+    bought,
+    toBuy,
+    credits: toBuy * CREDITS_PER_PAGE,
+  }
+}

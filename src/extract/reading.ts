@@ -1,0 +1,66 @@
+/** A slice while it is read: what it has, what is on its way, and what was odd about its pages. */
+
+import type { SliceRecord } from '../journal/records.ts'
+import {
+  canGoOn,
+  newSliceHistory,
+  startAnew,
+  type SliceHistory,
+  type TakenPage,
+} from '../journal/slice-history.ts'
+import { takePage } from '../journal/take-page.ts'
+import { choosePages, type ReadingMode } from './page-choice.ts'
+import { PagingGuard } from './paging-guard.ts'
+
+/** A slice that is being read. */
+export class Reading {
+  readonly history: SliceHistory
+  readonly inFlight = new Set<number>()
+  /** Read to its end, replaced by smaller ones, or quoted: nothing more is asked for it. */
+  isClosed = false
+  /** A page that was read and has to be read again; paging goes back to it when it is here. */
+  askAgain: number | null = null
+  readonly #guard: PagingGuard
+  /** The order of an earlier process, which this one's follows. */
+  readonly #orderBefore: number
+
+  /** @param nowMs the service's time, as far as it is known */
+  constructor(history: SliceHistory, nowMs: number) {
+    this.history = history
+    this.#guard = new PagingGuard(history.slice.slice_id)
+    this.#orderBefore = history.order
+    if (!canGoOn(history, nowMs)) startAnew(history)
+  }
+
+  get slice(): SliceRecord {
+    return this.history.slice
+  }
+
+  /** The pages to ask for now; see choosePages. */
+  wanted(mode: ReadingMode, most: number): number[] {
+    if (this.isClosed) return []
+    if (this.askAgain !== null) return this.inFlight.size === 0 ? [this.askAgain] : []
+    const isOdd = mode === 'many' && this.#guard.isSuspicious()
+    return choosePages(this.history, this.inFlight, isOdd ? 'one' : mode, most)
+  }
+
+  /**
+   * Takes a page that is in the journal.
+   * @throws JobtideError (exit 5) when paging does not end
+   */
+  take(page: TakenPage): void {
+    const before = this.#orderBefore
+    this.askAgain = null
+    takePage(this.history, {
+      ...page,
+      asked: before + page.asked,
+      received: before + page.received,
+    })
+    this.#guard.look(page)
+  }
+}
+
+/** A slice of which nothing was read. */
+export function newReading(slice: SliceRecord): Reading {
+  return new Reading(newSliceHistory(slice), 0)
+}

@@ -1,0 +1,143 @@
+/**
+ * Buying in memory, thousands of times a second: a journal of records that a killed process leaves as it is, and a
+ * service that answers as a script says and keeps its own account.
+ */
+
+import { NoAnswerError, type Answer, type Transport } from '../../src/api/transport.ts'
+import {
+  countUnanswered,
+  emptyHistory,
+  foldRecord,
+  type History,
+} from '../../src/journal/history.ts'
+import type { JournalWriter } from '../../src/journal/journal.ts'
+import type { JournalRecord, SliceRecord } from '../../src/journal/records.ts'
+import type { Clock } from '../../src/support/clock.ts'
+import { createLogger, createScrubber } from '../../src/support/logger.ts'
+
+export const silentLogger = createLogger('error', createScrubber(), () => undefined)
+
+/** A journal without a disk. */
+export interface MemoryJournal {
+  readonly records: JournalRecord[]
+  /** A process that writes; after `kill` nothing of it arrives any more. */
+  open(): { readonly writer: JournalWriter; kill(): void }
+  history(): History
+}
+
+export function memoryJournal(slices: readonly SliceRecord[], at: number): MemoryJournal {
+  const frames: { record: JournalRecord; payload: () => Buffer }[] = []
+  const records: JournalRecord[] = []
+  const write = (record: JournalRecord, payload: string | Uint8Array = '') => {
+    const bytes = Buffer.from(payload as string)
+    frames.push({ record, payload: () => bytes })
+    records.push(record)
+  }
+  write(
+    {
+      kind: 'run_started',
+      run_id: 'run_1',
+      at,
+      pipeline: 'nightly',
+      command: 'run',
+      organizations: slices.length,
+      slices: slices.length,
+      credits_limit: null,
+      question_sha256: 'question',
+    },
+    JSON.stringify(slices),
+  )
+  return {
+    records,
+    open() {
+      let isAlive = true
+      const writeAlive: JournalWriter['write'] = (record, payload) => {
+        if (isAlive) write(record, payload)
+      }
+      return {
+        writer: {
+          write: writeAlive,
+          append: (record, payload) => Promise.resolve(writeAlive(record, payload)),
+          close: () => Promise.resolve(),
+        },
+        kill() {
+          isAlive = false
+        },
+      }
+    },
+    history() {
+      const history = emptyHistory()
+      for (const frame of frames) foldRecord(history, { ...frame, size: 0, end: 0 })
+      return countUnanswered(history)
+    },
+  }
+}
+
+/** What the service does with one request. */
+export interface ScriptedAnswer {
+  /** Milliseconds until it is there. */
+  readonly takesMs: number
+  /** Null breaks the connection. */
+  readonly status: number | null
+  readonly headers?: Readonly<Record<string, string>>
+  readonly message?: string
+  /** Of a page. */
+  readonly events?: number
+  readonly hasMore?: boolean
+  /** What is charged; by default 10 for a page with events, else 0. */
+  readonly charge?: number
+}
+
+/** A request in the service's account. */
+export interface AccountedRequest {
+  /** Our time when it left. */
+  readonly sentAt: number
+  readonly status: number | null
+  readonly charged: number
+  readonly body: Readonly<Record<string, unknown>>
+}
+
+export interface ScriptedService extends Transport {
+  readonly account: AccountedRequest[]
+}
+
+/** A service that answers as `answerTo` says. */
+export function scriptedService(
+  clock: Clock,
+  answerTo: (body: Readonly<Record<string, unknown>>, nth: number) => ScriptedAnswer,
+): ScriptedService {
+  const account: AccountedRequest[] = []
+  return {
+    account,
+    async post(_path, question, signal) {
+      const body = question as Readonly<Record<string, unknown>>
+      const answer = answerTo(body, account.length + 1)
+      const { status, events = 0 } = answer
+      const charged = answer.charge ?? (status === 200 && events > 0 ? 10 : 0)
+      account.push({ sentAt: clock.now(), status, charged, body })
+      await clock.sleep(answer.takesMs, signal)
+      if (status === null) throw new NoAnswerError('connection reset', true, null)
+      return toAnswer(answer, status, charged, body, clock.now())
+    },
+    close: () => Promise.resolve(),
+  }
+}
+
+function toAnswer(
+  { headers = {}, message = 'as the script says', events = 0, hasMore = false }: ScriptedAnswer,
+  status: number,
+  charged: number,
+  body: Readonly<Record<string, unknown>>,
+  receivedAt: number,
+): Answer {
+  const page = {
+    success: true,
+    message,
+    data: Array.from({ length: events }, (_, i) => ({ number: i })),
+    pagination: { page: body['page'], limit: body['limit'], has_more: hasMore },
+    credit_used: charged,
+  }
+  const error = { success: false, message, data: null, credit_used: 0 }
+  const text = JSON.stringify(status === 200 ? page : error)
+  return { status, headers, body: Buffer.from(text), receivedAt }
+}

@@ -1,0 +1,273 @@
+import { describe, expect, it } from 'vitest'
+import type { Version } from './list-server.ts'
+import { slicesOf } from './extract-fixture.ts'
+import { listServer, nameOf, type ListAnswer } from './list-server.ts'
+import { memoryRun } from './memory-run.ts'
+import { DAY } from '../../src/support/units.ts'
+import { virtualClock } from '../helpers/virtual-clock.ts'
+
+const ROUND_TRIP_MS = 200
+
+function events(count: number, nowMs: number, organization = 'org_a', firstId = 0): Version[] {
+  return Array.from({ length: count }, (_, i) => ({
+    id: firstId + i,
+    version: 0,
+    organization,
+    detectedAt: nowMs - 400 * DAY + i * 1_000,
+    visibleAt: 0,
+    goneAt: Infinity,
+    lagDays: i % 97,
+  }))
+}
+
+/** A slice of so many pages, on a service that answers after 200 ms. */
+function aSlice(pages: number, distort?: (page: number, answer: ListAnswer) => ListAnswer) {
+  const clock = virtualClock()
+  const versions = events(pages * 50, clock.now())
+  const latency = () => ROUND_TRIP_MS / 2
+  const server = listServer({
+    clock,
+    versions,
+    latency,
+    ...(distort === undefined ? {} : { distort }),
+  })
+  const run = memoryRun(slicesOf(['org_a']), server, clock)
+  return { clock, versions, server, run }
+}
+
+describe('one slice of 100 pages and 200 ms a page', () => {
+  it.each([
+    { workers: 1, seconds: 20.2, requests: 101 },
+    { workers: 2, seconds: 11, requests: 107 },
+    { workers: 4, seconds: 6.4, requests: 107 },
+    { workers: 10, seconds: 3.8, requests: 107 },
+  ])(
+    'takes at most $seconds s with $workers workers, and costs 100 pages',
+    async ({ workers, seconds, requests }) => {
+      const { clock, server, run, versions } = aSlice(100)
+      const startMs = clock.now()
+      await run.extract({ concurrency: workers })
+      expect((clock.now() - startMs) / 1_000).toBeLessThanOrEqual(seconds)
+      expect(server.account.charged).toBe(1_000)
+      expect(server.account.requests).toBeLessThanOrEqual(requests)
+      expect(run.bought.size).toBe(versions.length)
+      expect(run.history().creditsCommitted).toBe(1_000)
+      expect(run.finished()).toMatchObject([{ pages: 100, events: 5_000 }])
+    },
+  )
+})
+
+describe('a list of 100 pages that moves once while 4 workers read it', () => {
+  /** What it costs when an event comes in, or leaves, after so many seconds. */
+  async function creditsWhen(atSeconds: number, how: 'comes in' | 'leaves'): Promise<number> {
+    const clock = virtualClock()
+    const startMs = clock.now()
+    const atMs = startMs + atSeconds * 1_000
+    const moved: Version = {
+      id: 99_999,
+      version: 0,
+      organization: 'org_a',
+      detectedAt: how === 'leaves' ? atMs - 365 * DAY : atMs - 1_000,
+      visibleAt: how === 'leaves' ? 0 : atMs,
+      goneAt: Infinity,
+      lagDays: 1,
+    }
+    const recent = events(5_000, startMs + 300 * DAY)
+    const server = listServer({
+      clock,
+      versions: [...recent, moved],
+      latency: () => ROUND_TRIP_MS / 2,
+    })
+    const run = memoryRun(slicesOf(['org_a'], { days_ago: 365 }), server, clock)
+    await run.extract({ concurrency: 4 })
+    expect(recent.filter((version) => !run.bought.has(nameOf(version)))).toEqual([])
+    expect(run.history().creditsCommitted).toBe(server.account.charged)
+    return server.account.charged
+  }
+
+  it.each([1, 2, 4])(
+    'an event that comes in after %i s costs at most 12 pages more',
+    async (seconds) => {
+      expect(await creditsWhen(seconds, 'comes in')).toBeLessThanOrEqual(1_000 + 120)
+    },
+  )
+
+  it.each([1.5, 2.5, 4.5])(
+    'an event that leaves after %f s costs at most 40 pages more: what is read in two seconds',
+    async (seconds) => {
+      expect(await creditsWhen(seconds, 'leaves')).toBeLessThanOrEqual(1_010 + 400)
+    },
+  )
+})
+
+describe('several slices', () => {
+  const organizations = Array.from({ length: 6 }, (_, i) => `org_${i}`)
+  function sixSlices(pages: number) {
+    const clock = virtualClock()
+    const versions = organizations.flatMap((organization, i) =>
+      events(pages * 50, clock.now(), organization, i * 10_000),
+    )
+    const server = listServer({ clock, versions, latency: () => 50 })
+    const slices = organizations.flatMap((id, i) => slicesOf([id], { slice_id: `000${i}` }))
+    return { run: memoryRun(slices, server, clock), server }
+  }
+
+  it('with 3 workers: 6 slices of 10 pages are 60 requests, page after page until few are left', async () => {
+    const { run, server } = sixSlices(10)
+    await run.extract({ concurrency: 3 })
+    expect(server.account.charged).toBe(600)
+    expect(server.account.pages.slice(0, 9)).toEqual([1, 1, 1, 2, 2, 2, 3, 3, 3])
+  })
+
+  it('with 300 credits for 6 slices of 10 pages: 2 are finished, not six begun', async () => {
+    const { run } = sixSlices(10)
+    await expect(run.extract({ concurrency: 4, creditsLimit: 300 })).rejects.toThrow('300 credits')
+    expect(run.finished().map(({ slice_id }) => slice_id)).toEqual(['0000', '0001'])
+  })
+
+  it('finishes first what an earlier attempt had begun', async () => {
+    const { run } = sixSlices(4)
+    await run.extract({ concurrency: 1, creditsLimit: 60 }).catch(() => undefined)
+    expect(run.finished()).toHaveLength(1)
+    await run.extract({ concurrency: 1, creditsLimit: 80 }).catch(() => undefined)
+    expect(run.finished().map(({ slice_id }) => slice_id)).toEqual(['0000', '0001'])
+  })
+})
+
+describe('pages bought ahead', () => {
+  it.each([2, 5, 9, 17])('are kept when the process is killed after %i pages', async (after) => {
+    const { run, server, versions } = aSlice(30)
+    let killed = false
+    const onProgress = ({ pages }: { pages: number }) => {
+      if (pages < after || killed) return
+      killed = true
+      run.kill()
+    }
+    await expect(run.extract({ concurrency: 4, onProgress })).rejects.toThrow('killed')
+    await run.extract({ concurrency: 4 })
+    // Only what was on its way is bought again: at most a page of each worker.
+    expect(server.account.charged).toBeLessThanOrEqual(300 + 40)
+    expect(run.history().creditsCommitted).toBeGreaterThanOrEqual(server.account.charged)
+    expect(run.bought.size).toBe(versions.length)
+  })
+})
+
+describe('paging that does not end', () => {
+  const copyOf = (of: (page: number) => number, pages: number) => {
+    const { versions } = aSlice(pages)
+    const sorted = versions.toSorted((a, b) => a.lagDays - b.lagDays || a.id - b.id)
+    return (page: number): ListAnswer => ({
+      data: sorted.slice((of(page) - 1) * 50, of(page) * 50),
+      page,
+      hasMore: true,
+    })
+  }
+  const forms = [
+    { name: 'the same page again', of: () => 1, pages: 1, cause: '3 pages are the same' },
+    {
+      name: 'two pages in turn',
+      of: (page: number) => 2 - (page % 2),
+      pages: 2,
+      cause: 'pages are the same',
+    },
+    {
+      name: 'three pages in turn',
+      of: (page: number) => 1 + ((page - 1) % 3),
+      pages: 3,
+      cause: 'repeat what was on others',
+    },
+    {
+      name: 'the last page of 20 again and again',
+      of: (page: number) => Math.min(page, 20),
+      pages: 20,
+      cause: '3 pages are the same',
+    },
+    {
+      name: '20 pages over and over',
+      of: (page: number) => 1 + ((page - 1) % 20),
+      pages: 20,
+      cause: 'repeat what was on others',
+    },
+  ]
+  it.each(forms.flatMap((form) => [1, 4, 16].map((workers) => ({ ...form, workers }))))(
+    '$name with $workers workers: at most 3 pages too many are billed, and the cause is named',
+    async ({ of, pages, cause, workers }) => {
+      const distort = copyOf(of, pages)
+      const { run, server } = aSlice(pages, distort)
+      await expect(run.extract({ concurrency: workers })).rejects.toThrow(cause)
+      expect(server.account.charged).toBeLessThanOrEqual((pages + 3) * 10)
+      expect(run.history().creditsCommitted).toBe(server.account.charged)
+    },
+  )
+
+  it.each([1, 4, 16])(
+    'empty pages that promise more with %i workers: none of them is billed',
+    async (workers) => {
+      const { run, server } = aSlice(7, (_page, answer) => ({ ...answer, hasMore: true }))
+      await expect(run.extract({ concurrency: workers })).rejects.toThrow(
+        'empty pages promise more',
+      )
+      expect(server.account.charged).toBeLessThanOrEqual(70)
+    },
+  )
+
+  it('a quote of the same page again is stopped, too', async () => {
+    const { run, server } = aSlice(
+      1,
+      copyOf(() => 1, 1),
+    )
+    await expect(run.quote()).rejects.toThrow('3 pages are the same')
+    expect(server.account.charged).toBe(30)
+  })
+})
+
+describe('a slice with more pages than the service counts', () => {
+  const LAST = 10_000
+  /** org_a has endless new events, the others three pages each. */
+  function endless(organization: string, page: number): Version[] {
+    return Array.from({ length: 50 }, (_, i) => ({
+      id: page * 50 + i,
+      version: 0,
+      organization,
+      detectedAt: 1_700_000_000_000,
+      visibleAt: 0,
+      goneAt: Infinity,
+      lagDays: 0,
+    }))
+  }
+
+  it.each([1, 4])(
+    'is split by organisation with %i workers as soon as that is known, and what cannot be covered is said',
+    async (workers) => {
+      const clock = virtualClock()
+      const versions = ['org_b', 'org_c', 'org_d'].flatMap((organization, i) =>
+        events(150, clock.now(), organization, 900_000 + i * 1_000),
+      )
+      const server = listServer({
+        clock,
+        versions,
+        latency: () => 10,
+        distort: (page, answer, organizations) =>
+          organizations.has('org_a')
+            ? { data: endless('org_a', page), page, hasMore: page <= LAST }
+            : answer,
+      })
+      const slices = slicesOf(['org_a', 'org_b', 'org_c', 'org_d'])
+      const run = memoryRun(slices, server, clock)
+      const report = await run.extract({ concurrency: workers })
+      expect(report.setAside).toMatchObject([
+        {
+          organization: { value: 'org_a' },
+          reason: 'more than 10000 pages: not coverable in this window',
+        },
+      ])
+      expect(Math.max(...server.account.pages)).toBe(LAST)
+      const finished = run.finished().map(({ slice_id }) => slice_id)
+      expect(finished.toSorted()).toEqual(['0001.1.2', '0001.2'])
+      expect(versions.filter((version) => !run.bought.has(nameOf(version)))).toEqual([])
+      // Found out with the help of pages that are free when they are not there, not after 10,000 pages.
+      expect(server.account.charged / 10).toBeLessThanOrEqual(workers === 1 ? 210 : 150)
+      expect(run.history().creditsCommitted).toBe(server.account.charged)
+    },
+  )
+})

@@ -1,0 +1,149 @@
+import { describe, expect, it } from 'vitest'
+import { createIdLearner } from '../../src/extract/learn-ids.ts'
+import type { OrganizationRef } from '../../src/journal/records.ts'
+import {
+  NOW,
+  anEvent,
+  manyEvents,
+  simulate,
+  type EventChoices,
+} from '../simulator/simulator-fixture.ts'
+import { anExtraction, jumpingClock, slicesOf, type Extraction } from './extract-fixture.ts'
+
+const url = (value: string): OrganizationRef => ({ by: 'url', value })
+const sliceOf = (...references: OrganizationRef[]) => slicesOf(references)[0]!
+const events = (...choices: EventChoices[]) => choices.map(anEvent)
+
+/** What a slice that asks for `references` learns of the events. */
+function learntOf(references: readonly OrganizationRef[], ...choices: EventChoices[]) {
+  const ids = createIdLearner()
+  const slice = sliceOf(...references)
+  ids.look(slice, events(...choices))
+  return ids
+    .learn(slice)
+    .map(({ organization, organizationId }) => [organization.value, organizationId])
+}
+
+const acme: EventChoices = { organization: 'org_7', slug: 'acme' }
+const globex: EventChoices = { organization: 'org_8', slug: 'globex' }
+
+describe('the id of a company is learnt', () => {
+  it.each([
+    ['a slug', 'acme'],
+    ['a slug in capitals', 'ACME'],
+    ['a URL', 'https://network.example/company/acme'],
+    [
+      'a URL on another host, with a slash and a query',
+      'http://de.other.example/company/Acme/?x=1',
+    ],
+    ['a URL that goes on after the slug', 'https://network.example/company/acme/about'],
+  ])('by %s', (_, value) => {
+    expect(learntOf([url(value), url('globex')], acme, globex)).toEqual([
+      [value, 'org_7'],
+      ['globex', 'org_8'],
+    ])
+  })
+
+  it('by an encoded slug', () => {
+    const references = [url('https://network.example/company/caf%C3%A9'), url('acme')]
+    expect(learntOf(references, { organization: 'org_9', slug: 'café' })).toEqual([
+      [references[0]?.value, 'org_9'],
+    ])
+  })
+
+  it('by the URL of the event where it has no slug', () => {
+    const [event] = events(acme)
+    const ids = createIdLearner()
+    const slice = sliceOf(url('acme'), url('globex'))
+    ids.look(slice, [{ ...event, organization: { ...event?.organization, slug: null } }])
+    expect(ids.learn(slice)).toMatchObject([{ organizationId: 'org_7' }])
+  })
+
+  it('as its only id, where it was asked for alone under another slug', () => {
+    expect(learntOf([url('acme-old-name')], acme)).toEqual([['acme-old-name', 'org_7']])
+  })
+
+  it('once in a run', () => {
+    const ids = createIdLearner()
+    const joined = sliceOf(url('acme'), url('globex'))
+    const left = { ...joined, slice_id: '0002' }
+    for (const slice of [joined, left]) ids.look(slice, events(acme))
+    expect(ids.learn(joined)).toHaveLength(1)
+    expect(ids.learn(left)).toEqual([])
+  })
+})
+
+describe('no id is learnt', () => {
+  it('for a slug that two companies share, also when they are on different pages', () => {
+    const ids = createIdLearner()
+    const slice = sliceOf(url('acme'), url('globex'))
+    ids.look(slice, events(acme))
+    ids.look(slice, events({ ...acme, organization: 'org_70' }, globex))
+    expect(ids.learn(slice)).toMatchObject([{ organizationId: 'org_8' }])
+  })
+
+  it('for a company without events, or with another slug', () => {
+    expect(learntOf([url('initech'), url('acm')], acme, globex)).toEqual([])
+  })
+
+  it('for a company that is asked for by its id', () => {
+    expect(learntOf([{ by: 'id', value: 'org_7' }], acme)).toEqual([])
+  })
+
+  it('from events that are damaged', () => {
+    const ids = createIdLearner()
+    const slice = sliceOf(url('acme'))
+    ids.look(slice, [null, 7, { organization: { slug: 'acme' } }, { organization: null }])
+    expect(ids.learn(slice)).toEqual([])
+  })
+})
+
+const learntRecords = (extraction: Extraction) =>
+  extraction
+    .records()
+    .flatMap((record) =>
+      record.kind === 'organization_learnt'
+        ? [[record.organization.value, record.organization_id]]
+        : [],
+    )
+
+describe('a run', () => {
+  it('writes what it learnt of 3 companies once, before their slices are finished', async () => {
+    const source = ['a', 'b', 'c'].flatMap((name) =>
+      manyEvents(60, { organization: `org_${name}`, slug: `firm-${name}` }),
+    )
+    const simulator = await simulate(source)
+    const references = ['a', 'b', 'c'].map((name) =>
+      url(`https://network.example/company/firm-${name}`),
+    )
+    const slices = (['joined', 'left'] as const).flatMap((type) =>
+      slicesOf(references, { slice_id: type, event_types: [type] }),
+    )
+    const extraction = anExtraction({ simulator, clock: jumpingClock(NOW), slices })
+    await extraction.run()
+    expect(learntRecords(extraction)).toEqual(
+      ['a', 'b', 'c'].map((name) => [
+        `https://network.example/company/firm-${name}`,
+        `org_${name}`,
+      ]),
+    )
+    const records = extraction.records()
+    const lastLearnt = records.findLastIndex(({ kind }) => kind === 'organization_learnt')
+    const end = records.findIndex(
+      (record) => record.kind === 'slice_finished' && record.slice_id === 'joined',
+    )
+    expect(end).toBe(lastLearnt + 1)
+  })
+
+  it('learns nothing from a slug that two companies share', async () => {
+    const simulator = await simulate([
+      anEvent({ organization: 'org_a', slug: 'firm' }),
+      anEvent({ organization: 'org_b', slug: 'firm' }),
+      anEvent({ organization: 'org_c', slug: 'other' }),
+    ])
+    const slices = slicesOf([url('firm'), url('other')])
+    const extraction = anExtraction({ simulator, clock: jumpingClock(NOW), slices })
+    await extraction.run()
+    expect(learntRecords(extraction)).toEqual([['other', 'org_c']])
+  })
+})

@@ -1,0 +1,157 @@
+import { describe, expect, it } from 'vitest'
+import { createPacer } from '../../src/api/pacer.ts'
+import { createBudget } from '../../src/extract/budget.ts'
+import { createPageBuyer } from '../../src/extract/page-buyer.ts'
+import { MINUTE, SECOND } from '../../src/support/units.ts'
+import { virtualClock } from '../helpers/virtual-clock.ts'
+import {
+  memoryJournal,
+  scriptedService,
+  silentLogger,
+  type ScriptedAnswer,
+} from './buying-fixture.ts'
+import { errorOf, slicesOf } from './extract-fixture.ts'
+
+const slice = slicesOf(['org_a', 'org_b'])[0]!
+const aPage: ScriptedAnswer = { takesMs: 100, status: 200, events: 50, hasMore: true }
+
+/** A buyer whose requests are answered as the list says, then with pages. */
+function aBuyer(...answers: ScriptedAnswer[]) {
+  const clock = virtualClock()
+  const journal = memoryJournal([slice], clock.now())
+  const service = scriptedService(clock, (_, nth) => answers[nth - 1] ?? aPage)
+  const { writer } = journal.open()
+  const buyer = createPageBuyer({
+    runId: 'run_1',
+    before: { requests: 0, failures: 0 },
+    transport: service,
+    pacer: createPacer(clock, null),
+    budget: createBudget({ run: { limit: 1_000, spent: 0 }, now: () => clock.now() }),
+    writer,
+    clock,
+    random: () => 0.5,
+    logger: silentLogger,
+    baseUrl: 'http://127.0.0.1',
+    maxWaitMs: 15 * MINUTE,
+    stop: new AbortController().signal,
+    abort: new AbortController().signal,
+  })
+  return { clock, journal, service, buyer }
+}
+
+describe('a charge that is not 10 for a page with events, or 0 for an empty one', () => {
+  it('is counted: 3 of 5 pages', async () => {
+    const { clock, journal, buyer } = aBuyer(
+      { ...aPage, charge: 5 },
+      aPage,
+      { ...aPage, charge: 20 },
+      { ...aPage, events: 0 },
+      { ...aPage, events: 0, charge: 10 },
+    )
+    for (let page = 1; page <= 5; page += 1) await clock.run(buyer.buy(slice, page))
+    expect(buyer.unexpectedCharges()).toBe(3)
+    const history = journal.history()
+    expect([...history.spending.values()]).toMatchObject([{ unexpected: 3, charged: 45 }])
+  })
+})
+
+describe('the record of a pause', () => {
+  const pauses = (journal: ReturnType<typeof aBuyer>['journal']) =>
+    journal.records.filter(({ kind }) => kind === 'paused')
+
+  it('is written once for a 429 that says 0 requests remain and when there are more', async () => {
+    const headers = {
+      'x-ratelimit-limit': '5',
+      'x-ratelimit-remaining': '0',
+      'x-ratelimit-reset': '30',
+    }
+    const { clock, journal, buyer } = aBuyer({ takesMs: 100, status: 429, headers })
+    await clock.run(buyer.buy(slice, 1))
+    expect(pauses(journal)).toHaveLength(1)
+    expect(pauses(journal)).toMatchObject([{ reason: '429' }])
+  })
+
+  it('is written once for a page that used up the requests of the plan', async () => {
+    const headers = {
+      'x-ratelimit-limit': '5',
+      'x-ratelimit-remaining': '0',
+      'x-ratelimit-reset': '30',
+    }
+    const { clock, journal, service, buyer } = aBuyer({ ...aPage, headers })
+    await clock.run(buyer.buy(slice, 1))
+    await clock.run(buyer.buy(slice, 2))
+    expect(pauses(journal)).toMatchObject([{ reason: 'requests of the plan used up' }])
+    const [first, second] = service.account
+    expect((second?.sentAt ?? 0) - (first?.sentAt ?? 0)).toBeGreaterThanOrEqual(30 * SECOND)
+  })
+})
+
+describe('accepts', () => {
+  it('asks for page 10,000 of the companies named: an empty one is yes, for 0 credits, and no page of the slice', async () => {
+    const { clock, journal, service, buyer } = aBuyer({ takesMs: 100, status: 200, events: 0 })
+    expect(await clock.run(buyer.accepts(slice, slice.organizations.slice(1)))).toBe(true)
+    expect(service.account).toMatchObject([
+      { charged: 0, body: { organization_ids: ['org_b'], page: 10_000 } },
+    ])
+    const run = journal.history().runs.get('run_1')
+    expect(run).toMatchObject({ pages: 0, requests: 1, creditsCommitted: 0 })
+    expect(run?.slices.get(slice.slice_id)).toMatchObject({ state: 'planned', pages: 0 })
+  })
+
+  it.each([
+    ['no', { status: 400, message: 'company not tracked' }, false],
+    ['neither', { status: 400, message: 'page must be at most 500' }, null],
+    ['neither, and what it cost is in the ledger', { status: 200, events: 3 }, null],
+  ])('%s', async (_, answer, expected) => {
+    const { clock, journal, service, buyer } = aBuyer({ takesMs: 100, ...answer })
+    expect(await clock.run(buyer.accepts(slice, slice.organizations))).toBe(expected)
+    const ledger = journal.history().runs.get('run_1')?.creditsCommitted
+    expect(ledger).toBe(service.account[0]?.charged)
+  })
+
+  it('is told of a refused key like any other request', async () => {
+    const { clock, buyer } = aBuyer({ takesMs: 100, status: 401 })
+    expect(await errorOf(clock.run(buyer.accepts(slice, slice.organizations)))).toMatchObject({
+      exitCode: 3,
+    })
+  })
+
+  it('asks again when the connection breaks', async () => {
+    const { clock, service, buyer } = aBuyer(
+      { takesMs: 100, status: null },
+      { takesMs: 100, status: 200, events: 0 },
+    )
+    expect(await clock.run(buyer.accepts(slice, slice.organizations))).toBe(true)
+    expect(service.account).toHaveLength(2)
+  })
+})
+
+describe('a journal that cannot be written', () => {
+  it('counts the request that was on its way: nobody else spends its 10 credits', async () => {
+    const clock = virtualClock()
+    const service = scriptedService(clock, () => aPage)
+    const budget = createBudget({ run: { limit: 10, spent: 0 }, now: () => clock.now() })
+    const full = () => Promise.reject(new Error('disk full'))
+    const stop = new AbortController().signal
+    const buyer = createPageBuyer({
+      runId: 'run_1',
+      before: { requests: 0, failures: 0 },
+      transport: service,
+      pacer: createPacer(clock, null),
+      budget,
+      writer: { write: () => undefined, append: full, close: () => Promise.resolve() },
+      clock,
+      random: () => 0.5,
+      logger: silentLogger,
+      baseUrl: 'http://127.0.0.1',
+      maxWaitMs: MINUTE,
+      stop,
+      abort: stop,
+    })
+    const both = [errorOf(buyer.buy(slice, 1)), errorOf(buyer.buy(slice, 2))]
+    const [first, second] = await clock.run(Promise.all(both))
+    expect(first?.message).toBe('disk full')
+    expect(second).toMatchObject({ exitCode: 4 })
+    expect(service.account).toHaveLength(1)
+  })
+})

@@ -1,0 +1,107 @@
+import fc from 'fast-check'
+import { describe, expect, it } from 'vitest'
+import { BudgetReachedError } from '../../src/extract/budget.ts'
+import type { SliceRecord } from '../../src/journal/records.ts'
+import { DAY } from '../../src/support/units.ts'
+import { virtualClock } from '../helpers/virtual-clock.ts'
+import { slicesOf } from './extract-fixture.ts'
+import { listServer, type Version } from './list-server.ts'
+import { memoryRun } from './memory-run.ts'
+
+/** Organisations with so many events each. */
+function organizationsWith(counts: readonly number[], nowMs: number): Version[] {
+  return counts.flatMap((count, organization) =>
+    Array.from({ length: count }, (_, i) => ({
+      id: organization * 1_000_000 + i,
+      version: 0,
+      organization: `org_${organization}`,
+      detectedAt: nowMs - 100 * DAY - i * 1_000,
+      visibleAt: 0,
+      goneAt: Infinity,
+      lagDays: i % 90,
+    })),
+  )
+}
+
+function aWorld(counts: readonly number[]) {
+  const clock = virtualClock()
+  const versions = organizationsWith(counts, clock.now())
+  const server = listServer({ clock, versions, latency: () => 20 })
+  const slices: SliceRecord[] = counts.flatMap((_, i) =>
+    slicesOf([`org_${i}`], { slice_id: String(i).padStart(4, '0') }),
+  )
+  return { server, run: memoryRun(slices, server, clock), clock }
+}
+
+const pagesOf = (events: number) => Math.ceil(events / 50)
+
+describe('a quote', () => {
+  it('of 1,000 random slices is exact, and wastes 0 credits: the run then buys exactly the rest', async () => {
+    const count = fc.oneof(
+      fc.integer({ min: 0, max: 120 }),
+      fc.integer({ min: 0, max: 450 }),
+      fc.integer({ min: 0, max: 9 }).map((pages) => pages * 50),
+    )
+    const worlds = fc.tuple(
+      fc.array(count, { minLength: 5, maxLength: 5 }),
+      fc.integer({ min: 1, max: 6 }),
+    )
+    await fc.assert(
+      fc.asyncProperty(worlds, async ([counts, concurrency]) => {
+        const { server, run } = aWorld(counts)
+        const pages = counts.reduce((sum, events) => sum + pagesOf(events), 0)
+        const { slices, ...sum } = await run.quote({ concurrency })
+        expect(sum).toMatchObject({ pages, credits: pages * 10 - server.account.charged })
+        expect(sum.bought * 10).toBe(server.account.charged)
+        expect(slices).toHaveLength(5)
+        expect(run.history().creditsCommitted).toBe(server.account.charged)
+        const again = await run.quote({ concurrency })
+        expect(again.credits).toBe(sum.credits)
+
+        // The quoted credits are enough, to the credit.
+        await run.extract({ concurrency, creditsLimit: pages * 10 })
+        expect(server.account.charged).toBe(pages * 10)
+        expect(run.history().creditsCommitted).toBe(pages * 10)
+        expect(run.bought.size).toBe(counts.reduce((a, b) => a + b, 0))
+        expect(run.finished()).toHaveLength(5)
+      }),
+      { numRuns: 200 },
+    )
+  }, 180_000)
+
+  it.each([
+    { pages: 0, asked: 1, bought: 0 },
+    { pages: 1, asked: 1, bought: 1 },
+    { pages: 2, asked: 2, bought: 2 },
+    { pages: 3, asked: 3, bought: 2 },
+    { pages: 500, asked: 16, bought: 14 },
+  ])(
+    'of $pages pages asks $asked times and buys $bought of them',
+    async ({ pages, asked, bought }) => {
+      const { server, run } = aWorld([pages * 50])
+      const { slices } = await run.quote()
+      expect(slices).toMatchObject([{ pages, bought, toBuy: pages - bought }])
+      expect(server.account).toMatchObject({ requests: asked, charged: bought * 10 })
+    },
+  )
+
+  it('finishes slices whose pages are all there, with their coverage', async () => {
+    const { run, server } = aWorld([10, 70, 170])
+    await run.quote()
+    expect(run.finished().map(({ slice_id }) => slice_id)).toEqual(['0000', '0001'])
+    expect(run.history().slices.get('0002')).toMatchObject({ state: 'planned', pages: 2 })
+    const { charged } = server.account
+    await run.extract()
+    expect(server.account.charged).toBe(charged + 10)
+  })
+
+  it('stays within its budget, and goes on with a fresh one', async () => {
+    const { run, server } = aWorld([500, 500, 500, 500])
+    await expect(run.quote({ creditsLimit: 70, concurrency: 4 })).rejects.toBeInstanceOf(
+      BudgetReachedError,
+    )
+    expect(server.account.charged).toBe(70)
+    const { pages, toBuy, bought } = await run.quote({ creditsLimit: 1_000 })
+    expect({ pages, all: toBuy + bought }).toEqual({ pages: 40, all: 40 })
+  })
+})
