@@ -30,6 +30,8 @@ create or replace temp table staged_pages as from ops.pages limit 0;
 create or replace temp table staged_coverage as from ops.coverage limit 0;
 create or replace temp table staged_set_aside as from ops.organizations_set_aside limit 0;
 create or replace temp table staged_unknown_fields as from ops.unknown_fields limit 0;
+create or replace temp table staged_asked as from ops.organizations_asked limit 0;
+create or replace temp table staged_ids as from ops.organization_ids limit 0;
 create or replace temp table staged_snapshots as from ops.snapshots limit 0;
 
 -- The attributes of an event (a row of staged_sightings or of job_change_events) as one text. It only breaks ties between

@@ -4,7 +4,8 @@
  */
 
 import { parseEvent, parsePage, unknownFields } from '../api/schemas.ts'
-import { CREDITS_PER_PAGE, payloadOf, refuseUnknown } from '../journal/history.ts'
+import { addedSlices, payloadOf, refuseUnknown } from '../journal/history.ts'
+import { CREDITS_PER_PAGE } from '../journal/spending.ts'
 import type { PlacedFrame } from '../journal/reader.ts'
 import {
   organizationName,
@@ -21,6 +22,7 @@ import {
 import { receivedJson } from '../support/json.ts'
 import type { SqlValue } from '../warehouse/warehouse.ts'
 import { SightingColumns } from './event-row.ts'
+import { OrganizationRows } from './organization-rows.ts'
 
 type Row = Readonly<Record<string, SqlValue>>
 
@@ -30,12 +32,12 @@ const UNFINISHED: Row = { finished_at: null, outcome: 'unfinished', exit_code: n
 /** Rows waiting to be merged; by key where a later record replaces an earlier one. */
 export class Batch {
   readonly sightings = new SightingColumns()
+  readonly organizations = new OrganizationRows()
   readonly rejects: Row[] = []
   readonly coverage: Row[] = []
   readonly runs = new Map<string, Row>()
   readonly slices = new Map<string, Row>()
   readonly pages = new Map<string, Row>()
-  readonly setAside = new Map<string, Row>()
   readonly unknownFields = new Map<string, Row>()
   readonly snapshots = new Map<string, Row>()
   /** Runs as the warehouse and this batch know them. */
@@ -47,7 +49,8 @@ export class Batch {
 
   /** Rows gathered, roughly: what decides when to merge. */
   get size(): number {
-    return this.sightings.length + this.pages.size + this.coverage.length + this.slices.size
+    const rows = this.sightings.length + this.pages.size + this.coverage.length + this.slices.size
+    return rows + this.organizations.size
   }
 
   /** Adds one record. */
@@ -60,6 +63,9 @@ export class Batch {
       case 'run_resumed': {
         const resumed = Number(this.#knownRuns.get(record.run_id)?.['resumed'] ?? 0) + 1
         this.#changeRun(record.run_id, { ...UNFINISHED, resumed })
+        for (const slice of addedSlices(frame)) {
+          this.#setSlice(record.run_id, slice, { state: 'planned' })
+        }
         return
       }
       case 'run_finished':
@@ -79,12 +85,10 @@ export class Batch {
         this.#splitSlice(record, payloadOf<SplitPayload>(frame))
         return
       case 'organization_set_aside':
-        this.setAside.set(organizationName(record.organization), {
-          organization: organizationName(record.organization),
-          reason: record.reason,
-          run_id: record.run_id,
-          set_aside_at: new Date(record.at),
-        })
+        this.organizations.leaveOut(record)
+        return
+      case 'organization_learnt':
+        this.organizations.learn(record)
         return
       case 'snapshot_published':
         this.snapshots.set(record.snapshot_id, {
@@ -140,6 +144,7 @@ export class Batch {
   }
 
   #finishSlice(record: SliceFinished, slice: SliceRecord): void {
+    this.organizations.addSlice(record, slice)
     const covered = {
       covered_from: record.covered_from === null ? null : new Date(record.covered_from),
       covered_to: new Date(record.covered_to),
@@ -184,6 +189,8 @@ export class Batch {
   #addRequest(record: RequestSent | RequestFailed): void {
     const failed = record.kind === 'request_failed'
     const inDoubt = !failed || record.in_doubt
+    // What became of a request says more than that it was sent, in whatever order the two come.
+    if (!failed && this.pages.has(record.request_id)) return
     this.pages.set(record.request_id, {
       ...requestColumns(record),
       requested_at: new Date(failed ? record.requested_at : record.at),
@@ -214,6 +221,7 @@ export class Batch {
     const page = parsePage(body)
     // The same reading accepted this body when it was bought.
     if (typeof page === 'string') throw new TypeError(`page in the journal is no page: ${page}`)
+    this.organizations.addPage(record, () => page.events)
     page.events.forEach((value, index) => this.#addEvent(record, value, index + 1))
   }
 

@@ -6,6 +6,7 @@
 import { readFileSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import type { Journal } from '../journal/journal.ts'
+import type { PlacedFrame } from '../journal/reader.ts'
 import type { RunFinished } from '../journal/records.ts'
 import { sqlFolder } from '../support/assets.ts'
 import type { SqlValue, Warehouse } from '../warehouse/warehouse.ts'
@@ -54,9 +55,19 @@ type Row = Readonly<Record<string, SqlValue>>
 
 /** How far a segment of the journal is loaded. */
 interface Position {
-  readonly segment: string
   readonly bytes: number
+  /** The same for the tables about organisations: less than `bytes` in a warehouse of an earlier version. */
+  readonly organizationBytes: number
 }
+
+/** A segment of the journal that is not loaded to its end. */
+interface OpenSegment {
+  readonly name: string
+  readonly from: Position
+  readonly size: number
+}
+
+const NOT_LOADED: Position = { bytes: 0, organizationBytes: 0 }
 
 /** Brings the warehouse up to date with the journal. */
 export async function load(options: LoadOptions): Promise<LoadReport> {
@@ -78,34 +89,46 @@ class Load {
   }
 
   async run(): Promise<LoadReport> {
-    const positions = await this.#positions()
-    const segments = this.#journal
-      .segments()
-      .map((name) => ({ name, from: positions.get(name) ?? 0, size: this.#sizeOf(name) }))
-      .filter(({ from, size }) => size > from)
+    const segments = await this.#openSegments()
     this.#knownRuns = await this.#readRuns()
-    const bytes = segments.reduce((sum, { from, size }) => sum + size - from, 0)
+    const bytes = segments.reduce((sum, { from, size }) => sum + size - startOf(from), 0)
     let bytesDone = 0
-    for (const { name, from } of segments) {
-      let batch = new Batch(this.#knownRuns)
-      let readTo = from
-      let mergedTo = from
-      for (const frame of this.#journal.read(name, from)) {
-        batch.add(frame)
-        if (frame.record.kind === 'page_received') this.#report.pages += 1
-        bytesDone += frame.size
-        readTo = frame.end
-        if (batch.size < (this.#options.batchRows ?? BATCH_ROWS)) continue
-        await this.#merge(batch, { segment: name, bytes: readTo })
-        mergedTo = readTo
-        batch = new Batch(this.#knownRuns)
-        this.#options.onProgress?.({ bytesDone, bytes })
+    for (const segment of segments) {
+      for await (const loaded of this.#loadSegment(segment)) {
+        this.#options.onProgress?.({ bytesDone: bytesDone + loaded, bytes })
       }
-      if (readTo > mergedTo) await this.#merge(batch, { segment: name, bytes: readTo })
-      this.#options.onProgress?.({ bytesDone, bytes })
+      bytesDone += segment.size - startOf(segment.from)
     }
     await this.#showClosing()
     return { ...this.#report, newUnknownFields: this.#newUnknownFields }
+  }
+
+  /** Loads a segment batch by batch; yields the bytes of it that were loaded so far. */
+  async *#loadSegment({ name, from }: OpenSegment): AsyncGenerator<number> {
+    const start = startOf(from)
+    let batch = new Batch(this.#knownRuns)
+    let readTo = start
+    let mergedTo = start
+    const merge = async () => {
+      await this.#merge(batch, name, positionAt(readTo, from))
+      mergedTo = readTo
+      batch = new Batch(this.#knownRuns)
+    }
+    for (const frame of this.#journal.read(name, start)) {
+      if (frame.end > from.bytes) this.#add(batch, frame)
+      else batch.organizations.add(frame)
+      readTo = frame.end
+      if (batch.size < (this.#options.batchRows ?? BATCH_ROWS)) continue
+      await merge()
+      yield readTo - start
+    }
+    if (readTo > mergedTo) await merge()
+    yield readTo - start
+  }
+
+  #add(batch: Batch, frame: PlacedFrame): void {
+    batch.add(frame)
+    if (frame.record.kind === 'page_received') this.#report.pages += 1
   }
 
   async #showClosing(): Promise<void> {
@@ -116,8 +139,8 @@ class Load {
     await this.#merge(batch, null)
   }
 
-  /** One transaction: the rows of a batch, and how far the journal is loaded with it (null: no further). */
-  async #merge(batch: Batch, position: Position | null): Promise<void> {
+  /** One transaction: the rows of a batch, and how far a segment is loaded with it (null: none is loaded further). */
+  async #merge(batch: Batch, segment: string | null, position = NOT_LOADED): Promise<void> {
     await this.#warehouse.transaction(async () => {
       await this.#warehouse.run(loadSql('staging'))
       await this.#stageOps(batch)
@@ -125,7 +148,8 @@ class Load {
       if (batch.sightings.length > 0) await this.#mergeEvents(batch)
       await this.#warehouse.run(loadSql('merge_ops'))
       await this.#stage('ops.rejects', batch.rejects)
-      if (position !== null) await this.#movePosition(position)
+      await this.#warehouse.append('ops.page_organizations', batch.organizations.pages)
+      if (segment !== null) await this.#movePosition(segment, position)
       await this.#warehouse.run(loadSql('unstage'))
     })
     this.#report.sightings += batch.sightings.length
@@ -137,7 +161,9 @@ class Load {
     await this.#stage('staged_slices', [...batch.slices.values()])
     await this.#stage('staged_pages', [...batch.pages.values()])
     await this.#stage('staged_coverage', batch.coverage)
-    await this.#stage('staged_set_aside', [...batch.setAside.values()])
+    await this.#stage('staged_set_aside', batch.organizations.setAside)
+    await this.#stage('staged_asked', batch.organizations.asked)
+    await this.#stage('staged_ids', batch.organizations.ids)
     await this.#stage('staged_unknown_fields', [...batch.unknownFields.values()])
     await this.#stage('staged_snapshots', [...batch.snapshots.values()])
   }
@@ -171,19 +197,35 @@ class Load {
     for (const { field } of rows) this.#newUnknownFields.push(field)
   }
 
-  async #movePosition({ segment, bytes }: Position): Promise<void> {
+  async #movePosition(segment: string, position: Position): Promise<void> {
     await this.#warehouse.run('delete from ops.journal_positions where segment = $1', [segment])
-    await this.#warehouse.run('insert into ops.journal_positions values ($1, $2)', [
+    await this.#warehouse.run('insert into ops.journal_positions values ($1, $2, $3)', [
       segment,
-      BigInt(bytes),
+      BigInt(position.bytes),
+      BigInt(position.organizationBytes),
     ])
   }
 
-  async #positions(): Promise<Map<string, number>> {
-    const rows = await this.#warehouse.all<{ segment: string; bytes: bigint }>(
-      'select segment, bytes from ops.journal_positions',
+  async #openSegments(): Promise<OpenSegment[]> {
+    const rows = await this.#warehouse.all<{
+      segment: string
+      bytes: bigint
+      organization_bytes: bigint
+    }>('select segment, bytes, organization_bytes from ops.journal_positions')
+    const positions = new Map(
+      rows.map(({ segment, bytes, organization_bytes }) => [
+        segment,
+        { bytes: Number(bytes), organizationBytes: Number(organization_bytes) },
+      ]),
     )
-    return new Map(rows.map(({ segment, bytes }) => [segment, Number(bytes)]))
+    return this.#journal
+      .segments()
+      .map((name) => ({
+        name,
+        from: positions.get(name) ?? NOT_LOADED,
+        size: this.#sizeOf(name),
+      }))
+      .filter(({ from, size }) => size > startOf(from))
   }
 
   async #readRuns(): Promise<Map<string, Row>> {
@@ -196,6 +238,14 @@ class Load {
   #sizeOf(segment: string): number {
     return statSync(join(this.#journal.folder, segment)).size
   }
+}
+
+function startOf({ bytes, organizationBytes }: Position): number {
+  return Math.min(bytes, organizationBytes)
+}
+
+function positionAt(readTo: number, from: Position): Position {
+  return { bytes: Math.max(readTo, from.bytes), organizationBytes: readTo }
 }
 
 function loadSql(name: string): string {

@@ -21,7 +21,11 @@ describe('schema files', () => {
     const { open } = await aWarehouse()
     const warehouse = await open()
     const rows = await warehouse.all<{ file_name: string }>('select * from ops.schema_files')
-    expect(rows.map(({ file_name }) => file_name)).toEqual(['000001_events.sql', '000002_ops.sql'])
+    expect(rows.map(({ file_name }) => file_name)).toEqual([
+      '000001_events.sql',
+      '000002_ops.sql',
+      '000003_organizations.sql',
+    ])
     warehouse.close()
   })
 

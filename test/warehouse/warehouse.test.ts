@@ -118,7 +118,7 @@ describe('a warehouse whose file was deleted', () => {
     const script = `
       const { openWarehouse } = await import(${JSON.stringify(join(packageRoot, 'dist', 'warehouse', 'warehouse.js'))})
       const warehouse = await openWarehouse({ path: ${JSON.stringify(path)}, mode: 'write' })
-      await warehouse.run("insert into ops.journal_positions values ('a.journal', 7)")
+      await warehouse.run("insert into ops.journal_positions (segment, bytes) values ('a.journal', 7)")
       process.kill(process.pid, 'SIGKILL')`
     spawnSync(process.execPath, ['--input-type=module', '-e', script])
     expect(existsSync(`${path}.wal`)).toBe(true)
@@ -411,10 +411,12 @@ describe('hostile texts', () => {
 })
 
 describe('the shipped schema', () => {
-  it('has a comment on every table and column of main and ops', async () => {
+  it('has a comment on every table, view and column of main and ops', async () => {
     const warehouse = await memory()
     const silent = await warehouse.all(`
       select schema_name || '.' || table_name as name from duckdb_tables() where comment is null
+      union all
+      select schema_name || '.' || view_name from duckdb_views() where not internal and comment is null
       union all
       select schema_name || '.' || table_name || '.' || column_name from duckdb_columns()
       where not internal and comment is null`)
