@@ -7,6 +7,8 @@ export interface DataDirectory {
   readonly root: string
   readonly journal: string
   readonly warehouse: string
+  /** The pace that all processes of the directory share. */
+  readonly pace: string
   /** Files in the making; may be deleted whenever nothing runs. */
   readonly scratch: string
 }
@@ -18,6 +20,7 @@ export function dataDirectory(root: string): DataDirectory {
     root: path,
     journal: join(path, 'journal'),
     warehouse: join(path, 'jobtide.duckdb'),
+    pace: join(path, 'pace.json'),
     scratch: join(path, 'scratch'),
   }
 }

@@ -8,7 +8,8 @@ import { basename, dirname, extname, isAbsolute, join, resolve } from 'node:path
 import { EVENT_TYPES, type EventType, type OrganizationRef } from '../journal/records.ts'
 import { parseOrganizations } from '../plan/organizations.ts'
 import { durationMs, parsePipeline, type PipelineSpec } from '../plan/pipeline.ts'
-import type { Question, Window } from '../plan/plan.ts'
+import type { Question } from '../plan/plan.ts'
+import type { Window } from '../plan/window.ts'
 import { parseS3Address } from '../publish/s3-address.ts'
 import { packageRoot } from '../support/assets.ts'
 import { ConfigError, messageOf, systemCode } from '../support/errors.ts'
@@ -18,6 +19,8 @@ import { openWarehouse, quoteIdentifier } from '../warehouse/warehouse.ts'
 /** What the command line says, overriding the pipeline file. Absent means: as the file says. */
 export interface Overrides {
   readonly organizations?: string
+  /** Only so many organisations, from the beginning of the list. */
+  readonly limit?: number
   readonly days?: Window
   readonly credits?: number
   readonly requestsPerSecond?: number
@@ -33,7 +36,10 @@ export interface Job {
   readonly question: Question
   /** Lines of the list that named a company already named. */
   readonly duplicates: number
+  /** Credits this run may spend. */
   readonly creditsLimit: number | null
+  /** Credits all runs of the pipeline together may spend in a calendar month (UTC). */
+  readonly creditsPerMonth: number | null
   readonly requestsPerSecond: number | null
   readonly concurrency: number
   readonly maxWaitMs: number
@@ -60,6 +66,7 @@ export async function readJob(name: string, overrides: Overrides, dataDir: strin
     question: questionOf(spec, overrides, list.organizations),
     duplicates: list.duplicates,
     creditsLimit: overrides.credits ?? limits.credits ?? null,
+    creditsPerMonth: limits.credits_per_month ?? null,
     requestsPerSecond: overrides.requestsPerSecond ?? limits.requests_per_second ?? null,
     concurrency: overrides.concurrency ?? limits.concurrency,
     maxWaitMs: durationMs(limits.max_wait),
@@ -84,7 +91,7 @@ function questionOf(
 ): Question {
   return {
     pipeline: spec.name,
-    organizations,
+    organizations: organizations.slice(0, overrides.limit),
     // One order, so that the same types asked in another order are the same question.
     eventTypes: EVENT_TYPES.filter((type: EventType) => spec.event_types.includes(type)),
     window: overrides.days ?? spec.window,

@@ -1,10 +1,13 @@
 /**
- * One writing process for each data directory. An own lock file, because the engine's lock on the database file is lost
- * as soon as anything in the process reads that file, and because extraction needs no database at all.
+ * Who may do what in a data directory at the same time. Each pipeline is run by one process; different pipelines buy side
+ * by side, each into journal segments of its own. Whatever writes the warehouse holds the lock of the directory, one
+ * process at a time. Own lock files, because the engine's lock on the database file is lost as soon as anything in the
+ * process reads that file, and because extraction needs no database at all.
  */
 
-import { mkdirSync } from 'node:fs'
+import { mkdirSync, readdirSync } from 'node:fs'
 import { join } from 'node:path'
+import type { Journal } from '../journal/journal.ts'
 import type { Clock } from '../support/clock.ts'
 import {
   ConfigError,
@@ -13,28 +16,150 @@ import {
   asStorageError,
   systemCode,
 } from '../support/errors.ts'
-import { LockFile, isSurelyAlive } from '../support/lock-file.ts'
+import { LockFile, isSurelyAlive, isSurelyGone } from '../support/lock-file.ts'
+import { MINUTE, SECOND } from '../support/units.ts'
 
-/** Name of the lock file below a data directory. */
+/** Name of the lock below a data directory; the names of all others begin with it. */
 export const LOCK_FILE = 'lock'
 
+const RUN_LOCK_PREFIX = `${LOCK_FILE}.run.`
+const RECOVERY_LOCK = `${LOCK_FILE}.recovery`
+const RECOVERY_TAKES_AT_MOST_MS = MINUTE
+const LOOK_AGAIN_MS = SECOND / 5
+
+/** A lock that is held. */
+export interface HeldLock {
+  readonly path: string
+  release(): void
+}
+
 /**
- * Takes the lock of `dataDir`, which is made where it is missing; the returned function gives it back. A lock whose
- * process is gone is taken over.
+ * Takes the lock of `dataDir`, which is made where it is missing. A lock whose process is gone is taken over.
  * @param command what is running, for the message that others see
  * @throws LockedError naming the holder
  * @throws ConfigError when `dataDir` is no folder
  * @throws StorageError when the disk refuses
  */
-export function acquireLock(dataDir: string, command: string, clock: Clock): () => void {
-  const lock = new LockFile(join(dataDir, LOCK_FILE), { command, clock })
+export function acquireLock(dataDir: string, command: string, clock: Clock): HeldLock {
+  return take(dataDir, LOCK_FILE, dataDir, command, clock)
+}
+
+/** Takes the lock of one pipeline; see acquireLock. */
+export function acquireRunLock(
+  dataDir: string,
+  pipeline: string,
+  command: string,
+  clock: Clock,
+): HeldLock {
+  const what = `pipeline ${pipeline} of ${dataDir}`
+  return take(dataDir, `${RUN_LOCK_PREFIX}${pipeline}`, what, command, clock)
+}
+
+/** How long to wait for a lock. */
+export interface LockPatience {
+  /** Milliseconds. */
+  readonly maxWaitMs: number
+  /** @throws its reason when it aborts first */
+  readonly stop: AbortSignal
+  /** Called once, when the lock is not free at first. */
+  readonly onWait: (holder: LockedError) => void
+}
+
+/**
+ * Takes the lock of `dataDir` as soon as whoever holds it gives it back.
+ * @throws LockedError when that takes longer than `maxWaitMs`
+ */
+export async function waitForLock(
+  dataDir: string,
+  command: string,
+  clock: Clock,
+  { maxWaitMs, stop, onWait }: LockPatience,
+): Promise<HeldLock> {
+  const giveUpAt = clock.monotonic() + maxWaitMs
+  for (let isWaiting = false; ; isWaiting = true) {
+    try {
+      return acquireLock(dataDir, command, clock)
+    } catch (error) {
+      if (!(error instanceof LockedError) || clock.monotonic() >= giveUpAt) throw error
+      if (!isWaiting) onWait(error)
+    }
+    await clock.sleep(LOOK_AGAIN_MS, stop)
+  }
+}
+
+/**
+ * Closes what killed processes left open in the journal, unless another process may be writing it: its segment must not
+ * be touched, and a torn end of a dead one does no harm until next time. Every process that is going to write the journal
+ * takes its lock first and then calls this, so that nobody begins a segment while another one recovers.
+ * @param mine the lock that this process holds
+ * @throws LockedError when another process recovers for more than a minute
+ */
+export async function recoverJournal(
+  dataDir: string,
+  journal: Journal,
+  mine: HeldLock,
+  clock: Clock,
+): Promise<void> {
+  const giveUpAt = clock.monotonic() + RECOVERY_TAKES_AT_MOST_MS
+  for (;;) {
+    try {
+      const recovery = take(dataDir, RECOVERY_LOCK, dataDir, 'recovery', clock)
+      try {
+        if (!othersMayWrite(dataDir, mine, clock)) journal.recover()
+        return
+      } finally {
+        recovery.release()
+      }
+    } catch (error) {
+      if (!(error instanceof LockedError) || clock.monotonic() >= giveUpAt) throw error
+    }
+    await clock.sleep(LOOK_AGAIN_MS)
+  }
+}
+
+/** Whether a run of any pipeline may be going on in `dataDir`. */
+export function isRunGoingOn(dataDir: string, clock: Clock): boolean {
+  return lockNames(dataDir)
+    .filter((name) => name.startsWith(RUN_LOCK_PREFIX))
+    .some((name) => isHeld(join(dataDir, name), clock))
+}
+
+function othersMayWrite(dataDir: string, mine: HeldLock, clock: Clock): boolean {
+  return lockNames(dataDir)
+    .filter((name) => name === LOCK_FILE || name.startsWith(RUN_LOCK_PREFIX))
+    .map((name) => join(dataDir, name))
+    .some((path) => path !== mine.path && isHeld(path, clock))
+}
+
+function isHeld(path: string, clock: Clock): boolean {
+  const holder = new LockFile(path, { command: '', clock }).holder()
+  return holder !== null && !isSurelyGone(holder)
+}
+
+function lockNames(dataDir: string): string[] {
+  try {
+    return readdirSync(dataDir).filter((name) => name.startsWith(LOCK_FILE))
+  } catch (error) {
+    if (systemCode(error) === 'ENOENT') return []
+    throw asStorageError(error, dataDir)
+  }
+}
+
+function take(
+  dataDir: string,
+  name: string,
+  what: string,
+  command: string,
+  clock: Clock,
+): HeldLock {
+  const lock = new LockFile(join(dataDir, name), { command, clock })
   try {
     makeFolder(dataDir)
-    if (!lock.take()) throw lockedError(lock, dataDir)
+    if (!lock.take()) throw lockedError(lock, what)
   } catch (error) {
     throw asStorageError(error, lock.path)
   }
-  return () => lock.release()
+  return { path: lock.path, release: () => lock.release() }
 }
 
 function makeFolder(dataDir: string): void {
@@ -60,16 +185,16 @@ function makeFolder(dataDir: string): void {
   }
 }
 
-function lockedError(lock: LockFile, dataDir: string): LockedError {
+function lockedError(lock: LockFile, what: string): LockedError {
   const holder = lock.holder()
   const wait = 'Wait until it ends, or use another folder with --data-dir.'
   const orRemove = `${wait} If that process is surely gone, remove ${lock.path}.`
   if (holder === null) {
-    return new LockedError(`${dataDir} is in use by another process`, { hint: orRemove })
+    return new LockedError(`${what} is in use by another process`, { hint: orRemove })
   }
   const { command, pid, host, since } = holder
   return new LockedError(
-    `${dataDir} is in use by \`jobtide ${command}\` (process ${pid} on ${host}, since ${since})`,
+    `${what} is in use by \`jobtide ${command}\` (process ${pid} on ${host}, since ${since})`,
     { hint: isSurelyAlive(holder) ? wait : orRemove, context: { pid, host } },
   )
 }

@@ -1,32 +1,58 @@
-/** Which earlier run is taken up again. Pure. */
+/** Which earlier run is taken up again, and what of it is still worth reading on. Pure. */
 
-import type { History, RunHistory } from '../journal/history.ts'
-import { RESUMABLE_OUTCOMES } from '../journal/records.ts'
-import type { Plan } from '../plan/plan.ts'
+import { canonicalName, type History, type RunHistory } from '../journal/history.ts'
+import { RESUMABLE_OUTCOMES, type OrganizationRef, type SliceRecord } from '../journal/records.ts'
+import { canGoOn, type SliceHistory } from '../journal/slice-history.ts'
+import type { Question } from '../plan/plan.ts'
+import { neededWindow } from '../plan/window.ts'
 import { DAY } from '../support/units.ts'
 
+/** How a run begins. */
+export type Beginning =
+  | { readonly kind: 'anew' }
+  /** The same question on the same UTC day: the run goes on with the slices it was planned with. */
+  | { readonly kind: 'as-planned'; readonly run: RunHistory }
+  /** What was begun is read on, and the rest is planned anew. */
+  | {
+      readonly kind: 'carried-on'
+      readonly run: RunHistory
+      readonly kept: readonly SliceHistory[]
+      readonly dropped: readonly SliceHistory[]
+    }
+
+/** What a decision depends on besides the history. */
+export interface ResumeState {
+  readonly question: Question
+  readonly questionSha256: string
+  /** This machine's time, milliseconds since 1970 UTC. */
+  readonly nowMs: number
+  /** The service's time. */
+  readonly serverNowMs: number
+}
+
 /**
- * The latest run of the pipeline, when it asked the same question and was killed, or ended before it was done. An older
- * one is not: what was covered since would be bought again. Its windows count back from the time they were asked,
- * so a run with windows is only taken up on the same UTC day; a run that asks for everything, on any day while it has
- * something left to ask.
+ * Takes up the latest run of the pipeline, when it was killed or ended before it was done. An older one is not: what was
+ * covered since would be bought again. Windows count back from the time they are asked, so that the plan of another day,
+ * or of another question, does not fit any more; but a slice that was begun has pages that were paid for, and is read on
+ * while its window still reaches as far back as its organisations need.
  */
-export function runToResume(
-  history: History,
-  pipeline: string,
-  plan: Plan,
-  nowMs: number,
-): RunHistory | null {
+export function beginning(history: History, state: ResumeState): Beginning {
+  const { question, questionSha256, nowMs } = state
   // In the order of the journal, which does not depend on a clock that was set back.
   const latest = [...history.runs.values()]
-    .filter(({ started }) => started.pipeline === pipeline)
+    .filter(({ started }) => started.pipeline === question.pipeline)
     .at(-1)
-  if (latest?.started.question_sha256 !== plan.questionSha256 || !isOpen(latest)) return null
-  if (utcDay(latest.started.at) === utcDay(nowMs)) return latest
-  const slices = [...latest.slices.values()]
-  const hasWindows = slices.some(({ slice }) => slice.days_ago !== null)
-  const hasMore = slices.some(({ state }) => state === 'planned')
-  return hasMore && !hasWindows ? latest : null
+  if (latest === undefined || !isOpen(latest)) return { kind: 'anew' }
+  const { started } = latest
+  if (started.question_sha256 === questionSha256 && utcDay(started.at) === utcDay(nowMs)) {
+    return { kind: 'as-planned', run: latest }
+  }
+  const unread = [...latest.slices.values()].filter(({ state: of }) => of === 'planned')
+  const wanted = namesOf(history, question.organizations)
+  const kept = unread.filter((slice) => isWorthReadingOn(slice, history, state, wanted))
+  if (kept.length === 0) return { kind: 'anew' }
+  const dropped = unread.filter((slice) => !kept.includes(slice))
+  return { kind: 'carried-on', run: latest, kept, dropped }
 }
 
 /** Runs of the same pipeline that will not be taken up again and were never closed: their process was killed. */
@@ -38,6 +64,52 @@ export function runsToAbandon(
   return [...history.runs.values()].filter(
     (run) => run.started.pipeline === pipeline && run.finished === null && run !== resumed,
   )
+}
+
+/** The question without the organisations that slices ask for already. */
+export function questionWithout(
+  question: Question,
+  slices: readonly SliceHistory[],
+  history: History,
+): Question {
+  const asked = namesOf(
+    history,
+    slices.flatMap(({ slice }) => slice.organizations),
+  )
+  const organizations = question.organizations.filter(
+    (organization) => !asked.has(canonicalName(history.ids, organization)),
+  )
+  return { ...question, organizations }
+}
+
+function isWorthReadingOn(
+  slice: SliceHistory,
+  history: History,
+  { question, serverNowMs }: ResumeState,
+  wanted: ReadonlySet<string>,
+): boolean {
+  const { organizations, event_types: types } = slice.slice
+  if (!isBegun(slice) || !canGoOn(slice, serverNowMs)) return false
+  // With two event types, each in a slice of its own, the two would have to be kept or dropped together.
+  if (types.join() !== question.eventTypes.join()) return false
+  return organizations.every((organization) => {
+    const name = canonicalName(history.ids, organization)
+    if (!wanted.has(name)) return false
+    const needed = neededWindow(question, history.coverage.get(name) ?? [], serverNowMs)
+    return reaches(slice.slice, needed)
+  })
+}
+
+function isBegun({ firstPageAt }: SliceHistory): boolean {
+  return firstPageAt !== null
+}
+
+function reaches({ days_ago: daysAgo }: SliceRecord, needed: number | 'all'): boolean {
+  return daysAgo === null || (needed !== 'all' && needed <= daysAgo)
+}
+
+function namesOf(history: History, organizations: readonly OrganizationRef[]): Set<string> {
+  return new Set(organizations.map((organization) => canonicalName(history.ids, organization)))
 }
 
 function isOpen({ finished }: RunHistory): boolean {

@@ -5,23 +5,26 @@
  */
 
 import { UnavailableError } from '../api/errors.ts'
+import { openPaceFile } from '../api/pace-file.ts'
 import { createPacer } from '../api/pacer.ts'
 import type { Transport } from '../api/transport.ts'
 import { BudgetReachedError } from '../extract/budget.ts'
-import { extract, type ExtractProgress } from '../extract/extract.ts'
-import { newRunHistory, readHistory, type History, type RunHistory } from '../journal/history.ts'
-import { openJournal, type Journal, type JournalWriter } from '../journal/journal.ts'
-import type { RunFinished, RunOutcome, RunStarted } from '../journal/records.ts'
+import { extract, type ExtractOptions, type ExtractProgress } from '../extract/extract.ts'
+import type { RunHistory } from '../journal/history.ts'
+import { readHistory } from '../journal/read-history.ts'
+import { organizationName, type RunFinished, type RunOutcome } from '../journal/records.ts'
+import { monthlyCredits } from '../journal/spending.ts'
 import { load, type LoadReport } from '../load/load.ts'
 import type { BuildReport } from '../model/build.ts'
-import { makePlan, type Plan } from '../plan/plan.ts'
+import type { Plan } from '../plan/plan.ts'
 import type { PublishReport } from '../publish/publish.ts'
-import { EXIT, ConfigError, JobtideError, type ExitCode } from '../support/errors.ts'
-import { newUlid } from '../support/ulid.ts'
+import type { Clock } from '../support/clock.ts'
+import { EXIT, JobtideError, type ExitCode } from '../support/errors.ts'
 import { withWarehouse, type Warehouse } from '../warehouse/warehouse.ts'
+import { beginRun, closingRecord, type RunCommand } from './begin.ts'
 import type { Job } from './job.ts'
-import { acquireLock } from './lock.ts'
-import { runToResume, runsToAbandon } from './resume.ts'
+import { acquireLock, waitForLock, type HeldLock } from './lock.ts'
+import { withSession, type Session } from './session.ts'
 import { buildStage, loadStage, publishStage, type RunWorld } from './stages.ts'
 
 /** How to reach the service. */
@@ -40,6 +43,8 @@ export interface RunReport {
   /** Companies not asked for because the service refused them in the last days. */
   readonly skipped: Plan['setAside']
   readonly extract: ExtractProgress
+  /** Organisations that were not read to the end; more than 0 only when the run ended early. */
+  readonly unread: number
   readonly load: LoadReport | null
   readonly build: BuildReport | null
   readonly publish: PublishReport | null
@@ -47,9 +52,6 @@ export interface RunReport {
   readonly endedEarly: JobtideError | null
   readonly durationMs: number
 }
-
-/** Which command runs: `extract` stops after the journal. */
-export type RunCommand = RunStarted['command']
 
 /**
  * Runs a job.
@@ -61,16 +63,9 @@ export async function runJob(
   service: Service,
   world: RunWorld,
 ): Promise<RunReport> {
-  const release = acquireLock(world.directory.root, command, world.clock)
-  const journal = openJournal(world.directory.journal, world.clock)
-  const writer = journal.writer()
-  try {
-    journal.recover()
-    return await new Run(job, command, service, world, journal, writer).run()
-  } finally {
-    // Closing seals the segment, which a full disk refuses; the lock is given back all the same.
-    await writer.close().finally(release)
-  }
+  return withSession(job, command, world, (session) =>
+    new Run(job, command, service, world, session).run(),
+  )
 }
 
 const NOTHING_YET: ExtractProgress = {
@@ -79,6 +74,7 @@ const NOTHING_YET: ExtractProgress = {
   pages: 0,
   events: 0,
   credits: 0,
+  unexpectedCharges: 0,
   setAside: [],
 }
 
@@ -87,117 +83,65 @@ class Run {
   readonly #command: RunCommand
   readonly #service: Service
   readonly #world: RunWorld
-  readonly #journal: Journal
-  readonly #writer: JournalWriter
+  readonly #session: Session
 
-  constructor(
-    job: Job,
-    command: RunCommand,
-    service: Service,
-    world: RunWorld,
-    journal: Journal,
-    writer: JournalWriter,
-  ) {
+  constructor(job: Job, command: RunCommand, service: Service, world: RunWorld, session: Session) {
     this.#job = job
     this.#command = command
     this.#service = service
     this.#world = world
-    this.#journal = journal
-    this.#writer = writer
+    this.#session = session
   }
 
   async run(): Promise<RunReport> {
-    const beganAt = this.#world.clock.monotonic()
-    const history = readHistory(this.#journal)
-    const { run, resumed, plan } = await this.#begin(history)
+    const { clock } = this.#world
+    const beganAt = clock.monotonic()
+    const { history, writer } = this.#session
+    const begun = await beginRun({ job: this.#job, command: this.#command, history, writer, clock })
+    const { run } = begun
     try {
-      const { report, endedEarly } = await this.#extract(run, history.notBefore)
-      const stages = await this.#after(run.started.run_id)
-      await this.#end(run, endedEarly)
+      const { report, endedEarly } = await this.#extract(run)
+      const stages = await this.#finish(run, endedEarly)
       return {
         runId: run.started.run_id,
         pipeline: this.#job.pipeline,
-        resumed,
-        organizations: run.started.organizations,
+        resumed: begun.resumed,
+        organizations: begun.organizations,
         slices: report.slices,
-        skipped: plan.setAside,
+        skipped: begun.skipped,
         extract: report,
+        unread: endedEarly === null ? 0 : this.#unreadOrganizations(run.started.run_id),
         ...stages,
         endedEarly,
-        durationMs: this.#world.clock.monotonic() - beganAt,
+        durationMs: clock.monotonic() - beganAt,
       }
     } catch (error) {
       // The error to report is the one that ended the run. Where even its end cannot be noted (a full disk) the run
       // counts as killed, and is taken up again all the same.
-      await this.#end(run, error).catch(() => undefined)
+      await this.#fail(run, error).catch(() => undefined)
       throw error
     }
   }
 
-  async #begin(history: History): Promise<{ run: RunHistory; resumed: boolean; plan: Plan }> {
-    const { clock } = this.#world
-    // Coverage is in the service's time, so the plan is made for the service's now.
-    const plan = makePlan(this.#job.question, history, clock.now() + history.serverAheadMs)
-    const earlier = runToResume(history, this.#job.pipeline, plan, clock.now())
-    for (const run of runsToAbandon(history, this.#job.pipeline, earlier)) {
-      const reason = 'its process was killed on another day; planned anew'
-      await this.#writer.append(this.#closingRecord(run, 'abandoned', EXIT.done, reason))
-    }
-    if (earlier !== null) {
-      await this.#writer.append({
-        kind: 'run_resumed',
-        run_id: earlier.started.run_id,
-        at: clock.now(),
-      })
-      return { run: earlier, resumed: true, plan }
-    }
-    if (plan.slices.length === 0) throw nothingToAsk(plan)
-    return { run: await this.#start(plan), resumed: false, plan }
-  }
-
-  async #start(plan: Plan): Promise<RunHistory> {
-    const { clock } = this.#world
-    const started: RunStarted = {
-      kind: 'run_started',
-      run_id: newUlid(clock.now()),
-      at: clock.now(),
-      pipeline: this.#job.pipeline,
-      command: this.#command,
-      organizations: plan.organizations,
-      slices: plan.slices.length,
-      credits_limit: this.#job.creditsLimit,
-      question_sha256: plan.questionSha256,
-    }
-    await this.#writer.append(started, JSON.stringify(plan.slices))
-    return newRunHistory(started, plan.slices)
+  // Asked of the journal, which knows every slice that was split while the run went on.
+  #unreadOrganizations(runId: string): number {
+    const slices = readHistory(this.#session.journal).runs.get(runId)?.slices.values() ?? []
+    const unread = [...slices].filter(({ state }) => state === 'planned')
+    const names = unread.flatMap(({ slice }) => slice.organizations.map(organizationName))
+    return new Set(names).size
   }
 
   // A budget that is used up, or a service that is away, ends the buying; what was bought is worth loading all the same.
   async #extract(
     run: RunHistory,
-    notBefore: number,
   ): Promise<{ report: ExtractProgress; endedEarly: JobtideError | null }> {
-    const { clock, random, logger, stop, abort, onProgress } = this.#world
     let last: ExtractProgress = NOTHING_YET
     try {
       const report = await extract({
-        run,
-        transport: this.#service.transport,
-        baseUrl: this.#service.baseUrl,
-        pacer: createPacer(clock, this.#job.requestsPerSecond, this.#job.maxWaitMs),
-        writer: this.#writer,
-        clock,
-        random,
-        logger,
-        creditsLimit: this.#job.creditsLimit,
-        concurrency: this.#job.concurrency,
-        maxWaitMs: this.#job.maxWaitMs,
-        notBefore,
-        stop,
-        abort,
+        ...extraction(this.#job, this.#command, this.#service, this.#world, this.#session, run),
         onProgress: (progress) => {
           last = progress
-          onProgress({ stage: 'extract', ...progress })
+          this.#world.onProgress({ stage: 'extract', ...progress })
         },
       })
       return { report, endedEarly: null }
@@ -209,20 +153,53 @@ class Run {
     }
   }
 
-  async #after(runId: string): Promise<Pick<RunReport, 'load' | 'build' | 'publish'>> {
-    if (this.#command === 'extract') return { load: null, build: null, publish: null }
+  // Closing the run in the journal comes last: a run that was killed before is taken up again, and loses nothing.
+  async #finish(run: RunHistory, endedEarly: JobtideError | null): Promise<Stages> {
+    const closing = closingOf(run, endedEarly, this.#world.clock)
+    if (this.#command === 'extract') {
+      await this.#session.writer.append(closing)
+      return { load: null, build: null, publish: null }
+    }
+    const lock = await this.#stageLock()
+    try {
+      const stages = await this.#stages(run.started.run_id)
+      const atTheEnd = { ...closing, at: this.#world.clock.now() }
+      await this.#show(atTheEnd)
+      await this.#session.writer.append(atTheEnd)
+      return stages
+    } finally {
+      lock.release()
+    }
+  }
+
+  // Another process may be loading what it bought itself; extraction never waits for that, only this does.
+  #stageLock(): Promise<HeldLock> {
+    const { directory, clock, stop, logger } = this.#world
+    return waitForLock(directory.root, this.#command, clock, {
+      maxWaitMs: this.#job.maxWaitMs,
+      stop,
+      onWait: ({ message }) => logger.warn({ reason: message }, 'waiting_for_lock'),
+    })
+  }
+
+  async #stages(runId: string): Promise<Stages> {
     const world = this.#world
-    const loaded = await this.#withWarehouse((warehouse) =>
-      loadStage(warehouse, this.#journal, world),
-    )
+    const { journal, writer } = this.#session
+    const loaded = await this.#withWarehouse((warehouse) => loadStage(warehouse, journal, world))
     const build = await this.#withWarehouse((warehouse) => buildStage(warehouse, world))
     const { snapshotTo } = this.#job
     if (snapshotTo === null) return { load: loaded, build, publish: null }
-    const by = { runId, writer: this.#writer }
     const publish = await this.#withWarehouse((warehouse) =>
-      publishStage(warehouse, snapshotTo, by, world),
+      publishStage(warehouse, snapshotTo, { runId, writer }, world),
     )
     return { load: loaded, build, publish }
+  }
+
+  /** Lets the warehouse show the end of the run that the journal gets next. */
+  async #show(closing: RunFinished): Promise<void> {
+    const { journal } = this.#session
+    const onProgress = () => this.#world.abort.throwIfAborted()
+    await this.#withWarehouse((warehouse) => load({ warehouse, journal, closing, onProgress }))
   }
 
   // Each stage opens the warehouse for itself: the engine gives memory back only when it is closed.
@@ -230,46 +207,66 @@ class Run {
     return withWarehouse({ path: this.#world.directory.warehouse, mode: 'write' }, work)
   }
 
-  // Closing the run in the journal comes last: a run that was killed before is taken up again, and loses nothing.
-  async #end(run: RunHistory, error: unknown): Promise<void> {
-    const known = error instanceof JobtideError ? error : null
-    const exitCode = error === null ? EXIT.done : (known?.exitCode ?? EXIT.defect)
-    const outcome = OUTCOMES[exitCode]
-    const closing = this.#closingRecord(run, outcome, exitCode, known?.message ?? null)
-    if (this.#command !== 'extract') {
-      const onProgress = () => this.#world.abort.throwIfAborted()
-      const shown = this.#withWarehouse((warehouse) =>
-        load({ warehouse, journal: this.#journal, closing, onProgress }),
-      )
-      // After a failure the warehouse may be the very thing that is out of reach; it shows the end after the next load.
-      await (error === null ? shown : shown.catch(() => undefined))
-    }
-    await this.#writer.append(closing)
+  async #fail(run: RunHistory, error: unknown): Promise<void> {
+    const closing = closingOf(run, error, this.#world.clock)
+    // The warehouse may be the very thing that is out of reach; it shows the end after the next load.
+    if (this.#command !== 'extract') await this.#showAfterFailure(closing).catch(() => undefined)
+    await this.#session.writer.append(closing)
   }
 
-  #closingRecord(
-    run: RunHistory,
-    outcome: RunOutcome,
-    exitCode: ExitCode,
-    message: string | null,
-  ): RunFinished {
-    return {
-      kind: 'run_finished',
-      run_id: run.started.run_id,
-      at: this.#world.clock.now(),
-      outcome,
-      exit_code: exitCode,
-      message,
+  async #showAfterFailure(closing: RunFinished): Promise<void> {
+    const lock = acquireLock(this.#world.directory.root, this.#command, this.#world.clock)
+    try {
+      await this.#show(closing)
+    } finally {
+      lock.release()
     }
   }
 }
 
-function nothingToAsk(plan: Plan): ConfigError {
-  const [first] = plan.setAside
-  return new ConfigError(
-    `every organisation of the list was refused by the service lately, first ${first?.name}: ${first?.reason}`,
-    { hint: 'Correct the list, or wait: a refused company is tried again after 7 days.' },
-  )
+type Stages = Pick<RunReport, 'load' | 'build' | 'publish'>
+
+/** The record that ends a run which ended with `error`; null when it is done. */
+export function closingOf(run: RunHistory, error: unknown, clock: Clock): RunFinished {
+  const known = error instanceof JobtideError ? error : null
+  const exitCode = error === null ? EXIT.done : (known?.exitCode ?? EXIT.defect)
+  return closingRecord(run, OUTCOMES[exitCode], exitCode, known?.message ?? null, clock.now())
+}
+
+/** What an extraction needs, from what a run has. */
+export function extraction(
+  job: Job,
+  command: RunCommand,
+  service: Service,
+  world: RunWorld,
+  { writer, history }: Session,
+  run: RunHistory,
+): ExtractOptions {
+  const { clock, directory, random, logger, stop, abort } = world
+  return {
+    run,
+    transport: service.transport,
+    baseUrl: service.baseUrl,
+    pacer: createPacer(clock, job.requestsPerSecond, job.maxWaitMs, {
+      store: openPaceFile(directory.pace, clock),
+      priority: command === 'backfill' ? 'backfill' : 'nightly',
+    }),
+    writer,
+    clock,
+    random,
+    logger,
+    creditsLimit: job.creditsLimit,
+    monthlyCredits: {
+      limit: job.creditsPerMonth,
+      spentBy: monthlyCredits(history.spending, job.pipeline),
+    },
+    accepted: new Set(history.coverage.keys()),
+    concurrency: job.concurrency,
+    maxWaitMs: job.maxWaitMs,
+    notBefore: history.notBefore,
+    stop,
+    abort,
+  }
 }
 
 // A run that a check, the publisher or a reader's lock ended is taken up again like any other that failed: it has bought

@@ -1,6 +1,7 @@
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
+import { questionSha256 } from '../../src/plan/plan.ts'
 import { absoluteDestination, readJob, readSnapshotDestination } from '../../src/run/job.ts'
 import { pipelineText } from '../helpers/run-cli.ts'
 import { temporaryFolder } from '../helpers/temporary-folder.ts'
@@ -36,6 +37,7 @@ describe('readJob', () => {
       },
       duplicates: 0,
       creditsLimit: 70,
+      creditsPerMonth: null,
       requestsPerSecond: 2,
       concurrency: 3,
       maxWaitMs: 120_000,
@@ -65,6 +67,15 @@ describe('readJob', () => {
     expect(await readJob(pipeline, { publish: false }, DATA_DIR)).toMatchObject({
       snapshotTo: null,
     })
+  })
+
+  it('takes the first 1 of 2 organisations with a limit, which is another question', async () => {
+    const { pipeline } = files(['limits: { credits_per_month: 400 }'])
+    const part = await readJob(pipeline, { limit: 1 }, DATA_DIR)
+    expect(part.question.organizations).toEqual([{ by: 'id', value: 'org_a' }])
+    expect(part.creditsPerMonth).toBe(400)
+    const whole = await readJob(pipeline, {}, DATA_DIR)
+    expect(questionSha256(part.question)).not.toBe(questionSha256(whole.question))
   })
 
   it('reads a list from Parquet by either column name, in any case', async () => {

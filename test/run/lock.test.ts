@@ -2,15 +2,31 @@
 
 import { execFile, spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { existsSync, mkdirSync, readFileSync, readdirSync, rmSync, writeFileSync } from 'node:fs'
+import {
+  existsSync,
+  mkdirSync,
+  readFileSync,
+  readdirSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { describe, expect, it, onTestFinished } from 'vitest'
-import { acquireLock } from '../../src/run/lock.ts'
+import { openJournal } from '../../src/journal/journal.ts'
+import {
+  acquireLock,
+  acquireRunLock,
+  isRunGoingOn,
+  recoverJournal,
+  waitForLock,
+} from '../../src/run/lock.ts'
 import { packageRoot } from '../../src/support/assets.ts'
 import { realClock } from '../../src/support/clock.ts'
 import { EXIT } from '../../src/support/errors.ts'
 import { temporaryFolder } from '../helpers/temporary-folder.ts'
+import { aStart } from '../journal/journal-fixture.ts'
 
 const hasProc = existsSync('/proc/self/stat')
 
@@ -18,9 +34,9 @@ type Holder = Record<string, unknown>
 
 /** The lock file as this process writes it, with other fields. */
 function heldBy(dataDir: string, fields: (mine: Holder) => Holder): void {
-  const release = acquireLock(dataDir, 'run', realClock)
+  const lock = acquireLock(dataDir, 'run', realClock)
   const mine = JSON.parse(readFileSync(join(dataDir, 'lock'), 'utf8')) as Holder
-  release()
+  lock.release()
   writeFileSync(join(dataDir, 'lock'), JSON.stringify({ ...mine, ...fields(mine) }))
 }
 
@@ -33,24 +49,24 @@ async function deadPid(): Promise<number> {
 describe('the lock of a data directory', () => {
   it('is held once, names its holder, and leaves nothing behind when it is given back', () => {
     const dataDir = join(temporaryFolder(), 'data')
-    const release = acquireLock(dataDir, 'run', realClock)
+    const lock = acquireLock(dataDir, 'run', realClock)
     expect(() => acquireLock(dataDir, 'load', realClock)).toThrow(
       new RegExp(`data is in use by \`jobtide run\` \\(process ${process.pid} on .+, since 20`),
     )
-    release()
+    lock.release()
     expect(readdirSync(dataDir)).toEqual([])
-    acquireLock(dataDir, 'load', realClock)()
+    acquireLock(dataDir, 'load', realClock).release()
   })
 
   it('of a process that is gone is taken over', async () => {
     const dataDir = temporaryFolder()
     const pid = await deadPid()
     heldBy(dataDir, () => ({ pid }))
-    const release = acquireLock(dataDir, 'run', realClock)
+    const lock = acquireLock(dataDir, 'run', realClock)
     expect(JSON.parse(readFileSync(join(dataDir, 'lock'), 'utf8'))).toMatchObject({
       pid: process.pid,
     })
-    release()
+    lock.release()
   })
 
   it.runIf(hasProc)('of a living process is refused', async () => {
@@ -67,13 +83,13 @@ describe('the lock of a data directory', () => {
   it.runIf(hasProc)('of a process whose number another process has now is taken over', () => {
     const dataDir = temporaryFolder()
     heldBy(dataDir, () => ({ started: '1' }))
-    acquireLock(dataDir, 'run', realClock)()
+    acquireLock(dataDir, 'run', realClock).release()
   })
 
   it('from before the machine was started anew is taken over, from another host never', () => {
     const dataDir = temporaryFolder()
     heldBy(dataDir, () => ({ boot_id: 'another' }))
-    acquireLock(dataDir, 'run', realClock)()
+    acquireLock(dataDir, 'run', realClock).release()
     heldBy(dataDir, () => ({ boot_id: 'another', host: 'another-host' }))
     expect(() => acquireLock(dataDir, 'run', realClock)).toThrow(
       expect.objectContaining({
@@ -106,20 +122,20 @@ describe('the lock of a data directory', () => {
       expect.objectContaining({ hint: expect.stringContaining(`remove ${path}.`) as unknown }),
     )
     rmSync(path)
-    acquireLock(dataDir, 'run', realClock)()
+    acquireLock(dataDir, 'run', realClock).release()
   })
 
   it('that holds no JSON counts as nobody’s', () => {
     const dataDir = temporaryFolder()
     writeFileSync(join(dataDir, 'lock'), 'torn')
-    acquireLock(dataDir, 'run', realClock)()
+    acquireLock(dataDir, 'run', realClock).release()
   })
 
   it('is not given back by a process that lost it', () => {
     const dataDir = temporaryFolder()
-    const release = acquireLock(dataDir, 'run', realClock)
+    const lock = acquireLock(dataDir, 'run', realClock)
     writeFileSync(join(dataDir, 'lock'), JSON.stringify({ pid: 1 }))
-    release()
+    lock.release()
     expect(existsSync(join(dataDir, 'lock'))).toBe(true)
   })
 
@@ -143,9 +159,9 @@ describe('the lock of a data directory', () => {
       for (const [index, round] of ${JSON.stringify(rounds)}.entries()) {
         waitUntil(startAt + index * 60)
         do {
-          let release
+          let lock
           try {
-            release = acquireLock(round, 'run', realClock)
+            lock = acquireLock(round, 'run', realClock)
           } catch (error) {
             if (error.exitCode === 8) continue
             throw error
@@ -155,7 +171,7 @@ describe('the lock of a data directory', () => {
           taken.push(index)
           waitUntil(Date.now() + 3)
           rmSync(join(round, 'holder'))
-          release()
+          lock.release()
         } while (Date.now() < startAt + index * 60 + 40)
       }
       process.stdout.write(JSON.stringify(taken))`
@@ -182,5 +198,66 @@ describe('the lock of a data directory', () => {
         hint: 'Name a folder with --data-dir.',
       }),
     )
+  })
+})
+
+describe('the locks of two processes in one data directory', () => {
+  it('let two pipelines run side by side, and one pipeline only once', () => {
+    const dataDir = temporaryFolder()
+    const nightly = acquireRunLock(dataDir, 'nightly', 'run', realClock)
+    const backfill = acquireRunLock(dataDir, 'backfill', 'backfill', realClock)
+    expect(() => acquireRunLock(dataDir, 'nightly', 'backfill', realClock)).toThrow(
+      `pipeline nightly of ${dataDir} is in use by \`jobtide run\``,
+    )
+    expect(isRunGoingOn(dataDir, realClock)).toBe(true)
+    nightly.release()
+    backfill.release()
+    expect(isRunGoingOn(dataDir, realClock)).toBe(false)
+    expect(readdirSync(dataDir)).toEqual([])
+  })
+
+  it('waits for the lock of the warehouse until it is given back, and says so once', async () => {
+    const dataDir = temporaryFolder()
+    const other = acquireLock(dataDir, 'load', realClock)
+    const notices: string[] = []
+    setTimeout(() => other.release(), 450)
+    const lock = await waitForLock(dataDir, 'run', realClock, {
+      maxWaitMs: 10_000,
+      stop: new AbortController().signal,
+      onWait: ({ message }) => notices.push(message),
+    })
+    expect(notices).toEqual([expect.stringContaining('is in use by `jobtide load`')])
+    lock.release()
+  })
+
+  it('gives up after the longest wait, and at once when it is told to stop', async () => {
+    const dataDir = temporaryFolder()
+    const other = acquireLock(dataDir, 'load', realClock)
+    const wait = (maxWaitMs: number, stop: AbortSignal) =>
+      waitForLock(dataDir, 'run', realClock, { maxWaitMs, stop, onWait: () => undefined })
+    await expect(wait(300, new AbortController().signal)).rejects.toMatchObject({
+      exitCode: EXIT.locked,
+    })
+    await expect(wait(60_000, AbortSignal.abort(new Error('stopped')))).rejects.toThrow('stopped')
+    other.release()
+  })
+
+  it('leaves the journal alone while a run is going on, and seals what a killed one left after it', async () => {
+    const dataDir = temporaryFolder()
+    const journal = openJournal(join(dataDir, 'journal'), realClock)
+    const writer = journal.writer()
+    await writer.append(aStart(), '[]')
+    const [segment = ''] = journal.segments()
+    const size = () => statSync(join(journal.folder, segment)).size
+    const before = size()
+    const run = acquireRunLock(dataDir, 'nightly', 'run', realClock)
+    const mine = acquireRunLock(dataDir, 'backfill', 'backfill', realClock)
+    await recoverJournal(dataDir, journal, mine, realClock)
+    expect(size()).toBe(before)
+    run.release()
+    await recoverJournal(dataDir, journal, mine, realClock)
+    expect(size()).toBeGreaterThan(before)
+    expect([...journal.read(segment)].at(-1)?.record.kind).toBe('seal')
+    mine.release()
   })
 })

@@ -1,117 +1,203 @@
 import { describe, expect, it } from 'vitest'
-import type { History, RunHistory } from '../../src/journal/history.ts'
-import { newSliceHistory } from '../../src/journal/slice-history.ts'
-import type { RunOutcome } from '../../src/journal/records.ts'
-import type { Plan } from '../../src/plan/plan.ts'
-import { runsToAbandon, runToResume } from '../../src/run/resume.ts'
+import {
+  addSlices,
+  emptyHistory,
+  newRunHistory,
+  type History,
+  type RunHistory,
+} from '../../src/journal/history.ts'
+import type { RunOutcome, SliceRecord } from '../../src/journal/records.ts'
+import { takePage } from '../../src/journal/take-page.ts'
+import type { Question } from '../../src/plan/plan.ts'
+import type { Window } from '../../src/plan/window.ts'
+import { beginning, questionWithout, runsToAbandon } from '../../src/run/resume.ts'
 import { EXIT } from '../../src/support/errors.ts'
-import { HOUR } from '../../src/support/units.ts'
+import { DAY, HOUR } from '../../src/support/units.ts'
+import { aTakenPage } from '../journal/journal-fixture.ts'
 
-const TODAY = Date.UTC(2026, 5, 15, 2)
+const TODAY = Date.UTC(2026, 10, 20, 2)
+const TYPES = ['joined', 'left', 'title_change'] as const
+
+function aSlice(id: string, names: readonly string[], daysAgo: Window): SliceRecord {
+  return {
+    slice_id: id,
+    organizations: names.map((value) => ({ by: 'id', value })),
+    days_ago: daysAgo === 'all' ? null : daysAgo,
+    event_types: TYPES,
+  }
+}
 
 interface RunChoices {
   readonly id?: string
-  readonly question?: string
   readonly pipeline?: string
+  readonly question?: string
   readonly at?: number
-  readonly daysAgo?: number | null
-  /** Whether its slice was read to the end. */
-  readonly isRead?: boolean
-  /** Null for a run that was killed. */
   readonly outcome?: RunOutcome | null
+  readonly slices?: readonly SliceRecord[]
+  /** Slices of which the first page was read, when the run began. */
+  readonly begun?: readonly string[]
+  readonly read?: readonly string[]
 }
 
 function aRun(choices: RunChoices = {}): RunHistory {
-  const { id = 'run_1', question = 'q', pipeline = 'nightly', at = TODAY } = choices
-  const slice = newSliceHistory({
-    slice_id: 's1',
-    organizations: [{ by: 'id', value: 'org_a' }],
-    days_ago: choices.daysAgo === undefined ? 7 : choices.daysAgo,
-    event_types: ['joined'],
-  })
-  if (choices.isRead === true) slice.state = 'finished'
-  const { outcome = null } = choices
-  return {
-    started: {
+  const { id = 'run_1', pipeline = 'nightly', question = 'q', at = TODAY } = choices
+  const slices = choices.slices ?? [aSlice('s1', ['org_a'], 7)]
+  const run = newRunHistory(
+    {
       kind: 'run_started',
       run_id: id,
       at,
       pipeline,
       command: 'run',
       organizations: 1,
-      slices: 1,
+      slices: slices.length,
       credits_limit: null,
       question_sha256: question,
     },
-    slices: new Map([['s1', slice]]),
-    finished:
-      outcome === null
-        ? null
-        : { kind: 'run_finished', run_id: id, at, outcome, exit_code: EXIT.done, message: null },
-    resumed: 0,
-    slicesPlanned: 1,
-    slicesDone: 0,
-    pages: 0,
-    events: 0,
-    creditsCommitted: 0,
-    creditsAtLastStop: 0,
-    unanswered: new Set(),
+    slices,
+  )
+  for (const [sliceId, slice] of run.slices) {
+    if (choices.begun?.includes(sliceId) === true) takePage(slice, aTakenPage(1, { serverAt: at }))
+    if (choices.read?.includes(sliceId) === true) slice.state = 'finished'
   }
+  const { outcome = null } = choices
+  if (outcome !== null) {
+    const exit_code = EXIT.done
+    run.finished = { kind: 'run_finished', run_id: id, at, outcome, exit_code, message: null }
+  }
+  return run
 }
 
 function historyOf(...runs: RunHistory[]): History {
   return {
+    ...emptyHistory(),
     runs: new Map(runs.map((run) => [run.started.run_id, run])),
-    coverage: new Map(),
-    setAside: new Map(),
-    notBefore: 0,
-    serverAheadMs: 0,
   }
 }
 
-const plan: Plan = { slices: [], organizations: 1, setAside: [], questionSha256: 'q' }
+const question: Question = {
+  pipeline: 'nightly',
+  organizations: ['org_a', 'org_b', 'org_c'].map((value) => ({ by: 'id', value })),
+  eventTypes: TYPES,
+  window: 'since-last',
+  initialWindow: 365,
+  overlapHours: 6,
+}
 
-describe('runToResume', () => {
-  it.each<[string, RunChoices, boolean]>([
-    ['was killed', {}, true],
-    ['reached its budget', { outcome: 'budget' }, true],
-    ['found the service away', { outcome: 'unavailable' }, true],
-    ['was interrupted', { outcome: 'interrupted' }, true],
-    ['failed', { outcome: 'failed' }, true],
-    ['is done', { outcome: 'done' }, false],
-    ['was refused', { outcome: 'refused' }, false],
-    ['was abandoned', { outcome: 'abandoned' }, false],
-    ['asked another question', { question: 'other' }, false],
-    ['asked for 7 days 23 h ago, on this UTC day', { at: TODAY - 2 * HOUR }, true],
-    ['asked for 7 days 3 h ago, on the UTC day before', { at: TODAY - 3 * HOUR }, false],
-    ['asked for everything 3 h ago', { at: TODAY - 3 * HOUR, daysAgo: null }, true],
-    ['asked for everything 90 days ago', { at: TODAY - 2_160 * HOUR, daysAgo: null }, true],
-    ['read everything, and failed to publish it today', { outcome: 'failed', isRead: true }, true],
+const state = { question, questionSha256: 'q', nowMs: TODAY, serverNowMs: TODAY }
+const kindOf = (history: History) => beginning(history, state).kind
+
+describe('the same question on the same UTC day', () => {
+  it.each<[string, RunChoices, string]>([
+    ['was killed', {}, 'as-planned'],
+    ['reached its budget', { outcome: 'budget' }, 'as-planned'],
+    ['found the service away', { outcome: 'unavailable' }, 'as-planned'],
+    ['was interrupted', { outcome: 'interrupted' }, 'as-planned'],
+    ['failed', { outcome: 'failed' }, 'as-planned'],
+    ['only made a quote', { outcome: 'quoted' }, 'as-planned'],
+    ['read everything and failed to publish', { outcome: 'failed', read: ['s1'] }, 'as-planned'],
+    ['began 2 h ago', { at: TODAY - 2 * HOUR }, 'as-planned'],
+    ['is done', { outcome: 'done' }, 'anew'],
+    ['was refused', { outcome: 'refused' }, 'anew'],
+    ['was abandoned', { outcome: 'abandoned' }, 'anew'],
+    ['asked another question', { question: 'other' }, 'anew'],
+    ['began 3 h ago, on the day before', { at: TODAY - 3 * HOUR }, 'anew'],
     [
-      'read everything 3 h ago, on the UTC day before',
-      { at: TODAY - 3 * HOUR, daysAgo: null, outcome: 'failed', isRead: true },
-      false,
+      'began 90 days ago',
+      { at: TODAY - 90 * DAY, slices: [aSlice('s1', ['org_a'], 'all')] },
+      'anew',
     ],
-  ])('a run that %s: %#', (_, choices, isResumed) => {
+  ])('as a run that %s: %#', (_, choices, kind) => {
     const run = aRun(choices)
-    expect(runToResume(historyOf(run), 'nightly', plan, TODAY)).toBe(isResumed ? run : null)
+    const how = beginning(historyOf(run), state)
+    expect(how.kind).toBe(kind)
+    if (how.kind === 'as-planned') expect(how.run).toBe(run)
   })
 
   it('leaves a killed run alone when the pipeline has asked something else since', () => {
     const killed = aRun({ id: 'run_1', at: TODAY - HOUR })
     const other = aRun({ id: 'run_2', question: 'other', outcome: 'done' })
     const elsewhere = aRun({ id: 'run_3', pipeline: 'weekly', question: 'other' })
-    expect(runToResume(historyOf(killed, other), 'nightly', plan, TODAY)).toBe(null)
-    expect(runToResume(historyOf(killed, elsewhere), 'nightly', plan, TODAY)).toBe(killed)
+    expect(kindOf(historyOf(killed, other))).toBe('anew')
+    expect(kindOf(historyOf(killed, elsewhere))).toBe('as-planned')
   })
 
-  it('looks only at the latest run of the question', () => {
+  it('looks only at the latest run of the pipeline', () => {
     const killed = aRun({ id: 'run_1', at: TODAY - HOUR })
     const done = aRun({ id: 'run_2', outcome: 'done' })
-    expect(runToResume(historyOf(killed, done), 'nightly', plan, TODAY)).toBe(null)
-    expect(runToResume(historyOf(done, aRun({ id: 'run_3' })), 'nightly', plan, TODAY)).not.toBe(
-      null,
-    )
+    expect(kindOf(historyOf(killed, done))).toBe('anew')
+    expect(kindOf(historyOf(done, aRun({ id: 'run_3' })))).toBe('as-planned')
+  })
+})
+
+describe('on another day, or for another list', () => {
+  const YESTERDAY = TODAY - DAY
+  const slices = [
+    aSlice('s1', ['org_a'], 365),
+    aSlice('s2', ['org_b'], 365),
+    aSlice('s3', ['org_c'], 2),
+  ]
+  const yesterday = (choices: RunChoices = {}) =>
+    aRun({ at: YESTERDAY, outcome: 'budget', slices, ...choices })
+
+  it('reads on the slice that was begun and plans the other 2 anew', () => {
+    const run = yesterday({ begun: ['s1'] })
+    const how = beginning(historyOf(run), state)
+    if (how.kind !== 'carried-on') throw new Error(how.kind)
+    expect(how.run).toBe(run)
+    expect(how.kept.map(({ slice }) => slice.slice_id)).toEqual(['s1'])
+    expect(how.dropped.map(({ slice }) => slice.slice_id)).toEqual(['s2', 's3'])
+    const rest = questionWithout(question, how.kept, historyOf(run))
+    expect(rest.organizations.map(({ value }) => value)).toEqual(['org_b', 'org_c'])
+  })
+
+  it('plans anew a begun slice whose window of 2 days no longer reaches back far enough', () => {
+    const history = historyOf(yesterday({ begun: ['s3'] }))
+    const covered = { eventTypes: TYPES, from: null, to: YESTERDAY - DAY }
+    history.coverage.set('org_c', [covered])
+    expect(kindOf(history)).toBe('anew')
+    history.coverage.set('org_c', [{ ...covered, to: TODAY - 30 * HOUR }])
+    expect(kindOf(history)).toBe('carried-on')
+  })
+
+  it('reads on a slice of a run that asked another question, while its companies are in the list', () => {
+    const run = yesterday({ begun: ['s1'], question: 'other' })
+    expect(kindOf(historyOf(run))).toBe('carried-on')
+    const without = { ...question, organizations: question.organizations.slice(1) }
+    expect(beginning(historyOf(run), { ...state, question: without }).kind).toBe('anew')
+    const fewer = { ...question, eventTypes: ['joined'] as const }
+    expect(beginning(historyOf(run), { ...state, question: fewer }).kind).toBe('anew')
+  })
+
+  it('finds the companies of a slice by the ids that were learnt since', () => {
+    const byUrl: SliceRecord = {
+      ...aSlice('s1', [], 365),
+      organizations: [{ by: 'url', value: 'acme' }],
+    }
+    const history = historyOf(yesterday({ slices: [byUrl], begun: ['s1'] }))
+    expect(kindOf(history)).toBe('anew')
+    history.ids.set('acme', 'org_b')
+    const how = beginning(history, state)
+    if (how.kind !== 'carried-on') throw new Error(how.kind)
+    const rest = questionWithout(question, how.kept, history)
+    expect(rest.organizations.map(({ value }) => value)).toEqual(['org_a', 'org_c'])
+  })
+
+  it('plans anew what was begun so long ago that events may have left its window unseen', () => {
+    expect(kindOf(historyOf(yesterday({ begun: ['s1'], at: TODAY - 2 * DAY })))).toBe('carried-on')
+    expect(kindOf(historyOf(yesterday({ begun: ['s1'], at: TODAY - 30 * DAY })))).toBe('anew')
+  })
+
+  it('reads on a slice of everything at any age', () => {
+    const all = [aSlice('s1', ['org_a'], 'all')]
+    const run = yesterday({ slices: all, begun: ['s1'], at: TODAY - 90 * DAY })
+    expect(kindOf(historyOf(run))).toBe('carried-on')
+  })
+
+  it('counts slices that are added to those that were planned', () => {
+    const run = yesterday()
+    addSlices(run, [aSlice('r1-0001', ['org_b'], 3)])
+    expect([run.slicesPlanned, run.slices.size]).toEqual([4, 4])
   })
 })
 

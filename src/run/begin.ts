@@ -1,0 +1,155 @@
+/** How a run begins in the journal: planned anew, or as an earlier one that is taken up again. */
+
+import { addSlices, newRunHistory, type History, type RunHistory } from '../journal/history.ts'
+import type { JournalWriter } from '../journal/journal.ts'
+import type { RunFinished, RunOutcome, RunStarted, SliceRecord } from '../journal/records.ts'
+import type { SliceHistory } from '../journal/slice-history.ts'
+import { makePlan, questionSha256, type CostedPlan, type Plan } from '../plan/plan.ts'
+import type { Clock } from '../support/clock.ts'
+import { ConfigError, EXIT, type ExitCode } from '../support/errors.ts'
+import { newUlid } from '../support/ulid.ts'
+import type { Job } from './job.ts'
+import { beginning, questionWithout, runsToAbandon } from './resume.ts'
+
+/** Which command runs: `extract` stops after the journal, `plan` buys only what it needs for a quote. */
+export type RunCommand = RunStarted['command']
+
+/** A run that has begun. */
+export interface BegunRun {
+  readonly run: RunHistory
+  readonly resumed: boolean
+  /** Organisations that are asked for. */
+  readonly organizations: number
+  /** Companies not asked for because the service refused them in the last days. */
+  readonly skipped: Plan['setAside']
+}
+
+/** What beginning a run needs. */
+export interface BeginOptions {
+  readonly job: Job
+  readonly command: RunCommand
+  readonly history: History
+  readonly writer: JournalWriter
+  readonly clock: Clock
+}
+
+/**
+ * Begins a run, or takes an earlier one up again, and writes down which.
+ * @throws ConfigError when no organisation is left to ask for
+ */
+export async function beginRun(options: BeginOptions): Promise<BegunRun> {
+  const { job, history, writer, clock } = options
+  const { question } = job
+  const nowMs = clock.now()
+  // Coverage is in the service's time, so plans are made for the service's now.
+  const serverNowMs = nowMs + history.serverAheadMs
+  const sha256 = questionSha256(question)
+  const how = beginning(history, { question, questionSha256: sha256, nowMs, serverNowMs })
+  const earlier = how.kind === 'anew' ? null : how.run
+  for (const run of runsToAbandon(history, job.pipeline, earlier)) {
+    const reason = 'its process was killed; nothing of it can be read on, planned anew'
+    await writer.append(closingRecord(run, 'abandoned', EXIT.done, reason, nowMs))
+  }
+  if (how.kind === 'anew') {
+    const plan = makePlan(question, history, serverNowMs)
+    if (plan.slices.length === 0) throw nothingToAsk(plan)
+    const run = await start(options, plan, sha256)
+    return { run, resumed: false, organizations: plan.organizations, skipped: plan.setAside }
+  }
+  if (how.kind === 'as-planned') {
+    await resume(options, how.run, [])
+    const { organizations } = how.run.started
+    return { run: how.run, resumed: true, organizations, skipped: [] }
+  }
+  const plan = makePlan(questionWithout(question, how.kept, history), history, serverNowMs)
+  drop(options, how.run, how.dropped)
+  await resume(options, how.run, renamed(plan.slices, how.run))
+  const keptOrganizations = how.kept.flatMap(({ slice }) => slice.organizations).length
+  const organizations = plan.organizations + keptOrganizations
+  return { run: how.run, resumed: true, organizations, skipped: plan.setAside }
+}
+
+/** The record that ends a run. @param at milliseconds since 1970 UTC */
+export function closingRecord(
+  run: RunHistory,
+  outcome: RunOutcome,
+  exitCode: ExitCode,
+  message: string | null,
+  at: number,
+): RunFinished {
+  return {
+    kind: 'run_finished',
+    run_id: run.started.run_id,
+    at,
+    outcome,
+    exit_code: exitCode,
+    message,
+  }
+}
+
+async function start(
+  { job, command, writer, clock }: BeginOptions,
+  plan: CostedPlan,
+  sha256: string,
+): Promise<RunHistory> {
+  const started: RunStarted = {
+    kind: 'run_started',
+    run_id: newUlid(clock.now()),
+    at: clock.now(),
+    pipeline: job.pipeline,
+    command,
+    organizations: plan.organizations,
+    slices: plan.slices.length,
+    credits_limit: job.creditsLimit,
+    ...(plan.expectedEvents === null ? {} : { expected_events: plan.expectedEvents }),
+    question_sha256: sha256,
+  }
+  await writer.append(started, JSON.stringify(plan.slices))
+  return newRunHistory(started, plan.slices)
+}
+
+async function resume(
+  { writer, clock }: BeginOptions,
+  run: RunHistory,
+  added: readonly SliceRecord[],
+): Promise<void> {
+  const record = { kind: 'run_resumed', run_id: run.started.run_id, at: clock.now() } as const
+  await writer.append(record, added.length === 0 ? undefined : JSON.stringify(added))
+  run.resumed += 1
+  addSlices(run, added)
+}
+
+// Slices are named within their run; what is added later must not take the names of those there are.
+function renamed(slices: readonly SliceRecord[], run: RunHistory): SliceRecord[] {
+  return slices.map((slice) => ({ ...slice, slice_id: `r${run.resumed + 1}-${slice.slice_id}` }))
+}
+
+function drop(
+  { writer, clock }: BeginOptions,
+  run: RunHistory,
+  slices: readonly SliceHistory[],
+): void {
+  for (const history of slices) {
+    const { slice } = history
+    writer.write(
+      {
+        kind: 'slice_split',
+        run_id: run.started.run_id,
+        slice_id: slice.slice_id,
+        at: clock.now(),
+        reason: 'planned anew on another day',
+      },
+      JSON.stringify({ slice, instead: [] }),
+    )
+    history.state = 'split'
+    run.slicesPlanned -= 1
+  }
+}
+
+function nothingToAsk(plan: Plan): ConfigError {
+  const [first] = plan.setAside
+  return new ConfigError(
+    `every organisation of the list was refused by the service lately, first ${first?.name}: ${first?.reason}`,
+    { hint: 'Correct the list, or wait: a refused company is tried again after 7 days.' },
+  )
+}

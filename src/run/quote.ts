@@ -1,0 +1,59 @@
+/** The exact bill of a run before it is run: what `plan --quote` does. What it buys for that are pages of the run. */
+
+import { quote, type Quote } from '../extract/quote.ts'
+import type { RunHistory } from '../journal/history.ts'
+import { EXIT } from '../support/errors.ts'
+import { beginRun, closingRecord } from './begin.ts'
+import type { Job } from './job.ts'
+import { closingOf, extraction, type Service } from './run.ts'
+import { withSession, type Session } from './session.ts'
+import type { RunWorld } from './stages.ts'
+
+/** A quote, and the run that it is for. */
+export interface QuoteReport {
+  readonly runId: string
+  readonly pipeline: string
+  readonly organizations: number
+  readonly quote: Quote
+}
+
+/**
+ * Finds what a run of `job` costs, to the credit. The next `run` of the same pipeline goes on with what was bought.
+ * @throws JobtideError as a run does; BudgetReachedError when the quote itself needs more pages than the budget allows
+ */
+export async function quoteJob(job: Job, service: Service, world: RunWorld): Promise<QuoteReport> {
+  return withSession(job, 'plan', world, async (session) => {
+    const { history, writer } = session
+    const { clock } = world
+    const { run, organizations } = await beginRun({
+      job,
+      command: 'plan',
+      history,
+      writer,
+      clock,
+    })
+    const found = await quoteRun(job, service, world, session, run)
+    const runId = run.started.run_id
+    await writer.append(closingRecord(run, 'quoted', EXIT.done, null, clock.now()))
+    return { runId, pipeline: job.pipeline, organizations, quote: found }
+  })
+}
+
+async function quoteRun(
+  job: Job,
+  service: Service,
+  world: RunWorld,
+  session: Session,
+  run: RunHistory,
+): Promise<Quote> {
+  try {
+    return await quote({
+      ...extraction(job, 'plan', service, world, session, run),
+      onProgress: (progress) => world.onProgress({ stage: 'extract', ...progress }),
+    })
+  } catch (error) {
+    // The error to report is the one that ended the quote, also where even its end cannot be noted.
+    await session.writer.append(closingOf(run, error, world.clock)).catch(() => undefined)
+    throw error
+  }
+}

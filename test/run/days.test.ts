@@ -1,0 +1,66 @@
+/** A budget that is too small for one day: what later days go on with, and what they never buy again. */
+
+import { describe, expect, it } from 'vitest'
+import { readHistory } from '../../src/journal/read-history.ts'
+import { DAY, MINUTE } from '../../src/support/units.ts'
+import { NOW, manyEvents, simulate } from '../simulator/simulator-fixture.ts'
+import { jobOver, nightsOf } from './nights-fixture.ts'
+
+// 1,000 events of one year are 20 pages; their window of 365 days holds them for the days of the test.
+const EVENTS = manyEvents(1_000, { detectedDaysAgo: 100 })
+const PAGES = 20
+
+describe('a budget of 60 credits a run for a slice of 200', () => {
+  it('gets there in 4 days, buys each page once, and then asks only for what is new', async () => {
+    const simulator = await simulate(EVENTS)
+    const nights = nightsOf(simulator, { ...jobOver(['org_a']), creditsLimit: 60 })
+    for (let day = 0; day < 3; day += 1) {
+      const { endedEarly, unread } = await nights.night(NOW + day * (DAY + MINUTE))
+      expect(endedEarly).toMatchObject({ exitCode: 4 })
+      expect(unread).toBe(1)
+    }
+    expect((await nights.night(NOW + 3 * (DAY + MINUTE))).endedEarly).toBe(null)
+    expect(simulator.account()).toMatchObject({ charged_pages: PAGES, credits: PAGES * 10 })
+    const history = readHistory(nights.journal)
+    expect(history.runs.size).toBe(1)
+    // Read from the first day to the fourth: covered up to the first page, and from the window of the last one.
+    expect(history.coverage.get('org_a')).toMatchObject([{ to: NOW }])
+    await nights.night(NOW + 4 * DAY)
+    expect(simulator.account().credits).toBe(PAGES * 10)
+    expect(readHistory(nights.journal).coverage.get('org_a')).toMatchObject([{ to: NOW + 4 * DAY }])
+  })
+
+  it('plans the companies anew that were added to the list meanwhile, beside the slice that was begun', async () => {
+    const simulator = await simulate([
+      ...EVENTS,
+      ...manyEvents(10, { organization: 'org_b', detectedDaysAgo: 3 }),
+    ])
+    const nights = nightsOf(simulator, { ...jobOver(['org_a']), creditsLimit: 60 })
+    await nights.night(NOW)
+    const longer = { ...jobOver(['org_a', 'org_b']), creditsLimit: null }
+    await nights.night(NOW + DAY, { job: longer })
+    expect(simulator.account().charged_pages).toBe(PAGES + 1)
+    const { coverage, runs } = readHistory(nights.journal)
+    expect([...coverage.keys()].toSorted()).toEqual(['org_a', 'org_b'])
+    expect([...runs.values()]).toMatchObject([{ resumed: 1, slicesPlanned: 2, slicesDone: 2 }])
+  })
+})
+
+describe('a budget of 100 credits a month', () => {
+  it('is shared by all runs of the month, and is fresh on the first of the next', async () => {
+    const simulator = await simulate(EVENTS)
+    const nights = nightsOf(simulator, { ...jobOver(['org_a']), creditsPerMonth: 100 })
+    const end = Date.UTC(2026, 5, 30, 23)
+    const first = await nights.night(end - DAY, { job: { creditsLimit: 70 } })
+    expect(first.extract.credits).toBe(70)
+    const second = await nights.night(end - MINUTE)
+    expect(second.extract.credits).toBe(30)
+    expect(second.endedEarly?.message).toBe(
+      'the budget of 100 credits for 2026-06 is reached (100 spent)',
+    )
+    const third = await nights.night(end + 2 * 60 * MINUTE)
+    expect(third.endedEarly).toBe(null)
+    expect(third.extract.credits).toBe(100)
+    expect(simulator.account().credits).toBe(PAGES * 10)
+  })
+})

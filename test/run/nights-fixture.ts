@@ -1,0 +1,84 @@
+/** Nights against the simulator, in one process: the buying half of a run, on a clock that the test sets. */
+
+import { join } from 'node:path'
+import { onTestFinished } from 'vitest'
+import { createTransport } from '../../src/api/transport.ts'
+import { openJournal, type Journal } from '../../src/journal/journal.ts'
+import type { Question } from '../../src/plan/plan.ts'
+import { dataDirectory } from '../../src/run/data-directory.ts'
+import type { Job } from '../../src/run/job.ts'
+import { runJob, type RunReport } from '../../src/run/run.ts'
+import type { RunProgress, RunWorld } from '../../src/run/stages.ts'
+import { createLogger, createScrubber } from '../../src/support/logger.ts'
+import { Secret } from '../../src/support/secret.ts'
+import { MINUTE } from '../../src/support/units.ts'
+import { temporaryFolder } from '../helpers/temporary-folder.ts'
+import type { TestSimulator } from '../simulator/simulator-fixture.ts'
+
+export interface Nights {
+  readonly journal: Journal
+  /** Buys at `nowMs`. */
+  night(
+    nowMs: number,
+    choices?: {
+      readonly job?: Partial<Job>
+      readonly stop?: AbortSignal
+      readonly onProgress?: (step: RunProgress) => void
+    },
+  ): Promise<RunReport>
+}
+
+/** The job `nightly` over these organisations. */
+export function jobOver(organizations: readonly string[], question: Partial<Question> = {}): Job {
+  return {
+    pipeline: 'nightly',
+    question: {
+      pipeline: 'nightly',
+      organizations: organizations.map((value) => ({ by: 'id', value })),
+      eventTypes: ['joined', 'left', 'title_change'],
+      window: 'since-last',
+      initialWindow: 365,
+      overlapHours: 6,
+      ...question,
+    },
+    duplicates: 0,
+    creditsLimit: null,
+    creditsPerMonth: null,
+    requestsPerSecond: null,
+    concurrency: 2,
+    maxWaitMs: 15 * MINUTE,
+    snapshotTo: null,
+  }
+}
+
+/** A data directory of its own for `job`. */
+export function nightsOf(simulator: TestSimulator, job: Job): Nights {
+  const { clock } = simulator
+  const directory = dataDirectory(join(temporaryFolder(), 'data'))
+  const transport = createTransport({
+    baseUrl: simulator.url,
+    apiKey: new Secret('simulator-key'),
+    clock,
+    connections: job.concurrency,
+  })
+  onTestFinished(() => transport.close())
+  const service = { baseUrl: simulator.url, transport }
+  return {
+    journal: openJournal(directory.journal, clock),
+    night(nowMs, choices = {}) {
+      clock.nowMs = nowMs
+      const world: RunWorld = {
+        directory,
+        clock,
+        random: () => 0.5,
+        logger: createLogger('silent', createScrubber(), () => undefined),
+        version: 'test',
+        s3Endpoint: undefined,
+        stop: choices.stop ?? new AbortController().signal,
+        abort: new AbortController().signal,
+        onProgress: (step) => choices.onProgress?.(step),
+      }
+      return runJob({ ...job, ...choices.job }, 'extract', service, world)
+    },
+  }
+}
