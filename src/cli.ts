@@ -6,7 +6,10 @@
 
 import { Command, CommanderError, Option } from 'commander'
 import { createContext, packageVersion, type CommonOptions, type Context } from './cli/context.ts'
+import type { CoverageOptions } from './cli/coverage-command.ts'
+import type { CreditsOptions } from './cli/credits-command.ts'
 import {
+  CREDIT_GROUPS,
   QUERY_FORMATS,
   addCommonOptions,
   addRunOptions,
@@ -14,6 +17,8 @@ import {
   type QueryFormat,
 } from './cli/options.ts'
 import { processOutput, type Output } from './cli/output.ts'
+import type { PlanOptions } from './cli/plan-command.ts'
+import type { RejectsOptions } from './cli/rejects-command.ts'
 import type { SimulateOptions } from './cli/simulate-command.ts'
 import { processEnvironment, quietSdk, refuseKeyInArguments, secretsOf } from './config.ts'
 import type { Overrides } from './run/job.ts'
@@ -67,11 +72,19 @@ function createProgram(start: Start): Command {
     )
 
   addRunOptions(program.command('plan'))
-    .description('what a run would ask; sends nothing')
+    .description('what a run would ask and cost; sends nothing without --quote')
     .argument('<pipeline>', 'name below pipelines/, or a path')
-    .action((pipeline: string, options: CommonOptions & Overrides) =>
+    .option('--quote', 'the exact bill: asks the service; what it buys is kept for the run')
+    .addOption(
+      new Option('--cadence', 'compare asking nightly, every second night and weekly').conflicts(
+        'quote',
+      ),
+    )
+    .action((pipeline: string, options: CommonOptions & PlanOptions) =>
       start(options, async (context) =>
-        (await import('./cli/run-commands.ts')).planCommand(context, pipeline, options),
+        options.quote === true
+          ? (await import('./cli/quote-command.ts')).quoteCommand(context, pipeline, options)
+          : (await import('./cli/plan-command.ts')).planCommand(context, pipeline, options),
       ),
     )
 
@@ -131,6 +144,38 @@ function addLookCommands(program: Command, start: Start): void {
     .action((options: CommonOptions) =>
       start(options, async (context) =>
         (await import('./cli/status-command.ts')).statusCommand(context),
+      ),
+    )
+
+  addCommonOptions(program.command('coverage'))
+    .description('how far each organisation was read, and where the gaps are')
+    .argument('[pipeline]', 'name below pipelines/, or a path; absent: all that were asked for')
+    .option('--prove', 'list what was not looked at, by organisation, event type and interval')
+    .option('--all', 'show every row')
+    .action((pipeline: string | undefined, options: CommonOptions & CoverageOptions) =>
+      start(options, async (context) =>
+        (await import('./cli/coverage-command.ts')).coverageCommand(context, pipeline, options),
+      ),
+    )
+
+  addCommonOptions(program.command('credits'))
+    .description('what was spent, on what, and what it brought')
+    .argument('[pipeline]', 'name below pipelines/, or a path; absent: all of them')
+    .addOption(new Option('--by <what>', 'a row for each').choices(CREDIT_GROUPS))
+    .option('--days <n>', 'only the last n days, today included', wholeNumber(1, 100_000))
+    .option('--all', 'show every row')
+    .action((pipeline: string | undefined, options: CommonOptions & CreditsOptions) =>
+      start(options, async (context) =>
+        (await import('./cli/credits-command.ts')).creditsCommand(context, pipeline, options),
+      ),
+    )
+
+  addCommonOptions(program.command('rejects'))
+    .description('events that did not fit, and why')
+    .option('--limit <n>', 'how many to show, the newest first', wholeNumber(0, 1e9), 20)
+    .action((options: CommonOptions & RejectsOptions) =>
+      start(options, async (context) =>
+        (await import('./cli/rejects-command.ts')).rejectsCommand(context, options),
       ),
     )
 

@@ -281,7 +281,8 @@ async function warehouseTables(): Promise<MarkdownTable[]> {
   const warehouse = await openWarehouse({ path: ':memory:', mode: 'write' })
   try {
     const ops = await warehouse.all<{ name: string; comment: string }>(
-      `select table_name as name, comment from duckdb_tables() where schema_name = 'ops' order by 1`,
+      `select table_name as name, comment from duckdb_tables() where schema_name = 'ops'
+       union all select view_name, comment from duckdb_views() where schema_name = 'ops' order by 1`,
     )
     return [
       {

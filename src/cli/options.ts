@@ -1,12 +1,16 @@
 /** Options that several commands share, and the checking of their values. */
 
 import { InvalidArgumentError, Option, type Command } from 'commander'
-import type { Window } from '../plan/plan.ts'
+import type { Window } from '../plan/window.ts'
 import { LOG_LEVELS } from '../support/logger.ts'
 
 /** How `query` can print; here, so that `--help` names them without loading a database. */
 export const QUERY_FORMATS = ['table', 'csv', 'json'] as const
 export type QueryFormat = (typeof QUERY_FORMATS)[number]
+
+/** What `credits --by` takes. */
+export const CREDIT_GROUPS = ['day', 'month', 'pipeline', 'run', 'organization'] as const
+export type CreditGroup = (typeof CREDIT_GROUPS)[number]
 
 /** Adds the options that every command has. */
 export function addCommonOptions(command: Command): Command {
@@ -24,6 +28,7 @@ export function addCommonOptions(command: Command): Command {
 export function addRunOptions(command: Command): Command {
   return addCommonOptions(command)
     .option('--organizations <file>', 'list of organisations: CSV, TXT or Parquet')
+    .option('--limit <n>', 'only the first n organisations of the list', wholeNumber(1, 1e9))
     .option('--days <n|all>', 'how far back: 1 to 365 days of detection time, or all', daysOption)
     .option('--credits <n>', 'credits the run may spend; a page costs 10', wholeNumber(10, 1e9))
     .option('--requests-per-second <n>', 'the fastest pace', positiveNumber(1_000))

@@ -18,12 +18,14 @@ export function runDocument(report: RunReport): Record<string, unknown> {
     exit_code: endedEarly?.exitCode ?? EXIT.done,
     message: endedEarly?.message ?? null,
     organizations: report.organizations,
+    organizations_unread: report.unread,
     extract: {
       slices: extract.slices,
       slices_done: extract.slicesDone,
       pages: extract.pages,
       events: extract.events,
       credits: extract.credits,
+      unexpected_charges: extract.unexpectedCharges,
       set_aside: extract.setAside.map(({ organization, reason }) => ({
         organization: organization.value,
         reason,
@@ -85,6 +87,15 @@ export function runText(report: RunReport): string {
       `${countText(extract.pages, 'page')}, ${countText(extract.events, 'event')} of ${countText(report.organizations, 'organisation')} for ${countText(extract.credits, 'credit')}`,
     ),
   ]
+  if (report.unread > 0) {
+    const all = numberText(report.organizations)
+    const text = `${numberText(report.unread)} of ${all} organisations not to the end; the next run goes on`
+    lines.push(line('not read', text))
+  }
+  if (extract.unexpectedCharges > 0) {
+    const pages = countText(extract.unexpectedCharges, 'page')
+    lines.push(line('charges', `${pages} not charged as expected: jobtide credits shows them`))
+  }
   if (report.load !== null) lines.push(line('loaded', loadText(report.load)))
   if (report.build !== null) lines.push(line('built', buildText(report.build)))
   if (report.publish !== null) lines.push(line('published', publishText(report.publish)))

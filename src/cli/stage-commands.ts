@@ -2,7 +2,7 @@
 
 import { existsSync, renameSync, rmSync } from 'node:fs'
 import { openJournal, type Journal, type JournalWriter } from '../journal/journal.ts'
-import { acquireLock } from '../run/lock.ts'
+import { acquireLock, recoverJournal } from '../run/lock.ts'
 import { absoluteDestination, readSnapshotDestination } from '../run/job.ts'
 import { buildStage, loadStage, publishStage } from '../run/stages.ts'
 import { ConfigError, EXIT, LockedError, asStorageError, type ExitCode } from '../support/errors.ts'
@@ -66,10 +66,10 @@ export async function publishCommand(
 /** `replay`: rebuilds the warehouse from the journal, beside the old one, and then takes its place. */
 export async function replayCommand(context: Context): Promise<ExitCode> {
   const { directory, clock, progress } = context
-  const release = acquireLock(directory.root, 'replay', clock)
+  const lock = acquireLock(directory.root, 'replay', clock)
   try {
     const journal = openJournal(directory.journal, clock)
-    journal.recover()
+    await recoverJournal(directory.root, journal, lock, clock)
     if (journal.segments().length === 0) {
       throw new ConfigError(`there is no journal in ${directory.journal}`, { hint: RUN_FIRST })
     }
@@ -94,7 +94,7 @@ export async function replayCommand(context: Context): Promise<ExitCode> {
     return EXIT.done
   } finally {
     progress.stop()
-    release()
+    lock.release()
   }
 }
 
@@ -111,10 +111,10 @@ async function runAlone(
   work: (parts: StageParts) => Promise<void>,
 ): Promise<ExitCode> {
   const { directory, clock, progress } = context
-  const release = acquireLock(directory.root, command, clock)
+  const lock = acquireLock(directory.root, command, clock)
   try {
     const journal = openJournal(directory.journal, clock)
-    journal.recover()
+    await recoverJournal(directory.root, journal, lock, clock)
     if (journal.segments().length === 0 && !existsSync(directory.warehouse)) {
       throw new ConfigError(`nothing was run yet in ${directory.root}`, { hint: RUN_FIRST })
     }
@@ -129,7 +129,7 @@ async function runAlone(
     }
     return EXIT.done
   } finally {
-    release()
+    lock.release()
   }
 }
 

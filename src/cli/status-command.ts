@@ -3,15 +3,18 @@
  * and credits come from the journal, so that they are right also while the warehouse is locked or behind.
  */
 
-import { readHistory, type History, type RunHistory } from '../journal/history.ts'
+import type { History, RunHistory } from '../journal/history.ts'
+import { readHistory } from '../journal/read-history.ts'
 import { openJournal } from '../journal/journal.ts'
-import { coverageOf } from '../plan/plan.ts'
+import { coverageOf } from '../plan/window.ts'
 import { isoInstant } from '../support/clock.ts'
-import { ConfigError, EXIT, JobtideError, type ExitCode } from '../support/errors.ts'
-import { MINUTE } from '../support/units.ts'
-import { openWarehouse, type Warehouse } from '../warehouse/warehouse.ts'
+import { EXIT, type ExitCode } from '../support/errors.ts'
+import type { Warehouse } from '../warehouse/warehouse.ts'
 import type { Context } from './context.ts'
-import { countText, durationText, numberText, tableText } from './text.ts'
+import { dayOf, groupSpending, totalSpending } from './credits-figures.ts'
+import { refuseEmpty } from './refuse-empty.ts'
+import { agoText, countText, creditsText, numberText, tableText } from './text.ts'
+import { readWarehouse, type Reading } from './warehouse-reader.ts'
 
 const RUNS_SHOWN = 5
 
@@ -42,30 +45,29 @@ interface RunStatus {
 export async function statusCommand(context: Context): Promise<ExitCode> {
   const { directory, clock, output } = context
   const journal = openJournal(directory.journal, clock)
-  if (journal.segments().length === 0) {
-    throw new ConfigError(`nothing was run yet in ${directory.root}`, {
-      hint: 'Try `jobtide demo`, or run a pipeline: `jobtide run nightly`.',
-    })
-  }
+  refuseEmpty(journal, directory.root)
   const history = readHistory(journal)
   const now = clock.now()
   const runs = [...history.runs.values()].map(runStatus).toReversed()
   const coverage = coverageStatus(history)
-  const credits = runs.reduce((sum, run) => sum + run.credits, 0)
-  const warehouse = await warehouseStatus(directory.warehouse)
+  const credits = creditStatus(history, now)
+  const warehouse = await readWarehouse(directory.warehouse, warehouseStatus)
   const notBefore = history.notBefore > now ? isoInstant(history.notBefore) : null
   output.document({
     data_dir: directory.root,
     runs: runs.slice(0, RUNS_SHOWN),
     runs_total: runs.length,
     coverage,
-    credits,
+    credits: credits.total,
+    credits_this_month: credits.thisMonth,
+    credits_in_doubt: credits.inDoubt,
+    unexpected_charges: credits.unexpected,
     set_aside: [...history.setAside].map(([organization, { reason }]) => ({
       organization,
       reason,
     })),
     not_before: notBefore,
-    warehouse: typeof warehouse === 'string' ? { unavailable: warehouse } : warehouse,
+    warehouse: warehouse.kind === 'read' ? warehouse.value : { unavailable: warehouse.why },
   })
   output.text(
     [
@@ -73,7 +75,7 @@ export async function statusCommand(context: Context): Promise<ExitCode> {
       '',
       coverageText(coverage, now),
       ...unreadText(runs[0]),
-      `credits    ${numberText(credits)} in ${countText(runs.length, 'run')}`,
+      ...creditLines(credits, runs.length),
       ...(notBefore === null
         ? []
         : [`wait       the service wants no request before ${notBefore}`]),
@@ -83,6 +85,7 @@ export async function statusCommand(context: Context): Promise<ExitCode> {
             `set aside  ${countText(history.setAside.size, 'organisation')} the service does not know`,
           ]),
       warehouseText(warehouse),
+      'more       jobtide coverage, jobtide credits, jobtide rejects',
     ].join('\n'),
   )
   return EXIT.done
@@ -123,16 +126,39 @@ function coverageStatus({ coverage }: History): CoverageStatus {
   }
 }
 
-async function warehouseStatus(path: string): Promise<WarehouseStatus | string> {
-  let warehouse: Warehouse
-  try {
-    warehouse = await openWarehouse({ path, mode: 'read' })
-  } catch (error) {
-    if (error instanceof JobtideError) return error.message
-    throw error
+interface CreditStatus {
+  /** Charged, or counted for requests in doubt. */
+  readonly total: number
+  readonly thisMonth: number
+  readonly inDoubt: number
+  /** Pages whose charge was not the expected one. */
+  readonly unexpected: number
+}
+
+function creditStatus(history: History, now: number): CreditStatus {
+  const sumSince = (sinceDay: string | null) =>
+    totalSpending(groupSpending('day', history, null, { pipeline: null, sinceDay }), false)
+  const all = sumSince(null)
+  const month = sumSince(`${dayOf(now).slice(0, 7)}-01`)
+  return {
+    total: all.charged + all.inDoubt,
+    thisMonth: month.charged + month.inDoubt,
+    inDoubt: all.inDoubt,
+    unexpected: all.unexpected,
   }
-  try {
-    const [row] = await warehouse.all<WarehouseStatus>(`
+}
+
+const EMPTY_WAREHOUSE: WarehouseStatus = {
+  events: 0,
+  rejects: 0,
+  failed_checks: 0,
+  snapshot_id: null,
+  snapshot_destination: null,
+  snapshot_published_at: null,
+}
+
+async function warehouseStatus(warehouse: Warehouse): Promise<WarehouseStatus> {
+  const [row = EMPTY_WAREHOUSE] = await warehouse.all<WarehouseStatus>(`
       select
           (select cast(count(*) as integer) from job_change_events) as events,
           (select cast(count(*) as integer) from ops.rejects) as rejects,
@@ -142,10 +168,7 @@ async function warehouseStatus(path: string): Promise<WarehouseStatus | string> 
           strftime(last.published_at, '%Y-%m-%dT%H:%M:%SZ') as snapshot_published_at
       from (select 1) as one
       left join (select * from ops.snapshots order by snapshot_id desc limit 1) as last on true`)
-    return row ?? 'the warehouse gave no answer'
-  } finally {
-    warehouse.close()
-  }
+  return row
 }
 
 function runTable(runs: readonly RunStatus[], width: number): string {
@@ -174,8 +197,7 @@ function unreadText(run: RunStatus | undefined): string[] {
 
 function coverageText(coverage: CoverageStatus, now: number): string {
   if (coverage.covered_to === null) return 'coverage   nothing was read to its end yet'
-  const ageMs = now - Date.parse(coverage.covered_to)
-  const age = ageMs < MINUTE ? 'just now' : `${durationText(ageMs)} ago`
+  const age = agoText(now - Date.parse(coverage.covered_to))
   const gaps =
     coverage.with_gaps === 0
       ? 'no gaps'
@@ -183,14 +205,25 @@ function coverageText(coverage: CoverageStatus, now: number): string {
   return `coverage   ${countText(coverage.organizations, 'organisation')} up to ${coverage.covered_to} (${age}), ${gaps}`
 }
 
-function warehouseText(warehouse: WarehouseStatus | string): string {
-  if (typeof warehouse === 'string') return `warehouse  ${warehouse}`
-  const { events, rejects, failed_checks: failedChecks } = warehouse
+function creditLines(credits: CreditStatus, runs: number): string[] {
+  const { total, thisMonth, inDoubt, unexpected } = credits
+  const doubt = inDoubt === 0 ? '' : `, ${creditsText(inDoubt)} of it in doubt`
+  return [
+    `credits    ${creditsText(total)} in ${countText(runs, 'run')}, ${creditsText(thisMonth)} this month${doubt}`,
+    ...(unexpected === 0
+      ? []
+      : [`           ${countText(unexpected, 'page')} not charged as expected: jobtide credits`]),
+  ]
+}
+
+function warehouseText(warehouse: Reading<WarehouseStatus>): string {
+  if (warehouse.kind === 'unreadable') return `warehouse  ${warehouse.why}`
+  const { events, rejects, failed_checks: failedChecks, snapshot_id: snapshot } = warehouse.value
   const lines = [
     `warehouse  ${countText(events, 'event')}, ${countText(rejects, 'reject')}, ${countText(failedChecks, 'failed check')}`,
-    warehouse.snapshot_id === null
+    snapshot === null
       ? 'snapshot   none published yet'
-      : `snapshot   ${warehouse.snapshot_id} of ${warehouse.snapshot_published_at ?? ''}\n           ${warehouse.snapshot_destination ?? ''}`,
+      : `snapshot   ${snapshot} of ${warehouse.value.snapshot_published_at ?? ''}\n           ${warehouse.value.snapshot_destination ?? ''}`,
   ]
   return lines.join('\n')
 }

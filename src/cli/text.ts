@@ -1,6 +1,7 @@
 /** Words for numbers, and tables that fit a terminal. Pure. */
 
 import Table from 'cli-table3'
+import { isoInstant } from '../support/clock.ts'
 import { DAY, HOUR, MINUTE, SECOND } from '../support/units.ts'
 
 /** `1234567` → `1,234,567`. */
@@ -8,9 +9,14 @@ export function numberText(value: number): string {
   return value.toLocaleString('en-US')
 }
 
-/** `1` → `1 page`, `1200` → `1,200 pages`. */
-export function countText(value: number, noun: string): string {
-  return `${numberText(value)} ${noun}${value === 1 ? '' : 's'}`
+/** `1` → `1 page`, `1200` → `1,200 pages`; `plural` where it is not the noun and an s. */
+export function countText(value: number, noun: string, plural = `${noun}s`): string {
+  return `${numberText(value)} ${value === 1 ? noun : plural}`
+}
+
+/** Credits, of which an organisation's share can be a fraction: `1234.56` → `1,234.6`. */
+export function creditsText(credits: number): string {
+  return credits.toLocaleString('en-US', { maximumFractionDigits: 1 })
 }
 
 /** Bytes with a decimal unit: `1234567` → `1.2 MB`. */
@@ -31,6 +37,16 @@ export function durationText(ms: number): string {
   if (ms < HOUR) return `${Math.round(ms / MINUTE)} min`
   if (ms < 2 * DAY) return `${Math.round(ms / HOUR)} h`
   return `${Math.round(ms / DAY)} days`
+}
+
+/** How long ago: `just now`, `4 min ago`, `2 days ago`. */
+export function agoText(ms: number): string {
+  return ms < MINUTE ? 'just now' : `${durationText(ms)} ago`
+}
+
+/** An instant to the minute, in UTC: `2026-11-20 02:15`. */
+export function minuteText(epochMs: number): string {
+  return isoInstant(epochMs).slice(0, 16).replace('T', ' ')
 }
 
 const NO_LINES = {

@@ -22,6 +22,9 @@ const COMMANDS = [
   'publish',
   'replay',
   'status',
+  'coverage',
+  'credits',
+  'rejects',
   'query',
   'simulate',
 ] as const
@@ -37,7 +40,7 @@ async function emptyWarehouse(dataDir: string): Promise<void> {
 }
 
 describe('help', () => {
-  it('lists the 12 commands, and no line is longer than 80 characters', async () => {
+  it('lists the 15 commands, and no line is longer than 80 characters', async () => {
     const { stdout } = done(await runCli(['--help']))
     for (const command of COMMANDS) expect(stdout).toMatch(new RegExp(`^  ${command}\\b`, 'm'))
     expect(Math.max(...stdout.split('\n').map((line) => line.length))).toBeLessThanOrEqual(80)
@@ -63,12 +66,13 @@ describe('the stages one by one', () => {
     expect(site.simulator.account().requests).toBe(0)
 
     const extracted = await json('extract', site.pipeline)
-    const { charged_pages: pages, credits, requests } = site.simulator.account()
-    expect(extracted).toMatchObject({ extract: { pages, credits }, load: null, publish: null })
-    expect(readdirSync(site.dataDir)).toEqual(['journal'])
+    const { charged_pages: charged, credits, requests } = site.simulator.account()
+    expect(extracted).toMatchObject({ extract: { credits }, load: null, publish: null })
+    expect(credits).toBe(charged * 10)
+    expect(readdirSync(site.dataDir)).toEqual(['journal', 'pace.json'])
 
     const loaded = (await json('load')) as { inserted: number; events: number }
-    expect(loaded).toMatchObject({ pages, rejected: 0 })
+    expect(loaded).toMatchObject({ rejected: 0 })
     expect(loaded.inserted).toBeGreaterThan(500)
     expect(await json('build')).toMatchObject({ models: expect.any(Array) as unknown })
     const to = join(site.dataDir, 'snapshots')
@@ -177,7 +181,8 @@ describe('status', () => {
     const text = done(await site.run(['status'])).stdout
     expect(text).toMatch(/^started \(UTC\) +pipeline +outcome +slices +pages +credits$/m)
     expect(text).toContain('coverage   8 organisations up to ')
-    expect(text).toContain(`credits    ${credits} in 1 run`)
+    expect(text).toContain(`credits    ${credits} in 1 run, ${credits} this month`)
+    expect(text).toContain('more       jobtide coverage, jobtide credits, jobtide rejects')
     expect(text).toMatch(/^snapshot {3}\w{26} of /m)
     expect(
       Math.max(
@@ -198,6 +203,43 @@ describe('status', () => {
     const locked = done(await site.run(['status'])).stdout
     expect(locked).toContain(`credits    ${credits} in 1 run`)
     expect(locked).toMatch(/^warehouse {2}the warehouse .* is open in another program/m)
+  })
+})
+
+describe('coverage, credits and rejects', () => {
+  it('agree with the service’s account, and go on while the warehouse is locked; rejects ends with 8', async () => {
+    const site = await openSite()
+    done(await site.run(['run', site.pipeline]))
+    const { credits } = site.simulator.account()
+    const json = async (...args: string[]) =>
+      JSON.parse(done(await site.run([...args, '--json'])).stdout) as Record<string, unknown>
+    const total = { credits, in_doubt: 0, unexpected_charges: 0 }
+    expect(await json('credits', site.pipeline)).toMatchObject({ runs: 1, total, warehouse: null })
+    for (const by of ['day', 'month', 'pipeline', 'run', 'organization']) {
+      const { rows, total: sum } = (await json('credits', '--by', by)) as {
+        rows: { credits: number }[]
+        total: { credits: number }
+      }
+      expect(rows.reduce((all, row) => all + row.credits, 0)).toBeCloseTo(credits, 6)
+      expect(sum.credits).toBe(credits)
+    }
+    const coverage = { organizations: 8, read: 8, never_read: 0, with_gaps: 0, warehouse: null }
+    expect(await json('coverage', site.pipeline)).toMatchObject(coverage)
+    expect(done(await site.run(['rejects'])).stdout).toMatch(
+      /^no event was refused: all \d+ events/,
+    )
+
+    const holder = await openWarehouse({
+      path: join(site.dataDir, 'jobtide.duckdb'),
+      mode: 'write',
+    })
+    onTestFinished(() => holder.close())
+    const unavailable = { unavailable: expect.stringContaining('is open in another') as unknown }
+    expect(await json('credits')).toMatchObject({ total, warehouse: unavailable })
+    expect(await json('coverage')).toMatchObject({ read: 8, warehouse: unavailable })
+    const rejects = await site.run(['rejects'])
+    expect([rejects.exitCode, rejects.stdout]).toEqual([8, ''])
+    expect(rejects.stderr).toMatch(/is open in another program.*\n {2}→ Close it there/)
   })
 })
 
@@ -224,7 +266,9 @@ describe('simulate', () => {
     const { exitCode, stderr } = await service.ended
     expect(exitCode).toBe(0)
     expect(stderr).toMatch(
-      new RegExp(`served ${extract.pages + 1} requests: .*, ${extract.credits} credits`),
+      new RegExp(
+        `served \\d+ requests: ${extract.pages} charged pages, ${extract.credits} credits`,
+      ),
     )
   })
 

@@ -73,7 +73,13 @@ describe('progress on a terminal', () => {
   })
 
   it('leaves the last of 60 columns free', () => {
-    const extract = { stage: 'extract', slicesDone: 1, slices: 2, setAside: [] } as const
+    const extract = {
+      stage: 'extract',
+      slicesDone: 1,
+      slices: 2,
+      setAside: [],
+      unexpectedCharges: 0,
+    } as const
     const [line] = screenOf(60, (display) => {
       display.show({ ...extract, pages: 123_456, events: 6_172_800, credits: 1_234_560 })
     })
@@ -117,7 +123,15 @@ describe('progress', () => {
   })
 
   it('of an extraction with nothing to do is 100 %', () => {
-    const nothing = { slicesDone: 0, slices: 0, pages: 0, events: 0, credits: 0, setAside: [] }
+    const nothing = {
+      slicesDone: 0,
+      slices: 0,
+      pages: 0,
+      events: 0,
+      credits: 0,
+      setAside: [],
+      unexpectedCharges: 0,
+    }
     expect(linesOf([{ stage: 'extract', ...nothing }])).toEqual([
       'extract  100%  0 pages, 0 events, 0 credits in 0.0 s',
     ])

@@ -1,0 +1,132 @@
+/** `plan`: what a run would ask, what that is expected to cost, and why; sends nothing. */
+
+import { readHistory } from '../journal/read-history.ts'
+import { openJournal } from '../journal/journal.ts'
+import { monthlyCredits } from '../journal/spending.ts'
+import { compareCadences, type CadenceFigures } from '../plan/cadence.ts'
+import { planFigures, whyOf, windowFigures, type PlanFigures } from '../plan/figures.ts'
+import { makePlan, type CostedPlan } from '../plan/plan.ts'
+import { LONGEST_WINDOW_DAYS } from '../plan/window.ts'
+import { readJob, type Job, type Overrides } from '../run/job.ts'
+import { isoInstant } from '../support/clock.ts'
+import { EXIT, type ExitCode } from '../support/errors.ts'
+import type { Context } from './context.ts'
+import { cadenceText, duplicatesOf, planText, type Budget } from './plan-text.ts'
+
+/** What `plan` can be asked besides what a run can. */
+export interface PlanOptions extends Overrides {
+  /** Find the exact bill by asking the service; see quote-command.ts. */
+  readonly quote?: boolean
+  /** Compare how often to ask. */
+  readonly cadence?: boolean
+}
+
+const DEAREST_IN_DOCUMENT = 50
+
+/** `plan` without `--quote`. */
+export async function planCommand(
+  { output, directory, clock }: Context,
+  pipeline: string,
+  options: PlanOptions,
+): Promise<ExitCode> {
+  const job = await readJob(pipeline, options, directory.root)
+  const history = readHistory(openJournal(directory.journal, clock))
+  const plan = makePlan(job.question, history, clock.now() + history.serverAheadMs)
+  const figures = planFigures(plan, job.requestsPerSecond, DEAREST_IN_DOCUMENT)
+  const cadences =
+    options.cadence === true ? compareCadences(plan, job.question.overlapHours) : null
+  const month = isoInstant(clock.now()).slice(0, 7)
+  const budget: Budget = {
+    perRun: job.creditsLimit,
+    perMonth: job.creditsPerMonth,
+    spentThisMonth: monthlyCredits(history.spending, job.pipeline).get(month) ?? 0,
+  }
+  output.document(planDocument(job, plan, figures, budget, cadences))
+  output.text(planText(job, plan, figures, budget, output.columns))
+  if (cadences !== null) output.text(cadenceText(cadences, output.columns))
+  return EXIT.done
+}
+
+function planDocument(
+  job: Job,
+  plan: CostedPlan,
+  figures: PlanFigures,
+  budget: Budget,
+  cadences: readonly CadenceFigures[] | null,
+): unknown {
+  return {
+    pipeline: job.pipeline,
+    organizations: plan.organizations,
+    duplicates: duplicatesOf(job, plan),
+    slices: plan.slices.length,
+    windows: windowFigures(plan).map((window) => ({
+      days_ago: daysAgo(window.days),
+      needed_days: daysAgo(window.neededDays),
+      why: window.why,
+      organizations: window.organizations,
+      slices: window.slices,
+      expected_events: rounded(window.events),
+      expected_credits: rounded(window.credits),
+    })),
+    set_aside: plan.setAside.map(({ name, reason }) => ({ organization: name, reason })),
+    credits_limit: budget.perRun,
+    credits_per_month: budget.perMonth,
+    credits_spent_this_month: budget.spentThisMonth,
+    snapshot_to: job.snapshotTo,
+    requests_at_least: figures.requestsAtLeast,
+    expected_requests: rounded(figures.requestsExpected),
+    expected_events: rounded(figures.events),
+    expected_credits: rounded(figures.credits.expected),
+    credits_90_percent: { low: figures.credits.low, high: figures.credits.high },
+    requests_per_second: job.requestsPerSecond,
+    expected_duration_ms: figures.durationMs === null ? null : Math.round(figures.durationMs),
+    never_asked: figures.neverAsked,
+    without_events: figures.silent,
+    dearer_half:
+      figures.dearerHalf === null
+        ? null
+        : {
+            organizations: figures.dearerHalf.organizations,
+            share_of_credits: rounded(figures.dearerHalf.ofCredits),
+            share_of_new_events: rounded(figures.dearerHalf.ofNewEvents),
+          },
+    dearest: figures.dearest.map((one) => ({
+      organization: one.organization,
+      new_events: rounded(one.newEvents),
+      credits: rounded(one.credits),
+      credits_per_new_event: rounded(one.creditsPerNewEvent),
+    })),
+    slice_forecasts: plan.slices.map((slice, place) => {
+      const forecast = plan.forecasts[Math.floor(place / plan.requestsPerForecast)]
+      return {
+        slice_id: slice.slice_id,
+        organizations: slice.organizations.length,
+        days_ago: slice.days_ago,
+        needed_days: forecast === undefined ? null : daysAgo(forecast.neededDays),
+        why: forecast === undefined ? null : whyOf(forecast),
+        event_types: slice.event_types,
+        expected_pages: slice.expected_pages,
+      }
+    }),
+    ...(cadences === null ? {} : { cadences: cadences.map(cadenceDocument) }),
+  }
+}
+
+function cadenceDocument(one: CadenceFigures): unknown {
+  return {
+    every_days: one.everyDays,
+    days_ago: one.days,
+    requests_per_week: rounded(one.requestsPerWeek),
+    credits_per_week: rounded(one.creditsPerWeek),
+    mean_age_days: one.meanAgeDays,
+    p90_age_days: one.ninetiethPercentileAgeDays,
+  }
+}
+
+function daysAgo(days: number): number | null {
+  return days > LONGEST_WINDOW_DAYS ? null : days
+}
+
+function rounded(value: number): number {
+  return Math.round(value * 1_000) / 1_000
+}

@@ -1,0 +1,142 @@
+/** A plan and its cadences as text. Pure. */
+
+import type { CadenceFigures } from '../plan/cadence.ts'
+import { windowFigures, type PlanFigures } from '../plan/figures.ts'
+import type { CostedPlan } from '../plan/plan.ts'
+import { LONGEST_WINDOW_DAYS } from '../plan/window.ts'
+import type { Job } from '../run/job.ts'
+import { countText, durationText, numberText, tableText } from './text.ts'
+
+const DEAREST = 5
+
+/** Credits that may be spent; null where there is no limit. */
+export interface Budget {
+  readonly perRun: number | null
+  readonly perMonth: number | null
+  /** Charged or in doubt since the first of the month (UTC), by this pipeline. */
+  readonly spentThisMonth: number
+}
+
+/** A plan for people, `columns` characters wide. */
+export function planText(
+  job: Job,
+  plan: CostedPlan,
+  figures: PlanFigures,
+  budget: Budget,
+  columns: number,
+): string {
+  const { credits } = figures
+  return [
+    `${job.pipeline}: ${countText(plan.organizations, 'organisation')} in ${countText(plan.slices.length, 'slice')}; nothing was sent`,
+    tableText(
+      ['days asked', 'needed', 'organisations', 'slices', 'events', 'credits', 'why'],
+      windowFigures(plan).map((window) => [
+        daysText(window.days),
+        daysText(window.neededDays),
+        numberText(window.organizations),
+        numberText(window.slices),
+        aboutText(window.events),
+        aboutText(window.credits),
+        window.why,
+      ]),
+      { width: columns, numeric: [true, true, true, true, true, true, false] },
+    ),
+    `expected ${aboutText(credits.expected)} credits, 90 % sure between ${numberText(credits.low)} and ${numberText(credits.high)}`,
+    `about ${countText(Math.round(figures.requestsExpected), 'request')}, at least ${numberText(figures.requestsAtLeast)}; ${paceText(job, figures)}`,
+    ...budgetText(budget, credits.high),
+    ...listText(job, plan, figures),
+    ...dearestText(figures, columns),
+  ].join('\n')
+}
+
+function budgetText({ perRun, perMonth, spentThisMonth }: Budget, high: number): string[] {
+  const leftThisMonth = perMonth === null ? null : Math.max(0, perMonth - spentThisMonth)
+  const least = Math.min(
+    perRun ?? Number.POSITIVE_INFINITY,
+    leftThisMonth ?? Number.POSITIVE_INFINITY,
+  )
+  const warning = high > least ? '; that may not be enough' : ''
+  const month =
+    leftThisMonth === null
+      ? []
+      : [`left this month: ${numberText(leftThisMonth)} of ${numberText(perMonth ?? 0)} credits`]
+  return [
+    `credits this run may spend: ${perRun === null ? 'no limit' : numberText(perRun)}${warning}`,
+    ...month,
+  ]
+}
+
+function paceText(job: Job, { durationMs }: PlanFigures): string {
+  return durationMs === null
+    ? 'the pace is left to the service'
+    : `${durationText(durationMs)} at ${numberText(job.requestsPerSecond ?? 0)} a second`
+}
+
+function listText(job: Job, plan: CostedPlan, { neverAsked, silent }: PlanFigures): string[] {
+  const twice = duplicatesOf(job, plan)
+  const facts: readonly (readonly [number, string])[] = [
+    [neverAsked, 'never asked before'],
+    [silent, 'asked before without one event'],
+    [plan.setAside.length, 'left out: refused by the service lately'],
+    [twice, 'named twice in the list'],
+  ]
+  return facts
+    .filter(([count]) => count > 0)
+    .map(([count, what]) => `${countText(count, 'organisation')} ${what}`)
+}
+
+function dearestText({ dearest, dearerHalf }: PlanFigures, columns: number): string[] {
+  if (dearest.length === 0 || dearerHalf === null) return []
+  const percent = (share: number) => `${Math.round(100 * share)} %`
+  return [
+    `dearer half: ${countText(dearerHalf.organizations, 'organisation')}, ${percent(dearerHalf.ofCredits)} of credits, ${percent(dearerHalf.ofNewEvents)} of new events`,
+    'the dearest new events:',
+    tableText(
+      ['organisation', 'new events', 'credits', 'credits per new event'],
+      dearest
+        .slice(0, DEAREST)
+        .map((one) => [
+          one.organization,
+          one.newEvents.toFixed(3),
+          one.credits.toFixed(2),
+          one.creditsPerNewEvent < 1_000 ? one.creditsPerNewEvent.toFixed(1) : '> 1,000',
+        ]),
+      { width: columns, numeric: [false, true, true, true] },
+    ),
+  ]
+}
+
+/** Cadences for people, `columns` characters wide. */
+export function cadenceText(cadences: readonly CadenceFigures[], columns: number): string {
+  return [
+    'how often, once all are covered:',
+    tableText(
+      ['every', 'days asked', 'requests/week', 'credits/week', 'mean age', '90 % younger than'],
+      cadences.map((one) => [
+        one.everyDays === 1 ? 'night' : `${one.everyDays} nights`,
+        String(one.days),
+        aboutText(one.requestsPerWeek),
+        aboutText(one.creditsPerWeek),
+        `${one.meanAgeDays.toFixed(1)} days`,
+        `${one.ninetiethPercentileAgeDays.toFixed(1)} days`,
+      ]),
+      { width: columns, numeric: [false, true, true, true, true, true] },
+    ),
+    'age: from the detection of an event until it is bought',
+  ].join('\n')
+}
+
+/** What the reader of the list found, and companies that it names by URL and by id. */
+export function duplicatesOf(job: Job, plan: CostedPlan): number {
+  return (
+    job.duplicates + job.question.organizations.length - plan.organizations - plan.setAside.length
+  )
+}
+
+function daysText(days: number): string {
+  return days > LONGEST_WINDOW_DAYS ? 'all' : String(days)
+}
+
+function aboutText(value: number): string {
+  return value > 0 && value < 1 ? '< 1' : numberText(Math.round(value))
+}

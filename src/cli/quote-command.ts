@@ -1,0 +1,68 @@
+/** `plan --quote`: the exact bill. It asks the service, and what it buys for that is kept for the run. */
+
+import { CREDITS_PER_PAGE } from '../journal/spending.ts'
+import { readJob, type Job, type Overrides } from '../run/job.ts'
+import { quoteJob, type QuoteReport } from '../run/quote.ts'
+import { EXIT, type ExitCode } from '../support/errors.ts'
+import { SECOND } from '../support/units.ts'
+import { runWorld, type Context } from './context.ts'
+import { withService } from './service.ts'
+import { countText, durationText, numberText } from './text.ts'
+
+/** `plan --quote`. */
+export async function quoteCommand(
+  context: Context,
+  pipeline: string,
+  options: Overrides,
+): Promise<ExitCode> {
+  const { output, directory } = context
+  const job = await readJob(pipeline, options, directory.root)
+  const report = await withService(context, job.concurrency, (service) =>
+    quoteJob(job, service, runWorld(context)),
+  )
+  output.text(quoteText(job, report))
+  output.document(quoteDocument(report))
+  return EXIT.done
+}
+
+function quoteText(job: Job, { organizations, quote }: QuoteReport): string {
+  const { slices, pages, bought, toBuy, credits, progress } = quote
+  const left =
+    toBuy === 0
+      ? 'nothing: the next run only has to finish'
+      : `${countText(toBuy, 'page')} for ${countText(credits, 'credit')}${paceText(job, toBuy)}`
+  return [
+    `${job.pipeline}: ${countText(organizations, 'organisation')} in ${countText(slices.length, 'slice')} cost exactly ${countText(pages * CREDITS_PER_PAGE, 'credit')}`,
+    `  bought   ${countText(bought, 'page')} by now, ${countText(progress.credits, 'credit')} of them for this quote; they are pages of the run, and kept`,
+    `  to buy   ${left}`,
+    '  the next run of the same question goes on with it and buys nothing twice',
+  ].join('\n')
+}
+
+function paceText({ requestsPerSecond }: Job, pages: number): string {
+  if (requestsPerSecond === null) return ''
+  return `, ${durationText((pages / requestsPerSecond) * SECOND)} at ${numberText(requestsPerSecond)} a second`
+}
+
+function quoteDocument({ runId, pipeline, organizations, quote }: QuoteReport): unknown {
+  const { slices, pages, bought, toBuy, credits, progress } = quote
+  return {
+    run_id: runId,
+    pipeline,
+    organizations,
+    pages,
+    pages_bought: bought,
+    pages_to_buy: toBuy,
+    credits_in_all: pages * CREDITS_PER_PAGE,
+    credits_to_buy: credits,
+    credits_spent_now: progress.credits,
+    slices: slices.map((slice) => ({
+      slice_id: slice.sliceId,
+      organizations: slice.organizations,
+      pages: slice.pages,
+      pages_bought: slice.bought,
+      pages_to_buy: slice.toBuy,
+      credits_to_buy: slice.credits,
+    })),
+  }
+}

@@ -1,0 +1,187 @@
+import { describe, expect, it } from 'vitest'
+import { coverageCommand, type CoverageOptions } from '../../src/cli/coverage-command.ts'
+import type { OrganizationRef } from '../../src/journal/records.ts'
+import { DAY, HOUR } from '../../src/support/units.ts'
+import { START, aSlice, startRun, wireEvent } from '../load/load-fixture.ts'
+import { buyPage, finishSlice, ledgerSite, type LedgerSite } from './ledger-fixture.ts'
+
+const byId = (value: string): OrganizationRef => ({ by: 'id', value })
+const byUrl = (value: string): OrganizationRef => ({ by: 'url', value })
+
+/** acme (its id learnt) and org_2 read twice with a gap of 8 days, org_3 without events, nobody refused. */
+async function twoReads(): Promise<LedgerSite> {
+  const site = ledgerSite(START + 6 * HOUR)
+  const first = aSlice({ organizations: [byUrl('acme'), byId('org_2'), byId('org_3')] })
+  const second = aSlice({ organizations: [byId('org_1'), byId('org_2')], days_ago: 2 })
+  await site.journal((writer) => {
+    const at = START - 10 * DAY
+    startRun(writer, [first], 'run_1', at)
+    const events = ['org_1', 'org_1', 'org_2'].map((organization, index) =>
+      wireEvent({ organization, person: `per_${index}`, organizationName: `Name ${organization}` }),
+    )
+    buyPage(writer, events, { at: at + 1_000 })
+    writer.write({
+      kind: 'organization_learnt',
+      run_id: 'run_1',
+      at,
+      organization: byUrl('acme'),
+      organization_id: 'org_1',
+    })
+    writer.write({
+      kind: 'organization_set_aside',
+      run_id: 'run_1',
+      at,
+      organization: byUrl('nobody'),
+      reason: 'not tracked',
+    })
+    finishSlice(writer, first, { from: at - 400 * DAY, to: at })
+    startRun(writer, [second], 'run_2', START)
+    finishSlice(writer, second, { from: START - 2 * DAY, to: START }, 'run_2')
+  })
+  await site.load()
+  return site
+}
+
+function show(site: LedgerSite, options: CoverageOptions = {}, pipeline?: string) {
+  return site.show((context) => coverageCommand(context, pipeline, options))
+}
+
+const LIST = ['acme', 'org_2', 'org_3', 'nobody', 'org_new']
+
+describe('coverage', () => {
+  it('of a pipeline shows each organisation of its list, the one read least far first', async () => {
+    const site = await twoReads()
+    const { text, document, exitCode } = await show(site, {}, site.pipeline('nightly', LIST))
+    expect(exitCode).toBe(0)
+    expect(text.split('\n')).toEqual([
+      'nightly: 5 organisations, 3 read, 1 never read, 1 set aside',
+      'oldest edge  2026-02-19 00:00 UTC (10 days ago)',
+      'newest edge  2026-03-01 00:00 UTC (6 h ago)',
+      'gaps         in 2 organisations',
+      'no events    1 organisation read, and never sent one',
+      '',
+      'organisation  up to (UTC)           age  gaps  events  note',
+      'nobody        -                       -     0       0  set aside: not tracked',
+      'org_new       -                       -     0       0  never read',
+      'org_3         2026-02-19 00:00  10 days     0       0  no event yet',
+      'acme          2026-03-01 00:00      6 h     1       2  org_1',
+      'org_2         2026-03-01 00:00      6 h     1       1  Name org_2',
+    ])
+    const gap = { from: '2026-02-19T00:00:00.000Z', to: '2026-02-27T00:00:00.000Z' }
+    expect(document).toMatchObject({
+      pipeline: 'nightly',
+      organizations: 5,
+      read: 3,
+      never_read: 1,
+      set_aside: 1,
+      with_gaps: 2,
+      without_events: 1,
+      oldest_edge: '2026-02-19T00:00:00.000Z',
+      warehouse: null,
+    })
+    expect((document['rows'] as unknown[])[3]).toEqual({
+      organization_id: 'org_1',
+      asked_as: 'acme',
+      name: 'Name org_1',
+      covered_from: '2025-01-15T00:00:00.000Z',
+      covered_to: '2026-03-01T00:00:00.000Z',
+      gaps: [{ event_types: ['joined', 'left', 'title_change'], ...gap }],
+      events: 2,
+      last_event_received_at: null,
+      set_aside: null,
+    })
+  })
+
+  it('--prove lists what was not looked at, by organisation, event types and interval, gaps before the rest', async () => {
+    const site = await twoReads()
+    const pipeline = site.pipeline('nightly', LIST, ['event_types: [joined, left]'])
+    const { text, document } = await show(site, { prove: true }, pipeline)
+    expect(text.split('\n')).toEqual([
+      'not looked at: 7 stretches of 5 of 5 organisations, by 2026-03-01 05:59 UTC',
+      '',
+      'organisation  event types  from (UTC)        to (UTC)          where',
+      'nobody        joined,left  2025-03-01 05:59  now               never read',
+      'org_new       joined,left  2025-03-01 05:59  now               never read',
+      'acme          joined,left  2026-02-19 00:00  2026-02-27 00:00  between reads',
+      'org_2         joined,left  2026-02-19 00:00  2026-02-27 00:00  between reads',
+      'org_3         joined,left  2026-02-19 00:00  now               since last read',
+      'acme          joined,left  2026-03-01 00:00  now               since last read',
+      'org_2         joined,left  2026-03-01 00:00  now               since last read',
+    ])
+    expect(document['not_looked_at']).toHaveLength(7)
+  })
+
+  it.each([
+    { lines: [], stretches: [['2026-02-19', '2026-03-01']] },
+    { lines: ['window: 5'], stretches: [['2026-02-24', '2026-03-01']] },
+    {
+      lines: ['window: all'],
+      stretches: [
+        [null, '2025-01-15'],
+        ['2026-02-19', '2026-03-01'],
+      ],
+    },
+  ])('--prove goes back as far as the pipeline does: $lines', async ({ lines, stretches }) => {
+    const site = await twoReads()
+    const { document } = await show(site, { prove: true }, site.pipeline('one', ['org_3'], lines))
+    const unread = document['not_looked_at'] as { from: string | null; to: string }[]
+    const days = unread.map(({ from, to }) => [from?.slice(0, 10) ?? null, to.slice(0, 10)])
+    expect(days).toEqual(stretches)
+  })
+
+  it('--prove says in one sentence that nothing was left out', async () => {
+    const site = await twoReads()
+    const slice = aSlice({ organizations: [byId('org_3')] })
+    await site.journal((writer) => {
+      startRun(writer, [slice], 'run_3', START + 6 * HOUR)
+      // The service's clock is ahead of this machine's.
+      finishSlice(writer, slice, { from: null, to: START + 7 * HOUR }, 'run_3')
+    })
+    const pipeline = site.pipeline('one', ['org_3'])
+    const { text, document } = await show(site, { prove: true }, pipeline)
+    expect(text).toBe(
+      'nothing was left out: 1 organisation, each read without a gap in the window of one, up to 2026-03-01 05:59 UTC',
+    )
+    expect(document['not_looked_at']).toEqual([])
+  })
+
+  it('without a pipeline shows all that were read or refused, each since it was first read', async () => {
+    const site = await twoReads()
+    const { text, document } = await show(site, { prove: true })
+    expect(document).toMatchObject({ pipeline: null, organizations: 4, with_gaps: 2 })
+    expect(text).toMatch(/^not looked at: 5 stretches of 3 of 4 organisations/)
+    expect(text).not.toMatch(/never read|before the first/)
+  })
+
+  it('of a pipeline that never ran says that nothing was read; without one there is nothing to show', async () => {
+    const site = ledgerSite(START)
+    const pipeline = site.pipeline('nightly', ['org_1', 'acme'])
+    const { text, document } = await show(site, {}, pipeline)
+    expect(text).toContain(
+      'nightly: 2 organisations, 0 read, 2 never read, 0 set aside\ngaps         none',
+    )
+    expect(text).toMatch(/without names and counts: there is no warehouse at /)
+    expect(document).toMatchObject({ oldest_edge: null, without_events: null })
+    await expect(show(site)).rejects.toMatchObject({
+      exitCode: 2,
+      message: expect.stringContaining('nothing was run yet') as unknown,
+    })
+  })
+
+  it('shows 20 rows of 30, all of them with --all, and every one as JSON', async () => {
+    const site = ledgerSite(START + HOUR)
+    const organizations = Array.from({ length: 30 }, (_, i) => byId(`org_${i}`))
+    const slice = aSlice({ organizations })
+    await site.journal((writer) => {
+      startRun(writer, [slice])
+      finishSlice(writer, slice, { from: null, to: START })
+    })
+    const first = await show(site)
+    expect(first.text.split('\n').filter((line) => line.startsWith('org_'))).toHaveLength(20)
+    expect(first.text).toContain('(the first 20 of 30; all with --all)')
+    expect(first.document['rows']).toHaveLength(30)
+    const all = await show(site, { all: true })
+    expect(all.text.split('\n').filter((line) => line.startsWith('org_'))).toHaveLength(30)
+    expect(all.text).not.toContain('--all')
+  })
+})

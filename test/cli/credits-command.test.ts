@@ -1,0 +1,315 @@
+import fc from 'fast-check'
+import { describe, expect, it } from 'vitest'
+import { creditsCommand, type CreditsOptions } from '../../src/cli/credits-command.ts'
+import { adviceOn, nextMonth } from '../../src/cli/credits-figures.ts'
+import { CREDIT_GROUPS } from '../../src/cli/options.ts'
+import { readWarehouse } from '../../src/cli/warehouse-reader.ts'
+import type { JournalWriter } from '../../src/journal/journal.ts'
+import { DAY, HOUR } from '../../src/support/units.ts'
+import { openWarehouse } from '../../src/warehouse/warehouse.ts'
+import { START, aSlice, startRun, wireEvent } from '../load/load-fixture.ts'
+import { buyPage, failRequest, ledgerSite, sendRequest, type LedgerSite } from './ledger-fixture.ts'
+
+interface TableDocument {
+  readonly rows: readonly { readonly credits: number; readonly new_events?: number | null }[]
+  readonly total: { readonly credits: number; readonly new_events: number | null }
+}
+
+const event = (organization: string, person: string) =>
+  wireEvent({ organization, person, organizationName: `Name of ${organization}` })
+
+/** January: 10, 12 (2 more than expected), 10 in doubt, 10 unanswered. March: 10 and an empty page. */
+async function twoMonths(): Promise<LedgerSite> {
+  const site = ledgerSite(START + 6 * HOUR)
+  const january = START - 40 * DAY
+  await site.journal((writer) => {
+    startRun(writer, [aSlice()], 'run_1', january)
+    const at = january + 1_000
+    const one = ['per_1', 'per_2', 'per_3'].map((person) => event('org_1', person))
+    buyPage(writer, [...one, event('org_2', 'per_4')], { at, hasMore: true })
+    const odd = [event('org_1', 'per_5'), { bad: true }]
+    buyPage(writer, odd, { at, page: 2, credits: 12, hasMore: true })
+    failRequest(writer, at, false, { page: 3 })
+    failRequest(writer, at, true, { page: 3 })
+    sendRequest(writer, at, { page: 3 })
+  })
+  await site.journal((writer) => {
+    startRun(writer, [aSlice()], 'run_2', START)
+    const known = Array.from({ length: 9 }, () => event('org_2', 'per_4'))
+    const at = START + 1_000
+    buyPage(writer, [...known, event('org_1', 'per_6')], { runId: 'run_2', at, hasMore: true })
+    buyPage(writer, [], { runId: 'run_2', at, page: 2 })
+  })
+  return site
+}
+
+function show(site: LedgerSite, options: CreditsOptions = {}, pipeline?: string) {
+  return site.show((context) => creditsCommand(context, pipeline, options))
+}
+
+describe('credits', () => {
+  it('sums up: charged, in doubt, this month and its limit, new events, odd charges, days, the dearest', async () => {
+    const site = await twoMonths()
+    await site.load()
+    const pipeline = site.pipeline('nightly', ['org_1'], ['limits: { credits_per_month: 40 }'])
+    const { text, document, exitCode } = await show(site, {}, pipeline)
+    expect(exitCode).toBe(0)
+    expect(text.split('\n')).toEqual([
+      'charged      32 credits in 2 runs of nightly since 2026-01-20',
+      'in doubt     20 credits: sent, no whole answer, perhaps billed',
+      'this month   10 of 40 credits (25 %) in 2026-03; begins anew on 2026-04-01',
+      'new events   6 at 8.67 credits each',
+      'a page held  5.3 of 50 events, 3.0 of them known before (90 days)',
+      'unexpected   1 page not charged 10, or 0 when empty:',
+      '             2026-01-20 00:00 nightly 0001 page 2: 2 events, 12 credits',
+      '',
+      'day (UTC)   credits  pages  events  new  per new',
+      '2026-03-01       10      1      10    1    10.00',
+      '2026-01-20       42      2       6    5     8.40',
+      '',
+      'dearest in 90 days     credits  events  new  per new',
+      'Name of org_2 (org_2)     11.5      10    1    11.50',
+      'Name of org_1 (org_1)     20.5       5    5     4.10',
+      '',
+      'more: jobtide credits --by day, month, pipeline, run or organization',
+    ])
+    expect(document).toMatchObject({
+      pipeline: 'nightly',
+      runs: 2,
+      total: {
+        credits: 52,
+        charged: 32,
+        in_doubt: 20,
+        requests: 7,
+        pages: 3,
+        unexpected_charges: 1,
+      },
+      this_month: { month: '2026-03', charged: 10, limit: 40, left: 30, renews_on: '2026-04-01' },
+      unexpected_charges: [{ run_id: 'run_1', page: 2, events: 2, credits_used: 12 }],
+      recent: { pages_bought: 3, events: 16, events_known_before: 9 },
+      warehouse: null,
+    })
+  })
+
+  it('is right, and says what it leaves out, where there is no warehouse', async () => {
+    const site = await twoMonths()
+    const { text, document } = await show(site)
+    expect(text).toMatch(/^charged {6}32 credits in 2 runs since 2026-01-20$/m)
+    expect(text).toMatch(/^new events {3}unknown: there is no warehouse at .*jobtide\.duckdb$/m)
+    expect(text).toMatch(/^unexpected {3}1 page not charged 10, or 0 when empty/m)
+    expect(document).toMatchObject({
+      total: { credits: 52, new_events: null },
+      recent: null,
+      warehouse: { unavailable: expect.stringContaining('no warehouse') as unknown },
+    })
+    const byOrganization = await show(site, { by: 'organization' })
+    expect(byOrganization.document).toMatchObject({ rows: [], total: { credits: 52 } })
+  })
+
+  it.each([
+    {
+      by: 'month' as const,
+      lines: [
+        'month (UTC)  credits  pages  events  new  per new',
+        '2026-03           10      1      10    1    10.00',
+        '2026-01           42      2       6    5     8.40',
+        'all               52      3      16    6     8.67',
+      ],
+    },
+    {
+      by: 'run' as const,
+      lines: [
+        'run    pipeline  credits  pages  events  new  per new',
+        'run_2  nightly        10      1      10    1    10.00',
+        'run_1  nightly        42      2       6    5     8.40',
+        'all                   52      3      16    6     8.67',
+      ],
+    },
+    {
+      by: 'organization' as const,
+      lines: [
+        'organisation                       credits  pages  events  new  per new',
+        'Name of org_1 (org_1)                 20.5      3       5    5     4.10',
+        'Name of org_2 (org_2)                 11.5      2      10    1    11.50',
+        '(nobody: in doubt, or not loaded)       20',
+        'all                                     52      3      16    6     8.67',
+      ],
+    },
+  ])('by $by', async ({ by, lines }) => {
+    const site = await twoMonths()
+    await site.load()
+    expect((await show(site, { by })).text.split('\n')).toEqual(lines)
+  })
+
+  it('of the last 5 days, and of another pipeline, leave the rest out', async () => {
+    const site = await twoMonths()
+    await site.load()
+    const { document } = await show(site, { by: 'organization', days: 5 })
+    expect(document).toMatchObject({
+      since: '2026-02-25',
+      total: { credits: 10, new_events: 1 },
+      rows: [
+        { organization_id: 'org_2', credits: 9, new_events: 0, credits_per_new_event: null },
+        { organization_id: 'org_1', credits: 1, new_events: 1, credits_per_new_event: 1 },
+      ],
+    })
+    const other = await show(site, {}, site.pipeline('weekly', ['org_1']))
+    expect(other.document).toMatchObject({ runs: 0, total: { credits: 0 }, days: [] })
+    expect(other.text).toContain('charged      0 credits in 0 runs of weekly since never')
+  })
+
+  it('shows the first 20 rows, and all of them with --all', async () => {
+    const site = ledgerSite(START + 30 * DAY)
+    await site.journal((writer) => {
+      for (let day = 0; day < 25; day += 1) {
+        const runId = `run_${day}`
+        startRun(writer, [aSlice()], runId, START + day * DAY)
+        buyPage(writer, [event('org_1', `per_${day}`)], { runId, at: START + day * DAY + 1_000 })
+      }
+    })
+    const first = (await show(site, { by: 'day' })).text.split('\n')
+    expect(first[1]).toMatch(/^2026-03-25 +10 /)
+    expect(first[21]).toMatch(/^all +250 +25 /)
+    expect(first[22]).toBe('(the first 20 of 25; all with --all)')
+    const all = (await show(site, { by: 'day', all: true })).text.split('\n')
+    expect(all[25]).toMatch(/^2026-03-01 +10 /)
+    expect(all[26]).toMatch(/^all +250 +25 /)
+  })
+
+  it('has nothing to show before the first run, and says so', async () => {
+    await expect(show(ledgerSite(START))).rejects.toMatchObject({
+      exitCode: 2,
+      message: expect.stringContaining('nothing was run yet') as unknown,
+    })
+  })
+})
+
+interface Wish {
+  readonly kind: string
+  readonly day: number
+  readonly run: number
+  /** Organisation and person of each event. */
+  readonly people: readonly (readonly [number, number])[]
+}
+
+describe('the sums of every grouping', () => {
+  const anyRequest = fc.record({
+    kind: fc.constantFrom('page', 'empty', 'odd', 'failed', 'in doubt', 'unanswered'),
+    day: fc.integer({ min: 0, max: 70 }),
+    run: fc.integer({ min: 0, max: 2 }),
+    people: fc.array(fc.tuple(fc.integer({ min: 1, max: 3 }), fc.integer({ min: 1, max: 9 })), {
+      minLength: 1,
+      maxLength: 6,
+    }),
+  })
+
+  it('are those of the ledger, in the journal and in ops.pages, whatever was bought', async () => {
+    await fc.assert(
+      fc.asyncProperty(fc.array(anyRequest, { minLength: 1, maxLength: 12 }), async (wishes) => {
+        const site = ledgerSite(START + 80 * DAY)
+        await site.journal((writer) => {
+          for (const run of [0, 1, 2]) {
+            startRun(writer, [aSlice()], `run_${run}`, START + run * 25 * DAY)
+          }
+          for (const wish of wishes) writeRequest(writer, wish)
+        })
+        await site.load()
+        const warehouse = await openWarehouse({ path: site.warehouse, mode: 'read' })
+        const [ledger] = await warehouse.all<{ credits: number; events: number }>(`
+          select coalesce((select sum(credits_used) from ops.pages), 0) as credits,
+                 (select count(*)::int from job_change_events) as events`)
+        warehouse.close()
+        for (const by of CREDIT_GROUPS) {
+          const { document } = await show(site, { by })
+          const { rows, total } = document as unknown as TableDocument
+          const sum = (values: readonly (number | null | undefined)[]) =>
+            values.reduce<number>((a, b) => a + (b ?? 0), 0)
+          expect(total).toMatchObject({ credits: ledger?.credits, new_events: ledger?.events })
+          expect(sum(rows.map(({ credits }) => credits)), by).toBeCloseTo(total.credits, 6)
+          expect(sum(rows.map((row) => row.new_events)), by).toBe(ledger?.events)
+        }
+      }),
+      { numRuns: 6 },
+    )
+  })
+
+  function writeRequest(writer: JournalWriter, { kind, day, run, people }: Wish): void {
+    const at = START + day * DAY + HOUR
+    const choices = { runId: `run_${run}`, at }
+    const events = people.map(([organization, person]) =>
+      event(`org_${organization}`, `per_${organization}_${person}`),
+    )
+    if (kind === 'page') buyPage(writer, events, choices)
+    if (kind === 'empty') buyPage(writer, [], choices)
+    if (kind === 'odd') buyPage(writer, events, { ...choices, credits: 7 })
+    if (kind === 'failed') failRequest(writer, at, false, choices)
+    if (kind === 'in doubt') failRequest(writer, at, true, choices)
+    if (kind === 'unanswered') sendRequest(writer, at, choices)
+  }
+})
+
+describe('advice', () => {
+  const organization = (fields: Partial<Parameters<typeof adviceOn>[0][number]>) => ({
+    organization_id: 'org_1',
+    asked_as: 'org_1',
+    name: null,
+    pages: 3,
+    events: 5,
+    new_events: 0,
+    credits: 12.4,
+    ...fields,
+  })
+
+  it('names what gave nothing new, and pages that were less than half full', () => {
+    const idle = [organization({}), organization({ credits: 8 }), organization({ new_events: 1 })]
+    expect(adviceOn(idle, { bought: 10, events: 200, known: 0 }, 90)).toEqual([
+      '2 organisations cost 20 credits and gave 0 new events in 90 days: ask less often, or leave out',
+      'pages were 40 % full in 90 days, and cost the same at any size: fewer nights fill them better; see `jobtide plan <pipeline> --cadence`',
+    ])
+  })
+
+  it('is silent where there is nothing to save, or too little to judge', () => {
+    expect(
+      adviceOn([organization({ new_events: 1 })], { bought: 10, events: 480, known: 9 }, 90),
+    ).toEqual([])
+    expect(
+      adviceOn([organization({ credits: 0.2 })], { bought: 9, events: 9, known: 9 }, 90),
+    ).toEqual([])
+    expect(adviceOn([], { bought: 0, events: 0, known: 0 }, 90)).toEqual([])
+  })
+})
+
+describe('the month', () => {
+  it('after December is January of the next year', () => {
+    expect(nextMonth(Date.UTC(2026, 11, 31, 23, 59))).toBe('2027-01-01')
+    expect(nextMonth(Date.UTC(2028, 1, 29))).toBe('2028-03-01')
+  })
+})
+
+describe('a warehouse that is read besides', () => {
+  it('that is missing is a sentence; SQL that is wrong is a defect and ends the command', async () => {
+    const site = await twoMonths()
+    const nothing = () => Promise.resolve(1)
+    expect(await readWarehouse(site.warehouse, nothing)).toMatchObject({ kind: 'unreadable' })
+    await site.load()
+    expect(await readWarehouse(site.warehouse, nothing)).toEqual({ kind: 'read', value: 1 })
+    await expect(
+      readWarehouse(site.warehouse, (warehouse) => warehouse.all('select nothing_here')),
+    ).rejects.toMatchObject({ exitCode: 1 })
+  })
+
+  it('of an earlier version asks for `jobtide load`', async () => {
+    const site = await twoMonths()
+    await site.load()
+    const old = await openWarehouse({ path: site.warehouse, mode: 'write' })
+    await old.run(`delete from ops.schema_files where file_name like '000003%'`)
+    old.close()
+    const { document } = await show(site, { by: 'run' })
+    expect(document).toMatchObject({
+      total: { credits: 52 },
+      warehouse: {
+        unavailable: expect.stringMatching(/earlier version: `jobtide load`/) as unknown,
+      },
+    })
+  })
+})

@@ -1,0 +1,184 @@
+/** A data directory written record by record, and the commands that show it, called as the command line calls them. */
+
+import { writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { createContext, type Context } from '../../src/cli/context.ts'
+import type { Output } from '../../src/cli/output.ts'
+import { openJournal, type JournalWriter } from '../../src/journal/journal.ts'
+import type { SliceRecord } from '../../src/journal/records.ts'
+import { load } from '../../src/load/load.ts'
+import type { ExitCode } from '../../src/support/errors.ts'
+import { createScrubber } from '../../src/support/logger.ts'
+import { withWarehouse } from '../../src/warehouse/warehouse.ts'
+import { temporaryFolder } from '../helpers/temporary-folder.ts'
+import { aPage, handClock, type PageChoices } from '../load/load-fixture.ts'
+
+/** What a command showed. */
+export interface Shown {
+  readonly exitCode: ExitCode
+  /** For people. */
+  readonly text: string
+  /** For programs, as it comes out of JSON. */
+  readonly document: Record<string, unknown>
+}
+
+/** A data directory of a test. */
+export interface LedgerSite {
+  readonly folder: string
+  readonly warehouse: string
+  /** The time of the machine, milliseconds since 1970 UTC. */
+  readonly clock: { nowMs: number }
+  /** Adds a segment to the journal. */
+  journal(write: (writer: JournalWriter) => void): Promise<void>
+  /** Brings the warehouse up to date. */
+  load(): Promise<void>
+  /** Writes a pipeline file named `name` over these organisations; returns its path. */
+  pipeline(name: string, organizations: readonly string[], lines?: readonly string[]): string
+  /** Calls a command on a terminal of 80 columns. */
+  show(command: (context: Context) => Promise<ExitCode>): Promise<Shown>
+}
+
+/** An empty data directory. @param nowMs milliseconds since 1970 UTC */
+export function ledgerSite(nowMs: number): LedgerSite {
+  const folder = temporaryFolder()
+  const clock = handClock(nowMs)
+  const journal = openJournal(join(folder, 'journal'), clock)
+  const warehouse = join(folder, 'jobtide.duckdb')
+  return {
+    folder,
+    warehouse,
+    clock,
+    async journal(write) {
+      const writer = journal.writer()
+      write(writer)
+      await writer.close()
+    },
+    async load() {
+      await withWarehouse({ path: warehouse, mode: 'write', threads: 1 }, (open) =>
+        load({ warehouse: open, journal }),
+      )
+    },
+    pipeline(name, organizations, lines = []) {
+      const header = 'organization_id,company_url'
+      const rows = organizations.map((one) => (one.startsWith('org_') ? one : `,${one}`))
+      writeFileSync(join(folder, `${name}.csv`), [header, ...rows, ''].join('\n'))
+      const path = join(folder, `${name}.yaml`)
+      const window = lines.some((line) => line.startsWith('window:')) ? [] : ['window: since-last']
+      const text = [`name: ${name}`, `organizations: ${name}.csv`, ...window, ...lines]
+      writeFileSync(path, `${text.join('\n')}\n`)
+      return path
+    },
+    async show(command) {
+      const texts: string[] = []
+      const documents: unknown[] = []
+      const output: Output = {
+        ...SILENT,
+        text: (text) => texts.push(text),
+        document: (value) => documents.push(value),
+      }
+      const signal = new AbortController().signal
+      const context = createContext(
+        { dataDir: folder, logLevel: 'silent' },
+        {
+          environment: {},
+          clock,
+          random: () => 0.5,
+          scrubber: createScrubber(),
+          output,
+          stop: signal,
+          abort: signal,
+        },
+      )
+      const exitCode = await command(context)
+      return {
+        exitCode,
+        text: texts.join('\n'),
+        document: JSON.parse(JSON.stringify(documents[0])) as Record<string, unknown>,
+      }
+    },
+  }
+}
+
+const SILENT: Output = {
+  json: false,
+  isTerminal: false,
+  columns: 80,
+  text: () => undefined,
+  document: () => undefined,
+  raw: () => undefined,
+  note: () => undefined,
+  progress: () => undefined,
+  logLine: () => undefined,
+  problem: () => undefined,
+  failure: () => 1,
+}
+
+let requests = 0
+
+/** Writes a request, just before it is sent; returns its id. */
+export function sendRequest(
+  writer: JournalWriter,
+  at: number,
+  { runId = 'run_1', page = 1 }: PageChoices = {},
+): string {
+  requests += 1
+  const requestId = `sent_${String(requests).padStart(6, '0')}`
+  const slice = { run_id: runId, slice_id: '0001', page }
+  writer.write({ kind: 'request_sent', ...slice, request_id: requestId, at })
+  return requestId
+}
+
+/** Writes a request and the page that it brought. */
+export function buyPage(
+  writer: JournalWriter,
+  events: readonly unknown[],
+  choices: PageChoices & { readonly at: number },
+): void {
+  const requestId = sendRequest(writer, choices.at - 200, choices)
+  const { record, body } = aPage(events, { ...choices, requestId })
+  writer.write(record, body)
+}
+
+/** Writes that a request failed, perhaps after it was charged. */
+export function failRequest(
+  writer: JournalWriter,
+  at: number,
+  inDoubt: boolean,
+  choices: PageChoices = {},
+): void {
+  const requestId = sendRequest(writer, at, choices)
+  writer.write({
+    kind: 'request_failed',
+    run_id: choices.runId ?? 'run_1',
+    slice_id: '0001',
+    page: choices.page ?? 1,
+    request_id: requestId,
+    requested_at: at,
+    at: at + 50,
+    status: inDoubt ? null : 503,
+    error: 'what went wrong',
+    in_doubt: inDoubt,
+  })
+}
+
+/** Writes that a slice was read to its end. */
+export function finishSlice(
+  writer: JournalWriter,
+  slice: SliceRecord,
+  covered: { readonly from: number | null; readonly to: number },
+  runId = 'run_1',
+): void {
+  writer.write(
+    {
+      kind: 'slice_finished',
+      run_id: runId,
+      slice_id: slice.slice_id,
+      at: covered.to,
+      pages: 1,
+      events: 0,
+      covered_from: covered.from,
+      covered_to: covered.to,
+    },
+    JSON.stringify(slice),
+  )
+}

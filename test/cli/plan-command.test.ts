@@ -1,0 +1,155 @@
+import { writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { describe, expect, it } from 'vitest'
+import { createContext } from '../../src/cli/context.ts'
+import type { Output } from '../../src/cli/output.ts'
+import { planCommand, type PlanOptions } from '../../src/cli/plan-command.ts'
+import { openJournal } from '../../src/journal/journal.ts'
+import type { OrganizationRef, SeenOrganization } from '../../src/journal/records.ts'
+import { createScrubber } from '../../src/support/logger.ts'
+import { DAY } from '../../src/support/units.ts'
+import { temporaryFolder } from '../helpers/temporary-folder.ts'
+import { virtualClock } from '../helpers/virtual-clock.ts'
+import { RUN, aPage, aSlice, aStart } from '../journal/journal-fixture.ts'
+
+const NOW = Date.UTC(2026, 5, 15, 2)
+
+interface Answer {
+  readonly text: string
+  readonly document: Record<string, unknown>
+}
+
+/** What `plan` says in this folder, with a pipeline over organisations org_0, org_1 … */
+async function plan(
+  folder: string,
+  organizations: number,
+  options: PlanOptions = {},
+  limits = '{credits: 5000, requests_per_second: 5}',
+): Promise<Answer> {
+  const ids = Array.from({ length: organizations }, (_, n) => `org_${n}`)
+  writeFileSync(join(folder, 'list.csv'), `organization_id\n${ids.join('\n')}\n`)
+  const pipeline = join(folder, 'nightly.yaml')
+  writeFileSync(
+    pipeline,
+    `name: nightly\norganizations: list.csv\nwindow: since-last\nlimits: ${limits}\n`,
+  )
+  const lines: string[] = []
+  let document: unknown
+  const output = {
+    columns: 80,
+    text: (text: string) => lines.push(text),
+    document: (value: unknown) => {
+      document = JSON.parse(JSON.stringify(value))
+    },
+  } as unknown as Output
+  const clock = virtualClock(NOW)
+  const context = createContext(
+    { logLevel: 'silent', dataDir: join(folder, 'data') },
+    {
+      environment: {},
+      clock,
+      random: () => 0.5,
+      scrubber: createScrubber(),
+      output,
+      stop: new AbortController().signal,
+      abort: new AbortController().signal,
+    },
+  )
+  expect(await planCommand(context, pipeline, options)).toBe(0)
+  return { text: lines.join('\n'), document: document as Record<string, unknown> }
+}
+
+/** A folder in which these organisations were read for a year, up to a day ago; the even ones with 73 events each. */
+async function afterAYear(organizations: number): Promise<string> {
+  const folder = temporaryFolder()
+  const writer = openJournal(join(folder, 'data', 'journal'), virtualClock(NOW)).writer()
+  const at = NOW - DAY
+  const refs = Array.from({ length: organizations }, (_, n): OrganizationRef => ({
+    by: 'id',
+    value: `org_${n}`,
+  }))
+  const slice = aSlice({ organizations: refs, days_ago: 365 })
+  const seen = refs.flatMap(({ value }, n): SeenOrganization[] =>
+    n % 2 === 0 ? [[value, 73, 73]] : [],
+  )
+  writer.write(aStart({ at }), JSON.stringify([slice]))
+  writer.write(aPage(1, { at, requested_at: at, server_at: at, seen, has_more: false }), '{}')
+  writer.write(
+    {
+      kind: 'slice_finished',
+      run_id: RUN,
+      slice_id: slice.slice_id,
+      at,
+      pages: 1,
+      events: 50,
+      covered_from: at - 365 * DAY,
+      covered_to: at,
+    },
+    JSON.stringify(slice),
+  )
+  await writer.close()
+  return folder
+}
+
+describe('plan', () => {
+  it('of a list that was never asked gives a typical bill in a wide range, and no organisation as dear', async () => {
+    const { text, document } = await plan(temporaryFolder(), 120)
+    expect(text).toMatch(/^nightly: 120 organisations in 3 slices; nothing was sent$/m)
+    expect(text).toMatch(/^120 organisations never asked before$/m)
+    expect(text).toMatch(/; that may not be enough$/m)
+    expect(text).not.toMatch(/dearest/)
+    expect(document).toMatchObject({
+      organizations: 120,
+      slices: 3,
+      windows: [{ days_ago: 365, needed_days: 365, why: 'needed', organizations: 120, slices: 3 }],
+      never_asked: 120,
+      dearest: [],
+      requests_at_least: 3,
+      requests_per_second: 5,
+    })
+  })
+
+  it('of a list that was read puts the 50 silent organisations into a slice of their own', async () => {
+    const { text, document } = await plan(await afterAYear(100), 100)
+    expect(document).toMatchObject({ slices: 2, without_events: 50, never_asked: 0 })
+    expect(document['slice_forecasts']).toMatchObject([
+      { slice_id: '0001', organizations: 50, needed_days: 2 },
+      { slice_id: '0002', organizations: 50, needed_days: 2 },
+    ])
+    expect(document['expected_credits']).toBeLessThan(13)
+    expect(text).toMatch(/^50 organisations asked before without one event$/m)
+    expect(text).toMatch(/^the dearest new events:$/m)
+  })
+
+  it('fits a terminal of 80 columns, the cadences included', async () => {
+    const { text } = await plan(await afterAYear(100), 140, { cadence: true })
+    expect(Math.max(...text.split('\n').map((line) => line.length))).toBeLessThanOrEqual(80)
+    expect(text).toMatch(/^night +2 /m)
+    expect(text).toMatch(/^7 nights +8 /m)
+  })
+
+  it('with --cadence has nightly, every second night and weekly in the document, each cheaper than the one before', async () => {
+    const { document } = await plan(await afterAYear(100), 100, { cadence: true })
+    const cadences = document['cadences'] as { every_days: number; credits_per_week: number }[]
+    expect(cadences.map(({ every_days: days }) => days)).toEqual([1, 2, 7])
+    const credits = cadences.map(({ credits_per_week: week }) => week)
+    expect(credits).toEqual(credits.toSorted((a, b) => b - a))
+  })
+
+  it('says what is left of the month: 10 credits of 100 are spent', async () => {
+    const { text, document } = await plan(
+      await afterAYear(100),
+      100,
+      {},
+      '{credits_per_month: 100}',
+    )
+    expect(text).toMatch(/^left this month: 90 of 100 credits$/m)
+    expect(text).toMatch(/the pace is left to the service$/m)
+    expect(document).toMatchObject({
+      credits_limit: null,
+      credits_per_month: 100,
+      credits_spent_this_month: 10,
+      expected_duration_ms: null,
+    })
+  })
+})
