@@ -25,6 +25,7 @@ export function openPaceFile(path: string, clock: Clock): PaceStore {
     abandonedAfterMs: ABANDONED_AFTER_MS,
   })
   const next = `${path}.next`
+  const mine = `${path}.${owner.pid}.tmp`
 
   function read(): PaceState {
     const text = textOf(path) ?? textOf(next)
@@ -34,14 +35,35 @@ export function openPaceFile(path: string, clock: Clock): PaceStore {
 
   // A rename onto a file makes some file systems write at once, for milliseconds, so the old file goes first. Between the
   // two steps the new one is whole under its other name, where read() finds it. A change that fails must not be found.
-  function write(pace: PaceState): void {
+  // False when the lock was lost: this process was stopped, or the disk held it up, and others have gone on since. What
+  // they wrote stays.
+  function write(pace: PaceState): boolean {
     try {
-      writeFileSync(next, writePace(pace, owner.boot_id, clock.monotonic()))
+      writeFileSync(mine, writePace(pace, owner.boot_id, clock.monotonic()))
+      if (!lock.isMine()) {
+        rmSync(mine, { force: true })
+        return false
+      }
+      renameSync(mine, next)
       rmSync(path, { force: true })
       renameSync(next, path)
+      return true
     } catch (error) {
-      rmSync(next, { force: true })
+      for (const file of [mine, next]) rmSync(file, { force: true })
       throw error
+    }
+  }
+
+  function tryUpdate<Result extends { readonly pace: PaceState }>(
+    change: (pace: PaceState) => Result,
+  ): Result | null {
+    takeLock(lock)
+    try {
+      const before = read()
+      const result = change(before)
+      return result.pace === before || write(result.pace) ? result : null
+    } finally {
+      lock.release()
     }
   }
 
@@ -49,14 +71,9 @@ export function openPaceFile(path: string, clock: Clock): PaceStore {
     owner,
     update(change) {
       try {
-        takeLock(lock)
-        try {
-          const before = read()
-          const result = change(before)
-          if (result.pace !== before) write(result.pace)
-          return result
-        } finally {
-          lock.release()
+        for (;;) {
+          const result = tryUpdate(change)
+          if (result !== null) return result
         }
       } catch (error) {
         throw asStorageError(error, `pace ${path}`)

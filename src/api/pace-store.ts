@@ -8,8 +8,9 @@ export interface PaceStore {
   /** The process that uses the store. */
   readonly owner: ProcessIdentity
   /**
-   * Replaces the pace by what `change` makes of it; nobody else changes it in between.
-   * @returns what `change` returned
+   * Replaces the pace by what `change` makes of it; nobody else changes it in between. Where somebody did all the same,
+   * `change` is called again, with the pace as it is then.
+   * @returns what `change` returned last
    * @throws StorageError when the disk refuses
    */
   update<Result extends { readonly pace: PaceState }>(change: (pace: PaceState) => Result): Result

@@ -99,6 +99,8 @@ export type JobChangeEvent = z.infer<typeof eventSchema>
 export interface PageEnvelope {
   readonly events: readonly unknown[]
   readonly page: number
+  /** Events in a page, as the service counted; null when it does not say. */
+  readonly limit: number | null
   readonly hasMore: boolean
   readonly creditsUsed: number
 }
@@ -111,9 +113,12 @@ export function parsePage(body: Buffer): PageEnvelope | string {
   const parsed = pageSchema.safeParse(json)
   if (!parsed.success) return describeIssue(parsed.error)
   const { data, pagination, credit_used } = parsed.data
+  // A page that was paid for is not refused for it.
+  const limit = z.int().safeParse(pagination['limit'])
   return {
     events: data,
     page: pagination.page,
+    limit: limit.success ? limit.data : null,
     hasMore: pagination.has_more,
     creditsUsed: credit_used,
   }

@@ -23,6 +23,8 @@ import { MINUTE, SECOND } from '../support/units.ts'
 export const LOCK_FILE = 'lock'
 
 const RUN_LOCK_PREFIX = `${LOCK_FILE}.run.`
+/** Commands under which 0.1.0 buys. */
+const BUYING_COMMANDS: ReadonlySet<string> = new Set(['run', 'backfill', 'extract'])
 const RECOVERY_LOCK = `${LOCK_FILE}.recovery`
 const RECOVERY_TAKES_AT_MOST_MS = MINUTE
 const LOOK_AGAIN_MS = SECOND / 5
@@ -44,7 +46,7 @@ export function acquireLock(dataDir: string, command: string, clock: Clock): Hel
   return take(dataDir, LOCK_FILE, dataDir, command, clock)
 }
 
-/** Takes the lock of one pipeline; see acquireLock. */
+/** Takes the lock of one pipeline; see acquireLock. @throws LockedError also while 0.1.0 may be buying in `dataDir` */
 export function acquireRunLock(
   dataDir: string,
   pipeline: string,
@@ -52,7 +54,14 @@ export function acquireRunLock(
   clock: Clock,
 ): HeldLock {
   const what = `pipeline ${pipeline} of ${dataDir}`
-  return take(dataDir, `${RUN_LOCK_PREFIX}${pipeline}`, what, command, clock)
+  const lock = take(dataDir, `${RUN_LOCK_PREFIX}${pipeline}`, what, command, clock)
+  try {
+    refuseEarlierVersion(dataDir, clock)
+    return lock
+  } catch (error) {
+    lock.release()
+    throw error
+  }
 }
 
 /** How long to wait for a lock. */
@@ -124,6 +133,20 @@ export function isRunGoingOn(dataDir: string, clock: Clock): boolean {
     .some((name) => isHeld(join(dataDir, name), clock))
 }
 
+// 0.1.0 buys under the lock of the directory and knows no other: it may be buying the very same now. Whoever buys since
+// holds a lock of its pipeline besides, and gives that back last.
+function refuseEarlierVersion(dataDir: string, clock: Clock): void {
+  const lock = lockFile(join(dataDir, LOCK_FILE), clock)
+  const holder = lock.holder()
+  if (holder === null || !BUYING_COMMANDS.has(holder.command) || isSurelyGone(holder)) return
+  const holdsPipeline = lockNames(dataDir)
+    .filter((name) => name.startsWith(RUN_LOCK_PREFIX))
+    .map((name) => lockFile(join(dataDir, name), clock).holder())
+    .some((one) => one?.pid === holder.pid && one.host === holder.host)
+  const holdsIt = lock.holder()?.nonce === holder.nonce
+  if (holdsIt && !holdsPipeline) throw lockedError(lock, dataDir)
+}
+
 function othersMayWrite(dataDir: string, mine: HeldLock, clock: Clock): boolean {
   return lockNames(dataDir)
     .filter((name) => name === LOCK_FILE || name.startsWith(RUN_LOCK_PREFIX))
@@ -132,8 +155,13 @@ function othersMayWrite(dataDir: string, mine: HeldLock, clock: Clock): boolean 
 }
 
 function isHeld(path: string, clock: Clock): boolean {
-  const holder = new LockFile(path, { command: '', clock }).holder()
+  const holder = lockFile(path, clock).holder()
   return holder !== null && !isSurelyGone(holder)
+}
+
+/** A lock file to look at. */
+function lockFile(path: string, clock: Clock): LockFile {
+  return new LockFile(path, { command: '', clock })
 }
 
 function lockNames(dataDir: string): string[] {

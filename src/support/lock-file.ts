@@ -106,18 +106,15 @@ export class LockFile {
     if (found === null) return true
     const nonce = this.#abandonedNonce(found)
     if (nonce === null) return false
-    const marker = `${this.path}.${nonce}.stale`
-    try {
-      writeFileSync(marker, '', { flag: 'wx' })
-    } catch (error) {
-      if (systemCode(error) === 'EEXIST') return false
-      throw error
-    }
+    // A lock itself, because whoever holds it can be killed, too.
+    const { command, clock } = this.#options
+    const marker = new LockFile(`${this.path}.${nonce}.stale`, { command, clock })
+    if (!marker.take()) return false
     try {
       const now = read(this.path)
       if (now !== null && this.#abandonedNonce(now) === nonce) rmSync(this.path, { force: true })
     } finally {
-      removeQuietly(marker)
+      marker.release()
     }
     return true
   }

@@ -168,6 +168,26 @@ describe('the pace file', () => {
   })
 })
 
+describe('a process that is stopped', () => {
+  it('for 3 s in the middle of a change does not undo the pause of 1 min that another one made meanwhile', async () => {
+    const file = paceFile()
+    const clock = virtualClock()
+    const meanwhile = virtualClock(clock.now() + 3 * SECOND)
+    let changes = 0
+    openPaceFile(file, clock).update((pace) => {
+      changes += 1
+      // Whoever looks 3 s later takes the lock away from the one that holds it here.
+      if (changes === 1) openPacer(file, meanwhile).pause(MINUTE)
+      return { pace: { ...pace, failuresInARow: 1 } }
+    })
+    expect(changes).toBe(2)
+    const began = clock.monotonic()
+    await clock.run(openPacer(file, clock).turn(signal))
+    expect(clock.monotonic() - began).toBe(MINUTE)
+    expect(readdirSync(join(file, '..'))).toEqual(['pace.json'])
+  })
+})
+
 describe('a process that is killed', () => {
   it('while it holds the lock stops nobody for longer than 1 s', async () => {
     const file = paceFile()

@@ -47,14 +47,25 @@ function eventWith(path: string, value: unknown): unknown {
 }
 
 describe('parsePage', () => {
-  it('reads events, page, has_more and credits', () => {
+  it('reads events, page, limit, has_more and credits', () => {
     expect(parsePage(page({}))).toEqual({
       events: [{ any: 'thing' }],
       page: 2,
+      limit: 50,
       hasMore: true,
       creditsUsed: 10,
     })
   })
+
+  it.each([undefined, null, '50', 2.5])(
+    'takes a page whose limit is %j for one without',
+    (limit) => {
+      expect(parsePage(page({ pagination: { ...PAGE.pagination, limit } }))).toMatchObject({
+        page: 2,
+        limit: null,
+      })
+    },
+  )
 
   it.each([
     ['an empty page', page({ data: [], credit_used: 0 })],

@@ -111,19 +111,22 @@ describe('the lock of a data directory', () => {
     )
   })
 
-  it('whose takeover was killed halfway is respected until its file is removed', async () => {
-    const dataDir = temporaryFolder()
-    const path = join(dataDir, 'lock')
-    const pid = await deadPid()
-    heldBy(dataDir, () => ({ pid }))
-    const { nonce } = JSON.parse(readFileSync(path, 'utf8')) as { nonce: string }
-    writeFileSync(`${path}.${nonce}.stale`, '')
-    expect(() => acquireLock(dataDir, 'run', realClock)).toThrow(
-      expect.objectContaining({ hint: expect.stringContaining(`remove ${path}.`) as unknown }),
-    )
-    rmSync(path)
-    acquireLock(dataDir, 'run', realClock).release()
-  })
+  it.each(['', 'by a process that is gone'])(
+    'whose takeover was killed halfway %s is taken over all the same',
+    async (how) => {
+      const dataDir = temporaryFolder()
+      const path = join(dataDir, 'lock')
+      const pid = await deadPid()
+      heldBy(dataDir, () => ({ pid }))
+      const text = readFileSync(path, 'utf8')
+      const { nonce } = JSON.parse(text) as { nonce: string }
+      writeFileSync(`${path}.${nonce}.stale`, how === '' ? '' : text)
+      const lock = acquireLock(dataDir, 'run', realClock)
+      expect(JSON.parse(readFileSync(path, 'utf8'))).toMatchObject({ pid: process.pid })
+      lock.release()
+      expect(readdirSync(dataDir)).toEqual([])
+    },
+  )
 
   it('that holds no JSON counts as nobody’s', () => {
     const dataDir = temporaryFolder()
@@ -214,6 +217,34 @@ describe('the locks of two processes in one data directory', () => {
     backfill.release()
     expect(isRunGoingOn(dataDir, realClock)).toBe(false)
     expect(readdirSync(dataDir)).toEqual([])
+  })
+
+  it('start no run while 0.1.0, which holds only the lock of the directory, may be buying; a load stops nobody', async () => {
+    const dataDir = temporaryFolder()
+    const child = spawn(process.execPath, ['-e', 'setInterval(() => {}, 1000)'])
+    onTestFinished(() => void child.kill())
+    await once(child, 'spawn')
+    const stat = existsSync('/proc/self/stat')
+      ? readFileSync(`/proc/${child.pid}/stat`, 'utf8')
+      : ''
+    const started = stat.slice(stat.lastIndexOf(')') + 2).split(' ')[19] ?? 'unknown'
+    const alive = { pid: child.pid, started }
+    const start = () => acquireRunLock(dataDir, 'nightly', 'run', realClock).release()
+    heldBy(dataDir, () => alive)
+    expect(start).toThrow(`${dataDir} is in use by \`jobtide run\` (process ${child.pid} `)
+    expect(readdirSync(dataDir)).toEqual(['lock'])
+    rmSync(join(dataDir, 'lock'))
+    heldBy(dataDir, () => ({ ...alive, command: 'load' }))
+    expect(start).not.toThrow()
+    // A run of this version that has come to its load: it holds the lock of its pipeline, too.
+    rmSync(join(dataDir, 'lock'))
+    heldBy(dataDir, () => alive)
+    writeFileSync(join(dataDir, 'lock.run.other'), readFileSync(join(dataDir, 'lock')))
+    expect(start).not.toThrow()
+    rmSync(join(dataDir, 'lock.run.other'))
+    child.kill()
+    await once(child, 'exit')
+    expect(start).not.toThrow()
   })
 
   it('waits for the lock of the warehouse until it is given back, and says so once', async () => {
