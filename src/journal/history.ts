@@ -28,8 +28,12 @@ import {
 /** A run and what it did so far. */
 export interface RunHistory {
   readonly started: RunStarted
+  /** Hash of the question that its slices were planned for last: of a run that was carried on, not the first one. */
+  questionSha256: string
   /** By slice_id. Empty once the run can no longer be taken up: years of nights must fit into memory. */
   readonly slices: Map<string, SliceHistory>
+  /** True once its slices were let go of: what it still writes then, as a process that lost its lock may, is only counted. */
+  isForgotten: boolean
   finished: RunFinished | null
   resumed: number
   /** Slices that are not split. */
@@ -61,6 +65,11 @@ export interface History {
   /** Ids learnt from events, by the URL or slug that was asked for. */
   readonly ids: Map<string, string>
   readonly seen: Map<string, Sightings>
+  /**
+   * Organisations that 0.1.0 read, and how they were named: it did not note whose events came, so that whether they sent
+   * any is not in `seen`.
+   */
+  readonly untold: Map<string, OrganizationRef['by']>
   /** By `${day} ${pipeline}`, the UTC day a request was sent. */
   readonly spending: Map<string, DaySpending>
   /** Milliseconds since 1970 UTC; 0 when the service named no time. */
@@ -79,6 +88,7 @@ export function emptyHistory(): History {
     setAside: new Map(),
     ids: new Map(),
     seen: new Map(),
+    untold: new Map(),
     spending: new Map(),
     notBefore: 0,
     serverAheadMs: 0,
@@ -95,8 +105,8 @@ export function foldRecord(history: History, frame: PlacedFrame): void {
   switch (record.kind) {
     case 'run_started':
       // Only the latest run of a pipeline can be taken up.
-      for (const { started, finished, slices } of history.runs.values()) {
-        if (finished !== null && started.pipeline === record.pipeline) slices.clear()
+      for (const run of history.runs.values()) {
+        if (run.finished !== null && run.started.pipeline === record.pipeline) forgetSlices(run)
       }
       history.runs.set(record.run_id, newRunHistory(record, payloadOf<SliceRecord[]>(frame)))
       return
@@ -104,6 +114,7 @@ export function foldRecord(history: History, frame: PlacedFrame): void {
       const run = runOf(history, record)
       run.resumed += 1
       run.finished = null
+      run.questionSha256 = record.question_sha256 ?? run.questionSha256
       addSlices(run, addedSlices(frame))
       return
     }
@@ -111,7 +122,8 @@ export function foldRecord(history: History, frame: PlacedFrame): void {
       const run = runOf(history, record)
       run.requests += 1
       run.unanswered.set(record.request_id, record.at)
-      takeRequest(sliceOf(run, record.slice_id), record.request_id)
+      const slice = sliceOf(run, record.slice_id)
+      if (slice !== null) takeRequest(slice, record.request_id)
       spendingOf(history.spending, run.started.pipeline, record.at).requests += 1
       return
     }
@@ -124,14 +136,16 @@ export function foldRecord(history: History, frame: PlacedFrame): void {
     case 'slice_finished': {
       const run = runOf(history, record)
       const slice = sliceOf(run, record.slice_id)
-      closeSlice(slice, 'finished')
+      if (slice !== null) closeSlice(slice, 'finished')
       run.slicesDone += 1
-      foldCoverage(history, run, slice.slice, record)
+      foldCoverage(history, run, slice?.slice ?? payloadOf<SliceRecord>(frame), record)
       return
     }
     case 'slice_split': {
       const run = runOf(history, record)
-      closeSlice(sliceOf(run, record.slice_id), 'split')
+      const slice = sliceOf(run, record.slice_id)
+      if (slice === null) return
+      closeSlice(slice, 'split')
       run.slicesPlanned -= 1
       addSlices(run, payloadOf<SplitPayload>(frame).instead)
       return
@@ -152,8 +166,11 @@ export function foldRecord(history: History, frame: PlacedFrame): void {
       const run = runOf(history, record)
       run.finished = record
       // Nobody will answer what is unanswered now: it is counted in full before the stop, as it is in the total.
-      run.creditsAtLastStop = run.creditsCommitted + run.unanswered.size * CREDITS_PER_PAGE
-      if (!RESUMABLE_OUTCOMES.has(record.outcome)) run.slices.clear()
+      // A quote is the beginning of its run, which has one budget.
+      if (record.outcome !== 'quoted') {
+        run.creditsAtLastStop = run.creditsCommitted + run.unanswered.size * CREDITS_PER_PAGE
+      }
+      if (!RESUMABLE_OUTCOMES.has(record.outcome)) forgetSlices(run)
       return
     }
     case 'snapshot_published':
@@ -234,7 +251,8 @@ function learn(history: History, name: string, id: string): void {
   }
   const sightings = seen.get(name)
   if (sightings !== undefined) seen.set(id, addSightings(seen.get(id), sightings))
-  for (const known of [coverage, seen, setAside]) known.delete(name)
+  if (history.untold.has(name)) history.untold.set(id, 'id')
+  for (const known of [coverage, seen, setAside, history.untold]) known.delete(name)
 }
 
 function foldCoverage(
@@ -251,6 +269,7 @@ function foldCoverage(
     const name = canonicalName(history.ids, organization)
     history.coverage.set(name, addInterval(history.coverage.get(name) ?? [], interval))
     if (run.tellsWhose) history.seen.set(name, addSightings(history.seen.get(name), looked))
+    else history.untold.set(name, organization.by)
     if ((history.setAside.get(name)?.at ?? at) < at) history.setAside.delete(name)
   }
 }
@@ -272,7 +291,9 @@ export function refuseUnknown(record: never): never {
 export function newRunHistory(started: RunStarted, slices: readonly SliceRecord[]): RunHistory {
   const run: RunHistory = {
     started,
+    questionSha256: started.question_sha256,
     slices: new Map(),
+    isForgotten: false,
     finished: null,
     resumed: 0,
     slicesPlanned: 0,
@@ -312,7 +333,13 @@ function addPage(run: RunHistory, record: PageReceived): void {
   if (record.test === true) return
   if (record.events > 0) run.pages += 1
   run.events += record.events
-  takeRecord(sliceOf(run, record.slice_id), record)
+  const slice = sliceOf(run, record.slice_id)
+  if (slice !== null) takeRecord(slice, record)
+}
+
+function forgetSlices(run: RunHistory): void {
+  run.slices.clear()
+  run.isForgotten = true
 }
 
 function runOf(history: History, record: { readonly run_id: string }): RunHistory {
@@ -325,9 +352,11 @@ function runOf(history: History, record: { readonly run_id: string }): RunHistor
   )
 }
 
-function sliceOf(run: RunHistory, sliceId: string): SliceHistory {
+/** Null when the run's slices were let go of. */
+function sliceOf(run: RunHistory, sliceId: string): SliceHistory | null {
   const slice = run.slices.get(sliceId)
   if (slice !== undefined) return slice
+  if (run.isForgotten) return null
   throw new JobtideError(
     EXIT.storage,
     `the journal has records of slice ${sliceId} of run ${run.started.run_id} but not its plan`,

@@ -11,7 +11,9 @@
  *   first, or at the same time. Such a seam is loose. It is proven by a page b after it that was asked for when k had been
  *   received: from k + 1, read before the insertion, to b, read after it, there is a last page read before and a next one
  *   read after, and the event pushed over that edge is met on both. No event met twice in k + 1 … b, no insertion. Else
- *   paging goes back to k + 1, and reads page after page until it is past what it had read.
+ *   paging goes back to k + 1, and reads page after page until it is past what it had read. That holds for fewer events
+ *   than a page; more of them push an event past the next page, and are met twice further up. So a page that was asked
+ *   for before any page showed that the list was pushed down is not taken at all, and asked for again.
  *
  * Not seen, because no page ever shows it: an event that comes and goes again, or is corrected twice, while one slice is
  * read; a correction that moves an event to a page before while both of its places are being read; a correction that
@@ -51,18 +53,22 @@ interface Signs {
 /** Adds the page after the last one, or goes back when it shows that something may have slipped through. */
 export function joinPage(history: SliceHistory, page: TakenPage): void {
   const { read, seams } = history
+  // Asked for before something was seen to have been pushed down: it may be from before that, while others are not.
+  const isOutdated = seams.pushedAt > page.asked
   const signs = meetEvents(history, page)
   const hasLeft = noteLeft(history, page, signs)
   const before = read.at(-1)
   if (before !== undefined && !isReadAfter(page, before)) seams.loose.push(before.page)
   read.push(page)
   seams.strays = without(seams.strays, page.leaving)
+  seams.leavesFirst = earliest(page.leaving, seams.leavesFirst)
   history.pages = page.page
   history.events += page.events
   history.hasMore = page.hasMore
   if (page.events > 0 && (history.emptyFrom ?? Infinity) <= page.page) history.emptyFrom = null
   if (signs.pushedFrom > 0) seams.pushedAt = page.received
-  const back = Math.min(pulledUpTo(seams, signs), pushedOverTo(seams, signs))
+  const again = isOutdated ? page.page : Infinity
+  const back = Math.min(pulledUpTo(seams, signs), pushedOverTo(seams, signs), again)
   if (back === Infinity) {
     seams.loose = seams.loose.filter((k) => !isReadAfter(page, pageAt(history, k)))
     return
@@ -110,7 +116,8 @@ export function doubtOf(history: SliceHistory, nowMs: number): Doubt | null {
   const gone = leavingTimes(history).filter(
     ({ leftAt }) => leftAt >= last.serverAt && leftAt < until,
   )
-  const events = Math.max(0, eventsTo(history) - gone.length)
+  const listed = eventsTo(history)
+  const events = listed === null ? null : Math.max(0, listed - gone.length)
   const [loose] = seams.loose
   if (loose !== undefined) {
     // No page after it was read later: the last page was asked for early, to know that it is the last. Nothing was
@@ -133,9 +140,10 @@ export function dismiss(history: SliceHistory, { kind, until }: Doubt): void {
   else leaveBehind(history, 0, until)
 }
 
-// Counted as the service counts: every page before the last one is full.
-function eventsTo({ pages, read }: SliceHistory): number {
-  return Math.max(0, pages - 1) * PAGE_EVENTS + (read.at(-1)?.events ?? 0)
+// Counted as the service counts. Null when pages before the last one are not full: then nobody knows how it counts.
+function eventsTo({ pages, read, events }: SliceHistory): number | null {
+  const counted = Math.max(0, pages - 1) * PAGE_EVENTS + (read.at(-1)?.events ?? 0)
+  return counted === events ? counted : null
 }
 
 /**
@@ -247,12 +255,12 @@ function noteLeft(history: SliceHistory, page: TakenPage, signs: Signs): boolean
 }
 
 // Looked at with each page: a slice can have ten thousand.
-function firstLeaving({ slice, read, seams }: SliceHistory): number {
-  if (slice.days_ago === null) return Infinity
-  let first = Infinity
-  for (const time of seams.strays) first = Math.min(first, time)
-  for (const { leaving } of read) for (const time of leaving) first = Math.min(first, time)
-  return first + slice.days_ago * DAY
+function firstLeaving({ slice, seams }: SliceHistory): number {
+  return slice.days_ago === null ? Infinity : seams.leavesFirst + slice.days_ago * DAY
+}
+
+function earliest(times: readonly number[], known: number): number {
+  return times.reduce((a, b) => Math.min(a, b), known)
 }
 
 /** When events leave the window, and the page from whose end on everything moves then. */
@@ -312,6 +320,8 @@ function forgetLeft(history: SliceHistory, isKnown: (leftAt: number) => boolean)
   for (const [index, page] of read.entries()) {
     if (!page.leaving.every(isOpen)) read[index] = { ...page, leaving: page.leaving.filter(isOpen) }
   }
+  seams.leavesFirst = read.reduce((first, { leaving }) => earliest(leaving, first), Infinity)
+  seams.leavesFirst = earliest(seams.strays, seams.leavesFirst)
 }
 
 /** What is left of `times` when each of `taken` takes one of its like away. */

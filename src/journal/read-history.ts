@@ -17,7 +17,7 @@ import type { Journal } from './journal.ts'
 export const CHECKPOINT_FILE = 'history.checkpoint'
 
 // To be raised whenever History, or what a record adds to it, changes: an older checkpoint is then not used.
-const CHECKPOINT_FORMAT = 1
+const CHECKPOINT_FORMAT = 2
 const FIRST_LINE = /^jobtide history (\d+) ([0-9a-f]{8})\n/
 const LONGEST_FIRST_LINE = 64
 
@@ -61,8 +61,17 @@ function readCheckpoint(journal: Journal): Checkpoint | null {
   if (firstLine?.[1] !== String(CHECKPOINT_FORMAT)) return null
   const body = bytes.subarray(firstLine[0].length)
   if (checksum(body) !== firstLine[2]) return null
-  const checkpoint = deserialize(body) as Checkpoint
-  return fits(checkpoint, journal) ? checkpoint : null
+  const checkpoint = checkpointIn(body)
+  return checkpoint !== null && fits(checkpoint, journal) ? checkpoint : null
+}
+
+// A newer Node.js may have written it in a way that this one does not read.
+function checkpointIn(body: Buffer): Checkpoint | null {
+  try {
+    return deserialize(body) as Checkpoint
+  } catch {
+    return null
+  }
 }
 
 function fits({ positions }: Checkpoint, journal: Journal): boolean {

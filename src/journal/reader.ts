@@ -137,12 +137,19 @@ function refuseDamage(path: string, file: number, at: number, reason: string): v
       hit >= 0;
       hit = window.indexOf(FRAME_MAGIC, hit + 1)
     ) {
-      const start = searchAt + hit
-      const read = decodeFrame(readAt(file, start, READ_BYTES), 0)
-      const whole = read.kind === 'short' ? decodeFrame(readAt(file, start, read.needed), 0) : read
-      if (whole.kind === 'frame') throw new JournalDamagedError(path, at, reason)
+      if (!isWhole(file, searchAt + hit)) continue
+      // Another process may have written on since: records are only appended, so that this one is whole by now, too.
+      if (isWhole(file, at)) return
+      throw new JournalDamagedError(path, at, reason)
     }
   }
+}
+
+/** Whether a whole record begins at `at` now. */
+function isWhole(file: number, at: number): boolean {
+  const read = decodeFrame(readAt(file, at, READ_BYTES), 0)
+  const whole = read.kind === 'short' ? decodeFrame(readAt(file, at, read.needed), 0) : read
+  return whole.kind === 'frame'
 }
 
 function openForReading(path: string): number {

@@ -50,6 +50,8 @@ export interface RunResumed {
   readonly kind: 'run_resumed'
   readonly run_id: string
   readonly at: number
+  /** Hash of what is asked for from here on; absent when that is what was asked before. */
+  readonly question_sha256?: string
 }
 
 /** Written before each request leaves, so that no charge can go unseen. */

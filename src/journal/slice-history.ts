@@ -74,6 +74,8 @@ export interface Seams {
   pushedAt: number
   /** Detection times, as TakenPage.leaving, of events on pages that paging went back behind: they may be anywhere now. */
   strays: number[]
+  /** No event on a page that was read, and no stray, was detected earlier and has not left; Infinity when none leaves. */
+  leavesFirst: number
   /** How often pages were asked for again because events left in the second in which they were read. */
   waits: number
   /** Whether the service shows an event and its correction side by side, so that nothing is removed. */
@@ -170,6 +172,7 @@ function newSeams(): Seams {
     wentBackAt: 0,
     pushedAt: 0,
     strays: [],
+    leavesFirst: Infinity,
     waits: 0,
     keepsVersions: false,
   }

@@ -392,6 +392,34 @@ describe('spending', () => {
   })
 })
 
+describe('a process that writes on after its run was closed, as one that was stopped and lost its lock', () => {
+  it('is counted in the ledger, covers what it read, and does no harm to the history', async () => {
+    const late = aPage(2, { has_more: false, seen: [] })
+    const history = await historyOf(
+      started,
+      aRequest(1),
+      aPage(1, { seen: [] }),
+      finished({ outcome: 'abandoned' }),
+      aRequest(2),
+      late,
+      [sliceFinished('s1', 100, 200), aSlice()],
+    )
+    expect(history.runs.get(RUN)).toMatchObject({
+      pages: 2,
+      creditsCommitted: 20,
+      isForgotten: true,
+    })
+    expect(history.coverage.get('org_1')).toMatchObject([{ from: 100, to: 200 }])
+  })
+})
+
+describe('a quote', () => {
+  it('and the run that goes on with it have one budget', async () => {
+    const run = await runOf(aPage(1), finished({ outcome: 'quoted' }), aPage(2))
+    expect(run.creditsCommitted - run.creditsAtLastStop).toBe(20)
+  })
+})
+
 describe('a journal that cannot be understood', () => {
   it('because of a kind of record from the future is refused with what to do', async () => {
     const future = { kind: 'page_compressed', run_id: RUN, at: 1 } as unknown as JournalRecord

@@ -1,5 +1,6 @@
 import { existsSync, readFileSync, rmSync, statSync, truncateSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { crc32 } from 'node:zlib'
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import type { Journal } from '../../src/journal/journal.ts'
@@ -137,6 +138,13 @@ describe('a checkpoint', () => {
       )
     },
     'is empty': (journal) => truncateSync(checkpointOf(journal), 0),
+    'was written by a newer Node.js': (journal) => {
+      const body = Buffer.from([0xff, 0xff, 0x01])
+      const line = readFileSync(checkpointOf(journal), 'latin1').replace(/\n[^]*$/, '')
+      const checksum = crc32(body).toString(16).padStart(8, '0')
+      const first = Buffer.from(`${line.replace(/[0-9a-f]{8}$/, checksum)}\n`)
+      writeFileSync(checkpointOf(journal), Buffer.concat([first, body]))
+    },
     'is of another format': (journal) => {
       const text = readFileSync(checkpointOf(journal), 'latin1')
       writeFileSync(
