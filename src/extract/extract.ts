@@ -22,6 +22,7 @@ import { createPageBuyer, type BoughtPage, type PageBuyer } from './page-buyer.t
 import { isTooWide, type ReadingMode } from './page-choice.ts'
 import { Reading, newReading } from './reading.ts'
 import { LAST_PAGE } from './request-body.ts'
+import { Workload } from './workload.ts'
 import { createSliceLedger, type SliceLedger } from './slice-ledger.ts'
 import { halve } from './split.ts'
 
@@ -56,6 +57,8 @@ export interface ExtractOptions {
 
 /** How far an extraction is. */
 export interface ExtractProgress {
+  /** From 0 to 1, judged by the pages that are expected. */
+  readonly fraction: number
   readonly slicesDone: number
   readonly slices: number
   /** Pages with events: those that cost. */
@@ -95,7 +98,10 @@ export class Extraction {
   /** Slices of which nothing was asked yet in this process, in the order in which they are begun. */
   #waiting: SliceHistory[] = []
   readonly #begun = new Set<Reading>()
+  /** Slices of which another process read a part. */
+  readonly #begunBefore = new Set<string>()
   readonly #setAside: SetAside[] = []
+  readonly #workload = new Workload()
   readonly #creditsBefore: number
   #busy = 0
   #failure: { readonly error: unknown } | null = null
@@ -137,8 +143,15 @@ export class Extraction {
     const open = [...this.#options.run.slices.values()].filter(({ state }) => state !== 'split')
     this.#slices = open.length
     this.#slicesDone = open.filter(({ state }) => state === 'finished').length
+    for (const { slice, state } of open) {
+      this.#workload.add(slice)
+      if (state === 'finished') this.#workload.finish(slice)
+    }
     const unread = open.filter(({ state }) => state === 'planned')
     // What was begun is finished first, so that a small budget finishes something.
+    for (const history of unread) {
+      if (isBegun(history)) this.#begunBefore.add(history.slice.slice_id)
+    }
     this.#waiting = [...unread.filter(isBegun), ...unread.filter((slice) => !isBegun(slice))]
     this.#report()
     this.#start()
@@ -302,15 +315,19 @@ export class Extraction {
     for (const reading of this.#begun) if (reading.slice === slice) this.#close(reading)
     await this.#records.replaced(slice, instead, reason)
     this.#slices += instead.length - 1
+    this.#workload.remove(slice)
+    for (const smaller of instead) this.#workload.add(smaller)
     this.#report()
   }
 
   async #finish(reading: Reading): Promise<void> {
     this.#close(reading)
-    this.#buyer.learnIds(reading.slice)
+    // Of pages that another process read only what they cost is known: they may have shown another company of that name.
+    if (!this.#begunBefore.has(reading.slice.slice_id)) this.#buyer.learnIds(reading.slice)
     await this.#records.finished(reading.history)
     closeSlice(reading.history, 'finished')
     this.#slicesDone += 1
+    this.#workload.finish(reading.slice)
     this.#report()
   }
 
@@ -320,7 +337,9 @@ export class Extraction {
   }
 
   #progress(): ExtractProgress {
+    const begun = [...this.#begun].map(({ history }) => history)
     return {
+      fraction: this.#workload.fraction(begun),
       slicesDone: this.#slicesDone,
       slices: this.#slices,
       pages: this.#pages,

@@ -54,6 +54,8 @@ export interface PageBuyerOptions {
 /** A page that is in the journal. */
 export interface BoughtPage extends TakenPage {
   readonly creditsUsed: number
+  /** Events in a page, as the service says it counted; null when it does not say. */
+  readonly limit: number | null
 }
 
 /** Whether a list has more events than so many, and when. */
@@ -79,9 +81,9 @@ export interface PageBuyer {
    */
   accepts(slice: SliceRecord, companies: readonly OrganizationRef[]): Promise<boolean | null>
   /**
-   * Asks whether the list of `slice` has more than so many events: for free, when it has not. Null when that cannot be
-   * asked, because the service does not count pages so far.
-   * @throws what buy() throws
+   * Asks whether the list of `slice` has more than so many events: for free, when it has not. It may have when the answer
+   * does not tell. Null when that cannot be asked, because the service does not count pages so far.
+   * @throws what buy() throws, but for BadRequestError
    */
   hasMoreThan(slice: SliceRecord, events: number): Promise<ListSize | null>
   /**
@@ -236,7 +238,7 @@ export function createPageBuyer(options: PageBuyerOptions): PageBuyer {
       logger.warn({ page, credits_used: creditsUsed, expected }, 'unexpected_charge')
     }
     if (!isTest) ids.look(slice, events)
-    return { ...taken, creditsUsed }
+    return { ...taken, creditsUsed, limit: envelope.limit }
   }
 
   // Decides before anything is awaited: a pause holds from the moment its order was read, also while that is being
@@ -274,8 +276,16 @@ export function createPageBuyer(options: PageBuyerOptions): PageBuyer {
   async function hasMoreThan(slice: SliceRecord, events: number): Promise<ListSize | null> {
     const end = pageAfter(events)
     if (end === null) return null
-    const { events: found, serverAt } = await get(slice, end.page, true, end.limit)
-    return { hasMore: found > 0, serverAt }
+    try {
+      const { events: found, serverAt, limit } = await get(slice, end.page, true, end.limit)
+      // Pages of another size than the asked one end elsewhere: an empty one is no answer.
+      const isCounted = limit === null || limit === end.limit
+      return { hasMore: found > 0 || !isCounted, serverAt }
+    } catch (error) {
+      if (!(error instanceof BadRequestError)) throw error
+      // A size that the service does not take, or a company that it does not track any more: the page itself will tell.
+      return { hasMore: true, serverAt: clock.now() }
+    }
   }
 
   function learnIds(slice: SliceRecord): void {

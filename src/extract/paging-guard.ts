@@ -4,14 +4,16 @@
  * end cannot be told from a long list: those end at the page cap.
  */
 
+import { UnavailableError } from '../api/errors.ts'
 import { decodeMarks } from '../journal/page-keys.ts'
 import type { TakenPage } from '../journal/slice-history.ts'
-import { EXIT, JobtideError } from '../support/errors.ts'
 
 const EMPTY_MAX = 3
 // A page can come again once when exactly a page of new events arrives above it, but hardly twice.
 const COPIES_MAX = 2
 const REPEATS_MAX = 3
+// Events that come in above push all others down, so that pages come again cut elsewhere: 1,000 at once are so many pages.
+const PUSHED_MAX = 20
 
 /** Watches the pages of one slice, for as long as one process reads it: what came in since an earlier day is no fault. */
 export class PagingGuard {
@@ -21,6 +23,8 @@ export class PagingGuard {
   /** Pages with the same events, by the first of them. */
   readonly #copies = new Map<number, Set<number>>()
   readonly #repeats = new Set<number>()
+  /** Those of the repeats whose events stood in the same order on two pages, one after the other. */
+  readonly #pushed = new Set<number>()
   #empty = 0
 
   constructor(sliceId: string) {
@@ -32,43 +36,64 @@ export class PagingGuard {
     return this.#empty > 0 || this.#repeats.size > 0
   }
 
+  /** Paging went back: what was on the pages after `page` comes again. */
+  forgetAfter(page: number): void {
+    for (const [event, of] of this.#pageOf) if (of > page) this.#pageOf.delete(event)
+  }
+
   /**
    * Looks at a page of the slice. The same page asked for again is no repeat.
    * @throws JobtideError (exit 5) at the third empty page in a row that promises more, at the third page that is the same
-   * as another, and at the third that only has events of other pages
+   * as another, at the third that only has events of other pages, and at the 21st where these were only pushed down
    */
   look(page: TakenPage): void {
     this.#empty = page.events === 0 && page.hasMore ? this.#empty + 1 : 0
     if (this.#empty >= EMPTY_MAX) this.#stop(`${EMPTY_MAX} empty pages promise more`, page)
-    const first = this.#firstOfItsEvents(page)
-    if (first === null || first === page.page) return
+    const others = this.#pagesOfItsEvents(page)
+    const [first] = others
+    if (first === undefined) return
     this.#repeats.add(page.page)
+    if (isPushedDown(others)) this.#pushed.add(page.page)
+    else this.#countCopy(first, page)
+    const { size } = this.#repeats
+    if (size - this.#pushed.size < REPEATS_MAX && size <= PUSHED_MAX) return
+    this.#stop(`${size} pages repeat what was on others`, page)
+  }
+
+  #countCopy(first: number, page: TakenPage): void {
     const copies = this.#copies.get(first) ?? new Set()
     this.#copies.set(first, copies.add(page.page))
     if (copies.size >= COPIES_MAX) this.#stop(`${COPIES_MAX + 1} pages are the same`, page)
-    if (this.#repeats.size < REPEATS_MAX) return
-    this.#stop(`${REPEATS_MAX} pages repeat what was on others`, page)
   }
 
-  /** Another page that has the first event of this one, when all events of this one were on other pages. */
-  #firstOfItsEvents({ page, keys }: TakenPage): number | null {
+  /** The other pages that its events were on first, in their order; none when one of them is new. */
+  #pagesOfItsEvents({ page, keys }: TakenPage): number[] {
     const pages = decodeMarks(keys ?? '').map(({ key, detectedAt }) => {
       const event = `${key} ${detectedAt}`
       const known = this.#pageOf.get(event)
       if (known === undefined) this.#pageOf.set(event, page)
       return known
     })
-    const isRepeat = pages.length > 0 && pages.every((of) => of !== undefined && of !== page)
-    return isRepeat ? (pages[0] ?? null) : null
+    const others = pages.flatMap((of) => (of === undefined || of === page ? [] : of))
+    return others.length === pages.length ? others : []
   }
 
   #stop(what: string, { page }: TakenPage): never {
-    throw new JobtideError(
-      EXIT.unavailable,
+    throw new UnavailableError(
       `slice ${this.#sliceId}: ${what}, the last of them page ${page}`,
+      null,
       {
         hint: 'The service pages without end: report it to the provider. What was bought is kept.',
       },
     )
   }
+}
+
+/**
+ * Whether its events stood in this order on a page and the next one: so they come again when others came in above. A
+ * service that goes round in circles sends the same pages, cut as they were.
+ */
+function isPushedDown(pages: readonly number[]): boolean {
+  const [first = 0] = pages
+  return pages.at(-1) === first + 1 && pages.every((page, i) => page >= (pages[i - 1] ?? first))
 }

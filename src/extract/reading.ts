@@ -50,6 +50,7 @@ export class Reading {
    */
   take(page: TakenPage): void {
     const before = this.#orderBefore
+    const { wentBackAt } = this.history.seams
     this.askAgain = null
     takePage(this.history, {
       ...page,
@@ -57,6 +58,7 @@ export class Reading {
       received: before + page.received,
     })
     this.#guard.look(page)
+    if (this.history.seams.wentBackAt !== wentBackAt) this.#guard.forgetAfter(this.history.pages)
   }
 }
 

@@ -100,6 +100,32 @@ describe('a list of 100 pages that moves once while 4 workers read it', () => {
   )
 })
 
+describe('a list of 30 pages into which many events come at once while it is read', () => {
+  const sizes = [51, 60, 110, 160, 330]
+  it.each(sizes.flatMap((size) => [1, 2, 4].map((workers) => ({ size, workers }))))(
+    '$size events, $workers workers: whenever they come, all 1,500 that were there are read',
+    async ({ size, workers }) => {
+      for (let afterMs = 500; afterMs < 3_000; afterMs += 340) {
+        const clock = virtualClock()
+        const visibleAt = clock.now() + afterMs
+        const old = events(1_500, clock.now())
+        const many = events(size, clock.now(), 'org_a', 50_000).map((event) => ({
+          ...event,
+          detectedAt: visibleAt - 1_000,
+          visibleAt,
+          lagDays: -1,
+        }))
+        let requests = 0
+        const latency = () => 60 + ((requests++ * 37) % 80)
+        const server = listServer({ clock, versions: [...old, ...many], latency })
+        const run = memoryRun(slicesOf(['org_a']), server, clock)
+        await run.extract({ concurrency: workers })
+        expect(old.filter((version) => !run.bought.has(nameOf(version)))).toEqual([])
+      }
+    },
+  )
+})
+
 describe('several slices', () => {
   const organizations = Array.from({ length: 6 }, (_, i) => `org_${i}`)
   function sixSlices(pages: number) {

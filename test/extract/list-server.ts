@@ -105,7 +105,7 @@ export function listServer(options: ListServerOptions): ListServer {
       async post(_path, body, signal) {
         const connection = AbortSignal.any([signal, gone.signal])
         await clock.sleep(latency(), connection)
-        const { page: asked, organization_ids: ids } = body as Question
+        const { page: asked, limit, organization_ids: ids } = body as Question
         const found = answerTo(body)
         const { data, page, hasMore } = options.distort?.(asked, found, new Set(ids)) ?? found
         const credits = data.length === 0 ? 0 : 10
@@ -114,7 +114,7 @@ export function listServer(options: ListServerOptions): ListServer {
         account.pages.push(asked)
         const madeAt = now()
         const json = data.map((version) => partsOf(version).json).join()
-        const pagination = JSON.stringify({ page, has_more: hasMore })
+        const pagination = JSON.stringify({ page, limit, has_more: hasMore })
         const text = `{"data":[${json}],"pagination":${pagination},"credit_used":${credits}}`
         sent.set(text, data)
         await clock.sleep(latency(), connection)

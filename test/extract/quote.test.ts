@@ -1,11 +1,12 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { BudgetReachedError } from '../../src/extract/budget.ts'
+import type { Transport } from '../../src/api/transport.ts'
 import type { SliceRecord } from '../../src/journal/records.ts'
-import { DAY } from '../../src/support/units.ts'
+import { DAY, HOUR, MINUTE } from '../../src/support/units.ts'
 import { virtualClock } from '../helpers/virtual-clock.ts'
 import { slicesOf } from './extract-fixture.ts'
-import { listServer, type Version } from './list-server.ts'
+import { listServer, nameOf, type Version } from './list-server.ts'
 import { memoryRun } from './memory-run.ts'
 
 /** Organisations with so many events each. */
@@ -94,6 +95,49 @@ describe('a quote', () => {
     await run.extract()
     expect(server.account.charged).toBe(charged + 10)
   })
+
+  const odd = [
+    { what: 'takes no limit but 50', limit: (asked: number) => (asked === 50 ? 50 : null) },
+    { what: 'sends 50 whatever the limit', limit: () => 50 },
+    { what: 'sends 25 at most', limit: (asked: number) => Math.min(25, asked) },
+  ]
+  it.each(odd)(
+    'of 4 pages misses nothing that a late event pushes to the last one, where a service $what',
+    async ({ limit }) => {
+      const clock = virtualClock()
+      const old = organizationsWith([limit(50) === 25 ? 85 : 170], clock.now())
+      const late = {
+        id: 9_999,
+        version: 0,
+        organization: 'org_0',
+        detectedAt: clock.now() - 5 * HOUR,
+        visibleAt: clock.now() + MINUTE,
+        goneAt: Infinity,
+        lagDays: 65,
+      }
+      const server = listServer({ clock, versions: [...old, late], latency: () => 20 })
+      const post: Transport['post'] = (path, question, signal) => {
+        const body = question as Record<string, unknown>
+        const taken = limit(Number(body['limit']))
+        if (taken !== null) return server.transport.post(path, { ...body, limit: taken }, signal)
+        const message = { success: false, message: 'limit must be 50', credit_used: 0 }
+        return Promise.resolve({
+          status: 400,
+          headers: {},
+          body: Buffer.from(JSON.stringify(message)),
+          receivedAt: clock.now(),
+        })
+      }
+      const transport = { ...server.transport, post }
+      const run = memoryRun(slicesOf(['org_0']), server, clock)
+      expect(await run.quote({ transport })).toMatchObject({ pages: 4, bought: 3 })
+      await clock.advance(2 * MINUTE)
+      await run.extract({ transport })
+      expect(old.filter((version) => !run.bought.has(nameOf(version)))).toEqual([])
+      expect(run.history().creditsCommitted).toBe(server.account.charged)
+      expect(server.account.charged).toBe(50)
+    },
+  )
 
   it('stays within its budget, and goes on with a fresh one', async () => {
     const { run, server } = aWorld([500, 500, 500, 500])

@@ -1,0 +1,55 @@
+import { describe, expect, it } from 'vitest'
+import { Workload } from '../../src/extract/workload.ts'
+import { newSliceHistory } from '../../src/journal/slice-history.ts'
+import { takePage } from '../../src/journal/take-page.ts'
+import { aSlice, aTakenPage } from '../journal/journal-fixture.ts'
+
+const large = aSlice({ slice_id: 'large', days_ago: null, expected_pages: 9 })
+const small = aSlice({ slice_id: 'small', days_ago: null, expected_pages: 0.2 })
+
+function workload() {
+  const work = new Workload()
+  work.add(large)
+  work.add(small)
+  return work
+}
+
+/** The large slice with its first pages read. */
+function begun(pages: number) {
+  const history = newSliceHistory(large)
+  for (let page = 1; page <= pages; page += 1) takePage(history, aTakenPage(page))
+  return history
+}
+
+describe('a workload of a slice of 9 pages and one that may be empty', () => {
+  it('is 30 % done after 3 pages, and 90 % when the large one is finished', () => {
+    const work = workload()
+    expect(work.fraction([])).toBe(0)
+    expect(work.fraction([begun(3)])).toBeCloseTo(0.3)
+    work.finish(large)
+    expect(work.fraction([])).toBeCloseTo(0.9)
+    work.finish(small)
+    expect(work.fraction([])).toBe(1)
+  })
+
+  it('is not done while a slice has more pages than expected', () => {
+    expect(workload().fraction([begun(40)])).toBeLessThan(0.9)
+  })
+
+  it('knows better when the last page is known', () => {
+    const history = begun(3)
+    takePage(history, aTakenPage(12, { hasMore: false }))
+    expect(workload().fraction([history])).toBeCloseTo((0.9 * 4) / 12)
+  })
+
+  it('forgets a slice that is replaced', () => {
+    const work = workload()
+    work.remove(large)
+    work.finish(small)
+    expect(work.fraction([])).toBe(1)
+  })
+})
+
+it('a workload of nothing is done', () => {
+  expect(new Workload().fraction([])).toBe(1)
+})
