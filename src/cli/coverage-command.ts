@@ -22,7 +22,15 @@ import { MINUTE } from '../support/units.ts'
 import type { Warehouse } from '../warehouse/warehouse.ts'
 import type { Context } from './context.ts'
 import { refuseEmpty } from './refuse-empty.ts'
-import { agoText, countText, durationText, minuteText, numberText, tableText } from './text.ts'
+import {
+  agoText,
+  companyText,
+  countText,
+  durationText,
+  minuteText,
+  numberText,
+  tableText,
+} from './text.ts'
 import { readWarehouse, type Reading } from './warehouse-reader.ts'
 
 /** Options of `coverage`. */
@@ -148,9 +156,9 @@ function stretchDocument({ eventTypes, from, to }: UnreadStretch): Record<string
 }
 
 // An organisation that was read and never sent an event: its id may be wrong, or nobody works there. A journal of 0.1.0
-// does not say who its events are from, so that only the warehouse can tell.
+// does not say who its events are from, so that only the warehouse can tell, and for a URL not even that.
 function isSilent(one: OrganizationCoverage, names: KnownOrganizations | null): boolean {
-  if (names === null || one.edge === null || one.events > 0) return false
+  if (names === null || one.edge === null || one.events > 0 || one.isUntold) return false
   return (names.get(one.organizationId)?.events ?? 0) === 0
 }
 
@@ -166,7 +174,7 @@ function coverageText(view: View): string {
           `oldest edge  ${minuteText(oldestEdge)} UTC (${agoText(now - oldestEdge)})`,
           `newest edge  ${minuteText(newestEdge)} UTC (${agoText(now - newestEdge)})`,
         ]),
-    `gaps         ${report.withGaps === 0 ? 'none' : `in ${countText(report.withGaps, 'organisation')}`}`,
+    `gaps         ${report.withGaps === 0 ? (report.neverRead === 0 ? 'none' : 'none in what was read') : `in ${countText(report.withGaps, 'organisation')}`}`,
     ...(silent === 0
       ? []
       : [`no events    ${countText(silent, 'organisation')} read, and never sent one`]),
@@ -176,7 +184,7 @@ function coverageText(view: View): string {
   const table = tableText(
     ['organisation', 'up to (UTC)', 'age', 'gaps', 'events', 'note'],
     shown.map((one) => [
-      one.askedAs,
+      companyText(one.askedAs),
       one.edge === null ? '-' : minuteText(one.edge),
       one.edge === null ? '-' : ageText(now - one.edge),
       numberText(gapsOf(one).length),
@@ -227,7 +235,7 @@ function proofText(view: View): string {
     stretches
       .slice(0, view.rowsShown)
       .map(({ one, stretch }) => [
-        one.askedAs,
+        companyText(one.askedAs),
         stretch.eventTypes.length === EVENT_TYPES.length ? 'all' : stretch.eventTypes.join(),
         stretch.from === null ? 'the beginning' : minuteText(stretch.from),
         stretch.to === now ? 'now' : minuteText(stretch.to),

@@ -26,7 +26,7 @@ import {
   type UnexpectedCharge,
 } from './credits-queries.ts'
 import { spendingDocument, spendingTable, type Ledger, type Shown } from './credits-table.ts'
-import { countText, creditsText, minuteText, numberText, tableText } from './text.ts'
+import { companyText, countText, creditsText, minuteText, numberText, tableText } from './text.ts'
 import { readWarehouse, type Reading } from './warehouse-reader.ts'
 
 /** What a summary needs besides the ledger. */
@@ -267,7 +267,9 @@ function dearestLines(
     tableText(
       [`dearest in ${countText(days, 'day')}`, 'credits', 'events', 'new', 'per new'],
       dearest.map((one) => [
-        one.name === null ? one.asked_as : `${one.name} (${one.asked_as})`,
+        one.name === null
+          ? companyText(one.asked_as)
+          : `${one.name} (${companyText(one.asked_as)})`,
         creditsText(one.credits),
         numberText(one.events),
         numberText(one.new_events),

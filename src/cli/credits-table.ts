@@ -16,7 +16,7 @@ import {
 } from './credits-figures.ts'
 import { readNewEvents, readNewEventsOfRuns, readOrganizationSpending } from './credits-queries.ts'
 import type { CreditGroup } from './options.ts'
-import { creditsText, numberText, tableText } from './text.ts'
+import { companyText, creditsText, numberText, tableText } from './text.ts'
 import { readWarehouse } from './warehouse-reader.ts'
 
 /** Where figures come from, and which part of them is wanted. */
@@ -179,7 +179,7 @@ function organizationRows(organizations: readonly OrganizationSpending[], total:
 function organizationRow(one: OrganizationSpending): Row {
   const { organization_id, asked_as, name, pages, events, new_events, credits } = one
   return {
-    names: [name === null ? asked_as : `${name} (${asked_as})`],
+    names: [name === null ? companyText(asked_as) : `${name} (${companyText(asked_as)})`],
     credits,
     pages,
     events,

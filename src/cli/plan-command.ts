@@ -1,5 +1,6 @@
 /** `plan`: what a run would ask, what that is expected to cost, and why; sends nothing. */
 
+import type { History } from '../journal/history.ts'
 import { readHistory } from '../journal/read-history.ts'
 import { openJournal } from '../journal/journal.ts'
 import { monthlyCredits } from '../journal/spending.ts'
@@ -8,10 +9,18 @@ import { planFigures, whyOf, windowFigures, type PlanFigures } from '../plan/fig
 import { makePlan, type CostedPlan } from '../plan/plan.ts'
 import { LONGEST_WINDOW_DAYS } from '../plan/window.ts'
 import { readJob, type Job, type Overrides } from '../run/job.ts'
+import { beginning } from '../run/resume.ts'
 import { isoInstant } from '../support/clock.ts'
 import { EXIT, type ExitCode } from '../support/errors.ts'
 import type { Context } from './context.ts'
-import { cadenceText, duplicatesOf, planText, type Budget } from './plan-text.ts'
+import {
+  cadenceText,
+  duplicatesOf,
+  openRunText,
+  planText,
+  type Budget,
+  type OpenRun,
+} from './plan-text.ts'
 
 /** What `plan` can be asked besides what a run can. */
 export interface PlanOptions extends Overrides {
@@ -41,8 +50,13 @@ export async function planCommand(
     perMonth: job.creditsPerMonth,
     spentThisMonth: monthlyCredits(history.spending, job.pipeline).get(month) ?? 0,
   }
-  output.document(planDocument(job, plan, figures, budget, cadences))
+  const openRun = openRunOf(job, plan, history, clock.now())
+  output.document({
+    ...planDocument(job, plan, figures, budget, cadences),
+    open_run: openRun === null ? null : openRunDocument(openRun),
+  })
   output.text(planText(job, plan, figures, budget, output.columns))
+  if (openRun !== null) output.text(openRunText(openRun))
   if (cadences !== null) output.text(cadenceText(cadences, output.columns))
   return EXIT.done
 }
@@ -53,7 +67,7 @@ function planDocument(
   figures: PlanFigures,
   budget: Budget,
   cadences: readonly CadenceFigures[] | null,
-): unknown {
+): Record<string, unknown> {
   return {
     pipeline: job.pipeline,
     organizations: plan.organizations,
@@ -109,6 +123,35 @@ function planDocument(
       }
     }),
     ...(cadences === null ? {} : { cadences: cadences.map(cadenceDocument) }),
+  }
+}
+
+/** The run that the next one would take up; null when it would be planned anew. */
+function openRunOf(job: Job, plan: CostedPlan, history: History, nowMs: number): OpenRun | null {
+  const { question } = job
+  const { questionSha256 } = plan
+  const serverNowMs = nowMs + history.serverAheadMs
+  const how = beginning(history, { question, questionSha256, nowMs, serverNowMs })
+  if (how.kind === 'anew') return null
+  const { run } = how
+  const unread =
+    how.kind === 'carried-on'
+      ? how.kept
+      : [...run.slices.values()].filter(({ state }) => state === 'planned')
+  return {
+    runId: run.started.run_id,
+    slicesLeft: unread.length,
+    pagesOfThem: unread.reduce((sum, { pages, ahead }) => sum + pages + ahead.size, 0),
+    isPlanKept: how.kind === 'as-planned',
+  }
+}
+
+function openRunDocument({ runId, slicesLeft, pagesOfThem, isPlanKept }: OpenRun): unknown {
+  return {
+    run_id: runId,
+    slices_left: slicesLeft,
+    pages_of_them_bought: pagesOfThem,
+    rest_planned_anew: !isPlanKept,
   }
 }
 

@@ -49,20 +49,36 @@ export function planText(
   ].join('\n')
 }
 
+/** An earlier run that the next one goes on with, instead of what is planned. */
+export interface OpenRun {
+  readonly runId: string
+  /** Slices of it that are read on. */
+  readonly slicesLeft: number
+  /** Pages of these that are bought already. */
+  readonly pagesOfThem: number
+  /** False when it is read on another day, or for another question: what it had not begun is planned anew. */
+  readonly isPlanKept: boolean
+}
+
+/** What the next run does with an earlier one, for people. */
+export function openRunText({ runId, slicesLeft, pagesOfThem, isPlanKept }: OpenRun): string {
+  const rest = isPlanKept ? '' : ', and plans the rest anew'
+  const goesOn =
+    slicesLeft === 0
+      ? 'all of it is bought, and the next run only finishes it'
+      : `the next run reads ${countText(slicesLeft, 'slice')} of it on${rest};\n  ${countText(pagesOfThem, 'page')} of them ${pagesOfThem === 1 ? 'is' : 'are'} bought`
+  return `run ${runId} is open: ${goesOn}.\n  All figures here are of a run that begins anew`
+}
+
 function budgetText({ perRun, perMonth, spentThisMonth }: Budget, high: number): string[] {
-  const leftThisMonth = perMonth === null ? null : Math.max(0, perMonth - spentThisMonth)
-  const least = Math.min(
-    perRun ?? Number.POSITIVE_INFINITY,
-    leftThisMonth ?? Number.POSITIVE_INFINITY,
-  )
-  const warning = high > least ? '; that may not be enough' : ''
-  const month =
-    leftThisMonth === null
-      ? []
-      : [`left this month: ${numberText(leftThisMonth)} of ${numberText(perMonth ?? 0)} credits`]
+  const warning = (left: number) => (high > left ? '; that may not be enough' : '')
+  const ofRun = perRun === null ? 'no limit' : `${numberText(perRun)}${warning(perRun)}`
+  const lines = [`credits this run may spend: ${ofRun}`]
+  if (perMonth === null) return lines
+  const left = Math.max(0, perMonth - spentThisMonth)
   return [
-    `credits this run may spend: ${perRun === null ? 'no limit' : numberText(perRun)}${warning}`,
-    ...month,
+    ...lines,
+    `left this month: ${numberText(left)} of ${numberText(perMonth)} credits${warning(left)}`,
   ]
 }
 

@@ -120,9 +120,9 @@ function detailText(step: Step, elapsedMs: number): string {
 export function stepOf(progress: RunProgress): Step {
   switch (progress.stage) {
     case 'extract': {
-      const { slicesDone, slices, pages, events, credits } = progress
+      const { fraction, slicesDone, slices, pages, events, credits } = progress
       const detail = `${countText(pages, 'page')}, ${countText(events, 'event')}, ${countText(credits, 'credit')}`
-      return step(slicesDone, slices, detail)
+      return { fraction, isEnd: slicesDone >= slices, detail }
     }
     case 'load':
       return step(progress.bytesDone, progress.bytes, bytesText(progress.bytesDone))

@@ -7,6 +7,7 @@ import { EXIT, type ExitCode } from '../support/errors.ts'
 import { SECOND } from '../support/units.ts'
 import { runWorld, type Context } from './context.ts'
 import { withService } from './service.ts'
+import { leftBehindText } from './report.ts'
 import { countText, durationText, numberText } from './text.ts'
 
 /** `plan --quote`. */
@@ -25,7 +26,7 @@ export async function quoteCommand(
   return EXIT.done
 }
 
-function quoteText(job: Job, { organizations, quote }: QuoteReport): string {
+function quoteText(job: Job, { organizations, leftBehind, quote }: QuoteReport): string {
   const { slices, pages, bought, toBuy, credits, progress } = quote
   const left =
     toBuy === 0
@@ -33,9 +34,10 @@ function quoteText(job: Job, { organizations, quote }: QuoteReport): string {
       : `${countText(toBuy, 'page')} for ${countText(credits, 'credit')}${paceText(job, toBuy)}`
   return [
     `${job.pipeline}: ${countText(organizations, 'organisation')} in ${countText(slices.length, 'slice')} cost exactly ${countText(pages * CREDITS_PER_PAGE, 'credit')}`,
-    `  bought   ${countText(bought, 'page')} by now, ${countText(progress.credits, 'credit')} of them for this quote; they are pages of the run, and kept`,
+    `  bought   ${countText(bought, 'page')} by now, ${countText(progress.credits, 'credit')} for this quote: kept for the run`,
     `  to buy   ${left}`,
-    '  the next run of the same question goes on with it and buys nothing twice',
+    ...(leftBehind === 0 ? [] : [`  left     ${leftBehindText(leftBehind)}`]),
+    '  the next run of the same question buys the rest, and nothing twice',
   ].join('\n')
 }
 
@@ -44,12 +46,19 @@ function paceText({ requestsPerSecond }: Job, pages: number): string {
   return `, ${durationText((pages / requestsPerSecond) * SECOND)} at ${numberText(requestsPerSecond)} a second`
 }
 
-function quoteDocument({ runId, pipeline, organizations, quote }: QuoteReport): unknown {
+function quoteDocument({
+  runId,
+  pipeline,
+  organizations,
+  leftBehind,
+  quote,
+}: QuoteReport): unknown {
   const { slices, pages, bought, toBuy, credits, progress } = quote
   return {
     run_id: runId,
     pipeline,
     organizations,
+    pages_left_behind: leftBehind,
     pages,
     pages_bought: bought,
     pages_to_buy: toBuy,

@@ -19,6 +19,7 @@ export function runDocument(report: RunReport): Record<string, unknown> {
     message: endedEarly?.message ?? null,
     organizations: report.organizations,
     organizations_unread: report.unread,
+    pages_left_behind: report.leftBehind,
     extract: {
       slices: extract.slices,
       slices_done: extract.slicesDone,
@@ -87,6 +88,7 @@ export function runText(report: RunReport): string {
       `${countText(extract.pages, 'page')}, ${countText(extract.events, 'event')} of ${countText(report.organizations, 'organisation')} for ${countText(extract.credits, 'credit')}`,
     ),
   ]
+  if (report.leftBehind > 0) lines.push(line('left', leftBehindText(report.leftBehind)))
   if (report.unread > 0) {
     const all = numberText(report.organizations)
     const text = `${numberText(report.unread)} of ${all} organisations not to the end; the next run goes on`
@@ -103,10 +105,16 @@ export function runText(report: RunReport): string {
   return lines.join('\n')
 }
 
+/** What became of pages of an earlier run that asked something else. */
+export function leftBehindText(pages: number): string {
+  return `${countText(pages, 'page')} of an unfinished run did not fit this one: kept, and asked for anew`
+}
+
 /** A load in one line. */
 export function loadText(load: LoadReport): string {
   const again = load.sightings - load.inserted - load.updated
-  const rejected = load.rejected === 0 ? '' : `, ${numberText(load.rejected)} rejected`
+  const rejected =
+    load.rejected === 0 ? '' : `, ${numberText(load.rejected)} rejected (jobtide rejects)`
   const unknown =
     load.newUnknownFields.length === 0
       ? ''

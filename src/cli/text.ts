@@ -49,6 +49,15 @@ export function minuteText(epochMs: number): string {
   return isoInstant(epochMs).slice(0, 16).replace('T', ' ')
 }
 
+/**
+ * A company by what tells it from others where a column is narrow: of an address the last part,
+ * `https://network.example/company/acme/` → `…/acme`.
+ */
+export function companyText(askedAs: string): string {
+  const last = /^https?:\/\/[^/]+\/(?:[^?#]*\/)?([^/?#]+)\/?(?:[?#].*)?$/.exec(askedAs)?.[1]
+  return last === undefined ? askedAs : `…/${last}`
+}
+
 const NO_LINES = {
   top: '',
   'top-mid': '',

@@ -44,6 +44,8 @@ export interface OrganizationCoverage {
   readonly edge: number | null
   readonly unread: readonly UnreadStretch[]
   /** Events received, repeats included, as far as the journal's headers say. */
+  /** True when 0.1.0 read it under a URL: its events stand under an id that is not known, and are not in `events`. */
+  readonly isUntold: boolean
   readonly events: number
   /** When one was last received, milliseconds since 1970 UTC; null for never. */
   readonly lastEventAt: number | null
@@ -64,10 +66,10 @@ export interface CoverageReport {
   readonly newestEdge: number | null
 }
 
-type KnownHistory = Pick<History, 'coverage' | 'setAside' | 'ids' | 'seen'>
+type KnownHistory = Pick<History, 'coverage' | 'setAside' | 'ids' | 'seen' | 'untold' | 'runs'>
 
 /**
- * Reports on the organisations of a pipeline, or, without `wanted`, on all that were ever read or refused: each since
+ * Reports on the organisations of a pipeline, or, without `wanted`, on all that were ever asked for: each since
  * it was first read, for the event types it was asked for.
  * @param nowMs milliseconds since 1970 UTC, by the service's clock
  */
@@ -146,6 +148,7 @@ function organizationCoverage(
       byType.flatMap(({ type, covered }) => unreadOf(type, covered, wanted, nowMs)),
     ),
     events: seen?.total ?? 0,
+    isUntold: history.untold.get(organizationId) === 'url',
     lastEventAt: seen === undefined || seen.total === 0 ? null : seen.lastAt,
     setAside: history.setAside.get(organizationId) ?? null,
   }
@@ -195,7 +198,8 @@ function startOf(window: Window, nowMs: number): number | null {
 
 function typesOf(intervals: readonly CoveredInterval[]): readonly EventType[] {
   const asked = new Set(intervals.flatMap(({ eventTypes }) => eventTypes))
-  return EVENT_TYPES.filter((type) => asked.has(type))
+  // Nothing was read: whatever it was asked for, all of it was not looked at.
+  return asked.size === 0 ? EVENT_TYPES : EVENT_TYPES.filter((type) => asked.has(type))
 }
 
 function latestStart(starts: readonly (number | null)[]): number | null {
@@ -213,9 +217,13 @@ function listedNames({ organizations }: Wanted, { ids }: KnownHistory): Map<stri
   return names
 }
 
-function knownNames({ coverage, setAside, ids }: KnownHistory): Map<string, string> {
+function knownNames({ coverage, setAside, ids, runs }: KnownHistory): Map<string, string> {
   const askedAs = new Map([...ids].map(([name, id]) => [id, name]))
-  const known = new Set([...coverage.keys(), ...setAside.keys()])
+  // Of a run that is not done, those too that it has not read yet.
+  const inRuns = [...runs.values()]
+    .flatMap(({ slices }) => [...slices.values()])
+    .flatMap(({ slice }) => slice.organizations.map((one) => canonicalName(ids, one)))
+  const known = new Set([...coverage.keys(), ...setAside.keys(), ...inRuns])
   return new Map([...known].map((id) => [id, askedAs.get(id) ?? id]))
 }
 

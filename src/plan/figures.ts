@@ -9,7 +9,7 @@ import { SECOND } from '../support/units.ts'
 import { forecastPages } from './expected-pages.ts'
 import type { CostedPlan, Need } from './plan.ts'
 import type { Rate } from './rates.ts'
-import type { SliceForecast } from './slices.ts'
+import { ALL_DAYS, type SliceForecast } from './slices.ts'
 
 /** A bill that is not known yet. */
 export interface ExpectedCredits {
@@ -44,9 +44,9 @@ export interface PlanFigures {
   readonly neverAsked: number
   /** Organisations that were asked and never sent an event. */
   readonly silent: number
-  /** Of those that sent an event before: whose new events cost most, the dearest first. */
+  /** Of those that sent an event before, and were read longer ago than an hour: whose new events cost most, dearest first. */
   readonly dearest: readonly OrganizationCost[]
-  /** The dearer half of those that were asked before; null when there are none. */
+  /** The dearer half of those that were asked before, longer ago than an hour; null when there are none. */
   readonly dearerHalf: Shares | null
 }
 
@@ -59,6 +59,12 @@ export interface Shares {
 
 // Standard deviations to either side that hold 90 % of a normal distribution.
 const NINETY_PERCENT = 1.645
+// How far back a service knows anything is not known: one year to nine instead of three (90 %), as a standard deviation
+// of the logarithm.
+const HISTORY_SPREAD = Math.log(3) / NINETY_PERCENT
+
+// An hour.
+const LEAST_NEW_DAYS = 1 / 24
 
 /**
  * The figures of a plan.
@@ -90,15 +96,17 @@ export function planFigures(
 
 /**
  * Slices vary independently of each other. What moves all of them together comes on top: how little is known of a list
- * that was never asked, and how far off the last forecasts were.
+ * that was never asked, how far off the last forecasts were, and, where everything is asked, how far that reaches back.
  */
 function expectedCredits(plan: CostedPlan): ExpectedCredits {
   const { forecasts, typicalRateSpread, record } = plan
   const expected = sum(forecasts.map(({ pages }) => pages))
   const own = NINETY_PERCENT * Math.sqrt(sum(forecasts.map(({ variance }) => variance)))
+  const everythingAsked = { ...plan, forecasts: forecasts.filter(({ days }) => days === ALL_DAYS) }
   const change = (direction: -1 | 1) => [
     pagesMore(plan, direction * NINETY_PERCENT * typicalRateSpread, ({ fromList }) => fromList),
     pagesMore(plan, direction * NINETY_PERCENT * record.spread, () => 1),
+    pagesMore(everythingAsked, direction * NINETY_PERCENT * HISTORY_SPREAD, () => 1),
   ]
   return {
     expected: expected * CREDITS_PER_PAGE,
@@ -179,8 +187,9 @@ function organizationCosts(
   const creditsPerEvent = (pages * CREDITS_PER_PAGE) / events
   return members.flatMap((member) => {
     const need = needs[member]
-    // What an organisation that was never asked will bring is a guess about the list, not about it.
-    if (need === undefined || need.newDays === null) return []
+    // What an organisation that was never asked will bring is a guess about the list, not about it; and one that was read
+    // just now can bring nothing new, at whatever price.
+    if (need === undefined || need.newDays === null || need.newDays < LEAST_NEW_DAYS) return []
     return {
       organization: organizationName(need.organization),
       isSilent: need.isSilent,

@@ -75,7 +75,10 @@ const LONGEST_NIGHTLY_DAYS = 30
 const SET_ASIDE_MS = 7 * DAY
 
 /** What a plan needs to know of the past. */
-export type PlanHistory = Pick<History, 'coverage' | 'setAside' | 'ids' | 'seen' | 'runs'>
+export type PlanHistory = Pick<
+  History,
+  'coverage' | 'setAside' | 'ids' | 'seen' | 'untold' | 'runs'
+>
 
 /** Plans a run. @param nowMs milliseconds since 1970 UTC, by the service's clock */
 export function makePlan(question: Question, history: PlanHistory, nowMs: number): CostedPlan {
@@ -154,7 +157,7 @@ function whoToAsk(
 function whatTheyNeed(
   organizations: readonly KnownOrganization[],
   question: Question,
-  { coverage, seen }: PlanHistory,
+  { coverage, seen, untold }: PlanHistory,
   nowMs: number,
   { factor }: TrackRecord,
 ): { needs: Need[]; typicalRateSpread: number } {
@@ -170,7 +173,7 @@ function whatTheyNeed(
       days,
       newDays: covered.length === 0 ? null : Math.min(days, fresh),
       rate: scaled(rateOf(prior, own), days > LONGEST_NIGHTLY_DAYS ? 1 : factor),
-      isSilent: own !== undefined && own.days > 0 && own.total === 0,
+      isSilent: own !== undefined && own.days > 0 && own.total === 0 && !untold.has(name),
     }
   })
   return { needs, typicalRateSpread: prior.meanSpread }

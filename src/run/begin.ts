@@ -2,7 +2,13 @@
 
 import { addSlices, newRunHistory, type History, type RunHistory } from '../journal/history.ts'
 import type { JournalWriter } from '../journal/journal.ts'
-import type { RunFinished, RunOutcome, RunStarted, SliceRecord } from '../journal/records.ts'
+import type {
+  RunFinished,
+  RunOutcome,
+  RunResumed,
+  RunStarted,
+  SliceRecord,
+} from '../journal/records.ts'
 import type { SliceHistory } from '../journal/slice-history.ts'
 import { makePlan, questionSha256, type CostedPlan, type Plan } from '../plan/plan.ts'
 import type { Clock } from '../support/clock.ts'
@@ -22,6 +28,8 @@ export interface BegunRun {
   readonly organizations: number
   /** Companies not asked for because the service refused them in the last days. */
   readonly skipped: Plan['setAside']
+  /** Pages that were paid for in slices of the earlier run that are planned anew, because they do not fit any more. */
+  readonly leftBehind: number
 }
 
 /** What beginning a run needs. */
@@ -54,19 +62,27 @@ export async function beginRun(options: BeginOptions): Promise<BegunRun> {
     const plan = makePlan(question, history, serverNowMs)
     if (plan.slices.length === 0) throw nothingToAsk(plan)
     const run = await start(options, plan, sha256)
-    return { run, resumed: false, organizations: plan.organizations, skipped: plan.setAside }
+    const { organizations, setAside } = plan
+    const leftBehind = pagesPaid(how.dropped)
+    return { run, resumed: false, organizations, skipped: setAside, leftBehind }
   }
   if (how.kind === 'as-planned') {
-    await resume(options, how.run, [])
+    await resume(options, how.run, [], sha256)
     const { organizations } = how.run.started
-    return { run: how.run, resumed: true, organizations, skipped: [] }
+    return { run: how.run, resumed: true, organizations, skipped: [], leftBehind: 0 }
   }
   const plan = makePlan(questionWithout(question, how.kept, history), history, serverNowMs)
+  const leftBehind = pagesPaid(how.dropped)
   drop(options, how.run, how.dropped)
-  await resume(options, how.run, renamed(plan.slices, how.run))
+  await resume(options, how.run, renamed(plan.slices, how.run), sha256)
   const keptOrganizations = how.kept.flatMap(({ slice }) => slice.organizations).length
   const organizations = plan.organizations + keptOrganizations
-  return { run: how.run, resumed: true, organizations, skipped: plan.setAside }
+  return { run: how.run, resumed: true, organizations, skipped: plan.setAside, leftBehind }
+}
+
+function pagesPaid(slices: readonly SliceHistory[]): number {
+  const pages = slices.flatMap(({ read, ahead }) => [...read, ...ahead.values()])
+  return pages.filter(({ events }) => events > 0).length
 }
 
 /** The record that ends a run. @param at milliseconds since 1970 UTC */
@@ -112,10 +128,17 @@ async function resume(
   { writer, clock }: BeginOptions,
   run: RunHistory,
   added: readonly SliceRecord[],
+  sha256: string,
 ): Promise<void> {
-  const record = { kind: 'run_resumed', run_id: run.started.run_id, at: clock.now() } as const
+  const record: RunResumed = {
+    kind: 'run_resumed',
+    run_id: run.started.run_id,
+    at: clock.now(),
+    ...(sha256 === run.questionSha256 ? {} : { question_sha256: sha256 }),
+  }
   await writer.append(record, added.length === 0 ? undefined : JSON.stringify(added))
   run.resumed += 1
+  run.questionSha256 = sha256
   addSlices(run, added)
 }
 

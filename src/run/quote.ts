@@ -14,6 +14,8 @@ export interface QuoteReport {
   readonly runId: string
   readonly pipeline: string
   readonly organizations: number
+  /** Pages paid for in slices of an earlier run that were planned anew. */
+  readonly leftBehind: number
   readonly quote: Quote
 }
 
@@ -25,7 +27,7 @@ export async function quoteJob(job: Job, service: Service, world: RunWorld): Pro
   return withSession(job, 'plan', world, async (session) => {
     const { history, writer } = session
     const { clock } = world
-    const { run, organizations } = await beginRun({
+    const { run, organizations, leftBehind } = await beginRun({
       job,
       command: 'plan',
       history,
@@ -35,7 +37,7 @@ export async function quoteJob(job: Job, service: Service, world: RunWorld): Pro
     const found = await quoteRun(job, service, world, session, run)
     const runId = run.started.run_id
     await writer.append(closingRecord(run, 'quoted', EXIT.done, null, clock.now()))
-    return { runId, pipeline: job.pipeline, organizations, quote: found }
+    return { runId, pipeline: job.pipeline, organizations, leftBehind, quote: found }
   })
 }
 

@@ -4,12 +4,13 @@ import { canonicalName, type History, type RunHistory } from '../journal/history
 import { RESUMABLE_OUTCOMES, type OrganizationRef, type SliceRecord } from '../journal/records.ts'
 import { canGoOn, type SliceHistory } from '../journal/slice-history.ts'
 import type { Question } from '../plan/plan.ts'
-import { neededWindow } from '../plan/window.ts'
+import { neededWindow, type Window } from '../plan/window.ts'
 import { DAY } from '../support/units.ts'
 
 /** How a run begins. */
 export type Beginning =
-  | { readonly kind: 'anew' }
+  /** `dropped`: slices of an earlier run that are not read on. */
+  | { readonly kind: 'anew'; readonly dropped: readonly SliceHistory[] }
   /** The same question on the same UTC day: the run goes on with the slices it was planned with. */
   | { readonly kind: 'as-planned'; readonly run: RunHistory }
   /** What was begun is read on, and the rest is planned anew. */
@@ -34,7 +35,7 @@ export interface ResumeState {
  * Takes up the latest run of the pipeline, when it was killed or ended before it was done. An older one is not: what was
  * covered since would be bought again. Windows count back from the time they are asked, so that the plan of another day,
  * or of another question, does not fit any more; but a slice that was begun has pages that were paid for, and is read on
- * while its window still reaches as far back as its organisations need.
+ * while its window still reaches as far back as its organisations need, and, where another question is asked, no further.
  */
 export function beginning(history: History, state: ResumeState): Beginning {
   const { question, questionSha256, nowMs } = state
@@ -42,15 +43,16 @@ export function beginning(history: History, state: ResumeState): Beginning {
   const latest = [...history.runs.values()]
     .filter(({ started }) => started.pipeline === question.pipeline)
     .at(-1)
-  if (latest === undefined || !isOpen(latest)) return { kind: 'anew' }
-  const { started } = latest
-  if (started.question_sha256 === questionSha256 && utcDay(started.at) === utcDay(nowMs)) {
+  if (latest === undefined || !isOpen(latest)) return { kind: 'anew', dropped: [] }
+  const isSameQuestion = latest.questionSha256 === questionSha256
+  if (isSameQuestion && utcDay(latest.started.at) === utcDay(nowMs)) {
     return { kind: 'as-planned', run: latest }
   }
   const unread = [...latest.slices.values()].filter(({ state: of }) => of === 'planned')
   const wanted = namesOf(history, question.organizations)
-  const kept = unread.filter((slice) => isWorthReadingOn(slice, history, state, wanted))
-  if (kept.length === 0) return { kind: 'anew' }
+  const fits = isSameQuestion ? reaches : reachesNoFurther
+  const kept = unread.filter((slice) => isWorthReadingOn(slice, history, state, { wanted, fits }))
+  if (kept.length === 0) return { kind: 'anew', dropped: unread }
   const dropped = unread.filter((slice) => !kept.includes(slice))
   return { kind: 'carried-on', run: latest, kept, dropped }
 }
@@ -86,26 +88,32 @@ function isWorthReadingOn(
   slice: SliceHistory,
   history: History,
   { question, serverNowMs }: ResumeState,
-  wanted: ReadonlySet<string>,
+  { wanted, fits }: { readonly wanted: ReadonlySet<string>; readonly fits: typeof reaches },
 ): boolean {
   const { organizations, event_types: types } = slice.slice
   if (!isBegun(slice) || !canGoOn(slice, serverNowMs)) return false
   // With two event types, each in a slice of its own, the two would have to be kept or dropped together.
   if (types.join() !== question.eventTypes.join()) return false
-  return organizations.every((organization) => {
-    const name = canonicalName(history.ids, organization)
-    if (!wanted.has(name)) return false
-    const needed = neededWindow(question, history.coverage.get(name) ?? [], serverNowMs)
-    return reaches(slice.slice, needed)
-  })
+  const names = organizations.map((organization) => canonicalName(history.ids, organization))
+  if (!names.every((name) => wanted.has(name))) return false
+  const needed = names.map((name) =>
+    neededWindow(question, history.coverage.get(name) ?? [], serverNowMs),
+  )
+  return fits(slice.slice, needed)
 }
 
 function isBegun({ firstPageAt }: SliceHistory): boolean {
   return firstPageAt !== null
 }
 
-function reaches({ days_ago: daysAgo }: SliceRecord, needed: number | 'all'): boolean {
-  return daysAgo === null || (needed !== 'all' && needed <= daysAgo)
+function reaches({ days_ago: daysAgo }: SliceRecord, needed: readonly Window[]): boolean {
+  return daysAgo === null || needed.every((days) => days !== 'all' && days <= daysAgo)
+}
+
+// What another question had begun may go back years where a night needs a day (an interrupted backfill, a quote that was
+// too dear): reading that on would buy all of it.
+function reachesNoFurther(slice: SliceRecord, needed: readonly Window[]): boolean {
+  return reaches(slice, needed) && needed.includes(slice.days_ago ?? 'all')
 }
 
 function namesOf(history: History, organizations: readonly OrganizationRef[]): Set<string> {

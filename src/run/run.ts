@@ -42,6 +42,8 @@ export interface RunReport {
   readonly slices: number
   /** Companies not asked for because the service refused them in the last days. */
   readonly skipped: Plan['setAside']
+  /** Pages paid for in slices of an earlier run that were planned anew; they are kept and loaded all the same. */
+  readonly leftBehind: number
   readonly extract: ExtractProgress
   /** Organisations that were not read to the end; more than 0 only when the run ended early. */
   readonly unread: number
@@ -69,6 +71,7 @@ export async function runJob(
 }
 
 const NOTHING_YET: ExtractProgress = {
+  fraction: 0,
   slicesDone: 0,
   slices: 0,
   pages: 0,
@@ -109,6 +112,7 @@ class Run {
         organizations: begun.organizations,
         slices: report.slices,
         skipped: begun.skipped,
+        leftBehind: begun.leftBehind,
         extract: report,
         unread: endedEarly === null ? 0 : this.#unreadOrganizations(run.started.run_id),
         ...stages,

@@ -4,8 +4,11 @@ import { describe, expect, it } from 'vitest'
 import { createContext } from '../../src/cli/context.ts'
 import type { Output } from '../../src/cli/output.ts'
 import { planCommand, type PlanOptions } from '../../src/cli/plan-command.ts'
+import { emptyHistory } from '../../src/journal/history.ts'
 import { openJournal } from '../../src/journal/journal.ts'
 import type { OrganizationRef, SeenOrganization } from '../../src/journal/records.ts'
+import { makePlan, questionSha256 } from '../../src/plan/plan.ts'
+import { readJob } from '../../src/run/job.ts'
 import { createScrubber } from '../../src/support/logger.ts'
 import { DAY } from '../../src/support/units.ts'
 import { temporaryFolder } from '../helpers/temporary-folder.ts'
@@ -134,6 +137,43 @@ describe('plan', () => {
     expect(cadences.map(({ every_days: days }) => days)).toEqual([1, 2, 7])
     const credits = cadences.map(({ credits_per_week: week }) => week)
     expect(credits).toEqual(credits.toSorted((a, b) => b - a))
+  })
+
+  it('says that the next run goes on with one that was killed: 3 slices, of which 2 pages are bought', async () => {
+    const folder = temporaryFolder()
+    const data = join(folder, 'data', 'journal')
+    const { document: before } = await plan(folder, 120)
+    expect(before['open_run']).toBeNull()
+    const { question } = await readJob(join(folder, 'nightly.yaml'), {}, folder)
+    const writer = openJournal(data, virtualClock(NOW)).writer()
+    const { slices } = makePlan(question, emptyHistory(), NOW)
+    const start = aStart({ at: NOW, question_sha256: questionSha256(question) })
+    writer.write(start, JSON.stringify(slices))
+    const [slice] = slices
+    for (const page of [1, 2]) {
+      writer.write(aPage(page, { at: NOW, ...(slice && { slice_id: slice.slice_id }) }), '{}')
+    }
+    await writer.close()
+    const { text, document } = await plan(folder, 120)
+    expect(document['open_run']).toEqual({
+      run_id: RUN,
+      slices_left: 3,
+      pages_of_them_bought: 2,
+      rest_planned_anew: false,
+    })
+    expect(text).toContain(`run ${RUN} is open: the next run reads 3 slices of it on;`)
+    expect(text).toMatch(/^ {2}2 pages of them are bought\.$/m)
+  })
+
+  it('says beside each limit whether it may not be enough', async () => {
+    const { text } = await plan(
+      await afterAYear(100),
+      100,
+      {},
+      '{credits: 5000, credits_per_month: 10}',
+    )
+    expect(text).toMatch(/^credits this run may spend: 5,000$/m)
+    expect(text).toMatch(/^left this month: 0 of 10 credits; that may not be enough$/m)
   })
 
   it('says what is left of the month: 10 credits of 100 are spent', async () => {

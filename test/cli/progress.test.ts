@@ -75,6 +75,7 @@ describe('progress on a terminal', () => {
   it('leaves the last of 60 columns free', () => {
     const extract = {
       stage: 'extract',
+      fraction: 0.5,
       slicesDone: 1,
       slices: 2,
       setAside: [],
@@ -124,6 +125,7 @@ describe('progress', () => {
 
   it('of an extraction with nothing to do is 100 %', () => {
     const nothing = {
+      fraction: 1,
       slicesDone: 0,
       slices: 0,
       pages: 0,

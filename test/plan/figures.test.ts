@@ -4,7 +4,7 @@ import { EVENT_TYPES, type OrganizationRef } from '../../src/journal/records.ts'
 import { compareCadences } from '../../src/plan/cadence.ts'
 import { planFigures, windowFigures } from '../../src/plan/figures.ts'
 import { makePlan, type Question } from '../../src/plan/plan.ts'
-import { DAY } from '../../src/support/units.ts'
+import { DAY, HOUR } from '../../src/support/units.ts'
 
 const NOW = Date.UTC(2026, 5, 15, 2)
 
@@ -74,6 +74,26 @@ describe('planFigures', () => {
     const known = figuresOf(aQuestion(200), past).credits
     expect(known.low).toBeGreaterThan(0.88 * known.expected)
     expect(known.high).toBeLessThan(1.12 * known.expected)
+  })
+
+  it('where everything is asked, the range holds the bill of one year and of nine, whatever is known of the rates', () => {
+    const past = aPast(Array<number>(200).fill(0.2))
+    past.coverage.clear()
+    const aYear = figuresOf(aQuestion(200), past).credits
+    const all = figuresOf(aQuestion(200, { window: 'all' }), past).credits
+    expect(all.low).toBeLessThan(1.02 * aYear.expected)
+    expect(all.high).toBeGreaterThan(8.8 * aYear.expected)
+    expect(all.high).toBeLessThan(10 * aYear.expected)
+  })
+
+  it('says nothing of what new events cost of organisations that were read up to this moment, or by a clock ahead', () => {
+    const past = aPast(Array<number>(50).fill(0.2))
+    for (const to of [NOW, NOW + HOUR]) {
+      for (const name of past.coverage.keys()) {
+        past.coverage.set(name, [{ eventTypes: EVENT_TYPES, from: null, to }])
+      }
+      expect(figuresOf(aQuestion(50), past)).toMatchObject({ dearest: [], dearerHalf: null })
+    }
   })
 
   it('counts who was never asked and who never sent an event', () => {

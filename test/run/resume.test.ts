@@ -2,18 +2,24 @@ import { describe, expect, it } from 'vitest'
 import {
   addSlices,
   emptyHistory,
+  foldRecord,
   newRunHistory,
   type History,
   type RunHistory,
 } from '../../src/journal/history.ts'
+import type { JournalWriter } from '../../src/journal/journal.ts'
+import type { PlacedFrame } from '../../src/journal/reader.ts'
 import type { RunOutcome, SliceRecord } from '../../src/journal/records.ts'
 import { takePage } from '../../src/journal/take-page.ts'
 import type { Question } from '../../src/plan/plan.ts'
 import type { Window } from '../../src/plan/window.ts'
+import { beginRun } from '../../src/run/begin.ts'
 import { beginning, questionWithout, runsToAbandon } from '../../src/run/resume.ts'
 import { EXIT } from '../../src/support/errors.ts'
 import { DAY, HOUR } from '../../src/support/units.ts'
-import { aTakenPage } from '../journal/journal-fixture.ts'
+import { virtualClock } from '../helpers/virtual-clock.ts'
+import { aPage, aTakenPage } from '../journal/journal-fixture.ts'
+import { jobOver } from './nights-fixture.ts'
 
 const TODAY = Date.UTC(2026, 10, 20, 2)
 const TYPES = ['joined', 'left', 'title_change'] as const
@@ -167,6 +173,52 @@ describe('on another day, or for another list', () => {
     expect(beginning(historyOf(run), { ...state, question: without }).kind).toBe('anew')
     const fewer = { ...question, eventTypes: ['joined'] as const }
     expect(beginning(historyOf(run), { ...state, question: fewer }).kind).toBe('anew')
+  })
+
+  it('leaves what another question had begun over a year where a night needs 2 days of it', () => {
+    const night = [{ eventTypes: TYPES, from: null, to: TODAY - 30 * HOUR }]
+    const choices = { begun: ['s1'], slices: [aSlice('s1', ['org_a'], 'all')] }
+    for (const outcome of ['quoted', 'interrupted', null] as const) {
+      const history = historyOf(yesterday({ ...choices, outcome, question: 'all of it' }))
+      history.coverage.set('org_a', night)
+      expect(kindOf(history)).toBe('anew')
+    }
+  })
+
+  it('plans anew what was dropped for a part of the list, when all of it is asked for on the same day', async () => {
+    const clock = virtualClock(TODAY)
+    const frames: PlacedFrame[] = []
+    const write: JournalWriter['write'] = (record, payload = '') => {
+      frames.push({ record, size: 0, end: 0, payload: () => Buffer.from(payload) })
+    }
+    const writer: JournalWriter = {
+      write,
+      append: (record, payload) => Promise.resolve(write(record, payload)),
+      close: () => Promise.resolve(),
+    }
+    const organizations = Array.from({ length: 120 }, (_, i) => `org_${i}`)
+    const begin = (asked: readonly string[]) => {
+      const history = emptyHistory()
+      for (const frame of frames) foldRecord(history, frame)
+      return beginRun({ job: jobOver(asked), command: 'run', history, writer, clock })
+    }
+    const { run } = await begin(organizations)
+    const [first] = run.slices.values()
+    if (first === undefined) throw new Error('no slice')
+    const { slice } = first
+    const read = { at: TODAY, requested_at: TODAY, server_at: TODAY }
+    write(aPage(1, { ...read, run_id: run.started.run_id, slice_id: slice.slice_id }))
+    const part = slice.organizations.map(({ value }) => value)
+    for (const [asked, count] of [
+      [part, 50],
+      [organizations, 120],
+      [organizations, 120],
+    ] as const) {
+      const begun = await begin(asked)
+      expect(begun.resumed).toBe(true)
+      const open = [...begun.run.slices.values()].filter(({ state: of }) => of === 'planned')
+      expect(open.flatMap((of) => of.slice.organizations)).toHaveLength(count)
+    }
   })
 
   it('finds the companies of a slice by the ids that were learnt since', () => {
