@@ -2,8 +2,8 @@
  * A lock between processes that share a folder: a file that names its holder, with a nonce that no other lock ever has.
  *
  * The file comes into being whole, by link(), which fails where a lock exists. A lock is abandoned when its process is
- * gone, or is older than the caller allows. Only the process that makes `<lock>.<nonce>.stale` with O_EXCL, and then
- * still finds that nonce in the lock, may remove it: so nobody who read an old lock can remove the one that followed it.
+ * gone, or is older than the caller allows. Only the process that takes the lock `<lock>.<nonce>.stale`, and then still
+ * finds that nonce in the lock, may remove it: so nobody who read an old lock can remove the one that followed it.
  */
 
 import { randomUUID } from 'node:crypto'
@@ -171,10 +171,14 @@ export function isSurelyGone(holder: ProcessIdentity): boolean {
   return startTicks(holder.pid) !== holder.started
 }
 
+// It stays what it is, and is written with every lock that is taken, several times a second.
+let self: ProcessIdentity | null = null
+
 /** Who this process is, for others to see whether it still runs. */
 export function thisProcess(): ProcessIdentity {
   const { pid } = process
-  return { pid, host: hostname(), boot_id: bootId(), started: startTicks(pid) }
+  self ??= { pid, host: hostname(), boot_id: bootId(), started: startTicks(pid) }
+  return self
 }
 
 function bootId(): string {
