@@ -51,29 +51,40 @@ const PASSING_4XX: ReadonlySet<number> = new Set([408, 425])
 
 /** Decides what follows a failure. */
 export function decideRetry(failure: Failure, state: RetryState): RetryDecision {
-  if (failure.kind === 'not-a-page' || isSuccessWithoutPage(failure)) {
+  if (isUnreadable(failure)) {
     return state.attempt < UNREADABLE_MAX ? backoff(state) : { kind: 'give-up' }
   }
-  if (failure.kind === 'no-answer') {
+  if (failure.kind !== 'status') {
     return state.attempt < ATTEMPTS_MAX ? backoff(state) : { kind: 'give-up' }
   }
   const { status, headers } = failure
   if (status === 400) return { kind: 'bad-request' }
   if (status === 401 || status === 403) return { kind: 'refused', status }
-  if (status === 429 || status === 503) {
+  if (isOrderToWait(failure)) {
     const wanted = waitWanted(headers, state.nowMs) ?? unsaidWait(state.pausesInARow)
     return { kind: 'pause-all', waitMs: withJitter(wanted, state.random), reason: String(status) }
   }
   // Every 5xx: gateways have their own beside 500, 502 and 504 (520 to 530), and all of them are free.
-  if (status >= 500 || PASSING_4XX.has(status)) {
+  if (status >= 500 || isPassing(status)) {
     return state.attempt < ATTEMPTS_MAX ? backoff(state) : { kind: 'give-up' }
   }
   return { kind: 'unexpected-status' }
 }
 
-// 204 and its like: the service took the request and sent no page.
-function isSuccessWithoutPage(failure: Failure): boolean {
-  return failure.kind === 'status' && failure.status > 200 && failure.status < 300
+/** Whether the service takes it for an answer, and it is no page: a 200 of something else, or 204 and its like. */
+export function isUnreadable(failure: Failure): boolean {
+  if (failure.kind === 'status') return failure.status >= 200 && failure.status < 300
+  return failure.kind === 'not-a-page'
+}
+
+/** 429 and 503: everybody is to wait. */
+export function isOrderToWait(failure: Failure): boolean {
+  return failure.kind === 'status' && (failure.status === 429 || failure.status === 503)
+}
+
+/** Whether a status below 500 speaks of the service and not of the question. */
+export function isPassing(status: number): boolean {
+  return PASSING_4XX.has(status)
 }
 
 // Decorrelated jitter (AWS Architecture Blog, "Exponential Backoff And Jitter"): spreads workers that failed together.

@@ -9,10 +9,16 @@ import {
   UnavailableError,
   UnexpectedStatusError,
 } from '../api/errors.ts'
-import { decideRetry, type Failure, type RetryDecision } from '../api/retry-policy.ts'
+import {
+  decideRetry,
+  isOrderToWait,
+  isUnreadable,
+  type Failure,
+  type RetryDecision,
+} from '../api/retry-policy.ts'
 import { isoInstant, type Clock } from '../support/clock.ts'
 import type { Logger } from '../support/logger.ts'
-import { isOrderToWait, isUnreadable, messageOf, wordsOf } from './failure.ts'
+import { messageOf, wordsOf } from './failure.ts'
 import { createRetryBudget } from './retry-budget.ts'
 
 /** How asking for one page went so far. */
