@@ -11,8 +11,12 @@ import type { Transport } from '../api/transport.ts'
 import type { RunHistory } from '../journal/history.ts'
 import type { JournalWriter } from '../journal/journal.ts'
 import type { OrganizationRef, SliceRecord } from '../journal/records.ts'
-import { closeSlice, newSliceHistory } from '../journal/slice-history.ts'
-import type { SliceHistory } from '../journal/slice-history.ts'
+import {
+  closeSlice,
+  isBegun,
+  newSliceHistory,
+  type SliceHistory,
+} from '../journal/slice-history.ts'
 import { isoInstant, type Clock } from '../support/clock.ts'
 import type { Logger } from '../support/logger.ts'
 import { createBudget, type Budget, type BudgetOptions } from './budget.ts'
@@ -22,9 +26,9 @@ import { createPageBuyer, type BoughtPage, type PageBuyer } from './page-buyer.t
 import { isTooWide, type ReadingMode } from './page-choice.ts'
 import { Reading, newReading } from './reading.ts'
 import { LAST_PAGE } from './request-body.ts'
-import { Workload } from './workload.ts'
 import { createSliceLedger, type SliceLedger } from './slice-ledger.ts'
 import { halve } from './split.ts'
+import { Workload } from './workload.ts'
 
 /** What an extraction needs. */
 export interface ExtractOptions {
@@ -98,15 +102,11 @@ export class Extraction {
   /** Slices of which nothing was asked yet in this process, in the order in which they are begun. */
   #waiting: SliceHistory[] = []
   readonly #begun = new Set<Reading>()
-  /** Slices of which another process read a part. */
-  readonly #begunBefore = new Set<string>()
   readonly #setAside: SetAside[] = []
   readonly #workload = new Workload()
   readonly #creditsBefore: number
   #busy = 0
   #failure: { readonly error: unknown } | null = null
-  #slicesDone = 0
-  #slices = 0
   #pages = 0
   #events = 0
 
@@ -141,17 +141,12 @@ export class Extraction {
   async run(): Promise<ExtractProgress> {
     this.#honourEarlierPause()
     const open = [...this.#options.run.slices.values()].filter(({ state }) => state !== 'split')
-    this.#slices = open.length
-    this.#slicesDone = open.filter(({ state }) => state === 'finished').length
     for (const { slice, state } of open) {
       this.#workload.add(slice)
       if (state === 'finished') this.#workload.finish(slice)
     }
     const unread = open.filter(({ state }) => state === 'planned')
     // What was begun is finished first, so that a small budget finishes something.
-    for (const history of unread) {
-      if (isBegun(history)) this.#begunBefore.add(history.slice.slice_id)
-    }
     this.#waiting = [...unread.filter(isBegun), ...unread.filter((slice) => !isBegun(slice))]
     this.#report()
     this.#start()
@@ -314,7 +309,6 @@ export class Extraction {
   ): Promise<void> {
     for (const reading of this.#begun) if (reading.slice === slice) this.#close(reading)
     await this.#records.replaced(slice, instead, reason)
-    this.#slices += instead.length - 1
     this.#workload.remove(slice)
     for (const smaller of instead) this.#workload.add(smaller)
     this.#report()
@@ -323,10 +317,9 @@ export class Extraction {
   async #finish(reading: Reading): Promise<void> {
     this.#close(reading)
     // Of pages that another process read only what they cost is known: they may have shown another company of that name.
-    if (!this.#begunBefore.has(reading.slice.slice_id)) this.#buyer.learnIds(reading.slice)
+    if (!reading.isContinued) this.#buyer.learnIds(reading.slice)
     await this.#records.finished(reading.history)
     closeSlice(reading.history, 'finished')
-    this.#slicesDone += 1
     this.#workload.finish(reading.slice)
     this.#report()
   }
@@ -340,8 +333,8 @@ export class Extraction {
     const begun = [...this.#begun].map(({ history }) => history)
     return {
       fraction: this.#workload.fraction(begun),
-      slicesDone: this.#slicesDone,
-      slices: this.#slices,
+      slicesDone: this.#workload.slicesDone,
+      slices: this.#workload.slices,
       pages: this.#pages,
       events: this.#events,
       credits: this.#budget.spent() - this.#creditsBefore,
@@ -353,8 +346,4 @@ export class Extraction {
   #report(): void {
     this.#options.onProgress?.(this.#progress())
   }
-}
-
-function isBegun({ pages, ahead }: SliceHistory): boolean {
-  return pages > 0 || ahead.size > 0
 }

@@ -3,7 +3,7 @@
  * end is free; every other one has to be bought anyway, is kept, and is not asked for again when the run is read.
  */
 
-import type { SliceHistory } from '../journal/slice-history.ts'
+import { pagesBought, type SliceHistory } from '../journal/slice-history.ts'
 import { CREDITS_PER_PAGE } from '../journal/spending.ts'
 import { Extraction, type ExtractOptions, type ExtractProgress } from './extract.ts'
 import { extentOf } from './page-choice.ts'
@@ -56,9 +56,9 @@ export async function quote(options: ExtractOptions): Promise<Quote> {
 }
 
 function quoteOf(history: SliceHistory): SliceQuote {
-  const { slice, read, ahead } = history
+  const { slice } = history
   const { highest, last } = extentOf(history)
-  const bought = read.filter(({ events }) => events > 0).length + ahead.size
+  const bought = pagesBought(history)
   const pages = history.hasMore ? (last ?? highest) : highest
   const toBuy = pages - bought
   return {

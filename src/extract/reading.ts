@@ -3,6 +3,7 @@
 import type { SliceRecord } from '../journal/records.ts'
 import {
   canGoOn,
+  isBegun,
   newSliceHistory,
   startAnew,
   type SliceHistory,
@@ -16,6 +17,8 @@ import { PagingGuard } from './paging-guard.ts'
 export class Reading {
   readonly history: SliceHistory
   readonly inFlight = new Set<number>()
+  /** Another process read a part of it. */
+  readonly isContinued: boolean
   /** Read to its end, replaced by smaller ones, or quoted: nothing more is asked for it. */
   isClosed = false
   /** A page that was read and has to be read again; paging goes back to it when it is here. */
@@ -29,6 +32,7 @@ export class Reading {
     this.history = history
     this.#guard = new PagingGuard(history.slice.slice_id)
     this.#orderBefore = history.order
+    this.isContinued = isBegun(history)
     if (!canGoOn(history, nowMs)) startAnew(history)
   }
 

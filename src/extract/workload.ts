@@ -14,18 +14,32 @@ const NEARLY = 0.95
 
 /** The slices of a run, added and taken away as they come. */
 export class Workload {
+  #slices = 0
+  #slicesDone = 0
+  /** Expected pages of all slices, and of those that are done. */
   #planned = 0
   #finished = 0
 
+  get slices(): number {
+    return this.#slices
+  }
+
+  get slicesDone(): number {
+    return this.#slicesDone
+  }
+
   add(slice: SliceRecord): void {
+    this.#slices += 1
     this.#planned += pagesOf(slice)
   }
 
   remove(slice: SliceRecord): void {
+    this.#slices -= 1
     this.#planned -= pagesOf(slice)
   }
 
   finish(slice: SliceRecord): void {
+    this.#slicesDone += 1
     this.#finished += pagesOf(slice)
   }
 

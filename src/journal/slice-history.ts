@@ -123,6 +123,16 @@ export function coveredTime(
   return { from: slice.days_ago === null ? null : last + SECOND - slice.days_ago * DAY, to: first }
 }
 
+/** Whether a part of it was read. */
+export function isBegun({ firstPageAt }: SliceHistory): boolean {
+  return firstPageAt !== null
+}
+
+/** Pages with events that it has: those that were paid for, and are not asked for again. */
+export function pagesBought({ read, ahead }: SliceHistory): number {
+  return read.filter(({ events }) => events > 0).length + ahead.size
+}
+
 /** Of these detection times, those that leave a window of `daysAgo` days by `untilMs`. */
 export function leavingSoon(
   detectedAt: readonly number[],

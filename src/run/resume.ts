@@ -2,7 +2,7 @@
 
 import { canonicalName, type History, type RunHistory } from '../journal/history.ts'
 import { RESUMABLE_OUTCOMES, type OrganizationRef, type SliceRecord } from '../journal/records.ts'
-import { canGoOn, type SliceHistory } from '../journal/slice-history.ts'
+import { canGoOn, isBegun, type SliceHistory } from '../journal/slice-history.ts'
 import type { Question } from '../plan/plan.ts'
 import { neededWindow, type Window } from '../plan/window.ts'
 import { DAY } from '../support/units.ts'
@@ -100,10 +100,6 @@ function isWorthReadingOn(
     neededWindow(question, history.coverage.get(name) ?? [], serverNowMs),
   )
   return fits(slice.slice, needed)
-}
-
-function isBegun({ firstPageAt }: SliceHistory): boolean {
-  return firstPageAt !== null
 }
 
 function reaches({ days_ago: daysAgo }: SliceRecord, needed: readonly Window[]): boolean {
