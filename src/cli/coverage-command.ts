@@ -4,6 +4,7 @@
  */
 
 import { openJournal } from '../journal/journal.ts'
+import { serviceTime } from '../journal/history.ts'
 import { readHistory } from '../journal/read-history.ts'
 import { EVENT_TYPES } from '../journal/records.ts'
 import {
@@ -64,7 +65,7 @@ export async function coverageCommand(
   // With a pipeline there is something to say before the first run: nothing of it was read.
   if (wanted === null) refuseEmpty(journal, directory.root)
   const history = readHistory(journal)
-  const now = clock.now() + history.serverAheadMs
+  const now = serviceTime(history, clock.now())
   const report = coverageReport(wanted, history, now)
   const known = await readWarehouse(directory.warehouse, readOrganizations)
   const names = known.kind === 'read' ? known.value : null

@@ -1,16 +1,16 @@
 /** `plan`: what a run would ask, what that is expected to cost, and why; sends nothing. */
 
-import type { History } from '../journal/history.ts'
+import { serviceTime, type History } from '../journal/history.ts'
 import { readHistory } from '../journal/read-history.ts'
 import { openJournal } from '../journal/journal.ts'
-import { monthlyCredits } from '../journal/spending.ts'
+import { pagesBought } from '../journal/slice-history.ts'
+import { monthOf, monthlyCredits } from '../journal/spending.ts'
 import { compareCadences, type CadenceFigures } from '../plan/cadence.ts'
 import { planFigures, whyOf, windowFigures, type PlanFigures } from '../plan/figures.ts'
-import { makePlan, type CostedPlan } from '../plan/plan.ts'
-import { LONGEST_WINDOW_DAYS } from '../plan/window.ts'
+import { makePlan, questionSha256, type CostedPlan } from '../plan/plan.ts'
+import { daysAgo } from '../plan/slices.ts'
 import { readJob, type Job, type Overrides } from '../run/job.ts'
 import { beginning } from '../run/resume.ts'
-import { isoInstant } from '../support/clock.ts'
 import { EXIT, type ExitCode } from '../support/errors.ts'
 import type { Context } from './context.ts'
 import {
@@ -40,17 +40,17 @@ export async function planCommand(
 ): Promise<ExitCode> {
   const job = await readJob(pipeline, options, directory.root)
   const history = readHistory(openJournal(directory.journal, clock))
-  const plan = makePlan(job.question, history, clock.now() + history.serverAheadMs)
+  const nowMs = clock.now()
+  const plan = makePlan(job.question, history, serviceTime(history, nowMs))
   const figures = planFigures(plan, job.requestsPerSecond, DEAREST_IN_DOCUMENT)
   const cadences =
     options.cadence === true ? compareCadences(plan, job.question.overlapHours) : null
-  const month = isoInstant(clock.now()).slice(0, 7)
   const budget: Budget = {
     perRun: job.creditsLimit,
     perMonth: job.creditsPerMonth,
-    spentThisMonth: monthlyCredits(history.spending, job.pipeline).get(month) ?? 0,
+    spentThisMonth: monthlyCredits(history.spending, job.pipeline).get(monthOf(nowMs)) ?? 0,
   }
-  const openRun = openRunOf(job, plan, history, clock.now())
+  const openRun = openRunOf(job, history, nowMs)
   output.document({
     ...planDocument(job, plan, figures, budget, cadences),
     open_run: openRun === null ? null : openRunDocument(openRun),
@@ -127,11 +127,10 @@ function planDocument(
 }
 
 /** The run that the next one would take up; null when it would be planned anew. */
-function openRunOf(job: Job, plan: CostedPlan, history: History, nowMs: number): OpenRun | null {
-  const { question } = job
-  const { questionSha256 } = plan
-  const serverNowMs = nowMs + history.serverAheadMs
-  const how = beginning(history, { question, questionSha256, nowMs, serverNowMs })
+function openRunOf({ question }: Job, history: History, nowMs: number): OpenRun | null {
+  const sha256 = questionSha256(question)
+  const serverNowMs = serviceTime(history, nowMs)
+  const how = beginning(history, { question, questionSha256: sha256, nowMs, serverNowMs })
   if (how.kind === 'anew') return null
   const { run } = how
   const unread =
@@ -141,7 +140,7 @@ function openRunOf(job: Job, plan: CostedPlan, history: History, nowMs: number):
   return {
     runId: run.started.run_id,
     slicesLeft: unread.length,
-    pagesOfThem: unread.reduce((sum, { pages, ahead }) => sum + pages + ahead.size, 0),
+    pagesOfThem: unread.reduce((sum, slice) => sum + pagesBought(slice), 0),
     isPlanKept: how.kind === 'as-planned',
   }
 }
@@ -164,10 +163,6 @@ function cadenceDocument(one: CadenceFigures): unknown {
     mean_age_days: one.meanAgeDays,
     p90_age_days: one.ninetiethPercentileAgeDays,
   }
-}
-
-function daysAgo(days: number): number | null {
-  return days > LONGEST_WINDOW_DAYS ? null : days
 }
 
 function rounded(value: number): number {

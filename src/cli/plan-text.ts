@@ -3,7 +3,7 @@
 import type { CadenceFigures } from '../plan/cadence.ts'
 import { windowFigures, type PlanFigures } from '../plan/figures.ts'
 import type { CostedPlan } from '../plan/plan.ts'
-import { LONGEST_WINDOW_DAYS } from '../plan/window.ts'
+import { daysAgo } from '../plan/slices.ts'
 import type { Job } from '../run/job.ts'
 import { countText, durationText, numberText, tableText } from './text.ts'
 
@@ -150,7 +150,7 @@ export function duplicatesOf(job: Job, plan: CostedPlan): number {
 }
 
 function daysText(days: number): string {
-  return days > LONGEST_WINDOW_DAYS ? 'all' : String(days)
+  return String(daysAgo(days) ?? 'all')
 }
 
 function aboutText(value: number): string {

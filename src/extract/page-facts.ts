@@ -8,12 +8,11 @@ import {
 } from '../api/schemas.ts'
 import { encodeMarks, type MarkedEvent } from '../journal/page-keys.ts'
 import type { SeenOrganization } from '../journal/records.ts'
+import { RATE_DAYS } from '../journal/sightings.ts'
 import { LEAVING_KNOWN_MS, leavingSoon } from '../journal/slice-history.ts'
 import { receivedJson } from '../support/json.ts'
 import { DAY, HOUR } from '../support/units.ts'
 
-// What the rate of an organisation is taken from: its latest year.
-const RECENT_MS = 365 * DAY
 // Chosen: what nights overlap by, unless a pipeline says otherwise.
 const LATENESS_MS = 6 * HOUR
 
@@ -73,7 +72,7 @@ export function seenOrganizations(
     if (organizationId === null) continue
     const count = seen.get(organizationId) ?? { events: 0, recent: 0 }
     count.events += 1
-    if (detectedAt !== null && detectedAt >= serverAt - RECENT_MS) count.recent += 1
+    if (detectedAt !== null && detectedAt >= serverAt - RATE_DAYS * DAY) count.recent += 1
     seen.set(organizationId, count)
   }
   return [...seen].map(([id, { events: all, recent }]) => [id, all, recent])

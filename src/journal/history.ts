@@ -96,6 +96,14 @@ export function emptyHistory(): History {
   }
 }
 
+/** The service's time when it is `nowMs` on this machine; coverage is in it, and so plans are made for it. */
+export function serviceTime(
+  { serverAheadMs }: Pick<History, 'serverAheadMs'>,
+  nowMs: number,
+): number {
+  return nowMs + serverAheadMs
+}
+
 /**
  * Adds one record. Records of one run come in their order; those of runs that went on side by side may come in any, with
  * the same result.

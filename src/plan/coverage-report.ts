@@ -44,9 +44,9 @@ export interface OrganizationCoverage {
   readonly edge: number | null
   readonly unread: readonly UnreadStretch[]
   /** Events received, repeats included, as far as the journal's headers say. */
+  readonly events: number
   /** True when 0.1.0 read it under a URL: its events stand under an id that is not known, and are not in `events`. */
   readonly isUntold: boolean
-  readonly events: number
   /** When one was last received, milliseconds since 1970 UTC; null for never. */
   readonly lastEventAt: number | null
   /** Why and when the service refused it, where it did not accept it since. */

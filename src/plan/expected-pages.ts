@@ -3,10 +3,8 @@
  * count N that varies more than a Poisson count does, because job changes come in bursts. Pure.
  */
 
+import { PAGE_EVENTS } from '../journal/slice-history.ts'
 import { logGamma } from './log-gamma.ts'
-
-/** Events in a page; the service sends no more, and a page costs the same with one. */
-export const PAGE_EVENTS = 50
 
 /**
  * Variance of an organisation's count in a window, over its expectation. Measured on the public job-change events of

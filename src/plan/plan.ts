@@ -14,15 +14,9 @@ import {
 import { stableJson } from '../support/json.ts'
 import { DAY } from '../support/units.ts'
 import { fitPrior, rateOf, type Rate } from './rates.ts'
-import { ALL_DAYS, makeSlices, type SliceForecast } from './slices.ts'
+import { ALL_DAYS, daysAgo, makeSlices, type SliceForecast } from './slices.ts'
 import { trackRecord, type TrackRecord } from './track-record.ts'
-import {
-  LONGEST_WINDOW_DAYS,
-  uncoveredDays,
-  windowFor,
-  type Window,
-  type WindowQuestion,
-} from './window.ts'
+import { uncoveredDays, windowFor, type Window, type WindowQuestion } from './window.ts'
 
 /** What is asked for. */
 export interface Question extends WindowQuestion {
@@ -37,8 +31,6 @@ export interface Plan {
   readonly organizations: number
   /** Organisations left out because the service refused them lately. */
   readonly setAside: readonly { readonly name: string; readonly reason: string }[]
-  /** Hash of the question, so that only a run of the same question is taken up again. */
-  readonly questionSha256: string
 }
 
 /** A plan with what it is made from and what it is expected to bring; see figures.ts. */
@@ -94,7 +86,6 @@ export function makePlan(question: Question, history: PlanHistory, nowMs: number
     slices: sliceRecords(forecasts, needs, question.eventTypes),
     organizations: needs.length,
     setAside,
-    questionSha256: questionSha256(question),
     needs,
     forecasts,
     requestsPerForecast,
@@ -206,13 +197,13 @@ function sliceRecords(
     .map(({ forecast, types }, place) => ({
       slice_id: String(place + 1).padStart(4, '0'),
       organizations: forecast.members.flatMap((member) => needs[member]?.organization ?? []),
-      days_ago: forecast.days > LONGEST_WINDOW_DAYS ? null : forecast.days,
+      days_ago: daysAgo(forecast.days),
       event_types: types,
       expected_pages: Math.round((forecast.pages / asks.length) * 1_000) / 1_000,
     }))
 }
 
-/** Names a question; the order of the list does not change what is asked. */
+/** Names a question, so that a run of the same one is known; the order of the list does not change what is asked. */
 export function questionSha256(question: Question): string {
   const { pipeline, eventTypes, window, initialWindow, overlapHours } = question
   const organizations = question.organizations.map(organizationName).toSorted()

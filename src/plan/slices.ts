@@ -8,9 +8,15 @@ import { packParcels } from './packing.ts'
 import type { Rate } from './rates.ts'
 import { sliceCost, type Packing } from './slice-cost.ts'
 import { widenForFree } from './widening.ts'
+import { LONGEST_WINDOW_DAYS } from './window.ts'
 
 /** What is expected of a window without an end, in days: chosen; most services of this kind know a few years. */
 export const ALL_DAYS = 3 * 365
+
+/** A window as it is asked for; null asks for everything. */
+export function daysAgo(days: number): number | null {
+  return days > LONGEST_WINDOW_DAYS ? null : days
+}
 
 /** An organisation's window and its rate. */
 export interface RatedNeed {

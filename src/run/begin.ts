@@ -1,6 +1,12 @@
 /** How a run begins in the journal: planned anew, or as an earlier one that is taken up again. */
 
-import { addSlices, newRunHistory, type History, type RunHistory } from '../journal/history.ts'
+import {
+  addSlices,
+  newRunHistory,
+  serviceTime,
+  type History,
+  type RunHistory,
+} from '../journal/history.ts'
 import type { JournalWriter } from '../journal/journal.ts'
 import type {
   RunFinished,
@@ -9,7 +15,7 @@ import type {
   RunStarted,
   SliceRecord,
 } from '../journal/records.ts'
-import type { SliceHistory } from '../journal/slice-history.ts'
+import { pagesBought, type SliceHistory } from '../journal/slice-history.ts'
 import { makePlan, questionSha256, type CostedPlan, type Plan } from '../plan/plan.ts'
 import type { Clock } from '../support/clock.ts'
 import { ConfigError, EXIT, type ExitCode } from '../support/errors.ts'
@@ -49,8 +55,7 @@ export async function beginRun(options: BeginOptions): Promise<BegunRun> {
   const { job, history, writer, clock } = options
   const { question } = job
   const nowMs = clock.now()
-  // Coverage is in the service's time, so plans are made for the service's now.
-  const serverNowMs = nowMs + history.serverAheadMs
+  const serverNowMs = serviceTime(history, nowMs)
   const sha256 = questionSha256(question)
   const how = beginning(history, { question, questionSha256: sha256, nowMs, serverNowMs })
   const earlier = how.kind === 'anew' ? null : how.run
@@ -63,7 +68,7 @@ export async function beginRun(options: BeginOptions): Promise<BegunRun> {
     if (plan.slices.length === 0) throw nothingToAsk(plan)
     const run = await start(options, plan, sha256)
     const { organizations, setAside } = plan
-    const leftBehind = pagesPaid(how.dropped)
+    const leftBehind = pagesOf(how.dropped)
     return { run, resumed: false, organizations, skipped: setAside, leftBehind }
   }
   if (how.kind === 'as-planned') {
@@ -72,7 +77,7 @@ export async function beginRun(options: BeginOptions): Promise<BegunRun> {
     return { run: how.run, resumed: true, organizations, skipped: [], leftBehind: 0 }
   }
   const plan = makePlan(questionWithout(question, how.kept, history), history, serverNowMs)
-  const leftBehind = pagesPaid(how.dropped)
+  const leftBehind = pagesOf(how.dropped)
   drop(options, how.run, how.dropped)
   await resume(options, how.run, renamed(plan.slices, how.run), sha256)
   const keptOrganizations = how.kept.flatMap(({ slice }) => slice.organizations).length
@@ -80,9 +85,8 @@ export async function beginRun(options: BeginOptions): Promise<BegunRun> {
   return { run: how.run, resumed: true, organizations, skipped: plan.setAside, leftBehind }
 }
 
-function pagesPaid(slices: readonly SliceHistory[]): number {
-  const pages = slices.flatMap(({ read, ahead }) => [...read, ...ahead.values()])
-  return pages.filter(({ events }) => events > 0).length
+function pagesOf(slices: readonly SliceHistory[]): number {
+  return slices.reduce((sum, slice) => sum + pagesBought(slice), 0)
 }
 
 /** The record that ends a run. @param at milliseconds since 1970 UTC */
