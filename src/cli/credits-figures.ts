@@ -5,8 +5,7 @@
 
 import type { History, RunHistory } from '../journal/history.ts'
 import { PAGE_EVENTS } from '../journal/slice-history.ts'
-import type { DaySpending } from '../journal/spending.ts'
-import { isoInstant } from '../support/clock.ts'
+import { dayOf, nextMonthAt, type DaySpending } from '../journal/spending.ts'
 import { DAY } from '../support/units.ts'
 import { countText, numberText } from './text.ts'
 
@@ -23,7 +22,7 @@ export interface Spending {
   /** The day, month or pipeline. */
   readonly name: string
   readonly requests: number
-  /** Pages received, empty ones included. */
+  /** Pages with events: those that cost. */
   readonly pages: number
   /** Events received, repeats included. */
   readonly events: number
@@ -109,11 +108,6 @@ export function creditsPerNewEvent(credits: number, newEvents: number | null): n
   return newEvents === null || newEvents === 0 ? null : credits / newEvents
 }
 
-/** The UTC day, `2026-11-20`. */
-export function dayOf(epochMs: number): string {
-  return isoInstant(epochMs).slice(0, 10)
-}
-
 /** The first of the last `days` UTC days, today included. */
 export function firstDayOf(days: number, nowMs: number): string {
   return dayOf(nowMs - (days - 1) * DAY)
@@ -121,8 +115,7 @@ export function firstDayOf(days: number, nowMs: number): string {
 
 /** The first day of the month after that of `nowMs`: when a monthly limit begins anew. */
 export function nextMonth(nowMs: number): string {
-  const now = new Date(nowMs)
-  return dayOf(Date.UTC(now.getUTCFullYear(), now.getUTCMonth() + 1))
+  return dayOf(nextMonthAt(nowMs))
 }
 
 /** What an organisation cost, as the warehouse has it. */

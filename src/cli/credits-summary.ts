@@ -1,12 +1,13 @@
 /** `credits` without more: this month and its limit, what it brought, what is odd about the bill, and what could be saved. */
 
+import { PAGE_EVENTS } from '../journal/slice-history.ts'
+import { dayOf, monthOf } from '../journal/spending.ts'
 import { isoInstant } from '../support/clock.ts'
 import { DAY } from '../support/units.ts'
 import type { Warehouse } from '../warehouse/warehouse.ts'
 import {
   adviceOn,
   creditsPerNewEvent,
-  dayOf,
   firstDayOf,
   groupSpending,
   nextMonth,
@@ -90,7 +91,7 @@ export async function creditsSummary(ledger: Ledger, options: SummaryOptions): P
     runs: runsIn(history, scope).length,
     days,
     total: totalSpending(days, additions !== null),
-    month: monthOf(ledger, options.creditsPerMonth),
+    month: thisMonth(ledger, options.creditsPerMonth),
     recentDays,
     advice:
       additions === null ? [] : adviceOn(additions.organizations, additions.pageUse, recentDays),
@@ -115,8 +116,8 @@ function daysSince(day: string, now: number): number {
   return Math.round((Date.parse(dayOf(now)) - Date.parse(day)) / DAY) + 1
 }
 
-function monthOf({ history, scope, now }: Ledger, limit: number | null): Month {
-  const month = dayOf(now).slice(0, 7)
+function thisMonth({ history, scope, now }: Ledger, limit: number | null): Month {
+  const month = monthOf(now)
   const wholeMonth = { pipeline: scope.pipeline, sinceDay: `${month}-01` }
   const { charged, inDoubt } = totalSpending(
     groupSpending('month', history, null, wholeMonth),
@@ -229,7 +230,7 @@ function newEventsLines(total: Spending, use: PageUse | null, days: number): str
     ...lines,
     line(
       'a page held',
-      `${perPage(use.events)} of 50 events, ${perPage(use.known)} of them known before (${countText(days, 'day')})`,
+      `${perPage(use.events)} of ${PAGE_EVENTS} events, ${perPage(use.known)} of them known before (${countText(days, 'day')})`,
     ),
   ]
 }

@@ -6,12 +6,13 @@
 import type { History, RunHistory } from '../journal/history.ts'
 import { readHistory } from '../journal/read-history.ts'
 import { openJournal } from '../journal/journal.ts'
+import { monthOf } from '../journal/spending.ts'
 import { coverageOf } from '../plan/window.ts'
 import { isoInstant } from '../support/clock.ts'
 import { EXIT, type ExitCode } from '../support/errors.ts'
 import type { Warehouse } from '../warehouse/warehouse.ts'
 import type { Context } from './context.ts'
-import { dayOf, groupSpending, totalSpending } from './credits-figures.ts'
+import { groupSpending, totalSpending } from './credits-figures.ts'
 import { refuseEmpty } from './refuse-empty.ts'
 import { agoText, countText, creditsText, numberText, tableText } from './text.ts'
 import { readWarehouse, type Reading } from './warehouse-reader.ts'
@@ -139,7 +140,7 @@ function creditStatus(history: History, now: number): CreditStatus {
   const sumSince = (sinceDay: string | null) =>
     totalSpending(groupSpending('day', history, null, { pipeline: null, sinceDay }), false)
   const all = sumSince(null)
-  const month = sumSince(`${dayOf(now).slice(0, 7)}-01`)
+  const month = sumSince(`${monthOf(now)}-01`)
   return {
     total: all.charged + all.inDoubt,
     thisMonth: month.charged + month.inDoubt,

@@ -6,7 +6,7 @@
 import { createBell } from '../support/bell.ts'
 import { isoInstant } from '../support/clock.ts'
 import { EXIT, JobtideError } from '../support/errors.ts'
-import { CREDITS_PER_PAGE } from '../journal/spending.ts'
+import { CREDITS_PER_PAGE, monthOf, nextMonthAt } from '../journal/spending.ts'
 
 /** What may be spent. */
 export interface BudgetOptions {
@@ -56,7 +56,7 @@ export class BudgetReachedError extends JobtideError {
       })
       return
     }
-    const renewsAt = firstOfNextMonth(month)
+    const renewsAt = isoInstant(nextMonthAt(Date.parse(`${month}-01`)))
     super(EXIT.budget, `the budget of ${limit} credits for ${month} is reached (${spent} spent)`, {
       hint: `Finished slices are kept. The month's budget is fresh on ${renewsAt.slice(0, 10)} (UTC); the pipeline file can give more.`,
       context: { ...context, renews_at: renewsAt },
@@ -83,7 +83,7 @@ export function createBudget({ run, month, now }: BudgetOptions): Budget {
   let price = CREDITS_PER_PAGE
 
   function ofThisMonth(): Purse {
-    const name = isoInstant(now()).slice(0, 7)
+    const name = monthOf(now())
     const known = ofMonths.get(name)
     if (known !== undefined) return known
     const spent = month?.spentBy.get(name) ?? 0
@@ -146,9 +146,4 @@ export function createBudget({ run, month, now }: BudgetOptions): Budget {
     },
     spent: () => ofRun.spent,
   }
-}
-
-function firstOfNextMonth(month: string): string {
-  const [year = 0, number = 0] = month.split('-').map(Number)
-  return isoInstant(Date.UTC(year, number, 1))
 }

@@ -26,13 +26,29 @@ export interface DaySpending {
   unexpected: number
 }
 
+/** The UTC day, `2026-11-20`. */
+export function dayOf(epochMs: number): string {
+  return isoInstant(epochMs).slice(0, 10)
+}
+
+/** The calendar month in UTC, `2026-11`. */
+export function monthOf(epochMs: number): string {
+  return isoInstant(epochMs).slice(0, 7)
+}
+
+/** When the calendar month after that of `epochMs` begins, milliseconds since 1970 UTC: a monthly limit is fresh then. */
+export function nextMonthAt(epochMs: number): number {
+  const date = new Date(epochMs)
+  return Date.UTC(date.getUTCFullYear(), date.getUTCMonth() + 1)
+}
+
 /** The entry of a pipeline and the UTC day of `atMs`; made where it is missing. */
 export function spendingOf(
   all: Map<string, DaySpending>,
   pipeline: string,
   atMs: number,
 ): DaySpending {
-  const day = isoInstant(atMs).slice(0, 10)
+  const day = dayOf(atMs)
   const key = `${day} ${pipeline}`
   const known = all.get(key)
   if (known !== undefined) return known
