@@ -2,8 +2,8 @@ import { describe, expect, it } from 'vitest'
 import { coverageCommand, type CoverageOptions } from '../../src/cli/coverage-command.ts'
 import type { OrganizationRef } from '../../src/journal/records.ts'
 import { DAY, HOUR } from '../../src/support/units.ts'
-import { START, aSlice, startRun, wireEvent } from '../load/load-fixture.ts'
-import { buyPage, finishSlice, ledgerSite, type LedgerSite } from './ledger-fixture.ts'
+import { START, aSlice, finishSlice, startRun, wireEvent } from '../load/load-fixture.ts'
+import { buyPage, ledgerSite, type LedgerSite } from './ledger-fixture.ts'
 
 const byId = (value: string): OrganizationRef => ({ by: 'id', value })
 const byUrl = (value: string): OrganizationRef => ({ by: 'url', value })

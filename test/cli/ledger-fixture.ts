@@ -5,13 +5,12 @@ import { join } from 'node:path'
 import { createContext, type Context } from '../../src/cli/context.ts'
 import type { Output } from '../../src/cli/output.ts'
 import { openJournal, type JournalWriter } from '../../src/journal/journal.ts'
-import type { SliceRecord } from '../../src/journal/records.ts'
 import { load } from '../../src/load/load.ts'
 import type { ExitCode } from '../../src/support/errors.ts'
 import { createScrubber } from '../../src/support/logger.ts'
 import { withWarehouse } from '../../src/warehouse/warehouse.ts'
 import { temporaryFolder } from '../helpers/temporary-folder.ts'
-import { aPage, handClock, type PageChoices } from '../load/load-fixture.ts'
+import { aPage, handClock, segment, type PageChoices } from '../load/load-fixture.ts'
 
 /** What a command showed. */
 export interface Shown {
@@ -48,11 +47,7 @@ export function ledgerSite(nowMs: number): LedgerSite {
     folder,
     warehouse,
     clock,
-    async journal(write) {
-      const writer = journal.writer()
-      write(writer)
-      await writer.close()
-    },
+    journal: (write) => segment(journal, write),
     async load() {
       await withWarehouse({ path: warehouse, mode: 'write', threads: 1 }, (open) =>
         load({ warehouse: open, journal }),
@@ -159,26 +154,4 @@ export function failRequest(
     error: 'what went wrong',
     in_doubt: inDoubt,
   })
-}
-
-/** Writes that a slice was read to its end. */
-export function finishSlice(
-  writer: JournalWriter,
-  slice: SliceRecord,
-  covered: { readonly from: number | null; readonly to: number },
-  runId = 'run_1',
-): void {
-  writer.write(
-    {
-      kind: 'slice_finished',
-      run_id: runId,
-      slice_id: slice.slice_id,
-      at: covered.to,
-      pages: 1,
-      events: 0,
-      covered_from: covered.from,
-      covered_to: covered.to,
-    },
-    JSON.stringify(slice),
-  )
 }

@@ -19,6 +19,12 @@ const byUrl = (slugs: readonly string[]): OrganizationRef[] =>
   slugs.map((slug) => ({ by: 'url', value: `https://network.example/company/${slug}` }))
 const eventOf = (slug: string) => anEvent({ organization: `org_${slug}`, slug })
 
+/** A run that asks for these companies in one slice. */
+function askFor(simulator: Simulator, companies: readonly string[]): Extraction {
+  const slices = slicesOf(byUrl(companies))
+  return anExtraction({ simulator, clock: jumpingClock(NOW), slices })
+}
+
 interface World {
   readonly bad: readonly string[]
   readonly names: NonNullable<SimulatorOptions['unknownNames']>
@@ -31,9 +37,7 @@ async function aWorld({ bad, names, companies = FIFTY, options = {} }: World) {
   const tracked = companies.filter((slug) => !bad.includes(slug))
   const source = [...tracked, 'somebody-else'].map(eventOf)
   const simulator = await simulate(source, { unknownNames: names, ...options })
-  const slices = slicesOf(byUrl(companies))
-  const extraction = anExtraction({ simulator, clock: jumpingClock(NOW), slices })
-  return { simulator, extraction, tracked }
+  return { simulator, extraction: askFor(simulator, companies), tracked }
 }
 
 const slugsOf = (organizations: readonly OrganizationRef[]) =>
@@ -262,11 +266,7 @@ describe('a service that does not take page 10,000 for a test', () => {
       times: 'always' as const,
     }))
     const simulator = await simulate(FIFTY.map(eventOf), { faults: [refusal, ...companies] })
-    const extraction = anExtraction({
-      simulator,
-      clock: jumpingClock(NOW),
-      slices: slicesOf(byUrl(FIFTY)),
-    })
+    const extraction = askFor(simulator, FIFTY)
     const report = await extraction.run()
     expect(slugsOf(report.setAside.map(({ organization }) => organization))).toEqual(bad)
     expect(extraction.events()).toHaveLength(48)
@@ -289,11 +289,7 @@ describe('a service that does not take page 10,000 for a test', () => {
       { page: 10_000, same_page_forever: true as const, times: 'always' as const },
     ]
     const simulator = await simulate(companies.map(eventOf), { faults })
-    const extraction = anExtraction({
-      simulator,
-      clock: jumpingClock(NOW),
-      slices: slicesOf(byUrl(companies)),
-    })
+    const extraction = askFor(simulator, companies)
     const report = await extraction.run()
     expect(slugsOf(report.setAside.map(({ organization }) => organization))).toEqual(bad)
     const read = new Set(extraction.events().map(({ organization }) => organization.slug))
@@ -311,11 +307,7 @@ describe('a service that does not take page 10,000 for a test', () => {
       times: 'always' as const,
     }))
     const simulator = await simulate(FIFTY.map(eventOf), { faults })
-    const extraction = anExtraction({
-      simulator,
-      clock: jumpingClock(NOW),
-      slices: slicesOf(byUrl(FIFTY)),
-    })
+    const extraction = askFor(simulator, FIFTY)
     const report = await extraction.run()
     expect(slugsOf(report.setAside.map(({ organization }) => organization))).toEqual(bad)
     expect(extraction.events()).toHaveLength(48)

@@ -7,7 +7,9 @@ import type { JournalRecord, PageReceived, SliceRecord } from '../../src/journal
 import type { JobChangeEvent } from '../../src/simulator/events.ts'
 import type { Clock } from '../../src/support/clock.ts'
 import { DAY } from '../../src/support/units.ts'
+import { onTestFinished } from 'vitest'
 import type { Warehouse } from '../../src/warehouse/warehouse.ts'
+import { memoryWarehouse } from '../helpers/warehouse.ts'
 
 export const START = Date.UTC(2026, 2, 1)
 
@@ -188,4 +190,44 @@ export async function dumpTables(
     dump[name] = [...(await warehouse.table(`select * from ${name} order by all`)).rows]
   }
   return dump
+}
+
+/** A warehouse in memory that closes with the test. */
+export async function memory(): Promise<Warehouse> {
+  const warehouse = await memoryWarehouse({ threads: 1 })
+  onTestFinished(() => warehouse.close())
+  return warehouse
+}
+
+/** Writes one segment. */
+export async function segment(
+  journal: Journal,
+  write: (writer: JournalWriter) => void,
+): Promise<void> {
+  const writer = journal.writer()
+  write(writer)
+  await writer.close()
+}
+
+/** Writes that a slice was read to its end. */
+export function finishSlice(
+  writer: JournalWriter,
+  slice: SliceRecord,
+  covered: { readonly from: number | null; readonly to: number },
+  runId = 'run_1',
+  at = covered.to,
+): void {
+  writer.write(
+    {
+      kind: 'slice_finished',
+      run_id: runId,
+      slice_id: slice.slice_id,
+      at,
+      pages: 1,
+      events: 0,
+      covered_from: covered.from,
+      covered_to: covered.to,
+    },
+    JSON.stringify(slice),
+  )
 }

@@ -4,9 +4,9 @@ import fc from 'fast-check'
 import { cpSync, mkdirSync, mkdtempSync, renameSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { describe, expect, it, onTestFinished } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import type { CoveredInterval } from '../../src/journal/coverage.ts'
-import { openJournal, type Journal, type JournalWriter } from '../../src/journal/journal.ts'
+import { openJournal, type JournalWriter } from '../../src/journal/journal.ts'
 import { readHistory } from '../../src/journal/read-history.ts'
 import type { JournalRecord, OrganizationRef, SliceRecord } from '../../src/journal/records.ts'
 import { load } from '../../src/load/load.ts'
@@ -19,25 +19,16 @@ import {
   aPage,
   aSlice,
   dumpTables,
+  finishSlice,
   handClock,
   journalOfPages,
+  memory,
+  segment,
   startRun,
   wireEvent,
 } from './load-fixture.ts'
 
 const NEW_TABLES = ['ops.organization_ids', 'ops.organizations_asked', 'ops.page_organizations']
-
-async function memory(): Promise<Warehouse> {
-  const warehouse = await memoryWarehouse({ threads: 1 })
-  onTestFinished(() => warehouse.close())
-  return warehouse
-}
-
-async function segment(journal: Journal, write: (writer: JournalWriter) => void): Promise<void> {
-  const writer = journal.writer()
-  write(writer)
-  await writer.close()
-}
 
 const byUrl = (value: string): OrganizationRef => ({ by: 'url', value })
 const byId = (value: string): OrganizationRef => ({ by: 'id', value })
@@ -49,28 +40,6 @@ function learnt(url: string, id: string, at = START, runId = 'run_1'): JournalRe
 
 function refused(organization: OrganizationRef, at: number, reason: string): JournalRecord {
   return { kind: 'organization_set_aside', run_id: 'run_1', at, organization, reason }
-}
-
-function finish(
-  writer: JournalWriter,
-  slice: SliceRecord,
-  covered: { from: number | null; to: number },
-  at: number,
-  runId = 'run_1',
-): void {
-  writer.write(
-    {
-      kind: 'slice_finished',
-      run_id: runId,
-      slice_id: slice.slice_id,
-      at,
-      pages: 1,
-      events: 0,
-      covered_from: covered.from,
-      covered_to: covered.to,
-    },
-    JSON.stringify(slice),
-  )
 }
 
 interface Finish {
@@ -118,7 +87,7 @@ describe('coverage, when ids are learnt', () => {
     const slice = aSlice({ organizations: step.organizations, event_types: step.types })
     startRun(writer, [slice], runId)
     const from = step.isAll ? null : START + (step.to - step.days) * DAY
-    finish(writer, slice, { from, to: START + step.to * DAY }, START + number, runId)
+    finishSlice(writer, slice, { from, to: START + step.to * DAY }, runId, START + number)
   }
 
   it('is that of the id, for any order of records and of loading, and equals the history', async () => {
@@ -256,7 +225,7 @@ describe('a warehouse of an earlier version', () => {
       writer.write(record, body)
     }
     writer.write(learnt('acme', 'org_1'))
-    finish(writer, slice, { from: null, to: START }, START)
+    finishSlice(writer, slice, { from: null, to: START })
     const warehouse = await memory()
     await load({ warehouse, journal })
     // As the change of schema leaves a warehouse that was loaded up to here.
@@ -348,8 +317,8 @@ describe('ops.organizations', () => {
       writer.write(refused(byId('org_3'), START + 2, 'was unknown once'))
       writer.write(refused(byUrl('nobody'), START + 4, 'not tracked'))
       writer.write(refused(byUrl('nobody'), START + 3, 'an older refusal'))
-      finish(writer, first, { from: null, to: START }, START + 5)
-      finish(writer, second, { from: null, to: START + DAY }, START + DAY)
+      finishSlice(writer, first, { from: null, to: START }, 'run_1', START + 5)
+      finishSlice(writer, second, { from: null, to: START + DAY })
     })
     await load({ warehouse, journal })
     const rows = await warehouse.all('select * from ops.organizations order by organization_id')

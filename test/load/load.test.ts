@@ -1,6 +1,6 @@
 import { mkdirSync, renameSync } from 'node:fs'
 import { join } from 'node:path'
-import { describe, expect, it, onTestFinished } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import { openJournal, type Journal, type JournalWriter } from '../../src/journal/journal.ts'
 import type { JournalRecord, RunFinished } from '../../src/journal/records.ts'
 import { eventKey } from '../../src/load/event-row.ts'
@@ -17,27 +17,17 @@ import {
   dumpTables,
   handClock,
   journalOfPages,
+  memory,
+  segment,
   startRun,
   wireEvent,
 } from './load-fixture.ts'
-
-async function memory(): Promise<Warehouse> {
-  const warehouse = await memoryWarehouse({ threads: 1 })
-  onTestFinished(() => warehouse.close())
-  return warehouse
-}
 
 /** A journal with one segment, written by `write`. */
 async function aJournal(write: (writer: JournalWriter) => void): Promise<Journal> {
   const journal = openJournal(temporaryFolder(), handClock())
   await segment(journal, write)
   return journal
-}
-
-async function segment(journal: Journal, write: (writer: JournalWriter) => void): Promise<void> {
-  const writer = journal.writer()
-  write(writer)
-  await writer.close()
 }
 
 const ends = (fields: Partial<RunFinished> = {}): RunFinished => ({

@@ -7,9 +7,9 @@ import type { Sightings } from '../../src/journal/sightings.ts'
 import { makePlan, questionSha256, type PlanHistory, type Question } from '../../src/plan/plan.ts'
 import { neededWindow } from '../../src/plan/window.ts'
 import { DAY } from '../../src/support/units.ts'
+import { NOW, covered } from './plan-fixture.ts'
 import { aStart } from '../journal/journal-fixture.ts'
 
-const NOW = Date.UTC(2026, 5, 15, 12)
 const ids = (count: number): OrganizationRef[] =>
   Array.from({ length: count }, (_, i) => ({ by: 'id', value: `org_${i}` }))
 
@@ -23,16 +23,6 @@ function aQuestion(fields: Partial<Question> = {}): Question {
     overlapHours: 6,
     ...fields,
   }
-}
-
-/** Covered from so many days ago (null: from the beginning) to so many days ago. */
-function covered(
-  fromDaysAgo: number | null,
-  toDaysAgo: number,
-  eventTypes: readonly EventType[] = EVENT_TYPES,
-): CoveredInterval {
-  const from = fromDaysAgo === null ? null : NOW - fromDaysAgo * DAY
-  return { eventTypes, from, to: NOW - toDaysAgo * DAY }
 }
 
 const plan = (question: Partial<Question>, history: Partial<PlanHistory> = {}) =>

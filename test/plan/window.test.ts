@@ -4,8 +4,7 @@ import { addInterval, type CoveredInterval } from '../../src/journal/coverage.ts
 import { EVENT_TYPES, type EventType } from '../../src/journal/records.ts'
 import { neededWindow, type Window, type WindowQuestion } from '../../src/plan/window.ts'
 import { DAY } from '../../src/support/units.ts'
-
-const NOW = Date.UTC(2026, 5, 15, 12)
+import { NOW, covered } from './plan-fixture.ts'
 
 function aQuestion(fields: Partial<WindowQuestion>): WindowQuestion {
   return {
@@ -15,16 +14,6 @@ function aQuestion(fields: Partial<WindowQuestion>): WindowQuestion {
     overlapHours: 6,
     ...fields,
   }
-}
-
-/** Covered from so many days ago (null: from the beginning) to so many days ago. */
-function covered(
-  fromDaysAgo: number | null,
-  toDaysAgo: number,
-  eventTypes: readonly EventType[] = EVENT_TYPES,
-): CoveredInterval {
-  const from = fromDaysAgo === null ? null : NOW - fromDaysAgo * DAY
-  return { eventTypes, from, to: NOW - toDaysAgo * DAY }
 }
 
 describe('neededWindow', () => {
