@@ -1,7 +1,7 @@
 /** `plan --quote`: the exact bill. It asks the service, and what it buys for that is kept for the run. */
 
 import { CREDITS_PER_PAGE } from '../journal/spending.ts'
-import { readJob, type Job, type Overrides } from '../run/job.ts'
+import type { Overrides } from '../run/job.ts'
 import { quoteJob, type QuoteReport } from '../run/quote.ts'
 import { EXIT, type ExitCode } from '../support/errors.ts'
 import { SECOND } from '../support/units.ts'
@@ -16,24 +16,24 @@ export async function quoteCommand(
   pipeline: string,
   options: Overrides,
 ): Promise<ExitCode> {
-  const { output, directory } = context
-  const job = await readJob(pipeline, options, directory.root)
-  const report = await withService(context, job.concurrency, (service) =>
+  const { output } = context
+  const report = await withService(context, pipeline, options, (job, service) =>
     quoteJob(job, service, runWorld(context)),
   )
-  output.text(quoteText(job, report))
+  output.text(quoteText(report))
   output.document(quoteDocument(report))
   return EXIT.done
 }
 
-function quoteText(job: Job, { organizations, leftBehind, quote }: QuoteReport): string {
+function quoteText(report: QuoteReport): string {
+  const { pipeline, organizations, leftBehind, quote } = report
   const { slices, pages, bought, toBuy, credits, progress } = quote
   const left =
     toBuy === 0
       ? 'nothing: the next run only has to finish'
-      : `${countText(toBuy, 'page')} for ${countText(credits, 'credit')}${paceText(job, toBuy)}`
+      : `${countText(toBuy, 'page')} for ${countText(credits, 'credit')}${paceText(report, toBuy)}`
   return [
-    `${job.pipeline}: ${countText(organizations, 'organisation')} in ${countText(slices.length, 'slice')} cost exactly ${countText(pages * CREDITS_PER_PAGE, 'credit')}`,
+    `${pipeline}: ${countText(organizations, 'organisation')} in ${countText(slices.length, 'slice')} cost exactly ${countText(pages * CREDITS_PER_PAGE, 'credit')}`,
     `  bought   ${countText(bought, 'page')} by now, ${countText(progress.credits, 'credit')} for this quote: kept for the run`,
     `  to buy   ${left}`,
     ...(leftBehind === 0 ? [] : [`  left     ${leftBehindText(leftBehind)}`]),
@@ -41,7 +41,7 @@ function quoteText(job: Job, { organizations, leftBehind, quote }: QuoteReport):
   ].join('\n')
 }
 
-function paceText({ requestsPerSecond }: Job, pages: number): string {
+function paceText({ requestsPerSecond }: QuoteReport, pages: number): string {
   if (requestsPerSecond === null) return ''
   return `, ${durationText((pages / requestsPerSecond) * SECOND)} at ${numberText(requestsPerSecond)} a second`
 }

@@ -1,7 +1,7 @@
 /** The commands that buy everything a pipeline asks for: run, backfill and extract. */
 
 import type { RunCommand } from '../run/begin.ts'
-import { readJob, type Overrides } from '../run/job.ts'
+import type { Overrides } from '../run/job.ts'
 import { runJob } from '../run/run.ts'
 import { EXIT, type ExitCode } from '../support/errors.ts'
 import { runWorld, type Context } from './context.ts'
@@ -15,9 +15,8 @@ export async function runCommand(
   pipeline: string,
   options: Overrides,
 ): Promise<ExitCode> {
-  const { output, directory } = context
-  const job = await readJob(pipeline, options, directory.root)
-  const report = await withService(context, job.concurrency, (service) =>
+  const { output } = context
+  const report = await withService(context, pipeline, options, (job, service) =>
     runJob(job, command, service, runWorld(context)),
   )
   output.text(runText(report))

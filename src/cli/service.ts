@@ -1,19 +1,22 @@
-/** The service that a command asks, as the environment names it. */
+/** What a command that asks the service works with: a pipeline as a job, and the service as the environment names it. */
 
 import { createTransport } from '../api/transport.ts'
 import { apiKeyFrom, baseUrlFrom } from '../config.ts'
+import { readJob, type Job, type Overrides } from '../run/job.ts'
 import type { Service } from '../run/run.ts'
 import { packageVersion, type Context } from './context.ts'
 
 /**
- * Works with the service, and hangs up afterwards. Its key is known to the scrubber from here on.
- * @throws ConfigError when address or key is missing or unsafe
+ * Reads the job, works with the service, and hangs up afterwards. Its key is known to the scrubber from here on.
+ * @throws ConfigError when something is wrong with the pipeline, or address or key is missing or unsafe
  */
 export async function withService<T>(
   context: Context,
-  concurrency: number,
-  work: (service: Service) => Promise<T>,
+  pipeline: string,
+  overrides: Overrides,
+  work: (job: Job, service: Service) => Promise<T>,
 ): Promise<T> {
+  const job = await readJob(pipeline, overrides, context.directory.root)
   const baseUrl = baseUrlFrom(context.environment)
   const { secret } = apiKeyFrom(context.environment)
   context.scrubber.add(secret.reveal())
@@ -21,11 +24,11 @@ export async function withService<T>(
     baseUrl,
     apiKey: secret,
     clock: context.clock,
-    connections: concurrency,
+    connections: job.concurrency,
     userAgent: `jobtide/${packageVersion()}`,
   })
   try {
-    return await work({ transport, baseUrl })
+    return await work(job, { transport, baseUrl })
   } finally {
     context.progress.stop()
     await transport.close()

@@ -16,6 +16,8 @@ export interface QuoteReport {
   readonly organizations: number
   /** Pages paid for in slices of an earlier run that were planned anew. */
   readonly leftBehind: number
+  /** The pace at which the rest will be bought; null where the service sets it. */
+  readonly requestsPerSecond: number | null
   readonly quote: Quote
 }
 
@@ -37,7 +39,8 @@ export async function quoteJob(job: Job, service: Service, world: RunWorld): Pro
     const found = await quoteRun(job, service, world, session, run)
     const runId = run.started.run_id
     await writer.append(closingRecord(run, 'quoted', EXIT.done, null, clock.now()))
-    return { runId, pipeline: job.pipeline, organizations, leftBehind, quote: found }
+    const { pipeline, requestsPerSecond } = job
+    return { runId, pipeline, organizations, leftBehind, requestsPerSecond, quote: found }
   })
 }
 
