@@ -1,20 +1,115 @@
-/** A title as written → plain words: lower case, no accents, no gender marks, abbreviations spelled out. */
+/**
+ * A title as written → plain words: lower case, no accents, no gender marks, abbreviations spelled out, and the parts of it
+ * that commas, dashes and brackets set apart. Knows letters only, not what a word means.
+ */
 
-import { lexicon } from './lexicon.ts'
+import { z } from 'zod'
+import { remembered } from './memo.ts'
+import { readTaxonomy } from './taxonomy.ts'
+import { baseForms } from './word-forms.ts'
+import { wordList } from './word-list.ts'
 
-// (m/w/d), (H/F), (f/m/x): letters between slashes. Leiter_in, Leiter:in, Leiter*in, Leiter/in, developpeur·euse.
-const GENDER_LETTERS = /\(?\b[mwfhdx]\s*\/\s*[mwfhdx](?:\s*\/\s*[mwfhdx])?\b\)?/g
-const GENDER_ENDING =
-  /(?<=[a-z])[_:*·/](?:in|innen|e|es|euse|rice|ne)\b|(?<=[a-z])\((?:in|e|euse|rice|ne)\)/g
+const lists = readTaxonomy(
+  'words.yaml',
+  z.strictObject({
+    abbreviations: z.record(z.string().min(1), z.string()),
+    one_word: wordList,
+    to_belongs_to_the_words: wordList,
+    grade_prefixes: wordList,
+    often_misspelled: wordList,
+    fillers: wordList,
+  }),
+)
+
+const LETTERS_WITHOUT_MARKS: Readonly<Record<string, string>> = {
+  ß: 'ss',
+  æ: 'ae',
+  œ: 'oe',
+  ø: 'o',
+  ł: 'l',
+  đ: 'd',
+  ð: 'd',
+  þ: 'th',
+  ı: 'i',
+  ς: 'σ',
+}
+const SPECIAL_LETTERS = /[ßæœøłđðþıς]/g
+const ONLY_ASCII = /^[\0-\x7f]*$/
+
+/** Lower case, without accents, in the usual width: what two spellings of one word share. */
+export function foldLetters(text: string): string {
+  if (ONLY_ASCII.test(text)) return text.toLowerCase()
+  return text
+    .replace(/[™®©]/g, ' ')
+    .normalize('NFKD')
+    .replace(/\p{M}/gu, '')
+    .toLowerCase()
+    .replace(/\p{M}/gu, '')
+    .replace(SPECIAL_LETTERS, (letter) => LETTERS_WITHOUT_MARKS[letter] ?? letter)
+}
+
+// A title longer than this is a text; its first words say what it is.
+const LONGEST_TITLE = 300
+
+const GENDER = '(?:m|w|f|h|d|x|i|div|divers|diverse|gn)'
+// (m/w/d), (H/F), [f|m|x], (m,w,d), (all genders), also without brackets when between slashes.
+const GENDER_LETTERS = new RegExp(
+  `[([]\\s*(?:${GENDER}(?:\\s*[/|,*:.+-]\\s*${GENDER})+|gn|all genders?|any gender|mensch|all)\\s*[)\\]]` +
+    `|\\b[mwfhd]\\s*[/|]\\s*[mwfhdx](?:\\s*[/|]\\s*${GENDER})*\\b`,
+  'g',
+)
+const PRONOUNS =
+  /\(?\b(?:she|he|they)\s*\/\s*(?:her|him|them|hers|his|theirs)\b(?:\s*\/\s*\w+)?\)?/g
+// Leiter_in, Leiter:in, Leiter*in, Leiter/in, Kaufmann/-frau, developpeur·euse, charge(e), directeur/trice, ingeniero/a.
+const ENDING =
+  '(?:in|innen|r|n|e|es|euse|euses|se|rice|trice|ne|nne|ienne|ere|iere|ve|a|as|o|os|ra|ora|oa|frau|mann|ka|inja)'
+const GENDER_ENDING = new RegExp(
+  `(?<=\\p{L})(?:[_:*·•/]${ENDING}|\\(-?${ENDING}\\)|/-\\p{L}+|\\.(?:e|es|euse|se|rice|trice|ne|ere|iere))(?![\\p{L}\\p{N}])`,
+  'gu',
+)
+const DOTTED = /(?<![\p{L}\p{N}])(?:\p{L}\.){2,}\p{L}?(?![\p{L}\p{N}])/gu
+// R&D, FP&A, M & A, P&L stay one word.
+const LETTERS_JOINED = /(?<![\p{L}\p{N}])(\p{L}|fp|s|hs|co)\s?&\s?(\p{L}|op|es)(?![\p{L}\p{N}])/gu
+const ACCOUNTS = /\ba\s?\/\s?([pr])\b/g
+const PROGRAMMING = /\bc\+\+|\bc#|\bf#|\.net\b/g
+const PROGRAMMING_WORDS: Readonly<Record<string, string>> = {
+  'c++': 'cpp',
+  'c#': 'csharp',
+  'f#': 'fsharp',
+  '.net': ' dotnet',
+}
+
+const PART_BORDER = /[,;|()[\]{}–—―•·»«>"“”\n\r\t]|\s[-/~‐‑]+\s|\s[-‐]+(?=\p{L})|:\s/u
+const WORD_BORDER = /[^\p{L}\p{N}&]+/u
 // Whom somebody assists and where somebody works say nothing about the post: "Assistant to the CEO", "Engineer at X".
-const REST_ABOUT_OTHERS = /\s(?:to|at|@|chez|bei)\s.*$|@.*$/
-const PART_BORDER = /[,;|()[\]–—]|\s[-/]\s/
-const WORD_BORDER = /[^a-z0-9]+/
+const ABOUT_OTHERS = new Set(['to', 'at', 'chez', 'bei', 'w'])
 
-/** The parts of a title that stand between commas, dashes or brackets, each as words. */
+const ONE_WORD = new Map(
+  lists.one_word.map((phrase) => {
+    const [first = '', second = ''] = foldLetters(phrase).split(' ')
+    return [`${first} ${second}`, `${first}${second}`]
+  }),
+)
+const ONE_WORD_BEGINS = new Set([...ONE_WORD.keys()].map((phrase) => phrase.split(' ')[0]))
+const TO_PHRASES = lists.to_belongs_to_the_words.map((phrase) => ` ${phrase} `)
+const ABBREVIATIONS = new Map(
+  Object.entries(lists.abbreviations).map(([short, long]) => [
+    foldLetters(short),
+    foldLetters(long)
+      .split(' ')
+      .filter((word) => word !== ''),
+  ]),
+)
+/** Words that are recognised with one wrong letter. */
+export const oftenMisspelled: readonly string[] = lists.often_misspelled.map(foldLetters)
+const FILLERS = new Set(lists.fillers.map(foldLetters))
+
+/**
+ * The parts of a title that stand between commas, dashes or brackets, each as words. `&`, `+` and `/` come as the word `and`;
+ * what follows "to", "at" or "@" in a part is left out.
+ */
 export function splitTitle(title: string): string[][] {
   return plain(title)
-    .replace(REST_ABOUT_OTHERS, '')
     .split(PART_BORDER)
     .map(wordsOf)
     .filter((words) => words.length > 0)
@@ -23,21 +118,110 @@ export function splitTitle(title: string): string[][] {
 /** Every word of a title that carries meaning, sorted, each once: two spellings of one title give the same list. */
 export function meaningfulWords(title: string): string[] {
   const words = splitTitle(title).flat()
-  return [...new Set(words.filter((word) => !lexicon.fillers.includes(word)))].toSorted()
+  return [...new Set(words.filter((word) => !FILLERS.has(word)))].toSorted()
 }
 
-function plain(title: string): string {
-  return title
-    .normalize('NFD')
-    .replace(/\p{M}/gu, '')
-    .toLowerCase()
-    .replace(GENDER_LETTERS, ' ')
-    .replace(GENDER_ENDING, '')
+/** Whether `word` is an article, a preposition or the like. */
+export function isFiller(word: string): boolean {
+  return FILLERS.has(word)
 }
+
+const ONLY_WORDS = /^[a-z0-9 ]*$/
+
+// Each rule is asked for only where a sign stands that it needs: most titles have none.
+function plain(title: string): string {
+  let text = foldLetters(title).replace(/ {2,}/g, ' ').trim().slice(0, LONGEST_TITLE)
+  if (ONLY_WORDS.test(text)) return text
+  if (text.includes('.')) text = text.replace(DOTTED, (letters) => letters.replaceAll('.', ''))
+  if (/[([/|]/.test(text)) text = text.replace(GENDER_LETTERS, ' ').replace(PRONOUNS, ' ')
+  text = text.replace(GENDER_ENDING, '')
+  if (text.includes('&')) text = text.replace(LETTERS_JOINED, '$1&$2')
+  if (text.includes('/')) text = withoutFeminineDoublets(text.replace(ACCOUNTS, 'a$1'))
+  if (/[+#.]/.test(text)) {
+    text = text.replace(PROGRAMMING, (name) => PROGRAMMING_WORDS[name] ?? name)
+  }
+  return text.replace(/['’`´]s(?![\p{L}\p{N}])/gu, '')
+}
+
+const LONGEST_DOUBLET = 3
+
+/** "Acheteur / Acheteuse junior", "Agent administratif / Agente administrative": one job in two genders. */
+function withoutFeminineDoublets(text: string): string {
+  const [first = '', ...others] = text.split('/')
+  return others.reduce((before, after) => {
+    const left = before.split(' ').filter((word) => word !== '')
+    const right = after.split(' ').filter((word) => word !== '')
+    for (let length = LONGEST_DOUBLET; length > 0; length -= 1) {
+      const tail = left.slice(-length)
+      const isDoublet =
+        tail.length === length && tail.every((word, at) => isOtherGender(word, right[at] ?? ''))
+      if (isDoublet) return [before.trimEnd(), ...right.slice(length)].join(' ')
+    }
+    return `${before}/${after}`
+  }, first)
+}
+
+const SHORTEST_GENDERED_WORD = 4
+
+function isOtherGender(word: string, other: string): boolean {
+  if (word.length < SHORTEST_GENDERED_WORD || other.length < SHORTEST_GENDERED_WORD) return false
+  return word === other || baseForms(other).includes(word) || baseForms(word).includes(other)
+}
+
+const HAS_AND = /[/+&]/
+const AND = /[/+]|(?<![\p{L}\p{N}])&|&(?![\p{L}\p{N}])|(?<=\p{L}{3})&|&(?=\p{L}{3})/gu
 
 function wordsOf(part: string): string[] {
-  return part
+  const [own = ''] = part.split('@')
+  const words = (HAS_AND.test(own) ? own.replace(AND, ' and ') : own)
     .split(WORD_BORDER)
-    .filter((word) => word !== '')
-    .flatMap((word) => lexicon.abbreviations[word]?.split(' ') ?? [word])
+    .filter((word) => word !== '' && word !== '&')
+    .flatMap(spelledOut)
+  while (words[0] === 'and') words.shift()
+  while (words.at(-1) === 'and') words.pop()
+  return untilOthers(joinWords(words))
+}
+
+const GRADE_PREFIXES = lists.grade_prefixes.map(foldLetters)
+// What is left must be a word: "seniors", "juniorin" and "seniority" are none.
+const SHORTEST_LATIN_REST = 5
+const LATIN = /^[a-z]/
+
+const spelledOut = remembered((word) => ABBREVIATIONS.get(word) ?? wordsOfCompound(word))
+
+function wordsOfCompound(word: string): string[] {
+  const prefix = GRADE_PREFIXES.find((text) => word.startsWith(text))
+  const rest = prefix === undefined ? '' : word.slice(prefix.length)
+  const shortest = LATIN.test(rest) ? SHORTEST_LATIN_REST : 1
+  return prefix === undefined || rest.length < shortest ? [word] : [prefix, rest]
+}
+
+function joinWords(words: string[]): string[] {
+  if (!words.some((word) => ONE_WORD_BEGINS.has(word))) return words
+  const joined: string[] = []
+  for (let at = 0; at < words.length; at += 1) {
+    const word = words[at] ?? ''
+    const whole = ONE_WORD.get(`${word} ${words[at + 1]}`)
+    joined.push(whole ?? word)
+    if (whole !== undefined) at += 1
+  }
+  return joined
+}
+
+function untilOthers(words: string[]): string[] {
+  const end = words.findIndex((word, at) => at > 0 && ABOUT_OTHERS.has(word))
+  if (end < 0) return words
+  if (words[end] === 'to') {
+    const text = ` ${words.join(' ')} `
+    if (TO_PHRASES.some((phrase) => text.includes(phrase))) return words
+    const second = words.indexOf('and', end)
+    if (second > 0 && isStaffOfGovernment(words, end)) return words.slice(second + 1)
+  }
+  return words.slice(0, end)
+}
+
+// "Special Assistant to the President and Deputy Press Secretary" is the latter; who assists "the CEO and CFO" is neither.
+function isStaffOfGovernment(words: readonly string[], to: number): boolean {
+  const rank = words[to - 2]
+  return words[to - 1] === 'assistant' && (rank === 'special' || rank === 'deputy')
 }

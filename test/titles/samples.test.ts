@@ -30,7 +30,7 @@ describe('samples of real titles (skipped where ../shared/data is absent)', () =
     const changes = samples<'previous' | 'current' | 'label'>('transition-samples.csv')
     const promotions = changes.filter(({ label }) => label === 'promotion')
     const found = changes.filter(
-      ({ previous, current }) => compareTitles(previous, current) === 'promotion',
+      ({ previous, current }) => compareTitles(previous, current).label === 'promotion',
     )
     const right = found.filter(({ label }) => label === 'promotion').length
     expect(right / promotions.length).toBeGreaterThan(0.85)

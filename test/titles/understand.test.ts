@@ -1,129 +1,65 @@
 import * as fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
+import { LEVELS } from '../../src/titles/taxonomy.ts'
 import { understandTitle } from '../../src/titles/understand.ts'
+
+const levelOf = (title: string) => understandTitle(title).level
 
 describe('understandTitle', () => {
   it.each([
     [
       'intern',
       false,
-      [
-        'Software Engineer Intern',
-        'Werkstudent (m/w/d) IT',
-        'Stagiaire',
-        'Becaria de Finanzas',
-        'Estagiário',
-      ],
+      'Software Engineer Intern; Werkstudent (m/w/d) IT; Stagiaire; Becaria de Finanzas; Estagiário; Product Manager Intern; Marketing Manager (Intern); Praktikum im Bereich Vertrieb; Stażysta; インターン',
     ],
     [
       'entry',
       false,
-      [
-        'Junior Developer',
-        'Associate Consultant',
-        'Graduate Trainee',
-        'Vertriebsassistentin',
-        'Analista Júnior',
-        'Auxiliar de Produção',
-        'Assistant to the CEO',
-        'Staff Assistant',
-      ],
+      'Junior Developer; Associate Consultant; Graduate Trainee; Vertriebsassistentin; Analista Júnior; Auxiliar de Produção; Assistant to the CEO; Staff Assistant; Software Engineer I; Juniorberater (m/w/d); Trainee Store Manager; Alternance - Chargé de communication; Assistenzarzt; Analyst, Investment Banking; FIREFIGHTER-EMT (RECRUIT)',
     ],
     [
       'mid',
       false,
-      [
-        'Software Engineer',
-        'Account Manager',
-        'Product Manager',
-        'Executive Assistant to the CEO',
-        'Staff Accountant',
-        'Softwareentwickler (m/w/d)',
-        'Développeuse',
-        'Chargée de Recrutement',
-        'Ingeniera de Datos',
-        'Desenvolvedor',
-      ],
+      'Software Engineer; Account Manager; Product Manager; Executive Assistant to the CEO; Staff Accountant; Softwareentwickler (m/w/d); Développeuse; Chargée de Recrutement; Ingeniera de Datos; Desenvolvedor; Physician Assistant; Assistant Professor; Projektleiterin; Chef de projet; Jefa de Proyecto; Public Health Nurse II; Sjuksköterska; Programista; 软件工程师; HR Business Partner',
     ],
     [
       'senior',
       false,
-      [
-        'Senior Product Manager',
-        'Sr. Software Engineer',
-        'Développeur senior',
-        'Associate Professor',
-        'Audit Senior',
-        'Desenvolvedora Sênior',
-      ],
+      'Senior Product Manager; Sr. Software Engineer; Développeur senior; Associate Professor; Audit Senior; Desenvolvedora Sênior; Engineer, Senior; Senior-Entwickler; Starszy Specjalista; Of Counsel; Senior Administrative Assistant; 高级工程师',
     ],
     [
       'lead',
       false,
-      [
-        'Staff Software Engineer',
-        'Principal Consultant',
-        'Lead Data Engineer',
-        'Software Architect at Trifork',
-        'Professor',
-        'Tech Lead',
-      ],
+      'Staff Software Engineer; Principal Consultant; Lead Data Engineer; Software Architect at Trifork; Professor; Tech Lead; Chief Engineer; PRINCIPAL PROGRAMMER/ANALYST; Design Lead; Architecte logiciel; Universitätsprofessorin',
     ],
-    ['lead', true, ['Team Lead', 'Teamleiter_in IT Services', 'Teamleiterin Einkauf']],
+    [
+      'lead',
+      true,
+      'Team Lead; Teamleiter_in IT Services; Teamleiterin Einkauf; Senior Support Engineer, Team Lead; Police Sergeant; Chef d’équipe; Charge Nurse; Ploegleider',
+    ],
     [
       'manager',
       true,
-      [
-        'Engineering Manager',
-        'Senior Manager, FP&A',
-        'Assistant Manager',
-        'Store Manager',
-        'Filialleiter',
-        'Responsable commercial',
-        'Gerente de Marketing',
-        'Jefa de Ventas',
-      ],
+      'Engineering Manager; Senior Manager, FP&A; Assistant Manager; Store Manager; Filialleiter; Responsable commercial; Gerente de Marketing; Jefa de Ventas; Nurse Manager; Assistant Principal, Middle School; Police Lieutenant; Küchenchef; Kierownik działu; Foreman; General Manager',
     ],
     [
       'director',
       true,
-      [
-        'Director, FP&A',
-        'Head of Legal',
-        'Associate Director of Finance',
-        'Abteilungsleiterin Controlling',
-        'Directrice des partenariats',
-        'Diretora de Vendas',
-      ],
+      'Director, FP&A; Head of Legal; Associate Director of Finance; Abteilungsleiterin Controlling; Directrice des partenariats; Diretora de Vendas; (Interim) Director of Design; Leiter Einkauf; DRH; Dean; Editor-in-Chief',
     ],
-    ['director', false, ['Chief of Staff', 'Chief of Staff to the CEO']],
+    ['director', false, 'Chief of Staff; Chief of Staff to the CEO; Deputy Chief of Staff'],
     [
       'vp',
       true,
-      [
-        'VP Ops',
-        'SVP of Engineering',
-        'Assistant Vice President - Procurement',
-        'Vice-presidente de Marketing',
-      ],
+      'VP Ops; SVP of Engineering; Assistant Vice President - Procurement; Vice-presidente de Marketing; V.P. Operations; VP of Sales and General Manager; Wiceprezes',
     ],
     [
       'cxo',
       true,
-      [
-        'CEO',
-        'Chief Marketing and Strategy Officer',
-        'Founder & CEO',
-        'Managing Director',
-        'Geschäftsführerin',
-        'Directeur général',
-        'Consejero delegado',
-        'Fundadora',
-        'Law Firm Partner',
-      ],
+      'CEO; C.E.O.; Chief Marketing and Strategy Officer; Founder & CEO; Managing Director; Geschäftsführerin; Geschaeftsfuehrer; Directeur général; Consejero delegado; Fundadora; Law Firm Partner; Partner, Corporate & Securities Group; Prezes Zarządu; SVP & CFO; 代表取締役社長',
     ],
-  ] as const)('reads %s (management: %s) in %j', (level, isManagement, titles) => {
-    for (const title of titles) {
+  ] as const)('reads %s (management: %s) in: %s', (level, isManagement, titles) => {
+    for (const title of titles.split('; ')) {
       expect(understandTitle(title), title).toMatchObject({ level, isManagement })
     }
   })
@@ -136,39 +72,197 @@ describe('understandTitle', () => {
     '株式会社',
     'II',
     'Staff',
+    'Student',
+    'Retired',
+    'Self-employed',
+    'Berlin, Germany',
+    'Computer',
+    'N/A',
+    'Remote',
     'Partner Programme',
+    'October 1, 2024',
+    '\0',
   ])('abstains from %j', (title) => {
-    expect(understandTitle(title)).toEqual({ level: 'unknown', rank: null, isManagement: null })
+    expect(understandTitle(title)).toMatchObject({
+      level: 'unknown',
+      rank: null,
+      isManagement: null,
+      rule: 'unknown',
+      confidence: 0,
+    })
   })
 
-  it('ranks 12 titles of one ladder in their order, each a clear step of 3 or more above the one before', () => {
-    const ladder = [
-      'Intern',
-      'Junior Engineer',
-      'Engineer',
-      'Engineer II',
-      'Senior Engineer',
-      'Team Lead',
-      'Engineering Manager',
-      'Senior Engineering Manager',
-      'Director of Engineering',
-      'Senior Director of Engineering',
-      'VP Engineering',
-      'CTO',
-    ].map((title) => understandTitle(title).rank ?? Number.NaN)
-    const steps = ladder.slice(1).map((rank, index) => rank - (ladder[index] ?? 0))
-    expect(Math.min(...steps)).toBeGreaterThanOrEqual(3)
+  it('reads 8 titles by who the person is, not by whom they work for, what they belong to or were', () => {
+    expect(levelOf('Executive Business Partner to VP of Product')).toBe('mid')
+    expect(levelOf('CEO Office Manager')).toBe('manager')
+    expect(levelOf('Staff Assistant, Office of the President')).toBe('entry')
+    expect(levelOf('Director of Nurses and Physicians')).toBe('director')
+    expect(levelOf('Assistenz der Geschäftsführung')).toBe('entry')
+    expect(levelOf('Lead Generation Specialist')).toBe('mid')
+    expect(levelOf('Senior Living Coordinator')).toBe('mid')
+    expect(levelOf('Product Manager (ex-founder)')).toBe('mid')
   })
 
-  it('understands any text the same whatever its case, spaces and accents, with a rank exactly when it has a level', () => {
+  it('reads 7 titles whose grade stands within, behind or in one word with the profession', () => {
+    expect(levelOf('Gerente Sênior de Contas')).toBe('senior')
+    expect(levelOf('Analista de Sistemas Senior')).toBe('senior')
+    expect(levelOf('Acheteur / Acheteuse junior')).toBe('entry')
+    expect(levelOf('Senior Writer and Editor')).toBe('senior')
+    expect(levelOf('Senior Management Consultant')).toBe('senior')
+    expect(levelOf('Designer (Lead)')).toBe('lead')
+    expect(levelOf('シニアエンジニア')).toBe('senior')
+  })
+
+  it('is less sure of a profession told by its ending, a field alone or the third step of a ladder', () => {
+    const sure = (title: string) => understandTitle(title).confidence
+    expect(understandTitle('Glass Bevelmetrist').rule).toBe('profession_ending')
+    expect(understandTitle('Marketing').rule).toBe('field')
+    expect(understandTitle('Analyst III').rule).toBe('high_step')
+    expect(
+      Math.max(sure('Glass Bevelmetrist'), sure('Marketing'), sure('Analyst III')),
+    ).toBeLessThan(sure('Analyst') - 0.1)
+  })
+
+  it('reads 3 titles in spite of a wrong letter, and no role into 3 words that only look like one', () => {
+    expect(levelOf('Account Dirctor')).toBe('director')
+    expect(levelOf('Vice Presidnet Sales')).toBe('vp')
+    expect(levelOf('Sales Manger')).toBe('manager')
+    expect(levelOf('Manage Import')).toBe('unknown')
+    expect(levelOf('Managed Services')).toBe('unknown')
+    expect(levelOf('Directory')).toBe('unknown')
+  })
+
+  it.each([
+    [
+      'general',
+      'Intern; Junior Engineer; Engineer; Engineer II; Senior Engineer; Team Lead; Engineering Manager; Senior Engineering Manager; Director of Engineering; Senior Director of Engineering; VP Engineering; CTO; CEO',
+    ],
+    [
+      'expert',
+      'Senior Engineer; Lead Engineer; Staff Engineer; Senior Staff Engineer; Principal Engineer; Senior Principal Engineer; Distinguished Engineer',
+    ],
+    [
+      'vice presidents',
+      'Assistant Vice President; Vice President; Senior Vice President; Executive Vice President',
+    ],
+    ['directors', 'Assistant Director; Associate Director; Director; Senior Director'],
+    [
+      'university',
+      'PhD Student; Postdoc; Assistant Professor; Associate Professor; Professor; Dean; Provost',
+    ],
+    [
+      'law',
+      'Trainee Solicitor; Associate Attorney; Attorney; Senior Associate; Of Counsel; Partner',
+    ],
+    [
+      'audit',
+      'Audit Assistant; Audit Associate; Senior Audit Associate; Assistant Manager; Senior Manager; Audit Partner',
+    ],
+    [
+      'nursing',
+      'Nursing Assistant; Registered Nurse; Senior Nurse; Charge Nurse; Nurse Manager; Director of Nursing; Chief Nursing Officer',
+    ],
+    ['police', 'Police Recruit; Police Officer; Police Sergeant; Police Lieutenant; Police Chief'],
+    [
+      'retail',
+      'Sales Associate; Cashier; Shift Leader; Assistant Store Manager; Store Manager; Regional Manager',
+    ],
+    [
+      'Brazil',
+      'Estagiário; Analista Júnior; Analista; Analista Pleno; Analista Sênior; Gerente; Diretora; Vice-presidente; Diretor Presidente',
+    ],
+  ])(
+    'ranks the %s ladder in its order, each step 2 or more above the one before: %s',
+    (_, ladder) => {
+      const ranks = ladder.split('; ').map((title) => understandTitle(title).rank ?? Number.NaN)
+      const steps = ranks.slice(1).map((rank, index) => rank - (ranks[index] ?? 0))
+      expect(
+        steps.every((step) => step >= 2),
+        ranks.join(' '),
+      ).toBe(true)
+    },
+  )
+
+  it('understands any text the same whatever its case, spaces, accents and width, with a rank exactly when it has a level', () => {
+    const words = fc.constantFrom(
+      'Senior',
+      'Director',
+      'of',
+      'Ingénieur',
+      'Leiterin',
+      'VP',
+      ',',
+      '(m/w/d)',
+      '/',
+      'II',
+      'to',
+      'Häuser',
+      '&',
+      '.',
+    )
+    const title = fc.oneof(
+      fc.string({ unit: 'grapheme', maxLength: 60 }),
+      fc.array(words, { maxLength: 7 }).map((parts) => parts.join(' ')),
+    )
     fc.assert(
-      fc.property(fc.string({ unit: 'grapheme', maxLength: 60 }), (text) => {
+      fc.property(title, (text) => {
         const understood = understandTitle(text)
-        expect(understandTitle(` ${text.normalize('NFD')} `)).toEqual(understood)
+        expect(understandTitle(`  ${text.normalize('NFD').replaceAll(' ', '  ')} `)).toEqual(
+          understood,
+        )
         expect(understood.rank === null).toBe(understood.level === 'unknown')
         expect(understood.isManagement === null).toBe(understood.level === 'unknown')
+        expect(understood.confidence === 0).toBe(understood.level === 'unknown')
       }),
     )
     expect(understandTitle('DÉVELOPPEUR SENIOR')).toEqual(understandTitle('developpeur senior'))
+    expect(understandTitle('ＳＥＮＩＯＲ　Ｅｎｇｉｎｅｅｒ')).toEqual(
+      understandTitle('senior engineer'),
+    )
+  })
+
+  it('answers a title of 10,000 characters by how it begins', () => {
+    expect(levelOf(`Senior Engineer ${'x'.repeat(10_000)}`)).toBe('senior')
+    expect(levelOf('🦄'.repeat(5_000))).toBe('unknown')
+  })
+
+  it('keeps the rank of each of 400 random combinations inside the range of its level, in the order of levels', () => {
+    const grade = fc.constantFrom(
+      '',
+      'Junior',
+      'Senior',
+      'Lead',
+      'Staff',
+      'Principal',
+      'Associate',
+      'Assistant',
+      'Deputy',
+      'Interim',
+      'Group',
+      'Global',
+      'Executive',
+      'Regional',
+    )
+    const head = fc.constantFrom(
+      'Engineer',
+      'Manager',
+      'Director',
+      'Vice President',
+      'Professor',
+      'Architect',
+      'Team Lead',
+      'Chief Executive Officer',
+      'Intern',
+    )
+    const lowest = [0, 6, 16, 26, 34, 52, 66, 78, 89, 100]
+    fc.assert(
+      fc.property(grade, grade, head, (first, second, last) => {
+        const { level, rank } = understandTitle(`${first} ${second} ${last}`)
+        const at = LEVELS.findIndex((each) => each === level)
+        expect(rank).toBeGreaterThanOrEqual(lowest[at] ?? 100)
+        expect(rank).toBeLessThan(lowest[at + 1] ?? 0)
+      }),
+      { numRuns: 400 },
+    )
   })
 })

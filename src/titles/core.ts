@@ -1,0 +1,203 @@
+/**
+ * Which job a title names, apart from level, team, place and technology: read from its English words. Two titles of one job
+ * have the same words here, whatever their language, gender or word order.
+ */
+
+import type { EnglishTitle } from './english.ts'
+import { functionWords } from './function-words.ts'
+import { PhraseBook } from './phrase-book.ts'
+import {
+  deputyWords,
+  fillerPhrases,
+  generalJobs,
+  gradeSteps,
+  leadingPhrases,
+  levelPhrases,
+  placePhrases,
+  jobsWithFieldApart,
+  sideRolePhrases,
+  softwareWords,
+  standInJobs,
+  technologyPhrases,
+  unitPhrases,
+} from './roles.ts'
+import { withUsualNames } from './synonyms.ts'
+
+/** The job that a title names. */
+export interface Job {
+  /** What the job is called: its field and what somebody does there, in the order written. */
+  readonly words: readonly string[]
+  /** What a post or a general job is about, where that is set apart from it: "Director, Internal Audit". */
+  readonly field: readonly string[]
+  /** Whether the title leads what its words name: manager, director, head, vice president. */
+  readonly leads: boolean
+  /** The word of grade that is the whole job where no other word is one: "assistant" in "sales assistant". */
+  readonly standIn: string | null
+  /** How far its words of grade lift it above the plain job; orders titles of one job only. */
+  readonly grade: number
+  /** The part of `grade` that puts it below the plain job: deputy, assistant, interim. Never above 0. */
+  readonly deputy: number
+  /** The language that most of its words belong to. */
+  readonly language: string
+}
+
+type Kind = 'unit' | 'leading' | 'level' | 'filler' | 'place' | 'technology'
+
+const kinds = new PhraseBook<Kind>()
+for (const [kind, phrases] of [
+  ['unit', unitPhrases],
+  ['leading', leadingPhrases],
+  ['level', levelPhrases],
+  ['place', placePhrases],
+  ['technology', technologyPhrases],
+  ['filler', fillerPhrases],
+] as const) {
+  for (const words of phrases) kinds.add(withUsualNames(words), kind)
+}
+
+// What follows is where or for what somebody works: "Senior Software Engineer on Code Intelligence", "Développeur à Beta".
+const BEGINS_A_TEAM = new Set(['on', 'for', 'at', 'within', 'from', 'with'])
+
+const AND = { value: 'filler', length: 1 } as const
+
+interface ReadPart {
+  readonly words: string[]
+  readonly technologies: string[]
+  standIn: string | null
+  leads: boolean
+  grade: number
+  deputy: number
+}
+
+/** Reads which job a title names. */
+export function readJob(title: EnglishTitle): Job {
+  const parts = title.parts.map(readPart)
+  const main = parts.findIndex(({ words, leads }) => words.length > 0 || leads)
+  const first = parts[main]
+  const rest = parts.slice(main + 1)
+  const grade = parts.reduce((sum, part) => sum + part.grade, 0)
+  const field =
+    first !== undefined && needsField(first)
+      ? rest.map(namesOf).find((names) => names.length > 0)
+      : []
+  return {
+    words: first === undefined ? [] : first.leads ? namesOf(first) : first.words,
+    field: field ?? [],
+    leads: first?.leads ?? false,
+    standIn: first?.standIn ?? null,
+    grade,
+    deputy: parts.reduce((sum, part) => sum + part.deputy, 0),
+    language: title.language,
+  }
+}
+
+// "EVP, Digital": where nothing else is named, the technology is the field.
+function namesOf({ words, technologies }: ReadPart): readonly string[] {
+  return words.length > 0 ? words : technologies
+}
+
+// "Director, Internal Audit", "Analyst, Treasury": a post or a general job takes the field that comes next.
+function needsField(part: ReadPart): boolean {
+  if (part.leads) return namesOf(part).length === 0
+  const [only = ''] = part.words
+  return part.words.length === 1 && jobsWithFieldApart.has(only)
+}
+
+/** The job in words: "software engineer", "sales management"; null where the title names none. */
+export function coreOf(job: Job): string | null {
+  const words = HEAD_FIRST.has(job.language) ? headLast(job.words) : job.words
+  const core = [...job.field, ...words, ...headOf(job)].join(' ')
+  return core === '' ? null : core
+}
+
+function headOf({ words, leads, standIn }: Job): string[] {
+  if (leads) return ['management']
+  return standIn === null || words.some(namesJobItself) ? [] : [standIn]
+}
+
+function namesJobItself(word: string): boolean {
+  const words = word.split(' ')
+  const strength = functionWords.longestAt(words, words.length - 1)?.value.strength
+  return strength === 'job' || strength === 'default' || generalJobs.has(words.at(-1) ?? '')
+}
+
+const HEAD_FIRST = new Set(['fr', 'es', 'pt', 'it'])
+
+function headLast(words: readonly string[]): readonly string[] {
+  const [first = '', ...others] = words
+  return generalJobs.has(first.split(' ').at(-1) ?? '') ? [...others, first] : words
+}
+
+function readPart(words: readonly string[]): ReadPart {
+  const part: ReadPart = {
+    words: [],
+    technologies: [],
+    standIn: null,
+    leads: false,
+    grade: 0,
+    deputy: 0,
+  }
+  for (let at = 0; at < words.length;) {
+    const found = words[at] === 'and' ? AND : kinds.longestAt(words, at)
+    const length = found?.length ?? 1
+    const text = words.slice(at, at + length).join(' ')
+    at += length
+    if (BEGINS_A_TEAM.has(text) && namesField(part)) break
+    if (found === null || found.value === 'unit') part.words.push(text)
+    else if (found.value === 'leading') part.leads = true
+    else if (found.value === 'technology') part.technologies.push(text)
+    if (found?.value === 'level' && standInJobs.has(text)) part.standIn = text
+    const step = found?.value === 'unit' ? 0 : (gradeSteps.get(text) ?? 0)
+    part.grade += step
+    if (deputyWords.has(text)) part.deputy += step
+  }
+  nameSoftwareWork(part.words, part.technologies)
+  return part
+}
+
+// "Specialist for Tax" still says nothing before the "for".
+function namesField({ words }: ReadPart): boolean {
+  return words.some((word) => !generalJobs.has(word))
+}
+
+/** "React Developer", "Web Engineer" and "Developer" are software engineers; "Mechanical Engineer" is not. */
+function nameSoftwareWork(words: string[], technologies: readonly string[]): void {
+  const [only = ''] = words
+  const isSoftware = technologies.some((name) => softwareWords.has(name))
+  if (words.length === 1 && (only === 'developer' || (only === 'engineer' && isSoftware))) {
+    words[0] = 'software engineer'
+  }
+}
+
+const sideRoles = new PhraseBook<true>()
+for (const words of sideRolePhrases) sideRoles.add(withUsualNames(words), true)
+
+/** Whether a title is only a role beside a main job: a board seat, an adviser, a mentor, an investor, a volunteer. */
+export function isSideRole(title: EnglishTitle): boolean {
+  let isAnySide = false
+  for (const words of title.parts) {
+    for (let at = 0; at < words.length; at += 1) {
+      if (at > 0 && words[at - 1] !== 'and') continue
+      if (isSide(words, at)) isAnySide = true
+      else if (namesJob(words, at)) return false
+    }
+  }
+  return isAnySide
+}
+
+function isSide(words: readonly string[], at: number): boolean {
+  const found = sideRoles.longestAt(words, at)
+  const next = words[at + (found?.length ?? 0)]
+  if (found === null) return false
+  return next === undefined || next === 'and' || kinds.longestAt([next], 0)?.value === 'filler'
+}
+
+/** Whether the words from `from` to the next "and" name a job. */
+function namesJob(words: readonly string[], from: number): boolean {
+  for (let at = from; at < words.length && words[at] !== 'and'; at += 1) {
+    const strength = functionWords.longestAt(words, at)?.value.strength
+    if (strength === 'job' || strength === 'default') return true
+    if (kinds.longestAt(words, at)?.value === 'leading') return true
+  }
+  return false
+}

@@ -1,0 +1,124 @@
+/**
+ * Ladders of single organisations (config/ladders.yaml): titles that mean something else there than elsewhere. A ladder knows
+ * whole titles only; grades such as "senior" belong into a rung of their own.
+ */
+
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { z } from 'zod'
+import { packageRoot } from '../support/assets.ts'
+import { standingOf, type Standing } from './lexicon.ts'
+import { LEVELS } from './taxonomy.ts'
+import { splitTitle } from './words.ts'
+import { parseYaml } from './yaml-file.ts'
+
+const rungSchema = z.strictObject({
+  title: z
+    .string()
+    .refine((title) => splitTitle(title).length > 0, 'there is no word in it')
+    .describe('The words that decide, next to each other in a title.'),
+  level: z.enum(LEVELS).describe('What they mean at these organisations.'),
+  rank: z
+    .int()
+    .min(0)
+    .max(99)
+    .optional()
+    .describe('0 to 99, orders titles; absent takes the usual rank of the level.'),
+  management: z
+    .boolean()
+    .optional()
+    .describe('Whether the title manages people; absent takes what is usual for the level.'),
+})
+
+const ladderSchema = z.strictObject({
+  name: z
+    .string()
+    .regex(/^[a-z0-9][a-z0-9_-]{0,40}$/, 'expected lower-case letters, digits, - and _')
+    .refine((name) => name !== 'standard', 'the name standard is taken')
+    .describe('Name of the ladder; a title read by it names the rule ladder:<name>.'),
+  organizations: z
+    .array(z.string().min(1))
+    .default([])
+    .describe('The organization_id of each organisation that uses the ladder.'),
+  rungs: z.array(rungSchema).min(1).describe('The first rung whose words a title holds decides.'),
+})
+
+/** The shape of config/ladders.yaml; config/ladders.schema.json is made from it. */
+export const laddersSchema = z.strictObject({
+  ladders: z
+    .array(ladderSchema)
+    .superRefine((all, context) => {
+      for (const [index, { name, organizations }] of all.entries()) {
+        const before = all.slice(0, index)
+        const refuse = (key: string, message: string) => {
+          context.addIssue({ code: 'custom', path: [index, key], message })
+        }
+        if (before.some((other) => other.name === name)) {
+          refuse('name', 'there are two ladders of that name')
+        }
+        for (const organization of organizations) {
+          if (before.some((other) => other.organizations.includes(organization))) {
+            refuse('organizations', `${organization} has a ladder already`)
+          }
+        }
+      }
+    })
+    .default([])
+    .describe('Ladders of single organisations.'),
+})
+
+/** A ladder as read. */
+export type Ladder = z.infer<typeof ladderSchema>
+
+/**
+ * The ladders in the text of a file.
+ * @param file name for messages
+ * @throws ConfigError naming file, line and key of every fault
+ */
+export function parseLadders(text: string, file: string): readonly Ladder[] {
+  return parseYaml(text, file, laddersSchema).ladders
+}
+
+/** The ladders of config/ladders.yaml. */
+export const ladders: readonly Ladder[] = parseLadders(
+  readFileSync(join(packageRoot, 'config', 'ladders.yaml'), 'utf8'),
+  'config/ladders.yaml',
+)
+
+/** What a ladder says of a title. */
+export interface LadderReading extends Standing {
+  /** `ladder:<name>` */
+  readonly rule: string
+}
+
+/** Reads titles, as `splitTitle` gives them, by the ladder of that name; null where it does not name them or is none. */
+export type ReadByLadder = (
+  ladder: string,
+  parts: readonly (readonly string[])[],
+) => LadderReading | null
+
+/** A reader of these ladders. */
+export function ladderReader(of: readonly Ladder[]): ReadByLadder {
+  const rungsByLadder = new Map(
+    of.map(({ name, rungs }) => [
+      name,
+      rungs.map(({ title, level, rank, management }) => ({
+        words: textOf(splitTitle(title)),
+        reading: { ...standingOf(level, rank, management), rule: `ladder:${name}` },
+      })),
+    ]),
+  )
+  return (ladder, parts) => {
+    const rungs = rungsByLadder.get(ladder)
+    if (rungs === undefined) return null
+    const text = textOf(parts)
+    return rungs.find(({ words }) => text.includes(words))?.reading ?? null
+  }
+}
+
+/** Reads titles by the ladders of config/ladders.yaml. */
+export const readByLadder: ReadByLadder = ladderReader(ladders)
+
+function textOf(parts: readonly (readonly string[])[]): string {
+  return ` ${parts.flat().join(' ')} `
+}

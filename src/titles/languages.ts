@@ -1,0 +1,52 @@
+/** The word lists of config/titles/languages.yaml, as words; checked once, on import. */
+
+import { z } from 'zod'
+import { readTaxonomy } from './taxonomy.ts'
+import { wordList } from './word-list.ts'
+import { foldLetters } from './words.ts'
+import { wordsOfPhrase } from './words-of-phrase.ts'
+
+const lists = readTaxonomy(
+  'languages.yaml',
+  z.strictObject({
+    translations: z.record(z.string().regex(/^[a-z]{2}$/), z.record(z.string().min(1), wordList)),
+    cognates: z.record(z.string().min(1), z.array(z.string())),
+    gender_endings: wordList,
+  }),
+)
+
+/** One phrase of another language and its English words. */
+export interface Translation {
+  /** Two letters: `de`. */
+  readonly language: string
+  readonly words: readonly string[]
+  /** The phrase as it may stand inside a compound: folded, nothing spelled out. */
+  readonly letters: string
+  readonly english: readonly string[]
+}
+
+/** Every translation, in the order of the file. */
+export const translations: readonly Translation[] = Object.entries(lists.translations).flatMap(
+  ([language, entries]) =>
+    Object.entries(entries).flatMap(([english, phrases]) =>
+      phrases.map((phrase) => ({
+        language,
+        words: wordsOfPhrase(phrase),
+        letters: foldLetters(phrase),
+        english: wordsOfPhrase(english),
+      })),
+    ),
+)
+
+/** Endings of other languages, longest first, and those of English words of the same origin. */
+export const cognateEndings: readonly (readonly [string, readonly string[]])[] = Object.entries(
+  lists.cognates,
+).toSorted(([a], [b]) => b.length - a.length)
+
+/** Endings of a word for a man and for a woman: ["eur", "euse"]. */
+export const genderEndings: readonly (readonly [string, string])[] = lists.gender_endings.map(
+  (pair) => {
+    const [man = '', woman = ''] = pair.split('/')
+    return [man, woman]
+  },
+)

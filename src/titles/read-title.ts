@@ -1,0 +1,51 @@
+/** A title as comparing needs it, each read once. */
+
+import type { Job } from './core.ts'
+import type { FunctionWord } from './function-words.ts'
+import { understandWords, type UnderstoodTitle } from './understand.ts'
+import { readWork } from './work.ts'
+import { isFiller, splitTitle } from './words.ts'
+
+/** A title as comparing needs it. */
+export interface ReadTitle {
+  readonly understood: UnderstoodTitle
+  readonly job: Job
+  /** What names the field of work, and how strongly. */
+  readonly function: FunctionWord | null
+  /** Every word as written, in order. */
+  readonly inOrder: readonly string[]
+  /** Every meaningful word as written, sorted. */
+  readonly words: readonly string[]
+  /** Every meaningful word in English, sorted; a head of something is its manager. */
+  readonly english: readonly string[]
+}
+
+// Comparing goes over millions of pairs of few titles.
+const MOST_READ_TITLES = 50_000
+const readTitles = new Map<string, ReadTitle>()
+
+/** Reads a title by the ladder of an organisation; remembers a bounded number of titles. */
+export function readTitle(title: string, ladder: string): ReadTitle {
+  const key = `${ladder}\0${title}`
+  const known = readTitles.get(key)
+  if (known !== undefined) return known
+  const parts = splitTitle(title)
+  const inOrder = parts.flat()
+  const work = readWork(parts)
+  const read = {
+    understood: understandWords(parts, work, ladder),
+    job: work.job,
+    function: work.mention,
+    inOrder,
+    words: meaningful(inOrder),
+    // "Leiter Einkauf" is "Purchasing Manager" as often as "Head of Purchasing".
+    english: meaningful(work.english.flat().map((word) => (word === 'head' ? 'manager' : word))),
+  }
+  if (readTitles.size >= MOST_READ_TITLES) readTitles.clear()
+  readTitles.set(key, read)
+  return read
+}
+
+function meaningful(words: readonly string[]): string[] {
+  return [...new Set(words.filter((word) => !isFiller(word)))].toSorted()
+}

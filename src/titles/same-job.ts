@@ -1,0 +1,145 @@
+/** Whether two titles of about the same level name one job: the general rules, apart from any list of titles. */
+
+import { englishWords } from './function-words.ts'
+import { genderEndings } from './languages.ts'
+import { isKnownWord } from './masculine.ts'
+import type { ReadTitle } from './read-title.ts'
+
+/**
+ * One job where the words are the same, where words were only added or only removed, and where two languages name the same
+ * thing with words that no list holds. Another job where words were replaced, or where the field of work is another.
+ */
+export function isSameJob(before: ReadTitle, after: ReadTitle): boolean {
+  if (before.job.leads !== after.job.leads) return false
+  const a = before.job
+  const b = after.job
+  if (difference(a.words, b.words) === 'none') {
+    return (
+      a.field.length === 0 || b.field.length === 0 || difference(a.field, b.field) !== 'replaced'
+    )
+  }
+  // A word that the other title has anywhere, as a team say, was not replaced.
+  const onlyBefore = [...a.words, ...a.field].flatMap(wordsOf).filter(isMissingIn(after))
+  const onlyAfter = [...b.words, ...b.field].flatMap(wordsOf).filter(isMissingIn(before))
+  if (onlyBefore.length === 0 && onlyAfter.length === 0) return true
+  if (onlyBefore.length === 0 || onlyAfter.length === 0) return isOneFunction(before, after)
+  return isOtherLanguage(before, after)
+}
+
+function isMissingIn({ english, job }: ReadTitle): (word: string) => boolean {
+  return (word) =>
+    !english.includes(word) && !job.words.some((each) => wordsOf(each).includes(word))
+}
+
+/** How two lists of words differ, whatever their order: not at all, by words that only one has, or by words replaced. */
+function difference(a: readonly string[], b: readonly string[]): 'none' | 'added' | 'replaced' {
+  const aHasMore = a.some((word) => !b.includes(word))
+  const bHasMore = b.some((word) => !a.includes(word))
+  if (aHasMore && bHasMore) return 'replaced'
+  return aHasMore || bHasMore ? 'added' : 'none'
+}
+
+function wordsOf(text: string): string[] {
+  return text.split(' ')
+}
+
+/** "Designer" → "Product Designer" is one function, "Product Manager" → "Product Marketing Manager" are two. */
+export function isOneFunction(before: ReadTitle, after: ReadTitle): boolean {
+  const a = before.function
+  const b = after.function
+  // A general job ("consultant") is in no field yet that another could replace.
+  if (a === null || b === null || a.strength === 'default' || b.strength === 'default') return true
+  return a.function === b.function || a.function === 'other' || b.function === 'other'
+}
+
+/** "Korea Fisheries Manager" → "Gerente de Pesquerías en Corea": what differs is in no list, the rest is the same. */
+function isOtherLanguage(before: ReadTitle, after: ReadTitle): boolean {
+  const a = before.job
+  const b = after.job
+  if (a.language === b.language || !isOneFunction(before, after)) return false
+  const onlyA = a.words.filter((word) => !b.words.includes(word))
+  const onlyB = b.words.filter((word) => !a.words.includes(word))
+  const isShared = a.leads || onlyA.length < a.words.length
+  return isShared && (onlyA.every(isUnknown) || onlyB.every(isUnknown))
+}
+
+function isUnknown(word: string): boolean {
+  return word.split(' ').every((each) => !englishWords.has(each))
+}
+
+const SHORTEST_STEM = 3
+
+/** Whether two titles are the same word for word but for endings of gender: "Leiterin Einkauf" → "Leiter Einkauf". */
+export function isOtherGender(a: readonly string[], b: readonly string[]): boolean {
+  return a.length === b.length && a.every((word, at) => isSameButGender(word, b[at] ?? ''))
+}
+
+function isSameButGender(a: string, b: string): boolean {
+  if (a === b) return true
+  return genderEndings.some(([man, woman]) => isPair(a, man, b, woman) || isPair(b, man, a, woman))
+}
+
+function isPair(first: string, ending: string, second: string, other: string): boolean {
+  const stem = first.length - ending.length
+  return (
+    stem >= SHORTEST_STEM &&
+    second.length === stem + other.length &&
+    first.endsWith(ending) &&
+    second.endsWith(other) &&
+    second.startsWith(first.slice(0, stem))
+  )
+}
+
+const LONGEST_LINK = 2
+
+/** Whether one word of `b` is two of `a` put together, all others the same: "Leiter Vertrieb" → "Vertriebsleiter". */
+export function isCompounded(a: readonly string[], b: readonly string[]): boolean {
+  const [first, second, third] = a.filter((word) => !b.includes(word))
+  const [whole, other] = b.filter((word) => !a.includes(word))
+  if (first === undefined || second === undefined || third !== undefined) return false
+  if (whole === undefined || other !== undefined) return false
+  const link = whole.length - first.length - second.length
+  if (link < 0 || link > LONGEST_LINK) return false
+  return (
+    (whole.startsWith(first) && whole.endsWith(second)) ||
+    (whole.startsWith(second) && whole.endsWith(first))
+  )
+}
+
+const SHORTEST_MISTYPED = 5
+
+/** Whether two lists of words differ in one word, and that by a letter or two. */
+export function isTypingError(a: readonly string[], b: readonly string[]): boolean {
+  const onlyA = a.filter((word) => !b.includes(word))
+  const onlyB = b.filter((word) => !a.includes(word))
+  const [wrong, right] = [onlyA[0], onlyB[0]]
+  if (onlyA.length !== 1 || onlyB.length !== 1 || wrong === undefined || right === undefined)
+    return false
+  if (Math.min(wrong.length, right.length) < SHORTEST_MISTYPED) return false
+  // "Trainer" is no way to write "trainee".
+  if (isKnownWord(wrong) && isKnownWord(right)) return false
+  return isWithinOneEdit(wrong, right)
+}
+
+/** One letter added, left out, changed, or two neighbours swapped. */
+function isWithinOneEdit(a: string, b: string): boolean {
+  let start = 0
+  while (start < a.length && a[start] === b[start]) start += 1
+  let end = 0
+  const shorter = Math.min(a.length, b.length) - start
+  while (end < shorter && a[a.length - 1 - end] === b[b.length - 1 - end]) end += 1
+  const restOfA = a.slice(start, a.length - end)
+  const restOfB = b.slice(start, b.length - end)
+  if (restOfA.length <= 1 && restOfB.length <= 1) return true
+  return (
+    restOfA.length === 2 &&
+    restOfB.length === 2 &&
+    restOfA[0] === restOfB[1] &&
+    restOfA[1] === restOfB[0]
+  )
+}
+
+/** Whether two lists hold the same words in the same order. */
+export function isEqual(a: readonly string[], b: readonly string[]): boolean {
+  return a.length === b.length && a.every((word, index) => word === b[index])
+}

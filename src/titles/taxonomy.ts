@@ -1,0 +1,82 @@
+/**
+ * The taxonomy of titles: which levels and functions there are, and the word lists of config/titles/ that say how titles are
+ * read. Lists are data; what they mean together is said by the readers (levels.ts, functions.ts, core.ts).
+ */
+
+import { createHash } from 'node:crypto'
+import { readFileSync, readdirSync } from 'node:fs'
+import { join } from 'node:path'
+import { z } from 'zod'
+import { packageRoot } from '../support/assets.ts'
+import { readYaml } from './yaml-file.ts'
+
+/** Levels from least to most senior. */
+export const LEVELS = [
+  'intern',
+  'entry',
+  'mid',
+  'senior',
+  'lead',
+  'manager',
+  'director',
+  'vp',
+  'cxo',
+] as const
+export type KnownLevel = (typeof LEVELS)[number]
+/** A level, or `unknown` where the title does not say. */
+export type Level = KnownLevel | 'unknown'
+
+/** The fields of work; `other` where a title is understood but names none of them. */
+export const FUNCTIONS = [
+  'engineering',
+  'product',
+  'design',
+  'data',
+  'it',
+  'marketing',
+  'sales',
+  'customer_success',
+  'finance',
+  'hr',
+  'legal',
+  'operations',
+  'supply_chain',
+  'research',
+  'education',
+  'healthcare',
+  'administration',
+  'consulting',
+  'general_management',
+  'other',
+] as const
+export type JobFunction = (typeof FUNCTIONS)[number]
+
+const folder = join(packageRoot, 'config', 'titles')
+
+/**
+ * Reads one file of config/titles/.
+ * @param name file name, such as `levels.yaml`
+ * @throws ConfigError naming file, line and key
+ */
+export function readTaxonomy<T>(name: string, schema: z.ZodType<T>): T {
+  return readYaml(join(folder, name), `config/titles/${name}`, schema)
+}
+
+/** 12 hex digits that change whenever labels may: over every file of the taxonomy and the version of the package. */
+export const taxonomyVersion: string = hashOfTaxonomy()
+
+function hashOfTaxonomy(): string {
+  const manifest = z
+    .object({ version: z.string() })
+    .parse(JSON.parse(readFileSync(join(packageRoot, 'package.json'), 'utf8')))
+  const names = readdirSync(folder)
+    .filter((name) => name.endsWith('.yaml'))
+    .toSorted()
+  const files = [
+    ...names.map((name) => join(folder, name)),
+    join(packageRoot, 'config', 'ladders.yaml'),
+  ]
+  const hash = createHash('sha256').update(manifest.version)
+  for (const file of files) hash.update('\0').update(readFileSync(file))
+  return hash.digest('hex').slice(0, 12)
+}
