@@ -174,8 +174,14 @@ class Load {
     const [changes] = await this.#warehouse.all<{ inserted: number; updated: number }>(
       loadSql('count_changes'),
     )
-    await this.#warehouse.run(loadSql('merge_events'))
-    await this.#warehouse.run(loadSql('merge_person_organizations'))
+    for (const step of [
+      'newest_versions',
+      'note_touched_people',
+      'merge_versions',
+      'merge_events',
+    ]) {
+      await this.#warehouse.run(loadSql(step))
+    }
     this.#report.inserted += changes?.inserted ?? 0
     this.#report.updated += changes?.updated ?? 0
   }

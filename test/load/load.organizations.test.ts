@@ -253,7 +253,9 @@ describe('a warehouse of an earlier version', () => {
   it('is brought up to date with its positions at 0 for the new tables', async () => {
     const schemaFolder = join(temporaryFolder(), 'schema')
     cpSync(join('sql', 'schema'), schemaFolder, { recursive: true })
-    rmSync(join(schemaFolder, '000003_organizations.sql'))
+    for (const name of ['000003_organizations.sql', '000004_careers.sql']) {
+      rmSync(join(schemaFolder, name))
+    }
     const path = join(temporaryFolder(), 'jobtide.duckdb')
     const old = await openWarehouse({ path, mode: 'write', schemaFolder })
     await old.run(`insert into ops.journal_positions values ('a.journal', 7)`)

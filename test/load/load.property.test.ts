@@ -24,7 +24,7 @@ import {
   attributes,
   naturalKey,
   referenceEvents,
-  referencePairs,
+  referenceVersions,
   type ReferenceSighting,
 } from './reference.ts'
 
@@ -85,7 +85,7 @@ interface Segment {
 }
 
 describe('load, for any sightings in any order', () => {
-  it('makes the events and pairs of a plain reference, whatever segments, batches and loads', async () => {
+  it('makes the events and versions of a plain reference, whatever segments, batches and loads', async () => {
     await fc.assert(
       fc.asyncProperty(anySegments, fc.integer({ min: 1, max: 12 }), async (segments, rows) => {
         const sightings = segments.flatMap(({ pages }) =>
@@ -127,7 +127,7 @@ describe('load, for any sightings in any order', () => {
         }))
         const backward = await withLoaded(single, 1, (warehouse) => dumpTables(warehouse))
         expect(backward['job_change_events']).toEqual(forward['job_change_events'])
-        expect(backward['person_organizations']).toEqual(forward['person_organizations'])
+        expect(backward['job_change_event_versions']).toEqual(forward['job_change_event_versions'])
       }),
       { numRuns: 6 },
     )
@@ -252,19 +252,19 @@ async function expectReference(
   expect(new Set(keys.values()).size).toBe(keys.size)
   expect(found.toSorted(([a], [b]) => (a < b ? -1 : 1))).toEqual([...referenceEvents(sightings)])
 
-  const pairs = await warehouse.all<Record<string, Date | string | number | boolean | null>>(
-    'select * from person_organizations order by profile_id, organization_id',
+  const versions = new Map<string, (readonly [string, string, string])[]>()
+  for (const row of await warehouse.all<Record<string, Date | string | number | null>>(
+    'select * from job_change_event_versions',
+  )) {
+    const event = asWire(row)
+    const content = JSON.stringify([event.detected_at, ...attributes(event)])
+    const version = [content, isoOf(row['first_seen_at']), isoOf(row['last_seen_at'])] as const
+    versions.set(naturalKey(event), [...(versions.get(naturalKey(event)) ?? []), version])
+  }
+  const byContent = [...versions].map(
+    ([key, list]) => [key, list.toSorted(([a], [b]) => (a < b ? -1 : 1))] as const,
   )
-  const foundPairs = pairs.map(({ profile_id, organization_id, ...row }) => [
-    `${String(profile_id)} ${String(organization_id)}`,
-    Object.fromEntries(
-      Object.entries(row).map(([name, value]) => [
-        name,
-        value instanceof Date ? value.toISOString() : value,
-      ]),
-    ),
-  ])
-  expect(foundPairs).toEqual([...referencePairs(sightings, (key) => keys.get(key) ?? '')])
+  expect(new Map(byContent)).toEqual(referenceVersions(sightings))
 }
 
 function asWire(row: Record<string, Date | string | number | null>): JobChangeEvent {

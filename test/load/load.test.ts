@@ -222,6 +222,7 @@ describe('position and rows move together', () => {
         all: (sql, parameters) => warehouse.all(sql, parameters),
         table: (sql, parameters) => warehouse.table(sql, parameters),
         close: () => warehouse.close(),
+        makeRoomForModels: () => warehouse.makeRoomForModels(),
         transaction: (work) =>
           warehouse.transaction(async () => {
             const result = await work()
@@ -385,81 +386,64 @@ describe('what does not fit', () => {
   })
 })
 
-describe('person_organizations, the state of a pair', () => {
-  const month = (text: string) => Date.parse(`${text}-01T00:00:00Z`)
-  const joined = (at: string, title: string | null = 'Engineer') =>
-    wireEvent({ type: 'joined', changedAt: month(at), title })
-  const left = (at: string, title: string | null = null, previousTitle: string | null = null) =>
-    wireEvent({ type: 'left', changedAt: month(at), title, previousTitle })
-  const retitled = (at: string, title: string | null) =>
-    wireEvent({ type: 'title_change', changedAt: month(at), title, previousTitle: 'Before' })
+describe('corrected events, job_change_event_versions', () => {
+  const titled = (title: string, detectedAt = START - DAY) => wireEvent({ title, detectedAt })
+  const versionsOf = (warehouse: Warehouse) =>
+    warehouse.all(
+      `select title_current as title, first_seen_at, last_seen_at
+       from job_change_event_versions order by first_seen_at, title_current`,
+    )
 
-  it.each([
-    {
-      what: 'joined in 2020-01, said again in 2022-05 without a title',
-      events: [joined('2020-01'), joined('2022-05', null)],
-      since: '2020-01',
-      title: 'Engineer',
-    },
-    {
-      what: 'left in 2021-01, joined again in 2022-01 and once more in 2023-01',
-      events: [joined('2020-01'), left('2021-01'), joined('2022-01', 'Lead'), joined('2023-01')],
-      since: '2022-01',
-      title: 'Engineer',
-    },
-    {
-      what: 'left and joined in one month: joined comes first',
-      events: [joined('2020-01'), left('2021-01'), joined('2021-01')],
-      since: 'gone',
-      title: 'Engineer',
-    },
-    {
-      what: 'a change of title in 2022-05 after leaving in 2022-01',
-      events: [joined('2020-01'), left('2022-01'), retitled('2022-05', 'Lead')],
-      since: 'gone',
-      title: 'Lead',
-    },
-    {
-      what: '2 changes of title and nothing else, the second to no title',
-      events: [retitled('2020-01', 'Lead'), retitled('2021-01', null)],
-      since: null,
-      title: 'Lead',
-    },
-    {
-      what: 'left in 2022-01, the title known as the previous one only',
-      events: [joined('2020-01'), left('2022-01', null, 'Head')],
-      since: 'gone',
-      title: 'Head',
-    },
-    {
-      what: 'left in 2022-01 with both titles',
-      events: [left('2022-01', 'Chief', 'Head')],
-      since: 'gone',
-      title: 'Chief',
-    },
-    {
-      what: 'joined without a title',
-      events: [joined('2020-01', null)],
-      since: '2020-01',
-      title: null,
-    },
-  ])('$what', async ({ events, since, title }) => {
-    for (const order of [events, events.toReversed()]) {
+  it('keeps nothing of an event that was received 3 times with the same content', async () => {
+    const warehouse = await memory()
+    const pages = [0, 1, 2].map((day) => aPage([titled('Engineer')], { at: START + day * DAY }))
+    await load({ warehouse, journal: await journalOfPages(temporaryFolder(), [pages]) })
+    expect(await versionsOf(warehouse)).toEqual([])
+  })
+
+  it('keeps both versions of an event whose title was corrected, with when each was received', async () => {
+    const pages = [
+      aPage([titled('Enginer')], { at: START }),
+      aPage([titled('Enginer')], { at: START + DAY }),
+      aPage([titled('Engineer')], { at: START + 2 * DAY }),
+    ]
+    for (const batchRows of [1, 10]) {
       const warehouse = await memory()
-      const pages = order.map((event) => aPage([event]))
       const journal = await journalOfPages(temporaryFolder(), [pages])
-      await load({ warehouse, journal, batchRows: 1 })
-      const isCurrent = since !== 'gone'
-      expect(
-        await warehouse.all('select is_current, current_since_at, title from person_organizations'),
-      ).toEqual([
+      await load({ warehouse, journal, batchRows })
+      expect(await versionsOf(warehouse)).toEqual([
+        { title: 'Enginer', first_seen_at: new Date(START), last_seen_at: new Date(START + DAY) },
         {
-          is_current: isCurrent,
-          current_since_at: isCurrent && since !== null ? new Date(month(since)) : null,
-          title,
+          title: 'Engineer',
+          first_seen_at: new Date(START + 2 * DAY),
+          last_seen_at: new Date(START + 2 * DAY),
         },
       ])
     }
+  })
+})
+
+describe('ops.touched_people, whom the next build looks at', () => {
+  const touched = async (warehouse: Warehouse) =>
+    (
+      await warehouse.all<{ person: string }>(
+        'select distinct profile_id as person from ops.touched_people order by 1',
+      )
+    ).map(({ person }) => person)
+
+  it('names who has a new event or a corrected one, and nobody whose event was received again as it is', async () => {
+    const warehouse = await memory()
+    const known = wireEvent({ person: 'per_1' })
+    const other = wireEvent({ person: 'per_2' })
+    const folder = temporaryFolder()
+    await load({ warehouse, journal: await journalOfPages(folder, [[aPage([known, other])]]) })
+    expect(await touched(warehouse)).toEqual(['per_1', 'per_2'])
+
+    await warehouse.run('delete from ops.touched_people')
+    const corrected = wireEvent({ person: 'per_2', title: 'Chief', detectedAt: START })
+    const later = aPage([known, corrected, wireEvent({ person: 'per_3' })], { at: START + DAY })
+    await load({ warehouse, journal: await journalOfPages(temporaryFolder(), [[later]]) })
+    expect(await touched(warehouse)).toEqual(['per_2', 'per_3'])
   })
 })
 

@@ -66,80 +66,33 @@ export function referenceEvents(sightings: readonly ReferenceSighting[]): Map<st
   return rows
 }
 
-const RANK = { joined: 1, title_change: 2, left: 3 }
-
 /**
- * The rows of `person_organizations` by person and organisation.
- * @param keyOf `event_key` of a natural key, the last resort between events of one moment
+ * The rows of `job_change_event_versions` by natural key: the distinct contents of each event that has several.
+ * Each is [content, first received, last received].
  */
-export function referencePairs(
+export function referenceVersions(
   sightings: readonly ReferenceSighting[],
-  keyOf: (naturalKey: string) => string,
-): Map<string, object> {
-  const newest = new Map<string, ReferenceSighting>()
-  for (const sighting of sightings) {
-    const key = naturalKey(sighting.event)
-    const known = newest.get(key)
-    if (known === undefined || isNewer(sighting, known)) newest.set(key, sighting)
+): Map<string, (readonly [string, string, string])[]> {
+  const events = new Map<string, Map<string, number[]>>()
+  for (const { event, at } of sightings) {
+    const versions = events.get(naturalKey(event)) ?? new Map<string, number[]>()
+    const content = JSON.stringify([event.detected_at, ...attributes(event)])
+    versions.set(content, [...(versions.get(content) ?? []), at])
+    events.set(naturalKey(event), versions)
   }
-  const pairs = new Map<string, JobChangeEvent[]>()
-  for (const { event } of newest.values()) {
-    const pair = `${event.person.profile_id} ${event.organization.organization_id}`
-    pairs.set(pair, [...(pairs.get(pair) ?? []), event])
-  }
-  const rows = new Map<string, object>()
-  for (const [pair, events] of [...pairs].toSorted(([a], [b]) => (a < b ? -1 : 1))) {
-    const ordered = events.toSorted(
-      (a, b) =>
-        Date.parse(a.changed_at) - Date.parse(b.changed_at) ||
-        Date.parse(a.detected_at) - Date.parse(b.detected_at) ||
-        RANK[a.event_type] - RANK[b.event_type] ||
-        (keyOf(naturalKey(a)) < keyOf(naturalKey(b)) ? -1 : 1),
-    )
-    const last = ordered.at(-1)!
-    const times = (type: string) =>
-      events.filter((event) => event.event_type === type).map(({ changed_at }) => changed_at)
-    const joined = times('joined').toSorted()
-    const left = times('left').toSorted()
-    const state = follow(ordered)
-    rows.set(pair, {
-      is_current: state.isCurrent,
-      current_since_at: state.since,
-      first_joined_at: joined[0] ?? null,
-      last_left_at: left.at(-1) ?? null,
-      title: state.title,
-      person_full_name: last.person.full_name,
-      organization_name: last.organization.name,
-      last_event_type: last.event_type,
-      last_event_at: last.changed_at,
-      last_detected_at: last.detected_at,
-      last_event_key: keyOf(naturalKey(last)),
-      events: events.length,
-    })
-  }
-  return rows
-}
-
-/** The state of a pair after its events, one by one: whoever is met in the middle of a career is there already. */
-function follow(ordered: readonly JobChangeEvent[]): {
-  isCurrent: boolean
-  since: string | null
-  title: string | null
-} {
-  const state: ReturnType<typeof follow> = { isCurrent: true, since: null, title: null }
-  for (const { event_type: type, changed_at, title } of ordered) {
-    if (type === 'joined') {
-      state.isCurrent = true
-      state.since ??= changed_at
-    }
-    if (type === 'left') {
-      state.isCurrent = false
-      state.since = null
-    }
-    const named = type === 'left' ? (title.current ?? title.previous) : title.current
-    state.title = named ?? state.title
-  }
-  return state
+  return new Map(
+    [...events]
+      .filter(([, versions]) => versions.size > 1)
+      .map(([key, versions]) => [
+        key,
+        [...versions]
+          .map(
+            ([content, times]) =>
+              [content, iso(Math.min(...times)), iso(Math.max(...times))] as const,
+          )
+          .toSorted(([a], [b]) => (a < b ? -1 : 1)),
+      ]),
+  )
 }
 
 function iso(ms: number): string {
