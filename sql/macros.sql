@@ -1,10 +1,55 @@
--- Date arithmetic where engines differ. The models call these names; DuckDB gets them here, as temporary macros of the
--- building connection, and another engine defines functions of the same names (Spark: datediff(b, a) on dates in UTC).
+-- Date arithmetic where engines differ. The models call these names; here DuckDB gets them, as macros that stay in the
+-- warehouse, because macros for analysts that read tables as known on a day call them, too. Another engine defines
+-- functions of the same names: the line `-- spark:` above each is the function that Spark defines, in a session in UTC.
+-- All of it is in UTC, whatever time zone the session has; `ts` is a timestamp with time zone, `…_on` a date. Taken from the
+-- microseconds since 1970, because the engine's own time zone arithmetic costs ten times as much on millions of rows.
 
--- Calendar days in UTC from `a` to `b`; negative when `b` is earlier.
-create or replace temp macro days_between(a, b) as
-    cast(date_diff('day', cast(a at time zone 'UTC' as date), cast(b at time zone 'UTC' as date)) as integer);
+-- The calendar date of `ts`.
+-- spark: utc_date(ts timestamp) returns date return to_date(ts)
+create or replace macro utc_date(ts) as
+    cast(make_timestamp(epoch_us(ts)) as date);
 
--- The Monday, in UTC, of the ISO week that holds `ts`.
-create or replace temp macro week_start(ts) as
-    cast(date_trunc('week', ts at time zone 'UTC') as date);
+-- Calendar days from `a` to `b`, both timestamps; negative when `b` is earlier.
+-- spark: days_between(a timestamp, b timestamp) returns int return datediff(b, a)
+create or replace macro days_between(a, b) as
+    cast(utc_date(b) - utc_date(a) as integer);
+
+-- Calendar days from one date to another.
+-- spark: days_between_dates(from_on date, to_on date) returns int return datediff(to_on, from_on)
+create or replace macro days_between_dates(from_on, to_on) as
+    cast(to_on - from_on as integer);
+
+-- The Monday of the ISO week that holds `ts`.
+-- spark: week_start(ts timestamp) returns date return to_date(date_trunc('WEEK', ts))
+create or replace macro week_start(ts) as
+    cast(date_trunc('week', utc_date(ts)) as date);
+
+-- The first day of the month that holds `ts`.
+-- spark: month_start(ts timestamp) returns date return to_date(date_trunc('MONTH', ts))
+create or replace macro month_start(ts) as
+    cast(date_trunc('month', utc_date(ts)) as date);
+
+-- Whether `ts` is 00:00 on the first of a month: how a change is dated of which only the month is known.
+-- spark: is_month_start(ts timestamp) returns boolean return ts = date_trunc('MONTH', ts)
+create or replace macro is_month_start(ts) as
+    extract(day from utc_date(ts)) = 1 and epoch_us(ts) % 86400000000 = 0;
+
+-- The last day on which a change dated `ts` can have happened: the end of the month where only the month is known.
+-- spark: latest_date(ts timestamp) returns date return if(ts = date_trunc('MONTH', ts), last_day(ts), to_date(ts))
+create or replace macro latest_date(ts) as
+    case when is_month_start(ts) then last_day(utc_date(ts)) else utc_date(ts) end;
+
+-- Whole calendar months from one date to a later one: 31 January to 28 February is none, to 1 March one.
+-- spark: whole_months(from_on date, to_on date) returns int return (year(to_on) - year(from_on)) * 12 + month(to_on) - month(from_on) - if(day(to_on) < day(from_on), 1, 0)
+create or replace macro whole_months(from_on, to_on) as
+    cast(
+        (extract(year from to_on) - extract(year from from_on)) * 12
+        + extract(month from to_on) - extract(month from from_on)
+        - case when extract(day from to_on) < extract(day from from_on) then 1 else 0 end
+        as integer
+    );
+
+-- The order of events of one instant that were detected together.
+-- spark: event_type_order(event_type string) returns int return case event_type when 'joined' then 1 when 'title_change' then 2 else 3 end
+create or replace macro event_type_order(event_type) as
+    case event_type when 'joined' then 1 when 'title_change' then 2 else 3 end;

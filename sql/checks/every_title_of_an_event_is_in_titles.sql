@@ -1,8 +1,10 @@
-select mentioned.title
-from (
-    select title_current as title from job_change_events
-    union
-    select title_previous as title from job_change_events
-) as mentioned
-left join titles on titles.title = mentioned.title
-where mentioned.title is not null and titles.title is null
+-- scope: profile_id
+select events.event_key, events.ladder, events.title
+from stint_events as events
+left join titles on titles.ladder = events.ladder and titles.title = events.title
+where events.title is not null and titles.title is null
+union all
+select events.event_key, events.ladder, events.previous_title as title
+from stint_events as events
+left join titles on titles.ladder = events.ladder and titles.title = events.previous_title
+where events.previous_title is not null and titles.title is null

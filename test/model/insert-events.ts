@@ -20,7 +20,7 @@ export interface GivenEvent {
 
 const RECEIVED_AT = new Date('2024-12-01T02:15:00Z')
 
-/** Inserts `events`; organisations are named by their id and detected when they changed unless an event says otherwise. */
+/** Inserts `events` and notes whom they touch, as a load does; organisations are named by their id and detected when they changed unless an event says otherwise. */
 export async function insertEvents(
   warehouse: Warehouse,
   events: readonly GivenEvent[],
@@ -45,6 +45,7 @@ export async function insertEvents(
     last_run_id: column(() => 'run'),
     times_seen: column(() => 1),
   })
+  await warehouse.append('ops.touched_people', { profile_id: column((event) => event.profile_id) })
 }
 
 /** The natural key of an event as one text. */

@@ -47,7 +47,7 @@ describe('promotions', () => {
       )
       const expected = events.filter(
         ({ title_previous, title_current }) =>
-          compareTitles(title_previous ?? '', title_current ?? '') === 'promotion',
+          compareTitles(title_previous ?? '', title_current ?? '').label === 'promotion',
       )
       expect(events).toHaveLength(272)
       expect(expected.length).toBeGreaterThan(80)

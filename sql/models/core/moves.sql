@@ -1,20 +1,45 @@
 -- grain: One row per move: one person's departure linked to the same person's arrival at another organisation.
 -- key: left_event_key
 -- purpose: Links the two events that one move shows as, so that no move is counted twice.
+-- scope: profile_id
 -- note: A departure and an arrival can be one move when the joining is at most 180 days after the leaving, or at most 31
 -- note: days before it (dates are often known to the month only). They are linked when each is the other's nearest in days;
 -- note: between equally near ones: joining after leaving, then the earlier leaving, the earlier joining, then the ids.
 -- note: So a departure has at most one arrival and an arrival at most one departure. Returning to the organisation that was
--- note: left takes the departure up and is no move; joining a second organisation without leaving the first is none either.
+-- note: left takes the departure up and is no move; joining a second organisation without leaving the first is none either,
+-- note: nor is anything with a side role such as a board seat.
+-- note: Direction compares levels. A manager who becomes a lead without a team goes sideways, not down.
+-- values: direction: up | down | sideways | unknown
+-- values: from_level: intern | entry | mid | senior | lead | manager | director | vp | cxo | unknown
+-- values: to_level: intern | entry | mid | senior | lead | manager | director | vp | cxo | unknown
+-- references: left_event_key -> stint_events.event_key
+-- references: joined_event_key -> stint_events.event_key
 -- columns:
 --   left_event_key: event_key of the leaving.
 --   joined_event_key: event_key of the joining; unique.
 --   profile_id: The service's stable id of the person.
 --   from_organization_id: The organisation that was left.
 --   to_organization_id: The organisation that was joined; never the one that was left.
+--   from_organization_name: Name of the organisation that was left, as written.
+--   to_organization_name: Name of the organisation that was joined, as written.
+--   from_stint_number: Which of the person's stints at from_organization_id ended.
+--   to_stint_number: Which of the person's stints at to_organization_id began.
 --   left_at: When the person left, UTC.
 --   joined_at: When the person joined, UTC.
+--   month_start_on: First day of the month of joined_at, UTC.
+--   from_title: The last title known at the organisation that was left, as written.
+--   to_title: The first title known at the organisation that was joined, as written.
+--   from_level: Level of from_title: intern, entry, mid, senior, lead, manager, director, vp, cxo or unknown.
+--   to_level: Level of to_title, as for from_level.
+--   from_function: Field of work of from_title; other where it names none, unknown where nothing is understood.
+--   to_function: Field of work of to_title, as for from_function.
 --   gap_days: Calendar days from leaving to joining, -31 to 180; negative when the joining came first.
+--   gap_days_min: The least it can be where only the month of leaving or joining is known.
+--   gap_days_max: The most it can be where only the month of leaving or joining is known.
+--   is_direct: True where gap_days is at most 31: nothing between the two jobs, as far as dates tell.
+--   direction: up, down or sideways in level; unknown where either level is.
+--   detected_at: When the service had seen both events, UTC.
+--   first_seen_at: When both events had been received, UTC.
 with
 
 pairs as (
@@ -34,7 +59,10 @@ pairs as (
             departures.organization_id <> arrivals.organization_id
             or departures.stint_number < arrivals.stint_number
         )
-    where days_between(departures.left_at, arrivals.joined_at) between -31 and 180
+    where
+        departures.is_primary
+        and arrivals.is_primary
+        and days_between(departures.left_at, arrivals.joined_at) between -31 and 180
 ),
 
 -- One total order of all pairs of a person serves both sides; with two orders a circle of second choices could form.
@@ -45,9 +73,6 @@ ordered as (
         profile_id,
         from_organization_id,
         to_organization_id,
-        left_at,
-        joined_at,
-        gap_days,
         row_number() over (
             partition by profile_id
             order by abs(gap_days), gap_days desc, left_at, joined_at, left_event_key, joined_event_key
@@ -59,29 +84,56 @@ nearest as (
     select
         left_event_key,
         joined_event_key,
-        profile_id,
         from_organization_id,
         to_organization_id,
-        left_at,
-        joined_at,
-        gap_days,
         nearness,
-        min(nearness) over (partition by left_event_key) as nearest_of_departure,
-        min(nearness) over (partition by joined_event_key) as nearest_of_arrival
+        min(nearness) over (partition by profile_id, left_event_key) as nearest_of_departure,
+        min(nearness) over (partition by profile_id, joined_event_key) as nearest_of_arrival
     from ordered
+),
+
+linked as (
+    select left_event_key, joined_event_key
+    from nearest
+    where
+        nearness = nearest_of_departure
+        and nearness = nearest_of_arrival
+        and from_organization_id <> to_organization_id
 )
 
 select
-    left_event_key,
-    joined_event_key,
-    profile_id,
-    from_organization_id,
-    to_organization_id,
-    left_at,
-    joined_at,
-    gap_days
-from nearest
-where
-    nearness = nearest_of_departure
-    and nearness = nearest_of_arrival
-    and from_organization_id <> to_organization_id
+    linked.left_event_key,
+    linked.joined_event_key,
+    departures.profile_id,
+    departures.organization_id as from_organization_id,
+    arrivals.organization_id as to_organization_id,
+    departures.organization_name as from_organization_name,
+    arrivals.organization_name as to_organization_name,
+    departures.stint_number as from_stint_number,
+    arrivals.stint_number as to_stint_number,
+    departures.left_at,
+    arrivals.joined_at,
+    month_start(arrivals.joined_at) as month_start_on,
+    departures.last_title as from_title,
+    arrivals.first_title as to_title,
+    departures.level as from_level,
+    arrivals.first_level as to_level,
+    departures.function as from_function,
+    arrivals.first_function as to_function,
+    days_between(departures.left_at, arrivals.joined_at) as gap_days,
+    days_between_dates(latest_date(departures.left_at), utc_date(arrivals.joined_at)) as gap_days_min,
+    days_between_dates(utc_date(departures.left_at), latest_date(arrivals.joined_at)) as gap_days_max,
+    days_between(departures.left_at, arrivals.joined_at) <= 31 as is_direct,
+    case
+        when departures.level_order is null or arrivals.first_level_order is null then 'unknown'
+        when departures.level = 'manager' and arrivals.first_level = 'lead' and not arrivals.first_is_management
+            then 'sideways'
+        when departures.level_order < arrivals.first_level_order then 'up'
+        when departures.level_order > arrivals.first_level_order then 'down'
+        else 'sideways'
+    end as direction,
+    greatest(departures.left_detected_at, arrivals.joined_detected_at) as detected_at,
+    greatest(departures.left_first_seen_at, arrivals.joined_first_seen_at) as first_seen_at
+from linked
+inner join stints as departures on departures.left_event_key = linked.left_event_key
+inner join stints as arrivals on arrivals.joined_event_key = linked.joined_event_key

@@ -1,72 +1,336 @@
 -- grain: One row per stint: one person's unbroken time at one organisation.
 -- key: profile_id, organization_id, stint_number
--- purpose: Puts the joined and left events of each person and organisation in order and pairs them.
--- note: Order: changed_at, then detected_at, then joined before left. A stint starts at a joined event, or at a left event
--- note: whose joining was never seen; it goes on until a joined event follows a left one. A repeated joined or left event
--- note: inside a stint is the same arrival or departure said again: the first joined and the last left count.
+-- purpose: When each person came to an organisation and went, as what, and whether they came back.
+-- scope: profile_id
+-- note: By which rules events become stints stands in stint_events. A stint of which neither end was seen is known from
+-- note: changes of title, or from a left and a joined event that are an internal move. Events of one instant are ordered by
+-- note: detection, then joined before title_change before left, then by key.
+-- values: level: intern | entry | mid | senior | lead | manager | director | vp | cxo | unknown
+-- values: first_level: intern | entry | mid | senior | lead | manager | director | vp | cxo | unknown
+-- values: last_event_type: joined | left | title_change
+-- references: joined_event_key -> stint_events.event_key
+-- references: left_event_key -> stint_events.event_key
 -- columns:
 --   profile_id: The service's stable id of the person.
 --   organization_id: The service's stable id of the organisation.
 --   stint_number: 1 for the person's first stint at the organisation that was seen, then 2, 3, …
+--   person_full_name: The person's name in the last event of the stint.
+--   organization_name: The organisation's name in the last event of the stint.
 --   joined_at: When the stint began, UTC; null when the joining was never seen.
 --   left_at: When the stint ended, UTC; null when no leaving was seen.
 --   joined_event_key: event_key of the joined event that began the stint; null when never seen.
 --   left_event_key: event_key of the left event that ended the stint; null when never seen.
+--   joined_is_month_precise: True where only the month of joined_at is known; null when never seen.
+--   left_is_month_precise: True where only the month of left_at is known; null when never seen.
+--   joined_detected_at: When the service saw the joining, UTC; null when never seen.
+--   left_detected_at: When the service saw the leaving, UTC; null when never seen.
+--   joined_first_seen_at: When the joining was first received, UTC; null when never seen.
+--   left_first_seen_at: When the leaving was first received, UTC; null when never seen.
+--   ladder: The ladder by which the organisation's titles are read: standard, or its own.
+--   first_title: The first title known in the stint as written: that of the joining where it has one.
+--   first_level: Level of first_title: intern, entry, mid, senior, lead, manager, director, vp, cxo or unknown.
+--   first_level_order: Level of first_title as a number, 1 (intern) to 9 (cxo); null when unknown.
+--   first_is_management: Whether first_title manages people; null when unknown.
+--   first_function: Field of work of first_title; other where it names none, unknown where nothing is understood.
+--   last_title: The last title known in the stint as written: that of the leaving where it has one.
+--   level: Level of last_title, as for first_level.
+--   level_order: Level of last_title as a number, as for first_level_order.
+--   rank: Rank of last_title, which orders levels and the steps inside one; null when unknown.
+--   is_management: Whether last_title manages people; null when unknown.
+--   function: Field of work of last_title, as for first_function.
+--   is_open: True when no leaving was seen: the person is there as far as is known.
+--   is_boomerang: True for every stint after the person's first at the organisation.
+--   months_away: Whole months between the leaving before and this joining; null for a first stint.
+--   is_primary: False where every known title of the stint is a side role such as board member or adviser.
+--   cohort_year: Year of joined_at, UTC; null when the joining was never seen.
+--   first_event_at: When the first change in the stint took effect, UTC.
+--   last_event_at: When the last change in the stint took effect, UTC.
+--   last_event_type: The type of that last event: joined, left or title_change.
+--   last_event_key: event_key of that last event.
+--   last_detected_at: When that last event was detected, UTC.
+--   events: How many events the stint is made of.
+--   interruptions: How many times the person was seen to leave inside the stint without really leaving.
 with
 
-boundaries as (
+-- Most stints are an arrival, a departure, or both. So these are put side by side, which costs a fraction of folding all
+-- events by stint; only what else happened in a stint is folded.
+arrivals as (
     select
-        event_key,
         profile_id,
         organization_id,
+        stint_number,
+        event_key,
         event_type,
         changed_at,
-        row_number() over timeline as position,
-        lag(event_type) over timeline as previous_event_type,
-        lead(event_type) over timeline as next_event_type
-    from job_change_events
-    where event_type in ('joined', 'left')
-    window timeline as (
-        partition by profile_id, organization_id order by changed_at, detected_at, event_type, event_key
-    )
+        detected_at,
+        first_seen_at,
+        person_full_name,
+        organization_name,
+        ladder,
+        title,
+        is_side_role
+    from stint_events
+    where part = 'arrival'
 ),
 
-flagged as (
+departures as (
     select
-        event_key,
         profile_id,
         organization_id,
+        stint_number,
+        event_key,
+        event_type,
         changed_at,
-        position,
-        previous_event_type is null or (event_type = 'joined' and previous_event_type = 'left') as starts_stint,
-        event_type = 'joined' and coalesce(previous_event_type, 'left') = 'left' as is_arrival,
-        event_type = 'left' and coalesce(next_event_type, 'joined') = 'joined' as is_departure
-    from boundaries
+        detected_at,
+        first_seen_at,
+        person_full_name,
+        organization_name,
+        ladder,
+        title,
+        is_side_role
+    from stint_events
+    where part = 'departure'
 ),
 
-numbered as (
+ends as (
     select
-        event_key,
+        coalesce(arrivals.profile_id, departures.profile_id) as profile_id,
+        coalesce(arrivals.organization_id, departures.organization_id) as organization_id,
+        coalesce(arrivals.stint_number, departures.stint_number) as stint_number,
+        arrivals.event_key as joined_event_key,
+        arrivals.changed_at as joined_at,
+        arrivals.detected_at as joined_detected_at,
+        arrivals.first_seen_at as joined_first_seen_at,
+        arrivals.title as joined_title,
+        departures.event_key as left_event_key,
+        departures.changed_at as left_at,
+        departures.detected_at as left_detected_at,
+        departures.first_seen_at as left_first_seen_at,
+        departures.title as left_title,
+        coalesce(arrivals.changed_at, departures.changed_at) as first_at,
+        coalesce(departures.event_key, arrivals.event_key) as event_key,
+        coalesce(departures.event_type, arrivals.event_type) as event_type,
+        coalesce(departures.changed_at, arrivals.changed_at) as changed_at,
+        coalesce(departures.detected_at, arrivals.detected_at) as detected_at,
+        case when departures.event_key is null then arrivals.person_full_name else departures.person_full_name end
+            as person_full_name,
+        case when departures.event_key is null then arrivals.organization_name else departures.organization_name end
+            as organization_name,
+        coalesce(departures.ladder, arrivals.ladder) as ladder,
+        coalesce(arrivals.title is not null and not arrivals.is_side_role, false)
+        or coalesce(departures.title is not null and not departures.is_side_role, false) as has_main_role,
+        case when arrivals.event_key is null then 0 else 1 end + case when departures.event_key is null then 0 else 1 end
+            as events
+    from arrivals
+    full outer join departures
+        on departures.profile_id = arrivals.profile_id
+        and departures.organization_id = arrivals.organization_id
+        and departures.stint_number = arrivals.stint_number
+),
+
+-- Each of the other events: how late it is in its stint, and what all of them add up to.
+others as (
+    select
         profile_id,
         organization_id,
+        stint_number,
+        event_key,
+        event_type,
         changed_at,
-        is_arrival,
-        is_departure,
-        sum(case when starts_stint then 1 else 0 end) over (
-            partition by profile_id, organization_id order by position
-            rows between unbounded preceding and current row
-        ) as stint_number
-    from flagged
+        detected_at,
+        person_full_name,
+        organization_name,
+        ladder,
+        title,
+        previous_title,
+        row_number() over backwards as recency,
+        last_value(case when event_type = 'title_change' then coalesce(previous_title, title) else title end) over stretch
+            as earliest_title,
+        count(*) over stretch as events,
+        count(title) over stretch as titled_events,
+        count(case when part = 'interruption' and event_type = 'left' then 1 end) over stretch as interruptions,
+        min(changed_at) over stretch as first_at,
+        max(case when title is not null and not is_side_role then 1 else 0 end) over stretch as main_roles
+    from stint_events
+    where part not in ('arrival', 'departure')
+    window
+        backwards as (
+            partition by profile_id, organization_id, stint_number
+            order by changed_at desc, detected_at desc, event_type_order(event_type) desc, event_key desc
+        ),
+        stretch as (
+            partition by profile_id, organization_id, stint_number
+            order by changed_at desc, detected_at desc, event_type_order(event_type) desc, event_key desc
+            rows between unbounded preceding and unbounded following
+        )
+),
+
+-- Where some of them have no title, the first and the last that have.
+recalled as (
+    select
+        last.event_key,
+        max(titled.changed_at) as latest_title_at,
+        min_by(titled.title, titled.recency) as latest_title,
+        max_by(
+            case when titled.event_type = 'title_change' then coalesce(titled.previous_title, titled.title) else titled.title end,
+            titled.recency
+        ) as earliest_title
+    from others as last
+    inner join others as titled
+        on titled.profile_id = last.profile_id
+        and titled.organization_id = last.organization_id
+        and titled.stint_number = last.stint_number
+    where
+        last.recency = 1
+        and last.titled_events < last.events
+        and titled.title is not null
+    group by last.event_key
+),
+
+rest as (
+    select
+        last.profile_id,
+        last.organization_id,
+        last.stint_number,
+        last.event_key,
+        last.event_type,
+        last.changed_at,
+        last.detected_at,
+        last.person_full_name,
+        last.organization_name,
+        last.ladder,
+        case when last.titled_events = last.events then last.title else recalled.latest_title end as latest_title,
+        case when last.titled_events = last.events then last.changed_at else recalled.latest_title_at end
+            as latest_title_at,
+        case when last.titled_events = last.events then last.earliest_title else recalled.earliest_title end
+            as earliest_title,
+        last.events,
+        last.interruptions,
+        last.first_at,
+        last.main_roles > 0 as has_main_role
+    from others as last
+    left join recalled on recalled.event_key = last.event_key
+    where last.recency = 1
+),
+
+returns as (
+    select
+        came_back.event_key,
+        whole_months(utc_date(gone.changed_at), utc_date(came_back.changed_at)) as months_away
+    from stint_events as came_back
+    inner join stint_events as gone
+        on gone.profile_id = came_back.profile_id
+        and gone.organization_id = came_back.organization_id
+        and gone.stint_number = came_back.stint_number - 1
+    where
+        came_back.part = 'arrival'
+        and came_back.stint_number > 1
+        and gone.part = 'departure'
+),
+
+stints as (
+    select
+        coalesce(ends.profile_id, rest.profile_id) as profile_id,
+        coalesce(ends.organization_id, rest.organization_id) as organization_id,
+        coalesce(ends.stint_number, rest.stint_number) as stint_number,
+        ends.joined_event_key,
+        ends.joined_at,
+        ends.joined_detected_at,
+        ends.joined_first_seen_at,
+        ends.left_event_key,
+        ends.left_at,
+        ends.left_detected_at,
+        ends.left_first_seen_at,
+        coalesce(ends.joined_title, rest.earliest_title, ends.left_title) as first_title,
+        case
+            when ends.left_title is not null then ends.left_title
+            when ends.joined_title is null or rest.latest_title_at >= ends.joined_at
+                then coalesce(rest.latest_title, ends.joined_title)
+            else ends.joined_title
+        end as last_title,
+        coalesce(ends.ladder, rest.ladder) as ladder,
+        coalesce(ends.has_main_role, false) or coalesce(rest.has_main_role, false)
+        or (ends.joined_title is null and ends.left_title is null and rest.latest_title is null) as is_primary,
+        least(ends.first_at, rest.first_at) as first_event_at,
+        ends.event_key is null
+        or coalesce(
+            rest.changed_at > ends.changed_at
+            or (rest.changed_at = ends.changed_at and rest.detected_at > ends.detected_at)
+            or (
+                rest.changed_at = ends.changed_at
+                and rest.detected_at = ends.detected_at
+                and event_type_order(rest.event_type) > event_type_order(ends.event_type)
+            ),
+            false
+        ) as rest_is_last,
+        ends.event_key as end_event_key,
+        ends.event_type as end_event_type,
+        ends.changed_at as end_at,
+        ends.detected_at as end_detected_at,
+        ends.person_full_name as end_person_full_name,
+        ends.organization_name as end_organization_name,
+        rest.event_key as rest_event_key,
+        rest.event_type as rest_event_type,
+        rest.changed_at as rest_at,
+        rest.detected_at as rest_detected_at,
+        rest.person_full_name as rest_person_full_name,
+        rest.organization_name as rest_organization_name,
+        coalesce(ends.events, 0) + coalesce(rest.events, 0) as events,
+        coalesce(rest.interruptions, 0) as interruptions
+    from ends
+    full outer join rest
+        on rest.profile_id = ends.profile_id
+        and rest.organization_id = ends.organization_id
+        and rest.stint_number = ends.stint_number
 )
 
 select
-    profile_id,
-    organization_id,
-    cast(stint_number as integer) as stint_number,
-    -- Each stint has at most one arrival and one departure, so max() only picks the value that is not null.
-    max(case when is_arrival then changed_at end) as joined_at,
-    max(case when is_departure then changed_at end) as left_at,
-    max(case when is_arrival then event_key end) as joined_event_key,
-    max(case when is_departure then event_key end) as left_event_key
-from numbered
-group by profile_id, organization_id, stint_number
+    stints.profile_id,
+    stints.organization_id,
+    stints.stint_number,
+    case when stints.rest_is_last then stints.rest_person_full_name else stints.end_person_full_name end
+        as person_full_name,
+    case when stints.rest_is_last then stints.rest_organization_name else stints.end_organization_name end
+        as organization_name,
+    stints.joined_at,
+    stints.left_at,
+    stints.joined_event_key,
+    stints.left_event_key,
+    is_month_start(stints.joined_at) as joined_is_month_precise,
+    is_month_start(stints.left_at) as left_is_month_precise,
+    stints.joined_detected_at,
+    stints.left_detected_at,
+    stints.joined_first_seen_at,
+    stints.left_first_seen_at,
+    stints.ladder,
+    stints.first_title,
+    coalesce(first_titles.level, 'unknown') as first_level,
+    first_titles.level_order as first_level_order,
+    first_titles.is_management as first_is_management,
+    coalesce(first_titles.function, 'unknown') as first_function,
+    stints.last_title,
+    coalesce(last_titles.level, 'unknown') as level,
+    last_titles.level_order,
+    last_titles.rank,
+    last_titles.is_management,
+    coalesce(last_titles.function, 'unknown') as function,
+    stints.left_event_key is null as is_open,
+    stints.stint_number > 1 as is_boomerang,
+    returns.months_away,
+    stints.is_primary,
+    cast(extract(year from utc_date(stints.joined_at)) as integer) as cohort_year,
+    stints.first_event_at,
+    case when stints.rest_is_last then stints.rest_at else stints.end_at end as last_event_at,
+    case when stints.rest_is_last then stints.rest_event_type else stints.end_event_type end as last_event_type,
+    case when stints.rest_is_last then stints.rest_event_key else stints.end_event_key end as last_event_key,
+    case when stints.rest_is_last then stints.rest_detected_at else stints.end_detected_at end as last_detected_at,
+    cast(stints.events as integer) as events,
+    cast(stints.interruptions as integer) as interruptions
+from stints
+left join returns on returns.event_key = stints.joined_event_key
+left join titles as first_titles
+    on first_titles.ladder = stints.ladder
+    and first_titles.title = stints.first_title
+left join titles as last_titles
+    on last_titles.ladder = stints.ladder
+    and last_titles.title = stints.last_title

@@ -1,11 +1,20 @@
--- grain: One row per joining: one joined event.
+-- grain: One row per joining: one stint whose joining was seen.
 -- key: organization_id, joined_at, profile_id
--- purpose: Who joined which organisation, when, as what, and from where.
+-- purpose: Who joined which organisation, when, as what, and from where. Internal moves and repeated events are none.
+-- scope: profile_id
 -- partition: year of joined_at
+-- values: level: intern | entry | mid | senior | lead | manager | director | vp | cxo | unknown
+-- values: came_from_level: intern | entry | mid | senior | lead | manager | director | vp | cxo | unknown (or null)
+-- values: direction: up | down | sideways | unknown (or null)
+-- references: event_key -> stints.joined_event_key
+-- references: event_key -> job_change_events.event_key
 -- columns:
 --   organization_id: The organisation that was joined.
 --   joined_at: When the person joined, UTC. Often known to the month only: then the first of that month.
+--   week_start_on: The Monday of the week of joined_at, UTC.
+--   month_start_on: First day of the month of joined_at, UTC.
 --   profile_id: The service's stable id of the person.
+--   stint_number: 1 for the person's first stint at the organisation that was seen, then 2, 3, …
 --   event_key: event_key of the joining in job_change_events; unique.
 --   person_full_name: The person's full name as written.
 --   organization_name: The organisation's name as written.
@@ -13,28 +22,30 @@
 --   level: Level of title: intern, entry, mid, senior, lead, manager, director, vp, cxo or unknown.
 --   rank: Rank of title, higher is more senior; null when unknown.
 --   is_management: Whether title manages people; null when unknown.
+--   function: Field of work of title; other where it names none, unknown where nothing is understood.
+--   is_boomerang: True where the person had been at the organisation before.
+--   months_away: Whole months since they left it; null for a first stint.
+--   is_primary: False where the stint is a side role such as board member or adviser.
+--   is_month_precise: True where only the month of joined_at is known.
+--   is_future: True where joined_at is after detected_at: the joining was announced, not yet seen.
 --   came_from_organization_id: The organisation that was left for this one; null when no leaving is linked (see moves).
 --   came_from_organization_name: Name of the organisation that was left for this one, as written.
+--   came_from_title: The last title known there, as written.
+--   came_from_level: Level of came_from_title, as for level; null when no leaving is linked.
 --   gap_days: Calendar days from that leaving to this joining, -31 to 180; null when no leaving is linked.
+--   is_direct: True where gap_days is at most 31; null when no leaving is linked.
+--   direction: Up, down or sideways in level from there to here, or unknown; null when no leaving is linked.
 --   detected_at: When the service saw the joining, UTC.
 --   detection_lag_days: Whole days between the joining and its detection, as sent.
+--   known_same_month: True where the joining was seen in the month in which it happened: counts of these can be compared over time, however late the others are seen.
 --   first_seen_at: When the event was first received, UTC.
-with
-
-origins as (
-    select
-        moves.joined_event_key,
-        moves.from_organization_id,
-        departures.organization_name as from_organization_name,
-        moves.gap_days
-    from moves
-    inner join job_change_events as departures on departures.event_key = moves.left_event_key
-)
-
 select
     events.organization_id,
     events.changed_at as joined_at,
+    week_start(events.changed_at) as week_start_on,
+    events.month_start_on,
     events.profile_id,
+    events.stint_number,
     events.event_key,
     events.person_full_name,
     events.organization_name,
@@ -42,12 +53,24 @@ select
     events.level,
     events.rank,
     events.is_management,
-    origins.from_organization_id as came_from_organization_id,
-    origins.from_organization_name as came_from_organization_name,
-    origins.gap_days,
+    events.function,
+    stints.is_boomerang,
+    stints.months_away,
+    stints.is_primary,
+    events.is_month_precise,
+    events.is_future,
+    moves.from_organization_id as came_from_organization_id,
+    moves.from_organization_name as came_from_organization_name,
+    moves.from_title as came_from_title,
+    moves.from_level as came_from_level,
+    moves.gap_days,
+    moves.is_direct,
+    moves.direction,
     events.detected_at,
     events.detection_lag_days,
+    month_start(events.detected_at) = events.month_start_on as known_same_month,
     events.first_seen_at
-from stg_job_change_events as events
-left join origins on origins.joined_event_key = events.event_key
-where events.event_type = 'joined'
+from stint_events as events
+inner join stints on stints.joined_event_key = events.event_key
+left join moves on moves.joined_event_key = events.event_key
+where events.part = 'arrival'

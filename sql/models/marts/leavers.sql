@@ -1,67 +1,87 @@
--- grain: One row per leaving: one left event.
+-- grain: One row per leaving: one stint whose leaving was seen.
 -- key: organization_id, left_at, profile_id
--- purpose: Who left which organisation, when, as what, after how long, and where to.
+-- purpose: Who left which organisation, when, as what, after how long, and where to. Internal moves and leavings that were taken back are none.
+-- scope: profile_id
 -- partition: year of left_at
+-- values: level: intern | entry | mid | senior | lead | manager | director | vp | cxo | unknown
+-- values: went_to_level: intern | entry | mid | senior | lead | manager | director | vp | cxo | unknown (or null)
+-- values: direction: up | down | sideways | unknown (or null)
+-- references: event_key -> stints.left_event_key
+-- references: event_key -> job_change_events.event_key
 -- columns:
 --   organization_id: The organisation that was left.
 --   left_at: When the person left, UTC. Often known to the month only: then the first of that month.
+--   week_start_on: The Monday of the week of left_at, UTC.
+--   month_start_on: First day of the month of left_at, UTC.
 --   profile_id: The service's stable id of the person.
+--   stint_number: 1 for the person's first stint at the organisation that was seen, then 2, 3, …
 --   event_key: event_key of the leaving in job_change_events; unique.
 --   person_full_name: The person's full name as written.
 --   organization_name: The organisation's name as written.
---   title: The title that was left as written.
+--   title: The title that was left as written; where the leaving names none, the last title known in the stint.
 --   level: Level of title: intern, entry, mid, senior, lead, manager, director, vp, cxo or unknown.
 --   rank: Rank of title, higher is more senior; null when unknown.
 --   is_management: Whether title manages people; null when unknown.
+--   function: Field of work of title; other where it names none, unknown where nothing is understood.
+--   is_boomerang: True where it was not the person's first stint at the organisation.
+--   is_primary: False where the stint is a side role such as board member or adviser.
+--   is_month_precise: True where only the month of left_at is known.
+--   is_future: True where left_at is after detected_at: the leaving was announced, not yet seen.
 --   joined_at: When the stint that ended here began, UTC; null when the joining was never seen.
 --   tenure_days: Calendar days from joining to leaving, 0 or more; null when the joining was never seen.
+--   tenure_days_min: The least it can be where only the month of joining or leaving is known.
+--   tenure_days_max: The most it can be where only the month of joining or leaving is known.
+--   tenure_months: Whole months from joining to leaving; null when the joining was never seen.
 --   went_to_organization_id: The organisation that was joined next; null when no joining is linked (see moves).
 --   went_to_organization_name: Name of the organisation that was joined next, as written.
+--   went_to_title: The first title known there, as written.
+--   went_to_level: Level of went_to_title, as for level; null when no joining is linked.
 --   gap_days: Calendar days from this leaving to that joining, -31 to 180; null when no joining is linked.
+--   is_direct: True where gap_days is at most 31; null when no joining is linked.
+--   direction: Up, down or sideways in level from here to there, or unknown; null when no joining is linked.
 --   detected_at: When the service saw the leaving, UTC.
 --   detection_lag_days: Whole days between the leaving and its detection, as sent.
+--   known_same_month: True where the leaving was seen in the month in which it happened: counts of these can be compared over time, however late the others are seen.
 --   first_seen_at: When the event was first received, UTC.
-with
-
-destinations as (
-    select
-        moves.left_event_key,
-        moves.to_organization_id,
-        arrivals.organization_name as to_organization_name,
-        moves.gap_days
-    from moves
-    inner join job_change_events as arrivals on arrivals.event_key = moves.joined_event_key
-),
-
-ended_stints as (
-    select
-        left_event_key,
-        joined_at,
-        days_between(joined_at, left_at) as tenure_days
-    from stints
-    where left_event_key is not null
-)
-
 select
     events.organization_id,
     events.changed_at as left_at,
+    week_start(events.changed_at) as week_start_on,
+    events.month_start_on,
     events.profile_id,
+    events.stint_number,
     events.event_key,
     events.person_full_name,
     events.organization_name,
-    events.title,
-    events.level,
-    events.rank,
-    events.is_management,
-    ended_stints.joined_at,
-    ended_stints.tenure_days,
-    destinations.to_organization_id as went_to_organization_id,
-    destinations.to_organization_name as went_to_organization_name,
-    destinations.gap_days,
+    stints.last_title as title,
+    stints.level,
+    stints.rank,
+    stints.is_management,
+    stints.function,
+    stints.is_boomerang,
+    stints.is_primary,
+    events.is_month_precise,
+    events.is_future,
+    stints.joined_at,
+    days_between(stints.joined_at, stints.left_at) as tenure_days,
+    case
+        when stints.joined_at is not null
+            then greatest(0, days_between_dates(latest_date(stints.joined_at), utc_date(stints.left_at)))
+    end as tenure_days_min,
+    days_between_dates(utc_date(stints.joined_at), latest_date(stints.left_at)) as tenure_days_max,
+    whole_months(utc_date(stints.joined_at), utc_date(stints.left_at)) as tenure_months,
+    moves.to_organization_id as went_to_organization_id,
+    moves.to_organization_name as went_to_organization_name,
+    moves.to_title as went_to_title,
+    moves.to_level as went_to_level,
+    moves.gap_days,
+    moves.is_direct,
+    moves.direction,
     events.detected_at,
     events.detection_lag_days,
+    month_start(events.detected_at) = events.month_start_on as known_same_month,
     events.first_seen_at
-from stg_job_change_events as events
-left join ended_stints on ended_stints.left_event_key = events.event_key
-left join destinations on destinations.left_event_key = events.event_key
-where events.event_type = 'left'
+from stint_events as events
+inner join stints on stints.left_event_key = events.event_key
+left join moves on moves.left_event_key = events.event_key
+where events.part = 'departure'

@@ -1,34 +1,54 @@
--- grain: One row per promotion: one title_change event whose title is clearly more senior than the one before.
+-- grain: One row per promotion: one change of title at one organisation that is clearly a rise and was not taken back.
 -- key: organization_id, promoted_at, profile_id, title
--- purpose: Who was promoted, from what to what, and by which rule.
--- note: A promotion needs both titles understood and a rank that rises by 3 or more (config/titles.json says what the ranks
--- note: are). Anything less is lateral, another wording of one job, or not known, and is left out rather than guessed.
+-- purpose: Who was promoted, from what to what, after how long, and by which rule.
+-- scope: profile_id
+-- note: The rows of title_changes labelled promotion, without flips. What is less clear is left out rather than guessed.
 -- partition: year of promoted_at
+-- values: source: title_change | left_and_joined
+-- values: level: intern | entry | mid | senior | lead | manager | director | vp | cxo | unknown
+-- values: previous_level: intern | entry | mid | senior | lead | manager | director | vp | cxo | unknown
+-- references: event_key -> title_changes.event_key
 -- columns:
 --   organization_id: The organisation where the person was promoted.
 --   promoted_at: When the title changed, UTC. Often known to the month only: then the first of that month.
+--   week_start_on: The Monday of the week of promoted_at, UTC.
+--   month_start_on: First day of the month of promoted_at, UTC.
 --   profile_id: The service's stable id of the person.
+--   stint_number: The stint in which it happened.
 --   title: The new title as written.
---   event_key: event_key of the title change in job_change_events; unique.
+--   event_key: event_key of the title_change, or of the joined event of an internal move; unique.
+--   source: title_change, or left_and_joined for a leaving and a joining that are an internal move.
 --   person_full_name: The person's full name as written.
 --   organization_name: The organisation's name as written.
 --   previous_title: The title before as written.
---   previous_level: Level of previous_title: intern, entry, mid, senior, lead, manager, director, vp or cxo.
+--   previous_level: Level of previous_title: intern, entry, mid, senior, lead, manager, director, vp, cxo or unknown.
 --   level: Level of title, as for previous_level.
---   previous_rank: Rank of previous_title.
---   rank: Rank of title, at least 3 above previous_rank.
+--   previous_rank: Rank of previous_title, which orders levels and the steps inside one.
+--   rank: Rank of title.
 --   was_management: Whether previous_title manages people.
 --   is_management: Whether title manages people.
---   rule: Why it counts: into_management, level_up, or step_within_level such as Vice President to Senior Vice President.
---   detected_at: When the service saw the change, UTC.
---   detection_lag_days: Whole days between the change and its detection, as sent.
---   first_seen_at: When the event was first received, UTC.
+--   previous_function: Field of work of previous_title; other where it names none, unknown where nothing is understood.
+--   function: Field of work of title, as for previous_function.
+--   rule: By which rule it counts as a promotion.
+--   confidence: How likely it is one, 0 to 1.
+--   months_in_previous_title: Whole months with previous_title; null when its beginning was not seen.
+--   months_in_previous_title_min: The least it can be where only months are known.
+--   months_in_previous_title_max: The most it can be where only months are known.
+--   is_month_precise: True where only the month of promoted_at is known.
+--   is_future: True where promoted_at is after detected_at: the promotion was announced, not yet seen.
+--   detected_at: When the service had seen the change, UTC.
+--   detection_lag_days: Whole days between the change and its detection, as sent with the event.
+--   first_seen_at: When the change was first received, UTC.
 select
     organization_id,
     changed_at as promoted_at,
+    week_start_on,
+    month_start_on,
     profile_id,
+    stint_number,
     title,
     event_key,
+    source,
     person_full_name,
     organization_name,
     previous_title,
@@ -38,13 +58,17 @@ select
     rank,
     was_management,
     is_management,
-    case
-        when is_management and not was_management then 'into_management'
-        when level <> previous_level then 'level_up'
-        else 'step_within_level'
-    end as rule,
+    previous_function,
+    function,
+    rule,
+    confidence,
+    months_in_previous_title,
+    months_in_previous_title_min,
+    months_in_previous_title_max,
+    is_month_precise,
+    is_future,
     detected_at,
     detection_lag_days,
     first_seen_at
-from stg_job_change_events
-where event_type = 'title_change' and rank - previous_rank >= 3
+from title_changes
+where label = 'promotion' and not is_flip

@@ -1,42 +1,53 @@
 -- grain: One row per job-change event.
 -- key: event_key
--- purpose: The events with both titles understood; the one place where events meet titles. A view: it stores nothing.
+-- purpose: The events with their title understood; the one place where events meet titles. A view: it stores nothing.
+-- scope: profile_id
 -- columns:
 --   event_key: Stable hash of the event's natural key; unique.
 --   profile_id: The service's stable id of the person.
 --   organization_id: The service's stable id of the organisation.
 --   event_type: joined, left or title_change.
 --   changed_at: When the change took effect, UTC. Often known to the month only: then the first of that month.
+--   month_start_on: First day of the month of changed_at, UTC.
+--   is_month_precise: True where changed_at is 00:00 UTC on the first of a month: the day is not known then.
+--   is_future: True where changed_at is after detected_at: the change was announced, not yet seen.
 --   detected_at: When the service saw the change, UTC.
 --   detection_lag_days: Whole days between the change and its detection, as sent.
 --   first_seen_at: When the event was first received, UTC.
 --   person_full_name: The person's full name as written.
 --   organization_name: The organisation's name as written.
+--   ladder: The ladder by which the organisation's titles are read: standard, or its own.
 --   title: The title after the change as written; for left, the title that was left.
 --   level: Level of title: intern, entry, mid, senior, lead, manager, director, vp, cxo or unknown.
---   rank: Rank of title, higher is more senior; null when unknown.
+--   level_order: Level of title as a number, 1 (intern) to 9 (cxo); null when unknown.
+--   rank: Rank of title, which orders levels and the steps inside one; null when unknown.
 --   is_management: Whether title manages people; null when unknown.
+--   function: Field of work of title; other where it names none, unknown where nothing is understood.
+--   core: The role in title without level, team and place; null when unknown.
+--   is_side_role: Whether title is a role beside a main job: board member, adviser, investor …; false when unknown.
 --   previous_title: The title before the change as written.
---   previous_level: Level of previous_title, as for level.
---   previous_rank: Rank of previous_title; null when unknown.
---   was_management: Whether previous_title manages people; null when unknown.
 with
 
 events as (
     select
-        event_key,
-        profile_id,
-        organization_id,
-        event_type,
-        changed_at,
-        detected_at,
-        detection_lag_days,
-        first_seen_at,
-        person_full_name,
-        organization_name,
-        case when event_type = 'left' then coalesce(title_current, title_previous) else title_current end as title,
-        title_previous as previous_title
-    from job_change_events
+        events.event_key,
+        events.profile_id,
+        events.organization_id,
+        events.event_type,
+        events.changed_at,
+        events.detected_at,
+        events.detection_lag_days,
+        events.first_seen_at,
+        events.person_full_name,
+        events.organization_name,
+        coalesce(organization_ladders.ladder, 'standard') as ladder,
+        case
+            when events.event_type = 'left' then coalesce(events.title_current, events.title_previous)
+            else events.title_current
+        end as title,
+        events.title_previous as previous_title
+    from job_change_events as events
+    left join organization_ladders on organization_ladders.organization_id = events.organization_id
 )
 
 select
@@ -45,19 +56,23 @@ select
     events.organization_id,
     events.event_type,
     events.changed_at,
+    month_start(events.changed_at) as month_start_on,
+    is_month_start(events.changed_at) as is_month_precise,
+    events.changed_at > events.detected_at as is_future,
     events.detected_at,
     events.detection_lag_days,
     events.first_seen_at,
     events.person_full_name,
     events.organization_name,
+    events.ladder,
     events.title,
     coalesce(understood.level, 'unknown') as level,
+    understood.level_order,
     understood.rank,
     understood.is_management,
-    events.previous_title,
-    coalesce(previous.level, 'unknown') as previous_level,
-    previous.rank as previous_rank,
-    previous.is_management as was_management
+    coalesce(understood.function, 'unknown') as function,
+    understood.core,
+    coalesce(understood.is_side_role, false) as is_side_role,
+    events.previous_title
 from events
-left join titles as understood on understood.title = events.title
-left join titles as previous on previous.title = events.previous_title
+left join titles as understood on understood.ladder = events.ladder and understood.title = events.title

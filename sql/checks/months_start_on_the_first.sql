@@ -1,0 +1,8 @@
+-- scope: organization_id
+select organization_id, month_start_on
+from organization_monthly
+where extract(day from month_start_on) <> 1
+union all
+select organization_id, observed_until_on as month_start_on
+from organizations
+where extract(day from observed_until_on) <> 1

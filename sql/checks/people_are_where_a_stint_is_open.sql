@@ -1,0 +1,26 @@
+-- scope: profile_id
+with
+
+open_stints as (
+    select profile_id, organization_id, joined_at
+    from stints
+    where is_open
+)
+
+select
+    coalesce(pairs.profile_id, open_stints.profile_id) as profile_id,
+    coalesce(pairs.organization_id, open_stints.organization_id) as organization_id,
+    pairs.current_since_at,
+    open_stints.joined_at
+from (
+    select profile_id, organization_id, current_since_at
+    from person_organizations
+    where is_current
+) as pairs
+full outer join open_stints
+    on open_stints.profile_id = pairs.profile_id
+    and open_stints.organization_id = pairs.organization_id
+where
+    pairs.profile_id is null
+    or open_stints.profile_id is null
+    or pairs.current_since_at is distinct from open_stints.joined_at

@@ -1,4 +1,0 @@
-select title, count(*) as copies
-from titles
-group by title
-having count(*) > 1 or title is null

@@ -1,0 +1,79 @@
+-- grain: One row per corrected event and month in which a correction of it became known, for both who can know it.
+-- key: event_key, known_to, known_month_on
+-- scope: profile_id
+-- references: event_key -> job_change_events.event_key
+-- values: known_to: service | warehouse
+-- purpose: When what was said of an event was said otherwise. The first version of an event is no correction.
+-- note: A version that the service dates like the first one cannot be told apart from it there, and counts for the warehouse only.
+-- columns:
+--   event_key: event_key of the event in job_change_events.
+--   known_to: service: by the time of detection; warehouse: by the time of first receipt.
+--   known_month_on: First day, UTC, of the month in which the corrections became known.
+--   profile_id: The service's stable id of the person.
+--   organization_id: The service's stable id of the organisation.
+--   event_type: joined, left or title_change.
+--   month_start_on: First day, UTC, of the month in which the change took effect.
+--   first_detected_at: When the service saw the change for the first time, UTC: job_change_events has the time of the newest version.
+--   corrections: How many versions of the event became known in that month after the first.
+with
+
+versions as (
+    select
+        event_key,
+        profile_id,
+        organization_id,
+        event_type,
+        changed_at,
+        detected_at,
+        first_seen_at,
+        min(detected_at) over (partition by event_key) as first_detected_at,
+        min(first_seen_at) over (partition by event_key) as first_received_at
+    from job_change_event_versions
+),
+
+later as (
+    select
+        event_key,
+        'service' as known_to,
+        month_start(detected_at) as known_month_on,
+        profile_id,
+        organization_id,
+        event_type,
+        month_start(changed_at) as month_start_on,
+        first_detected_at
+    from versions
+    where detected_at > first_detected_at
+    union all
+    select
+        event_key,
+        'warehouse' as known_to,
+        month_start(first_seen_at) as known_month_on,
+        profile_id,
+        organization_id,
+        event_type,
+        month_start(changed_at) as month_start_on,
+        first_detected_at
+    from versions
+    where first_seen_at > first_received_at
+)
+
+select
+    event_key,
+    known_to,
+    known_month_on,
+    profile_id,
+    organization_id,
+    event_type,
+    month_start_on,
+    first_detected_at,
+    cast(count(*) as integer) as corrections
+from later
+group by
+    event_key,
+    known_to,
+    known_month_on,
+    profile_id,
+    organization_id,
+    event_type,
+    month_start_on,
+    first_detected_at

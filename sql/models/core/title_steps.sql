@@ -1,0 +1,320 @@
+-- grain: One row per change of title of a person at one organisation.
+-- key: event_key
+-- purpose: From which title to which, when, and since when the person had the one before. Labels are in title_changes.
+-- scope: profile_id
+-- published: no
+-- note: A step is a title_change event, or a left and a joined event that are an internal move (see stint_events) and name
+-- note: two titles. Steps to the same title, one after the other and at most 62 days apart, are one step said again: the one
+-- note: detected last counts. A title that is taken back within 60 days was a slip or a correction: both steps are flips;
+-- note: of a longer to and fro they are taken in twos from the front, so that the last step of three still counts.
+-- values: source: title_change | left_and_joined
+-- references: event_key -> stint_events.event_key
+-- columns:
+--   event_key: event_key of the title_change, or of the joined event of an internal move.
+--   profile_id: The service's stable id of the person.
+--   organization_id: The service's stable id of the organisation.
+--   stint_number: The stint in which it happened.
+--   source: title_change, or left_and_joined for an internal move.
+--   changed_at: When the title changed, UTC. Often known to the month only: then the first of that month.
+--   previous_title: The title before as written; where the event names none, the last one known in the stint.
+--   title: The new title as written.
+--   ladder: The ladder by which the organisation's titles are read: standard, or its own.
+--   previous_step_at: When the person came to previous_title, by joining or by the step before, UTC; null when not seen.
+--   is_flip: True where the step undoes the one before within 60 days, or is undone by the next.
+--   detected_at: When the service had seen the change, UTC; of an internal move both events.
+--   detection_lag_days: Whole days between the change and its detection, as sent with the event.
+--   first_seen_at: When the change was first received, UTC; of an internal move both events.
+--   person_full_name: The person's full name as written.
+--   organization_name: The organisation's name as written.
+with
+
+-- The last title known before, for the few changes that do not name it.
+recalled as (
+    select
+        changes.event_key,
+        max_by(earlier.title, (earlier.changed_at, earlier.detected_at, earlier.event_key)) as title
+    from stint_events as changes
+    inner join stint_events as earlier
+        on earlier.profile_id = changes.profile_id
+        and earlier.organization_id = changes.organization_id
+        and earlier.stint_number = changes.stint_number
+    where
+        changes.part = 'title_change'
+        and changes.previous_title is null
+        and earlier.title is not null
+        and (
+            earlier.changed_at < changes.changed_at
+            or (earlier.changed_at = changes.changed_at and earlier.event_type = 'joined')
+            or (
+                earlier.changed_at = changes.changed_at
+                and earlier.event_type = 'title_change'
+                and (
+                    earlier.detected_at < changes.detected_at
+                    or (earlier.detected_at = changes.detected_at and earlier.event_key < changes.event_key)
+                )
+            )
+        )
+    group by changes.event_key
+),
+
+internal_moves as (
+    select
+        arrivals.event_key,
+        arrivals.profile_id,
+        arrivals.organization_id,
+        arrivals.stint_number,
+        arrivals.changed_at,
+        departures.title as previous_title,
+        arrivals.title,
+        arrivals.ladder,
+        greatest(arrivals.detected_at, departures.detected_at) as detected_at,
+        arrivals.detection_lag_days,
+        greatest(arrivals.first_seen_at, departures.first_seen_at) as first_seen_at,
+        arrivals.person_full_name,
+        arrivals.organization_name
+    from stint_events as arrivals
+    inner join stint_events as departures on departures.event_key = arrivals.partner_event_key
+    -- A service that sends the move as a change of title as well says one thing twice.
+    left join stint_events as changes
+        on changes.part = 'title_change'
+        and changes.profile_id = arrivals.profile_id
+        and changes.organization_id = arrivals.organization_id
+        and changes.changed_at = arrivals.changed_at
+        and changes.title = arrivals.title
+    where
+        arrivals.part = 'interruption'
+        and arrivals.event_type = 'joined'
+        and departures.title <> arrivals.title
+        and changes.event_key is null
+),
+
+said as (
+    select
+        events.event_key,
+        events.profile_id,
+        events.organization_id,
+        events.stint_number,
+        'title_change' as source,
+        events.changed_at,
+        coalesce(events.previous_title, recalled.title) as previous_title,
+        events.title,
+        events.ladder,
+        events.detected_at,
+        events.detection_lag_days,
+        events.first_seen_at,
+        events.person_full_name,
+        events.organization_name
+    from stint_events as events
+    left join recalled on recalled.event_key = events.event_key
+    where events.part = 'title_change'
+    union all
+    select
+        event_key,
+        profile_id,
+        organization_id,
+        stint_number,
+        'left_and_joined' as source,
+        changed_at,
+        previous_title,
+        title,
+        ladder,
+        detected_at,
+        detection_lag_days,
+        first_seen_at,
+        person_full_name,
+        organization_name
+    from internal_moves
+),
+
+compared as (
+    select
+        event_key,
+        profile_id,
+        organization_id,
+        stint_number,
+        source,
+        changed_at,
+        previous_title,
+        title,
+        ladder,
+        detected_at,
+        detection_lag_days,
+        first_seen_at,
+        person_full_name,
+        organization_name,
+        row_number() over sequence as position,
+        lag(title) over sequence as title_of_step_before,
+        lag(changed_at) over sequence as step_before_at,
+        coalesce(
+            lag(title) over sequence = title and days_between(lag(changed_at) over sequence, changed_at) <= 62,
+            false
+        ) as is_said_again,
+        coalesce(
+            lag(title) over sequence = previous_title and lag(previous_title) over sequence = title,
+            false
+        ) as leads_back
+    from said
+    window sequence as (
+        partition by profile_id, organization_id, stint_number order by changed_at, detected_at, event_key
+    )
+),
+
+-- In most stints nothing is said again and nothing undone; only the others are looked at more closely below.
+tangled_stints as (
+    select distinct profile_id, organization_id, stint_number
+    from compared
+    where is_said_again or leads_back
+),
+
+numbered as (
+    select
+        compared.event_key,
+        compared.profile_id,
+        compared.organization_id,
+        compared.stint_number,
+        compared.changed_at,
+        compared.previous_title,
+        compared.title,
+        compared.detected_at,
+        sum(case when compared.is_said_again then 0 else 1 end) over (
+            partition by compared.profile_id, compared.organization_id, compared.stint_number
+            order by compared.position
+            rows between unbounded preceding and current row
+        ) as step
+    from compared
+    inner join tangled_stints
+        on tangled_stints.profile_id = compared.profile_id
+        and tangled_stints.organization_id = compared.organization_id
+        and tangled_stints.stint_number = compared.stint_number
+),
+
+sayings as (
+    select
+        event_key,
+        profile_id,
+        organization_id,
+        stint_number,
+        changed_at,
+        previous_title,
+        title,
+        step,
+        row_number() over (
+            partition by profile_id, organization_id, stint_number, step
+            order by detected_at desc, changed_at desc, event_key desc
+        ) as recency
+    from numbered
+),
+
+steps as (
+    select
+        event_key,
+        profile_id,
+        organization_id,
+        stint_number,
+        step,
+        lag(title) over sequence as title_of_step_before,
+        lag(changed_at) over sequence as step_before_at,
+        coalesce(
+            lag(title) over sequence = previous_title
+            and lag(previous_title) over sequence = title
+            and days_between(lag(changed_at) over sequence, changed_at) <= 60,
+            false
+        ) as undoes_step_before
+    from sayings
+    where recency = 1
+    window sequence as (partition by profile_id, organization_id, stint_number order by step)
+),
+
+chained as (
+    select
+        event_key,
+        profile_id,
+        organization_id,
+        stint_number,
+        step,
+        title_of_step_before,
+        step_before_at,
+        sum(case when undoes_step_before then 0 else 1 end) over (
+            partition by profile_id, organization_id, stint_number order by step
+            rows between unbounded preceding and current row
+        ) as chain
+    from steps
+),
+
+measured as (
+    select
+        event_key,
+        title_of_step_before,
+        step_before_at,
+        row_number() over (partition by profile_id, organization_id, stint_number, chain order by step) as place_in_chain,
+        count(*) over (partition by profile_id, organization_id, stint_number, chain) as chain_length
+    from chained
+),
+
+untangled as (
+    select
+        numbered.event_key,
+        measured.event_key is not null as counts,
+        measured.title_of_step_before,
+        measured.step_before_at,
+        coalesce(
+            measured.chain_length > 1
+            and not (measured.place_in_chain = measured.chain_length and mod(measured.chain_length, 2) = 1),
+            false
+        ) as is_flip
+    from numbered
+    left join measured on measured.event_key = numbered.event_key
+),
+
+counted as (
+    select
+        compared.event_key,
+        compared.profile_id,
+        compared.organization_id,
+        compared.stint_number,
+        compared.source,
+        compared.changed_at,
+        compared.previous_title,
+        compared.title,
+        compared.ladder,
+        compared.detected_at,
+        compared.detection_lag_days,
+        compared.first_seen_at,
+        compared.person_full_name,
+        compared.organization_name,
+        case when untangled.event_key is null then compared.title_of_step_before else untangled.title_of_step_before end
+            as title_of_step_before,
+        case when untangled.event_key is null then compared.step_before_at else untangled.step_before_at end
+            as step_before_at,
+        coalesce(untangled.is_flip, false) as is_flip
+    from compared
+    left join untangled on untangled.event_key = compared.event_key
+    where coalesce(untangled.counts, true)
+)
+
+select
+    steps.event_key,
+    steps.profile_id,
+    steps.organization_id,
+    steps.stint_number,
+    steps.source,
+    steps.changed_at,
+    steps.previous_title,
+    steps.title,
+    steps.ladder,
+    case
+        when steps.step_before_at is not null
+            then case when steps.title_of_step_before = steps.previous_title then steps.step_before_at end
+        when stints.first_title = steps.previous_title and stints.joined_at <= steps.changed_at then stints.joined_at
+    end as previous_step_at,
+    steps.is_flip,
+    steps.detected_at,
+    steps.detection_lag_days,
+    steps.first_seen_at,
+    steps.person_full_name,
+    steps.organization_name
+from counted as steps
+left join stints
+    on stints.profile_id = steps.profile_id
+    and stints.organization_id = steps.organization_id
+    and stints.stint_number = steps.stint_number

@@ -1,0 +1,84 @@
+-- grain: One row per organisation, month, function and level in which anybody joined, left or was promoted.
+-- key: organization_id, month_start_on, function, level
+-- scope: organization_id, month_start_on
+-- references: organization_id -> organizations.organization_id
+-- values: level: intern | entry | mid | senior | lead | manager | director | vp | cxo | unknown
+-- purpose: How many people came, went and rose each month. No row means that no change was seen, not that none happened.
+-- note: A joining counts at the function and level joined as, a leaving at those that were left, a promotion at the new ones.
+-- note: A change counts in the month in which it took effect, also when that lies after its detection (see is_future in joiners).
+-- note: Dates are often known to the month only, as its first day: that does no harm here, unlike in organization_weekly.
+-- partition: year of month_start_on
+-- columns:
+--   organization_id: The service's stable id of the organisation.
+--   month_start_on: The first day of the month, UTC.
+--   function: Field of work of the title; other where it names none, unknown where nothing is understood.
+--   level: intern, entry, mid, senior, lead, manager, director, vp, cxo or unknown.
+--   joiners: Joinings in the month, side roles left out.
+--   leavers: Leavings in the month, side roles left out.
+--   net: joiners minus leavers.
+--   promotions: Promotions in the month.
+--   joiners_known_same_month: Those joiners that were seen in the month in which they joined: comparable over time, however late the others are seen.
+--   leavers_known_same_month: Those leavers that were seen in the month in which they left.
+--   boomerangs: Those joiners who had been at the organisation before.
+--   side_joiners: Joinings as board member, adviser or the like, not among joiners.
+--   side_leavers: Leavings from such side roles, not among leavers.
+with
+
+changes as (
+    select
+        organization_id,
+        month_start_on,
+        function,
+        level,
+        case when is_primary then 'joiner' else 'side joiner' end as fact,
+        known_same_month,
+        is_boomerang
+    from joiners
+    union all
+    select
+        organization_id,
+        month_start_on,
+        function,
+        level,
+        case when is_primary then 'leaver' else 'side leaver' end as fact,
+        known_same_month,
+        is_boomerang
+    from leavers
+    union all
+    select organization_id, month_start_on, function, level, 'promotion' as fact, false as known_same_month, false as is_boomerang
+    from promotions
+),
+
+counted as (
+    select
+        organization_id,
+        month_start_on,
+        function,
+        level,
+        count(case when fact = 'joiner' then 1 end) as joiners,
+        count(case when fact = 'leaver' then 1 end) as leavers,
+        count(case when fact = 'promotion' then 1 end) as promotions,
+        count(case when fact = 'joiner' and known_same_month then 1 end) as joiners_known_same_month,
+        count(case when fact = 'leaver' and known_same_month then 1 end) as leavers_known_same_month,
+        count(case when fact = 'joiner' and is_boomerang then 1 end) as boomerangs,
+        count(case when fact = 'side joiner' then 1 end) as side_joiners,
+        count(case when fact = 'side leaver' then 1 end) as side_leavers
+    from changes
+    group by organization_id, month_start_on, function, level
+)
+
+select
+    organization_id,
+    month_start_on,
+    function,
+    level,
+    cast(joiners as integer) as joiners,
+    cast(leavers as integer) as leavers,
+    cast(joiners - leavers as integer) as net,
+    cast(promotions as integer) as promotions,
+    cast(joiners_known_same_month as integer) as joiners_known_same_month,
+    cast(leavers_known_same_month as integer) as leavers_known_same_month,
+    cast(boomerangs as integer) as boomerangs,
+    cast(side_joiners as integer) as side_joiners,
+    cast(side_leavers as integer) as side_leavers
+from counted

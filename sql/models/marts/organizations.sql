@@ -1,0 +1,113 @@
+-- grain: One row per organisation that is in an event or in coverage.
+-- key: organization_id
+-- scope: organization_id
+-- purpose: What each organisation is called, how much is known of it, and until when it was looked at.
+-- note: To the month only, so that a night without news changes nothing here; organization_coverage has the instants.
+-- note: Joiners, leavers and boomerangs are of main jobs; side roles (boards, advisers) are not counted here.
+-- columns:
+--   organization_id: The service's stable id of the organisation, or the URL or slug it was asked by until the id is known.
+--   name: Its name as written in the event detected last; null without events.
+--   slug: The trailing part of its page URL, from that event; two organisations can share one.
+--   url: Its public page, from that event.
+--   events: Its events in job_change_events.
+--   people_ever: People with any event at the organisation.
+--   people_now: Those of them who are there as far as is known, side roles included: no headcount, only people who were seen to change something.
+--   joiners: Joinings seen.
+--   leavers: Leavings seen.
+--   promotions: Promotions seen.
+--   boomerangs: Those joiners who had been there before.
+--   first_event_at: When the earliest change took effect, UTC.
+--   last_event_at: When the latest change took effect, UTC; in the future where one was announced.
+--   last_detected_at: When the service saw the newest of its events, UTC.
+--   observed_until_on: First day of the month up to which joinings and leavings were looked for; see organization_observation.
+with
+
+detected as (
+    select
+        organization_id,
+        count(*) as events,
+        min(changed_at) as first_event_at,
+        max(changed_at) as last_event_at,
+        max(detected_at) as last_detected_at
+    from job_change_events
+    group by organization_id
+),
+
+-- Mostly one event for each organisation, so that the order below is of few rows.
+newest as (
+    select
+        events.organization_id,
+        events.organization_name,
+        events.organization_slug,
+        events.organization_network_url,
+        row_number() over (partition by events.organization_id order by events.event_key) as place
+    from job_change_events as events
+    inner join detected
+        on detected.organization_id = events.organization_id and detected.last_detected_at = events.detected_at
+),
+
+named as (
+    select organization_id, organization_name, organization_slug, organization_network_url
+    from newest
+    where place = 1
+),
+
+present as (
+    select
+        organization_id,
+        count(*) as people_ever,
+        count(case when is_current then 1 end) as people_now
+    from person_organizations
+    group by organization_id
+),
+
+joined as (
+    select
+        organization_id,
+        count(*) as joiners,
+        count(case when is_boomerang then 1 end) as boomerangs
+    from joiners
+    where is_primary
+    group by organization_id
+),
+
+gone as (
+    select
+        organization_id,
+        count(*) as leavers
+    from leavers
+    where is_primary
+    group by organization_id
+),
+
+promoted as (
+    select
+        organization_id,
+        count(*) as promotions
+    from promotions
+    group by organization_id
+)
+
+select
+    observed.organization_id,
+    named.organization_name as name,
+    named.organization_slug as slug,
+    named.organization_network_url as url,
+    cast(coalesce(detected.events, 0) as integer) as events,
+    cast(coalesce(present.people_ever, 0) as integer) as people_ever,
+    cast(coalesce(present.people_now, 0) as integer) as people_now,
+    cast(coalesce(joined.joiners, 0) as integer) as joiners,
+    cast(coalesce(gone.leavers, 0) as integer) as leavers,
+    cast(coalesce(promoted.promotions, 0) as integer) as promotions,
+    cast(coalesce(joined.boomerangs, 0) as integer) as boomerangs,
+    detected.first_event_at,
+    detected.last_event_at,
+    detected.last_detected_at,
+    observed.observed_until_on
+from organization_observation as observed
+left join detected on detected.organization_id = observed.organization_id
+left join named on named.organization_id = observed.organization_id
+left join present on present.organization_id = observed.organization_id
+left join joined on joined.organization_id = observed.organization_id
+left join gone on gone.organization_id = observed.organization_id
+left join promoted on promoted.organization_id = observed.organization_id

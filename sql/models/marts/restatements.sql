@@ -1,0 +1,119 @@
+-- grain: One row per organisation, month of the change, who knew it, and later month in which its figures changed.
+-- key: organization_id, month_start_on, known_to, known_month_on
+-- scope: organization_id, month_start_on
+-- references: organization_id -> organizations.organization_id
+-- values: known_to: service | warehouse
+-- purpose: The vintages of each month's figures: what was added to them after the month was over, against what was known before.
+-- note: A month's figure as it was known at the end of month k is …_before + …_added of its last row up to k; without such a
+-- note: row it is that of organization_monthly (summed) or, for a warehouse that did not exist yet, nothing.
+-- note: What stands today is counted by when it became known: a joining that was taken back later is in no vintage; as_known_on
+-- note: reads whole tables as they were. Of a corrected event the first detection counts. Side roles are left out.
+-- partition: year of month_start_on
+-- columns:
+--   organization_id: The service's stable id of the organisation.
+--   month_start_on: First day of the month in which the changes took effect, UTC.
+--   known_to: service: by the time of detection; warehouse: by the time of first receipt, what counts for a backtest of one's own decisions.
+--   known_month_on: First day of the later month in which more became known, UTC; always after month_start_on.
+--   joiners_before: Joinings of the month known before that later month.
+--   joiners_added: Joinings of the month that became known in that later month.
+--   leavers_before: Leavings known before.
+--   leavers_added: Leavings that became known then.
+--   promotions_before: Promotions known before.
+--   promotions_added: Promotions that became known then.
+--   corrected_events: Events of the month, of any type, that became known before and of which a correction became known then.
+with
+
+corrected as (
+    select
+        event_key,
+        min(first_detected_at) as first_detected_at
+    from event_corrections
+    group by event_key
+),
+
+facts as (
+    select event_key, organization_id, month_start_on, detected_at, first_seen_at, 'joiner' as fact
+    from joiners
+    where is_primary
+    union all
+    select event_key, organization_id, month_start_on, detected_at, first_seen_at, 'leaver' as fact
+    from leavers
+    where is_primary
+    union all
+    select event_key, organization_id, month_start_on, detected_at, first_seen_at, 'promotion' as fact
+    from promotions
+),
+
+dated as (
+    select
+        facts.organization_id,
+        facts.month_start_on,
+        month_start(coalesce(corrected.first_detected_at, facts.detected_at)) as detected_month_on,
+        month_start(facts.first_seen_at) as received_month_on,
+        facts.fact
+    from facts
+    left join corrected on corrected.event_key = facts.event_key
+),
+
+-- What was known by the end of the month itself is one vintage, the first.
+known as (
+    select organization_id, month_start_on, 'service' as known_to, greatest(month_start_on, detected_month_on) as known_month_on, fact
+    from dated
+    union all
+    select organization_id, month_start_on, 'warehouse' as known_to, greatest(month_start_on, received_month_on) as known_month_on, fact
+    from dated
+    union all
+    select organization_id, month_start_on, known_to, known_month_on, 'correction' as fact
+    from event_corrections
+    where known_month_on > month_start_on
+),
+
+added as (
+    select
+        organization_id,
+        month_start_on,
+        known_to,
+        known_month_on,
+        cast(count(case when fact = 'joiner' then 1 end) as integer) as joiners,
+        cast(count(case when fact = 'leaver' then 1 end) as integer) as leavers,
+        cast(count(case when fact = 'promotion' then 1 end) as integer) as promotions,
+        cast(count(case when fact = 'correction' then 1 end) as integer) as corrected_events
+    from known
+    group by organization_id, month_start_on, known_to, known_month_on
+),
+
+summed as (
+    select
+        organization_id,
+        month_start_on,
+        known_to,
+        known_month_on,
+        joiners,
+        leavers,
+        promotions,
+        corrected_events,
+        sum(joiners) over vintages as joiners_since,
+        sum(leavers) over vintages as leavers_since,
+        sum(promotions) over vintages as promotions_since
+    from added
+    window vintages as (
+        partition by organization_id, month_start_on, known_to
+        order by known_month_on
+        rows between unbounded preceding and current row
+    )
+)
+
+select
+    organization_id,
+    month_start_on,
+    known_to,
+    known_month_on,
+    cast(joiners_since - joiners as integer) as joiners_before,
+    joiners as joiners_added,
+    cast(leavers_since - leavers as integer) as leavers_before,
+    leavers as leavers_added,
+    cast(promotions_since - promotions as integer) as promotions_before,
+    promotions as promotions_added,
+    corrected_events
+from summed
+where known_month_on > month_start_on

@@ -1,0 +1,95 @@
+-- grain: One row per change of title of a person at one organisation.
+-- key: event_key
+-- purpose: Who changed title, from what to what, after how long, and whether it was a promotion.
+-- scope: profile_id
+-- note: What is a change of title stands in title_steps; what makes it a promotion or not, with which rule and how sure, in
+-- note: title_pairs.
+-- partition: year of changed_at
+-- values: source: title_change | left_and_joined
+-- values: label: promotion | demotion | lateral | retitle | unclassified
+-- values: level: intern | entry | mid | senior | lead | manager | director | vp | cxo | unknown
+-- values: previous_level: intern | entry | mid | senior | lead | manager | director | vp | cxo | unknown
+-- references: event_key -> title_steps.event_key
+-- references: event_key -> job_change_events.event_key
+-- columns:
+--   event_key: event_key of the title_change, or of the joined event of an internal move.
+--   profile_id: The service's stable id of the person.
+--   organization_id: The service's stable id of the organisation.
+--   stint_number: The stint in which it happened.
+--   person_full_name: The person's full name as written.
+--   organization_name: The organisation's name as written.
+--   changed_at: When the title changed, UTC. Often known to the month only: then the first of that month.
+--   week_start_on: The Monday of the week of changed_at, UTC.
+--   month_start_on: First day of the month of changed_at, UTC.
+--   source: title_change, or left_and_joined for a leaving and a joining that are an internal move.
+--   label: promotion (clearly up), demotion (clearly down), lateral (another role at about the same level), retitle (the same job in other words), or unclassified.
+--   rule: By which rule it has its label.
+--   confidence: How likely the label is right, 0 to 1; 0 where it is unclassified.
+--   is_flip: True where the change undoes the one before within 60 days, or is undone by the next.
+--   previous_title: The title before as written; null when not known.
+--   title: The new title as written.
+--   previous_level: Level of previous_title: intern, entry, mid, senior, lead, manager, director, vp, cxo or unknown.
+--   level: Level of title, as for previous_level.
+--   previous_rank: Rank of previous_title, which orders levels and the steps inside one; null when unknown.
+--   rank: Rank of title; null when unknown.
+--   was_management: Whether previous_title manages people; null when unknown.
+--   is_management: Whether title manages people; null when unknown.
+--   previous_function: Field of work of previous_title; other where it names none, unknown where nothing is understood.
+--   function: Field of work of title, as for previous_function.
+--   previous_step_at: When the person came to previous_title, UTC; null when not seen.
+--   months_in_previous_title: Whole months with previous_title; null when its beginning was not seen.
+--   months_in_previous_title_min: The least it can be where only months are known.
+--   months_in_previous_title_max: The most it can be where only months are known.
+--   is_month_precise: True where only the month of changed_at is known.
+--   is_future: True where changed_at is after detected_at: the change was announced, not yet seen.
+--   detected_at: When the service had seen the change, UTC.
+--   detection_lag_days: Whole days between the change and its detection, as sent with the event.
+--   first_seen_at: When the change was first received, UTC.
+select
+    steps.event_key,
+    steps.profile_id,
+    steps.organization_id,
+    steps.stint_number,
+    steps.person_full_name,
+    steps.organization_name,
+    steps.changed_at,
+    week_start(steps.changed_at) as week_start_on,
+    month_start(steps.changed_at) as month_start_on,
+    steps.source,
+    coalesce(pairs.label, 'unclassified') as label,
+    coalesce(pairs.rule, 'title_not_known') as rule,
+    coalesce(pairs.confidence, 0) as confidence,
+    steps.is_flip,
+    steps.previous_title,
+    steps.title,
+    coalesce(previous.level, 'unknown') as previous_level,
+    coalesce(understood.level, 'unknown') as level,
+    previous.rank as previous_rank,
+    understood.rank,
+    previous.is_management as was_management,
+    understood.is_management,
+    coalesce(previous.function, 'unknown') as previous_function,
+    coalesce(understood.function, 'unknown') as function,
+    steps.previous_step_at,
+    whole_months(utc_date(steps.previous_step_at), utc_date(steps.changed_at)) as months_in_previous_title,
+    case
+        when steps.previous_step_at is not null
+            then greatest(0, whole_months(latest_date(steps.previous_step_at), utc_date(steps.changed_at)))
+    end as months_in_previous_title_min,
+    whole_months(utc_date(steps.previous_step_at), latest_date(steps.changed_at)) as months_in_previous_title_max,
+    is_month_start(steps.changed_at) as is_month_precise,
+    steps.changed_at > steps.detected_at as is_future,
+    steps.detected_at,
+    steps.detection_lag_days,
+    steps.first_seen_at
+from title_steps as steps
+left join title_pairs as pairs
+    on pairs.ladder = steps.ladder
+    and pairs.previous_title = steps.previous_title
+    and pairs.title = steps.title
+left join titles as previous
+    on previous.ladder = steps.ladder
+    and previous.title = steps.previous_title
+left join titles as understood
+    on understood.ladder = steps.ladder
+    and understood.title = steps.title

@@ -1,0 +1,115 @@
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import * as fc from 'fast-check'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { buildModels } from '../../src/model/build.ts'
+import { sqlFolder } from '../../src/support/assets.ts'
+import { openWarehouse, type Warehouse } from '../../src/warehouse/warehouse.ts'
+import { anyHistory, Worlds } from './histories.ts'
+
+// Each claim about tables of organisations, and damage that breaks it.
+const damages: readonly (readonly [string, string])[] = [
+  [
+    'every_change_is_counted_once_by_week_by_month_and_by_organization',
+    'delete from organization_weekly where joiners > 0',
+  ],
+  [
+    'weeks_and_months_of_an_organization_add_up_to_the_same',
+    'update organization_monthly set leavers = leavers + 1',
+  ],
+  [
+    'net_is_joiners_minus_leavers_and_parts_are_no_more_than_the_whole',
+    'update organization_weekly set net = net + 1',
+  ],
+  [
+    'net_is_joiners_minus_leavers_and_parts_are_no_more_than_the_whole',
+    'update organization_monthly set boomerangs = joiners + 1',
+  ],
+  [
+    'months_start_on_the_first',
+    'update organization_monthly set month_start_on = month_start_on + 1',
+  ],
+  ['weeks_start_on_monday', 'update organization_weekly set week_start_on = week_start_on + 1'],
+  [
+    'flows_lead_elsewhere_and_hold_no_more_people_than_moves',
+    'update talent_flows set people = moves + 1',
+  ],
+  [
+    'flows_are_a_share_of_all_leavings_and_joinings',
+    'update talent_flows set share_of_leavers = 1.5',
+  ],
+  ['flows_count_every_move_once', 'update talent_flows set moves = moves + 1'],
+  [
+    'flows_are_the_reverse_of_their_way_back',
+    'update talent_flows set reverse_moves = reverse_moves + 1',
+  ],
+  [
+    'executive_changes_are_all_joinings_leavings_and_rises_at_the_top',
+    `delete from executive_changes where change = 'departed'`,
+  ],
+  ['no_successor_is_in_two_places', `update executive_changes set successor_event_key = 'anybody'`],
+  ['no_successor_is_in_two_places', `update time_to_backfill set joined_event_key = 'anybody'`],
+  [
+    'a_place_is_filled_by_the_same_function_and_level',
+    `update time_to_backfill set level = 'none'`,
+  ],
+  [
+    'a_place_is_filled_by_the_same_function_and_level',
+    `update executive_changes set function = 'none' where successor_event_key is null`,
+  ],
+  [
+    'what_fell_vacant_first_is_filled_first',
+    `update time_to_backfill set left_at = left_at - interval 9 years where is_open`,
+  ],
+  ['vacancies_are_as_long_as_their_dates_say', 'update time_to_backfill set days_observed = -1'],
+  [
+    'vacancies_are_as_long_as_their_dates_say',
+    'update executive_changes set is_vacant = not is_vacant',
+  ],
+  [
+    'survival_is_a_share_that_falls_with_those_at_risk',
+    'update tenure_at_exit set survival = survival + 0.001',
+  ],
+  [
+    'survival_is_a_share_that_falls_with_those_at_risk',
+    'update tenure_at_exit set at_risk = at_risk + 1',
+  ],
+  ['everybody_who_was_seen_to_join_is_in_one_survival_curve', 'delete from tenure_at_exit'],
+  ['every_promotion_is_in_one_velocity', 'delete from promotion_velocity'],
+  ['percentiles_are_in_rising_order', 'update promotion_velocity set months_p25 = months_p75 + 1'],
+  ['percentiles_are_in_rising_order', 'update detection_lag set lag_days_p50 = lag_days_p99 + 1'],
+  ['every_event_is_in_one_detection_lag', 'update detection_lag set events = events + 1'],
+  [
+    'the_last_restatement_of_a_month_is_its_figure',
+    'update restatements set joiners_added = joiners_added + 1',
+  ],
+  [
+    'the_last_restatement_of_a_month_is_its_figure',
+    'update restatements set known_month_on = month_start_on',
+  ],
+]
+
+let warehouse: Warehouse
+beforeAll(async () => {
+  warehouse = await openWarehouse({ path: ':memory:', mode: 'write' })
+  const worlds = new Worlds(fc.sample(anyHistory, { numRuns: 400, seed: 20_241_201 }))
+  for (const night of [0, 1, 2, 3]) worlds.take(night)
+  await worlds.put(warehouse, false)
+  await buildModels(warehouse, { buildId: 'worlds', builtAt: new Date('2024-12-10T03:00:00Z') })
+})
+afterAll(() => warehouse.close())
+
+describe('a check of tables about organisations', () => {
+  it.each(damages)('%s finds what breaks it: %s', async (name, damage) => {
+    const sql = readFileSync(join(sqlFolder, 'checks', `${name}.sql`), 'utf8')
+    const offenders = () => warehouse.all(sql)
+    expect(await offenders()).toEqual([])
+    await warehouse.run('begin')
+    try {
+      await warehouse.run(damage)
+      expect((await offenders()).length).toBeGreaterThan(0)
+    } finally {
+      await warehouse.run('rollback')
+    }
+  })
+})
