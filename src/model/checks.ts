@@ -1,18 +1,26 @@
 /**
- * Checks: each file in sql/checks is one select that returns the rows that break a claim, and is named after the claim.
- * All of them run, so that an operator sees everything that is wrong at once.
+ * Checks: each is one select that returns the rows that break a claim, and is named after the claim. Some stand as files in
+ * sql/checks, the others follow from the headers of the models. All of them run, so that an operator sees everything that
+ * is wrong at once.
  */
 
 import { readFileSync } from 'node:fs'
 import { basename } from 'node:path'
 import { EXIT, JobtideError } from '../support/errors.ts'
-import { sqlFilesIn } from '../warehouse/catalog.ts'
-import type { Warehouse } from '../warehouse/warehouse.ts'
+import { scopeOf, sqlFilesIn, type DescribedTable, type ModelFile } from '../warehouse/catalog.ts'
+import { quoteIdentifier, type Warehouse } from '../warehouse/warehouse.ts'
+import { claimSql, claimsOf, loadedClaims, type Claim } from './claims.ts'
 
 /** One claim and the select that returns what breaks it. */
 export interface Check {
   readonly name: string
   readonly sql: string
+  /** A cheaper select of one number, `suspects`; 0 proves that `sql` returns nothing. */
+  readonly suspicion: string | null
+  /** Columns by which it can be asked of some rows only; none: of all. */
+  readonly scope: readonly string[]
+  /** What a header says, where the check follows from one; null for a file of its own. */
+  readonly claim: Claim | null
 }
 
 /** What a check found. */
@@ -31,37 +39,59 @@ export class CheckFailedError extends JobtideError {
   override readonly name = 'CheckFailedError'
   /** Every check of the build, the passed ones included. */
   readonly outcomes: readonly CheckOutcome[]
+  /** Those that found something. */
+  readonly failed: readonly CheckOutcome[]
 
   constructor(outcomes: readonly CheckOutcome[]) {
     const failed = outcomes.filter((outcome) => outcome.offenders > 0)
-    super(EXIT.checkFailed, failed.map(describeFailure).join('; '), {
-      hint: 'The tables of the last good build stay live. ops.checks has the offending rows: `jobtide query "select * from ops.checks where offenders > 0"`.',
-      context: { failed },
-    })
+    const names = failed.map((outcome) => outcome.name).join(', ')
+    super(
+      EXIT.checkFailed,
+      `${failed.length === 1 ? '1 check' : `${failed.length} checks`} failed: ${names}`,
+      {
+        hint: 'The tables of the last good build stay live. ops.checks has the offending rows: `jobtide query "select * from ops.checks where offenders > 0"`.',
+        context: { failed },
+      },
+    )
     this.outcomes = outcomes
+    this.failed = failed
   }
-}
-
-function describeFailure({ name, offenders, sample }: CheckOutcome): string {
-  const rows = offenders === 1 ? '1 row breaks' : `${offenders} rows break`
-  return `check ${name}: ${rows} it; first: ${JSON.stringify(sample[0])}`
 }
 
 /** The checks in `folder`, by name. */
 export function readChecks(folder: string): Check[] {
-  return sqlFilesIn(folder).map((path) => ({
-    name: basename(path, '.sql'),
-    sql: withoutSemicolon(readFileSync(path, 'utf8')),
-  }))
+  return sqlFilesIn(folder).map((path) => {
+    const sql = readFileSync(path, 'utf8')
+    const name = basename(path, '.sql')
+    return { name, sql: withoutSemicolon(sql), suspicion: null, scope: scopeOf(sql), claim: null }
+  })
+}
+
+/** The checks that follow from what is said of the loaded tables and of `tables`, by name. */
+export function checksOfHeaders(tables: readonly (DescribedTable | ModelFile)[]): Check[] {
+  const claims = [...loadedClaims, ...tables.flatMap(claimsOf)]
+  return claims
+    .map((claim) => checkOf(claim, quoteIdentifier(claim.table)))
+    .toSorted((a, b) => (a.name < b.name ? -1 : 1))
+}
+
+/** The check of one claim, asked of `source`: its table, or some rows of it. */
+export function checkOf(claim: Claim, source: string): Check {
+  return { name: claim.name, ...claimSql(claim, source), scope: [], claim }
 }
 
 /** Runs one check; the sample is the same each time, also when rows are found in another order. */
 export async function runCheck(warehouse: Warehouse, check: Check): Promise<CheckOutcome> {
+  const passed = { name: check.name, offenders: 0, sample: [] }
+  if (check.suspicion !== null) {
+    const [suspected] = await warehouse.all<{ suspects: bigint }>(check.suspicion)
+    if (Number(suspected?.suspects ?? 0) === 0) return passed
+  }
   const [counted] = await warehouse.all<{ offenders: bigint }>(
     `select count(*) as offenders from (${check.sql})`,
   )
   const offenders = Number(counted?.offenders ?? 0)
-  if (offenders === 0) return { name: check.name, offenders, sample: [] }
+  if (offenders === 0) return passed
   const { columns, rows } = await warehouse.table(
     `select * from (${check.sql}) order by all limit ${SAMPLE_ROWS}`,
   )

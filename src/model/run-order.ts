@@ -17,17 +17,17 @@ type TreeNode = Readonly<Record<string, unknown>>
  * The tables that one `select` reads, sorted, in lower case; `main.` is dropped, other schemas stay as prefix.
  * Names of CTEs are not tables where the CTE is in scope: a CTE may have the name of the very table it reads.
  * @param serialized what json_serialize_sql returned for the model
- * @param name the model, for the message
+ * @param subject whose SQL it is, for the message, such as `model moves`
  * @throws JobtideError when the SQL is not exactly one select
  */
-export function tablesRead(serialized: string, name: string): string[] {
+export function tablesRead(serialized: string, subject: string): string[] {
   const tree = JSON.parse(serialized) as TreeNode
   if (tree['error'] === true) {
-    throw new JobtideError(EXIT.defect, `model ${name}: ${String(tree['error_message'])}`)
+    throw new JobtideError(EXIT.defect, `${subject}: ${String(tree['error_message'])}`)
   }
   const statements = tree['statements']
   if (!Array.isArray(statements) || statements.length !== 1) {
-    throw new JobtideError(EXIT.defect, `model ${name} must be exactly one select`)
+    throw new JobtideError(EXIT.defect, `${subject} must be exactly one select`)
   }
   const tables = new Set<string>()
   visit(statements[0], new Set(), tables)
@@ -59,6 +59,25 @@ function addTable(node: TreeNode, ctes: ReadonlySet<string>, tables: Set<string>
   const table = lowerCase(node['table_name'])
   if (schema === '' && ctes.has(table)) return
   tables.add(schema === '' || schema === 'main' ? table : `${schema}.${table}`)
+}
+
+/**
+ * Every word of a select that may name a column of a table it reads, in lower case: more than there are, never fewer. Null
+ * when it has a star or a natural join, which name all of them.
+ * @param serialized what json_serialize_sql returned
+ */
+export function columnWords(serialized: string): ReadonlySet<string> | null {
+  const words = new Set<string>()
+  let namesAll = false
+  const collect = (value: unknown): void => {
+    if (typeof value === 'string') words.add(value.toLowerCase())
+    if (value === null || typeof value !== 'object') return
+    const node = value as TreeNode
+    if (node['class'] === 'STAR' || node['ref_type'] === 'NATURAL') namesAll = true
+    for (const child of Object.values(value)) collect(child)
+  }
+  collect(JSON.parse(serialized))
+  return namesAll ? null : words
 }
 
 function commonTables(node: TreeNode): readonly TreeNode[] {

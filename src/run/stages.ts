@@ -8,7 +8,7 @@ import type { ExtractProgress } from '../extract/extract.ts'
 import type { Journal, JournalWriter } from '../journal/journal.ts'
 import { load, type LoadProgress, type LoadReport } from '../load/load.ts'
 import { buildModels, type BuildReport, type BuildStep } from '../model/build.ts'
-import { titlesTable } from '../model/titles-table.ts'
+import { filledTables } from '../model/filled-tables.ts'
 import { openStore } from '../publish/open-store.ts'
 import { publishSnapshot, type PublishReport, type PublishStep } from '../publish/publish.ts'
 import type { Clock } from '../support/clock.ts'
@@ -92,7 +92,7 @@ export async function publishStage(
   const report = await publishSnapshot({
     warehouse,
     store,
-    tables: [...publishedTables(readModelFiles()), titlesTable],
+    tables: [...publishedTables(readModelFiles()), ...filledTables],
     scratchFolder: directory.scratch,
     clock,
     snapshotId: newUlid(clock.now()),

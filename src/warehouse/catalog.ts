@@ -1,6 +1,6 @@
 /**
  * What each table of `main` is: grain, key, partition, columns. For models it is read from the header of their SQL file,
- * so that a model is described in one place; for the two loaded tables it stands here, beside sql/schema.
+ * so that a model is described in one place; for the loaded tables it stands here, beside sql/schema.
  * The build orders and comments by it, the publisher sorts and partitions by it.
  */
 
@@ -22,16 +22,46 @@ export interface TableDefinition {
   readonly leftOut: readonly string[]
 }
 
-/** One model: a SQL file with one `select` that makes one table. */
-export interface ModelFile extends TableDefinition {
+/** A table whose every column is described. */
+export interface DescribedTable extends TableDefinition {
   readonly purpose: string
-  /** Column name → what it holds, in the order of the header. */
+  /** Column name → what it holds, in order. */
   readonly columns: ReadonlyMap<string, string>
+}
+
+/** One model: a SQL file with one `select` that makes one table. */
+export interface ModelFile extends DescribedTable {
+  /**
+   * Columns by which the model can be computed in parts: a row depends only on rows of its inputs with the same values in
+   * them. Empty where a row may depend on any row.
+   */
+  readonly scope: readonly string[]
+  /** Whether snapshots hold it: not staging models, nor those whose header says `published: no`. */
+  readonly isPublished: boolean
+  /** Columns that hold only certain values. */
+  readonly values: readonly AcceptedValues[]
+  /** Columns whose values are found in another table. */
+  readonly references: readonly Reference[]
   readonly sql: string
   readonly path: string
 }
 
-/** The tables that `load` fills; sql/schema/000001_events.sql creates them. */
+/** The only values that a column may hold. */
+export interface AcceptedValues {
+  readonly column: string
+  readonly values: readonly string[]
+  /** Whether it may be null, too. */
+  readonly orNull: boolean
+}
+
+/** Every value of `column`, null apart, is found in `targetColumn` of `targetTable`. */
+export interface Reference {
+  readonly column: string
+  readonly targetTable: string
+  readonly targetColumn: string
+}
+
+/** The tables that `load` fills, and one view over what it filled; sql/schema creates them. */
 export const loadedTables: readonly TableDefinition[] = [
   {
     name: 'job_change_events',
@@ -41,9 +71,17 @@ export const loadedTables: readonly TableDefinition[] = [
     leftOut: ['attributes_seen_at', 'last_seen_at', 'last_run_id', 'times_seen'],
   },
   {
-    name: 'person_organizations',
-    grain: 'One row per person and organisation.',
-    key: ['profile_id', 'organization_id'],
+    name: 'job_change_event_versions',
+    grain: 'One row per corrected event and distinct set of attributes.',
+    key: ['event_key', 'version_key'],
+    partitionByYearOf: null,
+    leftOut: ['last_seen_at'],
+  },
+  {
+    name: 'organization_coverage',
+    grain:
+      'One row per organisation, event types and unbroken interval of detection time that was read to the end.',
+    key: ['organization_id', 'event_types', 'covered_to_at'],
     partitionByYearOf: null,
     leftOut: [],
   },
@@ -61,9 +99,9 @@ export function readModelFiles(folder: string = join(sqlFolder, 'models')): Mode
   )
 }
 
-/** Every table that a snapshot holds: the loaded ones, then core and mart models. Staging models are not published. */
+/** Every table that a snapshot holds: the loaded ones, then the core and mart models that do not say otherwise. */
 export function publishedTables(models: readonly ModelFile[]): TableDefinition[] {
-  return [...loadedTables, ...models.filter((model) => !model.name.startsWith('stg_'))]
+  return [...loadedTables, ...models.filter((model) => model.isPublished)]
 }
 
 /** The `.sql` files directly in `folder`, sorted by name; none when the folder is missing. */
@@ -84,32 +122,88 @@ export function sqlFilesIn(folder: string): string[] {
  *     -- grain: one row per …
  *     -- key: column, column
  *     -- purpose: …
- *     -- partition: year of column        (optional)
+ *     -- scope: column, column                    (optional)
+ *     -- partition: year of column                (optional)
+ *     -- published: no                            (optional: a step on the way that other tables hold the result of)
+ *     -- values: column: a | b (or null)          (optional, one line for each column)
+ *     -- references: column -> table.column       (optional, one line for each column)
  *     -- columns:
  *     --   column: what it holds
+ * @throws JobtideError naming the file and the line that is missing or wrong
  */
 export function parseModelFile(path: string, sql: string): ModelFile {
   const header = sql.split('\n').filter((line) => line.startsWith('--'))
+  const wrong = (problem: string) => new JobtideError(EXIT.defect, `${path}: ${problem}`)
   const field = (name: string): string => {
-    const line = header.find((text) => text.startsWith(`-- ${name}: `))
-    if (line === undefined) throw new JobtideError(EXIT.defect, `${path}: no "-- ${name}:" line`)
-    return line.slice(`-- ${name}: `.length).trim()
+    const [value] = headerValues(header, name)
+    if (value === undefined) throw wrong(`no "-- ${name}:" line`)
+    return value
   }
   const partition = header.find((line) => line.startsWith('-- partition: year of '))
   const columns = header
     .slice(header.indexOf('-- columns:') + 1)
     .map((line) => /^-- {3}([a-z0-9_]+): (.+)$/.exec(line))
     .filter((match) => match !== null)
-  if (columns.length === 0) throw new JobtideError(EXIT.defect, `${path}: no "-- columns:" list`)
-  return {
+  if (columns.length === 0) throw wrong('no "-- columns:" list')
+  const model: ModelFile = {
     name: basename(path, '.sql'),
     grain: field('grain'),
     key: field('key').split(/,\s*/),
     purpose: field('purpose'),
+    scope: scopeOf(sql),
+    values: headerValues(header, 'values').map((line) => {
+      const values = parseValues(line)
+      if (values === null) throw wrong(`"-- values: ${line}" is not "column: a | b"`)
+      return values
+    }),
+    references: headerValues(header, 'references').map((line) => {
+      const reference = parseReference(line)
+      if (reference === null)
+        throw wrong(`"-- references: ${line}" is not "column -> table.column"`)
+      return reference
+    }),
     partitionByYearOf: partition?.slice('-- partition: year of '.length).trim() ?? null,
     leftOut: [],
+    isPublished: !basename(path).startsWith('stg_') && !header.includes('-- published: no'),
     columns: new Map(columns.map((match) => [match[1] ?? '', match[2] ?? ''])),
     sql,
     path,
   }
+  const named = [
+    ...model.key,
+    ...model.scope,
+    ...[...model.values, ...model.references].map(({ column }) => column),
+  ]
+  const unknown = named.find((column) => !model.columns.has(column))
+  if (unknown !== undefined)
+    throw wrong(`the header names ${unknown}, which is not in "-- columns:"`)
+  return model
+}
+
+/** The columns of a `-- scope: column, column` line, of models and checks; none where there is no such line. */
+export function scopeOf(sql: string): string[] {
+  const header = sql.split('\n').filter((line) => line.startsWith('--'))
+  return headerValues(header, 'scope').flatMap((line) => line.split(/,\s*/))
+}
+
+function headerValues(header: readonly string[], name: string): string[] {
+  return header
+    .filter((line) => line.startsWith(`-- ${name}: `))
+    .map((line) => line.slice(`-- ${name}: `.length).trim())
+}
+
+function parseValues(line: string): AcceptedValues | null {
+  const match = /^([a-z0-9_]+): (.+?)( \(or null\))?$/.exec(line)
+  if (match === null) return null
+  return {
+    column: match[1] ?? '',
+    values: (match[2] ?? '').split('|').map((value) => value.trim()),
+    orNull: match[3] !== undefined,
+  }
+}
+
+function parseReference(line: string): Reference | null {
+  const match = /^([a-z0-9_]+) -> ([a-z0-9_]+)\.([a-z0-9_]+)$/.exec(line)
+  if (match === null) return null
+  return { column: match[1] ?? '', targetTable: match[2] ?? '', targetColumn: match[3] ?? '' }
 }

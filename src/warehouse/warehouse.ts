@@ -62,6 +62,11 @@ export interface Warehouse {
    * @throws TypeError for a column that the table does not have, or columns of different lengths
    */
   append(table: string, columns: Readonly<Record<string, readonly SqlValue[]>>): Promise<void>
+  /**
+   * Lets the engine have the memory that building models takes, by the size that the file has now: it may have grown a
+   * lot since it was opened. A limit that was asked for stays.
+   */
+  makeRoomForModels(): Promise<void>
   /** Closes the file and gives up its lock. Closing twice is fine. */
   close(): void
 }
@@ -139,14 +144,14 @@ async function connect(path: string, options: WarehouseOptions): Promise<Warehou
     const instance = await DuckDBInstance.fromCache(path, engineSettings(options))
     const connection = await instance.connect()
     await connection.run(`set timezone = 'UTC'`)
-    return new DuckDBWarehouse(path, instance, connection)
+    return new DuckDBWarehouse(options, instance, connection)
   } catch (error) {
     throw asWarehouseError(error, path)
   }
 }
 
 function engineSettings(options: WarehouseOptions): Record<string, string> {
-  const threads = options.threads ?? Math.min(availableParallelism(), MOST_THREADS)
+  const threads = threadsFor(options)
   return {
     // Extensions would be downloaded at run time; Jobtide needs none beyond those built in.
     autoinstall_known_extensions: 'false',
@@ -165,12 +170,22 @@ const LARGEST_LIMIT = 1_536 * MIB
 // not; so a machine of many cores gives a nightly job four.
 const SMALLEST_LIMIT_PER_THREAD = 48 * MIB
 const MOST_THREADS = 4
+// Windows and joins over several tables hold more at once: 200,000 events ran out of 48 MiB a thread, and not of 96.
+const SMALLEST_LIMIT_PER_THREAD_FOR_MODELS = 128 * MIB
 
-function memoryLimitFor({ path, mode }: WarehouseOptions, threads: number): string {
+function threadsFor({ threads }: WarehouseOptions): number {
+  return threads ?? Math.min(availableParallelism(), MOST_THREADS)
+}
+
+function memoryLimitFor(
+  { path, mode }: WarehouseOptions,
+  threads: number,
+  smallestPerThread = SMALLEST_LIMIT_PER_THREAD,
+): string {
   // What an analyst asks is not known beforehand, and somebody waits for it.
   const isOpenEnded = path === ':memory:' || mode === 'read'
   const fileBytes = isOpenEnded ? LARGEST_LIMIT : fileSize(path)
-  const smallest = SMALLEST_LIMIT_PER_THREAD * Math.max(2, threads)
+  const smallest = smallestPerThread * Math.max(2, threads)
   const wanted = Math.max(smallest, fileBytes * FILE_SIZES_IN_MEMORY)
   const bytes = Math.min(wanted, LARGEST_LIMIT, totalmem() / 2)
   return `${Math.round(bytes / MIB)}MiB`
@@ -182,12 +197,14 @@ function fileSize(path: string): number {
 
 class DuckDBWarehouse implements Warehouse {
   readonly path: string
+  readonly #options: WarehouseOptions
   readonly #instance: DuckDBInstance
   readonly #connection: DuckDBConnection
   #closed = false
 
-  constructor(path: string, instance: DuckDBInstance, connection: DuckDBConnection) {
-    this.path = path
+  constructor(options: WarehouseOptions, instance: DuckDBInstance, connection: DuckDBConnection) {
+    this.path = options.path
+    this.#options = options
     this.#instance = instance
     this.#connection = connection
   }
@@ -254,6 +271,13 @@ class DuckDBWarehouse implements Warehouse {
       }
       appender.closeSync()
     })
+  }
+
+  async makeRoomForModels(): Promise<void> {
+    if (this.#options.memoryLimit !== undefined) return
+    const threads = threadsFor(this.#options)
+    const limit = memoryLimitFor(this.#options, threads, SMALLEST_LIMIT_PER_THREAD_FOR_MODELS)
+    await this.run(`set memory_limit = ${quoteText(limit)}`)
   }
 
   close(): void {

@@ -130,6 +130,31 @@ describe('a warehouse whose file was deleted', () => {
 })
 
 describe('memory and threads', () => {
+  it('are 48 MiB for each of 2 threads in a small file, and 128 MiB once models are built', async () => {
+    const path = await aFile()
+    const warehouse = await openWarehouse({ path, mode: 'write', threads: 2 })
+    onTestFinished(() => warehouse.close())
+    const limit = async () => {
+      const [row] = await warehouse.all<{ limit: string }>(
+        `select current_setting('memory_limit') as "limit"`,
+      )
+      return row?.limit
+    }
+    expect(await limit()).toBe('96.0 MiB')
+    await warehouse.makeRoomForModels()
+    expect(await limit()).toBe('256.0 MiB')
+  })
+
+  it('stay what was asked for when models are built', async () => {
+    const path = await aFile()
+    const warehouse = await openWarehouse({ path, mode: 'write', memoryLimit: '111MiB' })
+    onTestFinished(() => warehouse.close())
+    await warehouse.makeRoomForModels()
+    expect(await warehouse.all(`select current_setting('memory_limit') as "limit"`)).toEqual([
+      { limit: '111.0 MiB' },
+    ])
+  })
+
   it('are at most 4 threads, and at least 48 MiB for each', async () => {
     const warehouse = await openWarehouse({
       path: join(temporaryFolder(), 'jobtide.duckdb'),

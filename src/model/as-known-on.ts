@@ -1,0 +1,95 @@
+/**
+ * Reading every table as it was known at the end of a day: `joiners_as_known_on('2024-06-30')`. Each is a table macro made
+ * of the very models that make the table, over the events that were known by then, so that a backtest neither sees
+ * late events nor what follows from them (where somebody went next, how long they stayed). Nothing is stored.
+ */
+
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { sqlFolder } from '../support/assets.ts'
+import { quoteIdentifier, type Warehouse } from '../warehouse/warehouse.ts'
+import { withoutSemicolon } from './checks.ts'
+
+/** A model and every table it reads. */
+export interface ReadingModel {
+  readonly name: string
+  readonly sql: string
+  readonly reads: readonly string[]
+}
+
+const SUFFIX = '_as_known_on'
+const PART = /^-- (table|macro): (.+)\n/m
+
+/**
+ * Makes the macros anew, and drops those of models that are gone; part of the build's transaction.
+ * @param models in run order: each after the models it reads
+ */
+export async function makeKnownOnMacros(
+  warehouse: Warehouse,
+  models: readonly ReadingModel[],
+): Promise<void> {
+  const { tables, macros } = loadedAsKnownOn()
+  const dependencies = [...tables, ...models]
+  for (const { name, sql } of macros) {
+    await warehouse.run(`create or replace macro main.${name} as ${sql}`)
+  }
+  const made = dependencies.map(({ name }) => `${name}${SUFFIX}`)
+  for (const [index, { name }] of dependencies.entries()) {
+    const body = expression(name, dependencies.slice(0, index + 1))
+    await warehouse.run(
+      `create or replace macro main.${quoteIdentifier(`${name}${SUFFIX}`)}(day, seen_by := 'service') as table ${body}`,
+    )
+  }
+  for (const name of await knownOnMacros(warehouse)) {
+    if (!made.includes(name)) await warehouse.run(`drop macro table main.${quoteIdentifier(name)}`)
+  }
+}
+
+/** The names of the macros that are in the warehouse, sorted. */
+export async function knownOnMacros(warehouse: Warehouse): Promise<string[]> {
+  const rows = await warehouse.all<{ name: string }>(
+    `select distinct function_name as name from duckdb_functions()
+     where database_name = current_database() and schema_name = 'main'
+       and function_type = 'table_macro' and ends_with(function_name, $1) order by 1`,
+    [SUFFIX],
+  )
+  return rows.map(({ name }) => name)
+}
+
+/** `with` the models that `name` rests on, each under its own name: so they read one another as known then. */
+function expression(name: string, inOrder: readonly ReadingModel[]): string {
+  const needed = new Set([name])
+  for (const model of inOrder.toReversed()) {
+    if (needed.has(model.name)) for (const table of model.reads) needed.add(table)
+  }
+  const parts = inOrder
+    .filter((model) => needed.has(model.name))
+    .map((model) => `${quoteIdentifier(model.name)} as (\n${withoutComments(model.sql)})`)
+  return `with ${parts.join(',\n')} select * from ${quoteIdentifier(name)}`
+}
+
+// Headers are long, and a macro holds the SQL of all models below its own.
+function withoutComments(sql: string): string {
+  return withoutSemicolon(sql).replaceAll(/^\s*--.*\n/gm, '')
+}
+
+/** What the macros rest on besides the models. */
+export function knownOnSql(): string {
+  return readFileSync(join(sqlFolder, 'known_on.sql'), 'utf8')
+}
+
+/** sql/known_on.sql, part by part. */
+function loadedAsKnownOn(): {
+  readonly tables: readonly ReadingModel[]
+  readonly macros: readonly { readonly name: string; readonly sql: string }[]
+} {
+  const [, ...parts] = knownOnSql().split(PART)
+  const tables: ReadingModel[] = []
+  const macros: { name: string; sql: string }[] = []
+  for (let at = 0; at + 2 < parts.length; at += 3) {
+    const [kind, name = '', sql = ''] = parts.slice(at, at + 3)
+    if (kind === 'macro') macros.push({ name, sql: withoutSemicolon(sql) })
+    else tables.push({ name, sql, reads: [] })
+  }
+  return { tables, macros }
+}

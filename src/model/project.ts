@@ -1,0 +1,151 @@
+/**
+ * What a build has to make: the filled tables and the models in run order, with what each reads, and the checks. All of it
+ * is read from the SQL files; the warehouse only parses them.
+ */
+
+import { createHash } from 'node:crypto'
+import { readFileSync } from 'node:fs'
+import { join, relative } from 'node:path'
+import { sqlFolder } from '../support/assets.ts'
+import { taxonomyVersion } from '../titles/taxonomy.ts'
+import {
+  loadedTables,
+  readModelFiles,
+  type DescribedTable,
+  type ModelFile,
+} from '../warehouse/catalog.ts'
+import { quoteText, type Warehouse } from '../warehouse/warehouse.ts'
+import { checksOfHeaders, readChecks, withoutSemicolon, type Check } from './checks.ts'
+import { knownOnSql } from './as-known-on.ts'
+import { filledTables, type FilledTable } from './filled-tables.ts'
+import { columnWords, runOrder, tablesRead } from './run-order.ts'
+
+/** One table, or in staging view, that a build makes. */
+export interface ProjectNode {
+  readonly name: string
+  readonly kind: 'filled' | 'table' | 'view'
+  /** Names of the tables that it reads: its lineage. */
+  readonly reads: readonly string[]
+  /** What it is. */
+  readonly definition: DescribedTable
+  /** The select that makes a model; empty for a filled table. */
+  readonly sql: string
+  /** Columns by which it can be computed in parts; see ModelFile. */
+  readonly scope: readonly string[]
+  /** Every word of its select that may name a column of what it reads; null: it may read any. */
+  readonly words: ReadonlySet<string> | null
+  /** A filled table. */
+  readonly filled: FilledTable | null
+  /** A model and its file, relative to the folder of the models. */
+  readonly model: ModelFile | null
+  readonly file: string
+}
+
+/** A check and the tables that it reads. */
+export interface ProjectCheck extends Check {
+  readonly reads: readonly string[]
+  /** As for a model. */
+  readonly words: ReadonlySet<string> | null
+}
+
+/** Everything that a build makes and checks. */
+export interface Project {
+  /** In run order. */
+  readonly nodes: readonly ProjectNode[]
+  readonly checks: readonly ProjectCheck[]
+  /** The statements that define the functions which the models call. */
+  readonly macros: string
+  /** Changes whenever the same rows could give other tables or other checks. */
+  readonly fingerprint: string
+}
+
+/**
+ * Reads models and checks.
+ * @param modelFolder holds staging/, core/ and marts/
+ * @throws JobtideError when a header is incomplete, a model is not one select, or models read each other in a circle
+ */
+export async function readProject(
+  warehouse: Warehouse,
+  modelFolder: string = join(sqlFolder, 'models'),
+  checkFolder: string = join(sqlFolder, 'checks'),
+): Promise<Project> {
+  const models = readModelFiles(modelFolder)
+  const known = new Set([...models, ...loadedTables, ...filledTables].map(({ name }) => name))
+  // A filled table without the model that its rows come from is left out.
+  const filledNow = filledTables.filter(({ reads }) => reads.every((name) => known.has(name)))
+  const checks = [...checksOfHeaders([...filledNow, ...models]), ...readChecks(checkFolder)]
+  const treeOf = await syntaxTrees(
+    warehouse,
+    [...filledNow.map(({ mentioned }) => mentioned ?? ''), ...models, ...checks].map((one) =>
+      typeof one === 'string' ? one : one.sql,
+    ),
+  )
+  const filledNodes = filledNow.map((filled): ProjectNode => ({
+    name: filled.name,
+    kind: 'filled',
+    reads: filled.reads,
+    definition: filled,
+    sql: '',
+    scope: [],
+    words: filled.mentioned === null ? null : columnWords(treeOf(filled.mentioned)),
+    filled,
+    model: null,
+    file: '',
+  }))
+  const modelNodes = models.map((model): ProjectNode => {
+    const file = relative(modelFolder, model.path)
+    return {
+      name: model.name,
+      kind: file.startsWith('staging') ? 'view' : 'table',
+      reads: tablesRead(treeOf(model.sql), `model ${model.name}`),
+      definition: model,
+      sql: withoutSemicolon(model.sql),
+      scope: model.scope,
+      words: columnWords(treeOf(model.sql)),
+      filled: null,
+      model,
+      file,
+    }
+  })
+  const projectChecks = checks.map((check): ProjectCheck => {
+    const tree = treeOf(check.sql)
+    return { ...check, reads: tablesRead(tree, `check ${check.name}`), words: columnWords(tree) }
+  })
+  const unordered = [...filledNodes, ...modelNodes]
+  const existing = loadedTables.map((table) => table.name)
+  const byName = new Map(unordered.map((node) => [node.name, node]))
+  const nodes = runOrder(unordered, existing).flatMap((name) => byName.get(name) ?? [])
+  const macros = readFileSync(join(sqlFolder, 'macros.sql'), 'utf8')
+  const fingerprint = fingerprintOf(nodes, checks, macros + knownOnSql())
+  return { nodes, checks: projectChecks, macros, fingerprint }
+}
+
+/** The syntax trees of many selects, asked for at once: one by one they take as long as building a small warehouse. */
+async function syntaxTrees(
+  warehouse: Warehouse,
+  texts: readonly string[],
+): Promise<(sql: string) => string> {
+  const distinct = [...new Set(texts)]
+  const values = distinct.map((text, place) => `(${place}, ${quoteText(text)})`)
+  const rows = await warehouse.all<{ tree: string }>(
+    `select json_serialize_sql(sql_text) as tree
+     from (values ${values.join(', ')}) as texts(place, sql_text)
+     order by place`,
+  )
+  const trees = new Map(distinct.map((text, place) => [text, rows[place]?.tree ?? '{}']))
+  return (sql) => trees.get(sql) ?? '{}'
+}
+
+function fingerprintOf(
+  nodes: readonly ProjectNode[],
+  checks: readonly Check[],
+  macros: string,
+): string {
+  const hash = createHash('sha256').update(taxonomyVersion).update('\0').update(macros)
+  for (const { name, kind, definition, sql, filled } of nodes) {
+    const header = [definition.grain, definition.purpose, ...definition.columns].flat()
+    hash.update(JSON.stringify([name, kind, header, sql, filled?.types, filled?.mentioned]))
+  }
+  for (const { name, sql } of checks) hash.update(JSON.stringify([name, sql]))
+  return hash.digest('hex')
+}

@@ -1,0 +1,119 @@
+/** How the tables of a build stand in the warehouse: comments, columns, which are there, what they are called in SQL. */
+
+import { EXIT, JobtideError } from '../support/errors.ts'
+import type { DescribedTable } from '../warehouse/catalog.ts'
+import { SqlError } from '../warehouse/errors.ts'
+import { quoteIdentifier, quoteText, type Warehouse } from '../warehouse/warehouse.ts'
+import type { FilledTable } from './filled-tables.ts'
+import type { ProjectNode } from './project.ts'
+
+// Every table made from a model says so at the end of its comment: that is how the next build knows what to drop, also
+// when the model's file is gone by then. Tables that somebody else put into the file are left alone.
+const MODEL_MARK = ' Model: '
+
+/** Drops every table and view that a build made from a model, whether the model is still there or not. */
+export async function dropBuiltTables(warehouse: Warehouse): Promise<void> {
+  for (const { kind, name } of await builtTables(warehouse)) {
+    await warehouse.run(`drop ${kind} ${quoteIdentifier(name)}`)
+  }
+}
+
+/** The tables and views in `main` that a build made from models. */
+export async function builtTables(
+  warehouse: Warehouse,
+): Promise<readonly { readonly kind: string; readonly name: string }[]> {
+  return warehouse.all<{ kind: string; name: string }>(
+    `select 'table' as kind, table_name as name from duckdb_tables()
+     where database_name = current_database() and schema_name = 'main' and contains(comment, $1)
+     union all
+     select 'view' as kind, view_name as name from duckdb_views()
+     where database_name = current_database() and schema_name = 'main' and contains(comment, $1)`,
+    [MODEL_MARK],
+  )
+}
+
+/**
+ * Makes the table or view of a model, with its comments.
+ * @returns its rows; null for a view, which stores none
+ * @throws JobtideError when header and select name other columns
+ */
+export async function createModelTable(
+  warehouse: Warehouse,
+  node: ProjectNode,
+): Promise<number | null> {
+  const name = quoteIdentifier(node.name)
+  await saying(`model ${node.name}`, () =>
+    warehouse.run(`create or replace ${node.kind} ${name} as\n${node.sql}`),
+  )
+  await refuseOtherColumns(warehouse, node)
+  await commentOn(warehouse, node)
+  return node.kind === 'view' ? null : rowsIn(warehouse, name)
+}
+
+/** How many rows `source` (SQL of a table) has. */
+export async function rowsIn(warehouse: Warehouse, source: string): Promise<number> {
+  const [row] = await warehouse.all<{ rows: bigint }>(`select count(*) as rows from ${source}`)
+  return Number(row?.rows ?? 0)
+}
+
+/** The columns of a table in `main`, in order; none when it is not there. */
+export async function columnsOf(warehouse: Warehouse, table: string): Promise<string[]> {
+  const rows = await warehouse.all<{ name: string }>(
+    `select column_name as name from duckdb_columns()
+     where database_name = current_database() and schema_name = 'main' and table_name = $1
+     order by column_index`,
+    [table],
+  )
+  return rows.map((row) => row.name)
+}
+
+async function refuseOtherColumns(warehouse: Warehouse, node: ProjectNode): Promise<void> {
+  const { columns } = await warehouse.table(`select * from ${quoteIdentifier(node.name)} limit 0`)
+  const actual = columns.map(({ name }) => name)
+  const described = [...node.definition.columns.keys()]
+  const problems = [
+    ...actual.filter((name) => !described.includes(name)).map((name) => `${name} is not described`),
+    ...described.filter((name) => !actual.includes(name)).map((name) => `${name} is not selected`),
+  ]
+  if (problems.length === 0) return
+  throw new JobtideError(
+    EXIT.defect,
+    `model ${node.name}: header and select differ: ${problems.join(', ')}`,
+    { hint: `Make the "-- columns:" list and the select of ${node.file} name the same columns.` },
+  )
+}
+
+/** Makes a filled table, empty, unless it is there with the same columns. */
+export async function createFilledTable(warehouse: Warehouse, table: FilledTable): Promise<void> {
+  const columns = await columnsOf(warehouse, table.name)
+  if (columns.join() === [...table.columns.keys()].join()) return
+  await warehouse.run(`create or replace table ${quoteIdentifier(table.name)} (${table.types})`)
+}
+
+/** Says what a table and each of its columns hold. */
+export async function commentOn(warehouse: Warehouse, node: ProjectNode): Promise<void> {
+  const name = quoteIdentifier(node.name)
+  const kind = node.kind === 'view' ? 'view' : 'table'
+  const mark = node.kind === 'filled' ? '' : `${MODEL_MARK}${node.file}`
+  const statements = [...node.definition.columns].map(
+    ([column, text]) =>
+      `comment on column ${name}.${quoteIdentifier(column)} is ${quoteText(text)};`,
+  )
+  await warehouse.run(
+    `comment on ${kind} ${name} is ${quoteText(`${describe(node.definition)}${mark}`)};\n${statements.join('\n')}`,
+  )
+}
+
+function describe({ grain, purpose, key }: DescribedTable): string {
+  return `${grain} ${purpose} Key: ${key.join(', ')}.`
+}
+
+/** Puts what is being done in front of what the engine says about its SQL. */
+export async function saying<T>(subject: string, work: () => Promise<T>): Promise<T> {
+  try {
+    return await work()
+  } catch (error) {
+    if (!(error instanceof SqlError)) throw error
+    throw new SqlError(`${subject}: ${error.message}`, error)
+  }
+}

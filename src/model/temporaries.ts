@@ -1,0 +1,65 @@
+/**
+ * Temporary tables, and temporary views that stand in for tables of `main`. A name without a schema means the temporary one
+ * first, also inside the views of `main`: so the SQL of a model, unchanged, sees only the rows that a view lets through.
+ * Everything is made inside the build's transaction: when that is rolled back it is gone.
+ */
+
+import { quoteIdentifier, type Warehouse } from '../warehouse/warehouse.ts'
+
+/** The temporary objects of one build. Names in their SQL are those of `main`, all others are made up here. */
+export class Temporaries {
+  readonly #warehouse: Warehouse
+  readonly #database: string
+  readonly #tables = new Set<string>()
+  readonly #shadows = new Set<string>()
+  #made = 0
+
+  private constructor(warehouse: Warehouse, database: string) {
+    this.#warehouse = warehouse
+    this.#database = database
+  }
+
+  static async in(warehouse: Warehouse): Promise<Temporaries> {
+    const [row] = await warehouse.all<{ name: string }>('select current_database() as name')
+    return new Temporaries(warehouse, row?.name ?? '')
+  }
+
+  /** The table of `main`, whatever stands in for it; SQL. */
+  main(name: string): string {
+    return `${quoteIdentifier(this.#database)}.main.${quoteIdentifier(name)}`
+  }
+
+  /** Keeps what `select` returns in a temporary table and returns its name; SQL. */
+  async keep(select: string): Promise<string> {
+    this.#made += 1
+    const name = `temp.${quoteIdentifier(`build rows ${this.#made}`)}`
+    await this.#warehouse.run(`create temp table ${name} as ${select}`)
+    this.#tables.add(name)
+    return name
+  }
+
+  /** Drops a table that `keep` made. */
+  async drop(name: string): Promise<void> {
+    if (this.#tables.delete(name)) await this.#warehouse.run(`drop table ${name}`)
+  }
+
+  /** Lets `select` stand in for the table `name` of `main` until `unshadow`. */
+  async shadow(name: string, select: string): Promise<void> {
+    await this.#warehouse.run(`create temp view ${quoteIdentifier(name)} as ${select}`)
+    this.#shadows.add(name)
+  }
+
+  /** Nothing stands in for anything any more. */
+  async unshadow(): Promise<void> {
+    for (const name of this.#shadows) {
+      await this.#warehouse.run(`drop view temp.${quoteIdentifier(name)}`)
+    }
+    this.#shadows.clear()
+  }
+
+  /** Drops everything. */
+  async dropAll(): Promise<void> {
+    await this.unshadow()
+    for (const name of this.#tables) await this.drop(name)
+  }
+}

@@ -1,0 +1,56 @@
+/** Makes every table anew from all events, and asks every check of whole tables. Part of the build's transaction. */
+
+import { quoteIdentifier } from '../warehouse/warehouse.ts'
+import { makeKnownOnMacros } from './as-known-on.ts'
+import { lastFingerprint } from './build-state.ts'
+import type { BuildWork, BuiltModel, BuiltTables } from './build.ts'
+import { runCheck, type CheckOutcome } from './checks.ts'
+import { fillWhole } from './fill.ts'
+import type { ProjectNode } from './project.ts'
+import {
+  commentOn,
+  createFilledTable,
+  createModelTable,
+  dropBuiltTables,
+  rowsIn,
+  saying,
+} from './tables.ts'
+
+/** Builds everything. */
+export async function buildWhole(work: BuildWork): Promise<BuiltTables> {
+  const { warehouse, project, clock, finished } = work
+  await dropBuiltTables(warehouse)
+  const models: BuiltModel[] = []
+  for (const node of project.nodes) {
+    const startedMs = clock.monotonic()
+    const rows = await buildNode(work, node)
+    models.push({
+      name: node.name,
+      rows,
+      rowsChanged: null,
+      durationMs: clock.monotonic() - startedMs,
+    })
+    finished(node.name, null)
+  }
+  // The macros follow from the same files as the fingerprint: the rows do not matter to them.
+  if ((await lastFingerprint(warehouse)) !== project.fingerprint) {
+    await makeKnownOnMacros(
+      warehouse,
+      project.nodes.filter((node) => node.model !== null),
+    )
+  }
+  const outcomes: CheckOutcome[] = []
+  for (const check of project.checks) {
+    outcomes.push(await saying(`check ${check.name}`, () => runCheck(warehouse, check)))
+    finished(check.name, null)
+  }
+  return { models, outcomes }
+}
+
+async function buildNode({ warehouse }: BuildWork, node: ProjectNode): Promise<number | null> {
+  if (node.filled === null) return createModelTable(warehouse, node)
+  await createFilledTable(warehouse, node.filled)
+  await fillWhole(warehouse, node.filled)
+  await commentOn(warehouse, node)
+  return rowsIn(warehouse, quoteIdentifier(node.name))
+}

@@ -1,0 +1,153 @@
+/**
+ * `<table>_as_known_on(day)` is the table that a warehouse would have had that day: it is compared, row by row, with a
+ * warehouse that was given only what was known by then.
+ */
+
+import fc from 'fast-check'
+import { describe, expect, it } from 'vitest'
+import { knownOnMacros } from '../../src/model/as-known-on.ts'
+import { buildModels } from '../../src/model/build.ts'
+import { load } from '../../src/load/load.ts'
+import type { JobChangeEvent } from '../../src/simulator/events.ts'
+import { DAY, HOUR } from '../../src/support/units.ts'
+import { readModelFiles } from '../../src/warehouse/catalog.ts'
+import type { Warehouse } from '../../src/warehouse/warehouse.ts'
+import { memoryWarehouse } from '../helpers/warehouse.ts'
+import { temporaryFolder } from '../helpers/temporary-folder.ts'
+import { START, aPage, journalOfPages, wireEvent } from '../load/load-fixture.ts'
+
+/** An event as it was received once, by milliseconds since 1970 UTC. */
+interface Sighting {
+  readonly event: JobChangeEvent
+  readonly at: number
+}
+
+const TITLES = ['Engineer', 'Senior Engineer', 'Engineering Manager', 'Board Member']
+const MONTHS = [0, 31, 61, 92, 122].map((day) => START - 400 * DAY + day * DAY)
+
+// One person has every change of title from the first day on: labels are made for the titles that are known now.
+const everyPair: Sighting[] = TITLES.flatMap((previousTitle, from) =>
+  TITLES.filter((title) => title !== previousTitle).map((title, to) => ({
+    event: wireEvent({
+      person: 'per_all',
+      type: 'title_change',
+      changedAt: START - 900 * DAY + (10 * from + to) * DAY,
+      detectedAt: START - 800 * DAY,
+      title,
+      previousTitle,
+    }),
+    at: START - 500 * DAY,
+  })),
+)
+
+const anySighting: fc.Arbitrary<Sighting> = fc
+  .record({
+    person: fc.constantFrom('per_1', 'per_2', 'per_3', 'per_4', 'per_5'),
+    organization: fc.constantFrom('org_1', 'org_2'),
+    type: fc.constantFrom('joined', 'left', 'title_change'),
+    changedAt: fc.constantFrom(...MONTHS),
+    detectedAfter: fc.integer({ min: 0, max: 90 }),
+    seenAfter: fc.integer({ min: 0, max: 90 }),
+    title: fc.constantFrom(...TITLES),
+    previousTitle: fc.constantFrom(...TITLES),
+    name: fc.constantFrom('Ada', 'Eve'),
+  })
+  .map(({ detectedAfter, seenAfter, ...choices }) => {
+    const detectedAt = choices.changedAt + detectedAfter * DAY
+    return { event: wireEvent({ ...choices, detectedAt }), at: detectedAt + seenAfter * DAY + HOUR }
+  })
+
+const tables = readModelFiles()
+  .filter(({ path }) => !path.includes('staging'))
+  .map(({ name, columns }) => ({ name, columns: [...columns.keys()] }))
+
+async function warehouseOf(sightings: readonly Sighting[]): Promise<Warehouse> {
+  const warehouse = await memoryWarehouse({ threads: 1 })
+  const pages = sightings
+    .toSorted((a, b) => a.at - b.at)
+    .map(({ event, at }) => aPage([event], { at }))
+  await load({ warehouse, journal: await journalOfPages(temporaryFolder(), [pages]) })
+  await buildModels(warehouse, { buildId: 'build', builtAt: new Date(START) })
+  return warehouse
+}
+
+// A run builds three warehouses; more runs for a longer look: JOBTIDE_WORLDS=50.
+const RUNS = Number(process.env['JOBTIDE_WORLDS'] ?? 1)
+
+describe('as_known_on, for any sightings and any day', () => {
+  it.each(['service', 'warehouse'] as const)(
+    'every table is what a warehouse with only the %s’s knowledge of that day has',
+    { timeout: RUNS * 60_000 },
+    async (seenBy) => {
+      await fc.assert(
+        fc.asyncProperty(
+          fc.array(anySighting, { minLength: 20, maxLength: 60 }),
+          fc.tuple(fc.integer({ min: 150, max: 290 }), fc.integer({ min: 290, max: 420 })),
+          async (sightings, days) => {
+            const all = [...everyPair, ...sightings]
+            const now = await warehouseOf(all)
+            try {
+              for (const daysBefore of days) {
+                await expectKnownOn(now, all, START - daysBefore * DAY, seenBy)
+              }
+            } finally {
+              now.close()
+            }
+          },
+        ),
+        { numRuns: RUNS },
+      )
+    },
+  )
+})
+
+/** Compares every table of `now`, as known on the day that holds `ms`, with a warehouse that knows no more. */
+async function expectKnownOn(
+  now: Warehouse,
+  all: readonly Sighting[],
+  ms: number,
+  seenBy: 'service' | 'warehouse',
+): Promise<void> {
+  const day = Math.floor(ms / DAY) * DAY
+  const date = new Date(day).toISOString().slice(0, 10)
+  const then = await warehouseOf(
+    all.filter(
+      ({ event, at }) => (seenBy === 'service' ? Date.parse(event.detected_at) : at) < day + DAY,
+    ),
+  )
+  try {
+    for (const { name, columns } of tables) {
+      const list = columns.join(', ')
+      const known = `${name}_as_known_on('${date}', seen_by := '${seenBy}')`
+      const actual = await now.table(`select ${list} from ${known} order by all`)
+      const expected = await then.table(`select ${list} from ${name} order by all`)
+      expect(actual.rows, `${name} on ${date}`).toEqual(expected.rows)
+    }
+  } finally {
+    then.close()
+  }
+}
+
+describe('as_known_on', () => {
+  it('is there for every loaded table and every model, and goes when its model goes', async () => {
+    const warehouse = await warehouseOf(everyPair)
+    const names = [
+      'job_change_events',
+      'job_change_event_versions',
+      'organization_coverage',
+      ...readModelFiles().map(({ name }) => name),
+    ]
+    expect(await knownOnMacros(warehouse)).toEqual(
+      names.map((name) => `${name}_as_known_on`).toSorted(),
+    )
+    warehouse.close()
+  })
+
+  it('says which two words seen_by may be', async () => {
+    const warehouse = await warehouseOf(everyPair)
+    await expect(
+      warehouse.all(`select * from joiners_as_known_on('2024-01-01', seen_by := 'me')`),
+    ).rejects.toThrow("seen_by is 'service' or 'warehouse', not 'me'")
+    warehouse.close()
+  })
+})

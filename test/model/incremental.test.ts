@@ -1,0 +1,92 @@
+/**
+ * A night's build gives what a build of everything gives: many small random worlds live in one warehouse through several
+ * nights, and in the end every table must be, row for row, that of a warehouse built once from the same events.
+ */
+
+import fc from 'fast-check'
+import { describe, expect, it } from 'vitest'
+import { buildModels, type BuildReport } from '../../src/model/build.ts'
+import { openWarehouse, type Warehouse } from '../../src/warehouse/warehouse.ts'
+import { anyHistory, Worlds } from './histories.ts'
+
+const WORLDS = Number(process.env['JOBTIDE_WORLDS'] ?? 200)
+const WORLDS_AT_ONCE = 100
+const NIGHTS = 3
+
+describe('a night', () => {
+  it(`of ${WORLDS} random worlds through ${NIGHTS} nights gives the tables of a build from scratch`, async () => {
+    await fc.assert(
+      fc.asyncProperty(
+        fc.array(anyHistory, { minLength: WORLDS_AT_ONCE, maxLength: WORLDS_AT_ONCE, size: 'max' }),
+        fc.constantFrom(0.5, 1),
+        async (histories, mostRowsInGroups) => {
+          const worlds = new Worlds(histories)
+          await inMemory(async (warehouse) => {
+            for (let night = 0; night <= NIGHTS; night += 1) {
+              worlds.take(night)
+              await worlds.put(warehouse, night > 0)
+              const report = await build(warehouse, { mostRowsInGroups })
+              expect(report.wholeBecause === null).toBe(night > 0)
+            }
+            await inMemory(async (scratch) => {
+              await worlds.put(scratch, false)
+              await build(scratch, {})
+              await expectSameTables(warehouse, scratch)
+            })
+          })
+        },
+      ),
+      { numRuns: Math.ceil(WORLDS / WORLDS_AT_ONCE), endOnFailure: true },
+    )
+  }, 600_000)
+})
+
+async function build(
+  warehouse: Warehouse,
+  options: { readonly mostRowsInGroups?: number },
+): Promise<BuildReport> {
+  const builtAt = new Date('2024-12-10T03:00:00Z')
+  return buildModels(warehouse, { buildId: 'night', builtAt, mostTouched: 1, ...options })
+}
+
+async function expectSameTables(actual: Warehouse, expected: Warehouse): Promise<void> {
+  const names = await tableNames(expected)
+  expect(await tableNames(actual)).toEqual(names)
+  const temporary = await actual.all(
+    `select table_name from duckdb_tables() where temporary
+     union all select view_name from duckdb_views() where temporary and not internal`,
+  )
+  expect(temporary).toEqual([])
+  for (const name of names) {
+    const [rows, wanted] = [await rowsOf(actual, name), await rowsOf(expected, name)]
+    const missing = wanted.filter((row) => !rows.includes(row))
+    const tooMany = rows.filter((row) => !wanted.includes(row))
+    expect({ table: name, missing: missing.slice(0, 3), tooMany: tooMany.slice(0, 3) }).toEqual({
+      table: name,
+      missing: [],
+      tooMany: [],
+    })
+    expect(rows).toHaveLength(wanted.length)
+  }
+}
+
+async function tableNames(warehouse: Warehouse): Promise<string[]> {
+  const rows = await warehouse.all<{ table_name: string }>(
+    `select table_name from information_schema.tables where table_schema = 'main' order by table_name`,
+  )
+  return rows.map((row) => row.table_name)
+}
+
+async function rowsOf(warehouse: Warehouse, name: string): Promise<string[]> {
+  const { rows } = await warehouse.table(`select * from ${name} order by all`)
+  return rows.map((row) => JSON.stringify(row))
+}
+
+async function inMemory(work: (warehouse: Warehouse) => Promise<void>): Promise<void> {
+  const warehouse = await openWarehouse({ path: ':memory:', mode: 'write' })
+  try {
+    await work(warehouse)
+  } finally {
+    warehouse.close()
+  }
+}

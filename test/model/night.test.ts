@@ -1,0 +1,327 @@
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { buildModels, type BuildReport } from '../../src/model/build.ts'
+import { taxonomyVersion } from '../../src/titles/taxonomy.ts'
+import { openWarehouse, type Warehouse } from '../../src/warehouse/warehouse.ts'
+import { insertEvents, type GivenEvent } from './insert-events.ts'
+
+const builtAt = new Date('2024-12-01T03:00:00Z')
+const event = (person: string, organization: string, changedAt: string): GivenEvent => ({
+  profile_id: person,
+  organization_id: organization,
+  event_type: 'joined',
+  changed_at: changedAt,
+  title_current: 'Engineer',
+})
+const firstNight = [
+  event('ada', 'acme', '2024-01-01'),
+  event('ben', 'acme', '2024-02-01'),
+  event('cai', 'globex', '2024-03-01'),
+]
+
+let folder: string
+let warehouse: Warehouse
+
+beforeEach(async () => {
+  folder = mkdtempSync(join(tmpdir(), 'jobtide-night-'))
+  for (const part of ['models/core', 'models/marts', 'checks']) {
+    mkdirSync(join(folder, part), { recursive: true })
+  }
+  model('core/arrivals', {
+    key: 'event_key',
+    lines: ['-- scope: profile_id', '-- values: title: Engineer | Director (or null)'],
+    columns: ['event_key', 'profile_id', 'organization_id', 'changed_at', 'title'],
+    sql: `select event_key, profile_id, organization_id, changed_at, title_current as title
+          from job_change_events where event_type = 'joined'`,
+  })
+  model('marts/sizes', {
+    key: 'organization_id',
+    lines: ['-- scope: organization_id'],
+    columns: ['organization_id', 'people'],
+    sql: `select organization_id, cast(count(distinct profile_id) as integer) as people
+          from arrivals group by organization_id`,
+  })
+  model('marts/totals', {
+    key: 'people',
+    columns: ['people'],
+    sql: 'select cast(sum(people) as integer) as people from sizes',
+  })
+  warehouse = await openWarehouse({ path: join(folder, 'jobtide.duckdb'), mode: 'write' })
+  await insertEvents(warehouse, firstNight)
+})
+
+afterEach(() => {
+  warehouse.close()
+  rmSync(folder, { recursive: true })
+})
+
+describe('a night with one new joining of 3 people', () => {
+  it('writes 1 row of people and 2 of their group, and makes anew what has no scope', async () => {
+    expect((await build()).wholeBecause).toBe('there is no earlier build to go on from')
+    await insertEvents(warehouse, [event('dee', 'acme', '2024-04-01')])
+    const report = await build()
+    expect(report.wholeBecause).toBeNull()
+    expect(changes(report)).toEqual({ arrivals: 1, sizes: 2, totals: null })
+    expect(await warehouse.all('select * from sizes order by all')).toEqual([
+      { organization_id: 'acme', people: 3 },
+      { organization_id: 'globex', people: 1 },
+    ])
+    expect(await warehouse.all('select * from totals')).toEqual([{ people: 4 }])
+    const [comment] = await warehouse.all<{ comment: string }>(
+      `select comment from duckdb_tables() where table_name = 'totals'`,
+    )
+    expect(comment?.comment).toContain('Model: marts/totals.sql')
+    expect(await leftOver()).toEqual([])
+  })
+
+  it('writes nothing when nobody was touched since', async () => {
+    await build()
+    const report = await build()
+    expect(changes(report)).toEqual({ arrivals: 0, sizes: 0, totals: 0 })
+  })
+
+  it('tells the rows that changed so far after each step', async () => {
+    await build()
+    await insertEvents(warehouse, [event('dee', 'acme', '2024-04-01')])
+    const told: (number | undefined)[] = []
+    await build({ onProgress: (step) => told.push(step.rowsChanged) })
+    expect(Math.max(...told.map((rows) => rows ?? 0))).toBe(3)
+    expect(told.at(-1)).toBe(3)
+  })
+})
+
+describe('a whole build', () => {
+  it('is made when people with new events have more than a fifth of all events, and says so', async () => {
+    await build()
+    await insertEvents(warehouse, [event('ada', 'globex', '2024-04-01')])
+    const report = await build({ mostTouched: 0.2 })
+    expect(report.wholeBecause).toBe('people with new or changed events have 50 % of all events')
+  })
+
+  it('is made when a model, a check or a header is not that of the last build', async () => {
+    await build()
+    writeFileSync(join(folder, 'checks', 'sizes_are_small.sql'), 'select 1 as a where false\n')
+    expect((await build()).wholeBecause).toBe(
+      'models, checks or titles are not those of the last build',
+    )
+    expect((await build()).wholeBecause).toBeNull()
+  })
+
+  it.each(['arrivals', 'titles'])('is made when the table %s is gone', async (name) => {
+    await build()
+    await warehouse.run(`drop table ${name}`)
+    expect((await build()).wholeBecause).toBe(`the table ${name} is not there`)
+  })
+
+  it('understands titles of another taxonomy anew, and forgets those that no event has', async () => {
+    await build()
+    await warehouse.run(`
+      update titles set taxonomy_version = 'before', level = 'cxo';
+      insert into titles select * replace ('Nobody' as title) from titles limit 1;
+      delete from ops.build_state`)
+    await build()
+    expect(await warehouse.all('select title, level, taxonomy_version from titles')).toEqual([
+      { title: 'Engineer', level: 'mid', taxonomy_version: taxonomyVersion },
+    ])
+  })
+
+  it('understands 50,001 titles, more than fit into one batch, each once', async () => {
+    await warehouse.run(`insert into job_change_events by name
+      select one.* replace (
+          concat(event_key, n) as event_key, concat('p', n) as profile_id, concat('Engineer ', n) as title_current
+      )
+      from (select * from job_change_events limit 1) as one, range(50001) as numbers(n)`)
+    writeModelWithoutValues()
+    await build()
+    const [row] = await warehouse.all<{ n: number }>(
+      'select count(distinct title)::int as n from titles',
+    )
+    expect(row?.n).toBe(50_002)
+  })
+})
+
+describe('a check that fails in the night', () => {
+  const offenders = async () => {
+    const error: unknown = await build().catch((thrown: unknown) => thrown)
+    const { context } = error as { context: { failed?: { name: string; sample: unknown[] }[] } }
+    return context.failed?.map(({ name, sample }) => [name, sample])
+  }
+
+  it('finds a value that the header does not accept, and everything stays as it was', async () => {
+    await build()
+    await insertEvents(warehouse, [
+      { ...event('dee', 'acme', '2024-04-01'), title_current: 'Chef' },
+    ])
+    expect(await offenders()).toEqual([
+      [
+        'arrivals_title_has_known_values',
+        [{ event_key: expect.stringContaining('dee') as string, title: 'Chef' }],
+      ],
+    ])
+    expect(await warehouse.all('select * from totals')).toEqual([{ people: 3 }])
+    expect(await warehouse.all('select * from ops.touched_people')).toEqual([{ profile_id: 'dee' }])
+    expect(await leftOver()).toEqual([])
+    await warehouse.run(
+      `update job_change_events set title_current = 'Director' where title_current = 'Chef'`,
+    )
+    expect(changes(await build())).toEqual({ arrivals: 1, sizes: 2, totals: null })
+  })
+
+  it('finds a key that is in use by somebody who was not touched', async () => {
+    await build()
+    await insertEvents(warehouse, [{ ...event('dee', 'acme', '2024-04-01'), event_key: 'twice' }])
+    await build()
+    await insertEvents(warehouse, [{ ...event('eve', 'acme', '2024-04-01'), event_key: 'twice' }])
+    expect(await offenders()).toEqual([
+      ['arrivals_key_is_unique_and_not_null', [{ event_key: 'twice', copies: '2' }]],
+    ])
+  })
+
+  it('finds a reference whose other end is gone, in rows that were not touched', async () => {
+    model('core/residents', {
+      key: 'profile_id',
+      lines: ['-- scope: profile_id'],
+      columns: ['profile_id', 'title'],
+      sql: `select profile_id, max(title_current) as title from job_change_events group by profile_id`,
+    })
+    model('marts/kinds', {
+      key: 'title',
+      lines: ['-- scope: title'],
+      columns: ['title'],
+      sql: 'select title from residents group by title',
+    })
+    model('marts/fixed', {
+      key: 'organization_id',
+      lines: ['-- references: title -> kinds.title'],
+      columns: ['organization_id', 'title'],
+      sql: `select 'acme' as organization_id, 'Director' as title`,
+    })
+    await insertEvents(warehouse, [
+      { ...event('dee', 'acme', '2024-04-01'), title_current: 'Director' },
+    ])
+    await build()
+    await warehouse.run(`update job_change_events set title_current = 'Engineer' where profile_id = 'dee';
+      insert into ops.touched_people values ('dee')`)
+    expect(await offenders()).toEqual([
+      ['fixed_title_is_found_in_kinds', [{ organization_id: 'acme', title: 'Director' }]],
+    ])
+  })
+
+  it('with a scope looks at the groups that changed, without one at all rows', async () => {
+    const check = 'select organization_id, people from sizes where people >= 2\n'
+    writeFileSync(join(folder, 'checks', 'sizes_are_small.sql'), check)
+    await warehouse.run(`delete from job_change_events where profile_id = 'ben'`)
+    await build()
+    await insertEvents(warehouse, [event('dee', 'acme', '2024-04-01')])
+    expect(await offenders()).toEqual([
+      ['sizes_are_small', [{ organization_id: 'acme', people: 2 }]],
+    ])
+    writeFileSync(
+      join(folder, 'checks', 'sizes_are_small.sql'),
+      `-- scope: organization_id\n${check}`,
+    )
+    await warehouse.run(`delete from job_change_events where profile_id = 'dee'`)
+    await build()
+    await insertEvents(warehouse, [event('dee', 'acme', '2024-04-01')])
+    expect(await offenders()).toEqual([
+      ['sizes_are_small', [{ organization_id: 'acme', people: 2 }]],
+    ])
+  })
+})
+
+describe('what a header claims', () => {
+  it.each([
+    ['-- values: title Engineer', /"-- values: title Engineer" is not "column: a \| b"/],
+    ['-- references: title kinds', /"-- references: title kinds" is not "column -> table.column"/],
+    ['-- scope: month', /the header names month, which is not in "-- columns:"/],
+  ])('is refused when it is %s', async (line, message) => {
+    model('marts/odd', {
+      key: 'title',
+      lines: [line],
+      columns: ['title'],
+      sql: `select 'a' as title`,
+    })
+    await expect(build()).rejects.toThrow(message)
+  })
+
+  it('is checked by a whole build: a key twice, a key that is null, a reference to nothing', async () => {
+    model('marts/odd', {
+      key: 'a, b',
+      lines: ['-- references: b -> sizes.organization_id', '-- values: a: x | y'],
+      columns: ['a', 'b'],
+      sql: `select * from (values ('x', 'acme'), ('x', 'acme'), (null, 'acme'), ('y', 'gone')) as t(a, b)`,
+    })
+    await expect(build()).rejects.toMatchObject({
+      context: {
+        failed: [
+          { name: 'odd_a_has_known_values', sample: [{ a: null, b: 'acme' }] },
+          { name: 'odd_b_is_found_in_sizes', sample: [{ a: 'y', b: 'gone' }] },
+          {
+            name: 'odd_key_is_unique_and_not_null',
+            offenders: 2,
+            sample: [
+              { a: 'x', b: 'acme', copies: '2' },
+              { a: null, b: 'acme', copies: '1' },
+            ],
+          },
+        ],
+      },
+    })
+  })
+})
+
+function build(options: Partial<Parameters<typeof buildModels>[1]> = {}): Promise<BuildReport> {
+  return buildModels(warehouse, {
+    buildId: 'night',
+    builtAt,
+    modelFolder: join(folder, 'models'),
+    checkFolder: join(folder, 'checks'),
+    mostTouched: 1,
+    mostRowsInGroups: 1,
+    ...options,
+  })
+}
+
+function changes(report: BuildReport): Record<string, number | null> {
+  const ours = report.models.filter(
+    ({ name }) => !['titles', 'organization_ladders'].includes(name),
+  )
+  return Object.fromEntries(ours.map(({ name, rowsChanged }) => [name, rowsChanged]))
+}
+
+function model(
+  place: string,
+  parts: {
+    readonly key: string
+    readonly lines?: readonly string[]
+    readonly columns: readonly string[]
+    readonly sql: string
+  },
+): void {
+  const header = [
+    '-- grain: One row.',
+    `-- key: ${parts.key}`,
+    '-- purpose: Tests.',
+    ...(parts.lines ?? []),
+    '-- columns:',
+    ...parts.columns.map((column) => `--   ${column}: A column.`),
+  ]
+  writeFileSync(join(folder, 'models', `${place}.sql`), `${header.join('\n')}\n${parts.sql}\n`)
+}
+
+function writeModelWithoutValues(): void {
+  model('core/arrivals', {
+    key: 'event_key',
+    columns: ['event_key', 'profile_id', 'organization_id'],
+    sql: 'select event_key, profile_id, organization_id from job_change_events',
+  })
+}
+
+async function leftOver(): Promise<unknown[]> {
+  return warehouse.all(
+    `select table_name from duckdb_tables() where temporary
+     union all select view_name from duckdb_views() where temporary and not internal`,
+  )
+}
