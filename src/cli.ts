@@ -11,15 +11,18 @@ import type { CreditsOptions } from './cli/credits-command.ts'
 import {
   CREDIT_GROUPS,
   QUERY_FORMATS,
+  TITLES_FORMATS,
   addCommonOptions,
   addRunOptions,
   wholeNumber,
   type QueryFormat,
+  type TitlesFormat,
 } from './cli/options.ts'
 import { processOutput, type Output } from './cli/output.ts'
 import type { PlanOptions } from './cli/plan-command.ts'
 import type { RejectsOptions } from './cli/rejects-command.ts'
 import type { SimulateOptions } from './cli/simulate-command.ts'
+import type { TitlesOptions } from './cli/titles-command.ts'
 import { processEnvironment, quietSdk, refuseKeyInArguments, secretsOf } from './config.ts'
 import type { Overrides } from './run/job.ts'
 import { realClock } from './support/clock.ts'
@@ -190,6 +193,34 @@ function addLookCommands(program: Command, start: Start): void {
     .action((sql: string, options: CommonOptions & { format: QueryFormat }) =>
       start(options, async (context) =>
         (await import('./cli/query-command.ts')).queryCommand(context, sql, options.format),
+      ),
+    )
+
+  addCommonOptions(program.command('models'))
+    .description('the tables: what a row is, rows, columns, what each is made from')
+    .argument('[table]', 'one table in full')
+    .action((table: string | undefined, options: CommonOptions) =>
+      start(options, async (context) =>
+        (await import('./cli/models-command.ts')).modelsCommand(context, table),
+      ),
+    )
+
+  addCommonOptions(program.command('titles'))
+    .description('how job titles, or changes of title, are understood')
+    .argument(
+      '[file]',
+      'a title a line, or CSV with a column title, or previous and current; - or absent: standard input',
+      '-',
+    )
+    .addOption(
+      new Option('--format <format>', 'how to print')
+        .choices(TITLES_FORMATS)
+        .default('csv' satisfies TitlesFormat),
+    )
+    .option('--ladder <name>', 'read them by a ladder of config/ladders.yaml')
+    .action((file: string, options: CommonOptions & TitlesOptions) =>
+      start(options, async (context) =>
+        (await import('./cli/titles-command.ts')).titlesCommand(context, file, options),
       ),
     )
 

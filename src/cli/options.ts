@@ -8,6 +8,10 @@ import { LOG_LEVELS } from '../support/logger.ts'
 export const QUERY_FORMATS = ['table', 'csv', 'json'] as const
 export type QueryFormat = (typeof QUERY_FORMATS)[number]
 
+/** How `titles` can print. */
+export const TITLES_FORMATS = ['csv', 'json'] as const
+export type TitlesFormat = (typeof TITLES_FORMATS)[number]
+
 /** What `credits --by` takes. */
 export const CREDIT_GROUPS = ['day', 'month', 'pipeline', 'run', 'organization'] as const
 export type CreditGroup = (typeof CREDIT_GROUPS)[number]

@@ -4,8 +4,10 @@
  */
 
 import { stdout, stderr } from 'node:process'
+import { CheckFailedError } from '../model/checks.ts'
 import { JobtideError, EXIT, messageOf, type ExitCode } from '../support/errors.ts'
 import type { Scrubber } from '../support/logger.ts'
+import { failedChecksText } from './failed-checks.ts'
 
 /** Where a command writes. */
 export interface Output {
@@ -39,10 +41,11 @@ const DEFAULT_COLUMNS = 80
 export function processOutput(json: boolean, scrubber: Scrubber): Output {
   const out = (text: string) => stdout.write(scrubber.scrub(text))
   const err = (text: string) => stderr.write(scrubber.scrub(text))
+  const columns = Math.max(NARROWEST, stdout.columns ?? DEFAULT_COLUMNS)
   return {
     json,
     isTerminal: stderr.isTTY,
-    columns: Math.max(NARROWEST, stdout.columns ?? DEFAULT_COLUMNS),
+    columns,
     text(text) {
       if (!json) out(`${text}\n`)
     },
@@ -53,7 +56,7 @@ export function processOutput(json: boolean, scrubber: Scrubber): Output {
     note: (text) => err(`${text}\n`),
     progress: err,
     logLine: err,
-    problem: (error) => err(describeProblem(error)),
+    problem: (error) => err(describeProblem(error, columns)),
     failure(error) {
       const known = error instanceof JobtideError ? error : null
       const exitCode = known?.exitCode ?? EXIT.defect
@@ -63,16 +66,19 @@ export function processOutput(json: boolean, scrubber: Scrubber): Output {
           `${JSON.stringify({ error: { message: messageOf(error), hint, exit_code: exitCode, ...context } })}\n`,
         )
       }
-      err(describeProblem(error))
+      err(describeProblem(error, columns))
       return exitCode
     },
   }
 }
 
-function describeProblem(error: unknown): string {
+function describeProblem(error: unknown, columns: number): string {
   const known = error instanceof JobtideError ? error : null
   if (known !== null && known.exitCode !== EXIT.defect) {
-    return `jobtide: ${oneLineEach(known.message)}\n${known.hint === undefined ? '' : `  → ${known.hint}\n`}`
+    const rows =
+      known instanceof CheckFailedError ? `${failedChecksText(known.failed, columns)}\n` : ''
+    const hint = known.hint === undefined ? '' : `  → ${known.hint}\n`
+    return `jobtide: ${oneLineEach(known.message)}\n${rows}${hint}`
   }
   const stack = error instanceof Error ? (error.stack ?? error.message) : String(error)
   const hint =

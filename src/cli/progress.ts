@@ -9,9 +9,13 @@ import { SECOND } from '../support/units.ts'
 import type { Output } from './output.ts'
 import { bytesText, countText, durationText } from './text.ts'
 
+/** Progress of a stage of a run, or of reading a list of titles. */
+export type CommandProgress =
+  RunProgress | { readonly stage: 'titles'; readonly done: number; readonly total: number }
+
 /** Shows progress until it is stopped. */
 export interface ProgressDisplay {
-  show(progress: RunProgress): void
+  show(progress: CommandProgress): void
   /** Ends the bar that is drawn, which stays as it is. Call it before a result is printed. */
   stop(): void
   /** Clears the line of the bar for something else, such as a log line; the bar is drawn again below it. */
@@ -117,7 +121,7 @@ function detailText(step: Step, elapsedMs: number): string {
 }
 
 /** How far a stage is, in words. */
-export function stepOf(progress: RunProgress): Step {
+export function stepOf(progress: CommandProgress): Step {
   switch (progress.stage) {
     case 'extract': {
       const { fraction, slicesDone, slices, pages, events, credits } = progress
@@ -126,9 +130,12 @@ export function stepOf(progress: RunProgress): Step {
     }
     case 'load':
       return step(progress.bytesDone, progress.bytes, bytesText(progress.bytesDone))
+    case 'titles':
+      return step(progress.done, progress.total, countText(progress.done, 'title'))
     case 'build': {
-      const { done, total, name } = progress
-      return step(done, total, done < total ? name : `${total} models and checks`)
+      const { done, total, name, rowsChanged } = progress
+      const changed = rowsChanged === undefined ? '' : `, ${countText(rowsChanged, 'row')} changed`
+      return step(done, total, `${done < total ? name : `${total} models and checks`}${changed}`)
     }
     case 'publish': {
       const { phase, done, total, name } = progress

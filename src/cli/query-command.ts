@@ -1,6 +1,7 @@
 /** `query`: read-only SQL on the warehouse, as a table, CSV or JSON. */
 
 import { ConfigError, EXIT, type ExitCode } from '../support/errors.ts'
+import { csvLine } from '../support/text.ts'
 import { SqlError } from '../warehouse/errors.ts'
 import { openWarehouse, type ResultTable } from '../warehouse/warehouse.ts'
 import type { Context } from './context.ts'
@@ -66,9 +67,8 @@ function asObjects({ columns, rows }: ResultTable): Record<string, unknown>[] {
 }
 
 function asCsv({ columns, rows }: ResultTable): string {
-  const quote = (text: string) => (/[",\r\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text)
   const lines = [columns.map(({ name }) => name), ...rows.map((row) => row.map(cellText))]
-  return lines.map((cells) => `${cells.map(quote).join(',')}\n`).join('')
+  return lines.map(csvLine).join('')
 }
 
 function asTable({ columns, rows }: ResultTable, output: Context['output']): string {

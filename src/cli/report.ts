@@ -56,7 +56,12 @@ export function loadDocument(load: LoadReport): Record<string, unknown> {
 export function buildDocument(build: BuildReport): Record<string, unknown> {
   return {
     build_id: build.buildId,
-    models: build.models.map(({ name, rows }) => ({ name, rows })),
+    whole_because: build.wholeBecause,
+    models: build.models.map(({ name, rows, rowsChanged }) => ({
+      name,
+      rows,
+      rows_changed: rowsChanged,
+    })),
     checks_passed: build.checks.length,
     duration_ms: Math.round(build.durationMs),
   }
@@ -127,7 +132,12 @@ export function loadText(load: LoadReport): string {
 
 /** A build in one line. */
 export function buildText(build: BuildReport): string {
-  return `${countText(build.models.length, 'model')}, ${countText(build.checks.length, 'check')} passed`
+  const all = `${countText(build.models.length, 'model')}, ${countText(build.checks.length, 'check')} passed`
+  if (build.wholeBecause !== null) return all
+  const changed = build.models.reduce((sum, { rowsChanged }) => sum + (rowsChanged ?? 0), 0)
+  const anew = build.models.filter(({ rowsChanged }) => rowsChanged === null).length
+  const made = anew === 0 ? '' : `, ${countText(anew, 'table')} made anew`
+  return `${all}; ${countText(changed, 'row')} changed${made}`
 }
 
 /** A publish in one line. */

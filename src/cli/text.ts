@@ -58,6 +58,18 @@ export function companyText(askedAs: string): string {
   return last === undefined ? askedAs : `…/${last}`
 }
 
+/** `text` in lines of at most `width` characters where its words allow, each after `indent`. */
+export function wrapText(text: string, width: number, indent: string): string {
+  const lines = ['']
+  for (const word of text.split(/\s+/).filter((part) => part !== '')) {
+    const line = lines.at(-1) ?? ''
+    const longer = line === '' ? word : `${line} ${word}`
+    if (line === '' || indent.length + longer.length <= width) lines[lines.length - 1] = longer
+    else lines.push(word)
+  }
+  return lines.map((line) => `${indent}${line}`.trimEnd()).join('\n')
+}
+
 const NO_LINES = {
   top: '',
   'top-mid': '',

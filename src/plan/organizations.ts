@@ -6,6 +6,7 @@
 import { parse } from 'csv-parse/sync'
 import type { OrganizationRef } from '../journal/records.ts'
 import { ConfigError, messageOf } from '../support/errors.ts'
+import { decodeText } from '../support/text.ts'
 
 /** A list of organisations as read. */
 export interface OrganizationList {
@@ -30,7 +31,7 @@ const UNUSABLE = /[\p{Cc}\s,\uFFFD]|^[=+@]/u
  * @throws ConfigError naming file and line, when a line is unusable or no organisation is left
  */
 export function parseOrganizations(bytes: Uint8Array, file: string): OrganizationList {
-  const rows = parseRows(decode(bytes), file)
+  const rows = parseRows(decodeText(bytes), file)
   const [first] = rows
   const header = first?.cells.map((cell) => cell.toLowerCase()) ?? []
   const idAt = header.indexOf(ID_COLUMN)
@@ -135,10 +136,4 @@ function collect(
     })
   }
   return { organizations: [...seen.values()], duplicates }
-}
-
-function decode(bytes: Uint8Array): string {
-  if (bytes[0] === 0xff && bytes[1] === 0xfe) return new TextDecoder('utf-16le').decode(bytes)
-  if (bytes[0] === 0xfe && bytes[1] === 0xff) return new TextDecoder('utf-16be').decode(bytes)
-  return new TextDecoder('utf-8').decode(bytes)
 }

@@ -22,6 +22,8 @@ const COMMANDS = [
   'publish',
   'replay',
   'status',
+  'models',
+  'titles',
   'coverage',
   'credits',
   'rejects',
@@ -40,7 +42,7 @@ async function emptyWarehouse(dataDir: string): Promise<void> {
 }
 
 describe('help', () => {
-  it('lists the 15 commands, and no line is longer than 80 characters', async () => {
+  it('lists the 17 commands, and no line is longer than 80 characters', async () => {
     const { stdout } = done(await runCli(['--help']))
     for (const command of COMMANDS) expect(stdout).toMatch(new RegExp(`^  ${command}\\b`, 'm'))
     expect(Math.max(...stdout.split('\n').map((line) => line.length))).toBeLessThanOrEqual(80)

@@ -408,7 +408,7 @@ describe('after the extraction', () => {
     const result = await site.run(['run', site.pipeline, '--json'], { cli })
     expectProblem(result, {
       exitCode: 6,
-      says: /check nobody_joins: \d+ rows break it; first: /,
+      says: /1 check failed: nobody_joins\n {2}nobody_joins: \d+ rows, the first 5 of them\n {4}event_key\n/,
       next: /last good build stay live/,
     })
     expect(await site.query('select count(*) as joiners from joiners')).toEqual(before)

@@ -110,6 +110,19 @@ describe('progress', () => {
     ])
   })
 
+  it('of a build that keeps most says how many rows it changed', () => {
+    const build = (done: number): RunProgress => ({
+      stage: 'build',
+      done,
+      total: 2,
+      name: 'titles',
+      rowsChanged: done * 1_000,
+    })
+    expect(linesOf([build(1), build(2)])).toEqual([
+      'build    100%  2 models and checks, 2,000 rows changed in 1.0 s',
+    ])
+  })
+
   it('of two runs in a row counts each stage for itself', () => {
     const build = (done: number): RunProgress => ({
       stage: 'build',

@@ -1,0 +1,17 @@
+/** Text files as people save them, and CSV as programs write it. */
+
+/** The text of a file: UTF-8, or UTF-16 with a byte order mark. */
+export function decodeText(bytes: Uint8Array): string {
+  if (bytes[0] === 0xff && bytes[1] === 0xfe) return new TextDecoder('utf-16le').decode(bytes)
+  if (bytes[0] === 0xfe && bytes[1] === 0xff) return new TextDecoder('utf-16be').decode(bytes)
+  return new TextDecoder('utf-8').decode(bytes)
+}
+
+/** One line of CSV, its line end included; null is an empty cell. */
+export function csvLine(cells: readonly (string | number | boolean | null)[]): string {
+  return `${cells.map((cell) => quoted(cell === null ? '' : String(cell))).join(',')}\n`
+}
+
+function quoted(text: string): string {
+  return /[",\r\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text
+}
