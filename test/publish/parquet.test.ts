@@ -9,10 +9,18 @@ import { readCurrent, type PublishOptions, type PublishStep } from '../../src/pu
 import type { ObjectStore } from '../../src/publish/object-store.ts'
 import { realClock } from '../../src/support/clock.ts'
 import { EXIT } from '../../src/support/errors.ts'
-import { loadedTables, type TableDefinition } from '../../src/warehouse/catalog.ts'
+import type { TableDefinition } from '../../src/warehouse/catalog.ts'
 import { openWarehouse, type Warehouse } from '../../src/warehouse/warehouse.ts'
 import { memoryWarehouse } from '../helpers/warehouse.ts'
-import { newFolder, parquetKeys, publish, readerOf, smallWarehouse, tableOf } from './fixtures.ts'
+import {
+  newFolder,
+  parquetKeys,
+  publish,
+  readerOf,
+  smallWarehouse,
+  tableOf,
+  snapshotTables,
+} from './fixtures.ts'
 
 const folderStore = (folder = newFolder()) => openStore(folder, { clock: realClock })
 
@@ -46,7 +54,7 @@ describe('the files of a snapshot', () => {
       await warehouse.run(`create table things as select i as id, 'text ' || (i * 7919 % 1000) as text
         from range(600000) numbers(i) order by hash(i + ${threads})`)
       const store = await folderStore()
-      await publish(warehouse, store, { tables: [...loadedTables, definitionOf('things')] })
+      await publish(warehouse, store, { tables: [...snapshotTables, definitionOf('things')] })
       keys.push(await parquetKeys(store))
     }
     expect(keys[0]).toHaveLength(8)
@@ -87,7 +95,7 @@ describe('the files of a snapshot', () => {
     const report = await publish(warehouse, store)
     expect(report).toMatchObject({ tables: 2, files: 2, rows: 0 })
     const reader = await readerOf(store)
-    for (const definition of loadedTables) {
+    for (const definition of snapshotTables) {
       expect(await tableOf(reader, { ...definition, leftOut: [] })).toEqual(
         await tableOf(warehouse, definition),
       )
@@ -105,6 +113,27 @@ describe('the files of a snapshot', () => {
     const reader = await memoryWarehouse()
     await reader.run(Buffer.from(views?.bytes ?? []).toString())
     expect(await reader.all('select count(*) as rows from things')).toEqual([{ rows: 3n }])
+  })
+
+  it('have no encoding that Spark refuses, in 3 tables with 50,000 numbers that all differ', async () => {
+    const warehouse = await memoryWarehouse()
+    for (const type of ['double', 'float', 'bigint']) {
+      await warehouse.run(
+        `create table ${type}_things as select i as id, cast(i * 1.37 as ${type}) as number from range(50000) numbers(i)`,
+      )
+    }
+    const folder = newFolder()
+    const tables = ['double', 'float', 'bigint'].map((type) => definitionOf(`${type}_things`))
+    await publish(warehouse, await folderStore(folder), { tables })
+    const encodings = await warehouse.all<{ table: string; encodings: string }>(
+      `select regexp_extract(file_name, '([a-z]+)_things', 1) as table, encodings
+       from parquet_metadata('${folder}/tables/*/*/*.parquet') where path_in_schema = 'number' order by 1`,
+    )
+    expect(encodings).toEqual([
+      { table: 'bigint', encodings: 'DELTA_BINARY_PACKED' },
+      { table: 'double', encodings: 'PLAIN' },
+      { table: 'float', encodings: 'PLAIN' },
+    ])
   })
 
   it('keep field ids by name: a new column gets the next one, a dropped one is never given again', async () => {
@@ -284,7 +313,7 @@ describe('a publish is refused, with exit 7 and nothing in the store,', () => {
 
   it('for a table that is not there', async () => {
     const store = await folderStore()
-    const tables = [...loadedTables, definitionOf('things')]
+    const tables = [...snapshotTables, definitionOf('things')]
     await expect(publish(await memoryWarehouse(), store, { tables })).rejects.toMatchObject({
       exitCode: EXIT.publishFailed,
       message: 'there is no table things in the warehouse',

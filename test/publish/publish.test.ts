@@ -8,7 +8,6 @@ import { openStore } from '../../src/publish/open-store.ts'
 import { readCurrent } from '../../src/publish/publish.ts'
 import { realClock } from '../../src/support/clock.ts'
 import { EXIT } from '../../src/support/errors.ts'
-import { loadedTables } from '../../src/warehouse/catalog.ts'
 import type { Warehouse } from '../../src/warehouse/warehouse.ts'
 import { startS3Server, type S3Server } from '../helpers/s3-server.ts'
 import {
@@ -20,6 +19,7 @@ import {
   readerOf,
   smallWarehouse,
   tableOf,
+  snapshotTables,
 } from './fixtures.ts'
 
 let server: S3Server
@@ -51,7 +51,7 @@ const places = [
 
 async function expectReadersToSee(warehouse: Warehouse, store: ObjectStore): Promise<void> {
   const reader = await readerOf(store)
-  for (const definition of loadedTables) {
+  for (const definition of snapshotTables) {
     expect(await tableOf(reader, { ...definition, leftOut: [] })).toEqual(
       await tableOf(warehouse, definition),
     )
@@ -88,7 +88,7 @@ describe.each(places)('publishing to $place', ({ open }) => {
       const file = new Uint8Array(object?.bytes ?? []).buffer
       rows.push(...(await parquetReadObjects({ file, compressors })))
     }
-    const left = loadedTables[0]?.leftOut.join(', ')
+    const left = snapshotTables[0]?.leftOut.join(', ')
     const expected = await warehouse.all(
       `select * exclude (${left}) from job_change_events order by year(changed_at), profile_id, organization_id, event_type, changed_at, event_key`,
     )

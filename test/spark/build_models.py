@@ -1,0 +1,178 @@
+"""Builds the models with Spark from a published snapshot, and compares every table with the one that DuckDB published.
+
+The models (sql/models) are written in the SQL that DuckDB and Spark 4 both run. This runs them, unchanged, on Spark with
+ANSI semantics over the loaded and the filled tables of a snapshot. Each table that comes out must be the published one, row
+for row: the same columns and types, the same keys, every value equal, floating-point numbers within 1e-9.
+
+It needs Python 3.9 or newer, Java 17 or 21 and PySpark 4, takes minutes, and is no part of `npm test`:
+
+    python3 -m venv spark-venv && spark-venv/bin/pip install pyspark==4.0.1
+    npm run build && node dist/cli.js demo --data-dir scratch
+    spark-venv/bin/python test/spark/build_models.py scratch/demo/snapshots
+
+It prints one line for each table, and exits with 1 when one is different or a model does not run. What else Spark should be
+told, such as another master, goes into PYSPARK_SUBMIT_ARGS, for example "--master local[1] pyspark-shell".
+"""
+
+import json
+import os
+import re
+import sys
+import tempfile
+import time
+from graphlib import TopologicalSorter
+from pathlib import Path
+
+os.environ.setdefault("SPARK_LOCAL_IP", "127.0.0.1")
+
+from pyspark.sql import Column, DataFrame, SparkSession  # noqa: E402
+from pyspark.sql import functions as F  # noqa: E402
+
+SQL = Path(__file__).resolve().parents[2] / "sql"
+TOLERANCE = 1e-9
+EXAMPLES = 3
+ERROR_LINES = 4
+
+
+def main() -> int:
+    if len(sys.argv) != 2:
+        sys.exit("usage: build_models.py <the folder with the snapshot's latest.json>")
+    with tempfile.TemporaryDirectory(prefix="jobtide-spark-") as scratch:
+        spark = start_spark(scratch)
+        try:
+            return build_all(spark, Path(sys.argv[1]), scratch)
+        finally:
+            spark.stop()
+
+
+def start_spark(scratch: str) -> SparkSession:
+    settings = {
+        # What the models count on.
+        "spark.sql.ansi.enabled": "true",
+        "spark.sql.session.timeZone": "UTC",
+        # A snapshot is small for Spark.
+        "spark.sql.shuffle.partitions": "4",
+        "spark.sql.parquet.outputTimestampType": "TIMESTAMP_MICROS",
+        "spark.sql.warehouse.dir": f"{scratch}/warehouse",
+        "spark.ui.enabled": "false",
+        "spark.ui.showConsoleProgress": "false",
+        "spark.log.level": "ERROR",
+    }
+    builder = SparkSession.builder.appName("jobtide models")
+    for name, value in settings.items():
+        builder = builder.config(name, value)
+    return builder.getOrCreate()
+
+
+def build_all(spark: SparkSession, snapshot: Path, scratch: str) -> int:
+    published, keys = read_snapshot(spark, snapshot)
+    models = in_run_order({path.stem: path for path in sorted((SQL / "models").glob("*/*.sql"))})
+    given = sorted(set(published) - set(models))
+    for name in given:
+        published[name].createOrReplaceTempView(name)
+    for function in spark_functions():
+        spark.sql(f"create or replace temporary function {function}")
+    print(f"Spark {spark.version} builds {len(models)} models from {', '.join(given)}")
+
+    bad, rows, started = [], 0, time.monotonic()
+    for name, path in models.items():
+        before = time.monotonic()
+        try:
+            table = build(spark, path, scratch)
+            built_in = f"built in {time.monotonic() - before:.1f} s"
+            found = differences(table, published[name], keys[name]) if name in published else None
+        except Exception as error:  # Whatever it is: one run is to tell all that is wrong.
+            found = str(error).strip().splitlines()[:ERROR_LINES]
+            built_in = "does not run"
+        if found is None:
+            print(f"-          {name}: not published, {built_in}")
+        elif found:
+            bad.append(name)
+            print("\n    ".join([f"DIFFERENT  {name}: {built_in}", *found]))
+            if name in published:  # So that the models after it are judged by themselves.
+                published[name].createOrReplaceTempView(name)
+        else:
+            count = published[name].count()
+            rows += count
+            print(f"equal      {name}: {count} rows, {built_in}", flush=True)
+    print(f"{rows} rows are equal, different: {', '.join(bad) or 'none'}; {time.monotonic() - started:.0f} s")
+    return 1 if bad else 0
+
+
+def read_snapshot(spark: SparkSession, folder: Path) -> tuple[dict[str, DataFrame], dict[str, list[str]]]:
+    """The tables of the newest snapshot in `folder` and their keys, by name."""
+    pointer = json.loads((folder / "latest.json").read_text(encoding="utf-8"))
+    manifest = json.loads((folder / pointer["manifest_key"]).read_text(encoding="utf-8"))
+    tables, keys = {}, {}
+    for table in manifest["tables"]:
+        tables[table["name"]] = spark.read.parquet(*[str(folder / file["key"]) for file in table["files"]])
+        keys[table["name"]] = table["key"]
+    return tables, keys
+
+
+def spark_functions() -> list[str]:
+    """What stands in sql/macros.sql for Spark beside each macro for DuckDB."""
+    text = (SQL / "macros.sql").read_text(encoding="utf-8")
+    return re.findall(r"^-- spark: (.+)$", text, re.MULTILINE)
+
+
+def in_run_order(models: dict[str, Path]) -> dict[str, Path]:
+    """The models, each after those it reads."""
+    reads = {}
+    for name, path in models.items():
+        sql = re.sub(r"--.*", "", path.read_text(encoding="utf-8"))
+        tables = set(re.findall(r"\b(?:from|join)\s+(\w+)", sql))
+        reads[name] = (tables & set(models)) - {name}
+    return {name: models[name] for name in TopologicalSorter(reads).static_order()}
+
+
+def build(spark: SparkSession, path: Path, scratch: str) -> DataFrame:
+    """Runs a model as it stands in its file, under its name. Staging models are views, as in the warehouse."""
+    table = spark.sql(path.read_text(encoding="utf-8"))
+    if path.parent.name != "staging":
+        table.write.parquet(f"{scratch}/{path.stem}")
+        table = spark.read.parquet(f"{scratch}/{path.stem}")
+    table.createOrReplaceTempView(path.stem)
+    return table
+
+
+def differences(built: DataFrame, published: DataFrame, key: list[str]) -> list[str]:
+    """What is not the same, in words; nothing when both hold the same rows."""
+    types, wanted = dict(built.dtypes), dict(published.dtypes)
+    if list(types.items()) != list(wanted.items()):
+        names = [name for name in {**types, **wanted} if types.get(name) != wanted.get(name)]
+        return [f"{name}: {types.get(name)}, published {wanted.get(name)}" for name in names] or ["order of columns"]
+
+    # Both sides of a key come together without a join; a key that is there twice on one side is wrong by itself.
+    both = built.withColumn("_built", F.lit(True)).unionByName(published.withColumn("_built", F.lit(False)))
+    others = [name for name in types if name not in key]
+    sides = both.groupBy(key).agg(
+        F.count_if("_built").alias("_times_built"),
+        F.count_if(~F.col("_built")).alias("_times_published"),
+        *[F.max(F.when(F.col("_built"), F.col(name))).alias(f"{name}_built") for name in others],
+        *[F.max(F.when(~F.col("_built"), F.col(name))).alias(f"{name}_published") for name in others],
+    )
+    once = (F.col("_times_built") == 1) & (F.col("_times_published") == 1)
+    times = F.format_string("%s rows built and %s published", "_times_built", "_times_published")
+    wrong = F.concat_ws(
+        ", ", F.when(~once, times), *[F.when(once & ~same(name, types[name]), F.lit(name)) for name in others]
+    )
+    rows = sides.withColumn("_wrong", wrong).where("_wrong <> ''").cache()
+    found = []
+    for what, count in rows.groupBy("_wrong").count().orderBy(F.desc("count")).take(EXAMPLES):
+        found.append(f"{count} keys: {what}")
+        shown = [column for name in what.split(", ") if name in others for column in (f"{name}_built", f"{name}_published")]
+        for row in rows.where(F.col("_wrong") == what).orderBy(key).select(*key, *shown).take(EXAMPLES):
+            found.append(f"    {row.asDict()}")
+    rows.unpersist()
+    return found
+
+
+def same(name: str, type_name: str) -> Column:
+    built, published = F.col(f"{name}_built"), F.col(f"{name}_published")
+    equal = built.eqNullSafe(published)
+    return equal | F.coalesce(F.abs(built - published) <= TOLERANCE, F.lit(False)) if type_name == "double" else equal
+
+
+if __name__ == "__main__":
+    sys.exit(main())
