@@ -22,7 +22,7 @@ import { promisify } from 'node:util'
 import { format } from 'prettier'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { worldAround } from '../src/cli/simulate-command.ts'
-import { titlesTable } from '../src/model/titles-table.ts'
+import { filledTables } from '../src/model/filled-tables.ts'
 import { pipelineSchema } from '../src/plan/pipeline.ts'
 import { startSimulator, type Simulator } from '../src/simulator/simulator.ts'
 import { packageRoot } from '../src/support/assets.ts'
@@ -277,7 +277,7 @@ function columnOf(heading: string, also = heading): string[] {
 }
 
 async function warehouseTables(): Promise<MarkdownTable[]> {
-  const definitions = [...loadedTables, titlesTable, ...readModelFiles()]
+  const definitions = [...loadedTables, ...filledTables, ...readModelFiles()]
   const warehouse = await openWarehouse({ path: ':memory:', mode: 'write' })
   try {
     const ops = await warehouse.all<{ name: string; comment: string }>(

@@ -8,7 +8,8 @@ import { connect } from 'node:net'
 import { basename, dirname, join, relative, resolve } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { buildModels } from '../src/model/build.ts'
-import { readChecks } from '../src/model/checks.ts'
+import { checksOfHeaders, readChecks } from '../src/model/checks.ts'
+import { filledTables } from '../src/model/filled-tables.ts'
 import { packageRoot, sqlFolder } from '../src/support/assets.ts'
 import { readModelFiles } from '../src/warehouse/catalog.ts'
 import { openWarehouse, type Warehouse } from '../src/warehouse/warehouse.ts'
@@ -133,7 +134,10 @@ describe('the world is an argument', () => {
 
 describe('SQL', () => {
   const models = readModelFiles()
-  const checks = readChecks(join(sqlFolder, 'checks'))
+  const checks = [
+    ...readChecks(join(sqlFolder, 'checks')),
+    ...checksOfHeaders([...filledTables, ...models]),
+  ]
   let warehouse: Warehouse
 
   beforeAll(async () => {

@@ -1,0 +1,55 @@
+-- The tables that load fills as they were known at the end of a day (UTC): each is the body of one table expression that
+-- stands before the models in every macro <table>_as_known_on(day, seen_by). `seen_by` says whose knowledge: that of the
+-- service (by detected_at) or that of this warehouse (by first_seen_at). A corrected event is told as it was told then.
+
+-- table: job_change_events
+select * exclude (attributes_seen_at, last_seen_at, last_run_id, times_seen)
+from main.job_change_events
+where
+    event_key not in (select version.event_key from main.job_change_event_versions as version)
+    and known_at_end_of(day, seen_by, detected_at, first_seen_at)
+union all by name
+select * exclude (nth, version_key, last_seen_at)
+from (
+    select
+        * replace (min(first_seen_at) over (partition by event_key) as first_seen_at),
+        row_number() over (
+            partition by event_key
+            order by
+                detected_at desc,
+                -- The later receipt of two versions detected at one time; what came after the day does not count.
+                case
+                    when seen_by = 'service' or known_at_end_of(day, seen_by, detected_at, last_seen_at)
+                        then last_seen_at
+                    else first_seen_at
+                end desc,
+                version_key desc
+        ) as nth
+    from main.job_change_event_versions
+    where known_at_end_of(day, seen_by, detected_at, first_seen_at)
+)
+where nth = 1
+
+-- table: job_change_event_versions
+select *
+from main.job_change_event_versions
+where known_at_end_of(day, seen_by, detected_at, first_seen_at)
+
+-- table: organization_coverage
+select
+    organization_id,
+    event_types,
+    covered_from_at,
+    least(covered_to_at, end_of_day(day)) as covered_to_at
+from main.organization_coverage
+where covered_from_at is null or covered_from_at < end_of_day(day)
+
+-- macro: end_of_day(day)
+cast(cast(day as date) + 1 as timestamp) at time zone 'UTC'
+
+-- macro: known_at_end_of(day, seen_by, detected_at, first_seen_at)
+case seen_by
+    when 'service' then detected_at < end_of_day(day)
+    when 'warehouse' then first_seen_at < end_of_day(day)
+    else error('seen_by is ''service'' or ''warehouse'', not ''' || seen_by || '''')
+end
