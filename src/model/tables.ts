@@ -45,9 +45,17 @@ export async function createModelTable(
   await saying(`model ${node.name}`, () =>
     warehouse.run(`create or replace ${node.kind} ${name} as\n${node.sql}`),
   )
+  await describeModelTable(warehouse, node)
+  return node.kind === 'view' ? null : rowsIn(warehouse, name)
+}
+
+/**
+ * Comments on the table or view that a model made.
+ * @throws JobtideError when header and select name other columns
+ */
+export async function describeModelTable(warehouse: Warehouse, node: ProjectNode): Promise<void> {
   await refuseOtherColumns(warehouse, node)
   await commentOn(warehouse, node)
-  return node.kind === 'view' ? null : rowsIn(warehouse, name)
 }
 
 /** How many rows `source` (SQL of a table) has. */

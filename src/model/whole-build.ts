@@ -6,24 +6,19 @@ import { lastFingerprint } from './build-state.ts'
 import type { BuildWork, BuiltModel, BuiltTables } from './build.ts'
 import { runCheck, type CheckOutcome } from './checks.ts'
 import { fillWhole } from './fill.ts'
+import { createByParts, partsOf } from './parts.ts'
 import type { ProjectNode } from './project.ts'
-import {
-  commentOn,
-  createFilledTable,
-  createModelTable,
-  dropBuiltTables,
-  rowsIn,
-  saying,
-} from './tables.ts'
+import { commentOn, createFilledTable, dropBuiltTables, rowsIn, saying } from './tables.ts'
 
 /** Builds everything. */
 export async function buildWhole(work: BuildWork): Promise<BuiltTables> {
   const { warehouse, project, clock, finished } = work
   await dropBuiltTables(warehouse)
+  const parts = await partsOf(work)
   const models: BuiltModel[] = []
   for (const node of project.nodes) {
     const startedMs = clock.monotonic()
-    const rows = await buildNode(work, node)
+    const rows = await buildNode(work, node, parts)
     models.push({
       name: node.name,
       rows,
@@ -47,8 +42,13 @@ export async function buildWhole(work: BuildWork): Promise<BuiltTables> {
   return { models, outcomes }
 }
 
-async function buildNode({ warehouse }: BuildWork, node: ProjectNode): Promise<number | null> {
-  if (node.filled === null) return createModelTable(warehouse, node)
+async function buildNode(
+  work: BuildWork,
+  node: ProjectNode,
+  parts: number,
+): Promise<number | null> {
+  const { warehouse } = work
+  if (node.filled === null) return createByParts(work, node, parts)
   await createFilledTable(warehouse, node.filled)
   await fillWhole(warehouse, node.filled)
   await commentOn(warehouse, node)

@@ -1,6 +1,6 @@
 -- grain: One row per leaving of a main job whose level and function are known: one vacancy.
 -- key: left_event_key
--- scope: organization_id
+-- scope: organization_id, function, level
 -- references: left_event_key -> leavers.event_key
 -- references: joined_event_key -> joiners.event_key
 -- references: organization_id -> organizations.organization_id
@@ -32,15 +32,14 @@
 --   observed_until_on: First day of the month up to which joinings were looked for; see organization_observation.
 with
 
--- The first and the last day that a change can have been on; they differ where only the month is known.
 vacancies as (
     select
         organization_id,
         function,
         level,
         event_key,
-        utc_date(left_at) as earliest_on,
-        latest_date(left_at) as latest_on
+        profile_id,
+        left_at as changed_at
     from leavers
     where is_primary and level <> 'unknown' and function <> 'unknown'
 ),
@@ -51,17 +50,18 @@ hires as (
         function,
         level,
         event_key,
-        utc_date(joined_at) as earliest_on,
-        latest_date(joined_at) as latest_on
+        profile_id,
+        joined_at as changed_at
     from joiners
     where is_primary and level <> 'unknown' and function <> 'unknown'
 ),
 
+-- A vacancy takes its place in the queue on the first day that it can have been, a joining on the last.
 changes as (
-    select organization_id, function, level, event_key, earliest_on, latest_on, 1 as opens, earliest_on as queued_on
+    select organization_id, function, level, event_key, profile_id, changed_at, 1 as opens, utc_date(changed_at) as queued_on
     from vacancies
     union all
-    select organization_id, function, level, event_key, earliest_on, latest_on, 0 as opens, latest_on as queued_on
+    select organization_id, function, level, event_key, profile_id, changed_at, 0 as opens, latest_date(changed_at) as queued_on
     from hires
 ),
 
@@ -84,8 +84,8 @@ queued as (
     select
         queues.queue_number,
         changes.event_key,
-        changes.earliest_on,
-        changes.latest_on,
+        changes.profile_id,
+        changes.changed_at,
         changes.opens,
         changes.queued_on
     from changes
@@ -100,8 +100,8 @@ counted as (
     select
         queue_number,
         event_key,
-        earliest_on,
-        latest_on,
+        profile_id,
+        changed_at,
         opens,
         row_number() over queue as place,
         sum(opens) over queue as opened
@@ -118,8 +118,8 @@ surplus as (
     select
         queue_number,
         event_key,
-        earliest_on,
-        latest_on,
+        profile_id,
+        changed_at,
         opens,
         place,
         opened,
@@ -139,8 +139,8 @@ filled as (
     select
         queue_number,
         event_key,
-        earliest_on,
-        latest_on,
+        profile_id,
+        changed_at,
         -- Joinings so far, less those that filled nothing.
         place - opened + lowest_before as vacancy_number
     from surplus
@@ -151,9 +151,11 @@ matched as (
     select
         surplus.event_key as left_event_key,
         filled.event_key as joined_event_key,
-        greatest(0, days_between_dates(surplus.earliest_on, filled.earliest_on)) as days_to_backfill,
-        greatest(0, days_between_dates(surplus.latest_on, filled.earliest_on)) as days_to_backfill_min,
-        days_between_dates(surplus.earliest_on, filled.latest_on) as days_to_backfill_max
+        filled.profile_id as joined_profile_id,
+        filled.changed_at as joined_at,
+        greatest(0, days_between(surplus.changed_at, filled.changed_at)) as days_to_backfill,
+        greatest(0, days_between_dates(latest_date(surplus.changed_at), utc_date(filled.changed_at))) as days_to_backfill_min,
+        days_between_dates(utc_date(surplus.changed_at), latest_date(filled.changed_at)) as days_to_backfill_max
     from surplus
     inner join filled
         on filled.queue_number = surplus.queue_number
@@ -172,8 +174,8 @@ select
     leavers.title,
     leavers.left_at,
     matched.joined_event_key,
-    joiners.profile_id as joined_profile_id,
-    joiners.joined_at,
+    matched.joined_profile_id,
+    matched.joined_at,
     cast(matched.days_to_backfill as integer) as days_to_backfill,
     cast(matched.days_to_backfill_min as integer) as days_to_backfill_min,
     cast(matched.days_to_backfill_max as integer) as days_to_backfill_max,
@@ -188,5 +190,4 @@ select
 from leavers
 inner join organization_observation on organization_observation.organization_id = leavers.organization_id
 left join matched on matched.left_event_key = leavers.event_key
-left join joiners on joiners.event_key = matched.joined_event_key
 where leavers.is_primary and leavers.level <> 'unknown' and leavers.function <> 'unknown'
