@@ -99,9 +99,16 @@ export function readModelFiles(folder: string = join(sqlFolder, 'models')): Mode
   )
 }
 
+// Its last interval ends anew with every run, so a night without news would not be one: the manifest sums coverage up, and
+// organization_observation tells it to the month.
+const CHANGES_WITH_EVERY_RUN = 'organization_coverage'
+
 /** Every table that a snapshot holds: the loaded ones, then the core and mart models that do not say otherwise. */
 export function publishedTables(models: readonly ModelFile[]): TableDefinition[] {
-  return [...loadedTables, ...models.filter((model) => model.isPublished)]
+  return [
+    ...loadedTables.filter(({ name }) => name !== CHANGES_WITH_EVERY_RUN),
+    ...models.filter((model) => model.isPublished),
+  ]
 }
 
 /** The `.sql` files directly in `folder`, sorted by name; none when the folder is missing. */

@@ -32,7 +32,7 @@ describe('jobtide models', () => {
       expect(key.length, name).toBeGreaterThan(0)
       expect(rows, name).toBeNull()
       for (const table of reads) expect(names, name).toContain(table)
-      for (const { description } of columns) expect(description, name).toMatch(/\.$/)
+      for (const { description } of columns) expect(description, name).toMatch(/[.…]$/)
     }
     const joiners = tables.find(({ name }) => name === 'joiners')
     expect(joiners?.key).toEqual(['organization_id', 'joined_at', 'profile_id'])

@@ -76,7 +76,7 @@ describe('jobtide titles', () => {
     expect(engineer).toMatch(
       /^Sr\. Software Engineer,senior,\d+,false,engineering,software engineer,/,
     )
-    expect(nothing).toMatch(/^zzgl,unknown,,,unknown,,unknown,0$/)
+    expect(nothing).toMatch(/^zzgl,unknown,,,unknown,zzgl,unknown,0$/)
     expect(rest).toEqual([''])
   })
 
@@ -102,7 +102,11 @@ describe('jobtide titles', () => {
   it('reads standard input, and 20,000 lines of it with a progress line on stderr', () => {
     const input = 'Registered Nurse\nVP Sales\n'.repeat(10_000)
     for (const args of [['titles'], ['titles', '-']]) {
-      const result = spawnSync(process.execPath, [CLI, ...args], { input, encoding: 'utf8' })
+      const result = spawnSync(process.execPath, [CLI, ...args], {
+        input,
+        encoding: 'utf8',
+        maxBuffer: 1e8,
+      })
       expect(result.stdout.split('\n')).toHaveLength(20_002)
       expect(result.stderr).toMatch(/^titles +100% {2}20,000 titles in /m)
     }

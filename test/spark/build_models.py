@@ -32,6 +32,7 @@ SQL = Path(__file__).resolve().parents[2] / "sql"
 TOLERANCE = 1e-9
 EXAMPLES = 3
 ERROR_LINES = 4
+COVERAGE = "organization_coverage"
 
 
 def main() -> int:
@@ -67,6 +68,9 @@ def start_spark(scratch: str) -> SparkSession:
 def build_all(spark: SparkSession, snapshot: Path, scratch: str) -> int:
     published, keys = read_snapshot(spark, snapshot)
     models = in_run_order({path.stem: path for path in sorted((SQL / "models").glob("*/*.sql"))})
+    # Snapshots leave coverage out, because it changes with every run; what is made of it is taken as it is.
+    if COVERAGE not in published:
+        models = {name: path for name, path in models.items() if f"from {COVERAGE}" not in path.read_text(encoding="utf-8")}
     given = sorted(set(published) - set(models))
     for name in given:
         published[name].createOrReplaceTempView(name)
