@@ -12,7 +12,10 @@ union all by name
 select * exclude (nth, version_key, last_seen_at)
 from (
     select
-        * replace (min(first_seen_at) over (partition by event_key) as first_seen_at),
+        * replace (
+            min(first_seen_at) over (partition by event_key) as first_seen_at,
+            first_value(first_run_id) over (partition by event_key order by first_seen_at, first_run_id) as first_run_id
+        ),
         row_number() over (
             partition by event_key
             order by
@@ -36,11 +39,12 @@ from main.job_change_event_versions
 where known_at_end_of(day, seen_by, detected_at, first_seen_at)
 
 -- table: organization_coverage
+-- The midnight after the day is another day, and on the last of a month another month.
 select
     organization_id,
     event_types,
     covered_from_at,
-    least(covered_to_at, end_of_day(day)) as covered_to_at
+    least(covered_to_at, end_of_day(day) - interval 1 microsecond) as covered_to_at
 from main.organization_coverage
 where covered_from_at is null or covered_from_at < end_of_day(day)
 

@@ -26,7 +26,7 @@ import type { TitlesOptions } from './cli/titles-command.ts'
 import { processEnvironment, quietSdk, refuseKeyInArguments, secretsOf } from './config.ts'
 import type { Overrides } from './run/job.ts'
 import { realClock } from './support/clock.ts'
-import { ConfigError, EXIT, JobtideError, type ExitCode } from './support/errors.ts'
+import { ConfigError, EXIT, JobtideError, asStorageError, type ExitCode } from './support/errors.ts'
 import { createScrubber } from './support/logger.ts'
 import { SECOND } from './support/units.ts'
 
@@ -265,8 +265,12 @@ async function main(argv: readonly string[]): Promise<ExitCode> {
   // The simulator prints the made-up key that it lets in, and uses no other; a shell that has exported it may see it.
   if (argv[0] !== 'simulate') for (const secret of secretsOf(environment)) scrubber.add(secret)
   quietSdk()
-  // A reader that closes the pipe early (`jobtide query … | head`) is no failure.
-  for (const stream of [process.stdout, process.stderr]) stream.on('error', () => undefined)
+  // A reader that closes the pipe early (`jobtide query … | head`) is no failure; a full disk is one.
+  let outputError: NodeJS.ErrnoException | null = null
+  process.stdout.on('error', (error: NodeJS.ErrnoException) => {
+    if (error.code !== 'EPIPE') outputError ??= error
+  })
+  process.stderr.on('error', () => undefined)
 
   const signals = watchSignals()
   let output: Output = processOutput(argv.includes('--json'), scrubber)
@@ -286,7 +290,9 @@ async function main(argv: readonly string[]): Promise<ExitCode> {
   try {
     refuseKeyInArguments(argv, environment)
     await program.parseAsync(argv, { from: 'user' })
-    return exitCode
+    await written(process.stdout)
+    if (outputError === null) return exitCode
+    throw asStorageError(outputError, 'standard output')
   } catch (error) {
     if (!(error instanceof CommanderError)) return output.failure(error)
     if (error.exitCode === 0) return EXIT.done

@@ -47,7 +47,7 @@ comment on column job_change_event_versions.organization_network_url is 'The org
 comment on column job_change_event_versions.version_key is 'Hash of detected_at and the attributes, 32 hexadecimal digits.';
 comment on column job_change_event_versions.first_seen_at is 'When this version was first received, UTC.';
 comment on column job_change_event_versions.last_seen_at is 'When this version was last received, UTC.';
-comment on column job_change_event_versions.first_run_id is 'The run that first received the event, in any version.';
+comment on column job_change_event_versions.first_run_id is 'The run that first received this version.';
 
 create view organization_coverage as
 select

@@ -2,6 +2,7 @@
 
 import { readFileSync } from 'node:fs'
 import { stdin } from 'node:process'
+import { addAbortSignal } from 'node:stream'
 import { buffer } from 'node:stream/consumers'
 import { ConfigError, EXIT, messageOf, type ExitCode } from '../support/errors.ts'
 import { csvLine } from '../support/text.ts'
@@ -33,7 +34,7 @@ export async function titlesCommand(
 ): Promise<ExitCode> {
   const { clock, output, progress, stop } = context
   refuseUnknownLadder(options.ladder)
-  const input = parseTitles(await readInput(file), nameOf(file))
+  const input = parseTitles(await readInput(file, stop), nameOf(file))
   const asJson = output.json || options.format === 'json'
   const total = input.kind === 'titles' ? input.titles.length : input.pairs.length
   let done = 0
@@ -47,7 +48,8 @@ export async function titlesCommand(
     stop.throwIfAborted()
   }
   if (asJson) output.raw(']\n')
-  if (total > ROWS_BETWEEN_STEPS) progress.show({ stage: 'titles', done: total, total })
+  if (total > ROWS_BETWEEN_STEPS && total % ROWS_BETWEEN_STEPS !== 0)
+    progress.show({ stage: 'titles', done: total, total })
   progress.stop()
   return EXIT.done
 }
@@ -80,14 +82,14 @@ function csvRow(row: Row, index: number): string {
   return `${index === 0 ? csvLine(Object.keys(row)) : ''}${csvLine(Object.values(row))}`
 }
 
-async function readInput(file: string): Promise<Uint8Array> {
+async function readInput(file: string, stop: AbortSignal): Promise<Uint8Array> {
   if (file === STANDARD_INPUT) {
     if (stdin.isTTY) {
       throw new ConfigError('there is no list of titles', {
         hint: 'Name a file, or pipe titles in: echo "Sr. Software Engineer" | jobtide titles',
       })
     }
-    return buffer(stdin)
+    return buffer(addAbortSignal(stop, stdin))
   }
   try {
     return readFileSync(file)
@@ -101,7 +103,8 @@ function nameOf(file: string): string {
 }
 
 function refuseUnknownLadder(ladder: string | undefined): void {
-  if (ladder === undefined || ladders.some(({ name }) => name === ladder)) return
+  if (ladder === undefined || ladder === 'standard' || ladders.some(({ name }) => name === ladder))
+    return
   const known = ladders.map(({ name }) => name).join(', ')
   throw new ConfigError(`there is no ladder ${ladder}`, {
     hint:

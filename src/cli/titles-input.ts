@@ -21,7 +21,7 @@ const HEADER_HINT =
  * @throws ConfigError naming file and line when the CSV is broken, or when there is no title
  */
 export function parseTitles(bytes: Uint8Array, file: string): TitlesInput {
-  const text = decodeText(bytes)
+  const text = decodeText(bytes).replace(/^\s+/, '')
   const header = headerOf(text)
   const input = header === null ? titleLines(text) : csvRows(text, header, file)
   const count = input.kind === 'titles' ? input.titles.length : input.pairs.length

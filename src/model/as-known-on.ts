@@ -33,11 +33,11 @@ export async function makeKnownOnMacros(
   for (const { name, sql } of macros) {
     await warehouse.run(`create or replace macro main.${name} as ${sql}`)
   }
-  const made = dependencies.map(({ name }) => `${name}${SUFFIX}`)
+  const made = dependencies.map(({ name }) => knownOnName(name))
   for (const [index, { name }] of dependencies.entries()) {
     const body = expression(name, dependencies.slice(0, index + 1))
     await warehouse.run(
-      `create or replace macro main.${quoteIdentifier(`${name}${SUFFIX}`)}(day, seen_by := 'service') as table ${body}`,
+      `create or replace macro main.${quoteIdentifier(knownOnName(name))}(day, seen_by := 'service') as table ${body}`,
     )
   }
   for (const name of await knownOnMacros(warehouse)) {
@@ -45,12 +45,18 @@ export async function makeKnownOnMacros(
   }
 }
 
-/** The names of the macros that are in the warehouse, sorted. */
+/** The macro that reads `table` as known on a day. */
+export function knownOnName(table: string): string {
+  return `${table}${SUFFIX}`
+}
+
+/** The names of the macros that are in the warehouse, sorted; those that somebody else made with other parameters are none. */
 export async function knownOnMacros(warehouse: Warehouse): Promise<string[]> {
   const rows = await warehouse.all<{ name: string }>(
     `select distinct function_name as name from duckdb_functions()
      where database_name = current_database() and schema_name = 'main'
-       and function_type = 'table_macro' and ends_with(function_name, $1) order by 1`,
+       and function_type = 'table_macro' and ends_with(function_name, $1)
+       and parameters = ['day', 'seen_by'] order by 1`,
     [SUFFIX],
   )
   return rows.map(({ name }) => name)

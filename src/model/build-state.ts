@@ -28,11 +28,11 @@ export async function reasonForWhole(
   const there = new Set((await builtTables(warehouse)).map(({ name }) => name))
   const missing = project.nodes.find(({ name, filled }) => filled === null && !there.has(name))
   if (missing !== undefined) return `the table ${missing.name} is not there`
-  for (const { filled } of project.nodes) {
-    if (filled === null) continue
-    const columns = await columnsOf(warehouse, filled.name)
-    if (columns.join() !== [...filled.columns.keys()].join())
-      return `the table ${filled.name} is not there`
+  for (const { name, definition } of project.nodes) {
+    const columns = await columnsOf(warehouse, name)
+    if (columns.toSorted().join() !== [...definition.columns.keys()].toSorted().join()) {
+      return `the table ${name} is not there as it was made`
+    }
   }
   const [touched] = await warehouse.all<{ events: bigint; all_events: bigint }>(
     `select

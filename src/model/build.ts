@@ -29,7 +29,7 @@ export interface BuildOptions {
   readonly mostTouched?: number
   /** Up to which share of its rows, 0 to 1, in touched groups a model is built by groups. Default: 0.5. */
   readonly mostRowsInGroups?: number
-  /** From how many events on the tables of people are made part by part. Default: 2,500,000. */
+  /** From how many events on the tables of people are made part by part. Default: as many as the memory is for. */
   readonly eventsPerPart?: number
 }
 
@@ -38,7 +38,7 @@ export interface BuildOptions {
 const MOST_TOUCHED = 0.15
 const MOST_ROWS_IN_GROUPS = 0.5
 // Joins and windows over all of 10 million events ran out of 1.5 GiB, or spilled; over a quarter of them they do neither.
-const EVENTS_PER_PART = 2_500_000
+const BYTES_FOR_AN_EVENT = 640
 
 /** `done` of `total` steps are finished; the last one was `name`. */
 export interface BuildStep {
@@ -100,7 +100,7 @@ export async function buildModels(
   const clock = options.clock ?? realClock
   const startedMs = clock.monotonic()
   const { buildId, builtAt } = options
-  await warehouse.makeRoomForModels()
+  const memory = await warehouse.makeRoomForModels()
   const project = await readProject(warehouse, options.modelFolder, options.checkFolder)
   const total = project.nodes.length + project.checks.length
   const mostTouched = options.mostTouched ?? MOST_TOUCHED
@@ -120,7 +120,7 @@ export async function buildModels(
           ...(rowsChanged === null ? {} : { rowsChanged }),
         })
       }
-      const eventsPerPart = options.eventsPerPart ?? EVENTS_PER_PART
+      const eventsPerPart = options.eventsPerPart ?? memory / BYTES_FOR_AN_EVENT
       const work = { warehouse, project, clock, mostRowsInGroups, eventsPerPart, finished }
       await warehouse.run(project.macros)
       const { models, outcomes } = await (wholeBecause === null

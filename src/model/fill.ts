@@ -23,7 +23,7 @@ export async function fillWhole(warehouse: Warehouse, table: FilledTable): Promi
   const name = quoteIdentifier(table.name)
   if (table.mentioned === null) {
     const deleted = await countedDelete(warehouse, `delete from ${name}`)
-    const rows = table.rowsFor([])
+    const rows = await table.rowsFor([])
     await warehouse.append(table.name, rows)
     return { deleted, inserted: Object.values(rows)[0]?.length ?? 0 }
   }
@@ -60,7 +60,7 @@ async function addMissing(warehouse: Warehouse, table: FilledTable): Promise<num
       [inserted, inserted + BATCH_ROWS],
     )
     if (keys.length === 0) break
-    await warehouse.append(table.name, table.rowsFor(keys))
+    await warehouse.append(table.name, await table.rowsFor(keys))
     inserted += keys.length
   }
   await warehouse.run('drop table missing_keys')

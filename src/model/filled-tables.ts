@@ -1,13 +1,11 @@
 /**
  * The tables that a build fills from src/titles instead of from SQL: titles and pairs of titles, each understood once, so
  * that models only join to them; and which organisation has a ladder of its own. They are nodes of the run order beside
- * the models. Titles go through JavaScript in batches: a big warehouse has more of them than memory.
+ * the models. Titles go through JavaScript in batches: a big warehouse has more of them than memory. The readers of titles
+ * are loaded when there is something to read: their word lists take longer to load than most commands take.
  */
 
-import { compareTitles } from '../titles/compare.ts'
-import { ladders } from '../titles/ladders.ts'
 import { LEVELS, taxonomyVersion } from '../titles/taxonomy.ts'
-import { understandTitle } from '../titles/understand.ts'
 import type { DescribedTable } from '../warehouse/catalog.ts'
 import type { SqlValue } from '../warehouse/warehouse.ts'
 
@@ -22,7 +20,7 @@ export interface FilledTable extends DescribedTable {
   /** Whole rows, by column, for keys that `mentioned` returned; all rows where that is null. */
   readonly rowsFor: (
     keys: readonly Readonly<Record<string, string>>[],
-  ) => Record<string, SqlValue[]>
+  ) => Promise<Record<string, SqlValue[]>>
 }
 
 const VERSION_COLUMN = 'Version of the taxonomy that said so; another one labels every title anew.'
@@ -85,7 +83,8 @@ const titles: FilledTable = {
     select own.ladder, written.title
     from written inner join organization_ladders as own on own.organization_id = written.organization_id
     where written.title is not null`,
-  rowsFor(keys) {
+  async rowsFor(keys) {
+    const { understandTitle } = await import('../titles/understand.ts')
     const text = (name: string) => keys.map((key) => key[name] ?? '')
     const understood = keys.map(({ title = '', ladder }) => understandTitle(title, ladder))
     return {
@@ -133,7 +132,8 @@ const titlePairs: FilledTable = {
   mentioned: `
     select distinct ladder, previous_title, title from title_steps
     where ladder is not null and previous_title is not null and title is not null`,
-  rowsFor(keys) {
+  async rowsFor(keys) {
+    const { compareTitles } = await import('../titles/compare.ts')
     const text = (name: string) => keys.map((key) => key[name] ?? '')
     const compared = keys.map(({ ladder, previous_title: previous = '', title = '' }) =>
       compareTitles(previous, title, ladder),
@@ -165,7 +165,8 @@ const organizationLadders: FilledTable = {
   types: 'organization_id varchar not null, ladder varchar not null',
   reads: [],
   mentioned: null,
-  rowsFor() {
+  async rowsFor() {
+    const { ladders } = await import('../titles/ladders.ts')
     // The first ladder that names an organisation is its ladder.
     const ladderOf = new Map(
       ladders

@@ -1,6 +1,6 @@
 /** How the tables of a build stand in the warehouse: comments, columns, which are there, what they are called in SQL. */
 
-import { EXIT, JobtideError } from '../support/errors.ts'
+import { ConfigError, EXIT, JobtideError } from '../support/errors.ts'
 import type { DescribedTable } from '../warehouse/catalog.ts'
 import { SqlError } from '../warehouse/errors.ts'
 import { quoteIdentifier, quoteText, type Warehouse } from '../warehouse/warehouse.ts'
@@ -18,17 +18,42 @@ export async function dropBuiltTables(warehouse: Warehouse): Promise<void> {
   }
 }
 
+/**
+ * Leaves what somebody else put into the file under the name of a table of ours: the build says so instead of replacing it.
+ * Call it when what builds made is dropped.
+ * @throws ConfigError naming the table or view
+ */
+export async function refuseForeignTables(
+  warehouse: Warehouse,
+  nodes: readonly ProjectNode[],
+): Promise<void> {
+  const there = await warehouse.all<{ name: string; kind: string }>(
+    `select table_name as name, case table_type when 'VIEW' then 'view' else 'table' end as kind
+     from information_schema.tables
+     where table_catalog = current_database() and table_schema = 'main'`,
+  )
+  const names = new Set(nodes.filter(({ filled }) => filled === null).map(({ name }) => name))
+  const foreign = there.find(({ name }) => names.has(name))
+  if (foreign === undefined) return
+  throw new ConfigError(
+    `the ${foreign.kind} ${foreign.name} in the warehouse is not Jobtide’s, and has the name of a table of Jobtide`,
+    {
+      hint: `Give yours another name: alter ${foreign.kind} ${foreign.name} rename to my_${foreign.name}`,
+    },
+  )
+}
+
 /** The tables and views in `main` that a build made from models. */
 export async function builtTables(
   warehouse: Warehouse,
 ): Promise<readonly { readonly kind: string; readonly name: string }[]> {
   return warehouse.all<{ kind: string; name: string }>(
     `select 'table' as kind, table_name as name from duckdb_tables()
-     where database_name = current_database() and schema_name = 'main' and contains(comment, $1)
+     where database_name = current_database() and schema_name = 'main' and regexp_matches(comment, $1)
      union all
      select 'view' as kind, view_name as name from duckdb_views()
-     where database_name = current_database() and schema_name = 'main' and contains(comment, $1)`,
-    [MODEL_MARK],
+     where database_name = current_database() and schema_name = 'main' and regexp_matches(comment, $1)`,
+    [`${MODEL_MARK}(staging|core|marts)/[a-z0-9_]+[.]sql$`],
   )
 }
 

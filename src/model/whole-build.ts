@@ -1,19 +1,27 @@
 /** Makes every table anew from all events, and asks every check of whole tables. Part of the build's transaction. */
 
 import { quoteIdentifier } from '../warehouse/warehouse.ts'
-import { makeKnownOnMacros } from './as-known-on.ts'
+import { knownOnMacros, knownOnName, makeKnownOnMacros } from './as-known-on.ts'
 import { lastFingerprint } from './build-state.ts'
 import type { BuildWork, BuiltModel, BuiltTables } from './build.ts'
 import { runCheck, type CheckOutcome } from './checks.ts'
 import { fillWhole } from './fill.ts'
 import { createByParts, partsOf } from './parts.ts'
 import type { ProjectNode } from './project.ts'
-import { commentOn, createFilledTable, dropBuiltTables, rowsIn, saying } from './tables.ts'
+import {
+  commentOn,
+  createFilledTable,
+  dropBuiltTables,
+  refuseForeignTables,
+  rowsIn,
+  saying,
+} from './tables.ts'
 
 /** Builds everything. */
 export async function buildWhole(work: BuildWork): Promise<BuiltTables> {
   const { warehouse, project, clock, finished } = work
   await dropBuiltTables(warehouse)
+  await refuseForeignTables(warehouse, project.nodes)
   const parts = await partsOf(work)
   const models: BuiltModel[] = []
   for (const node of project.nodes) {
@@ -28,11 +36,11 @@ export async function buildWhole(work: BuildWork): Promise<BuiltTables> {
     finished(node.name, null)
   }
   // The macros follow from the same files as the fingerprint: the rows do not matter to them.
-  if ((await lastFingerprint(warehouse)) !== project.fingerprint) {
-    await makeKnownOnMacros(
-      warehouse,
-      project.nodes.filter((node) => node.model !== null),
-    )
+  const modelNodes = project.nodes.filter((node) => node.model !== null)
+  const macros = new Set(await knownOnMacros(warehouse))
+  const isMissing = modelNodes.some(({ name }) => !macros.has(knownOnName(name)))
+  if (isMissing || (await lastFingerprint(warehouse)) !== project.fingerprint) {
+    await makeKnownOnMacros(warehouse, modelNodes)
   }
   const outcomes: CheckOutcome[] = []
   for (const check of project.checks) {

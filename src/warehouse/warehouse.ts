@@ -65,8 +65,9 @@ export interface Warehouse {
   /**
    * Lets the engine have the memory that building models takes, by the size that the file has now: it may have grown a
    * lot since it was opened. A limit that was asked for stays.
+   * @returns the limit in bytes
    */
-  makeRoomForModels(): Promise<void>
+  makeRoomForModels(): Promise<number>
   /** Closes the file and gives up its lock. Closing twice is fine. */
   close(): void
 }
@@ -171,7 +172,7 @@ const LARGEST_LIMIT = 1_536 * MIB
 const SMALLEST_LIMIT_PER_THREAD = 48 * MIB
 const MOST_THREADS = 4
 // Windows and joins over several tables hold more at once: 200,000 events ran out of 48 MiB a thread, and not of 96.
-const SMALLEST_LIMIT_PER_THREAD_FOR_MODELS = 128 * MIB
+const SMALLEST_LIMIT_PER_THREAD_FOR_MODELS = 96 * MIB
 
 function threadsFor({ threads }: WarehouseOptions): number {
   return threads ?? Math.min(availableParallelism(), MOST_THREADS)
@@ -273,11 +274,16 @@ class DuckDBWarehouse implements Warehouse {
     })
   }
 
-  async makeRoomForModels(): Promise<void> {
-    if (this.#options.memoryLimit !== undefined) return
-    const threads = threadsFor(this.#options)
-    const limit = memoryLimitFor(this.#options, threads, SMALLEST_LIMIT_PER_THREAD_FOR_MODELS)
-    await this.run(`set memory_limit = ${quoteText(limit)}`)
+  async makeRoomForModels(): Promise<number> {
+    if (this.#options.memoryLimit === undefined) {
+      const threads = threadsFor(this.#options)
+      const limit = memoryLimitFor(this.#options, threads, SMALLEST_LIMIT_PER_THREAD_FOR_MODELS)
+      await this.run(`set memory_limit = ${quoteText(limit)}`)
+    }
+    const [row] = await this.all<{ bytes: number }>(
+      `select cast(parse_formatted_bytes(current_setting('memory_limit')) as double) as bytes`,
+    )
+    return row?.bytes ?? 0
   }
 
   close(): void {

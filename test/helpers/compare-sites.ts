@@ -9,6 +9,8 @@ import { memoryWarehouse } from './warehouse.ts'
 const NOT_COMPARED = [
   'attributes_seen_at',
   'first_seen_at',
+  'joined_first_seen_at',
+  'left_first_seen_at',
   'last_seen_at',
   'first_run_id',
   'last_run_id',
