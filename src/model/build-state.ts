@@ -6,7 +6,7 @@
 import { loadedTables } from '../warehouse/catalog.ts'
 import { quoteIdentifier, type Warehouse } from '../warehouse/warehouse.ts'
 import type { Project } from './project.ts'
-import { builtTables, columnsOf } from './tables.ts'
+import { columnsOf } from './tables.ts'
 
 /** Loaded tables that are not of people: their content as one text each, by name. */
 export type Contents = ReadonlyMap<string, string>
@@ -25,13 +25,11 @@ export async function reasonForWhole(
   if (fingerprint === undefined) return 'there is no earlier build to go on from'
   if (fingerprint !== project.fingerprint)
     return 'models, checks or titles are not those of the last build'
-  const there = new Set((await builtTables(warehouse)).map(({ name }) => name))
-  const missing = project.nodes.find(({ name, filled }) => filled === null && !there.has(name))
-  if (missing !== undefined) return `the table ${missing.name} is not there`
   for (const { name, definition } of project.nodes) {
     const columns = await columnsOf(warehouse, name)
+    if (columns.length === 0) return `the table ${name} is not there`
     if (columns.toSorted().join() !== [...definition.columns.keys()].toSorted().join()) {
-      return `the table ${name} is not there as it was made`
+      return `the table ${name} has other columns than it was made with`
     }
   }
   const [touched] = await warehouse.all<{ events: bigint; all_events: bigint }>(

@@ -44,7 +44,7 @@ export async function refuseForeignTables(
 }
 
 /** The tables and views in `main` that a build made from models. */
-export async function builtTables(
+async function builtTables(
   warehouse: Warehouse,
 ): Promise<readonly { readonly kind: string; readonly name: string }[]> {
   return warehouse.all<{ kind: string; name: string }>(

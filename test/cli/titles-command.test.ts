@@ -1,8 +1,9 @@
 /** `titles`: lists as people keep them in, one row for each out, as CSV or JSON. */
 
-import { spawnSync } from 'node:child_process'
-import { writeFileSync } from 'node:fs'
+import { spawn, spawnSync } from 'node:child_process'
+import { closeSync, existsSync, openSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { setTimeout as pause } from 'node:timers/promises'
 import { describe, expect, it } from 'vitest'
 import { parseTitles } from '../../src/cli/titles-input.ts'
 import { CLI, runCli } from '../helpers/run-cli.ts'
@@ -30,6 +31,7 @@ describe('a list of titles', () => {
       ['VP, Sales', 'a "b"'],
     ],
     ['semicolons', 'title;country\nVP, Sales;DE\n', ['VP, Sales']],
+    ['a blank line before the header', '\n\ntitle\nCEO\n', ['CEO']],
     ['an empty title among others', 'id,title\n1,\n2,CEO\n', ['', 'CEO']],
   ])('%s', (_, text, titles) => {
     expect(parseTitles(bytes(text), 'list')).toEqual({ kind: 'titles', titles })
@@ -110,6 +112,29 @@ describe('jobtide titles', () => {
       expect(result.stdout.split('\n')).toHaveLength(20_002)
       expect(result.stderr).toMatch(/^titles +100% {2}20,000 titles in /m)
     }
+  })
+
+  it('ends with 130 at Ctrl-C while it waits for standard input', async () => {
+    const child = spawn(process.execPath, [CLI, 'titles'], { stdio: ['pipe', 'pipe', 'pipe'] })
+    const ended = new Promise<number | null>((resolve) => child.once('exit', resolve))
+    child.stdin.write('CEO\n')
+    await pause(1_500)
+    child.kill('SIGINT')
+    expect(await ended).toBe(130)
+  })
+
+  it.skipIf(!existsSync('/dev/full'))('ends with 9 when its output cannot be written', () => {
+    const full = openSync('/dev/full', 'w')
+    const result = spawnSync(process.execPath, [CLI, 'titles'], {
+      input: 'CEO\n',
+      encoding: 'utf8',
+      stdio: ['pipe', full, 'pipe'],
+    })
+    closeSync(full)
+    expect([result.status, result.stderr]).toEqual([
+      9,
+      expect.stringMatching(/^jobtide: standard output: the disk is full \(ENOSPC\)/),
+    ])
   })
 
   it('ends with 2 and says what to do about a missing file and an unknown ladder', async () => {

@@ -238,6 +238,31 @@ describe('tables beside the models', () => {
     expect(before).toContain('notes')
   })
 
+  it.each(['table', 'view'])(
+    'is refused where a %s that somebody else made has the name of one of its own, and leaves it',
+    async (kind) => {
+      await warehouse.run(`create ${kind} people as select 'mine' as note`)
+      const refused = buildModels(warehouse, firstNight)
+      await expect(refused).rejects.toMatchObject({
+        exitCode: EXIT.usage,
+        message: `the ${kind} people in the warehouse is not Jobtide’s, and has the name of a table of Jobtide`,
+      })
+      expect(await warehouse.all('select * from people')).toEqual([{ note: 'mine' }])
+    },
+  )
+
+  it('makes anew a table that lost a column and a macro that was dropped', async () => {
+    await buildModels(warehouse, firstNight)
+    await warehouse.run('alter table joiners drop column function')
+    await warehouse.run('drop macro table joiners_as_known_on')
+    const { wholeBecause } = await buildModels(warehouse, secondNight)
+    expect(wholeBecause).toBe('the table joiners has other columns than it was made with')
+    const rows = await warehouse.all(
+      `select count(function) as n from joiners_as_known_on('2099-01-01')`,
+    )
+    expect(rows).toEqual([{ n: 1n }])
+  })
+
   it('turns a view into a table when its model moves from staging to core', async () => {
     await buildModels(warehouse, firstNight)
     cpSync(

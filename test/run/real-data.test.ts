@@ -113,7 +113,7 @@ function parquetFiles(folder: string): string[] {
 }
 
 describe.skipIf(!isHere)('131,811 real events', () => {
-  it('become 131,807 rows for exactly what the service charged, under 500 MB; a second run changes 0 rows and 0 files', async () => {
+  it('become 131,807 rows for exactly what the service charged, under 700 MB; a second run changes 0 rows and 0 files', async () => {
     const folder = temporaryFolder()
     const { env, list, account } = await serveFile(folder)
     const query = async <Row>(sql: string): Promise<Row[]> =>
@@ -132,7 +132,7 @@ describe.skipIf(!isHere)('131,811 real events', () => {
     process.stdout.write(
       `real events: first run ${(first.tookMs / 1_000).toFixed(1)} s, peak ${peak}\n`,
     )
-    expect(first.peakBytes ?? 0).toBeLessThan(500 * MEGABYTE)
+    expect(first.peakBytes ?? 0).toBeLessThan(700 * MEGABYTE)
     expect(report).toMatchObject({ organizations: 39_163, load: { inserted: 131_807 } })
     expect(report.extract.events).toBe(131_811)
 

@@ -25,6 +25,7 @@ describe('schema files', () => {
       '000001_events.sql',
       '000002_ops.sql',
       '000003_organizations.sql',
+      '000004_careers.sql',
     ])
     warehouse.close()
   })
