@@ -89,7 +89,10 @@ async function readInput(file: string, stop: AbortSignal): Promise<Uint8Array> {
         hint: 'Name a file, or pipe titles in: echo "Sr. Software Engineer" | jobtide titles',
       })
     }
-    return buffer(addAbortSignal(stop, stdin))
+    return buffer(addAbortSignal(stop, stdin)).catch((error: unknown) => {
+      stop.throwIfAborted()
+      throw error
+    })
   }
   try {
     return readFileSync(file)
