@@ -38,7 +38,7 @@ export interface BuildOptions {
 const MOST_TOUCHED = 0.15
 const MOST_ROWS_IN_GROUPS = 0.5
 // Joins and windows over all of 10 million events ran out of 1.5 GiB, or spilled; over a quarter of them they do neither.
-const BYTES_FOR_AN_EVENT = 640
+const BYTES_FOR_AN_EVENT = 900
 
 /** `done` of `total` steps are finished; the last one was `name`. */
 export interface BuildStep {
