@@ -17,7 +17,7 @@ counted as (
     union all
     select
         'promotions' as measure,
-        (select count(*) from promotions) as in_rows,
+        (select count(*) from promotions where is_primary) as in_rows,
         (select coalesce(sum(promotions), 0) from organization_weekly) as in_weeks,
         (select coalesce(sum(promotions), 0) from organization_monthly) as in_months,
         (select coalesce(sum(promotions), 0) from organizations) as in_organizations

@@ -7,6 +7,7 @@ counted as (
     union all
     select organization_id, 0 as in_velocities, 1 as happened
     from promotions
+    where is_primary
 )
 
 select organization_id, sum(in_velocities) as in_velocities, sum(happened) as happened

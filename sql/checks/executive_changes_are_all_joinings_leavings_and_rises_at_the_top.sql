@@ -15,7 +15,7 @@ counted as (
     union all
     select organization_id, 0 as listed, 1 as happened
     from promotions
-    where level in ('director', 'vp', 'cxo') and level <> previous_level
+    where is_primary and level in ('director', 'vp', 'cxo') and level <> previous_level
 )
 
 select organization_id, sum(listed) as listed, sum(happened) as happened

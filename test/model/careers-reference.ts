@@ -45,6 +45,21 @@ export function isPrimary({ events }: ExpectedStint): boolean {
   return known.length === 0 || known.some((title) => !understandTitle(title).isSideRole)
 }
 
+/**
+ * What the last title of a stint can be that is still open and whose every joining names a title: that of its newest joining or
+ * change of title, one of several at one instant. Leavings in it are internal moves, and name what was before. Null for
+ * other stints.
+ */
+export function newestTitles({ departure, events }: ExpectedStint): string[] | null {
+  const saysTitle = events.filter((event) => event.event_type !== 'left')
+  const isUntitled = (event: GivenEvent) => event.event_type === 'joined' && titleOf(event) === null
+  if (departure !== null || saysTitle.some(isUntitled)) return null
+  const titled = saysTitle.filter((event) => titleOf(event) !== null)
+  const newest = Math.max(...titled.map(at))
+  const titles = titled.filter((event) => at(event) === newest).map(titleOf)
+  return titles.length === 0 ? null : titles.filter((title) => title !== null)
+}
+
 /** Something that happened once, however often it was said: the event that counts, and since when it was said. */
 interface Fact {
   readonly event: GivenEvent

@@ -13,6 +13,7 @@ import {
   groupBy,
   isPrimary,
   keyOf,
+  newestTitles,
   type ExpectedStint,
 } from './careers-reference.ts'
 import { insertEvents, naturalKey, type GivenEvent } from './insert-events.ts'
@@ -67,6 +68,7 @@ describe('stints and moves', () => {
           await insertEvents(warehouse, events)
           await buildModels(warehouse, { buildId: 'any', builtAt, ...models })
           expect(await careersIn()).toEqual(careersOf(events))
+          expect(await stintsOfAnOlderTitle(events)).toEqual([])
         },
       ),
       { numRuns: 5, endOnFailure: true },
@@ -197,6 +199,19 @@ async function careersIn(): Promise<{ stints: string[]; moves: string[] }> {
       'is_direct',
     ]),
   }
+}
+
+/** Open stints whose last title is not that of the newest joining or change of title. */
+async function stintsOfAnOlderTitle(events: readonly GivenEvent[]): Promise<string[]> {
+  const rows = await warehouse.all<{ stint: string; last_title: string | null }>(
+    "select concat_ws(' | ', profile_id, organization_id, stint_number) as stint, last_title from stints",
+  )
+  const lastTitles = new Map(rows.map((row) => [row.stint, row.last_title]))
+  return expectedStints(events).flatMap((stint) => {
+    const name = [stint.person, stint.organization, stint.number].join(' | ')
+    const lastTitle = lastTitles.get(name) ?? ''
+    return newestTitles(stint)?.includes(lastTitle) === false ? [`${name}: ${lastTitle}`] : []
+  })
 }
 
 /** Pairs of stints of one person at two organisations of which each began before the other ended, if it did. */

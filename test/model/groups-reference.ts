@@ -95,7 +95,7 @@ export function expectedPeriods(careers: Careers, period: 'week' | 'month'): Row
       ...(one.is_primary && one.known_same_month ? ['leavers_known_same_month'] : []),
     ])
   }
-  for (const one of careers.promotions) count(one, ['promotions'])
+  for (const one of careers.promotions) if (one.is_primary) count(one, ['promotions'])
   return rows
 }
 
@@ -256,7 +256,9 @@ export function expectedRestatements(careers: Careers): Rows {
   const facts = [
     ...careers.joiners.filter((one) => one.is_primary).map((one) => ({ one, name: 'joiners' })),
     ...careers.leavers.filter((one) => one.is_primary).map((one) => ({ one, name: 'leavers' })),
-    ...careers.promotions.map((one) => ({ one, name: 'promotions' })),
+    ...careers.promotions
+      .filter((one) => one.is_primary)
+      .map((one) => ({ one, name: 'promotions' })),
   ]
   const rows: Rows = new Map()
   for (const knownTo of ['service', 'warehouse']) {

@@ -186,7 +186,7 @@ async function changesIn(table: string, at: string, condition = 'true'): Promise
   const isPromotion = table === 'promotions'
   return warehouse.all<Change>(
     `select event_key, organization_id, profile_id, ${at} as at, function, level, detected_at, first_seen_at,
-            ${isPromotion ? 'true' : 'is_primary'} as is_primary,
+            is_primary,
             ${isPromotion ? 'false' : 'is_boomerang'} as is_boomerang,
             ${isPromotion ? 'false' : 'known_same_month'} as known_same_month
      from ${table}

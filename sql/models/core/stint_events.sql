@@ -23,6 +23,7 @@
 --   stint_number: The stint the event belongs to: 1 for the person's first at the organisation, then 2, 3, …
 --   part: What the event is to the stint: arrival (begins it), departure (ends it), interruption (left or joined inside it: no leaving), repeat (said before, or again later), title_change.
 --   partner_event_key: For an interruption, the event_key of the other of the two events; else null.
+--   partner_changed_at: changed_at of that other event; null where there is none.
 --   event_type: joined, left or title_change.
 --   changed_at: When the change took effect, UTC. Often known to the month only: then the first of that month.
 --   month_start_on: First day of the month of changed_at, UTC.
@@ -209,7 +210,8 @@ neighbours as (
         lag(event_type, 2) over sequence as earlier_type,
         lag(title, 2) over sequence as earlier_title,
         lead(event_key) over sequence as next_key,
-        lead(event_type) over sequence as next_type
+        lead(event_type) over sequence as next_type,
+        lead(changed_at) over sequence as next_at
     from sayings
     where recency = 1
     window sequence as (partition by profile_id, organization_id order by fact)
@@ -224,8 +226,10 @@ paired as (
         fact,
         before_key,
         before_type,
+        before_at,
         next_key,
         next_type,
+        next_at,
         coalesce(
             event_type = 'joined' and before_type = 'left' and days_between(before_at, changed_at) <= 31,
             false
@@ -248,8 +252,10 @@ linked as (
         fact,
         before_key,
         before_type,
+        before_at,
         next_key,
         next_type,
+        next_at,
         resumes,
         ends_overlap,
         coalesce(lag(ends_overlap) over sequence, false) as before_ends_overlap,
@@ -273,6 +279,12 @@ parts as (
             when event_type = 'left' and next_resumes then next_key
             when resumes and not before_ends_overlap then before_key
         end as partner_event_key,
+        case
+            when event_type = 'joined' and next_ends_overlap then next_at
+            when event_type = 'left' and ends_overlap then before_at
+            when event_type = 'left' and next_resumes then next_at
+            when resumes and not before_ends_overlap then before_at
+        end as partner_changed_at,
         case
             when event_type = 'joined' then
                 case
@@ -303,7 +315,8 @@ placed as (
         end as order_in_instant,
         case when parts.starts_stint and not facts.is_said_again then 1 else 0 end as starts,
         case when parts.event_key = facts.event_key then parts.part else 'repeat' end as part,
-        case when parts.event_key = facts.event_key then parts.partner_event_key end as partner_event_key
+        case when parts.event_key = facts.event_key then parts.partner_event_key end as partner_event_key,
+        case when parts.event_key = facts.event_key then parts.partner_changed_at end as partner_changed_at
     from facts
     inner join parts
         on parts.profile_id = facts.profile_id
@@ -318,7 +331,8 @@ placed as (
         999999 as order_in_instant,
         0 as starts,
         'title_change' as part,
-        cast(null as string) as partner_event_key
+        cast(null as string) as partner_event_key,
+        null as partner_changed_at
     from tangled_events
     where event_type = 'title_change'
 ),
@@ -328,6 +342,7 @@ untangled as (
         event_key,
         part,
         partner_event_key,
+        partner_changed_at,
         -- What lies before the first boundary belongs to the first stint.
         greatest(
             1,
@@ -349,6 +364,7 @@ select
         case events.event_type when 'joined' then 'arrival' when 'left' then 'departure' else 'title_change' end
     ) as part,
     untangled.partner_event_key,
+    untangled.partner_changed_at,
     events.event_type,
     events.changed_at,
     events.month_start_on,

@@ -30,9 +30,10 @@
 --   first_title: The first title known in the stint as written: that of the joining where it has one.
 --   first_level: Level of first_title: intern, entry, mid, senior, lead, manager, director, vp, cxo or unknown.
 --   first_level_order: Level of first_title as a number, 1 (intern) to 9 (cxo); null when unknown.
+--   first_rank: Rank of first_title, which orders levels and the steps inside one; null when unknown.
 --   first_is_management: Whether first_title manages people; null when unknown.
 --   first_function: Field of work of first_title; other where it names none, unknown where nothing is understood.
---   last_title: The last title known in the stint as written: that of the leaving where it has one.
+--   last_title: The last title known in the stint as written: that of the leaving where it has one; after an internal move the new one.
 --   level: Level of last_title, as for first_level.
 --   level_order: Level of last_title as a number, as for first_level_order.
 --   rank: Rank of last_title, which orders levels and the steps inside one; null when unknown.
@@ -143,11 +144,15 @@ others as (
         ladder,
         title,
         previous_title,
+        part = 'repeat' and event_type = 'left' as is_left_again,
+        -- A role that ended in an internal move was held before the new one began, however late its end is dated.
+        case when event_type = 'left' then least(changed_at, partner_changed_at) else changed_at end as title_at,
         row_number() over backwards as recency,
         last_value(case when event_type = 'title_change' then coalesce(previous_title, title) else title end) over stretch
             as earliest_title,
         count(*) over stretch as events,
         count(title) over stretch as titled_events,
+        count(case when event_type = 'left' then 1 end) over stretch as leavings,
         count(case when part = 'interruption' and event_type = 'left' then 1 end) over stretch as interruptions,
         min(changed_at) over stretch as first_at,
         max(case when title is not null and not is_side_role then 1 else 0 end) over stretch as main_roles
@@ -165,15 +170,32 @@ others as (
         )
 ),
 
--- Where some of them have no title, the first and the last that have.
+-- Where some of them have no title, the first and the last that have. Where some are leavings, too: a leaving names what was
+-- left, so that of titles of one instant it has the earlier one, and one said again has the last only where no other has.
 recalled as (
     select
         last.event_key,
-        max(titled.changed_at) as latest_title_at,
-        min_by(titled.title, titled.recency) as latest_title,
         max_by(
+            titled.title_at,
+            (
+                case when titled.is_left_again then 0 else 1 end,
+                titled.title_at,
+                case when titled.event_type = 'left' then 0 else 1 end,
+                -titled.recency
+            )
+        ) as latest_title_at,
+        max_by(
+            titled.title,
+            (
+                case when titled.is_left_again then 0 else 1 end,
+                titled.title_at,
+                case when titled.event_type = 'left' then 0 else 1 end,
+                -titled.recency
+            )
+        ) as latest_title,
+        min_by(
             case when titled.event_type = 'title_change' then coalesce(titled.previous_title, titled.title) else titled.title end,
-            titled.recency
+            (titled.title_at, case when titled.event_type = 'left' then 0 else 1 end, -titled.recency)
         ) as earliest_title
     from others as last
     inner join others as titled
@@ -182,7 +204,7 @@ recalled as (
         and titled.stint_number = last.stint_number
     where
         last.recency = 1
-        and last.titled_events < last.events
+        and (last.titled_events < last.events or last.leavings > 0)
         and titled.title is not null
     group by last.event_key
 ),
@@ -199,10 +221,10 @@ rest as (
         last.person_full_name,
         last.organization_name,
         last.ladder,
-        case when last.titled_events = last.events then last.title else recalled.latest_title end as latest_title,
-        case when last.titled_events = last.events then last.changed_at else recalled.latest_title_at end
+        case when recalled.event_key is null then last.title else recalled.latest_title end as latest_title,
+        case when recalled.event_key is null then last.changed_at else recalled.latest_title_at end
             as latest_title_at,
-        case when last.titled_events = last.events then last.earliest_title else recalled.earliest_title end
+        case when recalled.event_key is null then last.earliest_title else recalled.earliest_title end
             as earliest_title,
         last.events,
         last.interruptions,
@@ -306,6 +328,7 @@ select
     stints.first_title,
     coalesce(first_titles.level, 'unknown') as first_level,
     first_titles.level_order as first_level_order,
+    first_titles.rank as first_rank,
     first_titles.is_management as first_is_management,
     coalesce(first_titles.function, 'unknown') as first_function,
     stints.last_title,

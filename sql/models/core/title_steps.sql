@@ -6,7 +6,9 @@
 -- note: A step is a title_change event, or a left and a joined event that are an internal move (see stint_events) and name
 -- note: two titles. Steps to the same title, one after the other and at most 62 days apart, are one step said again: the one
 -- note: detected last counts. A title that is taken back within 60 days was a slip or a correction: both steps are flips;
--- note: of a longer to and fro they are taken in twos from the front, so that the last step of three still counts.
+-- note: of a longer to and fro they are taken in twos from the front, so that the last step of three still counts. The time
+-- note: with a title goes on through flips that lead back to it.
+-- note: A change dated after the person was seen to leave, and not to come back, is said of somebody who is not there.
 -- values: source: title_change | left_and_joined
 -- references: event_key -> stint_events.event_key
 -- columns:
@@ -16,10 +18,11 @@
 --   stint_number: The stint in which it happened.
 --   source: title_change, or left_and_joined for an internal move.
 --   changed_at: When the title changed, UTC. Often known to the month only: then the first of that month.
---   previous_title: The title before as written; where the event names none, the last one known in the stint.
+--   previous_title: The title before as written; where the event, or the leaving of an internal move, names none, the last one known in the stint.
 --   title: The new title as written.
 --   ladder: The ladder by which the organisation's titles are read: standard, or its own.
 --   previous_step_at: When the person came to previous_title, by joining or by the step before, UTC; null when not seen.
+--   is_after_leaving: True where the stint had ended more than 31 days before the change.
 --   is_flip: True where the step undoes the one before within 60 days, or is undone by the next.
 --   detected_at: When the service had seen the change, UTC; of an internal move both events.
 --   detection_lag_days: Whole days between the change and its detection, as sent with the event.
@@ -28,25 +31,63 @@
 --   organization_name: The organisation's name as written.
 with
 
--- The last title known before, for the few changes that do not name it.
+-- The few changes that do not name the title before.
+forgetful as (
+    select event_key, profile_id, organization_id, stint_number, changed_at, detected_at
+    from stint_events
+    where part = 'title_change' and previous_title is null
+    union all
+    select
+        arrivals.event_key,
+        arrivals.profile_id,
+        arrivals.organization_id,
+        arrivals.stint_number,
+        least(arrivals.changed_at, departures.changed_at) as changed_at,
+        arrivals.detected_at
+    from stint_events as arrivals
+    inner join stint_events as departures on departures.event_key = arrivals.partner_event_key
+    where
+        arrivals.part = 'interruption'
+        and arrivals.event_type = 'joined'
+        and departures.title is null
+),
+
+-- What the titles in those stints are, and since when they were held: a role that ended in an internal move was held
+-- before the new one began, however late its end is dated.
+remembered as (
+    select
+        event_key,
+        profile_id,
+        organization_id,
+        stint_number,
+        event_type,
+        case when event_type = 'left' then least(changed_at, partner_changed_at) else changed_at end as title_at,
+        case when event_type = 'left' then 0 else 1 end as order_in_instant,
+        detected_at,
+        title
+    from stint_events
+    where title is not null
+),
+
+-- The last title known before.
 recalled as (
     select
         changes.event_key,
-        max_by(earlier.title, (earlier.changed_at, earlier.detected_at, earlier.event_key)) as title
-    from stint_events as changes
-    inner join stint_events as earlier
+        max_by(
+            earlier.title, (earlier.title_at, earlier.order_in_instant, earlier.detected_at, earlier.event_key)
+        ) as title
+    from forgetful as changes
+    inner join remembered as earlier
         on earlier.profile_id = changes.profile_id
         and earlier.organization_id = changes.organization_id
         and earlier.stint_number = changes.stint_number
     where
-        changes.part = 'title_change'
-        and changes.previous_title is null
-        and earlier.title is not null
+        earlier.event_key <> changes.event_key
         and (
-            earlier.changed_at < changes.changed_at
-            or (earlier.changed_at = changes.changed_at and earlier.event_type = 'joined')
+            earlier.title_at < changes.changed_at
+            or (earlier.title_at = changes.changed_at and earlier.event_type = 'joined')
             or (
-                earlier.changed_at = changes.changed_at
+                earlier.title_at = changes.changed_at
                 and earlier.event_type = 'title_change'
                 and (
                     earlier.detected_at < changes.detected_at
@@ -64,7 +105,7 @@ internal_moves as (
         arrivals.organization_id,
         arrivals.stint_number,
         arrivals.changed_at,
-        departures.title as previous_title,
+        coalesce(departures.title, recalled.title) as previous_title,
         arrivals.title,
         arrivals.ladder,
         greatest(arrivals.detected_at, departures.detected_at) as detected_at,
@@ -74,6 +115,7 @@ internal_moves as (
         arrivals.organization_name
     from stint_events as arrivals
     inner join stint_events as departures on departures.event_key = arrivals.partner_event_key
+    left join recalled on recalled.event_key = arrivals.event_key
     -- A service that sends the move as a change of title as well says one thing twice.
     left join stint_events as changes
         on changes.part = 'title_change'
@@ -84,7 +126,7 @@ internal_moves as (
     where
         arrivals.part = 'interruption'
         and arrivals.event_type = 'joined'
-        and departures.title <> arrivals.title
+        and coalesce(departures.title, recalled.title) <> arrivals.title
         and changes.event_key is null
 ),
 
@@ -212,6 +254,8 @@ steps as (
         organization_id,
         stint_number,
         step,
+        title,
+        changed_at,
         lag(title) over sequence as title_of_step_before,
         lag(changed_at) over sequence as step_before_at,
         coalesce(
@@ -232,6 +276,8 @@ chained as (
         organization_id,
         stint_number,
         step,
+        title,
+        changed_at,
         title_of_step_before,
         step_before_at,
         sum(case when undoes_step_before then 0 else 1 end) over (
@@ -244,6 +290,12 @@ chained as (
 measured as (
     select
         event_key,
+        profile_id,
+        organization_id,
+        stint_number,
+        step,
+        title,
+        changed_at,
         title_of_step_before,
         step_before_at,
         row_number() over (partition by profile_id, organization_id, stint_number, chain order by step) as place_in_chain,
@@ -251,19 +303,41 @@ measured as (
     from chained
 ),
 
+flipped as (
+    select
+        event_key,
+        profile_id,
+        organization_id,
+        stint_number,
+        step,
+        title,
+        changed_at,
+        title_of_step_before,
+        step_before_at,
+        chain_length > 1 and not (place_in_chain = chain_length and mod(chain_length, 2) = 1) as is_flip
+    from measured
+),
+
+-- Flips come in twos that lead back, so that for every other step the one before is the last that is no flip.
+settled as (
+    select
+        event_key,
+        is_flip,
+        case when is_flip then title_of_step_before else lag(title) over sequence end as title_of_step_before,
+        case when is_flip then step_before_at else lag(changed_at) over sequence end as step_before_at
+    from flipped
+    window sequence as (partition by profile_id, organization_id, stint_number, is_flip order by step)
+),
+
 untangled as (
     select
         numbered.event_key,
-        measured.event_key is not null as counts,
-        measured.title_of_step_before,
-        measured.step_before_at,
-        coalesce(
-            measured.chain_length > 1
-            and not (measured.place_in_chain = measured.chain_length and mod(measured.chain_length, 2) = 1),
-            false
-        ) as is_flip
+        settled.event_key is not null as counts,
+        settled.title_of_step_before,
+        settled.step_before_at,
+        coalesce(settled.is_flip, false) as is_flip
     from numbered
-    left join measured on measured.event_key = numbered.event_key
+    left join settled on settled.event_key = numbered.event_key
 ),
 
 counted as (
@@ -307,6 +381,7 @@ select
             then case when steps.title_of_step_before = steps.previous_title then steps.step_before_at end
         when stints.first_title = steps.previous_title and stints.joined_at <= steps.changed_at then stints.joined_at
     end as previous_step_at,
+    coalesce(days_between(stints.left_at, steps.changed_at) > 31, false) as is_after_leaving,
     steps.is_flip,
     steps.detected_at,
     steps.detection_lag_days,

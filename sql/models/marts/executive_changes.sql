@@ -10,7 +10,8 @@
 -- note: none. Main jobs only: board members and advisers are not executives.
 -- note: A departure is a vacancy of its function and level, filled by the first arrival or promotion there that was not certainly
 -- note: earlier; what fell vacant first is filled first, and what comes when nothing is vacant is growth (as in
--- note: time_to_backfill, which counts joinings only). Where the function is unknown nothing is matched.
+-- note: time_to_backfill, which counts joinings only). Where the function is unknown nothing is matched. Somebody who left
+-- note: and came back to the same place later can be their own successor.
 -- note: A promotion leaves a place below empty; that one is not counted as a departure.
 -- partition: year of changed_at
 -- columns:
@@ -32,7 +33,7 @@
 --   other_organization_id: Where an arrival came from or a departure went to, as far as linked (see moves); null otherwise.
 --   other_organization_name: Its name as written.
 --   successor_event_key: Of a departure: event_key of the arrival or promotion that filled the place; null while vacant.
---   successor_profile_id: Who filled the place.
+--   successor_profile_id: Who filled the place; the person who left it where they came back to it.
 --   vacancy_days: Of a departure: calendar days until the place was filled, as dated, or, while vacant, until observed_until_on; 0 or more. Null where function is unknown.
 --   vacancy_days_min: The fewest days that the precision of both dates allows.
 --   vacancy_days_max: The most days that the precision of both dates allows; null while vacant.
@@ -112,7 +113,7 @@ changes as (
         detected_at,
         first_seen_at
     from promotions
-    where level in ('director', 'vp', 'cxo') and level <> previous_level
+    where is_primary and level in ('director', 'vp', 'cxo') and level <> previous_level
 ),
 
 -- The first and the last day that a change can have been on; they differ where only the month is known.

@@ -18,7 +18,7 @@
 --   event_key: event_key of the joining in job_change_events; unique.
 --   person_full_name: The person's full name as written.
 --   organization_name: The organisation's name as written.
---   title: The title at the organisation as written.
+--   title: The title at the organisation as written; where the joining names none, the first title known in the stint.
 --   level: Level of title: intern, entry, mid, senior, lead, manager, director, vp, cxo or unknown.
 --   rank: Rank of title, higher is more senior; null when unknown.
 --   is_management: Whether title manages people; null when unknown.
@@ -37,8 +37,18 @@
 --   direction: Up, down or sideways in level from there to here, or unknown; null when no leaving is linked.
 --   detected_at: When the service saw the joining, UTC.
 --   detection_lag_days: Whole days between the joining and its detection, as sent.
---   known_same_month: True where the joining was seen in the month in which it happened: counts of these can be compared over time, however late the others are seen.
+--   known_same_month: True where the joining was seen in the month in which it happened, however late it was corrected: counts of these can be compared over time, however late the others are seen.
 --   first_seen_at: When the event was first received, UTC.
+with
+
+corrected as (
+    select
+        event_key,
+        min(first_detected_at) as first_detected_at
+    from event_corrections
+    group by event_key
+)
+
 select
     events.organization_id,
     events.changed_at as joined_at,
@@ -49,11 +59,11 @@ select
     events.event_key,
     events.person_full_name,
     events.organization_name,
-    events.title,
-    events.level,
-    events.rank,
-    events.is_management,
-    events.function,
+    stints.first_title as title,
+    stints.first_level as level,
+    stints.first_rank as rank,
+    stints.first_is_management as is_management,
+    stints.first_function as function,
     stints.is_boomerang,
     stints.months_away,
     stints.is_primary,
@@ -68,9 +78,10 @@ select
     moves.direction,
     events.detected_at,
     events.detection_lag_days,
-    month_start(events.detected_at) = events.month_start_on as known_same_month,
+    month_start(coalesce(corrected.first_detected_at, events.detected_at)) = events.month_start_on as known_same_month,
     events.first_seen_at
 from stint_events as events
 inner join stints on stints.joined_event_key = events.event_key
 left join moves on moves.joined_event_key = events.event_key
+left join corrected on corrected.event_key = events.event_key
 where events.part = 'arrival'

@@ -41,8 +41,18 @@
 --   direction: Up, down or sideways in level from here to there, or unknown; null when no joining is linked.
 --   detected_at: When the service saw the leaving, UTC.
 --   detection_lag_days: Whole days between the leaving and its detection, as sent.
---   known_same_month: True where the leaving was seen in the month in which it happened: counts of these can be compared over time, however late the others are seen.
+--   known_same_month: True where the leaving was seen in the month in which it happened, however late it was corrected: counts of these can be compared over time, however late the others are seen.
 --   first_seen_at: When the event was first received, UTC.
+with
+
+corrected as (
+    select
+        event_key,
+        min(first_detected_at) as first_detected_at
+    from event_corrections
+    group by event_key
+)
+
 select
     events.organization_id,
     events.changed_at as left_at,
@@ -79,9 +89,10 @@ select
     moves.direction,
     events.detected_at,
     events.detection_lag_days,
-    month_start(events.detected_at) = events.month_start_on as known_same_month,
+    month_start(coalesce(corrected.first_detected_at, events.detected_at)) = events.month_start_on as known_same_month,
     events.first_seen_at
 from stint_events as events
 inner join stints on stints.left_event_key = events.event_key
 left join moves on moves.left_event_key = events.event_key
+left join corrected on corrected.event_key = events.event_key
 where events.part = 'departure'

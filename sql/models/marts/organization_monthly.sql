@@ -16,7 +16,7 @@
 --   joiners: Joinings in the month, side roles left out.
 --   leavers: Leavings in the month, side roles left out.
 --   net: joiners minus leavers.
---   promotions: Promotions in the month.
+--   promotions: Promotions in the month, those into side roles left out.
 --   joiners_known_same_month: Those joiners that were seen in the month in which they joined: comparable over time, however late the others are seen.
 --   leavers_known_same_month: Those leavers that were seen in the month in which they left.
 --   boomerangs: Those joiners who had been at the organisation before.
@@ -47,6 +47,7 @@ changes as (
     union all
     select organization_id, month_start_on, function, level, 'promotion' as fact, false as known_same_month, false as is_boomerang
     from promotions
+    where is_primary
 ),
 
 counted as (

@@ -3,7 +3,7 @@
 -- scope: organization_id
 -- purpose: What each organisation is called, how much is known of it, and until when it was looked at.
 -- note: To the month only, so that a night without news changes nothing here; organization_coverage has the instants.
--- note: Joiners, leavers and boomerangs are of main jobs; side roles (boards, advisers) are not counted here.
+-- note: Joiners, leavers, promotions and boomerangs are of main jobs; side roles (boards, advisers) are not counted here.
 -- columns:
 --   organization_id: The service's stable id of the organisation, or the URL or slug it was asked by until the id is known.
 --   name: Its name as written in the event detected last; null without events.
@@ -85,6 +85,7 @@ promoted as (
         organization_id,
         count(*) as promotions
     from promotions
+    where is_primary
     group by organization_id
 )
 

@@ -3,6 +3,7 @@
 -- scope: organization_id
 -- references: organization_id -> organizations.organization_id
 -- purpose: How long people wait for a promotion: months in the title before, at each organisation and step.
+-- note: Promotions into side roles such as board member are left out.
 -- note: Only promotions whose start in the title before was seen can be timed (timed_promotions); people who still wait are
 -- note: not in these figures, so that young organisations look faster than they are.
 -- note: Both ends are often known to the month only; months_median_min and _max say between what the median can lie.
@@ -29,4 +30,5 @@ select
     percentile_cont(0.5) within group (order by months_in_previous_title_min) as months_median_min,
     percentile_cont(0.5) within group (order by months_in_previous_title_max) as months_median_max
 from promotions
+where is_primary
 group by organization_id, previous_level, level

@@ -2,7 +2,9 @@
 -- key: organization_id, promoted_at, profile_id, title
 -- purpose: Who was promoted, from what to what, after how long, and by which rule.
 -- scope: profile_id
--- note: The rows of title_changes labelled promotion, without flips. What is less clear is left out rather than guessed.
+-- note: The rows of title_changes labelled promotion, without flips and without changes dated more than 31 days after the
+-- note: person had left for good. What is less clear is left out rather than guessed. Tables about organisations count only
+-- note: those that are primary.
 -- partition: year of promoted_at
 -- values: source: title_change | left_and_joined
 -- values: level: intern | entry | mid | senior | lead | manager | director | vp | cxo | unknown
@@ -31,7 +33,8 @@
 --   function: Field of work of title, as for previous_function.
 --   rule: By which rule it counts as a promotion.
 --   confidence: How likely it is one, 0 to 1.
---   months_in_previous_title: Whole months with previous_title; null when its beginning was not seen.
+--   is_primary: False where the new title is a side role: from adviser to board member is no career step at the organisation.
+--   months_in_previous_title: Whole months with previous_title, flips that led back to it included; null when its beginning was not seen.
 --   months_in_previous_title_min: The least it can be where only months are known.
 --   months_in_previous_title_max: The most it can be where only months are known.
 --   is_month_precise: True where only the month of promoted_at is known.
@@ -62,6 +65,7 @@ select
     function,
     rule,
     confidence,
+    is_primary,
     months_in_previous_title,
     months_in_previous_title_min,
     months_in_previous_title_max,
@@ -71,4 +75,4 @@ select
     detection_lag_days,
     first_seen_at
 from title_changes
-where label = 'promotion' and not is_flip
+where label = 'promotion' and not is_flip and not is_after_leaving

@@ -4,8 +4,8 @@
 -- references: organization_id -> organizations.organization_id
 -- values: known_to: service | warehouse
 -- purpose: The vintages of each month's figures: what was added to them after the month was over, against what was known before.
--- note: A month's figure as it was known at the end of month k is …_before + …_added of its last row up to k; without such a
--- note: row it is that of organization_monthly (summed) or, for a warehouse that did not exist yet, nothing.
+-- note: A month's figure as it was known at the end of month k, the month itself or a later one, is …_before of its first
+-- note: row with a known_month_on after k; where there is none, that of organization_monthly (summed).
 -- note: What stands today is counted by when it became known: a joining that was taken back later is in no vintage; as_known_on
 -- note: reads whole tables as they were. Of a corrected event the first detection counts. Side roles are left out.
 -- partition: year of month_start_on
@@ -42,6 +42,7 @@ facts as (
     union all
     select event_key, organization_id, month_start_on, detected_at, first_seen_at, 'promotion' as fact
     from promotions
+    where is_primary
 ),
 
 dated as (

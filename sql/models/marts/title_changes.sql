@@ -26,6 +26,8 @@
 --   rule: By which rule it has its label.
 --   confidence: How likely the label is right, 0 to 1; 0 where it is unclassified.
 --   is_flip: True where the change undoes the one before within 60 days, or is undone by the next.
+--   is_after_leaving: True where the person had been seen to leave more than 31 days before, and not to come back.
+--   is_primary: False where the new title is a side role such as board member or adviser.
 --   previous_title: The title before as written; null when not known.
 --   title: The new title as written.
 --   previous_level: Level of previous_title: intern, entry, mid, senior, lead, manager, director, vp, cxo or unknown.
@@ -37,7 +39,7 @@
 --   previous_function: Field of work of previous_title; other where it names none, unknown where nothing is understood.
 --   function: Field of work of title, as for previous_function.
 --   previous_step_at: When the person came to previous_title, UTC; null when not seen.
---   months_in_previous_title: Whole months with previous_title; null when its beginning was not seen.
+--   months_in_previous_title: Whole months with previous_title, flips that led back to it included; null when its beginning was not seen.
 --   months_in_previous_title_min: The least it can be where only months are known.
 --   months_in_previous_title_max: The most it can be where only months are known.
 --   is_month_precise: True where only the month of changed_at is known.
@@ -60,6 +62,8 @@ select
     coalesce(pairs.rule, 'title_not_known') as rule,
     coalesce(pairs.confidence, 0) as confidence,
     steps.is_flip,
+    steps.is_after_leaving,
+    not coalesce(understood.is_side_role, false) as is_primary,
     steps.previous_title,
     steps.title,
     coalesce(previous.level, 'unknown') as previous_level,
