@@ -14,6 +14,13 @@ import {
   isSameJob,
   isTypingError,
 } from './same-job.ts'
+import {
+  addsInterimTeam,
+  isDeputyOf,
+  isStepOfSomeFirms,
+  riseAtThePresident,
+  riseByPrefix,
+} from './named-steps.ts'
 import { stepsUp } from './trade-steps.ts'
 
 /** Clearly up, clearly down, another role at about the same level, the same job in other words, or not known. */
@@ -48,8 +55,12 @@ export function compareTitles(
 ): ComparedTitles {
   const before = readTitle(previous, ladder)
   const after = readTitle(current, ladder)
+  const step = riseAtThePresident(previous, current)
+  if (step !== 0) return namedRise(step)
   const same = sameWords(before, after)
   if (same !== null) return same
+  const named = namedStep(before, after)
+  if (named !== null) return named
   const isSports = isOfSports(before) || isOfSports(after)
   const from = rankOf(before, isSports)
   const to = rankOf(after, isSports)
@@ -107,12 +118,40 @@ function isTranslation(before: ReadTitle, after: ReadTitle): boolean {
   return (!isKnown || isNear) && isEqual(before.english, after.english)
 }
 
+function namedRise(rise: number): ComparedTitles {
+  const label = rise > 0 ? 'promotion' : 'demotion'
+  return { label, rule: 'step_of_title', confidence: 0.9 }
+}
+
+/** What two titles say by their words alone, whatever the levels. */
+function namedStep(before: ReadTitle, after: ReadTitle): ComparedTitles | null {
+  const rise = riseByPrefix(before.inOrder, after.inOrder)
+  if (rise !== 0) return namedRise(rise)
+  if (isDeputyOf(before.inOrder, after.inOrder)) {
+    return { label: 'promotion', rule: 'deputy_of_same_title', confidence: 0.93 }
+  }
+  if (isDeputyOf(after.inOrder, before.inOrder)) {
+    return { label: 'demotion', rule: 'deputy_of_same_title', confidence: 0.93 }
+  }
+  if (
+    addsInterimTeam(before.inOrder, after.inOrder) ||
+    addsInterimTeam(after.inOrder, before.inOrder)
+  ) {
+    return { label: 'retitle', rule: 'interim_team', confidence: 0.8 }
+  }
+  if (isStepOfSomeFirms(before.inOrder, after.inOrder)) {
+    return { label: 'unclassified', rule: 'step_of_some_firms', confidence: 0 }
+  }
+  return null
+}
+
 // Whoever leads a job stands above everybody who does it.
 const GRADE_OF_LEADING = 10
 
 function withoutRank(before: ReadTitle, after: ReadTitle): ComparedTitles {
   const isNamed = before.job.words.length > 0 && after.job.words.length > 0
-  if (!isNamed || !isEqual(before.job.words, after.job.words)) {
+  const isOneTime = before.isOfAnotherTime === after.isOfAnotherTime
+  if (!isNamed || !isOneTime || !isEqual(before.job.words, after.job.words)) {
     return { label: 'unclassified', rule: 'level_unknown', confidence: 0 }
   }
   // The level of a job that nobody knows is unknown, but a grade of it is above it all the same.

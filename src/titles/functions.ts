@@ -5,6 +5,7 @@
 
 import type { EnglishTitle } from './english.ts'
 import { functionWords, type FunctionWord, type Strength } from './function-words.ts'
+import { isNumeral } from './numerals.ts'
 import { generalJobs } from './roles.ts'
 
 interface Mention {
@@ -19,7 +20,7 @@ export function readFunction(title: EnglishTitle): FunctionWord | null {
   let hint: FunctionWord | null = null
   let general: FunctionWord | null = null
   for (const words of title.parts) {
-    const mentions = mentionsOf(words)
+    const mentions = mentionsOf(words, title.language)
     const named = firstNamed(mentions, title.language)
     // A field that a later part names goes before a hint, and a hint before what a general job alone says.
     if (named !== null && mentions.some(({ word }) => isField(word))) return named
@@ -33,12 +34,21 @@ function isField({ strength }: FunctionWord): boolean {
   return strength === 'job' || strength === 'field'
 }
 
-function mentionsOf(words: readonly string[]): Mention[] {
+const GRADE_OR_JOB = 'assistant'
+
+/** "Assistant Director" is a director's grade; alone, as the last word or before a numeral it is a job. */
+function isGrade(words: readonly string[], at: number, language: string): boolean {
+  const next = words[at + 1]
+  if (words[at] !== GRADE_OR_JOB || next === undefined) return false
+  return language === 'en' && next !== 'and' && !isNumeral(next)
+}
+
+function mentionsOf(words: readonly string[], language: string): Mention[] {
   const mentions: Mention[] = []
   let conjunct = 0
   for (let at = 0; at < words.length;) {
     const found = functionWords.longestAt(words, at)
-    if (found === null) {
+    if (found === null || (found.length === 1 && isGrade(words, at, language))) {
       if (beginsAnother(words[at] ?? '', at)) conjunct += 1
       at += 1
       continue

@@ -33,28 +33,6 @@ export function headOf(meaning: Meaning | null): Head | null {
   return meaning?.kind === 'grade' ? meaning.alone : null
 }
 
-const FORMER = new Set([
-  'ex',
-  'former',
-  'formerly',
-  'previously',
-  'ehemaliger',
-  'ehemalige',
-  'ancien',
-  'ancienne',
-])
-
-/** Where a part begins to tell of the past: "ex-founder". */
-function formerAt(words: readonly string[]): number {
-  const at = words.findIndex((word) => FORMER.has(word))
-  return at < 0 ? words.length : at
-}
-
-/** The words of a part in the order in which the lists hold them, up to where it tells of the past. */
-export function wordsInOrder(part: readonly string[]): readonly string[] {
-  return gradeFirst(part.slice(0, formerAt(part)))
-}
-
 /**
  * The phrases of a part; where none of them is a role, once more with misspelled words put
  * right, then with words that end like a profession.
@@ -79,8 +57,8 @@ export function readItems(
 const OF = new Set(['of', 'de', 'd', 'da', 'do', 'del', 'des', 'du', 'di'])
 const GRADES_WITHIN = new Set(['senior', 'junior', 'middle'])
 
-/** "Gerente Senior de Contas" → "senior gerente de contas", which the lists hold. */
-function gradeFirst(words: readonly string[]): readonly string[] {
+/** The words of a part as the lists hold them: "Gerente Senior de Contas" → "senior gerente de contas". */
+export function wordsInOrder(words: readonly string[]): readonly string[] {
   const at = words.findIndex(
     (word, index) => index > 0 && OF.has(words[index + 1] ?? '') && isGradeWithin(word),
   )
@@ -174,6 +152,11 @@ const endsRole = remembered((word) => {
   const kind = phrases.find([word], 0, ANYWHERE)?.value.kind
   return kind === 'link' || kind === 'and'
 })
+
+/** Whether what the role is about follows a word: "of", "for". */
+export const isLink: (word: string) => boolean = remembered(
+  (word) => phrases.find([word], 0, ANYWHERE)?.value.kind === 'link',
+)
 
 const ANYWHERE: Place<Meaning> = { endsBefore: () => true, counts: () => true }
 

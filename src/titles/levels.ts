@@ -18,6 +18,7 @@ import {
   groupsOf,
   hasHead,
   headOf,
+  isLink,
   isOnlyGrades,
   readItems,
   trailingGrades,
@@ -25,7 +26,8 @@ import {
   type Item,
 } from './items.ts'
 import type { Place } from './level-phrases.ts'
-import type { Grade, Head, Meaning } from './lexicon.ts'
+import { phrases, teamWords, type Grade, type Head, type Meaning } from './lexicon.ts'
+import { presentParts } from './present.ts'
 
 interface ReadPart {
   readonly roles: readonly Role[]
@@ -34,7 +36,8 @@ interface ReadPart {
 }
 
 /** The level of a title, from its parts; null where it does not say. */
-export function readLevel(parts: readonly (readonly string[])[]): ReadLevel | null {
+export function readLevel(title: readonly (readonly string[])[]): ReadLevel | null {
+  const parts = presentParts(title)
   const place: Place<Meaning> = {
     endsBefore,
     counts: (meaning) =>
@@ -42,10 +45,13 @@ export function readLevel(parts: readonly (readonly string[])[]): ReadLevel | nu
   }
   const read: ReadPart[] = []
   for (const words of parts) {
-    read.push(readPart(words, !read.some(({ roles }) => roles.length > 0), place))
+    const main = read.find(({ roles }) => roles.length > 0) ?? null
+    read.push(readPart(words, main, place))
   }
   const [first, ...others] = withoutFields(read.flatMap(({ roles }) => roles))
   const loose = read.flatMap(({ looseGrades }) => looseGrades)
+  // Of "Former VP, Marketing" only the field is of today.
+  if (parts !== title && first?.head.isField === true) return null
   if (first === undefined) return loose.length > 0 ? aloneGrades(loose, parts) : null
   const roles = [
     loose.length > 0 ? gradedRole(first.head, [...first.grades, ...loose], parts.flat()) : first,
@@ -83,9 +89,12 @@ function learnerOf(roles: readonly Role[]): Role | undefined {
 
 // ——— one part ———
 
-function readPart(part: readonly string[], isFirst: boolean, place: Place<Meaning>): ReadPart {
+/** @param main the part before it that names the first role; null where none does */
+function readPart(part: readonly string[], main: ReadPart | null, place: Place<Meaning>): ReadPart {
   const words = wordsInOrder(part)
-  const items = readItems(words, isFirst, place)
+  const isFirst = main === null
+  const found = readItems(words, isFirst, place)
+  const items = isFirst ? found : withoutStrayPosts(found, words, main.roles)
   // "Office of the Counselor" beside a role is where it is; alone it may still name the role.
   const linkAt = items.findIndex(
     ({ meaning }, index) =>
@@ -111,6 +120,41 @@ function readPart(part: readonly string[], isFirst: boolean, place: Place<Meanin
   roles.push(...postsAfterAnd(topic, words))
   if (roles.length > 0) return { roles, looseGrades: [] }
   return { roles, looseGrades: isFirst || isOnlyGrades(items, words) ? looseGrades : [] }
+}
+
+/**
+ * After a role, an English post that describes another word is nobody's: "Product Owner, CEO Dashboard", "Engineer, Partners".
+ * After a manager only that of an office or a team is none: "Business Manager, COO Office".
+ */
+function withoutStrayPosts(
+  items: readonly Item[],
+  words: readonly string[],
+  roles: readonly Role[],
+): readonly Item[] {
+  const isContributor = roles.every(
+    ({ head, standing }) => head.isEnglish && !isPost(head.standing) && !isPost(standing),
+  )
+  return items.map((item, index) => {
+    const { meaning, at, end } = item
+    if (meaning?.kind !== 'head' || !isPost(meaning.standing) || !meaning.isEnglish) return item
+    const isOfTeam = teamWords.has(words[end] ?? '')
+    const isNamed = isFollowed(items.slice(index + 1), words) && !isLink(words[end - 1] ?? '')
+    const isStray = isContributor && (isNamed || isMany(words, at, end))
+    return isOfTeam || isStray ? { ...item, meaning: null } : item
+  })
+}
+
+/** Whether words of a name follow: "Director Compensation", but not "Director of Sales" or "Director II". */
+function isFollowed(after: readonly Item[], words: readonly string[]): boolean {
+  const [next] = after
+  if (next === undefined || next.meaning?.kind === 'link' || next.meaning?.kind === 'and')
+    return false
+  return !isOnlyGrades(after, words)
+}
+
+function isMany(words: readonly string[], at: number, end: number): boolean {
+  const word = words[at] ?? ''
+  return end === at + 1 && word.endsWith('s') && phrases.knows(word.slice(0, -1))
 }
 
 /** "VP of Sales and General Manager": after a topic an "and" may bring another post, as its last word. */

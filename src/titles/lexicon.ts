@@ -39,6 +39,14 @@ const levelsSchema = z.strictObject({
   links: wordList,
   ands: wordList,
   silent: wordList,
+  tense: z.strictObject({
+    before: wordList,
+    before_a_role: wordList,
+    after: wordList,
+    ends: wordList,
+  }),
+  serving: wordList,
+  teams: wordList,
   grades: z.record(z.string().regex(/^[a-z]+$/), gradeSchema),
   posts: z.array(postSchema),
   learners: z.array(
@@ -105,6 +113,8 @@ export interface Head {
   readonly learner: 'gives_way' | 'decides' | null
   /** A field of work rather than a person: "Marketing". */
   readonly isField: boolean
+  /** An English word: there what stands before another word describes it. */
+  readonly isEnglish: boolean
   /** Counts only where one of these phrases stands in the title. */
   readonly with: readonly string[] | null
 }
@@ -119,10 +129,8 @@ export interface GradeWord {
 /** What a phrase does in a title. */
 export type Meaning = Head | GradeWord | { readonly kind: 'link' | 'and' | 'silent' }
 
-const { levels, links, ands, silent, grades, posts, learners } = readTaxonomy(
-  'levels.yaml',
-  levelsSchema,
-)
+const { levels, links, ands, silent, tense, serving, teams, grades, posts, learners } =
+  readTaxonomy('levels.yaml', levelsSchema)
 const trades = readTaxonomy('trades.yaml', tradesSchema)
 const { staff_ladder, professions, fields, endings } = readTaxonomy(
   'professions.yaml',
@@ -150,6 +158,7 @@ function head(standing: Standing, rule: string, more: Partial<Head> = {}): Head 
     isDependent: false,
     learner: null,
     isField: false,
+    isEnglish: true,
     with: null,
     ...more,
   }
@@ -227,18 +236,45 @@ for (const [name, { words, alone }] of Object.entries(grades)) {
   addAll(words, { kind: 'grade', grade: gradeNamed(name), alone: own })
 }
 const fieldWords = new Set(fields.map(foldLetters))
-for (const words of Object.values(professions)) {
+for (const [language, words] of Object.entries(professions)) {
   for (const phrase of words) {
     const isField = fieldWords.has(foldLetters(phrase))
-    phrases.add(phrase, isField ? { ...plainProfession, isField } : plainProfession)
+    phrases.add(phrase, inLanguage(language, { ...plainProfession, isField }))
   }
 }
 for (const phrase of ands) phrases.add(phrase, { kind: 'and' })
 for (const phrase of links) phrases.add(phrase, { kind: 'link' })
 
 function addAll(words: Readonly<Record<string, readonly string[]>>, meaning: Meaning): void {
-  for (const list of Object.values(words)) for (const phrase of list) phrases.add(phrase, meaning)
+  for (const [language, list] of Object.entries(words)) {
+    const own = meaning.kind === 'head' ? inLanguage(language, meaning) : meaning
+    for (const phrase of list) phrases.add(phrase, own)
+  }
 }
+
+function inLanguage(language: string, meaning: Head): Head {
+  return { ...meaning, isEnglish: language === 'en' }
+}
+
+/** Words that say that a role is not of today, by where they stand. */
+export const tenseWords = {
+  before: foldedSet(tense.before),
+  before_a_role: foldedSet(tense.before_a_role),
+  after: foldedSet(tense.after),
+  ends: foldedSet(tense.ends),
+}
+
+/** Words for a group of people: "CEO Office" is where somebody works. */
+export const teamWords: ReadonlySet<string> = foldedSet(teams)
+
+function foldedSet(list: readonly string[]): ReadonlySet<string> {
+  return new Set(list.map(foldLetters))
+}
+
+/** Who serves somebody: phrases as words. */
+export const servingPhrases: readonly (readonly string[])[] = serving.map((phrase) =>
+  foldLetters(phrase).split(' '),
+)
 
 /** Professions for which "staff" is a grade. */
 export const staffLadder: LevelPhrases<true> = new LevelPhrases()

@@ -2,6 +2,8 @@
 
 import type { Job } from './core.ts'
 import type { FunctionWord } from './function-words.ts'
+import { tellsOfAnotherTime } from './present.ts'
+import { withoutServed } from './served.ts'
 import { understandWords, type UnderstoodTitle } from './understand.ts'
 import { readWork } from './work.ts'
 import { isFiller, splitTitle } from './words.ts'
@@ -12,6 +14,8 @@ export interface ReadTitle {
   readonly job: Job
   /** What names the field of work, and how strongly. */
   readonly function: FunctionWord | null
+  /** Whether it tells of a role that somebody no longer has or does not have yet. */
+  readonly isOfAnotherTime: boolean
   /** Every word as written, in order. */
   readonly inOrder: readonly string[]
   /** Every meaningful word as written, sorted. */
@@ -31,11 +35,13 @@ export function readTitle(title: string, ladder: string): ReadTitle {
   if (known !== undefined) return known
   const parts = splitTitle(title)
   const inOrder = parts.flat()
-  const work = readWork(parts)
+  const own = withoutServed(parts)
+  const work = readWork(own)
   const read = {
-    understood: understandWords(parts, work, ladder),
+    understood: understandWords(own, work, ladder),
     job: work.job,
     function: work.mention,
+    isOfAnotherTime: tellsOfAnotherTime(parts),
     inOrder,
     words: meaningful(inOrder),
     // "Leiter Einkauf" is "Purchasing Manager" as often as "Head of Purchasing".

@@ -24,6 +24,7 @@ const lists = readTaxonomy(
     deputies: wordList,
     stand_in_jobs: wordList,
     steps_of_trades: z.array(wordList),
+    steps_of_some_firms: z.array(wordList),
     grades: z.record(z.string().min(1), z.int().min(-9).max(9)),
   }),
 )
@@ -54,6 +55,9 @@ export const sideRolePhrases = phrases(lists.side_roles)
 
 /** Jobs of one trade, each list from the lowest up. */
 export const stepsOfTrades: readonly (readonly string[])[] = lists.steps_of_trades
+
+/** Jobs that are a step up from each other in some trades only, the lower one first. */
+export const stepsOfSomeFirms: readonly (readonly string[])[] = lists.steps_of_some_firms
 
 /** How far a phrase of grade lifts a job above the plain one. */
 export const gradeSteps: ReadonlyMap<string, number> = new Map(

@@ -2,6 +2,7 @@
 
 import { readByLadder } from './ladders.ts'
 import { readLevel } from './levels.ts'
+import { withoutServed } from './served.ts'
 import type { JobFunction, Level } from './taxonomy.ts'
 import { readWork, type Work } from './work.ts'
 import { splitTitle } from './words.ts'
@@ -30,7 +31,7 @@ export interface UnderstoodTitle {
  * @param ladder name of a ladder of config/ladders.yaml, `standard` for none
  */
 export function understandTitle(title: string, ladder = 'standard'): UnderstoodTitle {
-  const parts = splitTitle(title)
+  const parts = withoutServed(splitTitle(title))
   return understandWords(parts, readWork(parts), ladder)
 }
 

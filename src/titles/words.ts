@@ -82,7 +82,7 @@ const PROGRAMMING_WORDS: Readonly<Record<string, string>> = {
 const PART_BORDER = /[,;|()[\]{}–—―•·»«>"“”\n\r\t]|\s[-/~‐‑]+\s|\s[-‐]+(?=\p{L})|:\s/u
 const WORD_BORDER = /[^\p{L}\p{N}&]+/u
 // Whom somebody assists and where somebody works say nothing about the post: "Assistant to the CEO", "Engineer at X".
-const ABOUT_OTHERS = new Set(['to', 'at', 'chez', 'bei', 'w'])
+const ABOUT_OTHERS = new Set(['to', 'at', 'chez', 'bei', 'w', 'supporting'])
 
 const ONE_WORD = new Map(
   lists.one_word.map((phrase) => {
@@ -217,7 +217,12 @@ function untilOthers(words: string[]): string[] {
     const second = words.indexOf('and', end)
     if (second > 0 && isStaffOfGovernment(words, end)) return words.slice(second + 1)
   }
-  return words.slice(0, end)
+  return words.slice(0, end).flatMap(spelledOutBeforeOthers)
+}
+
+/** "PA to the Directors"; elsewhere the letters are the Nordic "på" or somebody's licence. */
+function spelledOutBeforeOthers(word: string): string[] {
+  return word === 'pa' ? ['personal', 'assistant'] : [word]
 }
 
 // "Special Assistant to the President and Deputy Press Secretary" is the latter; who assists "the CEO and CFO" is neither.

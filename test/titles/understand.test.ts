@@ -265,4 +265,60 @@ describe('understandTitle', () => {
       { numRuns: 400 },
     )
   })
+
+  it.each([
+    ['Executive Assistant, CEO', 'mid', 18],
+    ['Executive Assistant (CEO)', 'mid', 18],
+    ['Executive Assistant / CEO', 'mid', 18],
+    ['Executive Assistant supporting CEO', 'mid', 18],
+    ['Personal Assistant - Managing Director', 'entry', 9],
+    ['Administrative Assistant, Dean', 'entry', 9],
+    ['Assistenz (Vorstand)', 'entry', 9],
+    ['Secretary, Board of Directors', 'mid', 18],
+    ['Chief of Staff, CTO', 'director', 70],
+    ['EA / Office Manager', 'manager', 58],
+    ['Executive Assistant & Director of Operations', 'director', 72],
+    ['Teaching Assistant, Director', 'director', 72],
+  ])('reads %s as %s, rank %i: whom an assistant serves is somebody else', (title, level, rank) => {
+    expect(understandTitle(title)).toMatchObject({ level, rank })
+  })
+
+  it.each([
+    ['Product Owner, CEO Dashboard', 'mid', 18],
+    ['Software Engineer, Founder Tools', 'mid', 18],
+    ['Software Engineer, Partners', 'mid', 18],
+    ['Data Engineer, CMO Org', 'mid', 18],
+    ['Analyst, Director Compensation', 'mid', 18],
+    ['Business Manager, COO Office', 'manager', 58],
+    ['Engineer, Head of Platform', 'director', 71],
+    ['Engineer, Manager II', 'manager', 60],
+    ['Abogado, Director Comercial', 'director', 72],
+  ])('reads %s as %s, rank %i: a post that describes a word is nobody', (title, level, rank) => {
+    expect(understandTitle(title)).toMatchObject({ level, rank })
+  })
+
+  it.each(
+    'Former CEO; Retired CEO; Past President; President-elect; (ex) CEO; Future CEO; Aspiring CEO; CEO (until 2020); President Emeritus; Former VP, Marketing'.split(
+      '; ',
+    ),
+  )('leaves the level of %s unknown, rank null: it is of another time', (title) => {
+    expect(understandTitle(title)).toMatchObject({ level: 'unknown', rank: null })
+  })
+
+  it.each([
+    ['Professor Emeritus', 44],
+    ['Future Mobility Manager', 58],
+    ['CEO, Former Engineer', 97],
+  ])('still reads %s, rank %i', (title, rank) => {
+    expect(understandTitle(title).rank).toBe(rank)
+  })
+
+  it.each([
+    ['Internship Coordinator', 18],
+    ['Graduate Recruiter', 18],
+    ['Apprenticeship Manager', 58],
+    ['Trainee Manager', 7],
+  ])('reads %s at rank %i: who looks after learners is none', (title, rank) => {
+    expect(understandTitle(title).rank).toBe(rank)
+  })
 })

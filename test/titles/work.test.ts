@@ -152,6 +152,33 @@ describe('a role beside a main job', () => {
   })
 })
 
+describe('the work of other languages, assistants and boards', () => {
+  it.each([
+    ['Assistant Vice President', 'general_management'],
+    ['PA to Managing Director', 'administration'],
+    ['Assistant II', 'administration'],
+    ['Генеральный директор', 'general_management'],
+    ['Старший разработчик', 'engineering'],
+    ['软件工程师', 'engineering'],
+    ['代表取締役社長', 'general_management'],
+    ['Säljchef', 'sales'],
+  ])('%s is of %s', (title, field) => {
+    expect(workOf(title).function).toBe(field)
+  })
+
+  it.each([
+    'Miembro del Consejo de Administración',
+    'Consejero Independiente',
+    'Conselheiro de Administração',
+    'Verwaltungsrat',
+    'Aufsichtsrat',
+    'Member of the Advisory Board',
+    'Scientific Advisory Board Member',
+  ])('%s is a role beside a main job', (title) => {
+    expect(workOf(title).isSideRole).toBe(true)
+  })
+})
+
 describe('the taxonomy of roles', () => {
   it('names no usual name that another entry renames: two spellings would never meet', () => {
     const renamed = synonyms
