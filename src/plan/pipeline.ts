@@ -4,11 +4,12 @@
  */
 
 import { Cron } from 'croner'
-import { LineCounter, isMap, isNode, isSeq, parseDocument, type Document } from 'yaml'
+import { LineCounter, parseDocument, type Document } from 'yaml'
 import { z } from 'zod'
 import { EVENT_TYPES } from '../journal/records.ts'
 import { ConfigError, messageOf } from '../support/errors.ts'
 import { HOUR, MINUTE, SECOND } from '../support/units.ts'
+import { lineOf } from '../support/yaml-lines.ts'
 
 const DURATION = /^(\d{1,4})(s|m|h)$/
 const DURATION_UNITS = { s: SECOND, m: MINUTE, h: HOUR } as const
@@ -154,24 +155,6 @@ function describe(
 }
 
 const NOT_A_MAP = `expected keys and values: ${ALLOWED_KEYS['']?.join(', ')}`
-
-// The line of the key or list entry itself, or of the nearest parent that stands in the file.
-function lineOf(
-  path: readonly PropertyKey[],
-  document: Document.Parsed,
-  lines: LineCounter,
-): number {
-  for (let length = path.length; length > 0; length -= 1) {
-    const parent =
-      length === 1 ? document.contents : document.getIn(path.slice(0, length - 1), true)
-    const name = path[length - 1]
-    const node = isMap(parent)
-      ? parent.items.find((item) => String(item.key) === String(name))?.key
-      : isSeq(parent) && parent.items[Number(name)]
-    if (isNode(node) && node.range) return lines.linePos(node.range[0]).line
-  }
-  return 1
-}
 
 function isCron(text: string): boolean {
   if (text.trim().split(/\s+/).length !== 5) return false

@@ -3,6 +3,7 @@
  * keeps its level and moves inside it.
  */
 
+import { ANYWHERE } from './level-phrases.ts'
 import {
   plainProfession,
   rankRanges,
@@ -70,18 +71,15 @@ function ruleOfContributor(head: Head, grades: readonly Grade[]): string {
 }
 
 function isOnStaffLadder(words: readonly string[]): boolean {
-  return words.some(
-    (_, at) => staffLadder.find(words, at, { endsBefore: () => true, counts: () => true }) !== null,
-  )
+  return words.some((_, at) => staffLadder.find(words, at, ANYWHERE) !== null)
 }
 
 function gradedPost(post: Standing, grades: readonly Grade[]): Standing {
   if (post.level === 'manager' && grades.some(({ makesEntryOfPosts }) => makesEntryOfPosts)) {
     return standingOf('entry', 11)
   }
-  const { lowest, highest: most } = rankRanges[post.level]
   const shifts = [...new Set(grades)].reduce((sum, grade) => sum + grade.shift(post.level), 0)
-  return { ...post, rank: Math.max(lowest, Math.min(most, post.rank + shifts)) }
+  return shiftInside(post, shifts)
 }
 
 const INSIDE_LEVEL_STEP = 3

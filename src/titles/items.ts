@@ -9,7 +9,7 @@ import {
   type Head,
   type Meaning,
 } from './lexicon.ts'
-import type { FoundPhrase, Place } from './level-phrases.ts'
+import { ANYWHERE, type FoundPhrase, type Place } from './level-phrases.ts'
 import { remembered } from './memo.ts'
 import { gradeOfNumeral, isNumeral } from './numerals.ts'
 import { correctSpelling } from './spelling.ts'
@@ -157,8 +157,6 @@ const endsRole = remembered((word) => {
 export const isLink: (word: string) => boolean = remembered(
   (word) => phrases.find([word], 0, ANYWHERE)?.value.kind === 'link',
 )
-
-const ANYWHERE: Place<Meaning> = { endsBefore: () => true, counts: () => true }
 
 /** "(Interim)", "Senior Level", but not "Sekundarstufe I". */
 export function isOnlyGrades(items: readonly Item[], words: readonly string[]): boolean {

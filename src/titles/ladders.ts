@@ -3,14 +3,13 @@
  * whole titles only; grades such as "senior" belong into a rung of their own.
  */
 
-import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { z } from 'zod'
 import { packageRoot } from '../support/assets.ts'
 import { standingOf, type Standing } from './lexicon.ts'
 import { LEVELS } from './taxonomy.ts'
 import { splitTitle } from './words.ts'
-import { parseYaml } from './yaml-file.ts'
+import { parseYaml, readYaml } from './yaml-file.ts'
 
 const rungSchema = z.strictObject({
   title: z
@@ -80,10 +79,11 @@ export function parseLadders(text: string, file: string): readonly Ladder[] {
 }
 
 /** The ladders of config/ladders.yaml. */
-export const ladders: readonly Ladder[] = parseLadders(
-  readFileSync(join(packageRoot, 'config', 'ladders.yaml'), 'utf8'),
+export const ladders: readonly Ladder[] = readYaml(
+  join(packageRoot, 'config', 'ladders.yaml'),
   'config/ladders.yaml',
-)
+  laddersSchema,
+).ladders
 
 /** What a ladder says of a title. */
 export interface LadderReading extends Standing {

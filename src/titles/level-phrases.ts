@@ -33,6 +33,9 @@ export interface Place<T> {
   readonly counts: (value: T) => boolean
 }
 
+/** Every place: phrases are found wherever they stand, and all count. */
+export const ANYWHERE: Place<unknown> = { endsBefore: () => true, counts: () => true }
+
 const LONGEST_GAP_WORDS = 3
 const SHORTEST_ENDING = 2
 

@@ -3,6 +3,7 @@
 import { englishWords } from './function-words.ts'
 import { translations } from './languages.ts'
 import { remembered } from './memo.ts'
+import { withoutWrittenUmlauts } from './word-forms.ts'
 
 const knownWords = new Set([
   ...englishWords,
@@ -53,6 +54,6 @@ export const masculine = remembered((word: string): string => {
     }
   }
   if (knownWords.has(word)) return word
-  const umlauts = word.replace(/ae/g, 'a').replace(/oe/g, 'o').replace(/ue/g, 'u')
+  const umlauts = withoutWrittenUmlauts(word)
   return umlauts !== word && knownWords.has(umlauts) ? umlauts : word
 })

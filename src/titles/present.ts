@@ -3,8 +3,8 @@
  * longer has or does not have yet; of those nothing is read.
  */
 
-import { phrases, tenseWords, type Meaning } from './lexicon.ts'
-import type { Place } from './level-phrases.ts'
+import { phrases, tenseWords } from './lexicon.ts'
+import { ANYWHERE } from './level-phrases.ts'
 
 /** The words of each part without those of another time; parts of which nothing is left are left out. */
 export function presentParts(
@@ -70,5 +70,3 @@ function namesRoleAt(words: readonly string[], at: number): boolean {
   if (meaning?.kind === 'grade') return at + 1 < words.length
   return meaning?.kind === 'head' && !meaning.isField
 }
-
-const ANYWHERE: Place<Meaning> = { endsBefore: () => true, counts: () => true }

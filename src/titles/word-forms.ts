@@ -39,6 +39,11 @@ const ENDINGS: readonly (readonly [ending: string, replacements: readonly string
 const SHORTEST_WORD = 5
 const SHORTEST_FORM = 4
 
+/** A word with ae, oe and ue as a, o and u: "Geschaeftsfuehrer", where the lists hold umlauts without their dots. */
+export function withoutWrittenUmlauts(word: string): string {
+  return word.replaceAll('ae', 'a').replaceAll('oe', 'o').replaceAll('ue', 'u')
+}
+
 /** Forms of `word` to look up, the likeliest first; with `itself` the word is the first of them. */
 export function baseForms(word: string, itself = false): string[] {
   const forms = itself ? [word] : []
@@ -51,7 +56,7 @@ export function baseForms(word: string, itself = false): string[] {
       if (form.length >= SHORTEST_FORM && form !== word) forms.push(form)
     }
   }
-  const umlauts = word.replaceAll('ae', 'a').replaceAll('oe', 'o').replaceAll('ue', 'u')
+  const umlauts = withoutWrittenUmlauts(word)
   if (umlauts !== word) forms.push(umlauts, umlauts.replace(/in$/, ''))
   return forms
 }

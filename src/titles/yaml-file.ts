@@ -1,9 +1,10 @@
 /** Reads a YAML file strictly: a fault is told with file, line and key, all of them at once. */
 
 import { readFileSync } from 'node:fs'
-import { LineCounter, isMap, isNode, isSeq, parse, parseDocument, type Document } from 'yaml'
+import { LineCounter, parse, parseDocument } from 'yaml'
 import type { z } from 'zod'
 import { ConfigError, messageOf } from '../support/errors.ts'
+import { lineOf } from '../support/yaml-lines.ts'
 
 /**
  * The checked content of `path`.
@@ -48,22 +49,4 @@ function valueOf(text: string, name: string): unknown {
   } catch (error) {
     throw new ConfigError(`${name}: not valid YAML: ${messageOf(error)}`, { hint: HINT })
   }
-}
-
-// The line of the key or list entry itself, or of the nearest parent that stands in the file.
-function lineOf(
-  path: readonly PropertyKey[],
-  document: Document.Parsed,
-  lines: LineCounter,
-): number {
-  for (let length = path.length; length > 0; length -= 1) {
-    const parent =
-      length === 1 ? document.contents : document.getIn(path.slice(0, length - 1), true)
-    const name = path[length - 1]
-    const node = isMap(parent)
-      ? parent.items.find((item) => String(item.key) === String(name))?.key
-      : isSeq(parent) && parent.items[Number(name)]
-    if (isNode(node) && node.range) return lines.linePos(node.range[0]).line
-  }
-  return 1
 }
