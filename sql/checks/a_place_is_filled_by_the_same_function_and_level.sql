@@ -1,4 +1,4 @@
--- scope: organization_id
+-- scope: organization_id, function, level
 select vacancies.left_event_key as event_key, vacancies.joined_event_key as filled_by
 from time_to_backfill as vacancies
 left join joiners

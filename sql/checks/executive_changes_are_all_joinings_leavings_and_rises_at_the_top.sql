@@ -1,4 +1,4 @@
--- scope: organization_id
+-- scope: organization_id, function, level
 with
 
 counted as (

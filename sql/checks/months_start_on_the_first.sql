@@ -1,4 +1,4 @@
--- scope: organization_id
+-- scope: row
 select organization_id, month_start_on
 from organization_monthly
 where extract(day from month_start_on) <> 1

@@ -1,4 +1,4 @@
--- scope: organization_id
+-- scope: organization_id, cohort_year
 with
 
 steps as (

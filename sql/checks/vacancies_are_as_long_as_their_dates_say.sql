@@ -1,4 +1,4 @@
--- scope: organization_id
+-- scope: row
 select left_event_key as event_key, days_to_backfill as days, days_to_backfill_min as days_min, days_to_backfill_max as days_max
 from time_to_backfill
 where

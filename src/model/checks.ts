@@ -17,7 +17,7 @@ export interface Check {
   readonly sql: string
   /** A cheaper select of one number, `suspects`; 0 proves that `sql` returns nothing. */
   readonly suspicion: string | null
-  /** Columns by which it can be asked of some rows only; none: of all. */
+  /** Columns by which it can be asked of some rows only, or `row`: of each by itself; none: of all. */
   readonly scope: readonly string[]
   /** What a header says, where the check follows from one; null for a file of its own. */
   readonly claim: Claim | null

@@ -1,69 +1,96 @@
-/** What changed between the rows a table has and the rows it should have, and bringing it there by writing only that. */
+/** What changed between the rows a table has and those it should have, and bringing it there by writing only that. */
 
 import { quoteIdentifier, type Warehouse } from '../warehouse/warehouse.ts'
 import type { Temporaries } from './temporaries.ts'
 
-/** In a table of changed rows: true for rows that are new, false for rows that are gone. No column of a model has a space. */
-export const IS_NEW = '"is new"'
+/**
+ * In a table of differences: 1 for a row that is new, -1 for one that is gone; a row that changed is both. No column of a
+ * model has a space.
+ */
+export const MORE = '"more rows"'
+// Of a row that is gone its place in the table, of a new one that among the rows that were made.
 const PLACE = '"row id"'
+const HASH = '"row hash"'
 
-/** What `applyDifference` wrote. */
-export interface Difference {
-  /** Temporary table: the rows that are gone and those that are new, with `IS_NEW`; SQL. */
+/** A table, and which columns of a changed row anything further on reads. */
+export interface Compared {
+  readonly name: string
+  readonly columns: readonly string[]
+  readonly key: readonly string[]
+  readonly compared: readonly string[]
+}
+
+/** What `applyDifferences` wrote. */
+export interface Written {
+  /** Temporary table: the rows that are gone and those that are new, in the compared columns, with `MORE`; SQL. */
   readonly changed: string
   readonly inserted: number
   readonly deleted: number
 }
 
 /**
- * Makes `rows` (a temporary table) the content of `table`, where `only` leaves the rest of it alone.
+ * Keeps the rows that a table has, for `applyDifferences`. Of most columns a hash is enough: to keep all of a wide table, and
+ * to compare them one by one, takes several times as long.
  * @param only what follows `from <table> as old`: a semi join, or nothing for the whole table
  */
-export async function applyDifference(
+export async function keepBefore(
+  temporaries: Temporaries,
+  { name, columns, compared }: Compared,
+  only: string,
+): Promise<string> {
+  return temporaries.keep(
+    `select old.rowid as ${PLACE}, ${listOf(compared, 'old')}, hash(${listOf(columns, 'old')}) as ${HASH}
+     from ${temporaries.main(name)} as old ${only}`,
+  )
+}
+
+/**
+ * Replaces the rows of a table that stand in `before` by `rows`, a temporary table.
+ * @param before what `keepBefore` returned; dropped
+ */
+export async function applyDifferences(
   warehouse: Warehouse,
   temporaries: Temporaries,
-  table: { readonly name: string; readonly columns: readonly string[] },
+  { name, columns, key, compared }: Compared,
+  before: string,
   rows: string,
-  only: string,
-): Promise<Difference> {
-  const main = temporaries.main(table.name)
-  const columns = table.columns.map(quoteIdentifier)
-  const of = (alias: string) => columns.map((column) => `${alias}.${column}`).join(', ')
-  const same = columns.map((column) => `old.${column} is not distinct from new.${column}`)
-  const before = await temporaries.keep(
-    `select old.rowid as ${PLACE}, ${of('old')} from ${main} as old ${only}`,
+): Promise<Written> {
+  // Only two rows of one key can be taken for the same by mistake: by one chance in 10^19 for each row.
+  const differences = await temporaries.keep(
+    `select sum(more) as ${MORE}, max(${PLACE}) as ${PLACE}
+     from (
+         select ${listOf(key)}, ${HASH}, -1 as more, ${PLACE} from ${before}
+         union all
+         select ${listOf(key)}, hash(${listOf(columns)}) as ${HASH}, 1 as more, rowid as ${PLACE} from ${rows}
+     )
+     group by ${listOf(key)}, ${HASH}
+     having sum(more) <> 0`,
   )
+  const gone = `select ${PLACE} from ${differences} where ${MORE} < 0`
+  const fresh = `select ${PLACE} from ${differences} where ${MORE} > 0`
   const changed = await temporaries.keep(
-    `select old.${PLACE}, ${of('old')}, false as ${IS_NEW}
-     from ${before} as old anti join ${rows} as new on ${same.join(' and ')}
+    `select ${listOf(compared)}, -1 as ${MORE} from ${before} where ${PLACE} in (${gone})
      union all
-     select null as ${PLACE}, ${of('new')}, true as ${IS_NEW}
-     from ${rows} as new anti join ${before} as old on ${same.join(' and ')}`,
+     select ${listOf(compared)}, 1 as ${MORE} from ${rows} where rowid in (${fresh})`,
   )
   await temporaries.drop(before)
-  const [counted] = await warehouse.all<{ inserted: bigint; deleted: bigint }>(
-    `select count(*) filter (${IS_NEW}) as inserted, count(*) filter (not ${IS_NEW}) as deleted from ${changed}`,
+  const main = temporaries.main(name)
+  const deleted = await countOf(warehouse, `delete from ${main} where rowid in (${gone})`)
+  const inserted = await countOf(
+    warehouse,
+    `insert into ${main} (${listOf(columns)})
+     select ${listOf(columns)} from ${rows} where rowid in (${fresh})`,
   )
-  const inserted = Number(counted?.inserted ?? 0)
-  const deleted = Number(counted?.deleted ?? 0)
-  if (deleted > 0) {
-    await warehouse.run(
-      `delete from ${main} where rowid in (select ${PLACE} from ${changed} where not ${IS_NEW})`,
-    )
-  }
-  if (inserted > 0) {
-    await warehouse.run(
-      `insert into ${main} (${columns.join(', ')})
-       select ${columns.join(', ')} from ${changed} where ${IS_NEW}`,
-    )
-  }
+  await temporaries.drop(differences)
   return { changed, inserted, deleted }
 }
 
-/** `semi join` of `alias` with `groups` over `columns`, where null is a value like others; SQL. */
-export function semiJoin(alias: string, groups: string, columns: readonly string[]): string {
-  const same = columns
-    .map(quoteIdentifier)
-    .map((column) => `${alias}.${column} is not distinct from wanted.${column}`)
-  return `semi join ${groups} as wanted on ${same.join(' and ')}`
+function listOf(columns: readonly string[], alias?: string): string {
+  const prefix = alias === undefined ? '' : `${alias}.`
+  return columns.map((column) => `${prefix}${quoteIdentifier(column)}`).join(', ')
+}
+
+async function countOf(warehouse: Warehouse, statement: string): Promise<number> {
+  const [row] = await warehouse.all<{ Count: bigint }>(statement)
+  return Number(row?.Count ?? 0)
 }

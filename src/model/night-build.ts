@@ -2,20 +2,31 @@
  * Brings the tables up to date after a load by looking only at what the load touched, with the same result, row for row, as
  * if everything were made anew. Part of the build's transaction.
  *
- * Models kept by people see the rows of touched people only; what comes out is compared with the rows these people have, and
- * the difference is written. A model with another scope is computed for the groups in which a row that it reads has
- * changed; one without a scope, or with most of its rows in such groups, is computed whole. Which rows a model sees is
- * decided by temporary views under the names it reads (temporaries.ts); its SQL is that of a whole build.
+ * Models kept by people see the rows of touched people only; what comes out replaces the rows these people have. A model with
+ * another scope is computed for the groups in which a row that it reads has changed, in a column that it reads; one without
+ * a scope, or with most of its rows in such groups, is computed whole. Which rows a model sees is decided by temporary
+ * views under the names it reads (temporaries.ts); its SQL is that of a whole build.
  */
 
 import { quoteIdentifier, type Warehouse } from '../warehouse/warehouse.ts'
 import { readContents } from './build-state.ts'
 import type { BuildWork, BuiltModel, BuiltTables } from './build.ts'
 import type { CheckOutcome } from './checks.ts'
-import { applyDifference, IS_NEW, semiJoin } from './difference.ts'
+import { applyDifferences, keepBefore, MORE, type Compared } from './difference.ts'
 import { fillMissing } from './fill.ts'
 import type { FilledTable } from './filled-tables.ts'
+import {
+  dropSieve,
+  isByPeople,
+  keepGroups,
+  semiJoin,
+  showGroups,
+  showPeople,
+  withSieve,
+  type Groups,
+} from './groups.ts'
 import { NightChecks } from './night-checks.ts'
+import { columnsCompared, columnsOfPeople } from './night-columns.ts'
 import type { Project, ProjectNode } from './project.ts'
 import { columnsOf, createModelTable, rowsIn, saying } from './tables.ts'
 import { Temporaries } from './temporaries.ts'
@@ -32,10 +43,16 @@ import { loadedTables } from '../warehouse/catalog.ts'
 /** Builds what the people in `ops.touched_people` touch. */
 export async function buildNight(work: BuildWork): Promise<BuiltTables> {
   const temporaries = await Temporaries.in(work.warehouse)
-  const night = new NightBuild(work, temporaries)
-  const built = await night.build()
-  await temporaries.dropAll()
-  return built
+  const people = `select ${PERSON} from ops.touched_people`
+  const groups = await keepGroups(work.warehouse, temporaries, people, [PERSON])
+  try {
+    const touched = await withSieve(work.warehouse, groups)
+    const built = await new NightBuild(work, temporaries, touched).build()
+    await temporaries.dropAll()
+    return built
+  } finally {
+    await dropSieve(work.warehouse)
+  }
 }
 
 /** What became of one table. */
@@ -52,20 +69,20 @@ class NightBuild {
   readonly #temporaries: Temporaries
   readonly #tables = new Map<string, Tonight>()
   readonly #checks: NightChecks
-  #touched = ''
+  readonly #touched: Groups
 
-  constructor(work: BuildWork, temporaries: Temporaries) {
+  constructor(work: BuildWork, temporaries: Temporaries, touched: Groups) {
     this.#work = work
     this.#warehouse = work.warehouse
     this.#project = work.project
     this.#temporaries = temporaries
-    this.#checks = new NightChecks(work, temporaries, this.#tables)
+    this.#touched = touched
+    this.#checks = new NightChecks(work, temporaries, touched, this.#tables)
   }
 
   async build(): Promise<BuiltTables> {
     const { clock, finished } = this.#work
     const temporaries = this.#temporaries
-    this.#touched = await temporaries.keep(`select distinct ${PERSON} from ops.touched_people`)
     await this.#readLoaded()
     const models: BuiltModel[] = []
     const outcomes: CheckOutcome[] = []
@@ -90,9 +107,9 @@ class NightBuild {
     for (const { name } of loadedTables) {
       const columns = await columnsOf(this.#warehouse, name)
       if (columns.includes(PERSON)) {
-        const read = this.#columnsRead(name, columns).map(quoteIdentifier).join(', ')
+        const read = columnsOfPeople(this.#project, name, columns).map(quoteIdentifier).join(', ')
         const rows = await this.#temporaries.keep(
-          `select ${read} from ${this.#temporaries.main(name)} as kept ${semiJoin('kept', this.#touched, [PERSON])}`,
+          `select ${read} from ${this.#temporaries.main(name)} as kept ${semiJoin('kept', this.#touched)}`,
         )
         const change = (await rowsIn(this.#warehouse, rows)) === 0 ? 'none' : 'rows'
         const tonight = { ...unchanged(name, columns), change } as const
@@ -104,17 +121,6 @@ class NightBuild {
     }
   }
 
-  /** The columns of a loaded table that anything may read. */
-  #columnsRead(name: string, columns: readonly string[]): readonly string[] {
-    const readers = [...this.#project.nodes, ...this.#project.checks].filter(({ reads }) =>
-      reads.includes(name),
-    )
-    if (readers.some(({ words }) => words === null)) return columns
-    return columns.filter(
-      (column) => column === PERSON || readers.some(({ words }) => words?.has(column) === true),
-    )
-  }
-
   async #bring(node: ProjectNode): Promise<Outcome> {
     if (node.filled !== null) return this.#bringFilled(node, node.filled)
     const columns = [...node.definition.columns.keys()]
@@ -122,26 +128,13 @@ class NightBuild {
     if (reads.every(({ change }) => change === 'none')) {
       return { tonight: unchanged(node.name, columns), rowsChanged: 0 }
     }
-    if (this.#isKeptByPeople(node, reads)) return this.#bringPeople(node, reads, columns)
+    if (isByPeople(this.#project, node.scope, reads)) return this.#bringPeople(node, reads, columns)
     if (node.kind === 'view') return { tonight: changedWholly(node.name, columns), rowsChanged: 0 }
     return this.#bringGroups(node, reads, columns)
   }
 
   #readsOf({ reads }: { readonly reads: readonly string[] }): Tonight[] {
     return reads.flatMap((name) => this.#tables.get(name) ?? [])
-  }
-
-  #isKeptByPeople(node: ProjectNode, reads: readonly Tonight[]): boolean {
-    // A title is understood the same whoever has it, so a new row there changes nothing for people who were not touched.
-    const isFilled = (name: string) =>
-      this.#project.nodes.some((other) => other.name === name && other.filled !== null)
-    return (
-      node.scope.join() === PERSON &&
-      reads.every(
-        ({ name, rowsOfPeople, change }) =>
-          rowsOfPeople !== null || change === 'none' || isFilled(name),
-      )
-    )
   }
 
   async #bringPeople(
@@ -151,52 +144,19 @@ class NightBuild {
   ): Promise<Outcome> {
     const temporaries = this.#temporaries
     const { name } = node
-    await this.#showPeople(reads)
+    await showPeople(temporaries, reads, this.#touched)
     const rows = await temporaries.keep(
-      `select made.* from (${node.sql}) as made ${semiJoin('made', this.#touched, [PERSON])}`,
+      `select made.* from (${node.sql}) as made ${semiJoin('made', this.#touched)}`,
     )
     await temporaries.unshadow()
-    if (node.kind === 'view') {
-      const tonight = {
-        ...unchanged(name, columns),
-        change: 'rows' as const,
-        rowsOfPeople: rows,
-        changed: rows,
-      }
-      return { tonight, rowsChanged: 0 }
-    }
-    const only = semiJoin('old', this.#touched, [PERSON])
-    const { changed, inserted, deleted } = await applyDifference(
-      this.#warehouse,
+    const isMade = { ...unchanged(name, columns), change: 'rows' as const, rowsOfPeople: rows }
+    if (node.kind === 'view') return { tonight: { ...isMade, changed: rows }, rowsChanged: 0 }
+    const before = await keepBefore(
       temporaries,
-      { name, columns },
-      rows,
-      only,
+      this.#comparedOf(node),
+      semiJoin('old', this.#touched),
     )
-    const change = inserted + deleted === 0 ? 'none' : 'rows'
-    const tonight: Tonight = {
-      name,
-      columns,
-      change,
-      rowsOfPeople: rows,
-      changed,
-      saysWhichAreNew: true,
-    }
-    await this.#checks.runKey(node, tonight, rows)
-    return { tonight, rowsChanged: inserted + deleted }
-  }
-
-  /** Lets those of `reads` that are kept by people show touched people only. */
-  async #showPeople(reads: readonly Tonight[]): Promise<void> {
-    for (const read of reads) {
-      const { name, rowsOfPeople } = read
-      if (!hasColumns(read, [PERSON])) continue
-      const kept = `select kept.* from ${this.#temporaries.main(name)} as kept ${semiJoin('kept', this.#touched, [PERSON])}`
-      await this.#temporaries.shadow(
-        name,
-        rowsOfPeople === null ? kept : `select * from ${rowsOfPeople}`,
-      )
-    }
+    return this.#apply(node, before, rows, rows)
   }
 
   async #bringGroups(
@@ -208,66 +168,70 @@ class NightBuild {
     const { name, scope } = node
     const select = scope.length === 0 ? null : touchedGroups(reads, scope, node.words)
     if (select === null) return this.#bringWhole(node, columns)
-    const groups = await temporaries.keep(`select distinct * from (${select})`)
-    if ((await rowsIn(this.#warehouse, groups)) === 0) {
-      return { tonight: unchanged(name, columns), rowsChanged: 0 }
+    const groups = await keepGroups(this.#warehouse, temporaries, select, scope)
+    if (groups.count === 0) return { tonight: unchanged(name, columns), rowsChanged: 0 }
+    const before = await keepBefore(temporaries, this.#comparedOf(node), semiJoin('old', groups))
+    if (await this.#areMost(name, before)) {
+      await temporaries.drop(before)
+      return this.#bringWhole(node, columns)
     }
-    const only = semiJoin('old', groups, scope)
-    if (await this.#areMost(name, only)) return this.#bringWhole(node, columns)
-    for (const read of reads) {
-      if (!hasColumns(read, scope)) continue
-      await temporaries.shadow(
-        read.name,
-        `select kept.* from ${temporaries.main(read.name)} as kept ${semiJoin('kept', groups, scope)}`,
-      )
-    }
+    const shown = await showGroups(temporaries, reads, groups, node)
     const rows = await temporaries.keep(
-      `select made.* from (${node.sql}) as made ${semiJoin('made', groups, scope)}`,
+      `select made.* from (${node.sql}) as made ${semiJoin('made', groups)}`,
     )
     await temporaries.unshadow()
-    return this.#apply(node, columns, rows, only)
+    for (const kept of shown) await temporaries.drop(kept)
+    return this.#apply(node, before, rows, null)
   }
 
-  async #areMost(name: string, only: string): Promise<boolean> {
-    const main = this.#temporaries.main(name)
-    const touched = await rowsIn(this.#warehouse, `${main} as old ${only}`)
-    return touched > this.#work.mostRowsInGroups * (await rowsIn(this.#warehouse, main))
+  async #areMost(name: string, rows: string): Promise<boolean> {
+    const all = await rowsIn(this.#warehouse, this.#temporaries.main(name))
+    return (await rowsIn(this.#warehouse, rows)) > this.#work.mostRowsInGroups * all
   }
 
   async #bringWhole(node: ProjectNode, columns: readonly string[]): Promise<Outcome> {
     const { name } = node
     const isRead = this.#project.nodes.some(({ reads }) => reads.includes(name))
-    if (isRead) return this.#apply(node, columns, await this.#temporaries.keep(node.sql), '')
+    if (isRead) {
+      const before = await keepBefore(this.#temporaries, this.#comparedOf(node), '')
+      return this.#apply(node, before, await this.#temporaries.keep(node.sql), null)
+    }
     await createModelTable(this.#warehouse, node)
     return { tonight: changedWholly(name, columns), rowsChanged: null }
   }
 
+  #comparedOf(node: ProjectNode): Compared {
+    const { name, definition } = node
+    const columns = [...definition.columns.keys()]
+    return { name, columns, key: definition.key, compared: columnsCompared(this.#project, node) }
+  }
+
+  /** Replaces the rows that stand in `before` by `rows`. */
   async #apply(
     node: ProjectNode,
-    columns: readonly string[],
+    before: string,
     rows: string,
-    only: string,
+    rowsOfPeople: string | null,
   ): Promise<Outcome> {
-    const { name } = node
-    const { changed, inserted, deleted } = await applyDifference(
+    const temporaries = this.#temporaries
+    const table = this.#comparedOf(node)
+    const { name, columns, compared } = table
+    const { changed, inserted, deleted } = await applyDifferences(
       this.#warehouse,
-      this.#temporaries,
-      { name, columns },
+      temporaries,
+      table,
+      before,
       rows,
-      only,
     )
-    const change = inserted + deleted === 0 ? 'none' : 'rows'
+    const rowsChanged = inserted + deleted
     const tonight: Tonight = {
-      name,
-      columns,
-      change,
-      rowsOfPeople: null,
-      changed,
-      saysWhichAreNew: true,
+      ...unchanged(name, columns),
+      rowsOfPeople,
+      ...(rowsChanged === 0 ? {} : { change: 'rows', changed, compared }),
     }
-    await this.#checks.runKey(node, tonight, rows)
-    await this.#temporaries.drop(rows)
-    return { tonight, rowsChanged: inserted + deleted }
+    await this.#checks.runOwn(node, tonight, rows)
+    if (rowsOfPeople === null) await temporaries.drop(rows)
+    return { tonight, rowsChanged }
   }
 
   async #bringFilled(node: ProjectNode, filled: FilledTable): Promise<Outcome> {
@@ -276,7 +240,7 @@ class NightBuild {
     if (reads.every(({ change }) => change === 'none')) {
       return { tonight: unchanged(node.name, columns), rowsChanged: 0 }
     }
-    await this.#showPeople(reads)
+    await showPeople(this.#temporaries, reads, this.#touched)
     const inserted = await fillMissing(this.#warehouse, filled)
     await this.#temporaries.unshadow()
     const deleted = await this.#forget(filled, reads)
@@ -291,24 +255,36 @@ class NightBuild {
    */
   async #forget(filled: FilledTable, reads: readonly Tonight[]): Promise<number> {
     const [read] = reads
-    if (read === undefined || reads.length > 1 || !read.saysWhichAreNew) return 0
+    if (read === undefined || reads.length > 1 || read.compared === null) return 0
     const temporaries = this.#temporaries
-    await temporaries.shadow(read.name, `select * from ${read.changed} where not ${IS_NEW}`)
-    const before = await temporaries.keep(`${filled.mentioned}`)
-    await temporaries.unshadow()
-    if ((await rowsIn(this.#warehouse, before)) === 0) return 0
-    const key = filled.key.map(quoteIdentifier)
-    const same = (a: string, b: string) =>
-      key.map((column) => `${a}.${column} = ${b}.${column}`).join(' and ')
-    const gone = await temporaries.keep(
-      `select before.* from ${before} as before anti join (${filled.mentioned}) as now on ${same('before', 'now')}`,
-    )
-    const count = await rowsIn(this.#warehouse, gone)
-    if (count > 0) {
-      await this.#warehouse.run(
-        `delete from ${temporaries.main(filled.name)} as known using ${gone} as gone where ${same('known', 'gone')}`,
-      )
+    const { name, key, mentioned } = filled
+    const mentionedIn = async (rows: string) => {
+      await temporaries.shadow(read.name, rows)
+      const keys = await temporaries.keep(`${mentioned}`)
+      await temporaries.unshadow()
+      return keys
     }
-    return count
+    const before = await mentionedIn(`select * from ${read.changed} where ${MORE} < 0`)
+    const groups = {
+      source: before,
+      columns: key,
+      nullable: new Set<string>(),
+      count: 0,
+      sieve: null,
+    }
+    const main = temporaries.main(read.name)
+    const now = await mentionedIn(
+      hasColumns(read, key)
+        ? `select kept.* from ${main} as kept ${semiJoin('kept', groups)}`
+        : `select * from ${main}`,
+    )
+    const same = (a: string, b: string) =>
+      key.map((column) => `${a}.${quoteIdentifier(column)} = ${b}.${quoteIdentifier(column)}`)
+    const [gone] = await this.#warehouse.all<{ Count: bigint }>(
+      `delete from ${temporaries.main(name)} as known
+       using (select * from ${before} as before anti join ${now} as now on ${same('before', 'now').join(' and ')}) as gone
+       where ${same('known', 'gone').join(' and ')}`,
+    )
+    return Number(gone?.Count ?? 0)
   }
 }

@@ -7,50 +7,57 @@ import { quoteIdentifier, type Warehouse } from '../warehouse/warehouse.ts'
 import type { BuildWork } from './build.ts'
 import { checkOf, runCheck, type CheckOutcome } from './checks.ts'
 import type { Claim, KeyClaim, ReferenceClaim } from './claims.ts'
-import { IS_NEW, semiJoin } from './difference.ts'
-import type { ProjectCheck, ProjectNode } from './project.ts'
+import { MORE } from './difference.ts'
+import { isByPeople, keepGroups, semiJoin, showGroups, showPeople, type Groups } from './groups.ts'
+import type { Project, ProjectCheck, ProjectNode } from './project.ts'
 import { rowsIn, saying } from './tables.ts'
 import type { Temporaries } from './temporaries.ts'
-import { hasColumns, PERSON, touchedGroups, type Tonight } from './tonight.ts'
+import { EACH_ROW, touchedGroups, type Tonight } from './tonight.ts'
 
 /** The checks of one night. */
 export class NightChecks {
   readonly #warehouse: Warehouse
-  readonly #checks: readonly ProjectCheck[]
+  readonly #project: Project
   readonly #temporaries: Temporaries
+  readonly #touched: Groups
   readonly #tables: ReadonlyMap<string, Tonight>
-  readonly #keyOutcomes = new Map<string, CheckOutcome>()
+  readonly #known = new Map<string, CheckOutcome>()
 
   /** @param tables what became of each table; filled while the models are built */
-  constructor(work: BuildWork, temporaries: Temporaries, tables: ReadonlyMap<string, Tonight>) {
-    this.#warehouse = work.warehouse
-    this.#checks = work.project.checks
+  constructor(
+    { warehouse, project }: BuildWork,
+    temporaries: Temporaries,
+    touched: Groups,
+    tables: ReadonlyMap<string, Tonight>,
+  ) {
+    this.#warehouse = warehouse
+    this.#project = project
     this.#temporaries = temporaries
+    this.#touched = touched
     this.#tables = tables
   }
 
   /**
-   * Checks the key of a model right after its difference was written.
+   * Checks key and values of a model right after its rows were written.
    * @param rows all rows of the people or groups that it was computed for
    */
-  async runKey(node: ProjectNode, tonight: Tonight, rows: string): Promise<void> {
-    const claim = this.#checks.find(
-      ({ claim: one }) => one?.kind === 'key' && one.table === node.name,
-    )?.claim
-    if (claim?.kind !== 'key') return
-    let outcome = await this.#run(claim, rows)
-    // Rows of one key are rows of one group where the key says the group; else one may stand elsewhere in the table.
-    const isInGroup = node.scope.every((column) => claim.columns.includes(column))
-    if (outcome.offenders === 0 && !isInGroup && tonight.changed !== null) {
-      outcome = await this.#run(claim, this.#rowsLikeNew(claim, tonight.changed))
+  async runOwn(node: ProjectNode, tonight: Tonight, rows: string): Promise<void> {
+    for (const { claim } of this.#project.checks) {
+      if (claim === null || claim.table !== node.name || claim.kind === 'reference') continue
+      let outcome = await this.#run(claim, rows)
+      if (outcome.offenders === 0 && claim.kind === 'key' && tonight.changed !== null) {
+        // Rows of one key are rows of one group where the key says the group; else one may stand elsewhere in the table.
+        const isInGroup = node.scope.every((column) => claim.columns.includes(column))
+        if (!isInGroup) outcome = await this.#runKeyElsewhere(claim, tonight.changed)
+      }
+      this.#known.set(claim.name, outcome)
     }
-    this.#keyOutcomes.set(claim.name, outcome)
   }
 
   /** Runs one check when all models are built. */
   async run(check: ProjectCheck): Promise<CheckOutcome> {
     return saying(`check ${check.name}`, async () => {
-      const known = this.#keyOutcomes.get(check.name)
+      const known = this.#known.get(check.name)
       if (known !== undefined) return known
       if (check.reads.length > 0 && this.#readsOf(check).every(({ change }) => change === 'none')) {
         return { name: check.name, offenders: 0, sample: [] }
@@ -110,37 +117,50 @@ export class NightChecks {
 
   /** Values that the other table had and has no more; null when there are none. */
   async #orphaned({ targetColumn }: ReferenceClaim, there: Tonight): Promise<string | null> {
-    if (there.changed === null || !there.saysWhichAreNew) return null
+    if (there.changed === null || there.compared === null) return null
     const column = quoteIdentifier(targetColumn)
-    const values = (where: string) =>
-      `select distinct ${column} as value from ${there.changed} where ${where}`
-    const gone = await this.#temporaries.keep(
-      `select value from (${values(`not ${IS_NEW}`)}) as before anti join (${values(IS_NEW)}) as now using (value)`,
+    const fewer = await this.#temporaries.keep(
+      `select ${column} as value from ${there.changed} group by ${column} having sum(${MORE}) < 0`,
     )
-    if ((await rowsIn(this.#warehouse, gone)) === 0) return null
+    if ((await rowsIn(this.#warehouse, fewer)) === 0) return null
     const lost = await this.#temporaries.keep(
-      `select value from ${gone} as gone
-       anti join ${this.#temporaries.main(there.name)} as kept on kept.${column} = gone.value`,
+      `select value from ${fewer} as fewer
+       anti join ${this.#temporaries.main(there.name)} as kept on kept.${column} = fewer.value`,
     )
     return (await rowsIn(this.#warehouse, lost)) === 0 ? null : lost
   }
 
   async #runFile(check: ProjectCheck): Promise<CheckOutcome> {
     const reads = this.#readsOf(check)
+    if (isByPeople(this.#project, check.scope, reads)) {
+      await showPeople(this.#temporaries, reads, this.#touched)
+      const outcome = await runCheck(this.#warehouse, check)
+      await this.#temporaries.unshadow()
+      return outcome
+    }
+    if (check.scope.join() === EACH_ROW) return this.#runOfNew(check, reads)
     const select = check.scope.length === 0 ? null : touchedGroups(reads, check.scope, check.words)
     if (select === null) return runCheck(this.#warehouse, check)
-    const groups = await this.#temporaries.keep(`select distinct * from (${select})`)
-    const narrowed = reads.filter((table) => hasColumns(table, check.scope))
-    // The rows of touched people are at hand; they serve where every table has them, so that all show the same people.
-    const areAtHand =
-      check.scope.join() === PERSON && narrowed.every(({ rowsOfPeople }) => rowsOfPeople !== null)
-    for (const { name, rowsOfPeople } of narrowed) {
-      const kept = `select kept.* from ${this.#temporaries.main(name)} as kept ${semiJoin('kept', groups, check.scope)}`
-      await this.#temporaries.shadow(name, areAtHand ? `select * from ${rowsOfPeople}` : kept)
+    const groups = await keepGroups(this.#warehouse, this.#temporaries, select, check.scope)
+    await showGroups(this.#temporaries, reads, groups)
+    const outcome = await runCheck(this.#warehouse, check)
+    await this.#temporaries.unshadow()
+    await this.#temporaries.drop(groups.source)
+    return outcome
+  }
+
+  /** Asks of new rows alone. */
+  async #runOfNew(check: ProjectCheck, reads: readonly Tonight[]): Promise<CheckOutcome> {
+    if (reads.some(({ change, compared }) => change !== 'none' && compared === null)) {
+      return runCheck(this.#warehouse, check)
+    }
+    for (const { name, changed } of reads) {
+      const fresh = `select * from ${changed} where ${MORE} > 0`
+      const none = `select * from ${this.#temporaries.main(name)} limit 0`
+      await this.#temporaries.shadow(name, changed === null ? none : fresh)
     }
     const outcome = await runCheck(this.#warehouse, check)
     await this.#temporaries.unshadow()
-    await this.#temporaries.drop(groups)
     return outcome
   }
 
@@ -148,12 +168,24 @@ export class NightChecks {
     return runCheck(this.#warehouse, checkOf(claim, source))
   }
 
-  #rowsLikeNew({ table, columns }: KeyClaim, changed: string): string {
-    const fresh = `(select * from ${changed} where ${IS_NEW})`
-    return `(select kept.* from ${this.#temporaries.main(table)} as kept ${semiJoin('kept', fresh, columns)})`
+  /** Asks whether a key that is new stands elsewhere in the table, too; no new key is null. */
+  async #runKeyElsewhere(claim: KeyClaim, changed: string): Promise<CheckOutcome> {
+    const { columns, table } = claim
+    const names = columns.map(quoteIdentifier)
+    const source = await this.#temporaries.keep(
+      `select ${names.join(', ')} from ${changed} group by all having sum(${MORE}) > 0`,
+    )
+    const fresh = { source, columns, nullable: new Set<string>(), count: 0, sieve: null }
+    const alike = await this.#temporaries.keep(
+      `select ${names.map((name) => `kept.${name}`).join(', ')}
+       from ${this.#temporaries.main(table)} as kept ${semiJoin('kept', fresh)}`,
+    )
+    const outcome = await this.#run(claim, alike)
+    for (const kept of [source, alike]) await this.#temporaries.drop(kept)
+    return outcome
   }
 }
 
-function newRows(changed: string, { saysWhichAreNew }: Tonight): string {
-  return saysWhichAreNew ? `(select * from ${changed} where ${IS_NEW})` : changed
+function newRows(changed: string, { compared }: Tonight): string {
+  return compared === null ? changed : `(select * from ${changed} where ${MORE} > 0)`
 }

@@ -18,7 +18,7 @@ import { quoteText, type Warehouse } from '../warehouse/warehouse.ts'
 import { checksOfHeaders, readChecks, withoutSemicolon, type Check } from './checks.ts'
 import { knownOnSql } from './as-known-on.ts'
 import { filledTables, type FilledTable } from './filled-tables.ts'
-import { columnWords, runOrder, tablesRead } from './run-order.ts'
+import { columnWords, runOrder, tablesRead, tablesReadTwice } from './run-order.ts'
 
 /** One table, or in staging view, that a build makes. */
 export interface ProjectNode {
@@ -26,6 +26,8 @@ export interface ProjectNode {
   readonly kind: 'filled' | 'table' | 'view'
   /** Names of the tables that it reads: its lineage. */
   readonly reads: readonly string[]
+  /** Those of them that its SQL names more than once. */
+  readonly readsTwice: ReadonlySet<string>
   /** What it is. */
   readonly definition: DescribedTable
   /** The select that makes a model; empty for a filled table. */
@@ -84,6 +86,7 @@ export async function readProject(
     name: filled.name,
     kind: 'filled',
     reads: filled.reads,
+    readsTwice: new Set(),
     definition: filled,
     sql: '',
     scope: [],
@@ -98,6 +101,7 @@ export async function readProject(
       name: model.name,
       kind: file.startsWith('staging') ? 'view' : 'table',
       reads: tablesRead(treeOf(model.sql), `model ${model.name}`),
+      readsTwice: tablesReadTwice(treeOf(model.sql)),
       definition: model,
       sql: withoutSemicolon(model.sql),
       scope: model.scope,

@@ -29,12 +29,24 @@ export function tablesRead(serialized: string, subject: string): string[] {
   if (!Array.isArray(statements) || statements.length !== 1) {
     throw new JobtideError(EXIT.defect, `${subject} must be exactly one select`)
   }
-  const tables = new Set<string>()
-  visit(statements[0], new Set(), tables)
-  return [...tables].toSorted()
+  return [...tablesIn(statements[0]).keys()].toSorted()
 }
 
-function visit(value: unknown, ctes: ReadonlySet<string>, tables: Set<string>): void {
+/** Those of them that stand in the select more than once; for a `select` that `tablesRead` accepts. */
+export function tablesReadTwice(serialized: string): ReadonlySet<string> {
+  const tree = JSON.parse(serialized) as TreeNode
+  const times = [...tablesIn(tree['statements'])]
+  return new Set(times.filter(([, count]) => count > 1).map(([name]) => name))
+}
+
+/** Each table and how often it stands there. */
+function tablesIn(statement: unknown): Map<string, number> {
+  const tables = new Map<string, number>()
+  visit(statement, new Set(), tables)
+  return tables
+}
+
+function visit(value: unknown, ctes: ReadonlySet<string>, tables: Map<string, number>): void {
   if (Array.isArray(value)) {
     for (const item of value) visit(item, ctes, tables)
     return
@@ -54,11 +66,12 @@ function visit(value: unknown, ctes: ReadonlySet<string>, tables: Set<string>): 
   }
 }
 
-function addTable(node: TreeNode, ctes: ReadonlySet<string>, tables: Set<string>): void {
+function addTable(node: TreeNode, ctes: ReadonlySet<string>, tables: Map<string, number>): void {
   const schema = lowerCase(node['schema_name'])
   const table = lowerCase(node['table_name'])
   if (schema === '' && ctes.has(table)) return
-  tables.add(schema === '' || schema === 'main' ? table : `${schema}.${table}`)
+  const name = schema === '' || schema === 'main' ? table : `${schema}.${table}`
+  tables.set(name, (tables.get(name) ?? 0) + 1)
 }
 
 /**

@@ -3,26 +3,29 @@
  */
 
 import { quoteIdentifier } from '../warehouse/warehouse.ts'
-import { IS_NEW } from './difference.ts'
+import { MORE } from './difference.ts'
 
 /** The column by which loads say whom they touched. */
 export const PERSON = 'profile_id'
 
-/** One table tonight. `rows_of_people`, `changed` and `rows` name temporary tables in SQL. */
+/** The scope of a check that says something of each row by itself, whatever other rows there are. */
+export const EACH_ROW = 'row'
+
+/** One table tonight. `rowsOfPeople` and `changed` name temporary tables in SQL. */
 export interface Tonight {
   readonly name: string
   readonly columns: readonly string[]
-  /** `none`: as it was; `rows`: those in `changed`; `whole`: any row may be another. */
+  /** `none`: as it was for whatever reads it; `rows`: what `changed` says; `whole`: any row may be another. */
   readonly change: 'none' | 'rows' | 'whole'
   /** All rows that touched people have now; null where the table is not kept by people. */
   readonly rowsOfPeople: string | null
-  /** Rows that are gone or new; null unless `change` is `rows`. */
+  /** The differences, in `compared` columns and `MORE`; null unless `change` is `rows`. */
   readonly changed: string | null
   /**
-   * Whether `changed` says which are gone and which are new. Otherwise it holds all rows of touched people as they are now;
-   * what they were before has the same natural key.
+   * The columns of `changed`; null where it holds, without `MORE`, all rows of touched people as they are now: what they were
+   * before has the same natural key.
    */
-  readonly saysWhichAreNew: boolean
+  readonly compared: readonly string[] | null
 }
 
 /** A table that nothing happened to. */
@@ -33,7 +36,7 @@ export function unchanged(name: string, columns: readonly string[]): Tonight {
     change: 'none',
     rowsOfPeople: null,
     changed: null,
-    saysWhichAreNew: false,
+    compared: null,
   }
 }
 
@@ -54,18 +57,24 @@ export function touchedGroups(
   const changed = reads.filter(({ change }) => change !== 'none')
   if (!changed.every((table) => hasColumns(table, scope) && table.change === 'rows')) return null
   const groups = scope.map(quoteIdentifier).join(', ')
-  const selects = changed.map((table) => {
-    if (!table.saysWhichAreNew) return `select ${groups} from ${table.changed}`
+  const selects: string[] = []
+  for (const { columns, compared, changed: differences } of changed) {
+    if (compared === null) {
+      selects.push(`select ${groups} from ${differences}`)
+      continue
+    }
     // A row that differs only in columns that are not read is as it was.
-    const read = table.columns
-      .filter((column) => scope.includes(column) || words === null || words.has(column))
-      .map(quoteIdentifier)
-    return `select ${groups} from (
-      select ${read.join(', ')} from ${table.changed}
-      group by ${read.join(', ')}
-      having count(*) filter (${IS_NEW}) <> count(*) filter (not ${IS_NEW})
-    )`
-  })
+    const read = columns.filter(
+      (column) => scope.includes(column) || words === null || words.has(column),
+    )
+    if (!read.every((column) => compared.includes(column))) return null
+    const names = read.map(quoteIdentifier).join(', ')
+    selects.push(
+      `select ${groups} from (
+           select ${names} from ${differences} group by ${names} having sum(${MORE}) <> 0
+       )`,
+    )
+  }
   return selects.length === 0
     ? `select ${scope.map(() => 'null').join(', ')} limit 0`
     : selects.join(' union ')

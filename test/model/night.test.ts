@@ -229,6 +229,22 @@ describe('a check that fails in the night', () => {
       ['sizes_are_small', [{ organization_id: 'acme', people: 2 }]],
     ])
   })
+
+  it('with the scope row looks at new rows alone, and finds the one of 2 that is wrong', async () => {
+    await build()
+    writeFileSync(
+      join(folder, 'checks', 'sizes_are_small.sql'),
+      '-- scope: row\nselect organization_id, people from sizes where people = 3\n',
+    )
+    await build()
+    await insertEvents(warehouse, [event('dee', 'acme', '2024-04-01')])
+    expect(await offenders()).toEqual([
+      ['sizes_are_small', [{ organization_id: 'acme', people: 3 }]],
+    ])
+    await warehouse.run(`update sizes set people = 3 where organization_id = 'globex';
+      delete from job_change_events where profile_id = 'dee'`)
+    expect((await build()).wholeBecause).toBeNull()
+  })
 })
 
 describe('what a header claims', () => {

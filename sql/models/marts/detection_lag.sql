@@ -1,6 +1,6 @@
 -- grain: One row per organisation, month of the change and type of event.
 -- key: organization_id, month_start_on, event_type
--- scope: organization_id, month_start_on
+-- scope: organization_id, month_start_on, event_type
 -- references: organization_id -> organizations.organization_id
 -- values: event_type: joined | left | title_change
 -- purpose: How long after a change it was seen: how far the newest months can be trusted, and when an old one is complete.
@@ -38,7 +38,7 @@ lags as (
         events.is_future,
         days_between(events.changed_at, coalesce(corrected.first_detected_at, events.detected_at)) as lag_days,
         days_between(events.changed_at, events.first_seen_at) as first_seen_lag_days
-    from stg_event_dates as events
+    from stint_events as events
     left join corrected on corrected.event_key = events.event_key
 ),
 

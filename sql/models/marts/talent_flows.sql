@@ -1,7 +1,5 @@
 -- grain: One row per pair of organisations between which anybody moved, in that direction.
 -- key: from_organization_id, to_organization_id
--- references: from_organization_id -> organizations.organization_id
--- references: to_organization_id -> organizations.organization_id
 -- purpose: Who loses people to whom. Counts moves (see moves): each departure and each arrival at most once.
 -- note: People who leave an organisation and come back to it make no flow. Side roles (boards, advisers) make none either.
 -- columns:
@@ -21,45 +19,26 @@
 --   first_moved_at: When the first of them joined, UTC.
 --   last_moved_at: When the last of them joined, UTC.
 --   median_gap_days: Median of the calendar days from leaving to joining; negative when joining came first.
-with
-
-flows as (
-    select
-        came_from_organization_id as from_organization_id,
-        organization_id as to_organization_id,
-        count(distinct profile_id) as people,
-        count(*) as moves,
-        count(case when is_direct then 1 end) as direct_moves,
-        count(case when direction = 'up' then 1 end) as up_moves,
-        count(case when direction = 'down' then 1 end) as down_moves,
-        min(joined_at) as first_moved_at,
-        max(joined_at) as last_moved_at,
-        median(gap_days) as median_gap_days
-    from joiners
-    where came_from_organization_id is not null
-    group by came_from_organization_id, organization_id
-)
-
 select
     flows.from_organization_id,
     flows.to_organization_id,
     sources.name as from_organization_name,
     targets.name as to_organization_name,
-    cast(flows.people as integer) as people,
-    cast(flows.moves as integer) as moves,
-    cast(coalesce(reverse.moves, 0) as integer) as reverse_moves,
-    cast(flows.moves - coalesce(reverse.moves, 0) as integer) as net_moves,
+    flows.people,
+    flows.moves,
+    coalesce(reverse.moves, 0) as reverse_moves,
+    flows.moves - coalesce(reverse.moves, 0) as net_moves,
     cast(flows.moves as double) / sources.leavers as share_of_leavers,
     cast(flows.moves as double) / targets.joiners as share_of_joiners,
-    cast(flows.direct_moves as integer) as direct_moves,
-    cast(flows.up_moves as integer) as up_moves,
-    cast(flows.down_moves as integer) as down_moves,
+    flows.direct_moves,
+    flows.up_moves,
+    flows.down_moves,
     flows.first_moved_at,
     flows.last_moved_at,
-    cast(flows.median_gap_days as double) as median_gap_days
-from flows
+    flows.median_gap_days
+from organization_pairs as flows
 inner join organizations as sources on sources.organization_id = flows.from_organization_id
 inner join organizations as targets on targets.organization_id = flows.to_organization_id
-left join flows as reverse
+left join organization_pairs as reverse
     on reverse.from_organization_id = flows.to_organization_id
     and reverse.to_organization_id = flows.from_organization_id
