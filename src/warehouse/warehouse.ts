@@ -11,12 +11,16 @@ import {
   type DuckDBConnection,
   type DuckDBValue,
 } from '@duckdb/node-api'
-import { existsSync, mkdirSync, renameSync, rmSync, statSync } from 'node:fs'
-import { availableParallelism, totalmem } from 'node:os'
+import { existsSync, mkdirSync, renameSync, rmSync } from 'node:fs'
 import { dirname } from 'node:path'
 import { sqlFolder } from '../support/assets.ts'
 import { ConfigError, asStorageError } from '../support/errors.ts'
-import { MIB } from '../support/units.ts'
+import {
+  engineSettings,
+  memoryLimitForModels,
+  spillFolderOf,
+  type EngineChoices,
+} from './engine-settings.ts'
 import { asWarehouseError } from './errors.ts'
 import { applySchema } from './schema.ts'
 
@@ -30,15 +34,9 @@ export interface ResultTable {
 }
 
 /** How to open a warehouse. */
-export interface WarehouseOptions {
-  /** The database file, or `:memory:`. */
-  readonly path: string
+export interface WarehouseOptions extends EngineChoices {
   /** `write` creates the file and brings its schema up to date; `read` needs an existing file and changes nothing. */
   readonly mode: 'read' | 'write'
-  /** DuckDB's memory limit such as `1GB`; beyond it DuckDB works on disk. Default: by the size of the file. */
-  readonly memoryLimit?: string
-  /** Threads of DuckDB, 1 or more. Default: one for each core, at most 4. */
-  readonly threads?: number
   /** Folder of the schema files. Default: the ones that ship with Jobtide. */
   readonly schemaFolder?: string
 }
@@ -151,54 +149,6 @@ async function connect(path: string, options: WarehouseOptions): Promise<Warehou
   }
 }
 
-function engineSettings(options: WarehouseOptions): Record<string, string> {
-  const threads = threadsFor(options)
-  return {
-    // Extensions would be downloaded at run time; Jobtide needs none beyond those built in.
-    autoinstall_known_extensions: 'false',
-    autoload_known_extensions: 'false',
-    ...(options.mode === 'read' ? { access_mode: 'READ_ONLY' } : {}),
-    memory_limit: options.memoryLimit ?? memoryLimitFor(options, threads),
-    threads: String(threads),
-  }
-}
-
-// DuckDB's own default is 80 % of the machine, which is rude for a nightly job beside others. Measured on 131,807 events
-// (a file of 60 MB): at twice the file a whole run takes as long as without a limit and peaks 150 MB lower.
-const FILE_SIZES_IN_MEMORY = 2
-const LARGEST_LIMIT = 1_536 * MIB
-// Every thread holds buffers of its own: with 12 threads in 96 MiB a load of these events ran out of memory, with 8 it did
-// not; so a machine of many cores gives a nightly job four.
-const SMALLEST_LIMIT_PER_THREAD = 48 * MIB
-const MOST_THREADS = 4
-// Windows and joins over several tables hold more at once: 200,000 events ran out of 48 MiB a thread, and not of 96.
-const SMALLEST_LIMIT_PER_THREAD_FOR_MODELS = 96 * MIB
-// A night of 50,000 events on 10 million ran out of 1.5 GiB: what touched people have is kept beside the tables.
-const LARGEST_LIMIT_FOR_MODELS = 2_304 * MIB
-
-function threadsFor({ threads }: WarehouseOptions): number {
-  return threads ?? Math.min(availableParallelism(), MOST_THREADS)
-}
-
-function memoryLimitFor(
-  { path, mode }: WarehouseOptions,
-  threads: number,
-  smallestPerThread = SMALLEST_LIMIT_PER_THREAD,
-  largest = LARGEST_LIMIT,
-): string {
-  // What an analyst asks is not known beforehand, and somebody waits for it.
-  const isOpenEnded = path === ':memory:' || mode === 'read'
-  const fileBytes = isOpenEnded ? largest : fileSize(path)
-  const smallest = smallestPerThread * Math.max(2, threads)
-  const wanted = Math.max(smallest, fileBytes * FILE_SIZES_IN_MEMORY)
-  const bytes = Math.min(wanted, largest, totalmem() / 2)
-  return `${Math.round(bytes / MIB)}MiB`
-}
-
-function fileSize(path: string): number {
-  return statSync(path, { throwIfNoEntry: false })?.size ?? 0
-}
-
 class DuckDBWarehouse implements Warehouse {
   readonly path: string
   readonly #options: WarehouseOptions
@@ -279,14 +229,7 @@ class DuckDBWarehouse implements Warehouse {
 
   async makeRoomForModels(): Promise<number> {
     if (this.#options.memoryLimit === undefined) {
-      const threads = threadsFor(this.#options)
-      const limit = memoryLimitFor(
-        this.#options,
-        threads,
-        SMALLEST_LIMIT_PER_THREAD_FOR_MODELS,
-        LARGEST_LIMIT_FOR_MODELS,
-      )
-      await this.run(`set memory_limit = ${quoteText(limit)}`)
+      await this.run(`set memory_limit = ${quoteText(memoryLimitForModels(this.#options))}`)
     }
     const [row] = await this.all<{ bytes: number }>(
       `select cast(parse_formatted_bytes(current_setting('memory_limit')) as double) as bytes`,
@@ -299,6 +242,9 @@ class DuckDBWarehouse implements Warehouse {
     this.#closed = true
     this.#connection.closeSync()
     this.#instance.closeSync()
+    if (this.#options.mode === 'read') {
+      rmSync(spillFolderOf(this.path), { recursive: true, force: true })
+    }
   }
 
   async #columnNames(table: string): Promise<string[]> {
