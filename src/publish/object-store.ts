@@ -5,21 +5,32 @@
 
 import type { Clock } from '../support/clock.ts'
 import { PublishError } from './errors.ts'
+import type { S3Options } from './s3-options.ts'
 
 /** How to reach a store. */
 export interface StoreOptions {
   readonly clock: Clock
-  /** Address of an S3-compatible server; absent means AWS. */
-  readonly s3Endpoint?: string
+  /** Address of an S3-compatible server from the environment; wins over `s3.endpoint`. */
+  readonly s3Endpoint?: string | undefined
+  /** How a bucket is reached and how objects lie in it; without meaning for a folder. */
+  readonly s3?: S3Options | undefined
+  /**
+   * Default `write`: a folder is made where it is missing, a bucket's conditional writes are tried out. With `read`
+   * nothing is written, so that read-only credentials and media are enough; a folder must exist.
+   */
+  readonly access?: 'read' | 'write' | undefined
 }
 
 /** One state of one object, as its store names it; only good for `replace` on the same key. */
 export type ObjectVersion = string
 
-/** An object and its size in bytes. */
+/** An object in a listing. */
 export interface StoredObject {
   readonly key: string
+  /** Size. */
   readonly bytes: number
+  /** When it was written, by the store's clock, in milliseconds since 1970 UTC. */
+  readonly modifiedAt: number
 }
 
 /** What a put did: `already-there` when an object of that key and size existed. */
@@ -49,6 +60,24 @@ export interface ObjectStore {
    * writer was first. `bytes` must differ from everything that was ever stored there.
    */
   replace(key: string, bytes: Uint8Array, expected: ObjectVersion | null): Promise<boolean>
+  /**
+   * Writes an object of any size to the local file `path`, which appears whole or not at all.
+   * @returns false when there is no such object
+   */
+  download(key: string, path: string, signal?: AbortSignal): Promise<boolean>
+  /** The path of an object where the store is a folder, whether or not it is there; null elsewhere. */
+  localPath(key: string): string | null
+  /** Removes objects; what is not there is no error. A store that keeps versions keeps those. */
+  remove(keys: readonly string[]): Promise<void>
+  /**
+   * Removes for good what no listing shows: versions that are not the latest, markers of removed objects, and parts of
+   * uploads that were begun before `begunBefore` (milliseconds since 1970 UTC) and never completed. Only keys that start
+   * with `prefix`.
+   * @returns how many versions and uploads were removed
+   */
+  purge(prefix: string, begunBefore: number): Promise<number>
+  /** Removes parts of uploads that were begun before `begunBefore` and never completed; returns how many uploads. */
+  abandonUploads(begunBefore: number): Promise<number>
 }
 
 // S3 allows 1,024 bytes of key; 900 leaves room for the prefix of the destination.

@@ -5,11 +5,14 @@ import { openFolderStore } from './folder-store.ts'
 import type { ObjectStore, StoreOptions } from './object-store.ts'
 
 /**
- * Opens `s3://bucket/prefix` or a folder (absolute; it is made where it is missing).
+ * Opens `s3://bucket/prefix` or a folder.
  * @throws PublishError when the destination cannot be used
+ * @throws ConfigError when an address or an option of S3 is misspelt
  */
 export async function openStore(destination: string, options: StoreOptions): Promise<ObjectStore> {
-  if (!destination.startsWith('s3://')) return openFolderStore(resolve(destination), options.clock)
+  if (!destination.startsWith('s3://')) {
+    return openFolderStore(resolve(destination), options.clock, options.access)
+  }
   const { openS3Store } = await import('./s3-store.ts')
   return openS3Store(destination, options)
 }

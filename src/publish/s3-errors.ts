@@ -21,17 +21,37 @@ export function sdkError(error: unknown): SdkError {
   return { name: error.name, status: typeof status === 'number' ? status : undefined }
 }
 
-/** True for a conditional write that another writer won: 409, 412, or 404 where the object vanished meanwhile. */
+/** True for a conditional write that another writer won: 412, or 404 where the object vanished meanwhile. */
 export function isLost(error: unknown): boolean {
   const { name, status } = sdkError(error)
-  if (status === 409 || status === 412) return true
-  return status === 404 && name === 'NoSuchKey'
+  return status === 412 || (status === 404 && name === 'NoSuchKey')
 }
 
-/** True where a HEAD or GET found no object. A missing bucket is not that: it is a failure. */
+/** True for a conditional write that met another on its way: it was not done, and perhaps no other was either. */
+export function isConflict(error: unknown): boolean {
+  return sdkError(error).status === 409
+}
+
+/** True where a call found no object or no upload. A missing bucket is not that: it is a failure. */
 export function isAbsent(error: unknown): boolean {
   const { name } = sdkError(error)
-  return name === 'NotFound' || name === 'NoSuchKey'
+  return name === 'NotFound' || name === 'NoSuchKey' || name === 'NoSuchUpload'
+}
+
+/** True where a server says that it keeps no versions at all. */
+export function isUnversioned(error: unknown): boolean {
+  const { name, status } = sdkError(error)
+  return name === 'NotImplemented' || status === 501 || status === 405
+}
+
+/** What a call does. */
+export type S3Action = 'write' | 'read' | 'list' | 'remove'
+
+const PERMISSIONS: Readonly<Record<S3Action, string>> = {
+  write: 's3:PutObject and s3:AbortMultipartUpload there, and kms:GenerateDataKey with aws:kms',
+  read: 's3:GetObject there and s3:ListBucket on the bucket, and kms:Decrypt with aws:kms',
+  list: 's3:ListBucket, s3:ListBucketVersions and s3:ListBucketMultipartUploads on the bucket',
+  remove: 's3:DeleteObject, s3:DeleteObjectVersion and s3:AbortMultipartUpload there',
 }
 
 /** Where a failed call went. */
@@ -49,7 +69,7 @@ interface Explanation {
 }
 
 /** The PublishError for a failed call; `action` says what was tried, such as `write`. */
-export function describeS3Error(error: unknown, action: string, place: S3Place): PublishError {
+export function describeS3Error(error: unknown, action: S3Action, place: S3Place): PublishError {
   if (error instanceof PublishError) return error
   const { sentence, hint } = explain(error, action, place)
   // Not the SDK's error itself: it carries the whole response, and more of the request than a log should hold.
@@ -57,7 +77,7 @@ export function describeS3Error(error: unknown, action: string, place: S3Place):
   return new PublishError(sentence, hint === undefined ? { cause } : { hint, cause })
 }
 
-function explain(error: unknown, action: string, place: S3Place): Explanation {
+function explain(error: unknown, action: S3Action, place: S3Place): Explanation {
   const { name, status } = sdkError(error)
   const server = place.endpoint ?? 'S3'
   switch (name) {
@@ -100,7 +120,7 @@ function explain(error: unknown, action: string, place: S3Place): Explanation {
   if (status === 403) {
     return {
       sentence: `the AWS credentials may not ${action} ${place.url} (403 ${name})`,
-      hint: 'They need s3:PutObject, s3:GetObject and s3:AbortMultipartUpload there, and s3:ListBucket on the bucket.',
+      hint: `They need ${PERMISSIONS[action]}.`,
     }
   }
   if (status !== undefined) {

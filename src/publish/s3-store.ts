@@ -1,23 +1,12 @@
 /**
- * Objects in an S3 bucket or an S3-compatible server. The only file that imports the AWS SDK; it is itself imported only
- * when a destination is on S3. Small objects go up as buffers, large files in parts: both can be sent again and carry
- * checksums that the server verifies, a plain stream neither.
+ * Objects in an S3 bucket or an S3-compatible server: what to do when a request's outcome is not certain. The requests
+ * themselves are in `s3-client.ts` and `s3-upkeep.ts`.
  */
 
-import {
-  DeleteObjectCommand,
-  GetObjectCommand,
-  HeadObjectCommand,
-  PutObjectCommand,
-  S3Client,
-  paginateListObjectsV2,
-  type S3ClientConfig,
-} from '@aws-sdk/client-s3'
-import { Upload } from '@aws-sdk/lib-storage'
-import { createReadStream } from 'node:fs'
 import { readFile, stat } from 'node:fs/promises'
-import { asStorageError } from '../support/errors.ts'
-import { MIB, MINUTE, SECOND } from '../support/units.ts'
+import type { Clock } from '../support/clock.ts'
+import { asStorageError, JobtideError, messageOf } from '../support/errors.ts'
+import { SECOND } from '../support/units.ts'
 import { PublishError } from './errors.ts'
 import {
   checkKey,
@@ -28,8 +17,14 @@ import {
   type StoreOptions,
   type StoredObject,
 } from './object-store.ts'
-import { parseS3Address, type S3Address } from './s3-address.ts'
-import { describeS3Error, isAbsent, isLost, type S3Place } from './s3-errors.ts'
+import { parseS3Address } from './s3-address.ts'
+import {
+  connectBucket,
+  MULTIPART_FROM_BYTES,
+  type BucketConnection,
+  type IncomingObject,
+} from './s3-client.ts'
+import { checkS3Options } from './s3-options.ts'
 import {
   probeConditionalWrites,
   spellEtag,
@@ -37,73 +32,50 @@ import {
   type EtagStyle,
   type ProbeTarget,
 } from './s3-probe.ts'
-
-const PART_BYTES = 8 * MIB
-const PARTS_AT_ONCE = 4
-const MULTIPART_FROM_BYTES = 2 * PART_BYTES
+import { abortUploads, removeAll, removeOldVersions } from './s3-removal.ts'
+import { listObjects, removeObjects } from './s3-upkeep.ts'
+import { writeWholeFile } from './whole-file.ts'
 
 // Fixed, so that where credentials may not delete there is one scratch object and never two.
 const PROBE_KEY = 'conditional-write-probe'
 
+// For what the SDK does not repeat by itself: reading the body of an answer, and a write that met another.
+const ATTEMPTS = 4
+const PAUSE_MS = SECOND / 4
+
 /**
- * Opens `s3://bucket/prefix` and proves that its conditional writes work.
- * Credentials and region come from the SDK's own chain; with an endpoint the region defaults to us-east-1.
- * @throws PublishError when the destination is misspelt, cannot be reached or written, or ignores conditions
+ * Opens `s3://bucket/prefix`; to write, also proves that its conditional writes work.
+ * Credentials come from the SDK's own chain, and so does the region; with an endpoint it defaults to us-east-1.
+ * @throws ConfigError when destination or options are misspelt; nothing was sent then
+ * @throws PublishError when the destination cannot be reached or written, or ignores conditions
  */
 export async function openS3Store(
   destination: string,
-  options: StoreOptions,
+  { clock, s3 = {}, s3Endpoint, access = 'write' }: StoreOptions,
 ): Promise<ObjectStore> {
-  const location = { ...parseS3Address(destination), endpoint: options.s3Endpoint }
-  const client = await connect(destination, options.s3Endpoint)
-  const store = new S3Store(client, location)
+  const options = s3Endpoint === undefined ? s3 : { ...s3, endpoint: s3Endpoint }
+  checkS3Options(options)
+  const connection = await connectBucket(parseS3Address(destination), options)
+  const store = new S3Store(connection, clock)
   try {
-    await store.probe(options)
+    if (access === 'write') await store.probe()
     return store
   } catch (error) {
-    client.destroy()
+    connection.close()
     throw error
   }
 }
 
-async function connect(destination: string, endpoint: string | undefined): Promise<S3Client> {
-  const config: S3ClientConfig = {
-    retryMode: 'standard',
-    maxAttempts: 4,
-    requestHandler: {
-      connectionTimeout: 10 * SECOND,
-      socketTimeout: MINUTE,
-      requestTimeout: 5 * MINUTE,
-      throwOnRequestTimeout: true,
-    },
-    ...(endpoint === undefined ? {} : { endpoint, forcePathStyle: true }),
-  }
-  const client = new S3Client(config)
-  try {
-    await client.config.region()
-    return client
-  } catch (error) {
-    client.destroy()
-    if (endpoint !== undefined) return new S3Client({ ...config, region: 'us-east-1' })
-    throw new PublishError(`the AWS region of ${destination} is not known`, {
-      hint: 'Set AWS_REGION.',
-      cause: error,
-    })
-  }
-}
-
-type S3Location = S3Address & { readonly endpoint: string | undefined }
-
 class S3Store implements ObjectStore {
   readonly destination: string
-  readonly #client: S3Client
-  readonly #location: S3Location
+  readonly #connection: BucketConnection
+  readonly #clock: Clock
   #etagStyle: EtagStyle = 'quoted'
 
-  constructor(client: S3Client, location: S3Location) {
-    this.destination = `s3://${location.bucket}/${location.prefix}`.replace(/\/$/, '')
-    this.#client = client
-    this.#location = location
+  constructor(connection: BucketConnection, clock: Clock) {
+    this.destination = connection.url
+    this.#connection = connection
+    this.#clock = clock
   }
 
   urlOf(key: string): string {
@@ -111,32 +83,34 @@ class S3Store implements ObjectStore {
     return `${this.destination}/${key}`
   }
 
-  async probe({ clock }: StoreOptions): Promise<void> {
+  localPath(key: string): null {
+    checkKey(key)
+    return null
+  }
+
+  async probe(): Promise<void> {
     const target: ProbeTarget = {
       write: (bytes, condition) => this.#writeIf(PROBE_KEY, bytes, condition),
-      etag: async () => (await this.#headObject(PROBE_KEY))?.etag ?? null,
+      etag: async () => (await this.#connection.head(PROBE_KEY))?.etag ?? null,
     }
-    this.#etagStyle = await probeConditionalWrites(target, this.destination, clock)
+    this.#etagStyle = await probeConditionalWrites(target, this.destination, this.#clock)
     // Whoever may not delete leaves one small object behind; that is no reason not to publish.
-    await this.#client.send(new DeleteObjectCommand(this.#at(PROBE_KEY))).catch(() => undefined)
+    await removeObjects(this.#connection, [{ key: PROBE_KEY }]).catch(() => undefined)
   }
 
   async put(key: string, bytes: Uint8Array): Promise<PutOutcome> {
     if (await this.#isThere(key, bytes.length)) return 'already-there'
-    await this.#call('write', key, () => this.#putBuffer(key, bytes))
+    await this.#connection.put(key, bytes)
     return 'written'
   }
 
   async putFile(key: string, path: string, signal?: AbortSignal): Promise<PutOutcome> {
     signal?.throwIfAborted()
-    const { size } = await readingScratch(path, stat(path))
+    const { size } = await onDisk(path, stat(path))
     if (await this.#isThere(key, size)) return 'already-there'
-    if (size < MULTIPART_FROM_BYTES) {
-      const bytes = await readingScratch(path, readFile(path))
-      await this.#call('write', key, () => this.#putBuffer(key, bytes))
-      return 'written'
-    }
-    await this.#putInParts(key, path, size, signal)
+    if (size < MULTIPART_FROM_BYTES)
+      await this.#connection.put(key, await onDisk(path, readFile(path)))
+    else await this.#putInParts(key, path, size, signal)
     return 'written'
   }
 
@@ -149,45 +123,13 @@ class S3Store implements ObjectStore {
     signal: AbortSignal | undefined,
   ): Promise<void> {
     try {
-      await this.#upload(key, path, signal)
+      await this.#connection.putInParts(key, path, signal)
     } catch (error) {
       if (await this.#isThere(key, bytes).catch(() => false)) return
       throw error
     }
     if (await this.#isThere(key, bytes)) return
     throw new PublishError(`${this.urlOf(key)} is not there although its upload was completed`)
-  }
-
-  async #putBuffer(key: string, bytes: Uint8Array, conditions: object = {}) {
-    const target = { ...this.#at(key), ...conditions }
-    return this.#client.send(
-      new PutObjectCommand({ ...target, Body: bytes, ChecksumAlgorithm: 'SHA256' }),
-    )
-  }
-
-  async #upload(key: string, path: string, signal: AbortSignal | undefined): Promise<void> {
-    signal?.throwIfAborted()
-    const body = createReadStream(path)
-    const upload = new Upload({
-      client: this.#client,
-      params: { ...this.#at(key), Body: body, ChecksumAlgorithm: 'SHA256' },
-      partSize: PART_BYTES,
-      queueSize: PARTS_AT_ONCE,
-      leavePartsOnError: false,
-    })
-    // Not upload.abort(): that rejects while parts are still under way, and what they leave would be paid for. Without
-    // more to read the upload waits for them, is aborted on the server, and only then fails.
-    const onAbort = () => body.destroy(new Error('stopped'))
-    signal?.addEventListener('abort', onAbort, { once: true })
-    try {
-      await this.#call('write', key, () => upload.done())
-    } catch (error) {
-      signal?.throwIfAborted()
-      throw error
-    } finally {
-      signal?.removeEventListener('abort', onAbort)
-      body.destroy()
-    }
   }
 
   async #isThere(key: string, bytes: number): Promise<boolean> {
@@ -198,48 +140,53 @@ class S3Store implements ObjectStore {
   }
 
   async get(key: string): Promise<{ bytes: Uint8Array; version: ObjectVersion } | null> {
-    return this.#call(
-      'read',
-      key,
-      async () => {
-        const answer = await this.#client.send(
-          new GetObjectCommand({ ...this.#at(key), ChecksumMode: 'ENABLED' }),
-        )
-        const bytes = (await answer.Body?.transformToByteArray()) ?? new Uint8Array()
-        return { bytes, version: answer.ETag ?? '' }
-      },
-      isAbsent,
-    )
+    return this.#reading(key, undefined, async (body, version) => {
+      const chunks: Uint8Array[] = []
+      for await (const chunk of body) chunks.push(chunk)
+      return { bytes: Buffer.concat(chunks), version }
+    })
+  }
+
+  async download(key: string, path: string, signal?: AbortSignal): Promise<boolean> {
+    const done = await this.#reading(key, signal, async (body) => {
+      await writeWholeFile(path, body)
+      return true
+    })
+    return done ?? false
+  }
+
+  // The SDK repeats a request, but not the reading of its answer: a connection that breaks in the middle of a body ends here.
+  async #reading<T>(
+    key: string,
+    signal: AbortSignal | undefined,
+    take: (body: AsyncIterable<Uint8Array>, version: ObjectVersion) => Promise<T>,
+  ): Promise<T | null> {
+    for (let attempt = 1; ; attempt += 1) {
+      try {
+        signal?.throwIfAborted()
+        const incoming = await this.#connection.get(key, signal)
+        return incoming === null ? null : await take(wholeBody(incoming), incoming.etag)
+      } catch (error) {
+        signal?.throwIfAborted()
+        if (error instanceof JobtideError) throw error
+        if (attempt === ATTEMPTS) {
+          throw new PublishError(`${this.urlOf(key)} could not be read to its end`, {
+            hint: `The last of ${ATTEMPTS} attempts: ${messageOf(error)}.`,
+            cause: error,
+          })
+        }
+      }
+      await this.#clock.sleep(PAUSE_MS * attempt, signal)
+    }
   }
 
   async head(key: string): Promise<{ bytes: number } | null> {
-    const found = await this.#headObject(key)
+    const found = await this.#connection.head(key)
     return found === null ? null : { bytes: found.bytes }
   }
 
-  async #headObject(key: string): Promise<{ bytes: number; etag: string } | null> {
-    return this.#call(
-      'read',
-      key,
-      async () => {
-        const answer = await this.#client.send(new HeadObjectCommand(this.#at(key)))
-        return { bytes: answer.ContentLength ?? 0, etag: answer.ETag ?? '' }
-      },
-      isAbsent,
-    )
-  }
-
   async list(prefix: string): Promise<StoredObject[]> {
-    const { bucket, prefix: root } = this.#location
-    const objects: StoredObject[] = []
-    await this.#call('list', prefix, async () => {
-      const query = { Bucket: bucket, Prefix: root + prefix }
-      for await (const page of paginateListObjectsV2({ client: this.#client }, query)) {
-        for (const { Key = '', Size = 0 } of page.Contents ?? []) {
-          objects.push({ key: Key.slice(root.length), bytes: Size })
-        }
-      }
-    })
+    const objects = await listObjects(this.#connection, prefix)
     return objects.toSorted((a, b) => (a.key < b.key ? -1 : 1))
   }
 
@@ -263,49 +210,48 @@ class S3Store implements ObjectStore {
 
   /** Writes under a condition; the new ETag, or null when the condition did not hold. */
   async #writeIf(key: string, bytes: Uint8Array, condition: Condition): Promise<string | null> {
-    const conditions = 'etag' in condition ? { IfMatch: condition.etag } : { IfNoneMatch: '*' }
-    return this.#call(
-      'write',
-      key,
-      async () => {
-        const answer = await this.#putBuffer(key, bytes, conditions)
-        return answer.ETag ?? ''
-      },
-      isLost,
+    const header = 'etag' in condition ? { IfMatch: condition.etag } : { IfNoneMatch: '*' as const }
+    for (let attempt = 1; attempt <= ATTEMPTS; attempt += 1) {
+      const outcome = await this.#connection.putIf(key, bytes, header)
+      if (outcome === 'lost') return null
+      if (outcome !== 'conflict') return outcome.etag
+      await this.#clock.sleep(PAUSE_MS * attempt)
+    }
+    return null
+  }
+
+  async remove(keys: readonly string[]): Promise<void> {
+    for (const key of keys) checkKey(key)
+    await removeAll(
+      this.#connection,
+      keys.map((key) => ({ key })),
+      this.#clock,
     )
   }
 
-  #at(key: string): { Bucket: string; Key: string } {
-    checkKey(key)
-    return { Bucket: this.#location.bucket, Key: this.#location.prefix + key }
+  async purge(prefix: string, begunBefore: number): Promise<number> {
+    const versions = await removeOldVersions(this.#connection, prefix, this.#clock)
+    return versions + (await abortUploads(this.#connection, prefix, begunBefore))
   }
 
-  /** Runs one call; null where `isNothing` knows the failure as an answer, a PublishError for all others. */
-  async #call<T>(action: string, key: string, work: () => Promise<T>): Promise<T>
-  async #call<T>(
-    action: string,
-    key: string,
-    work: () => Promise<T>,
-    isNothing: (error: unknown) => boolean,
-  ): Promise<T | null>
-  async #call<T>(
-    action: string,
-    key: string,
-    work: () => Promise<T>,
-    isNothing: (error: unknown) => boolean = () => false,
-  ): Promise<T | null> {
-    try {
-      return await work()
-    } catch (error) {
-      if (isNothing(error)) return null
-      const { bucket, endpoint } = this.#location
-      const place: S3Place = { bucket, endpoint, url: `${this.destination}/${key}` }
-      throw describeS3Error(error, action, place)
-    }
+  async abandonUploads(begunBefore: number): Promise<number> {
+    return abortUploads(this.#connection, '', begunBefore)
   }
 }
 
-async function readingScratch<T>(path: string, reading: Promise<T>): Promise<T> {
+/** The body of an answer; fails where it ends early. */
+async function* wholeBody({ body, bytes }: IncomingObject): AsyncGenerator<Uint8Array> {
+  let received = 0
+  for await (const chunk of body) {
+    received += chunk.length
+    yield chunk
+  }
+  if (bytes !== null && received !== bytes) {
+    throw new Error(`${received} of ${bytes} bytes arrived`)
+  }
+}
+
+async function onDisk<T>(path: string, reading: Promise<T>): Promise<T> {
   try {
     return await reading
   } catch (error) {

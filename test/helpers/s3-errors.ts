@@ -1,6 +1,7 @@
 /** The errors of the S3 API: code, HTTP status and the extra facts that S3 puts beside the message. */
 
 const STATUS = {
+  AccessControlListNotSupported: 400,
   AccessDenied: 403,
   AuthorizationHeaderMalformed: 400,
   BadDigest: 400,
@@ -16,8 +17,10 @@ const STATUS = {
   InvalidPartOrder: 400,
   InvalidRange: 416,
   InvalidRequest: 400,
+  InvalidStorageClass: 400,
   InvalidToken: 400,
   InvalidURI: 400,
+  'KMS.NotFoundException': 400,
   KeyTooLongError: 400,
   MalformedTrailerError: 400,
   MalformedXML: 400,
@@ -27,6 +30,7 @@ const STATUS = {
   NoSuchBucket: 404,
   NoSuchKey: 404,
   NoSuchUpload: 404,
+  NoSuchVersion: 404,
   NotImplemented: 501,
   PreconditionFailed: 412,
   RequestTimeTooSkewed: 403,

@@ -5,7 +5,8 @@ import type { S3Operation } from './s3-routes.ts'
 
 /** Which requests a fault hits: the `nth` one that matches (from 1, default 1) and the following, `times` in all (default 1). */
 export interface FaultTarget {
-  readonly operation: S3Operation
+  /** `any`: every request counts, whatever it asks for. */
+  readonly operation: S3Operation | 'any'
   /** A part of the key; without it every key matches. DeleteObjects and listings have no key. */
   readonly key?: string
   readonly nth?: number
@@ -16,7 +17,9 @@ export interface FaultTarget {
  * What happens to them.
  * `status`: an error document; nothing is done. `reset`: the body is read, nothing is done, the connection is reset.
  * `slow`: the answer starts `delayMs` later. `error-in-200`: CompleteMultipartUpload answers 200 with an error in the body and
- * nothing is done. `reset-after-commit`: the request is carried out, then the connection is reset.
+ * nothing is done. `reset-after-commit`: the request is carried out, then the connection is reset. `cut`: the connection
+ * is reset in the middle of the body of GetObject. `refuse-keys`: DeleteObjects answers 200, but says `code` of each key
+ * that has `failing` in it.
  */
 export type S3Fault =
   | (FaultTarget & { readonly action: 'status'; readonly status: FaultStatus })
@@ -25,6 +28,13 @@ export type S3Fault =
   | (FaultTarget & {
       readonly operation: 'CompleteMultipartUpload'
       readonly action: 'error-in-200'
+    })
+  | (FaultTarget & { readonly operation: 'GetObject'; readonly action: 'cut' })
+  | (FaultTarget & {
+      readonly operation: 'DeleteObjects'
+      readonly action: 'refuse-keys'
+      readonly failing: string
+      readonly code: 'AccessDenied' | 'InternalError'
     })
 
 /** The statuses a fault can answer with: AccessDenied, ConditionalRequestConflict, InternalError, SlowDown. */
@@ -54,7 +64,8 @@ export function faultPicker(
   return (operation, key) =>
     faults.filter((fault, index) => {
       const isKeyMatch = fault.key === undefined || (key?.includes(fault.key) ?? false)
-      if (fault.operation !== operation || !isKeyMatch) return false
+      const isMatch = fault.operation === operation || fault.operation === 'any'
+      if (!isMatch || !isKeyMatch) return false
       const count = (seen[index] ?? 0) + 1
       seen[index] = count
       const nth = fault.nth ?? 1

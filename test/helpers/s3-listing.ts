@@ -54,7 +54,7 @@ export function listObjectsV2({ request, store }: S3Call): S3Response {
         ['LastModified', new Date(object.lastModifiedMs).toISOString()],
         ['ETag', object.etag],
         ['Size', object.body.length],
-        ['StorageClass', 'STANDARD'],
+        ['StorageClass', object.storageClass],
       ],
     ]
   })
@@ -99,7 +99,7 @@ export function listMultipartUploads({ request, store }: S3Call): S3Response {
     [
       ['Key', encode(upload.key)],
       ['UploadId', upload.uploadId],
-      ['StorageClass', 'STANDARD'],
+      ['StorageClass', upload.attributes.storageClass],
       ['Initiated', new Date(upload.initiatedMs).toISOString()],
     ],
   ])
@@ -161,7 +161,8 @@ function cutPage(
   return { keys, commonPrefixes: [...commonPrefixes], resumeAfter: undefined }
 }
 
-function limitParameter(request: S3Request, name: string): number {
+/** A page size in the query, at most 1,000. */
+export function limitParameter(request: S3Request, name: string): number {
   const text = parameter(request, name)
   if (text === undefined) return MAX_PAGE
   if (!/^\d{1,9}$/.test(text)) {
@@ -177,7 +178,8 @@ function limitParameter(request: S3Request, name: string): number {
   return Math.min(Number(text), MAX_PAGE)
 }
 
-function nameEncoder(request: S3Request): (name: string) => string {
+/** How names are written: plainly, or encoded where the query asks for it. */
+export function nameEncoder(request: S3Request): (name: string) => string {
   const encoding = parameter(request, 'encoding-type')
   if (encoding === undefined) return (name) => name
   if (encoding === 'url') return (name) => awsUriEncode(name, true)
@@ -203,6 +205,7 @@ function decodeToken(token: string): string {
   return text.slice(TOKEN_PREFIX.length)
 }
 
-function compareUtf8(a: string, b: string): number {
+/** The order of all listings. */
+export function compareUtf8(a: string, b: string): number {
   return Buffer.compare(Buffer.from(a), Buffer.from(b))
 }

@@ -1,4 +1,11 @@
 /** Multipart uploads: create, add parts, complete, abort. Nothing is an object before it is complete. */
+import {
+  checksumHeaders,
+  encryptionHeaders,
+  etagOf,
+  md5Hex,
+  readAttributes,
+} from './s3-attributes.ts'
 import type { Checksum } from './s3-checksums.ts'
 import {
   compositeDigest,
@@ -9,7 +16,7 @@ import {
 } from './s3-checksums.ts'
 import { S3Error } from './s3-errors.ts'
 import type { S3Call, S3Response } from './s3-objects.ts'
-import { checksumHeaders, md5Hex, readAttributes } from './s3-objects.ts'
+import { versionHeaders } from './s3-objects.ts'
 import type { S3Request } from './s3-routes.ts'
 import { parameter } from './s3-routes.ts'
 import type { MultipartUpload, UploadedPart } from './s3-store.ts'
@@ -21,21 +28,19 @@ const MIN_PART_BYTES = 5 * 1024 * 1024
 const MAX_PARTS = 10_000
 
 /** CreateMultipartUpload. */
-export function createMultipartUpload({ request, store, nowMs }: S3Call): S3Response {
+export function createMultipartUpload({ request, store, nowMs, kmsKeyIds }: S3Call): S3Response {
   const checksum = requestedChecksum(request.headers)
   const upload = store.openUpload({
     key: request.key,
     initiatedMs: nowMs,
-    attributes: readAttributes(request.headers),
+    attributes: readAttributes(request.headers, kmsKeyIds),
     checksum,
   })
-  const headers: Record<string, string> =
-    checksum === undefined
-      ? {}
-      : {
-          'x-amz-checksum-algorithm': checksum.algorithm.toUpperCase(),
-          'x-amz-checksum-type': checksum.type,
-        }
+  const headers: Record<string, string> = encryptionHeaders(upload.attributes)
+  if (checksum !== undefined) {
+    headers['x-amz-checksum-algorithm'] = checksum.algorithm.toUpperCase()
+    headers['x-amz-checksum-type'] = checksum.type
+  }
   const body = xmlDocument('InitiateMultipartUploadResult', [
     ['Bucket', request.bucket],
     ['Key', request.key],
@@ -59,12 +64,16 @@ export function uploadPart({ request, payload, store, nowMs }: S3Call): S3Respon
   checkPartChecksum(upload, checksum)
   const part: UploadedPart = {
     body: payload.body,
-    etag: `"${md5Hex(payload.body)}"`,
+    etag: etagOf(payload.body, upload.attributes),
     checksum,
     lastModifiedMs: nowMs,
   }
   upload.parts.set(partNumber, part)
-  const headers: Record<string, string> = { etag: part.etag, ...checksumHeaders(checksum) }
+  const headers: Record<string, string> = {
+    etag: part.etag,
+    ...checksumHeaders(checksum),
+    ...encryptionHeaders(upload.attributes),
+  }
   delete headers['x-amz-checksum-type']
   return { status: 200, headers }
 }
@@ -89,7 +98,7 @@ export function completeMultipartUpload({ request, payload, store, nowMs }: S3Ca
   }
   const md5s = parts.map((part) => Buffer.from(part.etag.slice(1, -1), 'hex'))
   const etag = `"${md5Hex(Buffer.concat(md5s))}-${parts.length}"`
-  store.commit(
+  const version = store.commit(
     request.key,
     { ...upload.attributes, body, etag, checksum, lastModifiedMs: nowMs },
     request.headers,
@@ -102,7 +111,8 @@ export function completeMultipartUpload({ request, payload, store, nowMs }: S3Ca
     ['ETag', etag],
     ...checksumElements(checksum),
   ])
-  return { status: 200, body: document }
+  const headers = { ...encryptionHeaders(upload.attributes), ...versionHeaders(store, version) }
+  return { status: 200, headers, body: document }
 }
 
 /** AbortMultipartUpload. */

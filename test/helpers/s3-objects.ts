@@ -1,12 +1,13 @@
 /** The operations on single objects: put, get, head, delete, and delete many. */
-import { createHash } from 'node:crypto'
-import type { Checksum } from './s3-checksums.ts'
+import { checksumHeaders, encryptionHeaders, etagOf, readAttributes } from './s3-attributes.ts'
 import { verifyChecksums } from './s3-checksums.ts'
+import type { S3ErrorCode } from './s3-errors.ts'
 import { S3Error, notImplemented } from './s3-errors.ts'
 import type { Payload } from './s3-payload.ts'
 import type { S3Request } from './s3-routes.ts'
-import type { BucketStore, ObjectAttributes, StoredObject } from './s3-store.ts'
-import { etagMatches, preconditionFailed } from './s3-store.ts'
+import { parameter } from './s3-routes.ts'
+import type { BucketStore, ObjectVersion, StoredObject } from './s3-store.ts'
+import { etagMatches, noSuchKey, preconditionFailed } from './s3-store.ts'
 import type { XmlChild } from './s3-xml.ts'
 import { childText, childrenNamed, malformedXml, parseXml, xmlDocument } from './s3-xml.ts'
 
@@ -15,7 +16,12 @@ export interface S3Call {
   readonly request: S3Request
   readonly payload: Payload
   readonly store: BucketStore
+  /** The time that objects get. */
   readonly nowMs: number
+  /** The KMS keys that there are. */
+  readonly kmsKeyIds: readonly string[]
+  /** Why DeleteObjects refuses a key, if a fault says so. */
+  readonly keyFault: (key: string) => S3ErrorCode | undefined
 }
 
 /** What goes back. A string is an XML document. */
@@ -25,35 +31,36 @@ export interface S3Response {
   readonly body?: string | Buffer
 }
 
-const MAX_METADATA_BYTES = 2048
 const MAX_DELETES = 1000
-const KEPT_HEADERS = [
-  'cache-control',
-  'content-disposition',
-  'content-encoding',
-  'content-language',
-  'content-type',
-  'expires',
-]
-
 /** PutObject. */
-export function putObject({ request, payload, store, nowMs }: S3Call): S3Response {
+export function putObject({ request, payload, store, nowMs, kmsKeyIds }: S3Call): S3Response {
   const { headers, key } = request
   const checksum = verifyChecksums(headers, payload.trailers, payload.body)
+  const attributes = readAttributes(headers, kmsKeyIds)
   const object: StoredObject = {
-    ...readAttributes(headers),
+    ...attributes,
     body: payload.body,
-    etag: `"${md5Hex(payload.body)}"`,
+    etag: etagOf(payload.body, attributes),
     checksum,
     lastModifiedMs: nowMs,
   }
-  store.commit(key, object, headers)
-  return { status: 200, headers: { etag: object.etag, ...checksumHeaders(checksum) } }
+  const version = store.commit(key, object, headers)
+  return {
+    status: 200,
+    headers: {
+      etag: object.etag,
+      ...checksumHeaders(checksum),
+      ...encryptionHeaders(object),
+      ...versionHeaders(store, version),
+    },
+  }
 }
 
 /** GetObject and, without the bytes, HeadObject. */
 export function getObject({ request, store }: S3Call): S3Response {
-  const object = store.get(request.key)
+  const version = namedVersion(request, store)
+  const object = version.object
+  if (object === undefined) throw removed(request, version)
   const ifMatch = request.headers.get('if-match')
   if (ifMatch !== undefined && !etagMatches(ifMatch, object.etag)) {
     throw preconditionFailed('If-Match')
@@ -69,6 +76,8 @@ export function getObject({ request, store }: S3Call): S3Response {
     etag: object.etag,
     'last-modified': new Date(object.lastModifiedMs).toUTCString(),
   }
+  Object.assign(headers, encryptionHeaders(object), versionHeaders(store, version))
+  if (object.storageClass !== 'STANDARD') headers['x-amz-storage-class'] = object.storageClass
   for (const [name, value] of Object.entries(object.metadata)) headers[`x-amz-meta-${name}`] = value
 
   const range = parseRange(request.headers.get('range'), size)
@@ -83,13 +92,24 @@ export function getObject({ request, store }: S3Call): S3Response {
 }
 
 /** DeleteObject: 204 also when there was nothing. */
-export function deleteObject({ request, store }: S3Call): S3Response {
-  store.remove(request.key, request.headers)
-  return { status: 204 }
+export function deleteObject({ request, store, nowMs }: S3Call): S3Response {
+  const versionId = parameter(request, 'versionId')
+  if (versionId === undefined) {
+    const marker = store.remove(request.key, request.headers, nowMs)
+    const headers = marker && {
+      'x-amz-version-id': marker.versionId,
+      'x-amz-delete-marker': 'true',
+    }
+    return { status: 204, ...(headers && { headers }) }
+  }
+  const gone = store.removeVersion(request.key, versionId)
+  const headers: Record<string, string> = { 'x-amz-version-id': versionId }
+  if (gone !== undefined && gone.object === undefined) headers['x-amz-delete-marker'] = 'true'
+  return { status: 204, headers }
 }
 
 /** DeleteObjects: up to 1,000 keys; the body must carry a checksum. */
-export function deleteObjects({ request, payload, store }: S3Call): S3Response {
+export function deleteObjects({ request, payload, store, nowMs, keyFault }: S3Call): S3Response {
   const checksum = verifyChecksums(request.headers, payload.trailers, payload.body)
   if (checksum === undefined && !request.headers.has('content-md5')) {
     throw new S3Error(
@@ -100,62 +120,58 @@ export function deleteObjects({ request, payload, store }: S3Call): S3Response {
   const root = parseXml(payload.body.toString('utf8'), 'Delete')
   const entries = childrenNamed(root, 'Object')
   if (entries.length === 0 || entries.length > MAX_DELETES) throw malformedXml()
-  const keys = entries.map((entry) => {
-    const other = entry.children.find((child) => child.name !== 'Key')
+  const names = entries.map((entry) => {
+    const other = entry.children.find(({ name }) => name !== 'Key' && name !== 'VersionId')
     if (other !== undefined) throw notImplemented(`${other.name} in DeleteObjects`)
     const key = childText(entry, 'Key')
     if (key === undefined || key === '') throw malformedXml()
-    return key
+    return { key, versionId: childText(entry, 'VersionId') }
   })
-  for (const key of keys) store.objects.delete(key)
   const isQuiet = childText(root, 'Quiet') === 'true'
-  const deleted = keys.map((key): XmlChild => ['Deleted', [['Key', key]]])
-  return { status: 200, body: xmlDocument('DeleteResult', isQuiet ? [] : deleted) }
+  const results = names.map(({ key, versionId }): XmlChild => {
+    const named: XmlChild[] = [['Key', key]]
+    if (versionId !== undefined) named.push(['VersionId', versionId])
+    const code = keyFault(key)
+    if (code !== undefined) return ['Error', [...named, ['Code', code], ['Message', code]]]
+    if (versionId === undefined) store.remove(key, new Map(), nowMs)
+    else store.removeVersion(key, versionId)
+    return ['Deleted', named]
+  })
+  const shown = results.filter(([name]) => !isQuiet || name === 'Error')
+  return { status: 200, body: xmlDocument('DeleteResult', shown) }
 }
 
-/**
- * User metadata and the headers that S3 keeps. `aws-chunked` is how the bytes travelled, not what they are.
- * @throws S3Error MetadataTooLarge over 2 KiB
- */
-export function readAttributes(headers: ReadonlyMap<string, string>): ObjectAttributes {
-  const metadata: Record<string, string> = {}
-  for (const [name, value] of headers) {
-    if (name.startsWith('x-amz-meta-')) metadata[name.slice('x-amz-meta-'.length)] = value
+// The version that the query names, else the one that is there.
+function namedVersion(request: S3Request, store: BucketStore): ObjectVersion {
+  const versions = store.versionsOf(request.key)
+  const versionId = parameter(request, 'versionId')
+  if (versionId === undefined) {
+    if (versions[0] === undefined) throw noSuchKey(request.key)
+    return versions[0]
   }
-  const size = Buffer.byteLength(Object.entries(metadata).flat().join(''))
-  if (size > MAX_METADATA_BYTES) {
-    throw new S3Error(
-      'MetadataTooLarge',
-      'Your metadata headers exceed the maximum allowed metadata size',
-      { Size: size, MaxSizeAllowed: MAX_METADATA_BYTES },
-    )
-  }
-  const kept: Record<string, string> = { 'content-type': 'binary/octet-stream' }
-  for (const name of KEPT_HEADERS) {
-    const value = headers.get(name)
-    if (value !== undefined) kept[name] = value
-  }
-  const encodings = (kept['content-encoding'] ?? '')
-    .split(',')
-    .map((encoding) => encoding.trim())
-    .filter((encoding) => encoding !== '' && encoding !== 'aws-chunked')
-  if (encodings.length > 0) kept['content-encoding'] = encodings.join(',')
-  else delete kept['content-encoding']
-  return { metadata, headers: kept }
+  const found = versions.find((version) => version.versionId === versionId)
+  if (found !== undefined) return found
+  throw new S3Error('NoSuchVersion', 'The specified version does not exist.', {
+    Key: request.key,
+    VersionId: versionId,
+  })
 }
 
-/** The headers that tell a checksum. */
-export function checksumHeaders(checksum: Checksum | undefined): Record<string, string> {
-  if (checksum === undefined) return {}
-  return {
-    [`x-amz-checksum-${checksum.algorithm}`]: checksum.value,
-    'x-amz-checksum-type': checksum.type,
-  }
+function removed(request: S3Request, version: ObjectVersion): S3Error {
+  if (parameter(request, 'versionId') === undefined) return noSuchKey(request.key)
+  return new S3Error(
+    'MethodNotAllowed',
+    'The specified method is not allowed against this resource.',
+    { Method: request.method, ResourceType: 'DeleteMarker', VersionId: version.versionId },
+  )
 }
 
-/** The MD5 of `data` in hexadecimal, which is what S3 makes ETags from. */
-export function md5Hex(data: Buffer): string {
-  return createHash('md5').update(data).digest('hex')
+/** The header that tells which version was written or read, where versions are kept. */
+export function versionHeaders(
+  store: BucketStore,
+  { versionId }: ObjectVersion,
+): Record<string, string> {
+  return store.versioning === 'Off' ? {} : { 'x-amz-version-id': versionId }
 }
 
 // One range of bytes, end exclusive; as S3 does, a header that is no single valid range is ignored.

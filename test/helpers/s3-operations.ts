@@ -14,11 +14,15 @@ import type { S3Operation, S3Request } from './s3-routes.ts'
 import type { SigningIdentity } from './s3-signature.ts'
 import { verifySignature } from './s3-signature.ts'
 import type { BucketStore } from './s3-store.ts'
+import { getBucketVersioning, listObjectVersions, putBucketVersioning } from './s3-versions.ts'
 
 const HANDLERS: Readonly<Record<S3Operation, (call: S3Call) => S3Response>> = {
   HeadBucket: () => ({ status: 200 }),
   ListObjectsV2: listObjectsV2,
   ListMultipartUploads: listMultipartUploads,
+  ListObjectVersions: listObjectVersions,
+  GetBucketVersioning: getBucketVersioning,
+  PutBucketVersioning: putBucketVersioning,
   DeleteObjects: deleteObjects,
   GetObject: getObject,
   HeadObject: getObject,
@@ -36,6 +40,9 @@ export interface Bucket {
   readonly name: string
   readonly store: BucketStore
   readonly identity: SigningIdentity
+  readonly kmsKeyIds: readonly string[]
+  /** The time that objects, parts and uploads get, in milliseconds since 1970 UTC. */
+  readonly storageTime: () => number
 }
 
 /**
@@ -47,6 +54,7 @@ export function execute(
   request: S3Request,
   rawBody: Buffer,
   nowMs: number,
+  keyFault: S3Call['keyFault'],
 ): S3Response {
   if (request.headers.has('x-amz-security-token')) {
     throw new S3Error('InvalidToken', 'The provided token is malformed or otherwise invalid.')
@@ -58,5 +66,8 @@ export function execute(
     })
   }
   const payload = decodePayload(request.headers, rawBody)
-  return HANDLERS[request.operation]({ request, payload, store: bucket.store, nowMs })
+  const { store, kmsKeyIds } = bucket
+  const storedAtMs = bucket.storageTime()
+  const call = { request, payload, store, nowMs: storedAtMs, kmsKeyIds, keyFault }
+  return HANDLERS[request.operation](call)
 }

@@ -1,10 +1,18 @@
 /**
- * Sends single requests to the S3 test server with everything in the test's hands: headers, framing, signature.
- * It signs by itself, from the published description of Signature V4, and shares no code with the server.
+ * Sends single requests to an S3 server with everything in the test's hands: headers, framing, signature.
+ * It signs by itself, from the published description of Signature V4, and shares no code with the test server.
  */
 import { createHash, createHmac } from 'node:crypto'
 import { request as httpRequest } from 'node:http'
-import type { S3Server } from './s3-server.ts'
+
+/** Where a bucket is and who may use it. */
+export interface S3Target {
+  readonly endpoint: string
+  readonly bucket: string
+  readonly region: string
+  readonly accessKeyId: string
+  readonly secretAccessKey: string
+}
 
 /** One request. `path` and `query` are sent as they are, so they must be encoded and the query sorted. */
 export interface RawRequest {
@@ -36,14 +44,14 @@ export interface RawResponse {
 }
 
 /** Signs and sends `raw`. */
-export async function sendRaw(server: S3Server, raw: RawRequest): Promise<RawResponse> {
+export async function sendRaw(server: S3Target, raw: RawRequest): Promise<RawResponse> {
   const path = raw.path ?? `/${server.bucket}/${raw.key ?? ''}`
-  const headers = { ...signedHeaders(server, raw, path), ...raw.unsignedHeaders }
+  const headers = { ...signedHeaders(server, { ...raw, path }), ...raw.unsignedHeaders }
   return sendUnsigned(server, { ...raw, path, headers })
 }
 
 /** Sends `raw` with its headers only, without a signature. */
-export function sendUnsigned(server: S3Server, raw: RawRequest): Promise<RawResponse> {
+export function sendUnsigned(server: S3Target, raw: RawRequest): Promise<RawResponse> {
   const { hostname, port } = new URL(server.endpoint)
   const path = raw.query === undefined ? (raw.path ?? '/') : `${raw.path ?? '/'}?${raw.query}`
   return new Promise((resolve, reject) => {
@@ -78,7 +86,9 @@ export function awsChunked(
   return Buffer.concat([...framed, Buffer.from(`0\r\n${lines.join('')}\r\n`)])
 }
 
-function signedHeaders(server: S3Server, raw: RawRequest, path: string): Record<string, string> {
+/** The headers of `raw` with those of a signature; `path` defaults to the bucket's. */
+export function signedHeaders(server: S3Target, raw: RawRequest): Record<string, string> {
+  const path = raw.path ?? `/${server.bucket}/${raw.key ?? ''}`
   const timestamp = new Date(raw.signedAtMs ?? Date.now())
     .toISOString()
     .replace(/[-:]|\.\d{3}/g, '')

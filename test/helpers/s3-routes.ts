@@ -35,11 +35,19 @@ const ROUTES = {
     requires: ['uploads'],
     allows: ['prefix', 'max-uploads', 'key-marker', 'upload-id-marker', 'encoding-type'],
   },
+  ListObjectVersions: {
+    method: 'GET',
+    level: 'bucket',
+    requires: ['versions'],
+    allows: ['prefix', 'max-keys', 'key-marker', 'version-id-marker', 'encoding-type'],
+  },
+  GetBucketVersioning: { method: 'GET', level: 'bucket', requires: ['versioning'], allows: [] },
+  PutBucketVersioning: { method: 'PUT', level: 'bucket', requires: ['versioning'], allows: [] },
   DeleteObjects: { method: 'POST', level: 'bucket', requires: ['delete'], allows: [] },
-  GetObject: { method: 'GET', level: 'object', requires: [], allows: [] },
-  HeadObject: { method: 'HEAD', level: 'object', requires: [], allows: [] },
+  GetObject: { method: 'GET', level: 'object', requires: [], allows: ['versionId'] },
+  HeadObject: { method: 'HEAD', level: 'object', requires: [], allows: ['versionId'] },
   PutObject: { method: 'PUT', level: 'object', requires: [], allows: [] },
-  DeleteObject: { method: 'DELETE', level: 'object', requires: [], allows: [] },
+  DeleteObject: { method: 'DELETE', level: 'object', requires: [], allows: ['versionId'] },
   CreateMultipartUpload: { method: 'POST', level: 'object', requires: ['uploads'], allows: [] },
   UploadPart: {
     method: 'PUT',
@@ -66,7 +74,11 @@ const OPERATIONS: ReadonlyMap<S3Operation, Route> = new Map(
 
 // Headers that ask for a feature this server has not. A client that sends one must not believe it got it.
 const UNSUPPORTED_HEADERS =
-  /^x-amz-(?:copy-source|acl|grant-|tagging|object-lock|server-side-encryption|website-redirect|storage-class|write-offset|bypass-governance|mfa|if-match-|expected-bucket-owner)|^if-(?:un)?modified-since$|^if-range$/
+  /^x-amz-(?:copy-source|tagging|object-lock|server-side-encryption-(?:context|customer|bucket)|website-redirect|write-offset|bypass-governance|mfa|if-match-|expected-bucket-owner)|^if-(?:un)?modified-since$|^if-range$/
+
+const ACL_HEADERS = /^x-amz-(?:acl$|grant-)/
+const HEADERS_OF_NEW_OBJECTS = /^x-amz-(?:server-side-encryption|storage-class)/
+const MAKES_OBJECTS = new Set(['PutObject', 'CreateMultipartUpload'])
 
 /** A request whose meaning is known; nothing about it is verified yet. */
 export interface S3Request extends SignedRequest {
@@ -96,16 +108,34 @@ export function parseRequest(
       return [decode(name), decode(value)] as const
     })
   const headers = joinHeaders(rawHeaders)
-  const unsupported = [...headers.keys()].find((name) => UNSUPPORTED_HEADERS.test(name))
-  if (unsupported !== undefined) throw notImplemented(unsupported)
+  const operation = findOperation(method, key, new Set(query.map(([name]) => name)))
+  checkHeaders(operation, [...headers.keys()])
   if (Buffer.byteLength(key) > 1024) {
     throw new S3Error('KeyTooLongError', 'Your key is too long', {
       Size: Buffer.byteLength(key),
       MaxSizeAllowed: 1024,
     })
   }
-  const operation = findOperation(method, key, new Set(query.map(([name]) => name)))
   return { operation, bucket, key, method, path, query, headers }
+}
+
+// As S3 does for a bucket whose objects all belong to its owner, which is what new buckets are.
+function checkHeaders(operation: S3Operation, names: readonly string[]): void {
+  const unsupported = names.find((name) => UNSUPPORTED_HEADERS.test(name))
+  if (unsupported !== undefined) throw notImplemented(unsupported)
+  if (names.some((name) => ACL_HEADERS.test(name))) {
+    throw new S3Error('AccessControlListNotSupported', 'The bucket does not allow ACLs')
+  }
+  const misplaced = names.find((name) => HEADERS_OF_NEW_OBJECTS.test(name))
+  if (misplaced !== undefined && !MAKES_OBJECTS.has(operation)) {
+    throw new S3Error(
+      'InvalidArgument',
+      `${misplaced} header is not supported for this operation.`,
+      {
+        ArgumentName: misplaced,
+      },
+    )
+  }
 }
 
 /** The value of a query parameter, or undefined when it is absent. */

@@ -2,6 +2,7 @@ import { setTimeout as pause } from 'node:timers/promises'
 import {
   CompleteMultipartUploadCommand,
   CreateMultipartUploadCommand,
+  DeleteObjectsCommand,
   GetObjectCommand,
   PutObjectCommand,
   UploadPartCommand,
@@ -51,6 +52,28 @@ describe('faults', () => {
     for (const key of keys) await put(key).catch(() => undefined)
     expect([...server.objects().keys()]).toEqual(['data/1', 'other', 'data/4'])
     expect(statuses()).toEqual([200, 200, 503, 503, 200])
+  })
+
+  it('breaks off in the middle of the body of a GET, once', async () => {
+    await put('k', 'x'.repeat(100_000))
+    server.setFaults([{ operation: 'GetObject', action: 'cut' }])
+    const get = async () => {
+      const { Body } = await s3.send(new GetObjectCommand({ Bucket: server.bucket, Key: 'k' }))
+      return Body?.transformToByteArray()
+    }
+    await expect(get()).rejects.toThrow(/aborted|terminated|reset/i)
+    expect(await get()).toHaveLength(100_000)
+  })
+
+  it('refuses 1 of 2 keys of a removal in an answer of 200', async () => {
+    await put('a')
+    await put('b')
+    const code = 'AccessDenied'
+    server.setFaults([{ operation: 'DeleteObjects', action: 'refuse-keys', failing: 'a', code }])
+    const Delete = { Objects: [{ Key: 'a' }, { Key: 'b' }], Quiet: true }
+    const answer = await s3.send(new DeleteObjectsCommand({ Bucket: server.bucket, Delete }))
+    expect(answer.Errors).toMatchObject([{ Key: 'a', Code: code }])
+    expect([...server.objects().keys()]).toEqual(['a'])
   })
 
   it('resets the connection without storing anything', async () => {

@@ -280,7 +280,7 @@ describe('requests that S3 refuses', () => {
     [404, 'NoSuchBucket', 'another bucket', { method: 'GET', path: '/other-bucket/k' }],
     [404, 'NoSuchKey', 'a missing key', { method: 'GET', key: 'missing' }],
     [404, 'NoSuchUpload', 'an unknown upload', { ...put, query: 'partNumber=1&uploadId=none' }],
-    [405, 'MethodNotAllowed', 'PUT on the bucket', { method: 'PUT' }],
+    [405, 'MethodNotAllowed', 'DELETE on the bucket', { method: 'DELETE' }],
     [400, 'KeyTooLongError', 'a key of 1,025 bytes', { ...put, key: 'k'.repeat(1025) }],
     [400, 'InvalidURI', 'a key that is no UTF-8', { ...put, key: '%ff' }],
     [400, 'InvalidArgument', 'max-keys -1', { method: 'GET', query: 'list-type=2&max-keys=-1' }],
@@ -304,7 +304,37 @@ describe('requests that S3 refuses', () => {
       { ...put, headers: { 'if-none-match': '"a"' } },
     ],
     [501, 'NotImplemented', 'a copy', { ...put, headers: { 'x-amz-copy-source': '/b/k' } }],
-    [501, 'NotImplemented', 'a version', { method: 'GET', key: 'k', query: 'versionId=1' }],
+    [404, 'NoSuchVersion', 'a version', { method: 'GET', key: 'k', query: 'versionId=1' }],
+    [
+      400,
+      'AccessControlListNotSupported',
+      'an ACL',
+      { ...put, headers: { 'x-amz-acl': 'private' } },
+    ],
+    [
+      400,
+      'AccessControlListNotSupported',
+      'a grant',
+      { ...put, headers: { 'x-amz-grant-read': 'id=1' } },
+    ],
+    [
+      400,
+      'InvalidStorageClass',
+      'the storage class ATTIC',
+      { ...put, headers: { 'x-amz-storage-class': 'ATTIC' } },
+    ],
+    [
+      400,
+      'InvalidArgument',
+      'a KMS key without aws:kms',
+      { ...put, headers: { 'x-amz-server-side-encryption-aws-kms-key-id': 'test-key' } },
+    ],
+    [
+      400,
+      'InvalidArgument',
+      'an encryption header on GET',
+      { method: 'GET', key: 'k', headers: { 'x-amz-server-side-encryption': 'AES256' } },
+    ],
     [501, 'NotImplemented', 'the first version of listing', { method: 'GET' }],
   ])('answers %i %s to %s', async (status, code, _what, raw) => {
     const response = await sendRaw(server, raw)

@@ -1,7 +1,7 @@
 /**
  * An S3 server for tests: one bucket in memory on 127.0.0.1, path-style addresses, as strict as S3.
  * It owns HTTP, the request log and the faults; signatures, checksums, routes and operations are in the `s3-*` files beside it.
- * What it cannot do is answered with 501, never ignored: no presigned URLs, chunk signatures, versions, copies, ACLs or encryption.
+ * What it cannot do is answered with 501, never ignored: no presigned URLs, chunk signatures, copies or ACLs. Encryption is a label: nothing is encrypted.
  */
 import { once } from 'node:events'
 import { createServer } from 'node:http'
@@ -13,12 +13,12 @@ import { messageOf } from '../../src/support/errors.ts'
 import { S3Error } from './s3-errors.ts'
 import type { S3Fault } from './s3-faults.ts'
 import { faultError, faultPicker } from './s3-faults.ts'
-import type { S3Response } from './s3-objects.ts'
+import type { S3Call, S3Response } from './s3-objects.ts'
 import type { Bucket } from './s3-operations.ts'
 import { execute } from './s3-operations.ts'
 import type { S3Operation, S3Request } from './s3-routes.ts'
 import { parseRequest } from './s3-routes.ts'
-import type { ConditionQuirks, StoredObject } from './s3-store.ts'
+import type { ConditionQuirks, ObjectVersion, StoredObject } from './s3-store.ts'
 import { BucketStore } from './s3-store.ts'
 import { xmlDocument } from './s3-xml.ts'
 
@@ -30,6 +30,10 @@ export interface S3ServerOptions extends ConditionQuirks {
   readonly secretAccessKey?: string
   /** The server's time: signatures older or newer than 15 minutes are refused. Defaults to the machine's. */
   readonly clock?: Pick<Clock, 'now'>
+  /** The time that objects and uploads get. Defaults to `clock`. */
+  readonly storageClock?: Pick<Clock, 'now'>
+  /** The KMS keys that may be named. Defaults to `test-key`. */
+  readonly kmsKeyIds?: readonly string[]
 }
 
 /** One request, in the order of the answers. */
@@ -63,10 +67,14 @@ export interface S3Server {
   readonly secretAccessKey: string
   /** The objects as they are now, by key: a copy that later requests do not change. */
   objects(): Map<string, StoredObject>
+  /** What is kept of a key, newest first: one version, unless the bucket keeps more. */
+  versionsOf(key: string): ObjectVersion[]
   /** The open multipart uploads, oldest first. */
   uploads(): OpenUpload[]
   /** The requests answered so far: a copy. */
   log(): S3LogEntry[]
+  /** How many requests a fault has hit since the faults were set. */
+  faultsHit(): number
   /** Replaces all faults; counting starts anew. */
   setFaults(faults: readonly S3Fault[]): void
   /** Forgets objects, uploads, log and faults. */
@@ -77,6 +85,7 @@ export interface S3Server {
 
 /** Starts a server on a free port of 127.0.0.1. */
 export async function startS3Server(options: S3ServerOptions = {}): Promise<S3Server> {
+  const clock = options.clock ?? realClock
   const bucket: Bucket = {
     name: options.bucket ?? 'test-bucket',
     store: new BucketStore(options),
@@ -85,13 +94,16 @@ export async function startS3Server(options: S3ServerOptions = {}): Promise<S3Se
       accessKeyId: options.accessKeyId ?? 'TESTACCESSKEYID',
       secretAccessKey: options.secretAccessKey ?? 'test-secret-access-key',
     },
+    kmsKeyIds: options.kmsKeyIds ?? ['test-key'],
+    storageTime: () => (options.storageClock ?? clock).now(),
   }
   const state: ServerState = {
     bucket,
-    clock: options.clock ?? realClock,
+    clock,
     stopping: new AbortController(),
     log: [],
     pickFaults: faultPicker([]),
+    faultsHit: 0,
     requestCount: 0,
   }
   const server = createServer((incoming, outgoing) => {
@@ -108,6 +120,7 @@ export async function startS3Server(options: S3ServerOptions = {}): Promise<S3Se
     bucket: bucket.name,
     ...bucket.identity,
     objects: () => new Map(bucket.store.objects),
+    versionsOf: (key) => bucket.store.versionsOf(key),
     uploads: () =>
       [...bucket.store.uploads.values()].map(({ key, uploadId, parts }) => ({
         key,
@@ -115,13 +128,16 @@ export async function startS3Server(options: S3ServerOptions = {}): Promise<S3Se
         partNumbers: [...parts.keys()].toSorted((a, b) => a - b),
       })),
     log: () => [...state.log],
+    faultsHit: () => state.faultsHit,
     setFaults(faults) {
       state.pickFaults = faultPicker(faults)
+      state.faultsHit = 0
     },
     reset() {
       bucket.store.clear()
       state.log.length = 0
       state.pickFaults = faultPicker([])
+      state.faultsHit = 0
     },
     async close() {
       if (!server.listening) return
@@ -140,6 +156,7 @@ interface ServerState {
   readonly stopping: AbortController
   readonly log: S3LogEntry[]
   pickFaults: ReturnType<typeof faultPicker>
+  faultsHit: number
   requestCount: number
 }
 
@@ -148,6 +165,8 @@ interface Outcome {
   readonly response: S3Response | undefined
   /** The code of the error document, if the response is one. */
   readonly code?: string
+  /** The connection is reset in the middle of the body. */
+  readonly isCut?: boolean
 }
 
 const RESET: Outcome = { response: undefined }
@@ -181,6 +200,7 @@ async function serve(
     bytes: request?.operation === 'GetObject' ? sentBytes : rawBody.length,
   })
   if (response === undefined) incoming.socket.resetAndDestroy()
+  else if (outcome.isCut) sendHalf(outgoing, response, requestId, state.clock.now())
   else send(outgoing, response, requestId, state.clock.now())
 }
 
@@ -198,7 +218,11 @@ async function answer(
   requestId: string,
 ): Promise<Outcome> {
   let resetAfterCommit = false
-  for (const fault of state.pickFaults(request.operation, request.key)) {
+  let isCut = false
+  let keyFault: S3Call['keyFault'] = () => undefined
+  const faults = state.pickFaults(request.operation, request.key)
+  if (faults.length > 0) state.faultsHit += 1
+  for (const fault of faults) {
     switch (fault.action) {
       case 'slow':
         await pause(fault.delayMs, undefined, { signal: state.stopping.signal })
@@ -212,10 +236,18 @@ async function answer(
       case 'reset-after-commit':
         resetAfterCommit = true
         break
+      case 'cut':
+        isCut = true
+        break
+      case 'refuse-keys': {
+        const earlier = keyFault
+        keyFault = (key) => (key.includes(fault.failing) ? fault.code : earlier(key))
+        break
+      }
     }
   }
-  const response = execute(state.bucket, request, rawBody, state.clock.now())
-  return resetAfterCommit ? RESET : { response }
+  const response = execute(state.bucket, request, rawBody, state.clock.now(), keyFault)
+  return resetAfterCommit ? RESET : { response, isCut }
 }
 
 // Anything but an S3Error is a defect of this server: its message is sent along, so that the failing test shows it.
@@ -234,6 +266,18 @@ function refusal(error: unknown, path: string, requestId: string, status?: numbe
   return { response: { status: status ?? s3Error.status, body }, code: s3Error.code }
 }
 
+// What was sent before a reset may never arrive, so the half goes out first.
+function sendHalf(
+  outgoing: ServerResponse,
+  response: S3Response,
+  requestId: string,
+  nowMs: number,
+): void {
+  const body = Buffer.from(response.body ?? '')
+  writeHead(outgoing, response, requestId, nowMs)
+  outgoing.write(body.subarray(0, body.length / 2), () => outgoing.socket?.destroy())
+}
+
 // The Date header follows the server's clock: a client with a wrong clock corrects itself by it.
 function send(
   outgoing: ServerResponse,
@@ -241,7 +285,16 @@ function send(
   requestId: string,
   nowMs: number,
 ): void {
-  const { status, headers, body } = response
+  writeHead(outgoing, response, requestId, nowMs)
+  outgoing.end(outgoing.req.method === 'HEAD' ? undefined : response.body)
+}
+
+function writeHead(
+  outgoing: ServerResponse,
+  { status, headers, body }: S3Response,
+  requestId: string,
+  nowMs: number,
+): void {
   const isXml = typeof body === 'string'
   const hasLength = status !== 204 && status !== 304
   outgoing.writeHead(status, {
@@ -252,5 +305,4 @@ function send(
     ...(hasLength ? { 'content-length': Buffer.byteLength(body ?? '') } : {}),
     ...headers,
   })
-  outgoing.end(outgoing.req.method === 'HEAD' ? undefined : body)
 }

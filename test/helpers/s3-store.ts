@@ -11,6 +11,15 @@ export interface ObjectAttributes {
   readonly metadata: Readonly<Record<string, string>>
   /** Content-Type, Cache-Control and their like. */
   readonly headers: Readonly<Record<string, string>>
+  /** How it lies encrypted; undefined where nobody asked for it. */
+  readonly encryption: Encryption | undefined
+  readonly storageClass: string
+}
+
+/** Encryption at rest that a client asked for. Nothing is really encrypted here. */
+export interface Encryption {
+  readonly algorithm: 'AES256' | 'aws:kms'
+  readonly kmsKeyId: string | undefined
 }
 
 /** One object as it was committed. */
@@ -21,6 +30,18 @@ export interface StoredObject extends ObjectAttributes {
   readonly checksum: Checksum | undefined
   readonly lastModifiedMs: number
 }
+
+/** One version of an object: its content, or a marker that says it was removed. */
+export interface ObjectVersion {
+  /** `null` for what was written while the bucket kept no versions. */
+  readonly versionId: string
+  readonly lastModifiedMs: number
+  /** Undefined: a marker. */
+  readonly object: StoredObject | undefined
+}
+
+/** Whether a bucket keeps versions: it begins without and cannot go back there. */
+export type Versioning = 'Off' | 'Enabled' | 'Suspended'
 
 /** One part of an upload that is not complete yet. */
 export interface UploadedPart {
@@ -53,16 +74,22 @@ export interface ConditionQuirks {
 export class BucketStore {
   readonly objects = new Map<string, StoredObject>()
   readonly uploads = new Map<string, MultipartUpload>()
+  versioning: Versioning = 'Off'
+  // Of each key that was ever written: what is kept, oldest first. The last one decides what `objects` shows.
+  readonly #history = new Map<string, ObjectVersion[]>()
   readonly #quirks: ConditionQuirks
   #uploadCount = 0
+  #versionCount = 0
 
   constructor(quirks: ConditionQuirks) {
     this.#quirks = quirks
   }
 
-  /** Forgets all objects and uploads. Upload ids are not used again. */
+  /** Forgets all objects, versions and uploads. Ids are not used again. */
   clear(): void {
     this.objects.clear()
+    this.#history.clear()
+    this.versioning = 'Off'
     this.uploads.clear()
   }
 
@@ -80,15 +107,65 @@ export class BucketStore {
    * Stores `object` if the conditional headers allow it.
    * @throws S3Error PreconditionFailed, or NoSuchKey when If-Match names an object that is not there
    */
-  commit(key: string, object: StoredObject, headers: ReadonlyMap<string, string>): void {
+  commit(key: string, object: StoredObject, headers: ReadonlyMap<string, string>): ObjectVersion {
     this.#checkConditions(key, headers)
-    this.objects.set(key, object)
+    return this.#append(key, object.lastModifiedMs, object)
   }
 
-  /** Removes the object if the conditional headers allow it; removing what is not there succeeds. */
-  remove(key: string, headers: ReadonlyMap<string, string>): void {
+  /**
+   * Removes the object if the conditional headers allow it; removing what is not there succeeds.
+   * @returns the marker, where the bucket keeps versions
+   */
+  remove(
+    key: string,
+    headers: ReadonlyMap<string, string>,
+    nowMs: number,
+  ): ObjectVersion | undefined {
     this.#checkConditions(key, headers)
+    if (this.versioning !== 'Off') return this.#append(key, nowMs, undefined)
+    this.#history.delete(key)
     this.objects.delete(key)
+    return undefined
+  }
+
+  /** Removes one version for good; what it was, or undefined when there was none. */
+  removeVersion(key: string, versionId: string): ObjectVersion | undefined {
+    const history = this.#history.get(key) ?? []
+    const removed = history.find((version) => version.versionId === versionId)
+    this.#settle(
+      key,
+      history.filter((version) => version !== removed),
+    )
+    return removed
+  }
+
+  /** What is kept of a key, newest first. */
+  versionsOf(key: string): ObjectVersion[] {
+    return (this.#history.get(key) ?? []).toReversed()
+  }
+
+  /** Every key of which something is kept. */
+  keys(): string[] {
+    return [...this.#history.keys()]
+  }
+
+  #append(key: string, lastModifiedMs: number, object: StoredObject | undefined): ObjectVersion {
+    this.#versionCount += 1
+    const isKept = this.versioning === 'Enabled'
+    const versionId = isKept ? `version-${String(this.#versionCount).padStart(8, '0')}` : 'null'
+    const version = { versionId, lastModifiedMs, object }
+    // There is one version without an id at most.
+    const older = (this.#history.get(key) ?? []).filter((other) => other.versionId !== versionId)
+    this.#settle(key, [...older, version])
+    return version
+  }
+
+  #settle(key: string, history: ObjectVersion[]): void {
+    if (history.length > 0) this.#history.set(key, history)
+    else this.#history.delete(key)
+    const object = history.at(-1)?.object
+    if (object === undefined) this.objects.delete(key)
+    else this.objects.set(key, object)
   }
 
   /** Opens an upload under a new id. Ids sort in the order of their making. */
@@ -155,6 +232,7 @@ export function preconditionFailed(condition: string): S3Error {
   )
 }
 
-function noSuchKey(key: string): S3Error {
+/** What S3 answers where a key holds nothing. */
+export function noSuchKey(key: string): S3Error {
   return new S3Error('NoSuchKey', 'The specified key does not exist.', { Key: key })
 }

@@ -45,7 +45,7 @@ describe('objects in a folder', () => {
     expect(await store.put('tables/a/1.parquet', bytesOf('abc'))).toBe('written')
     expect(await store.put('tables/a/1.parquet', bytesOf('abc'))).toBe('already-there')
     expect(await store.head('tables/a/1.parquet')).toEqual({ bytes: 3 })
-    expect(await store.list('tables/')).toEqual([{ key: 'tables/a/1.parquet', bytes: 3 }])
+    expect(await store.list('tables/')).toMatchObject([{ key: 'tables/a/1.parquet', bytes: 3 }])
   })
 
   it('refuses to put 4 bytes where 3 are', async () => {
@@ -172,6 +172,90 @@ describe('compare-and-swap in a folder', () => {
       Array.from({ length: 4 }, () => run(process.execPath, ['--input-type=module', '-e', script])),
     )
     expect(readFileSync(join(folder, 'count'), 'utf8')).toBe('100')
+    expect(readdirSync(join(folder, '.incoming'))).toEqual([])
+  })
+})
+
+describe('upkeep of a folder', () => {
+  it('lists objects with size and time, and only under the prefix', async () => {
+    const folder = newFolder()
+    const store = openFolderStore(folder, realClock)
+    for (const key of ['tables/a/1', 'tables/ab/1', 'tables/a/2/3', 'other']) {
+      await store.put(key, bytesOf(key))
+    }
+    const seconds = 1_700_000_000
+    utimesSync(join(folder, 'tables/a/1'), seconds, seconds)
+    const found = await store.list('tables/a')
+    expect(found.map(({ key }) => key)).toEqual(['tables/a/1', 'tables/a/2/3', 'tables/ab/1'])
+    expect(found[0]).toEqual({ key: 'tables/a/1', bytes: 10, modifiedAt: seconds * 1_000 })
+    expect(await store.list('none/')).toEqual([])
+  })
+
+  it('removes objects with the folders that become empty, and what is not there is no error', async () => {
+    const folder = newFolder()
+    const store = openFolderStore(folder, realClock)
+    for (const key of ['tables/a/1', 'tables/b/1', 'tables/b/2']) await store.put(key, bytesOf('x'))
+    await store.remove(['tables/a/1', 'tables/b/1', 'tables/c/none'])
+    expect((await store.list('')).map(({ key }) => key)).toEqual(['tables/b/2'])
+    expect(readdirSync(join(folder, 'tables'))).toEqual(['b'])
+    await store.remove(['tables/b/2'])
+    expect(readdirSync(folder)).toEqual(['.incoming'])
+  })
+
+  it('loses no object when 300 puts and removals meet in the same folders', async () => {
+    const store = openFolderStore(newFolder(), realClock)
+    const keys = Array.from({ length: 150 }, (_, index) => `t${index % 5}/p/${index}`)
+    await Promise.all(keys.map((key) => store.put(`${key}-old`, bytesOf('x'))))
+    await Promise.all(
+      keys.flatMap((key) => [store.put(key, bytesOf('x')), store.remove([`${key}-old`])]),
+    )
+    expect((await store.list('')).map(({ key }) => key)).toEqual(keys.toSorted())
+  })
+
+  it('downloads an object whole, over an older file, and finds nothing where nothing is', async () => {
+    const store = openFolderStore(newFolder(), realClock)
+    const target = newFolder()
+    const path = join(target, 'copy')
+    await store.put('tables/a', bytesOf('abc'))
+    writeFileSync(path, 'older')
+    expect(await store.download('tables/a', path)).toBe(true)
+    expect(readFileSync(path, 'utf8')).toBe('abc')
+    expect(await store.download('tables/none', path)).toBe(false)
+    expect(readFileSync(path, 'utf8')).toBe('abc')
+    expect(readdirSync(target)).toEqual(['copy'])
+  })
+
+  it('tells where an object lies, whether or not it is there', () => {
+    const folder = newFolder()
+    const store = openFolderStore(folder, realClock)
+    expect(store.localPath('tables/a')).toBe(join(folder, 'tables', 'a'))
+    expect(() => store.localPath('../a')).toThrow('cannot be the key')
+  })
+
+  it('abandons 1 temporary file that is 2 hours old and keeps a lock and one of 1 minute', async () => {
+    const folder = newFolder()
+    const store = openFolderStore(folder, realClock)
+    const incoming = join(folder, '.incoming')
+    for (const [name, ageMs] of [
+      ['old', 120 * MINUTE],
+      ['old.lock', 120 * MINUTE],
+      ['young', MINUTE],
+    ] as const) {
+      writeFileSync(join(incoming, name), '')
+      const seconds = (realClock.now() - ageMs) / 1_000
+      utimesSync(join(incoming, name), seconds, seconds)
+    }
+    expect(await store.abandonUploads(realClock.now() - 60 * MINUTE)).toBe(1)
+    expect(await store.purge('tables/', realClock.now() - 60 * MINUTE)).toBe(0)
+    expect(readdirSync(incoming)).toEqual(['old.lock', 'young'])
+  })
+
+  it('shows no object while one is being replaced, and no temporary file in its place', async () => {
+    const folder = newFolder()
+    const store = openFolderStore(folder, realClock)
+    await store.replace('tables/a/_delta_log/00.json', bytesOf('1'), null)
+    expect(readdirSync(join(folder, 'tables/a/_delta_log'))).toEqual(['00.json'])
+    expect(await store.replace('tables/a/_delta_log/00.json', bytesOf('2'), null)).toBe(false)
     expect(readdirSync(join(folder, '.incoming'))).toEqual([])
   })
 })
