@@ -5,13 +5,20 @@ import { EXIT, JobtideError, type ErrorDetails } from '../support/errors.ts'
 const NEXT_RUN =
   'The warehouse is whole and the next run publishes; or mend this and run `jobtide publish`.'
 
-/** Publishing failed. Readers still see the snapshot they saw before. */
+/** A store refused, or what lies there is not as it should be. Readers still see the snapshot they saw before. */
 export class PublishError extends JobtideError {
   override readonly name = 'PublishError'
   constructor(message: string, details: ErrorDetails = {}) {
-    super(EXIT.publishFailed, message, {
-      ...details,
-      hint: details.hint === undefined ? NEXT_RUN : `${details.hint} ${NEXT_RUN}`,
+    super(EXIT.publishFailed, message, details)
+  }
+
+  /** This error as it ends a publish: its hint also says how things go on. */
+  whilePublishing(): PublishError {
+    const { hint, context, cause } = this
+    return new PublishError(this.message, {
+      hint: hint === undefined ? NEXT_RUN : `${hint} ${NEXT_RUN}`,
+      ...(context === undefined ? {} : { context }),
+      cause,
     })
   }
 }

@@ -1,7 +1,8 @@
-/** What a manifest says about coverage and credits, read from `ops`. */
+/** What a manifest says about coverage, credits and checks, read from `ops`. */
 
 import { isoInstant } from '../support/clock.ts'
 import type { Warehouse } from '../warehouse/warehouse.ts'
+import { ConfigError, EXIT, JobtideError } from '../support/errors.ts'
 import type { CoverageSummary, Manifest } from './manifest.ts'
 
 /** Reads coverage, credits and the engine's version in the transaction that is open. */
@@ -16,6 +17,39 @@ export async function readLedger(
     credits: { total: Number(credits?.total ?? 0), of_run: Number(credits?.of_run ?? 0) },
     duckdb: engine?.version ?? '',
   }
+}
+
+interface ChecksRow {
+  readonly checks: bigint
+  readonly failed: string | null
+  readonly checked_at: bigint | null
+  readonly touched: bigint
+}
+
+const CHECKS_SQL = `
+  select count(*) as checks, epoch_ms(max(checked_at)) as checked_at,
+         string_agg(check_name, ', ' order by check_name) filter (where offenders > 0) as failed,
+         (select count(*) from ops.touched_people) as touched
+  from ops.checks`
+
+/**
+ * What the last build said of its tables; null when nothing was ever built.
+ * @throws JobtideError with exit code 6 when a check failed: the tables are older than the events then
+ */
+export async function readChecks(warehouse: Warehouse): Promise<Manifest['checks']> {
+  const [row] = await warehouse.all<ChecksRow>(CHECKS_SQL)
+  if (row === undefined || row.checks === 0n) return null
+  if (row.failed !== null) {
+    throw new JobtideError(EXIT.checkFailed, `the last build failed: ${row.failed}`, {
+      hint: 'Nothing was published; readers keep the snapshot before. Mend what the check found and run `jobtide build`.',
+    })
+  }
+  if (row.touched > 0n) {
+    throw new ConfigError('there are events that were loaded after the last build', {
+      hint: 'Nothing was published; readers keep the snapshot before. Run `jobtide build` first.',
+    })
+  }
+  return { passed: Number(row.checks), checked_at: instant(row.checked_at) ?? '' }
 }
 
 const CREDITS_SQL = `

@@ -5,26 +5,48 @@
 
 import { createHash } from 'node:crypto'
 import { z } from 'zod'
-import { isoInstant } from '../support/clock.ts'
 import { stableJson } from '../support/json.ts'
 import { PublishError } from './errors.ts'
-import type { ExportedTable, FieldIds } from './parquet.ts'
 
 /** The key of the pointer, the only object that ever changes. */
 export const POINTER_KEY = 'latest.json'
 
-const FORMAT_VERSION = 1
+const FORMAT_VERSION = 2
 
 const sha256Schema = z.string().regex(/^[0-9a-f]{64}$/)
 
 const fileSchema = z.object({
+  /** `tables/<table>/<partition>/<sha256>.parquet`. */
   key: z.string(),
   partition: z.string(),
+  /** Rows in the file, deleted ones included. */
   rows: z.int().nonnegative(),
+  /** How many of them are no longer so: the table's file of deleted rows says which. */
+  deleted_rows: z.int().nonnegative(),
   bytes: z.int().nonnegative(),
   sha256: sha256Schema,
+  /** Smallest and largest value by column, as text, over all rows of the file; a column of nulls has none. */
   min: z.record(z.string(), z.string()),
   max: z.record(z.string(), z.string()),
+  /** Nulls by column, over all rows of the file; columns without any are left out. Null: Jobtide 0.3 did not say. */
+  nulls: z.record(z.string(), z.int().positive()).nullable(),
+})
+
+/** Rows of the table's files that are no longer so: a Parquet file of `file` (SHA-256) and `position` (from 0). */
+const deletedSchema = z.object({
+  /** `tables/<table>/_deleted/<sha256>.parquet`. */
+  key: z.string(),
+  rows: z.int().positive(),
+  bytes: z.int().positive(),
+  sha256: sha256Schema,
+})
+
+const partitionSchema = z.object({
+  name: z.string(),
+  /** Rows that count. */
+  rows: z.int().nonnegative(),
+  /** The same for the same rows in any order, under one version of DuckDB; null where it is not known. */
+  fingerprint: z.string().nullable(),
 })
 
 const columnSchema = z.object({
@@ -43,8 +65,13 @@ const tableSchema = z.object({
   schema: z.array(columnSchema),
   /** The highest field id ever given in this table. */
   last_field_id: z.int().nonnegative(),
+  /** Rows that count. */
   rows: z.int().nonnegative(),
+  /** Of all files of the table, that of deleted rows included. */
   bytes: z.int().nonnegative(),
+  /** None where Jobtide 0.3 wrote the snapshot. */
+  partitions: z.array(partitionSchema),
+  deleted: deletedSchema.nullable(),
   files: z.array(fileSchema),
 })
 
@@ -66,12 +93,20 @@ const coverageSchema = z.object({
 const manifestSchema = z.object({
   format_version: z.literal(FORMAT_VERSION),
   snapshot_id: z.string(),
+  /** 1 for the first snapshot of a destination, then 2, 3, … */
+  sequence: z.int().positive(),
+  /** The snapshot that readers saw before this one. */
+  previous: z.object({ snapshot_id: z.string(), manifest_sha256: sha256Schema }).nullable(),
   created_at: z.string(),
   /** The run that published; null for a publish by itself. */
   run_id: z.string().nullable(),
   versions: z.object({ jobtide: z.string(), duckdb: z.string() }),
   tables: z.array(tableSchema),
+  /** Bytes of data files that the snapshot before did not have. */
+  new_bytes: z.int().nonnegative(),
   coverage: coverageSchema,
+  /** Checks of the build whose tables these are; all passed. Null: it was not checked by a build. */
+  checks: z.object({ passed: z.int().nonnegative(), checked_at: z.string() }).nullable(),
   /** Credits in the ledger, those in doubt included. */
   credits: z.object({ total: z.int().nonnegative(), of_run: z.int().nonnegative() }),
 })
@@ -82,53 +117,45 @@ const pointerSchema = z.object({
   manifest_sha256: sha256Schema,
 })
 
+const firstFormatSchema = z.looseObject({
+  format_version: z.literal(1),
+  tables: z.array(z.looseObject({ files: z.array(z.looseObject({})) })),
+})
+
+/** What Jobtide up to 0.3 wrote, told in the words of today; anything else as it is. */
+function inWordsOfToday(value: unknown): unknown {
+  const { data: old } = firstFormatSchema.safeParse(value)
+  if (old === undefined) return value
+  return {
+    ...old,
+    format_version: FORMAT_VERSION,
+    sequence: 1,
+    previous: null,
+    new_bytes: 0,
+    checks: null,
+    tables: old.tables.map((table) => ({
+      ...table,
+      partitions: [],
+      deleted: null,
+      files: table.files.map((file) => ({ ...file, deleted_rows: 0, nulls: null })),
+    })),
+  }
+}
+
 /** Everything there is to know about one snapshot. */
 export type Manifest = z.infer<typeof manifestSchema>
+/** One table of a snapshot. */
+export type ManifestTable = Manifest['tables'][number]
+/** One data file of a table. */
+export type ManifestFile = ManifestTable['files'][number]
 /** What `latest.json` holds. */
 export type Pointer = z.infer<typeof pointerSchema>
 /** What was looked at, in short. */
 export type CoverageSummary = z.infer<typeof coverageSchema>
 
-/** What a manifest is made of. */
-export interface SnapshotFacts {
-  readonly snapshotId: string
-  /** Milliseconds since 1970 UTC. */
-  readonly createdAt: number
-  readonly runId: string | null
-  readonly versions: Manifest['versions']
-  readonly tables: readonly ExportedTable[]
-  readonly coverage: CoverageSummary
-  readonly credits: Manifest['credits']
-}
-
-/** The manifest of a snapshot. */
-export function buildManifest(facts: SnapshotFacts): Manifest {
-  return {
-    format_version: FORMAT_VERSION,
-    snapshot_id: facts.snapshotId,
-    created_at: isoInstant(facts.createdAt),
-    run_id: facts.runId,
-    versions: facts.versions,
-    tables: facts.tables.map(describeTable),
-    coverage: facts.coverage,
-    credits: facts.credits,
-  }
-}
-
-function describeTable({ definition, columns, lastFieldId, files }: ExportedTable) {
-  const { name, grain, key, partitionByYearOf } = definition
-  return {
-    name,
-    grain,
-    key: [...key],
-    partition_by:
-      partitionByYearOf === null ? null : { column: partitionByYearOf, unit: 'year' as const },
-    schema: columns.map(({ fieldId, ...column }) => ({ ...column, field_id: fieldId })),
-    last_field_id: lastFieldId,
-    rows: sum(files.map((file) => file.rows)),
-    bytes: sum(files.map((file) => file.bytes)),
-    files: files.map(({ path: _scratch, ...file }) => file),
-  }
+/** The manifest of a snapshot; what it is made of is everything but the format. */
+export function buildManifest(facts: Omit<Manifest, 'format_version'>): Manifest {
+  return { format_version: FORMAT_VERSION, ...facts }
 }
 
 /** The sum of `numbers`. */
@@ -146,12 +173,9 @@ export function sameContent(a: Manifest, b: Manifest): boolean {
   return content(a) === content(b)
 }
 
-/** The field ids of `table` in a manifest; undefined where it holds no such table. */
-export function fieldIdsOf(manifest: Manifest | undefined, table: string): FieldIds | undefined {
-  const known = manifest?.tables.find(({ name }) => name === table)
-  if (known === undefined) return undefined
-  const byName = new Map(known.schema.map((column) => [column.name, column.field_id]))
-  return { byName, last: known.last_field_id }
+/** Every object that the tables of a snapshot are made of: data files and lists of deleted rows. */
+export function objectsOf({ tables }: Manifest): { key: string; bytes: number; sha256: string }[] {
+  return tables.flatMap(({ files, deleted }) => [...files, ...(deleted === null ? [] : [deleted])])
 }
 
 /** Where the manifest and the views of a snapshot lie. */
@@ -179,12 +203,16 @@ export function parsePointer(bytes: Uint8Array, where: string): Pointer {
   return parse(pointerSchema, bytes, where)
 }
 
-/** Reads a stored manifest. @throws PublishError when it is none, or its bytes are not those of `sha256` */
-export function parseManifest(bytes: Uint8Array, sha256: string, where: string): Manifest {
-  if (sha256Of(bytes) !== sha256) {
+/**
+ * Reads a stored manifest.
+ * @param sha256 what its bytes must have; null where nothing says
+ * @throws PublishError when it is none, or its bytes are others
+ */
+export function parseManifest(bytes: Uint8Array, sha256: string | null, where: string): Manifest {
+  if (sha256 !== null && sha256Of(bytes) !== sha256) {
     throw notOurs(where, 'its SHA-256 is not the one in the pointer')
   }
-  return parse(manifestSchema, bytes, where)
+  return parse(z.preprocess(inWordsOfToday, manifestSchema), bytes, where)
 }
 
 function parse<T>(schema: z.ZodType<T>, bytes: Uint8Array, where: string): T {

@@ -1,171 +1,45 @@
 /**
- * Tables as Parquet files in a scratch folder: one COPY with a total order for each table and calendar year, so that the
- * same rows give the same bytes at any thread count (a partitioned COPY does not). Knows nothing of stores.
+ * Rows as one Parquet file in a scratch folder, by one COPY with a total order: so the same rows give the same bytes at any
+ * thread count (a partitioned COPY does not). Knows nothing of stores.
  */
 
 import { createHash } from 'node:crypto'
 import { createReadStream } from 'node:fs'
-import { join } from 'node:path'
 import { pipeline } from 'node:stream/promises'
-import type { TableDefinition } from '../warehouse/catalog.ts'
 import { quoteIdentifier, quoteText, type Warehouse } from '../warehouse/warehouse.ts'
+import type { PublishedColumn } from './columns.ts'
 import { PublishError } from './errors.ts'
 
-/** One column of a published table. */
-export interface PublishedColumn {
-  readonly name: string
-  /** DuckDB's name of the type. */
-  readonly type: string
-  /** Stays with the name from snapshot to snapshot and is never given to another one. */
-  readonly fieldId: number
-  readonly comment: string | null
+/** What to write. */
+export interface ParquetSource {
+  readonly columns: readonly PublishedColumn[]
+  /** Columns that are unique together: the order of the rows. */
+  readonly key: readonly string[]
+  /** SQL after `select <columns>`: from where, which rows. */
+  readonly from: string
 }
 
-/** The field ids of a table in the snapshot before: by column name, and the highest one ever given. */
-export interface FieldIds {
-  readonly byName: ReadonlyMap<string, number>
-  readonly last: number
-}
-
-/** A Parquet file in the scratch folder. */
-export interface ExportedFile {
+/** A Parquet file in the scratch folder, and what a reader may want to know without opening it. */
+export interface WrittenFile {
   readonly path: string
-  /** `tables/<table>/<partition>/<sha256>.parquet`. */
-  readonly key: string
-  readonly partition: string
   readonly rows: number
   readonly bytes: number
   readonly sha256: string
-  /** Smallest and largest value by column, as text; columns that hold only nulls have none. */
   readonly min: Readonly<Record<string, string>>
   readonly max: Readonly<Record<string, string>>
+  readonly nulls: Readonly<Record<string, number>>
 }
 
-/** A table as it stands in the scratch folder. */
-export interface ExportedTable {
-  readonly definition: TableDefinition
-  readonly columns: readonly PublishedColumn[]
-  readonly lastFieldId: number
-  /** Sorted by partition. */
-  readonly files: readonly ExportedFile[]
+/** A file in the scratch folder that belongs into the store. */
+export interface ScratchFile {
+  readonly key: string
+  readonly path: string
+  readonly bytes: number
+  readonly rows: number
 }
 
 const COPY_OPTIONS =
   'format parquet, compression zstd, compression_level 3, row_group_size 250000, use_tmp_file true, return_stats'
-
-/** The partition of a table that is not partitioned, and of one that is but has no rows. */
-export const WHOLE_TABLE = 'all'
-
-// Hive's word for null in a partition: every engine that reads such paths knows it.
-const NULL_PARTITION = '__HIVE_DEFAULT_PARTITION__'
-
-/**
- * Writes one table to `folder`. Call it for all tables within one transaction: then they belong together.
- * An empty table gives one file without rows, so that its columns can be read.
- * @throws PublishError when the table is not there, lacks a column it is sorted by, or has a column that Parquet
- *   cannot hold exactly
- */
-export async function exportTable(
-  warehouse: Warehouse,
-  definition: TableDefinition,
-  folder: string,
-  previous: FieldIds | undefined,
-): Promise<ExportedTable> {
-  const { columns, lastFieldId } = await publishedColumns(warehouse, definition, previous)
-  const files: ExportedFile[] = []
-  for (const partition of await partitionsOf(warehouse, definition, columns)) {
-    files.push(await exportPartition(warehouse, definition, columns, partition, folder))
-  }
-  return { definition, columns, lastFieldId, files }
-}
-
-interface Column {
-  readonly name: string
-  readonly type: string
-  readonly comment: string | null
-}
-
-async function publishedColumns(
-  warehouse: Warehouse,
-  definition: TableDefinition,
-  previous: FieldIds | undefined,
-): Promise<{ columns: PublishedColumn[]; lastFieldId: number }> {
-  const { name: table, leftOut } = definition
-  const all = await warehouse.all<Column>(
-    `select column_name as name, data_type as type, comment from duckdb_columns()
-     where database_name = current_database() and schema_name = 'main' and table_name = $1
-     order by column_index`,
-    [table],
-  )
-  if (all.length === 0) {
-    throw new PublishError(`there is no table ${table} in the warehouse`, {
-      hint: 'Run `jobtide build` first.',
-    })
-  }
-  const kept = all.filter((column) => !leftOut.includes(column.name))
-  refuseMissing(definition, kept)
-  refuseInexact(table, kept)
-  let lastFieldId = previous?.last ?? 0
-  const columns = kept.map((column) => {
-    const fieldId = previous?.byName.get(column.name) ?? (lastFieldId += 1)
-    return { ...column, fieldId }
-  })
-  return { columns, lastFieldId }
-}
-
-function refuseMissing(definition: TableDefinition, columns: readonly Column[]): void {
-  const { name: table, key, partitionByYearOf } = definition
-  const needed = partitionByYearOf === null ? key : [...key, partitionByYearOf]
-  const missing = needed.filter((name) => !columns.some((column) => column.name === name))
-  if (missing.length === 0) return
-  throw new PublishError(`table ${table} has no column ${missing.join(', ')} to sort or split by`)
-}
-
-function refuseInexact(table: string, columns: readonly Column[]): void {
-  const column = columns.find(({ type }) => /\bU?HUGEINT\b/.test(type))
-  if (column === undefined) return
-  throw new PublishError(
-    `${table}.${column.name} is a ${column.type}, which Parquet would round to DOUBLE`,
-    { hint: 'In the model, cast it: cast(… as decimal(38,0)), or to bigint where it fits.' },
-  )
-}
-
-/** One file's worth of a table: its name, which rows belong to it, how many there are. */
-interface Partition {
-  readonly name: string
-  /** SQL, for `where`. */
-  readonly condition: string
-  readonly rows: number
-}
-
-async function partitionsOf(
-  warehouse: Warehouse,
-  { name: table, partitionByYearOf }: TableDefinition,
-  columns: readonly PublishedColumn[],
-): Promise<Partition[]> {
-  const split = columns.find((column) => column.name === partitionByYearOf)
-  const year = split === undefined ? 'null' : `year(${quoteIdentifier(split.name)})`
-  const counts = await warehouse.all<{ year: bigint | null; rows: bigint }>(
-    `select ${year} as year, count(*) as rows from main.${quoteIdentifier(table)} group by 1`,
-  )
-  if (split === undefined || counts.length === 0) {
-    return [{ name: WHOLE_TABLE, condition: 'true', rows: Number(counts[0]?.rows ?? 0) }]
-  }
-  const stem = `${split.name.replace(/_(at|on)$/, '')}_year`
-  return counts
-    .map((count) => ({
-      name: `${stem}=${count.year ?? NULL_PARTITION}`,
-      condition: count.year === null ? `${year} is null` : withinYear(split, Number(count.year)),
-      rows: Number(count.rows),
-    }))
-    .toSorted((a, b) => (a.name < b.name ? -1 : 1))
-}
-
-// A range and not `year(…) = …`: the scan itself can apply it, which saves a third of the work in 9 partitions.
-function withinYear({ name, type }: PublishedColumn, year: number): string {
-  const startOf = (of: number) => `cast('${String(of).padStart(4, '0')}-01-01' as ${type})`
-  return `${quoteIdentifier(name)} >= ${startOf(year)} and ${quoteIdentifier(name)} < ${startOf(year + 1)}`
-}
 
 interface CopyResult {
   readonly count: bigint
@@ -175,37 +49,29 @@ interface CopyResult {
 
 type MapEntries<Value> = readonly { readonly key: string; readonly value: Value }[]
 
-async function exportPartition(
+/**
+ * Writes the rows to `path`. No rows give a file without rows, so that its columns can be read.
+ * @throws StorageError when the disk refuses
+ */
+export async function writeParquet(
   warehouse: Warehouse,
-  definition: TableDefinition,
-  columns: readonly PublishedColumn[],
-  partition: Partition,
-  folder: string,
-): Promise<ExportedFile> {
-  const { name: table, key } = definition
-  const path = join(folder, `${table}.${partition.name}.parquet`)
+  { columns, key, from }: ParquetSource,
+  path: string,
+): Promise<WrittenFile> {
   const names = columns.map(({ name }) => quoteIdentifier(name)).join(', ')
   const order = key.map(quoteIdentifier).join(', ')
-  const fieldIds = columns.map((column) => `${quoteIdentifier(column.name)}: ${column.fieldId}`)
+  const fieldIds = columns.map((column) => `${quoteIdentifier(column.name)}: ${column.field_id}`)
   const [result] = await warehouse.all<CopyResult>(
-    `copy (select ${names} from main.${quoteIdentifier(table)} where ${partition.condition} order by ${order})
+    `copy (select ${names} ${from} order by ${order})
      to ${quoteText(path)} (${COPY_OPTIONS}, parquet_version ${parquetVersion(columns)}, field_ids {${fieldIds.join(', ')}})`,
   )
-  const rows = Number(result?.count)
-  if (result === undefined || rows !== partition.rows) {
-    throw new PublishError(
-      `${table} ${partition.name}: ${rows} rows written where ${partition.rows} belong`,
-    )
-  }
-  const sha256 = await sha256OfFile(path)
+  if (result === undefined) throw new PublishError(`nothing was written to ${path}`)
   return {
     path,
-    key: `tables/${table}/${partition.name}/${sha256}.parquet`,
-    partition: partition.name,
-    rows,
+    rows: Number(result.count),
     bytes: Number(result.file_size_bytes),
-    sha256,
-    ...bounds(result.column_statistics, columns, key),
+    sha256: await sha256OfFile(path),
+    ...statisticsOf(result.column_statistics, columns, key),
   }
 }
 
@@ -216,26 +82,31 @@ function parquetVersion(columns: readonly PublishedColumn[]): 'v1' | 'v2' {
 }
 
 // Bounds let a reader skip files. Text other than keys stays out: names of people do not belong in a manifest.
-function bounds(
+function statisticsOf(
   statistics: MapEntries<MapEntries<string>>,
   columns: readonly PublishedColumn[],
   key: readonly string[],
-): Pick<ExportedFile, 'min' | 'max'> {
+): Pick<WrittenFile, 'min' | 'max' | 'nulls'> {
   const min: Record<string, string> = {}
   const max: Record<string, string> = {}
+  const nulls: Record<string, number> = {}
   for (const column of columns) {
-    if (column.type === 'VARCHAR' && !key.includes(column.name)) continue
     const own = statistics.find((entry) => entry.key === quoteIdentifier(column.name))?.value
-    const smallest = own?.find((entry) => entry.key === 'min')?.value
-    const largest = own?.find((entry) => entry.key === 'max')?.value
+    const valueOf = (name: string) => own?.find((entry) => entry.key === name)?.value
+    const nullCount = Number(valueOf('null_count') ?? 0)
+    if (nullCount > 0) nulls[column.name] = nullCount
+    if (column.type === 'VARCHAR' && !key.includes(column.name)) continue
+    const smallest = valueOf('min')
+    const largest = valueOf('max')
     if (smallest === undefined || largest === undefined) continue
     min[column.name] = smallest
     max[column.name] = largest
   }
-  return { min, max }
+  return { min, max, nulls }
 }
 
-async function sha256OfFile(path: string): Promise<string> {
+/** The SHA-256 of a file's bytes, in hex. */
+export async function sha256OfFile(path: string): Promise<string> {
   const hash = createHash('sha256')
   await pipeline(createReadStream(path), hash)
   return hash.digest('hex')

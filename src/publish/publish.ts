@@ -1,33 +1,44 @@
 /**
- * One snapshot from a warehouse to a store: data files, then views and manifest, then the pointer. Readers follow the
- * pointer, so they see the whole new snapshot or the whole previous one, whatever fails in between; what a failed
- * publish left in the store is used by the next one or is never looked at.
+ * One snapshot from a warehouse to a store: data files, then views and manifest, then the pointer, then the Delta logs of
+ * the same files. Readers follow the pointer, so they see the whole new snapshot or the whole previous one, whatever fails
+ * in between; what a failed publish left in the store is used by the next one or is never looked at.
  */
 
 import { mkdirSync, rmSync } from 'node:fs'
 import type { Clock } from '../support/clock.ts'
+import { isoInstant } from '../support/clock.ts'
 import { asStorageError } from '../support/errors.ts'
 import type { Logger } from '../support/logger.ts'
 import type { TableDefinition } from '../warehouse/catalog.ts'
 import type { Warehouse } from '../warehouse/warehouse.ts'
+import { incompatibilities, refuseIncompatible } from './columns.ts'
 import { PublishError } from './errors.ts'
-import { readLedger } from './ledger.ts'
+import {
+  UnusableFilesError,
+  exportTable,
+  type ExportedTable,
+  type PreviousTable,
+} from './export.ts'
+import { schemaString } from './delta/schema.ts'
+import { syncDeltaLogs } from './delta/sync.ts'
+import { FileCache } from './file-cache.ts'
+import { withIntent, type Intent } from './intent.ts'
+import { readChecks, readLedger } from './ledger.ts'
 import {
   POINTER_KEY,
   buildManifest,
-  fieldIdsOf,
   formatJson,
-  parseManifest,
+  objectsOf,
   parsePointer,
   pointerTo,
   sameContent,
   snapshotKeys,
   sum,
   type Manifest,
-  type Pointer,
 } from './manifest.ts'
-import type { ObjectStore, ObjectVersion } from './object-store.ts'
-import { exportTable, type ExportedFile, type ExportedTable } from './parquet.ts'
+import type { ObjectStore } from './object-store.ts'
+import type { ScratchFile } from './parquet.ts'
+import { readCurrent, type CurrentSnapshot } from './read-snapshot.ts'
 import { viewsSql } from './views.ts'
 
 /** What a publish needs. */
@@ -38,6 +49,8 @@ export interface PublishOptions {
   readonly store: ObjectStore
   /** A folder of the publisher's own inside the data folder: emptied before, removed after. */
   readonly scratchFolder: string
+  /** Where copies of published files are kept when the store is no folder: what the next publish compares with. */
+  readonly cacheFolder: string
   readonly clock: Clock
   /** ULID of the new snapshot; never used before. */
   readonly snapshotId: string
@@ -45,8 +58,15 @@ export interface PublishOptions {
   readonly runId: string | null
   /** Version of Jobtide. */
   readonly version: string
+  /** Name of this machine and number of this process: who is at work, for those who find the store busy. */
+  readonly host: string
+  readonly pid: number
   readonly logger: Logger
   readonly onProgress?: (step: PublishStep) => void
+  /** Writes every partition as one file without deleted rows, whatever changed. Default: false. */
+  readonly compact?: boolean
+  /** Lets tables and columns go, and types change. Default: false, then such a snapshot is refused. */
+  readonly acceptSchemaChange?: boolean
   /** Stops between two tables or files; readers keep the previous snapshot. */
   readonly signal?: AbortSignal
 }
@@ -68,42 +88,55 @@ export interface PublishReport {
   readonly unchanged: boolean
   readonly tables: number
   readonly files: number
-  /** Files that were not in the store. */
+  /** Files that the snapshot before did not have. */
   readonly newFiles: number
   readonly rows: number
   readonly bytes: number
+  /** Bytes of the new files. */
   readonly newBytes: number
   readonly destination: string
 }
 
 /**
  * Publishes the tables as one snapshot. The warehouse may be open for reading only; it must not be in a transaction.
- * @throws PublishError when the store refuses, a table cannot be published, or another publisher was first
+ * @throws PublishError when the store refuses, a table cannot be published, readers could be hurt by a change of columns, or
+ *   another publisher was first
+ * @throws JobtideError with exit code 6 when the last build failed a check
  * @throws StorageError when the scratch folder refuses
  */
 export async function publishSnapshot(options: PublishOptions): Promise<PublishReport> {
-  const { store, scratchFolder } = options
+  const { scratchFolder } = options
   try {
     prepare(scratchFolder)
-    const current = await readCurrent(store)
-    const snapshot = await exportSnapshot(options, current?.manifest)
-    const { files, manifest } = snapshot
-    const added = await putFiles(options, files)
-    const unchanged = current !== null && sameContent(current.manifest, manifest)
-    if (!unchanged) await putSnapshot(options, manifest, current)
-    return {
-      snapshotId: unchanged ? current.pointer.snapshot_id : manifest.snapshot_id,
-      unchanged,
-      tables: manifest.tables.length,
-      files: files.length,
-      newFiles: added.length,
-      rows: sum(files.map((file) => file.rows)),
-      bytes: sum(files.map((file) => file.bytes)),
-      newBytes: sum(added.map((file) => file.bytes)),
-      destination: store.destination,
-    }
+    return await withIntent(options, (intent) => publishWith(intent, options))
   } finally {
     rmSync(scratchFolder, { recursive: true, force: true })
+  }
+}
+
+async function publishWith(intent: Intent, options: PublishOptions): Promise<PublishReport> {
+  const { store, cacheFolder, signal } = options
+  const cache = new FileCache(store, cacheFolder, signal)
+  const current = await readCurrent(store)
+  const { files, newFiles, manifest } = await exportSnapshot(options, current, cache)
+  const unchanged = current !== null && sameContent(current.manifest, manifest)
+  // Also where nothing changed: a file that was lost was written again.
+  await putFiles(options, files, cache)
+  if (!unchanged) await putSnapshot(options, manifest, current, intent)
+  const shown = unchanged ? current.manifest : manifest
+  // Also of a snapshot that was there before: whoever published it may have been killed before this.
+  await syncDeltaLogs({ ...options, manifest: shown })
+  cache.keepOnly(objectsOf(shown).map(({ key }) => key))
+  return {
+    snapshotId: shown.snapshot_id,
+    unchanged,
+    tables: shown.tables.length,
+    files: objectsOf(shown).length,
+    newFiles: unchanged ? 0 : newFiles.length,
+    rows: sum(shown.tables.map(({ rows }) => rows)),
+    bytes: sum(shown.tables.map(({ bytes }) => bytes)),
+    newBytes: unchanged ? 0 : manifest.new_bytes,
+    destination: store.destination,
   }
 }
 
@@ -116,89 +149,112 @@ function prepare(scratchFolder: string): void {
   }
 }
 
-/** The snapshot that readers see now. */
-export interface CurrentSnapshot {
-  readonly pointer: Pointer
-  readonly version: ObjectVersion
+interface ExportedSnapshot {
   readonly manifest: Manifest
+  /** Files that are to be in the store. */
+  readonly files: readonly ScratchFile[]
+  /** Those of them that the snapshot before did not have. */
+  readonly newFiles: readonly ScratchFile[]
 }
 
-/**
- * Reads the snapshot that `latest.json` points to; null when nothing was published yet.
- * @throws PublishError when pointer or manifest is missing, changed or not Jobtide's
- */
-export async function readCurrent(store: ObjectStore): Promise<CurrentSnapshot | null> {
-  const stored = await store.get(POINTER_KEY)
-  if (stored === null) return null
-  const pointer = parsePointer(stored.bytes, store.urlOf(POINTER_KEY))
-  const manifest = await store.get(pointer.manifest_key)
-  const where = store.urlOf(pointer.manifest_key)
-  if (manifest === null) {
-    throw new PublishError(`${POINTER_KEY} points to ${where}, which is not there`, {
-      hint: `Restore it, or remove ${POINTER_KEY} there to begin anew with a whole snapshot.`,
-    })
-  }
-  return {
-    pointer,
-    version: stored.version,
-    manifest: parseManifest(manifest.bytes, pointer.manifest_sha256, where),
-  }
-}
-
-// One transaction: all tables, the coverage and the credits are those of one moment.
 async function exportSnapshot(
   options: PublishOptions,
-  previous: Manifest | undefined,
-): Promise<{ files: ExportedFile[]; manifest: Manifest }> {
-  const { warehouse, tables, scratchFolder, snapshotId, runId, version, clock } = options
-  return warehouse.transaction(async () => {
-    const exported: ExportedTable[] = []
-    for (const table of tables) {
-      options.signal?.throwIfAborted()
-      const fieldIds = fieldIdsOf(previous, table.name)
-      exported.push(await exportTable(warehouse, table, scratchFolder, fieldIds))
-      const done = exported.length
-      options.onProgress?.({ phase: 'export', done, total: tables.length, name: table.name })
+  current: CurrentSnapshot | null,
+  cache: FileCache,
+): Promise<ExportedSnapshot> {
+  const { warehouse, store, logger } = options
+  const sizes = new Map((await store.list('tables/')).map(({ key, bytes }) => [key, bytes]))
+  const distrusted = new Set<string>()
+  for (;;) {
+    const previous = (name: string): PreviousTable | undefined => {
+      const table = current?.manifest.tables.find((one) => one.name === name)
+      if (table === undefined || current === null) return undefined
+      return {
+        table: distrusted.has(name) ? { ...table, partitions: [] } : table,
+        engine: current.manifest.versions.duckdb,
+        isThere: ({ key, bytes }) => sizes.get(key) === bytes,
+        localPath: (key) => cache.pathOf(key),
+      }
     }
-    const { coverage, credits, duckdb } = await readLedger(warehouse, runId)
-    return {
-      files: exported.flatMap((table) => table.files),
-      manifest: buildManifest({
-        snapshotId,
-        createdAt: clock.now(),
-        runId,
-        versions: { jobtide: version, duckdb },
-        tables: exported,
-        coverage,
-        credits,
-      }),
+    try {
+      // One transaction: all tables, the coverage and the credits are those of one moment.
+      return await warehouse.transaction(() => exportTables(options, current, previous))
+    } catch (error) {
+      if (!(error instanceof UnusableFilesError) || distrusted.has(error.table)) throw error
+      distrusted.add(error.table)
+      logger.warn({ table: error.table, why: error.message }, 'publish.table_written_anew')
     }
-  })
+  }
 }
 
-/** Brings the files into the store; returns those that were not there. */
+async function exportTables(
+  options: PublishOptions,
+  current: CurrentSnapshot | null,
+  previous: (table: string) => PreviousTable | undefined,
+): Promise<ExportedSnapshot> {
+  const { warehouse, tables, scratchFolder: folder, compact = false, runId, clock } = options
+  const checks = await readChecks(warehouse)
+  const { coverage, credits, duckdb } = await readLedger(warehouse, runId)
+  const exported: ExportedTable[] = []
+  for (const table of tables) {
+    options.signal?.throwIfAborted()
+    const context = { warehouse, folder, previous: previous(table.name), engine: duckdb, compact }
+    exported.push(await exportTable(table, context))
+    const done = exported.length
+    options.onProgress?.({ phase: 'export', done, total: tables.length, name: table.name })
+  }
+  // A column that a Delta table cannot hold is refused now, and not when readers have the snapshot already.
+  for (const { table } of exported) schemaString(table)
+  const before = current?.manifest
+  const now = exported.map(({ table }) => table)
+  if (before !== undefined && options.acceptSchemaChange !== true) {
+    refuseIncompatible(incompatibilities(before.tables, now), options.store.destination)
+  }
+  const known = new Set(before === undefined ? [] : objectsOf(before).map(({ key }) => key))
+  const files = exported.flatMap((table) => table.files)
+  const newFiles = files.filter(({ key }) => !known.has(key))
+  const manifest = buildManifest({
+    snapshot_id: options.snapshotId,
+    sequence: (before?.sequence ?? 0) + 1,
+    previous:
+      current === null
+        ? null
+        : {
+            snapshot_id: current.pointer.snapshot_id,
+            manifest_sha256: current.pointer.manifest_sha256,
+          },
+    created_at: isoInstant(clock.now()),
+    run_id: runId,
+    versions: { jobtide: options.version, duckdb },
+    tables: now,
+    new_bytes: sum(newFiles.map(({ bytes }) => bytes)),
+    coverage,
+    checks,
+    credits,
+  })
+  return { files, newFiles, manifest }
+}
+
+/** Brings the files into the store, and then out of the scratch folder. */
 async function putFiles(
   { store, signal, logger, onProgress }: PublishOptions,
-  files: readonly ExportedFile[],
-): Promise<ExportedFile[]> {
-  const added: ExportedFile[] = []
-  for (const [index, file] of files.entries()) {
+  files: readonly ScratchFile[],
+  cache: FileCache,
+): Promise<void> {
+  for (const [index, { key, path, rows, bytes }] of files.entries()) {
     signal?.throwIfAborted()
-    const outcome = await store.putFile(file.key, file.path, signal)
-    if (outcome === 'written') {
-      added.push(file)
-      logger.debug({ key: file.key, rows: file.rows, bytes: file.bytes }, 'publish.file_written')
-    }
-    rmSync(file.path, { force: true })
-    onProgress?.({ phase: 'upload', done: index + 1, total: files.length, name: file.key })
+    const outcome = await store.putFile(key, path, signal)
+    if (outcome === 'written') logger.debug({ key, rows, bytes }, 'publish.file_written')
+    cache.take(key, path)
+    onProgress?.({ phase: 'upload', done: index + 1, total: files.length, name: key })
   }
-  return added
 }
 
 async function putSnapshot(
   { store, signal, logger }: PublishOptions,
   manifest: Manifest,
   current: CurrentSnapshot | null,
+  intent: Intent,
 ): Promise<void> {
   const keys = snapshotKeys(manifest.snapshot_id)
   const manifestText = formatJson(manifest)
@@ -206,10 +262,8 @@ async function putSnapshot(
   await store.put(keys.views, Buffer.from(viewsSql(manifest, (key) => store.urlOf(key))))
   await store.put(keys.manifest, Buffer.from(manifestText))
   signal?.throwIfAborted()
-  const won = await store.replace(
-    POINTER_KEY,
-    Buffer.from(formatJson(pointer)),
-    current?.version ?? null,
+  const won = await intent.commit(() =>
+    store.replace(POINTER_KEY, Buffer.from(formatJson(pointer)), current?.version ?? null),
   )
   if (!won) throw await lostTo(store, current)
   logger.info({ snapshot: manifest.snapshot_id, at: store.destination }, 'publish.pointer_moved')

@@ -5,7 +5,8 @@ import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { onTestFinished } from 'vitest'
 import { snapshotKeys } from '../../src/publish/manifest.ts'
-import { publishSnapshot, readCurrent, type PublishOptions } from '../../src/publish/publish.ts'
+import { publishSnapshot, type PublishOptions } from '../../src/publish/publish.ts'
+import { readCurrent } from '../../src/publish/read-snapshot.ts'
 import type { ObjectStore } from '../../src/publish/object-store.ts'
 import { realClock } from '../../src/support/clock.ts'
 import { silentLogger } from '../../src/support/logger.ts'
@@ -84,10 +85,13 @@ export async function publish(
     store,
     tables: snapshotTables,
     scratchFolder: join(newFolder(), 'scratch'),
+    cacheFolder: join(newFolder(), 'published'),
     clock: realClock,
     snapshotId: newUlid(realClock.now()),
     runId: 'run_2',
     version: '0.1.0',
+    host: 'test',
+    pid: 1,
     logger: silentLogger,
     ...options,
   })
@@ -130,12 +134,22 @@ export async function tableOf(
   return warehouse.table(`select ${kept.join(', ')} from ${definition.name} order by ${order}`)
 }
 
-/** The keys of the Parquet files in a store. */
+/** The keys of the data files in a store. */
 export async function parquetKeys(store: ObjectStore): Promise<string[]> {
-  return (await store.list('tables/')).map(({ key }) => key)
+  const keys = (await store.list('tables/')).map(({ key }) => key)
+  return keys.filter((key) => !key.includes('/_delta_log/'))
 }
 
-const OPERATIONS = ['put', 'putFile', 'get', 'head', 'list', 'replace'] as const
+const OPERATIONS = [
+  'put',
+  'putFile',
+  'get',
+  'head',
+  'list',
+  'replace',
+  'download',
+  'remove',
+] as const
 
 /**
  * A store whose owner dies at operation `at` (from 1): before it does anything, or after it was done. Nothing works

@@ -1,0 +1,109 @@
+/** The columns of a published table: which they are, the ids they keep for ever, and what must not change unasked. */
+
+import type { TableDefinition } from '../warehouse/catalog.ts'
+import type { Warehouse } from '../warehouse/warehouse.ts'
+import { PublishError } from './errors.ts'
+import type { ManifestTable } from './manifest.ts'
+
+/** One column of a published table, as the manifest tells it. */
+export type PublishedColumn = ManifestTable['schema'][number]
+
+/** The columns of a table, and the highest field id that was ever given in it. */
+export interface PublishedColumns {
+  readonly columns: readonly PublishedColumn[]
+  readonly lastFieldId: number
+}
+
+type Column = Pick<PublishedColumn, 'name' | 'type' | 'comment'>
+
+/**
+ * The columns of a table that go into snapshots. Known names keep their field ids; new ones get the next.
+ * @param previous the table in the snapshot before
+ * @throws PublishError when the table is not there, lacks a column it is sorted by, or has a column that Parquet
+ *   cannot hold exactly
+ */
+export async function publishedColumns(
+  warehouse: Warehouse,
+  definition: TableDefinition,
+  previous: ManifestTable | undefined,
+): Promise<PublishedColumns> {
+  const { name: table, leftOut } = definition
+  const all = await warehouse.all<Column>(
+    `select column_name as name, data_type as type, comment from duckdb_columns()
+     where database_name = current_database() and schema_name = 'main' and table_name = $1
+     order by column_index`,
+    [table],
+  )
+  if (all.length === 0) {
+    throw new PublishError(`there is no table ${table} in the warehouse`, {
+      hint: 'Run `jobtide build` first.',
+    })
+  }
+  const kept = all.filter((column) => !leftOut.includes(column.name))
+  refuseMissing(definition, kept)
+  refuseInexact(table, kept)
+  const known = new Map(previous?.schema.map((column) => [column.name, column.field_id]))
+  let lastFieldId = previous?.last_field_id ?? 0
+  const columns = kept.map((column) => ({
+    ...column,
+    field_id: known.get(column.name) ?? (lastFieldId += 1),
+  }))
+  return { columns, lastFieldId }
+}
+
+function refuseMissing(definition: TableDefinition, columns: readonly Column[]): void {
+  const { name: table, key, partitionByYearOf } = definition
+  const needed = partitionByYearOf === null ? key : [...key, partitionByYearOf]
+  const missing = needed.filter((name) => !columns.some((column) => column.name === name))
+  if (missing.length === 0) return
+  throw new PublishError(`table ${table} has no column ${missing.join(', ')} to sort or split by`)
+}
+
+function refuseInexact(table: string, columns: readonly Column[]): void {
+  const column = columns.find(({ type }) => /\bU?HUGEINT\b/.test(type))
+  if (column === undefined) return
+  throw new PublishError(
+    `${table}.${column.name} is a ${column.type}, which Parquet would round to DOUBLE`,
+    { hint: 'In the model, cast it: cast(… as decimal(38,0)), or to bigint where it fits.' },
+  )
+}
+
+/**
+ * What of `previous` readers would no longer find as it was: tables and columns that are gone, columns of another type.
+ * New tables and columns are none. One phrase each.
+ */
+export function incompatibilities(
+  previous: readonly ManifestTable[],
+  now: readonly Pick<ManifestTable, 'name' | 'schema'>[],
+): string[] {
+  return previous.flatMap((table) => {
+    const current = now.find(({ name }) => name === table.name)
+    if (current === undefined) return [`table ${table.name} is gone`]
+    return table.schema.flatMap((column) => {
+      const found = current.schema.find(({ name }) => name === column.name)
+      if (found === undefined) return [`${table.name}.${column.name} is gone`]
+      if (found.type === column.type) return []
+      return [`${table.name}.${column.name} is ${found.type}, and was ${column.type}`]
+    })
+  })
+}
+
+/** Refuses what {@link incompatibilities} found. @throws PublishError naming the first three */
+export function refuseIncompatible(problems: readonly string[], destination: string): void {
+  if (problems.length === 0) return
+  const shown = problems.slice(0, 3).join('; ')
+  const more = problems.length > 3 ? `; and ${problems.length - 3} more` : ''
+  throw new PublishError(`queries over ${destination} could break: ${shown}${more}`, {
+    hint: 'If readers are ready for that, run `jobtide publish --accept-schema-change` once; or publish to a new destination.',
+  })
+}
+
+/** Whether files with the columns of `previous` can stand beside files with these. */
+export function hasSameColumns(
+  previous: Pick<ManifestTable, 'schema'>,
+  columns: readonly PublishedColumn[],
+): boolean {
+  const told = (of: readonly PublishedColumn[]) =>
+    of.map(({ name, type, field_id }) => `${name} ${type} ${field_id}`).join()
+  return told(previous.schema) === told(columns)
+}

@@ -1,0 +1,133 @@
+/** Checkpoints: the state of a log at one version as one Parquet file, so that readers need not read every commit. */
+
+import { readFile, writeFile } from 'node:fs/promises'
+import { DAY } from '../../support/units.ts'
+import { quoteText } from '../../warehouse/warehouse.ts'
+import { formatActions, type Action } from './actions.ts'
+import { withScratchFile, type DeltaLogSource } from './local-file.ts'
+import { checkpointKey, lastCheckpointKey } from './log-files.ts'
+import type { LogState } from './replay.ts'
+
+/** How long a removed file is named, as the property `delta.deletedFileRetentionDuration` has it where nobody sets it. */
+const TOMBSTONE_DAYS = 7
+
+const TEXT_MAP = 'map(varchar, varchar)'
+const VECTOR =
+  'struct("storageType" varchar, "pathOrInlineDv" varchar, "offset" integer, "sizeInBytes" integer, cardinality bigint)'
+
+// The protocol's "Checkpoint Schema": names and types are part of the format.
+const COLUMNS: Readonly<Record<string, string>> = {
+  txn: 'struct("appId" varchar, version bigint, "lastUpdated" bigint)',
+  add: `struct(path varchar, "partitionValues" ${TEXT_MAP}, size bigint, "modificationTime" bigint, "dataChange" boolean,
+    stats varchar, tags ${TEXT_MAP}, "deletionVector" ${VECTOR})`,
+  remove: `struct(path varchar, "deletionTimestamp" bigint, "dataChange" boolean, "extendedFileMetadata" boolean,
+    "partitionValues" ${TEXT_MAP}, size bigint, "deletionVector" ${VECTOR})`,
+  metaData: `struct(id varchar, name varchar, description varchar,
+    format struct(provider varchar, options ${TEXT_MAP}), "schemaString" varchar, "partitionColumns" varchar[],
+    "createdTime" bigint, configuration ${TEXT_MAP})`,
+  protocol:
+    'struct("minReaderVersion" integer, "minWriterVersion" integer, "readerFeatures" varchar[], "writerFeatures" varchar[])',
+}
+
+// A deletion vector of 10 million rows is a line of 1.6 MB; DuckDB would stop at 16 MiB.
+const LONGEST_LINE_BYTES = 256 * 1_024 * 1_024
+
+/**
+ * Writes the checkpoint of a log at the version of `state`, which has been committed, and tells readers of it.
+ * @param at when it is made, in milliseconds since 1970 UTC: files that were removed long before are no longer named
+ * @throws PublishError when the store refuses
+ */
+export async function writeCheckpoint(
+  source: DeltaLogSource,
+  table: string,
+  state: LogState,
+  at: number,
+): Promise<void> {
+  const actions = actionsOf(state, at)
+  const bytes = await parquetOf(source, actions)
+  await putUnlessThere(source, checkpointKey(table, state.version), bytes)
+  await tellReaders(source, table, {
+    version: state.version,
+    size: actions.length,
+    sizeInBytes: bytes.length,
+    numOfAddFiles: state.files.size,
+  })
+}
+
+function actionsOf(state: LogState, at: number): Action[] {
+  const isFresh = (removedAt: number | null | undefined) =>
+    (removedAt ?? 0) > at - TOMBSTONE_DAYS * DAY
+  return [
+    { protocol: state.protocol },
+    { metaData: state.metaData },
+    ...[...state.txns.values()].map((txn) => ({ txn })),
+    ...[...state.tombstones.values()]
+      .filter((remove) => isFresh(remove.deletionTimestamp))
+      .map((remove) => ({ remove })),
+    ...[...state.files.values()].map((add) => ({ add: { ...add, dataChange: false } })),
+  ]
+}
+
+async function parquetOf(
+  { warehouse, scratchFolder }: DeltaLogSource,
+  actions: readonly Action[],
+): Promise<Buffer> {
+  const columns = Object.entries(COLUMNS).map(
+    ([name, type]) => `${quoteText(name)}: ${quoteText(type)}`,
+  )
+  return withScratchFile(scratchFolder, async (lines) => {
+    await writeFile(lines, formatActions(actions))
+    return withScratchFile(scratchFolder, async (parquet) => {
+      await warehouse.run(
+        `copy (select * from read_json(${quoteText(lines)}, format = 'newline_delimited',
+           maximum_object_size = ${LONGEST_LINE_BYTES}, columns = {${columns.join(', ')}}))
+         to ${quoteText(parquet)} (format parquet, compression snappy, parquet_version v1)`,
+      )
+      return readFile(parquet)
+    })
+  })
+}
+
+// Another publisher may be writing the same one, perhaps with another version of DuckDB and so with other bytes: either
+// is as good.
+async function putUnlessThere(
+  { store }: DeltaLogSource,
+  key: string,
+  bytes: Uint8Array,
+): Promise<void> {
+  if ((await store.head(key)) !== null) return
+  try {
+    await store.put(key, bytes)
+  } catch (error) {
+    if ((await store.head(key)) === null) throw error
+  }
+}
+
+interface LastCheckpoint {
+  readonly version: number
+  /** Actions in it. */
+  readonly size: number
+  readonly sizeInBytes: number
+  readonly numOfAddFiles: number
+}
+
+// It only saves readers a long listing, so a race that is lost is no failure.
+async function tellReaders(
+  { store }: DeltaLogSource,
+  table: string,
+  hint: LastCheckpoint,
+): Promise<void> {
+  const key = lastCheckpointKey(table)
+  const stored = await store.get(key)
+  if (stored !== null && versionIn(stored.bytes) >= hint.version) return
+  await store.replace(key, Buffer.from(JSON.stringify(hint)), stored?.version ?? null)
+}
+
+function versionIn(bytes: Uint8Array): number {
+  try {
+    const { version } = JSON.parse(Buffer.from(bytes).toString()) as { version?: unknown }
+    return typeof version === 'number' ? version : -1
+  } catch {
+    return -1
+  }
+}

@@ -1,0 +1,58 @@
+/** Parquet objects as files that DuckDB can read. */
+
+import { randomUUID } from 'node:crypto'
+import { mkdirSync, rmSync } from 'node:fs'
+import { join } from 'node:path'
+import type { Warehouse } from '../../warehouse/warehouse.ts'
+import { PublishError } from '../errors.ts'
+import type { ObjectStore } from '../object-store.ts'
+
+/** What reading a Delta log takes. */
+export interface DeltaLogSource {
+  readonly store: ObjectStore
+  /** Reads and writes Parquet; its tables are not looked at. */
+  readonly warehouse: Warehouse
+  /** A folder for passing files; made where it is missing, and nothing is left in it. */
+  readonly scratchFolder: string
+  readonly signal?: AbortSignal
+}
+
+/**
+ * Runs `work` with the path of an object: its own in a folder, that of a passing copy elsewhere.
+ * @throws PublishError when there is no such object
+ */
+export async function withLocalFile<T>(
+  { store, scratchFolder, signal }: DeltaLogSource,
+  key: string,
+  work: (path: string) => Promise<T>,
+): Promise<T> {
+  const ownPath = store.localPath(key)
+  if (ownPath !== null) {
+    if ((await store.head(key)) === null) throw missing(store.urlOf(key))
+    return work(ownPath)
+  }
+  return withScratchFile(scratchFolder, async (path) => {
+    if (!(await store.download(key, path, signal))) throw missing(store.urlOf(key))
+    return work(path)
+  })
+}
+
+/** Runs `work` with the path of a file that is not there yet, and is gone afterwards. */
+export async function withScratchFile<T>(
+  scratchFolder: string,
+  work: (path: string) => Promise<T>,
+): Promise<T> {
+  mkdirSync(scratchFolder, { recursive: true })
+  const path = join(scratchFolder, `delta-${randomUUID()}`)
+  try {
+    return await work(path)
+  } finally {
+    rmSync(path, { force: true })
+  }
+}
+
+function missing(url: string): PublishError {
+  return new PublishError(`${url} is not there`, {
+    hint: 'Something other than Jobtide removed it: restore it from a backup.',
+  })
+}

@@ -1,0 +1,86 @@
+/** The names in a `_delta_log` folder, and which of them may go. Pure. */
+
+import { DAY } from '../../support/units.ts'
+import type { StoredObject } from '../object-store.ts'
+
+/** What is kept of a log, as the property `delta.logRetentionDuration` has it where nobody sets it. */
+export const LOG_RETENTION_DAYS = 30
+const VERSION_DIGITS = 20
+const COMMIT = /^(\d{20})\.json$/
+const CHECKPOINT = /^(\d{20})\.checkpoint\.parquet$/
+
+/** The folder of a table's data files, to which the paths of its log are relative; ends in a slash. */
+export function tableFolder(table: string): string {
+  return `tables/${table}/`
+}
+
+/** The prefix of every key of a table's log. */
+export function logFolder(table: string): string {
+  return `${tableFolder(table)}_delta_log/`
+}
+
+/** The key of one commit. */
+export function commitKey(table: string, version: number): string {
+  return `${logFolder(table)}${padded(version)}.json`
+}
+
+/** The key of a checkpoint. */
+export function checkpointKey(table: string, version: number): string {
+  return `${logFolder(table)}${padded(version)}.checkpoint.parquet`
+}
+
+/** The key of the hint that tells readers of the newest checkpoint. */
+export function lastCheckpointKey(table: string): string {
+  return `${logFolder(table)}_last_checkpoint`
+}
+
+function padded(version: number): string {
+  return String(version).padStart(VERSION_DIGITS, '0')
+}
+
+/** The versions that a log has commits and checkpoints of, each ascending. */
+export interface LogVersions {
+  readonly commits: readonly number[]
+  readonly checkpoints: readonly number[]
+}
+
+/** What the keys of a log's folder stand for; those of other kinds are passed over. */
+export function versionsOf(keys: readonly string[]): LogVersions {
+  return { commits: matching(keys, COMMIT), checkpoints: matching(keys, CHECKPOINT) }
+}
+
+function matching(keys: readonly string[], name: RegExp): number[] {
+  return keys
+    .flatMap((key) => name.exec(nameOf(key))?.[1] ?? [])
+    .map(Number)
+    .toSorted((a, b) => a - b)
+}
+
+function nameOf(key: string): string {
+  return key.slice(key.lastIndexOf('/') + 1)
+}
+
+/**
+ * The keys of a table's log that may be deleted, as the protocol's "Metadata Cleanup" has it: what came before the newest
+ * checkpoint that was itself reached before midnight UTC, 30 days ago. So every version of the last 30 days can be read.
+ * @param objects all objects of the log's folder
+ * @param now milliseconds since 1970 UTC
+ */
+export function expiredLogFiles(objects: readonly StoredObject[], now: number): string[] {
+  const midnight = Math.floor(now / DAY) * DAY
+  const cutOff = midnight - LOG_RETENTION_DAYS * DAY
+  const old = objects.filter(({ modifiedAt }) => modifiedAt <= cutOff).map(({ key }) => key)
+  const lastCommit = versionsOf(old).commits.at(-1)
+  if (lastCommit === undefined) return []
+  const keys = objects.map(({ key }) => key)
+  const checkpoint = versionsOf(keys).checkpoints.findLast((version) => version <= lastCommit)
+  return checkpoint === undefined ? [] : logFilesBefore(keys, checkpoint)
+}
+
+/** The keys of commits and checkpoints of versions before `version`, and of what other engines keep beside them. */
+export function logFilesBefore(keys: readonly string[], version: number): string[] {
+  return keys.filter((key) => {
+    const found = /^(\d{20})\./.exec(nameOf(key))?.[1]
+    return found !== undefined && Number(found) < version
+  })
+}

@@ -1,0 +1,104 @@
+/**
+ * What the Delta log says of the values in a file, so that an engine can pass files over. Pure. A bound that is too wide
+ * costs a reader time and one that is too narrow costs it rows, so what cannot be said exactly is left out.
+ */
+
+import type { ManifestFile, ManifestTable } from '../manifest.ts'
+
+/** How many characters of a text a bound keeps, as in the protocol's own writers. */
+const LONGEST_TEXT = 32
+const LAST_CHARACTER = '\u{10FFFF}'
+/** So many digits of a decimal survive as a number of JSON. */
+const EXACT_DIGITS = 15
+
+type Side = 'min' | 'max'
+type Bound = string | number
+
+/** The `stats` of a file: JSON. */
+export function fileStats(file: ManifestFile, columns: ManifestTable['schema']): string {
+  return JSON.stringify({
+    numRecords: file.rows,
+    minValues: boundsOf(file, columns, 'min'),
+    maxValues: boundsOf(file, columns, 'max'),
+    nullCount: nullCounts(file, columns),
+    // With deleted rows the extremes may be among them.
+    ...(file.deleted_rows > 0 ? { tightBounds: false } : {}),
+  })
+}
+
+// A column that is younger than the file has neither bounds nor nulls in the manifest, and is null in every row. So
+// nothing is said of a column without either: "no nulls" would make readers pass over rows that have one.
+function nullCounts(
+  { min, nulls }: ManifestFile,
+  columns: ManifestTable['schema'],
+): Readonly<Record<string, number>> {
+  const counts: Record<string, number> = {}
+  if (nulls === null) return counts
+  for (const { name } of columns) {
+    const count = nulls[name] ?? (min[name] === undefined ? undefined : 0)
+    if (count !== undefined) counts[name] = count
+  }
+  return counts
+}
+
+function boundsOf(
+  file: ManifestFile,
+  columns: ManifestTable['schema'],
+  side: Side,
+): Readonly<Record<string, Bound>> {
+  const bounds: Record<string, Bound> = {}
+  for (const { name, type } of columns) {
+    const text = file[side][name]
+    const bound = text === undefined ? undefined : boundOf(text, type, side)
+    if (bound !== undefined) bounds[name] = bound
+  }
+  return bounds
+}
+
+function boundOf(text: string, type: string, side: Side): Bound | undefined {
+  switch (type) {
+    case 'VARCHAR':
+      return textBound(text, side)
+    case 'TINYINT':
+    case 'SMALLINT':
+    case 'INTEGER':
+    case 'BIGINT':
+      return Number.isSafeInteger(Number(text)) ? Number(text) : undefined
+    case 'DATE':
+      return /^\d{4}-\d\d-\d\d$/.test(text) ? text : undefined
+    case 'TIMESTAMP':
+      return timeBound(text, side, '')
+    case 'TIMESTAMP WITH TIME ZONE':
+      return timeBound(text, side, 'Z')
+    default:
+      // Not for floating-point numbers: NaN is larger than all others to some engines and in no bound.
+      return type.startsWith('DECIMAL') ? decimalBound(text) : undefined
+  }
+}
+
+function decimalBound(text: string): number | undefined {
+  const digits = text.replaceAll(/\D/g, '').replace(/^0+/, '')
+  return digits.length <= EXACT_DIGITS ? Number(text) : undefined
+}
+
+function textBound(text: string, side: Side): string | undefined {
+  const characters = Array.from(text)
+  const kept = characters.slice(0, LONGEST_TEXT).join('')
+  if (side === 'min' || characters.length <= LONGEST_TEXT) return kept
+  // Larger than everything that begins with what is kept, but for texts that go on with the last character itself.
+  return characters[LONGEST_TEXT] === LAST_CHARACTER ? text : kept + LAST_CHARACTER
+}
+
+const TIME = /^(\d{4}-\d\d-\d\d) (\d\d:\d\d:\d\d)(?:\.(\d{1,6}))?(?:\+00)?$/
+
+// Readers know times in statistics to the millisecond: down for the smallest, up for the largest.
+function timeBound(text: string, side: Side, zone: '' | 'Z'): string | undefined {
+  const found = TIME.exec(text)
+  if (found === null) return undefined
+  const [, day = '', time = '', fraction = ''] = found
+  const micros = Number(fraction.padEnd(6, '0'))
+  const whole = Date.parse(`${day}T${time}Z`)
+  const millis = side === 'min' ? Math.floor(micros / 1_000) : Math.ceil(micros / 1_000)
+  const iso = new Date(whole + millis).toISOString()
+  return zone === 'Z' ? iso : iso.slice(0, -1)
+}

@@ -1,0 +1,267 @@
+/**
+ * One table of the warehouse as it will stand in the next snapshot: which files of the snapshot before stay, and what is
+ * written to the scratch folder beside them. The same rows over the same snapshot give the same files.
+ */
+
+import { join } from 'node:path'
+import { messageOf } from '../support/errors.ts'
+import type { TableDefinition } from '../warehouse/catalog.ts'
+import { quoteIdentifier, type Warehouse } from '../warehouse/warehouse.ts'
+import { compareRows } from './changes.ts'
+import { hasSameColumns, publishedColumns, type PublishedColumns } from './columns.ts'
+import { DeletedRows } from './deleted-rows.ts'
+import { PublishError } from './errors.ts'
+import { filesToKeep, isWrittenWhole } from './layout.ts'
+import { sum, type ManifestFile, type ManifestTable } from './manifest.ts'
+import { writeParquet, type ScratchFile, type WrittenFile } from './parquet.ts'
+import { partitionsOf, type Partition } from './partitions.ts'
+
+/** What the export of one table needs. */
+export interface ExportContext {
+  readonly warehouse: Warehouse
+  /** Where files are written. */
+  readonly folder: string
+  /** The table in the snapshot before, and how its files are reached; absent: it was not there, or nothing of it is to be kept. */
+  readonly previous: PreviousTable | undefined
+  /** The version of DuckDB at work: fingerprints of another one cannot be compared. */
+  readonly engine: string
+  /** Write every partition as one file, whatever changed. */
+  readonly compact: boolean
+}
+
+/** A table of the snapshot before. */
+export interface PreviousTable {
+  readonly table: ManifestTable
+  /** The version of DuckDB that wrote it. */
+  readonly engine: string
+  /** Whether an object is in the store, whole as far as its size tells. */
+  readonly isThere: (file: { readonly key: string; readonly bytes: number }) => boolean
+  /** A local file with the bytes of an object; null when it is not there. */
+  readonly localPath: (key: string) => Promise<string | null>
+}
+
+/** A table as it will stand in the manifest, and its files that are new. */
+export interface ExportedTable {
+  readonly table: ManifestTable
+  readonly files: readonly ScratchFile[]
+}
+
+/** The files of one partition from now on. */
+interface PartitionFiles {
+  readonly files: readonly ManifestFile[]
+  readonly written: readonly ScratchFile[]
+}
+
+/**
+ * Exports one table. Call it for all tables within one transaction: then they belong together.
+ * @throws PublishError when the table is not there, lacks a column it is sorted by, or has a column that Parquet
+ *   cannot hold exactly
+ * @throws UnusableFilesError when a file of the snapshot before cannot be read: then export everything again, this table
+ *   without the snapshot before (the engine goes on with no transaction in which a statement failed)
+ */
+export async function exportTable(
+  definition: TableDefinition,
+  context: ExportContext,
+): Promise<ExportedTable> {
+  const { warehouse, previous } = context
+  const columns = await publishedColumns(warehouse, definition, previous?.table)
+  return new TableExport(definition, context, columns).run()
+}
+
+class TableExport {
+  readonly #definition: TableDefinition
+  readonly #context: ExportContext
+  readonly #columns: PublishedColumns
+  /** The snapshot before, where its files can stand beside new ones. */
+  readonly #base: PreviousTable | undefined
+
+  constructor(definition: TableDefinition, context: ExportContext, columns: PublishedColumns) {
+    this.#definition = definition
+    this.#context = context
+    this.#columns = columns
+    const { previous } = context
+    this.#base =
+      previous !== undefined &&
+      previous.table.partitions.length > 0 &&
+      hasSameColumns(previous.table, columns.columns) &&
+      previous.table.key.join() === definition.key.join()
+        ? previous
+        : undefined
+  }
+
+  async run(): Promise<ExportedTable> {
+    const { warehouse, folder } = this.#context
+    const { name, grain, key, partitionByYearOf } = this.#definition
+    const partitions = await partitionsOf(warehouse, this.#definition, this.#columns.columns)
+    const deleted = await DeletedRows.of(warehouse)
+    const parts: PartitionFiles[] = []
+    for (const partition of partitions) parts.push(await this.#bring(partition, deleted))
+    const counts = await deleted.countByFile()
+    const files = parts
+      .flatMap((part) => part.files)
+      .map((file) => ({ ...file, deleted_rows: counts.get(file.sha256) ?? 0 }))
+      .filter((file) => file.rows === 0 || file.deleted_rows < file.rows)
+    const list = await deleted.write(name, files, folder)
+    await deleted.drop()
+    const written = parts.flatMap((part) => part.written)
+    const table: ManifestTable = {
+      name,
+      grain,
+      key: [...key],
+      partition_by:
+        partitionByYearOf === null ? null : { column: partitionByYearOf, unit: 'year' as const },
+      schema: [...this.#columns.columns],
+      last_field_id: this.#columns.lastFieldId,
+      rows: sum(partitions.map(({ rows }) => rows)),
+      bytes: sum(files.map(({ bytes }) => bytes)) + (list?.entry.bytes ?? 0),
+      partitions: partitions.map(({ name: part, rows, fingerprint }) => ({
+        name: part,
+        rows,
+        fingerprint,
+      })),
+      deleted: list?.entry ?? null,
+      files,
+    }
+    refuseMiscounted(table)
+    return { table, files: list === null ? written : [...written, list.file] }
+  }
+
+  async #bring(partition: Partition, deleted: DeletedRows): Promise<PartitionFiles> {
+    const before = this.#filesBefore(partition)
+    if (before === null) return this.#writeWhole(partition)
+    if (this.#isUnchanged(partition) && !this.#isCompacted(before)) {
+      await this.#keepDeleted(before, deleted)
+      return { files: before, written: [] }
+    }
+    const kept = this.#context.compact ? [] : filesToKeep(before)
+    return kept.length === 0
+      ? this.#writeWhole(partition)
+      : this.#writeChanges(partition, kept, deleted)
+  }
+
+  /** The partition's files in the snapshot before; null where there are none to go on from. */
+  #filesBefore(partition: Partition): ManifestFile[] | null {
+    const base = this.#base
+    if (base === undefined) return null
+    const files = base.table.files.filter((file) => file.partition === partition.name)
+    const deleted = base.table.deleted
+    const needed = [...files, ...(deleted === null ? [] : [deleted])]
+    return files.length > 0 && needed.every(base.isThere) ? files : null
+  }
+
+  #isUnchanged({ name, rows, fingerprint }: Partition): boolean {
+    const before = this.#base?.table.partitions.find((partition) => partition.name === name)
+    return (
+      this.#base?.engine === this.#context.engine &&
+      before?.fingerprint === fingerprint &&
+      before.rows === rows
+    )
+  }
+
+  #isCompacted(files: readonly ManifestFile[]): boolean {
+    return (
+      this.#context.compact && (files.length > 1 || files.some((file) => file.deleted_rows > 0))
+    )
+  }
+
+  async #keepDeleted(files: readonly ManifestFile[], deleted: DeletedRows): Promise<void> {
+    const key = this.#base?.table.deleted?.key
+    if (key === undefined || files.every((file) => file.deleted_rows === 0)) return
+    await deleted.keep(await this.#local(key), files)
+  }
+
+  async #local(key: string): Promise<string> {
+    const path = await this.#base?.localPath(key)
+    if (path === undefined || path === null) throw this.#unusable(`${key} is not there`)
+    return path
+  }
+
+  #unusable(why: string): UnusableFilesError {
+    return new UnusableFilesError(this.#definition.name, why)
+  }
+
+  /** Writes what is in none of the kept files beside them, and lists what is no longer so. */
+  async #writeChanges(
+    partition: Partition,
+    kept: readonly ManifestFile[],
+    deleted: DeletedRows,
+  ): Promise<PartitionFiles> {
+    const { warehouse } = this.#context
+    const base = this.#base
+    if (base === undefined) return this.#writeWhole(partition)
+    const paths = new Map<string, string>()
+    const pitted = kept.some((file) => file.deleted_rows > 0)
+    const list = pitted && base.table.deleted !== null ? [base.table.deleted] : []
+    for (const { key } of [...kept, ...list]) paths.set(key, await this.#local(key))
+    const rows = await compareRows(warehouse, {
+      table: this.#definition.name,
+      columns: this.#columns.columns,
+      partition,
+      stored: { table: base.table, urlOf: (key) => paths.get(key) ?? key, files: kept },
+    }).catch((error: unknown) => {
+      throw this.#unusable(messageOf(error))
+    })
+    try {
+      const { goneRows: gone, freshRows: fresh } = rows
+      if (isWrittenWhole({ rows: partition.rows, kept, gone, fresh })) {
+        return await this.#writeWhole(partition)
+      }
+      await this.#keepDeleted(kept, deleted)
+      await deleted.add(rows.gone)
+      if (fresh === 0) return { files: kept, written: [] }
+      const added = await this.#write(partition, `from ${rows.fresh}`, 'changed')
+      return { files: [...kept, added.entry], written: [added.file] }
+    } finally {
+      await rows.drop()
+    }
+  }
+
+  async #writeWhole(partition: Partition): Promise<PartitionFiles> {
+    const { name } = this.#definition
+    const from = `from main.${quoteIdentifier(name)} where ${partition.condition}`
+    const { entry, file } = await this.#write(partition, from, 'whole')
+    return { files: [entry], written: [file] }
+  }
+
+  async #write(
+    partition: Partition,
+    from: string,
+    what: 'whole' | 'changed',
+  ): Promise<{ entry: ManifestFile; file: ScratchFile }> {
+    const { warehouse, folder } = this.#context
+    const { name, key } = this.#definition
+    const { path, ...written }: WrittenFile = await writeParquet(
+      warehouse,
+      { columns: this.#columns.columns, key, from },
+      join(folder, `${name}.${partition.name}.${what}.parquet`),
+    )
+    const entry: ManifestFile = {
+      ...written,
+      min: { ...written.min },
+      max: { ...written.max },
+      nulls: { ...written.nulls },
+      key: `tables/${name}/${partition.name}/${written.sha256}.parquet`,
+      partition: partition.name,
+      deleted_rows: 0,
+    }
+    return { entry, file: { key: entry.key, path, bytes: entry.bytes, rows: entry.rows } }
+  }
+}
+
+/** A file of the snapshot before cannot be read. */
+export class UnusableFilesError extends Error {
+  override readonly name = 'UnusableFilesError'
+  readonly table: string
+
+  constructor(table: string, why: string) {
+    super(`a file of ${table} cannot be used: ${why}`)
+    this.table = table
+  }
+}
+
+// The last line of defence: a wrong count here would be a wrong table for every reader.
+function refuseMiscounted({ name, rows, files }: ManifestTable): void {
+  const live = sum(files.map((file) => file.rows - file.deleted_rows))
+  if (live === rows) return
+  throw new PublishError(`${name}: ${live} rows would be published where ${rows} belong`)
+}

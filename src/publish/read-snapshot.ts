@@ -1,0 +1,105 @@
+/** Snapshots of a store, read back: the one that the pointer names, one by its id, all of them. */
+
+import { PublishError } from './errors.ts'
+import {
+  POINTER_KEY,
+  parseManifest,
+  parsePointer,
+  snapshotKeys,
+  type Manifest,
+  type Pointer,
+} from './manifest.ts'
+import type { ObjectStore, ObjectVersion, StoreOptions } from './object-store.ts'
+import { openStore } from './open-store.ts'
+import { splitSnapshotUrl } from './snapshot-url.ts'
+
+/** The snapshot that readers see now. */
+export interface CurrentSnapshot {
+  readonly pointer: Pointer
+  readonly version: ObjectVersion
+  readonly manifest: Manifest
+}
+
+/**
+ * Reads the snapshot that `latest.json` points to; null when nothing was published yet.
+ * @throws PublishError when pointer or manifest is missing, changed or not Jobtide's
+ */
+export async function readCurrent(store: ObjectStore): Promise<CurrentSnapshot | null> {
+  const stored = await store.get(POINTER_KEY)
+  if (stored === null) return null
+  const pointer = parsePointer(stored.bytes, store.urlOf(POINTER_KEY))
+  const manifest = await store.get(pointer.manifest_key)
+  const where = store.urlOf(pointer.manifest_key)
+  if (manifest === null) {
+    throw new PublishError(`${POINTER_KEY} points to ${where}, which is not there`, {
+      hint: `Restore it, or remove ${POINTER_KEY} there to begin anew with a whole snapshot.`,
+    })
+  }
+  return {
+    pointer,
+    version: stored.version,
+    manifest: parseManifest(manifest.bytes, pointer.manifest_sha256, where),
+  }
+}
+
+/**
+ * Reads one snapshot by its id; null when its manifest is not there.
+ * @throws PublishError when the manifest is not Jobtide's
+ */
+export async function readSnapshot(
+  store: ObjectStore,
+  snapshotId: string,
+): Promise<Manifest | null> {
+  const key = snapshotKeys(snapshotId).manifest
+  const stored = await store.get(key)
+  return stored === null ? null : parseManifest(stored.bytes, null, store.urlOf(key))
+}
+
+const MANIFEST_KEY = /^snapshots\/([0-9A-Z]{26})\/manifest\.json$/
+
+/** The ids of the snapshots in a store, oldest first; the last one may not be what the pointer names. */
+export async function snapshotIds(store: ObjectStore): Promise<string[]> {
+  const objects = await store.list('snapshots/')
+  return objects.flatMap(({ key }) => MANIFEST_KEY.exec(key)?.[1] ?? []).toSorted()
+}
+
+/** Every snapshot in a store, oldest first. @throws PublishError when a manifest is not Jobtide's */
+export async function listSnapshots(store: ObjectStore): Promise<Manifest[]> {
+  const manifests: Manifest[] = []
+  for (const id of await snapshotIds(store)) {
+    const manifest = await readSnapshot(store, id)
+    if (manifest !== null) manifests.push(manifest)
+  }
+  return manifests
+}
+
+/** A snapshot and the store it is in. */
+export interface OpenSnapshot {
+  readonly store: ObjectStore
+  readonly manifest: Manifest
+  /** Whether `latest.json` names it. */
+  readonly isCurrent: boolean
+}
+
+/**
+ * Opens `<destination>` (the snapshot that readers see) or `<destination>/snapshots/<snapshot id>` (that one), where the
+ * destination is a folder or `s3://bucket/prefix`.
+ * @throws PublishError when there is no such snapshot, or it cannot be read
+ */
+export async function openSnapshot(url: string, options: StoreOptions): Promise<OpenSnapshot> {
+  const { destination, snapshotId } = splitSnapshotUrl(url)
+  const id = snapshotId ?? undefined
+  const store = await openStore(destination, options)
+  const current = await readCurrent(store)
+  if (id === undefined || id === current?.manifest.snapshot_id) {
+    if (current !== null) return { store, manifest: current.manifest, isCurrent: true }
+    throw new PublishError(`nothing was published to ${destination}`, {
+      hint: `There is no ${POINTER_KEY} there. Check the address.`,
+    })
+  }
+  const manifest = await readSnapshot(store, id)
+  if (manifest !== null) return { store, manifest, isCurrent: false }
+  throw new PublishError(`there is no snapshot ${id} in ${destination}`, {
+    hint: 'List what is there with `jobtide snapshots`.',
+  })
+}

@@ -1,0 +1,233 @@
+/** What a night writes: what changed, beside the files of the snapshot before, and never a wrong row. */
+
+import { rmSync, truncateSync } from 'node:fs'
+import { join } from 'node:path'
+import fc from 'fast-check'
+import { describe, expect, it } from 'vitest'
+import type { ManifestTable } from '../../src/publish/manifest.ts'
+import type { ObjectStore } from '../../src/publish/object-store.ts'
+import { openStore } from '../../src/publish/open-store.ts'
+import type { PublishOptions } from '../../src/publish/publish.ts'
+import { readCurrent } from '../../src/publish/read-snapshot.ts'
+import { realClock } from '../../src/support/clock.ts'
+import { EXIT } from '../../src/support/errors.ts'
+import type { TableDefinition } from '../../src/warehouse/catalog.ts'
+import type { Warehouse } from '../../src/warehouse/warehouse.ts'
+import { memoryWarehouse } from '../helpers/warehouse.ts'
+import { newFolder, parquetKeys, publish, readerOf, tableOf } from './fixtures.ts'
+
+const folderStore = (folder = newFolder()) => openStore(folder, { clock: realClock })
+
+const things: TableDefinition = {
+  name: 'things',
+  grain: 'One row per thing.',
+  key: ['id'],
+  partitionByYearOf: null,
+  leftOut: [],
+}
+const byYear: TableDefinition = { ...things, partitionByYearOf: 'on_day' }
+
+/** A table of `rows` rows over ten years, each of about 70 bytes that do not compress. */
+async function manyThings(rows: number): Promise<Warehouse> {
+  const warehouse = await memoryWarehouse()
+  await warehouse.run(`
+    create table things as
+    select i as id, date '2015-01-01' + cast(i % 3650 as integer) as on_day, md5(cast(i as varchar)) as text,
+      case when i % 3 = 0 then null else md5(cast(-i as varchar)) end as more
+    from range(${rows}) numbers(i)`)
+  return warehouse
+}
+
+async function shown(store: ObjectStore): Promise<ManifestTable> {
+  const table = (await readCurrent(store))?.manifest.tables[0]
+  if (table === undefined) throw new Error('nothing was published')
+  return table
+}
+
+async function expectReadersToSee(
+  warehouse: Warehouse,
+  store: ObjectStore,
+  definition: TableDefinition,
+): Promise<void> {
+  expect(await tableOf(await readerOf(store), definition)).toEqual(
+    await tableOf(warehouse, definition),
+  )
+}
+
+const publishThings = (
+  warehouse: Warehouse,
+  store: ObjectStore,
+  options: Partial<PublishOptions> = {},
+) => publish(warehouse, store, { tables: [things], ...options })
+
+describe('a publish after 100 of 50,000 rows changed', () => {
+  const afterChanges = async () => {
+    const warehouse = await manyThings(50_000)
+    const store = await folderStore()
+    const first = await publishThings(warehouse, store)
+    await warehouse.run(`
+      update things set text = 'changed' where id % 1000 = 7;
+      delete from things where id % 1000 = 500 and id > 25000;
+      insert into things select i + 1000000, date '2026-01-01', 'new', null from range(25) numbers(i)`)
+    return { warehouse, store, first }
+  }
+
+  it('sends 1 small file and 1 list of 75 deleted rows: under 2 % of the bytes', async () => {
+    const { warehouse, store, first } = await afterChanges()
+    const report = await publishThings(warehouse, store)
+    expect(report).toMatchObject({ newFiles: 2, rows: 50_000 })
+    expect(report.newBytes / first.bytes).toBeLessThan(0.02)
+    const table = await shown(store)
+    expect(table.files.map((file) => [file.rows, file.deleted_rows])).toEqual([
+      [50_000, 75],
+      [75, 0],
+    ])
+    expect(table.deleted).toMatchObject({ rows: 75 })
+    await expectReadersToSee(warehouse, store, things)
+  })
+
+  it('sends the same keys and bytes from 1 and from 2 threads', async () => {
+    const keys: string[][] = []
+    for (const threads of [1, 2]) {
+      const { warehouse, store } = await afterChanges()
+      await warehouse.run(`set threads = ${threads}`)
+      await publishThings(warehouse, store)
+      keys.push(await parquetKeys(store))
+    }
+    expect(keys[0]).toHaveLength(3)
+    expect(keys[1]).toEqual(keys[0])
+  })
+
+  it('with --compact sends all rows as 1 file again', async () => {
+    const { warehouse, store } = await afterChanges()
+    await publishThings(warehouse, store)
+    const report = await publishThings(warehouse, store, { compact: true })
+    expect(report).toMatchObject({ newFiles: 1, files: 1 })
+    expect((await shown(store)).deleted).toBeNull()
+    await expectReadersToSee(warehouse, store, things)
+    expect(await publishThings(warehouse, store, { compact: true })).toMatchObject({
+      unchanged: true,
+    })
+  })
+
+  it('writes the table anew where a file of the snapshot before is short or gone', async () => {
+    for (const damage of [rmSync, (path: string) => truncateSync(path, 100)]) {
+      const { warehouse, store } = await afterChanges()
+      damage(store.urlOf((await shown(store)).files[0]?.key ?? ''))
+      await publishThings(warehouse, store)
+      expect((await shown(store)).files.map((file) => file.rows)).toEqual([50_000])
+      await expectReadersToSee(warehouse, store, things)
+    }
+  })
+
+  it('puts a file back that was lost, also when nothing changed', async () => {
+    const { warehouse, store } = await afterChanges()
+    await publishThings(warehouse, store)
+    const lost = (await shown(store)).files[0]?.key ?? ''
+    rmSync(store.urlOf(lost))
+    await publishThings(warehouse, store)
+    await expectReadersToSee(warehouse, store, things)
+    const whole = await folderStore()
+    await publishThings(warehouse, whole)
+    rmSync(whole.urlOf((await shown(whole)).files[0]?.key ?? ''))
+    expect(await publishThings(warehouse, whole)).toMatchObject({ unchanged: true, newFiles: 0 })
+    await expectReadersToSee(warehouse, whole, things)
+  })
+
+  it('writes all rows when a column was added, and keeps the snapshot before readable', async () => {
+    const { warehouse, store } = await afterChanges()
+    const before = await readerOf(store)
+    await warehouse.run('alter table things add column added integer')
+    await publishThings(warehouse, store)
+    expect((await shown(store)).files.map((file) => file.rows)).toEqual([50_000])
+    expect(await before.all('select count(*) as n from things')).toEqual([{ n: 50_000n }])
+    await expectReadersToSee(warehouse, store, things)
+  })
+
+  it.each([
+    ['a column went', 'alter table things drop column more', 'things.more is gone'],
+    [
+      'a type changed',
+      'alter table things alter column id type varchar',
+      'things.id is VARCHAR, and was BIGINT',
+    ],
+  ])('is refused when %s, until that is accepted', async (_, change, message) => {
+    const { warehouse, store } = await afterChanges()
+    await warehouse.run(change)
+    const before = await store.list('')
+    await expect(publishThings(warehouse, store)).rejects.toMatchObject({
+      exitCode: EXIT.publishFailed,
+      message: expect.stringContaining(message),
+      hint: expect.stringContaining('--accept-schema-change'),
+    })
+    expect(await store.list('')).toEqual(before)
+    await publishThings(warehouse, store, { acceptSchemaChange: true })
+    await expectReadersToSee(warehouse, store, things)
+  })
+})
+
+describe('night after night', () => {
+  it('30 nights of 50 changes in 50,000 rows send less than the table once, in at most 8 files', async () => {
+    const warehouse = await manyThings(50_000)
+    const store = await folderStore()
+    const first = await publishThings(warehouse, store)
+    let sent = 0
+    for (let night = 0; night < 30; night += 1) {
+      await warehouse.run(
+        `update things set text = concat('night ', ${night}) where id % 1000 = ${night * 31}`,
+      )
+      sent += (await publishThings(warehouse, store)).newBytes
+      expect((await shown(store)).files.length).toBeLessThanOrEqual(8)
+    }
+    expect(sent / first.bytes).toBeLessThan(1)
+    await expectReadersToSee(warehouse, store, things)
+  })
+
+  it('a row that comes back as it was stands once', async () => {
+    const warehouse = await manyThings(20_000)
+    const store = await folderStore()
+    await publishThings(warehouse, store)
+    await warehouse.run(`create table kept as select * from things where id < 5`)
+    for (const change of ['delete from things where id < 5', 'insert into things from kept']) {
+      await warehouse.run(change)
+      await publishThings(warehouse, store)
+      await expectReadersToSee(warehouse, store, things)
+    }
+  })
+
+  const nights = fc.array(
+    fc.record({
+      update: fc.integer({ min: 0, max: 400 }),
+      remove: fc.integer({ min: 0, max: 200 }),
+      insert: fc.integer({ min: 0, max: 3_000 }),
+      compact: fc.boolean(),
+    }),
+    { minLength: 1, maxLength: 6 },
+  )
+
+  it('readers see the rows of the warehouse after any 1 to 6 nights of changes, in 10 runs', async () => {
+    await fc.assert(
+      fc.asyncProperty(nights, fc.constantFrom(things, byYear), async (changes, definition) => {
+        const warehouse = await manyThings(12_000)
+        const store = await folderStore(join(newFolder(), 'store'))
+        await publish(warehouse, store, { tables: [definition] })
+        for (const [night, { update, remove, insert, compact }] of changes.entries()) {
+          const drawn = (salt: number) => `hash(id, ${night}, ${salt}) % 12000`
+          await warehouse.run(`
+            update things set text = concat(text, '!') where ${drawn(1)} < ${update};
+            delete from things where ${drawn(2)} < ${remove};
+            insert into things
+            select ${(night + 1) * 100_000} + i, date '2020-06-01' + cast(i % 900 as integer), md5(cast(i as varchar)), null
+            from range(${insert}) numbers(i)`)
+          await publish(warehouse, store, {
+            tables: [definition],
+            compact: compact && night % 3 === 2,
+          })
+          await expectReadersToSee(warehouse, store, definition)
+        }
+        warehouse.close()
+      }),
+      { numRuns: 10 },
+    )
+  })
+})

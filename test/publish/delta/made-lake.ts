@@ -1,0 +1,209 @@
+/** A published table without a publisher: data files, deleted rows and manifests as a publish leaves them, made by DuckDB. */
+
+import { rmSync } from 'node:fs'
+import { join } from 'node:path'
+import { onTestFinished } from 'vitest'
+import {
+  formatJson,
+  pointerTo,
+  snapshotKeys,
+  sum,
+  type Manifest,
+  type ManifestFile,
+  type ManifestTable,
+} from '../../../src/publish/manifest.ts'
+import { openFolderStore } from '../../../src/publish/folder-store.ts'
+import type { ObjectStore } from '../../../src/publish/object-store.ts'
+import { sha256OfFile, writeParquet } from '../../../src/publish/parquet.ts'
+import { syncDeltaLogs } from '../../../src/publish/delta/sync.ts'
+import { isoInstant, realClock } from '../../../src/support/clock.ts'
+import { silentLogger } from '../../../src/support/logger.ts'
+import { DAY } from '../../../src/support/units.ts'
+import { quoteText, type Warehouse } from '../../../src/warehouse/warehouse.ts'
+import { temporaryFolder } from '../../helpers/temporary-folder.ts'
+import { memoryWarehouse } from '../../helpers/warehouse.ts'
+
+/** The columns of a made table: one of each kind that engines are known to differ in. */
+export const COLUMNS: ManifestTable['schema'] = [
+  ['id', 'VARCHAR', 'Key; the row’s own number with "quotes".'],
+  ['number', 'BIGINT', null],
+  ['happened_at', 'TIMESTAMP WITH TIME ZONE', 'Microseconds.'],
+  ['happened_on', 'DATE', null],
+  ['ratio', 'DOUBLE', null],
+  ['amount', 'DECIMAL(12,2)', null],
+  ['is_current', 'BOOLEAN', null],
+  ['note', 'VARCHAR', 'Null in every fifth row.'],
+].map(([name, type, comment], index) => {
+  return { name: name ?? '', type: type ?? '', field_id: index + 1, comment: comment ?? null }
+})
+
+/** A column that comes later. */
+export const YOUNG_COLUMN = { name: 'young', type: 'INTEGER', field_id: 9, comment: 'Came later.' }
+
+const FIRST_DAY = Date.UTC(2026, 0, 1)
+
+/** A table that is being published night after night. */
+export class MadeLake {
+  readonly store: ObjectStore
+  readonly warehouse: Warehouse
+  readonly scratchFolder: string
+  readonly table: string
+  columns: ManifestTable['schema'] = COLUMNS
+  sequence = 0
+  #files: ManifestFile[] = []
+  readonly #deleted = new Map<string, readonly number[]>()
+
+  constructor(store: ObjectStore, warehouse: Warehouse, table = 'events') {
+    this.store = store
+    this.warehouse = warehouse
+    this.scratchFolder = temporaryFolder()
+    this.table = table
+  }
+
+  get files(): readonly ManifestFile[] {
+    return this.#files
+  }
+
+  /** Adds a file of `rows` rows, numbered from `from`. */
+  async add(from: number, rows: number, partition = 'all'): Promise<ManifestFile> {
+    const path = join(this.scratchFolder, 'file.parquet')
+    const young = this.columns.length > COLUMNS.length ? ', (i % 7)::integer as young' : ''
+    const { path: _, ...written } = await writeParquet(
+      this.warehouse,
+      {
+        columns: this.columns,
+        key: ['id'],
+        from: `from (
+          select format('person_{:07d}', i) as id, (i - 3) * 1000003 as number,
+            timestamptz '2019-12-31 22:00:00.123456+00' + i * interval '37 minutes 1 microsecond' as happened_at,
+            (date '2019-12-31' + (i % 700)::integer) as happened_on, i / 3.0::double as ratio,
+            (i / 7)::decimal(12,2) as amount, i % 3 = 0 as is_current,
+            case when i % 5 > 0 then format('Zoë "№{}"', i) end as note ${young}
+          from range(${from}, ${from + rows}) numbers(i))`,
+      },
+      path,
+    )
+    const key = `tables/${this.table}/${partition}/${written.sha256}.parquet`
+    await this.store.putFile(key, path)
+    rmSync(path)
+    const file = { key, partition, ...written, deleted_rows: 0 }
+    this.#files = [...this.#files, file].toSorted((a, b) => (a.key < b.key ? -1 : 1))
+    return file
+  }
+
+  /** Deletes rows of a file, besides those that were deleted. */
+  delete(key: string, positions: readonly number[]): void {
+    const all = new Set([...(this.#deleted.get(key) ?? []), ...positions])
+    this.#deleted.set(
+      key,
+      [...all].toSorted((a, b) => a - b),
+    )
+  }
+
+  /** The deleted rows of a file; null for none. */
+  deletedRowsOf(key: string): readonly number[] | null {
+    return this.#deleted.get(key) ?? null
+  }
+
+  /** Takes a file out. */
+  drop(key: string): void {
+    this.#files = this.#files.filter((file) => file.key !== key)
+    this.#deleted.delete(key)
+  }
+
+  /** A manifest of what is there now, a day after the one before; its file of deleted rows is in the store. */
+  async manifest(): Promise<Manifest> {
+    this.sequence += 1
+    const table = await this.describe()
+    return {
+      format_version: 2,
+      snapshot_id: `01J${String(this.sequence).padStart(23, '0')}`,
+      sequence: this.sequence,
+      previous: null,
+      created_at: isoInstant(FIRST_DAY + this.sequence * DAY),
+      run_id: null,
+      versions: { jobtide: '0.4.0', duckdb: 'v1.5.6' },
+      tables: [table],
+      new_bytes: 0,
+      coverage: {
+        organizations: 0,
+        intervals: 0,
+        covered_from: { min: null, max: null },
+        covered_to: { min: null, max: null },
+        sha256: '0'.repeat(64),
+      },
+      checks: null,
+      credits: { total: 0, of_run: 0 },
+    }
+  }
+
+  /** The table as a manifest tells it. */
+  async describe(): Promise<ManifestTable> {
+    const files = this.#files.map((file) => {
+      return { ...file, deleted_rows: this.#deleted.get(file.key)?.length ?? 0 }
+    })
+    const rows = sum(files.map((file) => file.rows - file.deleted_rows))
+    return {
+      name: this.table,
+      grain: 'One row per number.',
+      key: ['id'],
+      partition_by: null,
+      schema: this.columns,
+      last_field_id: this.columns.length,
+      rows,
+      bytes: sum(files.map((file) => file.bytes)),
+      partitions: [{ name: 'all', rows, fingerprint: null }],
+      deleted: await this.#putDeleted(),
+      files,
+    }
+  }
+
+  async #putDeleted(): Promise<ManifestTable['deleted']> {
+    const rows = this.#files.flatMap(({ key, sha256 }) =>
+      (this.#deleted.get(key) ?? []).map((position) => ({ sha256, position })),
+    )
+    if (rows.length === 0) return null
+    const path = join(this.scratchFolder, 'deleted.parquet')
+    await this.warehouse.run('create or replace temp table gone (file varchar, position bigint)')
+    await this.warehouse.append('gone', {
+      file: rows.map((row) => row.sha256),
+      position: rows.map((row) => BigInt(row.position)),
+    })
+    await this.warehouse.run(`copy (from gone order by all) to ${quoteText(path)}`)
+    const sha256 = await sha256OfFile(path)
+    const key = `tables/${this.table}/_deleted/${sha256}.parquet`
+    await this.store.putFile(key, path)
+    const bytes = (await this.store.head(key))?.bytes ?? 0
+    return { key, rows: rows.length, bytes, sha256 }
+  }
+
+  /** Syncs the logs with a manifest. */
+  async sync(manifest: Manifest, store = this.store) {
+    const { warehouse, scratchFolder } = this
+    return syncDeltaLogs({ store, warehouse, scratchFolder, manifest, logger: silentLogger })
+  }
+
+  /** Makes a manifest, moves the pointer to it, and syncs the logs. */
+  async publish(): Promise<Manifest> {
+    const manifest = await this.manifest()
+    await putPointer(this.store, manifest)
+    await this.sync(manifest)
+    return manifest
+  }
+}
+
+/** Stores a manifest and points to it, whoever was there before. */
+export async function putPointer(store: ObjectStore, manifest: Manifest): Promise<void> {
+  const text = formatJson(manifest)
+  await store.put(snapshotKeys(manifest.snapshot_id).manifest, Buffer.from(text))
+  const pointer = pointerTo(manifest.snapshot_id, text)
+  const current = await store.get('latest.json')
+  await store.replace('latest.json', Buffer.from(formatJson(pointer)), current?.version ?? null)
+}
+
+/** A lake in a folder of its own. */
+export async function madeLake(store?: ObjectStore): Promise<MadeLake> {
+  const warehouse = await memoryWarehouse()
+  onTestFinished(() => warehouse.close())
+  return new MadeLake(store ?? openFolderStore(temporaryFolder(), realClock), warehouse)
+}
