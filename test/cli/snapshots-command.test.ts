@@ -1,0 +1,138 @@
+import { join } from 'node:path'
+import { describe, expect, it } from 'vitest'
+import { snapshotsCommand } from '../../src/cli/snapshots-command.ts'
+import { openFolderStore } from '../../src/publish/folder-store.ts'
+import { POINTER_KEY, type Manifest } from '../../src/publish/manifest.ts'
+import { realClock } from '../../src/support/clock.ts'
+import { DAY } from '../../src/support/units.ts'
+import { START, idOf, manifestOf, pointerBytes, putSnapshot } from '../publish/sweep-world.ts'
+import { ledgerSite, type LedgerSite } from './ledger-fixture.ts'
+
+const show = (site: LedgerSite, pipeline: string, destination?: string) =>
+  site.show((context) => snapshotsCommand(context, destination, { pipeline }))
+
+/** A data directory whose pipeline publishes to `published` in it. */
+function aSite(lines: readonly string[] = ['snapshot: {to: published}']) {
+  const site = ledgerSite(START)
+  const pipeline = site.pipeline('nightly', ['org_1'], lines)
+  const folder = join(site.folder, 'published')
+  return { site, pipeline, folder }
+}
+
+/** Publishes `manifest`, whose files have these contents, to a folder. */
+async function publishTo(folder: string, manifest: Manifest, contents: string[]) {
+  const store = openFolderStore(folder, realClock)
+  await putSnapshot(store, manifest, contents)
+  const version = (await store.get(POINTER_KEY))?.version ?? null
+  await store.replace(POINTER_KEY, pointerBytes(manifest), version)
+}
+
+const asked = { id: idOf(1), createdAt: START - DAY, contents: ['aaaa', 'bb'] }
+const first: Manifest = { ...manifestOf(asked), checks: null, new_bytes: 6 }
+const second: Manifest = {
+  ...manifestOf({
+    ...asked,
+    id: idOf(2),
+    createdAt: START,
+    contents: ['aaaa', 'ccc'],
+    after: first,
+  }),
+  new_bytes: 1_234_567,
+}
+
+describe('snapshots', () => {
+  it('lists the newest first, marks what readers see, and counts shared files once', async () => {
+    const { site, pipeline, folder } = aSite()
+    await publishTo(folder, first, asked.contents)
+    await publishTo(folder, second, ['aaaa', 'ccc'])
+    const { text, document, exitCode } = await show(site, pipeline)
+    expect(exitCode).toBe(0)
+    expect(text.split('\n')).toEqual([
+      `${folder}: 2 snapshots, 9 B together`,
+      '',
+      '  snapshot                    created (UTC)     rows  bytes     new',
+      '→ 01JD0000000000000000000002  2026-11-20 02:15     2    7 B  1.2 MB',
+      '    2 files, 84 checks passed, 1,200 organisations covered up to 2026-11-20',
+      '    02:15',
+      '  01JD0000000000000000000001  2026-11-19 02:15     2    6 B     6 B',
+      '    2 files, not checked by a build, 1,200 organisations covered up to',
+      '    2026-11-19 02:15',
+      '',
+      '→ what readers see; the address of another: DESTINATION/snapshots/SNAPSHOT',
+    ])
+    expect(document).toMatchObject({
+      destination: folder,
+      current: idOf(2),
+      bytes: 9,
+      snapshots: [
+        {
+          snapshot_id: idOf(2),
+          url: `${folder}/snapshots/${idOf(2)}`,
+          is_current: true,
+          sequence: 2,
+          created_at: '2026-11-20T02:15:00.000Z',
+          tables: 1,
+          rows: 2,
+          files: 2,
+          bytes: 7,
+          new_bytes: 1_234_567,
+          checks: { passed: 84 },
+          coverage: { organizations: 1_200 },
+        },
+        { snapshot_id: idOf(1), is_current: false, checks: null, bytes: 6 },
+      ],
+    })
+  })
+
+  it('takes the destination that is named, and leaves out what the pointer never named', async () => {
+    const { site, pipeline } = aSite([])
+    const folder = join(site.folder, 'elsewhere')
+    await publishTo(folder, first, asked.contents)
+    const loser = manifestOf({ ...asked, id: idOf(3), after: first })
+    await putSnapshot(openFolderStore(folder, realClock), loser, asked.contents)
+    const { document } = await show(site, pipeline, folder)
+    expect(document).toMatchObject({ current: idOf(1), snapshots: [{ snapshot_id: idOf(1) }] })
+    expect(document['snapshots']).toHaveLength(1)
+  })
+
+  it('keeps lines of millions of rows within 80 columns', async () => {
+    const { site, pipeline, folder } = aSite()
+    const tables = first.tables.map((table) => ({
+      ...table,
+      rows: 123_456_789,
+      bytes: 123_456_789_012,
+    }))
+    await publishTo(folder, { ...first, tables, new_bytes: 123_456_789_012 }, [])
+    const { text } = await show(site, pipeline)
+    expect(text).toContain('123,456,789  123.5 GB  123.5 GB')
+    const lines = text.split('\n').slice(1)
+    expect(Math.max(...lines.map((line) => line.length))).toBeLessThanOrEqual(80)
+  })
+
+  it('says that nothing was published yet, and makes no folder for it', async () => {
+    const { site, pipeline, folder } = aSite()
+    const { text, document } = await show(site, pipeline)
+    expect(text).toBe(`nothing was published to ${folder} yet`)
+    expect(document).toEqual({ destination: folder, current: null, bytes: 0, snapshots: [] })
+    expect((await show(site, pipeline)).exitCode).toBe(0)
+    await expect(openFolderStore(site.folder, realClock).list('published')).resolves.toEqual([])
+  })
+
+  it('says that readers see none of them where the pointer was removed', async () => {
+    const { site, pipeline, folder } = aSite()
+    await publishTo(folder, first, asked.contents)
+    await openFolderStore(folder, realClock).remove([POINTER_KEY])
+    const { text, document } = await show(site, pipeline)
+    expect(text).toMatch(/none of them is what readers see: there is no latest\.json$/)
+    expect(document).toMatchObject({ current: null, snapshots: [{ is_current: false }] })
+  })
+
+  it('says what to do where the pipeline has no destination', async () => {
+    const { site, pipeline } = aSite([])
+    await expect(show(site, pipeline)).rejects.toMatchObject({
+      exitCode: 2,
+      message: `pipeline ${pipeline} has no snapshot destination`,
+      hint: 'Name a folder or an s3:// address: jobtide snapshots DESTINATION.',
+    })
+  })
+})
