@@ -1,0 +1,93 @@
+/** `restore`: makes a warehouse in the data directory from a published snapshot. */
+
+import { readProject } from '../model/project.ts'
+import { columnsOf, commentOn } from '../model/tables.ts'
+import type { ManifestTable } from '../publish/manifest.ts'
+import { openSnapshot } from '../publish/read-snapshot.ts'
+import { restoreSnapshot, type RestoreReport } from '../publish/restore.ts'
+import { acquireLock } from '../run/lock.ts'
+import { EXIT, type ExitCode } from '../support/errors.ts'
+import type { Warehouse } from '../warehouse/warehouse.ts'
+import type { Context } from './context.ts'
+import { countText, wrapText } from './text.ts'
+import { passingFolder, storeOptionsFor, type VerifyOptions } from './verify-command.ts'
+
+/**
+ * `restore`.
+ * @param url a destination, or `<destination>/snapshots/<snapshot id>`
+ * @throws ConfigError when there is a warehouse already
+ */
+export async function restoreCommand(
+  context: Context,
+  url: string,
+  options: VerifyOptions,
+): Promise<ExitCode> {
+  const { output, clock, directory, progress, stop } = context
+  const { store, manifest } = await openSnapshot(url, storeOptionsFor(context, url, options))
+  const lock = acquireLock(directory.root, 'restore', clock)
+  try {
+    const report = await restoreSnapshot({
+      store,
+      manifest,
+      path: directory.warehouse,
+      scratchFolder: passingFolder('restore'),
+      describe: describeAsBuilt,
+      signal: stop,
+      onProgress: (step) => progress.show({ stage: 'restore', ...step }),
+    })
+    progress.stop()
+    output.text(textOf(report, manifest.created_at, output.columns))
+    output.document(documentOf(report, manifest.created_at))
+    return EXIT.done
+  } finally {
+    progress.stop()
+    lock.release()
+  }
+}
+
+/** Comments on the restored tables that this version makes itself, as its build does. */
+export async function describeAsBuilt(
+  warehouse: Warehouse,
+  tables: readonly ManifestTable[],
+): Promise<void> {
+  const restored = new Set(tables.map(({ name }) => name))
+  const { nodes } = await readProject(warehouse)
+  for (const node of nodes.filter(({ name }) => restored.has(name))) {
+    const columns = await columnsOf(warehouse, node.name)
+    if (columns.toSorted().join() !== [...node.definition.columns.keys()].toSorted().join())
+      continue
+    await commentOn(warehouse, node)
+  }
+}
+
+const NOT_IN_IT =
+  'Not in it: journal, ledger and coverage, and how often and when last an event was seen. Where the journal is left, `jobtide load` adds what it holds; `jobtide build` makes the tables anew.'
+
+function textOf(report: RestoreReport, createdAt: string, columns: number): string {
+  const { snapshotId, path, tables, rows, isCompared } = report
+  const proof = isCompared
+    ? 'all of them the rows that were published'
+    : 'counted, not compared: another version of DuckDB published them'
+  return [
+    `restored: ${path} from snapshot ${snapshotId} of ${createdAt}`,
+    wrapText(
+      `${countText(tables.length, 'table')}, ${countText(rows, 'row')}: ${proof}`,
+      columns,
+      '',
+    ),
+    wrapText(NOT_IN_IT, columns, ''),
+  ].join('\n')
+}
+
+function documentOf(report: RestoreReport, createdAt: string): Record<string, unknown> {
+  const { snapshotId, path, tables, rows, isCompared } = report
+  return {
+    snapshot_id: snapshotId,
+    created_at: createdAt,
+    warehouse: path,
+    rows,
+    tables,
+    is_compared: isCompared,
+    not_restored: ['journal', 'ledger', 'coverage'],
+  }
+}

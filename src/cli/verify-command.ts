@@ -1,0 +1,123 @@
+/** `verify`: proves a published snapshot again and lists everything that is not as it was published. */
+
+import { mkdtempSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { s3EndpointFrom } from '../config.ts'
+import type { StoreOptions } from '../publish/object-store.ts'
+import { openStore } from '../publish/open-store.ts'
+import { splitSnapshotUrl } from '../publish/snapshot-url.ts'
+import type { Finding } from '../publish/verify-findings.ts'
+import { verifySnapshot, type VerifyReport } from '../publish/verify.ts'
+import { readSnapshotTarget } from '../run/job.ts'
+import { EXIT, asStorageError, type ExitCode } from '../support/errors.ts'
+import type { Context } from './context.ts'
+import { bytesText, countText, wrapText } from './text.ts'
+
+/** Options of the commands that read snapshots. */
+export interface VerifyOptions {
+  /** Whose S3 settings to use. */
+  readonly pipeline: string
+}
+
+/**
+ * `verify`: exit code 0 when the snapshot is proved, 6 with every finding when it is not.
+ * @param url a destination, or `<destination>/snapshots/<snapshot id>`
+ */
+export async function verifyCommand(
+  context: Context,
+  url: string,
+  options: VerifyOptions,
+): Promise<ExitCode> {
+  const { output, clock, progress, stop } = context
+  const { destination, snapshotId } = splitSnapshotUrl(url)
+  const store = await openStore(destination, storeOptionsFor(context, url, options))
+  try {
+    const report = await verifySnapshot({
+      store,
+      snapshotId,
+      scratchFolder: passingFolder('verify'),
+      clock,
+      signal: stop,
+      onProgress: (step) => progress.show({ stage: 'verify', ...step }),
+    })
+    progress.stop()
+    output.text(textOf(report, store.destination, output.columns))
+    output.document(documentOf(report, store.destination))
+    return report.findings.length === 0 ? EXIT.done : EXIT.checkFailed
+  } finally {
+    progress.stop()
+  }
+}
+
+/** How a store is opened to be read; the pipeline is looked at only for a bucket. */
+export function storeOptionsFor(
+  { clock, environment, directory }: Context,
+  url: string,
+  { pipeline }: VerifyOptions,
+): StoreOptions {
+  const { destination } = splitSnapshotUrl(url)
+  if (!destination.startsWith('s3://')) return { clock, access: 'read' }
+  const target = readSnapshotTarget(pipeline, { snapshotTo: destination }, directory.root)
+  return { clock, s3: target?.s3, s3Endpoint: s3EndpointFrom(environment), access: 'read' }
+}
+
+/** A new folder for what a command reads, which removes it. Beside no data: who reads snapshots may have none. */
+export function passingFolder(command: string): string {
+  try {
+    return mkdtempSync(join(tmpdir(), `jobtide-${command}-`))
+  } catch (error) {
+    throw asStorageError(error, tmpdir())
+  }
+}
+
+function textOf(report: VerifyReport, destination: string, columns: number): string {
+  const { snapshotId, findings } = report
+  const what = `${snapshotId === null ? 'the snapshot' : `snapshot ${snapshotId}`} at ${destination}`
+  if (findings.length === 0) {
+    const { tables, files, rows, bytes } = report
+    const parts = [
+      countText(tables, 'table'),
+      countText(files, 'file'),
+      countText(rows, 'row'),
+      bytesText(bytes),
+    ]
+    return `${what} is proved\n${parts.join(', ')}: every byte and row is as published`
+  }
+  const blocks = findings.map((finding) => findingText(finding, columns))
+  const count = countText(findings.length, 'finding')
+  return [`${what}: ${count}`, ...blocks, adviceFor(findings, columns)].join('\n\n')
+}
+
+function findingText({ kind, table, object, message }: Finding, columns: number): string {
+  const head = table === null ? kind : `${kind}  ${table}`
+  return `${head}\n  ${printable(object)}\n${wrapText(printable(message), columns, '  ')}`
+}
+
+// Keys and values come from outside: they cannot move the cursor.
+function printable(text: string): string {
+  return text.replaceAll(/\p{Cc}/gu, '·')
+}
+
+const BESIDE_IT: ReadonlySet<string> = new Set(['delta', 'extra'])
+
+function adviceFor(findings: readonly Finding[], columns: number): string {
+  const advice = findings.every(({ kind }) => BESIDE_IT.has(kind))
+    ? 'The snapshot itself is whole: what is wrong stands beside it.'
+    : 'Nothing was changed here. Restore the objects from a backup, or use another snapshot: `jobtide snapshots` lists them.'
+  return wrapText(advice, columns, '')
+}
+
+function documentOf(report: VerifyReport, destination: string): Record<string, unknown> {
+  const { snapshotId, tables, files, rows, bytes, findings } = report
+  return {
+    snapshot_id: snapshotId,
+    destination,
+    is_proved: findings.length === 0,
+    tables,
+    files,
+    rows,
+    bytes,
+    findings,
+  }
+}

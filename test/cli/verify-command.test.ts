@@ -1,0 +1,85 @@
+import { rmSync, writeFileSync } from 'node:fs'
+import { describe, expect, it } from 'vitest'
+import { verifyCommand } from '../../src/cli/verify-command.ts'
+import { EXIT } from '../../src/support/errors.ts'
+import { START } from '../load/load-fixture.ts'
+import { newFolder } from '../publish/fixtures.ts'
+import { publishedLake } from '../publish/lake-fixtures.ts'
+import { ledgerSite } from './ledger-fixture.ts'
+
+function show(url: string) {
+  const options = { pipeline: 'nightly' }
+  return ledgerSite(START).show((context) => verifyCommand(context, url, options))
+}
+
+describe('verify', () => {
+  it('ends with 0 and says how much was proved', async () => {
+    const lake = await publishedLake()
+    const { text, document, exitCode } = await show(lake.root)
+    const { snapshot_id: id } = await lake.manifest()
+    expect(exitCode).toBe(EXIT.done)
+    expect(text).toMatch(
+      new RegExp(
+        `^snapshot ${id} at ${lake.root} is proved\n2 tables, 8 files, 45,002 rows, [0-9.]+ MB: every byte and row is as published$`,
+      ),
+    )
+    expect(document).toMatchObject({
+      snapshot_id: id,
+      destination: lake.root,
+      is_proved: true,
+      tables: 2,
+      files: 8,
+      rows: 45_002,
+      findings: [],
+    })
+  })
+
+  it('ends with 6 and lists each finding with the whole key', async () => {
+    const lake = await publishedLake()
+    const { snapshot_id: id } = await lake.manifest()
+    const key = (await lake.table('people')).files.at(-1)?.key ?? ''
+    rmSync(lake.path(key))
+    writeFileSync(lake.path('tables/moves/notes.txt'), 'mine')
+    const { text, document, exitCode } = await show(`${lake.root}/snapshots/${id}`)
+    expect(exitCode).toBe(EXIT.checkFailed)
+    expect(text.split('\n')).toEqual([
+      `snapshot ${id} at ${lake.root}: 2 findings`,
+      '',
+      'missing  people',
+      `  ${key}`,
+      '  it is not there',
+      '',
+      'extra  moves',
+      '  tables/moves/notes.txt',
+      '  nothing refers to it, and it is not named as Jobtide names files: remove it',
+      '',
+      'Nothing was changed here. Restore the objects from a backup, or use another',
+      'snapshot: `jobtide snapshots` lists them.',
+    ])
+    expect(document).toMatchObject({
+      is_proved: false,
+      findings: [
+        { kind: 'missing', table: 'people', object: key, message: 'it is not there' },
+        { kind: 'extra', table: 'moves', object: 'tables/moves/notes.txt' },
+      ],
+    })
+  })
+
+  it('says that the snapshot is whole where only something beside it is wrong', async () => {
+    const lake = await publishedLake()
+    writeFileSync(lake.path('tables/moves/notes.txt'), 'mine')
+    const { text, exitCode } = await show(lake.root)
+    expect(exitCode).toBe(EXIT.checkFailed)
+    expect(text).toContain('The snapshot itself is whole: what is wrong stands beside it.')
+  })
+
+  it('ends with 7 where nothing was published, and makes no folder', async () => {
+    const root = `${newFolder()}/nothing`
+    await expect(show(root)).rejects.toMatchObject({
+      exitCode: EXIT.publishFailed,
+      message: `there is no folder ${root}`,
+    })
+    const empty = newFolder()
+    await expect(show(empty)).rejects.toThrow(`nothing was published to ${empty}`)
+  })
+})

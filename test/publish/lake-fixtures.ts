@@ -1,0 +1,160 @@
+/** What tests of a whole snapshot share: a lake with deleted rows and three snapshots, and hands that damage it. */
+
+import { createHash } from 'node:crypto'
+import { readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { onTestFinished } from 'vitest'
+import {
+  POINTER_KEY,
+  formatJson,
+  pointerTo,
+  snapshotKeys,
+  type Manifest,
+  type ManifestTable,
+} from '../../src/publish/manifest.ts'
+import type { ObjectStore } from '../../src/publish/object-store.ts'
+import { openStore } from '../../src/publish/open-store.ts'
+import { readCurrent } from '../../src/publish/read-snapshot.ts'
+import { viewsSql } from '../../src/publish/views.ts'
+import { realClock } from '../../src/support/clock.ts'
+import type { TableDefinition } from '../../src/warehouse/catalog.ts'
+import type { Warehouse } from '../../src/warehouse/warehouse.ts'
+import { memoryWarehouse } from '../helpers/warehouse.ts'
+import { newFolder, publish } from './fixtures.ts'
+
+/** A table in one file, and one in a file for each year whose key does not say the year. */
+export const lakeTables: readonly TableDefinition[] = [
+  {
+    name: 'people',
+    grain: 'One row per person.',
+    key: ['person_id'],
+    partitionByYearOf: null,
+    leftOut: [],
+  },
+  {
+    name: 'moves',
+    grain: 'One row per move.',
+    key: ['move_id'],
+    partitionByYearOf: 'moved_at',
+    leftOut: [],
+  },
+]
+
+/** 15,000 people and 30,000 moves of 2019 to 2021: enough that a night with few changes writes deleted rows. */
+export async function lakeWarehouse(): Promise<Warehouse> {
+  const warehouse = await memoryWarehouse()
+  onTestFinished(() => warehouse.close())
+  await warehouse.run(`
+    create table people as
+    select 'person_' || lpad(cast(i as varchar), 6, '0') as person_id, cast(i % 50 as integer) as age,
+      md5(cast(i as varchar)) as name, cast(i as decimal(18, 3)) / 7 as score, i % 3 = 0 as is_known
+    from range(15000) numbers(i);
+    comment on column people.name is 'The name as written.';
+    create table moves as
+    select 'move_' || md5(cast(i as varchar)) as move_id, timestamptz '2019-01-01 00:00:00+00' + to_minutes(i * 52) as moved_at,
+      case when i % 5 > 0 then 'person_' || lpad(cast(i % 15000 as varchar), 6, '0') end as person_id, md5('x' || i) as title
+    from range(30000) numbers(i)`)
+  return warehouse
+}
+
+/** A night: 20 people are a year older, 3 are gone, 5 came; 10 moves of 2020 have another title. */
+export const aNight = `
+  update people set age = age + 1 where person_id <= 'person_000019';
+  delete from people where person_id >= 'person_014997';
+  insert into people select 'person_1' || i, 30, 'New ' || i, 1.5, true from range(5) numbers(i);
+  update moves set title = 'Corrected' where move_id in (
+    select move_id from moves where year(moved_at) = 2020 order by move_id limit 10)`
+
+/** A lake in a folder. */
+export interface Lake {
+  readonly root: string
+  readonly store: ObjectStore
+  readonly warehouse: Warehouse
+  /** The tables of the snapshot that readers see. */
+  manifest(): Promise<Manifest>
+  table(name: string): Promise<ManifestTable>
+  /** Path of an object. */
+  path(key: string): string
+}
+
+/** Publishes the lake, and once more after a night. */
+export async function publishedLake(store?: ObjectStore): Promise<Lake> {
+  const warehouse = await lakeWarehouse()
+  const root = newFolder()
+  const lake = lakeIn(root, store ?? (await openStore(root, { clock: realClock })), warehouse)
+  await publish(warehouse, lake.store, { tables: lakeTables })
+  await warehouse.run(aNight)
+  await publish(warehouse, lake.store, { tables: lakeTables })
+  return lake
+}
+
+function lakeIn(root: string, store: ObjectStore, warehouse: Warehouse): Lake {
+  const manifest = async () => {
+    const current = await readCurrent(store)
+    if (current === null) throw new Error('nothing was published')
+    return current.manifest
+  }
+  return {
+    root,
+    store,
+    warehouse,
+    manifest,
+    async table(name) {
+      const found = (await manifest()).tables.find((table) => table.name === name)
+      if (found === undefined) throw new Error(`there is no table ${name}`)
+      return found
+    },
+    path: (key) => join(root, key),
+  }
+}
+
+/** Turns one bit in the middle of an object. */
+export function flipByte(lake: Lake, key: string): void {
+  const bytes = readFileSync(lake.path(key))
+  const at = bytes.length >> 1
+  bytes.writeUInt8(bytes.readUInt8(at) ^ 1, at)
+  overwrite(lake, key, bytes)
+}
+
+/** Puts other bytes in the place of an object. */
+export function overwrite(lake: Lake, key: string, bytes: Uint8Array): void {
+  rmSync(lake.path(key), { force: true })
+  writeFileSync(lake.path(key), bytes)
+}
+
+/**
+ * Tells another story: changes the manifest that readers see, and makes views and pointer fit it, as somebody would who
+ * wants to be believed.
+ */
+export async function forge(lake: Lake, change: (manifest: Manifest) => void): Promise<void> {
+  const manifest = await lake.manifest()
+  change(manifest)
+  const text = formatJson(manifest)
+  const keys = snapshotKeys(manifest.snapshot_id)
+  overwrite(lake, keys.manifest, Buffer.from(text))
+  overwrite(lake, keys.views, Buffer.from(viewsSql(manifest, (key) => lake.store.urlOf(key))))
+  const pointer = formatJson(pointerTo(manifest.snapshot_id, text))
+  overwrite(lake, POINTER_KEY, Buffer.from(pointer))
+}
+
+/** Puts a data file in place of the last one of a table in the manifest, which then names it; `sql` selects its rows. */
+export async function replaceFile(lake: Lake, table: string, sql: string): Promise<void> {
+  const path = join(newFolder(), 'forged.parquet')
+  const { schema } = await lake.table(table)
+  const ids = schema.map(({ name, field_id: id }) => `${name}: ${id}`).join(', ')
+  await lake.warehouse.run(
+    `copy (${sql}) to '${path}' (format parquet, compression zstd, field_ids {${ids}})`,
+  )
+  const bytes = readFileSync(path)
+  const sha256 = createHash('sha256').update(bytes).digest('hex')
+  await forge(lake, (manifest) => {
+    const forged = manifest.tables.find(({ name }) => name === table)
+    const file = forged?.files.at(-1)
+    if (forged === undefined || file === undefined) throw new Error(`${table} has no file`)
+    const key = `tables/${table}/${file.partition}/${sha256}.parquet`
+    overwrite(lake, key, bytes)
+    rmSync(lake.path(file.key))
+    forged.bytes += bytes.length - file.bytes
+    Object.assign(file, { key, sha256, bytes: bytes.length })
+  })
+}
