@@ -1,38 +1,56 @@
 /** `query`: read-only SQL on the warehouse, as a table, CSV or JSON. */
 
-import { ConfigError, EXIT, type ExitCode } from '../support/errors.ts'
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { ConfigError, EXIT, asStorageError, type ExitCode } from '../support/errors.ts'
 import { csvLine } from '../support/text.ts'
 import { SqlError } from '../warehouse/errors.ts'
-import { openWarehouse, type ResultTable } from '../warehouse/warehouse.ts'
+import { quoteText, type ResultTable } from '../warehouse/warehouse.ts'
 import type { Context } from './context.ts'
 import type { QueryFormat } from './options.ts'
 import { countText, tableText } from './text.ts'
+import { openForReading } from './warehouse-reader.ts'
 
 const WHOLE_NUMBERS: ReadonlySet<string> = new Set(['BIGINT', 'UBIGINT', 'HUGEINT', 'UHUGEINT'])
 const NUMBERS = /^(?:U?(?:TINY|SMALL|BIG|HUGE)?INT(?:EGER)?|UINTEGER|DOUBLE|FLOAT|DECIMAL.*)$/
 const INSTANT = 'TIMESTAMP WITH TIME ZONE'
 const ROWS_SHOWN = 200
 
-/** Runs one statement. The warehouse is opened read-only and without access to files or network. */
+/**
+ * Runs one statement, on the warehouse or on the copy for analysts: read-only, and without access to files or network.
+ */
 export async function queryCommand(
   context: Context,
   sql: string,
   format: QueryFormat,
 ): Promise<ExitCode> {
-  const { output, directory } = context
+  const { output } = context
   if (sql.trim() === '') {
     throw new ConfigError('there is no SQL to run', {
       hint: 'Try: jobtide query "select * from talent_flows limit 5"',
     })
   }
-  const warehouse = await openWarehouse({ path: directory.warehouse, mode: 'read' })
+  const spillFolder = makeSpillFolder()
   try {
-    await warehouse.run('set enable_external_access = false; set lock_configuration = true')
-    const result = readable(await warehouse.table(sql))
+    const result = readable(await answer(context, sql, spillFolder))
     if (output.json || format === 'json') output.raw(`${JSON.stringify(asObjects(result))}\n`)
     else if (format === 'csv') output.raw(asCsv(result))
     else output.text(asTable(result, output))
     return EXIT.done
+  } finally {
+    rmSync(spillFolder, { recursive: true, force: true })
+  }
+}
+
+async function answer(context: Context, sql: string, spillFolder: string): Promise<ResultTable> {
+  const warehouse = await openForReading(context)
+  try {
+    await warehouse.run(
+      `set temp_directory = ${quoteText(spillFolder)};
+       set enable_external_access = false; set lock_configuration = true`,
+    )
+    return await warehouse.table(sql)
   } catch (error) {
     if (!(error instanceof SqlError)) throw error
     throw new ConfigError(error.message, {
@@ -41,6 +59,16 @@ export async function queryCommand(
     })
   } finally {
     warehouse.close()
+  }
+}
+
+// What does not fit into memory. By itself the engine takes one folder beside the file for all processes that read it, and
+// two at a time then read each other's temporary files as their own.
+function makeSpillFolder(): string {
+  try {
+    return mkdtempSync(join(tmpdir(), 'jobtide-query-'))
+  } catch (error) {
+    throw asStorageError(error, tmpdir())
   }
 }
 

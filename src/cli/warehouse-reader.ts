@@ -1,7 +1,17 @@
-/** Reading what the warehouse adds to a command that is right without it: whatever is wrong with it becomes a sentence. */
+/**
+ * Reading without keeping anybody from writing. For a command that is right without the warehouse, whatever is wrong with
+ * it becomes a sentence; for one that is about it, the copy for analysts stands in while somebody writes.
+ */
 
-import { EXIT, JobtideError } from '../support/errors.ts'
-import { withWarehouse, type Warehouse } from '../warehouse/warehouse.ts'
+import { join } from 'node:path'
+import { findAnalystCopy } from '../run/analyst-copy.ts'
+import { LOCK_FILE } from '../run/lock.ts'
+import type { Clock } from '../support/clock.ts'
+import { EXIT, JobtideError, LockedError } from '../support/errors.ts'
+import { LockFile, isSurelyGone } from '../support/lock-file.ts'
+import { openWarehouse, withWarehouse, type Warehouse } from '../warehouse/warehouse.ts'
+import type { Context } from './context.ts'
+import { agoText, minuteText } from './text.ts'
 
 /** What was read, or why nothing was. */
 export type Reading<T> =
@@ -35,4 +45,62 @@ async function hasViews(warehouse: Warehouse): Promise<boolean> {
     SCHEMA_FILE_OF_VIEWS,
   ])
   return rows.length > 0
+}
+
+/**
+ * Opens the warehouse for reading, or the copy for analysts in its place: without a word while both show the same, because
+ * a warehouse that is open stops a run that wants to write; with a word on stderr while somebody writes the warehouse.
+ * @throws LockedError when it is being written and there is no copy that can be read
+ * @throws JobtideError otherwise as openWarehouse does
+ */
+export async function openForReading(
+  context: Pick<Context, 'directory' | 'clock' | 'output'>,
+): Promise<Warehouse> {
+  const { directory, clock, output } = context
+  const openOriginal = () => openWarehouse({ path: directory.warehouse, mode: 'read' })
+  const copy = findAnalystCopy(directory)
+  if (copy === null) return openOriginal()
+  if (copy.isCurrent) return (await openIfReadable(copy.path)) ?? openOriginal()
+  try {
+    refuseWhileWritten(directory.root, clock)
+    return await openOriginal()
+  } catch (error) {
+    if (!(error instanceof LockedError)) throw error
+    const opened = await openInstead(copy.path, error)
+    const asOf = `as of ${minuteText(copy.asOf)} UTC (${agoText(clock.now() - copy.asOf)})`
+    output.note(`answered from ${copy.path}, ${asOf}:\n  ${error.message}`)
+    return opened
+  }
+}
+
+// The warehouse shows the same, so whatever is wrong with the copy does no harm.
+async function openIfReadable(copy: string): Promise<Warehouse | null> {
+  try {
+    return await openWarehouse({ path: copy, mode: 'read' })
+  } catch (error) {
+    if (error instanceof JobtideError) return null
+    throw error
+  }
+}
+
+// A run closes the warehouse between its stages; whoever opened it just then would end the run.
+function refuseWhileWritten(dataDir: string, clock: Clock): void {
+  const holder = new LockFile(join(dataDir, LOCK_FILE), { command: '', clock }).holder()
+  if (holder === null || isSurelyGone(holder)) return
+  throw new LockedError(
+    `the warehouse is being written by \`jobtide ${holder.command}\` (process ${holder.pid})`,
+    { hint: 'Wait until it ends.' },
+  )
+}
+
+async function openInstead(copy: string, locked: LockedError): Promise<Warehouse> {
+  try {
+    return await openWarehouse({ path: copy, mode: 'read' })
+  } catch (error) {
+    if (!(error instanceof JobtideError)) throw error
+    throw new LockedError(`${locked.message}; and its copy cannot be read: ${error.message}`, {
+      hint: 'Wait until the warehouse is free; the next publish makes the copy anew.',
+      cause: error,
+    })
+  }
 }

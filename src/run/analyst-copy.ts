@@ -1,0 +1,158 @@
+/**
+ * `analyst.duckdb`: a read-only copy of the warehouse for analysts, as it stood after the last publish. Whoever reads it
+ * never keeps a run from writing, nor a run them: a new copy is made beside the old one and takes its name in one step,
+ * and those who have the old one open read on in it.
+ *
+ * The file itself is copied, because that keeps everything (views, macros, comments, `ops`) and takes the time of the disk
+ * alone; where the file system can share blocks, none. It has the time of last change of the warehouse, so that anybody
+ * can see whether it is of the same state.
+ */
+
+import { existsSync, statSync, type Stats } from 'node:fs'
+import { chmod, constants, copyFile, open, rename, rm, stat, utimes } from 'node:fs/promises'
+import { join } from 'node:path'
+import type { Clock } from '../support/clock.ts'
+import { JobtideError, LockedError, StorageError, asStorageError } from '../support/errors.ts'
+import { withWarehouse } from '../warehouse/warehouse.ts'
+import type { DataDirectory } from './data-directory.ts'
+
+const FILE_NAME = 'analyst.duckdb'
+const READ_ONLY = 0o444
+
+type Folders = Pick<DataDirectory, 'root' | 'warehouse'>
+
+/** What became of the copy. */
+export interface AnalystCopyReport {
+  readonly path: string
+  /** Size of the new copy; 0 when there is none. */
+  readonly bytes: number
+  readonly durationMs: number
+  /** Why the copy before, where there is one, is still the one to read; null when the new one is there. */
+  readonly problem: JobtideError | null
+}
+
+/** What to make a copy of. */
+export interface AnalystCopyOptions {
+  readonly directory: Folders
+  readonly clock: Clock
+}
+
+/**
+ * Makes the copy anew. The caller holds the lock of the data directory and has closed the warehouse: the engine's lock on
+ * it would be lost. A disk that refuses, or a program that writes the warehouse at the same time, is no error but the
+ * `problem` of the report, because everything is published by then.
+ */
+export async function makeAnalystCopy(options: AnalystCopyOptions): Promise<AnalystCopyReport> {
+  const { directory, clock } = options
+  const beganAt = clock.monotonic()
+  const path = analystCopyPath(directory)
+  const report = (bytes: number, problem: JobtideError | null): AnalystCopyReport => ({
+    path,
+    bytes,
+    durationMs: clock.monotonic() - beganAt,
+    problem,
+  })
+  try {
+    return report(await replaceCopy(directory.warehouse, path), null)
+  } catch (error) {
+    const problem = asStorageError(error, path)
+    if (!(problem instanceof JobtideError)) throw problem
+    return report(0, problem)
+  }
+}
+
+/** Where the copy of a data directory is. */
+export function analystCopyPath({ root }: Pick<DataDirectory, 'root'>): string {
+  return join(root, FILE_NAME)
+}
+
+/** The copy as it lies there. */
+export interface AnalystCopy {
+  readonly path: string
+  /** When the warehouse that it shows was last written, in milliseconds since 1970. */
+  readonly asOf: number
+  /** True while the warehouse is still as the copy shows it. */
+  readonly isCurrent: boolean
+}
+
+/** Looks for the copy, without opening it or the warehouse; null when there is none. @throws StorageError */
+export function findAnalystCopy(directory: Folders): AnalystCopy | null {
+  const path = analystCopyPath(directory)
+  try {
+    const copy = statSync(path, { throwIfNoEntry: false })
+    if (copy === undefined) return null
+    const original = statSync(directory.warehouse, { throwIfNoEntry: false })
+    const isCurrent =
+      original !== undefined && !existsSync(logOf(directory.warehouse)) && isSame(copy, original)
+    return { path, asOf: milliseconds(copy), isCurrent }
+  } catch (error) {
+    throw asStorageError(error, path)
+  }
+}
+
+async function replaceCopy(warehouse: string, path: string): Promise<number> {
+  const unborn = `${path}.new`
+  try {
+    await writeLogIntoFile(warehouse)
+    // Open for reading only: that keeps writers away and lets readers in. Copying drops the engine's lock, but not before
+    // the last byte is copied.
+    const original = await withWarehouse({ path: warehouse, mode: 'read' }, () =>
+      copyUnchanged(warehouse, unborn),
+    )
+    await makeLasting(unborn)
+    await utimes(unborn, original.atime, new Date(milliseconds(original)))
+    await chmod(unborn, READ_ONLY)
+    // Left by whoever wrote into the old copy in spite of its mode: it would be read as the new one's.
+    await rm(logOf(path), { force: true })
+    await rename(unborn, path)
+    return original.size
+  } finally {
+    await rm(unborn, { force: true })
+  }
+}
+
+// Closing does it as a rule; after a kill it is not done.
+async function writeLogIntoFile(warehouse: string): Promise<void> {
+  if (!existsSync(logOf(warehouse))) return
+  await withWarehouse({ path: warehouse, mode: 'write' }, (open) => open.run('checkpoint'))
+}
+
+async function copyUnchanged(from: string, to: string): Promise<Stats> {
+  // Left by one that was killed, perhaps with the mode in which nothing can be copied over it.
+  await rm(to, { force: true })
+  const before = await stat(from)
+  await copyFile(from, to, constants.COPYFILE_FICLONE)
+  const after = await stat(from)
+  if (existsSync(logOf(from)) || !isSame(before, after)) {
+    throw new LockedError(`the warehouse ${from} was written while it was copied`, {
+      hint: 'Close the program that writes it; the next publish makes the copy for analysts.',
+    })
+  }
+  const { size } = await stat(to)
+  if (size === before.size) return before
+  throw new StorageError(`the copy ${to} has ${size} of ${before.size} bytes`, {
+    hint: 'Look after the disk; the next publish makes the copy for analysts.',
+  })
+}
+
+async function makeLasting(path: string): Promise<void> {
+  const file = await open(path, 'r+')
+  try {
+    await file.sync()
+  } finally {
+    await file.close()
+  }
+}
+
+function logOf(database: string): string {
+  return `${database}.wal`
+}
+
+function isSame(one: Stats, other: Stats): boolean {
+  return one.size === other.size && milliseconds(one) === milliseconds(other)
+}
+
+// Whole ones, because nothing finer can be given to a file; rounded, because even that comes out a little less.
+function milliseconds({ mtimeMs }: Stats): number {
+  return Math.round(mtimeMs)
+}

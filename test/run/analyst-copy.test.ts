@@ -1,0 +1,255 @@
+/** The copy for analysts: what is in it, who can read it meanwhile, and what a kill or a full disk leaves of it. */
+
+import { spawn } from 'node:child_process'
+import type * as FsPromises from 'node:fs/promises'
+import {
+  existsSync,
+  readFileSync,
+  readdirSync,
+  statSync,
+  truncateSync,
+  watch,
+  writeFileSync,
+} from 'node:fs'
+import { createInterface } from 'node:readline'
+import { join } from 'node:path'
+import { pathToFileURL } from 'node:url'
+import { describe, expect, it, onTestFinished, vi } from 'vitest'
+import { buildModels } from '../../src/model/build.ts'
+import { findAnalystCopy, makeAnalystCopy } from '../../src/run/analyst-copy.ts'
+import { dataDirectory, type DataDirectory } from '../../src/run/data-directory.ts'
+import { packageRoot } from '../../src/support/assets.ts'
+import { realClock } from '../../src/support/clock.ts'
+import { EXIT } from '../../src/support/errors.ts'
+import { withWarehouse, type Warehouse } from '../../src/warehouse/warehouse.ts'
+import { systemError } from '../helpers/faulty-disk.ts'
+import { temporaryFolder } from '../helpers/temporary-folder.ts'
+import { insertEvents } from '../helpers/warehouse.ts'
+
+const disk = vi.hoisted(() => ({ isFull: false }))
+vi.mock('node:fs/promises', async (original) => {
+  const real = await original<typeof FsPromises>()
+  const copyFile: typeof real.copyFile = async (from, to, mode) => {
+    await real.copyFile(from, to, mode)
+    if (!disk.isFull) return
+    truncateSync(to, 100_000)
+    throw systemError('ENOSPC', 'copyfile')
+  }
+  return { ...real, copyFile, default: { ...real, copyFile } }
+})
+
+const ROUNDS_OF_KILLS = 6
+const dist = (path: string) => JSON.stringify(pathToFileURL(join(packageRoot, 'dist', path)).href)
+
+const write = <T>(directory: DataDirectory, work: (warehouse: Warehouse) => Promise<T>) =>
+  withWarehouse({ path: directory.warehouse, mode: 'write' }, work)
+const makeCopy = (directory: DataDirectory) => makeAnalystCopy({ directory, clock: realClock })
+
+/** A warehouse of as many events, each of another person. */
+async function warehouseOf(events: number): Promise<DataDirectory> {
+  const directory = dataDirectory(temporaryFolder())
+  await addEvents(directory, 0, events)
+  return directory
+}
+
+function addEvents(directory: DataDirectory, from: number, events: number): Promise<void> {
+  const people = Array.from({ length: events }, (_, n) => ({ profile_id: `person_${from + n}` }))
+  return write(directory, (warehouse) => insertEvents(warehouse, people))
+}
+
+/** Everything of a database that has a name, with its comment. */
+async function namesIn(path: string) {
+  return withWarehouse({ path, mode: 'read' }, (warehouse) =>
+    warehouse.all(`
+      select schema_name, table_name as name, comment from duckdb_tables()
+      union all select schema_name, concat(table_name, '.', column_name), comment from duckdb_columns() where not internal
+      union all select schema_name, view_name, comment from duckdb_views() where not internal
+      union all select schema_name, function_name, macro_definition from duckdb_functions() where not internal
+      order by all`),
+  )
+}
+
+/** A program of somebody else that opens a database file and answers SQL, a line each. */
+function otherProgram(path: string, mode: 'READ_ONLY' | 'READ_WRITE') {
+  const script = `
+    import { createInterface } from 'node:readline'
+    import { DuckDBInstance } from ${JSON.stringify(import.meta.resolve('@duckdb/node-api'))}
+    const instance = await DuckDBInstance.create(process.argv[1], { access_mode: process.argv[2] })
+    const connection = await instance.connect()
+    console.log('open')
+    for await (const sql of createInterface({ input: process.stdin })) {
+      console.log(String((await connection.runAndReadAll(sql)).getRows()[0]?.[0]))
+    }`
+  const args = ['--input-type=module', '-e', script, path, mode]
+  const child = spawn(process.execPath, args, { stdio: ['pipe', 'pipe', 'inherit'] })
+  onTestFinished(() => void child.kill('SIGKILL'))
+  const lines = createInterface({ input: child.stdout })[Symbol.asyncIterator]()
+  const next = async () => (await lines.next()).value as string
+  return {
+    isOpen: next,
+    ask(sql: string): Promise<string> {
+      child.stdin.write(`${sql}\n`)
+      return next()
+    },
+    kill: () =>
+      new Promise((resolve) => {
+        child.once('close', resolve)
+        child.kill('SIGKILL')
+      }),
+  }
+}
+
+const COUNT = 'select count(*) as n from job_change_events'
+
+async function eventsIn(path: string): Promise<number> {
+  const [row] = await withWarehouse({ path, mode: 'read' }, (warehouse) =>
+    warehouse.all<{ n: bigint }>(COUNT),
+  )
+  return Number(row?.n)
+}
+
+describe('the copy for analysts', () => {
+  it('has the tables, views, macros and comments of the warehouse, every byte, and cannot be written', async () => {
+    const directory = await warehouseOf(3)
+    await write(directory, (warehouse) =>
+      buildModels(warehouse, {
+        buildId: 'build',
+        builtAt: new Date('2026-01-02T03:04:05Z'),
+        clock: realClock,
+        onProgress: () => undefined,
+      }),
+    )
+    const report = await makeCopy(directory)
+    const bytes = statSync(directory.warehouse).size
+    expect(report).toMatchObject({ path: join(directory.root, 'analyst.duckdb'), bytes })
+    expect(report.problem).toBeNull()
+    expect(statSync(report.path).mode & 0o777).toBe(0o444)
+    expect(readFileSync(report.path).equals(readFileSync(directory.warehouse))).toBe(true)
+
+    const names = await namesIn(report.path)
+    expect(names.length).toBeGreaterThan(500)
+    expect(names).toEqual(await namesIn(directory.warehouse))
+    const [known] = await withWarehouse({ path: report.path, mode: 'read' }, (warehouse) =>
+      warehouse.all(`select count(*) as n from joiners_as_known_on('2025-12-31')`),
+    )
+    expect(known).toEqual({ n: 3n })
+    expect(readdirSync(directory.root).toSorted()).toEqual(['analyst.duckdb', 'jobtide.duckdb'])
+  })
+
+  it('is current until the warehouse is written, also into its log, and says as of when it is', async () => {
+    const directory = await warehouseOf(1)
+    expect(findAnalystCopy(directory)).toBeNull()
+    await makeCopy(directory)
+    const asOf = Math.round(statSync(directory.warehouse).mtimeMs)
+    expect(findAnalystCopy(directory)).toMatchObject({ asOf, isCurrent: true })
+
+    await write(directory, async (warehouse) => {
+      await insertEvents(warehouse, [{ profile_id: 'person_2' }])
+      expect(findAnalystCopy(directory)).toMatchObject({ asOf, isCurrent: false })
+    })
+    expect(findAnalystCopy(directory)).toMatchObject({ asOf, isCurrent: false })
+    await makeCopy(directory)
+    expect(findAnalystCopy(directory)?.isCurrent).toBe(true)
+  })
+
+  it('is replaced under a reader of another program, who reads on in the old one', async () => {
+    const directory = await warehouseOf(3)
+    const { path } = await makeCopy(directory)
+    const reader = otherProgram(path, 'READ_ONLY')
+    await reader.isOpen()
+    await addEvents(directory, 3, 4)
+    expect((await makeCopy(directory)).problem).toBeNull()
+
+    expect(await reader.ask(COUNT)).toBe('3')
+    const later = otherProgram(path, 'READ_ONLY')
+    await later.isOpen()
+    expect(await later.ask(COUNT)).toBe('7')
+    expect(await reader.ask('select count(distinct profile_id) from job_change_events')).toBe('3')
+  })
+
+  it('is made also while another program reads the warehouse; while one writes it the old copy stays', async () => {
+    const directory = await warehouseOf(3)
+    const reader = otherProgram(directory.warehouse, 'READ_ONLY')
+    await reader.isOpen()
+    const { path, problem } = await makeCopy(directory)
+    expect([problem, await eventsIn(path)]).toEqual([null, 3])
+
+    const other = await warehouseOf(2)
+    await makeCopy(other)
+    const writer = otherProgram(other.warehouse, 'READ_WRITE')
+    await writer.isOpen()
+    const refused = await makeCopy(other)
+    expect(refused).toMatchObject({ bytes: 0, problem: { exitCode: EXIT.locked } })
+    expect(refused.problem?.message).toMatch(/is open in another program/)
+    expect(await eventsIn(refused.path)).toBe(2)
+  })
+
+  it('has what a killed process had committed to the log only', async () => {
+    const directory = await warehouseOf(3)
+    const writer = otherProgram(directory.warehouse, 'READ_WRITE')
+    await writer.isOpen()
+    await writer.ask('create table kept as select 42 as answer')
+    await writer.kill()
+    expect(existsSync(`${directory.warehouse}.wal`)).toBe(true)
+    const { path, problem } = await makeCopy(directory)
+    expect(problem).toBeNull()
+    const rows = await withWarehouse({ path, mode: 'read' }, (warehouse) =>
+      warehouse.all('select answer from kept'),
+    )
+    expect(rows).toEqual([{ answer: 42 }])
+    expect(findAnalystCopy(directory)?.isCurrent).toBe(true)
+  })
+
+  it('a disk that is full after 100,000 bytes leaves the old copy, no half of a new one, and is reported', async () => {
+    const directory = await warehouseOf(3)
+    await makeCopy(directory)
+    await addEvents(directory, 3, 4)
+    disk.isFull = true
+    const full = await makeCopy(directory)
+    disk.isFull = false
+    expect(full).toMatchObject({ bytes: 0, problem: { exitCode: EXIT.storage } })
+    expect(full.problem?.message).toMatch(/analyst\.duckdb: the disk is full/)
+    expect(await eventsIn(full.path)).toBe(3)
+    expect(readdirSync(directory.root).toSorted()).toEqual(['analyst.duckdb', 'jobtide.duckdb'])
+
+    expect((await makeCopy(directory)).problem).toBeNull()
+    expect(await eventsIn(full.path)).toBe(7)
+  })
+
+  it(`is whole after each of ${ROUNDS_OF_KILLS} kills while it is made, and the next one clears up`, async () => {
+    const directory = await warehouseOf(20_000)
+    const { path } = await makeCopy(directory)
+    const script = `
+      import { makeAnalystCopy } from ${dist('run/analyst-copy.js')}
+      import { dataDirectory } from ${dist('run/data-directory.js')}
+      import { realClock } from ${dist('support/clock.js')}
+      const directory = dataDirectory(process.argv[1])
+      for (;;) await makeAnalystCopy({ directory, clock: realClock })`
+    let leftBehind = 0
+    for (let round = 0; round < ROUNDS_OF_KILLS; round += 1) {
+      const args = ['--input-type=module', '-e', script, directory.root]
+      const child = spawn(process.execPath, args, { stdio: 'inherit' })
+      let steps = 0
+      const watcher = watch(directory.root, (_, name) => {
+        steps += name === 'analyst.duckdb.new' ? 1 : 0
+        if (steps > round) child.kill('SIGKILL')
+      })
+      const signal = await new Promise((resolve) => child.once('close', (_code, by) => resolve(by)))
+      watcher.close()
+      expect(signal).toBe('SIGKILL')
+      leftBehind += existsSync(`${path}.new`) ? 1 : 0
+      expect(await eventsIn(path)).toBe(20_000)
+    }
+    expect(leftBehind).toBeGreaterThan(0)
+    expect((await makeCopy(directory)).problem).toBeNull()
+    expect(existsSync(`${path}.new`)).toBe(false)
+  })
+
+  it('drops the log of somebody who wrote into the old copy', async () => {
+    const directory = await warehouseOf(3)
+    const { path } = await makeCopy(directory)
+    writeFileSync(`${path}.wal`, 'a log of another file')
+    expect((await makeCopy(directory)).problem).toBeNull()
+    expect(await eventsIn(path)).toBe(3)
+  })
+})
