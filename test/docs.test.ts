@@ -110,6 +110,20 @@ describe('README commands', () => {
     }
   })
 
+  it.each(
+    blocks
+      .filter(({ info }) => info === 'sql analyst')
+      .map(({ text }) => [text.split('\n', 1)[0], text]),
+  )('analyst.duckdb answers: %s …', async (_, sql) => {
+    const path = join(folder, 'work', 'data', 'analyst.duckdb')
+    const engine = await openWarehouse({ path, mode: 'read' })
+    try {
+      expect((await engine.table(sql ?? '')).rows.length).toBeGreaterThan(3)
+    } finally {
+      engine.close()
+    }
+  })
+
   it('the simulator was never asked by anybody without the key', () => {
     expect(simulator.account().by_status[401] ?? 0).toBe(0)
     expect(simulator.account().credits).toBeGreaterThan(0)
@@ -119,8 +133,10 @@ describe('README commands', () => {
 describe('README tables', () => {
   it('name every command of the program, and no other', async () => {
     const { stdout } = await run(process.execPath, [CLI, '--help'])
-    const commands = [...stdout.matchAll(/^ {2}([a-z]+)(?: \[| <|\s{2})/gm)].map(([, name]) => name)
-    const documented = columnOf('command').map((cell) => /^`([a-z]+)/.exec(cell)?.[1])
+    const commands = [...stdout.matchAll(/^ {2}([a-z-]+)(?: \[| <|\s{2})/gm)].map(
+      ([, name]) => name,
+    )
+    const documented = columnOf('command').map((cell) => /^`([a-z-]+)/.exec(cell)?.[1])
     expect(new Set(documented)).toEqual(new Set(commands.filter((name) => name !== 'help')))
   })
 

@@ -7,6 +7,7 @@ import { dataDirectory, type DataDirectory } from '../run/data-directory.ts'
 import type { RunWorld } from '../run/stages.ts'
 import { packageRoot } from '../support/assets.ts'
 import type { Clock } from '../support/clock.ts'
+import type { ExitCode } from '../support/errors.ts'
 import { createLogger, type LogLevel, type Logger, type Scrubber } from '../support/logger.ts'
 import type { Output } from './output.ts'
 import { progressDisplay, type ProgressDisplay } from './progress.ts'
@@ -31,6 +32,12 @@ export interface Context {
   readonly stop: AbortSignal
   readonly abort: AbortSignal
 }
+
+/** Runs a command once its options are known; returns the exit code. */
+export type Start = (
+  options: CommonOptions,
+  work: (context: Context) => Promise<ExitCode>,
+) => Promise<void>
 
 /** What makes a context besides the options. */
 export interface ProcessParts {

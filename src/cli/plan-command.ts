@@ -86,7 +86,7 @@ function planDocument(
     credits_limit: budget.perRun,
     credits_per_month: budget.perMonth,
     credits_spent_this_month: budget.spentThisMonth,
-    snapshot_to: job.snapshotTo,
+    snapshot_to: job.snapshot?.to ?? null,
     requests_at_least: figures.requestsAtLeast,
     expected_requests: rounded(figures.requestsExpected),
     expected_events: rounded(figures.events),

@@ -9,9 +9,16 @@ import { SECOND } from '../support/units.ts'
 import type { Output } from './output.ts'
 import { bytesText, countText, durationText } from './text.ts'
 
-/** Progress of a stage of a run, or of reading a list of titles. */
+/** Progress of a stage of a run, of reading a list of titles, or of what goes through a snapshot step by step. */
 export type CommandProgress =
-  RunProgress | { readonly stage: 'titles'; readonly done: number; readonly total: number }
+  | RunProgress
+  | { readonly stage: 'titles'; readonly done: number; readonly total: number }
+  | {
+      readonly stage: 'verify' | 'restore' | 'diff' | 'forget'
+      readonly name: string
+      readonly done: number
+      readonly total: number
+    }
 
 /** Shows progress until it is stopped. */
 export interface ProgressDisplay {
@@ -132,6 +139,13 @@ export function stepOf(progress: CommandProgress): Step {
       return step(progress.bytesDone, progress.bytes, bytesText(progress.bytesDone))
     case 'titles':
       return step(progress.done, progress.total, countText(progress.done, 'title'))
+    case 'verify':
+    case 'restore':
+    case 'diff':
+    case 'forget': {
+      const { done, total, name } = progress
+      return step(done, total, done < total ? name : countText(total, 'step'))
+    }
     case 'build': {
       const { done, total, name, rowsChanged } = progress
       const changed = rowsChanged === undefined ? '' : `, ${countText(rowsChanged, 'row')} changed`

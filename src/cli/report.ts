@@ -2,8 +2,9 @@
 
 import type { LoadReport } from '../load/load.ts'
 import type { BuildReport } from '../model/build.ts'
-import type { PublishReport } from '../publish/publish.ts'
+import type { AnalystCopyReport } from '../run/analyst-copy.ts'
 import type { RunReport } from '../run/run.ts'
+import type { PublishStageReport } from '../run/stages.ts'
 import { EXIT } from '../support/errors.ts'
 import { bytesText, countText, durationText, numberText } from './text.ts'
 
@@ -36,6 +37,7 @@ export function runDocument(report: RunReport): Record<string, unknown> {
     load: report.load === null ? null : loadDocument(report.load),
     build: report.build === null ? null : buildDocument(report.build),
     publish: report.publish === null ? null : publishDocument(report.publish),
+    analyst_copy: report.analystCopy === null ? null : analystCopyDocument(report.analystCopy),
     duration_ms: Math.round(report.durationMs),
   }
 }
@@ -48,6 +50,7 @@ export function loadDocument(load: LoadReport): Record<string, unknown> {
     inserted: load.inserted,
     updated: load.updated,
     rejected: load.rejected,
+    suppressed: load.suppressed,
     new_unknown_fields: load.newUnknownFields,
   }
 }
@@ -68,7 +71,7 @@ export function buildDocument(build: BuildReport): Record<string, unknown> {
 }
 
 /** A publish as JSON. */
-export function publishDocument(publish: PublishReport): Record<string, unknown> {
+export function publishDocument(publish: PublishStageReport): Record<string, unknown> {
   return {
     snapshot_id: publish.snapshotId,
     destination: publish.destination,
@@ -79,7 +82,24 @@ export function publishDocument(publish: PublishReport): Record<string, unknown>
     new_files: publish.newFiles,
     bytes: publish.bytes,
     new_bytes: publish.newBytes,
+    sweep: {
+      not_done_because: publish.sweep.reason,
+      expired_snapshots: publish.sweep.snapshots,
+      removed_objects: publish.sweep.objects,
+      removed_bytes: publish.sweep.bytes,
+      abandoned_uploads: publish.sweep.uploads,
+    },
   }
+}
+
+/** The copy for analysts as JSON. */
+export function analystCopyDocument(copy: AnalystCopyReport): Record<string, unknown> {
+  return { path: copy.path, bytes: copy.bytes, problem: copy.problem?.message ?? null }
+}
+
+/** The copy for analysts in one line; null where it is as it should be. */
+export function analystCopyText({ path, problem }: AnalystCopyReport): string | null {
+  return problem === null ? null : `${path} is that of the publish before: ${problem.message}`
 }
 
 /** A run in a few lines. */
@@ -106,6 +126,8 @@ export function runText(report: RunReport): string {
   if (report.load !== null) lines.push(line('loaded', loadText(report.load)))
   if (report.build !== null) lines.push(line('built', buildText(report.build)))
   if (report.publish !== null) lines.push(line('published', publishText(report.publish)))
+  const copy = report.analystCopy === null ? null : analystCopyText(report.analystCopy)
+  if (copy !== null) lines.push(line('analysts', copy))
   lines.push(...setAsideLines(report))
   return lines.join('\n')
 }
@@ -120,14 +142,16 @@ export function loadText(load: LoadReport): string {
   const again = load.sightings - load.inserted - load.updated
   const rejected =
     load.rejected === 0 ? '' : `, ${numberText(load.rejected)} rejected (jobtide rejects)`
+  const suppressed =
+    load.suppressed === 0 ? '' : `, ${numberText(load.suppressed)} left out as forgotten`
   const unknown =
     load.newUnknownFields.length === 0
       ? ''
       : `; fields not known to Jobtide, kept in the journal: ${load.newUnknownFields.join(', ')}`
   if (load.inserted === 0 && load.updated === 0) {
-    return `nothing new: no row changed (${numberText(again)} seen again${rejected})${unknown}`
+    return `nothing new: no row changed (${numberText(again)} seen again${rejected}${suppressed})${unknown}`
   }
-  return `${numberText(load.inserted)} new, ${numberText(load.updated)} changed, ${numberText(again)} seen again${rejected}${unknown}`
+  return `${numberText(load.inserted)} new, ${numberText(load.updated)} changed, ${numberText(again)} seen again${rejected}${suppressed}${unknown}`
 }
 
 /** A build in one line. */
@@ -141,7 +165,7 @@ export function buildText(build: BuildReport): string {
 }
 
 /** A publish in one line. */
-export function publishText(publish: PublishReport): string {
+export function publishText(publish: PublishStageReport): string {
   const where = `snapshot ${publish.snapshotId}`
   if (publish.unchanged) return `nothing new: ${where} already shows all of it`
   const files =

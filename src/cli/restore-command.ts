@@ -5,6 +5,7 @@ import { columnsOf, commentOn } from '../model/tables.ts'
 import type { ManifestTable } from '../publish/manifest.ts'
 import { openSnapshot } from '../publish/read-snapshot.ts'
 import { restoreSnapshot, type RestoreReport } from '../publish/restore.ts'
+import { leaveOutForgotten } from '../run/leave-out.ts'
 import { acquireLock } from '../run/lock.ts'
 import { EXIT, type ExitCode } from '../support/errors.ts'
 import type { Warehouse } from '../warehouse/warehouse.ts'
@@ -26,18 +27,23 @@ export async function restoreCommand(
   const { store, manifest } = await openSnapshot(url, storeOptionsFor(context, url, options))
   const lock = acquireLock(directory.root, 'restore', clock)
   try {
+    let forgotten = 0
     const report = await restoreSnapshot({
       store,
       manifest,
       path: directory.warehouse,
       scratchFolder: passingFolder('restore'),
       describe: describeAsBuilt,
+      beforeUse: async (path) => {
+        forgotten = await leaveOutForgotten(path, directory.root, clock)
+      },
       signal: stop,
       onProgress: (step) => progress.show({ stage: 'restore', ...step }),
     })
     progress.stop()
     output.text(textOf(report, manifest.created_at, output.columns))
-    output.document(documentOf(report, manifest.created_at))
+    if (forgotten > 0) output.text(forgottenText(forgotten))
+    output.document({ ...documentOf(report, manifest.created_at), forgotten_people: forgotten })
     return EXIT.done
   } finally {
     progress.stop()
@@ -62,6 +68,10 @@ export async function describeAsBuilt(
 
 const NOT_IN_IT =
   'Not in it: journal, ledger and coverage, and how often and when last an event was seen. Where the journal is left, `jobtide load` adds what it holds; `jobtide build` makes the tables anew.'
+
+function forgottenText(people: number): string {
+  return `${countText(people, 'person', 'people')} forgotten meanwhile: left out again, and the tables built anew without them`
+}
 
 function textOf(report: RestoreReport, createdAt: string, columns: number): string {
   const { snapshotId, path, tables, rows, isCompared } = report

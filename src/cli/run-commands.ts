@@ -1,8 +1,11 @@
 /** The commands that buy everything a pipeline asks for: run, backfill and extract. */
 
 import type { RunCommand } from '../run/begin.ts'
-import type { Overrides } from '../run/job.ts'
+import { forgetTargets } from '../run/forget-targets.ts'
+import type { Job, Overrides } from '../run/job.ts'
+import { applyRetention, eraseArrivals } from '../run/retention.ts'
 import { runJob } from '../run/run.ts'
+import type { RunWorld } from '../run/stages.ts'
 import { EXIT, type ExitCode } from '../support/errors.ts'
 import { runWorld, type Context } from './context.ts'
 import { runDocument, runText } from './report.ts'
@@ -16,13 +19,28 @@ export async function runCommand(
   options: Overrides,
 ): Promise<ExitCode> {
   const { output } = context
-  const report = await withService(context, pipeline, options, (job, service) =>
-    runJob(job, command, service, runWorld(context)),
-  )
+  const world = runWorld(context)
+  const report = await withService(context, pipeline, options, async (job, service) => {
+    const done = await runJob(job, command, service, world)
+    if (command !== 'extract') await eraseWhatIsNotKept(world, job, pipeline)
+    return done
+  })
   output.text(runText(report))
   output.document(runDocument(report))
   const { endedEarly } = report
   if (endedEarly === null) return EXIT.done
   output.problem(endedEarly)
   return endedEarly.exitCode
+}
+
+// After the run has closed its journal segment: only then can that be written anew.
+async function eraseWhatIsNotKept(
+  world: RunWorld,
+  { retentionDays }: Job,
+  pipeline: string,
+): Promise<void> {
+  await eraseArrivals(world)
+  if (retentionDays === null) return
+  const targets = (known: readonly string[]) => forgetTargets(world.directory.root, pipeline, known)
+  await applyRetention({ ...world, targets, onStep: () => undefined }, retentionDays)
 }

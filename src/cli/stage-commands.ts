@@ -3,12 +3,22 @@
 import { existsSync, renameSync, rmSync } from 'node:fs'
 import { openJournal, type Journal, type JournalWriter } from '../journal/journal.ts'
 import { acquireLock, recoverJournal } from '../run/lock.ts'
-import { absoluteDestination, readSnapshotDestination } from '../run/job.ts'
-import { buildStage, loadStage, publishStage } from '../run/stages.ts'
+import { parseKeep } from '../publish/retention.ts'
+import { makeAnalystCopy } from '../run/analyst-copy.ts'
+import { readSnapshotTarget, type SnapshotTarget } from '../run/job.ts'
+import {
+  buildStage,
+  loadStage,
+  publishStage,
+  type PublishChoices,
+  type PublishStageReport,
+} from '../run/stages.ts'
 import { ConfigError, EXIT, LockedError, asStorageError, type ExitCode } from '../support/errors.ts'
 import { openWarehouse, withWarehouse, type Warehouse } from '../warehouse/warehouse.ts'
 import { runWorld, type Context } from './context.ts'
 import {
+  analystCopyDocument,
+  analystCopyText,
   buildDocument,
   buildText,
   loadDocument,
@@ -36,9 +46,10 @@ export async function buildCommand(context: Context): Promise<ExitCode> {
 }
 
 /** Options of `publish`. */
-export interface PublishCommandOptions {
+export interface PublishCommandOptions extends PublishChoices {
   readonly pipeline: string
   readonly snapshotTo?: string
+  readonly keep?: string
 }
 
 /** `publish`: publishes a snapshot of the warehouse as it is. */
@@ -46,21 +57,38 @@ export async function publishCommand(
   context: Context,
   options: PublishCommandOptions,
 ): Promise<ExitCode> {
-  const destination =
-    options.snapshotTo === undefined
-      ? readSnapshotDestination(options.pipeline, {}, context.directory.root)
-      : absoluteDestination(options.snapshotTo, '.')
-  if (destination === null) {
-    throw new ConfigError(`pipeline ${options.pipeline} has no snapshot destination`, {
+  const target = targetOf(context, options)
+  const world = runWorld(context)
+  let report: PublishStageReport | undefined
+  return runAlone(
+    context,
+    'publish',
+    async ({ warehouse, journal, writer }) => {
+      report = await publishStage(warehouse, target, { runId: null, writer }, world, options)
+      await loadStage(warehouse, journal, { ...world, onProgress: () => undefined })
+    },
+    async () => {
+      if (report === undefined) return
+      const copy = await makeAnalystCopy(world)
+      const lines = [`published: ${publishText(report)}`, analystCopyText(copy)]
+      show(context, lines.filter((line) => line !== null).join('\n'), {
+        ...publishDocument(report),
+        analyst_copy: analystCopyDocument(copy),
+      })
+    },
+  )
+}
+
+function targetOf(context: Context, options: PublishCommandOptions): SnapshotTarget {
+  const { pipeline, snapshotTo, keep } = options
+  const overrides = snapshotTo === undefined ? {} : { snapshotTo }
+  const target = readSnapshotTarget(pipeline, overrides, context.directory.root)
+  if (target === null) {
+    throw new ConfigError(`pipeline ${pipeline} has no snapshot destination`, {
       hint: 'Add `snapshot: {to: …}` to it, or name one with --snapshot-to.',
     })
   }
-  return runAlone(context, 'publish', async ({ warehouse, journal, writer }) => {
-    const world = runWorld(context)
-    const report = await publishStage(warehouse, destination, { runId: null, writer }, world)
-    await loadStage(warehouse, journal, { ...world, onProgress: () => undefined })
-    show(context, `published: ${publishText(report)}`, publishDocument(report))
-  })
+  return keep === undefined ? target : { ...target, keep: parseKeep(keep) }
 }
 
 /** `replay`: rebuilds the warehouse from the journal, beside the old one, and then takes its place. */
@@ -104,11 +132,12 @@ interface StageParts {
   readonly writer: JournalWriter
 }
 
-/** Runs one stage by itself, with the lock, a recovered journal and the warehouse. */
+/** Runs one stage by itself, with the lock, a recovered journal and the warehouse; `afterwards` when that is closed. */
 async function runAlone(
   context: Context,
   command: string,
   work: (parts: StageParts) => Promise<void>,
+  afterwards: () => Promise<void> = () => Promise.resolve(),
 ): Promise<ExitCode> {
   const { directory, clock, progress } = context
   const lock = acquireLock(directory.root, command, clock)
@@ -127,6 +156,7 @@ async function runAlone(
       warehouse.close()
       await writer.close()
     }
+    await afterwards()
     return EXIT.done
   } finally {
     lock.release()

@@ -47,3 +47,17 @@ export function decodeMarks(text: string): EventMark[] {
   }
   return marks
 }
+
+/**
+ * The marks of a page without those at `places` (from 0): a mark tells who knows an event that it was there.
+ * @returns the text as it is where it has not one mark for each of `events`
+ */
+export function cutMarks(text: string, places: readonly number[], events: number): string {
+  const bytes = Buffer.from(text, 'base64')
+  if (bytes.length !== events * MARK_BYTES) return text
+  const cut = new Set(places)
+  const kept = Array.from({ length: events }, (_, place) => place)
+    .filter((place) => !cut.has(place))
+    .map((place) => bytes.subarray(place * MARK_BYTES, (place + 1) * MARK_BYTES))
+  return Buffer.concat(kept).toString('base64')
+}

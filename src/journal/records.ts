@@ -92,6 +92,11 @@ export interface PageReceived {
   readonly keys?: string
   /** Events of each organisation in the page; absent in records of 0.1.0. */
   readonly seen?: readonly SeenOrganization[]
+  /**
+   * Events that were taken out of the body since, because they are not kept. All else in this header, `body_sha256`
+   * included, is of the page as it was received and billed; only `keys` has no mark of them any more.
+   */
+  readonly erased?: number
 }
 
 /** An organisation in a page: its id, its events, and how many of these were detected in the last 365 days. */

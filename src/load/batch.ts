@@ -23,6 +23,7 @@ import { receivedJson } from '../support/json.ts'
 import type { SqlValue } from '../warehouse/warehouse.ts'
 import { SightingColumns } from './event-row.ts'
 import { OrganizationRows } from './organization-rows.ts'
+import type { Suppression } from './suppression.ts'
 
 type Row = Readonly<Record<string, SqlValue>>
 
@@ -40,11 +41,15 @@ export class Batch {
   readonly pages = new Map<string, Row>()
   readonly unknownFields = new Map<string, Row>()
   readonly snapshots = new Map<string, Row>()
+  /** Events that were left out because they are not kept. */
+  suppressed = 0
   /** Runs as the warehouse and this batch know them. */
   readonly #knownRuns: Map<string, Row>
+  readonly #suppression: Suppression
 
-  constructor(knownRuns: Map<string, Row>) {
+  constructor(knownRuns: Map<string, Row>, suppression: Suppression) {
     this.#knownRuns = knownRuns
+    this.#suppression = suppression
   }
 
   /** Rows gathered, roughly: what decides when to merge. */
@@ -226,6 +231,10 @@ export class Batch {
   }
 
   #addEvent(record: PageReceived, value: unknown, position: number): void {
+    if (!this.#suppression.isEmpty && this.#suppression.coversEvent(value)) {
+      this.suppressed += 1
+      return
+    }
     const event = parseEvent(value)
     if (typeof event === 'string') {
       this.rejects.push({

@@ -1,16 +1,19 @@
 /**
  * The journal's projection into the warehouse: what is new since the last load is staged, de-duplicated and merged, and
  * the position in the journal moves in the same transaction. Loading twice, or in any order, gives the same tables.
+ * Events that are not kept (see suppression.ts) are left out here, by every command that loads, and the segments that
+ * still hold them are noted.
  */
 
 import { readFileSync, statSync } from 'node:fs'
-import { join } from 'node:path'
+import { dirname, join } from 'node:path'
 import type { Journal } from '../journal/journal.ts'
 import type { PlacedFrame } from '../journal/reader.ts'
 import type { RunFinished } from '../journal/records.ts'
 import { sqlFolder } from '../support/assets.ts'
 import type { SqlValue, Warehouse } from '../warehouse/warehouse.ts'
 import { Batch } from './batch.ts'
+import { readSuppression, type Suppression } from './suppression.ts'
 
 /** What a load needs. */
 export interface LoadOptions {
@@ -44,6 +47,8 @@ export interface LoadReport {
   readonly updated: number
   /** Events that did not fit. */
   readonly rejected: number
+  /** Events left out because they are not kept: of people who were forgotten, or from before a day. */
+  readonly suppressed: number
   /** Fields that Jobtide does not know and never saw before. */
   readonly newUnknownFields: readonly string[]
 }
@@ -78,14 +83,17 @@ class Load {
   readonly #warehouse: Warehouse
   readonly #journal: Journal
   readonly #options: LoadOptions
-  readonly #report = { pages: 0, sightings: 0, inserted: 0, updated: 0, rejected: 0 }
+  readonly #report = { pages: 0, sightings: 0, inserted: 0, updated: 0, rejected: 0, suppressed: 0 }
   readonly #newUnknownFields: string[] = []
+  readonly #suppression: Suppression
   #knownRuns = new Map<string, Row>()
 
   constructor(options: LoadOptions) {
     this.#options = options
     this.#warehouse = options.warehouse
     this.#journal = options.journal
+    // By the journal's place, and not an option: no caller can forget it, and bring a person back.
+    this.#suppression = readSuppression(dirname(this.#journal.folder))
   }
 
   async run(): Promise<LoadReport> {
@@ -106,13 +114,13 @@ class Load {
   /** Loads a segment batch by batch; yields the bytes of it that were loaded so far. */
   async *#loadSegment({ name, from }: OpenSegment): AsyncGenerator<number> {
     const start = startOf(from)
-    let batch = new Batch(this.#knownRuns)
+    let batch = new Batch(this.#knownRuns, this.#suppression)
     let readTo = start
     let mergedTo = start
     const merge = async () => {
       await this.#merge(batch, name, positionAt(readTo, from))
       mergedTo = readTo
-      batch = new Batch(this.#knownRuns)
+      batch = new Batch(this.#knownRuns, this.#suppression)
     }
     for (const frame of this.#journal.read(name, start)) {
       if (frame.end > from.bytes) this.#add(batch, frame)
@@ -134,7 +142,7 @@ class Load {
   async #showClosing(): Promise<void> {
     const { closing } = this.#options
     if (closing === undefined) return
-    const batch = new Batch(this.#knownRuns)
+    const batch = new Batch(this.#knownRuns, this.#suppression)
     batch.finishRun(closing)
     await this.#merge(batch, null)
   }
@@ -149,11 +157,15 @@ class Load {
       await this.#warehouse.run(loadSql('merge_ops'))
       await this.#stage('ops.rejects', batch.rejects)
       await this.#warehouse.append('ops.page_organizations', batch.organizations.pages)
-      if (segment !== null) await this.#movePosition(segment, position)
+      if (segment !== null) {
+        await this.#movePosition(segment, position)
+        if (batch.suppressed > 0) await this.#noteToErase(segment)
+      }
       await this.#warehouse.run(loadSql('unstage'))
     })
     this.#report.sightings += batch.sightings.length
     this.#report.rejected += batch.rejects.length
+    this.#report.suppressed += batch.suppressed
   }
 
   async #stageOps(batch: Batch): Promise<void> {
@@ -210,6 +222,14 @@ class Load {
       BigInt(position.bytes),
       BigInt(position.organizationBytes),
     ])
+  }
+
+  async #noteToErase(segment: string): Promise<void> {
+    await this.#warehouse.run(
+      `insert into ops.segments_to_erase select $1
+       where not exists (select 1 from ops.segments_to_erase where segment = $1)`,
+      [segment],
+    )
   }
 
   async #openSegments(): Promise<OpenSegment[]> {

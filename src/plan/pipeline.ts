@@ -25,6 +25,43 @@ const durationSchema = z
   .regex(DURATION, 'expected a duration such as 30s, 15m or 2h')
   .describe('A duration: a whole number and s, m or h.')
 
+const count = z.int().min(0).max(100_000)
+const KEEP_ERROR =
+  'expected a whole number from 1, or {last, daily, weekly, monthly} with one above 0'
+const keepSchema = z.union(
+  [
+    z.int().min(1, KEEP_ERROR).max(100_000, KEEP_ERROR),
+    z
+      .strictObject({
+        last: count.optional().describe('The newest so many.'),
+        daily: count.optional().describe('The newest of each of so many days (UTC).'),
+        weekly: count.optional().describe('The newest of each of so many weeks (ISO, UTC).'),
+        monthly: count.optional().describe('The newest of each of so many months (UTC).'),
+      })
+      .refine((rules) => Object.values(rules).some((rule) => (rule ?? 0) > 0), KEEP_ERROR),
+  ],
+  { error: KEEP_ERROR },
+)
+
+const s3Schema = z.strictObject({
+  region: z.string().min(1).optional().describe('AWS region; absent: what the AWS SDK finds.'),
+  endpoint: z
+    .string()
+    .min(1)
+    .optional()
+    .describe('http(s)://host[:port] of an S3-compatible server; JOBTIDE_S3_ENDPOINT wins.'),
+  path_style: z
+    .boolean()
+    .optional()
+    .describe('The bucket in the path, not in the host name; default: true with an endpoint.'),
+  sse: z
+    .enum(['none', 'AES256', 'aws:kms'])
+    .optional()
+    .describe('Encryption asked of the server; none leaves it to the bucket.'),
+  kms_key_id: z.string().min(1).optional().describe('With aws:kms: the key.'),
+  storage_class: z.string().min(1).optional().describe('Of data files, such as STANDARD_IA.'),
+})
+
 /** The shape of a pipeline file; config/pipeline.schema.json is made from it. */
 export const pipelineSchema = z.strictObject({
   name: z
@@ -83,10 +120,20 @@ export const pipelineSchema = z.strictObject({
         .string()
         .min(1)
         .describe('A folder (relative to the data directory) or s3://bucket/prefix.'),
-      keep: z.int().min(1).default(30).describe('How many snapshots to keep.'),
+      keep: keepSchema
+        .default(30)
+        .describe('How many snapshots to keep: the last so many, or so many by rule.'),
+      s3: s3Schema.optional().describe('How to reach the bucket, and how objects lie in it.'),
     })
     .optional()
     .describe('Where Parquet snapshots go; absent publishes nothing.'),
+  retention_days: z
+    .int()
+    .min(1)
+    .optional()
+    .describe(
+      'Events that changed and were detected longer ago are erased after each run; absent keeps all.',
+    ),
 })
 
 /** A pipeline file as read. */
@@ -132,6 +179,8 @@ const ALLOWED_KEYS: Readonly<Record<string, readonly string[]>> = {
   '': Object.keys(pipelineSchema.shape),
   limits: Object.keys(pipelineSchema.shape.limits.unwrap().shape),
   snapshot: Object.keys(pipelineSchema.shape.snapshot.unwrap().shape),
+  'snapshot.keep': ['last', 'daily', 'weekly', 'monthly'],
+  'snapshot.s3': Object.keys(s3Schema.shape),
 }
 
 function describe(

@@ -33,6 +33,8 @@ export interface RestoreOptions {
   readonly scratchFolder: string
   /** Says in comments what the tables of models hold, as a build would; called when all are filled. */
   readonly describe: (warehouse: Warehouse, tables: readonly ManifestTable[]) => Promise<void>
+  /** Called with the path of the finished warehouse, closed, before it takes its name. */
+  readonly beforeUse?: (path: string) => Promise<void>
   readonly onProgress?: (step: RestoreStep) => void
   /** Stops between two files; there is no warehouse then. */
   readonly signal?: AbortSignal
@@ -83,6 +85,7 @@ export async function restoreSnapshot(options: RestoreOptions): Promise<RestoreR
       await warehouse.run('checkpoint')
       return compared
     })
+    await options.beforeUse?.(unborn)
     rmSync(`${path}.wal`, { force: true })
     renameSync(unborn, path)
     const tables = manifest.tables.map(({ name, rows }) => ({ name, rows }))

@@ -11,6 +11,8 @@ export interface DataDirectory {
   readonly pace: string
   /** Files in the making; may be deleted whenever nothing runs. */
   readonly scratch: string
+  /** Copies of published files whose store is not a folder; may be deleted whenever nothing runs. */
+  readonly published: string
 }
 
 /** The layout of the data directory `root`. */
@@ -22,5 +24,6 @@ export function dataDirectory(root: string): DataDirectory {
     warehouse: join(path, 'jobtide.duckdb'),
     pace: join(path, 'pace.json'),
     scratch: join(path, 'scratch'),
+    published: join(path, 'published'),
   }
 }

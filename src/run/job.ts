@@ -10,7 +10,9 @@ import { parseOrganizations } from '../plan/organizations.ts'
 import { durationMs, parsePipeline, type PipelineSpec } from '../plan/pipeline.ts'
 import type { Question } from '../plan/plan.ts'
 import type { Window } from '../plan/window.ts'
+import { parseKeep, type Keep } from '../publish/retention.ts'
 import { parseS3Address } from '../publish/s3-address.ts'
+import { checkS3Options, type S3Options } from '../publish/s3-options.ts'
 import { packageRoot } from '../support/assets.ts'
 import { ConfigError, messageOf, systemCode } from '../support/errors.ts'
 import { SqlError } from '../warehouse/errors.ts'
@@ -43,8 +45,18 @@ export interface Job {
   readonly requestsPerSecond: number | null
   readonly concurrency: number
   readonly maxWaitMs: number
-  /** Absolute folder or s3:// address; null publishes nothing. */
-  readonly snapshotTo: string | null
+  /** Where snapshots go; null publishes nothing. */
+  readonly snapshot: SnapshotTarget | null
+  /** Older events are erased after a run; null keeps all. */
+  readonly retentionDays: number | null
+}
+
+/** Where snapshots go, and which of them stay. */
+export interface SnapshotTarget {
+  /** Absolute folder or s3:// address. */
+  readonly to: string
+  readonly keep: Keep
+  readonly s3: S3Options
 }
 
 /**
@@ -70,18 +82,19 @@ export async function readJob(name: string, overrides: Overrides, dataDir: strin
     requestsPerSecond: overrides.requestsPerSecond ?? limits.requests_per_second ?? null,
     concurrency: overrides.concurrency ?? limits.concurrency,
     maxWaitMs: durationMs(limits.max_wait),
-    snapshotTo: snapshotDestination(spec, overrides, dataDir),
+    snapshot: snapshotTarget(spec, overrides, dataDir),
+    retentionDays: spec.retention_days ?? null,
   }
 }
 
-/** Where snapshots of pipeline `name` go; null publishes nothing. For `publish` by itself. */
-export function readSnapshotDestination(
+/** What pipeline `name` says of snapshots; null publishes nothing. For commands that run no pipeline. */
+export function readSnapshotTarget(
   name: string,
   overrides: Overrides,
   dataDir: string,
-): string | null {
+): SnapshotTarget | null {
   const file = findPipeline(name)
-  return snapshotDestination(parsePipeline(readText(file, 'pipeline'), file), overrides, dataDir)
+  return snapshotTarget(parsePipeline(readText(file, 'pipeline'), file), overrides, dataDir)
 }
 
 function questionOf(
@@ -100,15 +113,32 @@ function questionOf(
   }
 }
 
-function snapshotDestination(
+function snapshotTarget(
   spec: PipelineSpec,
   overrides: Overrides,
   dataDir: string,
-): string | null {
+): SnapshotTarget | null {
+  const { snapshot } = spec
   if (overrides.publish === false) return null
-  if (overrides.snapshotTo !== undefined) return absoluteDestination(overrides.snapshotTo, '.')
-  return spec.snapshot === undefined ? null : absoluteDestination(spec.snapshot.to, dataDir)
+  if (snapshot === undefined && overrides.snapshotTo === undefined) return null
+  const to =
+    overrides.snapshotTo === undefined
+      ? absoluteDestination(snapshot?.to ?? '', dataDir)
+      : absoluteDestination(overrides.snapshotTo, '.')
+  const s3 = snapshot?.s3
+  const options: S3Options = {
+    region: s3?.region,
+    endpoint: s3?.endpoint,
+    pathStyle: s3?.path_style,
+    sse: s3?.sse,
+    kmsKeyId: s3?.kms_key_id,
+    storageClass: s3?.storage_class,
+  }
+  checkS3Options(options)
+  return { to, keep: parseKeep(snapshot?.keep ?? KEPT_BY_DEFAULT), s3: options }
 }
+
+const KEPT_BY_DEFAULT = 30
 
 /** An s3:// address as it is, a folder made absolute from `base`. */
 export function absoluteDestination(destination: string, base: string): string {

@@ -25,7 +25,8 @@ export const LOCK_FILE = 'lock'
 const RUN_LOCK_PREFIX = `${LOCK_FILE}.run.`
 /** Commands under which 0.1.0 buys. */
 const BUYING_COMMANDS: ReadonlySet<string> = new Set(['run', 'backfill', 'extract'])
-const RECOVERY_LOCK = `${LOCK_FILE}.recovery`
+/** Who begins to buy takes this one first, to close what killed processes left open; see recoverJournal. */
+export const RECOVERY_LOCK = `${LOCK_FILE}.recovery`
 const RECOVERY_TAKES_AT_MOST_MS = MINUTE
 const LOOK_AGAIN_MS = SECOND / 5
 

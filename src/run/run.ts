@@ -17,15 +17,21 @@ import { monthlyCredits } from '../journal/spending.ts'
 import { load, type LoadReport } from '../load/load.ts'
 import type { BuildReport } from '../model/build.ts'
 import type { Plan } from '../plan/plan.ts'
-import type { PublishReport } from '../publish/publish.ts'
 import type { Clock } from '../support/clock.ts'
 import { EXIT, JobtideError, type ExitCode } from '../support/errors.ts'
 import { withWarehouse, type Warehouse } from '../warehouse/warehouse.ts'
+import { makeAnalystCopy, type AnalystCopyReport } from './analyst-copy.ts'
 import { beginRun, closingRecord, type RunCommand } from './begin.ts'
 import type { Job } from './job.ts'
 import { acquireLock, waitForLock, type HeldLock } from './lock.ts'
 import { withSession, type Session } from './session.ts'
-import { buildStage, loadStage, publishStage, type RunWorld } from './stages.ts'
+import {
+  buildStage,
+  loadStage,
+  publishStage,
+  type PublishStageReport,
+  type RunWorld,
+} from './stages.ts'
 
 /** How to reach the service. */
 export interface Service {
@@ -49,7 +55,9 @@ export interface RunReport {
   readonly unread: number
   readonly load: LoadReport | null
   readonly build: BuildReport | null
-  readonly publish: PublishReport | null
+  readonly publish: PublishStageReport | null
+  /** The copy of the warehouse for analysts; null when nothing was to be published. */
+  readonly analystCopy: AnalystCopyReport | null
   /** Why the run ended early, when it did: the budget, or the service. What was bought is loaded and published. */
   readonly endedEarly: JobtideError | null
   readonly durationMs: number
@@ -162,7 +170,7 @@ class Run {
     const closing = closingOf(run, endedEarly, this.#world.clock)
     if (this.#command === 'extract') {
       await this.#session.writer.append(closing)
-      return { load: null, build: null, publish: null }
+      return { load: null, build: null, publish: null, analystCopy: null }
     }
     const lock = await this.#stageLock()
     try {
@@ -170,7 +178,8 @@ class Run {
       const atTheEnd = { ...closing, at: this.#world.clock.now() }
       await this.#show(atTheEnd)
       await this.#session.writer.append(atTheEnd)
-      return stages
+      if (stages.publish === null) return { ...stages, analystCopy: null }
+      return { ...stages, analystCopy: await this.#copyForAnalysts() }
     } finally {
       lock.release()
     }
@@ -186,15 +195,25 @@ class Run {
     })
   }
 
-  async #stages(runId: string): Promise<Stages> {
+  // Last, when the warehouse is closed and shows the end of the run. Everything is published by then.
+  async #copyForAnalysts(): Promise<AnalystCopyReport> {
+    const copy = await makeAnalystCopy(this.#world)
+    const { path, problem } = copy
+    if (problem !== null) {
+      this.#world.logger.warn({ path, reason: problem.message }, 'no_analyst_copy')
+    }
+    return copy
+  }
+
+  async #stages(runId: string): Promise<Omit<Stages, 'analystCopy'>> {
     const world = this.#world
     const { journal, writer } = this.#session
     const loaded = await this.#withWarehouse((warehouse) => loadStage(warehouse, journal, world))
     const build = await this.#withWarehouse((warehouse) => buildStage(warehouse, world))
-    const { snapshotTo } = this.#job
-    if (snapshotTo === null) return { load: loaded, build, publish: null }
+    const { snapshot } = this.#job
+    if (snapshot === null) return { load: loaded, build, publish: null }
     const publish = await this.#withWarehouse((warehouse) =>
-      publishStage(warehouse, snapshotTo, { runId, writer }, world),
+      publishStage(warehouse, snapshot, { runId, writer }, world),
     )
     return { load: loaded, build, publish }
   }
@@ -228,7 +247,7 @@ class Run {
   }
 }
 
-type Stages = Pick<RunReport, 'load' | 'build' | 'publish'>
+type Stages = Pick<RunReport, 'load' | 'build' | 'publish' | 'analystCopy'>
 
 /** The record that ends a run which ended with `error`; null when it is done. */
 export function closingOf(run: RunHistory, error: unknown, clock: Clock): RunFinished {

@@ -4,19 +4,30 @@
  * the one before.
  */
 
+import { hostname } from 'node:os'
 import type { ExtractProgress } from '../extract/extract.ts'
 import type { Journal, JournalWriter } from '../journal/journal.ts'
 import { load, type LoadProgress, type LoadReport } from '../load/load.ts'
 import { buildModels, type BuildReport, type BuildStep } from '../model/build.ts'
 import { filledTables } from '../model/filled-tables.ts'
+import { PublishError } from '../publish/errors.ts'
+import type { ObjectStore } from '../publish/object-store.ts'
 import { openStore } from '../publish/open-store.ts'
-import { publishSnapshot, type PublishReport, type PublishStep } from '../publish/publish.ts'
+import {
+  publishSnapshot,
+  type PublishOptions,
+  type PublishReport,
+  type PublishStep,
+} from '../publish/publish.ts'
+import type { Keep } from '../publish/retention.ts'
+import { sweepStore, type SweepReport } from '../publish/sweep.ts'
 import type { Clock } from '../support/clock.ts'
 import type { Logger } from '../support/logger.ts'
 import { newUlid } from '../support/ulid.ts'
 import { publishedTables, readModelFiles } from '../warehouse/catalog.ts'
 import type { Warehouse } from '../warehouse/warehouse.ts'
 import type { DataDirectory } from './data-directory.ts'
+import type { SnapshotTarget } from './job.ts'
 
 /** The world of a run, as an argument. */
 export interface RunWorld {
@@ -76,31 +87,35 @@ export async function buildStage(
   })
 }
 
-/** Publishes a snapshot and notes it in the journal. */
+/** How to publish, besides where to. */
+export interface PublishChoices {
+  /** Writes every table as whole files. Default: only what changed. */
+  readonly compact?: boolean
+  /** Publishes although tables or columns went or changed their type. Default: such a snapshot is refused. */
+  readonly acceptSchemaChange?: boolean
+}
+
+/** What a publish did, and the sweep after it. */
+export interface PublishStageReport extends PublishReport {
+  readonly sweep: SweepReport
+}
+
+/** Publishes a snapshot, notes it in the journal, and sweeps away what is no longer kept. */
 export async function publishStage(
   warehouse: Warehouse,
-  destination: string,
+  target: SnapshotTarget,
   by: { readonly runId: string | null; readonly writer: JournalWriter },
   world: RunWorld,
-): Promise<PublishReport> {
-  const { clock, logger, version, directory, stop, s3Endpoint, onProgress } = world
-  stop.throwIfAborted()
-  const store = await openStore(destination, {
-    clock,
-    ...(s3Endpoint === undefined ? {} : { s3Endpoint }),
-  })
-  const report = await publishSnapshot({
+  choices: PublishChoices = {},
+): Promise<PublishStageReport> {
+  const { clock } = world
+  world.stop.throwIfAborted()
+  const snapshotId = newUlid(clock.now())
+  const { store, report } = await publishTo(target, world, {
+    ...choices,
     warehouse,
-    store,
-    tables: [...publishedTables(readModelFiles()), ...filledTables],
-    scratchFolder: directory.scratch,
-    clock,
-    snapshotId: newUlid(clock.now()),
+    snapshotId,
     runId: by.runId,
-    version,
-    logger,
-    signal: stop,
-    onProgress: (step) => onProgress({ stage: 'publish', ...step }),
   })
   if (!report.unchanged) {
     await by.writer.append({
@@ -117,5 +132,57 @@ export async function publishStage(
       new_bytes: report.newBytes,
     })
   }
-  return report
+  return { ...report, sweep: await sweepTarget(store, target.keep, snapshotId, world) }
+}
+
+async function publishTo(
+  target: SnapshotTarget,
+  world: RunWorld,
+  what: Pick<PublishOptions, 'warehouse' | 'snapshotId' | 'runId'> & PublishChoices,
+): Promise<{ store: ObjectStore; report: PublishReport }> {
+  const { clock, logger, version, directory, stop, onProgress } = world
+  try {
+    const store = await openTarget(target, world)
+    const report = await publishSnapshot({
+      ...what,
+      store,
+      tables: [...publishedTables(readModelFiles()), ...filledTables],
+      scratchFolder: directory.scratch,
+      cacheFolder: directory.published,
+      clock,
+      version,
+      host: hostname(),
+      pid: process.pid,
+      logger,
+      signal: stop,
+      onProgress: (step) => onProgress({ stage: 'publish', ...step }),
+    })
+    return { store, report }
+  } catch (error) {
+    throw error instanceof PublishError ? error.whilePublishing() : error
+  }
+}
+
+/** Opens the store of a target. @throws PublishError when it cannot be used */
+export function openTarget(
+  { to, s3 }: Pick<SnapshotTarget, 'to' | 's3'>,
+  { clock, s3Endpoint }: Pick<RunWorld, 'clock' | 's3Endpoint'>,
+): Promise<ObjectStore> {
+  return openStore(to, { clock, s3, ...(s3Endpoint === undefined ? {} : { s3Endpoint }) })
+}
+
+// What is published is published: a sweep that fails is said, and is the next one's to do.
+async function sweepTarget(
+  store: ObjectStore,
+  keep: Keep,
+  owner: string,
+  { clock, logger, stop }: RunWorld,
+): Promise<SweepReport> {
+  try {
+    return await sweepStore({ store, owner, clock, keep, logger, signal: stop })
+  } catch (error) {
+    if (!(error instanceof PublishError)) throw error
+    logger.warn({ reason: error.message }, 'sweep.failed')
+    return { reason: error.message, snapshots: [], objects: 0, bytes: 0, uploads: 0 }
+  }
 }

@@ -55,6 +55,7 @@ describe('load', () => {
       inserted: 3,
       updated: 0,
       rejected: 1,
+      suppressed: 0,
       newUnknownFields: [],
     })
     const [event] = await warehouse.all(

@@ -45,7 +45,8 @@ describe('parsePipeline', () => {
       'initial_window: all',
       'overlap_hours: 0.5',
       'limits: {credits: 10, requests_per_second: 0.2, concurrency: 32, max_wait: 2h}',
-      'snapshot: {to: "s3://bucket/prefix"}',
+      'snapshot: {to: "s3://bucket/prefix", keep: {last: 7, weekly: 12}, s3: {sse: aws:kms, path_style: true}}',
+      'retention_days: 730',
     )
     expect(parsePipeline(text, 'nightly.yaml')).toMatchObject({
       schedule: '15 2 * * 1-5',
@@ -54,7 +55,12 @@ describe('parsePipeline', () => {
       initial_window: 'all',
       overlap_hours: 0.5,
       limits: { credits: 10, requests_per_second: 0.2, concurrency: 32, max_wait: '2h' },
-      snapshot: { to: 's3://bucket/prefix', keep: 30 },
+      snapshot: {
+        to: 's3://bucket/prefix',
+        keep: { last: 7, weekly: 12 },
+        s3: { sse: 'aws:kms', path_style: true },
+      },
+      retention_days: 730,
     })
   })
 
@@ -148,7 +154,23 @@ describe('parsePipeline', () => {
     ['a schedule in words', 'schedule: hourly', '4: schedule: expected five cron fields'],
     ['a 61st minute', 'schedule: "61 2 * * *"', '4: schedule: expected five cron fields'],
     ['a snapshot without a place', 'snapshot: {keep: 3}', '4: snapshot.to: missing; '],
-    ['snapshots kept 0 times', 'snapshot: {to: a, keep: 0}', '4: snapshot.keep: Too small'],
+    ['snapshots kept 0 times', 'snapshot: {to: a, keep: 0}', '4: snapshot.keep: expected a whole'],
+    [
+      'no rule that keeps',
+      'snapshot: {to: a, keep: {last: 0}}',
+      '4: snapshot.keep: expected a whole',
+    ],
+    [
+      'a rule that is none',
+      'snapshot: {to: a, keep: {yearly: 1}}',
+      '4: snapshot.keep.yearly: unknown key; allowed: last, daily, ',
+    ],
+    [
+      'an unknown key of S3',
+      'snapshot: {to: a, s3: {acl: public}}',
+      '4: snapshot.s3.acl: unknown key; allowed: region, endpoint, path_style, sse, ',
+    ],
+    ['events kept 0 days', 'retention_days: 0', '4: retention_days: Too small'],
     ['limits that are no map', 'limits: 5', '4: limits: Invalid input: expected object'],
     ['an empty list file name', 'organizations: ""', '3: organizations: Too small'],
   ])('refuses %s', (_, line, message) => {

@@ -2,7 +2,7 @@ import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import { questionSha256 } from '../../src/plan/plan.ts'
-import { absoluteDestination, readJob, readSnapshotDestination } from '../../src/run/job.ts'
+import { absoluteDestination, readJob, readSnapshotTarget } from '../../src/run/job.ts'
 import { pipelineText } from '../helpers/run-cli.ts'
 import { temporaryFolder } from '../helpers/temporary-folder.ts'
 import { memoryWarehouse } from '../helpers/warehouse.ts'
@@ -41,7 +41,12 @@ describe('readJob', () => {
       requestsPerSecond: 2,
       concurrency: 3,
       maxWaitMs: 120_000,
-      snapshotTo: '/srv/jobtide/snapshots',
+      snapshot: {
+        to: '/srv/jobtide/snapshots',
+        keep: { last: 30, daily: 0, weekly: 0, monthly: 0 },
+        s3: {},
+      },
+      retentionDays: null,
     })
   })
 
@@ -63,9 +68,9 @@ describe('readJob', () => {
     )
     expect(job.question).toMatchObject({ organizations: [{ value: 'org_c' }], window: 30 })
     expect(job).toMatchObject({ duplicates: 1, creditsLimit: 20, requestsPerSecond: 9 })
-    expect(job).toMatchObject({ concurrency: 7, snapshotTo: 's3://bucket/p' })
+    expect(job).toMatchObject({ concurrency: 7, snapshot: { to: 's3://bucket/p' } })
     expect(await readJob(pipeline, { publish: false }, DATA_DIR)).toMatchObject({
-      snapshotTo: null,
+      snapshot: null,
     })
   })
 
@@ -110,8 +115,8 @@ describe('readJob', () => {
   })
 
   it('finds a pipeline by name among those that ship with Jobtide', () => {
-    expect(readSnapshotDestination('nightly', {}, DATA_DIR)).toBe('/srv/jobtide/snapshots')
-    expect(() => readSnapshotDestination('nothing', {}, DATA_DIR)).toThrow('no pipeline "nothing"')
+    expect(readSnapshotTarget('nightly', {}, DATA_DIR)?.to).toBe('/srv/jobtide/snapshots')
+    expect(() => readSnapshotTarget('nothing', {}, DATA_DIR)).toThrow('no pipeline "nothing"')
   })
 })
 

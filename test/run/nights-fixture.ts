@@ -47,7 +47,8 @@ export function jobOver(organizations: readonly string[], question: Partial<Ques
     requestsPerSecond: null,
     concurrency: 2,
     maxWaitMs: 15 * MINUTE,
-    snapshotTo: null,
+    snapshot: null,
+    retentionDays: null,
   }
 }
 

@@ -26,6 +26,7 @@ describe('schema files', () => {
       '000002_ops.sql',
       '000003_organizations.sql',
       '000004_careers.sql',
+      '000005_erasure.sql',
     ])
     warehouse.close()
   })

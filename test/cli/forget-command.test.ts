@@ -1,0 +1,173 @@
+/** `forget` and `export-person`: what people see, and with what exit code. */
+
+import {
+  copyFileSync,
+  cpSync,
+  existsSync,
+  mkdirSync,
+  readFileSync,
+  readdirSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs'
+import { join } from 'node:path'
+import { describe, expect, it } from 'vitest'
+import { openSite, type Site } from '../helpers/run-cli.ts'
+import { filesWith } from '../run/forget-fixture.ts'
+
+interface Person {
+  profile_id: string
+  person_full_name: string
+}
+
+/** A site after a run, and two people of it whose names nobody else has. */
+async function siteWithPeople(): Promise<{ site: Site; people: Person[] }> {
+  const site = await openSite({ companies: 3 })
+  expect((await site.run(['run', site.pipeline])).exitCode).toBe(0)
+  const people = await site.query<Person>(
+    `select profile_id, person_full_name from people as one
+     where (select count(*) from people as other where contains(other.person_full_name, one.person_full_name)) = 1
+       and (select count(*) from people as other where contains(other.profile_id, one.profile_id)) = 1
+     order by events desc, profile_id limit 2`,
+  )
+  expect(people).toHaveLength(2)
+  return { site, people }
+}
+
+describe('jobtide forget', () => {
+  it('says what it would erase and changes nothing; with --yes erases it and certifies that', async () => {
+    const { site, people } = await siteWithPeople()
+    const [one, other] = people as [Person, Person]
+    const texts = people.flatMap((person) => [person.profile_id, person.person_full_name])
+    const before = await site.query('select * from people order by profile_id')
+    const list = join(site.folder, 'people.txt')
+    writeFileSync(list, `\uFEFF${other.profile_id}\r\n\r\n`)
+    const args = ['forget', one.profile_id, '--from', list]
+
+    const plan = await site.run(args)
+    expect(plan.exitCode).toBe(0)
+    expect(plan.stdout).toMatch(/^would be erased: 2 people\njournal: \d+ events in /)
+    expect(plan.stdout).toContain('Nothing was changed.')
+    expect(existsSync(join(site.dataDir, 'suppressed.json'))).toBe(false)
+    expect(await site.query('select * from people order by profile_id')).toEqual(before)
+
+    const backup = join(site.folder, 'backup')
+    cpSync(join(site.dataDir, 'snapshots'), backup, { recursive: true })
+
+    const done = await site.run([...args, '--yes'])
+    expect(done.stderr).not.toContain('jobtide:')
+    expect(done.exitCode).toBe(0)
+    expect(done.stdout).toMatch(/^erased: 2 people\n/)
+    expect(done.stdout).toMatch(/proof: \d+ texts searched in [\d,]+ files \(.+\), found in 0/)
+    const [certificate, ...more] = readdirSync(join(site.dataDir, 'certificates'))
+    expect(more).toEqual([])
+    const path = join(site.dataDir, 'certificates', certificate!)
+    expect(done.stdout.replaceAll(/\s/g, '')).toContain(`certificate:${path}`)
+    const content = JSON.parse(readFileSync(path, 'utf8')) as Record<string, unknown>
+    expect(content).toMatchObject({ is_complete: true, remaining: [] })
+    expect(content['people']).toHaveLength(2)
+    expect(filesWith(site.dataDir, texts)).toEqual([])
+    const left = await site.query<Person>('select * from people order by profile_id')
+    expect(left).toHaveLength(before.length - 2)
+    expect((await site.run(['verify', join(site.dataDir, 'snapshots')])).exitCode).toBe(0)
+
+    // Nor does a backup of a snapshot bring them back, where the list of the forgotten is.
+    const restored = join(site.folder, 'restored')
+    mkdirSync(restored)
+    for (const file of ['suppressed.json', 'suppression.key']) {
+      copyFileSync(join(site.dataDir, file), join(restored, file))
+    }
+    const restore = await site.run(['restore', backup, '--data-dir', restored])
+    expect(restore.stdout).toContain('2 people forgotten meanwhile')
+    expect(filesWith(restored, texts)).toEqual([])
+
+    // The next run, and a replay, do not bring them back.
+    expect((await site.run(['run', site.pipeline, '--days', 'all'])).exitCode).toBe(0)
+    expect((await site.run(['replay'])).exitCode).toBe(0)
+    expect(await site.query('select profile_id from people order by 1')).toEqual(
+      left.map(({ profile_id }) => ({ profile_id })),
+    )
+    const gone = await site.run(['export-person', one.profile_id])
+    expect([gone.exitCode, gone.stdout]).toEqual([2, ''])
+    expect(gone.stderr).toContain('was forgotten')
+  }, 240_000)
+
+  it('prints one JSON document for programs, of the plan and of the certificate', async () => {
+    const { site, people } = await siteWithPeople()
+    const id = people[0]!.profile_id
+    const plan = JSON.parse((await site.run(['forget', id, '--json'])).stdout)
+    expect(plan).toMatchObject({
+      is_done: false,
+      people: 1,
+      goes_on: false,
+      has_analyst_copy: true,
+    })
+    expect(plan.stores[0].findings.snapshots).toHaveLength(1)
+    const done = JSON.parse((await site.run(['forget', id, '--yes', '--json'])).stdout)
+    expect(done).toMatchObject({ is_done: true, is_complete: true, proof: { matches: [] } })
+    expect(done.rows).toEqual(plan.rows)
+    expect(statSync(done.path).isFile()).toBe(true)
+  })
+
+  it('somebody who is not known is kept out from now on, and events can be erased by age', async () => {
+    const site = await openSite({ companies: 2 })
+    expect((await site.run(['run', site.pipeline])).exitCode).toBe(0)
+    const unknown = await site.run(['forget', 'per_nobody'])
+    expect(unknown.stdout).toContain('Nothing of it is here.')
+    const old = `select count(*)::int as rows from job_change_events
+      where greatest(changed_at, detected_at) < date_trunc('day', now()) - interval 200 day`
+    expect((await site.query<{ rows: number }>(old))[0]?.rows).toBeGreaterThan(0)
+    const plan = await site.run(['forget', '--older-than', '200'])
+    expect(plan.stdout).toMatch(
+      /^would be erased: events that changed and were detected before \d{4}-/,
+    )
+    const done = await site.run(['forget', '--older-than', '200', '--yes'])
+    expect([done.exitCode, done.stderr.includes('jobtide:')]).toEqual([0, false])
+    expect(await site.query(old)).toEqual([{ rows: 0 }])
+  })
+
+  it('refuses with exit 2 where nobody is named, or the list is not there', async () => {
+    const site = await openSite({ companies: 1 })
+    const nobody = await site.run(['forget', '--yes'])
+    expect([nobody.exitCode, nobody.stdout]).toEqual([2, ''])
+    expect(nobody.stderr).toContain('nobody is named to be forgotten')
+    const empty = await site.run(['forget', '', '--yes'])
+    expect(empty.exitCode).toBe(2)
+    expect(empty.stderr).toContain('an empty profile_id names nobody')
+    const missing = await site.run(['forget', '--from', 'people.txt'])
+    expect(missing.exitCode).toBe(2)
+    expect(missing.stderr).toContain('there is no such file')
+    expect(existsSync(join(site.dataDir, 'suppressed.json'))).toBe(false)
+  })
+})
+
+describe('jobtide export-person', () => {
+  it('prints every row, every event as sent, and where it was published, as one JSON document', async () => {
+    const { site, people } = await siteWithPeople()
+    const id = people[0]!.profile_id
+    const { stdout, exitCode } = await site.run(['export-person', id])
+    expect(exitCode).toBe(0)
+    const found = JSON.parse(stdout)
+    expect(found).toMatchObject({
+      profile_id: id,
+      published_to: [join(site.dataDir, 'snapshots')],
+    })
+    const [{ events } = { events: 0 }] = await site.query<{ events: number }>(
+      `select count(*)::int as events from job_change_events where profile_id = '${id}'`,
+    )
+    expect(found.tables.job_change_events).toHaveLength(events)
+    expect(found.tables.people).toHaveLength(1)
+    expect(found.events_as_sent.length).toBeGreaterThanOrEqual(events)
+    for (const { event } of found.events_as_sent) expect(event.person.profile_id).toBe(id)
+    expect(JSON.parse((await site.run(['export-person', id, '--json'])).stdout).tables).toEqual(
+      found.tables,
+    )
+  })
+
+  it('of somebody who is not known says so with exit 2', async () => {
+    const site = await openSite({ companies: 1 })
+    const { exitCode, stdout, stderr } = await site.run(['export-person', 'per_nobody'])
+    expect([exitCode, stdout]).toEqual([2, ''])
+    expect(stderr).toContain('nothing is known of "per_nobody"')
+  })
+})
