@@ -7,6 +7,7 @@ import { loadedTables } from '../warehouse/catalog.ts'
 import { withWarehouse, type Warehouse } from '../warehouse/warehouse.ts'
 import type { Context } from './context.ts'
 import { countText, wrapText } from './text.ts'
+import { whileReading } from './warehouse-reader.ts'
 
 /** A table as `models` shows it. */
 interface TableEntry {
@@ -38,14 +39,16 @@ const NO_WAREHOUSE = ':memory:'
 
 /** Shows every table, or one of them in full. */
 export async function modelsCommand(
-  { directory, output }: Context,
+  context: Context,
   table: string | undefined,
 ): Promise<ExitCode> {
+  const { directory, output } = context
   const isThere = existsSync(directory.warehouse)
-  const tables = await withWarehouse(
-    isThere ? { path: directory.warehouse, mode: 'read' } : { path: NO_WAREHOUSE, mode: 'write' },
-    (warehouse) => readTables(warehouse, isThere),
-  )
+  const tables = await (isThere
+    ? whileReading(context, (warehouse) => readTables(warehouse, true))
+    : withWarehouse({ path: NO_WAREHOUSE, mode: 'write' }, (warehouse) =>
+        readTables(warehouse, false),
+      ))
   const shown = table === undefined ? tables : [tableNamed(tables, table)]
   output.document({ data_dir: directory.root, tables: shown })
   output.text(

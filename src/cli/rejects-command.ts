@@ -1,9 +1,10 @@
 /** `rejects`: events that did not fit, why, and where they came from. They are kept; the rest of their pages was loaded. */
 
 import { EXIT, type ExitCode } from '../support/errors.ts'
-import { withWarehouse, type Warehouse } from '../warehouse/warehouse.ts'
+import type { Warehouse } from '../warehouse/warehouse.ts'
 import type { Context } from './context.ts'
 import { countText, minuteText, numberText, tableText } from './text.ts'
+import { whileReading } from './warehouse-reader.ts'
 
 /** Options of `rejects`. */
 export interface RejectsOptions {
@@ -39,12 +40,11 @@ interface Rejects {
 
 /** Shows refused events. */
 export async function rejectsCommand(
-  { directory, output }: Context,
+  context: Context,
   { limit }: RejectsOptions,
 ): Promise<ExitCode> {
-  const rejects = await withWarehouse({ path: directory.warehouse, mode: 'read' }, (warehouse) =>
-    readRejects(warehouse, limit),
-  )
+  const { directory, output } = context
+  const rejects = await whileReading(context, (warehouse) => readRejects(warehouse, limit))
   output.document({
     data_dir: directory.root,
     received: rejects.received,

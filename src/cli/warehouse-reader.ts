@@ -73,6 +73,19 @@ export async function openForReading(
   }
 }
 
+/** Opens as {@link openForReading} does, for `work`, and closes afterwards, whatever happened. */
+export async function whileReading<T>(
+  context: Pick<Context, 'directory' | 'clock' | 'output'>,
+  work: (warehouse: Warehouse) => Promise<T>,
+): Promise<T> {
+  const warehouse = await openForReading(context)
+  try {
+    return await work(warehouse)
+  } finally {
+    warehouse.close()
+  }
+}
+
 // The warehouse shows the same, so whatever is wrong with the copy does no harm.
 async function openIfReadable(copy: string): Promise<Warehouse | null> {
   try {
