@@ -166,6 +166,18 @@ export function buildText(build: BuildReport): string {
 
 /** A publish in one line. */
 export function publishText(publish: PublishStageReport): string {
+  return [publishedText(publish), ...sweepLines(publish.sweep)].join(`\n${' '.repeat(LABEL)}`)
+}
+
+function sweepLines({ reason, snapshots, objects, bytes }: PublishStageReport['sweep']): string[] {
+  const swept = `${countText(snapshots.length, 'old snapshot')} and ${countText(objects, 'object')} removed, ${bytesText(bytes)}`
+  return [
+    ...(objects === 0 ? [] : [swept]),
+    ...(reason === null ? [] : [`not all is swept: ${reason}`]),
+  ]
+}
+
+function publishedText(publish: PublishStageReport): string {
   const where = `snapshot ${publish.snapshotId}`
   if (publish.unchanged) return `nothing new: ${where} already shows all of it`
   const files =

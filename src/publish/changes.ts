@@ -1,7 +1,7 @@
 /**
  * What became of the rows of a partition since its files were written: which rows of the files are no longer so, and which
- * rows are in none of them. Rows are compared by two hashes over all columns, 128 bits together: that a changed row should
- * pass for an unchanged one is less likely than a fault of the disk.
+ * rows are in none of them. Rows are compared by hashes over all columns, of at least 64 bits: that a changed row should pass
+ * for an unchanged one is less likely than a fault of the disk.
  */
 
 import { quoteIdentifier, type Warehouse } from '../warehouse/warehouse.ts'

@@ -42,13 +42,18 @@ export async function publishedColumns(
   const kept = all.filter((column) => !leftOut.includes(column.name))
   refuseMissing(definition, kept)
   refuseInexact(table, kept)
-  const known = new Map(previous?.schema.map((column) => [column.name, column.field_id]))
+  // Of another type it is another column to readers that go by ids.
+  const known = new Map(previous?.schema.map((column) => [idOf(column), column.field_id]))
   let lastFieldId = previous?.last_field_id ?? 0
   const columns = kept.map((column) => ({
     ...column,
-    field_id: known.get(column.name) ?? (lastFieldId += 1),
+    field_id: known.get(idOf(column)) ?? (lastFieldId += 1),
   }))
   return { columns, lastFieldId }
+}
+
+function idOf({ name, type }: Column): string {
+  return `${name} ${type}`
 }
 
 function refuseMissing(definition: TableDefinition, columns: readonly Column[]): void {

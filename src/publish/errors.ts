@@ -22,3 +22,6 @@ export class PublishError extends JobtideError {
     })
   }
 }
+
+/** The Delta log of a table cannot be gone on with; the snapshot itself is published. */
+export class DamagedLogError extends PublishError {}

@@ -7,13 +7,13 @@ import { join } from 'node:path'
 import { messageOf } from '../support/errors.ts'
 import type { TableDefinition } from '../warehouse/catalog.ts'
 import { quoteIdentifier, type Warehouse } from '../warehouse/warehouse.ts'
-import { compareRows } from './changes.ts'
+import { compareRows, type PartitionRows } from './changes.ts'
 import { hasSameColumns, publishedColumns, type PublishedColumns } from './columns.ts'
 import { DeletedRows } from './deleted-rows.ts'
 import { PublishError } from './errors.ts'
 import { filesToKeep, isWrittenWhole } from './layout.ts'
 import { sum, type ManifestFile, type ManifestTable } from './manifest.ts'
-import { writeParquet, type ScratchFile, type WrittenFile } from './parquet.ts'
+import { sha256OfFile, writeParquet, type ScratchFile, type WrittenFile } from './parquet.ts'
 import { partitionsOf, type Partition } from './partitions.ts'
 
 /** What the export of one table needs. */
@@ -165,9 +165,18 @@ class TableExport {
   }
 
   async #keepDeleted(files: readonly ManifestFile[], deleted: DeletedRows): Promise<void> {
-    const key = this.#base?.table.deleted?.key
-    if (key === undefined || files.every((file) => file.deleted_rows === 0)) return
-    await deleted.keep(await this.#local(key), files)
+    if (files.every((file) => file.deleted_rows === 0)) return
+    const path = await this.#listOfDeleted()
+    if (path !== null) await deleted.keep(path, files)
+  }
+
+  // A wrong data file is seen by its rows; a wrong list would take other rows away, and nobody would notice.
+  async #listOfDeleted(): Promise<string | null> {
+    const list = this.#base?.table.deleted ?? null
+    if (list === null) return null
+    const path = await this.#local(list.key)
+    if ((await sha256OfFile(path)) === list.sha256) return path
+    throw this.#unusable(`${list.key} has other bytes than it was written with`)
   }
 
   async #local(key: string): Promise<string> {
@@ -190,9 +199,10 @@ class TableExport {
     const base = this.#base
     if (base === undefined) return this.#writeWhole(partition)
     const paths = new Map<string, string>()
+    for (const { key } of kept) paths.set(key, await this.#local(key))
     const pitted = kept.some((file) => file.deleted_rows > 0)
-    const list = pitted && base.table.deleted !== null ? [base.table.deleted] : []
-    for (const { key } of [...kept, ...list]) paths.set(key, await this.#local(key))
+    const list = pitted ? await this.#listOfDeleted() : null
+    if (list !== null && base.table.deleted !== null) paths.set(base.table.deleted.key, list)
     const rows = await compareRows(warehouse, {
       table: this.#definition.name,
       columns: this.#columns.columns,
@@ -201,19 +211,27 @@ class TableExport {
     }).catch((error: unknown) => {
       throw this.#unusable(messageOf(error))
     })
-    try {
-      const { goneRows: gone, freshRows: fresh } = rows
-      if (isWrittenWhole({ rows: partition.rows, kept, gone, fresh })) {
-        return await this.#writeWhole(partition)
-      }
-      await this.#keepDeleted(kept, deleted)
-      await deleted.add(rows.gone)
-      if (fresh === 0) return { files: kept, written: [] }
-      const added = await this.#write(partition, `from ${rows.fresh}`, 'changed')
-      return { files: [...kept, added.entry], written: [added.file] }
-    } finally {
-      await rows.drop()
+    const files = await this.#overlay(partition, kept, deleted, rows)
+    // Not where that failed: the engine takes no further statement then, and the rollback drops them.
+    await rows.drop()
+    return files
+  }
+
+  async #overlay(
+    partition: Partition,
+    kept: readonly ManifestFile[],
+    deleted: DeletedRows,
+    rows: PartitionRows,
+  ): Promise<PartitionFiles> {
+    const { goneRows: gone, freshRows: fresh } = rows
+    if (isWrittenWhole({ rows: partition.rows, kept, gone, fresh })) {
+      return this.#writeWhole(partition)
     }
+    await this.#keepDeleted(kept, deleted)
+    await deleted.add(rows.gone)
+    if (fresh === 0) return { files: kept, written: [] }
+    const added = await this.#write(partition, `from ${rows.fresh}`, 'changed')
+    return { files: [...kept, added.entry], written: [added.file] }
   }
 
   async #writeWhole(partition: Partition): Promise<PartitionFiles> {

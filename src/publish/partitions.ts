@@ -34,7 +34,12 @@ interface Counted {
  * of the engine.
  */
 export function rowHashSql(columns: readonly PublishedColumn[]): string {
-  return `hash(${columns.map(({ name }) => quoteIdentifier(name)).join(', ')})`
+  return `hash(${columns.map(hashedSql).join(', ')})`
+}
+
+// The engine gives null, an empty list and a list of one null the same hash.
+function hashedSql({ name, type }: PublishedColumn): string {
+  return type.endsWith(']') ? `to_json(${quoteIdentifier(name)})` : quoteIdentifier(name)
 }
 
 /** The partitions of a table, sorted by name; never none. */

@@ -63,6 +63,8 @@ export interface PublishOptions {
   readonly pid: number
   readonly logger: Logger
   readonly onProgress?: (step: PublishStep) => void
+  /** Called once readers see a new snapshot, before anything else can fail. */
+  readonly onPublished?: (report: PublishReport) => Promise<void>
   /** Writes every partition as one file without deleted rows, whatever changed. Default: false. */
   readonly compact?: boolean
   /** Lets tables and columns go, and types change. Default: false, then such a snapshot is refused. */
@@ -122,12 +124,8 @@ async function publishWith(intent: Intent, options: PublishOptions): Promise<Pub
   const unchanged = current !== null && sameContent(current.manifest, manifest)
   // Also where nothing changed: a file that was lost was written again.
   await putFiles(options, files, cache)
-  if (!unchanged) await putSnapshot(options, manifest, current, intent)
   const shown = unchanged ? current.manifest : manifest
-  // Also of a snapshot that was there before: whoever published it may have been killed before this.
-  await syncDeltaLogs({ ...options, manifest: shown })
-  cache.keepOnly(objectsOf(shown).map(({ key }) => key))
-  return {
+  const report: PublishReport = {
     snapshotId: shown.snapshot_id,
     unchanged,
     tables: shown.tables.length,
@@ -138,6 +136,14 @@ async function publishWith(intent: Intent, options: PublishOptions): Promise<Pub
     newBytes: unchanged ? 0 : manifest.new_bytes,
     destination: store.destination,
   }
+  if (!unchanged) {
+    await putSnapshot(options, manifest, current, intent)
+    await options.onPublished?.(report)
+  }
+  // Also of a snapshot that was there before: whoever published it may have been killed before this.
+  await syncDeltaLogs({ ...options, manifest: shown })
+  cache.keepOnly(objectsOf(shown).map(({ key }) => key))
+  return report
 }
 
 function prepare(scratchFolder: string): void {

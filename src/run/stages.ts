@@ -4,7 +4,9 @@
  * the one before.
  */
 
+import { createHash } from 'node:crypto'
 import { hostname } from 'node:os'
+import { join } from 'node:path'
 import type { ExtractProgress } from '../extract/extract.ts'
 import type { Journal, JournalWriter } from '../journal/journal.ts'
 import { load, type LoadProgress, type LoadReport } from '../load/load.ts'
@@ -116,29 +118,15 @@ export async function publishStage(
     warehouse,
     snapshotId,
     runId: by.runId,
+    onPublished: (published) => note(published, by, clock),
   })
-  if (!report.unchanged) {
-    await by.writer.append({
-      kind: 'snapshot_published',
-      run_id: by.runId,
-      at: clock.now(),
-      snapshot_id: report.snapshotId,
-      destination: report.destination,
-      tables: report.tables,
-      files: report.files,
-      new_files: report.newFiles,
-      rows: report.rows,
-      bytes: report.bytes,
-      new_bytes: report.newBytes,
-    })
-  }
   return { ...report, sweep: await sweepTarget(store, target.keep, snapshotId, world) }
 }
 
 async function publishTo(
   target: SnapshotTarget,
   world: RunWorld,
-  what: Pick<PublishOptions, 'warehouse' | 'snapshotId' | 'runId'> & PublishChoices,
+  what: Pick<PublishOptions, 'warehouse' | 'snapshotId' | 'runId' | 'onPublished'> & PublishChoices,
 ): Promise<{ store: ObjectStore; report: PublishReport }> {
   const { clock, logger, version, directory, stop, onProgress } = world
   try {
@@ -148,7 +136,8 @@ async function publishTo(
       store,
       tables: [...publishedTables(readModelFiles()), ...filledTables],
       scratchFolder: directory.scratch,
-      cacheFolder: directory.published,
+      // One for each destination: what another one needs is not thrown away.
+      cacheFolder: join(directory.published, shortHash(store.destination)),
       clock,
       version,
       host: hostname(),
@@ -161,6 +150,31 @@ async function publishTo(
   } catch (error) {
     throw error instanceof PublishError ? error.whilePublishing() : error
   }
+}
+
+// As soon as readers see it: a Delta log that refuses afterwards, or a signal, does not undo it.
+async function note(
+  report: PublishReport,
+  { runId, writer }: { readonly runId: string | null; readonly writer: JournalWriter },
+  clock: Clock,
+): Promise<void> {
+  await writer.append({
+    kind: 'snapshot_published',
+    run_id: runId,
+    at: clock.now(),
+    snapshot_id: report.snapshotId,
+    destination: report.destination,
+    tables: report.tables,
+    files: report.files,
+    new_files: report.newFiles,
+    rows: report.rows,
+    bytes: report.bytes,
+    new_bytes: report.newBytes,
+  })
+}
+
+function shortHash(text: string): string {
+  return createHash('sha256').update(text).digest('hex').slice(0, 16)
 }
 
 /** Opens the store of a target. @throws PublishError when it cannot be used */

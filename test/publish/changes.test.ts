@@ -1,6 +1,6 @@
 /** What a night writes: what changed, beside the files of the snapshot before, and never a wrong row. */
 
-import { rmSync, truncateSync } from 'node:fs'
+import { readFileSync, rmSync, truncateSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
@@ -116,6 +116,35 @@ describe('a publish after 100 of 50,000 rows changed', () => {
       damage(store.urlOf((await shown(store)).files[0]?.key ?? ''))
       await publishThings(warehouse, store)
       expect((await shown(store)).files.map((file) => file.rows)).toEqual([50_000])
+      await expectReadersToSee(warehouse, store, things)
+    }
+  })
+
+  it('never believes a list of deleted rows with 1 wrong bit: the table is written anew', async () => {
+    for (const at of [4, 159, 400]) {
+      const { warehouse, store } = await afterChanges()
+      await publishThings(warehouse, store)
+      const list = store.urlOf((await shown(store)).deleted?.key ?? '')
+      const bytes = readFileSync(list)
+      bytes.writeUInt8(bytes.readUInt8(at) ^ 1, at)
+      writeFileSync(list, bytes)
+      await warehouse.run(`update things set text = 'changed again' where id = 11`)
+      await publishThings(warehouse, store)
+      expect((await shown(store)).files.map((file) => file.rows)).toEqual([50_000])
+      await expectReadersToSee(warehouse, store, things)
+    }
+  })
+
+  it('tells null, no element and one null in a list apart', async () => {
+    const warehouse = await memoryWarehouse()
+    await warehouse.run(
+      'create table things as select i as id, cast(null as integer[]) as list from range(3) numbers(i)',
+    )
+    const store = await folderStore()
+    for (const list of ['[]', '[null]', 'null']) {
+      await publishThings(warehouse, store)
+      await warehouse.run(`update things set list = ${list} where id = 1`)
+      expect(await publishThings(warehouse, store)).toMatchObject({ unchanged: false })
       await expectReadersToSee(warehouse, store, things)
     }
   })

@@ -4,7 +4,7 @@
  */
 
 import { z } from 'zod'
-import { PublishError } from '../errors.ts'
+import { DamagedLogError } from '../errors.ts'
 
 const textMap = z.record(z.string(), z.string().nullable())
 
@@ -117,7 +117,7 @@ export function parseActions(text: string, where: string): Action[] {
     try {
       return actionSchema.parse(JSON.parse(line))
     } catch (error) {
-      throw new PublishError(`${where}, line ${index + 1}, is no line of a Delta log`, {
+      throw new DamagedLogError(`${where}, line ${index + 1}, is no line of a Delta log`, {
         hint: 'Remove the folder _delta_log there: the next publish writes it anew.',
         cause: error,
       })

@@ -2,7 +2,7 @@
 
 import { createHash } from 'node:crypto'
 import { stableJson } from '../../support/json.ts'
-import { PublishError } from '../errors.ts'
+import { DamagedLogError } from '../errors.ts'
 import type { Manifest, ManifestTable } from '../manifest.ts'
 import {
   logicalFile,
@@ -92,7 +92,7 @@ function nextProtocol({ state, table, vectors }: CommitFacts): Protocol {
 
 function refuseForeign(table: string, protocol: Protocol, foreign: readonly string[]): Error {
   const what = foreign.length > 0 ? foreign.join(', ') : `version ${protocol.minWriterVersion}`
-  return new PublishError(
+  return new DamagedLogError(
     `another engine has changed the Delta log of ${table}: it asks of writers for ${what}`,
     {
       hint: `Remove the folder ${tableFolder(table)}_delta_log there: the next publish writes it anew.`,

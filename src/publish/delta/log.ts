@@ -1,7 +1,7 @@
 /** Reads the Delta log of a table: its newest checkpoint, then the commits after that. */
 
 import { quoteText } from '../../warehouse/warehouse.ts'
-import { PublishError } from '../errors.ts'
+import { DamagedLogError } from '../errors.ts'
 import type { ObjectStore } from '../object-store.ts'
 import { parseActions, type Action, type Protocol } from './actions.ts'
 import { deletedPositions } from './deletion-vector.ts'
@@ -59,9 +59,9 @@ async function readCheckpoint(
   })
 }
 
-function gap(store: ObjectStore, table: string, version: number): PublishError {
+function gap(store: ObjectStore, table: string, version: number): DamagedLogError {
   const folder = store.urlOf(logFolder(table).slice(0, -1))
-  return new PublishError(`the Delta log ${folder} has lost its version ${version}`, {
+  return new DamagedLogError(`the Delta log ${folder} has lost its version ${version}`, {
     hint: 'Remove that folder: the next publish writes it anew.',
   })
 }

@@ -4,7 +4,7 @@
  */
 
 import type { Logger } from '../../support/logger.ts'
-import { PublishError } from '../errors.ts'
+import { DamagedLogError, PublishError } from '../errors.ts'
 import { POINTER_KEY, parsePointer, type Manifest, type ManifestTable } from '../manifest.ts'
 import { formatActions, type Action } from './actions.ts'
 import { writeCheckpoint } from './checkpoint.ts'
@@ -46,10 +46,19 @@ const MOST_ATTEMPTS = 10
  */
 export async function syncDeltaLogs(options: SyncOptions): Promise<SyncedLog[]> {
   const synced: SyncedLog[] = []
+  const damaged: DamagedLogError[] = []
   for (const table of options.manifest.tables) {
     options.signal?.throwIfAborted()
-    synced.push(await syncLog(options, table))
+    try {
+      synced.push(await syncLog(options, table))
+    } catch (error) {
+      // One that is damaged does not keep the readers of the others at yesterday.
+      if (!(error instanceof DamagedLogError)) throw error
+      damaged.push(error)
+    }
   }
+  const [first] = damaged
+  if (first !== undefined) throw first
   return synced
 }
 
