@@ -117,6 +117,11 @@ describe('signature', () => {
     },
   )
 
+  it('takes an empty session token for none, as radosgw does', async () => {
+    const headers = { 'x-amz-security-token': '' }
+    expect((await sendRaw(server, { method: 'PUT', key: 'k', headers })).status).toBe(200)
+  })
+
   it('accepts a signature that is 14 minutes old', async () => {
     const signedAtMs = Date.now() - 14 * MINUTE_MS
     expect((await sendRaw(server, { method: 'PUT', key: 'k', signedAtMs })).status).toBe(200)

@@ -1,70 +1,127 @@
 /**
- * Engines that we did not write read what we publish, through the Delta log. Skipped unless JOBTIDE_LAKE_PYTHON names a
- * Python that has them; README.md beside this says how.
+ * Engines that we did not write read what we publish, from a folder and from S3. Skipped unless JOBTIDE_LAKE_PYTHON names a
+ * Python that has them; README.md beside this says how. S3 is the strict server of these tests; a real one instead, where
+ * JOBTIDE_TEST_S3_ENDPOINT and its companions say which, as for the shared suite of object stores.
  */
 
-import { execFileSync } from 'node:child_process'
+import { CreateBucketCommand } from '@aws-sdk/client-s3'
+import { spawn } from 'node:child_process'
+import { randomUUID } from 'node:crypto'
+import { once } from 'node:events'
 import { join } from 'node:path'
-import { describe, expect, it } from 'vitest'
-import { openFolderStore } from '../../src/publish/folder-store.ts'
-import { syncDeltaLogs } from '../../src/publish/delta/sync.ts'
+import { afterEach, describe, expect, it, onTestFinished, vi } from 'vitest'
+import { openStore } from '../../src/publish/open-store.ts'
+import { readCurrent } from '../../src/publish/read-snapshot.ts'
 import { realClock } from '../../src/support/clock.ts'
-import { silentLogger } from '../../src/support/logger.ts'
+import { MINUTE } from '../../src/support/units.ts'
+import { s3ClientOf } from '../helpers/s3-client.ts'
+import type { S3Target } from '../helpers/s3-raw-request.ts'
+import { startS3Server } from '../helpers/s3-server.ts'
 import { temporaryFolder } from '../helpers/temporary-folder.ts'
-import { memoryWarehouse } from '../helpers/warehouse.ts'
-import { MadeLake, YOUNG_COLUMN, putPointer } from '../publish/delta/made-lake.ts'
+import { publishMadeNights, publishRealNights } from './nights.ts'
 
 const PYTHON = process.env['JOBTIDE_LAKE_PYTHON']
 /** Where to leave the folder, to look at it afterwards; else it is gone after the test. */
 const KEEP = process.env['JOBTIDE_LAKE_FOLDER']
-const NIGHTS = 25
-const TIMEOUT_MS = 600_000
+/** Which engines, with spaces between. */
+const ENGINES = (
+  process.env['JOBTIDE_LAKE_ENGINES'] ?? 'delta-rs polars clickhouse duckdb spark'
+).split(' ')
+/** What reads the Delta log: made tables have no views.sql. */
+const ENGINES_OF_LOG = ENGINES.filter((name) => name !== 'duckdb')
+/** About each table on S3; all about one in the folder. Spark takes seconds for one, and there are hundreds. */
+const FEW = ['--questions', '2']
+const TIMEOUT_MS = 30 * MINUTE
 
-/** Publishes two tables for 26 nights: one never has a deleted row, one has thousands and gets a column. */
-async function publishNights(folder: string): Promise<void> {
-  const warehouse = await memoryWarehouse()
-  const store = openFolderStore(folder, realClock)
-  const calm = new MadeLake(store, warehouse, 'calm')
-  const busy = new MadeLake(store, warehouse, 'busy')
-  await calm.add(0, 1_000, 'changed_year=2019')
-  const base = await busy.add(0, 300_000, 'changed_year=2019')
-  const other = await busy.add(300_000, 70_000, 'changed_year=2020')
-  for (let night = 0; night <= NIGHTS; night += 1) {
-    if (night > 0) {
-      await calm.add(1_000 * night, 40)
-      const { key } = await busy.add(370_000 + night * 100, 100, 'changed_year=2020')
-      // A few rows here and there, a block of them, and in the end enough for a bitmap instead of an array.
-      busy.delete(base.key, [night * 997, night * 10_007])
-      if (night === 5) busy.delete(other.key, [0, 65_535, 65_536, 69_999])
-      if (night === 9) busy.delete(base.key, range(131_072, 200_000, 3))
-      if (night === 13) busy.columns = [...busy.columns, YOUNG_COLUMN]
-      if (night % 6 === 0) busy.drop(key)
-    }
-    const manifest = await calm.manifest()
-    const both = { ...manifest, tables: [...manifest.tables, await busy.describe()] }
-    await putPointer(store, both)
-    const scratchFolder = temporaryFolder()
-    await syncDeltaLogs({ store, warehouse, scratchFolder, manifest: both, logger: silentLogger })
+/** What the engines say of all tables; each line ends with `equal`, or says what is different. */
+async function readWith(args: readonly string[]): Promise<string[]> {
+  const script = join(import.meta.dirname, 'read_with.py')
+  const child = spawn(PYTHON ?? '', [script, ...args], {
+    stdio: ['ignore', 'pipe', 'inherit'],
+  })
+  onTestFinished(() => void child.kill())
+  let printed = ''
+  child.stdout.setEncoding('utf8').on('data', (text: string) => {
+    printed += text
+    process.stdout.write(text)
+  })
+  const [exitCode] = (await once(child, 'close')) as [number | null]
+  const lines = printed.trim().split('\n')
+  expect(lines.filter((line) => !line.endsWith(' equal'))).toEqual([])
+  expect(exitCode).toBe(0)
+  return lines
+}
+
+/** A bucket that is empty, and the account that may use it in the environment. */
+async function emptyBucket(): Promise<S3Target> {
+  const target = await newTarget()
+  for (const [name, value] of Object.entries(accountOf(target))) vi.stubEnv(name, value)
+  return target
+}
+
+async function newTarget(): Promise<S3Target> {
+  const setting = (name: string) => process.env[`JOBTIDE_TEST_S3_${name}`] ?? ''
+  if (setting('ENDPOINT') === '') {
+    const server = await startS3Server({ region: 'us-east-1' })
+    onTestFinished(() => server.close())
+    return server
   }
-  warehouse.close()
+  const target: S3Target = {
+    endpoint: setting('ENDPOINT'),
+    region: setting('REGION'),
+    accessKeyId: setting('ACCESS_KEY_ID'),
+    secretAccessKey: setting('SECRET_ACCESS_KEY'),
+    bucket: `jobtide-${randomUUID()}`,
+  }
+  const client = s3ClientOf(target)
+  await client.send(new CreateBucketCommand({ Bucket: target.bucket }))
+  client.destroy()
+  return target
 }
 
-function range(from: number, to: number, step: number): number[] {
-  return Array.from({ length: Math.ceil((to - from) / step) }, (_, index) => from + index * step)
+function accountOf(target: S3Target): Record<string, string> {
+  return {
+    AWS_ACCESS_KEY_ID: target.accessKeyId,
+    AWS_SECRET_ACCESS_KEY: target.secretAccessKey,
+    AWS_REGION: target.region,
+    AWS_EC2_METADATA_DISABLED: 'true',
+  }
 }
 
-describe.skipIf(PYTHON === undefined)('engines of others', () => {
-  it(
-    'read 26 versions of 2 tables with deleted rows, checkpoints and a new column as they are',
-    async () => {
-      const folder = KEEP ?? temporaryFolder()
-      await publishNights(folder)
-      const script = join(import.meta.dirname, 'read_with.py')
-      const printed = execFileSync(PYTHON ?? '', [script, folder], { encoding: 'utf8' })
-      process.stdout.write(printed)
-      expect(printed).toContain('calm')
-      expect(printed).not.toContain('DIFFERENT')
-    },
-    TIMEOUT_MS,
-  )
+describe.skipIf(PYTHON === undefined)('engines of others', { timeout: TIMEOUT_MS }, () => {
+  afterEach(() => vi.unstubAllEnvs())
+
+  it('read 26 versions of 2 tables with deleted rows, checkpoints and a new column from a folder', async () => {
+    const folder = KEEP ?? temporaryFolder()
+    await publishMadeNights(await openStore(folder, { clock: realClock }))
+    const lines = await readWith([folder, ...ENGINES_OF_LOG])
+    expect(lines.join('\n')).toMatch(/ calm .*\n.* busy /s)
+  })
+
+  it('read the same 2 tables from S3', async () => {
+    const { bucket, endpoint } = await emptyBucket()
+    const address = `s3://${bucket}/some/prefix`
+    await publishMadeNights(await openStore(address, { clock: realClock, s3Endpoint: endpoint }))
+    const lines = await readWith([address, ...ENGINES_OF_LOG, '--endpoint', endpoint, ...FEW])
+    expect(lines.join('\n')).toMatch(/ calm .*\n.* busy /s)
+  })
+
+  it('read every table of two nights of 150 organisations from S3, row for row as in the warehouse', async () => {
+    const target = await emptyBucket()
+    const { bucket, endpoint } = target
+    const address = `s3://${bucket}/people`
+    const env = { ...accountOf(target), JOBTIDE_S3_ENDPOINT: endpoint }
+    const site = await publishRealNights(address, env)
+    const store = await openStore(address, {
+      clock: realClock,
+      s3Endpoint: endpoint,
+      access: 'read',
+    })
+    const tables = (await readCurrent(store))?.manifest.tables ?? []
+    expect(tables.filter(({ deleted }) => deleted !== null).length).toBeGreaterThan(3)
+    const warehouse = join(site.dataDir, 'jobtide.duckdb')
+    const options = ['--endpoint', endpoint, '--warehouse', warehouse, ...FEW]
+    const lines = await readWith([address, ...ENGINES, ...options])
+    for (const { name } of tables) expect(lines.join('\n')).toContain(` ${name} `)
+  })
 })

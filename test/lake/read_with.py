@@ -1,30 +1,32 @@
-"""Reads every table of a published folder with engines that we did not write, through its Delta log.
+"""Reads every table of a published snapshot with engines that we did not write.
 
 Each table that comes out must be the one that the manifest names, row for row: the rows of its data files without its deleted
-rows, which pyarrow reads here without the log. Engines that pass files over by the log's statistics are asked besides how many
-rows have a value, have at least it, or have none, for values at the edges, where a bound that is too narrow loses rows.
+rows, which pyarrow reads here without the log, and with --warehouse those of the warehouse that was published. Engines that
+pass files over by statistics are asked besides how many rows have a value, have at least it, or have none, for values at the
+edges, where a bound that is too narrow loses rows.
 
-    python read_with.py FOLDER [ENGINE …] [--questions N]
+    python read_with.py FOLDER [ENGINE …]
+    python read_with.py s3://BUCKET/PREFIX --endpoint http://HOST:PORT [ENGINE …]
 
-Engines: delta-rs, polars, clickhouse, spark; default: those that are installed. N: at most so many questions about each table
-(Spark takes seconds for one); default: all. It prints one line for each engine and table, and exits with 1 when one is different. README.md beside it says what to install.
+Engines: delta-rs, polars, clickhouse and spark, through the Delta log; duckdb, through views.sql. Default: those that are
+installed. S3 takes AWS_ACCESS_KEY_ID, AWS_SECRET_ACCESS_KEY and AWS_REGION. One line is printed for each engine and table,
+and the exit code is 1 when one is different. README.md beside this says what to install.
 """
 
 import argparse
-import importlib.util
-import json
 import os
 import sys
 import time
-from pathlib import Path
-from typing import Callable
+from importlib.util import find_spec
 
 import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
-ENGINES = {"delta-rs": "deltalake", "polars": "polars", "clickhouse": "chdb", "spark": "pyspark"}
-DELTA_FOR_SPARK = "io.delta:delta-spark_2.13:4.0.0"
+sys.dont_write_bytecode = True  # Nothing is to appear beside the sources.
+from engines import ENGINES, Probe, Reader  # noqa: E402
+from place import Place  # noqa: E402
+
 TYPES = {
     "VARCHAR": pa.string(),
     "BIGINT": pa.int64(),
@@ -41,50 +43,66 @@ TYPES = {
 # Those without bounds in the log cannot be passed over.
 PROBED = (pa.types.is_string, pa.types.is_integer, pa.types.is_date, pa.types.is_timestamp, pa.types.is_decimal)
 
-Probe = tuple[str, str, object]
-Counter = Callable[[Probe], int]
-
 
 def main() -> int:
     arguments = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    arguments.add_argument("folder", type=Path, help="the folder with the snapshot's latest.json")
+    arguments.add_argument("address", help="where latest.json is: a folder or s3://bucket/prefix")
     arguments.add_argument("engines", nargs="*", metavar="engine", help=" ".join(ENGINES))
-    arguments.add_argument("--questions", type=int, help="at most so many about each table")
-    given = arguments.parse_args()
-    folder = given.folder.resolve()
-    pointer = json.loads((folder / "latest.json").read_text())
-    manifest = json.loads((folder / pointer["manifest_key"]).read_text())
-    named = given.engines or [name for name, module in ENGINES.items() if importlib.util.find_spec(module)]
-    engines = [(name, READERS[name]()) for name in named]
+    arguments.add_argument("--endpoint", help="of the S3 server: http(s)://host[:port]")
+    arguments.add_argument("--warehouse", type=os.path.abspath, help="the DuckDB file that was published: what the rows must be")
+    arguments.add_argument("--questions", type=int, help="at most so many about each table and engine; default all")
+    given = arguments.parse_intermixed_args()
+    if given.address.startswith("s3://") != (given.endpoint is not None):
+        arguments.error("--endpoint goes with an address on s3://, and is needed there")
+    place = Place(given.address, given.endpoint)
+    named = given.engines or [name for name, (module, _) in ENGINES.items() if find_spec(module)]
+    readers = [(name, ENGINES[name][1](place)) for name in named]
     different = 0
-    for table in manifest["tables"]:
-        expected = rows_of(folder, table)
-        for name, read in engines:
+    for table in place.manifest()["tables"]:
+        expected = rows_of_files(place, table)
+        if given.warehouse is not None:
+            wanted = rows_of_warehouse(given.warehouse, table)
+            problem = first_difference(expected, wanted)
+            different += report("warehouse", table, wanted, problem)
+            expected = wanted
+        for name, read in readers:
             started = time.monotonic()
-            path = str(folder / "tables" / table["name"])
-            problem = difference(read, path, table, expected, given.questions)
-            seconds = time.monotonic() - started
-            verdict = "equal" if problem is None else f"DIFFERENT: {problem}"
-            print(f"{name:<10} {table['name']:<28} {expected.num_rows:>9,} rows {seconds:>6.1f} s  {verdict}", flush=True)
-            different += problem is not None
+            problem = problem_of(read, table, expected, given.questions)
+            different += report(name, table, expected, problem, time.monotonic() - started)
     return 1 if different else 0
 
 
-def rows_of(folder: Path, table: dict) -> pa.Table:
+def report(name: str, table: dict, expected: pa.Table, problem: str | None, seconds: float = 0) -> bool:
+    """Prints a line; true for a problem."""
+    verdict = "equal" if problem is None else f"DIFFERENT: {problem}"
+    print(f"{name:<10} {table['name']:<28} {expected.num_rows:>9,} rows {seconds:>6.1f} s  {verdict}", flush=True)
+    return problem is not None
+
+
+def rows_of_files(place: Place, table: dict) -> pa.Table:
     """The rows that count, sorted by key, in the types of the manifest; the Delta log is not looked at."""
     deleted: dict[str, pa.Array] = {}
     if table["deleted"] is not None:
-        gone = pq.read_table(folder / table["deleted"]["key"], partitioning=None)
+        gone = pq.read_table(place.open(table["deleted"]["key"]))
         for sha256 in pc.unique(gone["file"]).to_pylist():
             deleted[sha256] = gone.filter(pc.equal(gone["file"], sha256))["position"].combine_chunks()
     parts = []
     for file in table["files"]:
-        part = pq.read_table(folder / file["key"], partitioning=None)
+        part = pq.read_table(place.open(file["key"]))
         if file["sha256"] in deleted:
             position = pa.array(range(part.num_rows), pa.int64())
             part = part.filter(pc.invert(pc.is_in(position, value_set=deleted[file["sha256"]])))
         parts.append(typed(part, table))
     return sorted_by_key(pa.concat_tables(parts), table)
+
+
+def rows_of_warehouse(path: str, table: dict) -> pa.Table:
+    import duckdb
+
+    with duckdb.connect(path, read_only=True) as warehouse:
+        warehouse.execute("set timezone = 'UTC'")
+        rows = warehouse.sql(f'from "{table["name"]}"').to_arrow_table()
+    return sorted_by_key(typed(rows, table), table)
 
 
 def typed(rows: pa.Table, table: dict) -> pa.Table:
@@ -110,24 +128,30 @@ def sorted_by_key(rows: pa.Table, table: dict) -> pa.Table:
     return rows.sort_by([(name, "ascending") for name in table["key"]]).combine_chunks()
 
 
-def difference(read: Callable, path: str, table: dict, expected: pa.Table, questions: int | None) -> str | None:
+def problem_of(read: Reader, table: dict, expected: pa.Table, questions: int | None) -> str | None:
     """What an engine shows else than it should; None for nothing."""
     try:
-        rows, count = read(path)
-        found = sorted_by_key(typed(rows, table), table)
+        rows, count = read(table["name"])
         if sorted(rows.column_names) != sorted(expected.column_names):
             return f"columns {rows.column_names}"
-        if found.num_rows != expected.num_rows:
-            return f"{found.num_rows:,} rows"
-        for name in expected.column_names:
-            if not found[name].combine_chunks().equals(expected[name].combine_chunks()):
-                return f"column {name}"
+        problem = first_difference(sorted_by_key(typed(rows, table), table), expected)
+        if problem is not None:
+            return problem
         for probe in some(probes(expected), questions) if count is not None else []:
             wanted, got = expected_count(expected, probe), count(probe)
             if wanted != got:
                 return f"{got} rows with {probe[0]} {probe[1]} {probe[2]!r} where there are {wanted}"
     except Exception as error:  # Whatever an engine throws is its answer.
         return f"{type(error).__name__}: {str(error).strip().splitlines()[0][:300]}"
+    return None
+
+
+def first_difference(found: pa.Table, expected: pa.Table) -> str | None:
+    if found.num_rows != expected.num_rows:
+        return f"{found.num_rows:,} rows where there are {expected.num_rows:,}"
+    for name in expected.column_names:
+        if not found[name].combine_chunks().equals(expected[name].combine_chunks()):
+            return f"column {name}"
     return None
 
 
@@ -149,7 +173,7 @@ def probes(expected: pa.Table) -> list[Probe]:
 
 def some(asked: list[Probe], most: int | None) -> list[Probe]:
     """At most so many of them, from all over the list."""
-    return asked if most is None or len(asked) <= most else asked[:: -(-len(asked) // max(most, 1))]
+    return asked if most is None or len(asked) <= most else asked[:: -(-len(asked) // max(most, 1))][:most]
 
 
 def expected_count(expected: pa.Table, probe: Probe) -> int:
@@ -160,111 +184,6 @@ def expected_count(expected: pa.Table, probe: Probe) -> int:
     compare = {"=": pc.equal, ">=": pc.greater_equal, "<=": pc.less_equal}[operator]
     return pc.sum(compare(column, pa.scalar(value, column.type))).as_py() or 0
 
-
-def delta_rs() -> Callable:
-    from deltalake import DeltaTable, QueryBuilder
-
-    def read(path: str) -> tuple[pa.Table, Counter]:
-        delta = DeltaTable(path)
-        query = QueryBuilder().register("t", delta)
-        schema = pa.schema(delta.schema().to_arrow())
-
-        def count(probe: Probe) -> int:
-            name, operator, value = probe
-            condition = f'"{name}" is null'
-            if operator != "null":
-                text = pa.array([value], schema.field(name).type).cast(pa.string())[0].as_py().replace("'", "''")
-                condition = f"\"{name}\" {operator} arrow_cast('{text}', {datafusion_type(schema.field(name).type)})"
-            return pa.table(query.execute(f"select count(*) as n from t where {condition}").read_all())["n"][0].as_py()
-
-        return pa.table(query.execute("select * from t").read_all()), count
-
-    return read
-
-
-def datafusion_type(kind: pa.DataType) -> str:
-    if pa.types.is_timestamp(kind):
-        zone = "None" if kind.tz is None else f'Some("{kind.tz}")'
-        return f"'Timestamp(Microsecond, {zone})'"
-    if pa.types.is_decimal(kind):
-        return f"'Decimal128({kind.precision}, {kind.scale})'"
-    names = {pa.int64(): "Int64", pa.int32(): "Int32", pa.int16(): "Int16", pa.int8(): "Int8", pa.date32(): "Date32"}
-    return f"'{names.get(kind, 'Utf8')}'"
-
-
-def polars() -> Callable:
-    import polars as pl
-
-    def read(path: str) -> tuple[pa.Table, Counter]:
-        frame = pl.scan_delta(path)
-        kinds = frame.collect_schema()
-
-        def count(probe: Probe) -> int:
-            name, operator, value = probe
-            column = pl.col(name)
-            literal = pl.lit(value).cast(kinds[name])
-            condition = {
-                "null": lambda: column.is_null(),
-                "=": lambda: column == literal,
-                ">=": lambda: column >= literal,
-                "<=": lambda: column <= literal,
-            }[operator]()
-            return frame.filter(condition).select(pl.len()).collect().item()
-
-        return frame.collect().to_arrow(), count
-
-    return read
-
-
-def clickhouse() -> Callable:
-    import chdb
-
-    def read(path: str) -> tuple[pa.Table, None]:
-        # It reads only below the folder that it was started in.
-        os.chdir(Path(path).parent)
-        return chdb.query(f"select * from deltaLakeLocal('{path}')", "ArrowTable"), None
-
-    return read
-
-
-def spark() -> Callable:
-    os.environ.setdefault("SPARK_LOCAL_IP", "127.0.0.1")
-    from pyspark.sql import SparkSession
-    from pyspark.sql import functions as F
-
-    session = (
-        SparkSession.builder.master("local[2]")
-        .config("spark.jars.packages", DELTA_FOR_SPARK)
-        .config("spark.sql.extensions", "io.delta.sql.DeltaSparkSessionExtension")
-        .config("spark.sql.catalog.spark_catalog", "org.apache.spark.sql.delta.catalog.DeltaCatalog")
-        .config("spark.sql.session.timeZone", "UTC")
-        .config("spark.databricks.delta.snapshotPartitions", "1")
-        .config("spark.sql.shuffle.partitions", "1")
-        .config("spark.driver.maxResultSize", "4g")
-        .config("spark.ui.enabled", "false")
-        .config("spark.ui.showConsoleProgress", "false")
-        .getOrCreate()
-    )
-    session.sparkContext.setLogLevel("ERROR")
-
-    def read(path: str) -> tuple[pa.Table, Counter]:
-        frame = session.read.format("delta").load(path)
-
-        def count(probe: Probe) -> int:
-            name, operator, value = probe
-            column = F.col(name)
-            if operator == "null":
-                return frame.filter(column.isNull()).count()
-            literal = F.lit(value).cast(frame.schema[name].dataType)
-            condition = {"=": column == literal, ">=": column >= literal, "<=": column <= literal}[operator]
-            return frame.filter(condition).count()
-
-        return frame.toArrow(), count
-
-    return read
-
-
-READERS = {"delta-rs": delta_rs, "polars": polars, "clickhouse": clickhouse, "spark": spark}
 
 if __name__ == "__main__":
     sys.exit(main())

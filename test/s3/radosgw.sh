@@ -1,7 +1,9 @@
 #!/usr/bin/env bash
 # Runs the shared suite of object stores against a real S3 server: Ceph's radosgw, installed from Debian's packages.
 #
-#   test/s3/radosgw.sh [sid|trixie|bookworm]     the release of Debian that it comes from; default sid, the newest
+#   test/s3/radosgw.sh [sid|trixie|bookworm [command …]]   the release of Debian that it comes from; default sid, the newest
+#
+# The command runs instead of the suite, such as: JOBTIDE_LAKE_PYTHON=… test/s3/radosgw.sh sid npx vitest run test/lake
 #
 # It is installed by debootstrap into a folder of its own, which is kept, so that only the first run installs; the prefix
 # of its name is JOBTIDE_RADOSGW_ROOT. That takes root, 740 MB and about 2 minutes. Where radosgw cannot be installed or
@@ -150,4 +152,6 @@ export JOBTIDE_TEST_S3_ENDPOINT=http://127.0.0.1:$port
 export JOBTIDE_TEST_S3_REGION=us-east-1
 export JOBTIDE_TEST_S3_ACCESS_KEY_ID=TESTACCESSKEYID
 export JOBTIDE_TEST_S3_SECRET_ACCESS_KEY=test-secret-access-key
-npx vitest run test/publish/store-conformance.test.ts
+command=("${@:2}")
+((${#command[@]})) || command=(npx vitest run test/publish/store-conformance.test.ts)
+"${command[@]}"
