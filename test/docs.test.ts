@@ -176,7 +176,7 @@ describe('README tables', () => {
     expect(documented.get('overlap_hours')).toBe(String(defaults.overlap_hours))
     expect(documented.get('limits.concurrency')).toBe(String(defaults.limits.concurrency))
     expect(documented.get('limits.max_wait')).toBe(defaults.limits.max_wait)
-    expect(documented.get('snapshot.keep')).toBe(String(defaults.snapshot?.keep))
+    expect(documented.get('snapshot.keep')).toBe(JSON.stringify(defaults.snapshot?.keep))
     expect(defaults.event_types).toHaveLength(3)
   })
 

@@ -68,8 +68,9 @@ export async function withIntent<T>(
     pid,
     started_at: isoInstant(clock.now()),
   }
-  await store.put(intentKey(snapshotId), Buffer.from(`${JSON.stringify(text)}\n`))
   try {
+    // Within, because a write that failed was perhaps done.
+    await store.put(intentKey(snapshotId), Buffer.from(`${JSON.stringify(text)}\n`))
     await waitForSweeper(store, clock, { ...options, onWait: sayOnce(options) })
     return await work(intent)
   } finally {

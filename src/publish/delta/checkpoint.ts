@@ -1,7 +1,7 @@
 /** Checkpoints: the state of a log at one version as one Parquet file, so that readers need not read every commit. */
 
 import { readFile, writeFile } from 'node:fs/promises'
-import { DAY } from '../../support/units.ts'
+import { DAY, MIB } from '../../support/units.ts'
 import { quoteText } from '../../warehouse/warehouse.ts'
 import { formatActions, type Action } from './actions.ts'
 import { withScratchFile, type DeltaLogSource } from './local-file.ts'
@@ -29,8 +29,8 @@ const COLUMNS: Readonly<Record<string, string>> = {
     'struct("minReaderVersion" integer, "minWriterVersion" integer, "readerFeatures" varchar[], "writerFeatures" varchar[])',
 }
 
-// A deletion vector of 10 million rows is a line of 1.6 MB; DuckDB would stop at 16 MiB.
-const LONGEST_LINE_BYTES = 256 * 1_024 * 1_024
+// DuckDB sets twice the longest line aside for each thread, which a small warehouse's memory limit must allow.
+const LEAST_LINE_BYTES = MIB
 
 /**
  * Writes the checkpoint of a log at the version of `state`, which has been committed, and tells readers of it.
@@ -75,12 +75,17 @@ async function parquetOf(
   const columns = Object.entries(COLUMNS).map(
     ([name, type]) => `${quoteText(name)}: ${quoteText(type)}`,
   )
+  const text = formatActions(actions)
+  // A deletion vector of 10 million rows is a line of 1.6 MB.
+  const lineBytes = text
+    .split('\n')
+    .reduce((most, line) => Math.max(most, Buffer.byteLength(line) + 1), LEAST_LINE_BYTES)
   return withScratchFile(scratchFolder, async (lines) => {
-    await writeFile(lines, formatActions(actions))
+    await writeFile(lines, text)
     return withScratchFile(scratchFolder, async (parquet) => {
       await warehouse.run(
         `copy (select * from read_json(${quoteText(lines)}, format = 'newline_delimited',
-           maximum_object_size = ${LONGEST_LINE_BYTES}, columns = {${columns.join(', ')}}))
+           maximum_object_size = ${lineBytes}, columns = {${columns.join(', ')}}))
          to ${quoteText(parquet)} (format parquet, compression snappy, parquet_version v1)`,
       )
       return readFile(parquet)
