@@ -73,8 +73,8 @@ describe('imports', () => {
 
   it.each([
     ['@duckdb/', /^src\/warehouse\/warehouse\.ts$/],
-    ['@aws-sdk/', /^src\/publish\/s3-(?:client|upkeep)\.ts$/],
-    ['@smithy/', /^src\/publish\/s3-[a-z]+\.ts$/],
+    ['@aws-sdk/', /^src\/publish\/store\/s3-(?:client|upkeep)\.ts$/],
+    ['@smithy/', /^src\/publish\/store\/s3-[a-z]+\.ts$/],
     ['undici', /^src\/api\/transport\.ts$/],
     ['commander', /^src\/cli(?:\/(?:options|program-[a-z]+))?\.ts$/],
     ['cli-', /^src\/cli\//],

@@ -1,7 +1,7 @@
 /** `diff`: what changed between two snapshots, and with `--table` in which rows. */
 
-import { diffSnapshots, type SnapshotDiff, type TableDiff } from '../publish/diff.ts'
-import type { ChangedColumn, ChangedRow } from '../publish/diff-table.ts'
+import { diffSnapshots, type SnapshotDiff, type TableDiff } from '../publish/diff/diff.ts'
+import type { ChangedColumn, ChangedRow } from '../publish/diff/diff-table.ts'
 import { openSnapshot, type OpenSnapshot } from '../publish/read-snapshot.ts'
 import { EXIT, type ExitCode } from '../support/errors.ts'
 import type { Context } from './context.ts'

@@ -1,6 +1,6 @@
 /** `export-person`: everything that is known of one person, as JSON, whatever the options. */
 
-import { exportPerson } from '../run/export-person.ts'
+import { exportPerson } from '../run/forget/export-person.ts'
 import { EXIT, type ExitCode } from '../support/errors.ts'
 import { runWorld, type Context } from './context.ts'
 

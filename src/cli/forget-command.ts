@@ -5,12 +5,16 @@
 
 import { readFileSync } from 'node:fs'
 import { resolve } from 'node:path'
-import { certificateDocument, inWordsOfData, type Certificate } from '../run/forget-certificate.ts'
-import { planForgetting, type ForgetPlan } from '../run/forget-plan.ts'
-import { forgetTargets } from '../run/forget-targets.ts'
-import type { ForgetRequest, ForgetStep, ForgetWorld } from '../run/forget-world.ts'
-import { forget } from '../run/forget.ts'
-import { isForgettingPending } from '../run/forget-pending.ts'
+import {
+  certificateDocument,
+  inWordsOfData,
+  type Certificate,
+} from '../run/forget/forget-certificate.ts'
+import { planForgetting, type ForgetPlan } from '../run/forget/forget-plan.ts'
+import { forgetTargets } from '../run/forget/forget-targets.ts'
+import type { ForgetRequest, ForgetStep, ForgetWorld } from '../run/forget/forget-world.ts'
+import { forget } from '../run/forget/forget.ts'
+import { isForgettingPending } from '../run/forget/forget-pending.ts'
 import { ConfigError, EXIT, messageOf, systemCode, type ExitCode } from '../support/errors.ts'
 import { decodeText } from '../support/text.ts'
 import { DAY } from '../support/units.ts'

@@ -1,9 +1,9 @@
 /** The commands that buy everything a pipeline asks for: run, backfill and extract. */
 
 import type { RunCommand } from '../run/begin.ts'
-import { forgetTargets } from '../run/forget-targets.ts'
+import { forgetTargets } from '../run/forget/forget-targets.ts'
 import type { Job, Overrides } from '../run/job.ts'
-import { applyRetention, eraseArrivals } from '../run/retention.ts'
+import { applyRetention, eraseArrivals } from '../run/forget/retention.ts'
 import { runJob } from '../run/run.ts'
 import type { RunWorld } from '../run/stages.ts'
 import { EXIT, type ExitCode } from '../support/errors.ts'

@@ -3,7 +3,7 @@
 import { existsSync, renameSync, rmSync } from 'node:fs'
 import { openJournal, type Journal, type JournalWriter } from '../journal/journal.ts'
 import { acquireLock, recoverJournal } from '../run/lock.ts'
-import { parseKeep } from '../publish/retention.ts'
+import { parseKeep } from '../publish/sweep/retention.ts'
 import { makeAnalystCopy } from '../run/analyst-copy.ts'
 import { readSnapshotTarget, type SnapshotTarget } from '../run/job.ts'
 import {

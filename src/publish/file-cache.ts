@@ -6,7 +6,7 @@
 import { existsSync, mkdirSync, readdirSync, renameSync, rmSync } from 'node:fs'
 import { basename, join } from 'node:path'
 import { asStorageError } from '../support/errors.ts'
-import type { ObjectStore } from './object-store.ts'
+import type { ObjectStore } from './store/object-store.ts'
 
 /** Local copies of content-addressed objects. */
 export class FileCache {

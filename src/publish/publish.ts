@@ -22,7 +22,7 @@ import {
 import { schemaString } from './delta/schema.ts'
 import { syncDeltaLogs } from './delta/sync.ts'
 import { FileCache } from './file-cache.ts'
-import { withIntent, type Intent } from './intent.ts'
+import { withIntent, type Intent } from './sweep/intent.ts'
 import { readChecks, readLedger } from './ledger.ts'
 import {
   POINTER_KEY,
@@ -36,7 +36,7 @@ import {
   sum,
   type Manifest,
 } from './manifest.ts'
-import type { ObjectStore } from './object-store.ts'
+import type { ObjectStore } from './store/object-store.ts'
 import type { ScratchFile } from './parquet.ts'
 import { readCurrent, type CurrentSnapshot } from './read-snapshot.ts'
 import { viewsSql } from './views.ts'

@@ -9,8 +9,8 @@ import {
   type Manifest,
   type Pointer,
 } from './manifest.ts'
-import type { ObjectStore, ObjectVersion, StoreOptions } from './object-store.ts'
-import { openStore } from './open-store.ts'
+import type { ObjectStore, ObjectVersion, StoreOptions } from './store/object-store.ts'
+import { openStore } from './store/open-store.ts'
 import { splitSnapshotUrl } from './snapshot-url.ts'
 
 /** The snapshot that readers see now. */

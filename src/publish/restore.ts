@@ -20,7 +20,7 @@ import { DamagedSnapshotError, fetchWhole } from './fetch-files.ts'
 import { FileCache } from './file-cache.ts'
 import { liveRowsSql } from './live-rows.ts'
 import { sum, type Manifest, type ManifestFile, type ManifestTable } from './manifest.ts'
-import type { ObjectStore } from './object-store.ts'
+import type { ObjectStore } from './store/object-store.ts'
 import { partitionsOf } from './partitions.ts'
 
 /** What a restore needs. */

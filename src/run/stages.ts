@@ -13,16 +13,16 @@ import { load, type LoadProgress, type LoadReport } from '../load/load.ts'
 import { buildModels, type BuildReport, type BuildStep } from '../model/build.ts'
 import { filledTables } from '../model/filled-tables.ts'
 import { PublishError } from '../publish/errors.ts'
-import type { ObjectStore } from '../publish/object-store.ts'
-import { openStore } from '../publish/open-store.ts'
+import type { ObjectStore } from '../publish/store/object-store.ts'
+import { openStore } from '../publish/store/open-store.ts'
 import {
   publishSnapshot,
   type PublishOptions,
   type PublishReport,
   type PublishStep,
 } from '../publish/publish.ts'
-import type { Keep } from '../publish/retention.ts'
-import { sweepStore, type SweepReport } from '../publish/sweep.ts'
+import type { Keep } from '../publish/sweep/retention.ts'
+import { sweepStore, type SweepReport } from '../publish/sweep/sweep.ts'
 import type { Clock } from '../support/clock.ts'
 import type { Logger } from '../support/logger.ts'
 import { newUlid } from '../support/ulid.ts'

@@ -13,7 +13,7 @@ import {
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import { openSite, type Site } from '../helpers/run-cli.ts'
-import { filesWith } from '../run/forget-fixture.ts'
+import { filesWith } from '../run/forget/forget-fixture.ts'
 
 interface Person {
   profile_id: string

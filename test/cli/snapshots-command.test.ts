@@ -1,11 +1,11 @@
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import { snapshotsCommand } from '../../src/cli/snapshots-command.ts'
-import { openFolderStore } from '../../src/publish/folder-store.ts'
+import { openFolderStore } from '../../src/publish/store/folder-store.ts'
 import { POINTER_KEY, type Manifest } from '../../src/publish/manifest.ts'
 import { realClock } from '../../src/support/clock.ts'
 import { DAY } from '../../src/support/units.ts'
-import { START, idOf, manifestOf, pointerBytes, putSnapshot } from '../publish/sweep-world.ts'
+import { START, idOf, manifestOf, pointerBytes, putSnapshot } from '../publish/sweep/sweep-world.ts'
 import { ledgerSite, type LedgerSite } from './ledger-fixture.ts'
 
 const show = (site: LedgerSite, pipeline: string, destination?: string) =>

@@ -2,7 +2,7 @@
 
 import { expect } from 'vitest'
 import { syncDeltaLogs } from '../../src/publish/delta/sync.ts'
-import type { ObjectStore } from '../../src/publish/object-store.ts'
+import type { ObjectStore } from '../../src/publish/store/object-store.ts'
 import { silentLogger } from '../../src/support/logger.ts'
 import { DAY } from '../../src/support/units.ts'
 import { openSite, type Site } from '../helpers/run-cli.ts'

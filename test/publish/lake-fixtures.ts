@@ -12,8 +12,8 @@ import {
   type Manifest,
   type ManifestTable,
 } from '../../src/publish/manifest.ts'
-import type { ObjectStore } from '../../src/publish/object-store.ts'
-import { openStore } from '../../src/publish/open-store.ts'
+import type { ObjectStore } from '../../src/publish/store/object-store.ts'
+import { openStore } from '../../src/publish/store/open-store.ts'
 import { readCurrent } from '../../src/publish/read-snapshot.ts'
 import { viewsSql } from '../../src/publish/views.ts'
 import { realClock } from '../../src/support/clock.ts'

@@ -5,7 +5,7 @@ import { mkdirSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import type { Warehouse } from '../../warehouse/warehouse.ts'
 import { PublishError } from '../errors.ts'
-import type { ObjectStore } from '../object-store.ts'
+import type { ObjectStore } from '../store/object-store.ts'
 
 /** What reading a Delta log takes. */
 export interface DeltaLogSource {

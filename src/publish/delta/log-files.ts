@@ -1,7 +1,7 @@
 /** The names in a `_delta_log` folder, and which of them may go. Pure. */
 
 import { DAY } from '../../support/units.ts'
-import type { StoredObject } from '../object-store.ts'
+import type { StoredObject } from '../store/object-store.ts'
 
 /** What is kept of a log, as the property `delta.logRetentionDuration` has it where nobody sets it. */
 export const LOG_RETENTION_DAYS = 30

@@ -2,7 +2,7 @@
 
 import { quoteText } from '../../warehouse/warehouse.ts'
 import { DamagedLogError } from '../errors.ts'
-import type { ObjectStore } from '../object-store.ts'
+import type { ObjectStore } from '../store/object-store.ts'
 import { parseActions, type Action, type Protocol } from './actions.ts'
 import { deletedPositions } from './deletion-vector.ts'
 import { withLocalFile, type DeltaLogSource } from './local-file.ts'

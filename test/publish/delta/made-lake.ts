@@ -12,8 +12,8 @@ import {
   type ManifestFile,
   type ManifestTable,
 } from '../../../src/publish/manifest.ts'
-import { openFolderStore } from '../../../src/publish/folder-store.ts'
-import type { ObjectStore } from '../../../src/publish/object-store.ts'
+import { openFolderStore } from '../../../src/publish/store/folder-store.ts'
+import type { ObjectStore } from '../../../src/publish/store/object-store.ts'
 import { sha256OfFile, writeParquet } from '../../../src/publish/parquet.ts'
 import { syncDeltaLogs } from '../../../src/publish/delta/sync.ts'
 import { isoInstant, realClock } from '../../../src/support/clock.ts'

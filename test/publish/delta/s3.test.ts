@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
 import { logFolder, versionsOf } from '../../../src/publish/delta/log-files.ts'
 import { readDeltaLog } from '../../../src/publish/delta/log.ts'
-import { openStore } from '../../../src/publish/open-store.ts'
+import { openStore } from '../../../src/publish/store/open-store.ts'
 import { realClock } from '../../../src/support/clock.ts'
 import { startS3Server, type S3Server } from '../../helpers/s3-server.ts'
 import { madeLake } from './made-lake.ts'

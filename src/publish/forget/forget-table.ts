@@ -1,0 +1,124 @@
+/** One table of a snapshot without somebody: the partitions that hold them are written anew, all else stays as it is. */
+
+import { mkdirSync } from 'node:fs'
+import { join } from 'node:path'
+import { quoteIdentifier } from '../../warehouse/warehouse.ts'
+import { DeletedRows } from '../deleted-rows.ts'
+import { holdsErased, pathOf, textColumns, type FileSearch } from './forget-find.ts'
+import { liveRowsSql } from '../live-rows.ts'
+import { sum, type ManifestFile, type ManifestTable } from '../manifest.ts'
+import { writeParquet, type ScratchFile } from '../parquet.ts'
+
+/** A table to write anew. */
+export interface TableWithout {
+  readonly table: ManifestTable
+  /** Keys of the files that name somebody who is forgotten. */
+  readonly holders: ReadonlySet<string>
+  /** Where new files are written; made where it is missing. */
+  readonly folder: string
+}
+
+/** A table without those who are forgotten, and its files that are new. */
+export interface RewrittenTable {
+  readonly table: ManifestTable
+  readonly written: readonly ScratchFile[]
+}
+
+/**
+ * Writes the table anew. Of each partition that holds them, deleted rows included, all other rows go to one new file: rows
+ * of theirs go, and where others' rows name them (as a successor, say) that column becomes null. A partition may be left
+ * without rows.
+ * @throws PublishError when a file is not there, or the store refuses
+ */
+export async function tableWithout(
+  search: FileSearch,
+  { table, holders, folder }: TableWithout,
+): Promise<RewrittenTable> {
+  const { warehouse, files: cache } = search
+  mkdirSync(folder, { recursive: true })
+  const touched = new Set(
+    table.files.filter(({ key }) => holders.has(key)).map(({ partition }) => partition),
+  )
+  const kept = table.files.filter(({ partition }) => !touched.has(partition))
+  const added: ManifestFile[] = []
+  const written: ScratchFile[] = []
+  for (const partition of touched) {
+    const { entry, file } = await writePartition(search, table, partition, folder)
+    added.push(entry)
+    written.push(file)
+  }
+  const deleted = await DeletedRows.of(warehouse)
+  if (table.deleted !== null && kept.some((file) => file.deleted_rows > 0)) {
+    await deleted.keep(await pathOf(cache, table.deleted.key), kept)
+  }
+  const list = await deleted.write(table.name, kept, folder)
+  await deleted.drop()
+  if (list !== null) written.push(list.file)
+  // As the publisher has them: partition by partition, in the order of their names.
+  const files = [...kept, ...added].toSorted((a, b) =>
+    a.partition === b.partition ? 0 : a.partition < b.partition ? -1 : 1,
+  )
+  const rowsOf = (name: string) =>
+    sum(
+      files
+        .filter(({ partition }) => partition === name)
+        .map((file) => file.rows - file.deleted_rows),
+    )
+  return {
+    written,
+    table: {
+      ...table,
+      rows: sum(files.map((file) => file.rows - file.deleted_rows)),
+      bytes: sum(files.map(({ bytes }) => bytes)) + (list?.entry.bytes ?? 0),
+      partitions: table.partitions.map((partition) =>
+        touched.has(partition.name)
+          ? { name: partition.name, rows: rowsOf(partition.name), fingerprint: null }
+          : partition,
+      ),
+      deleted: list?.entry ?? null,
+      files,
+    },
+  }
+}
+
+async function writePartition(
+  { warehouse, files: cache }: FileSearch,
+  table: ManifestTable,
+  partition: string,
+  folder: string,
+): Promise<{ entry: ManifestFile; file: ScratchFile }> {
+  const files = table.files.filter((file) => file.partition === partition)
+  const paths = new Map<string, string>()
+  const pitted = files.some((file) => file.deleted_rows > 0)
+  const list = pitted && table.deleted !== null ? [table.deleted] : []
+  for (const { key } of [...files, ...list]) paths.set(key, await pathOf(cache, key))
+  const live = liveRowsSql({ table, files, urlOf: (key) => paths.get(key) ?? key })
+  const { path, ...facts } = await writeParquet(
+    warehouse,
+    { columns: table.schema, key: table.key, from: `from (${withoutErased(table, live)})` },
+    join(folder, `${table.name}.${partition}.without.parquet`),
+  )
+  const entry: ManifestFile = {
+    ...facts,
+    min: { ...facts.min },
+    max: { ...facts.max },
+    nulls: { ...facts.nulls },
+    key: `tables/${table.name}/${partition}/${facts.sha256}.parquet`,
+    partition,
+    deleted_rows: 0,
+  }
+  return { entry, file: { key: entry.key, path, bytes: entry.bytes, rows: entry.rows } }
+}
+
+// A row is somebody's when its key names them, or when it is a row of theirs by any other key.
+function withoutErased(table: ManifestTable, live: string): string {
+  const texts = new Set(textColumns(table))
+  const owning = [...texts].filter((name) => table.key.includes(name) || name === 'profile_id')
+  const columns = table.schema.map(({ name }) => {
+    const quoted = quoteIdentifier(name)
+    if (!texts.has(name) || owning.includes(name)) return quoted
+    return `case when ${holdsErased(name)} then null else ${quoted} end as ${quoted}`
+  })
+  const theirs = owning.map(holdsErased).join(' or ') || 'false'
+  return `select ${columns.join(', ')} from (${live}) where not (${theirs})`
+}

@@ -1,0 +1,93 @@
+/** What a folder of objects does with single files and folders, each safe against others who put and remove meanwhile. */
+
+import { createHash } from 'node:crypto'
+import { mkdirSync, readFileSync, rmdirSync } from 'node:fs'
+import { open, type FileHandle } from 'node:fs/promises'
+import { dirname } from 'node:path'
+import { fsyncDirectory } from '../../support/atomic-file.ts'
+import { systemCode } from '../../support/errors.ts'
+import type { ObjectVersion } from './object-store.ts'
+
+// A folder that becomes empty is removed, perhaps right before somebody puts an object into it.
+const PLACE_TRIES = 5
+
+/** What `work` returns; undefined where a file or folder is not there. */
+export function orNothing<T>(work: () => T): T | undefined {
+  try {
+    return work()
+  } catch (error) {
+    if (systemCode(error) === 'ENOENT') return undefined
+    throw error
+  }
+}
+
+/** True when the folder is gone; false when there is something in it. */
+export function removeEmptyFolder(folder: string): boolean {
+  try {
+    rmdirSync(folder)
+    return true
+  } catch (error) {
+    const code = systemCode(error)
+    if (code === 'ENOENT') return true
+    if (code === 'ENOTEMPTY' || code === 'EEXIST') return false
+    throw error
+  }
+}
+
+/**
+ * Gives a finished file its name by `place`, making the folder where it is missing, and makes that survive a power cut.
+ * Errors come as they are.
+ */
+export function placeFile(path: string, place: () => void): void {
+  for (let attempt = 1; ; attempt += 1) {
+    makeFolder(dirname(path))
+    try {
+      place()
+      fsyncDirectory(dirname(path))
+      return
+    } catch (error) {
+      if (systemCode(error) !== 'ENOENT' || attempt === PLACE_TRIES) throw error
+    }
+  }
+}
+
+/** Writes a file that must not exist yet, and syncs it. */
+export async function writeSynced(path: string, bytes: Uint8Array): Promise<void> {
+  await using(open(path, 'wx'), async (file) => {
+    await file.writeFile(bytes)
+    await file.sync()
+  })
+}
+
+/** Opens a file for `work` and closes it. */
+export async function using(
+  opening: Promise<FileHandle>,
+  work: (file: FileHandle) => Promise<void>,
+) {
+  const file = await opening
+  try {
+    await work(file)
+  } finally {
+    await file.close()
+  }
+}
+
+/** A file and its version: the SHA-256 of its bytes, because a file has no version of its own. */
+export function readObject(path: string): { bytes: Uint8Array; version: ObjectVersion } | null {
+  try {
+    const bytes = readFileSync(path)
+    return { bytes, version: createHash('sha256').update(bytes).digest('hex') }
+  } catch (error) {
+    if (systemCode(error) === 'ENOENT') return null
+    throw error
+  }
+}
+
+/** Makes a folder, and makes the new names survive a power cut. */
+function makeFolder(folder: string): void {
+  const first = mkdirSync(folder, { recursive: true })
+  if (first === undefined) return
+  for (let made = folder; made.length >= first.length; made = dirname(made)) {
+    fsyncDirectory(dirname(made))
+  }
+}

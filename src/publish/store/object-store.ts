@@ -1,0 +1,103 @@
+/**
+ * What the publisher needs of a place that keeps objects: put what is not there, read back, list, and move one small
+ * pointer by compare-and-swap. Knows nothing of tables or snapshots. Every failure of a store is a PublishError.
+ */
+
+import type { Clock } from '../../support/clock.ts'
+import { PublishError } from '../errors.ts'
+import type { S3Options } from './s3-options.ts'
+
+/** How to reach a store. */
+export interface StoreOptions {
+  readonly clock: Clock
+  /** Address of an S3-compatible server from the environment; wins over `s3.endpoint`. */
+  readonly s3Endpoint?: string | undefined
+  /** How a bucket is reached and how objects lie in it; without meaning for a folder. */
+  readonly s3?: S3Options | undefined
+  /**
+   * Default `write`: a folder is made where it is missing, a bucket's conditional writes are tried out. With `read`
+   * nothing is written, so that read-only credentials and media are enough; a folder must exist.
+   */
+  readonly access?: 'read' | 'write' | undefined
+}
+
+/** One state of one object, as its store names it; only good for `replace` on the same key. */
+export type ObjectVersion = string
+
+/** An object in a listing. */
+export interface StoredObject {
+  readonly key: string
+  /** Size. */
+  readonly bytes: number
+  /** When it was written, by the store's clock, in milliseconds since 1970 UTC. */
+  readonly modifiedAt: number
+}
+
+/** What a put did: `already-there` when an object of that key and size existed. */
+export type PutOutcome = 'written' | 'already-there'
+
+/** A folder or a bucket. Keys are relative, such as `tables/joiners/all/….parquet`; see {@link checkKey}. */
+export interface ObjectStore {
+  /** Where it is, as the operator wrote it or would write it. Holds no secret. */
+  readonly destination: string
+  /** The absolute address of an object, as DuckDB's `read_parquet` takes it. */
+  urlOf(key: string): string
+  /**
+   * Stores `bytes` unless the key exists. The object appears whole or not at all.
+   * @throws PublishError when the key exists with another size, or the store refuses
+   */
+  put(key: string, bytes: Uint8Array): Promise<PutOutcome>
+  /** As `put`, from a local file of any size. */
+  putFile(key: string, path: string, signal?: AbortSignal): Promise<PutOutcome>
+  /** Reads a small object; null when there is none. */
+  get(key: string): Promise<{ bytes: Uint8Array; version: ObjectVersion } | null>
+  /** The size of an object; null when there is none. */
+  head(key: string): Promise<{ bytes: number } | null>
+  /** Every object whose key starts with `prefix`, sorted by key. */
+  list(prefix: string): Promise<StoredObject[]>
+  /**
+   * Writes `bytes` if the object is still `expected` (null: if there is none). True when it won, false when another
+   * writer was first. `bytes` must differ from everything that was ever stored there.
+   */
+  replace(key: string, bytes: Uint8Array, expected: ObjectVersion | null): Promise<boolean>
+  /**
+   * Writes an object of any size to the local file `path`, which appears whole or not at all.
+   * @returns false when there is no such object
+   */
+  download(key: string, path: string, signal?: AbortSignal): Promise<boolean>
+  /** The path of an object where the store is a folder, whether or not it is there; null elsewhere. */
+  localPath(key: string): string | null
+  /** Removes objects; what is not there is no error. A store that keeps versions keeps those. */
+  remove(keys: readonly string[]): Promise<void>
+  /**
+   * Removes for good what no listing shows: versions that are not the latest, markers of removed objects, and parts of
+   * uploads that were begun before `begunBefore` (milliseconds since 1970 UTC) and never completed. Only keys that start
+   * with `prefix`.
+   * @returns how many versions and uploads were removed
+   */
+  purge(prefix: string, begunBefore: number): Promise<number>
+  /** Removes parts of uploads that were begun before `begunBefore` and never completed; returns how many uploads. */
+  abandonUploads(begunBefore: number): Promise<number>
+}
+
+// S3 allows 1,024 bytes of key; 900 leaves room for the prefix of the destination.
+const LONGEST_KEY = 900
+const SEGMENT = /^[A-Za-z0-9_=-][A-Za-z0-9._=-]*$/
+
+/**
+ * Lets only plain keys pass: segments of `A-Z a-z 0-9 . _ = -` that do not start with a dot, at most 900 characters.
+ * Such a key means the same in a folder, in a URL and in SQL, and cannot leave the root of its store.
+ */
+export function checkKey(key: string): void {
+  if (key.length <= LONGEST_KEY && key.split('/').every((segment) => SEGMENT.test(segment))) return
+  throw new PublishError(`${JSON.stringify(key)} cannot be the key of an object`, {
+    hint: 'Keys are segments of A-Z a-z 0-9 . _ = - between slashes; no segment starts with a dot.',
+  })
+}
+
+/** For a put that found its key taken by an object of another size. */
+export function differentSize(key: string, found: number, expected: number): PublishError {
+  return new PublishError(`${key} exists with ${found} bytes where ${expected} belong`, {
+    hint: 'Something other than Jobtide wrote it: remove that object.',
+  })
+}

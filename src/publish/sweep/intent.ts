@@ -1,0 +1,138 @@
+/**
+ * What a publisher leaves in the store while it is at work: `in-flight/<snapshot id>.json`. As long as it is there, no
+ * sweeper removes anything, so objects that nothing refers to yet are safe. One that a killed publisher left counts for
+ * a day.
+ */
+
+import { isoInstant, type Clock } from '../../support/clock.ts'
+import type { Logger } from '../../support/logger.ts'
+import { DAY, HOUR } from '../../support/units.ts'
+import { PublishError } from '../errors.ts'
+import type { ObjectStore } from '../store/object-store.ts'
+import { LEASE_KEY, waitForSweeper } from './sweep-lease.ts'
+
+/** Where intents lie. */
+export const INTENT_PREFIX = 'in-flight/'
+
+/** From this age on (milliseconds, by the store's clock) an intent no longer keeps sweepers away. */
+export const INTENT_COUNTS_MS = DAY
+
+// An hour less than its intent counts, for clocks that differ and a pointer that is slow to move.
+const LONGEST_PUBLISH_MS = DAY - HOUR
+
+/** The key of a publisher's intent. */
+export function intentKey(snapshotId: string): string {
+  return `${INTENT_PREFIX}${snapshotId}.json`
+}
+
+/** Who publishes, and where to. */
+export interface IntentOptions {
+  readonly store: ObjectStore
+  /** ULID of the snapshot that is being made. */
+  readonly snapshotId: string
+  readonly clock: Clock
+  /** Name of this machine and number of this process, for people who wonder whose intent it is. */
+  readonly host: string
+  readonly pid: number
+  readonly logger: Logger
+  /** Ends waiting for a sweeper. */
+  readonly signal?: AbortSignal
+  /** Called before each wait for a sweeper. */
+  readonly onWait?: () => void
+}
+
+/** The intent of a publisher at work. */
+export interface Intent {
+  /**
+   * Runs `move`, which moves the pointer and says whether it won. When it throws, the pointer may have moved or may
+   * still move: the intent then stays, and keeps sweepers away for a day.
+   * @throws PublishError before `move`, when the publish took so long that its objects may be gone
+   */
+  commit(move: () => Promise<boolean>): Promise<boolean>
+}
+
+/**
+ * Writes the intent, waits for a sweeper to end, runs `work`, and removes the intent, whether or not `work` succeeded.
+ * Look at no object of the store before, and rely on none after.
+ * @throws what `work` throws, or the signal's reason
+ */
+export async function withIntent<T>(
+  options: IntentOptions,
+  work: (intent: Intent) => Promise<T>,
+): Promise<T> {
+  const { store, snapshotId, clock, host, pid } = options
+  const intent = new WrittenIntent(options)
+  const text = {
+    snapshot_id: snapshotId,
+    host,
+    pid,
+    started_at: isoInstant(clock.now()),
+  }
+  try {
+    // Within, because a write that failed was perhaps done.
+    await store.put(intentKey(snapshotId), Buffer.from(`${JSON.stringify(text)}\n`))
+    await waitForSweeper(store, clock, { ...options, onWait: sayOnce(options) })
+    return await work(intent)
+  } finally {
+    await intent.withdraw()
+  }
+}
+
+/** What to do before each wait: it takes minutes at most, but whoever looks on should know why nothing happens. */
+function sayOnce({ store, logger, onWait }: IntentOptions): () => void {
+  let isSaid = false
+  return () => {
+    if (!isSaid) logger.warn({ key: store.urlOf(LEASE_KEY) }, 'publish.waits_for_sweep')
+    isSaid = true
+    onWait?.()
+  }
+}
+
+class WrittenIntent implements Intent {
+  readonly #options: IntentOptions
+  readonly #key: string
+  readonly #startedWall: number
+  readonly #startedMonotonic: number
+  #isInDoubt = false
+
+  constructor(options: IntentOptions) {
+    this.#options = options
+    this.#key = intentKey(options.snapshotId)
+    this.#startedWall = options.clock.now()
+    this.#startedMonotonic = options.clock.monotonic()
+  }
+
+  async commit(move: () => Promise<boolean>): Promise<boolean> {
+    await this.#verify()
+    this.#isInDoubt = true
+    const won = await move()
+    this.#isInDoubt = false
+    return won
+  }
+
+  /** Removes the intent, unless it is needed. One that cannot be removed only delays sweeping by a day. */
+  async withdraw(): Promise<void> {
+    if (this.#isInDoubt) return
+    const { store, logger } = this.#options
+    try {
+      await store.remove([this.#key])
+    } catch (error) {
+      logger.warn({ key: store.urlOf(this.#key), err: error }, 'publish.intent_left')
+    }
+  }
+
+  async #verify(): Promise<void> {
+    const { store, clock } = this.#options
+    const isThere = (await store.head(this.#key)) !== null
+    // A monotonic clock stands still while a machine sleeps; the wall clock does not.
+    const took = Math.max(
+      clock.now() - this.#startedWall,
+      clock.monotonic() - this.#startedMonotonic,
+    )
+    if (isThere && took < LONGEST_PUBLISH_MS) return
+    throw new PublishError(
+      `${store.urlOf(this.#key)} no longer counts: this publish took too long, and what it uploaded may be swept`,
+      { hint: `A publish may take ${LONGEST_PUBLISH_MS / HOUR} hours.` },
+    )
+  }
+}

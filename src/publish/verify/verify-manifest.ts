@@ -1,0 +1,93 @@
+/** Whether a manifest fits itself: keys, sums, columns. Pure; what the objects hold is looked at elsewhere. */
+
+import { messageOf } from '../../support/errors.ts'
+import { snapshotKeys, sum, type Manifest, type ManifestTable } from '../manifest.ts'
+import { checkKey } from '../store/object-store.ts'
+import type { Report } from './verify-findings.ts'
+
+/** Reports every contradiction in a manifest. */
+export function verifyManifest(manifest: Manifest, report: Report): void {
+  const object = snapshotKeys(manifest.snapshot_id).manifest
+  for (const table of manifest.tables) {
+    for (const message of contradictions(table)) {
+      report({ kind: 'manifest', table: table.name, object, message })
+    }
+  }
+  for (const name of repeated(manifest.tables.map((table) => table.name))) {
+    report({ kind: 'manifest', table: name, object, message: 'it names the table twice' })
+  }
+}
+
+/** The key that a data file or a list of deleted rows has; `folder` is the partition, or `_deleted`. */
+export function keyOf(table: string, folder: string, sha256: string): string {
+  return `tables/${table}/${folder}/${sha256}.parquet`
+}
+
+/** Whether the objects of a table stand under the keys that their names and hashes give them. */
+export function hasPlainKeys(table: ManifestTable): boolean {
+  return wrongKeys(table).length === 0
+}
+
+function contradictions(table: ManifestTable): string[] {
+  return [...wrongKeys(table), ...wrongColumns(table), ...wrongSums(table)]
+}
+
+function wrongKeys({ name, files, deleted }: ManifestTable): string[] {
+  const named = [
+    ...files.map((file) => ({ key: file.key, own: keyOf(name, file.partition, file.sha256) })),
+    ...(deleted === null
+      ? []
+      : [{ key: deleted.key, own: keyOf(name, '_deleted', deleted.sha256) }]),
+  ]
+  const problems = named.flatMap(({ key, own }) => {
+    if (key !== own) return [`it names ${key} where ${own} belongs`]
+    try {
+      checkKey(key)
+      return []
+    } catch (error) {
+      return [messageOf(error)]
+    }
+  })
+  return [
+    ...problems,
+    ...repeated(named.map(({ key }) => key)).map((key) => `it names ${key} twice`),
+  ]
+}
+
+function wrongColumns({ schema, key, partition_by: split, last_field_id: last }: ManifestTable) {
+  const names = schema.map((column) => column.name)
+  const ids = schema.map((column) => column.field_id)
+  return [
+    ...repeated(names).map((name) => `it names the column ${name} twice`),
+    ...repeated(ids).map((id) => `two columns have the field id ${id}`),
+    ...ids.filter((id) => id > last).map((id) => `field id ${id} is above the last one, ${last}`),
+    ...[...key, ...(split === null ? [] : [split.column])]
+      .filter((name) => !names.includes(name))
+      .map((name) => `it sorts or splits by ${name}, which is no column`),
+  ]
+}
+
+function wrongSums({ rows, bytes, files, partitions, deleted }: ManifestTable): string[] {
+  const problems: string[] = []
+  const expect = (what: string, said: number, summed: number) => {
+    if (said !== summed) problems.push(`it says ${said} ${what}, and its parts add up to ${summed}`)
+  }
+  const live = (of: typeof files) => sum(of.map((file) => file.rows - file.deleted_rows))
+  expect('rows', rows, live(files))
+  expect('bytes', bytes, sum(files.map((file) => file.bytes)) + (deleted?.bytes ?? 0))
+  expect('deleted rows', deleted?.rows ?? 0, sum(files.map((file) => file.deleted_rows)))
+  // Jobtide 0.3 did not name partitions.
+  if (partitions.length === 0) return problems
+  for (const name of new Set(
+    [...partitions, ...files.map((file) => ({ name: file.partition }))].map((part) => part.name),
+  )) {
+    const said = partitions.find((part) => part.name === name)
+    if (said === undefined) problems.push(`it names files of ${name} and not that partition`)
+    else expect(`rows in ${name}`, said.rows, live(files.filter((file) => file.partition === name)))
+  }
+  return problems
+}
+
+function repeated<T>(values: readonly T[]): T[] {
+  return [...new Set(values.filter((value, index) => values.indexOf(value) !== index))]
+}

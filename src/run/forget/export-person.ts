@@ -1,0 +1,126 @@
+/** Everything that is known of one person: what they may ask to see. */
+
+import { existsSync } from 'node:fs'
+import { openJournal } from '../../journal/journal.ts'
+import { cutEvents } from '../../load/cut-events.ts'
+import { peopleIn, readSuppression } from '../../load/suppression.ts'
+import { isoInstant } from '../../support/clock.ts'
+import { ConfigError } from '../../support/errors.ts'
+import { quoteIdentifier, withWarehouse, type Warehouse } from '../../warehouse/warehouse.ts'
+import { knownDestinations } from './forget-stores.ts'
+import type { RunWorld } from '../stages.ts'
+
+type Row = Readonly<Record<string, unknown>>
+
+/** An event as the service sent it. */
+export interface SentEvent {
+  readonly run_id: string
+  readonly request_id: string
+  readonly received_at: string
+  readonly event: unknown
+}
+
+/** What is known of a person, with the names of data. */
+export interface PersonExport {
+  readonly profile_id: string
+  readonly exported_at: string
+  readonly jobtide: string
+  /** Where it comes from, and what it does not cover. */
+  readonly sources: readonly string[]
+  /** Rows about the person, by table of the warehouse; exact numbers are texts. */
+  readonly tables: Readonly<Record<string, readonly Row[]>>
+  readonly events_as_sent: readonly SentEvent[]
+  /** Where the tables and events were published, and may have been copied from. */
+  readonly published_to: readonly string[]
+}
+
+/**
+ * Gathers everything. Rows about others that name the person (as a successor, say) are not among it: they are about others.
+ * @throws ConfigError when nothing is known of them
+ */
+export async function exportPerson(
+  world: Pick<RunWorld, 'directory' | 'clock' | 'version'>,
+  profileId: string,
+): Promise<PersonExport> {
+  const { directory, clock, version } = world
+  const events = eventsAsSent(world, profileId)
+  const { tables, publishedTo } = existsSync(directory.warehouse)
+    ? await withWarehouse({ path: directory.warehouse, mode: 'read' }, async (warehouse) => ({
+        tables: await rowsAbout(warehouse, profileId),
+        publishedTo: await knownDestinations(warehouse),
+      }))
+    : { tables: {}, publishedTo: [] }
+  if (events.length === 0 && Object.keys(tables).length === 0) throw unknown(world, profileId)
+  return {
+    profile_id: profileId,
+    exported_at: isoInstant(clock.now()),
+    jobtide: version,
+    sources: [
+      'Events come from the job-change service that the pipelines ask; `events_as_sent` holds each as it was received.',
+      'Everything in `tables` was made of these events. ops.coverage says which organisations were asked for, and for what time: what was not asked for is not known.',
+      'Snapshots in `published_to` hold rows of these tables, older ones as they were then.',
+    ],
+    tables,
+    events_as_sent: events,
+    published_to: publishedTo,
+  }
+}
+
+function unknown({ directory }: Pick<RunWorld, 'directory'>, profileId: string): ConfigError {
+  const isForgotten = readSuppression(directory.root).coversPerson(profileId)
+  return new ConfigError(
+    isForgotten
+      ? `${JSON.stringify(profileId)} was forgotten: nothing is known of them`
+      : `nothing is known of ${JSON.stringify(profileId)} in ${directory.root}`,
+    {
+      hint: 'People go by their profile_id: find it with `jobtide query "from people where person_full_name = …"`.',
+    },
+  )
+}
+
+function eventsAsSent(
+  { directory, clock }: Pick<RunWorld, 'directory' | 'clock'>,
+  profileId: string,
+): SentEvent[] {
+  const found: SentEvent[] = []
+  const journal = openJournal(directory.journal, clock)
+  for (const segment of journal.segments()) {
+    for (const frame of journal.read(segment)) {
+      const { record } = frame
+      if (record.kind !== 'page_received') continue
+      cutEvents(frame.payload(), (event) => {
+        if (peopleIn(event).includes(profileId)) {
+          const { run_id, request_id, at } = record
+          found.push({ run_id, request_id, received_at: isoInstant(at), event })
+        }
+        return false
+      })
+    }
+  }
+  return found
+}
+
+async function rowsAbout(
+  warehouse: Warehouse,
+  profileId: string,
+): Promise<Record<string, readonly Row[]>> {
+  const tables = await warehouse.all<{ table_name: string }>(
+    `select table_name from duckdb_tables() as tables
+     where schema_name = 'main' and not temporary and exists (
+       select 1 from duckdb_columns() as columns
+       where columns.table_oid = tables.table_oid and columns.column_name = 'profile_id')
+     order by table_name`,
+  )
+  const found: Record<string, readonly Row[]> = {}
+  for (const { table_name: table } of tables) {
+    const result = await warehouse.table(
+      `select * from ${quoteIdentifier(table)} where profile_id = $1 order by all`,
+      [profileId],
+    )
+    if (result.rows.length === 0) continue
+    found[table] = result.rows.map((row) =>
+      Object.fromEntries(result.columns.map(({ name }, index) => [name, row[index]])),
+    )
+  }
+  return found
+}

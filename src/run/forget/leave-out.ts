@@ -1,0 +1,44 @@
+/** Keeps a restored warehouse from bringing back who was forgotten meanwhile. */
+
+import { readSuppression } from '../../load/suppression.ts'
+import { buildModels } from '../../model/build.ts'
+import type { Clock } from '../../support/clock.ts'
+import { newUlid } from '../../support/ulid.ts'
+import { eraseRows, rewriteWarehouse } from '../../warehouse/erase.ts'
+import { withWarehouse } from '../../warehouse/warehouse.ts'
+
+/**
+ * Takes whoever is on the suppression list of a data directory, and events that are too old by it, out of a warehouse file
+ * for good, and builds every table anew without them: rows of others name them, too.
+ * @param path a warehouse that nobody has open
+ * @returns how many people that were
+ * @throws CheckFailedError when the tables without them do not pass every check
+ */
+export async function leaveOutForgotten(
+  path: string,
+  dataDir: string,
+  clock: Clock,
+): Promise<number> {
+  const suppression = readSuppression(dataDir)
+  if (suppression.isEmpty) return 0
+  const people = await withWarehouse({ path, mode: 'write' }, async (warehouse) => {
+    const known = await warehouse.all<{ profile_id: string }>(
+      'select distinct profile_id from job_change_events union select profile_id from people',
+    )
+    const forgotten = known
+      .map(({ profile_id: id }) => id)
+      .filter((id) => suppression.coversPerson(id))
+    const { eventsBefore } = suppression
+    if (forgotten.length === 0 && eventsBefore === null) return 0
+    await eraseRows(warehouse, {
+      profileIds: forgotten,
+      eventsBefore: eventsBefore === null ? null : new Date(eventsBefore),
+      isErasedReject: () => false,
+    })
+    const now = clock.now()
+    await buildModels(warehouse, { buildId: newUlid(now), builtAt: new Date(now), clock })
+    return forgotten.length
+  })
+  await rewriteWarehouse(path)
+  return people
+}

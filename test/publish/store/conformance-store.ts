@@ -1,0 +1,180 @@
+/** Shared suite: what our own store makes of a server. */
+
+import {
+  CreateMultipartUploadCommand,
+  ListObjectVersionsCommand,
+  PutBucketVersioningCommand,
+  PutObjectCommand,
+} from '@aws-sdk/client-s3'
+import { randomBytes } from 'node:crypto'
+import { readFileSync, readdirSync, writeFileSync } from 'node:fs'
+import { dirname, join } from 'node:path'
+import { beforeAll, describe, expect, vi } from 'vitest'
+import type { ObjectStore } from '../../../src/publish/store/object-store.ts'
+import { openStore } from '../../../src/publish/store/open-store.ts'
+import type { S3Options } from '../../../src/publish/store/s3-options.ts'
+import { realClock } from '../../../src/support/clock.ts'
+import { MIB, MINUTE } from '../../../src/support/units.ts'
+import { s3ClientOf } from '../../helpers/s3-client.ts'
+import type { S3Target } from '../../helpers/s3-raw-request.ts'
+import { temporaryFolder } from '../../helpers/temporary-folder.ts'
+import { clientOf } from './conformance-client.ts'
+import type { Conformance } from './store-conformance.ts'
+
+function open(target: S3Target, s3: S3Options = {}): Promise<ObjectStore> {
+  vi.stubEnv('AWS_ACCESS_KEY_ID', target.accessKeyId)
+  vi.stubEnv('AWS_SECRET_ACCESS_KEY', target.secretAccessKey)
+  const { endpoint, region } = target
+  const destination = `s3://${target.bucket}/some/prefix`
+  return openStore(destination, { clock: realClock, s3: { endpoint, region, ...s3 } })
+}
+
+function fileOf(bytes: number): { path: string; content: Buffer } {
+  const path = join(temporaryFolder(), 'file')
+  const content = randomBytes(bytes)
+  writeFileSync(path, content)
+  return { path, content }
+}
+
+/** Describes the store. */
+export function describeStore(conformance: Conformance): void {
+  describeObjectsOfStore(conformance)
+  describeUpkeep(conformance)
+  const { bucket, check, server } = conformance
+  describe('our store with options', () => {
+    const target = bucket()
+    check('encrypts small and large objects and the pointer with aws:kms', async () => {
+      const store = await open(target(), { sse: 'aws:kms', kmsKeyId: server.kmsKeyId })
+      const large = fileOf(17 * MIB)
+      await store.put('small', Buffer.from('abc'))
+      await store.putFile('large', large.path)
+      expect(await store.replace('latest.json', Buffer.from('1'), null)).toBe(true)
+      const version = (await store.get('latest.json'))?.version ?? ''
+      expect(await store.replace('latest.json', Buffer.from('2'), version)).toBe(true)
+      const copy = join(dirname(large.path), 'copy')
+      expect(await store.download('large', copy)).toBe(true)
+      expect(readFileSync(copy).equals(large.content)).toBe(true)
+    })
+  })
+}
+
+function describeObjectsOfStore({ bucket, check }: Conformance): void {
+  describe('our store', () => {
+    const target = bucket()
+    let store: ObjectStore
+    beforeAll(async () => {
+      store = await open(target())
+    })
+
+    check('puts 17 MiB in parts and 1,000 bytes at once, and finds both there', async () => {
+      for (const size of [17 * MIB, 1_000]) {
+        const { path, content } = fileOf(size)
+        const key = `tables/${size}`
+        expect(await store.putFile(key, path)).toBe('written')
+        expect(await store.putFile(key, path)).toBe('already-there')
+        expect(await store.head(key)).toEqual({ bytes: size })
+        const copy = `${path}.copy`
+        expect(await store.download(key, copy)).toBe(true)
+        expect(readFileSync(copy).equals(content)).toBe(true)
+        expect(readdirSync(dirname(path)).toSorted()).toEqual(['file', 'file.copy'])
+      }
+    })
+    check('lists what is there with size and time, in order', async () => {
+      for (const name of ['b', 'a', 'c/d']) await store.put(`listed/${name}`, Buffer.from(name))
+      const found = await store.list('listed/')
+      expect(found.map(({ key, bytes }) => [key, bytes])).toEqual([
+        ['listed/a', 1],
+        ['listed/b', 1],
+        ['listed/c/d', 3],
+      ])
+      for (const { modifiedAt } of found) {
+        expect(Math.abs(modifiedAt - Date.now())).toBeLessThan(MINUTE)
+      }
+    })
+    check('finds nothing where nothing is', async () => {
+      const copy = join(temporaryFolder(), 'copy')
+      expect(await store.get('none')).toBeNull()
+      expect(await store.head('none')).toBeNull()
+      expect(await store.download('none', copy)).toBe(false)
+      expect(readdirSync(dirname(copy))).toEqual([])
+      expect(store.localPath('none')).toBeNull()
+    })
+    check('of 8 writers of the pointer 1 wins, 3 times in a row', async () => {
+      let expected: string | null = null
+      for (let round = 0; round < 3; round += 1) {
+        const expectation: string | null = expected
+        const outcomes = await Promise.all(
+          Array.from({ length: 8 }, (_, writer) =>
+            store.replace('latest.json', Buffer.from(`${round} ${writer}`), expectation),
+          ),
+        )
+        expect(outcomes.filter((won) => won)).toHaveLength(1)
+        const stored = await store.get('latest.json')
+        expect(String(stored?.bytes)).toBe(`${round} ${outcomes.indexOf(true)}`)
+        expected = stored?.version ?? null
+      }
+    })
+  })
+}
+
+function describeUpkeep({ bucket, check }: Conformance): void {
+  describe('our store, cleaning up', () => {
+    const target = bucket()
+    const kept = bucket()
+    const s3 = clientOf(target)
+
+    check('removes 2,001 keys, of which 2,000 are not there', async () => {
+      const store = await open(target())
+      await store.put('many/2000', Buffer.from('x'))
+      await store.remove(Array.from({ length: 2001 }, (_, index) => `many/${index}`))
+      expect(await store.list('many/')).toEqual([])
+    })
+    check('purges nothing where no versions are kept', async () => {
+      const store = await open(target())
+      await store.put('alone', Buffer.from('x'))
+      expect(await store.purge('alone', realClock.now() - MINUTE)).toBe(0)
+      expect(await store.head('alone')).toEqual({ bytes: 1 })
+    })
+    check('abandons 2 uploads that were begun before, and none of another prefix', async () => {
+      const store = await open(target())
+      const at = { Bucket: target().bucket }
+      for (const Key of ['some/prefix/big', 'some/prefix/big', 'other/big']) {
+        await s3().send(new CreateMultipartUploadCommand({ ...at, Key }))
+      }
+      expect(await store.abandonUploads(realClock.now() - MINUTE)).toBe(0)
+      expect(await store.abandonUploads(realClock.now() + MINUTE)).toBe(2)
+      expect(await store.abandonUploads(realClock.now() + MINUTE)).toBe(0)
+    })
+    check('purges old versions and markers of a prefix, and no bytes that are there', async () => {
+      const Bucket = kept().bucket
+      const client = s3ClientOf(kept())
+      await client.send(
+        new PutBucketVersioningCommand({
+          Bucket,
+          VersioningConfiguration: { Status: 'Enabled' },
+        }),
+      )
+      const store = await open(kept())
+      await client.send(new PutObjectCommand({ Bucket, Key: 'other/kept', Body: '1' }))
+      await client.send(new PutObjectCommand({ Bucket, Key: 'other/kept', Body: '2' }))
+      let version: string | null = null
+      for (const body of ['1', '2', '3']) {
+        expect(await store.replace('latest.json', Buffer.from(body), version)).toBe(true)
+        version = (await store.get('latest.json'))?.version ?? null
+      }
+      await store.put('removed', Buffer.from('person'))
+      await store.remove(['removed'])
+      // 2 old pointers, the removed object and its marker; the probe left 2 versions and a marker.
+      expect(await store.purge('', realClock.now() - MINUTE)).toBe(7)
+      const left = await client.send(new ListObjectVersionsCommand({ Bucket }))
+      expect(left.Versions?.map(({ Key }) => Key)).toEqual([
+        'other/kept',
+        'other/kept',
+        'some/prefix/latest.json',
+      ])
+      expect(left.DeleteMarkers ?? []).toEqual([])
+      expect(String((await store.get('latest.json'))?.bytes)).toBe('3')
+      client.destroy()
+    })
+  })
+}

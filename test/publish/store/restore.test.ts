@@ -1,0 +1,271 @@
+/** A warehouse made from a snapshot: the rows that were published, and one that load and build go on with. */
+
+import { existsSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterAll, beforeAll, describe, expect, it, onTestFinished, vi } from 'vitest'
+import { describeAsBuilt } from '../../../src/cli/restore-command.ts'
+import type { Journal } from '../../../src/journal/journal.ts'
+import { load } from '../../../src/load/load.ts'
+import { buildModels } from '../../../src/model/build.ts'
+import { filledTables } from '../../../src/model/filled-tables.ts'
+import type { ObjectStore } from '../../../src/publish/store/object-store.ts'
+import { openStore } from '../../../src/publish/store/open-store.ts'
+import { publishSnapshot } from '../../../src/publish/publish.ts'
+import { silentLogger } from '../../../src/support/logger.ts'
+import { newUlid } from '../../../src/support/ulid.ts'
+import { readCurrent } from '../../../src/publish/read-snapshot.ts'
+import { verifySnapshot } from '../../../src/publish/verify/verify.ts'
+import { restoreSnapshot, type RestoreOptions } from '../../../src/publish/restore.ts'
+import { worldSightings } from '../../../src/simulator/world.ts'
+import { realClock } from '../../../src/support/clock.ts'
+import { EXIT } from '../../../src/support/errors.ts'
+import { DAY } from '../../../src/support/units.ts'
+import { publishedTables, readModelFiles } from '../../../src/warehouse/catalog.ts'
+import { openWarehouse, withWarehouse, type Warehouse } from '../../../src/warehouse/warehouse.ts'
+import { memoryWarehouse } from '../../helpers/warehouse.ts'
+import { startS3Server, type S3Server } from '../../helpers/s3-server.ts'
+import { START, aPage, dumpTables, journalOfPages } from '../../load/load-fixture.ts'
+import { newFolder, publish } from '../fixtures.ts'
+import { flipByte, lakeTables, lakeWarehouse, publishedLake } from '../lake-fixtures.ts'
+
+let server: S3Server
+let folder: string
+let journal: Journal
+/** What load and build make of the journal. */
+let warehouse: Warehouse
+/** What was published of it. */
+let store: ObjectStore
+
+beforeAll(async () => {
+  server = await startS3Server()
+  vi.stubEnv('AWS_ACCESS_KEY_ID', server.accessKeyId)
+  vi.stubEnv('AWS_SECRET_ACCESS_KEY', server.secretAccessKey)
+  vi.stubEnv('AWS_REGION', server.region)
+  folder = mkdtempSync(join(tmpdir(), 'jobtide-restore-'))
+  journal = await journalOfTwoYears(join(folder, 'journal'))
+  warehouse = await memoryWarehouse()
+  await load({ warehouse, journal })
+  await build(warehouse)
+  store = await openStore(join(folder, 'published'), { clock: realClock })
+  await publishSnapshot({
+    warehouse,
+    store,
+    tables,
+    scratchFolder: join(folder, 'scratch'),
+    cacheFolder: join(folder, 'cache'),
+    clock: realClock,
+    snapshotId: newUlid(START),
+    runId: null,
+    version: '0.1.0',
+    host: 'test',
+    pid: 1,
+    logger: silentLogger,
+  })
+})
+
+afterAll(async () => {
+  vi.unstubAllEnvs()
+  warehouse.close()
+  await server.close()
+  rmSync(folder, { recursive: true, force: true })
+})
+
+const tables = [...publishedTables(readModelFiles()), ...filledTables]
+
+async function restore(from: ObjectStore, options: Partial<RestoreOptions> = {}) {
+  const current = await readCurrent(from)
+  if (current === null) throw new Error('nothing was published')
+  const path = join(newFolder(), 'jobtide.duckdb')
+  const scratchFolder = join(newFolder(), 'scratch')
+  const report = await restoreSnapshot({
+    store: from,
+    manifest: current.manifest,
+    path,
+    scratchFolder,
+    describe: describeAsBuilt,
+    ...options,
+  })
+  expect(existsSync(scratchFolder)).toBe(false)
+  return report
+}
+
+async function open(path: string): Promise<Warehouse> {
+  const warehouse = await openWarehouse({ path, mode: 'write' })
+  onTestFinished(() => warehouse.close())
+  return warehouse
+}
+
+async function build(of: Warehouse): Promise<void> {
+  await buildModels(of, { buildId: 'build', builtAt: new Date(START) })
+}
+
+/** Two years of 6 organisations, with corrections, in pages of 50 that came a day apart. */
+async function journalOfTwoYears(path: string): Promise<Journal> {
+  const world = { seed: 5, organizations: 6, startAt: START - 730 * DAY, endAt: START }
+  const events = [...worldSightings(world)].map(({ event }) => event)
+  const pages = []
+  for (let from = 0; from < events.length; from += 50) {
+    const page = from / 50 + 1
+    pages.push(aPage(events.slice(from, from + 50), { page, at: START + (page - 100) * DAY }))
+  }
+  return journalOfPages(path, [pages.slice(0, 5), pages.slice(5)])
+}
+
+/** Everything that is said of the published tables. */
+async function commentsOf(of: Warehouse) {
+  return of.all(
+    `select table_name, null as column_name, comment from duckdb_tables()
+     where database_name = current_database() and schema_name = 'main' and list_contains($1, table_name)
+     union all
+     select table_name, column_name, comment from duckdb_columns()
+     where database_name = current_database() and schema_name = 'main' and list_contains($1, table_name)
+     order by all`.replaceAll('$1', `[${tables.map(({ name }) => `'${name}'`).join(', ')}]`),
+  )
+}
+
+it('every published table is proved by a verification', async () => {
+  const report = await verifySnapshot({
+    store,
+    snapshotId: null,
+    scratchFolder: join(newFolder(), 'scratch'),
+    clock: realClock,
+  })
+  expect(report.findings).toEqual([])
+  expect(report.tables).toBe(tables.length)
+})
+
+describe('a restored warehouse', () => {
+  it('has the rows and comments that were published, of every table', async () => {
+    const report = await restore(store)
+    expect(report.isCompared).toBe(true)
+    const restored = await open(report.path)
+    for (const { name, key, leftOut } of tables) {
+      const columns = leftOut.length === 0 ? '*' : `* exclude (${leftOut.join(', ')})`
+      const rows = `select ${columns} from ${name} order by ${key.join(', ')}`
+      expect((await restored.table(rows)).rows).toEqual((await warehouse.table(rows)).rows)
+    }
+    expect(await commentsOf(restored)).toEqual(await commentsOf(warehouse))
+    expect(
+      await restored.all(`select distinct times_seen, last_seen_at = first_seen_at as at_first,
+        attributes_seen_at = first_seen_at as attributes_at_first, last_run_id = first_run_id as by_first
+        from job_change_events`),
+    ).toEqual([{ times_seen: 1, at_first: true, attributes_at_first: true, by_first: true }])
+  })
+
+  it('becomes what a replay makes when the journal is loaded and the models are built', async () => {
+    const restored = await open((await restore(store)).path)
+    const [{ events } = { events: 0 }] = await restored.all<{ events: number }>(
+      'select cast(count(*) as integer) as events from job_change_events',
+    )
+    expect(events).toBeGreaterThan(500)
+    const [{ versions } = { versions: 0 }] = await restored.all<{ versions: number }>(
+      'select cast(count(*) as integer) as versions from job_change_event_versions',
+    )
+    expect(versions).toBeGreaterThan(10)
+    expect(await load({ warehouse: restored, journal })).toMatchObject({ inserted: 0, rejected: 0 })
+    await build(restored)
+    // Restored events count as seen once, so they are seen once more than in the journal.
+    await restored.run('update job_change_events set times_seen = times_seen - 1')
+    expect(await dumpTables(restored)).toEqual(await dumpTables(warehouse))
+  })
+
+  it('leaves out deleted rows, from S3 too, and one file is here at a time', async () => {
+    const destination = `s3://${server.bucket}/restored`
+    const bucket = await openStore(destination, { clock: realClock, s3Endpoint: server.endpoint })
+    const lake = await publishedLake(bucket)
+    const { tables: published } = await lake.manifest()
+    expect(published.map(({ deleted }) => deleted?.rows)).toEqual([23, 10])
+    const scratchFolder = join(newFolder(), 'scratch')
+    const here: number[] = []
+    const report = await restore(bucket, {
+      scratchFolder,
+      onProgress: () => here.push(readdirSync(join(scratchFolder, 'files')).length),
+    })
+    expect(Math.max(...here)).toBe(1)
+    expect(report).toMatchObject({ rows: 45_002, isCompared: true })
+    const restored = await open(report.path)
+    for (const { name } of lakeTables) {
+      const rows = `select * from ${name} order by all`
+      expect((await restored.table(rows)).rows).toEqual((await lake.warehouse.table(rows)).rows)
+    }
+  })
+
+  it('loses tables that no model makes any more at the next build, and others take the place of theirs', async () => {
+    const before = await lakeWarehouse()
+    await before.run('create table old_figures as select i from range(3) numbers(i)')
+    const oldFigures = { ...lakeTables[0], name: 'old_figures', grain: 'One row.', key: ['i'] }
+    const from = await openStore(newFolder(), { clock: realClock })
+    await publish(before, from, {
+      tables: [...lakeTables, { ...oldFigures, partitionByYearOf: null, leftOut: [] }],
+    })
+    const restored = await open((await restore(from)).path)
+    const left = () =>
+      restored.all(`select table_name, comment from duckdb_tables()
+        where database_name = current_database() and table_name in ('people', 'old_figures') order by 1`)
+    expect(await left()).toEqual([
+      { table_name: 'old_figures', comment: 'One row. Key: i. Model: marts/old_figures.sql' },
+      {
+        table_name: 'people',
+        comment: 'One row per person. Key: person_id. Model: marts/people.sql',
+      },
+    ])
+    await build(restored)
+    expect(await left()).toEqual([
+      { table_name: 'people', comment: expect.stringMatching(/ Model: marts\/people\.sql$/) },
+    ])
+    expect(await restored.all('select profile_id from people')).toEqual([])
+  })
+})
+
+describe('a restore', () => {
+  it('refuses where there is a warehouse, and leaves it as it is', async () => {
+    const lake = await publishedLake()
+    const path = join(newFolder(), 'jobtide.duckdb')
+    await withWarehouse({ path, mode: 'write' }, (warehouse) =>
+      warehouse.run('create table mine as select 1'),
+    )
+    await expect(restore(lake.store, { path })).rejects.toMatchObject({
+      exitCode: EXIT.usage,
+      message: `there is a warehouse already: ${path}`,
+    })
+    await withWarehouse({ path, mode: 'read' }, (mine) => mine.run('from mine'))
+  })
+
+  it('refuses a snapshot in which a newer Jobtide has put a column that this one does not load', async () => {
+    const newer = await memoryWarehouse()
+    await newer.run('alter table job_change_events add column person_pronouns varchar')
+    const from = await openStore(newFolder(), { clock: realClock })
+    await publish(newer, from)
+    newer.close()
+    await expect(restore(from)).rejects.toMatchObject({
+      exitCode: EXIT.usage,
+      message: 'the snapshot was made by a newer Jobtide: it has job_change_events.person_pronouns',
+      hint: 'Restore it with Jobtide 0.1.0.',
+    })
+  })
+
+  it('leaves nothing when a file of the snapshot was changed', async () => {
+    const lake = await publishedLake()
+    const key = (await lake.table('moves')).files[0]?.key ?? ''
+    flipByte(lake, key)
+    const data = newFolder()
+    await expect(restore(lake.store, { path: join(data, 'jobtide.duckdb') })).rejects.toMatchObject(
+      {
+        exitCode: EXIT.checkFailed,
+        message: expect.stringContaining(`the snapshot is damaged: ${key}: its bytes are others`),
+      },
+    )
+    expect(readdirSync(data)).toEqual([])
+  })
+
+  it('takes the place of what a killed one left', async () => {
+    const lake = await publishedLake()
+    const data = newFolder()
+    const path = join(data, 'jobtide.duckdb')
+    writeFileSync(`${path}.restore`, 'half a database')
+    writeFileSync(`${path}.restore.wal`, 'half a log')
+    await restore(lake.store, { path })
+    expect(readdirSync(data)).toEqual(['jobtide.duckdb'])
+  })
+})

@@ -1,0 +1,196 @@
+/** A data directory with a world of 200 people over three nights, published each night, for tests of forgetting. */
+
+import { cpSync, mkdtempSync, readFileSync, readdirSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { openJournal, type Journal } from '../../../src/journal/journal.ts'
+import { dataDirectory, type DataDirectory } from '../../../src/run/data-directory.ts'
+import type { ForgetStep, ForgetTarget, ForgetWorld } from '../../../src/run/forget/forget-world.ts'
+import { buildStage, loadStage, publishStage, type RunWorld } from '../../../src/run/stages.ts'
+import type { JobChangeEvent } from '../../../src/simulator/events.ts'
+import { realClock, shiftedClock } from '../../../src/support/clock.ts'
+import { silentLogger } from '../../../src/support/logger.ts'
+import { DAY } from '../../../src/support/units.ts'
+import { withWarehouse, type Warehouse } from '../../../src/warehouse/warehouse.ts'
+import { makeAnalystCopy } from '../../../src/run/analyst-copy.ts'
+import { temporaryFolder } from '../../helpers/temporary-folder.ts'
+import { aPage, aSlice, startRun, wireEvent } from '../../load/load-fixture.ts'
+
+/** Who is forgotten, and every text by which they could be found. */
+export const ADA = 'per_ada_00000000077'
+export const MARKERS = [
+  ADA,
+  'ada-handle-q7x9',
+  'Ada Q7x9 Lovelace',
+  'Headline q7x9 of the first night',
+  'Headline q7x9 of the last night',
+  'https://network.example/in/q7x9-ada',
+  'Analytical Engineer q7x9',
+  'Countess q7x9 of Engines',
+]
+
+const PEOPLE = 200
+
+/** A data directory and what works in it. */
+export interface ForgetSite {
+  readonly directory: DataDirectory
+  readonly journal: Journal
+  readonly world: RunWorld
+  /** Loads, builds and publishes. */
+  night(target: ForgetTarget, number: number): Promise<void>
+  /** A world of forgetting that publishes nowhere else. */
+  forgetting(targets: readonly ForgetTarget[], onStep?: (step: ForgetStep) => void): ForgetWorld
+  read<T>(work: (warehouse: Warehouse) => Promise<T>): Promise<T>
+}
+
+/** What a site may choose. */
+export interface SiteChoices {
+  readonly s3Endpoint?: string
+  /** Default: a new one, empty. */
+  readonly root?: string
+  /** How many nights have passed already. */
+  readonly nights?: number
+}
+
+/** A data directory. */
+export function forgetSite({ s3Endpoint, root, nights = 0 }: SiteChoices = {}): ForgetSite {
+  const directory = dataDirectory(root ?? join(temporaryFolder(), 'data'))
+  const clock = shiftedClock(realClock)
+  clock.advance(nights * DAY)
+  const journal = openJournal(directory.journal, clock)
+  const signal = new AbortController().signal
+  const world: RunWorld = {
+    directory,
+    clock,
+    random: () => 0.5,
+    logger: silentLogger,
+    version: '0.4.0-test',
+    s3Endpoint,
+    stop: signal,
+    abort: signal,
+    onProgress: () => undefined,
+  }
+  const open = <T>(work: (warehouse: Warehouse) => Promise<T>) =>
+    withWarehouse({ path: directory.warehouse, mode: 'write', threads: 1 }, work)
+  return {
+    directory,
+    journal,
+    world,
+    async night(target, number) {
+      clock.advance(DAY)
+      await buy(journal, number)
+      await open(async (warehouse) => {
+        await loadStage(warehouse, journal, world)
+        await buildStage(warehouse, world)
+        const writer = journal.writer()
+        const keep = { last: 30, daily: 0, weekly: 0, monthly: 0 }
+        await publishStage(warehouse, { ...target, keep }, { runId: null, writer }, world)
+        await writer.close()
+        await loadStage(warehouse, journal, world)
+      })
+      await makeAnalystCopy({ directory, clock })
+    },
+    forgetting: (targets, onStep = () => undefined) => ({
+      ...world,
+      targets: () => targets,
+      onStep,
+    }),
+    read: open,
+  }
+}
+
+let pristine: string | null = null
+
+/** Journal, warehouse, copy and three snapshots of three nights, in a folder of the test's own. */
+export async function threeNights(): Promise<{ site: ForgetSite; target: ForgetTarget }> {
+  const root = join(temporaryFolder(), 'data')
+  if (pristine === null) {
+    const folder = mkdtempSync(join(tmpdir(), 'jobtide-nights-'))
+    const first = forgetSite({ root: join(folder, 'data') })
+    const to = join(first.directory.root, 'snapshots')
+    for (const night of [1, 2, 3]) await first.night({ to, s3: {} }, night)
+    pristine = folder
+  }
+  cpSync(join(pristine, 'data'), root, { recursive: true, preserveTimestamps: true })
+  const site = forgetSite({ root, nights: 3 })
+  return { site, target: { to: join(root, 'snapshots'), s3: {} } }
+}
+
+/** Removes what threeNights copies; call it when no test follows. */
+export function removeNights(): void {
+  if (pristine !== null) rmSync(pristine, { recursive: true, force: true })
+  pristine = null
+}
+
+/** Writes one night's pages: everybody's events, two of them Ada's, and a reject that names her. */
+async function buy(journal: Journal, night: number): Promise<void> {
+  const writer = journal.writer()
+  const runId = `run_${night}`
+  startRun(writer, [aSlice()], runId)
+  const events: unknown[] = eventsOf(night)
+  for (let from = 0, page = 1; from < events.length; from += 50, page += 1) {
+    const some = events.slice(from, from + 50)
+    const { record, body } = aPage(some, { runId, page, requestId: `${runId}_${page}` })
+    writer.write({ ...record, seen: seenIn(some) }, body)
+  }
+  await writer.close()
+}
+
+/** Whose events a page holds, as the extractor notes it. */
+function seenIn(events: readonly unknown[]): [string, number, number][] {
+  const counts = new Map<string, number>()
+  for (const event of events) {
+    const { organization_id: id } = (event as JobChangeEvent).organization
+    counts.set(id, (counts.get(id) ?? 0) + 1)
+  }
+  return [...counts].map(([id, count]) => [id, count, count])
+}
+
+/** The events of one night, as sent. */
+export function eventsOf(night: number): unknown[] {
+  const year = Date.UTC(2023 + night, 1, 1)
+  const events: JobChangeEvent[] = Array.from({ length: PEOPLE }, (_, index) => {
+    const isAda = index === 77
+    const event = wireEvent({
+      person: isAda ? ADA : `per_${index}`,
+      organization: `org_${(index + night) % 7}`,
+      organizationName: `Organisation ${(index + night) % 7}`,
+      type: 'joined',
+      changedAt: year + (index % 28) * DAY,
+      detectedAt: year + 40 * DAY,
+      title: isAda ? 'Analytical Engineer q7x9' : `VP Engineering ${index % 11}`,
+      name: isAda ? 'Ada Q7x9 Lovelace' : `Person ${index % 150}`,
+      headline: isAda ? headlineOf(night) : `Headline ${index}`,
+    })
+    if (!isAda) return event
+    const network_url = 'https://network.example/in/q7x9-ada'
+    return { ...event, person: { ...event.person, handle: 'ada-handle-q7x9', network_url } }
+  })
+  const left = wireEvent({
+    person: ADA,
+    organization: `org_${(77 + night) % 7}`,
+    type: 'left',
+    changedAt: year + 60 * DAY,
+    detectedAt: year + 61 * DAY,
+    title: 'Countess q7x9 of Engines',
+    previousTitle: 'Countess q7x9 of Engines',
+    name: 'Ada Q7x9 Lovelace',
+  })
+  const reject = { ...left, changed_at: 'not a date' }
+  return [...events, left, reject]
+}
+
+function headlineOf(night: number): string {
+  return night === 1 ? MARKERS[3]! : MARKERS[4]!
+}
+
+/** Files below a folder that hold a text as it is. */
+export function filesWith(folder: string, texts: readonly string[]): string[] {
+  return readdirSync(folder, { recursive: true, withFileTypes: true })
+    .filter((entry) => entry.isFile())
+    .map((entry) => join(entry.parentPath, entry.name))
+    .filter((path) => {
+      const bytes = readFileSync(path)
+      return texts.some((text) => bytes.includes(text))
+    })
+}

@@ -1,0 +1,124 @@
+import { mkdirSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { serialize } from 'node:v8'
+import { describe, expect, it } from 'vitest'
+import {
+  markersOf,
+  textsOfEvent,
+  textsOfPeople,
+  type Marker,
+} from '../../../src/run/forget/forget-texts.ts'
+import { searchFolder } from '../../../src/run/forget/forget-proof.ts'
+import { realClock } from '../../../src/support/clock.ts'
+import { quoteText, withWarehouse } from '../../../src/warehouse/warehouse.ts'
+import { temporaryFolder } from '../../helpers/temporary-folder.ts'
+import { insertEvents, memoryWarehouse } from '../../helpers/warehouse.ts'
+import { aPage, journalOfPages, wireEvent } from '../../load/load-fixture.ts'
+
+const NAME = 'Zoë "Z" Ünal-q7x9'
+const marker = (text: string, isUnique = true): Marker => ({ text, isUnique })
+
+async function search(folder: string, markers: readonly Marker[]) {
+  const scratchFolder = join(temporaryFolder(), 'scratch')
+  const proof = await searchFolder(folder, { markers, scratchFolder, clock: realClock })
+  return proof.matches.map(({ where }) => where.slice(folder.length + 1)).toSorted()
+}
+
+describe('searchFolder', () => {
+  it('finds a name in 8 kinds of file, and in none that does not hold it', async () => {
+    const folder = temporaryFolder()
+    const at = (name: string) => join(folder, name)
+    const row = `select ${quoteText(NAME)} as name, 1 as number from range(1000)`
+    await journalOfPages(folder, [[aPage([wireEvent({ name: NAME })])]])
+    await withWarehouse({ path: at('a.duckdb'), mode: 'write' }, (warehouse) =>
+      warehouse.run(`create table named as ${row}; checkpoint`),
+    )
+    const engine = await memoryWarehouse()
+    await engine.run(
+      `copy (${row}) to ${quoteText(at('a.parquet'))} (format parquet, compression zstd);
+       copy (select {'inner': [name]} as nested from (${row})) to ${quoteText(at('nested.parquet'))} (format parquet);
+       copy (select 'Zoe' as name) to ${quoteText(at('other.parquet'))} (format parquet)`,
+    )
+    engine.close()
+    writeFileSync(at('plain.txt'), `x${NAME}y`)
+    writeFileSync(at('escaped.json'), JSON.stringify({ name: NAME }))
+    const ascii = JSON.stringify(NAME).replace('ë', '\\u00eb').replace('Ü', '\\u00dc')
+    writeFileSync(at('ascii.json'), ascii)
+    writeFileSync(at('history.checkpoint'), serialize(new Map([['name', NAME]])))
+    writeFileSync(at('utf16'), Buffer.from(`${NAME} 日本`, 'utf16le'))
+    writeFileSync(at('other.txt'), 'Zoë Z Ünal-q7x')
+    const found = await search(folder, [marker(NAME)])
+    expect(found.filter((name) => name.endsWith('.journal'))).toHaveLength(1)
+    expect(found.filter((name) => !name.endsWith('.journal'))).toEqual([
+      'a.duckdb',
+      'a.parquet',
+      'ascii.json',
+      'escaped.json',
+      'history.checkpoint',
+      'nested.parquet',
+      'plain.txt',
+      'utf16',
+    ])
+  })
+
+  it('finds a text that lies across two of the pieces a file is read in', async () => {
+    const folder = temporaryFolder()
+    mkdirSync(join(folder, 'deep'))
+    const text = 'across-the-edge'
+    for (const before of [4 * 2 ** 20 - 3, 4 * 2 ** 20 + 5, 8 * 2 ** 20 - 1]) {
+      const path = join(folder, 'deep', String(before))
+      writeFileSync(path, Buffer.concat([Buffer.alloc(before), Buffer.from(text)]))
+    }
+    expect(await search(folder, [marker(text)])).toHaveLength(3)
+    expect(await search(folder, [marker(`${text}!`)])).toEqual([])
+  })
+
+  it('takes an id that is part of others for found only where it is the whole of a value', async () => {
+    const folder = temporaryFolder()
+    const at = (name: string) => join(folder, name)
+    writeFileSync(at('longer.json'), '{"profile_id":"per_12"}')
+    writeFileSync(at('whole.json'), '{"profile_id":"per_1"}')
+    const engine = await memoryWarehouse()
+    await engine.run(
+      `copy (select 'per_12' as profile_id) to ${quoteText(at('longer.parquet'))} (format parquet);
+       copy (select 'per_1' as profile_id) to ${quoteText(at('whole.parquet'))} (format parquet)`,
+    )
+    engine.close()
+    expect(await search(folder, [marker('per_1', false)])).toEqual(['whole.json', 'whole.parquet'])
+  })
+})
+
+describe('markersOf', () => {
+  it('looks for what only they have: not for titles and names of others, short texts, or words of comments', async () => {
+    const warehouse = await memoryWarehouse()
+    await insertEvents(warehouse, [
+      {
+        profile_id: 'per_1',
+        person_full_name: 'Ada Lovelace',
+        person_handle: 'ada',
+        person_headline: 'Counting on engines',
+        title_current: 'Engineer',
+        title_previous: 'organisation',
+      },
+      { profile_id: 'per_12', person_full_name: 'Ada Lovelace Byron', title_current: 'Engineer' },
+    ])
+    const texts = await textsOfPeople(warehouse, ['per_1'])
+    expect(texts.toSorted()).toEqual(
+      ['Ada Lovelace', 'Counting on engines', 'Engineer', 'ada', 'organisation'].toSorted(),
+    )
+    expect(await markersOf(warehouse, ['per_1'], texts)).toEqual([
+      { text: 'per_1', isUnique: false },
+      { text: 'Counting on engines', isUnique: true },
+    ])
+    warehouse.close()
+  })
+
+  it('takes every text of person and title from an event as sent, unknown fields included', () => {
+    const event = wireEvent({ name: 'Ada', headline: 'Engines \ud800', title: 'Countess' })
+    const sent = { ...event, person: { ...event.person, pronouns: 'she/her', first_name: 'A' } }
+    expect(textsOfEvent(sent).toSorted()).toEqual(
+      ['Ada', 'Countess', 'Engines \ufffd', 'per_1', 'she/her'].toSorted(),
+    )
+    expect(textsOfEvent('no event')).toEqual([])
+  })
+})
