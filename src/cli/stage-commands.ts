@@ -7,6 +7,7 @@ import { parseKeep } from '../publish/sweep/retention.ts'
 import { makeAnalystCopy } from '../run/analyst-copy.ts'
 import { readSnapshotTarget, type SnapshotTarget } from '../run/job.ts'
 import {
+  PUBLISHING_MEMORY,
   buildStage,
   loadStage,
   publishStage,
@@ -148,7 +149,11 @@ async function runAlone(
       throw new ConfigError(`nothing was run yet in ${directory.root}`, { hint: RUN_FIRST })
     }
     const writer = journal.writer()
-    const warehouse = await openWarehouse({ path: directory.warehouse, mode: 'write' })
+    const warehouse = await openWarehouse({
+      path: directory.warehouse,
+      mode: 'write',
+      ...(command === 'publish' ? { mostMemory: PUBLISHING_MEMORY } : {}),
+    })
     try {
       await work({ warehouse, journal, writer })
     } finally {

@@ -26,6 +26,7 @@ import type { Job } from './job.ts'
 import { acquireLock, waitForLock, type HeldLock } from './lock.ts'
 import { withSession, type Session } from './session.ts'
 import {
+  PUBLISHING_MEMORY,
   buildStage,
   loadStage,
   publishStage,
@@ -212,8 +213,9 @@ class Run {
     const build = await this.#withWarehouse((warehouse) => buildStage(warehouse, world))
     const { snapshot } = this.#job
     if (snapshot === null) return { load: loaded, build, publish: null }
-    const publish = await this.#withWarehouse((warehouse) =>
-      publishStage(warehouse, snapshot, { runId, writer }, world),
+    const publish = await this.#withWarehouse(
+      (warehouse) => publishStage(warehouse, snapshot, { runId, writer }, world),
+      PUBLISHING_MEMORY,
     )
     return { load: loaded, build, publish }
   }
@@ -226,8 +228,12 @@ class Run {
   }
 
   // Each stage opens the warehouse for itself: the engine gives memory back only when it is closed.
-  #withWarehouse<T>(work: (warehouse: Warehouse) => Promise<T>): Promise<T> {
-    return withWarehouse({ path: this.#world.directory.warehouse, mode: 'write' }, work)
+  #withWarehouse<T>(work: (warehouse: Warehouse) => Promise<T>, mostMemory?: number): Promise<T> {
+    const path = this.#world.directory.warehouse
+    return withWarehouse(
+      { path, mode: 'write', ...(mostMemory === undefined ? {} : { mostMemory }) },
+      work,
+    )
   }
 
   async #fail(run: RunHistory, error: unknown): Promise<void> {

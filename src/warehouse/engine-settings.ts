@@ -11,6 +11,8 @@ export interface EngineChoices {
   readonly mode: 'read' | 'write'
   /** DuckDB's memory limit such as `1GB`; default: by the size of the file. */
   readonly memoryLimit?: string
+  /** The most that default may be, in bytes; default: 1.5 GiB. */
+  readonly mostMemory?: number
   /** Threads, 1 or more; default: one for each core, at most 4. */
   readonly threads?: number
 }
@@ -25,7 +27,9 @@ export function engineSettings(options: EngineChoices): Record<string, string> {
     ...(options.mode === 'read'
       ? { access_mode: 'READ_ONLY', temp_directory: spillFolderOf(options.path) }
       : {}),
-    memory_limit: options.memoryLimit ?? memoryLimitFor(options, threads),
+    memory_limit:
+      options.memoryLimit ??
+      memoryLimitFor(options, threads, SMALLEST_LIMIT_PER_THREAD, options.mostMemory),
     threads: String(threads),
   }
 }

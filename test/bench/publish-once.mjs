@@ -11,6 +11,7 @@ import { openStore } from '../../dist/publish/store/open-store.js'
 import { writeParquet } from '../../dist/publish/parquet.js'
 import { partitionsOf } from '../../dist/publish/partitions.js'
 import { publishSnapshot } from '../../dist/publish/publish.js'
+import { PUBLISHING_MEMORY } from '../../dist/run/stages.js'
 import { realClock } from '../../dist/support/clock.js'
 import { silentLogger } from '../../dist/support/logger.js'
 import { newUlid } from '../../dist/support/ulid.js'
@@ -54,9 +55,11 @@ async function publish(warehouse) {
 }
 
 const began = performance.now()
-const report = await withWarehouse({ path, mode: 'write', threads: 2 }, (warehouse) =>
-  what === 'bare' ? bare(warehouse) : publish(warehouse),
-)
+const settings = { path, mode: 'write', threads: 2 }
+const report =
+  what === 'bare'
+    ? await withWarehouse(settings, bare)
+    : await withWarehouse({ ...settings, mostMemory: PUBLISHING_MEMORY }, publish)
 const seconds = (performance.now() - began) / 1_000
 const { maxRSS, userCPUTime, systemCPUTime } = process.resourceUsage()
 const cpuSeconds = (userCPUTime + systemCPUTime) / 1_000_000
