@@ -1,6 +1,6 @@
 /** Every command as people and programs meet it: help, one JSON document, plain lines where there is no terminal. */
 
-import { cpSync, existsSync, readFileSync, readdirSync, writeFileSync } from 'node:fs'
+import { cpSync, existsSync, readFileSync, readdirSync, writeFileSync, rmSync } from 'node:fs'
 import { createServer } from 'node:net'
 import { join } from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
@@ -209,7 +209,7 @@ describe('status', () => {
 })
 
 describe('coverage, credits and rejects', () => {
-  it('agree with the service’s account, and go on while the warehouse is locked; rejects ends with 8', async () => {
+  it('agree with the service’s account, and go on while the warehouse is locked; rejects needs its copy for that, and ends with 8 without', async () => {
     const site = await openSite()
     done(await site.run(['run', site.pipeline]))
     const { credits } = site.simulator.account()
@@ -239,6 +239,8 @@ describe('coverage, credits and rejects', () => {
     const unavailable = { unavailable: expect.stringContaining('is open in another') as unknown }
     expect(await json('credits')).toMatchObject({ total, warehouse: unavailable })
     expect(await json('coverage')).toMatchObject({ read: 8, warehouse: unavailable })
+    expect(done(await site.run(['rejects'])).stdout).toMatch(/^no event was refused/)
+    rmSync(join(site.dataDir, 'analyst.duckdb'))
     const rejects = await site.run(['rejects'])
     expect([rejects.exitCode, rejects.stdout]).toEqual([8, ''])
     expect(rejects.stderr).toMatch(/is open in another program.*\n {2}→ Close it there/)

@@ -1,0 +1,116 @@
+/** All tables of two nights, from a folder and from S3, by readers that did not write them: row for row the warehouse. */
+
+import { parquetReadObjects } from 'hyparquet'
+import { compressors } from 'hyparquet-compressors'
+import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest'
+import { buildModels } from '../../src/model/build.ts'
+import { filledTables } from '../../src/model/filled-tables.ts'
+import type { ManifestTable } from '../../src/publish/manifest.ts'
+import { readCurrent } from '../../src/publish/read-snapshot.ts'
+import type { ObjectStore } from '../../src/publish/store/object-store.ts'
+import { openStore } from '../../src/publish/store/open-store.ts'
+import { realClock } from '../../src/support/clock.ts'
+import { stableJson } from '../../src/support/json.ts'
+import { publishedTables, readModelFiles } from '../../src/warehouse/catalog.ts'
+import { quoteIdentifier, type Warehouse } from '../../src/warehouse/warehouse.ts'
+import { makeEvents, makeNight } from '../bench/made-events.ts'
+import { startS3Server, type S3Server } from '../helpers/s3-server.ts'
+import { memoryWarehouse } from '../helpers/warehouse.ts'
+import { newFolder, publish, readerOf, tableOf } from './fixtures.ts'
+
+const tables = [...publishedTables(readModelFiles()), ...filledTables]
+const SIZE = { people: 6_000, organizations: 100 }
+const NIGHT = 60
+
+let server: S3Server
+
+beforeAll(async () => {
+  server = await startS3Server()
+  vi.stubEnv('AWS_ACCESS_KEY_ID', server.accessKeyId)
+  vi.stubEnv('AWS_SECRET_ACCESS_KEY', server.secretAccessKey)
+  vi.stubEnv('AWS_REGION', server.region)
+})
+
+afterAll(async () => {
+  vi.unstubAllEnvs()
+  await server.close()
+})
+
+const places = [
+  { place: 'a folder', open: () => openStore(newFolder(), { clock: realClock }) },
+  {
+    place: 'S3',
+    open: () =>
+      openStore(`s3://${server.bucket}/every-table`, {
+        clock: realClock,
+        s3Endpoint: server.endpoint,
+      }),
+  },
+]
+
+/** About 24,000 events, published; then a night of 60 more, published over that. */
+async function twoNights(warehouse: Warehouse, store: ObjectStore): Promise<void> {
+  const night = async (buildId: string) => {
+    await buildModels(warehouse, { buildId, builtAt: new Date('2024-12-02T03:00:00Z') })
+    await publish(warehouse, store, { tables })
+  }
+  await makeEvents(warehouse, SIZE)
+  await night('first')
+  await makeNight(warehouse, SIZE, NIGHT)
+  await night('second')
+}
+
+type Row = Record<string, unknown>
+
+async function rowsIn(store: ObjectStore, key: string): Promise<Row[]> {
+  const object = await store.get(key)
+  const file = new Uint8Array(object?.bytes ?? []).buffer
+  return parquetReadObjects({ file, compressors })
+}
+
+/** The live rows, read without DuckDB. */
+async function readByHand(store: ObjectStore, { files, deleted }: ManifestTable): Promise<Row[]> {
+  const listed = deleted === null ? [] : await rowsIn(store, deleted.key)
+  const skipped = new Set(listed.map(({ file, position }) => `${String(file)} ${String(position)}`))
+  const rows: Row[] = []
+  for (const { key, sha256 } of files) {
+    const stored = await rowsIn(store, key)
+    rows.push(...stored.filter((_, position) => !skipped.has(`${sha256} ${position}`)))
+  }
+  return rows
+}
+
+function asText(rows: readonly Row[]): string[] {
+  const plain = (row: Row) =>
+    Object.fromEntries(
+      Object.entries(row).map(([name, value]) => [
+        name,
+        typeof value === 'bigint' ? `${value}n` : value,
+      ]),
+    )
+  return rows.map((row) => stableJson(plain(row))).toSorted()
+}
+
+describe.each(places)('every table of two nights in $place', ({ open }) => {
+  it('has the rows of the warehouse, for DuckDB over views.sql and for a reader in JavaScript', async () => {
+    const [warehouse, store] = [await memoryWarehouse(), await open()]
+    await twoNights(warehouse, store)
+    const shown = (await readCurrent(store))?.manifest.tables ?? []
+    expect(shown.map(({ name }) => name).toSorted()).toEqual(
+      tables.map(({ name }) => name).toSorted(),
+    )
+    expect(shown.filter(({ deleted }) => deleted !== null).length).toBeGreaterThan(2)
+    const reader = await readerOf(store)
+    for (const definition of tables) {
+      expect(await tableOf(reader, { ...definition, leftOut: [] }), definition.name).toEqual(
+        await tableOf(warehouse, definition),
+      )
+      const table = shown.find(({ name }) => name === definition.name)
+      const columns = table?.schema.map(({ name }) => quoteIdentifier(name)).join(', ')
+      const expected = await warehouse.all<Row>(`select ${columns} from ${definition.name}`)
+      const found = table === undefined ? [] : await readByHand(store, table)
+      expect(asText(found), definition.name).toEqual(asText(expected))
+    }
+    warehouse.close()
+  }, 240_000)
+})
