@@ -159,7 +159,7 @@ describe('compare-and-swap in a folder', () => {
     const folder = newFolder()
     const module = (path: string) => JSON.stringify(join(packageRoot, 'dist', path))
     const script = `
-      const { openFolderStore } = await import(${module('publish/folder-store.js')})
+      const { openFolderStore } = await import(${module('publish/store/folder-store.js')})
       const { realClock } = await import(${module('support/clock.js')})
       const store = openFolderStore(${JSON.stringify(folder)}, realClock)
       for (let added = 0; added < 25; ) {
