@@ -374,7 +374,11 @@ function words(output: string): string[] {
 }
 
 function firstWords(output: string): string[] {
-  const lines = output.split('\n').filter((line) => !line.startsWith(' '))
+  const lines = output
+    .split('\n')
+    .filter((line) => !line.startsWith(' '))
+    // Who was dearest depends on the hour: the simulator's world moves with the clock.
+    .map((line) => (line.includes('(org_') ? 'ORGANISATION' : line))
   const first = words(lines.join('\n')).map((line) => line.split(' ', 1)[0] ?? '')
   return first.filter((word, index) => word !== '' && word !== first[index - 1])
 }
