@@ -33,23 +33,29 @@ detected as (
     group by organization_id
 ),
 
--- Mostly one event for each organisation, so that the order below is of few rows.
+-- Mostly one event for each organisation, so that it costs nothing to choose among them.
 newest as (
     select
         events.organization_id,
+        events.event_key,
         events.organization_name,
         events.organization_slug,
-        events.organization_network_url,
-        row_number() over (partition by events.organization_id order by events.event_key) as place
+        events.organization_network_url
     from job_change_events as events
     inner join detected
         on detected.organization_id = events.organization_id and detected.last_detected_at = events.detected_at
 ),
 
-named as (
-    select organization_id, organization_name, organization_slug, organization_network_url
+first_of_newest as (
+    select organization_id, min(event_key) as event_key
     from newest
-    where place = 1
+    group by organization_id
+),
+
+named as (
+    select newest.organization_id, newest.organization_name, newest.organization_slug, newest.organization_network_url
+    from newest
+    inner join first_of_newest on first_of_newest.event_key = newest.event_key
 ),
 
 present as (
