@@ -35,8 +35,8 @@ export async function keepGroups(
   return { source, columns, nullable: new Set(nullable), count, sieve: null }
 }
 
-// Of one column, by whose hash a row is let through: with 16 bits for each group, one in 16 that has no group is, too.
-const BITS_PER_GROUP = 16
+// Of one column, by whose hash a row is let through: with 32 bits for each group, one in 32 that has no group is, too.
+const BITS_PER_GROUP = 32
 const SIEVE = 'touched'
 
 /**
