@@ -1,7 +1,21 @@
-select from_organization_id, to_organization_id, moves, share_of_leavers, share_of_joiners
-from talent_flows
-where
-    share_of_leavers is null
-    or share_of_joiners is null
-    or share_of_leavers not between 0 and 1
-    or share_of_joiners not between 0 and 1
+-- What talent_flows divides: no organisation loses more people to others than left it, nor wins more than joined it.
+with
+
+moved as (
+    select from_organization_id as organization_id, moves as went, 0 as came
+    from organization_pairs
+    union all
+    select to_organization_id as organization_id, 0 as went, moves as came
+    from organization_pairs
+),
+
+summed as (
+    select organization_id, sum(went) as went, sum(came) as came
+    from moved
+    group by organization_id
+)
+
+select summed.organization_id, summed.went, organizations.leavers, summed.came, organizations.joiners
+from summed
+inner join organizations on organizations.organization_id = summed.organization_id
+where summed.went > organizations.leavers or summed.came > organizations.joiners

@@ -1,5 +1,6 @@
+-- scope: row
 select from_organization_id, to_organization_id, people, moves, direct_moves, up_moves, down_moves
-from talent_flows
+from organization_pairs
 where
     from_organization_id = to_organization_id
     or people > moves

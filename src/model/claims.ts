@@ -67,10 +67,14 @@ export const loadedClaims: readonly Claim[] = [
   keyClaim('job_change_event_versions', ['event_key', 'version_key']),
 ]
 
-/** What is said of a table: its key, and what the header of a model says besides. */
+/**
+ * What is said of a table: its key, and what the header of a model says besides. Of a view without a scope nothing: its rows
+ * are those of tables that are asked themselves, and to ask it is to compute all of it.
+ */
 export function claimsOf(described: DescribedTable | ModelFile): Claim[] {
   const { name: table, key } = described
   if (!('values' in described)) return [keyClaim(table, key)]
+  if (described.kind === 'view' && described.scope.length === 0) return []
   return [
     keyClaim(table, key),
     ...described.values.map((values): Claim => ({

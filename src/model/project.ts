@@ -20,7 +20,7 @@ import { knownOnSql } from './as-known-on.ts'
 import { filledTables, type FilledTable } from './filled-tables.ts'
 import { columnWords, runOrder, tablesRead, tablesReadTwice } from './run-order.ts'
 
-/** One table, or in staging view, that a build makes. */
+/** One table or view that a build makes. */
 export interface ProjectNode {
   readonly name: string
   readonly kind: 'filled' | 'table' | 'view'
@@ -99,7 +99,7 @@ export async function readProject(
     const file = relative(modelFolder, model.path)
     return {
       name: model.name,
-      kind: file.startsWith('staging') ? 'view' : 'table',
+      kind: model.kind,
       reads: tablesRead(treeOf(model.sql), `model ${model.name}`),
       readsTwice: tablesReadTwice(treeOf(model.sql)),
       definition: model,

@@ -5,7 +5,7 @@
  */
 
 import { readFileSync, readdirSync } from 'node:fs'
-import { basename, join } from 'node:path'
+import { basename, dirname, join } from 'node:path'
 import { sqlFolder } from '../support/assets.ts'
 import { EXIT, JobtideError } from '../support/errors.ts'
 
@@ -36,6 +36,8 @@ export interface ModelFile extends DescribedTable {
    * them. Empty where a row may depend on any row.
    */
   readonly scope: readonly string[]
+  /** A view stores no rows of its own: it is computed where it is read. Staging models are views. */
+  readonly kind: 'table' | 'view'
   /** Whether snapshots hold it: not staging models, nor those whose header says `published: no`. */
   readonly isPublished: boolean
   /** Columns that hold only certain values. */
@@ -131,6 +133,7 @@ export function sqlFilesIn(folder: string): string[] {
  *     -- purpose: …
  *     -- scope: column, column                    (optional)
  *     -- partition: year of column                (optional)
+ *     -- kind: view                               (optional: nearly all of its rows change every night, and are cheap to put together)
  *     -- published: no                            (optional: a step on the way that other tables hold the result of)
  *     -- values: column: a | b (or null)          (optional, one line for each column)
  *     -- references: column -> table.column       (optional, one line for each column)
@@ -146,6 +149,7 @@ export function parseModelFile(path: string, sql: string): ModelFile {
     if (value === undefined) throw wrong(`no "-- ${name}:" line`)
     return value
   }
+  const isView = basename(dirname(path)) === 'staging' || header.includes('-- kind: view')
   const partition = header.find((line) => line.startsWith('-- partition: year of '))
   const columns = header
     .slice(header.indexOf('-- columns:') + 1)
@@ -171,11 +175,14 @@ export function parseModelFile(path: string, sql: string): ModelFile {
     }),
     partitionByYearOf: partition?.slice('-- partition: year of '.length).trim() ?? null,
     leftOut: [],
+    kind: isView ? 'view' : 'table',
     isPublished: !basename(path).startsWith('stg_') && !header.includes('-- published: no'),
     columns: new Map(columns.map((match) => [match[1] ?? '', match[2] ?? ''])),
     sql,
     path,
   }
+  if (isView && model.scope.length === 0 && model.values.length + model.references.length > 0)
+    throw wrong('a view is checked at the tables that it reads: say values and references there')
   const named = [
     ...model.key,
     ...model.scope,

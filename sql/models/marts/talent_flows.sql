@@ -1,7 +1,9 @@
 -- grain: One row per pair of organisations between which anybody moved, in that direction.
 -- key: from_organization_id, to_organization_id
+-- kind: view
 -- purpose: Who loses people to whom. Counts moves (see moves): each departure and each arrival at most once.
 -- note: People who leave an organisation and come back to it make no flow. Side roles (boards, advisers) make none either.
+-- note: A view: every leaving changes the shares of all flows from there, so that it would be written anew every night.
 -- columns:
 --   from_organization_id: The organisation that was left.
 --   to_organization_id: The organisation that was joined; never the one that was left.
