@@ -1,4 +1,6 @@
-select flows.in_flows, counted.in_moves
-from (select coalesce(sum(moves), 0) as in_flows from talent_flows) as flows
-cross join (select count(*) as in_moves from moves) as counted
-where flows.in_flows <> counted.in_moves
+-- balanced: moves by from_organization_id
+select from_organization_id, moves
+from organization_pairs
+union all
+select from_organization_id, -1 as moves
+from moves

@@ -9,6 +9,7 @@ import { basename } from 'node:path'
 import { EXIT, JobtideError } from '../support/errors.ts'
 import { scopeOf, sqlFilesIn, type DescribedTable, type ModelFile } from '../warehouse/catalog.ts'
 import { quoteIdentifier, type Warehouse } from '../warehouse/warehouse.ts'
+import { balanceIn, imbalanceSql, type Balance } from './balance.ts'
 import { claimSql, claimsOf, loadedClaims, type Claim } from './claims.ts'
 
 /** One claim and the select that returns what breaks it. */
@@ -21,6 +22,8 @@ export interface Check {
   readonly scope: readonly string[]
   /** What a header says, where the check follows from one; null for a file of its own. */
   readonly claim: Claim | null
+  /** What sums up to zero, where the check says so; else null. */
+  readonly balance: Balance | null
 }
 
 /** What a check found. */
@@ -58,12 +61,17 @@ export class CheckFailedError extends JobtideError {
   }
 }
 
-/** The checks in `folder`, by name. */
+/**
+ * The checks in `folder`, by name.
+ * @throws JobtideError naming a check whose header is wrong
+ */
 export function readChecks(folder: string): Check[] {
   return sqlFilesIn(folder).map((path) => {
-    const sql = readFileSync(path, 'utf8')
+    const text = withoutSemicolon(readFileSync(path, 'utf8'))
     const name = basename(path, '.sql')
-    return { name, sql: withoutSemicolon(sql), suspicion: null, scope: scopeOf(sql), claim: null }
+    const balance = balanceIn(name, text)
+    const sql = balance === null ? text : imbalanceSql(balance, balance.entries)
+    return { name, sql, suspicion: null, scope: scopeOf(text), claim: null, balance }
   })
 }
 
@@ -77,7 +85,7 @@ export function checksOfHeaders(tables: readonly (DescribedTable | ModelFile)[])
 
 /** The check of one claim, asked of `source`: its table, or some rows of it. */
 export function checkOf(claim: Claim, source: string): Check {
-  return { name: claim.name, ...claimSql(claim, source), scope: [], claim }
+  return { name: claim.name, ...claimSql(claim, source), scope: [], claim, balance: null }
 }
 
 /** Runs one check; the sample is the same each time, also when rows are found in another order. */

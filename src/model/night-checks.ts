@@ -4,6 +4,7 @@
  */
 
 import { quoteIdentifier, type Warehouse } from '../warehouse/warehouse.ts'
+import { changedEntries, imbalanceSql, type Balance } from './balance.ts'
 import type { BuildWork } from './build.ts'
 import { checkOf, runCheck, type CheckOutcome } from './checks.ts'
 import type { Claim, KeyClaim, ReferenceClaim } from './claims.ts'
@@ -38,20 +39,35 @@ export class NightChecks {
   }
 
   /**
-   * Checks key and values of a model right after its rows were written.
+   * Runs the checks of a model that ask for nothing else, right after its rows were written.
    * @param rows all rows of the people or groups that it was computed for
    */
   async runOwn(node: ProjectNode, tonight: Tonight, rows: string): Promise<void> {
-    for (const { claim } of this.#project.checks) {
-      if (claim === null || claim.table !== node.name || claim.kind === 'reference') continue
-      let outcome = await this.#run(claim, rows)
-      if (outcome.offenders === 0 && claim.kind === 'key' && tonight.changed !== null) {
-        // Rows of one key are rows of one group where the key says the group; else one may stand elsewhere in the table.
-        const isInGroup = node.scope.every((column) => claim.columns.includes(column))
-        if (!isInGroup) outcome = await this.#runKeyElsewhere(claim, tonight.changed)
+    for (const check of this.#project.checks) {
+      if (check.reads.join() !== node.name) continue
+      if (check.claim !== null) await this.#runOwnClaim(node, check.claim, tonight, rows)
+      else if (check.scope.length > 0 && check.scope.join() === node.scope.join()) {
+        await this.#temporaries.shadow(node.name, `select * from ${rows}`)
+        this.#known.set(check.name, await runCheck(this.#warehouse, check))
+        await this.#temporaries.unshadow()
       }
-      this.#known.set(claim.name, outcome)
     }
+  }
+
+  async #runOwnClaim(
+    node: ProjectNode,
+    claim: Claim,
+    tonight: Tonight,
+    rows: string,
+  ): Promise<void> {
+    if (claim.kind === 'reference') return
+    let outcome = await this.#run(claim, rows)
+    if (outcome.offenders === 0 && claim.kind === 'key' && tonight.changed !== null) {
+      // Rows of one key are rows of one group where the key says the group; else one may stand elsewhere in the table.
+      const isInGroup = node.scope.every((column) => claim.columns.includes(column))
+      if (!isInGroup) outcome = await this.#runKeyElsewhere(claim, tonight.changed)
+    }
+    this.#known.set(claim.name, outcome)
   }
 
   /** Runs one check when all models are built. */
@@ -63,6 +79,7 @@ export class NightChecks {
         return { name: check.name, offenders: 0, sample: [] }
       }
       if (check.claim !== null) return this.#runClaim(check, check.claim)
+      if (check.balance !== null) return this.#runBalance(check, check.balance)
       return this.#runFile(check)
     })
   }
@@ -89,6 +106,10 @@ export class NightChecks {
     ) {
       return runCheck(this.#warehouse, check)
     }
+    // What depends on one person's rows alone can name no row of another person.
+    if (here.rowsOfPeople !== null && there.rowsOfPeople !== null) {
+      return this.#runAmong(claim, here.rowsOfPeople, there.name, there.rowsOfPeople)
+    }
     if (here.changed !== null) {
       const source = newRows(here.changed, here)
       const outcome = await this.#runNear(claim, source, there)
@@ -107,12 +128,23 @@ export class NightChecks {
   /** Looks first among the rows of touched people, where nearly everything is found, before all of the other table is read. */
   async #runNear(claim: ReferenceClaim, source: string, there: Tonight): Promise<CheckOutcome> {
     if (there.rowsOfPeople !== null) {
-      await this.#temporaries.shadow(there.name, `select * from ${there.rowsOfPeople}`)
-      const near = await this.#run(claim, source)
-      await this.#temporaries.unshadow()
+      const near = await this.#runAmong(claim, source, there.name, there.rowsOfPeople)
       if (near.offenders === 0) return near
     }
     return this.#run(claim, source)
+  }
+
+  /** Looks for what `source` names among `rows` of the other table. */
+  async #runAmong(
+    claim: ReferenceClaim,
+    source: string,
+    there: string,
+    rows: string,
+  ): Promise<CheckOutcome> {
+    await this.#temporaries.shadow(there, `select * from ${rows}`)
+    const outcome = await this.#run(claim, source)
+    await this.#temporaries.unshadow()
+    return outcome
   }
 
   /** Values that the other table had and has no more; null when there are none. */
@@ -151,17 +183,40 @@ export class NightChecks {
 
   /** Asks of new rows alone. */
   async #runOfNew(check: ProjectCheck, reads: readonly Tonight[]): Promise<CheckOutcome> {
-    if (reads.some(({ change, compared }) => change !== 'none' && compared === null)) {
-      return runCheck(this.#warehouse, check)
-    }
-    for (const { name, changed } of reads) {
-      const fresh = `select * from ${changed} where ${MORE} > 0`
-      const none = `select * from ${this.#temporaries.main(name)} limit 0`
-      await this.#temporaries.shadow(name, changed === null ? none : fresh)
-    }
+    if (!reads.every(areDifferencesKnown)) return runCheck(this.#warehouse, check)
+    await this.#showDifferences(reads, '> 0')
     const outcome = await runCheck(this.#warehouse, check)
     await this.#temporaries.unshadow()
     return outcome
+  }
+
+  /** Asks whether what the night changed sums up to zero, as everything did before. */
+  async #runBalance(check: ProjectCheck, balance: Balance): Promise<CheckOutcome> {
+    const reads = this.#readsOf(check)
+    if (!reads.every(areDifferencesKnown)) return runCheck(this.#warehouse, check)
+    const entriesOf = async (rows: '> 0' | '< 0') => {
+      await this.#showDifferences(reads, rows)
+      const entries = await this.#temporaries.keep(balance.entries)
+      await this.#temporaries.unshadow()
+      return entries
+    }
+    const [fresh, gone] = [await entriesOf('> 0'), await entriesOf('< 0')]
+    const sql = imbalanceSql(balance, changedEntries(balance, fresh, gone))
+    const outcome = await runCheck(this.#warehouse, { ...check, sql })
+    for (const kept of [fresh, gone]) await this.#temporaries.drop(kept)
+    return outcome
+  }
+
+  /** Lets tables show the rows that are new, `> 0`, or those that are gone, `< 0`. */
+  async #showDifferences(reads: readonly Tonight[], rows: '> 0' | '< 0'): Promise<void> {
+    for (const { name, changed } of reads) {
+      await this.#temporaries.shadow(
+        name,
+        changed === null
+          ? `select * from ${this.#temporaries.main(name)} limit 0`
+          : `select * from ${changed} where ${MORE} ${rows}`,
+      )
+    }
   }
 
   async #run(claim: Claim, source: string): Promise<CheckOutcome> {
@@ -184,6 +239,10 @@ export class NightChecks {
     for (const kept of [source, alike]) await this.#temporaries.drop(kept)
     return outcome
   }
+}
+
+function areDifferencesKnown({ change, compared }: Tonight): boolean {
+  return change === 'none' || compared !== null
 }
 
 function newRows(changed: string, { compared }: Tonight): string {

@@ -1,8 +1,8 @@
-import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import * as fc from 'fast-check'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { buildModels } from '../../src/model/build.ts'
+import { readChecks } from '../../src/model/checks.ts'
 import { sqlFolder } from '../../src/support/assets.ts'
 import { openWarehouse, type Warehouse } from '../../src/warehouse/warehouse.ts'
 import { anyHistory, Worlds } from './histories.ts'
@@ -10,8 +10,8 @@ import { anyHistory, Worlds } from './histories.ts'
 // Each claim about tables of organisations, and damage that breaks it.
 const damages: readonly (readonly [string, string])[] = [
   [
-    'every_change_is_counted_once_by_week_by_month_and_by_organization',
-    'delete from organization_weekly where joiners > 0',
+    'every_change_is_counted_once_by_month_and_by_organization',
+    'delete from organization_monthly where joiners > 0',
   ],
   [
     'weeks_and_months_of_an_organization_add_up_to_the_same',
@@ -32,17 +32,11 @@ const damages: readonly (readonly [string, string])[] = [
   ['weeks_start_on_monday', 'update organization_weekly set week_start_on = week_start_on + 1'],
   [
     'flows_lead_elsewhere_and_hold_no_more_people_than_moves',
-    'update talent_flows set people = moves + 1',
+    'update organization_pairs set people = moves + 1',
   ],
-  [
-    'flows_are_a_share_of_all_leavings_and_joinings',
-    'update talent_flows set share_of_leavers = 1.5',
-  ],
-  ['flows_count_every_move_once', 'update talent_flows set moves = moves + 1'],
-  [
-    'flows_are_the_reverse_of_their_way_back',
-    'update talent_flows set reverse_moves = reverse_moves + 1',
-  ],
+  ['flows_are_a_share_of_all_leavings_and_joinings', 'update organizations set leavers = 0'],
+  ['flows_are_a_share_of_all_leavings_and_joinings', 'update organizations set joiners = 0'],
+  ['flows_count_every_move_once', 'update organization_pairs set moves = moves + 1'],
   [
     'executive_changes_are_all_joinings_leavings_and_rises_at_the_top',
     `delete from executive_changes where change = 'departed'`,
@@ -89,6 +83,7 @@ const damages: readonly (readonly [string, string])[] = [
   ],
 ]
 
+const checks = readChecks(join(sqlFolder, 'checks'))
 let warehouse: Warehouse
 beforeAll(async () => {
   warehouse = await openWarehouse({ path: ':memory:', mode: 'write' })
@@ -101,7 +96,7 @@ afterAll(() => warehouse.close())
 
 describe('a check of tables about organisations', () => {
   it.each(damages)('%s finds what breaks it: %s', async (name, damage) => {
-    const sql = readFileSync(join(sqlFolder, 'checks', `${name}.sql`), 'utf8')
+    const sql = checks.find((check) => check.name === name)?.sql ?? ''
     const offenders = () => warehouse.all(sql)
     expect(await offenders()).toEqual([])
     await warehouse.run('begin')

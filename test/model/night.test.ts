@@ -209,6 +209,37 @@ describe('a check that fails in the night', () => {
     ])
   })
 
+  it('finds a reference from one row of a person to another that is not there', async () => {
+    model('marts/directors', {
+      key: 'profile_id',
+      lines: ['-- scope: profile_id', '-- references: profile_id -> arrivals.profile_id'],
+      columns: ['profile_id', 'events'],
+      sql: `select profile_id, count(*) as events from job_change_events group by profile_id`,
+    })
+    await build()
+    await insertEvents(warehouse, [
+      { ...event('dee', 'acme', '2024-04-01'), event_type: 'left' },
+      event('eve', 'acme', '2024-04-01'),
+    ])
+    expect(await offenders()).toEqual([
+      ['directors_profile_id_is_found_in_arrivals', [{ profile_id: 'dee' }]],
+    ])
+  })
+
+  it('of nothing but one table, in the scope of this, looks at the rows that were made', async () => {
+    writeFileSync(
+      join(folder, 'checks', 'nobody_is_here_twice.sql'),
+      `-- scope: profile_id
+select profile_id, count(*) as arrivals from arrivals group by profile_id having count(*) > 1
+`,
+    )
+    await build()
+    await insertEvents(warehouse, [event('ada', 'globex', '2024-06-01')])
+    expect(await offenders()).toEqual([
+      ['nobody_is_here_twice', [{ profile_id: 'ada', arrivals: '2' }]],
+    ])
+  })
+
   it('with a scope looks at the groups that changed, without one at all rows', async () => {
     const check = 'select organization_id, people from sizes where people >= 2\n'
     writeFileSync(join(folder, 'checks', 'sizes_are_small.sql'), check)
@@ -247,11 +278,78 @@ describe('a check that fails in the night', () => {
   })
 })
 
+describe('books that balance', () => {
+  const check = (header: string) => {
+    writeFileSync(
+      join(folder, 'checks', 'everybody_arrived_once.sql'),
+      `${header}
+select organization_id, people from sizes
+union all
+select organization_id, -1 as people from arrivals
+`,
+    )
+  }
+
+  it('are asked of what a night changed: 1 arrival too many is found, what was wrong before is not asked again', async () => {
+    check('-- balanced: people by organization_id')
+    await build()
+    await insertEvents(warehouse, [event('dee', 'acme', '2024-04-01')])
+    expect((await build()).wholeBecause).toBeNull()
+    await warehouse.run(`update sizes set people = 7 where organization_id = 'globex'`)
+    await insertEvents(warehouse, [event('ada', 'acme', '2024-06-01')])
+    const failed = build()
+    await expect(failed).rejects.toMatchObject({
+      context: {
+        failed: [
+          {
+            name: 'everybody_arrived_once',
+            sample: [{ organization_id: 'acme', people: '-1' }],
+          },
+        ],
+      },
+    })
+  })
+
+  it('are asked whole by a whole build', async () => {
+    check('-- balanced: people by organization_id')
+    await insertEvents(warehouse, [event('cai', 'globex', '2024-06-01')])
+    await expect(build()).rejects.toMatchObject({
+      context: { failed: [{ sample: [{ organization_id: 'globex', people: '-1' }] }] },
+    })
+  })
+
+  it.each(['people', 'people by a by b'])('are refused when the header is "%s"', async (line) => {
+    check(`-- balanced: ${line}`)
+    await expect(build()).rejects.toThrow(
+      `check everybody_arrived_once: "-- balanced: ${line}" is not "sums by columns"`,
+    )
+  })
+})
+
+describe('a view', () => {
+  it('shows what tonight changed, and writes nothing', async () => {
+    model('marts/shares', {
+      key: 'organization_id',
+      lines: ['-- kind: view'],
+      columns: ['organization_id', 'share'],
+      sql: 'select organization_id, sizes.people / totals.people as share from sizes cross join totals',
+    })
+    await build()
+    await insertEvents(warehouse, [event('dee', 'acme', '2024-04-01')])
+    expect(changes(await build())).toEqual({ arrivals: 1, sizes: 2, totals: 2, shares: 0 })
+    expect(await warehouse.all('select * from shares order by all')).toEqual([
+      { organization_id: 'acme', share: 0.75 },
+      { organization_id: 'globex', share: 0.25 },
+    ])
+  })
+})
+
 describe('what a header claims', () => {
   it.each([
     ['-- values: title Engineer', /"-- values: title Engineer" is not "column: a \| b"/],
     ['-- references: title kinds', /"-- references: title kinds" is not "column -> table.column"/],
     ['-- scope: month', /the header names month, which is not in "-- columns:"/],
+    ['-- kind: view\n-- values: title: a', /a view is checked at the tables that it reads/],
   ])('is refused when it is %s', async (line, message) => {
     model('marts/odd', {
       key: 'title',

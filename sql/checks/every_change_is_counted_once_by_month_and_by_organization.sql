@@ -1,0 +1,61 @@
+-- balanced: joiners_by_month, joiners_in_all, leavers_by_month, leavers_in_all, promotions_by_month, promotions_in_all, boomerangs_in_all, side_roles_by_month by organization_id
+select
+    organization_id,
+    joiners as joiners_by_month,
+    0 as joiners_in_all,
+    leavers as leavers_by_month,
+    0 as leavers_in_all,
+    promotions as promotions_by_month,
+    0 as promotions_in_all,
+    0 as boomerangs_in_all,
+    side_joiners + side_leavers as side_roles_by_month
+from organization_monthly
+union all
+select
+    organization_id,
+    0 as joiners_by_month,
+    joiners as joiners_in_all,
+    0 as leavers_by_month,
+    leavers as leavers_in_all,
+    0 as promotions_by_month,
+    promotions as promotions_in_all,
+    boomerangs as boomerangs_in_all,
+    0 as side_roles_by_month
+from organizations
+union all
+select
+    organization_id,
+    case when is_primary then -1 else 0 end as joiners_by_month,
+    case when is_primary then -1 else 0 end as joiners_in_all,
+    0 as leavers_by_month,
+    0 as leavers_in_all,
+    0 as promotions_by_month,
+    0 as promotions_in_all,
+    case when is_primary and is_boomerang then -1 else 0 end as boomerangs_in_all,
+    case when is_primary then 0 else -1 end as side_roles_by_month
+from joiners
+union all
+select
+    organization_id,
+    0 as joiners_by_month,
+    0 as joiners_in_all,
+    case when is_primary then -1 else 0 end as leavers_by_month,
+    case when is_primary then -1 else 0 end as leavers_in_all,
+    0 as promotions_by_month,
+    0 as promotions_in_all,
+    0 as boomerangs_in_all,
+    case when is_primary then 0 else -1 end as side_roles_by_month
+from leavers
+union all
+select
+    organization_id,
+    0 as joiners_by_month,
+    0 as joiners_in_all,
+    0 as leavers_by_month,
+    0 as leavers_in_all,
+    -1 as promotions_by_month,
+    -1 as promotions_in_all,
+    0 as boomerangs_in_all,
+    0 as side_roles_by_month
+from promotions
+where is_primary

@@ -1,0 +1,61 @@
+/**
+ * Checks of books that balance: the same facts are counted in two tables, row by row, in one as more and in the other as
+ * less; for each organisation, or whatever they are counted by, the sums are zero. As they were zero after the last build,
+ * a night asks only whether the rows that are new, less those that are gone, sum up to zero, too. Pure.
+ */
+
+import { EXIT, JobtideError } from '../support/errors.ts'
+import { quoteIdentifier } from '../warehouse/warehouse.ts'
+
+/** What the header of such a check says: `-- balanced: sums by columns`. */
+export interface Balance {
+  /** Columns whose sums are zero. */
+  readonly sums: readonly string[]
+  /** Columns by which they are summed up. */
+  readonly by: readonly string[]
+  /**
+   * A select of the entries: each branch of its union reads one table, and what it returns for a row depends on that row
+   * alone.
+   */
+  readonly entries: string
+}
+
+const HEADER = /^-- balanced: (.+)$/m
+
+/**
+ * Reads the header of a check.
+ * @param check its name, for the message
+ * @returns null when it is no balance
+ * @throws JobtideError when the line is not `sums by columns`
+ */
+export function balanceIn(check: string, sql: string): Balance | null {
+  const line = HEADER.exec(sql)?.[1]
+  if (line === undefined) return null
+  const [sums, by, ...more] = line.split(' by ').map((names) => names.split(', '))
+  if (sums === undefined || by === undefined || more.length > 0) {
+    throw new JobtideError(
+      EXIT.defect,
+      `check ${check}: "-- balanced: ${line}" is not "sums by columns"`,
+    )
+  }
+  return { sums, by, entries: sql }
+}
+
+/** Returns the groups that do not balance, with what they are short of or over. */
+export function imbalanceSql({ sums, by }: Balance, entries: string): string {
+  const groups = by.map(quoteIdentifier)
+  const names = sums.map(quoteIdentifier)
+  return `select ${[...groups, ...names.map((name) => `sum(${name}) as ${name}`)].join(', ')}
+    from (${entries}) as entries
+    group by ${groups.join(', ')}
+    having ${names.map((name) => `sum(${name}) <> 0`).join(' or ')}`
+}
+
+/** The entries of rows that are new and, the other way round, those of rows that are gone; both are tables, in SQL. */
+export function changedEntries({ sums, by }: Balance, fresh: string, gone: string): string {
+  const groups = by.map(quoteIdentifier)
+  const names = sums.map(quoteIdentifier)
+  return `select ${[...groups, ...names].join(', ')} from ${fresh}
+    union all
+    select ${[...groups, ...names.map((name) => `-${name} as ${name}`)].join(', ')} from ${gone}`
+}
