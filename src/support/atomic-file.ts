@@ -1,6 +1,7 @@
 /** Files that are either the old content or the new content, whatever happens in between. */
 
 import { closeSync, fsyncSync, mkdirSync, openSync, renameSync, rmSync, writeSync } from 'node:fs'
+import { open } from 'node:fs/promises'
 import { dirname } from 'node:path'
 import { asStorageError } from './errors.ts'
 
@@ -10,10 +11,26 @@ import { asStorageError } from './errors.ts'
  * @throws StorageError when the disk refuses
  */
 export function writeFileAtomic(path: string, content: string | Uint8Array): void {
+  placeFileAtomic(path, content, (temporary) => renameSync(temporary, path))
+}
+
+/**
+ * As writeFileAtomic, but `place` gives the temporary file its name.
+ * @param mode of the new file, before the umask
+ * @returns what `place` returns
+ */
+export function placeFileAtomic<T>(
+  path: string,
+  content: string | Uint8Array,
+  place: (temporary: string) => T,
+  mode = 0o666,
+): T {
   const temporary = `${path}.${process.pid}.tmp`
   try {
     mkdirSync(dirname(path), { recursive: true })
-    const descriptor = openSync(temporary, 'w')
+    // One that a killed process left keeps its mode; a new one gets ours.
+    rmSync(temporary, { force: true })
+    const descriptor = openSync(temporary, 'wx', mode)
     try {
       const bytes = typeof content === 'string' ? Buffer.from(content) : content
       for (let at = 0; at < bytes.length;) at += writeSync(descriptor, bytes, at)
@@ -21,11 +38,23 @@ export function writeFileAtomic(path: string, content: string | Uint8Array): voi
     } finally {
       closeSync(descriptor)
     }
-    renameSync(temporary, path)
+    const placed = place(temporary)
     fsyncDirectory(dirname(path))
+    return placed
   } catch (error) {
-    rmSync(temporary, { force: true })
     throw asStorageError(error, path)
+  } finally {
+    rmSync(temporary, { force: true })
+  }
+}
+
+/** Makes what was written to a file survive a power cut, however it was written. Errors come as they are. */
+export async function syncFile(path: string): Promise<void> {
+  const file = await open(path, 'r+')
+  try {
+    await file.sync()
+  } finally {
+    await file.close()
   }
 }
 

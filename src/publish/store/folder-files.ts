@@ -2,7 +2,7 @@
 
 import { createHash } from 'node:crypto'
 import { mkdirSync, readFileSync, rmdirSync } from 'node:fs'
-import { open, type FileHandle } from 'node:fs/promises'
+import { open } from 'node:fs/promises'
 import { dirname } from 'node:path'
 import { fsyncDirectory } from '../../support/atomic-file.ts'
 import { systemCode } from '../../support/errors.ts'
@@ -53,20 +53,10 @@ export function placeFile(path: string, place: () => void): void {
 
 /** Writes a file that must not exist yet, and syncs it. */
 export async function writeSynced(path: string, bytes: Uint8Array): Promise<void> {
-  await using(open(path, 'wx'), async (file) => {
+  const file = await open(path, 'wx')
+  try {
     await file.writeFile(bytes)
     await file.sync()
-  })
-}
-
-/** Opens a file for `work` and closes it. */
-export async function using(
-  opening: Promise<FileHandle>,
-  work: (file: FileHandle) => Promise<void>,
-) {
-  const file = await opening
-  try {
-    await work(file)
   } finally {
     await file.close()
   }

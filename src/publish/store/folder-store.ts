@@ -15,21 +15,14 @@ import {
   rmSync,
   statSync,
 } from 'node:fs'
-import { copyFile, open, stat } from 'node:fs/promises'
+import { copyFile, stat } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
-import { fsyncDirectory } from '../../support/atomic-file.ts'
+import { fsyncDirectory, syncFile } from '../../support/atomic-file.ts'
 import type { Clock } from '../../support/clock.ts'
 import { messageOf, StorageError, systemCode } from '../../support/errors.ts'
 import { DAY } from '../../support/units.ts'
 import { PublishError } from '../errors.ts'
-import {
-  orNothing,
-  placeFile,
-  readObject,
-  removeEmptyFolder,
-  using,
-  writeSynced,
-} from './folder-files.ts'
+import { orNothing, placeFile, readObject, removeEmptyFolder, writeSynced } from './folder-files.ts'
 import {
   checkKey,
   differentSize,
@@ -94,7 +87,7 @@ class FolderStore implements ObjectStore {
     const { size } = await stat(path)
     return this.#putWith(key, size, async (temporary) => {
       await copyFile(path, temporary, constants.COPYFILE_EXCL | constants.COPYFILE_FICLONE)
-      await using(open(temporary, 'r+'), (file) => file.sync())
+      await syncFile(temporary)
     })
   }
 
