@@ -1,6 +1,6 @@
 /** The commands for one stage: load, build, publish, and replay. None of them asks the service for anything. */
 
-import { existsSync, renameSync, rmSync } from 'node:fs'
+import { existsSync } from 'node:fs'
 import { openJournal, type Journal, type JournalWriter } from '../journal/journal.ts'
 import { acquireLock, recoverJournal } from '../run/lock.ts'
 import { parseKeep } from '../publish/sweep/retention.ts'
@@ -14,7 +14,8 @@ import {
   type PublishChoices,
   type PublishStageReport,
 } from '../run/stages.ts'
-import { ConfigError, EXIT, LockedError, asStorageError, type ExitCode } from '../support/errors.ts'
+import { ConfigError, EXIT, LockedError, type ExitCode } from '../support/errors.ts'
+import { removeDatabase, replaceDatabase } from '../warehouse/database-file.ts'
 import { openWarehouse, withWarehouse, type Warehouse } from '../warehouse/warehouse.ts'
 import { runWorld, type Context } from './context.ts'
 import {
@@ -111,7 +112,7 @@ export async function replayCommand(context: Context): Promise<ExitCode> {
         loadStage(warehouse, journal, world),
       )
       const build = await withDatabase(rebuilt, (warehouse) => buildStage(warehouse, world))
-      takePlaceOf(directory.warehouse, rebuilt)
+      await replaceDatabase(directory.warehouse, rebuilt)
       show(context, `replayed: ${loadText(report)}\nbuilt: ${buildText(build)}\nspent: 0 credits`, {
         load: loadDocument(report),
         build: buildDocument(build),
@@ -180,7 +181,6 @@ async function refuseReader(path: string): Promise<void> {
   }
 }
 
-// The rename replaces the file in one step; a write-ahead log of the old file would be read as the new one's.
 /** Works on a database file, which holds all of it when this resolves: nothing is left in its log. */
 function withDatabase<T>(path: string, work: (warehouse: Warehouse) => Promise<T>): Promise<T> {
   return withWarehouse({ path, mode: 'write' }, async (warehouse) => {
@@ -189,23 +189,6 @@ function withDatabase<T>(path: string, work: (warehouse: Warehouse) => Promise<T
     await warehouse.run('checkpoint')
     return result
   })
-}
-
-function takePlaceOf(path: string, rebuilt: string): void {
-  try {
-    rmSync(`${path}.wal`, { force: true })
-    renameSync(rebuilt, path)
-  } catch (error) {
-    throw asStorageError(error, path)
-  }
-}
-
-function removeDatabase(path: string): void {
-  try {
-    for (const file of [path, `${path}.wal`]) rmSync(file, { force: true })
-  } catch (error) {
-    throw asStorageError(error, path)
-  }
 }
 
 function show(context: Context, text: string, document: Record<string, unknown>): void {

@@ -4,12 +4,13 @@
  * in snapshots is not in it: journal, ledger, coverage, and how often and when last an event was seen.
  */
 
-import { existsSync, mkdirSync, renameSync, rmSync } from 'node:fs'
+import { existsSync, mkdirSync, rmSync } from 'node:fs'
 import { totalmem } from 'node:os'
 import { dirname, join } from 'node:path'
 import { ConfigError, EXIT, JobtideError, asStorageError } from '../support/errors.ts'
 import { MIB } from '../support/units.ts'
 import { loadedTables } from '../warehouse/catalog.ts'
+import { removeDatabase, replaceDatabase } from '../warehouse/database-file.ts'
 import {
   quoteIdentifier,
   quoteText,
@@ -86,8 +87,7 @@ export async function restoreSnapshot(options: RestoreOptions): Promise<RestoreR
       return compared
     })
     await options.beforeUse?.(unborn)
-    rmSync(`${path}.wal`, { force: true })
-    renameSync(unborn, path)
+    await replaceDatabase(path, unborn)
     const tables = manifest.tables.map(({ name, rows }) => ({ name, rows }))
     const rows = sum(tables.map((table) => table.rows))
     return { snapshotId: manifest.snapshot_id, path, tables, rows, isCompared }
@@ -97,10 +97,6 @@ export async function restoreSnapshot(options: RestoreOptions): Promise<RestoreR
     removeDatabase(unborn)
     rmSync(scratchFolder, { recursive: true, force: true })
   }
-}
-
-function removeDatabase(path: string): void {
-  for (const file of [path, `${path}.wal`]) rmSync(file, { force: true })
 }
 
 // A new file would get what suits its size, and that is nothing yet: half a million events ran out of 192 MiB.

@@ -9,10 +9,12 @@
  */
 
 import { existsSync, statSync, type Stats } from 'node:fs'
-import { chmod, constants, copyFile, open, rename, rm, stat, utimes } from 'node:fs/promises'
+import { chmod, constants, copyFile, rename, rm, stat, utimes } from 'node:fs/promises'
 import { join } from 'node:path'
+import { syncFile } from '../support/atomic-file.ts'
 import type { Clock } from '../support/clock.ts'
 import { JobtideError, LockedError, StorageError, asStorageError } from '../support/errors.ts'
+import { logOf } from '../warehouse/database-file.ts'
 import { withWarehouse } from '../warehouse/warehouse.ts'
 import type { DataDirectory } from './data-directory.ts'
 
@@ -99,7 +101,7 @@ async function replaceCopy(warehouse: string, path: string): Promise<number> {
     const original = await withWarehouse({ path: warehouse, mode: 'read' }, () =>
       copyUnchanged(warehouse, unborn),
     )
-    await makeLasting(unborn)
+    await syncFile(unborn)
     await utimes(unborn, original.atime, new Date(milliseconds(original)))
     await chmod(unborn, READ_ONLY)
     // Left by whoever wrote into the old copy in spite of its mode: it would be read as the new one's.
@@ -133,19 +135,6 @@ async function copyUnchanged(from: string, to: string): Promise<Stats> {
   throw new StorageError(`the copy ${to} has ${size} of ${before.size} bytes`, {
     hint: 'Look after the disk; the next publish makes the copy for analysts.',
   })
-}
-
-async function makeLasting(path: string): Promise<void> {
-  const file = await open(path, 'r+')
-  try {
-    await file.sync()
-  } finally {
-    await file.close()
-  }
-}
-
-function logOf(database: string): string {
-  return `${database}.wal`
 }
 
 function isSame(one: Stats, other: Stats): boolean {

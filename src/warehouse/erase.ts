@@ -4,11 +4,8 @@
  * place of the old one by rename.
  */
 
-import { existsSync, renameSync, rmSync } from 'node:fs'
-import { open } from 'node:fs/promises'
-import { dirname } from 'node:path'
-import { fsyncDirectory } from '../support/atomic-file.ts'
-import { EXIT, JobtideError, asStorageError } from '../support/errors.ts'
+import { EXIT, JobtideError } from '../support/errors.ts'
+import { removeDatabase, replaceDatabase } from './database-file.ts'
 import { openWarehouse, quoteIdentifier, quoteText, type Warehouse } from './warehouse.ts'
 
 /** What is not kept. */
@@ -137,7 +134,7 @@ const REWRITTEN = '.rewritten'
  */
 export async function rewriteWarehouse(path: string): Promise<void> {
   const fresh = `${path}${REWRITTEN}`
-  removeFiles(fresh)
+  removeDatabase(fresh)
   const warehouse = await openWarehouse({ path, mode: 'write' })
   try {
     await copyAll(warehouse, fresh)
@@ -146,15 +143,9 @@ export async function rewriteWarehouse(path: string): Promise<void> {
     warehouse.close()
   }
   try {
-    await syncFile(fresh)
-    // A log of the old file would be read as the new one's.
-    rmSync(`${path}.wal`, { force: true })
-    renameSync(fresh, path)
-    fsyncDirectory(dirname(path))
-  } catch (error) {
-    throw asStorageError(error, path)
+    await replaceDatabase(path, fresh)
   } finally {
-    removeFiles(fresh)
+    removeDatabase(fresh)
   }
 }
 
@@ -209,24 +200,4 @@ async function contentOf(warehouse: Warehouse, database: string): Promise<string
     ...lines,
     ...Object.entries(others ?? {}).map(([what, count]) => `${what} ${count}`),
   ].join('\n')
-}
-
-async function syncFile(path: string): Promise<void> {
-  const file = await open(path, 'r+')
-  try {
-    await file.sync()
-  } finally {
-    await file.close()
-  }
-}
-
-/** Removes a database file with its log, and what a killed process left of the two. */
-export function removeFiles(path: string): void {
-  try {
-    for (const file of [path, `${path}.wal`]) {
-      if (existsSync(file)) rmSync(file, { force: true })
-    }
-  } catch (error) {
-    throw asStorageError(error, path)
-  }
 }

@@ -11,10 +11,11 @@ import {
   type DuckDBConnection,
   type DuckDBValue,
 } from '@duckdb/node-api'
-import { existsSync, mkdirSync, renameSync, rmSync } from 'node:fs'
+import { existsSync, mkdirSync, rmSync } from 'node:fs'
 import { dirname } from 'node:path'
 import { sqlFolder } from '../support/assets.ts'
 import { ConfigError, asStorageError } from '../support/errors.ts'
+import { removeDatabase, replaceDatabase } from './database-file.ts'
 import {
   engineSettings,
   memoryLimitForModels,
@@ -121,12 +122,10 @@ async function createWarehouseFile(options: WarehouseOptions): Promise<void> {
   const unborn = `${path}.new`
   try {
     mkdirSync(dirname(path), { recursive: true })
-    // Also the log of a warehouse whose file was deleted: the new one would take its transactions for its own.
-    for (const leftover of [unborn, `${unborn}.wal`, `${path}.wal`])
-      rmSync(leftover, { force: true })
   } catch (error) {
     throw asStorageError(error, path)
   }
+  removeDatabase(unborn)
   const warehouse = await connect(unborn, { ...options, path: unborn })
   try {
     await applySchema(warehouse, options.schemaFolder ?? `${sqlFolder}/schema`)
@@ -135,7 +134,7 @@ async function createWarehouseFile(options: WarehouseOptions): Promise<void> {
   } finally {
     warehouse.close()
   }
-  renameSync(unborn, path)
+  await replaceDatabase(path, unborn)
 }
 
 async function connect(path: string, options: WarehouseOptions): Promise<Warehouse> {

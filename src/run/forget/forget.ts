@@ -20,7 +20,8 @@ import { asStorageError } from '../../support/errors.ts'
 import { stableJson } from '../../support/json.ts'
 import { writePrivateFile } from '../../support/private-file.ts'
 import { newUlid } from '../../support/ulid.ts'
-import { eraseRows, removeFiles, rewriteWarehouse } from '../../warehouse/erase.ts'
+import { removeDatabase } from '../../warehouse/database-file.ts'
+import { eraseRows, rewriteWarehouse } from '../../warehouse/erase.ts'
 import { withWarehouse, type Warehouse } from '../../warehouse/warehouse.ts'
 import { analystCopyPath, makeAnalystCopy } from '../analyst-copy.ts'
 import {
@@ -178,7 +179,7 @@ class Forgetting {
       for (const folder of [scratch, published, `${warehouse}.tmp`]) {
         rmSync(folder, { recursive: true, force: true })
       }
-      for (const suffix of ['.new', '.replay']) removeFiles(`${warehouse}${suffix}`)
+      for (const suffix of ['.new', '.replay']) removeDatabase(`${warehouse}${suffix}`)
       const leftOver = /^(?:(?:forget\.pending|suppressed)\.json\.\d+\.tmp|scratch\.forget-\d+)$/
       for (const name of readdirSync(root).filter((entry) => leftOver.test(entry))) {
         rmSync(join(root, name), { recursive: true, force: true })
