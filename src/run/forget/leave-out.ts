@@ -4,12 +4,13 @@ import { readSuppression } from '../../load/suppression.ts'
 import { buildModels } from '../../model/build.ts'
 import type { Clock } from '../../support/clock.ts'
 import { newUlid } from '../../support/ulid.ts'
-import { eraseRows, rewriteWarehouse } from '../../warehouse/erase.ts'
+import { countRows, eraseRows, rewriteWarehouse, type Erased } from '../../warehouse/erase.ts'
 import { withWarehouse } from '../../warehouse/warehouse.ts'
 
 /**
  * Takes whoever is on the suppression list of a data directory, and events that are too old by it, out of a warehouse file
- * for good, and builds every table anew without them: rows of others name them, too.
+ * for good, and builds every table anew without them: rows of others name them, too. A warehouse without any of it stays
+ * as it is.
  * @param path a warehouse that nobody has open
  * @returns how many people that were
  * @throws CheckFailedError when the tables without them do not pass every check
@@ -29,16 +30,18 @@ export async function leaveOutForgotten(
       .map(({ profile_id: id }) => id)
       .filter((id) => suppression.coversPerson(id))
     const { eventsBefore } = suppression
-    if (forgotten.length === 0 && eventsBefore === null) return 0
-    await eraseRows(warehouse, {
+    const erased: Erased = {
       profileIds: forgotten,
       eventsBefore: eventsBefore === null ? null : new Date(eventsBefore),
       isErasedReject: () => false,
-    })
+    }
+    if (Object.keys(await countRows(warehouse, erased)).length === 0) return null
+    await eraseRows(warehouse, erased)
     const now = clock.now()
     await buildModels(warehouse, { buildId: newUlid(now), builtAt: new Date(now), clock })
     return forgotten.length
   })
+  if (people === null) return 0
   await rewriteWarehouse(path)
   return people
 }
