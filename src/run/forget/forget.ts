@@ -20,7 +20,6 @@ import { asStorageError } from '../../support/errors.ts'
 import { stableJson } from '../../support/json.ts'
 import { writePrivateFile } from '../../support/private-file.ts'
 import { newUlid } from '../../support/ulid.ts'
-import { removeDatabase } from '../../warehouse/database-file.ts'
 import { eraseRows, rewriteWarehouse } from '../../warehouse/erase.ts'
 import { withWarehouse, type Warehouse } from '../../warehouse/warehouse.ts'
 import { analystCopyPath, makeAnalystCopy } from '../analyst-copy.ts'
@@ -50,6 +49,10 @@ import {
   type ForgetTarget,
   type ForgetWorld,
 } from './forget-world.ts'
+
+/** What killed processes leave: private files and databases in the making, passing folders. */
+const LEFT_OVER =
+  /^(?:(?:forget\.pending|suppressed)\.json\.\d+\.tmp|scratch\.forget-\d+|(?:jobtide|analyst)\.duckdb(?:\.(?:new|replay|restore|rewritten))+(?:\.wal)?)$/
 
 /**
  * Forgets, goes on with what an earlier call left undone, and writes the certificate, which says what is left where
@@ -179,9 +182,7 @@ class Forgetting {
       for (const folder of [scratch, published, `${warehouse}.tmp`]) {
         rmSync(folder, { recursive: true, force: true })
       }
-      for (const suffix of ['.new', '.replay']) removeDatabase(`${warehouse}${suffix}`)
-      const leftOver = /^(?:(?:forget\.pending|suppressed)\.json\.\d+\.tmp|scratch\.forget-\d+)$/
-      for (const name of readdirSync(root).filter((entry) => leftOver.test(entry))) {
+      for (const name of readdirSync(root).filter((entry) => LEFT_OVER.test(entry))) {
         rmSync(join(root, name), { recursive: true, force: true })
       }
     } catch (error) {

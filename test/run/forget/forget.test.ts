@@ -1,4 +1,4 @@
-import { existsSync, readFileSync, statSync, writeFileSync } from 'node:fs'
+import { existsSync, readFileSync, readdirSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { PutBucketVersioningCommand } from '@aws-sdk/client-s3'
 import { afterAll, describe, expect, it, onTestFinished, vi } from 'vitest'
@@ -209,6 +209,19 @@ describe('forget', () => {
     const again = await forget(site.forgetting([target]), { profileIds: [], eventsBefore: null })
     expect(again).toMatchObject({ is_complete: true, remaining: [] })
     expect(filesWith(site.directory.root, MARKERS)).toEqual([])
+  }, 120_000)
+
+  it('removes what a killed restore, replay or copy left', async () => {
+    const site = forgetSite()
+    const { root } = site.directory
+    await writePages(site.journal, [aPage(eventsOf(1))])
+    const leftOver = ['restore', 'restore.wal', 'restore.rewritten', 'replay.new'].map(
+      (ending) => `jobtide.duckdb.${ending}`,
+    )
+    for (const name of [...leftOver, 'analyst.duckdb.new']) writeFileSync(join(root, name), ADA)
+    const certificate = await forget(site.forgetting([]), REQUEST)
+    expect(certificate).toMatchObject({ is_complete: true, remaining: [] })
+    expect(readdirSync(root).filter((name) => name.includes('.duckdb'))).toEqual(['jobtide.duckdb'])
   }, 120_000)
 
   it('says where something is left that is not ours to erase', async () => {
