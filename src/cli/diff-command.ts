@@ -5,8 +5,9 @@ import type { ChangedColumn, ChangedRow } from '../publish/diff/diff-table.ts'
 import { openSnapshot, type OpenSnapshot } from '../publish/read-snapshot.ts'
 import { EXIT, type ExitCode } from '../support/errors.ts'
 import type { Context } from './context.ts'
-import { bytesText, countText, numberText, tableText, wrapText } from './text.ts'
-import { passingFolder, storeOptionsFor, type VerifyOptions } from './verify-command.ts'
+import { passingFolder } from './passing-folder.ts'
+import { bytesText, countText, numberText, printable, tableText, wrapText } from './text.ts'
+import { storeOptionsFor, type VerifyOptions } from './verify-command.ts'
 
 /** Options of `diff`. */
 export interface DiffOptions extends VerifyOptions {
@@ -135,9 +136,8 @@ function columnText({ name, before, after }: ChangedColumn, width: number): stri
   return wrapText(`${name}: ${valueText(before)} → ${valueText(after)}`, width, '    ')
 }
 
-// What is in the data can hold any character: none of them moves the cursor.
 function valueText(value: unknown): string {
-  return (JSON.stringify(value) ?? 'null').replaceAll(/\p{Cc}/gu, '·')
+  return printable(JSON.stringify(value) ?? 'null')
 }
 
 function documentOf(

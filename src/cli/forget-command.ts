@@ -19,7 +19,7 @@ import { ConfigError, EXIT, messageOf, systemCode, type ExitCode } from '../supp
 import { decodeText } from '../support/text.ts'
 import { DAY } from '../support/units.ts'
 import { runWorld, type Context } from './context.ts'
-import { bytesText, countText, wrapText } from './text.ts'
+import { bytesText, countText, printable, wrapText } from './text.ts'
 
 /** Options of `forget`. */
 export interface ForgetOptions {
@@ -196,9 +196,4 @@ function publishedText(snapshots: number, files: number, rows: number): string {
 
 function place(name: string, what: string): string {
   return `${name}: ${what}`
-}
-
-// Destinations and reasons come from outside: they cannot move the cursor.
-function printable(text: string): string {
-  return text.replaceAll(/\p{Cc}/gu, '·')
 }

@@ -1,14 +1,13 @@
 /** `query`: read-only SQL on the warehouse, as a table, CSV or JSON. */
 
-import { mkdtempSync, rmSync } from 'node:fs'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
-import { ConfigError, EXIT, asStorageError, type ExitCode } from '../support/errors.ts'
+import { rmSync } from 'node:fs'
+import { ConfigError, EXIT, type ExitCode } from '../support/errors.ts'
 import { csvLine } from '../support/text.ts'
 import { SqlError } from '../warehouse/errors.ts'
 import { quoteText, type ResultTable } from '../warehouse/warehouse.ts'
 import type { Context } from './context.ts'
 import type { QueryFormat } from './options.ts'
+import { passingFolder } from './passing-folder.ts'
 import { countText, tableText } from './text.ts'
 import { openForReading } from './warehouse-reader.ts'
 
@@ -31,7 +30,9 @@ export async function queryCommand(
       hint: 'Try: jobtide query "select * from talent_flows limit 5"',
     })
   }
-  const spillFolder = makeSpillFolder()
+  // For what does not fit into memory. By itself the engine takes one folder beside the file for all processes that read
+  // it, and two at a time then read each other's temporary files as their own.
+  const spillFolder = passingFolder('query')
   try {
     const result = readable(await answer(context, sql, spillFolder))
     if (output.json || format === 'json') output.raw(`${JSON.stringify(asObjects(result))}\n`)
@@ -59,16 +60,6 @@ async function answer(context: Context, sql: string, spillFolder: string): Promi
     })
   } finally {
     warehouse.close()
-  }
-}
-
-// What does not fit into memory. By itself the engine takes one folder beside the file for all processes that read it, and
-// two at a time then read each other's temporary files as their own.
-function makeSpillFolder(): string {
-  try {
-    return mkdtempSync(join(tmpdir(), 'jobtide-query-'))
-  } catch (error) {
-    throw asStorageError(error, tmpdir())
   }
 }
 

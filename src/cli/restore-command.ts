@@ -10,8 +10,9 @@ import { acquireLock } from '../run/lock.ts'
 import { EXIT, type ExitCode } from '../support/errors.ts'
 import type { Warehouse } from '../warehouse/warehouse.ts'
 import type { Context } from './context.ts'
+import { passingFolder } from './passing-folder.ts'
 import { countText, wrapText } from './text.ts'
-import { passingFolder, storeOptionsFor, type VerifyOptions } from './verify-command.ts'
+import { storeOptionsFor, type VerifyOptions } from './verify-command.ts'
 
 /**
  * `restore`.

@@ -58,6 +58,11 @@ export function companyText(askedAs: string): string {
   return last === undefined ? askedAs : `…/${last}`
 }
 
+/** A text from outside for a terminal: control characters could move the cursor or change colours. */
+export function printable(text: string): string {
+  return text.replaceAll(/\p{Cc}/gu, '·')
+}
+
 /** `text` in lines of at most `width` characters where its words allow, each after `indent`. */
 export function wrapText(text: string, width: number, indent: string): string {
   const lines = ['']
@@ -133,8 +138,7 @@ function fitWidths(
   return widths
 }
 
-// Control characters in data must not reach a terminal: they could move the cursor or change colours.
 function cut(text: string, width = Number.POSITIVE_INFINITY): string {
-  const clean = text.replaceAll(/\p{Cc}/gu, '·')
+  const clean = printable(text)
   return clean.length <= width ? clean : `${clean.slice(0, width - 1)}…`
 }

@@ -1,8 +1,5 @@
 /** `verify`: proves a published snapshot again and lists everything that is not as it was published. */
 
-import { mkdtempSync } from 'node:fs'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
 import { s3EndpointFrom } from '../config.ts'
 import type { StoreOptions } from '../publish/store/object-store.ts'
 import { openStore } from '../publish/store/open-store.ts'
@@ -10,9 +7,10 @@ import { splitSnapshotUrl } from '../publish/snapshot-url.ts'
 import type { Finding } from '../publish/verify/verify-findings.ts'
 import { verifySnapshot, type VerifyReport } from '../publish/verify/verify.ts'
 import { readSnapshotTarget } from '../run/job.ts'
-import { EXIT, asStorageError, type ExitCode } from '../support/errors.ts'
+import { EXIT, type ExitCode } from '../support/errors.ts'
 import type { Context } from './context.ts'
-import { bytesText, countText, wrapText } from './text.ts'
+import { passingFolder } from './passing-folder.ts'
+import { bytesText, countText, printable, wrapText } from './text.ts'
 
 /** Options of the commands that read snapshots. */
 export interface VerifyOptions {
@@ -62,15 +60,6 @@ export function storeOptionsFor(
   return { clock, s3: target?.s3, s3Endpoint: s3EndpointFrom(environment), access: 'read' }
 }
 
-/** A new folder for what a command reads, which removes it. Beside no data: who reads snapshots may have none. */
-export function passingFolder(command: string): string {
-  try {
-    return mkdtempSync(join(tmpdir(), `jobtide-${command}-`))
-  } catch (error) {
-    throw asStorageError(error, tmpdir())
-  }
-}
-
 function textOf(report: VerifyReport, destination: string, columns: number): string {
   const { snapshotId, findings } = report
   const what = `${snapshotId === null ? 'the snapshot' : `snapshot ${snapshotId}`} at ${destination}`
@@ -92,11 +81,6 @@ function textOf(report: VerifyReport, destination: string, columns: number): str
 function findingText({ kind, table, object, message }: Finding, columns: number): string {
   const head = table === null ? kind : `${kind}  ${table}`
   return `${head}\n  ${printable(object)}\n${wrapText(printable(message), columns, '  ')}`
-}
-
-// Keys and values come from outside: they cannot move the cursor.
-function printable(text: string): string {
-  return text.replaceAll(/\p{Cc}/gu, '·')
 }
 
 const BESIDE_IT: ReadonlySet<string> = new Set(['delta', 'extra'])
