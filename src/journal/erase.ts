@@ -6,16 +6,7 @@
  */
 
 import { createHash } from 'node:crypto'
-import {
-  closeSync,
-  fsyncSync,
-  openSync,
-  readSync,
-  readdirSync,
-  renameSync,
-  rmSync,
-  writeSync,
-} from 'node:fs'
+import { closeSync, fsyncSync, openSync, readdirSync, renameSync, rmSync, writeSync } from 'node:fs'
 import { join } from 'node:path'
 import { fsyncDirectory } from '../support/atomic-file.ts'
 import { EXIT, JobtideError, asStorageError } from '../support/errors.ts'
@@ -23,7 +14,7 @@ import { encodeFrame } from './frame.ts'
 import type { Journal } from './journal.ts'
 import { cutMarks } from './page-keys.ts'
 import { CHECKPOINT_FILE } from './read-history.ts'
-import { endsWithSeal, type PlacedFrame } from './reader.ts'
+import { endsWithSeal, readAt, type PlacedFrame } from './reader.ts'
 import type { JournalRecord, PageReceived } from './records.ts'
 
 const REWRITTEN = '.erasing'
@@ -180,13 +171,9 @@ function cutFrame(frame: PlacedFrame, cut: CutPage): Buffer | null {
 }
 
 function readExactly(file: number, at: number, bytes: number): Buffer {
-  const buffer = Buffer.allocUnsafe(bytes)
-  for (let filled = 0; filled < bytes;) {
-    const read = readSync(file, buffer, filled, bytes - filled, at + filled)
-    if (read === 0) throw new RangeError(`${bytes - filled} bytes are missing at ${at + filled}`)
-    filled += read
-  }
-  return buffer
+  const found = readAt(file, at, bytes)
+  if (found.length === bytes) return found
+  throw new RangeError(`${bytes - found.length} bytes are missing at ${at + found.length}`)
 }
 
 function replaceSegment(journal: Journal, segment: string): void {

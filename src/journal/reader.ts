@@ -160,7 +160,8 @@ function openForReading(path: string): number {
   }
 }
 
-function readAt(file: number, at: number, bytes: number): Buffer {
+/** Up to `bytes` bytes of an open file from `at` on; fewer at its end. */
+export function readAt(file: number, at: number, bytes: number): Buffer {
   const buffer = Buffer.allocUnsafe(bytes)
   let filled = 0
   while (filled < bytes) {
