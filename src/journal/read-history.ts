@@ -4,12 +4,11 @@
  * is gone or shorter, a changed byte) makes it count as absent, so that all of the journal is read again.
  */
 
-import { readFileSync, statSync } from 'node:fs'
+import { statSync } from 'node:fs'
 import { join } from 'node:path'
 import { deserialize, serialize } from 'node:v8'
 import { crc32 } from 'node:zlib'
-import { writeFileAtomic } from '../support/atomic-file.ts'
-import { asStorageError, systemCode } from '../support/errors.ts'
+import { readIfThere, writeFileAtomic } from '../support/atomic-file.ts'
 import { countUnanswered, emptyHistory, foldRecord, type History } from './history.ts'
 import type { Journal } from './journal.ts'
 
@@ -56,7 +55,7 @@ function foldAll(journal: Journal): Checkpoint {
 }
 
 function readCheckpoint(journal: Journal): Checkpoint | null {
-  const bytes = bytesOf(checkpointPath(journal))
+  const bytes = readIfThere(checkpointPath(journal)) ?? Buffer.alloc(0)
   const firstLine = FIRST_LINE.exec(bytes.toString('latin1', 0, LONGEST_FIRST_LINE))
   if (firstLine?.[1] !== String(CHECKPOINT_FORMAT)) return null
   const body = bytes.subarray(firstLine[0].length)
@@ -81,15 +80,6 @@ function fits({ positions }: Checkpoint, journal: Journal): boolean {
     if (statSync(join(journal.folder, segment)).size < bytes) return false
   }
   return true
-}
-
-function bytesOf(path: string): Buffer {
-  try {
-    return readFileSync(path)
-  } catch (error) {
-    if (systemCode(error) === 'ENOENT') return Buffer.alloc(0)
-    throw asStorageError(error, path)
-  }
 }
 
 function checkpointPath(journal: Journal): string {

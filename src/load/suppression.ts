@@ -6,12 +6,12 @@
  */
 
 import { createHmac, randomBytes } from 'node:crypto'
-import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { z } from 'zod'
 import { eventSchema } from '../api/schemas.ts'
+import { readIfThere } from '../support/atomic-file.ts'
 import { isoInstant } from '../support/clock.ts'
-import { StorageError, asStorageError, messageOf, systemCode } from '../support/errors.ts'
+import { StorageError, messageOf } from '../support/errors.ts'
 import { stableJson } from '../support/json.ts'
 import { createPrivateFile, writePrivateFile } from '../support/private-file.ts'
 
@@ -149,10 +149,10 @@ function hashOf(key: string, profileId: string): string {
 
 function readList(dataDir: string): SuppressionList {
   const path = join(dataDir, SUPPRESSED_FILE)
-  const text = readIfThere(path)
-  if (text === null) return NOBODY
+  const bytes = readIfThere(path)
+  if (bytes === null) return NOBODY
   try {
-    return listSchema.parse(JSON.parse(text))
+    return listSchema.parse(JSON.parse(bytes.toString()))
   } catch (error) {
     throw new StorageError(`${path} is not a list of this Jobtide: ${messageOf(error)}`, {
       hint: 'Restore it from a backup: without it people who were forgotten would come back. Nothing was loaded.',
@@ -173,7 +173,7 @@ function makeKey(dataDir: string): string {
 
 function readKey(dataDir: string): string {
   const path = join(dataDir, SUPPRESSION_KEY_FILE)
-  const key = readIfThere(path)?.trim() ?? ''
+  const key = readIfThere(path)?.toString().trim() ?? ''
   if (/^[0-9a-f]{64}$/.test(key)) return key
   throw new StorageError(
     `${path} is missing or damaged, and ${SUPPRESSED_FILE} cannot be read without it`,
@@ -181,13 +181,4 @@ function readKey(dataDir: string): string {
       hint: 'Restore it from a backup: without it people who were forgotten would come back. Nothing was loaded.',
     },
   )
-}
-
-function readIfThere(path: string): string | null {
-  try {
-    return readFileSync(path, 'utf8')
-  } catch (error) {
-    if (systemCode(error) === 'ENOENT') return null
-    throw asStorageError(error, path)
-  }
 }

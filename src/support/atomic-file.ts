@@ -1,9 +1,18 @@
 /** Files that are either the old content or the new content, whatever happens in between. */
 
-import { closeSync, fsyncSync, mkdirSync, openSync, renameSync, rmSync, writeSync } from 'node:fs'
+import {
+  closeSync,
+  fsyncSync,
+  mkdirSync,
+  openSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  writeSync,
+} from 'node:fs'
 import { open } from 'node:fs/promises'
 import { dirname } from 'node:path'
-import { asStorageError } from './errors.ts'
+import { asStorageError, systemCode } from './errors.ts'
 
 /**
  * Replaces `path` by `content`: a temporary file beside it, fsync, rename, fsync of the folder.
@@ -45,6 +54,16 @@ export function placeFileAtomic<T>(
     throw asStorageError(error, path)
   } finally {
     rmSync(temporary, { force: true })
+  }
+}
+
+/** What is in a file; null where there is none. @throws StorageError when the disk refuses */
+export function readIfThere(path: string): Buffer | null {
+  try {
+    return readFileSync(path)
+  } catch (error) {
+    if (systemCode(error) === 'ENOENT') return null
+    throw asStorageError(error, path)
   }
 }
 

@@ -3,12 +3,12 @@
  * whoever goes on must know what to look for where the ids are gone already; it is removed when nothing is left.
  */
 
-import { readFileSync, rmSync } from 'node:fs'
+import { rmSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { z } from 'zod'
-import { fsyncDirectory } from '../../support/atomic-file.ts'
+import { fsyncDirectory, readIfThere } from '../../support/atomic-file.ts'
 import { isoInstant } from '../../support/clock.ts'
-import { StorageError, asStorageError, messageOf, systemCode } from '../../support/errors.ts'
+import { StorageError, asStorageError, messageOf } from '../../support/errors.ts'
 import { stableJson } from '../../support/json.ts'
 import { writePrivateFile } from '../../support/private-file.ts'
 import type { ForgetRequest } from './forget-world.ts'
@@ -60,15 +60,10 @@ export function newPending(): Pending {
 /** Reads what is left to do; null when nothing is. @throws StorageError when the file is damaged */
 export function readPending(dataDir: string): Pending | null {
   const path = join(dataDir, PENDING_FILE)
-  let text: string
+  const bytes = readIfThere(path)
+  if (bytes === null) return null
   try {
-    text = readFileSync(path, 'utf8')
-  } catch (error) {
-    if (systemCode(error) === 'ENOENT') return null
-    throw asStorageError(error, path)
-  }
-  try {
-    return pendingSchema.parse(JSON.parse(text))
+    return pendingSchema.parse(JSON.parse(bytes.toString()))
   } catch (error) {
     throw new StorageError(`${path} is not of this Jobtide: ${messageOf(error)}`, {
       hint: 'Remove it, and name the people to `jobtide forget` again.',
