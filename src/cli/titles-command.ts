@@ -4,7 +4,7 @@ import { readFileSync } from 'node:fs'
 import { stdin } from 'node:process'
 import { addAbortSignal } from 'node:stream'
 import { buffer } from 'node:stream/consumers'
-import { ConfigError, EXIT, messageOf, type ExitCode } from '../support/errors.ts'
+import { ConfigError, EXIT, whyUnread, type ExitCode } from '../support/errors.ts'
 import { csvLine } from '../support/text.ts'
 import { compareTitles } from '../titles/compare.ts'
 import { ladders } from '../titles/ladders.ts'
@@ -97,7 +97,10 @@ async function readInput(file: string, stop: AbortSignal): Promise<Uint8Array> {
   try {
     return readFileSync(file)
   } catch (error) {
-    throw new ConfigError(`cannot read the list of titles: ${messageOf(error)}`, { cause: error })
+    throw new ConfigError(`list of titles ${file}: ${whyUnread(error)}`, {
+      hint: 'Name a text or CSV file, or - for standard input.',
+      cause: error,
+    })
   }
 }
 

@@ -100,6 +100,11 @@ export function asStorageError(error: unknown, subject: string): unknown {
   })
 }
 
+/** Why a file that somebody named cannot be read, in words. */
+export function whyUnread(error: unknown): string {
+  return systemCode(error) === 'ENOENT' ? 'there is no such file' : messageOf(error)
+}
+
 /** The message of an unknown thrown value. */
 export function messageOf(error: unknown): string {
   return error instanceof Error ? error.message : String(error)

@@ -144,7 +144,7 @@ describe('jobtide titles', () => {
     const missing = await runCli(['titles', 'no-such-file.csv'])
     expect([missing.exitCode, missing.stderr]).toEqual([
       2,
-      expect.stringMatching(/^jobtide: cannot read the list of titles: ENOENT.*no-such-file\.csv/),
+      expect.stringMatching(/^jobtide: list of titles .*no-such-file\.csv: there is no such file/),
     ])
     const ladder = await runCli(['titles', titlesFile('CEO\n'), '--ladder', 'nowhere'])
     expect([ladder.exitCode, ladder.stderr]).toEqual([
