@@ -14,7 +14,7 @@ import { parseKeep, type Keep } from '../publish/sweep/retention.ts'
 import { parseS3Address } from '../publish/store/s3-address.ts'
 import { checkS3Options, type S3Options } from '../publish/store/s3-options.ts'
 import { packageRoot } from '../support/assets.ts'
-import { ConfigError, messageOf, systemCode } from '../support/errors.ts'
+import { ConfigError, messageOf, whyUnread } from '../support/errors.ts'
 import { SqlError } from '../warehouse/errors.ts'
 import { openWarehouse, quoteIdentifier } from '../warehouse/warehouse.ts'
 
@@ -159,9 +159,10 @@ export function absoluteDestination(destination: string, base: string): string {
 
 function findPipeline(name: string): string {
   const isPath = isAbsolute(name) || /[/\\]/.test(name) || /\.ya?ml$/.test(name)
+  const folders = [resolve('pipelines'), join(packageRoot, 'pipelines')]
   const candidates = isPath
     ? [resolve(name)]
-    : [resolve('pipelines', `${name}.yaml`), join(packageRoot, 'pipelines', `${name}.yaml`)]
+    : [...new Set(folders.map((folder) => join(folder, `${name}.yaml`)))]
   const found = candidates.find((path) => existsSync(path))
   if (found !== undefined) return found
   throw new ConfigError(`there is no pipeline ${JSON.stringify(name)}`, {
@@ -217,8 +218,7 @@ function readBytes(file: string, what: string): Buffer {
   try {
     return readFileSync(file)
   } catch (error) {
-    const reason = systemCode(error) === 'ENOENT' ? 'there is no such file' : messageOf(error)
-    throw new ConfigError(`${what} ${file}: ${reason}`, {
+    throw new ConfigError(`${what} ${file}: ${whyUnread(error)}`, {
       hint: 'Check the path; a path in a pipeline file is relative to that file.',
       cause: error,
     })
