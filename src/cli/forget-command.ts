@@ -15,7 +15,8 @@ import { forgetTargets } from '../run/forget/forget-targets.ts'
 import type { ForgetRequest, ForgetStep, ForgetWorld } from '../run/forget/forget-world.ts'
 import { forget } from '../run/forget/forget.ts'
 import { isForgettingPending } from '../run/forget/forget-pending.ts'
-import { ConfigError, EXIT, messageOf, systemCode, type ExitCode } from '../support/errors.ts'
+import { ConfigError, EXIT, whyUnread, type ExitCode } from '../support/errors.ts'
+import { sum } from '../support/numbers.ts'
 import { decodeText } from '../support/text.ts'
 import { DAY } from '../support/units.ts'
 import { runWorld, type Context } from './context.ts'
@@ -98,13 +99,10 @@ function forgetWorld(context: Context, { pipeline }: ForgetOptions): ForgetWorld
 function idsIn(file: string): string[] {
   const path = resolve(file)
   try {
-    const lines = decodeText(readFileSync(path))
-      .replace(/^\uFEFF/, '')
-      .split(/\r?\n/)
+    const lines = decodeText(readFileSync(path)).split(/\r?\n/)
     return lines.map((line) => line.trim()).filter((line) => line !== '')
   } catch (error) {
-    const reason = systemCode(error) === 'ENOENT' ? 'there is no such file' : messageOf(error)
-    throw new ConfigError(`list of people ${path}: ${reason}`, {
+    throw new ConfigError(`list of people ${path}: ${whyUnread(error)}`, {
       hint: 'Give a text file with a profile_id a line. Nothing was changed.',
       cause: error,
     })
@@ -177,7 +175,6 @@ function whomText(people: number, eventsBefore: string | null): string {
 function journalText(
   segments: readonly { readonly pages: number; readonly events: number }[],
 ): string {
-  const sum = (numbers: readonly number[]) => numbers.reduce((total, one) => total + one, 0)
   const events = countText(sum(segments.map((segment) => segment.events)), 'event')
   const pages = countText(sum(segments.map((segment) => segment.pages)), 'page')
   return `${events} in ${pages} of ${countText(segments.length, 'segment')}`
@@ -185,7 +182,7 @@ function journalText(
 
 function rowsText(rows: Readonly<Record<string, number>>): string {
   const tables = Object.entries(rows)
-  const all = tables.reduce((sum, [, count]) => sum + count, 0)
+  const all = sum(tables.map(([, count]) => count))
   const parts = tables.map(([table, count]) => `${table} ${count}`).join(', ')
   return parts === '' ? 'no rows' : `${countText(all, 'row')}: ${parts}`
 }

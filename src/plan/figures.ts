@@ -5,6 +5,7 @@
 
 import { CREDITS_PER_PAGE } from '../journal/spending.ts'
 import { organizationName } from '../journal/records.ts'
+import { sum } from '../support/numbers.ts'
 import { SECOND } from '../support/units.ts'
 import { forecastPages } from './expected-pages.ts'
 import type { CostedPlan, Need } from './plan.ts'
@@ -209,10 +210,4 @@ function dearerHalf(costs: readonly OrganizationCost[]): Shares | null {
     ofCredits: share(({ credits }) => credits),
     ofNewEvents: share(({ newEvents }) => newEvents),
   }
-}
-
-function sum(values: readonly number[]): number {
-  let total = 0
-  for (const value of values) total += value
-  return total
 }

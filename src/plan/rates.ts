@@ -4,6 +4,7 @@
  * themselves; an organisation that was never asked has the list's typical rate. Pure.
  */
 
+import { sum } from '../support/numbers.ts'
 import { logGamma } from './log-gamma.ts'
 
 /** What was seen of an organisation: events, and the days of detection time they were looked for in. */
@@ -80,8 +81,4 @@ function mostLikelyShape(sample: readonly Exposure[], mean: number): number {
     if (likelihood > bestLikelihood) [best, bestLikelihood] = [shape, likelihood]
   }
   return best
-}
-
-function sum(values: readonly number[]): number {
-  return values.reduce((total, value) => total + value, 0)
 }

@@ -1,6 +1,7 @@
 /** The organisation list that Jobtide reads, written from what a simulator serves. */
 
 import { writeFileAtomic } from '../support/atomic-file.ts'
+import { csvLine } from '../support/text.ts'
 import type { TrackedOrganization } from './events.ts'
 
 /**
@@ -11,13 +12,6 @@ export function writeOrganizationsFile(
   path: string,
   organizations: readonly Pick<TrackedOrganization, 'organization_id' | 'name'>[],
 ): void {
-  const lines = organizations.map(
-    ({ organization_id: id, name }) => `${id},${quoted(name ?? '')}\n`,
-  )
-  writeFileAtomic(path, `organization_id,name\n${lines.join('')}`)
-}
-
-// RFC 4180: a field with a comma, quote or line break is quoted, and quotes in it are doubled.
-function quoted(field: string): string {
-  return /[",\r\n]/.test(field) ? `"${field.replaceAll('"', '""')}"` : field
+  const lines = organizations.map(({ organization_id: id, name }) => csvLine([id, name]))
+  writeFileAtomic(path, ['organization_id,name\n', ...lines].join(''))
 }

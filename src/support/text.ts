@@ -7,7 +7,7 @@ export function decodeText(bytes: Uint8Array): string {
   return new TextDecoder('utf-8').decode(bytes)
 }
 
-/** One line of CSV, its line end included; null is an empty cell. */
+/** One line of CSV (RFC 4180 but for its line end, which is a newline); null is an empty cell. */
 export function csvLine(cells: readonly (string | number | boolean | null)[]): string {
   return `${cells.map((cell) => quoted(cell === null ? '' : String(cell))).join(',')}\n`
 }
