@@ -29,6 +29,7 @@ import {
   countText,
   durationText,
   minuteText,
+  moreRowsText,
   numberText,
   tableText,
 } from './text.ts'
@@ -194,7 +195,7 @@ function coverageText(view: View): string {
     ]),
     { width: view.columns, numeric: [false, false, true, true, true, false] },
   )
-  return [...lines, '', table, ...moreText(organizations.length, view)].join('\n')
+  return [...lines, '', table, ...moreRowsText(view.rowsShown, organizations.length)].join('\n')
 }
 
 function ageText(ms: number): string {
@@ -208,11 +209,6 @@ function noteOf(one: OrganizationCoverage, names: KnownOrganizations | null): st
   return one.askedAs === one.organizationId
     ? (names?.get(one.organizationId)?.name ?? '')
     : one.organizationId
-}
-
-function moreText(count: number, { rowsShown }: View): string[] {
-  if (count <= rowsShown) return []
-  return [`(the first ${rowsShown} of ${numberText(count)}; all with --all)`]
 }
 
 const PLACES: Readonly<Record<UnreadStretch['place'], string>> = {
@@ -249,7 +245,7 @@ function proofText(view: View): string {
     ...(onlySince ? ['no gaps: each was read without a break, up to where its row begins'] : []),
     '',
     table,
-    ...moreText(stretches.length, view),
+    ...moreRowsText(view.rowsShown, stretches.length),
   ].join('\n')
 }
 

@@ -27,7 +27,14 @@ import {
   type UnexpectedCharge,
 } from './credits-queries.ts'
 import { spendingDocument, spendingTable, type Ledger, type Shown } from './credits-table.ts'
-import { companyText, countText, creditsText, minuteText, numberText, tableText } from './text.ts'
+import {
+  countText,
+  creditsText,
+  minuteText,
+  namedCompanyText,
+  numberText,
+  tableText,
+} from './text.ts'
 import { readWarehouse, type Reading } from './warehouse-reader.ts'
 
 /** What a summary needs besides the ledger. */
@@ -268,9 +275,7 @@ function dearestLines(
     tableText(
       [`dearest in ${countText(days, 'day')}`, 'credits', 'events', 'new', 'per new'],
       dearest.map((one) => [
-        one.name === null
-          ? companyText(one.asked_as)
-          : `${one.name} (${companyText(one.asked_as)})`,
+        namedCompanyText(one.asked_as, one.name),
         creditsText(one.credits),
         numberText(one.events),
         numberText(one.new_events),

@@ -16,7 +16,7 @@ import {
 } from './credits-figures.ts'
 import { readNewEvents, readNewEventsOfRuns, readOrganizationSpending } from './credits-queries.ts'
 import type { CreditGroup } from './options.ts'
-import { companyText, creditsText, numberText, tableText } from './text.ts'
+import { creditsText, moreRowsText, namedCompanyText, numberText, tableText } from './text.ts'
 import { readWarehouse } from './warehouse-reader.ts'
 
 /** Where figures come from, and which part of them is wanted. */
@@ -87,9 +87,7 @@ export async function creditsTable(ledger: Ledger, options: TableOptions): Promi
     },
     text: [
       tableOf(HEADS[by], [...shown, spendingRow(total)], options.columns),
-      ...(shown.length === rows.length
-        ? []
-        : [`(the first ${ROWS_SHOWN} of ${numberText(rows.length)}; all with --all)`]),
+      ...moreRowsText(shown.length, rows.length),
       ...(unavailable === null ? [] : [`without what was new, and by whom: ${unavailable}`]),
     ].join('\n'),
   }
@@ -179,7 +177,7 @@ function organizationRows(organizations: readonly OrganizationSpending[], total:
 function organizationRow(one: OrganizationSpending): Row {
   const { organization_id, asked_as, name, pages, events, new_events, credits } = one
   return {
-    names: [name === null ? companyText(asked_as) : `${name} (${companyText(asked_as)})`],
+    names: [namedCompanyText(asked_as, name)],
     credits,
     pages,
     events,

@@ -58,6 +58,16 @@ export function companyText(askedAs: string): string {
   return last === undefined ? askedAs : `…/${last}`
 }
 
+/** A company with its name, where that is known: `Acme (…/acme)`. */
+export function namedCompanyText(askedAs: string, name: string | null): string {
+  return name === null ? companyText(askedAs) : `${name} (${companyText(askedAs)})`
+}
+
+/** What stands below a table that does not show all of its rows; nothing where it does. */
+export function moreRowsText(shown: number, all: number): string[] {
+  return shown >= all ? [] : [`(the first ${shown} of ${numberText(all)}; all with --all)`]
+}
+
 /** A text from outside for a terminal: control characters could move the cursor or change colours. */
 export function printable(text: string): string {
   return text.replaceAll(/\p{Cc}/gu, '·')
