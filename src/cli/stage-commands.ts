@@ -95,19 +95,16 @@ function targetOf(context: Context, options: PublishCommandOptions): SnapshotTar
 
 /** `replay`: rebuilds the warehouse from the journal, beside the old one, and then takes its place. */
 export async function replayCommand(context: Context): Promise<ExitCode> {
-  const { directory, clock, progress } = context
-  const lock = acquireLock(directory.root, 'replay', clock)
-  try {
-    const journal = openJournal(directory.journal, clock)
-    await recoverJournal(directory.root, journal, lock, clock)
+  const { directory } = context
+  return withJournal(context, 'replay', async (journal) => {
     if (journal.segments().length === 0) {
       throw new ConfigError(`there is no journal in ${directory.journal}`, { hint: RUN_FIRST })
     }
     await refuseReader(directory.warehouse)
     const rebuilt = `${directory.warehouse}.replay`
     removeDatabase(rebuilt)
+    const world = runWorld(context)
     try {
-      const world = runWorld(context)
       const report = await withDatabase(rebuilt, (warehouse) =>
         loadStage(warehouse, journal, world),
       )
@@ -121,11 +118,7 @@ export async function replayCommand(context: Context): Promise<ExitCode> {
     } finally {
       removeDatabase(rebuilt)
     }
-    return EXIT.done
-  } finally {
-    progress.stop()
-    lock.release()
-  }
+  })
 }
 
 interface StageParts {
@@ -134,18 +127,15 @@ interface StageParts {
   readonly writer: JournalWriter
 }
 
-/** Runs one stage by itself, with the lock, a recovered journal and the warehouse; `afterwards` when that is closed. */
+/** Runs one stage by itself, with the journal and the warehouse; `afterwards` when that is closed. */
 async function runAlone(
   context: Context,
   command: string,
   work: (parts: StageParts) => Promise<void>,
   afterwards: () => Promise<void> = () => Promise.resolve(),
 ): Promise<ExitCode> {
-  const { directory, clock, progress } = context
-  const lock = acquireLock(directory.root, command, clock)
-  try {
-    const journal = openJournal(directory.journal, clock)
-    await recoverJournal(directory.root, journal, lock, clock)
+  const { directory } = context
+  return withJournal(context, command, async (journal) => {
     if (journal.segments().length === 0 && !existsSync(directory.warehouse)) {
       throw new ConfigError(`nothing was run yet in ${directory.root}`, { hint: RUN_FIRST })
     }
@@ -158,13 +148,27 @@ async function runAlone(
     try {
       await work({ warehouse, journal, writer })
     } finally {
-      progress.stop()
       warehouse.close()
       await writer.close()
     }
     await afterwards()
+  })
+}
+
+/** Works with the lock of the data directory and a recovered journal. */
+async function withJournal(
+  { directory, clock, progress }: Context,
+  command: string,
+  work: (journal: Journal) => Promise<void>,
+): Promise<ExitCode> {
+  const lock = acquireLock(directory.root, command, clock)
+  try {
+    const journal = openJournal(directory.journal, clock)
+    await recoverJournal(directory.root, journal, lock, clock)
+    await work(journal)
     return EXIT.done
   } finally {
+    progress.stop()
     lock.release()
   }
 }
