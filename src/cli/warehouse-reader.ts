@@ -3,12 +3,10 @@
  * it becomes a sentence; for one that is about it, the copy for analysts stands in while somebody writes.
  */
 
-import { join } from 'node:path'
 import { findAnalystCopy } from '../run/analyst-copy.ts'
-import { LOCK_FILE } from '../run/lock.ts'
+import { holderOfLock } from '../run/lock.ts'
 import type { Clock } from '../support/clock.ts'
 import { EXIT, JobtideError, LockedError } from '../support/errors.ts'
-import { LockFile, isSurelyGone } from '../support/lock-file.ts'
 import { openWarehouse, withWarehouse, type Warehouse } from '../warehouse/warehouse.ts'
 import type { Context } from './context.ts'
 import { agoText, minuteText } from './text.ts'
@@ -98,8 +96,8 @@ async function openIfReadable(copy: string): Promise<Warehouse | null> {
 
 // A run closes the warehouse between its stages; whoever opened it just then would end the run.
 function refuseWhileWritten(dataDir: string, clock: Clock): void {
-  const holder = new LockFile(join(dataDir, LOCK_FILE), { command: '', clock }).holder()
-  if (holder === null || isSurelyGone(holder)) return
+  const holder = holderOfLock(dataDir, clock)
+  if (holder === null) return
   throw new LockedError(
     `the warehouse is being written by \`jobtide ${holder.command}\` (process ${holder.pid})`,
     { hint: 'Wait until it ends.' },

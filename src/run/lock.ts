@@ -16,7 +16,7 @@ import {
   asStorageError,
   systemCode,
 } from '../support/errors.ts'
-import { LockFile, isSurelyAlive, isSurelyGone } from '../support/lock-file.ts'
+import { LockFile, isSurelyAlive, isSurelyGone, type LockHolder } from '../support/lock-file.ts'
 import { MINUTE, SECOND } from '../support/units.ts'
 
 /** Name of the lock below a data directory; the names of all others begin with it. */
@@ -127,11 +127,16 @@ export async function recoverJournal(
   }
 }
 
+/** Which process may be at work with the lock of `dataDir`; null when none is. */
+export function holderOfLock(dataDir: string, clock: Clock): LockHolder | null {
+  return livingHolder(join(dataDir, LOCK_FILE), clock)
+}
+
 /** Whether a run of any pipeline may be going on in `dataDir`. */
 export function isRunGoingOn(dataDir: string, clock: Clock): boolean {
   return lockNames(dataDir)
     .filter((name) => name.startsWith(RUN_LOCK_PREFIX))
-    .some((name) => isHeld(join(dataDir, name), clock))
+    .some((name) => livingHolder(join(dataDir, name), clock) !== null)
 }
 
 // 0.1.0 buys under the lock of the directory and knows no other: it may be buying the very same now. Whoever buys since
@@ -152,12 +157,12 @@ function othersMayWrite(dataDir: string, mine: HeldLock, clock: Clock): boolean 
   return lockNames(dataDir)
     .filter((name) => name === LOCK_FILE || name.startsWith(RUN_LOCK_PREFIX))
     .map((name) => join(dataDir, name))
-    .some((path) => path !== mine.path && isHeld(path, clock))
+    .some((path) => path !== mine.path && livingHolder(path, clock) !== null)
 }
 
-function isHeld(path: string, clock: Clock): boolean {
+function livingHolder(path: string, clock: Clock): LockHolder | null {
   const holder = lockFile(path, clock).holder()
-  return holder !== null && !isSurelyGone(holder)
+  return holder === null || isSurelyGone(holder) ? null : holder
 }
 
 /** A lock file to look at. */
