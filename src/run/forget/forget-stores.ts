@@ -4,16 +4,16 @@ import { existsSync } from 'node:fs'
 import { hostname } from 'node:os'
 import { findInStore, forgetInStore } from '../../publish/forget/forget.ts'
 import type { Forgotten } from '../../publish/forget/forget-find.ts'
-import type { StoreFindings } from '../../publish/forget/forget-snapshots.ts'
+import type { SearchOptions, StoreFindings } from '../../publish/forget/forget-snapshots.ts'
 import { EXIT, JobtideError } from '../../support/errors.ts'
 import { newUlid } from '../../support/ulid.ts'
-import { openWarehouse, type Warehouse } from '../../warehouse/warehouse.ts'
+import { withWarehouse, type Warehouse } from '../../warehouse/warehouse.ts'
+import { openTarget } from '../stages.ts'
 import type { StoreCertificate } from './forget-certificate.ts'
 import type { Pending } from './forget-pending.ts'
 import { searchFolder, searchStore, type Proof } from './forget-proof.ts'
 import type { Marker } from './forget-texts.ts'
 import { passingFolder, tell, type ForgetTarget, type ForgetWorld } from './forget-world.ts'
-import { openTarget } from '../stages.ts'
 
 /** What was found in one destination; null where there is no such folder. */
 export interface TargetFindings {
@@ -38,23 +38,13 @@ export async function findInTarget(
   profileIds: readonly string[],
   markers: readonly Marker[],
 ): Promise<TargetFindings> {
-  const { directory, clock, logger, stop } = world
-  const destination = target.to
-  const nothing = { destination, findings: null }
-  if (isGone(destination)) return { ...nothing, problem: null }
-  return withEngine(world, target, async (engine) => {
-    const findings = await findInStore({
-      store: await openTarget(target, world),
-      forgotten: forgottenOf(profileIds, markers),
-      warehouse: engine,
-      scratchFolder: passingFolder(directory),
-      clock,
-      logger,
-      signal: stop,
-      onFile: (done, total) => tell(world, { step: 'store', destination, done, total }),
-    })
-    return { destination, problem: null, findings }
-  }).catch((error: unknown) => ({ ...nothing, problem: problemOf(world, error) }))
+  const { found: findings, ...where } = await inTarget(
+    world,
+    target,
+    forgottenOf(profileIds, markers),
+    findInStore,
+  )
+  return { ...where, findings }
 }
 
 /**
@@ -67,27 +57,20 @@ export async function forgetInTarget(
   { profile_ids: profileIds, attempts }: Pick<Pending, 'profile_ids' | 'attempts'>,
   markers: readonly Marker[],
 ): Promise<StoreCertificate> {
-  const { directory, clock, logger, stop } = world
-  const destination = target.to
-  const nothing = { destination, report: null }
-  if (isGone(destination)) return { ...nothing, problem: null }
-  return withEngine(world, target, async (engine) => {
-    const report = await forgetInStore({
-      store: await openTarget(target, world),
-      forgotten: forgottenOf(profileIds, markers),
-      warehouse: engine,
-      scratchFolder: passingFolder(directory),
-      snapshotId: attempts.at(-1) ?? newUlid(clock.now()),
-      earlier: attempts.slice(0, -1),
-      clock,
-      host: hostname(),
-      pid: process.pid,
-      logger,
-      signal: stop,
-      onFile: (done, total) => tell(world, { step: 'store', destination, done, total }),
-    })
-    return { destination, problem: null, report }
-  }).catch((error: unknown) => ({ ...nothing, problem: problemOf(world, error) }))
+  const { found: report, ...where } = await inTarget(
+    world,
+    target,
+    forgottenOf(profileIds, markers),
+    (search) =>
+      forgetInStore({
+        ...search,
+        snapshotId: attempts.at(-1) ?? newUlid(world.clock.now()),
+        earlier: attempts.slice(0, -1),
+        host: hostname(),
+        pid: process.pid,
+      }),
+  )
+  return { ...where, report }
 }
 
 /** Searches one destination; null where there is nothing, or where it was searched with the data directory. */
@@ -115,18 +98,36 @@ function forgottenOf(profileIds: readonly string[], markers: readonly Marker[]):
   }
 }
 
-async function withEngine<T>(
+interface InTarget<T> {
+  readonly destination: string
+  readonly problem: string | null
+  readonly found: T | null
+}
+
+/** Works in one destination with an engine of its own. */
+async function inTarget<T>(
   world: ForgetWorld,
-  { to: destination }: ForgetTarget,
-  work: (engine: Warehouse) => Promise<T>,
-): Promise<T> {
+  target: ForgetTarget,
+  forgotten: Forgotten,
+  work: (search: SearchOptions) => Promise<T>,
+): Promise<InTarget<T>> {
+  const { directory, clock, logger, stop } = world
+  const destination = target.to
+  if (isGone(destination)) return { destination, problem: null, found: null }
   tell(world, { step: 'store', destination })
-  const engine = await openWarehouse({ path: ':memory:', mode: 'write' })
-  try {
-    return await work(engine)
-  } finally {
-    engine.close()
-  }
+  return withWarehouse({ path: ':memory:', mode: 'write' }, async (engine) => {
+    const found = await work({
+      store: await openTarget(target, world),
+      forgotten,
+      warehouse: engine,
+      scratchFolder: passingFolder(directory),
+      clock,
+      logger,
+      signal: stop,
+      onFile: (done, total) => tell(world, { step: 'store', destination, done, total }),
+    })
+    return { destination, problem: null, found }
+  }).catch((error: unknown) => ({ destination, problem: problemOf(world, error), found: null }))
 }
 
 function problemOf({ stop }: ForgetWorld, error: unknown): string {
