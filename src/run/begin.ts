@@ -8,18 +8,13 @@ import {
   type RunHistory,
 } from '../journal/history.ts'
 import type { JournalWriter } from '../journal/journal.ts'
-import type {
-  RunFinished,
-  RunOutcome,
-  RunResumed,
-  RunStarted,
-  SliceRecord,
-} from '../journal/records.ts'
+import type { RunResumed, RunStarted, SliceRecord } from '../journal/records.ts'
 import { pagesBought, type SliceHistory } from '../journal/slice-history.ts'
 import { makePlan, questionSha256, type CostedPlan, type Plan } from '../plan/plan.ts'
 import type { Clock } from '../support/clock.ts'
-import { ConfigError, EXIT, type ExitCode } from '../support/errors.ts'
+import { ConfigError, EXIT } from '../support/errors.ts'
 import { newUlid } from '../support/ulid.ts'
+import { closingRecord } from './closing.ts'
 import type { Job } from './job.ts'
 import { beginning, questionWithout, runsToAbandon } from './resume.ts'
 
@@ -87,24 +82,6 @@ export async function beginRun(options: BeginOptions): Promise<BegunRun> {
 
 function pagesOf(slices: readonly SliceHistory[]): number {
   return slices.reduce((sum, slice) => sum + pagesBought(slice), 0)
-}
-
-/** The record that ends a run. @param at milliseconds since 1970 UTC */
-export function closingRecord(
-  run: RunHistory,
-  outcome: RunOutcome,
-  exitCode: ExitCode,
-  message: string | null,
-  at: number,
-): RunFinished {
-  return {
-    kind: 'run_finished',
-    run_id: run.started.run_id,
-    at,
-    outcome,
-    exit_code: exitCode,
-    message,
-  }
 }
 
 async function start(

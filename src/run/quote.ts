@@ -3,9 +3,10 @@
 import { quote, type Quote } from '../extract/quote.ts'
 import type { RunHistory } from '../journal/history.ts'
 import { EXIT } from '../support/errors.ts'
-import { beginRun, closingRecord } from './begin.ts'
+import { beginRun } from './begin.ts'
+import { closingOf, closingRecord } from './closing.ts'
 import type { Job } from './job.ts'
-import { closingOf, extraction, type Service } from './run.ts'
+import { extraction, type Service } from './run.ts'
 import { withSession, type Session } from './session.ts'
 import type { RunWorld } from './stages.ts'
 

@@ -12,16 +12,16 @@ import { BudgetReachedError } from '../extract/budget.ts'
 import { extract, type ExtractOptions, type ExtractProgress } from '../extract/extract.ts'
 import type { RunHistory } from '../journal/history.ts'
 import { readHistory } from '../journal/read-history.ts'
-import { organizationName, type RunFinished, type RunOutcome } from '../journal/records.ts'
+import { organizationName, type RunFinished } from '../journal/records.ts'
 import { monthlyCredits } from '../journal/spending.ts'
 import { load, type LoadReport } from '../load/load.ts'
 import type { BuildReport } from '../model/build.ts'
 import type { Plan } from '../plan/plan.ts'
-import type { Clock } from '../support/clock.ts'
-import { EXIT, JobtideError, type ExitCode } from '../support/errors.ts'
+import type { JobtideError } from '../support/errors.ts'
 import { withWarehouse, type Warehouse } from '../warehouse/warehouse.ts'
 import { makeAnalystCopy, type AnalystCopyReport } from './analyst-copy.ts'
-import { beginRun, closingRecord, type RunCommand } from './begin.ts'
+import { beginRun, type RunCommand } from './begin.ts'
+import { closingOf } from './closing.ts'
 import type { Job } from './job.ts'
 import { acquireLock, waitForLock, type HeldLock } from './lock.ts'
 import { withSession, type Session } from './session.ts'
@@ -255,13 +255,6 @@ class Run {
 
 type Stages = Pick<RunReport, 'load' | 'build' | 'publish' | 'analystCopy'>
 
-/** The record that ends a run which ended with `error`; null when it is done. */
-export function closingOf(run: RunHistory, error: unknown, clock: Clock): RunFinished {
-  const known = error instanceof JobtideError ? error : null
-  const exitCode = error === null ? EXIT.done : (known?.exitCode ?? EXIT.defect)
-  return closingRecord(run, OUTCOMES[exitCode], exitCode, known?.message ?? null, clock.now())
-}
-
 /** What an extraction needs, from what a run has. */
 export function extraction(
   job: Job,
@@ -296,21 +289,4 @@ export function extraction(
     stop,
     abort,
   }
-}
-
-// A run that a check, the publisher or a reader's lock ended is taken up again like any other that failed: it has bought
-// everything already, so it only loads, builds and publishes.
-const OUTCOMES: Readonly<Record<ExitCode, RunOutcome>> = {
-  [EXIT.done]: 'done',
-  [EXIT.defect]: 'failed',
-  [EXIT.usage]: 'failed',
-  [EXIT.refused]: 'refused',
-  [EXIT.budget]: 'budget',
-  [EXIT.unavailable]: 'unavailable',
-  [EXIT.checkFailed]: 'failed',
-  [EXIT.publishFailed]: 'failed',
-  [EXIT.locked]: 'failed',
-  [EXIT.storage]: 'failed',
-  [EXIT.interrupted]: 'interrupted',
-  [EXIT.terminated]: 'interrupted',
 }

@@ -1,0 +1,48 @@
+/** How a run ends in the journal. */
+
+import type { RunHistory } from '../journal/history.ts'
+import type { RunFinished, RunOutcome } from '../journal/records.ts'
+import type { Clock } from '../support/clock.ts'
+import { EXIT, JobtideError, type ExitCode } from '../support/errors.ts'
+
+/** The record that ends a run. @param at milliseconds since 1970 UTC */
+export function closingRecord(
+  run: RunHistory,
+  outcome: RunOutcome,
+  exitCode: ExitCode,
+  message: string | null,
+  at: number,
+): RunFinished {
+  return {
+    kind: 'run_finished',
+    run_id: run.started.run_id,
+    at,
+    outcome,
+    exit_code: exitCode,
+    message,
+  }
+}
+
+/** The record that ends a run which ended with `error`; null when it is done. */
+export function closingOf(run: RunHistory, error: unknown, clock: Clock): RunFinished {
+  const known = error instanceof JobtideError ? error : null
+  const exitCode = error === null ? EXIT.done : (known?.exitCode ?? EXIT.defect)
+  return closingRecord(run, OUTCOMES[exitCode], exitCode, known?.message ?? null, clock.now())
+}
+
+// A run that a check, the publisher or a reader's lock ended is taken up again like any other that failed: it has bought
+// everything already, so it only loads, builds and publishes.
+const OUTCOMES: Readonly<Record<ExitCode, RunOutcome>> = {
+  [EXIT.done]: 'done',
+  [EXIT.defect]: 'failed',
+  [EXIT.usage]: 'failed',
+  [EXIT.refused]: 'refused',
+  [EXIT.budget]: 'budget',
+  [EXIT.unavailable]: 'unavailable',
+  [EXIT.checkFailed]: 'failed',
+  [EXIT.publishFailed]: 'failed',
+  [EXIT.locked]: 'failed',
+  [EXIT.storage]: 'failed',
+  [EXIT.interrupted]: 'interrupted',
+  [EXIT.terminated]: 'interrupted',
+}
