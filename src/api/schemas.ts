@@ -7,7 +7,7 @@ import { z } from 'zod'
 import { KIB } from '../support/units.ts'
 
 /** The envelope of one page of job changes. Events are checked later, one by one. */
-export const pageSchema = z.looseObject({
+const pageSchema = z.looseObject({
   success: z.literal(true).optional(),
   data: z.array(z.unknown()),
   pagination: z.looseObject({

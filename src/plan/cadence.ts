@@ -19,7 +19,7 @@ export interface CadenceFigures {
 }
 
 /** Nightly, every second night, weekly. */
-export const CADENCES = [1, 2, 7] as const
+const CADENCES = [1, 2, 7] as const
 
 /**
  * Compares cadences once every organisation is covered up to the run before.

@@ -6,7 +6,7 @@
 import { forecastPages } from './expected-pages.ts'
 
 /** Windows are not widened beyond this, in days: what is shown later than that is for a backfill to find. */
-export const WIDEST_FREE_DAYS = 30
+const WIDEST_FREE_DAYS = 30
 
 // In pages: one hundredth of a credit for a slice.
 const FREE = 0.001

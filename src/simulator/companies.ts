@@ -100,7 +100,7 @@ function slugOfOrganization(organization: TrackedOrganization): string | undefin
 }
 
 /** The slug in a company URL: what follows `/company/`, else the last part of the path; a bare slug is itself. */
-export function slugOf(companyUrl: string): string {
+function slugOf(companyUrl: string): string {
   const [path = ''] = companyUrl.split(/[?#]/, 1)
   const parts = path.split('/').filter((part) => part !== '')
   const slug = parts[parts.indexOf('company') + 1 || parts.length - 1] ?? parts.at(-1) ?? ''

@@ -9,7 +9,7 @@ import { packageRoot } from '../support/assets.ts'
 import { standingOf, type Standing } from './lexicon.ts'
 import { LEVELS } from './taxonomy.ts'
 import { splitTitle } from './words.ts'
-import { parseYaml, readYaml } from './yaml-file.ts'
+import { readYaml } from './yaml-file.ts'
 
 const rungSchema = z.strictObject({
   title: z
@@ -68,15 +68,6 @@ export const laddersSchema = z.strictObject({
 
 /** A ladder as read. */
 export type Ladder = z.infer<typeof ladderSchema>
-
-/**
- * The ladders in the text of a file.
- * @param file name for messages
- * @throws ConfigError naming file, line and key of every fault
- */
-export function parseLadders(text: string, file: string): readonly Ladder[] {
-  return parseYaml(text, file, laddersSchema).ladders
-}
 
 /** The ladders of config/ladders.yaml. */
 export const ladders: readonly Ladder[] = readYaml(

@@ -115,12 +115,6 @@ export function splitTitle(title: string): string[][] {
     .filter((words) => words.length > 0)
 }
 
-/** Every word of a title that carries meaning, sorted, each once: two spellings of one title give the same list. */
-export function meaningfulWords(title: string): string[] {
-  const words = splitTitle(title).flat()
-  return [...new Set(words.filter((word) => !FILLERS.has(word)))].toSorted()
-}
-
 /** Whether `word` is an article, a preposition or the like. */
 export function isFiller(word: string): boolean {
   return FILLERS.has(word)

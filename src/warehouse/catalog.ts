@@ -141,7 +141,7 @@ export function sqlFilesIn(folder: string): string[] {
  *     --   column: what it holds
  * @throws JobtideError naming the file and the line that is missing or wrong
  */
-export function parseModelFile(path: string, sql: string): ModelFile {
+function parseModelFile(path: string, sql: string): ModelFile {
   const header = sql.split('\n').filter((line) => line.startsWith('--'))
   const wrong = (problem: string) => new JobtideError(EXIT.defect, `${path}: ${problem}`)
   const field = (name: string): string => {

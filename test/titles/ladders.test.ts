@@ -6,7 +6,8 @@ import { format } from 'prettier'
 import { describe, expect, it } from 'vitest'
 import { z } from 'zod'
 import { packageRoot } from '../../src/support/assets.ts'
-import { ladderReader, ladders, laddersSchema, parseLadders } from '../../src/titles/ladders.ts'
+import { ladderReader, ladders, laddersSchema } from '../../src/titles/ladders.ts'
+import { parseYaml } from '../../src/titles/yaml-file.ts'
 import { splitTitle } from '../../src/titles/words.ts'
 
 const BANK = `
@@ -21,7 +22,7 @@ ladders:
 
 describe('ladders', () => {
   it('reads 3 rungs for 2 organisations; the first rung whose words stand in the title decides', () => {
-    const bank = parseLadders(BANK, 'ladders.yaml')
+    const bank = parseYaml(BANK, 'ladders.yaml', laddersSchema).ladders
     const read = ladderReader(bank)
     const reading = (title: string) => read('bank', splitTitle(title))
     expect(bank[0]?.organizations).toEqual(['org_1', 'org_2'])
@@ -69,7 +70,7 @@ describe('ladders', () => {
       'ladders.yaml:2: ladders.0.rungs.0.title: there is no word in it',
     ],
   ])('refuses %j, naming file, line and key', (text, message) => {
-    expect(() => parseLadders(text, 'ladders.yaml')).toThrow(message)
+    expect(() => parseYaml(text, 'ladders.yaml', laddersSchema)).toThrow(message)
   })
 
   it('ships with none: a title means the same at every organisation until somebody says otherwise', () => {
