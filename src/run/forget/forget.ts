@@ -49,6 +49,7 @@ import {
   type ForgetTarget,
   type ForgetWorld,
 } from './forget-world.ts'
+import { remainingIn } from './remaining.ts'
 
 /** What killed processes leave: private files and databases in the making, passing folders. */
 const LEFT_OVER =
@@ -251,10 +252,7 @@ class Forgetting {
     const failed = stores.flatMap(({ destination, problem }) =>
       problem === null ? [] : [`${destination}: ${problem}`],
     )
-    const remaining = [
-      ...failed,
-      ...proof.matches.map(({ where }) => `${where} still names somebody`),
-    ]
+    const remaining = [...failed, ...remainingIn(directory.root, proof.matches)]
     const pending = this.#pending
     const certificate: Certificate = {
       path: join(directory.root, 'certificates', `forget-${this.#id}.json`),

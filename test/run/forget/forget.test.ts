@@ -1,4 +1,4 @@
-import { existsSync, readFileSync, readdirSync, statSync, writeFileSync } from 'node:fs'
+import { existsSync, mkdirSync, readFileSync, readdirSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { PutBucketVersioningCommand } from '@aws-sdk/client-s3'
 import { afterAll, describe, expect, it, onTestFinished, vi } from 'vitest'
@@ -232,6 +232,18 @@ describe('forget', () => {
     const certificate = await forget(site.forgetting([]), REQUEST)
     expect(certificate.remaining).toEqual([`${stranger} still names somebody`])
     expect(certificate.is_complete).toBe(false)
+  }, 120_000)
+
+  it('says of another data directory below this one that it is to be forgotten in, too', async () => {
+    const site = forgetSite()
+    const other = join(site.directory.root, 'demo')
+    await writePages(site.journal, [aPage(eventsOf(1))])
+    mkdirSync(join(other, 'journal'), { recursive: true })
+    for (const name of ['one.csv', 'two.csv']) writeFileSync(join(other, name), ADA)
+    const { remaining } = await forget(site.forgetting([]), REQUEST)
+    expect(remaining).toEqual([
+      `${other} still names somebody: it is a data directory of its own; forget there, too, with --data-dir`,
+    ])
   }, 120_000)
 
   it('does nothing while a pipeline runs, and lets none begin while it works', async () => {
