@@ -141,11 +141,13 @@ export function stepOf(progress: CommandProgress): Step {
       return step(progress.done, progress.total, countText(progress.done, 'title'))
     case 'verify':
     case 'restore':
-    case 'diff':
-    case 'forget': {
+    case 'diff': {
       const { done, total, name } = progress
       return step(done, total, done < total ? name : countText(total, 'step'))
     }
+    // It goes through several things, each from its beginning to its end: which one says more than how many steps.
+    case 'forget':
+      return step(progress.done, progress.total, progress.name)
     case 'build': {
       const { done, total, name, rowsChanged } = progress
       const changed = rowsChanged === undefined ? '' : `, ${countText(rowsChanged, 'row')} changed`

@@ -101,6 +101,7 @@ class Load {
     this.#knownRuns = await this.#readRuns()
     const bytes = segments.reduce((sum, { from, size }) => sum + size - startOf(from), 0)
     let bytesDone = 0
+    if (bytes > 0) this.#options.onProgress?.({ bytesDone, bytes })
     for (const segment of segments) {
       for await (const loaded of this.#loadSegment(segment)) {
         this.#options.onProgress?.({ bytesDone: bytesDone + loaded, bytes })
