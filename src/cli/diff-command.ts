@@ -127,7 +127,7 @@ function rowsText(
 
 function rowText({ change, key, columns }: ChangedRow, width: number): string {
   const names = Object.entries(key).map(([name, value]) => `${name} ${valueText(value)}`)
-  const head = `${SIGNS[change]} ${names.join(', ')}`
+  const head = `${SIGNS[change]} ${wrapText(names.join(', '), width, '  ').trimStart()}`
   if (change !== 'changed') return head
   return [head, ...columns.map((column) => columnText(column, width))].join('\n')
 }
