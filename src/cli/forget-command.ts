@@ -89,10 +89,8 @@ function forgetWorld(context: Context, { pipeline }: ForgetOptions): ForgetWorld
   return {
     ...runWorld(context),
     targets: (known) => forgetTargets(directory.root, pipeline ?? null, known),
-    onStep: ({ step, done, total }: ForgetStep) => {
-      if (done === undefined || total === undefined) return
-      progress.show({ stage: 'forget', name: step, done, total })
-    },
+    onStep: ({ step, done = 0, total = 1 }: ForgetStep) =>
+      progress.show({ stage: 'forget', name: step, done, total }),
   }
 }
 

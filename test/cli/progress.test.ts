@@ -1,12 +1,17 @@
 import { describe, expect, it } from 'vitest'
 import type { Output } from '../../src/cli/output.ts'
-import { progressDisplay, stepOf, type ProgressDisplay } from '../../src/cli/progress.ts'
+import {
+  progressDisplay,
+  stepOf,
+  type CommandProgress,
+  type ProgressDisplay,
+} from '../../src/cli/progress.ts'
 import type { RunProgress } from '../../src/run/stages.ts'
 import { realClock } from '../../src/support/clock.ts'
 import { SECOND } from '../../src/support/units.ts'
 
 /** Lines that a display on no terminal writes, one progress a second apart. */
-function linesOf(steps: readonly RunProgress[]): string[] {
+function linesOf(steps: readonly CommandProgress[]): string[] {
   const lines: string[] = []
   const output = {
     isTerminal: false,
@@ -120,6 +125,20 @@ describe('progress', () => {
     })
     expect(linesOf([build(1), build(2)])).toEqual([
       'build    100%  2 models and checks, 2,000 rows changed in 1.0 s',
+    ])
+  })
+
+  it('of a forgetting says which of its parts is done', () => {
+    const forget = (name: string, done: number): CommandProgress => ({
+      stage: 'forget',
+      name,
+      done,
+      total: 2,
+    })
+    const steps = [forget('journal', 1), forget('journal', 2), forget('proof', 2)]
+    expect(linesOf(steps)).toEqual([
+      'forget   100%  journal in 1.0 s',
+      'forget   100%  proof in 0.0 s',
     ])
   })
 
