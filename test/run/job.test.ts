@@ -19,6 +19,14 @@ function files(lines: readonly string[] = [], list = 'org_a\norg_b\n') {
 }
 
 describe('readJob', () => {
+  it('names each place where it looked for a pipeline once', async () => {
+    const places = join(process.cwd(), 'pipelines', 'nope.yaml')
+    await expect(readJob('nope', {}, DATA_DIR)).rejects.toMatchObject({
+      message: 'there is no pipeline "nope"',
+      hint: `Looked for ${places}. Name a pipeline there, or give the path of a YAML file.`,
+    })
+  })
+
   it('takes everything from the pipeline file, its paths made absolute', async () => {
     const limits = 'limits: { credits: 70, requests_per_second: 2, concurrency: 3, max_wait: 2m }'
     const { pipeline } = files(['event_types: [left, joined]', limits])
