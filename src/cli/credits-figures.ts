@@ -3,7 +3,8 @@
  * history, new events from the warehouse where it can be read.
  */
 
-import type { History, RunHistory } from '../journal/history.ts'
+import type { History } from '../journal/history.ts'
+import type { RunHistory } from '../journal/run-history.ts'
 import { PAGE_EVENTS } from '../journal/slice-history.ts'
 import { dayOf, nextMonthAt, type DaySpending } from '../journal/spending.ts'
 import { DAY } from '../support/units.ts'

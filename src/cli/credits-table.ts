@@ -1,6 +1,7 @@
 /** `credits --by …`: one row for each day, month, pipeline, run or organisation, and what all of them add up to. */
 
-import type { History, RunHistory } from '../journal/history.ts'
+import type { History } from '../journal/history.ts'
+import type { RunHistory } from '../journal/run-history.ts'
 import { isoInstant } from '../support/clock.ts'
 import type { Warehouse } from '../warehouse/warehouse.ts'
 import {

@@ -3,7 +3,8 @@
  * and credits come from the journal, so that they are right also while the warehouse is locked or behind.
  */
 
-import type { History, RunHistory } from '../journal/history.ts'
+import type { History } from '../journal/history.ts'
+import type { RunHistory } from '../journal/run-history.ts'
 import { readHistory } from '../journal/read-history.ts'
 import { openJournal } from '../journal/journal.ts'
 import { monthOf } from '../journal/spending.ts'

@@ -8,7 +8,7 @@ import PQueue from 'p-queue'
 import { BadRequestError, UnavailableError } from '../api/errors.ts'
 import type { Pacer } from '../api/pacer.ts'
 import type { Transport } from '../api/transport.ts'
-import type { RunHistory } from '../journal/history.ts'
+import type { RunHistory } from '../journal/run-history.ts'
 import type { JournalWriter } from '../journal/journal.ts'
 import type { OrganizationRef, SliceRecord } from '../journal/records.ts'
 import {

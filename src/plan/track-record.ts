@@ -4,7 +4,7 @@
  * nights much more than others: the bills that came say so, and the next forecast is corrected and as wide. Pure.
  */
 
-import type { RunHistory } from '../journal/history.ts'
+import type { RunHistory } from '../journal/run-history.ts'
 import { DISPERSION } from './expected-pages.ts'
 
 /** What the last forecasts say of the next one. */

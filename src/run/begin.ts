@@ -1,12 +1,7 @@
 /** How a run begins in the journal: planned anew, or as an earlier one that is taken up again. */
 
-import {
-  addSlices,
-  newRunHistory,
-  serviceTime,
-  type History,
-  type RunHistory,
-} from '../journal/history.ts'
+import { serviceTime, type History } from '../journal/history.ts'
+import { addSlices, newRunHistory, type RunHistory } from '../journal/run-history.ts'
 import type { JournalWriter } from '../journal/journal.ts'
 import type { RunResumed, RunStarted, SliceRecord } from '../journal/records.ts'
 import { pagesBought, type SliceHistory } from '../journal/slice-history.ts'

@@ -1,6 +1,6 @@
 /** How a run ends in the journal. */
 
-import type { RunHistory } from '../journal/history.ts'
+import type { RunHistory } from '../journal/run-history.ts'
 import type { RunFinished, RunOutcome } from '../journal/records.ts'
 import type { Clock } from '../support/clock.ts'
 import { EXIT, JobtideError, type ExitCode } from '../support/errors.ts'

@@ -1,7 +1,7 @@
 /** The exact bill of a run before it is run: what `plan --quote` does. What it buys for that are pages of the run. */
 
 import { quote, type Quote } from '../extract/quote.ts'
-import type { RunHistory } from '../journal/history.ts'
+import type { RunHistory } from '../journal/run-history.ts'
 import { EXIT } from '../support/errors.ts'
 import { beginRun } from './begin.ts'
 import { closingOf, closingRecord } from './closing.ts'

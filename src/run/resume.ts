@@ -1,6 +1,7 @@
 /** Which earlier run is taken up again, and what of it is still worth reading on. Pure. */
 
-import { canonicalName, type History, type RunHistory } from '../journal/history.ts'
+import { canonicalName, type History } from '../journal/history.ts'
+import type { RunHistory } from '../journal/run-history.ts'
 import { RESUMABLE_OUTCOMES, type OrganizationRef, type SliceRecord } from '../journal/records.ts'
 import { canGoOn, isBegun, type SliceHistory } from '../journal/slice-history.ts'
 import type { Question } from '../plan/plan.ts'

@@ -4,7 +4,7 @@ import { expect, onTestFinished } from 'vitest'
 import { createPacer } from '../../src/api/pacer.ts'
 import { createTransport } from '../../src/api/transport.ts'
 import { extract, type ExtractOptions, type ExtractProgress } from '../../src/extract/extract.ts'
-import type { RunHistory } from '../../src/journal/history.ts'
+import type { RunHistory } from '../../src/journal/run-history.ts'
 import { readHistory } from '../../src/journal/read-history.ts'
 import { openJournal, type Journal, type JournalWriter } from '../../src/journal/journal.ts'
 import type {

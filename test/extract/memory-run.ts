@@ -3,12 +3,8 @@
 import { createPacer } from '../../src/api/pacer.ts'
 import { extract, type ExtractOptions, type ExtractProgress } from '../../src/extract/extract.ts'
 import { quote, type Quote } from '../../src/extract/quote.ts'
-import {
-  countUnanswered,
-  emptyHistory,
-  foldRecord,
-  type RunHistory,
-} from '../../src/journal/history.ts'
+import { countUnanswered, emptyHistory, foldRecord } from '../../src/journal/history.ts'
+import type { RunHistory } from '../../src/journal/run-history.ts'
 import type { JournalWriter } from '../../src/journal/journal.ts'
 import type { JournalRecord, SliceFinished, SliceRecord } from '../../src/journal/records.ts'
 import type { PlacedFrame } from '../../src/journal/reader.ts'

@@ -3,7 +3,7 @@
 import fc from 'fast-check'
 import { expect } from 'vitest'
 import { seededRandom } from '../../src/simulator/random.ts'
-import type { RunHistory } from '../../src/journal/history.ts'
+import type { RunHistory } from '../../src/journal/run-history.ts'
 import type { SliceRecord } from '../../src/journal/records.ts'
 import { BudgetReachedError } from '../../src/extract/budget.ts'
 import { DAY, HOUR, MINUTE, SECOND } from '../../src/support/units.ts'

@@ -4,7 +4,8 @@
  */
 
 import { addInterval } from '../../src/journal/coverage.ts'
-import { emptyHistory, newRunHistory, type History } from '../../src/journal/history.ts'
+import { emptyHistory, type History } from '../../src/journal/history.ts'
+import { newRunHistory } from '../../src/journal/run-history.ts'
 import { EVENT_TYPES, type OrganizationRef, type RunStarted } from '../../src/journal/records.ts'
 import { RATE_DAYS, addSightings } from '../../src/journal/sightings.ts'
 import { planFigures, type ExpectedCredits } from '../../src/plan/figures.ts'

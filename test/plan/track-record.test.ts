@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { newRunHistory, type RunHistory } from '../../src/journal/history.ts'
+import { newRunHistory, type RunHistory } from '../../src/journal/run-history.ts'
 import type { RunOutcome } from '../../src/journal/records.ts'
 import { trackRecord } from '../../src/plan/track-record.ts'
 

@@ -1,12 +1,6 @@
 import { describe, expect, it } from 'vitest'
-import {
-  addSlices,
-  emptyHistory,
-  foldRecord,
-  newRunHistory,
-  type History,
-  type RunHistory,
-} from '../../src/journal/history.ts'
+import { emptyHistory, foldRecord, type History } from '../../src/journal/history.ts'
+import { addSlices, newRunHistory, type RunHistory } from '../../src/journal/run-history.ts'
 import type { JournalWriter } from '../../src/journal/journal.ts'
 import type { PlacedFrame } from '../../src/journal/reader.ts'
 import type { RunOutcome, SliceRecord } from '../../src/journal/records.ts'

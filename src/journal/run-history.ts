@@ -1,0 +1,96 @@
+/** A run, as the records of the journal tell it. */
+
+import { EXIT, JobtideError } from '../support/errors.ts'
+import type { PageReceived, RunFinished, RunStarted, SliceRecord } from './records.ts'
+import { newSliceHistory, type SliceHistory } from './slice-history.ts'
+import { takeRecord } from './take-page.ts'
+
+/** A run and what it did so far. */
+export interface RunHistory {
+  readonly started: RunStarted
+  /** Hash of the question that its slices were planned for last: of a run that was carried on, not the first one. */
+  questionSha256: string
+  /** By slice_id. Empty once the run can no longer be taken up: years of nights must fit into memory. */
+  readonly slices: Map<string, SliceHistory>
+  /** True once its slices were let go of: what it still writes then, as a process that lost its lock may, is only counted. */
+  isForgotten: boolean
+  finished: RunFinished | null
+  resumed: number
+  /** Slices that are not split. */
+  slicesPlanned: number
+  slicesDone: number
+  /** Pages with events: those that cost. */
+  pages: number
+  events: number
+  /** Requests sent. */
+  requests: number
+  /** Requests that failed otherwise than by an order to wait or a refusal: those that count against the retry budget. */
+  failures: number
+  /** Credits charged, and 10 for each request in doubt. */
+  creditsCommitted: number
+  /** Credits committed when the run last stopped cleanly: a budget starts anew there, but not after a kill. */
+  creditsAtLastStop: number
+  /** False when a page did not say whose events it held: it was bought by 0.1.0. */
+  tellsWhose: boolean
+  /** Requests sent and neither answered nor failed, with the time they were sent: their process was killed. */
+  readonly unanswered: Map<string, number>
+}
+
+/** A run that was planned and did nothing yet. */
+export function newRunHistory(started: RunStarted, slices: readonly SliceRecord[]): RunHistory {
+  const run: RunHistory = {
+    started,
+    questionSha256: started.question_sha256,
+    slices: new Map(),
+    isForgotten: false,
+    finished: null,
+    resumed: 0,
+    slicesPlanned: 0,
+    slicesDone: 0,
+    pages: 0,
+    events: 0,
+    requests: 0,
+    failures: 0,
+    creditsCommitted: 0,
+    creditsAtLastStop: 0,
+    tellsWhose: true,
+    unanswered: new Map(),
+  }
+  addSlices(run, slices)
+  return run
+}
+
+/** Adds slices to a run that nothing was read of yet. */
+export function addSlices(run: RunHistory, slices: readonly SliceRecord[]): void {
+  for (const slice of slices) run.slices.set(slice.slice_id, newSliceHistory(slice))
+  run.slicesPlanned += slices.length
+}
+
+/** Adds a page that was received. */
+export function addPage(run: RunHistory, record: PageReceived): void {
+  run.unanswered.delete(record.request_id)
+  run.creditsCommitted += record.credits_used
+  if (record.test === true) return
+  if (record.events > 0) run.pages += 1
+  run.events += record.events
+  const slice = sliceOf(run, record.slice_id)
+  if (slice !== null) takeRecord(slice, record)
+}
+
+/** Lets go of the slices of a run that cannot be taken up again. */
+export function forgetSlices(run: RunHistory): void {
+  run.slices.clear()
+  run.isForgotten = true
+}
+
+/** A slice of a run; null when the run's slices were let go of. @throws JobtideError when the journal lacks its plan */
+export function sliceOf(run: RunHistory, sliceId: string): SliceHistory | null {
+  const slice = run.slices.get(sliceId)
+  if (slice !== undefined) return slice
+  if (run.isForgotten) return null
+  throw new JobtideError(
+    EXIT.storage,
+    `the journal has records of slice ${sliceId} of run ${run.started.run_id} but not its plan`,
+    { hint: 'A journal segment is missing: restore the journal folder from a backup.' },
+  )
+}
