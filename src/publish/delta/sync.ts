@@ -123,6 +123,12 @@ async function checkpointIfDue(
   await writeCheckpoint(options, table, state, Date.parse(options.manifest.created_at))
 }
 
+/** What taking old versions out of the logs takes. */
+export interface LogHistoryOptions extends SyncOptions {
+  /** Removes objects, for whoever may: nobody else reads or writes the logs meanwhile. */
+  readonly remove: (keys: readonly string[]) => Promise<void>
+}
+
 /**
  * Removes every version of the manifest's logs but the newest, which then stands in a checkpoint: what older versions say
  * of values in their files (the smallest profile id, say) is gone from the logs. A store that keeps versions of
@@ -130,7 +136,7 @@ async function checkpointIfDue(
  * @returns the keys that were removed
  * @throws PublishError when a log is damaged, or the store refuses
  */
-export async function forgetLogHistory(options: SyncOptions): Promise<string[]> {
+export async function forgetLogHistory(options: LogHistoryOptions): Promise<string[]> {
   const removed: string[] = []
   for (const { name } of options.manifest.tables) {
     options.signal?.throwIfAborted()
@@ -144,7 +150,7 @@ export async function forgetLogHistory(options: SyncOptions): Promise<string[]> 
       { log: logFolder(name), files: old.length },
       'publish.delta_history_removed',
     )
-    await options.store.remove(old)
+    await options.remove(old)
     removed.push(...old)
   }
   return removed

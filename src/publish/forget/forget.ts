@@ -10,8 +10,15 @@
 
 import { randomUUID } from 'node:crypto'
 import { rmSync } from 'node:fs'
+import { SECOND } from '../../support/units.ts'
 import { forgetLogHistory } from '../delta/sync.ts'
 import { PublishError } from '../errors.ts'
+import { snapshotKeys, type Manifest } from '../manifest.ts'
+import { listSnapshots, readCurrent } from '../read-snapshot.ts'
+import type { ObjectStore } from '../store/object-store.ts'
+import { INTENT_PREFIX, intentKey, publisherAtWork, withIntent } from '../sweep/intent.ts'
+import { LEASE_KEY, withSweepLease, type SweepLease } from '../sweep/sweep-lease.ts'
+import { sweepStore } from '../sweep/sweep.ts'
 import {
   Rewriting,
   findingsIn,
@@ -21,13 +28,6 @@ import {
   type SearchOptions,
   type StoreFindings,
 } from './forget-snapshots.ts'
-import { INTENT_PREFIX, intentKey, withIntent } from '../sweep/intent.ts'
-import { snapshotKeys, type Manifest } from '../manifest.ts'
-import type { ObjectStore, StoredObject } from '../store/object-store.ts'
-import { listSnapshots, readCurrent } from '../read-snapshot.ts'
-import { LEASE_KEY, withSweepLease } from '../sweep/sweep-lease.ts'
-import { isOldIntent } from '../sweep/sweep-plan.ts'
-import { sweepStore } from '../sweep/sweep.ts'
 
 /** What was done in a store. */
 export interface StoreForgetReport extends StoreFindings {
@@ -62,22 +62,18 @@ export async function forgetInStore(options: ForgetOptions): Promise<StoreForget
   return withScratch(options.scratchFolder, async () => {
     await endEarlier(options)
     const rewriting = await withIntent(options, (intent) => new Rewriting(options).run(intent))
-    const removed = await removeOld(options, rewriting.old)
-    const { store, clock } = options
-    const current = await readCurrent(store)
-    if (current !== null) {
-      const manifest = current.manifest
-      removed.push(...(await forgetLogHistory({ ...options, manifest })))
-    }
-    const purged = await store.purge('', clock.now())
+    const old = await removeOld(options, rewriting.old)
+    const history = await removeHistory(options)
+    // The lease itself, once it is given back; what an old one said decides nothing.
+    const purgedLeases = await options.store.purge(LEASE_KEY, 0)
     return {
       ...rewriting.findings,
       replaced: rewriting.replaced,
       removedFiles: rewriting.holders,
       writtenFiles: rewriting.written,
-      current: current?.pointer.snapshot_id ?? null,
-      removedObjects: removed.length,
-      purged,
+      current: history.current,
+      removedObjects: old.length + history.removed.length,
+      purged: history.purged + purgedLeases,
     }
   })
 }
@@ -109,29 +105,63 @@ async function withScratch<T>(folder: string, work: () => Promise<T>): Promise<T
  * publishers left, which may name anybody.
  */
 async function removeOld(options: ForgetOptions, old: readonly Manifest[]): Promise<string[]> {
-  const { store, clock } = options
+  const { store, snapshotId } = options
   const removed: string[] = []
-  const lease = { ...options, owner: options.snapshotId }
-  const leased = await withSweepLease(lease, async (held) => {
-    const now = clock.now()
-    const busy = (await store.list(INTENT_PREFIX)).find((intent) => !isOldIntent(intent, now))
-    if (busy !== undefined) return `a publisher is at work: ${busy.key}`
+  await whileNobodyPublishes(options, async (lease) => {
     const keys = new Set(
       old.map(({ snapshot_id: id }) => snapshotKeys(id)).flatMap((of) => [of.manifest, of.views]),
     )
     const objects = (await store.list('snapshots/')).filter(({ key }) => keys.has(key))
-    await held.remove(objects, (gone: readonly StoredObject[]) => {
+    await lease.remove(objects, (gone) => {
       for (const { key } of gone) removed.push(key)
     })
-    return null
   })
-  const refused = 'refused' in leased ? leased.refused : leased.result
-  if (refused !== null) throw stillThere(store, refused)
   const before = await dataKeys(store)
-  const { reason } = await sweepStore({ ...lease, keep: null })
+  const { reason } = await sweepStore({ ...options, owner: snapshotId, keep: null })
   if (reason !== null && reason !== 'nothing is published there') throw stillThere(store, reason)
   const after = new Set(await dataKeys(store))
   return [...removed, ...before.filter((key) => !after.has(key))]
+}
+
+/** What is gone of the past of a store. */
+interface RemovedHistory {
+  readonly current: string | null
+  readonly removed: readonly string[]
+  readonly purged: number
+}
+
+// Some stores tell the time in whole seconds. Nobody who is at work has begun an upload since the lease was taken.
+const TIMES_DIFFER_MS = SECOND
+
+/** Removes old versions of the Delta logs, then what the store keeps of objects that were removed, and begun uploads. */
+async function removeHistory(options: ForgetOptions): Promise<RemovedHistory> {
+  const { store } = options
+  return whileNobodyPublishes(options, async (lease) => {
+    const current = await readCurrent(store)
+    const remove = (keys: readonly string[]) => lease.remove(keys.map((key) => ({ key })))
+    const removed =
+      current === null
+        ? []
+        : await forgetLogHistory({ ...options, manifest: current.manifest, remove })
+    await lease.hold()
+    const purged = await store.purge('', lease.takenAt + TIMES_DIFFER_MS)
+    return { current: current?.pointer.snapshot_id ?? null, removed, purged }
+  })
+}
+
+/** @throws PublishError when a publisher or sweeper is at work */
+async function whileNobodyPublishes<T>(
+  options: ForgetOptions,
+  work: (lease: SweepLease) => Promise<T>,
+): Promise<T> {
+  const { store, snapshotId: owner } = options
+  const leased = await withSweepLease({ ...options, owner }, async (lease) => {
+    const busy = await publisherAtWork(store, await store.list(INTENT_PREFIX), lease)
+    if (busy !== null) throw stillThere(store, busy)
+    return work(lease)
+  })
+  if ('refused' in leased) throw stillThere(store, leased.refused)
+  return leased.result
 }
 
 async function dataKeys(store: ObjectStore): Promise<string[]> {

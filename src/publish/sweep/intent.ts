@@ -4,18 +4,19 @@
  * a day.
  */
 
+import { z } from 'zod'
 import { isoInstant, type Clock } from '../../support/clock.ts'
 import type { Logger } from '../../support/logger.ts'
 import { DAY, HOUR } from '../../support/units.ts'
 import { PublishError } from '../errors.ts'
-import type { ObjectStore } from '../store/object-store.ts'
+import type { ObjectStore, StoredObject } from '../store/object-store.ts'
 import { LEASE_KEY, waitForSweeper } from './sweep-lease.ts'
 
 /** Where intents lie. */
 export const INTENT_PREFIX = 'in-flight/'
 
-/** From this age on (milliseconds, by the store's clock) an intent no longer keeps sweepers away. */
-export const INTENT_COUNTS_MS = DAY
+// From this age on (milliseconds, by the store's clock) an intent no longer keeps sweepers away.
+const INTENT_COUNTS_MS = DAY
 
 // An hour less than its intent counts, for clocks that differ and a pointer that is slow to move.
 const LONGEST_PUBLISH_MS = DAY - HOUR
@@ -23,6 +24,45 @@ const LONGEST_PUBLISH_MS = DAY - HOUR
 /** The key of a publisher's intent. */
 export function intentKey(snapshotId: string): string {
   return `${INTENT_PREFIX}${snapshotId}.json`
+}
+
+/**
+ * Whether an object is an intent that no longer counts.
+ * @param now by the store's clock, milliseconds since 1970 UTC
+ */
+export function isOldIntent({ key, modifiedAt }: StoredObject, now: number): boolean {
+  return key.startsWith(INTENT_PREFIX) && now - modifiedAt > INTENT_COUNTS_MS
+}
+
+const intentSchema = z.object({ host: z.string(), pid: z.int(), started_at: z.iso.datetime() })
+
+/**
+ * Says which publisher is at work; null when nobody is. Ask with the lease: then whoever begins later waits.
+ * @param intents everything below `in-flight/`
+ * @param lease the one that is held; an intent of its owner's own is not in its way
+ */
+export async function publisherAtWork(
+  store: ObjectStore,
+  intents: readonly StoredObject[],
+  { owner, takenAt }: { readonly owner: string; readonly takenAt: number },
+): Promise<string | null> {
+  const intent = intents.find((one) => !isOldIntent(one, takenAt) && one.key !== intentKey(owner))
+  if (intent === undefined) return null
+  const stored = await store.get(intent.key)
+  const text = stored === null ? '' : Buffer.from(stored.bytes).toString()
+  const said = intentSchema.safeParse(parseJson(text)).data
+  const who = said === undefined ? '' : ` (process ${said.pid} on ${said.host})`
+  const since = isoInstant(intent.modifiedAt)
+  return `a publisher is at work since ${since}${who}; one that was killed counts for 24 hours: ${intent.key}`
+}
+
+function parseJson(text: string): unknown {
+  try {
+    return JSON.parse(text)
+  } catch (error) {
+    if (error instanceof SyntaxError) return null
+    throw error
+  }
 }
 
 /** Who publishes, and where to. */

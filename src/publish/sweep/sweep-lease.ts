@@ -54,6 +54,8 @@ export interface LeaseOptions {
 
 /** The right to remove objects, for as long as it is held. */
 export interface SweepLease {
+  /** ULID of the snapshot or certificate whose maker holds it. */
+  readonly owner: string
   /** When it was taken by the store's clock, milliseconds since 1970 UTC: to compare with when objects were written. */
   readonly takenAt: number
   /**
@@ -66,9 +68,9 @@ export interface SweepLease {
    * @param onRemoved called with each thousand that is gone; what it throws ends the removing
    * @throws SweepStopped as `hold` does
    */
-  remove(
-    objects: readonly StoredObject[],
-    onRemoved?: (gone: readonly StoredObject[]) => void,
+  remove<T extends Pick<StoredObject, 'key'>>(
+    objects: readonly T[],
+    onRemoved?: (gone: readonly T[]) => void,
   ): Promise<void>
 }
 
@@ -151,6 +153,7 @@ interface Moment {
 }
 
 class HeldLease implements SweepLease {
+  readonly owner: string
   takenAt = Number.NaN
   readonly #options: LeaseOptions
   readonly #began: Moment
@@ -159,6 +162,7 @@ class HeldLease implements SweepLease {
   #isInDoubt = false
 
   constructor(options: LeaseOptions) {
+    this.owner = options.owner
     this.#options = options
     this.#began = this.#now()
     this.#written = this.#began
@@ -191,9 +195,9 @@ class HeldLease implements SweepLease {
     }
   }
 
-  async remove(
-    objects: readonly StoredObject[],
-    onRemoved?: (gone: readonly StoredObject[]) => void,
+  async remove<T extends Pick<StoredObject, 'key'>>(
+    objects: readonly T[],
+    onRemoved?: (gone: readonly T[]) => void,
   ): Promise<void> {
     for (let from = 0; from < objects.length; from += OBJECTS_AT_ONCE) {
       const some = objects.slice(from, from + OBJECTS_AT_ONCE)
@@ -234,8 +238,8 @@ class HeldLease implements SweepLease {
   }
 
   #leaseUntil(expiresAt: string | null): Uint8Array {
-    const { owner } = this.#options
-    return Buffer.from(`${JSON.stringify({ owner, expires_at: expiresAt, token: randomUUID() })}\n`)
+    const lease = { owner: this.owner, expires_at: expiresAt, token: randomUUID() }
+    return Buffer.from(`${JSON.stringify(lease)}\n`)
   }
 
   #now(): Moment {

@@ -1,7 +1,7 @@
 /** What a sweep removes from a store, and in which order. Pure. */
 
 import { expiredLogFiles } from '../delta/log-files.ts'
-import { INTENT_COUNTS_MS, INTENT_PREFIX } from './intent.ts'
+import { isOldIntent } from './intent.ts'
 import { objectsOf, type Manifest } from '../manifest.ts'
 import type { StoredObject } from '../store/object-store.ts'
 import { expiredSnapshots, type Keep } from './retention.ts'
@@ -84,14 +84,6 @@ function oldLogFiles(objects: readonly StoredObject[], now: number): ReadonlySet
     else others.push(object)
   }
   return new Set([...byTable.values()].flatMap((log) => expiredLogFiles(log, now)))
-}
-
-/**
- * Whether an object is an intent that no longer counts.
- * @param now by the store's clock, milliseconds since 1970 UTC
- */
-export function isOldIntent({ key, modifiedAt }: StoredObject, now: number): boolean {
-  return key.startsWith(INTENT_PREFIX) && now - modifiedAt > INTENT_COUNTS_MS
 }
 
 function expiredOf(published: readonly Manifest[], keep: Keep | null, currentId: string): string[] {

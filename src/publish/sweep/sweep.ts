@@ -5,16 +5,14 @@
  */
 
 import { createHash } from 'node:crypto'
-import { z } from 'zod'
-import { isoInstant } from '../../support/clock.ts'
 import { DAY } from '../../support/units.ts'
 import { PublishError } from '../errors.ts'
-import { INTENT_PREFIX, intentKey } from './intent.ts'
+import { INTENT_PREFIX, publisherAtWork } from './intent.ts'
 import { parseManifest, snapshotKeys, sum, type Manifest } from '../manifest.ts'
-import type { ObjectStore, StoredObject } from '../store/object-store.ts'
+import type { ObjectStore } from '../store/object-store.ts'
 import { readCurrent, snapshotIds, type CurrentSnapshot } from '../read-snapshot.ts'
 import { SweepStopped, withSweepLease, type LeaseOptions, type SweepLease } from './sweep-lease.ts'
-import { isOldIntent, planSweep, type SweepPlan, type SweepRules } from './sweep-plan.ts'
+import { planSweep, type SweepPlan, type SweepRules } from './sweep-plan.ts'
 
 /** What a sweep needs. An intent of `owner`'s own is not in its way. */
 export interface SweepOptions extends LeaseOptions, Omit<SweepRules, 'now'> {
@@ -79,10 +77,8 @@ async function sweepWith(
   const { store, signal } = options
   const now = lease.takenAt
   const intents = await store.list(INTENT_PREFIX)
-  const atWork = intents.find(
-    (intent) => !isOldIntent(intent, now) && intent.key !== intentKey(options.owner),
-  )
-  if (atWork !== undefined) return whoIsAtWork(store, atWork)
+  const busy = await publisherAtWork(store, intents, lease)
+  if (busy !== null) return busy
   const current = await readCurrent(store)
   if (current === null) return 'nothing is published there'
   const manifests = await readManifests(store, current)
@@ -118,26 +114,6 @@ async function carryOut(
       onProgress?.({ done: tally.objects, total })
       signal?.throwIfAborted()
     })
-  }
-}
-
-const intentSchema = z.object({ host: z.string(), pid: z.int(), started_at: z.iso.datetime() })
-
-async function whoIsAtWork(store: ObjectStore, intent: StoredObject): Promise<string> {
-  const stored = await store.get(intent.key)
-  const text = stored === null ? '' : Buffer.from(stored.bytes).toString()
-  const said = intentSchema.safeParse(parseJson(text)).data
-  const who = said === undefined ? '' : ` (process ${said.pid} on ${said.host})`
-  const since = isoInstant(intent.modifiedAt)
-  return `a publisher is at work since ${since}${who}; one that was killed counts for 24 hours: ${intent.key}`
-}
-
-function parseJson(text: string): unknown {
-  try {
-    return JSON.parse(text)
-  } catch (error) {
-    if (error instanceof SyntaxError) return null
-    throw error
   }
 }
 

@@ -6,7 +6,7 @@
 import type { Clock } from '../../support/clock.ts'
 import { ulidTime } from '../../support/ulid.ts'
 import { HOUR } from '../../support/units.ts'
-import { INTENT_COUNTS_MS, INTENT_PREFIX } from '../sweep/intent.ts'
+import { INTENT_PREFIX, isOldIntent } from '../sweep/intent.ts'
 import { objectsOf, snapshotKeys, type Manifest } from '../manifest.ts'
 import type { ObjectStore, StoredObject } from '../store/object-store.ts'
 import { waitForSweeper } from '../sweep/sweep-lease.ts'
@@ -36,7 +36,7 @@ export async function takeInventory(store: ObjectStore, clock: Clock): Promise<I
   const objects: StoredObject[] = []
   for (const folder of FOLDERS) objects.push(...(await store.list(folder)))
   const begun = (await store.list(INTENT_PREFIX))
-    .filter(({ modifiedAt }) => clock.now() - modifiedAt < INTENT_COUNTS_MS)
+    .filter((intent) => !isOldIntent(intent, clock.now()))
     .map(({ key }) => ulidTime(key.slice(INTENT_PREFIX.length)) - CLOCKS_DIFFER_MS)
   return { objects, begunAt: Math.min(...begun, Number.POSITIVE_INFINITY) }
 }

@@ -1,8 +1,9 @@
-import { readFileSync, readdirSync } from 'node:fs'
+import { existsSync, readFileSync, readdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, it, onTestFinished } from 'vitest'
 import { openFolderStore } from '../../../src/publish/store/folder-store.ts'
 import { findInStore, forgetInStore } from '../../../src/publish/forget/forget.ts'
+import { intentKey } from '../../../src/publish/sweep/intent.ts'
 import { LEASE_KEY } from '../../../src/publish/sweep/sweep-lease.ts'
 import { liveRowsSql } from '../../../src/publish/live-rows.ts'
 import type { Manifest } from '../../../src/publish/manifest.ts'
@@ -178,22 +179,60 @@ describe('forgetInStore', () => {
     ).toEqual([])
   })
 
+  it('does not disturb a publisher who begins after the sweep: its upload and the logs stay', async () => {
+    const folder = newFolder()
+    const store = openFolderStore(folder, realClock)
+    await publishThree(store)
+    const upload = join(folder, '.incoming', 'half a file')
+    const intent = intentKey(newUlid(realClock.now()))
+    const logs = async () => (await store.list('tables/')).filter(({ key }) => isLogFile(key))
+    let logsBefore: unknown
+    const beside = watched(store, async (name) => {
+      // The last thing that a sweep does.
+      if (name !== 'abandonUploads') return
+      await store.put(intent, Buffer.from('{}'))
+      writeFileSync(upload, 'half')
+      logsBefore = await logs()
+    })
+    await expect(forgetInStore(await options(beside))).rejects.toThrow(
+      /old files are still in .*: a publisher is at work since .*; one that was killed counts/,
+    )
+    expect(existsSync(upload)).toBe(true)
+    expect(await logs()).toEqual(logsBefore)
+    await store.remove([intent])
+    const report = await forgetInStore(await options(store))
+    expect(report.removedObjects).toBeGreaterThan(0)
+    expect(existsSync(upload)).toBe(false)
+    await expectProved(store)
+  })
+
+  it('removes nothing without the lease, but its intent and old leases', async () => {
+    const store = openFolderStore(newFolder(), realClock)
+    await publishThree(store)
+    const removals: string[] = []
+    const seen = watched(store, async (name, keys) => {
+      if (name !== 'remove' && name !== 'purge') return
+      const lease = Buffer.from((await store.get(LEASE_KEY))?.bytes ?? []).toString()
+      const isHeld = lease !== '' && !lease.includes('"expires_at":null')
+      removals.push(`${name} ${isHeld ? 'with' : 'without'} the lease: ${String(keys)}`)
+    })
+    const forgetting = await options(seen)
+    await forgetInStore(forgetting)
+    expect(removals.filter((removal) => !removal.includes('with the lease'))).toEqual([
+      `remove without the lease: ${intentKey(forgetting.snapshotId)}`,
+      `purge without the lease: ${LEASE_KEY}`,
+    ])
+    expect(removals.some(isLogFile)).toBe(true)
+    expect(removals).toContain('purge with the lease: ')
+  })
+
   it('loses to a publisher who moves the pointer meanwhile, and says so', async () => {
     const store = openFolderStore(newFolder(), realClock)
     const warehouse = await publishThree(store)
-    const racing: ObjectStore = new Proxy(store, {
-      get(target, name) {
-        const member: unknown = Reflect.get(target, name, target)
-        if (typeof member !== 'function') return member
-        if (name !== 'replace') return member.bind(target) as unknown
-        return async (...values: unknown[]) => {
-          if (values[0] === 'latest.json') {
-            await warehouse.run(`update notes set note = 'raced' where profile_id = 'person_1'`)
-            await publish(warehouse, store, { tables })
-          }
-          return Reflect.apply(member, target, values) as unknown
-        }
-      },
+    const racing = watched(store, async (name, key) => {
+      if (name !== 'replace' || key !== 'latest.json') return
+      await warehouse.run(`update notes set note = 'raced' where profile_id = 'person_1'`)
+      await publish(warehouse, store, { tables })
     })
     await expect(forgetInStore(await options(racing))).rejects.toThrow(/another publisher moved/)
     await forgetInStore(await options(store))
@@ -228,6 +267,26 @@ describe('forgetInStore', () => {
     }
   }, 300_000)
 })
+
+const isLogFile = (key: string) => key.includes('/_delta_log/')
+
+/** The store, with something done before each call that answers later. */
+function watched(
+  store: ObjectStore,
+  before: (name: string, argument: unknown) => Promise<void>,
+): ObjectStore {
+  return new Proxy(store, {
+    get(target, name) {
+      const member: unknown = Reflect.get(target, name, target)
+      if (typeof member !== 'function') return member
+      if (name === 'urlOf' || name === 'localPath') return member.bind(target) as unknown
+      return async (...values: unknown[]) => {
+        await before(String(name), values[0])
+        return Reflect.apply(member, target, values) as unknown
+      }
+    },
+  })
+}
 
 async function copyOf(store: ObjectStore): Promise<ObjectStore> {
   const copy = openFolderStore(newFolder(), realClock)
