@@ -3,13 +3,13 @@
  * warehouse is a projection of exactly these records.
  */
 
-import { createHash } from 'node:crypto'
 import { serverTime } from '../api/retry-after.ts'
 import type { PageEnvelope } from '../api/schemas.ts'
 import type { Answer } from '../api/transport.ts'
 import type { JournalWriter } from '../journal/journal.ts'
 import type { SliceRecord } from '../journal/records.ts'
 import type { TakenPage } from '../journal/slice-history.ts'
+import { sha256Hex } from '../support/hash.ts'
 import { eventFacts, pagingFacts, seenOrganizations } from './page-facts.ts'
 
 /** One request for one page. */
@@ -81,7 +81,7 @@ export function createPageLedger(runId: string, writer: JournalWriter): PageLedg
           events: events.length,
           credits_used: envelope.creditsUsed,
           has_more: hasMore,
-          body_sha256: createHash('sha256').update(answer.body).digest('hex'),
+          body_sha256: sha256Hex(answer.body),
           ...(request.isTest ? { test: true } : {}),
           leaving: facts?.leaving ?? [],
           ...(facts === null ? {} : { leaving_until: facts.leavingUntil, keys: facts.keys }),

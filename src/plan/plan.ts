@@ -3,7 +3,6 @@
  * history and time give the same plan, and nothing is sent. It knows of the service only what the journal adds up to.
  */
 
-import { createHash } from 'node:crypto'
 import { canonicalName, type History } from '../journal/history.ts'
 import {
   organizationName,
@@ -11,6 +10,7 @@ import {
   type OrganizationRef,
   type SliceRecord,
 } from '../journal/records.ts'
+import { sha256Hex } from '../support/hash.ts'
 import { stableJson } from '../support/json.ts'
 import { DAY } from '../support/units.ts'
 import { fitPrior, rateOf, type Rate } from './rates.ts'
@@ -215,5 +215,5 @@ export function questionSha256(question: Question): string {
     overlapHours,
     organizations,
   })
-  return createHash('sha256').update(text).digest('hex')
+  return sha256Hex(text)
 }

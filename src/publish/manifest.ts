@@ -3,8 +3,8 @@
  * snapshots of the same data differ only in who made them and when.
  */
 
-import { createHash } from 'node:crypto'
 import { z } from 'zod'
+import { sha256Hex } from '../support/hash.ts'
 import { stableJson } from '../support/json.ts'
 import { PublishError } from './errors.ts'
 
@@ -189,7 +189,7 @@ export function pointerTo(snapshotId: string, manifestText: string): Pointer {
   return {
     snapshot_id: snapshotId,
     manifest_key: snapshotKeys(snapshotId).manifest,
-    manifest_sha256: sha256Of(Buffer.from(manifestText)),
+    manifest_sha256: sha256Hex(Buffer.from(manifestText)),
   }
 }
 
@@ -209,7 +209,7 @@ export function parsePointer(bytes: Uint8Array, where: string): Pointer {
  * @throws PublishError when it is none, or its bytes are others
  */
 export function parseManifest(bytes: Uint8Array, sha256: string | null, where: string): Manifest {
-  if (sha256 !== null && sha256Of(bytes) !== sha256) {
+  if (sha256 !== null && sha256Hex(bytes) !== sha256) {
     throw notOurs(where, 'its SHA-256 is not the one in the pointer')
   }
   return parse(z.preprocess(inWordsOfToday, manifestSchema), bytes, where)
@@ -232,8 +232,4 @@ function notOurs(where: string, what: string, cause?: unknown): PublishError {
     hint: `Restore it, or remove ${POINTER_KEY} there to begin anew with a whole snapshot.`,
     cause,
   })
-}
-
-function sha256Of(bytes: Uint8Array): string {
-  return createHash('sha256').update(bytes).digest('hex')
 }

@@ -4,7 +4,6 @@
  * the one before.
  */
 
-import { createHash } from 'node:crypto'
 import { hostname } from 'node:os'
 import { join } from 'node:path'
 import type { ExtractProgress } from '../extract/extract.ts'
@@ -24,6 +23,7 @@ import {
 import type { Keep } from '../publish/sweep/retention.ts'
 import { sweepStore, type SweepReport } from '../publish/sweep/sweep.ts'
 import type { Clock } from '../support/clock.ts'
+import { sha256Hex } from '../support/hash.ts'
 import type { Logger } from '../support/logger.ts'
 import { newUlid } from '../support/ulid.ts'
 import { MIB } from '../support/units.ts'
@@ -144,7 +144,7 @@ async function publishTo(
       tables: [...publishedTables(readModelFiles()), ...filledTables],
       scratchFolder: directory.scratch,
       // One for each destination: what another one needs is not thrown away.
-      cacheFolder: join(directory.published, shortHash(store.destination)),
+      cacheFolder: join(directory.published, sha256Hex(store.destination).slice(0, 16)),
       clock,
       version,
       host: hostname(),
@@ -178,10 +178,6 @@ async function note(
     bytes: report.bytes,
     new_bytes: report.newBytes,
   })
-}
-
-function shortHash(text: string): string {
-  return createHash('sha256').update(text).digest('hex').slice(0, 16)
 }
 
 /** Opens the store of a target. @throws PublishError when it cannot be used */

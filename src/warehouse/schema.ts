@@ -3,10 +3,10 @@
  * applied must not change afterwards: its checksum is kept and compared.
  */
 
-import { createHash } from 'node:crypto'
 import { readFileSync, readdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { EXIT, JobtideError } from '../support/errors.ts'
+import { sha256Hex } from '../support/hash.ts'
 
 /** What applying the schema needs of a warehouse; that file opens warehouses with this one, so it is not imported. */
 interface SchemaTarget {
@@ -61,7 +61,7 @@ async function applyFile(
   appliedSha256: string | undefined,
 ): Promise<void> {
   const sql = readFileSync(join(folder, name), 'utf8')
-  const sha256 = createHash('sha256').update(sql).digest('hex')
+  const sha256 = sha256Hex(sql)
   if (appliedSha256 === sha256) return
   if (appliedSha256 !== undefined) {
     throw new JobtideError(EXIT.defect, `schema file ${name} changed after it was applied`, {

@@ -1,11 +1,11 @@
 /** What a folder of objects does with single files and folders, each safe against others who put and remove meanwhile. */
 
-import { createHash } from 'node:crypto'
 import { mkdirSync, readFileSync, rmdirSync } from 'node:fs'
 import { open } from 'node:fs/promises'
 import { dirname } from 'node:path'
 import { fsyncDirectory } from '../../support/atomic-file.ts'
 import { systemCode } from '../../support/errors.ts'
+import { sha256Hex } from '../../support/hash.ts'
 import type { ObjectVersion } from './object-store.ts'
 
 // A folder that becomes empty is removed, perhaps right before somebody puts an object into it.
@@ -66,7 +66,7 @@ export async function writeSynced(path: string, bytes: Uint8Array): Promise<void
 export function readObject(path: string): { bytes: Uint8Array; version: ObjectVersion } | null {
   try {
     const bytes = readFileSync(path)
-    return { bytes, version: createHash('sha256').update(bytes).digest('hex') }
+    return { bytes, version: sha256Hex(bytes) }
   } catch (error) {
     if (systemCode(error) === 'ENOENT') return null
     throw error

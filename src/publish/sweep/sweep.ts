@@ -4,7 +4,7 @@
  * kept snapshot refers to; what is not named as Jobtide names its objects is left alone.
  */
 
-import { createHash } from 'node:crypto'
+import { sha256Hex } from '../../support/hash.ts'
 import { DAY } from '../../support/units.ts'
 import { PublishError } from '../errors.ts'
 import { INTENT_PREFIX, publisherAtWork } from './intent.ts'
@@ -151,7 +151,7 @@ function proven(
   const links = manifests.flatMap(({ previous }) => previous ?? [])
   for (const { snapshot_id: id, manifest_sha256: sha256 } of [current.pointer, ...links]) {
     const bytes = stored.get(id)
-    if (bytes === undefined || sha256Of(bytes) === sha256) continue
+    if (bytes === undefined || sha256Hex(bytes) === sha256) continue
     throw unsure(`${where(id)} is not what the snapshot after it, or the pointer, says that it is`)
   }
   if (stored.has(current.pointer.snapshot_id)) return manifests
@@ -168,8 +168,4 @@ function readable(bytes: Uint8Array, where: string): Manifest {
 
 function unsure(what: string): SweepStopped {
   return new SweepStopped(`${what}; nothing is swept as long as that is so`)
-}
-
-function sha256Of(bytes: Uint8Array): string {
-  return createHash('sha256').update(bytes).digest('hex')
 }

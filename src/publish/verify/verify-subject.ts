@@ -3,8 +3,8 @@
  * pointer vouches for the manifest it names, every manifest for the one before.
  */
 
-import { createHash } from 'node:crypto'
 import { messageOf } from '../../support/errors.ts'
+import { sha256Hex } from '../../support/hash.ts'
 import { PublishError } from '../errors.ts'
 import {
   POINTER_KEY,
@@ -112,7 +112,7 @@ async function readManifests(
       report({ kind: 'manifest', table: null, object: key, message })
     try {
       const manifest = parseManifest(stored.bytes, null, key)
-      retained.set(id, { manifest, sha256: sha256Of(stored.bytes) })
+      retained.set(id, { manifest, sha256: sha256Hex(stored.bytes) })
       if (manifest.snapshot_id !== id) wrong(`it is that of snapshot ${manifest.snapshot_id}`)
     } catch (error) {
       unreadable += 1
@@ -160,8 +160,4 @@ function checkPrevious(
   if (sequence === before.manifest.sequence + 1) return
   const message = `it has number ${sequence}, and the snapshot before it ${before.manifest.sequence}`
   report({ kind: 'manifest', table: null, object: snapshotKeys(id).manifest, message })
-}
-
-function sha256Of(bytes: Uint8Array): string {
-  return createHash('sha256').update(bytes).digest('hex')
 }
