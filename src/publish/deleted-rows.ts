@@ -2,6 +2,7 @@
 
 import { join } from 'node:path'
 import { quoteText, type Warehouse } from '../warehouse/warehouse.ts'
+import { DELETED_FOLDER, fileKey } from './keys.ts'
 import type { ManifestFile, ManifestTable } from './manifest.ts'
 import { writeParquet, type ScratchFile } from './parquet.ts'
 
@@ -73,7 +74,7 @@ export class DeletedRows {
       { columns: COLUMNS, key: ['file', 'position'], from },
       join(folder, `${table}.deleted.parquet`),
     )
-    const key = `tables/${table}/_deleted/${sha256}.parquet`
+    const key = fileKey(table, DELETED_FOLDER, sha256)
     return { entry: { key, rows, bytes, sha256 }, file: { key, path, bytes, rows } }
   }
 }

@@ -1,6 +1,7 @@
 /** Snapshots of a store, read back: the one that the pointer names, one by its id, all of them. */
 
 import { PublishError } from './errors.ts'
+import { knownKey } from './keys.ts'
 import {
   POINTER_KEY,
   parseManifest,
@@ -55,12 +56,11 @@ export async function readSnapshot(
   return stored === null ? null : parseManifest(stored.bytes, null, store.urlOf(key))
 }
 
-const MANIFEST_KEY = /^snapshots\/([0-9A-Z]{26})\/manifest\.json$/
-
 /** The ids of the snapshots in a store, oldest first; the last one may not be what the pointer names. */
 export async function snapshotIds(store: ObjectStore): Promise<string[]> {
   const objects = await store.list('snapshots/')
-  return objects.flatMap(({ key }) => MANIFEST_KEY.exec(key)?.[1] ?? []).toSorted()
+  const known = objects.map(({ key }) => knownKey(key))
+  return known.flatMap((key) => (key?.kind === 'manifest' ? key.snapshotId : [])).toSorted()
 }
 
 /** Every snapshot in a store, oldest first. @throws PublishError when a manifest is not Jobtide's */

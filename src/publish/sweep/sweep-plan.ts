@@ -1,9 +1,10 @@
 /** What a sweep removes from a store, and in which order. Pure. */
 
 import { expiredLogFiles } from '../delta/log-files.ts'
-import { isOldIntent } from './intent.ts'
+import { knownKey } from '../keys.ts'
 import { objectsOf, type Manifest } from '../manifest.ts'
 import type { StoredObject } from '../store/object-store.ts'
+import { isOldIntent } from './intent.ts'
 import { expiredSnapshots, type Keep } from './retention.ts'
 
 /** What a sweeper found, after it had the lease and saw that nobody else is at work. */
@@ -33,11 +34,6 @@ export interface SweepPlan {
   readonly steps: readonly (readonly StoredObject[])[]
 }
 
-const SNAPSHOT_KEY = /^snapshots\/([0-9A-Z]{26})\/(manifest\.json|views\.sql)$/
-// Whatever else lies there is not named as we name files: it is somebody else's.
-const DATA_KEY = /^tables\/(?:[^/]+\/)+[0-9a-f]{64}\.parquet$/
-const LOG_KEY = /^tables\/([^/]+)\/_delta_log\//
-
 /** Decides what goes: snapshots first, because one that still has its manifest must have its files, too. */
 export function planSweep(findings: Findings, rules: SweepRules): SweepPlan {
   const { manifests, currentId, objects } = findings
@@ -52,14 +48,14 @@ export function planSweep(findings: Findings, rules: SweepRules): SweepPlan {
 
   const manifestsOf = (ids: ReadonlySet<string>) =>
     objects.filter(({ key }) => {
-      const [, id, name] = SNAPSHOT_KEY.exec(key) ?? []
-      return name === 'manifest.json' && ids.has(id ?? '')
+      const known = knownKey(key)
+      return known?.kind === 'manifest' && ids.has(known.snapshotId)
     })
   const isLeftOver = ({ key }: StoredObject) => {
-    const [, id, name] = SNAPSHOT_KEY.exec(key) ?? []
-    if (id !== undefined) return name === 'views.sql' && !retainedIds.has(id)
-    if (LOG_KEY.test(key)) return oldLogs.has(key)
-    return DATA_KEY.test(key) && !referenced.has(key)
+    const known = knownKey(key)
+    if (known?.kind === 'views') return !retainedIds.has(known.snapshotId)
+    if (known?.kind === 'log') return oldLogs.has(key)
+    return known?.kind === 'file' && !referenced.has(key)
   }
   return {
     expired,
@@ -77,10 +73,10 @@ export function planSweep(findings: Findings, rules: SweepRules): SweepPlan {
 function oldLogFiles(objects: readonly StoredObject[], now: number): ReadonlySet<string> {
   const byTable = new Map<string, StoredObject[]>()
   for (const object of objects) {
-    const table = LOG_KEY.exec(object.key)?.[1]
-    if (table === undefined) continue
-    const others = byTable.get(table)
-    if (others === undefined) byTable.set(table, [object])
+    const known = knownKey(object.key)
+    if (known?.kind !== 'log') continue
+    const others = byTable.get(known.table)
+    if (others === undefined) byTable.set(known.table, [object])
     else others.push(object)
   }
   return new Set([...byTable.values()].flatMap((log) => expiredLogFiles(log, now)))

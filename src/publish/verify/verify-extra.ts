@@ -6,17 +6,14 @@
 import type { Clock } from '../../support/clock.ts'
 import { ulidTime } from '../../support/ulid.ts'
 import { HOUR } from '../../support/units.ts'
-import { INTENT_PREFIX, isOldIntent } from '../sweep/intent.ts'
+import { knownKey } from '../keys.ts'
 import { objectsOf, snapshotKeys, type Manifest } from '../manifest.ts'
 import type { ObjectStore, StoredObject } from '../store/object-store.ts'
+import { INTENT_PREFIX, isOldIntent } from '../sweep/intent.ts'
 import { waitForSweeper } from '../sweep/sweep-lease.ts'
 import type { Finding } from './verify-findings.ts'
 
 const FOLDERS = ['tables/', 'snapshots/'] as const
-const LOG_FILE = /^tables\/[^/]+\/_delta_log\//
-// What a sweep removes; it leaves alone what is named otherwise.
-const OURS =
-  /^tables\/(?:[^/]+\/)+[0-9a-f]{64}\.parquet$|^snapshots\/[0-9A-Z]{26}\/(?:manifest\.json|views\.sql)$/
 // How far the clocks of a publisher and of its store may be apart.
 const CLOCKS_DIFFER_MS = HOUR
 
@@ -62,7 +59,7 @@ export async function findExtra(options: ExtraOptions): Promise<Finding[]> {
   )
   const candidates = inventory.objects.filter(
     ({ key, modifiedAt }) =>
-      !known.has(key) && !LOG_FILE.test(key) && modifiedAt < inventory.begunAt,
+      !known.has(key) && knownKey(key)?.kind !== 'log' && modifiedAt < inventory.begunAt,
   )
   if (candidates.length === 0) return []
   // A sweeper removes manifests before what they refer to: when it is done, look again.
@@ -71,9 +68,11 @@ export async function findExtra(options: ExtraOptions): Promise<Finding[]> {
   for (const { key } of candidates) {
     if ((await store.head(key)) === null) continue
     const table = /^tables\/([^/]+)\//.exec(key)?.[1] ?? null
-    const message = OURS.test(key)
-      ? 'nothing refers to it; the sweep after a publish removes it'
-      : 'nothing refers to it, and it is not named as Jobtide names files: remove it'
+    // A sweep leaves alone what is named otherwise.
+    const message =
+      knownKey(key) === null
+        ? 'nothing refers to it, and it is not named as Jobtide names files: remove it'
+        : 'nothing refers to it; the sweep after a publish removes it'
     findings.push({ kind: 'extra', table, object: key, message })
   }
   return findings

@@ -1,6 +1,7 @@
 /** Whether a manifest fits itself: keys, sums, columns. Pure; what the objects hold is looked at elsewhere. */
 
 import { messageOf } from '../../support/errors.ts'
+import { DELETED_FOLDER, fileKey } from '../keys.ts'
 import { snapshotKeys, sum, type Manifest, type ManifestTable } from '../manifest.ts'
 import { checkKey } from '../store/object-store.ts'
 import type { Report } from './verify-findings.ts'
@@ -18,11 +19,6 @@ export function verifyManifest(manifest: Manifest, report: Report): void {
   }
 }
 
-/** The key that a data file or a list of deleted rows has; `folder` is the partition, or `_deleted`. */
-export function keyOf(table: string, folder: string, sha256: string): string {
-  return `tables/${table}/${folder}/${sha256}.parquet`
-}
-
 /** Whether the objects of a table stand under the keys that their names and hashes give them. */
 export function hasPlainKeys(table: ManifestTable): boolean {
   return wrongKeys(table).length === 0
@@ -34,10 +30,10 @@ function contradictions(table: ManifestTable): string[] {
 
 function wrongKeys({ name, files, deleted }: ManifestTable): string[] {
   const named = [
-    ...files.map((file) => ({ key: file.key, own: keyOf(name, file.partition, file.sha256) })),
+    ...files.map((file) => ({ key: file.key, own: fileKey(name, file.partition, file.sha256) })),
     ...(deleted === null
       ? []
-      : [{ key: deleted.key, own: keyOf(name, '_deleted', deleted.sha256) }]),
+      : [{ key: deleted.key, own: fileKey(name, DELETED_FOLDER, deleted.sha256) }]),
   ]
   const problems = named.flatMap(({ key, own }) => {
     if (key !== own) return [`it names ${key} where ${own} belongs`]

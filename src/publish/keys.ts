@@ -1,0 +1,29 @@
+/** How objects below `tables/` and `snapshots/` are named, and which of them are named as we do. Pure. */
+
+/** The folder of a table's lists of deleted rows, beside those of its partitions. */
+export const DELETED_FOLDER = '_deleted'
+
+/** The key of a data file or a list of deleted rows; `folder` is the partition, or {@link DELETED_FOLDER}. */
+export function fileKey(table: string, folder: string, sha256: string): string {
+  return `tables/${table}/${folder}/${sha256}.parquet`
+}
+
+/** What a key stands for: a data file or list of deleted rows, a file of a Delta log, or a part of a snapshot. */
+export type KnownKey =
+  | { readonly kind: 'file' }
+  | { readonly kind: 'log'; readonly table: string }
+  | { readonly kind: 'manifest' | 'views'; readonly snapshotId: string }
+
+const LOG_KEY = /^tables\/([^/]+)\/_delta_log\//
+const FILE_KEY = /^tables\/(?:[^/]+\/)+[0-9a-f]{64}\.parquet$/
+const SNAPSHOT_KEY = /^snapshots\/([0-9A-Z]{26})\/(manifest\.json|views\.sql)$/
+
+/** What a key stands for; null when it is not named as we name objects: then it is somebody else's. */
+export function knownKey(key: string): KnownKey | null {
+  const table = LOG_KEY.exec(key)?.[1]
+  if (table !== undefined) return { kind: 'log', table }
+  if (FILE_KEY.test(key)) return { kind: 'file' }
+  const [, snapshotId, name] = SNAPSHOT_KEY.exec(key) ?? []
+  if (snapshotId === undefined) return null
+  return { kind: name === 'manifest.json' ? 'manifest' : 'views', snapshotId }
+}
