@@ -9,11 +9,12 @@ import type { TableDefinition } from '../warehouse/catalog.ts'
 import { quoteIdentifier, type Warehouse } from '../warehouse/warehouse.ts'
 import { compareRows, type PartitionRows } from './changes.ts'
 import { hasSameColumns, publishedColumns, type PublishedColumns } from './columns.ts'
+import { writeDataFile, type DataFile } from './data-file.ts'
 import { DeletedRows } from './deleted-rows.ts'
 import { PublishError } from './errors.ts'
 import { filesToKeep, isWrittenWhole } from './layout.ts'
 import { sum, type ManifestFile, type ManifestTable } from './manifest.ts'
-import { sha256OfFile, writeParquet, type ScratchFile, type WrittenFile } from './parquet.ts'
+import { sha256OfFile, type ScratchFile } from './parquet.ts'
 import { partitionsOf, type Partition } from './partitions.ts'
 
 /** What the export of one table needs. */
@@ -241,28 +242,14 @@ class TableExport {
     return { files: [entry], written: [file] }
   }
 
-  async #write(
-    partition: Partition,
-    from: string,
-    what: 'whole' | 'changed',
-  ): Promise<{ entry: ManifestFile; file: ScratchFile }> {
+  async #write(partition: Partition, from: string, what: 'whole' | 'changed'): Promise<DataFile> {
     const { warehouse, folder } = this.#context
-    const { name, key } = this.#definition
-    const { path, ...written }: WrittenFile = await writeParquet(
+    const { name: table, key } = this.#definition
+    return writeDataFile(
       warehouse,
-      { columns: this.#columns.columns, key, from },
-      join(folder, `${name}.${partition.name}.${what}.parquet`),
+      { table, partition: partition.name, columns: this.#columns.columns, key, from },
+      join(folder, `${table}.${partition.name}.${what}.parquet`),
     )
-    const entry: ManifestFile = {
-      ...written,
-      min: { ...written.min },
-      max: { ...written.max },
-      nulls: { ...written.nulls },
-      key: `tables/${name}/${partition.name}/${written.sha256}.parquet`,
-      partition: partition.name,
-      deleted_rows: 0,
-    }
-    return { entry, file: { key: entry.key, path, bytes: entry.bytes, rows: entry.rows } }
   }
 }
 

@@ -3,11 +3,12 @@
 import { mkdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { quoteIdentifier } from '../../warehouse/warehouse.ts'
+import { writeDataFile, type DataFile } from '../data-file.ts'
 import { DeletedRows } from '../deleted-rows.ts'
-import { holdsErased, pathOf, textColumns, type FileSearch } from './forget-find.ts'
 import { liveRowsSql } from '../live-rows.ts'
 import { sum, type ManifestFile, type ManifestTable } from '../manifest.ts'
-import { writeParquet, type ScratchFile } from '../parquet.ts'
+import type { ScratchFile } from '../parquet.ts'
+import { holdsErased, pathOf, textColumns, type FileSearch } from './forget-find.ts'
 
 /** A table to write anew. */
 export interface TableWithout {
@@ -86,28 +87,19 @@ async function writePartition(
   table: ManifestTable,
   partition: string,
   folder: string,
-): Promise<{ entry: ManifestFile; file: ScratchFile }> {
+): Promise<DataFile> {
   const files = table.files.filter((file) => file.partition === partition)
   const paths = new Map<string, string>()
   const pitted = files.some((file) => file.deleted_rows > 0)
   const list = pitted && table.deleted !== null ? [table.deleted] : []
   for (const { key } of [...files, ...list]) paths.set(key, await pathOf(cache, key))
   const live = liveRowsSql({ table, files, urlOf: (key) => paths.get(key) ?? key })
-  const { path, ...facts } = await writeParquet(
+  const { name, key, schema: columns } = table
+  return writeDataFile(
     warehouse,
-    { columns: table.schema, key: table.key, from: `from (${withoutErased(table, live)})` },
-    join(folder, `${table.name}.${partition}.without.parquet`),
+    { table: name, partition, columns, key, from: `from (${withoutErased(table, live)})` },
+    join(folder, `${name}.${partition}.without.parquet`),
   )
-  const entry: ManifestFile = {
-    ...facts,
-    min: { ...facts.min },
-    max: { ...facts.max },
-    nulls: { ...facts.nulls },
-    key: `tables/${table.name}/${partition}/${facts.sha256}.parquet`,
-    partition,
-    deleted_rows: 0,
-  }
-  return { entry, file: { key: entry.key, path, bytes: entry.bytes, rows: entry.rows } }
 }
 
 // A row is somebody's when its key names them, or when it is a row of theirs by any other key.
