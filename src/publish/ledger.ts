@@ -1,9 +1,10 @@
 /** What a manifest says about coverage, credits and checks, read from `ops`. */
 
 import { isoInstant } from '../support/clock.ts'
-import type { Warehouse } from '../warehouse/warehouse.ts'
 import { ConfigError, EXIT, JobtideError } from '../support/errors.ts'
+import type { Warehouse } from '../warehouse/warehouse.ts'
 import type { CoverageSummary, Manifest } from './manifest.ts'
+import { engineVersion } from './partitions.ts'
 
 /** Reads coverage, credits and the engine's version in the transaction that is open. */
 export async function readLedger(
@@ -11,11 +12,10 @@ export async function readLedger(
   runId: string | null,
 ): Promise<{ coverage: CoverageSummary; credits: Manifest['credits']; duckdb: string }> {
   const [credits] = await warehouse.all<{ total: bigint; of_run: bigint }>(CREDITS_SQL, [runId])
-  const [engine] = await warehouse.all<{ version: string }>('select version() as version')
   return {
     coverage: await readCoverage(warehouse),
     credits: { total: Number(credits?.total ?? 0), of_run: Number(credits?.of_run ?? 0) },
-    duckdb: engine?.version ?? '',
+    duckdb: await engineVersion(warehouse),
   }
 }
 

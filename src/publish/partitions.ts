@@ -42,6 +42,20 @@ function hashedSql({ name, type }: PublishedColumn): string {
   return type.endsWith(']') ? `to_json(${quoteIdentifier(name)})` : quoteIdentifier(name)
 }
 
+/**
+ * SQL of the fingerprint of rows, the same in any order, as an aggregate over their hashes; over `xorOf` and `sumOf` where
+ * hashes are added up already.
+ */
+export function fingerprintSql(xorOf: string, sumOf = xorOf): string {
+  return `concat_ws('-', to_hex(bit_xor(${xorOf})), cast(sum(${sumOf}) as varchar))`
+}
+
+/** The version of DuckDB at work: hashes and fingerprints of another one cannot be compared. */
+export async function engineVersion(warehouse: Warehouse): Promise<string> {
+  const [engine] = await warehouse.all<{ version: string }>('select version() as version')
+  return engine?.version ?? ''
+}
+
 /** The partitions of a table, sorted by name; never none. */
 export async function partitionsOf(
   warehouse: Warehouse,
@@ -51,7 +65,7 @@ export async function partitionsOf(
   const split = columns.find((column) => column.name === partitionByYearOf)
   const year = split === undefined ? 'null' : `year(${quoteIdentifier(split.name)})`
   const counts = await warehouse.all<Counted>(
-    `select year, count(*) as row_count, concat_ws('-', to_hex(bit_xor(row_hash)), cast(sum(row_hash) as varchar)) as fingerprint
+    `select year, count(*) as row_count, ${fingerprintSql('row_hash')} as fingerprint
      from (select ${year} as year, ${rowHashSql(columns)} as row_hash from main.${quoteIdentifier(table)})
      group by year`,
   )

@@ -21,8 +21,8 @@ import { DamagedSnapshotError, fetchWhole } from './fetch-files.ts'
 import { FileCache } from './file-cache.ts'
 import { liveRowsSql } from './live-rows.ts'
 import { sum, type Manifest, type ManifestFile, type ManifestTable } from './manifest.ts'
+import { engineVersion, partitionsOf } from './partitions.ts'
 import type { ObjectStore } from './store/object-store.ts'
-import { partitionsOf } from './partitions.ts'
 
 /** What a restore needs. */
 export interface RestoreOptions {
@@ -133,9 +133,7 @@ class Restore {
     const { manifest, describe } = this.#options
     for (const table of manifest.tables) await this.#fill(table)
     await describe(this.#warehouse, manifest.tables)
-    const [engine] = await this.#warehouse.all<{ version: string }>('select version() as version')
-    // The hash of a row may differ between versions of the engine.
-    const isSameEngine = engine?.version === manifest.versions.duckdb
+    const isSameEngine = (await engineVersion(this.#warehouse)) === manifest.versions.duckdb
     for (const table of manifest.tables) await this.#compare(table, isSameEngine)
     return isSameEngine && manifest.tables.every(({ partitions }) => partitions.length > 0)
   }

@@ -7,6 +7,7 @@ import { messageOf } from '../../support/errors.ts'
 import { quoteText } from '../../warehouse/warehouse.ts'
 import { fetchObject } from '../fetch-files.ts'
 import type { Manifest, ManifestFile, ManifestTable } from '../manifest.ts'
+import { engineVersion, fingerprintSql } from '../partitions.ts'
 import { DELETED, KEYS, PARTS, verifyFile, type VerifyWork } from './verify-file.ts'
 import type { FindingKind } from './verify-findings.ts'
 
@@ -147,12 +148,10 @@ async function verifyPartitions(
   versions: Manifest['versions'],
 ): Promise<void> {
   const found = await warehouse.all<{ name: string; row_count: bigint; fingerprint: string }>(
-    `select name, sum(row_count) as row_count, concat_ws('-', to_hex(bit_xor(xor_hash)), cast(sum(sum_hash) as varchar)) as fingerprint
+    `select name, sum(row_count) as row_count, ${fingerprintSql('xor_hash', 'sum_hash')} as fingerprint
      from ${PARTS} group by name`,
   )
-  const [engine] = await warehouse.all<{ version: string }>('select version() as version')
-  // The hash of a row may differ between versions of the engine.
-  const isSameEngine = engine?.version === versions.duckdb
+  const isSameEngine = (await engineVersion(warehouse)) === versions.duckdb
   for (const partition of partitions) {
     const own = found.find((one) => one.name === partition.name)
     const rows = Number(own?.row_count ?? 0)
