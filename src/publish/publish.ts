@@ -5,13 +5,14 @@
  */
 
 import { mkdirSync, rmSync } from 'node:fs'
-import type { Clock } from '../support/clock.ts'
-import { isoInstant } from '../support/clock.ts'
+import { isoInstant, type Clock } from '../support/clock.ts'
 import { asStorageError } from '../support/errors.ts'
 import type { Logger } from '../support/logger.ts'
 import type { TableDefinition } from '../warehouse/catalog.ts'
 import type { Warehouse } from '../warehouse/warehouse.ts'
 import { incompatibilities, refuseIncompatible } from './columns.ts'
+import { schemaString } from './delta/schema.ts'
+import { syncDeltaLogs } from './delta/sync.ts'
 import { PublishError } from './errors.ts'
 import {
   UnusableFilesError,
@@ -19,27 +20,22 @@ import {
   type ExportedTable,
   type PreviousTable,
 } from './export.ts'
-import { schemaString } from './delta/schema.ts'
-import { syncDeltaLogs } from './delta/sync.ts'
 import { FileCache } from './file-cache.ts'
-import { withIntent, type Intent } from './sweep/intent.ts'
 import { readChecks, readLedger } from './ledger.ts'
 import {
   POINTER_KEY,
   buildManifest,
-  formatJson,
   objectsOf,
   parsePointer,
-  pointerTo,
   sameContent,
-  snapshotKeys,
   sum,
   type Manifest,
 } from './manifest.ts'
-import type { ObjectStore } from './store/object-store.ts'
 import type { ScratchFile } from './parquet.ts'
 import { readCurrent, type CurrentSnapshot } from './read-snapshot.ts'
-import { viewsSql } from './views.ts'
+import type { ObjectStore } from './store/object-store.ts'
+import { withIntent, type Intent } from './sweep/intent.ts'
+import { movePointer, putManifest } from './write-snapshot.ts'
 
 /** What a publish needs. */
 export interface PublishOptions {
@@ -262,16 +258,9 @@ async function putSnapshot(
   current: CurrentSnapshot | null,
   intent: Intent,
 ): Promise<void> {
-  const keys = snapshotKeys(manifest.snapshot_id)
-  const manifestText = formatJson(manifest)
-  const pointer = pointerTo(manifest.snapshot_id, manifestText)
-  await store.put(keys.views, Buffer.from(viewsSql(manifest, (key) => store.urlOf(key))))
-  await store.put(keys.manifest, Buffer.from(manifestText))
+  const pointer = await putManifest(store, manifest)
   signal?.throwIfAborted()
-  const won = await intent.commit(() =>
-    store.replace(POINTER_KEY, Buffer.from(formatJson(pointer)), current?.version ?? null),
-  )
-  if (!won) throw await lostTo(store, current)
+  if (!(await movePointer(store, intent, pointer, current))) throw await lostTo(store, current)
   logger.info({ snapshot: manifest.snapshot_id, at: store.destination }, 'publish.pointer_moved')
 }
 

@@ -14,20 +14,13 @@ import type { Warehouse } from '../../warehouse/warehouse.ts'
 import { syncDeltaLogs } from '../delta/sync.ts'
 import { PublishError } from '../errors.ts'
 import { FileCache } from '../file-cache.ts'
+import { POINTER_KEY, type Manifest, type ManifestTable } from '../manifest.ts'
+import { listSnapshots, readCurrent, type CurrentSnapshot } from '../read-snapshot.ts'
+import type { ObjectStore } from '../store/object-store.ts'
+import type { Intent } from '../sweep/intent.ts'
+import { movePointer, putManifest } from '../write-snapshot.ts'
 import { findHolders, noteErased, type FileSearch, type Forgotten } from './forget-find.ts'
 import { tableWithout, type RewrittenTable } from './forget-table.ts'
-import type { Intent } from '../sweep/intent.ts'
-import {
-  POINTER_KEY,
-  formatJson,
-  pointerTo,
-  snapshotKeys,
-  type Manifest,
-  type ManifestTable,
-} from '../manifest.ts'
-import type { ObjectStore } from '../store/object-store.ts'
-import { listSnapshots, readCurrent, type CurrentSnapshot } from '../read-snapshot.ts'
-import { viewsSql } from '../views.ts'
 
 /** What forgetting in a store needs. */
 export interface ForgetOptions {
@@ -136,7 +129,7 @@ export class Rewriting {
       this.#options.signal?.throwIfAborted()
       const rewritten = await this.#rewrite(manifest, holding, became)
       if (rewritten === manifest) continue
-      const sha256 = await this.#putManifest(rewritten)
+      const { manifest_sha256: sha256 } = await putManifest(store, rewritten)
       became.set(manifest.snapshot_id, { manifest: rewritten, sha256 })
     }
     if (current !== null) await this.#moveOn(intent, current, became)
@@ -191,16 +184,6 @@ export class Rewriting {
     return rewritten.table
   }
 
-  /** Stores views and manifest; returns the SHA-256 of the latter. */
-  async #putManifest(manifest: Manifest): Promise<string> {
-    const { store } = this.#options
-    const keys = snapshotKeys(manifest.snapshot_id)
-    const text = formatJson(manifest)
-    await store.put(keys.views, Buffer.from(viewsSql(manifest, (key) => store.urlOf(key))))
-    await store.put(keys.manifest, Buffer.from(text))
-    return pointerTo(manifest.snapshot_id, text).manifest_sha256
-  }
-
   /** Lets the pointer name a snapshot after the rewritten one, and the Delta logs show it. */
   async #moveOn(
     intent: Intent,
@@ -226,12 +209,8 @@ export class Rewriting {
       run_id: null,
       new_bytes: 0,
     }
-    await this.#putManifest(manifest)
-    const pointer = pointerTo(snapshotId, formatJson(manifest))
-    const won = await intent.commit(() =>
-      store.replace(POINTER_KEY, Buffer.from(formatJson(pointer)), current.version),
-    )
-    if (!won) {
+    const pointer = await putManifest(store, manifest)
+    if (!(await movePointer(store, intent, pointer, current))) {
       throw new PublishError(`another publisher moved ${store.urlOf(POINTER_KEY)} meanwhile`, {
         hint: 'Run `jobtide forget --yes` again: it goes on where it stopped.',
       })
