@@ -13,6 +13,7 @@ import { writeDataFile, type DataFile } from './data-file.ts'
 import { DeletedRows } from './deleted-rows.ts'
 import { PublishError } from './errors.ts'
 import { filesToKeep, isWrittenWhole } from './layout.ts'
+import { localRows } from './live-rows.ts'
 import { sum, type ManifestFile, type ManifestTable } from './manifest.ts'
 import { sha256OfFile, type ScratchFile } from './parquet.ts'
 import { partitionsOf, type Partition } from './partitions.ts'
@@ -166,24 +167,18 @@ class TableExport {
   }
 
   async #keepDeleted(files: readonly ManifestFile[], deleted: DeletedRows): Promise<void> {
-    if (files.every((file) => file.deleted_rows === 0)) return
-    const path = await this.#listOfDeleted()
-    if (path !== null) await deleted.keep(path, files)
-  }
-
-  // A wrong data file is seen by its rows; a wrong list would take other rows away, and nobody would notice.
-  async #listOfDeleted(): Promise<string | null> {
     const list = this.#base?.table.deleted ?? null
-    if (list === null) return null
-    const path = await this.#local(list.key)
-    if ((await sha256OfFile(path)) === list.sha256) return path
-    throw this.#unusable(`${list.key} has other bytes than it was written with`)
+    if (list === null || files.every((file) => file.deleted_rows === 0)) return
+    await deleted.keep(await this.#local(list.key), files)
   }
 
   async #local(key: string): Promise<string> {
     const path = await this.#base?.localPath(key)
     if (path === undefined || path === null) throw this.#unusable(`${key} is not there`)
-    return path
+    // A wrong data file is seen by its rows; a wrong list would take other rows away, and nobody would notice.
+    const list = this.#base?.table.deleted
+    if (key !== list?.key || (await sha256OfFile(path)) === list.sha256) return path
+    throw this.#unusable(`${key} has other bytes than it was written with`)
   }
 
   #unusable(why: string): UnusableFilesError {
@@ -199,16 +194,12 @@ class TableExport {
     const { warehouse } = this.#context
     const base = this.#base
     if (base === undefined) return this.#writeWhole(partition)
-    const paths = new Map<string, string>()
-    for (const { key } of kept) paths.set(key, await this.#local(key))
-    const pitted = kept.some((file) => file.deleted_rows > 0)
-    const list = pitted ? await this.#listOfDeleted() : null
-    if (list !== null && base.table.deleted !== null) paths.set(base.table.deleted.key, list)
+    const stored = await localRows(base.table, kept, (key) => this.#local(key))
     const rows = await compareRows(warehouse, {
       table: this.#definition.name,
       columns: this.#columns.columns,
       partition,
-      stored: { table: base.table, urlOf: (key) => paths.get(key) ?? key, files: kept },
+      stored,
     }).catch((error: unknown) => {
       throw this.#unusable(messageOf(error))
     })

@@ -1,6 +1,6 @@
 /**
  * The rows of a published table, as SQL over its files. A file is never changed; a row that is no longer so is named, by
- * file and position, in the table's file of deleted rows, and what replaces it stands in a newer file. Pure.
+ * file and position, in the table's file of deleted rows, and what replaces it stands in a newer file.
  */
 
 import { quoteIdentifier, quoteText } from '../warehouse/warehouse.ts'
@@ -13,6 +13,23 @@ export interface RowSource {
   readonly urlOf: (key: string) => string
   /** Only these files of the table; default: all. */
   readonly files?: readonly ManifestFile[]
+}
+
+/**
+ * Local copies of some files of a table, and of its list of deleted rows where they need it.
+ * @param pathOf brings an object here and says where it is
+ */
+export async function localRows(
+  table: ManifestTable,
+  files: readonly ManifestFile[],
+  pathOf: (key: string) => Promise<string>,
+): Promise<RowSource> {
+  const list = files.some((file) => file.deleted_rows > 0) ? table.deleted : null
+  const paths = new Map<string, string>()
+  for (const { key } of [...files, ...(list === null ? [] : [list])]) {
+    paths.set(key, await pathOf(key))
+  }
+  return { table, files, urlOf: (key) => paths.get(key) ?? key }
 }
 
 /** A select of the rows that count, with the table's columns in their order; for a view, or between brackets. */

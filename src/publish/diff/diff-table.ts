@@ -5,7 +5,7 @@ import { quoteIdentifier, quoteText, type Warehouse } from '../../warehouse/ware
 import type { FileToRead } from './diff-plan.ts'
 import { DamagedSnapshotError } from '../fetch-files.ts'
 import type { FileCache } from '../file-cache.ts'
-import { liveRowsSql, locatedRowsSql, type RowSource } from '../live-rows.ts'
+import { liveRowsSql, localRows, locatedRowsSql, type RowSource } from '../live-rows.ts'
 import type { ManifestFile, ManifestTable } from '../manifest.ts'
 
 /** Columns as they are compared. */
@@ -174,11 +174,8 @@ async function rowsDeletedInOther(
     (select file, position from read_parquet(${quoteText(list)}, hive_partitioning = false))`
 }
 
-async function sourceOf({ table, files }: StagedSide, file: ManifestFile): Promise<RowSource> {
-  const keys = [file.key, ...(file.deleted_rows > 0 && table.deleted ? [table.deleted.key] : [])]
-  const paths = new Map<string, string>()
-  for (const key of keys) paths.set(key, await localPath(files, key))
-  return { table, urlOf: (key) => paths.get(key) ?? key, files: [file] }
+function sourceOf({ table, files }: StagedSide, file: ManifestFile): Promise<RowSource> {
+  return localRows(table, [file], (key) => localPath(files, key))
 }
 
 async function localPath(files: FileCache, key: string): Promise<string> {

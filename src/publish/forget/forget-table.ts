@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import { quoteIdentifier } from '../../warehouse/warehouse.ts'
 import { writeDataFile, type DataFile } from '../data-file.ts'
 import { DeletedRows } from '../deleted-rows.ts'
-import { liveRowsSql } from '../live-rows.ts'
+import { liveRowsSql, localRows } from '../live-rows.ts'
 import { sum, type ManifestFile, type ManifestTable } from '../manifest.ts'
 import type { ScratchFile } from '../parquet.ts'
 import { holdsErased, pathOf, textColumns, type FileSearch } from './forget-find.ts'
@@ -89,11 +89,7 @@ async function writePartition(
   folder: string,
 ): Promise<DataFile> {
   const files = table.files.filter((file) => file.partition === partition)
-  const paths = new Map<string, string>()
-  const pitted = files.some((file) => file.deleted_rows > 0)
-  const list = pitted && table.deleted !== null ? [table.deleted] : []
-  for (const { key } of [...files, ...list]) paths.set(key, await pathOf(cache, key))
-  const live = liveRowsSql({ table, files, urlOf: (key) => paths.get(key) ?? key })
+  const live = liveRowsSql(await localRows(table, files, (key) => pathOf(cache, key)))
   const { name, key, schema: columns } = table
   return writeDataFile(
     warehouse,
