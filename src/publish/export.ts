@@ -34,6 +34,8 @@ export interface ExportContext {
 /** A table of the snapshot before. */
 export interface PreviousTable {
   readonly table: ManifestTable
+  /** Whether a file of it was found to be unusable: then only its columns are gone on from. */
+  readonly isDistrusted: boolean
   /** The version of DuckDB that wrote it. */
   readonly engine: string
   /** Whether an object is in the store, whole as far as its size tells. */
@@ -59,7 +61,7 @@ interface PartitionFiles {
  * @throws PublishError when the table is not there, lacks a column it is sorted by, or has a column that Parquet
  *   cannot hold exactly
  * @throws UnusableFilesError when a file of the snapshot before cannot be read: then export everything again, this table
- *   without the snapshot before (the engine goes on with no transaction in which a statement failed)
+ *   distrusted (the engine goes on with no transaction in which a statement failed)
  */
 export async function exportTable(
   definition: TableDefinition,
@@ -84,6 +86,7 @@ class TableExport {
     const { previous } = context
     this.#base =
       previous !== undefined &&
+      !previous.isDistrusted &&
       previous.table.partitions.length > 0 &&
       hasSameColumns(previous.table, columns.columns) &&
       previous.table.key.join() === definition.key.join()

@@ -172,7 +172,8 @@ async function exportSnapshot(
       const table = current?.manifest.tables.find((one) => one.name === name)
       if (table === undefined || current === null) return undefined
       return {
-        table: distrusted.has(name) ? { ...table, partitions: [] } : table,
+        table,
+        isDistrusted: distrusted.has(name),
         engine: current.manifest.versions.duckdb,
         isThere: ({ key, bytes }) => sizes.get(key) === bytes,
         localPath: (key) => cache.pathOf(key),
