@@ -4,9 +4,7 @@
  * in between; what a failed publish left in the store is used by the next one or is never looked at.
  */
 
-import { mkdirSync, rmSync } from 'node:fs'
 import { isoInstant, type Clock } from '../support/clock.ts'
-import { asStorageError } from '../support/errors.ts'
 import type { Logger } from '../support/logger.ts'
 import type { TableDefinition } from '../warehouse/catalog.ts'
 import type { Warehouse } from '../warehouse/warehouse.ts'
@@ -33,6 +31,7 @@ import {
 } from './manifest.ts'
 import type { ScratchFile } from './parquet.ts'
 import { readCurrent, type CurrentSnapshot } from './read-snapshot.ts'
+import { withScratch } from './scratch.ts'
 import type { ObjectStore } from './store/object-store.ts'
 import { withIntent, type Intent } from './sweep/intent.ts'
 import { movePointer, putManifest } from './write-snapshot.ts'
@@ -103,13 +102,9 @@ export interface PublishReport {
  * @throws StorageError when the scratch folder refuses
  */
 export async function publishSnapshot(options: PublishOptions): Promise<PublishReport> {
-  const { scratchFolder } = options
-  try {
-    prepare(scratchFolder)
-    return await withIntent(options, (intent) => publishWith(intent, options))
-  } finally {
-    rmSync(scratchFolder, { recursive: true, force: true })
-  }
+  return withScratch(options.scratchFolder, () =>
+    withIntent(options, (intent) => publishWith(intent, options)),
+  )
 }
 
 async function publishWith(intent: Intent, options: PublishOptions): Promise<PublishReport> {
@@ -140,15 +135,6 @@ async function publishWith(intent: Intent, options: PublishOptions): Promise<Pub
   await syncDeltaLogs({ ...options, manifest: shown })
   cache.keepOnly(objectsOf(shown).map(({ key }) => key))
   return report
-}
-
-function prepare(scratchFolder: string): void {
-  try {
-    rmSync(scratchFolder, { recursive: true, force: true })
-    mkdirSync(scratchFolder, { recursive: true })
-  } catch (error) {
-    throw asStorageError(error, scratchFolder)
-  }
 }
 
 interface ExportedSnapshot {

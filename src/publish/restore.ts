@@ -4,7 +4,7 @@
  * in snapshots is not in it: journal, ledger, coverage, and how often and when last an event was seen.
  */
 
-import { existsSync, mkdirSync, rmSync } from 'node:fs'
+import { existsSync, mkdirSync } from 'node:fs'
 import { totalmem } from 'node:os'
 import { dirname, join } from 'node:path'
 import { ConfigError, EXIT, JobtideError, asStorageError } from '../support/errors.ts'
@@ -22,6 +22,7 @@ import { FileCache } from './file-cache.ts'
 import { liveRowsSql } from './live-rows.ts'
 import { sum, type Manifest, type ManifestFile, type ManifestTable } from './manifest.ts'
 import { engineVersion, partitionsOf } from './partitions.ts'
+import { withScratch } from './scratch.ts'
 import type { ObjectStore } from './store/object-store.ts'
 
 /** What a restore needs. */
@@ -30,7 +31,7 @@ export interface RestoreOptions {
   readonly manifest: Manifest
   /** The warehouse file to make. Whoever calls holds the lock of its folder. */
   readonly path: string
-  /** A folder of its own: made, and removed after. */
+  /** A folder of its own: emptied before, removed after. */
   readonly scratchFolder: string
   /** Says in comments what the tables of models hold, as a build would; called when all are filled. */
   readonly describe: (warehouse: Warehouse, tables: readonly ManifestTable[]) => Promise<void>
@@ -75,17 +76,8 @@ export async function restoreSnapshot(options: RestoreOptions): Promise<RestoreR
       })
     }
     mkdirSync(dirname(path), { recursive: true })
-    mkdirSync(scratchFolder, { recursive: true })
     removeDatabase(unborn)
-    const memoryLimit = `${Math.floor(Math.min(MOST_MEMORY, totalmem() / 2) / MIB)}MiB`
-    const target = { path: unborn, mode: 'write', memoryLimit } as const
-    const isCompared = await withWarehouse(target, async (warehouse) => {
-      // Row groups as they come: in order they would all be held until the first one is done.
-      await warehouse.run('set preserve_insertion_order = false')
-      const compared = await new Restore(options, warehouse).run()
-      await warehouse.run('checkpoint')
-      return compared
-    })
+    const isCompared = await withScratch(scratchFolder, () => fill(options, unborn))
     await options.beforeUse?.(unborn)
     await replaceDatabase(path, unborn)
     const tables = manifest.tables.map(({ name, rows }) => ({ name, rows }))
@@ -95,8 +87,19 @@ export async function restoreSnapshot(options: RestoreOptions): Promise<RestoreR
     throw asStorageError(error, path)
   } finally {
     removeDatabase(unborn)
-    rmSync(scratchFolder, { recursive: true, force: true })
   }
+}
+
+/** @returns whether rows were compared by content */
+async function fill(options: RestoreOptions, path: string): Promise<boolean> {
+  const memoryLimit = `${Math.floor(Math.min(MOST_MEMORY, totalmem() / 2) / MIB)}MiB`
+  return withWarehouse({ path, mode: 'write', memoryLimit }, async (warehouse) => {
+    // Row groups as they come: in order they would all be held until the first one is done.
+    await warehouse.run('set preserve_insertion_order = false')
+    const isCompared = await new Restore(options, warehouse).run()
+    await warehouse.run('checkpoint')
+    return isCompared
+  })
 }
 
 // A new file would get what suits its size, and that is nothing yet: half a million events ran out of 192 MiB.

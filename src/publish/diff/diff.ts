@@ -3,10 +3,13 @@
  * changed, and the bytes. Only files that can hold a difference are read.
  */
 
-import { mkdirSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
-import { ConfigError, asStorageError } from '../../support/errors.ts'
-import { quoteText, withWarehouse, type Warehouse } from '../../warehouse/warehouse.ts'
+import { ConfigError } from '../../support/errors.ts'
+import type { Warehouse } from '../../warehouse/warehouse.ts'
+import { FileCache } from '../file-cache.ts'
+import { sum, type Manifest, type ManifestTable } from '../manifest.ts'
+import { withScratch, withScratchEngine } from '../scratch.ts'
+import type { ObjectStore } from '../store/object-store.ts'
 import { bytesOnlyIn, filesToRead, type FileToRead } from './diff-plan.ts'
 import {
   changedRows,
@@ -16,9 +19,6 @@ import {
   type RowCounts,
   type StagedSide,
 } from './diff-table.ts'
-import { FileCache } from '../file-cache.ts'
-import { sum, type Manifest, type ManifestTable } from '../manifest.ts'
-import type { ObjectStore } from '../store/object-store.ts'
 
 /** A snapshot and where it is. */
 export interface DiffSide {
@@ -30,7 +30,7 @@ export interface DiffSide {
 export interface DiffOptions {
   readonly before: DiffSide
   readonly after: DiffSide
-  /** A folder of its own: made, and removed after. */
+  /** A folder of its own: emptied before, removed after. */
   readonly scratchFolder: string
   /** Compare only this table, and show so many of its rows. */
   readonly rows?: { readonly table: string; readonly limit: number }
@@ -79,18 +79,10 @@ export interface SnapshotDiff {
  */
 export async function diffSnapshots(options: DiffOptions): Promise<SnapshotDiff> {
   const { scratchFolder } = options
-  try {
-    const pairs = pairsOf(options)
-    mkdirSync(scratchFolder, { recursive: true })
-    return await withWarehouse({ path: ':memory:', mode: 'write' }, async (warehouse) => {
-      await warehouse.run(`set temp_directory = ${quoteText(join(scratchFolder, 'spilled'))}`)
-      return new Diff(options, warehouse, pairs).run()
-    })
-  } catch (error) {
-    throw asStorageError(error, scratchFolder)
-  } finally {
-    rmSync(scratchFolder, { recursive: true, force: true })
-  }
+  const pairs = pairsOf(options)
+  return withScratch(scratchFolder, () =>
+    withScratchEngine(scratchFolder, (warehouse) => new Diff(options, warehouse, pairs).run()),
+  )
 }
 
 /** One table on both sides, and what of it has to be read. */

@@ -9,12 +9,12 @@
  */
 
 import { randomUUID } from 'node:crypto'
-import { rmSync } from 'node:fs'
 import { SECOND } from '../../support/units.ts'
 import { forgetLogHistory } from '../delta/sync.ts'
 import { PublishError } from '../errors.ts'
 import { snapshotKeys, type Manifest } from '../manifest.ts'
 import { listSnapshots, readCurrent } from '../read-snapshot.ts'
+import { withScratch } from '../scratch.ts'
 import type { ObjectStore } from '../store/object-store.ts'
 import { INTENT_PREFIX, intentKey, publisherAtWork, withIntent } from '../sweep/intent.ts'
 import { LEASE_KEY, withSweepLease, type SweepLease } from '../sweep/sweep-lease.ts'
@@ -89,15 +89,6 @@ async function endEarlier({ store, earlier = [] }: ForgetOptions): Promise<void>
   if (owner === undefined) return
   const over = { owner, expires_at: null, token: randomUUID() }
   await store.replace(LEASE_KEY, Buffer.from(`${JSON.stringify(over)}\n`), lease.version)
-}
-
-async function withScratch<T>(folder: string, work: () => Promise<T>): Promise<T> {
-  rmSync(folder, { recursive: true, force: true })
-  try {
-    return await work()
-  } finally {
-    rmSync(folder, { recursive: true, force: true })
-  }
 }
 
 /**

@@ -3,29 +3,27 @@
  * of its files, what other engines are told in the Delta logs, and that nothing else lies about. Changes nothing.
  */
 
-import { rmSync, mkdirSync } from 'node:fs'
 import { join } from 'node:path'
-import { asStorageError } from '../../support/errors.ts'
 import type { Clock } from '../../support/clock.ts'
-import { quoteText, withWarehouse } from '../../warehouse/warehouse.ts'
 import { PublishError } from '../errors.ts'
 import { FileCache } from '../file-cache.ts'
 import { POINTER_KEY, objectsOf, snapshotKeys, sum, type Manifest } from '../manifest.ts'
+import { withScratch, withScratchEngine } from '../scratch.ts'
 import type { ObjectStore } from '../store/object-store.ts'
+import { viewsSql } from '../views.ts'
 import { verifyDeltaLog } from './verify-delta.ts'
 import { findExtra, takeInventory } from './verify-extra.ts'
 import type { Finding } from './verify-findings.ts'
 import { hasPlainKeys, verifyManifest } from './verify-manifest.ts'
 import { readSubject, type VerifySubject } from './verify-subject.ts'
 import { verifyTable } from './verify-table.ts'
-import { viewsSql } from '../views.ts'
 
 /** What a verification needs. */
 export interface VerifyOptions {
   readonly store: ObjectStore
   /** Null for the snapshot that the pointer names. */
   readonly snapshotId: string | null
-  /** A folder of its own: made, and removed after. */
+  /** A folder of its own: emptied before, removed after. */
   readonly scratchFolder: string
   readonly clock: Clock
   readonly onProgress?: (step: VerifyStep) => void
@@ -59,15 +57,7 @@ export interface VerifyReport {
  * @throws StorageError when the scratch folder refuses
  */
 export async function verifySnapshot(options: VerifyOptions): Promise<VerifyReport> {
-  const { scratchFolder } = options
-  try {
-    mkdirSync(scratchFolder, { recursive: true })
-    return await verify(options)
-  } catch (error) {
-    throw asStorageError(error, scratchFolder)
-  } finally {
-    rmSync(scratchFolder, { recursive: true, force: true })
-  }
+  return withScratch(options.scratchFolder, () => verify(options))
 }
 
 async function verify(options: VerifyOptions): Promise<VerifyReport> {
@@ -138,8 +128,7 @@ async function verifyTables(
   const ofLogs: Finding[] = []
   const total = sum(manifest.tables.map((table) => table.files.length))
   let done = 0
-  await withWarehouse({ path: ':memory:', mode: 'write' }, async (warehouse) => {
-    await warehouse.run(`set temp_directory = ${quoteText(join(scratchFolder, 'spilled'))}`)
+  await withScratchEngine(scratchFolder, async (warehouse) => {
     const files = new FileCache(store, join(scratchFolder, 'files'), signal)
     const report = (finding: Finding) => findings.push(finding)
     const onFile = ({ key }: { readonly key: string }) => {

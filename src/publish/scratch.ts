@@ -1,0 +1,33 @@
+/** A folder for what is only needed while a snapshot is written or read. */
+
+import { mkdirSync, rmSync } from 'node:fs'
+import { join } from 'node:path'
+import { asStorageError } from '../support/errors.ts'
+import { quoteText, withWarehouse, type Warehouse } from '../warehouse/warehouse.ts'
+
+/**
+ * Runs `work` with a folder of its own: emptied before, removed after.
+ * @throws StorageError when the disk refuses it, or what `work` throws
+ */
+export async function withScratch<T>(folder: string, work: () => Promise<T>): Promise<T> {
+  try {
+    rmSync(folder, { recursive: true, force: true })
+    mkdirSync(folder, { recursive: true })
+    return await work()
+  } catch (error) {
+    throw asStorageError(error, folder)
+  } finally {
+    rmSync(folder, { recursive: true, force: true })
+  }
+}
+
+/** Runs `work` with an engine of its own, which keeps in the scratch folder what does not fit into memory. */
+export async function withScratchEngine<T>(
+  folder: string,
+  work: (warehouse: Warehouse) => Promise<T>,
+): Promise<T> {
+  return withWarehouse({ path: ':memory:', mode: 'write' }, async (warehouse) => {
+    await warehouse.run(`set temp_directory = ${quoteText(join(folder, 'spilled'))}`)
+    return work(warehouse)
+  })
+}
