@@ -12,6 +12,16 @@ export function stableJson(value: unknown, indent?: number): string {
   )
 }
 
+/** The value of a text as JSON; null where it is no JSON. */
+export function jsonOrNull(text: string): unknown {
+  try {
+    return JSON.parse(text)
+  } catch (error) {
+    if (error instanceof SyntaxError) return null
+    throw error
+  }
+}
+
 /**
  * What was received as JSON, as text again. JSON is read at any depth but written by recursion, so a value can come in
  * that cannot be written: then a fixed text stands for it, and the journal has it as sent.

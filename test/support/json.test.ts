@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { stableJson } from '../../src/support/json.ts'
+import { jsonOrNull, stableJson } from '../../src/support/json.ts'
 
 /** The same value with the keys of every object in reverse. */
 function reversed(value: unknown): unknown {
@@ -38,5 +38,12 @@ describe('stableJson', () => {
 
   it('indents when asked', () => {
     expect(stableJson({ a: 1 }, 2)).toBe('{\n  "a": 1\n}')
+  })
+})
+
+describe('jsonOrNull', () => {
+  it('gives the value of a text, and null for what is no JSON', () => {
+    expect(jsonOrNull('{"a":[1]}')).toEqual({ a: [1] })
+    for (const text of ['', '{', 'null', "{'a': 1}"]) expect(jsonOrNull(text)).toBeNull()
   })
 })

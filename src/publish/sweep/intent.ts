@@ -6,6 +6,7 @@
 
 import { z } from 'zod'
 import { isoInstant, type Clock } from '../../support/clock.ts'
+import { jsonOrNull } from '../../support/json.ts'
 import type { Logger } from '../../support/logger.ts'
 import { DAY, HOUR } from '../../support/units.ts'
 import { PublishError } from '../errors.ts'
@@ -50,19 +51,10 @@ export async function publisherAtWork(
   if (intent === undefined) return null
   const stored = await store.get(intent.key)
   const text = stored === null ? '' : Buffer.from(stored.bytes).toString()
-  const said = intentSchema.safeParse(parseJson(text)).data
+  const said = intentSchema.safeParse(jsonOrNull(text)).data
   const who = said === undefined ? '' : ` (process ${said.pid} on ${said.host})`
   const since = isoInstant(intent.modifiedAt)
   return `a publisher is at work since ${since}${who}; one that was killed counts for 24 hours: ${intent.key}`
-}
-
-function parseJson(text: string): unknown {
-  try {
-    return JSON.parse(text)
-  } catch (error) {
-    if (error instanceof SyntaxError) return null
-    throw error
-  }
 }
 
 /** Who publishes, and where to. */

@@ -11,6 +11,7 @@
 import { randomUUID } from 'node:crypto'
 import { z } from 'zod'
 import { isoInstant, type Clock } from '../../support/clock.ts'
+import { jsonOrNull } from '../../support/json.ts'
 import type { Logger } from '../../support/logger.ts'
 import { HOUR, MINUTE, SECOND } from '../../support/units.ts'
 import { PublishError } from '../errors.ts'
@@ -138,12 +139,7 @@ function mayBeHeld(bytes: Uint8Array, clock: Clock): boolean {
 }
 
 function read(bytes: Uint8Array): z.infer<typeof leaseSchema> | null {
-  try {
-    return leaseSchema.safeParse(JSON.parse(Buffer.from(bytes).toString())).data ?? null
-  } catch (error) {
-    if (error instanceof SyntaxError) return null
-    throw error
-  }
+  return leaseSchema.safeParse(jsonOrNull(Buffer.from(bytes).toString())).data ?? null
 }
 
 /** A moment on both clocks of this machine. */

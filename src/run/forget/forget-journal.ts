@@ -11,6 +11,7 @@ import type { Journal } from '../../journal/journal.ts'
 import { cutEvents } from '../../load/cut-events.ts'
 import { load } from '../../load/load.ts'
 import type { Suppression } from '../../load/suppression.ts'
+import { jsonOrNull } from '../../support/json.ts'
 import { withWarehouse, type Warehouse } from '../../warehouse/warehouse.ts'
 import type { DataDirectory } from '../data-directory.ts'
 
@@ -87,10 +88,5 @@ async function movePosition(warehouse: Warehouse, segment: string, bytes: number
 
 /** The event of a reject; one that was nested too deeply to be kept has a fixed text, which is no JSON and names nobody. */
 export function eventOfReject(text: string): unknown {
-  try {
-    return JSON.parse(text)
-  } catch (error) {
-    if (error instanceof SyntaxError) return null
-    throw error
-  }
+  return jsonOrNull(text)
 }
