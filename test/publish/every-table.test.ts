@@ -2,51 +2,23 @@
 
 import { parquetReadObjects } from 'hyparquet'
 import { compressors } from 'hyparquet-compressors'
-import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import { buildModels } from '../../src/model/build.ts'
 import { filledTables } from '../../src/model/filled-tables.ts'
 import type { ManifestTable } from '../../src/publish/manifest.ts'
 import { readCurrent } from '../../src/publish/read-snapshot.ts'
 import type { ObjectStore } from '../../src/publish/store/object-store.ts'
-import { openStore } from '../../src/publish/store/open-store.ts'
-import { realClock } from '../../src/support/clock.ts'
 import { stableJson } from '../../src/support/json.ts'
 import { publishedTables, readModelFiles } from '../../src/warehouse/catalog.ts'
 import { quoteIdentifier, type Warehouse } from '../../src/warehouse/warehouse.ts'
 import { makeEvents, makeNight } from '../bench/made-events.ts'
-import { startS3Server, type S3Server } from '../helpers/s3-server.ts'
 import { memoryWarehouse } from '../helpers/warehouse.ts'
-import { newFolder, publish, readerOf, tableOf } from './fixtures.ts'
+import { publish, readerOf, tableOf } from './fixtures.ts'
+import { folderAndS3 } from './places.ts'
 
 const tables = [...publishedTables(readModelFiles()), ...filledTables]
 const SIZE = { people: 6_000, organizations: 100 }
 const NIGHT = 60
-
-let server: S3Server
-
-beforeAll(async () => {
-  server = await startS3Server()
-  vi.stubEnv('AWS_ACCESS_KEY_ID', server.accessKeyId)
-  vi.stubEnv('AWS_SECRET_ACCESS_KEY', server.secretAccessKey)
-  vi.stubEnv('AWS_REGION', server.region)
-})
-
-afterAll(async () => {
-  vi.unstubAllEnvs()
-  await server.close()
-})
-
-const places = [
-  { place: 'a folder', open: () => openStore(newFolder(), { clock: realClock }) },
-  {
-    place: 'S3',
-    open: () =>
-      openStore(`s3://${server.bucket}/every-table`, {
-        clock: realClock,
-        s3Endpoint: server.endpoint,
-      }),
-  },
-]
 
 /** About 24,000 events, published; then a night of 60 more, published over that. */
 async function twoNights(warehouse: Warehouse, store: ObjectStore): Promise<void> {
@@ -91,7 +63,7 @@ function asText(rows: readonly Row[]): string[] {
   return rows.map((row) => stableJson(plain(row))).toSorted()
 }
 
-describe.each(places)('every table of two nights in $place', ({ open }) => {
+describe.each(folderAndS3())('every table of two nights in $place', ({ open }) => {
   it('has the rows of the warehouse, for DuckDB over views.sql and for a reader in JavaScript', async () => {
     const [warehouse, store] = [await memoryWarehouse(), await open()]
     await twoNights(warehouse, store)

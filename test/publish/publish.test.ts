@@ -2,18 +2,14 @@
 
 import { parquetReadObjects } from 'hyparquet'
 import { compressors } from 'hyparquet-compressors'
-import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import type { ObjectStore } from '../../src/publish/store/object-store.ts'
-import { openStore } from '../../src/publish/store/open-store.ts'
 import { readCurrent } from '../../src/publish/read-snapshot.ts'
-import { realClock } from '../../src/support/clock.ts'
 import { EXIT } from '../../src/support/errors.ts'
 import type { Warehouse } from '../../src/warehouse/warehouse.ts'
-import { startS3Server, type S3Server } from '../helpers/s3-server.ts'
 import {
   dyingStore,
   meetBeforeReplace,
-  newFolder,
   parquetKeys,
   publish,
   readerOf,
@@ -21,33 +17,7 @@ import {
   tableOf,
   snapshotTables,
 } from './fixtures.ts'
-
-let server: S3Server
-let prefixes = 0
-
-beforeAll(async () => {
-  server = await startS3Server()
-  vi.stubEnv('AWS_ACCESS_KEY_ID', server.accessKeyId)
-  vi.stubEnv('AWS_SECRET_ACCESS_KEY', server.secretAccessKey)
-  vi.stubEnv('AWS_REGION', server.region)
-})
-
-afterAll(async () => {
-  vi.unstubAllEnvs()
-  await server.close()
-})
-
-const places = [
-  { place: 'a folder', open: () => openStore(newFolder(), { clock: realClock }) },
-  {
-    place: 'S3',
-    open: () => {
-      prefixes += 1
-      const destination = `s3://${server.bucket}/snapshots-of-test/${prefixes}`
-      return openStore(destination, { clock: realClock, s3Endpoint: server.endpoint })
-    },
-  },
-]
+import { folderAndS3 } from './places.ts'
 
 async function expectReadersToSee(warehouse: Warehouse, store: ObjectStore): Promise<void> {
   const reader = await readerOf(store)
@@ -68,7 +38,7 @@ async function expectPointerToBeWhole(store: ObjectStore): Promise<void> {
 const correctOneTitleOf2021 = `update job_change_events set title_current = 'Corrected'
   where event_key = (select min(event_key) from job_change_events where year(changed_at) = 2021)`
 
-describe.each(places)('publishing to $place', ({ open }) => {
+describe.each(folderAndS3())('publishing to $place', ({ open }) => {
   it('gives readers of views.sql the 300 events and 20 pairs of the warehouse, row for row', async () => {
     const warehouse = await smallWarehouse()
     const store = await open()

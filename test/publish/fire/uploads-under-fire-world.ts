@@ -27,24 +27,6 @@ export const SEED = Number(process.env['JOBTIDE_UPLOADS_SEED'] ?? Math.floor(Mat
 /** The newest three, and one of each of two days. */
 export const KEEP: Keep = { last: 3, daily: 2, weekly: 0, monthly: 0 }
 
-/** One file of its own, one file a year, and one file of more than 16 MiB. */
-export const firedTables: readonly TableDefinition[] = [
-  {
-    name: 'people',
-    grain: 'One row per person.',
-    key: ['person_id'],
-    partitionByYearOf: null,
-    leftOut: [],
-  },
-  {
-    name: 'moves',
-    grain: 'One row per move.',
-    key: ['move_id'],
-    partitionByYearOf: 'moved_at',
-    leftOut: [],
-  },
-]
-
 /** A table whose file goes up in parts. */
 export const largeTable: TableDefinition = {
   name: 'letters',
@@ -60,7 +42,7 @@ const LETTER_COLUMNS = ['a', 'b', 'c', 'd', 'e', 'f', 'g', 'h']
 const letterOf = (id: string, edition: number) =>
   LETTER_COLUMNS.map((name) => `(hash(${id}, '${name}', ${edition}) >> 1)::bigint as ${name}`)
 
-/** 8,000 people and 3 × 8,000 moves of 2019 to 2021. @param who makes its texts differ from those of others */
+/** The tables of a lake: 8,000 people and 3 × 8,000 moves of 2019 to 2021. @param who makes its texts differ from those of others */
 export async function firedWarehouse(who = 'us'): Promise<Warehouse> {
   const warehouse = await memoryWarehouse({ threads: 1 })
   onTestFinished(() => warehouse.close())

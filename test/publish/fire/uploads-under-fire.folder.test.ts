@@ -13,6 +13,7 @@ import { HOUR, MINUTE, SECOND } from '../../../src/support/units.ts'
 import type { Warehouse } from '../../../src/warehouse/warehouse.ts'
 import { memoryWarehouse } from '../../helpers/warehouse.ts'
 import { newFolder } from '../fixtures.ts'
+import { lakeTables } from '../lake-fixtures.ts'
 import {
   contentsOf,
   expectKnownEnd,
@@ -23,7 +24,6 @@ import {
 import { disk, type DiskFault } from './uploads-under-fire-disk.ts'
 import {
   aNightOf,
-  firedTables,
   firedWarehouse,
   jumpingClock,
   publishAndSweep,
@@ -107,11 +107,11 @@ class FolderFire {
     // A lock that could not be removed names this process, which lives; ten minutes later it counts as abandoned.
     clock.advance(11 * MINUTE)
     const snapshotId = newUlid(clock.now())
-    this.#held.set(snapshotId, await contentsOf(this.#warehouse, firedTables))
+    this.#held.set(snapshotId, await contentsOf(this.#warehouse, lakeTables))
     disk.breakDown(this.#root, fault)
     const outcome = await publishAndSweep({
       warehouse: this.#warehouse,
-      tables: firedTables,
+      tables: lakeTables,
       open: () => openStore(this.#root, { clock }),
       clock,
       scratchFolder: join(this.#scratch, 'scratch'),

@@ -16,10 +16,10 @@ import type { Warehouse } from '../../../src/warehouse/warehouse.ts'
 import { startS3Server, type S3Server } from '../../helpers/s3-server.ts'
 import { memoryWarehouse } from '../../helpers/warehouse.ts'
 import { newFolder } from '../fixtures.ts'
+import { lakeTables } from '../lake-fixtures.ts'
 import { bucketEyes, contentsOf, Witness, type Contents } from './uploads-under-fire-checks.ts'
 import {
   aNightOf,
-  firedTables,
   firedWarehouse,
   IS_LONG,
   jumpingClock,
@@ -65,11 +65,11 @@ async function bothPublish(
     if (index > 0) await pause(headStartMs)
     const line = await openLine(server.endpoint)
     const snapshotId = newUlid(clock.now())
-    held.set(snapshotId, await contentsOf(warehouse, firedTables))
+    held.set(snapshotId, await contentsOf(warehouse, lakeTables))
     const s3Endpoint = line.endpoint
     const outcome = await publishAndSweep({
       warehouse,
-      tables: firedTables,
+      tables: lakeTables,
       open: async () =>
         connect(await openStore(`s3://${server.bucket}/${prefix}`, { clock, s3Endpoint }), index),
       clock,

@@ -18,6 +18,7 @@ import type { S3Fault } from '../../helpers/s3-faults.ts'
 import { startS3Server, type S3LogEntry, type S3Server } from '../../helpers/s3-server.ts'
 import { memoryWarehouse } from '../../helpers/warehouse.ts'
 import { newFolder } from '../fixtures.ts'
+import { lakeTables } from '../lake-fixtures.ts'
 import {
   bucketEyes,
   contentsOf,
@@ -29,7 +30,6 @@ import { drawFaults, failuresInParts, type Draw } from './uploads-under-fire-fau
 import {
   aNightOf,
   addLetters,
-  firedTables,
   firedWarehouse,
   jumpingClock,
   largeTable,
@@ -72,7 +72,7 @@ describe(`publishing to S3 under fire, seed ${SEED}`, () => {
   it(
     `leaves ${UPLOADS - IN_PARTS} times a whole snapshot, and the next publish finishes`,
     async () => {
-      const fire = await newFire('small', firedTables, seededRandom(SEED))
+      const fire = await newFire('small', lakeTables, seededRandom(SEED))
       await fire.shoot(UPLOADS - IN_PARTS)
     },
     LONGEST_MS,
@@ -81,7 +81,7 @@ describe(`publishing to S3 under fire, seed ${SEED}`, () => {
   it(
     `leaves ${IN_PARTS} times a whole snapshot of files that go up in parts, and no part`,
     async () => {
-      const fire = await newFire('large', [...firedTables, largeTable], seededRandom(SEED + 1))
+      const fire = await newFire('large', [...lakeTables, largeTable], seededRandom(SEED + 1))
       await fire.shoot(IN_PARTS, failuresInParts)
     },
     LONGEST_MS,
@@ -89,7 +89,7 @@ describe(`publishing to S3 under fire, seed ${SEED}`, () => {
 })
 
 it('leaves no intent when the answers to it are lost 4 times and nobody was killed', async () => {
-  const fire = await newFire('intents', firedTables, seededRandom(SEED))
+  const fire = await newFire('intents', lakeTables, seededRandom(SEED))
   const [put, answers] = [{ operation: 'PutObject', key: INTENT_PREFIX }, { times: 4 }] as const
   const outcome = await fire.publishUnder([{ ...put, ...answers, action: 'reset-after-commit' }])
   expect(outcome.error).toMatchObject({ exitCode: EXIT.publishFailed })

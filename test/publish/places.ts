@@ -1,0 +1,41 @@
+/** The two kinds of places that snapshots are published to. */
+
+import { afterAll, beforeAll, vi } from 'vitest'
+import type { ObjectStore } from '../../src/publish/store/object-store.ts'
+import { openStore } from '../../src/publish/store/open-store.ts'
+import { realClock } from '../../src/support/clock.ts'
+import { startS3Server, type S3Server } from '../helpers/s3-server.ts'
+import { newFolder } from './fixtures.ts'
+
+/** A kind of place, and an empty store there. */
+export interface Place {
+  readonly place: string
+  readonly open: () => Promise<ObjectStore>
+}
+
+/** A folder, and a strict S3 that is there while the tests of the file run. Call it once, at the top of the file. */
+export function folderAndS3(): readonly Place[] {
+  let server: S3Server
+  let prefixes = 0
+  beforeAll(async () => {
+    server = await startS3Server()
+    vi.stubEnv('AWS_ACCESS_KEY_ID', server.accessKeyId)
+    vi.stubEnv('AWS_SECRET_ACCESS_KEY', server.secretAccessKey)
+    vi.stubEnv('AWS_REGION', server.region)
+  })
+  afterAll(async () => {
+    vi.unstubAllEnvs()
+    await server.close()
+  })
+  return [
+    { place: 'a folder', open: () => openStore(newFolder(), { clock: realClock }) },
+    {
+      place: 'S3',
+      open: () => {
+        prefixes += 1
+        const destination = `s3://${server.bucket}/snapshots-of-test/${prefixes}`
+        return openStore(destination, { clock: realClock, s3Endpoint: server.endpoint })
+      },
+    },
+  ]
+}
