@@ -168,8 +168,12 @@ export function isSurelyGone(holder: ProcessIdentity): boolean {
   } catch (error) {
     if (systemCode(error) === 'ESRCH') return true
   }
-  return startTicks(holder.pid) !== holder.started
+  const started = startTicks(holder.pid)
+  // Others' processes may be there and still be hidden.
+  return started !== UNKNOWN && started !== holder.started
 }
+
+const UNKNOWN = 'unknown'
 
 // It stays what it is, and is written with every lock that is taken, several times a second.
 let self: ProcessIdentity | null = null
@@ -182,13 +186,13 @@ export function thisProcess(): ProcessIdentity {
 }
 
 function bootId(): string {
-  return readOr('/proc/sys/kernel/random/boot_id', 'unknown').trim()
+  return readOr('/proc/sys/kernel/random/boot_id', UNKNOWN).trim()
 }
 
 // Field 22 of /proc/<pid>/stat, counted after the command name, which may itself contain spaces. Elsewhere unknown.
 function startTicks(pid: number): string {
   const stat = readOr(`/proc/${pid}/stat`, '')
-  return stat.slice(stat.lastIndexOf(')') + 2).split(' ')[19] ?? 'unknown'
+  return stat.slice(stat.lastIndexOf(')') + 2).split(' ')[19] ?? UNKNOWN
 }
 
 function readOr(path: string, fallback: string): string {
