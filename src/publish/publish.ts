@@ -33,6 +33,7 @@ import type { ScratchFile } from './parquet.ts'
 import { readCurrent, type CurrentSnapshot } from './read-snapshot.ts'
 import { withScratch } from './scratch.ts'
 import type { ObjectStore } from './store/object-store.ts'
+import type { IntentWriter } from './sweep/intent-writer.ts'
 import { withIntent, type Intent } from './sweep/intent.ts'
 import { movePointer, putManifest } from './write-snapshot.ts'
 
@@ -53,9 +54,8 @@ export interface PublishOptions {
   readonly runId: string | null
   /** Version of Jobtide. */
   readonly version: string
-  /** Name of this machine and number of this process: who is at work, for those who find the store busy. */
-  readonly host: string
-  readonly pid: number
+  /** This process: who is at work, for those who find the store busy. */
+  readonly writer: IntentWriter
   readonly logger: Logger
   readonly onProgress?: (step: PublishStep) => void
   /** Called once readers see a new snapshot, before anything else can fail. */

@@ -4,7 +4,6 @@
  * the one before.
  */
 
-import { hostname } from 'node:os'
 import { join } from 'node:path'
 import type { ExtractProgress } from '../extract/extract.ts'
 import type { Journal, JournalWriter } from '../journal/journal.ts'
@@ -20,6 +19,7 @@ import {
   type PublishReport,
   type PublishStep,
 } from '../publish/publish.ts'
+import { thisWriter } from '../publish/sweep/intent-writer.ts'
 import type { Keep } from '../publish/sweep/retention.ts'
 import { sweepStore, type SweepReport } from '../publish/sweep/sweep.ts'
 import type { Clock } from '../support/clock.ts'
@@ -147,8 +147,7 @@ async function publishTo(
       cacheFolder: join(directory.published, sha256Hex(store.destination).slice(0, 16)),
       clock,
       version,
-      host: hostname(),
-      pid: process.pid,
+      writer: thisWriter(),
       logger,
       signal: stop,
       onProgress: (step) => onProgress({ stage: 'publish', ...step }),

@@ -8,6 +8,7 @@ import { snapshotKeys } from '../../src/publish/manifest.ts'
 import { publishSnapshot, type PublishOptions } from '../../src/publish/publish.ts'
 import { readCurrent } from '../../src/publish/read-snapshot.ts'
 import type { ObjectStore } from '../../src/publish/store/object-store.ts'
+import { thisWriter } from '../../src/publish/sweep/intent-writer.ts'
 import { realClock } from '../../src/support/clock.ts'
 import { silentLogger } from '../../src/support/logger.ts'
 import { newUlid } from '../../src/support/ulid.ts'
@@ -90,8 +91,7 @@ export async function publish(
     snapshotId: newUlid(realClock.now()),
     runId: 'run_2',
     version: '0.1.0',
-    host: 'test',
-    pid: 1,
+    writer: thisWriter(),
     logger: silentLogger,
     ...options,
   })

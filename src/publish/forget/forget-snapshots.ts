@@ -17,6 +17,7 @@ import { FileCache } from '../file-cache.ts'
 import { POINTER_KEY, type Manifest, type ManifestTable } from '../manifest.ts'
 import { listSnapshots, readCurrent, type CurrentSnapshot } from '../read-snapshot.ts'
 import type { ObjectStore } from '../store/object-store.ts'
+import type { IntentWriter } from '../sweep/intent-writer.ts'
 import type { Intent } from '../sweep/intent.ts'
 import { movePointer, putManifest } from '../write-snapshot.ts'
 import { findHolders, noteErased, type FileSearch, type Forgotten } from './forget-find.ts'
@@ -35,9 +36,8 @@ export interface ForgetOptions {
   /** The `snapshotId` of earlier calls that were stopped and are surely over: what they hold is not waited for. */
   readonly earlier?: readonly string[]
   readonly clock: Clock
-  /** Name of this machine and number of this process, for those who find the store busy. */
-  readonly host: string
-  readonly pid: number
+  /** This process, for those who find the store busy. */
+  readonly writer: IntentWriter
   readonly logger: Logger
   /** Stops between two objects. */
   readonly signal?: AbortSignal
@@ -46,7 +46,7 @@ export interface ForgetOptions {
 }
 
 /** What looking for people takes of it. */
-export type SearchOptions = Omit<ForgetOptions, 'snapshotId' | 'earlier' | 'host' | 'pid'>
+export type SearchOptions = Omit<ForgetOptions, 'snapshotId' | 'earlier' | 'writer'>
 
 /** Where published files name somebody. */
 export interface StoreFindings {

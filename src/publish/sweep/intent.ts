@@ -1,7 +1,8 @@
 /**
  * What a publisher leaves in the store while it is at work: `in-flight/<snapshot id>.json`. As long as it is there, no
  * sweeper removes anything, so objects that nothing refers to yet are safe. One that a killed publisher left counts for
- * a day.
+ * a day, or until the next publisher on its machine has moved the pointer: from then on nothing of the killed one that
+ * may still be under way can move it.
  */
 
 import { z } from 'zod'
@@ -10,7 +11,9 @@ import { jsonOrNull } from '../../support/json.ts'
 import type { Logger } from '../../support/logger.ts'
 import { DAY, HOUR } from '../../support/units.ts'
 import { PublishError } from '../errors.ts'
+import { POINTER_KEY, parsePointer } from '../manifest.ts'
 import type { ObjectStore, StoredObject } from '../store/object-store.ts'
+import { canTellWriters, isWriterGone, type IntentWriter } from './intent-writer.ts'
 import { LEASE_KEY, waitForSweeper } from './sweep-lease.ts'
 
 /** Where intents lie. */
@@ -63,9 +66,8 @@ export interface IntentOptions {
   /** ULID of the snapshot that is being made. */
   readonly snapshotId: string
   readonly clock: Clock
-  /** Name of this machine and number of this process, for people who wonder whose intent it is. */
-  readonly host: string
-  readonly pid: number
+  /** This process, for people who wonder whose intent it is, and for those who find it when it is gone. */
+  readonly writer: IntentWriter
   readonly logger: Logger
   /** Ends waiting for a sweeper. */
   readonly signal?: AbortSignal
@@ -92,18 +94,14 @@ export async function withIntent<T>(
   options: IntentOptions,
   work: (intent: Intent) => Promise<T>,
 ): Promise<T> {
-  const { store, snapshotId, clock, host, pid } = options
+  const { store, snapshotId, clock, writer } = options
   const intent = new WrittenIntent(options)
-  const text = {
-    snapshot_id: snapshotId,
-    host,
-    pid,
-    started_at: isoInstant(clock.now()),
-  }
+  const text = { snapshot_id: snapshotId, ...writer, started_at: isoInstant(clock.now()) }
   try {
     // Within, because a write that failed was perhaps done.
     await store.put(intentKey(snapshotId), Buffer.from(`${JSON.stringify(text)}\n`))
     await waitForSweeper(store, clock, { ...options, onWait: sayOnce(options) })
+    await intent.lookForKilled()
     return await work(intent)
   } finally {
     await intent.withdraw()
@@ -125,7 +123,12 @@ class WrittenIntent implements Intent {
   readonly #key: string
   readonly #startedWall: number
   readonly #startedMonotonic: number
+  /** Intents of publishers that were gone before this one looked at the pointer. */
+  readonly #killed: string[] = []
+  /** The intent of the snapshot that the pointer named then. */
+  #pointedAt: string | null = null
   #isInDoubt = false
+  #hasMoved = false
 
   constructor(options: IntentOptions) {
     this.#options = options
@@ -137,17 +140,36 @@ class WrittenIntent implements Intent {
   async commit(move: () => Promise<boolean>): Promise<boolean> {
     await this.#verify()
     this.#isInDoubt = true
-    const won = await move()
+    this.#hasMoved = await move()
     this.#isInDoubt = false
-    return won
+    return this.#hasMoved
   }
 
-  /** Removes the intent, unless it is needed. One that cannot be removed only delays sweeping by a day. */
+  /** Call it before the pointer is read: only then a pointer that moved since cannot be moved by one of them. */
+  async lookForKilled(): Promise<void> {
+    const { store } = this.#options
+    if (!canTellWriters()) return
+    for (const { key } of await store.list(INTENT_PREFIX)) {
+      const stored = key === this.#key ? null : await store.get(key)
+      if (stored !== null && isWriterGone(stored.bytes)) this.#killed.push(key)
+    }
+    const pointer = this.#killed.length === 0 ? null : await store.get(POINTER_KEY)
+    if (pointer === null) return
+    const { snapshot_id: id } = parsePointer(pointer.bytes, store.urlOf(POINTER_KEY))
+    this.#pointedAt = intentKey(id)
+  }
+
+  /** Removes the intent, unless it is needed, and those of the killed. One that stays only delays sweeping by a day. */
   async withdraw(): Promise<void> {
     if (this.#isInDoubt) return
     const { store, logger } = this.#options
     try {
-      await store.remove([this.#key])
+      // Who was killed after the pointer had moved needs nobody to move it again.
+      const over = this.#killed.filter((key) => this.#hasMoved || key === this.#pointedAt)
+      await store.remove([this.#key, ...over])
+      for (const key of over) {
+        logger.info({ key: store.urlOf(key) }, 'publish.killed_intent_removed')
+      }
     } catch (error) {
       logger.warn({ key: store.urlOf(this.#key), err: error }, 'publish.intent_left')
     }

@@ -1,10 +1,10 @@
 /** Forgetting where snapshots were published, and the proof of it there. */
 
 import { existsSync } from 'node:fs'
-import { hostname } from 'node:os'
 import { findInStore, forgetInStore } from '../../publish/forget/forget.ts'
 import type { Forgotten } from '../../publish/forget/forget-find.ts'
 import type { SearchOptions, StoreFindings } from '../../publish/forget/forget-snapshots.ts'
+import { thisWriter } from '../../publish/sweep/intent-writer.ts'
 import { EXIT, JobtideError } from '../../support/errors.ts'
 import { newUlid } from '../../support/ulid.ts'
 import { withWarehouse, type Warehouse } from '../../warehouse/warehouse.ts'
@@ -66,8 +66,7 @@ export async function forgetInTarget(
         ...search,
         snapshotId: attempts.at(-1) ?? newUlid(world.clock.now()),
         earlier: attempts.slice(0, -1),
-        host: hostname(),
-        pid: process.pid,
+        writer: thisWriter(),
       }),
   )
   return { ...where, report }

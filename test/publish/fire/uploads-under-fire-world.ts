@@ -8,6 +8,7 @@ import { createServer, connect, type Socket } from 'node:net'
 import { onTestFinished } from 'vitest'
 import { publishSnapshot, type PublishReport } from '../../../src/publish/publish.ts'
 import type { ObjectStore } from '../../../src/publish/store/object-store.ts'
+import { thisWriter } from '../../../src/publish/sweep/intent-writer.ts'
 import type { Keep } from '../../../src/publish/sweep/retention.ts'
 import { sweepStore, type SweepReport } from '../../../src/publish/sweep/sweep.ts'
 import { pick, type Random } from '../../../src/simulator/random.ts'
@@ -188,8 +189,7 @@ export async function publishAndSweep(publisher: Publisher): Promise<Outcome> {
       store,
       runId: null,
       version: '0.0.0',
-      host: 'test',
-      pid: 1,
+      writer: thisWriter(),
       logger: silentLogger,
     })
   } catch (error) {

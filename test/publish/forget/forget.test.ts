@@ -3,6 +3,7 @@ import { join } from 'node:path'
 import { describe, expect, it, onTestFinished } from 'vitest'
 import { openFolderStore } from '../../../src/publish/store/folder-store.ts'
 import { findInStore, forgetInStore } from '../../../src/publish/forget/forget.ts'
+import { thisWriter } from '../../../src/publish/sweep/intent-writer.ts'
 import { intentKey } from '../../../src/publish/sweep/intent.ts'
 import { LEASE_KEY } from '../../../src/publish/sweep/sweep-lease.ts'
 import { liveRowsSql } from '../../../src/publish/live-rows.ts'
@@ -72,8 +73,7 @@ async function options(store: ObjectStore) {
     scratchFolder: join(newFolder(), 'scratch'),
     snapshotId: newUlid(realClock.now()),
     clock: realClock,
-    host: 'test',
-    pid: 1,
+    writer: thisWriter(),
     logger: silentLogger,
   }
 }

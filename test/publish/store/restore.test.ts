@@ -16,6 +16,7 @@ import { silentLogger } from '../../../src/support/logger.ts'
 import { newUlid } from '../../../src/support/ulid.ts'
 import { readCurrent } from '../../../src/publish/read-snapshot.ts'
 import { verifySnapshot } from '../../../src/publish/verify/verify.ts'
+import { thisWriter } from '../../../src/publish/sweep/intent-writer.ts'
 import { restoreSnapshot, type RestoreOptions } from '../../../src/publish/restore.ts'
 import { worldSightings } from '../../../src/simulator/world.ts'
 import { realClock } from '../../../src/support/clock.ts'
@@ -58,8 +59,7 @@ beforeAll(async () => {
     snapshotId: newUlid(START),
     runId: null,
     version: '0.1.0',
-    host: 'test',
-    pid: 1,
+    writer: thisWriter(),
     logger: silentLogger,
   })
 })

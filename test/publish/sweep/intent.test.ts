@@ -1,17 +1,22 @@
+import { spawnSync } from 'node:child_process'
+import { existsSync } from 'node:fs'
 import { describe, expect, it } from 'vitest'
+import { thisWriter } from '../../../src/publish/sweep/intent-writer.ts'
+import { POINTER_KEY } from '../../../src/publish/manifest.ts'
 import { intentKey, withIntent, type Intent } from '../../../src/publish/sweep/intent.ts'
 import { LEASE_KEY } from '../../../src/publish/sweep/sweep-lease.ts'
 import { silentLogger } from '../../../src/support/logger.ts'
 import { HOUR, MINUTE } from '../../../src/support/units.ts'
 import { virtualClock } from '../../helpers/virtual-clock.ts'
-import { START, idOf, memoryStore } from './sweep-world.ts'
+import { START, idOf, manifestOf, memoryStore, pointerBytes } from './sweep-world.ts'
 
 const KEY = intentKey(idOf(1))
+const WRITER = { host: 'night', pid: 7, boot_id: 'a', started: '1', pid_namespace: 'pid:[1]' }
 
 function aPublisher() {
   const clock = virtualClock(START)
   const store = memoryStore(() => clock.now())
-  const options = { store, snapshotId: idOf(1), clock, host: 'night', pid: 7, logger: silentLogger }
+  const options = { store, snapshotId: idOf(1), clock, writer: WRITER, logger: silentLogger }
   const publish = <T>(work: (intent: Intent) => Promise<T>) => withIntent(options, work)
   return { clock, store, options, publish }
 }
@@ -25,8 +30,7 @@ describe('an intent', () => {
     })
     expect(seen).toEqual({
       snapshot_id: idOf(1),
-      host: 'night',
-      pid: 7,
+      ...WRITER,
       started_at: '2026-11-20T02:15:00.000Z',
     })
     expect([...store.objects.keys()]).toEqual([])
@@ -99,5 +103,60 @@ describe('an intent', () => {
     stop.abort(new Error('stopped'))
     await refused
     expect([...store.objects.keys()]).toEqual([LEASE_KEY])
+  })
+})
+
+// Skipped where the system does not say which process is which.
+describe.runIf(existsSync('/proc/self/ns/pid'))('an intent of another publisher', () => {
+  const OTHER = intentKey(idOf(2))
+  const gone = () => ({ ...thisWriter(), pid: spawnSync(process.execPath, ['-e', '']).pid })
+
+  /** Publishes beside an intent; the pointer moves or not. @returns whether the intent is still there */
+  async function isThereAfter(other: unknown, moves: boolean): Promise<boolean> {
+    const { store, publish } = aPublisher()
+    await store.put(OTHER, Buffer.from(JSON.stringify(other)))
+    await publish((intent) => intent.commit(() => Promise.resolve(moves)))
+    expect(store.objects.has(KEY)).toBe(false)
+    return store.objects.has(OTHER)
+  }
+
+  it('that was killed on this machine goes once the pointer has moved, and not before', async () => {
+    expect(await isThereAfter(gone(), true)).toBe(false)
+    // Another process has its number now.
+    expect(await isThereAfter({ ...thisWriter(), started: '1' }, true)).toBe(false)
+    expect(await isThereAfter(gone(), false)).toBe(true)
+  })
+
+  it('that was killed after it had moved the pointer goes although nothing moves', async () => {
+    const { store, publish } = aPublisher()
+    const manifest = manifestOf({ id: idOf(2), createdAt: START, contents: [] })
+    await store.put(POINTER_KEY, pointerBytes(manifest))
+    await store.put(OTHER, Buffer.from(JSON.stringify(gone())))
+    await publish(async () => 'unchanged')
+    expect([...store.objects.keys()]).toEqual([POINTER_KEY])
+  })
+
+  it('that was killed after this one began stays: it may have seen the same pointer', async () => {
+    const { store, publish } = aPublisher()
+    await publish(async (intent) => {
+      await store.put(OTHER, Buffer.from(JSON.stringify(gone())))
+      return intent.commit(() => Promise.resolve(true))
+    })
+    expect([...store.objects.keys()]).toEqual([OTHER])
+  })
+
+  it.each<readonly [string, () => unknown]>([
+    ['is still at work', () => thisWriter()],
+    ['is on another machine', () => ({ ...gone(), host: 'night' })],
+    [
+      'is on another machine of the same name, or of before a restart',
+      () => ({ ...gone(), boot_id: 'b' }),
+    ],
+    ['is in another container', () => ({ ...gone(), pid_namespace: 'pid:[1]' })],
+    ['could not tell when it started', () => ({ ...gone(), started: 'unknown' })],
+    ['is of an earlier Jobtide', () => ({ host: gone().host, pid: gone().pid })],
+    ['wrote something else', () => 'in flight'],
+  ])('stays where that %s', async (_, other) => {
+    expect(await isThereAfter(other(), true)).toBe(true)
   })
 })

@@ -1,5 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
+import { thisWriter } from '../../../src/publish/sweep/intent-writer.ts'
 import { withIntent } from '../../../src/publish/sweep/intent.ts'
 import { LEASE_KEY } from '../../../src/publish/sweep/sweep-lease.ts'
 import { POINTER_KEY, objectsOf, snapshotKeys } from '../../../src/publish/manifest.ts'
@@ -176,7 +177,7 @@ class Race {
     const onWait = () => {
       seen.waited += 1
     }
-    const options = { store, snapshotId, clock, host: 'h', pid: 1, logger: silentLogger, onWait }
+    const options = { store, snapshotId, clock, writer: thisWriter(), logger: silentLogger, onWait }
     await withIntent(options, async (intent) => {
       const current = await readCurrent(store)
       const after = current?.manifest ?? null

@@ -1,4 +1,5 @@
 import { describe, expect, it, onTestFinished, vi } from 'vitest'
+import { thisWriter } from '../../../src/publish/sweep/intent-writer.ts'
 import { intentKey, withIntent } from '../../../src/publish/sweep/intent.ts'
 import {
   POINTER_KEY,
@@ -405,10 +406,15 @@ describe.each([
     const second = manifestOf({ id: idOf(2), createdAt: START, contents: ['b'], after: first })
     for (const [manifest, content] of [[first, 'a'] as const, [second, 'b'] as const]) {
       const id = manifest.snapshot_id
-      const intent = { snapshotId: id, host: 'h', pid: 1, clock: realClock, logger: silentLogger }
+      const intent = {
+        snapshotId: id,
+        writer: thisWriter(),
+        clock: realClock,
+        logger: silentLogger,
+      }
       const won = await withIntent({ store, ...intent }, async (work) => {
         const blocked = await sweep(store, { clock: realClock })
-        expect(blocked.reason).toMatch(/^a publisher is at work since .* \(process 1 on h\)/)
+        expect(blocked.reason).toMatch(/^a publisher is at work since .* \(process \d+ on .+\)/)
         await putSnapshot(store, manifest, [content])
         const version = (await store.get(POINTER_KEY))?.version ?? null
         return work.commit(() => store.replace(POINTER_KEY, pointerBytes(manifest), version))
