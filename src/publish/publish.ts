@@ -128,6 +128,7 @@ async function publishWith(intent: Intent, options: PublishOptions): Promise<Pub
     destination: store.destination,
   }
   if (!unchanged) {
+    if (current !== null) warnOfLostLedger(options, current.manifest, manifest)
     await putSnapshot(options, manifest, current, intent)
     await options.onPublished?.(report)
   }
@@ -135,6 +136,20 @@ async function publishWith(intent: Intent, options: PublishOptions): Promise<Pub
   await syncDeltaLogs({ ...options, manifest: shown })
   cache.keepOnly(objectsOf(shown).map(({ key }) => key))
   return report
+}
+
+// A restored warehouse does not know what was covered, nor what it cost; to say what the snapshot before said would be a
+// claim about rows that nobody can check any more.
+function warnOfLostLedger(
+  { logger, store }: PublishOptions,
+  before: Manifest,
+  now: Manifest,
+): void {
+  if (before.coverage.organizations === 0 || now.coverage.organizations > 0) return
+  const lost = { organizations: before.coverage.organizations, credits: before.credits.total }
+  const why =
+    'this warehouse knows of nothing that was covered; the snapshot before did: was it restored?'
+  logger.warn({ ...lost, at: store.destination, why }, 'publish.coverage_lost')
 }
 
 interface ExportedSnapshot {
