@@ -8,7 +8,7 @@ import { MIB } from '../support/units.ts'
 import type { Warehouse } from '../warehouse/warehouse.ts'
 import { CheckFailedError, recordChecks, type CheckOutcome } from './checks.ts'
 import { reasonForWhole, writeState } from './build-state.ts'
-import { buildNight } from './night-build.ts'
+import { buildNight, endNight } from './night-build.ts'
 import { readProject, type Project } from './project.ts'
 import { buildWhole } from './whole-build.ts'
 
@@ -145,5 +145,7 @@ export async function buildModels(
       await warehouse.transaction(() => recordChecks(warehouse, buildId, builtAt, error.outcomes))
     }
     throw error
+  } finally {
+    await endNight(warehouse)
   }
 }

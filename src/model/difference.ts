@@ -10,6 +10,7 @@ import type { Temporaries } from './temporaries.ts'
 export const MORE = '"more rows"'
 // Of a row that is gone its place in the table, of a new one that among the rows that were made.
 const PLACE = '"row id"'
+const KEY_HASH = '"key hash"'
 const HASH = '"row hash"'
 
 /** A table, and which columns of a changed row anything further on reads. */
@@ -35,11 +36,12 @@ export interface Written {
  */
 export async function keepBefore(
   temporaries: Temporaries,
-  { name, columns, compared }: Compared,
+  { name, columns, key, compared }: Compared,
   only: string,
 ): Promise<string> {
   return temporaries.keep(
-    `select old.rowid as ${PLACE}, ${listOf(compared, 'old')}, hash(${listOf(columns, 'old')}) as ${HASH}
+    `select old.rowid as ${PLACE}, ${listOf(compared, 'old')},
+        hash(${listOf(key, 'old')}) as ${KEY_HASH}, hash(${listOf(columns, 'old')}) as ${HASH}
      from ${temporaries.main(name)} as old ${only}`,
   )
 }
@@ -55,15 +57,17 @@ export async function applyDifferences(
   before: string,
   rows: string,
 ): Promise<Written> {
-  // Only two rows of one key can be taken for the same by mistake: by one chance in 10^19 for each row.
+  // Two rows are taken for the same by mistake when both hashes meet: by one chance in 10^19 for rows of one key, in 10^26
+  // for others, of which there are a trillion pairs. Grouping by two numbers takes half the time of grouping by keys.
   const differences = await temporaries.keep(
     `select sum(more) as ${MORE}, max(${PLACE}) as ${PLACE}
      from (
-         select ${listOf(key)}, ${HASH}, -1 as more, ${PLACE} from ${before}
+         select ${KEY_HASH}, ${HASH}, -1 as more, ${PLACE} from ${before}
          union all
-         select ${listOf(key)}, hash(${listOf(columns)}) as ${HASH}, 1 as more, rowid as ${PLACE} from ${rows}
+         select hash(${listOf(key)}) as ${KEY_HASH}, hash(${listOf(columns)}) as ${HASH}, 1 as more, rowid as ${PLACE}
+         from ${rows}
      )
-     group by ${listOf(key)}, ${HASH}
+     group by ${KEY_HASH}, ${HASH}
      having sum(more) <> 0`,
   )
   const gone = `select ${PLACE} from ${differences} where ${MORE} < 0`

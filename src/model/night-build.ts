@@ -40,19 +40,27 @@ import {
 } from './tonight.ts'
 import { loadedTables } from '../warehouse/catalog.ts'
 
-/** Builds what the people in `ops.touched_people` touch. */
+/** Builds what the people in `ops.touched_people` touch. Call `endNight` when the transaction is over. */
 export async function buildNight(work: BuildWork): Promise<BuiltTables> {
-  const temporaries = await Temporaries.in(work.warehouse)
+  const { warehouse } = work
+  const temporaries = await Temporaries.in(warehouse)
+  // Rows are looked up by key, never by where they stand; written in any order, all threads write.
+  await warehouse.run('set preserve_insertion_order = false')
   const people = `select ${PERSON} from ops.touched_people`
-  const groups = await keepGroups(work.warehouse, temporaries, people, [PERSON])
-  try {
-    const touched = await withSieve(work.warehouse, groups)
-    const built = await new NightBuild(work, temporaries, touched).build()
-    await temporaries.dropAll()
-    return built
-  } finally {
-    await dropSieve(work.warehouse)
-  }
+  const groups = await keepGroups(warehouse, temporaries, people, [PERSON])
+  const touched = await withSieve(warehouse, groups)
+  const built = await new NightBuild(work, temporaries, touched).build()
+  await temporaries.dropAll()
+  return built
+}
+
+/**
+ * Takes back what a night sets for the session. Not part of the transaction: in one that failed nothing can be set, and the
+ * refusal would hide why it failed.
+ */
+export async function endNight(warehouse: Warehouse): Promise<void> {
+  await warehouse.run('reset preserve_insertion_order')
+  await dropSieve(warehouse)
 }
 
 /** What became of one table. */

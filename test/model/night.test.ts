@@ -142,6 +142,24 @@ describe('a whole build', () => {
   })
 })
 
+describe('a model that fails in the night', () => {
+  it('is named with what the engine says of the data, and the next night goes well', async () => {
+    model('core/numbers', {
+      key: 'profile_id',
+      lines: ['-- scope: profile_id'],
+      columns: ['profile_id', 'number'],
+      sql: `select profile_id, cast(max(case profile_id when 'dee' then 'four' else '1' end) as integer) as number
+            from job_change_events group by profile_id`,
+    })
+    await build()
+    await insertEvents(warehouse, [event('dee', 'acme', '2024-04-01')])
+    await expect(build()).rejects.toThrow(/^model numbers: Conversion Error: .*'four'/)
+    await warehouse.run(`update job_change_events set profile_id = 'eve' where profile_id = 'dee';
+      insert into ops.touched_people values ('eve')`)
+    expect(changes(await build())).toEqual({ arrivals: 1, numbers: 1, sizes: 2, totals: null })
+  })
+})
+
 describe('a check that fails in the night', () => {
   const offenders = async () => {
     const error: unknown = await build().catch((thrown: unknown) => thrown)
