@@ -2,12 +2,13 @@
 
 import { existsSync } from 'node:fs'
 import { s3EndpointFrom } from '../config.ts'
-import { objectsOf, sum, type Manifest } from '../publish/manifest.ts'
+import { objectsOf, type Manifest } from '../publish/manifest.ts'
 import { openStore } from '../publish/store/open-store.ts'
 import { listSnapshots, readCurrent } from '../publish/read-snapshot.ts'
 import { neverPublished } from '../publish/sweep/sweep-plan.ts'
 import { readSnapshotTarget, type SnapshotTarget } from '../run/job.ts'
 import { ConfigError, EXIT, type ExitCode } from '../support/errors.ts'
+import { sum } from '../support/numbers.ts'
 import type { Context } from './context.ts'
 import { bytesText, countText, minuteText, numberText, tableText, wrapText } from './text.ts'
 

@@ -5,6 +5,7 @@
 
 import { join } from 'node:path'
 import { messageOf } from '../support/errors.ts'
+import { sum } from '../support/numbers.ts'
 import type { TableDefinition } from '../warehouse/catalog.ts'
 import { quoteIdentifier, type Warehouse } from '../warehouse/warehouse.ts'
 import { compareRows, type PartitionRows } from './changes.ts'
@@ -14,7 +15,7 @@ import { DeletedRows } from './deleted-rows.ts'
 import { PublishError } from './errors.ts'
 import { filesToKeep, isWrittenWhole } from './layout.ts'
 import { localRows } from './live-rows.ts'
-import { sum, type ManifestFile, type ManifestTable } from './manifest.ts'
+import type { ManifestFile, ManifestTable } from './manifest.ts'
 import { sha256OfFile, type ScratchFile } from './parquet.ts'
 import { partitionsOf, type Partition } from './partitions.ts'
 

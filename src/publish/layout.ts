@@ -5,8 +5,8 @@
  * saves.
  */
 
+import { sum } from '../support/numbers.ts'
 import type { ManifestFile } from './manifest.ts'
-import { sum } from './manifest.ts'
 
 /** What decides. */
 export interface PartitionChange {

@@ -158,11 +158,6 @@ export function buildManifest(facts: Omit<Manifest, 'format_version'>): Manifest
   return { format_version: FORMAT_VERSION, ...facts }
 }
 
-/** The sum of `numbers`. */
-export function sum(numbers: readonly number[]): number {
-  return numbers.reduce((total, number) => total + number, 0)
-}
-
 /**
  * Whether two manifests tell readers the same: all is equal but the snapshot's id, time and run. What that run spent
  * goes with the run; the total of the ledger is compared.

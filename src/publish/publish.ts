@@ -6,6 +6,7 @@
 
 import { isoInstant, type Clock } from '../support/clock.ts'
 import type { Logger } from '../support/logger.ts'
+import { sum } from '../support/numbers.ts'
 import type { TableDefinition } from '../warehouse/catalog.ts'
 import type { Warehouse } from '../warehouse/warehouse.ts'
 import { incompatibilities, refuseIncompatible } from './columns.ts'
@@ -26,7 +27,6 @@ import {
   objectsOf,
   parsePointer,
   sameContent,
-  sum,
   type Manifest,
 } from './manifest.ts'
 import type { ScratchFile } from './parquet.ts'

@@ -5,9 +5,10 @@
 
 import { join } from 'node:path'
 import { ConfigError } from '../../support/errors.ts'
+import { sum } from '../../support/numbers.ts'
 import type { Warehouse } from '../../warehouse/warehouse.ts'
 import { FileCache } from '../file-cache.ts'
-import { sum, type Manifest, type ManifestTable } from '../manifest.ts'
+import type { Manifest, ManifestTable } from '../manifest.ts'
 import { withScratch, withScratchEngine } from '../scratch.ts'
 import type { ObjectStore } from '../store/object-store.ts'
 import { bytesOnlyIn, filesToRead, type FileToRead } from './diff-plan.ts'

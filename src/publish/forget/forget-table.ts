@@ -2,11 +2,12 @@
 
 import { mkdirSync } from 'node:fs'
 import { join } from 'node:path'
+import { sum } from '../../support/numbers.ts'
 import { quoteIdentifier } from '../../warehouse/warehouse.ts'
 import { writeDataFile, type DataFile } from '../data-file.ts'
 import { DeletedRows } from '../deleted-rows.ts'
 import { liveRowsSql, localRows } from '../live-rows.ts'
-import { sum, type ManifestFile, type ManifestTable } from '../manifest.ts'
+import type { ManifestFile, ManifestTable } from '../manifest.ts'
 import type { ScratchFile } from '../parquet.ts'
 import { holdsErased, pathOf, textColumns, type FileSearch } from './forget-find.ts'
 

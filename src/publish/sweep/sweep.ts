@@ -5,10 +5,11 @@
  */
 
 import { sha256Hex } from '../../support/hash.ts'
+import { sum } from '../../support/numbers.ts'
 import { DAY } from '../../support/units.ts'
 import { PublishError } from '../errors.ts'
 import { INTENT_PREFIX, publisherAtWork } from './intent.ts'
-import { parseManifest, snapshotKeys, sum, type Manifest } from '../manifest.ts'
+import { parseManifest, snapshotKeys, type Manifest } from '../manifest.ts'
 import type { ObjectStore } from '../store/object-store.ts'
 import { readCurrent, snapshotIds, type CurrentSnapshot } from '../read-snapshot.ts'
 import { SweepStopped, withSweepLease, type LeaseOptions, type SweepLease } from './sweep-lease.ts'

@@ -1,8 +1,9 @@
 /** Whether a manifest fits itself: keys, sums, columns. Pure; what the objects hold is looked at elsewhere. */
 
 import { messageOf } from '../../support/errors.ts'
+import { sum } from '../../support/numbers.ts'
 import { DELETED_FOLDER, fileKey } from '../keys.ts'
-import { snapshotKeys, sum, type Manifest, type ManifestTable } from '../manifest.ts'
+import { snapshotKeys, type Manifest, type ManifestTable } from '../manifest.ts'
 import { checkKey } from '../store/object-store.ts'
 import type { Report } from './verify-findings.ts'
 

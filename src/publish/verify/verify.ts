@@ -5,9 +5,10 @@
 
 import { join } from 'node:path'
 import type { Clock } from '../../support/clock.ts'
+import { sum } from '../../support/numbers.ts'
 import { PublishError } from '../errors.ts'
 import { FileCache } from '../file-cache.ts'
-import { POINTER_KEY, objectsOf, snapshotKeys, sum, type Manifest } from '../manifest.ts'
+import { POINTER_KEY, objectsOf, snapshotKeys, type Manifest } from '../manifest.ts'
 import { withScratch, withScratchEngine } from '../scratch.ts'
 import type { ObjectStore } from '../store/object-store.ts'
 import { viewsSql } from '../views.ts'

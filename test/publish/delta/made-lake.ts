@@ -7,7 +7,6 @@ import {
   formatJson,
   pointerTo,
   snapshotKeys,
-  sum,
   type Manifest,
   type ManifestFile,
   type ManifestTable,
@@ -18,6 +17,7 @@ import { sha256OfFile, writeParquet } from '../../../src/publish/parquet.ts'
 import { syncDeltaLogs } from '../../../src/publish/delta/sync.ts'
 import { isoInstant, realClock } from '../../../src/support/clock.ts'
 import { silentLogger } from '../../../src/support/logger.ts'
+import { sum } from '../../../src/support/numbers.ts'
 import { DAY } from '../../../src/support/units.ts'
 import { quoteText, type Warehouse } from '../../../src/warehouse/warehouse.ts'
 import { temporaryFolder } from '../../helpers/temporary-folder.ts'
