@@ -87,7 +87,7 @@ describe('the journey', () => {
     expect(backfill.extract).toMatchObject({ pages: 3, events: 150, credits: 30 })
     expect(backfill.load).toMatchObject({ inserted: 150, updated: 0 })
     const rows = Object.fromEntries(backfill.build.models.map(({ name, rows: n }) => [name, n]))
-    expect(rows).toMatchObject({ leavers: 60, joiners: 60, promotions: 30, talent_flows: 1 })
+    expect(rows).toMatchObject({ leavers: 60, joiners: 60, promotions: 30, organization_pairs: 1 })
 
     site.advance(20 * HOUR)
     const nightly = await report(site, 'run', site.pipeline)

@@ -112,10 +112,13 @@ async function journalOfTwoYears(path: string): Promise<Journal> {
   return journalOfPages(path, [pages.slice(0, 5), pages.slice(5)])
 }
 
-/** Everything that is said of the published tables. */
+/** Everything that is said of the published tables; what is a view in one may be a table in the other. */
 async function commentsOf(of: Warehouse) {
   return of.all(
-    `select table_name, null as column_name, comment from duckdb_tables()
+    `select view_name as table_name, null as column_name, comment from duckdb_views()
+     where database_name = current_database() and schema_name = 'main' and list_contains($1, view_name)
+     union all
+     select table_name, null as column_name, comment from duckdb_tables()
      where database_name = current_database() and schema_name = 'main' and list_contains($1, table_name)
      union all
      select table_name, column_name, comment from duckdb_columns()
