@@ -1,4 +1,5 @@
--- balanced: joiners_by_month, joiners_in_all, leavers_by_month, leavers_in_all, promotions_by_month, promotions_in_all, boomerangs_in_all, side_roles_by_month by organization_id
+-- balanced: joiners_by_month, leavers_by_month, promotions_by_month, boomerangs_by_month, side_roles_by_month by organization_id
+-- balanced: joiners_in_all, leavers_in_all, promotions_in_all, boomerangs_in_all by organization_id
 select
     organization_id,
     joiners as joiners_by_month,
@@ -7,6 +8,7 @@ select
     0 as leavers_in_all,
     promotions as promotions_by_month,
     0 as promotions_in_all,
+    boomerangs as boomerangs_by_month,
     0 as boomerangs_in_all,
     side_joiners + side_leavers as side_roles_by_month
 from organization_monthly
@@ -19,6 +21,7 @@ select
     leavers as leavers_in_all,
     0 as promotions_by_month,
     promotions as promotions_in_all,
+    0 as boomerangs_by_month,
     boomerangs as boomerangs_in_all,
     0 as side_roles_by_month
 from organizations
@@ -31,6 +34,7 @@ select
     0 as leavers_in_all,
     0 as promotions_by_month,
     0 as promotions_in_all,
+    case when is_primary and is_boomerang then -1 else 0 end as boomerangs_by_month,
     case when is_primary and is_boomerang then -1 else 0 end as boomerangs_in_all,
     case when is_primary then 0 else -1 end as side_roles_by_month
 from joiners
@@ -43,6 +47,7 @@ select
     case when is_primary then -1 else 0 end as leavers_in_all,
     0 as promotions_by_month,
     0 as promotions_in_all,
+    0 as boomerangs_by_month,
     0 as boomerangs_in_all,
     case when is_primary then 0 else -1 end as side_roles_by_month
 from leavers
@@ -55,6 +60,7 @@ select
     0 as leavers_in_all,
     -1 as promotions_by_month,
     -1 as promotions_in_all,
+    0 as boomerangs_by_month,
     0 as boomerangs_in_all,
     0 as side_roles_by_month
 from promotions

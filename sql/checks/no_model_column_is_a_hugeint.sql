@@ -1,9 +1,18 @@
+with
+
+made as (
+    select table_oid as oid
+    from duckdb_tables()
+    where database_name = current_database() and schema_name = 'main' and comment like '% Model: %'
+    union all
+    select view_oid as oid
+    from duckdb_views()
+    where database_name = current_database() and schema_name = 'main' and comment like '% Model: %'
+)
+
 select columns.table_name, columns.column_name, columns.data_type
 from duckdb_columns() as columns
-inner join duckdb_tables() as tables on tables.table_oid = columns.table_oid
+inner join made on made.oid = columns.table_oid
 where
-    tables.database_name = current_database()
-    and columns.database_name = current_database()
-    and tables.schema_name = 'main'
-    and tables.comment like '% Model: %'
+    columns.database_name = current_database()
     and columns.data_type in ('HUGEINT', 'UHUGEINT')

@@ -20,25 +20,32 @@ export interface Balance {
   readonly entries: string
 }
 
-const HEADER = /^-- balanced: (.+)$/m
+const HEADER = /^-- balanced: (.+)$/gm
+const EXAMPLE = '-- balanced: moves, people by organization_id'
 
 /**
- * Reads the header of a check.
+ * Reads the header of a check; several such lines name sums by the same columns.
  * @param check its name, for the message
  * @returns null when it is no balance
- * @throws JobtideError when the line is not `sums by columns`
+ * @throws JobtideError when a line is not `sums by columns`, the lines differ in columns, or the check has a scope as well
  */
 export function balanceIn(check: string, sql: string): Balance | null {
-  const line = HEADER.exec(sql)?.[1]
-  if (line === undefined) return null
-  const [sums, by, ...more] = line.split(' by ').map((names) => names.split(', '))
-  if (sums === undefined || by === undefined || more.length > 0) {
-    throw new JobtideError(
-      EXIT.defect,
-      `check ${check}: "-- balanced: ${line}" is not "sums by columns"`,
-    )
-  }
-  return { sums, by, entries: sql }
+  const wrong = (problem: string) =>
+    new JobtideError(EXIT.defect, `check ${check}: ${problem}`, { hint: `Such as: ${EXAMPLE}` })
+  const lines = [...sql.matchAll(HEADER)].map(([, line = '']) => {
+    const [sums, by, ...more] = line.split(' by ').map((names) => names.split(', '))
+    if (sums === undefined || by === undefined || more.length > 0) {
+      throw wrong(`"-- balanced: ${line}" is not "sums by columns"`)
+    }
+    return { sums, by }
+  })
+  const [first] = lines
+  if (first === undefined) return null
+  if (lines.some(({ by }) => by.join() !== first.by.join()))
+    throw wrong('sums by different columns')
+  if (/^-- scope: /m.test(sql))
+    throw wrong('what is balanced has no scope: it is asked of differences')
+  return { sums: lines.flatMap(({ sums }) => sums), by: first.by, entries: sql }
 }
 
 /** Returns the groups that do not balance, with what they are short of or over. */

@@ -64,7 +64,7 @@ export interface BuildReport {
   readonly durationMs: number
 }
 
-/** One table (or, in staging, view) that the build made. */
+/** One table or view that the build made. */
 export interface BuiltModel {
   readonly name: string
   /** Rows in it; null for a view, which stores none. */
@@ -146,6 +146,7 @@ export async function buildModels(
     }
     throw error
   } finally {
-    await endNight(warehouse)
+    // Of a session that can set nothing any more the error before says why; a build that went well needs none of it.
+    await endNight(warehouse).catch(() => undefined)
   }
 }

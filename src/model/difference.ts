@@ -57,8 +57,9 @@ export async function applyDifferences(
   before: string,
   rows: string,
 ): Promise<Written> {
-  // Two rows are taken for the same by mistake when both hashes meet: by one chance in 10^19 for rows of one key, in 10^26
-  // for others, of which there are a trillion pairs. Grouping by two numbers takes half the time of grouping by keys.
+  // An old and a new row are taken for the same by mistake when their hashes meet: for each pair of rows at most one chance in
+  // 10^19, of which a night has a trillion where it has a million rows: one in 10 million nights. Grouping by two numbers takes
+  // less than grouping by keys.
   const differences = await temporaries.keep(
     `select sum(more) as ${MORE}, max(${PLACE}) as ${PLACE}
      from (

@@ -1,6 +1,7 @@
 /**
- * Asks each check only what a night can have broken: a claim about single rows of the rows that are new, a check with a scope
- * of the groups that a change touches, any other of whole tables. What was not touched has passed the build before.
+ * Asks each check only what a night can have broken: a claim about single rows of the rows that are new, a balance of what
+ * came and went, a check with a scope of the groups that a change touches (of the rows just made, where these are all it
+ * reads), any other of whole tables. What was not touched has passed the build before.
  */
 
 import { quoteIdentifier, type Warehouse } from '../warehouse/warehouse.ts'
@@ -48,8 +49,9 @@ export class NightChecks {
       if (check.claim !== null) await this.#runOwnClaim(node, check.claim, tonight, rows)
       else if (check.scope.length > 0 && check.scope.join() === node.scope.join()) {
         await this.#temporaries.shadow(node.name, `select * from ${rows}`)
-        this.#known.set(check.name, await runCheck(this.#warehouse, check))
+        const outcome = await saying(`check ${check.name}`, () => runCheck(this.#warehouse, check))
         await this.#temporaries.unshadow()
+        this.#known.set(check.name, outcome)
       }
     }
   }
@@ -106,9 +108,9 @@ export class NightChecks {
     ) {
       return runCheck(this.#warehouse, check)
     }
-    // What depends on one person's rows alone can name no row of another person.
+    // What depends on one person's rows alone names rows of this person, if it is not a value that people share.
     if (here.rowsOfPeople !== null && there.rowsOfPeople !== null) {
-      return this.#runAmong(claim, here.rowsOfPeople, there.name, there.rowsOfPeople)
+      return this.#runNear(claim, here.rowsOfPeople, there)
     }
     if (here.changed !== null) {
       const source = newRows(here.changed, here)

@@ -133,7 +133,7 @@ export function sqlFilesIn(folder: string): string[] {
  *     -- purpose: …
  *     -- scope: column, column                    (optional)
  *     -- partition: year of column                (optional)
- *     -- kind: view                               (optional: nearly all of its rows change every night, and are cheap to put together)
+ *     -- kind: view                               (optional: for rows that change every night and are cheap to put together)
  *     -- published: no                            (optional: a step on the way that other tables hold the result of)
  *     -- values: column: a | b (or null)          (optional, one line for each column)
  *     -- references: column -> table.column       (optional, one line for each column)
@@ -149,7 +149,9 @@ function parseModelFile(path: string, sql: string): ModelFile {
     if (value === undefined) throw wrong(`no "-- ${name}:" line`)
     return value
   }
-  const isView = basename(dirname(path)) === 'staging' || header.includes('-- kind: view')
+  const [kind] = headerValues(header, 'kind')
+  if (kind !== undefined && kind !== 'view') throw wrong(`"-- kind: ${kind}" is not "view"`)
+  const isView = basename(dirname(path)) === 'staging' || kind === 'view'
   const partition = header.find((line) => line.startsWith('-- partition: year of '))
   const columns = header
     .slice(header.indexOf('-- columns:') + 1)

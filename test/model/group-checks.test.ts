@@ -14,6 +14,10 @@ const damages: readonly (readonly [string, string])[] = [
     'delete from organization_monthly where joiners > 0',
   ],
   [
+    'every_change_is_counted_once_by_month_and_by_organization',
+    'update organization_monthly set boomerangs = joiners',
+  ],
+  [
     'weeks_and_months_of_an_organization_add_up_to_the_same',
     'update organization_monthly set leavers = leavers + 1',
   ],

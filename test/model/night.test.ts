@@ -336,6 +336,13 @@ select organization_id, -1 as people from arrivals
     })
   })
 
+  it('are refused with a scope, and when lines name sums by different columns', async () => {
+    check('-- balanced: people by organization_id\n-- scope: organization_id')
+    await expect(build()).rejects.toThrow(/what is balanced has no scope/)
+    check('-- balanced: people by organization_id\n-- balanced: people by profile_id')
+    await expect(build()).rejects.toThrow(/sums by different columns/)
+  })
+
   it.each(['people', 'people by a by b'])('are refused when the header is "%s"', async (line) => {
     check(`-- balanced: ${line}`)
     await expect(build()).rejects.toThrow(
@@ -368,6 +375,7 @@ describe('what a header claims', () => {
     ['-- references: title kinds', /"-- references: title kinds" is not "column -> table.column"/],
     ['-- scope: month', /the header names month, which is not in "-- columns:"/],
     ['-- kind: view\n-- values: title: a', /a view is checked at the tables that it reads/],
+    ['-- kind: View', /"-- kind: View" is not "view"/],
   ])('is refused when it is %s', async (line, message) => {
     model('marts/odd', {
       key: 'title',
