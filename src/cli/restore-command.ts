@@ -63,7 +63,8 @@ export async function describeAsBuilt(
     const columns = await columnsOf(warehouse, node.name)
     if (columns.toSorted().join() !== [...node.definition.columns.keys()].toSorted().join())
       continue
-    await commentOn(warehouse, node)
+    // A restore makes tables only, also of what a build makes a view.
+    await commentOn(warehouse, node.kind === 'view' ? { ...node, kind: 'table' } : node)
   }
 }
 

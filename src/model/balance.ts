@@ -5,6 +5,7 @@
  */
 
 import { EXIT, JobtideError } from '../support/errors.ts'
+import { headerOf, scopeOf } from '../warehouse/catalog.ts'
 import { quoteIdentifier } from '../warehouse/warehouse.ts'
 
 /** What the header of such a check says: `-- balanced: sums by columns`. */
@@ -20,7 +21,6 @@ export interface Balance {
   readonly entries: string
 }
 
-const HEADER = /^-- balanced: (.+)$/gm
 const EXAMPLE = '-- balanced: moves, people by organization_id'
 
 /**
@@ -32,7 +32,7 @@ const EXAMPLE = '-- balanced: moves, people by organization_id'
 export function balanceIn(check: string, sql: string): Balance | null {
   const wrong = (problem: string) =>
     new JobtideError(EXIT.defect, `check ${check}: ${problem}`, { hint: `Such as: ${EXAMPLE}` })
-  const lines = [...sql.matchAll(HEADER)].map(([, line = '']) => {
+  const lines = headerOf(sql, 'balanced').map((line) => {
     const [sums, by, ...more] = line.split(' by ').map((names) => names.split(', '))
     if (sums === undefined || by === undefined || more.length > 0) {
       throw wrong(`"-- balanced: ${line}" is not "sums by columns"`)
@@ -43,7 +43,7 @@ export function balanceIn(check: string, sql: string): Balance | null {
   if (first === undefined) return null
   if (lines.some(({ by }) => by.join() !== first.by.join()))
     throw wrong('sums by different columns')
-  if (/^-- scope: /m.test(sql))
+  if (scopeOf(sql).length > 0)
     throw wrong('what is balanced has no scope: it is asked of differences')
   return { sums: lines.flatMap(({ sums }) => sums), by: first.by, entries: sql }
 }

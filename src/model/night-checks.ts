@@ -48,10 +48,8 @@ export class NightChecks {
       if (check.reads.join() !== node.name) continue
       if (check.claim !== null) await this.#runOwnClaim(node, check.claim, tonight, rows)
       else if (check.scope.length > 0 && check.scope.join() === node.scope.join()) {
-        await this.#temporaries.shadow(node.name, `select * from ${rows}`)
-        const outcome = await saying(`check ${check.name}`, () => runCheck(this.#warehouse, check))
-        await this.#temporaries.unshadow()
-        this.#known.set(check.name, outcome)
+        const run = () => saying(`check ${check.name}`, () => runCheck(this.#warehouse, check))
+        this.#known.set(check.name, await this.#seeing(node.name, rows, run))
       }
     }
   }
@@ -130,21 +128,22 @@ export class NightChecks {
   /** Looks first among the rows of touched people, where nearly everything is found, before all of the other table is read. */
   async #runNear(claim: ReferenceClaim, source: string, there: Tonight): Promise<CheckOutcome> {
     if (there.rowsOfPeople !== null) {
-      const near = await this.#runAmong(claim, source, there.name, there.rowsOfPeople)
+      const near = await this.#seeing(there.name, there.rowsOfPeople, () =>
+        this.#run(claim, source),
+      )
       if (near.offenders === 0) return near
     }
     return this.#run(claim, source)
   }
 
-  /** Looks for what `source` names among `rows` of the other table. */
-  async #runAmong(
-    claim: ReferenceClaim,
-    source: string,
-    there: string,
+  /** Runs a check that sees of `table` nothing but `rows`. */
+  async #seeing(
+    table: string,
     rows: string,
+    run: () => Promise<CheckOutcome>,
   ): Promise<CheckOutcome> {
-    await this.#temporaries.shadow(there, `select * from ${rows}`)
-    const outcome = await this.#run(claim, source)
+    await this.#temporaries.shadow(table, `select * from ${rows}`)
+    const outcome = await run()
     await this.#temporaries.unshadow()
     return outcome
   }

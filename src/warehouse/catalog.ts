@@ -142,7 +142,7 @@ export function sqlFilesIn(folder: string): string[] {
  * @throws JobtideError naming the file and the line that is missing or wrong
  */
 function parseModelFile(path: string, sql: string): ModelFile {
-  const header = sql.split('\n').filter((line) => line.startsWith('--'))
+  const header = headerLines(sql)
   const wrong = (problem: string) => new JobtideError(EXIT.defect, `${path}: ${problem}`)
   const field = (name: string): string => {
     const [value] = headerValues(header, name)
@@ -198,8 +198,16 @@ function parseModelFile(path: string, sql: string): ModelFile {
 
 /** The columns of a `-- scope: column, column` line, of models and checks; none where there is no such line. */
 export function scopeOf(sql: string): string[] {
-  const header = sql.split('\n').filter((line) => line.startsWith('--'))
-  return headerValues(header, 'scope').flatMap((line) => line.split(/,\s*/))
+  return headerOf(sql, 'scope').flatMap((line) => line.split(/,\s*/))
+}
+
+/** What the `-- name: …` lines of a model or check say, in order. */
+export function headerOf(sql: string, name: string): string[] {
+  return headerValues(headerLines(sql), name)
+}
+
+function headerLines(sql: string): string[] {
+  return sql.split('\n').filter((line) => line.startsWith('--'))
 }
 
 function headerValues(header: readonly string[], name: string): string[] {
