@@ -4,7 +4,7 @@ import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'nod
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { onTestFinished } from 'vitest'
-import { snapshotKeys } from '../../src/publish/manifest.ts'
+import { POINTER_KEY, snapshotKeys } from '../../src/publish/manifest.ts'
 import { publishSnapshot, type PublishOptions } from '../../src/publish/publish.ts'
 import { readCurrent } from '../../src/publish/read-snapshot.ts'
 import type { ObjectStore } from '../../src/publish/store/object-store.ts'
@@ -174,24 +174,36 @@ export function dyingStore(store: ObjectStore, at: number, when: 'before' | 'aft
   return { store: dying, operations: () => count }
 }
 
-/** A store that lets nobody replace the pointer before `writers` want to. */
-export function meetBeforeReplace(store: ObjectStore, writers: number): ObjectStore {
+/** A store, with something done before each call that answers later. */
+export function storeAfter(
+  store: ObjectStore,
+  before: (name: string, argument: unknown) => Promise<void>,
+): ObjectStore {
+  return new Proxy(store, {
+    get(target, name) {
+      const member: unknown = Reflect.get(target, name, target)
+      if (typeof member !== 'function') return member
+      if (name === 'urlOf' || name === 'localPath') return member.bind(target) as unknown
+      return async (...values: unknown[]) => {
+        await before(String(name), values[0])
+        return Reflect.apply(member, target, values) as unknown
+      }
+    },
+  })
+}
+
+/** Stores that let nobody replace the pointer before as many as `writers` want to, through any of them. */
+export function meetAtPointer(writers: number): (store: ObjectStore) => ObjectStore {
   let waiting = 0
   let open: () => void = () => undefined
   const allHere = new Promise<void>((resolve) => {
     open = resolve
   })
-  return new Proxy(store, {
-    get(target, name) {
-      const member: unknown = Reflect.get(target, name, target)
-      if (typeof member !== 'function') return member
-      if (name !== 'replace') return member.bind(target) as unknown
-      return async (...values: unknown[]) => {
-        waiting += 1
-        if (waiting === writers) open()
-        await allHere
-        return Reflect.apply(member, target, values) as unknown
-      }
-    },
-  })
+  return (store) =>
+    storeAfter(store, async (name, key) => {
+      if (name !== 'replace' || key !== POINTER_KEY) return
+      waiting += 1
+      if (waiting === writers) open()
+      await allHere
+    })
 }

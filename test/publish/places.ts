@@ -4,6 +4,7 @@ import { afterAll, beforeAll, vi } from 'vitest'
 import type { ObjectStore } from '../../src/publish/store/object-store.ts'
 import { openStore } from '../../src/publish/store/open-store.ts'
 import { realClock } from '../../src/support/clock.ts'
+import { signInTo } from '../helpers/s3-credentials.ts'
 import { startS3Server, type S3Server } from '../helpers/s3-server.ts'
 import { newFolder } from './fixtures.ts'
 
@@ -19,9 +20,7 @@ export function folderAndS3(): readonly Place[] {
   let prefixes = 0
   beforeAll(async () => {
     server = await startS3Server()
-    vi.stubEnv('AWS_ACCESS_KEY_ID', server.accessKeyId)
-    vi.stubEnv('AWS_SECRET_ACCESS_KEY', server.secretAccessKey)
-    vi.stubEnv('AWS_REGION', server.region)
+    signInTo(server)
   })
   afterAll(async () => {
     vi.unstubAllEnvs()

@@ -13,7 +13,7 @@ import { silentLogger } from '../../src/support/logger.ts'
 import type { Warehouse } from '../../src/warehouse/warehouse.ts'
 import {
   dyingStore,
-  meetBeforeReplace,
+  meetAtPointer,
   newFolder,
   parquetKeys,
   publish,
@@ -123,7 +123,7 @@ describe.each(folderAndS3())('publishing to $place', ({ open }) => {
   it('lets one of two publishers win and tells the other who moved the pointer', async () => {
     const store = await open()
     const [first, second] = [await smallWarehouse(), await smallWarehouse()]
-    const meeting = meetBeforeReplace(store, 2)
+    const meeting = meetAtPointer(2)(store)
     const outcomes = await Promise.allSettled([publish(first, meeting), publish(second, meeting)])
     const winner = outcomes.find((outcome) => outcome.status === 'fulfilled')
     const loser = outcomes.find((outcome) => outcome.status === 'rejected')

@@ -3,6 +3,7 @@ import { logFolder, versionsOf } from '../../../src/publish/delta/log-files.ts'
 import { readDeltaLog } from '../../../src/publish/delta/log.ts'
 import { openStore } from '../../../src/publish/store/open-store.ts'
 import { realClock } from '../../../src/support/clock.ts'
+import { signInTo } from '../../helpers/s3-credentials.ts'
 import { startS3Server, type S3Server } from '../../helpers/s3-server.ts'
 import { madeLake } from './made-lake.ts'
 
@@ -10,9 +11,7 @@ let server: S3Server
 
 beforeEach(async () => {
   server = await startS3Server({ secretAccessKey: 'very/secret+access/key0' })
-  vi.stubEnv('AWS_ACCESS_KEY_ID', server.accessKeyId)
-  vi.stubEnv('AWS_SECRET_ACCESS_KEY', server.secretAccessKey)
-  vi.stubEnv('AWS_REGION', server.region)
+  signInTo(server)
   vi.stubEnv('AWS_EC2_METADATA_DISABLED', 'true')
 })
 afterEach(async () => {

@@ -6,16 +6,16 @@
 import { join } from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest'
-import { POINTER_KEY } from '../../../src/publish/manifest.ts'
 import type { ObjectStore } from '../../../src/publish/store/object-store.ts'
 import { openStore } from '../../../src/publish/store/open-store.ts'
 import { mixSeeds, seededRandom, type Random } from '../../../src/simulator/random.ts'
 import { EXIT } from '../../../src/support/errors.ts'
 import { newUlid } from '../../../src/support/ulid.ts'
 import type { Warehouse } from '../../../src/warehouse/warehouse.ts'
+import { signInTo } from '../../helpers/s3-credentials.ts'
 import { startS3Server, type S3Server } from '../../helpers/s3-server.ts'
 import { memoryWarehouse } from '../../helpers/warehouse.ts'
-import { newFolder } from '../fixtures.ts'
+import { meetAtPointer, newFolder, storeAfter } from '../fixtures.ts'
 import { lakeTables } from '../lake-fixtures.ts'
 import { bucketEyes, contentsOf, Witness, type Contents } from './uploads-under-fire-checks.ts'
 import {
@@ -37,9 +37,7 @@ let server: S3Server
 
 beforeAll(async () => {
   server = await startS3Server({ storageClock: clock })
-  vi.stubEnv('AWS_ACCESS_KEY_ID', server.accessKeyId)
-  vi.stubEnv('AWS_SECRET_ACCESS_KEY', server.secretAccessKey)
-  vi.stubEnv('AWS_REGION', server.region)
+  signInTo(server)
 })
 
 afterAll(async () => {
@@ -85,42 +83,9 @@ async function bothPublish(
 
 /** A store that hesitates before everything it is asked. */
 function hesitating(store: ObjectStore, random: Random): ObjectStore {
-  return new Proxy(store, {
-    get(target, name) {
-      const member: unknown = Reflect.get(target, name, target)
-      if (typeof member !== 'function') return member
-      if (name === 'urlOf' || name === 'localPath') return member.bind(target) as unknown
-      return async (...values: unknown[]) => {
-        if (random() < 0.5) await pause(random() * LONGEST_PAUSE_MS)
-        return Reflect.apply(member, target, values) as unknown
-      }
-    },
+  return storeAfter(store, async () => {
+    if (random() < 0.5) await pause(random() * LONGEST_PAUSE_MS)
   })
-}
-
-/** A store whose pointer is moved only when as many as `writers` want to, through any of the stores made by it. */
-function meetAtPointer(writers: number): (store: ObjectStore) => ObjectStore {
-  let waiting = 0
-  let open: () => void = () => undefined
-  const allHere = new Promise<void>((resolve) => {
-    open = resolve
-  })
-  return (store) =>
-    new Proxy(store, {
-      get(target, name) {
-        const member: unknown = Reflect.get(target, name, target)
-        if (typeof member !== 'function') return member
-        if (name !== 'replace') return member.bind(target) as unknown
-        return async (...values: unknown[]) => {
-          if (values[0] === POINTER_KEY) {
-            waiting += 1
-            if (waiting === writers) open()
-            await allHere
-          }
-          return Reflect.apply(member, target, values) as unknown
-        }
-      },
-    })
 }
 
 async function twoMachines(): Promise<Machine[]> {

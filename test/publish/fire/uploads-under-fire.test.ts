@@ -15,6 +15,7 @@ import { HOUR } from '../../../src/support/units.ts'
 import type { TableDefinition } from '../../../src/warehouse/catalog.ts'
 import type { Warehouse } from '../../../src/warehouse/warehouse.ts'
 import type { S3Fault } from '../../helpers/s3-faults.ts'
+import { signInTo } from '../../helpers/s3-credentials.ts'
 import { startS3Server, type S3LogEntry, type S3Server } from '../../helpers/s3-server.ts'
 import { memoryWarehouse } from '../../helpers/warehouse.ts'
 import { newFolder } from '../fixtures.ts'
@@ -52,9 +53,7 @@ let server: S3Server
 
 beforeAll(async () => {
   server = await startS3Server({ storageClock: clock })
-  vi.stubEnv('AWS_ACCESS_KEY_ID', server.accessKeyId)
-  vi.stubEnv('AWS_SECRET_ACCESS_KEY', server.secretAccessKey)
-  vi.stubEnv('AWS_REGION', server.region)
+  signInTo(server)
 })
 
 // The SDK draws how long it pauses before it asks again: not at all.

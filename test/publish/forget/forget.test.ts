@@ -17,7 +17,14 @@ import { newUlid } from '../../../src/support/ulid.ts'
 import type { TableDefinition } from '../../../src/warehouse/catalog.ts'
 import type { Warehouse } from '../../../src/warehouse/warehouse.ts'
 import { memoryWarehouse } from '../../helpers/warehouse.ts'
-import { dyingStore, newFolder, publish, snapshotTables, smallWarehouse } from '../fixtures.ts'
+import {
+  dyingStore,
+  newFolder,
+  publish,
+  snapshotTables,
+  smallWarehouse,
+  storeAfter,
+} from '../fixtures.ts'
 
 const GONE = 'person_5'
 const TITLE = 'Keeper of the only Title'
@@ -187,7 +194,7 @@ describe('forgetInStore', () => {
     const intent = intentKey(newUlid(realClock.now()))
     const logs = async () => (await store.list('tables/')).filter(({ key }) => isLogFile(key))
     let logsBefore: unknown
-    const beside = watched(store, async (name) => {
+    const beside = storeAfter(store, async (name) => {
       // The last thing that a sweep does.
       if (name !== 'abandonUploads') return
       await store.put(intent, Buffer.from('{}'))
@@ -210,7 +217,7 @@ describe('forgetInStore', () => {
     const store = openFolderStore(newFolder(), realClock)
     await publishThree(store)
     const removals: string[] = []
-    const seen = watched(store, async (name, keys) => {
+    const seen = storeAfter(store, async (name, keys) => {
       if (name !== 'remove' && name !== 'purge') return
       const lease = Buffer.from((await store.get(LEASE_KEY))?.bytes ?? []).toString()
       const isHeld = lease !== '' && !lease.includes('"expires_at":null')
@@ -229,7 +236,7 @@ describe('forgetInStore', () => {
   it('loses to a publisher who moves the pointer meanwhile, and says so', async () => {
     const store = openFolderStore(newFolder(), realClock)
     const warehouse = await publishThree(store)
-    const racing = watched(store, async (name, key) => {
+    const racing = storeAfter(store, async (name, key) => {
       if (name !== 'replace' || key !== 'latest.json') return
       await warehouse.run(`update notes set note = 'raced' where profile_id = 'person_1'`)
       await publish(warehouse, store, { tables })
@@ -269,24 +276,6 @@ describe('forgetInStore', () => {
 })
 
 const isLogFile = (key: string) => key.includes('/_delta_log/')
-
-/** The store, with something done before each call that answers later. */
-function watched(
-  store: ObjectStore,
-  before: (name: string, argument: unknown) => Promise<void>,
-): ObjectStore {
-  return new Proxy(store, {
-    get(target, name) {
-      const member: unknown = Reflect.get(target, name, target)
-      if (typeof member !== 'function') return member
-      if (name === 'urlOf' || name === 'localPath') return member.bind(target) as unknown
-      return async (...values: unknown[]) => {
-        await before(String(name), values[0])
-        return Reflect.apply(member, target, values) as unknown
-      }
-    },
-  })
-}
 
 async function copyOf(store: ObjectStore): Promise<ObjectStore> {
   const copy = openFolderStore(newFolder(), realClock)

@@ -25,6 +25,7 @@ import { DAY } from '../../../src/support/units.ts'
 import { publishedTables, readModelFiles } from '../../../src/warehouse/catalog.ts'
 import { openWarehouse, withWarehouse, type Warehouse } from '../../../src/warehouse/warehouse.ts'
 import { memoryWarehouse } from '../../helpers/warehouse.ts'
+import { signInTo } from '../../helpers/s3-credentials.ts'
 import { startS3Server, type S3Server } from '../../helpers/s3-server.ts'
 import { START, aPage, dumpTables, journalOfPages } from '../../load/load-fixture.ts'
 import { newFolder, publish } from '../fixtures.ts'
@@ -40,9 +41,7 @@ let store: ObjectStore
 
 beforeAll(async () => {
   server = await startS3Server()
-  vi.stubEnv('AWS_ACCESS_KEY_ID', server.accessKeyId)
-  vi.stubEnv('AWS_SECRET_ACCESS_KEY', server.secretAccessKey)
-  vi.stubEnv('AWS_REGION', server.region)
+  signInTo(server)
   folder = mkdtempSync(join(tmpdir(), 'jobtide-restore-'))
   journal = await journalOfTwoYears(join(folder, 'journal'))
   warehouse = await memoryWarehouse()

@@ -7,6 +7,7 @@ import type { PublishError } from '../../../src/publish/errors.ts'
 import { realClock } from '../../../src/support/clock.ts'
 import { EXIT } from '../../../src/support/errors.ts'
 import { MIB } from '../../../src/support/units.ts'
+import { signInTo } from '../../helpers/s3-credentials.ts'
 import { startS3Server, type S3Server, type S3ServerOptions } from '../../helpers/s3-server.ts'
 import { newFolder } from '../fixtures.ts'
 
@@ -16,9 +17,7 @@ let server: S3Server
 async function start(options: S3ServerOptions = {}): Promise<void> {
   await server?.close()
   server = await startS3Server({ secretAccessKey: SECRET, ...options })
-  vi.stubEnv('AWS_ACCESS_KEY_ID', server.accessKeyId)
-  vi.stubEnv('AWS_SECRET_ACCESS_KEY', server.secretAccessKey)
-  vi.stubEnv('AWS_REGION', server.region)
+  signInTo(server)
   vi.stubEnv('AWS_EC2_METADATA_DISABLED', 'true')
 }
 

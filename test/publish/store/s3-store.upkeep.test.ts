@@ -20,6 +20,7 @@ import { realClock, type Clock } from '../../../src/support/clock.ts'
 import { EXIT } from '../../../src/support/errors.ts'
 import { DAY, MIB } from '../../../src/support/units.ts'
 import { s3ClientOf } from '../../helpers/s3-client.ts'
+import { signInTo } from '../../helpers/s3-credentials.ts'
 import { startS3Server, type S3Server } from '../../helpers/s3-server.ts'
 import { newFolder } from '../fixtures.ts'
 
@@ -32,9 +33,7 @@ let s3: S3Client
 beforeEach(async () => {
   server = await startS3Server()
   s3 = s3ClientOf(server)
-  vi.stubEnv('AWS_ACCESS_KEY_ID', server.accessKeyId)
-  vi.stubEnv('AWS_SECRET_ACCESS_KEY', server.secretAccessKey)
-  vi.stubEnv('AWS_REGION', server.region)
+  signInTo(server)
 })
 afterEach(async () => {
   vi.unstubAllEnvs()

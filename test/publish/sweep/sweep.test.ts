@@ -16,6 +16,7 @@ import { sweepStore, type SweepOptions, type SweepStep } from '../../../src/publ
 import { realClock, shiftedClock } from '../../../src/support/clock.ts'
 import { silentLogger } from '../../../src/support/logger.ts'
 import { DAY, HOUR } from '../../../src/support/units.ts'
+import { signInTo } from '../../helpers/s3-credentials.ts'
 import { startS3Server } from '../../helpers/s3-server.ts'
 import { temporaryFolder } from '../../helpers/temporary-folder.ts'
 import { virtualClock } from '../../helpers/virtual-clock.ts'
@@ -387,9 +388,7 @@ async function s3Store(): Promise<ObjectStore> {
     vi.unstubAllEnvs()
     await server.close()
   })
-  vi.stubEnv('AWS_ACCESS_KEY_ID', server.accessKeyId)
-  vi.stubEnv('AWS_SECRET_ACCESS_KEY', server.secretAccessKey)
-  vi.stubEnv('AWS_REGION', server.region)
+  signInTo(server)
   vi.stubEnv('AWS_EC2_METADATA_DISABLED', 'true')
   const options = { clock: realClock, s3Endpoint: server.endpoint }
   return openStore(`s3://${server.bucket}/some/prefix`, options)

@@ -24,6 +24,7 @@ import { newUlid } from '../../../src/support/ulid.ts'
 import { HOUR } from '../../../src/support/units.ts'
 import { verifySnapshot, type VerifyOptions } from '../../../src/publish/verify/verify.ts'
 import { realClock } from '../../../src/support/clock.ts'
+import { signInTo } from '../../helpers/s3-credentials.ts'
 import { startS3Server } from '../../helpers/s3-server.ts'
 import { newFolder, publish } from '../fixtures.ts'
 import {
@@ -69,9 +70,7 @@ describe('a snapshot that is whole', () => {
     const server = await startS3Server()
     onTestFinished(() => server.close())
     onTestFinished(() => void vi.unstubAllEnvs())
-    vi.stubEnv('AWS_ACCESS_KEY_ID', server.accessKeyId)
-    vi.stubEnv('AWS_SECRET_ACCESS_KEY', server.secretAccessKey)
-    vi.stubEnv('AWS_REGION', server.region)
+    signInTo(server)
     const destination = `s3://${server.bucket}/lake`
     const options = { clock: realClock, s3Endpoint: server.endpoint }
     const lake = await publishedLake(await openStore(destination, options))

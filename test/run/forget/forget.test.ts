@@ -16,6 +16,7 @@ import { buildStage, publishStage } from '../../../src/run/stages.ts'
 import { realClock } from '../../../src/support/clock.ts'
 import { withWarehouse, type Warehouse } from '../../../src/warehouse/warehouse.ts'
 import { s3ClientOf } from '../../helpers/s3-client.ts'
+import { signInTo } from '../../helpers/s3-credentials.ts'
 import { startS3Server } from '../../helpers/s3-server.ts'
 import { temporaryFolder } from '../../helpers/temporary-folder.ts'
 import { aPage, dumpTables, memory, wireEvent, writePages } from '../../load/load-fixture.ts'
@@ -141,9 +142,7 @@ describe('forget', () => {
 
   it('leaves no version of an object in a bucket that keeps versions', async () => {
     const server = await startS3Server()
-    vi.stubEnv('AWS_ACCESS_KEY_ID', server.accessKeyId)
-    vi.stubEnv('AWS_SECRET_ACCESS_KEY', server.secretAccessKey)
-    vi.stubEnv('AWS_REGION', server.region)
+    signInTo(server)
     const client = s3ClientOf(server)
     onTestFinished(async () => {
       vi.unstubAllEnvs()
