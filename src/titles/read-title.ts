@@ -2,7 +2,7 @@
 
 import type { Job } from './core.ts'
 import type { FunctionWord } from './function-words.ts'
-import { Memo } from './memo.ts'
+import { Memo, remembered } from './memo.ts'
 import { tellsOfAnotherTime } from './present.ts'
 import { withoutServed } from './served.ts'
 import { understandWords, type UnderstoodTitle } from './understand.ts'
@@ -28,11 +28,14 @@ export interface ReadTitle {
 // Comparing goes over millions of pairs of few titles, and reading one takes five times as long as comparing two that are
 // read. Twice as many take 90 MB.
 const MOST_READ_TITLES = 100_000
-const readTitles = new Memo<ReadTitle>(MOST_READ_TITLES)
+const readTitles = remembered((ladder) => {
+  const memo = new Memo<ReadTitle>(MOST_READ_TITLES)
+  return (title: string) => memo.recall(title, () => readAnew(title, ladder))
+})
 
-/** Reads a title by the ladder of an organisation; remembers a bounded number of titles. */
+/** Reads a title by the ladder of an organisation; remembers a bounded number of titles of each ladder. */
 export function readTitle(title: string, ladder: string): ReadTitle {
-  return readTitles.recall(`${ladder}\0${title}`, () => readAnew(title, ladder))
+  return readTitles(ladder)(title)
 }
 
 function readAnew(title: string, ladder: string): ReadTitle {
