@@ -1,6 +1,7 @@
 /** Groups of rows, by the values of some columns, and tables that show only the rows of such groups. */
 
 import { quoteIdentifier, type Warehouse } from '../warehouse/warehouse.ts'
+import { MORE } from './difference.ts'
 import type { Project, ProjectNode } from './project.ts'
 import type { Temporaries } from './temporaries.ts'
 import { hasColumns, PERSON, type Tonight } from './tonight.ts'
@@ -120,6 +121,45 @@ export async function showPeople(
         : `select * from ${rowsOfPeople}`,
     )
   }
+}
+
+/** Lets tables show the rows that are new tonight, `> 0`, or those that are gone, `< 0`. */
+export async function showDifferences(
+  temporaries: Temporaries,
+  reads: readonly Tonight[],
+  rows: '> 0' | '< 0',
+): Promise<void> {
+  for (const { name, changed } of reads) {
+    await temporaries.shadow(
+      name,
+      changed === null
+        ? `select * from ${temporaries.main(name)} limit 0`
+        : `select * from ${changed} where ${MORE} ${rows}`,
+    )
+  }
+}
+
+/** Keeps what a select of each row by itself returns of rows that are new, with `MORE` 1, and of those that are gone, with -1. */
+export async function keepDifferences(
+  temporaries: Temporaries,
+  reads: readonly Tonight[],
+  select: string,
+): Promise<string> {
+  const parts: string[] = []
+  for (const [rows, more] of [
+    ['> 0', 1],
+    ['< 0', -1],
+  ] as const) {
+    await showDifferences(temporaries, reads, rows)
+    const kept = await temporaries.keep(`select *, ${more} as ${MORE} from (${select})`)
+    await temporaries.unshadow()
+    parts.push(kept)
+  }
+  const all = await temporaries.keep(
+    parts.map((part) => `select * from ${part}`).join(' union all '),
+  )
+  for (const part of parts) await temporaries.drop(part)
+  return all
 }
 
 /** Whether what reads these tables, and is asked by `scope`, can be asked of touched people alone. */

@@ -12,12 +12,12 @@ import { quoteIdentifier, type Warehouse } from '../warehouse/warehouse.ts'
 import { readContents } from './build-state.ts'
 import type { BuildWork, BuiltModel, BuiltTables } from './build.ts'
 import type { CheckOutcome } from './checks.ts'
-import { applyDifferences, keepBefore, MORE, type Compared } from './difference.ts'
-import { fillMissing } from './fill.ts'
+import { applyDifferences, keepBefore, type Compared } from './difference.ts'
 import type { FilledTable } from './filled-tables.ts'
 import {
   dropSieve,
   isByPeople,
+  keepDifferences,
   keepGroups,
   semiJoin,
   showGroups,
@@ -27,18 +27,19 @@ import {
 } from './groups.ts'
 import { NightChecks } from './night-checks.ts'
 import { columnsCompared, columnsOfPeople } from './night-columns.ts'
+import { fillOfPeople } from './night-fill.ts'
 import type { Project, ProjectNode } from './project.ts'
 import { columnsOf, createModelTable, rowsIn, saying } from './tables.ts'
 import { Temporaries } from './temporaries.ts'
 import {
+  areDifferencesKnown,
   changedWholly,
-  hasColumns,
   PERSON,
   touchedGroups,
   unchanged,
   type Tonight,
 } from './tonight.ts'
-import { loadedTables } from '../warehouse/catalog.ts'
+import { EACH_ROW, loadedTables } from '../warehouse/catalog.ts'
 
 /** Builds what the people in `ops.touched_people` touch. Call `endNight` when the transaction is over. */
 export async function buildNight(work: BuildWork): Promise<BuiltTables> {
@@ -130,14 +131,14 @@ class NightBuild {
   }
 
   async #bring(node: ProjectNode): Promise<Outcome> {
-    if (node.filled !== null) return this.#bringFilled(node, node.filled)
+    if (node.filled !== null) return this.#bringFilled(node.filled)
     const columns = [...node.definition.columns.keys()]
     const reads = this.#readsOf(node)
     if (reads.every(({ change }) => change === 'none')) {
       return { tonight: unchanged(node.name, columns), rowsChanged: 0 }
     }
     if (isByPeople(this.#project, node.scope, reads)) return this.#bringPeople(node, reads, columns)
-    if (node.kind === 'view') return { tonight: changedWholly(node.name, columns), rowsChanged: 0 }
+    if (node.kind === 'view') return this.#bringView(node, reads, columns)
     return this.#bringGroups(node, reads, columns)
   }
 
@@ -165,6 +166,22 @@ class NightBuild {
       semiJoin('old', this.#touched),
     )
     return this.#apply(node, before, rows, rows)
+  }
+
+  /** A view stores nothing, but whoever reads it has to know which of its rows came and went. */
+  async #bringView(
+    node: ProjectNode,
+    reads: readonly Tonight[],
+    columns: readonly string[],
+  ): Promise<Outcome> {
+    const { name, scope, sql } = node
+    if (scope.join() !== EACH_ROW || !reads.every(areDifferencesKnown)) {
+      return { tonight: changedWholly(name, columns), rowsChanged: 0 }
+    }
+    const changed = await keepDifferences(this.#temporaries, reads, `${sql}`)
+    const change = (await rowsIn(this.#warehouse, changed)) === 0 ? 'none' : 'rows'
+    const tonight: Tonight = { ...unchanged(name, columns), change, changed, compared: columns }
+    return { tonight, rowsChanged: 0 }
   }
 
   async #bringGroups(
@@ -242,57 +259,15 @@ class NightBuild {
     return { tonight, rowsChanged }
   }
 
-  async #bringFilled(node: ProjectNode, filled: FilledTable): Promise<Outcome> {
+  async #bringFilled(filled: FilledTable): Promise<Outcome> {
+    const reads = this.#readsOf(filled)
+    const { inserted, deleted } = reads.every(({ change }) => change === 'none')
+      ? { inserted: 0, deleted: 0 }
+      : await fillOfPeople(this.#warehouse, this.#temporaries, filled, reads, this.#touched)
+    const rowsChanged = inserted + deleted
+    const isSame = rowsChanged === 0
     const columns = [...filled.columns.keys()]
-    const reads = this.#readsOf(node)
-    if (reads.every(({ change }) => change === 'none')) {
-      return { tonight: unchanged(node.name, columns), rowsChanged: 0 }
-    }
-    await showPeople(this.#temporaries, reads, this.#touched)
-    const inserted = await fillMissing(this.#warehouse, filled)
-    await this.#temporaries.unshadow()
-    const deleted = await this.#forget(filled, reads)
-    const isSame = inserted + deleted === 0
-    const tonight = isSame ? unchanged(node.name, columns) : changedWholly(node.name, columns)
-    return { tonight, rowsChanged: inserted + deleted }
-  }
-
-  /**
-   * Deletes rows whose key only rows that are gone have mentioned. Of events nothing is ever gone: what they said before
-   * they were corrected is in their versions.
-   */
-  async #forget(filled: FilledTable, reads: readonly Tonight[]): Promise<number> {
-    const [read] = reads
-    if (read === undefined || reads.length > 1 || read.compared === null) return 0
-    const temporaries = this.#temporaries
-    const { name, key, mentioned } = filled
-    const mentionedIn = async (rows: string) => {
-      await temporaries.shadow(read.name, rows)
-      const keys = await temporaries.keep(`${mentioned}`)
-      await temporaries.unshadow()
-      return keys
-    }
-    const before = await mentionedIn(`select * from ${read.changed} where ${MORE} < 0`)
-    const groups = {
-      source: before,
-      columns: key,
-      nullable: new Set<string>(),
-      count: 0,
-      sieve: null,
-    }
-    const main = temporaries.main(read.name)
-    const now = await mentionedIn(
-      hasColumns(read, key)
-        ? `select kept.* from ${main} as kept ${semiJoin('kept', groups)}`
-        : `select * from ${main}`,
-    )
-    const same = (a: string, b: string) =>
-      key.map((column) => `${a}.${quoteIdentifier(column)} = ${b}.${quoteIdentifier(column)}`)
-    const [gone] = await this.#warehouse.all<{ Count: bigint }>(
-      `delete from ${temporaries.main(name)} as known
-       using (select * from ${before} as before anti join ${now} as now on ${same('before', 'now').join(' and ')}) as gone
-       where ${same('known', 'gone').join(' and ')}`,
-    )
-    return Number(gone?.Count ?? 0)
+    const tonight = isSame ? unchanged(filled.name, columns) : changedWholly(filled.name, columns)
+    return { tonight, rowsChanged }
   }
 }

@@ -4,17 +4,26 @@
  * reads), any other of whole tables. What was not touched has passed the build before.
  */
 
+import { EACH_ROW } from '../warehouse/catalog.ts'
 import { quoteIdentifier, type Warehouse } from '../warehouse/warehouse.ts'
 import { changedEntries, imbalanceSql, type Balance } from './balance.ts'
 import type { BuildWork } from './build.ts'
 import { checkOf, runCheck, type CheckOutcome } from './checks.ts'
 import type { Claim, KeyClaim, ReferenceClaim } from './claims.ts'
 import { MORE } from './difference.ts'
-import { isByPeople, keepGroups, semiJoin, showGroups, showPeople, type Groups } from './groups.ts'
+import {
+  isByPeople,
+  keepGroups,
+  semiJoin,
+  showDifferences,
+  showGroups,
+  showPeople,
+  type Groups,
+} from './groups.ts'
 import type { Project, ProjectCheck, ProjectNode } from './project.ts'
 import { rowsIn, saying } from './tables.ts'
 import type { Temporaries } from './temporaries.ts'
-import { EACH_ROW, touchedGroups, type Tonight } from './tonight.ts'
+import { areDifferencesKnown, touchedGroups, type Tonight } from './tonight.ts'
 
 /** The checks of one night. */
 export class NightChecks {
@@ -185,7 +194,7 @@ export class NightChecks {
   /** Asks of new rows alone. */
   async #runOfNew(check: ProjectCheck, reads: readonly Tonight[]): Promise<CheckOutcome> {
     if (!reads.every(areDifferencesKnown)) return runCheck(this.#warehouse, check)
-    await this.#showDifferences(reads, '> 0')
+    await showDifferences(this.#temporaries, reads, '> 0')
     const outcome = await runCheck(this.#warehouse, check)
     await this.#temporaries.unshadow()
     return outcome
@@ -196,7 +205,7 @@ export class NightChecks {
     const reads = this.#readsOf(check)
     if (!reads.every(areDifferencesKnown)) return runCheck(this.#warehouse, check)
     const entriesOf = async (rows: '> 0' | '< 0') => {
-      await this.#showDifferences(reads, rows)
+      await showDifferences(this.#temporaries, reads, rows)
       const entries = await this.#temporaries.keep(balance.entries)
       await this.#temporaries.unshadow()
       return entries
@@ -206,18 +215,6 @@ export class NightChecks {
     const outcome = await runCheck(this.#warehouse, { ...check, sql })
     for (const kept of [fresh, gone]) await this.#temporaries.drop(kept)
     return outcome
-  }
-
-  /** Lets tables show the rows that are new, `> 0`, or those that are gone, `< 0`. */
-  async #showDifferences(reads: readonly Tonight[], rows: '> 0' | '< 0'): Promise<void> {
-    for (const { name, changed } of reads) {
-      await this.#temporaries.shadow(
-        name,
-        changed === null
-          ? `select * from ${this.#temporaries.main(name)} limit 0`
-          : `select * from ${changed} where ${MORE} ${rows}`,
-      )
-    }
   }
 
   async #run(claim: Claim, source: string): Promise<CheckOutcome> {
@@ -240,10 +237,6 @@ export class NightChecks {
     for (const kept of [source, alike]) await this.#temporaries.drop(kept)
     return outcome
   }
-}
-
-function areDifferencesKnown({ change, compared }: Tonight): boolean {
-  return change === 'none' || compared !== null
 }
 
 function newRows(changed: string, { compared }: Tonight): string {

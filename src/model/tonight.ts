@@ -8,9 +8,6 @@ import { MORE } from './difference.ts'
 /** The column by which loads say whom they touched. */
 export const PERSON = 'profile_id'
 
-/** The scope of a check that says something of each row by itself, whatever other rows there are. */
-export const EACH_ROW = 'row'
-
 /** One table tonight. `rowsOfPeople` and `changed` name temporary tables in SQL. */
 export interface Tonight {
   readonly name: string
@@ -83,4 +80,9 @@ export function touchedGroups(
 /** Whether a table has all of `columns`. */
 export function hasColumns(table: Tonight, columns: readonly string[]): boolean {
   return columns.every((column) => table.columns.includes(column))
+}
+
+/** Whether it is known which of its rows are new, and which are gone. */
+export function areDifferencesKnown({ change, compared }: Tonight): boolean {
+  return change === 'none' || compared !== null
 }

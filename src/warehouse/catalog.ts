@@ -131,7 +131,7 @@ export function sqlFilesIn(folder: string): string[] {
  *     -- grain: one row per …
  *     -- key: column, column
  *     -- purpose: …
- *     -- scope: column, column                    (optional)
+ *     -- scope: column, column                    (optional; `row` for a view that says something of each row by itself)
  *     -- partition: year of column                (optional)
  *     -- kind: view                               (optional: for rows that change every night and are cheap to put together)
  *     -- published: no                            (optional: a step on the way that other tables hold the result of)
@@ -183,11 +183,13 @@ function parseModelFile(path: string, sql: string): ModelFile {
     sql,
     path,
   }
-  if (isView && model.scope.length === 0 && model.values.length + model.references.length > 0)
+  const isByRow = isView && model.scope.join() === EACH_ROW
+  const isCheckedElsewhere = isView && (isByRow || model.scope.length === 0)
+  if (isCheckedElsewhere && model.values.length + model.references.length > 0)
     throw wrong('a view is checked at the tables that it reads: say values and references there')
   const named = [
     ...model.key,
-    ...model.scope,
+    ...(isByRow ? [] : model.scope),
     ...[...model.values, ...model.references].map(({ column }) => column),
   ]
   const unknown = named.find((column) => !model.columns.has(column))
@@ -195,6 +197,9 @@ function parseModelFile(path: string, sql: string): ModelFile {
     throw wrong(`the header names ${unknown}, which is not in "-- columns:"`)
   return model
 }
+
+/** The scope of a check, or of a view, that says something of each row by itself, whatever other rows there are. */
+export const EACH_ROW = 'row'
 
 /** The columns of a `-- scope: column, column` line, of models and checks; none where there is no such line. */
 export function scopeOf(sql: string): string[] {

@@ -1,9 +1,8 @@
 -- grain: One row per arrival, departure or promotion of an executive: at the levels director, vp and cxo.
 -- key: event_key, change
--- scope: profile_id
+-- kind: view
+-- scope: row
 -- published: no
--- values: change: arrived | departed | promoted
--- values: level: director | vp | cxo
 -- purpose: The joinings, leavings and promotions that executive_changes adds successors and clusters to.
 -- note: Apart from it because these follow from one person's events, and the others from what happened to a place.
 -- columns:
