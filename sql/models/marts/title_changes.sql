@@ -1,6 +1,7 @@
 -- grain: One row per change of title of a person at one organisation.
 -- key: event_key
 -- purpose: Who changed title, from what to what, after how long, and whether it was a promotion.
+-- kind: view
 -- scope: profile_id
 -- note: What is a change of title stands in title_steps; what makes it a promotion or not, with which rule and how sure, in
 -- note: title_pairs.
