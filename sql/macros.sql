@@ -53,3 +53,8 @@ create or replace macro whole_months(from_on, to_on) as
 -- spark: event_type_order(event_type string) returns int return case event_type when 'joined' then 1 when 'title_change' then 2 else 3 end
 create or replace macro event_type_order(event_type) as
     case event_type when 'joined' then 1 when 'title_change' then 2 else 3 end;
+
+-- The title that an event speaks of: after the change, or the one that was left.
+-- spark: title_said(event_type string, title_current string, title_previous string) returns string return if(event_type = 'left', coalesce(title_current, title_previous), title_current)
+create or replace macro title_said(event_type, title_current, title_previous) as
+    case when event_type = 'left' then coalesce(title_current, title_previous) else title_current end;

@@ -1,6 +1,25 @@
--- balanced: events by organization_id, month_start_on, event_type
-select organization_id, month_start_on, event_type, events
-from detection_lag
-union all
-select organization_id, month_start_on, event_type, -1 as events
-from stint_events
+-- By month and type only: to count by organisation, too, all events would have to be put in groups by their names.
+with
+
+counted as (
+    select month_start_on, event_type, sum(events) as events
+    from detection_lag
+    group by month_start_on, event_type
+),
+
+happened as (
+    select month_start(changed_at) as month_start_on, event_type, count(*) as events
+    from job_change_events
+    group by month_start(changed_at), event_type
+)
+
+select
+    coalesce(happened.month_start_on, counted.month_start_on) as month_start_on,
+    coalesce(happened.event_type, counted.event_type) as event_type,
+    happened.events,
+    counted.events as events_in_detection_lag
+from happened
+full outer join counted
+    on counted.month_start_on = happened.month_start_on
+    and counted.event_type = happened.event_type
+where happened.events is distinct from counted.events

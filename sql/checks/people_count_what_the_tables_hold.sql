@@ -14,7 +14,7 @@ measures as (
 ),
 
 rows_of as (
-    select 'events' as measure, count(*) as in_table from stint_events
+    select 'events' as measure, count(*) as in_table from job_change_events
     union all
     select 'stints' as measure, count(*) as in_table from stints
     union all

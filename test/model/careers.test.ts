@@ -123,6 +123,7 @@ function careerModels(): { modelFolder: string; checkFolder: string } {
   mkdirSync(checkFolder)
   for (const file of [
     'staging/stg_job_change_events.sql',
+    'core/tangled_events.sql',
     'core/stint_events.sql',
     'core/stints.sql',
     'core/moves.sql',

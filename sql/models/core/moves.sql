@@ -12,8 +12,8 @@
 -- values: direction: up | down | sideways | unknown
 -- values: from_level: intern | entry | mid | senior | lead | manager | director | vp | cxo | unknown
 -- values: to_level: intern | entry | mid | senior | lead | manager | director | vp | cxo | unknown
--- references: left_event_key -> stint_events.event_key
--- references: joined_event_key -> stint_events.event_key
+-- references: left_event_key -> job_change_events.event_key
+-- references: joined_event_key -> job_change_events.event_key
 -- columns:
 --   left_event_key: event_key of the leaving.
 --   joined_event_key: event_key of the joining; unique.

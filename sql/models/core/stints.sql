@@ -53,44 +53,53 @@
 --   interruptions: How many times the person was seen to leave inside the stint without really leaving.
 with
 
+-- Of all titles only a few.
+side_roles as (
+    select ladder, title
+    from titles
+    where is_side_role
+),
+
 -- Most stints are an arrival, a departure, or both. So these are put side by side, which costs a fraction of folding all
 -- events by stint; only what else happened in a stint is folded.
 arrivals as (
     select
-        profile_id,
-        organization_id,
-        stint_number,
-        event_key,
-        event_type,
-        changed_at,
-        detected_at,
-        first_seen_at,
-        person_full_name,
-        organization_name,
-        ladder,
-        title,
-        is_side_role
-    from stint_events
-    where part = 'arrival'
+        events.profile_id,
+        events.organization_id,
+        events.stint_number,
+        events.event_key,
+        events.event_type,
+        events.changed_at,
+        events.detected_at,
+        events.first_seen_at,
+        events.person_full_name,
+        events.organization_name,
+        events.ladder,
+        events.title,
+        events.title is not null and side_roles.title is null as is_main_role
+    from stint_events as events
+    left join side_roles on side_roles.ladder = events.ladder and side_roles.title = events.title
+    where events.event_type = 'joined' and events.part = 'arrival'
 ),
 
 departures as (
     select
-        profile_id,
-        organization_id,
-        stint_number,
-        event_key,
-        event_type,
-        changed_at,
-        detected_at,
-        first_seen_at,
-        person_full_name,
-        organization_name,
-        ladder,
-        title,
-        is_side_role
-    from stint_events
-    where part = 'departure'
+        events.profile_id,
+        events.organization_id,
+        events.stint_number,
+        events.event_key,
+        events.event_type,
+        events.changed_at,
+        events.detected_at,
+        events.first_seen_at,
+        events.person_full_name,
+        events.organization_name,
+        events.ladder,
+        events.title,
+        events.title is not null and side_roles.title is null as is_main_role
+    from stint_events as events
+    left join side_roles on side_roles.ladder = events.ladder and side_roles.title = events.title
+    where events.event_type = 'left' and events.part = 'departure'
 ),
 
 ends as (
@@ -118,8 +127,7 @@ ends as (
         case when departures.event_key is null then arrivals.organization_name else departures.organization_name end
             as organization_name,
         coalesce(departures.ladder, arrivals.ladder) as ladder,
-        coalesce(arrivals.title is not null and not arrivals.is_side_role, false)
-        or coalesce(departures.title is not null and not departures.is_side_role, false) as has_main_role,
+        coalesce(arrivals.is_main_role, false) or coalesce(departures.is_main_role, false) as has_main_role,
         case when arrivals.event_key is null then 0 else 1 end + case when departures.event_key is null then 0 else 1 end
             as events
     from arrivals
@@ -129,8 +137,8 @@ ends as (
         and departures.stint_number = arrivals.stint_number
 ),
 
--- Each of the other events: how late it is in its stint, and what all of them add up to.
-others as (
+-- Every change of title, and of the joinings and leavings that neither begin nor end a stint those that are kept apart.
+inside as (
     select
         profile_id,
         organization_id,
@@ -144,28 +152,69 @@ others as (
         ladder,
         title,
         previous_title,
-        part = 'repeat' and event_type = 'left' as is_left_again,
-        -- A role that ended in an internal move was held before the new one began, however late its end is dated.
-        case when event_type = 'left' then least(changed_at, partner_changed_at) else changed_at end as title_at,
-        row_number() over backwards as recency,
-        last_value(case when event_type = 'title_change' then coalesce(previous_title, title) else title end) over stretch
-            as earliest_title,
-        count(*) over stretch as events,
-        count(title) over stretch as titled_events,
-        count(case when event_type = 'left' then 1 end) over stretch as leavings,
-        count(case when part = 'interruption' and event_type = 'left' then 1 end) over stretch as interruptions,
-        min(changed_at) over stretch as first_at,
-        max(case when title is not null and not is_side_role then 1 else 0 end) over stretch as main_roles
+        part,
+        partner_changed_at
     from stint_events
-    where part not in ('arrival', 'departure')
+    where event_type = 'title_change'
+    union all
+    select
+        profile_id,
+        organization_id,
+        stint_number,
+        event_key,
+        event_type,
+        changed_at,
+        detected_at,
+        person_full_name,
+        organization_name,
+        ladder,
+        title,
+        previous_title,
+        part,
+        partner_changed_at
+    from tangled_events
+    where part in ('interruption', 'repeat')
+),
+
+-- Each of these: how late it is in its stint, and what all of them add up to.
+others as (
+    select
+        inside.profile_id,
+        inside.organization_id,
+        inside.stint_number,
+        inside.event_key,
+        inside.event_type,
+        inside.changed_at,
+        inside.detected_at,
+        inside.person_full_name,
+        inside.organization_name,
+        inside.ladder,
+        inside.title,
+        inside.previous_title,
+        inside.part = 'repeat' and inside.event_type = 'left' as is_left_again,
+        -- A role that ended in an internal move was held before the new one began, however late its end is dated.
+        case when inside.event_type = 'left' then least(inside.changed_at, inside.partner_changed_at) else inside.changed_at end
+            as title_at,
+        row_number() over backwards as recency,
+        last_value(
+            case when inside.event_type = 'title_change' then coalesce(inside.previous_title, inside.title) else inside.title end
+        ) over stretch as earliest_title,
+        count(*) over stretch as events,
+        count(inside.title) over stretch as titled_events,
+        count(case when inside.event_type = 'left' then 1 end) over stretch as leavings,
+        count(case when inside.part = 'interruption' and inside.event_type = 'left' then 1 end) over stretch as interruptions,
+        min(inside.changed_at) over stretch as first_at,
+        max(case when inside.title is not null and side_roles.title is null then 1 else 0 end) over stretch as main_roles
+    from inside
+    left join side_roles on side_roles.ladder = inside.ladder and side_roles.title = inside.title
     window
         backwards as (
-            partition by profile_id, organization_id, stint_number
-            order by changed_at desc, detected_at desc, event_type_order(event_type) desc, event_key desc
+            partition by inside.profile_id, inside.organization_id, inside.stint_number
+            order by inside.changed_at desc, inside.detected_at desc, event_type_order(inside.event_type) desc, inside.event_key desc
         ),
         stretch as (
-            partition by profile_id, organization_id, stint_number
-            order by changed_at desc, detected_at desc, event_type_order(event_type) desc, event_key desc
+            partition by inside.profile_id, inside.organization_id, inside.stint_number
+            order by inside.changed_at desc, inside.detected_at desc, event_type_order(inside.event_type) desc, inside.event_key desc
             rows between unbounded preceding and unbounded following
         )
 ),
@@ -239,8 +288,8 @@ returns as (
     select
         came_back.event_key,
         whole_months(utc_date(gone.changed_at), utc_date(came_back.changed_at)) as months_away
-    from stint_events as came_back
-    inner join stint_events as gone
+    from tangled_events as came_back
+    inner join tangled_events as gone
         on gone.profile_id = came_back.profile_id
         and gone.organization_id = came_back.organization_id
         and gone.stint_number = came_back.stint_number - 1

@@ -10,7 +10,7 @@
 -- note: with a title goes on through flips that lead back to it.
 -- note: A change dated after the person was seen to leave, and not to come back, is said of somebody who is not there.
 -- values: source: title_change | left_and_joined
--- references: event_key -> stint_events.event_key
+-- references: event_key -> job_change_events.event_key
 -- columns:
 --   event_key: event_key of the title_change, or of the joined event of an internal move.
 --   profile_id: The service's stable id of the person.
@@ -35,7 +35,7 @@ with
 forgetful as (
     select event_key, profile_id, organization_id, stint_number, changed_at, detected_at
     from stint_events
-    where part = 'title_change' and previous_title is null
+    where event_type = 'title_change' and previous_title is null
     union all
     select
         arrivals.event_key,
@@ -44,8 +44,8 @@ forgetful as (
         arrivals.stint_number,
         least(arrivals.changed_at, departures.changed_at) as changed_at,
         arrivals.detected_at
-    from stint_events as arrivals
-    inner join stint_events as departures on departures.event_key = arrivals.partner_event_key
+    from tangled_events as arrivals
+    inner join tangled_events as departures on departures.event_key = arrivals.partner_event_key
     where
         arrivals.part = 'interruption'
         and arrivals.event_type = 'joined'
@@ -113,11 +113,11 @@ internal_moves as (
         greatest(arrivals.first_seen_at, departures.first_seen_at) as first_seen_at,
         arrivals.person_full_name,
         arrivals.organization_name
-    from stint_events as arrivals
-    inner join stint_events as departures on departures.event_key = arrivals.partner_event_key
+    from tangled_events as arrivals
+    inner join tangled_events as departures on departures.event_key = arrivals.partner_event_key
     left join recalled on recalled.event_key = arrivals.event_key
     -- A service that sends the move as a change of title as well says one thing twice.
-    left join stint_events as changes
+    left join tangled_events as changes
         on changes.part = 'title_change'
         and changes.profile_id = arrivals.profile_id
         and changes.organization_id = arrivals.organization_id
@@ -148,7 +148,7 @@ said as (
         events.organization_name
     from stint_events as events
     left join recalled on recalled.event_key = events.event_key
-    where events.part = 'title_change'
+    where events.event_type = 'title_change'
     union all
     select
         event_key,

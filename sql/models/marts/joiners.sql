@@ -53,9 +53,9 @@ select
     events.organization_id,
     events.changed_at as joined_at,
     week_start(events.changed_at) as week_start_on,
-    events.month_start_on,
+    month_start(events.changed_at) as month_start_on,
     events.profile_id,
-    events.stint_number,
+    stints.stint_number,
     events.event_key,
     events.person_full_name,
     events.organization_name,
@@ -67,8 +67,8 @@ select
     stints.is_boomerang,
     stints.months_away,
     stints.is_primary,
-    events.is_month_precise,
-    events.is_future,
+    is_month_start(events.changed_at) as is_month_precise,
+    events.changed_at > events.detected_at as is_future,
     moves.from_organization_id as came_from_organization_id,
     moves.from_organization_name as came_from_organization_name,
     moves.from_title as came_from_title,
@@ -78,10 +78,10 @@ select
     moves.direction,
     events.detected_at,
     events.detection_lag_days,
-    month_start(coalesce(corrected.first_detected_at, events.detected_at)) = events.month_start_on as known_same_month,
+    month_start(coalesce(corrected.first_detected_at, events.detected_at)) = month_start(events.changed_at) as known_same_month,
     events.first_seen_at
-from stint_events as events
+from job_change_events as events
 inner join stints on stints.joined_event_key = events.event_key
 left join moves on moves.joined_event_key = events.event_key
 left join corrected on corrected.event_key = events.event_key
-where events.part = 'arrival'
+where events.event_type = 'joined'

@@ -57,9 +57,9 @@ select
     events.organization_id,
     events.changed_at as left_at,
     week_start(events.changed_at) as week_start_on,
-    events.month_start_on,
+    month_start(events.changed_at) as month_start_on,
     events.profile_id,
-    events.stint_number,
+    stints.stint_number,
     events.event_key,
     events.person_full_name,
     events.organization_name,
@@ -70,8 +70,8 @@ select
     stints.function,
     stints.is_boomerang,
     stints.is_primary,
-    events.is_month_precise,
-    events.is_future,
+    is_month_start(events.changed_at) as is_month_precise,
+    events.changed_at > events.detected_at as is_future,
     stints.joined_at,
     days_between(stints.joined_at, stints.left_at) as tenure_days,
     case
@@ -89,10 +89,10 @@ select
     moves.direction,
     events.detected_at,
     events.detection_lag_days,
-    month_start(coalesce(corrected.first_detected_at, events.detected_at)) = events.month_start_on as known_same_month,
+    month_start(coalesce(corrected.first_detected_at, events.detected_at)) = month_start(events.changed_at) as known_same_month,
     events.first_seen_at
-from stint_events as events
+from job_change_events as events
 inner join stints on stints.left_event_key = events.event_key
 left join moves on moves.left_event_key = events.event_key
 left join corrected on corrected.event_key = events.event_key
-where events.part = 'departure'
+where events.event_type = 'left'

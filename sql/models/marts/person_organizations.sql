@@ -2,7 +2,7 @@
 -- key: profile_id, organization_id
 -- purpose: Who is where now, since when, as what; and who was where before.
 -- scope: profile_id
--- note: By which rules joined and left events decide whether the person is there stands in stint_events; which of several
+-- note: By which rules joined and left events decide whether the person is there stands in tangled_events; which of several
 -- note: events of one instant is the last, in stints.
 -- values: last_event_type: joined | left | title_change
 -- values: level: intern | entry | mid | senior | lead | manager | director | vp | cxo | unknown

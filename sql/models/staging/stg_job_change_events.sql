@@ -41,10 +41,7 @@ events as (
         events.person_full_name,
         events.organization_name,
         coalesce(organization_ladders.ladder, 'standard') as ladder,
-        case
-            when events.event_type = 'left' then coalesce(events.title_current, events.title_previous)
-            else events.title_current
-        end as title,
+        title_said(events.event_type, events.title_current, events.title_previous) as title,
         events.title_previous as previous_title
     from job_change_events as events
     left join organization_ladders on organization_ladders.organization_id = events.organization_id
