@@ -2,14 +2,14 @@
 -- key: profile_id, organization_id, stint_number
 -- purpose: When each person came to an organisation and went, as what, and whether they came back.
 -- scope: profile_id
--- note: By which rules events become stints stands in stint_events. A stint of which neither end was seen is known from
+-- note: By which rules events become stints stands in tangled_events. A stint of which neither end was seen is known from
 -- note: changes of title, or from a left and a joined event that are an internal move. Events of one instant are ordered by
 -- note: detection, then joined before title_change before left, then by key.
 -- values: level: intern | entry | mid | senior | lead | manager | director | vp | cxo | unknown
 -- values: first_level: intern | entry | mid | senior | lead | manager | director | vp | cxo | unknown
 -- values: last_event_type: joined | left | title_change
--- references: joined_event_key -> stint_events.event_key
--- references: left_event_key -> stint_events.event_key
+-- references: joined_event_key -> job_change_events.event_key
+-- references: left_event_key -> job_change_events.event_key
 -- columns:
 --   profile_id: The service's stable id of the person.
 --   organization_id: The service's stable id of the organisation.

@@ -3,7 +3,7 @@
 -- purpose: From which title to which, when, and since when the person had the one before. Labels are in title_changes.
 -- scope: profile_id
 -- published: no
--- note: A step is a title_change event, or a left and a joined event that are an internal move (see stint_events) and name
+-- note: A step is a title_change event, or a left and a joined event that are an internal move (see tangled_events) and name
 -- note: two titles. Steps to the same title, one after the other and at most 62 days apart, are one step said again: the one
 -- note: detected last counts. A title that is taken back within 60 days was a slip or a correction: both steps are flips;
 -- note: of a longer to and fro they are taken in twos from the front, so that the last step of three still counts. The time
