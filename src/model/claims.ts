@@ -3,13 +3,7 @@
  * and, where that is dear, a cheaper question first: as long as nothing is suspect the dear one is not asked. Pure.
  */
 
-import {
-  EACH_ROW,
-  type AcceptedValues,
-  type DescribedTable,
-  type ModelFile,
-  type Reference,
-} from '../warehouse/catalog.ts'
+import type { AcceptedValues, DescribedTable, ModelFile, Reference } from '../warehouse/catalog.ts'
 import { quoteIdentifier, quoteText } from '../warehouse/warehouse.ts'
 
 /** Something that a header says of a table. */
@@ -74,13 +68,13 @@ export const loadedClaims: readonly Claim[] = [
 ]
 
 /**
- * What is said of a table: its key, and what the header of a model says besides. Of a view without a scope, or by row,
- * nothing: its rows are those of tables that are asked themselves, and to ask it is to compute all of it.
+ * What is said of a table: its key, and what the header of a model says besides. Of a view without a scope nothing, and of
+ * one by row only its key: its rows are those of tables that are asked themselves, and to ask it is to compute all of it.
  */
 export function claimsOf(described: DescribedTable | ModelFile): Claim[] {
   const { name: table, key } = described
   if (!('values' in described)) return [keyClaim(table, key)]
-  if (described.kind === 'view' && ['', EACH_ROW].includes(described.scope.join())) return []
+  if (described.kind === 'view' && described.scope.length === 0) return []
   return [
     keyClaim(table, key),
     ...described.values.map((values): Claim => ({

@@ -102,7 +102,9 @@ export class NightChecks {
     const table = this.#tables.get(claim.table)
     if (table?.changed === undefined || table.changed === null)
       return runCheck(this.#warehouse, check)
-    return this.#run(claim, newRows(table.changed, table))
+    const outcome = await this.#run(claim, newRows(table.changed, table))
+    if (outcome.offenders > 0 || claim.kind !== 'key' || table.compared === null) return outcome
+    return this.#runKeyElsewhere(claim, table.changed)
   }
 
   async #runReference(check: ProjectCheck, claim: ReferenceClaim): Promise<CheckOutcome> {
