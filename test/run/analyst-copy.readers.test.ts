@@ -36,7 +36,11 @@ async function night(site: Site, count: number): Promise<string> {
     const journal = openJournal(directory.journal, realClock)
     await write((warehouse) => loadStage(warehouse, journal, world))
     // So that each night has something of its own, whatever the service has that day.
-    await write((warehouse) => insertEvents(warehouse, [{ profile_id: `of_night_${count}` }]))
+    await write(async (warehouse) => {
+      const person = `of_night_${count}`
+      await insertEvents(warehouse, [{ profile_id: person }])
+      await warehouse.append('ops.touched_people', { profile_id: [person] })
+    })
     await write((warehouse) => buildStage(warehouse, world))
     const [row] = await write((warehouse) => warehouse.all<{ state: string }>(STATE))
     const copy = await makeAnalystCopy({ directory, clock: realClock })
