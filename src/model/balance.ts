@@ -7,6 +7,7 @@
 import { EXIT, JobtideError } from '../support/errors.ts'
 import { headerOf, scopeOf } from '../warehouse/catalog.ts'
 import { quoteIdentifier } from '../warehouse/warehouse.ts'
+import { MORE } from './difference.ts'
 
 /** What the header of such a check says: `-- balanced: sums by columns`. */
 export interface Balance {
@@ -58,11 +59,9 @@ export function imbalanceSql({ sums, by }: Balance, entries: string): string {
     having ${names.map((name) => `sum(${name}) <> 0`).join(' or ')}`
 }
 
-/** The entries of rows that are new and, the other way round, those of rows that are gone; both are tables, in SQL. */
-export function changedEntries({ sums, by }: Balance, fresh: string, gone: string): string {
+/** The entries of rows that are new and, the other way round, those of rows that are gone: `kept` has both, with `MORE`; SQL. */
+export function changedEntries({ sums, by }: Balance, kept: string): string {
   const groups = by.map(quoteIdentifier)
-  const names = sums.map(quoteIdentifier)
-  return `select ${[...groups, ...names].join(', ')} from ${fresh}
-    union all
-    select ${[...groups, ...names.map((name) => `-${name} as ${name}`)].join(', ')} from ${gone}`
+  const signed = sums.map(quoteIdentifier).map((name) => `${name} * ${MORE} as ${name}`)
+  return `select ${[...groups, ...signed].join(', ')} from ${kept}`
 }

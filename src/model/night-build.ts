@@ -178,7 +178,7 @@ class NightBuild {
     if (scope.join() !== EACH_ROW || !reads.every(areDifferencesKnown)) {
       return { tonight: changedWholly(name, columns), rowsChanged: 0 }
     }
-    const changed = await keepDifferences(this.#temporaries, reads, `${sql}`)
+    const changed = await keepDifferences(this.#temporaries, reads, sql)
     const change = (await rowsIn(this.#warehouse, changed)) === 0 ? 'none' : 'rows'
     const tonight: Tonight = { ...unchanged(name, columns), change, changed, compared: columns }
     return { tonight, rowsChanged: 0 }

@@ -13,6 +13,7 @@ import type { Claim, KeyClaim, ReferenceClaim } from './claims.ts'
 import { MORE } from './difference.ts'
 import {
   isByPeople,
+  keepDifferences,
   keepGroups,
   semiJoin,
   showDifferences,
@@ -206,16 +207,10 @@ export class NightChecks {
   async #runBalance(check: ProjectCheck, balance: Balance): Promise<CheckOutcome> {
     const reads = this.#readsOf(check)
     if (!reads.every(areDifferencesKnown)) return runCheck(this.#warehouse, check)
-    const entriesOf = async (rows: '> 0' | '< 0') => {
-      await showDifferences(this.#temporaries, reads, rows)
-      const entries = await this.#temporaries.keep(balance.entries)
-      await this.#temporaries.unshadow()
-      return entries
-    }
-    const [fresh, gone] = [await entriesOf('> 0'), await entriesOf('< 0')]
-    const sql = imbalanceSql(balance, changedEntries(balance, fresh, gone))
+    const entries = await keepDifferences(this.#temporaries, reads, balance.entries)
+    const sql = imbalanceSql(balance, changedEntries(balance, entries))
     const outcome = await runCheck(this.#warehouse, { ...check, sql })
-    for (const kept of [fresh, gone]) await this.#temporaries.drop(kept)
+    await this.#temporaries.drop(entries)
     return outcome
   }
 
