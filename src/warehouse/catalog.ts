@@ -133,7 +133,7 @@ export function sqlFilesIn(folder: string): string[] {
  *     -- purpose: …
  *     -- scope: column, column                    (optional; `row` for a view that says something of each row by itself)
  *     -- partition: year of column                (optional)
- *     -- kind: view                               (optional: for rows that change every night and are cheap to put together)
+ *     -- kind: view                               (optional: for rows that are cheap to put together when they are read)
  *     -- published: no                            (optional: a step on the way that other tables hold the result of)
  *     -- values: column: a | b (or null)          (optional, one line for each column)
  *     -- references: column -> table.column       (optional, one line for each column)
