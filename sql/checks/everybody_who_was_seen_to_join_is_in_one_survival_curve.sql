@@ -3,7 +3,7 @@ with
 
 counted as (
     select organization_id, cohort_year, exits + censored as in_curves, 0 as joined
-    from tenure_at_exit
+    from tenure_counts
     union all
     select stints.organization_id, stints.cohort_year, 0 as in_curves, 1 as joined
     from stints

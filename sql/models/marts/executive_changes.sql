@@ -1,10 +1,6 @@
 -- grain: One row per arrival, departure or promotion of an executive: at the levels director, vp and cxo.
 -- key: event_key, change
--- scope: event_key
--- references: organization_id -> organizations.organization_id
--- references: successor_event_key -> executive_changes.event_key
--- values: change: arrived | departed | promoted
--- values: level: director | vp | cxo
+-- kind: view
 -- purpose: Who came to the top, who went, who rose there, how long a place stayed empty, and when many go at once.
 -- note: promoted means into one of the levels, from a lower one; a step inside a level, such as Director to Senior Director, is
 -- note: none. Main jobs only: board members and advisers are not executives.
@@ -74,5 +70,10 @@ select
     changes.first_seen_at
 from executive_events as changes
 inner join organization_observation as observed on observed.organization_id = changes.organization_id
-left join executive_vacancies as vacancies on vacancies.event_key = changes.event_key
-left join executive_departures as departures on departures.event_key = changes.event_key
+-- By the organisation, too, so that whoever asks for one reads the rest of no table.
+left join executive_vacancies as vacancies
+    on vacancies.organization_id = changes.organization_id
+    and vacancies.event_key = changes.event_key
+left join executive_departures as departures
+    on departures.organization_id = changes.organization_id
+    and departures.event_key = changes.event_key

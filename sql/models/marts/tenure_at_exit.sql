@@ -1,12 +1,12 @@
 -- grain: One row per organisation, year of joining, and whole months of tenure after which anybody of the year left or was last seen there.
 -- key: organization_id, cohort_year, tenure_months
--- scope: organization_id, cohort_year
--- references: organization_id -> organizations.organization_id
+-- kind: view
 -- purpose: How long people stay: the survival curve (Kaplan-Meier) of those who joined in one year.
 -- note: The mean tenure of leavers alone is too short, because those who stay have none yet (survivor bias). Here they count as
 -- note: long as they were seen to stay: until observed_until_on of organizations (censored). In one month, exits come before
 -- note: what is censored. Tenure is counted in calendar months, because most dates are known to the month only.
 -- note: Main jobs whose joining was seen. A leaving dated after observed_until_on is not one yet.
+-- note: A view over tenure_counts: every leaving changes the rest of its curve, so that most would be written anew every night.
 -- note: To pool cohorts or organisations, add up exits and censored by tenure_months; at risk at t is then the sum of both over
 -- note: all rows of t months and more, and survival the product of 1 - exits / at risk.
 -- columns:
@@ -19,62 +19,19 @@
 --   survival: Share of the cohort that stays longer than so many months, 0 to 1, as estimated from everybody.
 with
 
-months as (
-    select
-        stints.organization_id,
-        stints.cohort_year,
-        month_start(stints.joined_at) as joined_on,
-        month_start(stints.left_at) as left_on,
-        organization_observation.observed_until_on
-    from stints
-    inner join organization_observation on organization_observation.organization_id = stints.organization_id
-    where stints.is_primary and stints.joined_at is not null
-),
-
-ends as (
-    select
-        organization_id,
-        cohort_year,
-        joined_on,
-        case when left_on <= observed_until_on then left_on else observed_until_on end as ended_on,
-        case when left_on <= observed_until_on then 1 else 0 end as is_exit
-    from months
-    where joined_on <= observed_until_on
-),
-
-tenures as (
-    select
-        organization_id,
-        cohort_year,
-        whole_months(joined_on, ended_on) as tenure_months,
-        is_exit
-    from ends
-),
-
-counted as (
-    select
-        organization_id,
-        cohort_year,
-        tenure_months,
-        count(*) as people,
-        sum(is_exit) as exits
-    from tenures
-    group by organization_id, cohort_year, tenure_months
-),
-
 exposed as (
     select
         organization_id,
         cohort_year,
         tenure_months,
-        people,
         exits,
-        sum(people) over (
+        censored,
+        sum(exits + censored) over (
             partition by organization_id, cohort_year
             order by tenure_months
             rows between current row and unbounded following
         ) as at_risk
-    from counted
+    from tenure_counts
 ),
 
 -- A product as a sum of logarithms, in decimals: a sum of floating-point numbers would depend on the order of the rows.
@@ -83,8 +40,8 @@ staying as (
         organization_id,
         cohort_year,
         tenure_months,
-        people,
         exits,
+        censored,
         at_risk,
         sum(cast(case when exits < at_risk then ln(1 - cast(exits as double) / at_risk) else 0 end as decimal(28, 18))) over (
             partition by organization_id, cohort_year
@@ -98,8 +55,8 @@ select
     organization_id,
     cohort_year,
     tenure_months,
-    cast(exits as integer) as exits,
-    cast(people - exits as integer) as censored,
+    exits,
+    censored,
     cast(at_risk as integer) as at_risk,
     -- Whoever leaves last leaves nobody: that is the last row of its cohort, and has no logarithm.
     case when exits = at_risk then 0 else round(exp(cast(log_survival as double)), 9) end as survival

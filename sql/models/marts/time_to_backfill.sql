@@ -1,14 +1,9 @@
 -- grain: One row per leaving of a main job whose level and function are known: one vacancy.
 -- key: left_event_key
--- scope: organization_id, function, level
--- references: left_event_key -> leavers.event_key
--- references: joined_event_key -> joiners.event_key
--- references: organization_id -> organizations.organization_id
+-- kind: view
 -- purpose: How long a place stays empty: who left, and who was hired for the same function and level after that.
--- note: A queue for each organisation, function and level: what fell vacant first is filled first. A joining fills the oldest
--- note: open vacancy; where none is open it is growth and fills none that opens later. Joinings only: a promotion inside the
--- note: organisation fills a place here too, but opens another one (executive_changes counts them).
--- note: A date known to the month only can be any day of it: a joining fills a vacancy unless it was certainly earlier.
+-- note: Which joining fills which place stands in filled_vacancies. Joinings only: a promotion inside the organisation fills a
+-- note: place here too, but opens another one (executive_changes counts them).
 -- note: Use open vacancies too (is_open, days_observed): the mean of the filled ones alone is too short (survivor bias).
 -- partition: year of left_at
 -- columns:
@@ -30,139 +25,6 @@
 --   is_open: Whether nobody was seen to fill the place.
 --   days_observed: Days from leaving to joining, or, while open, to observed_until_on; 0 or more: the duration for a survival curve.
 --   observed_until_on: First day of the month up to which joinings were looked for; see organization_observation.
-with
-
-vacancies as (
-    select
-        organization_id,
-        function,
-        level,
-        event_key,
-        profile_id,
-        left_at as changed_at
-    from leavers
-    where is_primary and level <> 'unknown' and function <> 'unknown'
-),
-
-hires as (
-    select
-        organization_id,
-        function,
-        level,
-        event_key,
-        profile_id,
-        joined_at as changed_at
-    from joiners
-    where is_primary and level <> 'unknown' and function <> 'unknown'
-),
-
--- A vacancy takes its place in the queue on the first day that it can have been, a joining on the last.
-changes as (
-    select organization_id, function, level, event_key, profile_id, changed_at, 1 as opens, utc_date(changed_at) as queued_on
-    from vacancies
-    union all
-    select organization_id, function, level, event_key, profile_id, changed_at, 0 as opens, latest_date(changed_at) as queued_on
-    from hires
-),
-
--- Most organisations never hire again for what fell vacant: only the others are put in order. A number for organization,
--- function and level makes that order cheap.
-queues as (
-    select
-        organization_id,
-        function,
-        level,
-        min(case when opens = 1 then queued_on end) as first_vacant_on,
-        max(case when opens = 0 then queued_on end) as last_hired_on,
-        row_number() over (order by organization_id, function, level) as queue_number
-    from changes
-    group by organization_id, function, level
-    having min(case when opens = 1 then queued_on end) <= max(case when opens = 0 then queued_on end)
-),
-
-queued as (
-    select
-        queues.queue_number,
-        changes.event_key,
-        changes.profile_id,
-        changes.changed_at,
-        changes.opens,
-        changes.queued_on
-    from changes
-    inner join queues
-        on queues.organization_id = changes.organization_id
-        and queues.function = changes.function
-        and queues.level = changes.level
-    where changes.queued_on between queues.first_vacant_on and queues.last_hired_on
-),
-
-counted as (
-    select
-        queue_number,
-        event_key,
-        profile_id,
-        changed_at,
-        opens,
-        row_number() over queue as place,
-        sum(opens) over queue as opened
-    from queued
-    window queue as (
-        partition by queue_number
-        order by queued_on, opens desc, event_key
-        rows between unbounded preceding and current row
-    )
-),
-
--- opened minus joined, 2 * opened - place, falls to a new minimum below 0 with each joining that finds nothing vacant.
-surplus as (
-    select
-        queue_number,
-        event_key,
-        profile_id,
-        changed_at,
-        opens,
-        place,
-        opened,
-        least(
-            0,
-            coalesce(
-                min(2 * opened - place) over (
-                    partition by queue_number order by place rows between unbounded preceding and 1 preceding
-                ),
-                0
-            )
-        ) as lowest_before
-    from counted
-),
-
-filled as (
-    select
-        queue_number,
-        event_key,
-        profile_id,
-        changed_at,
-        -- Joinings so far, less those that filled nothing.
-        place - opened + lowest_before as vacancy_number
-    from surplus
-    where opens = 0 and 2 * opened - place >= lowest_before
-),
-
-matched as (
-    select
-        surplus.event_key as left_event_key,
-        filled.event_key as joined_event_key,
-        filled.profile_id as joined_profile_id,
-        filled.changed_at as joined_at,
-        greatest(0, days_between(surplus.changed_at, filled.changed_at)) as days_to_backfill,
-        greatest(0, days_between_dates(latest_date(surplus.changed_at), utc_date(filled.changed_at))) as days_to_backfill_min,
-        days_between_dates(utc_date(surplus.changed_at), latest_date(filled.changed_at)) as days_to_backfill_max
-    from surplus
-    inner join filled
-        on filled.queue_number = surplus.queue_number
-        and filled.vacancy_number = surplus.opened
-    where surplus.opens = 1
-)
-
 select
     leavers.event_key as left_event_key,
     leavers.organization_id,
@@ -173,21 +35,24 @@ select
     leavers.organization_name,
     leavers.title,
     leavers.left_at,
-    matched.joined_event_key,
-    matched.joined_profile_id,
-    matched.joined_at,
-    cast(matched.days_to_backfill as integer) as days_to_backfill,
-    cast(matched.days_to_backfill_min as integer) as days_to_backfill_min,
-    cast(matched.days_to_backfill_max as integer) as days_to_backfill_max,
-    matched.joined_event_key is null as is_open,
+    filled.joined_event_key,
+    filled.joined_profile_id,
+    filled.joined_at,
+    filled.days_to_backfill,
+    filled.days_to_backfill_min,
+    filled.days_to_backfill_max,
+    filled.left_event_key is null as is_open,
     cast(
         coalesce(
-            matched.days_to_backfill,
-            greatest(0, days_between_dates(utc_date(leavers.left_at), organization_observation.observed_until_on))
+            filled.days_to_backfill,
+            greatest(0, days_between_dates(utc_date(leavers.left_at), observed.observed_until_on))
         ) as integer
     ) as days_observed,
-    organization_observation.observed_until_on
+    observed.observed_until_on
 from leavers
-inner join organization_observation on organization_observation.organization_id = leavers.organization_id
-left join matched on matched.left_event_key = leavers.event_key
+inner join organization_observation as observed on observed.organization_id = leavers.organization_id
+-- By the organisation, too, so that whoever asks for one reads the rest of neither table.
+left join filled_vacancies as filled
+    on filled.organization_id = leavers.organization_id
+    and filled.left_event_key = leavers.event_key
 where leavers.is_primary and leavers.level <> 'unknown' and leavers.function <> 'unknown'

@@ -1,0 +1,4 @@
+-- scope: row
+select organization_id, cohort_year, tenure_months, exits, censored
+from tenure_counts
+where exits < 0 or censored < 0 or exits + censored < 1 or tenure_months < 0
