@@ -154,8 +154,11 @@ class NightBuild {
     const temporaries = this.#temporaries
     const { name } = node
     await showPeople(temporaries, reads, this.#touched)
+    // Of a view nothing is written: what nobody reads need not be computed.
+    const made = node.kind === 'view' ? columnsOfPeople(this.#project, name, columns) : columns
     const rows = await temporaries.keep(
-      `select made.* from (${node.sql}) as made ${semiJoin('made', this.#touched)}`,
+      `select ${made.map((column) => `made.${quoteIdentifier(column)}`).join(', ')}
+       from (${node.sql}) as made ${semiJoin('made', this.#touched)}`,
     )
     await temporaries.unshadow()
     const isMade = { ...unchanged(name, columns), change: 'rows' as const, rowsOfPeople: rows }

@@ -21,7 +21,10 @@ export function columnsCompared(project: Project, { name, definition }: ProjectN
   )
 }
 
-/** The columns of a loaded table that are read by those who see touched people only, and by which others are asked. */
+/**
+ * The columns of a table that is not written at night, a loaded one or a view, that are read by those who see touched people
+ * only, and by which others are asked.
+ */
 export function columnsOfPeople(
   project: Project,
   name: string,
