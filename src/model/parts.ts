@@ -12,52 +12,82 @@ import { columnsOf, createModelTable, describeModelTable, rowsIn, saying } from 
 import { Temporaries } from './temporaries.ts'
 import { PERSON } from './tonight.ts'
 
-/** Into how many parts the people are divided, 1 or more. */
-export async function partsOf({ warehouse, eventsPerPart }: BuildWork): Promise<number> {
-  return Math.max(1, Math.ceil((await rowsIn(warehouse, 'job_change_events')) / eventsPerPart))
-}
+/** The parts of one build. */
+export class Parts {
+  readonly #work: BuildWork
+  readonly #count: number
+  /** Of each table made part by part: a condition, for each part, that holds for its rows; SQL. */
+  readonly #conditions = new Map<string, readonly string[]>()
 
-/**
- * Makes the table of a model, part by part where that is possible.
- * @returns its rows; null for a view
- */
-export async function createByParts(
-  work: BuildWork,
-  node: ProjectNode,
-  parts: number,
-): Promise<number | null> {
-  const { warehouse } = work
-  if (parts === 1 || node.kind !== 'table' || node.scope.join() !== PERSON) {
-    return createModelTable(warehouse, node)
+  private constructor(work: BuildWork, count: number) {
+    this.#work = work
+    this.#count = count
   }
-  const temporaries = await Temporaries.in(warehouse)
-  const table = temporaries.main(node.name)
-  const tables = await tablesOfPeople(work, node)
-  for (let part = 0; part < parts; part += 1) {
-    for (const name of tables) {
-      await temporaries.shadow(
-        name,
-        `select * from ${temporaries.main(name)} where hash(${quoteIdentifier(PERSON)}) % ${parts} = ${part}`,
-      )
+
+  /** Divides the people into as many parts as the memory asks for. */
+  static async of(work: BuildWork): Promise<Parts> {
+    const events = await rowsIn(work.warehouse, 'job_change_events')
+    return new Parts(work, Math.max(1, Math.ceil(events / work.eventsPerPart)))
+  }
+
+  /**
+   * Makes the table of a model, part by part where that is possible.
+   * @returns its rows; null for a view
+   */
+  async create(node: ProjectNode): Promise<number | null> {
+    const { warehouse } = this.#work
+    if (this.#count === 1 || node.kind !== 'table' || node.scope.join() !== PERSON) {
+      return createModelTable(warehouse, node)
     }
-    const begin = part === 0 ? `create table ${table} as` : `insert into ${table} by name`
-    await saying(`model ${node.name}`, () => warehouse.run(`${begin}\n${node.sql}`))
-    await temporaries.unshadow()
+    const temporaries = await Temporaries.in(warehouse)
+    const table = temporaries.main(node.name)
+    const tables = await this.#tablesOfPeople(node)
+    const conditions: string[] = []
+    let last = -1n
+    for (let part = 0; part < this.#count; part += 1) {
+      for (const name of tables) {
+        await temporaries.shadow(
+          name,
+          `select * from ${temporaries.main(name)} where ${this.#conditionOf(name, part)}`,
+        )
+      }
+      const begin = part === 0 ? `create table ${table} as` : `insert into ${table} by name`
+      await saying(`model ${node.name}`, () => warehouse.run(`${begin}\n${node.sql}`))
+      await temporaries.unshadow()
+      const before: bigint = last
+      last = (await this.#lastRowOf(table)) ?? before
+      conditions.push(`rowid > ${before} and rowid <= ${last}`)
+    }
+    this.#conditions.set(node.name, conditions)
+    await describeModelTable(warehouse, node)
+    return rowsIn(warehouse, table)
   }
-  await describeModelTable(warehouse, node)
-  return rowsIn(warehouse, table)
-}
 
-/** The tables of people below a model; a view is none, but reads the tables below it by the same names. */
-async function tablesOfPeople(
-  { warehouse, project }: BuildWork,
-  node: ProjectNode,
-): Promise<string[]> {
-  const tables: string[] = []
-  for (const { name } of loadedTables) {
-    if ((await columnsOf(warehouse, name)).includes(PERSON)) tables.push(name)
+  // Rows are added at the end, so that those of a part stand together: to look for them there takes a third of asking each
+  // row whose it is.
+  #conditionOf(name: string, part: number): string {
+    return (
+      this.#conditions.get(name)?.[part] ??
+      `hash(${quoteIdentifier(PERSON)}) % ${this.#count} = ${part}`
+    )
   }
-  const before = project.nodes.slice(0, project.nodes.indexOf(node))
-  const made = before.filter(({ kind, scope }) => kind === 'table' && scope.join() === PERSON)
-  return [...tables, ...made.map(({ name }) => name)]
+
+  async #lastRowOf(table: string): Promise<bigint | null> {
+    const [row] = await this.#work.warehouse.all<{ last: bigint | null }>(
+      `select max(rowid) as last from ${table}`,
+    )
+    return row?.last ?? null
+  }
+
+  /** The tables of people below a model; a view is none, but reads the tables below it by the same names. */
+  async #tablesOfPeople(node: ProjectNode): Promise<string[]> {
+    const { warehouse, project } = this.#work
+    const tables: string[] = []
+    for (const { name } of loadedTables) {
+      if ((await columnsOf(warehouse, name)).includes(PERSON)) tables.push(name)
+    }
+    const before = project.nodes.slice(0, project.nodes.indexOf(node))
+    const made = before.filter(({ kind, scope }) => kind === 'table' && scope.join() === PERSON)
+    return [...tables, ...made.map(({ name }) => name)]
+  }
 }

@@ -6,7 +6,7 @@ import { lastFingerprint } from './build-state.ts'
 import type { BuildWork, BuiltModel, BuiltTables } from './build.ts'
 import { runCheck, type CheckOutcome } from './checks.ts'
 import { fillWhole } from './fill.ts'
-import { createByParts, partsOf } from './parts.ts'
+import { Parts } from './parts.ts'
 import type { ProjectNode } from './project.ts'
 import {
   commentOn,
@@ -22,7 +22,7 @@ export async function buildWhole(work: BuildWork): Promise<BuiltTables> {
   const { warehouse, project, clock, finished } = work
   await dropBuiltTables(warehouse)
   await refuseForeignTables(warehouse, project.nodes)
-  const parts = await partsOf(work)
+  const parts = await Parts.of(work)
   const models: BuiltModel[] = []
   for (const node of project.nodes) {
     const startedMs = clock.monotonic()
@@ -50,13 +50,9 @@ export async function buildWhole(work: BuildWork): Promise<BuiltTables> {
   return { models, outcomes }
 }
 
-async function buildNode(
-  work: BuildWork,
-  node: ProjectNode,
-  parts: number,
-): Promise<number | null> {
+async function buildNode(work: BuildWork, node: ProjectNode, parts: Parts): Promise<number | null> {
   const { warehouse } = work
-  if (node.filled === null) return createByParts(work, node, parts)
+  if (node.filled === null) return parts.create(node)
   await createFilledTable(warehouse, node.filled)
   await fillWhole(warehouse, node.filled)
   await commentOn(warehouse, node)
