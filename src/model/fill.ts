@@ -23,7 +23,7 @@ export async function fillWhole(warehouse: Warehouse, table: FilledTable): Promi
   const name = quoteIdentifier(table.name)
   if (table.mentioned === null) {
     const deleted = await countedDelete(warehouse, `delete from ${name}`)
-    const rows = await table.rowsFor([])
+    const rows = await table.rowsFor({})
     await warehouse.append(table.name, rows)
     return { deleted, inserted: Object.values(rows)[0]?.length ?? 0 }
   }
@@ -55,13 +55,14 @@ async function addMissing(warehouse: Warehouse, table: FilledTable): Promise<num
   )
   let inserted = 0
   for (;;) {
-    const keys = await warehouse.all<Record<string, string>>(
+    const keys = await warehouse.columns<string>(
       `select ${key} from missing_keys where place > $1 and place <= $2`,
       [inserted, inserted + BATCH_ROWS],
     )
-    if (keys.length === 0) break
+    const count = Object.values(keys)[0]?.length ?? 0
+    if (count === 0) break
     await warehouse.append(table.name, await table.rowsFor(keys))
-    inserted += keys.length
+    inserted += count
   }
   await warehouse.run('drop table missing_keys')
   return inserted

@@ -17,10 +17,10 @@ export interface FilledTable extends DescribedTable {
   readonly types: string
   /** A select of every key that has to be in the table, each once; null where the rows come from `config/` alone. */
   readonly mentioned: string | null
-  /** Whole rows, by column, for keys that `mentioned` returned; all rows where that is null. */
+  /** Whole rows, by column, for keys, by column, that `mentioned` returned; all rows where that is null. */
   readonly rowsFor: (
-    keys: readonly Readonly<Record<string, string>>[],
-  ) => Promise<Record<string, SqlValue[]>>
+    keys: Readonly<Record<string, readonly string[]>>,
+  ) => Promise<Record<string, readonly SqlValue[]>>
 }
 
 const VERSION_COLUMN = 'Version of the taxonomy that said so; another one labels every title anew.'
@@ -78,30 +78,36 @@ const titles: FilledTable = {
         union all
         select organization_id, title_previous as title from job_change_event_versions
     )
-    select 'standard' as ladder, title from written where title is not null
+    select 'standard' as ladder, title_current as title from job_change_events where title_current is not null
+    union
+    select 'standard' as ladder, title_previous as title from job_change_events where title_previous is not null
+    union
+    select 'standard' as ladder, title_current as title from job_change_event_versions where title_current is not null
+    union
+    select 'standard' as ladder, title_previous as title from job_change_event_versions where title_previous is not null
     union
     select own.ladder, written.title
     from written inner join organization_ladders as own on own.organization_id = written.organization_id
     where written.title is not null`,
   async rowsFor(keys) {
     const { understandTitle } = await import('../titles/understand.ts')
-    const text = (name: string) => keys.map((key) => key[name] ?? '')
-    const understood = keys.map(({ title = '', ladder }) => understandTitle(title, ladder))
+    const { ladder = [], title = [] } = keys
+    const understood = title.map((written, place) => understandTitle(written, ladder[place]))
     return {
-      ladder: text('ladder'),
-      title: text('title'),
+      ladder,
+      title,
       level: understood.map(({ level }) => level),
       level_order: understood.map(({ level }) =>
         level === 'unknown' ? null : LEVELS.indexOf(level) + 1,
       ),
       rank: understood.map(({ rank }) => rank),
       is_management: understood.map(({ isManagement }) => isManagement),
-      function: understood.map((title) => title.function),
+      function: understood.map((one) => one.function),
       core: understood.map(({ core }) => core),
       is_side_role: understood.map(({ isSideRole }) => isSideRole),
       rule: understood.map(({ rule }) => rule),
       confidence: understood.map(({ confidence }) => confidence),
-      taxonomy_version: keys.map(() => taxonomyVersion),
+      taxonomy_version: title.map(() => taxonomyVersion),
     }
   },
 }
@@ -134,18 +140,18 @@ const titlePairs: FilledTable = {
     where ladder is not null and previous_title is not null and title is not null`,
   async rowsFor(keys) {
     const { compareTitles } = await import('../titles/compare.ts')
-    const text = (name: string) => keys.map((key) => key[name] ?? '')
-    const compared = keys.map(({ ladder, previous_title: previous = '', title = '' }) =>
-      compareTitles(previous, title, ladder),
+    const { ladder = [], previous_title = [], title = [] } = keys
+    const compared = title.map((after, place) =>
+      compareTitles(previous_title[place] ?? '', after, ladder[place]),
     )
     return {
-      ladder: text('ladder'),
-      previous_title: text('previous_title'),
-      title: text('title'),
+      ladder,
+      previous_title,
+      title,
       label: compared.map(({ label }) => label),
       rule: compared.map(({ rule }) => rule),
       confidence: compared.map(({ confidence }) => confidence),
-      taxonomy_version: keys.map(() => taxonomyVersion),
+      taxonomy_version: title.map(() => taxonomyVersion),
     }
   },
 }

@@ -221,6 +221,7 @@ describe('position and rows move together', () => {
       const fragile: Warehouse = {
         path: warehouse.path,
         all: (sql, parameters) => warehouse.all(sql, parameters),
+        columns: (sql, parameters) => warehouse.columns(sql, parameters),
         table: (sql, parameters) => warehouse.table(sql, parameters),
         close: () => warehouse.close(),
         makeRoomForModels: () => warehouse.makeRoomForModels(),
