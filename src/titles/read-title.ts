@@ -26,8 +26,8 @@ export interface ReadTitle {
 }
 
 // Comparing goes over millions of pairs of few titles, and reading one takes five times as long as comparing two that are
-// read. Twice as many take 90 MB.
-const MOST_READ_TITLES = 100_000
+// read. Twice as many take 135 MB.
+const MOST_READ_TITLES = 150_000
 const readTitles = remembered((ladder) => {
   const memo = new Memo<ReadTitle>(MOST_READ_TITLES)
   return (title: string) => memo.recall(title, () => readAnew(title, ladder))
