@@ -1,4 +1,5 @@
 -- scope: row
+-- What tenure_at_exit adds up and multiplies.
 select organization_id, cohort_year, tenure_months, exits, censored
 from tenure_counts
 where exits < 0 or censored < 0 or exits + censored < 1 or tenure_months < 0
