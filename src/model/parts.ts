@@ -63,8 +63,8 @@ export class Parts {
     return rowsIn(warehouse, table)
   }
 
-  // Rows are added at the end, so that those of a part stand together: to look for them there takes a third of asking each
-  // row whose it is.
+  // Rows are added at the end, so that those of a part stand together: to look for them there takes less than half of asking
+  // each row whose it is.
   #conditionOf(name: string, part: number): string {
     return (
       this.#conditions.get(name)?.[part] ??

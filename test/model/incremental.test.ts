@@ -1,6 +1,7 @@
 /**
  * A night's build gives what a build of everything gives: many small random worlds live in one warehouse through several
- * nights, and in the end every table must be, row for row, that of a warehouse built once from the same events.
+ * nights, and in the end every table must be, row for row, that of a warehouse built once from the same events. So does a
+ * build that makes the tables of people part by part, because it has not the memory for all at once.
  */
 
 import fc from 'fast-check'
@@ -41,9 +42,40 @@ describe('a night', () => {
   }, 600_000)
 })
 
+const BUILDS_BY_PARTS = 3
+const MOST_PARTS = 8
+
+describe('a build by parts', () => {
+  it(`gives, ${BUILDS_BY_PARTS} times of 1 to 12 random worlds and 2 to ${MOST_PARTS} parts, empty ones among them, the tables of a build of all at once`, async () => {
+    await fc.assert(
+      fc.asyncProperty(
+        fc.array(anyHistory, { minLength: 1, maxLength: 12, size: 'max' }),
+        fc.integer({ min: 2, max: MOST_PARTS }),
+        async (histories, parts) => {
+          const worlds = new Worlds(histories)
+          for (let night = 0; night <= NIGHTS; night += 1) worlds.take(night)
+          await inMemory(async (warehouse) => {
+            await worlds.put(warehouse, false)
+            const [counted] = await warehouse.all<{ events: number }>(
+              'select cast(count(*) as double) as events from job_change_events',
+            )
+            await build(warehouse, { eventsPerPart: Math.max(1, counted?.events ?? 0) / parts })
+            await inMemory(async (scratch) => {
+              await worlds.put(scratch, false)
+              await build(scratch, {})
+              await expectSameTables(warehouse, scratch)
+            })
+          })
+        },
+      ),
+      { numRuns: BUILDS_BY_PARTS, endOnFailure: true },
+    )
+  }, 600_000)
+})
+
 async function build(
   warehouse: Warehouse,
-  options: { readonly mostRowsInGroups?: number },
+  options: { readonly mostRowsInGroups?: number; readonly eventsPerPart?: number },
 ): Promise<BuildReport> {
   const builtAt = new Date('2024-12-10T03:00:00Z')
   return buildModels(warehouse, { buildId: 'night', builtAt, mostTouched: 1, ...options })
