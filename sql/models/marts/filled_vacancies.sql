@@ -22,37 +22,15 @@
 --   days_to_backfill_max: The most days that the precision of both dates allows.
 with
 
-vacancies as (
-    select
-        organization_id,
-        function,
-        level,
-        event_key,
-        profile_id,
-        left_at as changed_at
-    from leavers
-    where is_primary and level <> 'unknown' and function <> 'unknown'
-),
-
-hires as (
-    select
-        organization_id,
-        function,
-        level,
-        event_key,
-        profile_id,
-        joined_at as changed_at
-    from joiners
-    where is_primary and level <> 'unknown' and function <> 'unknown'
-),
-
 -- A vacancy takes its place in the queue on the first day that it can have been, a joining on the last.
 changes as (
-    select organization_id, function, level, event_key, profile_id, changed_at, 1 as opens, utc_date(changed_at) as queued_on
-    from vacancies
+    select organization_id, function, level, event_key, profile_id, left_at as changed_at, 1 as opens, utc_date(left_at) as queued_on
+    from leavers
+    where is_primary and level <> 'unknown' and function <> 'unknown'
     union all
-    select organization_id, function, level, event_key, profile_id, changed_at, 0 as opens, latest_date(changed_at) as queued_on
-    from hires
+    select organization_id, function, level, event_key, profile_id, joined_at as changed_at, 0 as opens, latest_date(joined_at) as queued_on
+    from joiners
+    where is_primary and level <> 'unknown' and function <> 'unknown'
 ),
 
 -- Most organisations never hire again for what fell vacant: only the others are put in order. A number for organization,
