@@ -90,7 +90,8 @@ export async function applyDifferences(
   return { changed, inserted, deleted }
 }
 
-function listOf(columns: readonly string[], alias?: string): string {
+/** Columns, of `alias` where one is given, as a select lists them; SQL. */
+export function listOf(columns: readonly string[], alias?: string): string {
   const prefix = alias === undefined ? '' : `${alias}.`
   return columns.map((column) => `${prefix}${quoteIdentifier(column)}`).join(', ')
 }

@@ -4,7 +4,7 @@
  */
 
 import { taxonomyVersion } from '../titles/taxonomy.ts'
-import { quoteIdentifier, type Warehouse } from '../warehouse/warehouse.ts'
+import { quoteIdentifier, type SqlValue, type Warehouse } from '../warehouse/warehouse.ts'
 import type { FilledTable } from './filled-tables.ts'
 
 const BATCH_ROWS = 50_000
@@ -25,7 +25,7 @@ export async function fillWhole(warehouse: Warehouse, table: FilledTable): Promi
     const deleted = await countedDelete(warehouse, `delete from ${name}`)
     const rows = await table.rowsFor({})
     await warehouse.append(table.name, rows)
-    return { deleted, inserted: Object.values(rows)[0]?.length ?? 0 }
+    return { deleted, inserted: rowCount(rows) }
   }
   await warehouse.run(`create or replace temp table mentioned_keys as ${table.mentioned}`)
   const deleted = await countedDelete(
@@ -59,13 +59,18 @@ async function addMissing(warehouse: Warehouse, table: FilledTable): Promise<num
       `select ${key} from missing_keys where place > $1 and place <= $2`,
       [inserted, inserted + BATCH_ROWS],
     )
-    const count = Object.values(keys)[0]?.length ?? 0
+    const count = rowCount(keys)
     if (count === 0) break
     await warehouse.append(table.name, await table.rowsFor(keys))
     inserted += count
   }
   await warehouse.run('drop table missing_keys')
   return inserted
+}
+
+/** How many rows `columns` hold. */
+function rowCount(columns: Readonly<Record<string, readonly SqlValue[]>>): number {
+  return Object.values(columns)[0]?.length ?? 0
 }
 
 function sameKey(table: FilledTable): string {

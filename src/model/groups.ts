@@ -1,7 +1,7 @@
 /** Groups of rows, by the values of some columns, and tables that show only the rows of such groups. */
 
 import { quoteIdentifier, type Warehouse } from '../warehouse/warehouse.ts'
-import { MORE } from './difference.ts'
+import { listOf, MORE } from './difference.ts'
 import type { Project, ProjectNode } from './project.ts'
 import type { Temporaries } from './temporaries.ts'
 import { hasColumns, PERSON, type Tonight } from './tonight.ts'
@@ -186,6 +186,6 @@ function rowsOfGroups(
   groups: Groups,
   columns?: readonly string[],
 ): string {
-  const shown = columns?.map((column) => `kept.${quoteIdentifier(column)}`).join(', ') ?? 'kept.*'
+  const shown = columns === undefined ? 'kept.*' : listOf(columns, 'kept')
   return `select ${shown} from ${temporaries.main(table)} as kept ${semiJoin('kept', groups)}`
 }

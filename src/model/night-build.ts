@@ -8,11 +8,11 @@
  * views under the names it reads (temporaries.ts); its SQL is that of a whole build.
  */
 
-import { quoteIdentifier, type Warehouse } from '../warehouse/warehouse.ts'
+import type { Warehouse } from '../warehouse/warehouse.ts'
 import { readContents } from './build-state.ts'
 import type { BuildWork, BuiltModel, BuiltTables } from './build.ts'
 import type { CheckOutcome } from './checks.ts'
-import { applyDifferences, keepBefore, type Compared } from './difference.ts'
+import { applyDifferences, keepBefore, listOf, type Compared } from './difference.ts'
 import type { FilledTable } from './filled-tables.ts'
 import {
   dropSieve,
@@ -116,7 +116,7 @@ class NightBuild {
     for (const { name } of loadedTables) {
       const columns = await columnsOf(this.#warehouse, name)
       if (columns.includes(PERSON)) {
-        const read = columnsOfPeople(this.#project, name, columns).map(quoteIdentifier).join(', ')
+        const read = listOf(columnsOfPeople(this.#project, name, columns))
         const rows = await this.#temporaries.keep(
           `select ${read} from ${this.#temporaries.main(name)} as kept ${semiJoin('kept', this.#touched)}`,
         )
@@ -157,7 +157,7 @@ class NightBuild {
     // Of a view nothing is written: what nobody reads need not be computed.
     const made = node.kind === 'view' ? columnsOfPeople(this.#project, name, columns) : columns
     const rows = await temporaries.keep(
-      `select ${made.map((column) => `made.${quoteIdentifier(column)}`).join(', ')}
+      `select ${listOf(made, 'made')}
        from (${node.sql}) as made ${semiJoin('made', this.#touched)}`,
     )
     await temporaries.unshadow()
