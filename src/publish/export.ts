@@ -7,8 +7,7 @@ import { join } from 'node:path'
 import { messageOf } from '../support/errors.ts'
 import { sum } from '../support/numbers.ts'
 import type { TableDefinition } from '../warehouse/catalog.ts'
-import { quoteIdentifier, type Warehouse } from '../warehouse/warehouse.ts'
-import { compareRows, type PartitionRows } from './changes.ts'
+import type { Warehouse } from '../warehouse/warehouse.ts'
 import { hasSameColumns, publishedColumns, type PublishedColumns } from './columns.ts'
 import { writeDataFile, type DataFile } from './data-file.ts'
 import { DeletedRows } from './deleted-rows.ts'
@@ -17,7 +16,8 @@ import { filesToKeep, isWrittenWhole } from './layout.ts'
 import { localRows } from './live-rows.ts'
 import type { ManifestFile, ManifestTable } from './manifest.ts'
 import { sha256OfFile, type ScratchFile } from './parquet.ts'
-import { partitionsOf, type Partition } from './partitions.ts'
+import type { Partition } from './partitions.ts'
+import { TableRows, type RowDifferences } from './table-rows.ts'
 
 /** What the export of one table needs. */
 export interface ExportContext {
@@ -49,6 +49,15 @@ export interface PreviousTable {
 export interface ExportedTable {
   readonly table: ManifestTable
   readonly files: readonly ScratchFile[]
+}
+
+/** What becomes of one partition. */
+interface PartitionPlan {
+  readonly partition: Partition
+  /** Its files in the snapshot before that stay. */
+  readonly kept: readonly ManifestFile[]
+  /** What is written beside them. */
+  readonly write: 'nothing' | 'whole' | 'changed'
 }
 
 /** The files of one partition from now on. */
@@ -98,10 +107,19 @@ class TableExport {
   async run(): Promise<ExportedTable> {
     const { warehouse, folder } = this.#context
     const { name, grain, key, partitionByYearOf } = this.#definition
-    const partitions = await partitionsOf(warehouse, this.#definition, this.#columns.columns)
+    const isCompared = this.#base !== undefined && !this.#context.compact
+    const rows = await TableRows.read(
+      warehouse,
+      this.#definition,
+      this.#columns.columns,
+      isCompared,
+    )
+    const { partitions } = rows
     const deleted = await DeletedRows.of(warehouse)
-    const parts: PartitionFiles[] = []
-    for (const partition of partitions) parts.push(await this.#bring(partition, deleted))
+    const plans: PartitionPlan[] = []
+    for (const partition of partitions) plans.push(await this.#plan(partition, rows, deleted))
+    const parts = await this.#writeAll(plans, rows)
+    await rows.drop()
     const counts = await deleted.countByFile()
     const files = parts
       .flatMap((part) => part.files)
@@ -118,12 +136,12 @@ class TableExport {
         partitionByYearOf === null ? null : { column: partitionByYearOf, unit: 'year' as const },
       schema: [...this.#columns.columns],
       last_field_id: this.#columns.lastFieldId,
-      rows: sum(partitions.map(({ rows }) => rows)),
+      rows: sum(partitions.map((partition) => partition.rows)),
       bytes: sum(files.map(({ bytes }) => bytes)) + (list?.entry.bytes ?? 0),
-      partitions: partitions.map(({ name: part, rows, fingerprint }) => ({
-        name: part,
-        rows,
-        fingerprint,
+      partitions: partitions.map((partition) => ({
+        name: partition.name,
+        rows: partition.rows,
+        fingerprint: partition.fingerprint,
       })),
       deleted: list?.entry ?? null,
       files,
@@ -132,17 +150,23 @@ class TableExport {
     return { table, files: list === null ? written : [...written, list.file] }
   }
 
-  async #bring(partition: Partition, deleted: DeletedRows): Promise<PartitionFiles> {
+  async #plan(partition: Partition, rows: TableRows, deleted: DeletedRows): Promise<PartitionPlan> {
+    const whole = { partition, kept: [], write: 'whole' } as const
     const before = this.#filesBefore(partition)
-    if (before === null) return this.#writeWhole(partition)
+    if (before === null) return whole
     if (this.#isUnchanged(partition) && !this.#isCompacted(before)) {
       await this.#keepDeleted(before, deleted)
-      return { files: before, written: [] }
+      return { partition, kept: before, write: 'nothing' }
     }
     const kept = this.#context.compact ? [] : filesToKeep(before)
-    return kept.length === 0
-      ? this.#writeWhole(partition)
-      : this.#writeChanges(partition, kept, deleted)
+    if (kept.length === 0) return whole
+    const { gone, goneRows, freshRows } = await this.#compare(partition, rows, kept)
+    if (isWrittenWhole({ rows: partition.rows, kept, gone: goneRows, fresh: freshRows })) {
+      return whole
+    }
+    await this.#keepDeleted(kept, deleted)
+    await deleted.add(gone)
+    return { partition, kept, write: freshRows === 0 ? 'nothing' : 'changed' }
   }
 
   /** The partition's files in the snapshot before; null where there are none to go on from. */
@@ -189,60 +213,47 @@ class TableExport {
     return new UnusableFilesError(this.#definition.name, why)
   }
 
-  /** Writes what is in none of the kept files beside them, and lists what is no longer so. */
-  async #writeChanges(
+  async #compare(
     partition: Partition,
+    rows: TableRows,
     kept: readonly ManifestFile[],
-    deleted: DeletedRows,
-  ): Promise<PartitionFiles> {
-    const { warehouse } = this.#context
+  ): Promise<RowDifferences> {
     const base = this.#base
-    if (base === undefined) return this.#writeWhole(partition)
+    if (base === undefined) throw new RangeError('there is nothing to compare with')
     const stored = await localRows(base.table, kept, (key) => this.#local(key))
-    const rows = await compareRows(warehouse, {
-      table: this.#definition.name,
-      columns: this.#columns.columns,
-      partition,
-      stored,
-    }).catch((error: unknown) => {
+    return rows.compare(partition, stored).catch((error: unknown) => {
       throw this.#unusable(messageOf(error))
     })
-    const files = await this.#overlay(partition, kept, deleted, rows)
-    // Not where that failed: the engine takes no further statement then, and the rollback drops them.
-    await rows.drop()
-    return files
   }
 
-  async #overlay(
-    partition: Partition,
-    kept: readonly ManifestFile[],
-    deleted: DeletedRows,
-    rows: PartitionRows,
-  ): Promise<PartitionFiles> {
-    const { goneRows: gone, freshRows: fresh } = rows
-    if (isWrittenWhole({ rows: partition.rows, kept, gone, fresh })) {
-      return this.#writeWhole(partition)
+  async #writeAll(plans: readonly PartitionPlan[], rows: TableRows): Promise<PartitionFiles[]> {
+    const changed = plans.filter(({ write }) => write === 'changed')
+    await rows.keepFresh(changed.map(({ partition }) => partition))
+    const parts: PartitionFiles[] = []
+    for (const { partition, kept, write } of plans) {
+      if (write === 'nothing') {
+        parts.push({ files: kept, written: [] })
+        continue
+      }
+      const source = write === 'whole' ? rows.of(partition) : rows.freshOf(partition)
+      const { entry, file } = await this.#write(partition, source, write)
+      parts.push({ files: [...kept, entry], written: [file] })
     }
-    await this.#keepDeleted(kept, deleted)
-    await deleted.add(rows.gone)
-    if (fresh === 0) return { files: kept, written: [] }
-    const added = await this.#write(partition, `from ${rows.fresh}`, 'changed')
-    return { files: [...kept, added.entry], written: [added.file] }
+    return parts
   }
 
-  async #writeWhole(partition: Partition): Promise<PartitionFiles> {
-    const { name } = this.#definition
-    const from = `from main.${quoteIdentifier(name)} where ${partition.condition}`
-    const { entry, file } = await this.#write(partition, from, 'whole')
-    return { files: [entry], written: [file] }
-  }
-
-  async #write(partition: Partition, from: string, what: 'whole' | 'changed'): Promise<DataFile> {
+  async #write(partition: Partition, source: string, what: 'whole' | 'changed'): Promise<DataFile> {
     const { warehouse, folder } = this.#context
     const { name: table, key } = this.#definition
     return writeDataFile(
       warehouse,
-      { table, partition: partition.name, columns: this.#columns.columns, key, from },
+      {
+        table,
+        partition: partition.name,
+        columns: this.#columns.columns,
+        key,
+        from: `from ${source}`,
+      },
       join(folder, `${table}.${partition.name}.${what}.parquet`),
     )
   }

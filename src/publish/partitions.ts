@@ -16,6 +16,8 @@ const NULL_PARTITION = '__HIVE_DEFAULT_PARTITION__'
 /** One part of a table. */
 export interface Partition {
   readonly name: string
+  /** The calendar year, UTC; null where the table is not split by one, or the column has none: null, infinity. */
+  readonly year: number | null
   /** SQL, for `where`. */
   readonly condition: string
   readonly rows: number
@@ -24,7 +26,7 @@ export interface Partition {
 }
 
 interface Counted {
-  readonly year: bigint | null
+  readonly year: number | null
   readonly row_count: bigint
   readonly fingerprint: string | null
 }
@@ -56,28 +58,49 @@ export async function engineVersion(warehouse: Warehouse): Promise<string> {
   return engine?.version ?? ''
 }
 
-/** The partitions of a table, sorted by name; never none. */
+/** The year that says in which partition a row is; SQL. */
+export function yearSql(partitionByYearOf: string | null): string {
+  return `cast(${partitionByYearOf === null ? 'null' : `year(${quoteIdentifier(partitionByYearOf)})`} as integer)`
+}
+
+/** A select of `year` and `row_hash` of each row of a table: what its partitions are made from. */
+export function hashedRowsSql(
+  { partitionByYearOf }: TableDefinition,
+  columns: readonly PublishedColumn[],
+  source: string,
+): string {
+  return `select ${yearSql(partitionByYearOf)} as year, ${rowHashSql(columns)} as row_hash from ${source}`
+}
+
+/**
+ * The partitions of a table, sorted by name; never none.
+ * @param hashed what `hashedRowsSql` returns, or a select of the same from where that was kept
+ */
 export async function partitionsOf(
   warehouse: Warehouse,
-  { name: table, partitionByYearOf }: TableDefinition,
+  { partitionByYearOf }: TableDefinition,
   columns: readonly PublishedColumn[],
+  hashed: string,
 ): Promise<Partition[]> {
   const split = columns.find((column) => column.name === partitionByYearOf)
-  const year = split === undefined ? 'null' : `year(${quoteIdentifier(split.name)})`
   const counts = await warehouse.all<Counted>(
     `select year, count(*) as row_count, ${fingerprintSql('row_hash')} as fingerprint
-     from (select ${year} as year, ${rowHashSql(columns)} as row_hash from main.${quoteIdentifier(table)})
+     from (${hashed})
      group by year`,
   )
   const [only] = counts
   if (split === undefined || only === undefined) {
-    return [{ name: WHOLE_TABLE, condition: 'true', ...sizeOf(only) }]
+    return [{ name: WHOLE_TABLE, year: null, condition: 'true', ...sizeOf(only) }]
   }
   const stem = `${split.name.replace(/_(at|on)$/, '')}_year`
   return counts
     .map((count) => ({
       name: `${stem}=${count.year ?? NULL_PARTITION}`,
-      condition: count.year === null ? `${year} is null` : withinYear(split, Number(count.year)),
+      year: count.year,
+      condition:
+        count.year === null
+          ? `${yearSql(partitionByYearOf)} is null`
+          : withinYear(split, count.year),
       ...sizeOf(count),
     }))
     .toSorted((a, b) => (a.name < b.name ? -1 : 1))

@@ -22,7 +22,7 @@ import { DamagedSnapshotError, fetchWhole } from './fetch-files.ts'
 import { FileCache } from './file-cache.ts'
 import { liveRowsSql } from './live-rows.ts'
 import type { Manifest, ManifestFile, ManifestTable } from './manifest.ts'
-import { engineVersion, partitionsOf } from './partitions.ts'
+import { engineVersion, hashedRowsSql, partitionsOf } from './partitions.ts'
 import { withScratch } from './scratch.ts'
 import type { ObjectStore } from './store/object-store.ts'
 
@@ -235,7 +235,8 @@ class Restore {
       partitionByYearOf: split?.column ?? null,
       leftOut: [],
     }
-    const found = await partitionsOf(this.#warehouse, definition, schema)
+    const hashed = hashedRowsSql(definition, schema, `main.${quoteIdentifier(name)}`)
+    const found = await partitionsOf(this.#warehouse, definition, schema, hashed)
     const rows = sum(found.map((partition) => partition.rows))
     if (rows !== table.rows) {
       throw new DamagedSnapshotError(`${name} has ${rows} rows, and not ${table.rows}`)

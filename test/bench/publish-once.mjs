@@ -9,7 +9,7 @@ import { filledTables } from '../../dist/model/filled-tables.js'
 import { publishedColumns } from '../../dist/publish/columns.js'
 import { openStore } from '../../dist/publish/store/open-store.js'
 import { writeParquet } from '../../dist/publish/parquet.js'
-import { partitionsOf } from '../../dist/publish/partitions.js'
+import { hashedRowsSql, partitionsOf } from '../../dist/publish/partitions.js'
 import { publishSnapshot } from '../../dist/publish/publish.js'
 import { PUBLISHING_MEMORY } from '../../dist/run/stages.js'
 import { realClock } from '../../dist/support/clock.js'
@@ -26,9 +26,11 @@ async function bare(warehouse) {
   mkdirSync(join(folder, 'bare'), { recursive: true })
   for (const definition of tables) {
     const { columns } = await publishedColumns(warehouse, definition, undefined)
-    for (const { name, condition } of await partitionsOf(warehouse, definition, columns)) {
+    const table = `main.${quoteIdentifier(definition.name)}`
+    const hashed = hashedRowsSql(definition, columns, table)
+    for (const { name, condition } of await partitionsOf(warehouse, definition, columns, hashed)) {
       const file = join(folder, 'bare.parquet')
-      const from = `from main.${quoteIdentifier(definition.name)} where ${condition}`
+      const from = `from ${table} where ${condition}`
       await writeParquet(warehouse, { columns, key: definition.key, from }, file)
       copyFileSync(file, join(folder, 'bare', `${definition.name}.${name}.parquet`))
     }
