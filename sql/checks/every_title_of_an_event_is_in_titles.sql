@@ -1,4 +1,5 @@
 -- scope: profile_id
+-- Or else stg_job_change_events would call a title unknown that nobody has read.
 select events.event_key, events.ladder, events.title
 from stint_events as events
 left join titles on titles.ladder = events.ladder and titles.title = events.title

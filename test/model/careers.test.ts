@@ -122,7 +122,7 @@ function careerModels(): { modelFolder: string; checkFolder: string } {
   const checkFolder = join(folder, 'checks')
   mkdirSync(checkFolder)
   for (const file of [
-    'staging/stg_job_change_events.sql',
+    'staging/dated_events.sql',
     'core/tangled_events.sql',
     'core/stint_events.sql',
     'core/stints.sql',

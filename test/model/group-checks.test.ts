@@ -47,7 +47,7 @@ const damages: readonly (readonly [string, string])[] = [
     'no_successor_is_in_two_places',
     `update executive_vacancies set successor_event_key = 'anybody'`,
   ],
-  ['no_successor_is_in_two_places', 'insert into filled_vacancies from filled_vacancies'],
+  ['nobody_is_hired_for_two_places', 'insert into filled_vacancies from filled_vacancies'],
   [
     'a_place_is_filled_by_the_same_function_and_level',
     `update filled_vacancies set level = 'none'`,

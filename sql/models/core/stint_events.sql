@@ -41,17 +41,16 @@ select
     tangled_events.partner_changed_at,
     events.event_type,
     events.changed_at,
-    month_start(events.changed_at) as month_start_on,
-    is_month_start(events.changed_at) as is_month_precise,
-    events.changed_at > events.detected_at as is_future,
+    events.month_start_on,
+    events.is_month_precise,
+    events.is_future,
     events.detected_at,
     events.detection_lag_days,
     events.first_seen_at,
     events.person_full_name,
     events.organization_name,
-    coalesce(organization_ladders.ladder, 'standard') as ladder,
-    title_said(events.event_type, events.title_current, events.title_previous) as title,
-    events.title_previous as previous_title
-from job_change_events as events
+    events.ladder,
+    events.title,
+    events.previous_title
+from dated_events as events
 left join tangled_events on tangled_events.event_key = events.event_key
-left join organization_ladders on organization_ladders.organization_id = events.organization_id

@@ -64,14 +64,13 @@ tangled as (
         events.first_seen_at,
         events.person_full_name,
         events.organization_name,
-        coalesce(organization_ladders.ladder, 'standard') as ladder,
-        title_said(events.event_type, events.title_current, events.title_previous) as title,
-        events.title_previous as previous_title
-    from job_change_events as events
+        events.ladder,
+        events.title,
+        events.previous_title
+    from dated_events as events
     inner join tangled_pairs
         on tangled_pairs.profile_id = events.profile_id
         and tangled_pairs.organization_id = events.organization_id
-    left join organization_ladders on organization_ladders.organization_id = events.organization_id
 ),
 
 boundaries as (

@@ -38,7 +38,7 @@ lags as (
         events.is_future,
         days_between(events.changed_at, coalesce(corrected.first_detected_at, events.detected_at)) as lag_days,
         days_between(events.changed_at, events.first_seen_at) as first_seen_lag_days
-    from stint_events as events
+    from dated_events as events
     left join corrected on corrected.event_key = events.event_key
 ),
 

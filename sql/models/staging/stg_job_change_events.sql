@@ -1,7 +1,6 @@
 -- grain: One row per job-change event.
 -- key: event_key
 -- purpose: The events with their title understood; the one place where events meet titles. A view: it stores nothing.
--- scope: profile_id
 -- columns:
 --   event_key: Stable hash of the event's natural key; unique.
 --   profile_id: The service's stable id of the person.
@@ -26,36 +25,15 @@
 --   core: The role in title without level, team and place; null when unknown.
 --   is_side_role: Whether title is a role beside a main job: board member, adviser, investor …; false when unknown.
 --   previous_title: The title before the change as written.
-with
-
-events as (
-    select
-        events.event_key,
-        events.profile_id,
-        events.organization_id,
-        events.event_type,
-        events.changed_at,
-        events.detected_at,
-        events.detection_lag_days,
-        events.first_seen_at,
-        events.person_full_name,
-        events.organization_name,
-        coalesce(organization_ladders.ladder, 'standard') as ladder,
-        title_said(events.event_type, events.title_current, events.title_previous) as title,
-        events.title_previous as previous_title
-    from job_change_events as events
-    left join organization_ladders on organization_ladders.organization_id = events.organization_id
-)
-
 select
     events.event_key,
     events.profile_id,
     events.organization_id,
     events.event_type,
     events.changed_at,
-    month_start(events.changed_at) as month_start_on,
-    is_month_start(events.changed_at) as is_month_precise,
-    events.changed_at > events.detected_at as is_future,
+    events.month_start_on,
+    events.is_month_precise,
+    events.is_future,
     events.detected_at,
     events.detection_lag_days,
     events.first_seen_at,
@@ -71,5 +49,5 @@ select
     understood.core,
     coalesce(understood.is_side_role, false) as is_side_role,
     events.previous_title
-from events
+from dated_events as events
 left join titles as understood on understood.ladder = events.ladder and understood.title = events.title

@@ -1,0 +1,40 @@
+-- grain: One row per job-change event.
+-- key: event_key
+-- purpose: What follows from each event by itself: in which month it was, by which ladder its title is read, which title it says.
+-- scope: profile_id
+-- columns:
+--   event_key: Stable hash of the event's natural key; unique.
+--   profile_id: The service's stable id of the person.
+--   organization_id: The service's stable id of the organisation.
+--   event_type: joined, left or title_change.
+--   changed_at: When the change took effect, UTC. Often known to the month only: then the first of that month.
+--   month_start_on: First day of the month of changed_at, UTC.
+--   is_month_precise: True where changed_at is 00:00 UTC on the first of a month: the day is not known then.
+--   is_future: True where changed_at is after detected_at: the change was announced, not yet seen.
+--   detected_at: When the service saw the change, UTC.
+--   detection_lag_days: Whole days between the change and its detection, as sent.
+--   first_seen_at: When the event was first received, UTC.
+--   person_full_name: The person's full name as written.
+--   organization_name: The organisation's name as written.
+--   ladder: The ladder by which the organisation's titles are read: standard, or its own.
+--   title: The title after the change as written; for left, the title that was left.
+--   previous_title: The title before the change as written.
+select
+    events.event_key,
+    events.profile_id,
+    events.organization_id,
+    events.event_type,
+    events.changed_at,
+    month_start(events.changed_at) as month_start_on,
+    is_month_start(events.changed_at) as is_month_precise,
+    events.changed_at > events.detected_at as is_future,
+    events.detected_at,
+    events.detection_lag_days,
+    events.first_seen_at,
+    events.person_full_name,
+    events.organization_name,
+    coalesce(organization_ladders.ladder, 'standard') as ladder,
+    title_said(events.event_type, events.title_current, events.title_previous) as title,
+    events.title_previous as previous_title
+from job_change_events as events
+left join organization_ladders on organization_ladders.organization_id = events.organization_id
