@@ -81,7 +81,7 @@ export class TableRows {
   }
 
   /**
-   * Compares a partition, once, with files that have the same columns. What it returns can be read until `drop`.
+   * Compares a partition, once, with files that have the same columns. What it returns can be read until `keepFresh`.
    * @throws DuckDB's error where a file cannot be read
    */
   async compare(partition: Partition, stored: RowSource): Promise<RowDifferences> {
@@ -104,15 +104,21 @@ export class TableRows {
     }
   }
 
-  /** Keeps the rows of compared partitions that are in none of the files: they stand all over the table, so it is read once. */
+  /**
+   * Keeps the rows of compared partitions that are in none of the files: they stand all over the table, so it is read once.
+   * Nothing else is kept then, and nothing can be compared any more: what is written takes the memory.
+   */
   async keepFresh(partitions: readonly Partition[]): Promise<void> {
-    if (partitions.length === 0) return
-    const isWanted = partitions.map(ofYearSql).join(' or ')
-    await this.#warehouse.run(
-      `create temp table ${FRESH} as
-       select * from ${this.#source}
-       where ${this.#place} in (select place from ${DIFFERENCES} where place is not null and (${isWanted}))`,
-    )
+    await this.#forget(HASHES)
+    if (partitions.length > 0) {
+      const isWanted = partitions.map(ofYearSql).join(' or ')
+      await this.#warehouse.run(
+        `create temp table ${FRESH} as
+         select * from ${this.#source}
+         where ${this.#place} in (select place from ${DIFFERENCES} where place is not null and (${isWanted}))`,
+      )
+    }
+    await this.#forget(DIFFERENCES)
   }
 
   /** SQL for `from`: what `keepFresh` kept of a partition. */
@@ -122,9 +128,11 @@ export class TableRows {
 
   /** Drops what was kept. Not where a statement failed: the engine takes no further one then, and the rollback drops it. */
   async drop(): Promise<void> {
-    for (const kept of [HASHES, DIFFERENCES, FRESH]) {
-      await this.#warehouse.run(`drop table if exists ${kept}`)
-    }
+    for (const kept of [HASHES, DIFFERENCES, FRESH]) await this.#forget(kept)
+  }
+
+  async #forget(kept: string): Promise<void> {
+    await this.#warehouse.run(`drop table if exists ${kept}`)
   }
 }
 
