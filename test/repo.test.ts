@@ -161,6 +161,14 @@ describe('SQL', () => {
     },
   )
 
+  it('staging models are views that stay out of snapshots: dated_events and stg_job_change_events', () => {
+    const staging = models.filter(({ path }) => basename(dirname(path)) === 'staging')
+    expect(staging.map(({ name, kind, isPublished }) => [name, kind, isPublished])).toEqual([
+      ['dated_events', 'view', false],
+      ['stg_job_change_events', 'view', false],
+    ])
+  })
+
   it('every table and column of main and ops carries a comment', async () => {
     const silent = await warehouse.all(
       `select schema_name, table_name, null as column_name from duckdb_tables()

@@ -151,7 +151,8 @@ function parseModelFile(path: string, sql: string): ModelFile {
   }
   const [kind] = headerValues(header, 'kind')
   if (kind !== undefined && kind !== 'view') throw wrong(`"-- kind: ${kind}" is not "view"`)
-  const isView = basename(dirname(path)) === 'staging' || kind === 'view'
+  const isStaging = basename(dirname(path)) === 'staging'
+  const isView = isStaging || kind === 'view'
   const partition = header.find((line) => line.startsWith('-- partition: year of '))
   const columns = header
     .slice(header.indexOf('-- columns:') + 1)
@@ -178,7 +179,7 @@ function parseModelFile(path: string, sql: string): ModelFile {
     partitionByYearOf: partition?.slice('-- partition: year of '.length).trim() ?? null,
     leftOut: [],
     kind: isView ? 'view' : 'table',
-    isPublished: !basename(path).startsWith('stg_') && !header.includes('-- published: no'),
+    isPublished: !isStaging && !header.includes('-- published: no'),
     columns: new Map(columns.map((match) => [match[1] ?? '', match[2] ?? ''])),
     sql,
     path,
