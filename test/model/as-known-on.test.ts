@@ -12,6 +12,7 @@ import type { JobChangeEvent } from '../../src/simulator/events.ts'
 import { DAY, HOUR } from '../../src/support/units.ts'
 import { readModelFiles } from '../../src/warehouse/catalog.ts'
 import type { Warehouse } from '../../src/warehouse/warehouse.ts'
+import { rounds } from '../helpers/tier.ts'
 import { memoryWarehouse } from '../helpers/warehouse.ts'
 import { temporaryFolder } from '../helpers/temporary-folder.ts'
 import { START, aPage, journalOfPages, wireEvent } from '../load/load-fixture.ts'
@@ -71,8 +72,8 @@ async function warehouseOf(sightings: readonly Sighting[]): Promise<Warehouse> {
   return warehouse
 }
 
-// A run builds three warehouses; more runs for a longer look: JOBTIDE_WORLDS=50.
-const RUNS = Number(process.env['JOBTIDE_WORLDS'] ?? 1)
+// A run builds three warehouses.
+const RUNS = rounds('JOBTIDE_WORLDS', 1, 10)
 
 describe('as_known_on, for any sightings and any day', () => {
   it.each(['service', 'warehouse'] as const)(

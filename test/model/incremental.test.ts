@@ -8,9 +8,10 @@ import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { buildModels, type BuildReport } from '../../src/model/build.ts'
 import { openWarehouse, type Warehouse } from '../../src/warehouse/warehouse.ts'
+import { rounds } from '../helpers/tier.ts'
 import { anyHistory, Worlds } from './histories.ts'
 
-const WORLDS = Number(process.env['JOBTIDE_WORLDS'] ?? 200)
+const WORLDS = rounds('JOBTIDE_WORLDS', 100, 400)
 const WORLDS_AT_ONCE = 100
 const NIGHTS = 3
 

@@ -16,12 +16,11 @@ import { realClock, type Clock } from '../../../src/support/clock.ts'
 import { silentLogger } from '../../../src/support/logger.ts'
 import type { TableDefinition } from '../../../src/warehouse/catalog.ts'
 import type { Warehouse } from '../../../src/warehouse/warehouse.ts'
+import { rounds } from '../../helpers/tier.ts'
 import { memoryWarehouse } from '../../helpers/warehouse.ts'
 
-/** How many uploads are hit in all; JOBTIDE_UPLOADS=2000 for the long run. */
-export const UPLOADS = Number(process.env['JOBTIDE_UPLOADS'] ?? 40)
-/** Whether this is the long run. */
-export const IS_LONG = UPLOADS >= 2_000
+/** How many uploads are hit in all. */
+export const UPLOADS = rounds('JOBTIDE_UPLOADS', 24, 400)
 /** What is drawn depends on nothing but this; it is printed. */
 export const SEED = Number(process.env['JOBTIDE_UPLOADS_SEED'] ?? Math.floor(Math.random() * 1e9))
 

@@ -1,6 +1,6 @@
 /**
  * Publishing to a folder on a disk that fails: full, or with input/output errors, at any call that touches the folder,
- * once or from then on, also in the middle of a file. JOBTIDE_UPLOADS=2000 for the long run.
+ * once or from then on, also in the middle of a file.
  */
 
 import { existsSync, readdirSync, utimesSync } from 'node:fs'

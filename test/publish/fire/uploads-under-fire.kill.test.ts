@@ -1,6 +1,6 @@
 /**
  * SIGKILL at random moments of `jobtide publish` into a folder: what readers see is whole after each, and after the next
- * publish `jobtide verify` proves it. 20 kills; 200 with JOBTIDE_UPLOADS=2000.
+ * publish `jobtide verify` proves it. 6 kills; 100 in `npm run test:soak`.
  */
 
 import { existsSync, readFileSync, readdirSync, utimesSync, writeFileSync } from 'node:fs'
@@ -16,11 +16,12 @@ import { HOUR, SECOND } from '../../../src/support/units.ts'
 import { publishedTables, readModelFiles } from '../../../src/warehouse/catalog.ts'
 import { withWarehouse } from '../../../src/warehouse/warehouse.ts'
 import { openSite, type Site } from '../../helpers/run-cli.ts'
+import { rounds } from '../../helpers/tier.ts'
 import { memoryWarehouse } from '../../helpers/warehouse.ts'
 import { contentsOf, Witness, type Contents } from './uploads-under-fire-checks.ts'
-import { IS_LONG, SEED } from './uploads-under-fire-world.ts'
+import { SEED } from './uploads-under-fire-world.ts'
 
-const KILLS = IS_LONG ? 200 : 20
+const KILLS = rounds('JOBTIDE_PUBLISH_KILLS', 6, 100)
 // Then a publish is left alone and verified.
 const SERIES = 5
 

@@ -14,6 +14,7 @@ import { newUlid } from '../../../src/support/ulid.ts'
 import type { Warehouse } from '../../../src/warehouse/warehouse.ts'
 import { signInTo } from '../../helpers/s3-credentials.ts'
 import { startS3Server, type S3Server } from '../../helpers/s3-server.ts'
+import { rounds } from '../../helpers/tier.ts'
 import { memoryWarehouse } from '../../helpers/warehouse.ts'
 import { meetAtPointer, newFolder, storeAfter } from '../fixtures.ts'
 import { lakeTables } from '../lake-fixtures.ts'
@@ -21,7 +22,6 @@ import { bucketEyes, contentsOf, Witness, type Contents } from './uploads-under-
 import {
   aNightOf,
   firedWarehouse,
-  IS_LONG,
   jumpingClock,
   openLine,
   publishAndSweep,
@@ -29,7 +29,7 @@ import {
   type Outcome,
 } from './uploads-under-fire-world.ts'
 
-const ENCOUNTERS = IS_LONG ? 100 : 8
+const ENCOUNTERS = rounds('JOBTIDE_ENCOUNTERS', 4, 50)
 const LONGEST_PAUSE_MS = 4
 
 const clock = jumpingClock()

@@ -1,6 +1,6 @@
 /**
  * Uploads to S3 in which something goes wrong: refusals, resets, lost answers, bodies that are cut, uploads in parts that
- * fail after a 200, publishers killed before or after any request. JOBTIDE_UPLOADS=2000 for the long run; JOBTIDE_UPLOADS_SEED
+ * fail after a 200, publishers killed before or after any request. JOBTIDE_UPLOADS says how many; JOBTIDE_UPLOADS_SEED
  * repeats one.
  */
 

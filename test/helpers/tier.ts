@@ -1,0 +1,14 @@
+/** How many rounds a suite with faults or random inputs makes: few before a merge, many at night. */
+
+/** Whether this is `npm run test:soak`. */
+export const IS_SOAK = process.env['JOBTIDE_SOAK'] === '1'
+
+/**
+ * The rounds of a suite: `soak` of them in `npm run test:soak`, else `usual`. The environment variable `name` overrides
+ * both, for one long look by hand.
+ */
+export function rounds(name: string, usual: number, soak: number): number {
+  const asked = process.env[name]
+  if (asked !== undefined) return Number(asked)
+  return IS_SOAK ? soak : usual
+}
