@@ -41,6 +41,14 @@ export function addRunOptions(command: Command): Command {
     .option('--no-publish', 'publish nothing')
 }
 
+/** Adds the option to go on without what the journal lost; its name is that of Overrides. */
+export function addLossOption(command: Command): Command {
+  return command.option(
+    '--accept-loss',
+    'go on without journal segments that are lost or damaged; what they held is bought again',
+  )
+}
+
 /** A whole number from `least` to `most`. */
 export function wholeNumber(least: number, most: number): (text: string) => number {
   return (text) => {

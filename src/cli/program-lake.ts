@@ -28,9 +28,11 @@ function addSnapshotCommands(program: Command, start: Start): void {
     )
 
   withPipeline(program.command('verify'))
-    .description('prove a published snapshot: files, hashes, rows, keys, Delta logs')
-    .argument('<url>', URL)
-    .action((url: string, options: CommonOptions & VerifyOptions) =>
+    .description(
+      'prove every byte of the journal, and a published snapshot: files, hashes, rows, keys, Delta logs',
+    )
+    .argument('[url]', `${URL}; absent: the journal alone`)
+    .action((url: string | undefined, options: CommonOptions & VerifyOptions) =>
       start(options, async (context) =>
         (await import('./verify-command.ts')).verifyCommand(context, url, options),
       ),

@@ -3,9 +3,9 @@
 import { Option, type Command } from 'commander'
 import type { Overrides } from '../run/job.ts'
 import type { CommonOptions, Start } from './context.ts'
-import { addCommonOptions, addRunOptions } from './options.ts'
+import { addCommonOptions, addLossOption, addRunOptions } from './options.ts'
 import type { PlanOptions } from './plan-command.ts'
-import type { PublishCommandOptions } from './stage-commands.ts'
+import type { PublishCommandOptions, ReplayOptions } from './stage-commands.ts'
 
 /** Adds them to the program. */
 export function addRunCommands(program: Command, start: Start): void {
@@ -15,7 +15,7 @@ export function addRunCommands(program: Command, start: Start): void {
       start(options, async (context) => (await import('./demo-command.ts')).demoCommand(context)),
     )
 
-  addRunOptions(program.command('run'))
+  addLossOption(addRunOptions(program.command('run')))
     .description('plan, extract, load, build and publish a pipeline')
     .argument('<pipeline>', 'name below pipelines/, or a path')
     .action((pipeline: string, options: CommonOptions & Overrides) =>
@@ -24,7 +24,7 @@ export function addRunCommands(program: Command, start: Start): void {
       ),
     )
 
-  addRunOptions(program.command('backfill'))
+  addLossOption(addRunOptions(program.command('backfill')))
     .description('a run over a long window')
     .argument('[pipeline]', 'name below pipelines/, or a path', 'backfill')
     .action((pipeline: string, options: CommonOptions & Overrides) =>
@@ -50,7 +50,7 @@ export function addRunCommands(program: Command, start: Start): void {
       ),
     )
 
-  addRunOptions(program.command('extract'))
+  addLossOption(addRunOptions(program.command('extract')))
     .description('buy the pages of a pipeline into the journal, and nothing else')
     .argument('<pipeline>', 'name below pipelines/, or a path')
     .action((pipeline: string, options: CommonOptions & Overrides) =>
@@ -89,11 +89,11 @@ export function addStageCommands(program: Command, start: Start): void {
       ),
     )
 
-  addCommonOptions(program.command('replay'))
+  addLossOption(addCommonOptions(program.command('replay')))
     .description('rebuild the warehouse from the journal for 0 credits')
-    .action((options: CommonOptions) =>
+    .action((options: CommonOptions & ReplayOptions) =>
       start(options, async (context) =>
-        (await import('./stage-commands.ts')).replayCommand(context),
+        (await import('./stage-commands.ts')).replayCommand(context, options),
       ),
     )
 }

@@ -93,10 +93,21 @@ function targetOf(context: Context, options: PublishCommandOptions): SnapshotTar
   return keep === undefined ? target : { ...target, keep: parseKeep(keep) }
 }
 
+/** Options of `replay`. */
+export interface ReplayOptions {
+  /** Goes on without journal segments that are lost. */
+  readonly acceptLoss?: boolean
+}
+
 /** `replay`: rebuilds the warehouse from the journal, beside the old one, and then takes its place. */
-export async function replayCommand(context: Context): Promise<ExitCode> {
+export async function replayCommand(
+  context: Context,
+  { acceptLoss = false }: ReplayOptions,
+): Promise<ExitCode> {
   const { directory } = context
-  return withJournal(context, 'replay', async (journal) => {
+  const losses = acceptLoss ? 'accept' : 'refuse'
+  return withJournal(context, 'replay', losses, async (journal) => {
+    journal.check('bytes')
     if (journal.segments().length === 0) {
       throw new ConfigError(`there is no journal in ${directory.journal}`, { hint: RUN_FIRST })
     }
@@ -135,7 +146,7 @@ async function runAlone(
   afterwards: () => Promise<void> = () => Promise.resolve(),
 ): Promise<ExitCode> {
   const { directory } = context
-  return withJournal(context, command, async (journal) => {
+  return withJournal(context, command, 'refuse', async (journal) => {
     if (journal.segments().length === 0 && !existsSync(directory.warehouse)) {
       throw new ConfigError(`nothing was run yet in ${directory.root}`, { hint: RUN_FIRST })
     }
@@ -157,14 +168,17 @@ async function runAlone(
 
 /** Works with the lock of the data directory and a recovered journal. */
 async function withJournal(
-  { directory, clock, progress }: Context,
+  { directory, clock, logger, progress }: Context,
   command: string,
+  losses: 'refuse' | 'accept',
   work: (journal: Journal) => Promise<void>,
 ): Promise<ExitCode> {
   const lock = acquireLock(directory.root, command, clock)
   try {
     const journal = openJournal(directory.journal, clock)
-    await recoverJournal(directory.root, journal, lock, clock)
+    for (const reason of await recoverJournal(directory.root, journal, lock, clock, losses)) {
+      logger.warn({ reason }, 'journal.loss_accepted')
+    }
     await work(journal)
     return EXIT.done
   } finally {

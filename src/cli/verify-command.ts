@@ -1,6 +1,11 @@
-/** `verify`: proves a published snapshot again and lists everything that is not as it was published. */
+/**
+ * `verify`: proves again that every byte of the journal is as it was sealed, where there is one, and a published snapshot,
+ * listing everything that is not as it was published.
+ */
 
 import { s3EndpointFrom } from '../config.ts'
+import { openJournal } from '../journal/journal.ts'
+import type { JournalState } from '../journal/loss.ts'
 import type { StoreOptions } from '../publish/store/object-store.ts'
 import { openStore } from '../publish/store/open-store.ts'
 import { splitSnapshotUrl } from '../publish/snapshot-url.ts'
@@ -10,6 +15,7 @@ import { readSnapshotTarget } from '../run/job.ts'
 import { EXIT, type ExitCode } from '../support/errors.ts'
 import type { Context } from './context.ts'
 import { passingFolder } from './passing-folder.ts'
+import { refuseEmpty } from './refuse-empty.ts'
 import { bytesText, countText, printable, wrapText } from './text.ts'
 
 /** Options of the commands that read snapshots. */
@@ -19,13 +25,30 @@ export interface VerifyOptions {
 }
 
 /**
- * `verify`: exit code 0 when the snapshot is proved, 6 with every finding when it is not.
- * @param url a destination, or `<destination>/snapshots/<snapshot id>`
+ * `verify`: exit code 0 when journal and snapshot are proved, 6 with every finding when the snapshot is not.
+ * @param url a destination, or `<destination>/snapshots/<snapshot id>`; absent: only the journal is proved
+ * @throws JournalLossError when the journal is not
  */
 export async function verifyCommand(
   context: Context,
+  url: string | undefined,
+  options: VerifyOptions,
+): Promise<ExitCode> {
+  const { output, clock, directory } = context
+  const journal = openJournal(directory.journal, clock)
+  if (url === undefined) refuseEmpty(journal, directory.root)
+  const proved = journal.check('bytes')
+  if (url !== undefined) return verifyUrl(context, url, options, proved)
+  output.text(journalText(proved))
+  output.document({ is_proved: true, journal: journalDocument(proved) })
+  return EXIT.done
+}
+
+async function verifyUrl(
+  context: Context,
   url: string,
   options: VerifyOptions,
+  journal: JournalState,
 ): Promise<ExitCode> {
   const { output, clock, progress, stop } = context
   const { destination, snapshotId } = splitSnapshotUrl(url)
@@ -41,11 +64,27 @@ export async function verifyCommand(
     })
     progress.stop()
     output.text(textOf(report, store.destination, output.columns))
-    output.document(documentOf(report, store.destination))
+    if (journal.segments > 0) output.text(journalText(journal))
+    output.document({
+      ...documentOf(report, store.destination),
+      journal: journalDocument(journal),
+    })
     return report.findings.length === 0 ? EXIT.done : EXIT.checkFailed
   } finally {
     progress.stop()
   }
+}
+
+function journalText({ segments, bytes, losses }: JournalState): string {
+  const lost =
+    losses.size === 0
+      ? ''
+      : `; what ${countText(losses.size, 'segment')} lost was accepted to be lost`
+  return `the journal is proved\n${countText(segments, 'segment')}, ${bytesText(bytes)}: every byte is as it was sealed${lost}`
+}
+
+function journalDocument({ segments, bytes, losses }: JournalState): Record<string, unknown> {
+  return { segments, bytes, segments_with_accepted_losses: [...losses.keys()] }
 }
 
 /** How a store is opened to be read; the pipeline is looked at only for a bucket. */

@@ -16,6 +16,7 @@ import { cutMarks } from './page-keys.ts'
 import { CHECKPOINT_FILE } from './read-history.ts'
 import { endsWithSeal, readAt, type PlacedFrame } from './reader.ts'
 import type { JournalRecord, PageReceived } from './records.ts'
+import { appendSeal } from './seals.ts'
 
 const REWRITTEN = '.erasing'
 
@@ -92,7 +93,7 @@ export async function eraseFromJournal(
       const rewritten = rewrite(journal, segment, cut)
       await beforeReplacing(segment, rewritten.bytesBefore, rewritten.bytesAfter)
       if (erased.length === 0) removeCheckpoint(journal)
-      replaceSegment(journal, segment)
+      replaceSegment(journal, segment, rewritten)
       erased.push({ ...found, ...rewritten })
     }
     onProgress?.(index + 1, segments.length)
@@ -176,14 +177,23 @@ function readExactly(file: number, at: number, bytes: number): Buffer {
   throw new RangeError(`${bytes - found.length} bytes are missing at ${at + found.length}`)
 }
 
-function replaceSegment(journal: Journal, segment: string): void {
-  const path = join(journal.folder, segment)
+// The list of seals knows both while the one takes the place of the other, and then only the new one.
+function replaceSegment(
+  { folder }: Journal,
+  segment: string,
+  rewritten: Omit<ErasedSegment, keyof Findings>,
+): void {
+  const path = join(folder, segment)
+  const after = { bytes: rewritten.bytesAfter, sha256: rewritten.sha256After }
+  const before = { bytes: rewritten.bytesBefore, sha256: rewritten.sha256Before }
+  appendSeal(folder, { segment, ...after, before })
   try {
     renameSync(path + REWRITTEN, path)
-    fsyncDirectory(journal.folder)
+    fsyncDirectory(folder)
   } catch (error) {
     throw asStorageError(error, `journal segment ${path}`)
   }
+  appendSeal(folder, { segment, ...after, before: null })
 }
 
 // It says how far each segment was read, in bytes of the old ones: with the new ones it would point into a record. It also

@@ -17,7 +17,7 @@ import {
   sliceOf,
   type RunHistory,
 } from './run-history.ts'
-import { closeSlice } from './slice-history.ts'
+import { closeSlice, isRecorded } from './slice-history.ts'
 import { takeRequest } from './take-page.ts'
 import {
   RESUMABLE_OUTCOMES,
@@ -119,7 +119,10 @@ export function foldRecord(history: History, frame: PlacedFrame): void {
     case 'slice_finished': {
       const run = runOf(history, record)
       const slice = sliceOf(run, record.slice_id)
+      // What it was read by must be there: of pages that were lost nothing is covered.
+      const isRead = slice === null ? !run.isIncomplete : isRecorded(slice, record.pages)
       if (slice !== null) closeSlice(slice, 'finished')
+      if (!isRead) return
       run.slicesDone += 1
       foldCoverage(history, run, slice?.slice ?? payloadOf<SliceRecord>(frame), record)
       return

@@ -9,14 +9,10 @@ import {
   closeSync,
   existsSync,
   fdatasync,
-  fdatasyncSync,
   ftruncateSync,
   mkdirSync,
   openSync,
-  readSync,
-  readdirSync,
   rmSync,
-  truncateSync,
   writeSync,
 } from 'node:fs'
 import { join } from 'node:path'
@@ -27,10 +23,13 @@ import { StorageError, asStorageError } from '../support/errors.ts'
 import { newUlid, ulidTime } from '../support/ulid.ts'
 import { MIB } from '../support/units.ts'
 import { encodeFrame } from './frame.ts'
-import { endsWithSeal, readSegment, validPrefix, type PlacedFrame } from './reader.ts'
+import { Holdings } from './held.ts'
+import { checkSegments, type JournalState } from './loss.ts'
+import { SEGMENT_SUFFIX, listSegments, readSegment, type PlacedFrame } from './reader.ts'
+import { recoverSegments } from './recover.ts'
 import type { JournalRecord } from './records.ts'
+import { SealListError, appendSeal, createSeals, sealsPath } from './seals.ts'
 
-const SUFFIX = '.journal'
 const SEGMENT_BYTES = 256 * MIB
 const fdatasyncAsync = promisify(fdatasync)
 
@@ -48,10 +47,20 @@ export interface Journal {
   /** The records of one segment from byte `from` on; see readSegment. */
   read(segment: string, from?: number): Generator<PlacedFrame>
   /**
-   * Closes what a killed process left open: cuts torn ends off and seals. Call it only while holding the data
-   * directory's lock, when no other process can be writing.
+   * Says whether every segment that was sealed is there; see checkSegments.
+   * @param depth `ends`: its size, and the seal at its end; `bytes`: the hash of all of it
+   * @throws JournalLossError when one is gone or not as it was
+   * @throws SealListError when the list of them is missing or damaged
    */
-  recover(): void
+  check(depth?: 'ends' | 'bytes'): JournalState
+  /**
+   * Closes what a killed process left open: cuts torn ends off, seals and lists. A segment that is listed is not touched,
+   * unless its loss is accepted. Call it only while holding the data directory's lock, when no other process can be
+   * writing.
+   * @returns a sentence for each loss that was accepted
+   * @throws JournalLossError as check()
+   */
+  recover(losses?: 'refuse' | 'accept'): string[]
   /** A writer with a segment of its own. Nothing is on the disk until the first record. */
   writer(): JournalWriter
 }
@@ -69,7 +78,7 @@ export interface JournalWriter {
    */
   append(record: JournalRecord, payload?: string | Uint8Array): Promise<void>
   /**
-   * Seals the segment and closes it; later records begin a new one. A writer that wrote nothing leaves no file.
+   * Seals the segment, closes it and lists it; later records begin a new one. A writer that wrote nothing leaves no file.
    * @throws StorageError when the disk refuses; recover() seals the segment later, no acknowledged record is lost
    */
   close(): Promise<void>
@@ -81,72 +90,19 @@ export function openJournal(folder: string, clock: Clock, options: JournalOption
     folder,
     segments: () => listSegments(folder),
     read: (segment, from) => readSegment(join(folder, segment), from),
-    recover: () => recoverSegments(folder, clock),
+    check: (depth = 'ends') => checkSegments(folder, depth),
+    recover: (losses = 'refuse') => recoverSegments(folder, clock, losses),
     writer: () => new SegmentWriter(folder, clock, options.segmentBytes ?? SEGMENT_BYTES),
   }
 }
 
-function listSegments(folder: string): string[] {
-  try {
-    if (!existsSync(folder)) return []
-    return readdirSync(folder)
-      .filter((name) => name.endsWith(SUFFIX))
-      .toSorted()
-  } catch (error) {
-    throw asStorageError(error, `journal ${folder}`)
-  }
-}
-
-function recoverSegments(folder: string, clock: Clock): void {
-  for (const name of listSegments(folder)) {
-    const path = join(folder, name)
-    if (endsWithSeal(path)) continue
-    const { bytes, records, sealed, torn } = validPrefix(path)
-    try {
-      if (records === 0) {
-        rmSync(path)
-        continue
-      }
-      if (torn) truncateSync(path, bytes)
-      if (!sealed) sealFile(path, records, clock)
-    } catch (error) {
-      throw asStorageError(error, `journal segment ${path}`)
-    }
-  }
-}
-
-function sealFile(path: string, records: number, clock: Clock): void {
-  const sha256 = hashFile(path)
-  const file = openSync(path, 'a')
-  try {
-    const seal = encodeFrame({ kind: 'seal', at: clock.now(), records, sha256 })
-    for (let written = 0; written < seal.length;) written += writeSync(file, seal, written)
-    fdatasyncSync(file)
-  } finally {
-    closeSync(file)
-  }
-}
-
-// In pieces: a segment may be larger than what a run may hold in memory.
-function hashFile(path: string): string {
-  const hash = createHash('sha256')
-  const piece = Buffer.allocUnsafe(MIB)
-  const file = openSync(path, 'r')
-  try {
-    for (let read = readSync(file, piece); read > 0; read = readSync(file, piece)) {
-      hash.update(piece.subarray(0, read))
-    }
-  } finally {
-    closeSync(file)
-  }
-  return hash.digest('hex')
-}
-
 /** A segment that is being written. */
 interface OpenSegment {
+  readonly name: string
   readonly path: string
   readonly file: number
   readonly hash: Hash
+  readonly holdings: Holdings
   bytes: number
   records: number
   /** The fsync that will cover what was written last; null when none is waiting to begin. */
@@ -205,6 +161,9 @@ class SegmentWriter implements JournalWriter {
         closeSync(segment.file)
         if (segment.bytes === 0) rmSync(segment.path)
       }
+      // Only what is surely sealed is listed: a process that is killed before this leaves it to recover().
+      const isSealed = segment.records > 0 && sealFailure === null && this.#broken === null
+      if (isSealed) listSegment(this.#folder, segment)
     })
     if (sealFailure !== null) throw sealFailure
   }
@@ -231,6 +190,7 @@ class SegmentWriter implements JournalWriter {
       segment.bytes += frame.length
       segment.records += 1
       segment.hash.update(frame)
+      segment.holdings.add(record)
       return segment
     } catch (error) {
       throw asStorageError(error, `journal ${this.#folder}`)
@@ -271,9 +231,20 @@ class SegmentWriter implements JournalWriter {
   }
 }
 
+function listSegment(folder: string, { name, bytes, hash, holdings }: OpenSegment): void {
+  appendSeal(folder, { segment: name, bytes, sha256: hash.digest('hex'), held: holdings.held() })
+}
+
 function startSegment(folder: string, clock: Clock): OpenSegment {
   mkdirSync(folder, { recursive: true })
-  const path = join(folder, nextSegmentName(folder, clock))
+  const others = listSegments(folder)
+  if (!existsSync(sealsPath(folder))) {
+    // It comes before the first segment: where there is one, it was lost.
+    if (others.length > 0) throw new SealListError(sealsPath(folder), 'is missing')
+    createSeals(folder)
+  }
+  const name = nextSegmentName(others.at(-1), clock)
+  const path = join(folder, name)
   // Append mode: after half a record was cut off, the next one goes where the file ends, not where that one ended.
   const file = openSync(path, 'ax')
   try {
@@ -283,15 +254,23 @@ function startSegment(folder: string, clock: Clock): OpenSegment {
     rmSync(path)
     throw error
   }
-  return { path, file, hash: createHash('sha256'), bytes: 0, records: 0, nextSync: null }
+  return {
+    name,
+    path,
+    file,
+    hash: createHash('sha256'),
+    holdings: new Holdings(),
+    bytes: 0,
+    records: 0,
+    nextSync: null,
+  }
 }
 
 // Segments are read in the order of their names, so a name sorts after all others even when the clock was set back.
-function nextSegmentName(folder: string, clock: Clock): string {
-  const newest = listSegments(folder).at(-1)
+function nextSegmentName(newest: string | undefined, clock: Clock): string {
   const newestAt = newest === undefined ? Number.NaN : ulidTime(newest)
   const at = Number.isNaN(newestAt) ? clock.now() : Math.max(clock.now(), newestAt + 1)
-  return `${newUlid(at)}${SUFFIX}`
+  return `${newUlid(at)}${SEGMENT_SUFFIX}`
 }
 
 function brokenBy(cause: unknown, path: string): StorageError {

@@ -9,6 +9,8 @@ import { join } from 'node:path'
 import { deserialize, serialize } from 'node:v8'
 import { crc32 } from 'node:zlib'
 import { readIfThere, writeFileAtomic } from '../support/atomic-file.ts'
+import { foldLoss } from './fold-loss.ts'
+import type { HeldRun } from './held.ts'
 import { countUnanswered, emptyHistory, foldRecord, type History } from './history.ts'
 import type { Journal } from './journal.ts'
 
@@ -16,7 +18,7 @@ import type { Journal } from './journal.ts'
 export const CHECKPOINT_FILE = 'history.checkpoint'
 
 // To be raised whenever History, or what a record adds to it, changes: an older checkpoint is then not used.
-const CHECKPOINT_FORMAT = 2
+const CHECKPOINT_FORMAT = 3
 const FIRST_LINE = /^jobtide history (\d+) ([0-9a-f]{8})\n/
 const LONGEST_FIRST_LINE = 64
 
@@ -24,9 +26,14 @@ const LONGEST_FIRST_LINE = 64
 interface Checkpoint {
   readonly history: History
   readonly positions: Map<string, number>
+  /** Checksum of the losses that are in it: with another one accepted, it is thrown away. */
+  readonly losses: string
 }
 
-/** Everything the journal's headers add up to. */
+/**
+ * Everything the journal's headers add up to.
+ * @throws JournalLossError when a sealed segment is lost, and that was not accepted
+ */
 export function readHistory(journal: Journal): History {
   return countUnanswered(foldAll(journal).history)
 }
@@ -43,25 +50,42 @@ export function saveCheckpoint(journal: Journal): void {
 }
 
 function foldAll(journal: Journal): Checkpoint {
-  const checkpoint = readCheckpoint(journal) ?? { history: emptyHistory(), positions: new Map() }
+  const { losses } = journal.check()
+  const checksumOfLosses = checksum(Buffer.from(JSON.stringify([...losses])))
+  const known = readCheckpoint(journal, checksumOfLosses)
+  if (known !== null) return foldSegments(journal, known, new Map())
+  const nothing = { history: emptyHistory(), positions: new Map(), losses: checksumOfLosses }
+  return foldSegments(journal, nothing, losses)
+}
+
+/** @param losses those that are not in `checkpoint` */
+function foldSegments(
+  journal: Journal,
+  checkpoint: Checkpoint,
+  losses: ReadonlyMap<string, readonly HeldRun[]>,
+): Checkpoint {
   const { history, positions } = checkpoint
-  for (const segment of journal.segments()) {
-    for (const frame of journal.read(segment, positions.get(segment) ?? 0)) {
+  const present = new Set(journal.segments())
+  for (const segment of [...new Set([...present, ...losses.keys()])].toSorted()) {
+    const frames = present.has(segment) ? journal.read(segment, positions.get(segment) ?? 0) : []
+    for (const frame of frames) {
       foldRecord(history, frame)
       positions.set(segment, frame.end)
     }
+    foldLoss(history, losses.get(segment) ?? [])
   }
   return checkpoint
 }
 
-function readCheckpoint(journal: Journal): Checkpoint | null {
+function readCheckpoint(journal: Journal, losses: string): Checkpoint | null {
   const bytes = readIfThere(checkpointPath(journal)) ?? Buffer.alloc(0)
   const firstLine = FIRST_LINE.exec(bytes.toString('latin1', 0, LONGEST_FIRST_LINE))
   if (firstLine?.[1] !== String(CHECKPOINT_FORMAT)) return null
   const body = bytes.subarray(firstLine[0].length)
   if (checksum(body) !== firstLine[2]) return null
   const checkpoint = checkpointIn(body)
-  return checkpoint !== null && fits(checkpoint, journal) ? checkpoint : null
+  if (checkpoint === null || checkpoint.losses !== losses) return null
+  return fits(checkpoint, journal) ? checkpoint : null
 }
 
 // A newer Node.js may have written it in a way that this one does not read.

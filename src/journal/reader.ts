@@ -3,17 +3,21 @@
  * what is before it counts, what is torn never was acknowledged. Anything else that does not fit is damage and is said.
  */
 
-import { closeSync, fstatSync, openSync, readSync } from 'node:fs'
+import { closeSync, existsSync, fstatSync, openSync, readSync, readdirSync } from 'node:fs'
 import { EXIT, JobtideError, asStorageError } from '../support/errors.ts'
 import { MIB } from '../support/units.ts'
 import { FRAME_MAGIC, decodeFrame, type Frame } from './frame.ts'
+import type { JournalRecord } from './records.ts'
+
+/** How the names of segments end. */
+export const SEGMENT_SUFFIX = '.journal'
 
 /** A journal segment holds bytes that are no record, and they are not a torn end. */
 export class JournalDamagedError extends JobtideError {
   override readonly name = 'JournalDamagedError'
   constructor(path: string, at: number, reason: string) {
     super(EXIT.storage, `journal segment ${path} is damaged at byte ${at}: ${reason}`, {
-      hint: 'Restore that file from a backup, then run the same command again. Nothing from that byte on was read.',
+      hint: 'Restore that file from a backup, then run the same command again. Nothing from that byte on was read. Where there is no backup, --accept-loss goes on without it and buys it again (run, backfill, extract, replay).',
       context: { path, at },
     })
   }
@@ -38,6 +42,18 @@ export class JournalTooNewError extends JobtideError {
 export interface PlacedFrame extends Frame {
   /** Where the next record begins, in bytes from the start of the segment. */
   readonly end: number
+}
+
+/** Names of the segments below `folder`, oldest first. @throws StorageError when the disk refuses */
+export function listSegments(folder: string): string[] {
+  try {
+    if (!existsSync(folder)) return []
+    return readdirSync(folder)
+      .filter((name) => name.endsWith(SEGMENT_SUFFIX))
+      .toSorted()
+  } catch (error) {
+    throw asStorageError(error, `journal ${folder}`)
+  }
 }
 
 const READ_BYTES = MIB
@@ -102,20 +118,27 @@ export function endsWithSeal(path: string): boolean {
 /**
  * The bytes of whole records at the start of a segment; `sealed` when the last of them is a seal, `torn` when more bytes
  * follow that are no record.
+ * @param onRecord called with each of them
+ * @param damage what to do where records follow that are behind damage
+ * @throws JournalDamagedError there, unless they are left out
  */
-export function validPrefix(path: string): {
-  bytes: number
-  records: number
-  sealed: boolean
-  torn: boolean
-} {
+export function validPrefix(
+  path: string,
+  onRecord: (record: JournalRecord) => void = () => undefined,
+  damage: 'refuse' | 'leave-out' = 'refuse',
+): { bytes: number; records: number; sealed: boolean; torn: boolean } {
   let bytes = 0
   let records = 0
   let sealed = false
-  for (const frame of readSegment(path)) {
-    bytes = frame.end
-    records += 1
-    sealed = frame.record.kind === 'seal'
+  try {
+    for (const frame of readSegment(path)) {
+      bytes = frame.end
+      records += 1
+      sealed = frame.record.kind === 'seal'
+      onRecord(frame.record)
+    }
+  } catch (error) {
+    if (!(error instanceof JournalDamagedError) || damage === 'refuse') throw error
   }
   const file = openForReading(path)
   try {

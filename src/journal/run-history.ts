@@ -14,6 +14,8 @@ export interface RunHistory {
   readonly slices: Map<string, SliceHistory>
   /** True once its slices were let go of: what it still writes then, as a process that lost its lock may, is only counted. */
   isForgotten: boolean
+  /** True once records of it were lost: it is not taken up again, and may speak of slices that nobody knows. */
+  isIncomplete: boolean
   finished: RunFinished | null
   resumed: number
   /** Slices that are not split. */
@@ -43,6 +45,7 @@ export function newRunHistory(started: RunStarted, slices: readonly SliceRecord[
     questionSha256: started.question_sha256,
     slices: new Map(),
     isForgotten: false,
+    isIncomplete: false,
     finished: null,
     resumed: 0,
     slicesPlanned: 0,
@@ -83,11 +86,11 @@ export function forgetSlices(run: RunHistory): void {
   run.isForgotten = true
 }
 
-/** A slice of a run; null when the run's slices were let go of. @throws JobtideError when the journal lacks its plan */
+/** A slice of a run; null when its slices were let go of, or their plan is lost. @throws JobtideError when the journal lacks its plan */
 export function sliceOf(run: RunHistory, sliceId: string): SliceHistory | null {
   const slice = run.slices.get(sliceId)
   if (slice !== undefined) return slice
-  if (run.isForgotten) return null
+  if (run.isForgotten || run.isIncomplete) return null
   throw new JobtideError(
     EXIT.storage,
     `the journal has records of slice ${sliceId} of run ${run.started.run_id} but not its plan`,

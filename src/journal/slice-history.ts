@@ -39,6 +39,8 @@ export interface SliceHistory {
   order: number
   /** When requests that are not answered yet were sent, in that order, by request_id. */
   readonly asked: Map<string, number>
+  /** Numbers of the pages that the journal holds since the slice was begun, or begun anew. */
+  readonly recorded: Set<number>
 }
 
 /** A page as it came. */
@@ -104,6 +106,7 @@ export function newSliceHistory(slice: SliceRecord): SliceHistory {
     seams: newSeams(),
     order: 0,
     asked: new Map(),
+    recorded: new Set(),
   }
 }
 
@@ -121,6 +124,12 @@ export function coveredTime(
   const last = times.reduce((a, b) => Math.max(a, b), first)
   // The service tells its time in whole seconds: by the end of that second other events had left.
   return { from: slice.days_ago === null ? null : last + SECOND - slice.days_ago * DAY, to: first }
+}
+
+/** Whether the journal holds each of the pages 1 … `pages` of a slice: only then it was read to its end. */
+export function isRecorded({ recorded }: SliceHistory, pages: number): boolean {
+  for (let page = 1; page <= pages; page += 1) if (!recorded.has(page)) return false
+  return true
 }
 
 /** Whether a part of it was read. */
@@ -161,6 +170,7 @@ export function startAnew(history: SliceHistory): void {
   history.firstPageAt = null
   history.read.length = 0
   history.ahead.clear()
+  history.recorded.clear()
   history.emptyFrom = null
   forgetSeams(history.seams)
 }
@@ -171,6 +181,7 @@ export function closeSlice(history: SliceHistory, state: 'finished' | 'split'): 
   history.read.length = 0
   history.ahead.clear()
   history.asked.clear()
+  history.recorded.clear()
   forgetSeams(history.seams)
 }
 

@@ -32,6 +32,7 @@ export function takeRecord(history: SliceHistory, record: PageReceived): void {
     asked,
     received: history.order + 1,
   })
+  if (history.state === 'planned') history.recorded.add(record.page)
 }
 
 /** Takes a page that was received, and goes back where the list has moved. */

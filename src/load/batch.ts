@@ -46,10 +46,17 @@ export class Batch {
   /** Runs as the warehouse and this batch know them. */
   readonly #knownRuns: Map<string, Row>
   readonly #suppression: Suppression
+  readonly #lostSlices: ReadonlySet<string>
 
-  constructor(knownRuns: Map<string, Row>, suppression: Suppression) {
+  /** @param lostSlices `<run_id> <slice_id>` of those that pages were lost of: they cover nothing */
+  constructor(
+    knownRuns: Map<string, Row>,
+    suppression: Suppression,
+    lostSlices: ReadonlySet<string> = new Set(),
+  ) {
     this.#knownRuns = knownRuns
     this.#suppression = suppression
+    this.#lostSlices = lostSlices
   }
 
   /** Rows gathered, roughly: what decides when to merge. */
@@ -63,7 +70,7 @@ export class Batch {
     const { record } = frame
     switch (record.kind) {
       case 'run_started':
-        this.#startRun(record, payloadOf<SliceRecord[]>(frame))
+        this.startRun(record, payloadOf<SliceRecord[]>(frame))
         return
       case 'run_resumed': {
         const resumed = Number(this.#knownRuns.get(record.run_id)?.['resumed'] ?? 0) + 1
@@ -117,7 +124,8 @@ export class Batch {
     }
   }
 
-  #startRun(record: RunStarted, slices: readonly SliceRecord[]): void {
+  /** Adds the beginning of a run. */
+  startRun(record: RunStarted, slices: readonly SliceRecord[]): void {
     this.#changeRun(record.run_id, {
       run_id: record.run_id,
       pipeline: record.pipeline,
@@ -150,6 +158,10 @@ export class Batch {
 
   #finishSlice(record: SliceFinished, slice: SliceRecord): void {
     this.organizations.addSlice(record, slice)
+    if (this.#lostSlices.has(`${record.run_id} ${record.slice_id}`)) {
+      this.#setSlice(record.run_id, slice, { state: 'planned' })
+      return
+    }
     const covered = {
       covered_from: record.covered_from === null ? null : new Date(record.covered_from),
       covered_to: new Date(record.covered_to),

@@ -7,6 +7,7 @@
 
 import { readFileSync, statSync } from 'node:fs'
 import { dirname, join } from 'node:path'
+import type { HeldRun } from '../journal/held.ts'
 import type { Journal } from '../journal/journal.ts'
 import type { PlacedFrame } from '../journal/reader.ts'
 import type { RunFinished } from '../journal/records.ts'
@@ -74,7 +75,10 @@ interface OpenSegment {
 
 const NOT_LOADED: Position = { bytes: 0, organizationBytes: 0 }
 
-/** Brings the warehouse up to date with the journal. */
+/**
+ * Brings the warehouse up to date with the journal.
+ * @throws JournalLossError when sealed segments of it are lost, and that was not accepted
+ */
 export async function load(options: LoadOptions): Promise<LoadReport> {
   return new Load(options).run()
 }
@@ -87,6 +91,9 @@ class Load {
   readonly #newUnknownFields: string[] = []
   readonly #suppression: Suppression
   #knownRuns = new Map<string, Row>()
+  /** What of the journal is lost, and was accepted to be. */
+  #lost: readonly HeldRun[] = []
+  #lostSlices: ReadonlySet<string> = new Set()
 
   constructor(options: LoadOptions) {
     this.#options = options
@@ -97,8 +104,15 @@ class Load {
   }
 
   async run(): Promise<LoadReport> {
+    this.#lost = [...this.#journal.check().losses.values()].flat()
+    this.#lostSlices = new Set(
+      this.#lost.flatMap(({ run_id: runId, pages }) =>
+        Object.keys(pages).map((sliceId) => `${runId} ${sliceId}`),
+      ),
+    )
     const segments = await this.#openSegments()
     this.#knownRuns = await this.#readRuns()
+    await this.#showLostRuns()
     const bytes = segments.reduce((sum, { from, size }) => sum + size - startOf(from), 0)
     let bytesDone = 0
     if (bytes > 0) this.#options.onProgress?.({ bytesDone, bytes })
@@ -115,13 +129,13 @@ class Load {
   /** Loads a segment batch by batch; yields the bytes of it that were loaded so far. */
   async *#loadSegment({ name, from }: OpenSegment): AsyncGenerator<number> {
     const start = startOf(from)
-    let batch = new Batch(this.#knownRuns, this.#suppression)
+    let batch = this.#newBatch()
     let readTo = start
     let mergedTo = start
     const merge = async () => {
       await this.#merge(batch, name, positionAt(readTo, from))
       mergedTo = readTo
-      batch = new Batch(this.#knownRuns, this.#suppression)
+      batch = this.#newBatch()
     }
     for (const frame of this.#journal.read(name, start)) {
       if (frame.end > from.bytes) this.#add(batch, frame)
@@ -143,9 +157,22 @@ class Load {
   async #showClosing(): Promise<void> {
     const { closing } = this.#options
     if (closing === undefined) return
-    const batch = new Batch(this.#knownRuns, this.#suppression)
+    const batch = this.#newBatch()
     batch.finishRun(closing)
     await this.#merge(batch, null)
+  }
+
+  /** Runs whose beginning is lost, so that what is left of them belongs to something. */
+  async #showLostRuns(): Promise<void> {
+    const batch = this.#newBatch()
+    for (const { started } of this.#lost) {
+      if (started !== undefined && !this.#knownRuns.has(started.run_id)) batch.startRun(started, [])
+    }
+    if (batch.runs.size > 0) await this.#merge(batch, null)
+  }
+
+  #newBatch(): Batch {
+    return new Batch(this.#knownRuns, this.#suppression, this.#lostSlices)
   }
 
   /** One transaction: the rows of a batch, and how far a segment is loaded with it (null: none is loaded further). */

@@ -30,6 +30,8 @@ export interface Overrides {
   readonly snapshotTo?: string
   /** False leaves publishing out. */
   readonly publish?: boolean
+  /** Goes on without journal segments that are lost. */
+  readonly acceptLoss?: boolean
 }
 
 /** Everything a run needs to know. */
@@ -49,6 +51,8 @@ export interface Job {
   readonly snapshot: SnapshotTarget | null
   /** Older events are erased after a run; null keeps all. */
   readonly retentionDays: number | null
+  /** Goes on without journal segments that are lost: what they held is bought again. */
+  readonly acceptLoss: boolean
 }
 
 /** Where snapshots go, and which of them stay. */
@@ -84,6 +88,7 @@ export async function readJob(name: string, overrides: Overrides, dataDir: strin
     maxWaitMs: durationMs(limits.max_wait),
     snapshot: snapshotTarget(spec, overrides, dataDir),
     retentionDays: spec.retention_days ?? null,
+    acceptLoss: overrides.acceptLoss ?? false,
   }
 }
 

@@ -102,21 +102,27 @@ export async function waitForLock(
  * be touched, and a torn end of a dead one does no harm until next time. Every process that is going to write the journal
  * takes its lock first and then calls this, so that nobody begins a segment while another one recovers.
  * @param mine the lock that this process holds
- * @throws LockedError when another process recovers for more than a minute
+ * @param losses what to do where sealed segments are lost
+ * @returns a sentence for each loss that was accepted
+ * @throws JournalLossError when sealed segments are lost, and that is not accepted
+ * @throws LockedError when another process recovers for more than a minute, or writes while losses are to be accepted
  */
 export async function recoverJournal(
   dataDir: string,
   journal: Journal,
   mine: HeldLock,
   clock: Clock,
-): Promise<void> {
+  losses: 'refuse' | 'accept' = 'refuse',
+): Promise<string[]> {
   const giveUpAt = clock.monotonic() + RECOVERY_TAKES_AT_MOST_MS
   for (;;) {
     try {
       const recovery = take(dataDir, RECOVERY_LOCK, dataDir, 'recovery', clock)
       try {
-        if (!othersMayWrite(dataDir, mine, clock)) journal.recover()
-        return
+        if (!othersMayWrite(dataDir, mine, clock)) return journal.recover(losses)
+        if (losses === 'accept') throw notAlone(dataDir)
+        journal.check()
+        return []
       } finally {
         recovery.release()
       }
@@ -125,6 +131,12 @@ export async function recoverJournal(
     }
     await clock.sleep(LOOK_AGAIN_MS)
   }
+}
+
+function notAlone(dataDir: string): LockedError {
+  return new LockedError(`another process may be writing the journal of ${dataDir}`, {
+    hint: 'Losses are accepted while nothing else runs there: wait until it ends, then run the same command again.',
+  })
 }
 
 /** Which process may be at work with the lock of `dataDir`; null when none is. */

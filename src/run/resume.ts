@@ -117,7 +117,9 @@ function namesOf(history: History, organizations: readonly OrganizationRef[]): S
   return new Set(organizations.map((organization) => canonicalName(history.ids, organization)))
 }
 
-function isOpen({ finished }: RunHistory): boolean {
+// Of a run that lost records it is not known what it was to read.
+function isOpen({ finished, isIncomplete }: RunHistory): boolean {
+  if (isIncomplete) return false
   return finished === null || RESUMABLE_OUTCOMES.has(finished.outcome)
 }
 

@@ -19,6 +19,7 @@ export interface Session {
 /**
  * Works with the pipeline's lock, a recovered journal and a writer, and gives everything back afterwards.
  * @throws LockedError when the pipeline runs in another process
+ * @throws JournalLossError when sealed segments of the journal are lost, unless the job accepts that
  */
 export async function withSession<T>(
   job: Job,
@@ -30,7 +31,10 @@ export async function withSession<T>(
   const lock = acquireRunLock(directory.root, job.pipeline, command, clock)
   try {
     const journal = openJournal(directory.journal, clock)
-    await recoverJournal(directory.root, journal, lock, clock)
+    const losses = job.acceptLoss ? 'accept' : 'refuse'
+    for (const reason of await recoverJournal(directory.root, journal, lock, clock, losses)) {
+      world.logger.warn({ reason }, 'journal.loss_accepted')
+    }
     const writer = journal.writer()
     try {
       return await work({ journal, writer, history: readHistory(journal) })

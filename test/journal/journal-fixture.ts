@@ -11,6 +11,7 @@ import type {
   SliceRecord,
 } from '../../src/journal/records.ts'
 import type { TakenPage } from '../../src/journal/slice-history.ts'
+import { rewriteSeals } from '../../src/journal/seals.ts'
 import type { Clock } from '../../src/support/clock.ts'
 import { DAY } from '../../src/support/units.ts'
 import { temporaryFolder } from '../helpers/temporary-folder.ts'
@@ -117,7 +118,15 @@ export function pagesOf(journal: Journal): number[] {
   )
 }
 
-/** The only segment of a journal: its path, and its bytes to read and to change. */
+/** Takes all segments off the list of seals: as if their processes were killed before they were closed. */
+export function unlist(folder: string): void {
+  rewriteSeals(folder, [])
+}
+
+/**
+ * The only segment of a journal: its path, and its bytes to read and to change. Changed, it is not on the list of seals
+ * any more: as a killed process left it.
+ */
 export function onlySegment(journal: Journal) {
   const [name, ...others] = journal.segments()
   if (name === undefined || others.length > 0)
@@ -127,6 +136,9 @@ export function onlySegment(journal: Journal) {
     name,
     path,
     bytes: () => readFileSync(path),
-    set: (bytes: Uint8Array) => writeFileSync(path, bytes),
+    set(bytes: Uint8Array) {
+      writeFileSync(path, bytes)
+      unlist(journal.folder)
+    },
   }
 }

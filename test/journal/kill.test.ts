@@ -25,7 +25,7 @@ const APPENDER = `
   const worker = async () => {
     for (;;) {
       const page = next++
-      const record = { kind: 'page_received', run_id: ${JSON.stringify(RUN)}, page }
+      const record = { kind: 'page_received', run_id: ${JSON.stringify(RUN)}, page, requested_at: 0 }
       await writer.append(record, ('body of page ' + page + ' ').repeat(page % 700))
       writeSync(1, page + '\\n')
     }

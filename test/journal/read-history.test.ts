@@ -163,21 +163,17 @@ describe('a checkpoint', () => {
     expect(readHistory(journal)).toEqual(expected)
   })
 
-  it('of a journal that lost its segment since is not believed', async () => {
-    const journal = aJournal()
-    await append(journal, night(1, { isDone: true, isLearnt: false }))
-    saveCheckpoint(journal)
-    rmSync(onlySegment(journal).path)
-    expect(readHistory(journal).runs.size).toBe(0)
-  })
-
-  it('of a journal whose segment is shorter now is not believed', async () => {
+  it('of a journal that lost its segment since, or a part of it, does not hide that', async () => {
     const journal = aJournal()
     await append(journal, night(1, { isDone: true, isLearnt: false }))
     saveCheckpoint(journal)
     const { path, bytes } = onlySegment(journal)
     truncateSync(path, bytes().length - 400)
-    expect([...readHistory(journal).runs.values()]).toMatchObject([{ finished: null }])
+    expect(() => readHistory(journal)).toThrow('not the')
+    rmSync(path)
+    expect(() => readHistory(journal)).toThrow('is gone')
+    journal.recover('accept')
+    expect([...readHistory(journal).runs.values()]).toMatchObject([{ isIncomplete: true }])
   })
 
   it('of 2,000 organisations after 1,095 nights is so small that 40,000 would take less than 50 MB', async () => {

@@ -1,5 +1,5 @@
 import fc from 'fast-check'
-import { appendFileSync, statSync, truncateSync, writeFileSync } from 'node:fs'
+import { appendFileSync, mkdirSync, statSync, truncateSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import { load } from '../../src/load/load.ts'
@@ -19,14 +19,17 @@ import {
   contentOf,
   onlySegment,
   pagesOf,
+  unlist,
 } from './journal-fixture.ts'
 
 const NAME = '01JD0000000000000000000000.journal'
 
 /** A journal whose only segment holds these bytes, as a killed process left them. */
 function journalOf(...parts: readonly Uint8Array[]) {
-  const folder = temporaryFolder()
+  const folder = join(temporaryFolder(), 'journal')
   const path = join(folder, NAME)
+  mkdirSync(folder)
+  unlist(folder)
   writeFileSync(path, Buffer.concat(parts))
   return { journal: openJournal(folder, virtualClock()), path }
 }
@@ -39,7 +42,7 @@ describe('a torn end', () => {
     const { journal, path } = journalOf()
     for (let length = 0; length < third.length; length += 1) {
       const torn = third.subarray(0, length)
-      writeFileSync(path, Buffer.concat([first, second, torn]))
+      onlySegment(journal).set(Buffer.concat([first, second, torn]))
       expect([length, pagesOf(journal)]).toEqual([length, [1, 2]])
       expect(validPrefix(path)).toMatchObject({
         bytes: first.length + second.length,

@@ -5,11 +5,12 @@ import { afterEach, describe, expect, it, vi } from 'vitest'
 import { openJournal } from '../../src/journal/journal.ts'
 import { endsWithSeal, validPrefix } from '../../src/journal/reader.ts'
 import type { Seal } from '../../src/journal/records.ts'
+import { createSeals } from '../../src/journal/seals.ts'
 import { HOUR, KIB } from '../../src/support/units.ts'
 import { disk } from '../helpers/faulty-disk.ts'
 import { temporaryFolder } from '../helpers/temporary-folder.ts'
 import { virtualClock } from '../helpers/virtual-clock.ts'
-import { aJournal, aPage, contentOf, onlySegment, pagesOf } from './journal-fixture.ts'
+import { aJournal, aPage, contentOf, onlySegment, pagesOf, unlist } from './journal-fixture.ts'
 
 vi.mock('node:fs', async () => (await import('../helpers/faulty-disk.ts')).faultyFs())
 afterEach(() => disk.heal())
@@ -90,6 +91,9 @@ describe('a writer', () => {
 describe('group commit', () => {
   it('makes 100 concurrent appends durable with at most 3 fsyncs', async () => {
     const journal = aJournal()
+    // The list of seals is made once, before the first segment.
+    createSeals(journal.folder)
+    disk.heal()
     const writer = journal.writer()
     const appends = numbers(100).map((page) => writer.append(aPage(page), `page ${page}`))
     await Promise.all(appends)
@@ -314,7 +318,9 @@ describe('recover()', () => {
   })
 
   it('removes a segment without a whole record: an empty one, and a torn first record', () => {
-    const folder = temporaryFolder()
+    const folder = join(temporaryFolder(), 'journal')
+    mkdirSync(folder)
+    unlist(folder)
     writeFileSync(join(folder, 'a.journal'), '')
     writeFileSync(join(folder, 'b.journal'), 'J1 200 0 0123')
     openJournal(folder, virtualClock()).recover()

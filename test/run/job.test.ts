@@ -55,6 +55,7 @@ describe('readJob', () => {
         s3: {},
       },
       retentionDays: null,
+      acceptLoss: false,
     })
   })
 

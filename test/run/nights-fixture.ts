@@ -49,6 +49,7 @@ export function jobOver(organizations: readonly string[], question: Partial<Ques
     maxWaitMs: 15 * MINUTE,
     snapshot: null,
     retentionDays: null,
+    acceptLoss: false,
   }
 }
 

@@ -84,6 +84,8 @@ function eventsAsSent(
 ): SentEvent[] {
   const found: SentEvent[] = []
   const journal = openJournal(directory.journal, clock)
+  // Half of what is known would look like all of it.
+  journal.check()
   for (const segment of journal.segments()) {
     for (const frame of journal.read(segment)) {
       const { record } = frame

@@ -18,7 +18,11 @@ import type { DataDirectory } from '../data-directory.ts'
 /** Whether an event as sent goes. */
 export type IsErased = (event: unknown) => boolean
 
-/** Looks through the whole journal. @param onEvent called with each event found, as sent */
+/**
+ * Looks through the whole journal.
+ * @param onEvent called with each event found, as sent
+ * @throws JournalLossError when segments of it are lost
+ */
 export function findInJournal(
   journal: Journal,
   isErased: IsErased,
@@ -31,6 +35,7 @@ export function findInJournal(
       if (found) onEvent(event)
       return found
     })
+  journal.check()
   const segments = journal.segments()
   return segments.flatMap((segment, index) => {
     const found = findInSegment(journal, segment, cut)

@@ -1,0 +1,159 @@
+/**
+ * Whether every segment that was sealed is still there as it was, by the list of them (seals.ts).
+ *
+ * The cheap check, at every start that reads the journal, finds a segment that is gone, shorter or longer, and one whose
+ * last record is no whole seal: deleted, cut, or zeroed at its end. The thorough one hashes every byte and finds any change;
+ * `verify`, `replay` and `--accept-loss` make it. A change in the middle that nobody hashed is found by the checksum of its
+ * record when that is read. Not found: the loss of all segments together with the list, and of a segment between its seal
+ * and its line in the list, when its process was killed there. Segments that are not listed are being written, or are
+ * closed by the next recovery.
+ */
+
+import { createHash } from 'node:crypto'
+import { closeSync, existsSync, openSync, readSync, statSync } from 'node:fs'
+import { join } from 'node:path'
+import { EXIT, JobtideError, asStorageError } from '../support/errors.ts'
+import { MIB } from '../support/units.ts'
+import { Holdings, lossText, totalsOf, withoutKept, type HeldRun } from './held.ts'
+import { endsWithSeal, listSegments, validPrefix } from './reader.ts'
+import {
+  SealListError,
+  parseSeals,
+  readSealBytes,
+  sealsPath,
+  type FileState,
+  type SealedSegment,
+} from './seals.ts'
+
+/** A segment that is not as it was sealed. */
+export interface Damage {
+  readonly sealed: SealedSegment
+  /** Such as `is gone`. */
+  readonly what: string
+}
+
+/** What the list of seals says of a journal that is whole. */
+export interface JournalState {
+  /** Sealed segments that are there, and their bytes. */
+  readonly segments: number
+  readonly bytes: number
+  /** What was lost and accepted to be, by segment. */
+  readonly losses: ReadonlyMap<string, readonly HeldRun[]>
+}
+
+/** Sealed segments are gone, or not as they were. */
+export class JournalLossError extends JobtideError {
+  override readonly name = 'JournalLossError'
+  constructor(folder: string, damages: readonly Damage[]) {
+    const all = damages.map(({ sealed, what }) => ({ sealed, what, lost: lostOf(folder, sealed) }))
+    const [first, ...others] = all.map(({ sealed, what, lost }) => {
+      const path = join(folder, sealed.segment)
+      return `journal segment ${path} ${what}; lost with it: ${lossText(lost)}`
+    })
+    const shown = [first, ...others.slice(0, 4)].join('. ')
+    const more = others.length > 4 ? `. ${others.length - 4} more segments are damaged or gone` : ''
+    super(EXIT.storage, shown + more, {
+      hint: 'Restore from a backup what is named here, and run the same command again. Or go on without it and buy it again: --accept-loss on run, backfill, extract or replay. Nothing was sent, loaded or published.',
+      context: {
+        segments: all.map(({ sealed, what, lost }) => ({
+          segment: sealed.segment,
+          what,
+          lost: lost.map(({ run_id: runId, pages }) => ({ run_id: runId, pages })),
+          ...totalsOf(lost),
+        })),
+      },
+    })
+  }
+}
+
+/**
+ * Checks the segments below `folder` that are sealed.
+ * @throws JournalLossError when one is gone or not as it was
+ * @throws SealListError when the list of them is missing or damaged
+ */
+export function checkSegments(folder: string, depth: 'ends' | 'bytes'): JournalState {
+  for (;;) {
+    // The list is made before the first segment: looked for in this order, it is there when one is.
+    const present = listSegments(folder)
+    const list = readSealBytes(folder)
+    if (list === null) {
+      if (present.length > 0) throw new SealListError(sealsPath(folder), 'is missing')
+      return { segments: 0, bytes: 0, losses: new Map() }
+    }
+    const seals = [...parseSeals(folder, list).values()]
+    const damages = damagesOf(folder, seals, depth)
+    if (damages.length === 0) return stateOf(seals)
+    // One that is written anew at this moment changes the list first.
+    if (readSealBytes(folder)?.equals(list) === true) throw new JournalLossError(folder, damages)
+  }
+}
+
+function stateOf(seals: readonly SealedSegment[]): JournalState {
+  const there = seals.filter(({ bytes }) => bytes > 0)
+  return {
+    segments: there.length,
+    bytes: there.reduce((sum, { bytes }) => sum + bytes, 0),
+    losses: new Map(
+      seals.filter(({ lost }) => lost.length > 0).map(({ segment, lost }) => [segment, lost]),
+    ),
+  }
+}
+
+/** The segments of a list that are not as they were. */
+export function damagesOf(
+  folder: string,
+  seals: Iterable<SealedSegment>,
+  depth: 'ends' | 'bytes',
+): Damage[] {
+  return [...seals].flatMap((sealed) => {
+    const what = damageOf(join(folder, sealed.segment), sealed, depth)
+    return what === null ? [] : [{ sealed, what }]
+  })
+}
+
+function damageOf(path: string, sealed: SealedSegment, depth: 'ends' | 'bytes'): string | null {
+  if (!existsSync(path)) return sealed.bytes === 0 ? null : 'is gone'
+  if (sealed.bytes === 0) return 'is there again, after its loss was accepted'
+  const size = sizeOf(path)
+  const states = [sealed, sealed.before].filter((state) => state?.bytes === size) as FileState[]
+  if (states.length === 0) return `has ${size} bytes, not the ${sealed.bytes} it was sealed with`
+  if (!endsWithSeal(path)) return 'does not end with its seal'
+  if (depth === 'ends') return null
+  const sha256 = hashFile(path)
+  return states.some((state) => state.sha256 === sha256)
+    ? null
+    : 'does not hold the bytes it was sealed with'
+}
+
+/** What is lost of a segment, as it is now. */
+export function lostOf(folder: string, { segment, held }: SealedSegment): HeldRun[] {
+  const path = join(folder, segment)
+  if (!existsSync(path)) return [...held]
+  const kept = new Holdings()
+  validPrefix(path, (record) => kept.add(record), 'leave-out')
+  return withoutKept(held, kept.held())
+}
+
+/** Bytes of a file. @throws StorageError when the disk refuses */
+export function sizeOf(path: string): number {
+  try {
+    return statSync(path).size
+  } catch (error) {
+    throw asStorageError(error, `journal segment ${path}`)
+  }
+}
+
+/** The SHA-256 of a file, read in pieces: a segment may be larger than what a run may hold in memory. */
+export function hashFile(path: string): string {
+  const hash = createHash('sha256')
+  const piece = Buffer.allocUnsafe(MIB)
+  const file = openSync(path, 'r')
+  try {
+    for (let read = readSync(file, piece); read > 0; read = readSync(file, piece)) {
+      hash.update(piece.subarray(0, read))
+    }
+  } finally {
+    closeSync(file)
+  }
+  return hash.digest('hex')
+}

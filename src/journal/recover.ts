@@ -1,0 +1,178 @@
+/**
+ * Closes what killed processes left open, and, where that is asked for, goes on without what is lost. A segment that is
+ * on the list of seals was closed: it is never cut, sealed again or removed here, unless its loss is accepted.
+ */
+
+import {
+  closeSync,
+  existsSync,
+  fdatasyncSync,
+  openSync,
+  rmSync,
+  truncateSync,
+  writeSync,
+} from 'node:fs'
+import { join } from 'node:path'
+import { fsyncDirectory } from '../support/atomic-file.ts'
+import type { Clock } from '../support/clock.ts'
+import { asStorageError } from '../support/errors.ts'
+import { ulidTime } from '../support/ulid.ts'
+import { encodeFrame } from './frame.ts'
+import { Holdings, lossText, withoutKept, type HeldRun } from './held.ts'
+import { checkSegments, damagesOf, hashFile, sizeOf, type Damage } from './loss.ts'
+import { listSegments, validPrefix } from './reader.ts'
+import {
+  SealListError,
+  appendSeal,
+  parseSeals,
+  readSealBytes,
+  rewriteSeals,
+  sealsPath,
+  type SealedSegment,
+} from './seals.ts'
+
+/** Sorts before every segment: holds the beginnings of runs that no segment and no list tells of any more. */
+const UNKNOWN_SEGMENT = '(unknown)'
+
+/**
+ * Closes and lists every segment that is not listed.
+ * @returns a sentence for each loss that was accepted
+ * @throws JournalLossError when a listed segment is damaged or gone, and that is not accepted
+ */
+export function recoverSegments(
+  folder: string,
+  clock: Clock,
+  losses: 'refuse' | 'accept',
+): string[] {
+  const accepted = losses === 'accept' ? acceptLosses(folder, clock) : []
+  checkSegments(folder, 'ends')
+  closeSegments(folder, clock, losses === 'accept' ? 'leave-out' : 'refuse')
+  return accepted
+}
+
+function closeSegments(folder: string, clock: Clock, damage: 'refuse' | 'leave-out'): void {
+  const listed = listedIn(folder)
+  for (const segment of listSegments(folder)) {
+    if (listed.has(segment)) continue
+    const file = closeSegment(join(folder, segment), clock, damage)
+    if (file !== null) appendSeal(folder, { segment, ...file })
+  }
+}
+
+/** What the lines of the list say that are whole. */
+function listedIn(folder: string): Map<string, SealedSegment> {
+  return parseSeals(folder, readSealBytes(folder) ?? Buffer.alloc(0), 'skip')
+}
+
+type ClosedSegment = Pick<SealedSegment, 'bytes' | 'sha256' | 'held'>
+
+/** Cuts off what is no record, and seals; null when no record is left, and so no file. */
+function closeSegment(
+  path: string,
+  clock: Clock,
+  damage: 'refuse' | 'leave-out',
+): ClosedSegment | null {
+  const holdings = new Holdings()
+  const prefix = validPrefix(path, (record) => holdings.add(record), damage)
+  try {
+    if (prefix.records === 0) {
+      rmSync(path)
+      fsyncDirectory(join(path, '..'))
+      return null
+    }
+    if (prefix.torn) truncateSync(path, prefix.bytes)
+    if (!prefix.sealed) sealFile(path, prefix.records, clock)
+    return { bytes: sizeOf(path), sha256: hashFile(path), held: holdings.held() }
+  } catch (error) {
+    throw asStorageError(error, `journal segment ${path}`)
+  }
+}
+
+function sealFile(path: string, records: number, clock: Clock): void {
+  const sha256 = hashFile(path)
+  const file = openSync(path, 'a')
+  try {
+    const seal = encodeFrame({ kind: 'seal', at: clock.now(), records, sha256 })
+    for (let written = 0; written < seal.length;) written += writeSync(file, seal, written)
+    fdatasyncSync(file)
+  } finally {
+    closeSync(file)
+  }
+}
+
+/** Makes the list say what is there, and what of each segment is lost. Stopped at any point, it can be called again. */
+function acceptLosses(folder: string, clock: Clock): string[] {
+  const accepted: string[] = []
+  if (!isListWhole(folder)) {
+    rewriteSeals(folder, listedIn(folder).values())
+    accepted.push(`${sealsPath(folder)} is made anew from the segments that are there`)
+  }
+  for (const damage of damagesOf(folder, listedIn(folder).values(), 'bytes')) {
+    accepted.push(acceptDamage(folder, damage, clock))
+  }
+  if (accepted.length > 0) {
+    closeSegments(folder, clock, 'leave-out')
+    nameUnknownRuns(folder)
+  }
+  return accepted
+}
+
+function acceptDamage(folder: string, { sealed, what }: Damage, clock: Clock): string {
+  const { segment, held } = sealed
+  const path = join(folder, segment)
+  const kept = existsSync(path) ? closeSegment(path, clock, 'leave-out') : null
+  const lost = kept === null ? held : withoutKept(held, kept.held)
+  appendSeal(folder, {
+    segment,
+    bytes: kept?.bytes ?? 0,
+    sha256: kept?.sha256 ?? null,
+    lost,
+    before: null,
+  })
+  return `journal segment ${path} ${what}; accepted as lost: ${lossText(lost)}`
+}
+
+function isListWhole(folder: string): boolean {
+  const list = readSealBytes(folder)
+  if (list === null) return listSegments(folder).length === 0
+  try {
+    parseSeals(folder, list)
+    return true
+  } catch (error) {
+    if (error instanceof SealListError) return false
+    throw error
+  }
+}
+
+// A segment that went together with the list may have held the beginning of a run that goes on in another one.
+function nameUnknownRuns(folder: string): void {
+  const runs = [...listedIn(folder).values()].flatMap(({ held }) => held)
+  const begun = new Set(runs.filter((run) => run.started !== undefined).map((run) => run.run_id))
+  const unknown = new Set(runs.map((run) => run.run_id).filter((id) => !begun.has(id)))
+  if (unknown.size === 0) return
+  const lost = [...unknown].map(unknownRun)
+  appendSeal(folder, { segment: UNKNOWN_SEGMENT, held: lost, lost })
+}
+
+function unknownRun(runId: string): HeldRun {
+  const at = ulidTime(runId)
+  return {
+    run_id: runId,
+    records: 1,
+    started: {
+      kind: 'run_started',
+      run_id: runId,
+      at: Number.isNaN(at) ? 0 : at,
+      pipeline: 'unknown',
+      command: 'run',
+      organizations: 0,
+      slices: 0,
+      credits_limit: null,
+      question_sha256: '',
+    },
+    pages: {},
+    days: [],
+    open: [],
+    answered: [],
+  }
+}

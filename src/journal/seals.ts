@@ -1,0 +1,150 @@
+/**
+ * The list of sealed segments: a file beside the journal's folder, so that what takes a segment, or all of them, does not
+ * take the list. It is only appended to: a line for each segment that was sealed, and another one whenever a segment is
+ * written anew (erase.ts) or its loss is accepted (recover.ts). A later line changes what the earlier ones say.
+ *
+ * A line is `<crc32> <bytes> <JSON>`. One that a full disk or a power cut tore is shorter than it says, and does not
+ * count: its segment is listed again by the next recovery. Anything else that does not fit is damage.
+ */
+
+import { closeSync, constants, fstatSync, fsyncSync, linkSync, openSync, writeSync } from 'node:fs'
+import { crc32 } from 'node:zlib'
+import { placeFileAtomic, readIfThere, writeFileAtomic } from '../support/atomic-file.ts'
+import { EXIT, JobtideError, asStorageError, systemCode } from '../support/errors.ts'
+import type { HeldRun } from './held.ts'
+import { readAt } from './reader.ts'
+
+const HEADER = 'jobtide seals 1'
+const LINE = /^([0-9a-f]{8}) (\d{1,10}) (.*)$/s
+const TORN_BEFORE_JSON = /^[0-9a-f]{1,8}(?: \d{0,10})?$/
+const LINE_FEED = 0x0a
+
+/** A file as it was: its bytes and their SHA-256. */
+export interface FileState {
+  readonly bytes: number
+  readonly sha256: string | null
+}
+
+/** A segment that was sealed. */
+export interface SealedSegment extends FileState {
+  readonly segment: string
+  /** What it held when it was sealed. */
+  readonly held: readonly HeldRun[]
+  /** What of that is lost, and was accepted to be. With 0 bytes the whole segment is gone. */
+  readonly lost: readonly HeldRun[]
+  /** As which it may be found, too: it is about to be written anew. */
+  readonly before: FileState | null
+}
+
+/** What a line says of a segment; what it does not say stays as it was. */
+export type SealLine = Pick<SealedSegment, 'segment'> & Partial<SealedSegment>
+
+/** The list of seals is missing, or damaged. */
+export class SealListError extends JobtideError {
+  override readonly name = 'SealListError'
+  constructor(path: string, what: string) {
+    super(
+      EXIT.storage,
+      `the list of sealed journal segments ${path} ${what}: whether a segment is lost cannot be told`,
+      {
+        hint: 'Restore it from a backup. Or make it anew from the segments that are there, with --accept-loss on run, backfill, extract or replay: a segment that is gone by then is not noticed.',
+        context: { path },
+      },
+    )
+  }
+}
+
+/** Where the list of the journal in `folder` is. */
+export function sealsPath(folder: string): string {
+  return `${folder}.seals`
+}
+
+/** The bytes of the list; null when there is none. @throws StorageError when the disk refuses */
+export function readSealBytes(folder: string): Buffer | null {
+  return readIfThere(sealsPath(folder))
+}
+
+/**
+ * The segments that a list names, in the order in which they were sealed.
+ * @param damaged what to do with a damaged line
+ * @throws SealListError at a damaged line, unless they are skipped
+ */
+export function parseSeals(
+  folder: string,
+  bytes: Buffer,
+  damaged: 'refuse' | 'skip' = 'refuse',
+): Map<string, SealedSegment> {
+  const seals = new Map<string, SealedSegment>()
+  const [header, ...lines] = bytes.toString('utf8').split('\n')
+  if (header !== HEADER && damaged === 'refuse') throw damagedAt(folder, 1)
+  for (const [index, line] of lines.entries()) {
+    const said = readLine(line)
+    if (said === 'damaged' && damaged === 'refuse') throw damagedAt(folder, index + 2)
+    if (typeof said === 'string') continue
+    const nothing = { bytes: 0, sha256: null, held: [], lost: [], before: null }
+    seals.set(said.segment, { ...nothing, ...seals.get(said.segment), ...said })
+  }
+  return seals
+}
+
+function damagedAt(folder: string, line: number): SealListError {
+  return new SealListError(sealsPath(folder), `is damaged at line ${line}`)
+}
+
+function readLine(line: string): SealLine | 'torn' | 'damaged' {
+  const [, checksum, length, json = ''] = LINE.exec(line) ?? []
+  if (checksum === undefined) {
+    return line === '' || TORN_BEFORE_JSON.test(line) ? 'torn' : 'damaged'
+  }
+  if (Buffer.byteLength(json) < Number(length)) return 'torn'
+  return checksum === checksumOf(json) ? (JSON.parse(json) as SealLine) : 'damaged'
+}
+
+/** Makes an empty list where there is none. */
+export function createSeals(folder: string): void {
+  placeFileAtomic(sealsPath(folder), `${HEADER}\n`, (temporary) => {
+    try {
+      linkSync(temporary, sealsPath(folder))
+    } catch (error) {
+      // Another process was quicker.
+      if (systemCode(error) !== 'EEXIST') throw error
+    }
+  })
+}
+
+/** Replaces the list. */
+export function rewriteSeals(folder: string, seals: Iterable<SealedSegment>): void {
+  writeFileAtomic(sealsPath(folder), [`${HEADER}\n`, ...[...seals].map(lineOf)].join(''))
+}
+
+/**
+ * Appends a line and syncs it. One write in append mode: lines of processes that seal at the same time do not mix.
+ * @throws StorageError when the disk refuses, or there is no list
+ */
+export function appendSeal(folder: string, line: SealLine): void {
+  const path = sealsPath(folder)
+  try {
+    const file = openSync(path, constants.O_RDWR | constants.O_APPEND)
+    try {
+      const { size } = fstatSync(file)
+      const isTorn = size > 0 && readAt(file, size - 1, 1)[0] !== LINE_FEED
+      const bytes = Buffer.from(`${isTorn ? '\n' : ''}${lineOf(line)}`)
+      for (let at = 0; at < bytes.length;) at += writeSync(file, bytes, at)
+      fsyncSync(file)
+    } finally {
+      closeSync(file)
+    }
+  } catch (error) {
+    if (systemCode(error) === 'ENOENT') throw new SealListError(path, 'is missing')
+    throw asStorageError(error, path)
+  }
+}
+
+function lineOf(line: SealLine): string {
+  const json = JSON.stringify(line)
+  return `${checksumOf(json)} ${Buffer.byteLength(json)} ${json}\n`
+}
+
+function checksumOf(text: string): string {
+  return crc32(text).toString(16).padStart(8, '0')
+}

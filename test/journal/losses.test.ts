@@ -1,0 +1,332 @@
+import { existsSync, readFileSync, rmSync, truncateSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import fc from 'fast-check'
+import { describe, expect, it } from 'vitest'
+import { readHistory, saveCheckpoint } from '../../src/journal/read-history.ts'
+import { monthlyCredits } from '../../src/journal/spending.ts'
+import { createSeals, sealsPath } from '../../src/journal/seals.ts'
+import type { Journal } from '../../src/journal/journal.ts'
+import type { JournalRecord } from '../../src/journal/records.ts'
+import { sha256Hex } from '../../src/support/hash.ts'
+import { DAY, KIB } from '../../src/support/units.ts'
+import { aJournal, aPage, aRequest, aSlice, aStart, RUN } from './journal-fixture.ts'
+
+type Entry = readonly [JournalRecord, unknown?]
+
+const AT = Date.UTC(2026, 10, 20, 2)
+/** A text of 2 KiB that does not compress. */
+const bodyOf = (page: number) =>
+  Array.from({ length: 32 }, (_, i) => sha256Hex(`${page} ${i}`)).join('')
+
+async function segment(journal: Journal, entries: readonly Entry[]): Promise<string> {
+  const writer = journal.writer()
+  for (const [record, payload] of entries) {
+    const isText = payload === undefined || typeof payload === 'string'
+    writer.write(record, isText ? payload : JSON.stringify(payload))
+  }
+  await writer.close()
+  return join(journal.folder, journal.segments().at(-1)!)
+}
+
+/** Pages of a batch: each is asked for, costs 10 and holds 50 events. */
+function pages(sliceId: string, ...numbers: readonly number[]): Entry[] {
+  return numbers.flatMap((page): Entry[] => {
+    const names = { slice_id: sliceId, request_id: `${sliceId}.${page}` }
+    return [
+      [aRequest(page, { ...names, at: AT })],
+      [aPage(page, { ...names, requested_at: AT, at: AT, server_at: AT }), bodyOf(page)],
+    ]
+  })
+}
+
+function finished(sliceId: string, count: number): Entry {
+  return [
+    {
+      kind: 'slice_finished',
+      run_id: RUN,
+      slice_id: sliceId,
+      at: AT,
+      pages: count,
+      events: 50 * count,
+      covered_from: null,
+      covered_to: AT,
+    },
+    aSlice({ slice_id: sliceId, organizations: [{ by: 'id', value: `org_${sliceId}` }] }),
+  ]
+}
+
+const slices = ['s1', 's2'].map((id) =>
+  aSlice({ slice_id: id, days_ago: null, organizations: [{ by: 'id', value: `org_${id}` }] }),
+)
+const begin: Entry = [aStart({ at: AT, slices: 2 }), slices]
+const resumed: Entry = [{ kind: 'run_resumed', run_id: RUN, at: AT + 1 }]
+const end: Entry = [
+  { kind: 'run_finished', run_id: RUN, at: AT + 2, outcome: 'done', exit_code: 0, message: null },
+]
+
+/** A run that was killed after 6 pages and went on in a second segment: two batches, of 5 and 3 pages. */
+async function twoSegments() {
+  const journal = aJournal()
+  const first = await segment(journal, [begin, ...pages('s1', 1, 2, 3, 4), ...pages('s2', 1, 2)])
+  const second = await segment(journal, [
+    resumed,
+    ...pages('s1', 5),
+    finished('s1', 5),
+    ...pages('s2', 3),
+    finished('s2', 3),
+    end,
+  ])
+  return { journal, first, second }
+}
+
+/** Cuts a file in the middle of the body of its last whole page, so that `left` of its records are whole. */
+function cutTo(journal: Journal, path: string, records: number): void {
+  const name = path.slice(journal.folder.length + 1)
+  truncateSync(path, ([...journal.read(name)][records - 1]?.end ?? 0) + 7)
+}
+
+const coveredIn = (journal: Journal) => [...readHistory(journal).coverage.keys()]
+const creditsIn = (journal: Journal) => [
+  readHistory(journal).runs.get(RUN)?.creditsCommitted,
+  monthlyCredits(readHistory(journal).spending, 'nightly').get('2026-11'),
+]
+
+describe('a sealed segment', () => {
+  it('that is gone is said with its pages, events and credits, and stops every reader', async () => {
+    const { journal, first } = await twoSegments()
+    rmSync(first)
+    const lost = `journal segment ${first} is gone; lost with it: 6 pages with 300 events for 60 credits (run ${RUN}: batch s1 pages 1-4, batch s2 pages 1-2)`
+    for (const read of [readHistory, saveCheckpoint, (one: Journal) => one.recover()]) {
+      expect(() => read(journal)).toThrow(
+        expect.objectContaining({ name: 'JournalLossError', exitCode: 9, message: lost }),
+      )
+    }
+    expect(journal.segments()).toHaveLength(1)
+  })
+
+  it('that was cut is said with the pages behind the cut alone, and left as it is by recover()', async () => {
+    const { journal, first } = await twoSegments()
+    const { length } = readFileSync(first)
+    cutTo(journal, first, 7)
+    const bytes = readFileSync(first)
+    expect(() => journal.recover()).toThrow(
+      `has ${bytes.length} bytes, not the ${length} it was sealed with; lost with it: 3 pages with 150 events for 30 credits (run ${RUN}: batch s1 pages 4, batch s2 pages 1-2)`,
+    )
+    expect(readFileSync(first)).toEqual(bytes)
+  })
+
+  it('that was zeroed at its end is noticed by its missing seal', async () => {
+    const { journal, second } = await twoSegments()
+    const bytes = readFileSync(second)
+    writeFileSync(second, bytes.fill(0, bytes.length - 20))
+    expect(() => readHistory(journal)).toThrow('does not end with its seal')
+  })
+
+  it('with one changed byte in the middle passes the cheap check, and not the one of all bytes', async () => {
+    const { journal, first } = await twoSegments()
+    const bytes = readFileSync(first)
+    bytes[1_500] = (bytes[1_500] ?? 0) ^ 1
+    writeFileSync(first, bytes)
+    expect(journal.check('ends').segments).toBe(2)
+    expect(() => journal.check('bytes')).toThrow('does not hold the bytes it was sealed with')
+  })
+
+  it('is not forgotten with all others: nothing but the list is left, and it speaks', async () => {
+    const { journal } = await twoSegments()
+    rmSync(journal.folder, { recursive: true })
+    expect(() => readHistory(journal)).toThrow(/is gone.* is gone/s)
+  })
+
+  it('is noticed in each of 300 ways to lose a part of it: cut, zeroed at the end or for 4 KiB, deleted', async () => {
+    const journals: Journal[] = []
+    for (const count of [1, 3]) {
+      const journal = aJournal()
+      for (let number = 0; number < count; number += 1) {
+        await segment(journal, [number === 0 ? begin : resumed, ...pages('s1', 1, 2, 3, 4, 5, 6)])
+      }
+      journals.push(journal)
+    }
+    const share = fc.double({ min: 0, max: 1, noNaN: true, maxExcluded: true })
+    const how = fc.constantFrom('cut', 'zero-end', 'zero-page', 'delete')
+    fc.assert(
+      fc.property(
+        fc.constantFrom(...journals),
+        share,
+        share,
+        how,
+        (journal, which, where, what) => {
+          const names = journal.segments()
+          const path = join(journal.folder, names[Math.floor(which * names.length)]!)
+          const whole = readFileSync(path)
+          const at = Math.floor(where * whole.length)
+          const pageAt = Math.floor(at / (4 * KIB)) * 4 * KIB
+          if (what === 'cut') truncateSync(path, at)
+          if (what === 'zero-end') writeFileSync(path, Buffer.from(whole).fill(0, at))
+          if (what === 'zero-page') {
+            writeFileSync(
+              path,
+              Buffer.from(whole).fill(0, pageAt, Math.min(pageAt + 4 * KIB, whole.length)),
+            )
+          }
+          if (what === 'delete') rmSync(path)
+          try {
+            expect(() => journal.check('bytes')).toThrow(expect.objectContaining({ exitCode: 9 }))
+            // A page in the middle is the only one that size and seal do not tell.
+            if (what !== 'zero-page') {
+              expect(() => journal.check()).toThrow(expect.objectContaining({ exitCode: 9 }))
+            }
+          } finally {
+            writeFileSync(path, whole)
+          }
+          expect(journal.check('bytes').segments).toBe(names.length)
+        },
+      ),
+      { numRuns: 300, seed: 15 },
+    )
+  })
+})
+
+describe('an accepted loss', () => {
+  it('of the older segment voids both batches that it held pages of, and keeps its 60 credits', async () => {
+    const { journal, first } = await twoSegments()
+    expect(coveredIn(journal)).toEqual(['org_s1', 'org_s2'])
+    expect(creditsIn(journal)).toEqual([80, 80])
+    saveCheckpoint(journal)
+    rmSync(first)
+    expect(journal.recover('accept')).toEqual([
+      expect.stringContaining('is gone; accepted as lost: 6 pages'),
+    ])
+    expect(coveredIn(journal)).toEqual([])
+    expect(creditsIn(journal)).toEqual([80, 80])
+    expect(journal.check('bytes').losses.size).toBe(1)
+    saveCheckpoint(journal)
+    expect([coveredIn(journal), creditsIn(journal)]).toEqual([[], [80, 80]])
+    expect(journal.recover('accept')).toEqual([])
+  })
+
+  it('behind the pages of a batch leaves that one covered', async () => {
+    const journal = aJournal()
+    const first = await segment(journal, [
+      begin,
+      ...pages('s1', 1, 2),
+      finished('s1', 2),
+      ...pages('s2', 1),
+    ])
+    await segment(journal, [resumed, ...pages('s2', 2), finished('s2', 2), end])
+    cutTo(journal, first, 7)
+    journal.recover('accept')
+    expect(coveredIn(journal)).toEqual(['org_s1'])
+    expect(creditsIn(journal)).toEqual([40, 40])
+    // What is left is sealed and listed: whole to every reader.
+    expect(journal.check('bytes').segments).toBe(2)
+  })
+
+  it('of pages that were read twice voids the batch, although the first reading is there', async () => {
+    const journal = aJournal()
+    await segment(journal, [begin, ...pages('s1', 1, 2, 3)])
+    const second = await segment(journal, [resumed, ...pages('s1', 2, 3)])
+    await segment(journal, [resumed, ...pages('s1', 4), finished('s1', 4), end])
+    expect(coveredIn(journal)).toEqual(['org_s1'])
+    rmSync(second)
+    journal.recover('accept')
+    expect(coveredIn(journal)).toEqual([])
+  })
+
+  it('counts a request once whose answer is lost with the next segment, and one whose question is lost', async () => {
+    for (const lost of [0, 1]) {
+      const journal = aJournal()
+      const [request, page] = pages('s1', 1) as [Entry, Entry]
+      const paths = [
+        await segment(journal, [begin, request]),
+        await segment(journal, [page, ...pages('s1', 2)]),
+      ]
+      expect(creditsIn(journal)).toEqual([20, 20])
+      rmSync(paths[lost]!)
+      journal.recover('accept')
+      expect(creditsIn(journal)).toEqual([20, 20])
+    }
+  })
+
+  it('of a list of seals lists the segments anew, and names the run whose beginning went with it', async () => {
+    const { journal, first } = await twoSegments()
+    rmSync(sealsPath(journal.folder))
+    expect(() => readHistory(journal)).toThrow(/journal\.seals is missing/)
+    await expect(segment(journal, [begin])).rejects.toThrow(/journal\.seals is missing/)
+    rmSync(first)
+    journal.recover('accept')
+    expect(readHistory(journal).runs.get(RUN)).toMatchObject({
+      isIncomplete: true,
+      creditsCommitted: 20,
+    })
+    expect(coveredIn(journal)).toEqual([])
+    await segment(journal, [[aStart({ run_id: `${RUN.slice(0, -1)}1`, at: AT + DAY }), slices]])
+    expect(journal.check('bytes').segments).toBe(2)
+  })
+
+  it('is taken back when the segment is found again', async () => {
+    const { journal, first } = await twoSegments()
+    const bytes = readFileSync(first)
+    rmSync(first)
+    journal.recover('accept')
+    writeFileSync(first, bytes)
+    expect(() => readHistory(journal)).toThrow('is there again, after its loss was accepted')
+    journal.recover('accept')
+    expect([coveredIn(journal), creditsIn(journal)]).toEqual([
+      ['org_s1', 'org_s2'],
+      [80, 80],
+    ])
+  })
+})
+
+describe('the list of seals', () => {
+  it('changed in any byte is damaged, or gives the same segments after recovery', async () => {
+    const { journal } = await twoSegments()
+    const path = sealsPath(journal.folder)
+    const whole = readFileSync(path)
+    const before = journal.check('bytes')
+    let damaged = 0
+    for (let at = 0; at < whole.length; at += 3) {
+      const changed = Buffer.from(whole)
+      changed[at] = (changed[at] ?? 0) ^ 4
+      writeFileSync(path, changed)
+      try {
+        journal.recover()
+        expect(journal.check('bytes')).toEqual(before)
+      } catch (error) {
+        expect(error).toMatchObject({ name: 'SealListError', exitCode: 9 })
+        damaged += 1
+      }
+    }
+    expect(damaged).toBeGreaterThan(whole.length / 3 - 12)
+  })
+
+  it('torn at any byte of its last line, also with a line after that, is completed by recover()', async () => {
+    const { journal } = await twoSegments()
+    const path = sealsPath(journal.folder)
+    const whole = readFileSync(path)
+    const lastAt = whole.lastIndexOf('\n', whole.length - 2) + 1
+    for (let length = lastAt; length < whole.length; length += 5) {
+      writeFileSync(path, whole.subarray(0, length))
+      journal.recover()
+      expect(journal.check('bytes').segments).toBe(2)
+    }
+  })
+
+  it('is made before the first segment, once, and beside the folder', async () => {
+    const journal = aJournal()
+    await segment(journal, [begin])
+    const before = readFileSync(sealsPath(journal.folder))
+    createSeals(journal.folder)
+    expect(readFileSync(sealsPath(journal.folder))).toEqual(before)
+    expect(existsSync(join(journal.folder, 'journal.seals'))).toBe(false)
+  })
+
+  it('lists a segment that was sealed and whose process was killed before it could say so', async () => {
+    const { journal } = await twoSegments()
+    const path = sealsPath(journal.folder)
+    const whole = readFileSync(path, 'utf8')
+    writeFileSync(path, whole.split('\n').slice(0, 2).join('\n') + '\n')
+    journal.recover()
+    expect(readFileSync(path, 'utf8')).toBe(whole)
+  })
+})
