@@ -1,7 +1,7 @@
 /**
- * The stage that spends money: reads every slice of a run to its end into the journal, several pages at a time. What is in
- * the journal is never asked for again; a slice that was read in part goes on where it stopped. Knows nothing of the
- * warehouse.
+ * The stage that spends money: reads every slice of a run to its end into the journal, the pages of a slice in order,
+ * several slices at a time. What is in the journal is never asked for again; a slice that was read in part goes on where
+ * it stopped. Knows nothing of the warehouse.
  */
 
 import PQueue from 'p-queue'
@@ -17,6 +17,7 @@ import {
   newSliceHistory,
   type SliceHistory,
 } from '../journal/slice-history.ts'
+import { CREDITS_PER_PAGE } from '../journal/spending.ts'
 import { isoInstant, type Clock } from '../support/clock.ts'
 import type { Logger } from '../support/logger.ts'
 import { createBudget, type Budget, type BudgetOptions } from './budget.ts'
@@ -28,7 +29,7 @@ import { Reading, newReading } from './reading.ts'
 import { LAST_PAGE } from './request-body.ts'
 import { createSliceLedger, type SliceLedger } from './slice-ledger.ts'
 import { halve } from './split.ts'
-import { Workload } from './workload.ts'
+import { Workload, pagesToBuy } from './workload.ts'
 
 /** What an extraction needs. */
 export interface ExtractOptions {
@@ -198,43 +199,47 @@ export class Extraction {
   }
 
   #nextTask(): (() => Promise<void>) | null {
-    if (this.#onQuoted !== null) return this.#pageOfBegun('quote') ?? this.#beginSlice('quote')
-    const { concurrency, creditsLimit } = this.#options
-    const many = concurrency > 1 ? 'many' : 'one'
-    // With a limit, slices are finished before others are begun; else each slice has a worker while there are enough.
-    const first = creditsLimit === null ? 'one' : many
-    return this.#pageOfBegun(first) ?? this.#beginSlice('one') ?? this.#pageOfBegun(many)
-  }
-
-  #pageOfBegun(mode: ReadingMode): (() => Promise<void>) | null {
+    const mode = this.#onQuoted === null ? 'in-order' : 'quote'
+    // What the pages may cost that the slices begun before still have: those are to be finished with what is left.
+    let committed = 0
     for (const reading of this.#begun) {
-      if (mode === 'one' && reading.inFlight.size > 0) continue
-      const [page] = reading.wanted(mode, 1)
-      if (page !== undefined) return this.#reader(reading, page)
+      if (committed > 0 && !this.#canPay(committed + pagesToBuy(reading.history))) return null
+      const page = reading.wanted(mode)
+      if (page !== null) return this.#reader(reading, page)
+      committed += pagesToBuy(reading.history)
     }
-    return null
+    const [next] = this.#waiting
+    if (next === undefined) return null
+    if (committed > 0 && !this.#canPay(committed + pagesToBuy(next))) return null
+    this.#waiting.shift()
+    return this.#beginSlice(next, mode)
   }
 
-  #beginSlice(mode: ReadingMode): (() => Promise<void>) | null {
-    const history = this.#waiting.shift()
-    if (history === undefined) return null
+  /** Whether the run's own limit is expected to last for so many pages more. A quote wants a part of each slice only. */
+  #canPay(pages: number): boolean {
+    const { creditsLimit } = this.#options
+    if (creditsLimit === null || this.#onQuoted !== null) return true
+    return this.#budget.spent() + pages * CREDITS_PER_PAGE <= creditsLimit
+  }
+
+  #beginSlice(history: SliceHistory, mode: ReadingMode): () => Promise<void> {
     const reading = new Reading(history, this.#options.clock.now())
     this.#begun.add(reading)
-    const [page] = reading.wanted(mode, 1)
+    const page = reading.wanted(mode)
     // Bought whole before, but not closed; or quoted before.
-    return page === undefined ? () => this.#settle(reading) : this.#reader(reading, page)
+    return page === null ? () => this.#settle(reading) : this.#reader(reading, page)
   }
 
   #reader(reading: Reading, page: number): () => Promise<void> {
-    reading.inFlight.add(page)
+    reading.isAsking = true
     return async () => {
       try {
         const bought = await this.#buyOrIsolate(reading.slice, page)
         if (bought !== null) this.#take(reading, bought)
       } finally {
-        reading.inFlight.delete(page)
+        reading.isAsking = false
       }
-      if (reading.inFlight.size === 0 && !reading.isClosed) await this.#settle(reading)
+      if (!reading.isClosed) await this.#settle(reading)
     }
   }
 
@@ -262,12 +267,12 @@ export class Extraction {
     reading.take(page)
   }
 
-  /** Looks whether a slice is done, when all pages that were asked for are there. */
+  /** Looks whether a slice is done. */
   async #settle(reading: Reading): Promise<void> {
     const { history } = reading
     if (isTooWide(history)) return this.#tooWide(reading)
     if (history.hasMore) {
-      if (this.#onQuoted === null || reading.wanted('quote', 1).length > 0) return
+      if (this.#onQuoted === null || reading.wanted('quote') !== null) return
       this.#onQuoted(history)
       this.#close(reading)
       return

@@ -35,8 +35,8 @@ export interface IsolatedSlice {
 /** Isolates the untracked companies of one run. */
 export interface Isolator {
   /**
-   * Deals with a refused slice, once: pages of it that are refused at the same time need nothing else.
-   * @returns what is to be read instead; nothing when no company is left, or when this slice is being dealt with already
+   * Deals with a refused slice.
+   * @returns what is to be read instead; nothing when no company is left
    * @throws BadRequestError when the refusal is not about a company
    * @throws what PageBuyer.buy throws
    */
@@ -50,13 +50,8 @@ export function createIsolator(options: IsolationOptions): Isolator {
     untracked: new Set(),
     testsAreAnswered: true,
   }
-  const begun = new Set<string>()
   return {
-    async isolate(slice, refusal) {
-      if (begun.has(slice.slice_id)) return []
-      begun.add(slice.slice_id)
-      return new Isolation(slice, refusal, known, options).run()
-    },
+    isolate: (slice, refusal) => new Isolation(slice, refusal, known, options).run(),
   }
 }
 

@@ -31,11 +31,6 @@ export class PagingGuard {
     this.#sliceId = sliceId
   }
 
-  /** Whether paging looks odd: then only the next page may be asked for. */
-  isSuspicious(): boolean {
-    return this.#empty > 0 || this.#repeats.size > 0
-  }
-
   /** Paging went back: what was on the pages after `page` comes again. */
   forgetAfter(page: number): void {
     for (const [event, of] of this.#pageOf) if (of > page) this.#pageOf.delete(event)

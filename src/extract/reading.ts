@@ -10,13 +10,14 @@ import {
   type TakenPage,
 } from '../journal/slice-history.ts'
 import { takePage } from '../journal/take-page.ts'
-import { choosePages, type ReadingMode } from './page-choice.ts'
+import { choosePage, type ReadingMode } from './page-choice.ts'
 import { PagingGuard } from './paging-guard.ts'
 
 /** A slice that is being read. */
 export class Reading {
   readonly history: SliceHistory
-  readonly inFlight = new Set<number>()
+  /** A page is on its way; no other one is asked for meanwhile. */
+  isAsking = false
   /** Another process read a part of it. */
   readonly isContinued: boolean
   /** Read to its end, replaced by smaller ones, or quoted: nothing more is asked for it. */
@@ -40,12 +41,10 @@ export class Reading {
     return this.history.slice
   }
 
-  /** The pages to ask for now; see choosePages. */
-  wanted(mode: ReadingMode, most: number): number[] {
-    if (this.isClosed) return []
-    if (this.askAgain !== null) return this.inFlight.size === 0 ? [this.askAgain] : []
-    const isOdd = mode === 'many' && this.#guard.isSuspicious()
-    return choosePages(this.history, this.inFlight, isOdd ? 'one' : mode, most)
+  /** The page to ask for now; null while one is on its way, or when nothing is left to ask. */
+  wanted(mode: ReadingMode): number | null {
+    if (this.isClosed || this.isAsking) return null
+    return this.askAgain ?? choosePage(this.history, mode)
   }
 
   /**

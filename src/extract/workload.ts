@@ -52,6 +52,13 @@ export class Workload {
   }
 }
 
+/** Pages that a slice still has, as far as that is known: at least 1. A slice longer than expected is taken to be half read. */
+export function pagesToBuy(history: SliceHistory): number {
+  const read = history.pages + history.ahead.size
+  const inAll = extentOf(history).last ?? pagesOf(history.slice)
+  return Math.max(1, inAll > read ? inAll - read : history.hasMore ? read : 0)
+}
+
 function pagesOf({ expected_pages: pages = LEAST_PAGES }: SliceRecord): number {
   return Math.max(pages, LEAST_PAGES)
 }

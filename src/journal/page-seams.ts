@@ -8,12 +8,12 @@
  *   leaves the window, which is known from when it was detected, and when it is replaced by a correction, which is met
  *   further down. Paging goes back to the page where what was pulled up stands now.
  * - It was pushed down: something was inserted above it after k + 1 was read and before k was, which needs k + 1 to be read
- *   first, or at the same time. Such a seam is loose. It is proven by a page b after it that was asked for when k had been
+ *   first, as a quote does. Such a seam is loose. It is proven by a page b after it that was asked for when k had been
  *   received: from k + 1, read before the insertion, to b, read after it, there is a last page read before and a next one
  *   read after, and the event pushed over that edge is met on both. No event met twice in k + 1 … b, no insertion. Else
- *   paging goes back to k + 1, and reads page after page until it is past what it had read. That holds for fewer events
- *   than a page; more of them push an event past the next page, and are met twice further up. So a page that was asked
- *   for before any page showed that the list was pushed down is not taken at all, and asked for again.
+ *   paging goes back to k + 1. That holds for fewer events than a page; more of them push an event past the next page,
+ *   and are met twice further up. So a page that was asked for before any page showed that the list was pushed down is
+ *   not taken at all, and asked for again.
  *
  * Not seen, because no page ever shows it: an event that comes and goes again, or is corrected twice, while one slice is
  * read; a correction that moves an event to a page before while both of its places are being read; a correction that
@@ -80,7 +80,6 @@ export function joinPage(history: SliceHistory, page: TakenPage): void {
 /** Takes the unbroken row of pages back to before `page`. @param order the place in the order at which this is done */
 export function goBack(history: SliceHistory, page: number, order: number): void {
   const { seams } = history
-  seams.oneByOneTo = Math.max(seams.oneByOneTo, history.pages)
   seams.loose = seams.loose.filter((k) => k + 1 < page)
   seams.wentBackAt = order
   const forgotten = history.read.splice(page - 1)

@@ -68,8 +68,6 @@ export interface Seams {
   loose: number[]
   /** Where each event was met last, by its key. */
   readonly met: Map<number, Meeting>
-  /** Up to this page it is read one page after the other, because the list moved there. */
-  oneByOneTo: number
   /** The place in the order at which paging last went back. */
   wentBackAt: number
   /** The place in the order of the last page with an event that was pushed down to it; 0 for none. */
@@ -189,7 +187,6 @@ function newSeams(): Seams {
   return {
     loose: [],
     met: new Map(),
-    oneByOneTo: 0,
     wentBackAt: 0,
     pushedAt: 0,
     strays: [],

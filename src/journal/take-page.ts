@@ -1,7 +1,7 @@
 /**
  * A page arrives, live or when the journal is read again: both go through takePage, so that a run which is taken up again
- * stands exactly where it stopped. Pages may come in any order. Whether nothing slipped through between two of them,
- * although the list moved, is the business of page-seams.ts. Pure.
+ * stands exactly where it stopped. Pages come in order, but for those that a quote bought before. Whether nothing slipped
+ * through between two of them, although the list moved, is the business of page-seams.ts. Pure.
  */
 
 import { DAY } from '../support/units.ts'
@@ -40,8 +40,6 @@ export function takePage(history: SliceHistory, taken: TakenPage): void {
   history.order = Math.max(history.order, taken.received)
   if (history.state !== 'planned') return
   if (!canGoOn(history, taken.serverAt)) startAnew(history)
-  // On its way when paging went back: it may be from before the move that paging went back for.
-  if (taken.asked < history.seams.wentBackAt) return
   if (taken.page === 1) history.firstPageAt ??= taken.serverAt
   const isPastTheEnd = !history.hasMore && taken.events === 0 && taken.page > history.pages
   if (taken.page > history.pages + 1 || isPastTheEnd) {

@@ -1,6 +1,4 @@
 import { describe, expect, it } from 'vitest'
-import { BadRequestError } from '../../src/api/errors.ts'
-import { createIsolator } from '../../src/extract/isolation.ts'
 import type { OrganizationRef } from '../../src/journal/records.ts'
 import { seededRandom } from '../../src/simulator/random.ts'
 import type { Simulator, SimulatorOptions } from '../../src/simulator/simulator.ts'
@@ -229,24 +227,6 @@ describe('a company that is dropped by the service while its slice is being read
       .map(({ person }) => person.profile_id)
     expect(new Set(people).size).toBe(400)
     expectEqualBooks(extraction, simulator)
-  })
-})
-
-describe('two pages of one slice that are refused at the same time', () => {
-  it('are dealt with once: the second call has nothing to do', async () => {
-    const [slice] = slicesOf(['org_keeps', 'org_goes'])
-    const replaced: string[] = []
-    const isolator = createIsolator({
-      buyer: { buy: () => new Promise(() => undefined), accepts: () => Promise.resolve(null) },
-      accepted: new Set(),
-      leaveOut: () => Promise.resolve(),
-      replace: ({ slice_id: id }) => Promise.resolve(void replaced.push(id)),
-    })
-    const refusal = new BadRequestError('organization not tracked: org_goes')
-    void isolator.isolate(slice!, refusal)
-    expect(await isolator.isolate(slice!, refusal)).toEqual([])
-    await new Promise((resolve) => setImmediate(resolve))
-    expect(replaced).toEqual(['0001'])
   })
 })
 

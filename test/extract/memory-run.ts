@@ -31,7 +31,7 @@ export interface MemoryRun {
 
 export function memoryRun(
   slices: readonly SliceRecord[],
-  server: ListServer,
+  server: Pick<ListServer, 'transport' | 'namesIn' | 'vanish'>,
   clock: VirtualClock,
 ): MemoryRun {
   const frames: PlacedFrame[] = []

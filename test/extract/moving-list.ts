@@ -166,7 +166,6 @@ function expectSameState(run: MemoryRun): void {
       ahead: [...ahead.keys()].toSorted((a, b) => a - b),
       // A doubt that came to nothing leaves no record either.
       loose: hasMore ? seams.loose : [],
-      oneByOneTo: seams.oneByOneTo,
     }))
   const live = standing(run.live())
   const read = standing(run.history())
