@@ -32,7 +32,7 @@ export function compareCadences(
   return CADENCES.map((everyDays) => {
     const days = Math.ceil(everyDays + (overlapHours * HOUR) / DAY)
     const due = needs.map(({ rate }) => ({ days, rate }))
-    const slices = makeSlices(due, { requests, widest: null })
+    const slices = makeSlices(due, { requests, workers: 1, widest: null })
     const pages = slices.reduce((sum, slice) => sum + slice.pages, 0)
     const asked = slices.reduce((sum, slice) => sum + slice.pages + slice.empty, 0)
     return {

@@ -22,6 +22,8 @@ import { uncoveredDays, windowFor, type Window, type WindowQuestion } from './wi
 export interface Question extends WindowQuestion {
   readonly pipeline: string
   readonly organizations: readonly OrganizationRef[]
+  /** Requests at the same time, 1 or more; default 1. It cuts long slices, and does not change what is asked. */
+  readonly concurrency?: number
 }
 
 /** What a run would ask. */
@@ -80,6 +82,7 @@ export function makePlan(question: Question, history: PlanHistory, nowMs: number
   const requestsPerForecast = question.eventTypes.length === 2 ? 2 : 1
   const forecasts = makeSlices(needs, {
     requests: requestsPerForecast,
+    workers: question.concurrency ?? 1,
     widest: widestWindow(question),
   })
   return {

@@ -7,6 +7,7 @@ import { forecastPages, type PageForecast, DISPERSION } from './expected-pages.t
 import { packParcels } from './packing.ts'
 import type { Rate } from './rates.ts'
 import { sliceCost, type Packing } from './slice-cost.ts'
+import { spreadPackings } from './spreading.ts'
 import { widenForFree } from './widening.ts'
 import { LONGEST_WINDOW_DAYS } from './window.ts'
 
@@ -29,6 +30,8 @@ export interface RatedNeed {
 export interface SliceChoices {
   /** Requests that one slice takes: 2 where two event types are asked one by one. */
   readonly requests: 1 | 2
+  /** Requests at the same time: so many slices are to be read side by side. */
+  readonly workers: number
   /** Slices are widened up to this window, in days; null widens none. */
   readonly widest: number | null
 }
@@ -52,7 +55,8 @@ export interface SliceForecast extends PageForecast {
  */
 export function makeSlices(needs: readonly RatedNeed[], choices: SliceChoices): SliceForecast[] {
   const parcels = needs.map(({ days, rate }, index) => ({ index, days, rate: rate.mean }))
-  return packParcels(parcels, sliceCost(choices.requests))
+  const cost = sliceCost(choices.requests)
+  return spreadPackings(packParcels(parcels, cost), choices, cost)
     .map((packing) => forecastSlice(packing, needs, choices))
     .toSorted(
       (a, b) =>

@@ -77,14 +77,15 @@ export async function readJob(name: string, overrides: Overrides, dataDir: strin
       : resolve(overrides.organizations)
   const list = await readOrganizations(listFile)
   const { limits } = spec
+  const concurrency = overrides.concurrency ?? limits.concurrency
   return {
     pipeline: spec.name,
-    question: questionOf(spec, overrides, list.organizations),
+    question: { ...questionOf(spec, overrides, list.organizations), concurrency },
     duplicates: list.duplicates,
     creditsLimit: overrides.credits ?? limits.credits ?? null,
     creditsPerMonth: limits.credits_per_month ?? null,
     requestsPerSecond: overrides.requestsPerSecond ?? limits.requests_per_second ?? null,
-    concurrency: overrides.concurrency ?? limits.concurrency,
+    concurrency,
     maxWaitMs: durationMs(limits.max_wait),
     snapshot: snapshotTarget(spec, overrides, dataDir),
     retentionDays: spec.retention_days ?? null,

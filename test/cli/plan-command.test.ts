@@ -97,17 +97,17 @@ async function afterAYear(organizations: number): Promise<string> {
 describe('plan', () => {
   it('of a list that was never asked gives a typical bill in a wide range, and no organisation as dear', async () => {
     const { text, document } = await plan(temporaryFolder(), 120)
-    expect(text).toMatch(/^nightly: 120 organisations in 3 slices; nothing was sent$/m)
+    expect(text).toMatch(/^nightly: 120 organisations in 4 slices; nothing was sent$/m)
     expect(text).toMatch(/^120 organisations never asked before$/m)
     expect(text).toMatch(/; that may not be enough$/m)
     expect(text).not.toMatch(/dearest/)
     expect(document).toMatchObject({
       organizations: 120,
-      slices: 3,
+      slices: 4,
       windows: [{ days_ago: 365, needed_days: 365, why: 'needed', organizations: 120, slices: 3 }],
       never_asked: 120,
       dearest: [],
-      requests_at_least: 3,
+      requests_at_least: 4,
       requests_per_second: 5,
     })
   })
@@ -139,7 +139,7 @@ describe('plan', () => {
     expect(credits).toEqual(credits.toSorted((a, b) => b - a))
   })
 
-  it('says that the next run goes on with one that was killed: 3 slices, of which 2 pages are bought', async () => {
+  it('says that the next run goes on with one that was killed: 4 slices, of which 2 pages are bought', async () => {
     const folder = temporaryFolder()
     const data = join(folder, 'data', 'journal')
     const { document: before } = await plan(folder, 120)
@@ -157,11 +157,11 @@ describe('plan', () => {
     const { text, document } = await plan(folder, 120)
     expect(document['open_run']).toEqual({
       run_id: RUN,
-      slices_left: 3,
+      slices_left: 4,
       pages_of_them_bought: 2,
       rest_planned_anew: false,
     })
-    expect(text).toContain(`run ${RUN} is open: the next run reads 3 slices of it on;`)
+    expect(text).toContain(`run ${RUN} is open: the next run reads 4 slices of it on;`)
     expect(text).toMatch(/^ {2}2 pages of them are bought\.$/m)
   })
 

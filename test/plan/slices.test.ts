@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { makeSlices, type RatedNeed } from '../../src/plan/slices.ts'
 
-const choices = { requests: 1, widest: null } as const
+const choices = { requests: 1, workers: 1, widest: null } as const
 
 /** So many organisations with half an event a day each, and so much doubt about each rate. */
 const needs = (count: number, days: number, variance: number): RatedNeed[] =>
@@ -24,8 +24,8 @@ describe('makeSlices', () => {
   })
 
   it('two requests share the events of a slice and are charged one by one', () => {
-    const [once] = makeSlices(needs(50, 2, 0), { requests: 1, widest: null })
-    const twice = makeSlices(needs(50, 2, 0), { requests: 2, widest: null })
+    const [once] = makeSlices(needs(50, 2, 0), { requests: 1, workers: 1, widest: null })
+    const twice = makeSlices(needs(50, 2, 0), { requests: 2, workers: 1, widest: null })
     expect(once?.events).toBeCloseTo(50, 9)
     expect(twice).toHaveLength(1)
     expect(twice[0]?.events).toBeCloseTo(50, 9)

@@ -33,6 +33,7 @@ describe('readJob', () => {
     expect(await readJob(pipeline, {}, DATA_DIR)).toEqual({
       pipeline: 'test',
       question: {
+        concurrency: 3,
         pipeline: 'test',
         organizations: [
           { by: 'id', value: 'org_a' },
