@@ -25,6 +25,7 @@ import { pageInDoubt } from './doubts.ts'
 import { createIsolator, type Isolator } from './isolation.ts'
 import { createPageBuyer, type BoughtPage, type PageBuyer } from './page-buyer.ts'
 import { isTooWide, type ReadingMode } from './page-choice.ts'
+import { expectSameList } from './paging-guard.ts'
 import { Reading, newReading } from './reading.ts'
 import { LAST_PAGE } from './request-body.ts'
 import { createSliceLedger, type SliceLedger } from './slice-ledger.ts'
@@ -261,10 +262,14 @@ export class Extraction {
   }
 
   #take(reading: Reading, page: BoughtPage): void {
-    if (page.events > 0) this.#pages += 1
-    this.#events += page.events
-    this.#report()
+    this.#count(page)
     reading.take(page)
+  }
+
+  #count({ events }: BoughtPage): void {
+    if (events > 0) this.#pages += 1
+    this.#events += events
+    this.#report()
   }
 
   /** Looks whether a slice is done. */
@@ -286,7 +291,11 @@ export class Extraction {
   }
 
   async #tooWide(reading: Reading): Promise<void> {
-    const { slice } = reading
+    const { slice, history } = reading
+    const again = await this.#buyOrIsolate(slice, history.pages)
+    if (again === null) return
+    this.#count(again)
+    expectSameList(history, again)
     const reason = `more than ${LAST_PAGE} pages`
     const [organization, another] = slice.organizations
     this.#close(reading)

@@ -1,14 +1,18 @@
 /**
- * Paging must end. A service that sends pages again under other numbers, or empty pages that promise more, would be paid
- * until the budget is gone; the guard stops it within three such pages and names the cause. Pages of new events without
- * end cannot be told from a long list: those end at the page cap.
+ * Paging must end. A service that sends pages again under other numbers, or pages that have room left and promise more,
+ * would be paid until the budget is gone; the guard stops it within three such pages and names the cause. Full pages of
+ * new events without end cannot be told from a long list until it is longer than the service counts: whether that list
+ * stands still is asked then (expectSameList).
  */
 
 import { UnavailableError } from '../api/errors.ts'
 import { decodeMarks } from '../journal/page-keys.ts'
-import type { TakenPage } from '../journal/slice-history.ts'
+import { PAGE_EVENTS, type SliceHistory, type TakenPage } from '../journal/slice-history.ts'
+import { LAST_PAGE } from './request-body.ts'
 
-const EMPTY_MAX = 3
+// The service fills its pages: only the last one has room left, and that one promises nothing. Chosen: a page that was cut
+// by accident is no reason to stop.
+const UNFILLED_MAX = 3
 // A page can come again once when exactly a page of new events arrives above it, but hardly twice.
 const COPIES_MAX = 2
 const REPEATS_MAX = 3
@@ -25,7 +29,8 @@ export class PagingGuard {
   readonly #repeats = new Set<number>()
   /** Those of the repeats whose events stood in the same order on two pages, one after the other. */
   readonly #pushed = new Set<number>()
-  #empty = 0
+  /** The latest pages in a row that promise more although they have room left, with their events. */
+  readonly #unfilled = new Map<number, number>()
 
   constructor(sliceId: string) {
     this.#sliceId = sliceId
@@ -38,12 +43,12 @@ export class PagingGuard {
 
   /**
    * Looks at a page of the slice. The same page asked for again is no repeat.
-   * @throws JobtideError (exit 5) at the third empty page in a row that promises more, at the third page that is the same
-   * as another, at the third that only has events of other pages, and at the 21st where these were only pushed down
+   * @param limit events in a full page, as the service says; null when it does not
+   * @throws JobtideError (exit 5) at the third page in a row that is not full and promises more, at the third page that is
+   * the same as another, at the third that only has events of other pages, and at the 21st where these were only pushed down
    */
-  look(page: TakenPage): void {
-    this.#empty = page.events === 0 && page.hasMore ? this.#empty + 1 : 0
-    if (this.#empty >= EMPTY_MAX) this.#stop(`${EMPTY_MAX} empty pages promise more`, page)
+  look(page: TakenPage, limit: number | null): void {
+    this.#lookForRoom(page, Math.min(limit ?? PAGE_EVENTS, PAGE_EVENTS))
     const others = this.#pagesOfItsEvents(page)
     const [first] = others
     if (first === undefined) return
@@ -53,6 +58,15 @@ export class PagingGuard {
     const { size } = this.#repeats
     if (size - this.#pushed.size < REPEATS_MAX && size <= PUSHED_MAX) return
     this.#stop(`${size} pages repeat what was on others`, page)
+  }
+
+  #lookForRoom(page: TakenPage, fullPage: number): void {
+    if (!page.hasMore || page.events >= fullPage) return this.#unfilled.clear()
+    this.#unfilled.set(page.page, page.events)
+    const { size } = this.#unfilled
+    if (size < UNFILLED_MAX) return
+    const isEmpty = [...this.#unfilled.values()].every((events) => events === 0)
+    this.#stop(`${size} ${isEmpty ? 'empty' : 'unfilled'} pages promise more`, page)
   }
 
   #countCopy(first: number, page: TakenPage): void {
@@ -74,14 +88,28 @@ export class PagingGuard {
   }
 
   #stop(what: string, { page }: TakenPage): never {
-    throw new UnavailableError(
-      `slice ${this.#sliceId}: ${what}, the last of them page ${page}`,
-      null,
-      {
-        hint: 'The service pages without end: report it to the provider. What was bought is kept.',
-      },
-    )
+    throw pagingWithoutEnd(this.#sliceId, `${what}, the last of them page ${page}`)
   }
+}
+
+/**
+ * Looks at a page that was read before and was asked for again, of a list that is longer than the service counts. It shows
+ * an event of the list that was read, also when the list has grown; only where a page of events and more left from above
+ * it meanwhile it shows none, or where the service makes its pages up.
+ * @throws JobtideError (exit 5) when it shows none
+ */
+export function expectSameList({ slice, seams }: SliceHistory, again: TakenPage): void {
+  if (decodeMarks(again.keys ?? '').some(({ key }) => seams.met.has(key))) return
+  throw pagingWithoutEnd(
+    slice.slice_id,
+    `it has more than ${LAST_PAGE} pages, and page ${again.page}, asked for again, shows only other events`,
+  )
+}
+
+function pagingWithoutEnd(sliceId: string, what: string): UnavailableError {
+  return new UnavailableError(`slice ${sliceId}: ${what}`, null, {
+    hint: 'The service pages without end: report it to the provider. What was bought is kept.',
+  })
 }
 
 /**

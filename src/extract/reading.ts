@@ -7,9 +7,9 @@ import {
   newSliceHistory,
   startAnew,
   type SliceHistory,
-  type TakenPage,
 } from '../journal/slice-history.ts'
 import { takePage } from '../journal/take-page.ts'
+import type { BoughtPage } from './page-buyer.ts'
 import { choosePage, type ReadingMode } from './page-choice.ts'
 import { PagingGuard } from './paging-guard.ts'
 
@@ -51,7 +51,7 @@ export class Reading {
    * Takes a page that is in the journal.
    * @throws JobtideError (exit 5) when paging does not end
    */
-  take(page: TakenPage): void {
+  take(page: BoughtPage): void {
     const before = this.#orderBefore
     const { wentBackAt } = this.history.seams
     this.askAgain = null
@@ -60,7 +60,7 @@ export class Reading {
       asked: before + page.asked,
       received: before + page.received,
     })
-    this.#guard.look(page)
+    this.#guard.look(page, page.limit)
     if (this.history.seams.wentBackAt !== wentBackAt) this.#guard.forgetAfter(this.history.pages)
   }
 }

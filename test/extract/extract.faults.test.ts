@@ -206,7 +206,7 @@ describe('a slice with more pages than the service counts', () => {
   async function wideSlice(organizations: string[]) {
     const source = organizations.flatMap((organization) => manyEvents(30, { organization }))
     const simulator = await simulate(source, {
-      faults: [{ page: 10_000, has_more_forever: true }],
+      faults: [{ page: 10_000, same_page_forever: true, times: 2 }],
     })
     const extraction = anExtraction({
       simulator,
@@ -219,7 +219,7 @@ describe('a slice with more pages than the service counts', () => {
     return { simulator, extraction, run }
   }
 
-  it('is split by organisation and asked again', async () => {
+  it('is asked for its last page once more, split by organisation and asked again', async () => {
     const { simulator, extraction, run } = await wideSlice(['org_a', 'org_b', 'org_c'])
     const report = await extraction.run({ run, concurrency: 1 })
     expect(report).toMatchObject({ slices: 2, slicesDone: 2, setAside: [] })
@@ -227,6 +227,7 @@ describe('a slice with more pages than the service counts', () => {
       .account()
       .log.map(({ page, organizations }) => ({ page, organizations }))
     expect(asked).toEqual([
+      { page: 10_000, organizations: 3 },
       { page: 10_000, organizations: 3 },
       { page: 1, organizations: 2 },
       { page: 2, organizations: 2 },
@@ -246,7 +247,7 @@ describe('a slice with more pages than the service counts', () => {
     expect(report.setAside).toMatchObject([
       { organization: { value: 'org_a' }, reason: expect.stringContaining('10000 pages') },
     ])
-    expect(simulator.account().requests).toBe(1)
+    expect(simulator.account().requests).toBe(2)
     expect(extraction.records().some((record) => record.kind === 'slice_finished')).toBe(false)
   })
 })
