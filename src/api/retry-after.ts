@@ -30,9 +30,14 @@ export function headerOf(headers: Headers, name: string): string | undefined {
   return first?.trim()
 }
 
-/** The time of the answer by the service's clock; `fallbackMs` where `Date` is missing or unreadable. */
+/** What the answer's `Date` says, milliseconds since 1970 UTC; null where it is missing or unreadable. */
+export function statedDate(headers: Headers): number | null {
+  return parseDate(headerOf(headers, 'date') ?? '') ?? null
+}
+
+/** The time of the answer by its own `Date`, for other times in its headers; `fallbackMs` where that is missing. */
 export function serverTime(headers: Headers, fallbackMs: number): number {
-  return parseDate(headerOf(headers, 'date') ?? '') ?? fallbackMs
+  return statedDate(headers) ?? fallbackMs
 }
 
 /**

@@ -1,12 +1,14 @@
 /** What a run did, for people in a few lines and for programs as JSON. Pure. */
 
+import type { ClockTrouble } from '../extract/service-clock.ts'
 import type { LoadReport } from '../load/load.ts'
 import type { BuildReport } from '../model/build.ts'
 import type { AnalystCopyReport } from '../run/analyst-copy.ts'
 import type { RunReport } from '../run/run.ts'
 import type { PublishStageReport } from '../run/stages.ts'
+import { isoInstant } from '../support/clock.ts'
 import { EXIT } from '../support/errors.ts'
-import { bytesText, countText, durationText, numberText } from './text.ts'
+import { bytesText, countText, durationText, minuteText, numberText } from './text.ts'
 
 /** A run as JSON. */
 export function runDocument(report: RunReport): Record<string, unknown> {
@@ -28,6 +30,7 @@ export function runDocument(report: RunReport): Record<string, unknown> {
       events: extract.events,
       credits: extract.credits,
       unexpected_charges: extract.unexpectedCharges,
+      clocks: clocksDocument(extract.clockTrouble),
       set_aside: extract.setAside.map(({ organization, reason }) => ({
         organization: organization.value,
         reason,
@@ -123,6 +126,9 @@ export function runText(report: RunReport): string {
     const pages = countText(extract.unexpectedCharges, 'page')
     lines.push(line('charges', `${pages} not charged as expected: jobtide credits shows them`))
   }
+  if (extract.clockTrouble !== null) {
+    lines.push(line('clocks', clocksText(extract.clockTrouble)))
+  }
   if (report.load !== null) lines.push(line('loaded', loadText(report.load)))
   if (report.build !== null) lines.push(line('built', buildText(report.build)))
   if (report.publish !== null) lines.push(line('published', publishText(report.publish)))
@@ -130,6 +136,27 @@ export function runText(report: RunReport): string {
   if (copy !== null) lines.push(line('analysts', copy))
   lines.push(...setAsideLines(report))
   return lines.join('\n')
+}
+
+function clocksDocument(trouble: ClockTrouble | null): Record<string, unknown> | null {
+  if (trouble === null) return null
+  const { answers, notBelieved, date, ours } = trouble
+  return {
+    answers,
+    not_believed: notBelieved,
+    service: isoInstant(date),
+    here: isoInstant(ours),
+    service_ahead_ms: date - ours,
+  }
+}
+
+/** Clocks that do not agree, and what is done about it. */
+export function clocksText({ date, ours }: Pick<ClockTrouble, 'date' | 'ours'>): string {
+  const ahead = `${durationText(Math.abs(date - ours))} ${date > ours ? 'ahead of' : 'behind'}`
+  return (
+    `the service's Date was ${ahead} this machine's clock (${minuteText(date)}, here ${minuteText(ours)}): ` +
+    'coverage ends at the earlier, windows count from the later and are longer; set the clock that is wrong'
+  )
 }
 
 /** What became of pages of an earlier run that asked something else. */

@@ -15,6 +15,7 @@ import type { Warehouse } from '../warehouse/warehouse.ts'
 import type { Context } from './context.ts'
 import { groupSpending, totalSpending } from './credits-figures.ts'
 import { refuseEmpty } from './refuse-empty.ts'
+import { clocksText } from './report.ts'
 import { agoText, countText, creditsText, numberText, tableText } from './text.ts'
 import { readWarehouse, type Reading } from './warehouse-reader.ts'
 
@@ -54,6 +55,8 @@ export async function statusCommand(context: Context): Promise<ExitCode> {
   const coverage = coverageStatus(history)
   const credits = creditStatus(history, now)
   const warehouse = await readWarehouse(directory.warehouse, warehouseStatus)
+  const { clockDispute } = history
+  const clocks = clockDispute?.runId === runs[0]?.run_id ? clockDispute : null
   const notBefore = history.notBefore > now ? isoInstant(history.notBefore) : null
   output.document({
     data_dir: directory.root,
@@ -69,6 +72,8 @@ export async function statusCommand(context: Context): Promise<ExitCode> {
       reason,
     })),
     not_before: notBefore,
+    clocks:
+      clocks === null ? null : { service: isoInstant(clocks.date), here: isoInstant(clocks.ours) },
     warehouse: warehouse.kind === 'read' ? warehouse.value : { unavailable: warehouse.why },
   })
   output.text(
@@ -78,6 +83,7 @@ export async function statusCommand(context: Context): Promise<ExitCode> {
       coverageText(coverage, now),
       ...unreadText(runs[0]),
       ...creditLines(credits, runs.length),
+      ...(clocks === null ? [] : [`clocks     at the last run ${clocksText(clocks)}`]),
       ...(notBefore === null
         ? []
         : [`wait       the service wants no request before ${notBefore}`]),

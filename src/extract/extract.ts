@@ -28,6 +28,7 @@ import { isTooWide, type ReadingMode } from './page-choice.ts'
 import { expectSameList } from './paging-guard.ts'
 import { Reading, newReading } from './reading.ts'
 import { LAST_PAGE } from './request-body.ts'
+import type { ClockTrouble } from './service-clock.ts'
 import { createSliceLedger, type SliceLedger } from './slice-ledger.ts'
 import { halve } from './split.ts'
 import { Workload, pagesToBuy } from './workload.ts'
@@ -54,6 +55,8 @@ export interface ExtractOptions {
   readonly maxWaitMs: number
   /** Milliseconds since 1970 UTC before which the service wants no request, from an earlier run; 0 for none. */
   readonly notBefore: number
+  /** How far the service's clock was ahead of this machine's in the run before, in ms; absent or null: unknown. */
+  readonly serverAheadMs?: number | null
   /** Stops cleanly: requests in flight are finished. */
   readonly stop: AbortSignal
   /** Breaks off requests in flight. */
@@ -75,6 +78,8 @@ export interface ExtractProgress {
   readonly setAside: readonly SetAside[]
   /** Pages that cost something else than expected. */
   readonly unexpectedCharges: number
+  /** Where the service's clock and this machine's did not agree; null where they did. */
+  readonly clockTrouble: ClockTrouble | null
 }
 
 /** An organisation that could not be asked for, or not be read to its end. */
@@ -354,6 +359,7 @@ export class Extraction {
       credits: this.#budget.spent() - this.#creditsBefore,
       setAside: this.#setAside,
       unexpectedCharges: this.#buyer.unexpectedCharges(),
+      clockTrouble: this.#buyer.clockTrouble(),
     }
   }
 

@@ -24,6 +24,7 @@ import { createIdLearner } from './learn-ids.ts'
 import { isAboutCompany } from './named-companies.ts'
 import { createPageLedger, type PageRequest } from './page-ledger.ts'
 import { LAST_PAGE, pageAfter, requestBody } from './request-body.ts'
+import { createServiceClock, type ClockTrouble } from './service-clock.ts'
 import { createSetbacks, newWish, type Setback, type Wish } from './setback.ts'
 
 const SEARCH_PATH = '/api/v1/job-changes/search'
@@ -41,6 +42,8 @@ export interface PageBuyerOptions {
   /** A random number in [0, 1), for jitter. */
   readonly random: () => number
   readonly logger: Logger
+  /** How far the service's clock was ahead of this machine's in the run before, in ms; absent or null: unknown. */
+  readonly serverAheadMs?: number | null
   /** Where requests go, for messages. */
   readonly baseUrl: string
   /** The longest wait the service may order, in milliseconds. */
@@ -93,6 +96,8 @@ export interface PageBuyer {
   learnIds(slice: SliceRecord): void
   /** Pages so far that cost something else than expected. */
   unexpectedCharges(): number
+  /** Where the service's clock and this machine's did not agree; null where they did. */
+  clockTrouble(): ClockTrouble | null
 }
 
 /** What is asked. */
@@ -112,7 +117,8 @@ interface Attempt extends PageRequest, Question {
 /** A buyer for one run; what it learns of the service's state is shared by all workers. */
 export function createPageBuyer(options: PageBuyerOptions): PageBuyer {
   const { runId, transport, pacer, budget, writer, clock, logger, stop, abort } = options
-  const ledger = createPageLedger(runId, writer)
+  const serviceClock = createServiceClock(clock, logger, options.serverAheadMs ?? null)
+  const ledger = createPageLedger(runId, writer, serviceClock)
   const setbacks = createSetbacks({ ...options, url: `${options.baseUrl}${SEARCH_PATH}` })
   const ids = createIdLearner()
   let unexpectedCharges = 0
@@ -306,6 +312,7 @@ export function createPageBuyer(options: PageBuyerOptions): PageBuyer {
     hasMoreThan,
     learnIds,
     unexpectedCharges: () => unexpectedCharges,
+    clockTrouble: serviceClock.trouble,
   }
 }
 

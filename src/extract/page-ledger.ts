@@ -3,7 +3,6 @@
  * warehouse is a projection of exactly these records.
  */
 
-import { serverTime } from '../api/retry-after.ts'
 import type { PageEnvelope } from '../api/schemas.ts'
 import type { Answer } from '../api/transport.ts'
 import type { JournalWriter } from '../journal/journal.ts'
@@ -11,6 +10,7 @@ import type { SliceRecord } from '../journal/records.ts'
 import type { TakenPage } from '../journal/slice-history.ts'
 import { sha256Hex } from '../support/hash.ts'
 import { eventFacts, pagingFacts, seenOrganizations } from './page-facts.ts'
+import type { ServiceClock } from './service-clock.ts'
 
 /** One request for one page. */
 export interface PageRequest {
@@ -45,7 +45,11 @@ export interface PageLedger {
 }
 
 /** The ledger of one run. */
-export function createPageLedger(runId: string, writer: JournalWriter): PageLedger {
+export function createPageLedger(
+  runId: string,
+  writer: JournalWriter,
+  serviceClock: Pick<ServiceClock, 'read'>,
+): PageLedger {
   const namesOf = ({ slice, page, requestId }: PageRequest) => ({
     run_id: runId,
     slice_id: slice.slice_id,
@@ -65,7 +69,8 @@ export function createPageLedger(runId: string, writer: JournalWriter): PageLedg
       const { page, slice, requestId } = request
       const { hasMore } = envelope
       const events = envelope.events.map(eventFacts)
-      const serverAt = serverTime(answer.headers, answer.receivedAt)
+      const { at: serverAt, dispute } = serviceClock.read(answer.headers, answer.receivedAt)
+      const clocks = dispute === null ? {} : { clocks: dispute }
       // Of a page that is the only one, paging needs to know nothing.
       const facts = page > 1 || hasMore ? pagingFacts(events, slice.days_ago, serverAt) : null
       order += 1
@@ -77,6 +82,7 @@ export function createPageLedger(runId: string, writer: JournalWriter): PageLedg
           requested_at: request.requestedAt,
           at: answer.receivedAt,
           server_at: serverAt,
+          ...clocks,
           status: answer.status,
           events: events.length,
           credits_used: envelope.creditsUsed,
@@ -96,6 +102,7 @@ export function createPageLedger(runId: string, writer: JournalWriter): PageLedg
         events: events.length,
         hasMore,
         serverAt,
+        ...clocks,
         leaving: facts?.leaving ?? [],
         leavingUntil: facts?.leavingUntil ?? Infinity,
         keys: facts?.keys ?? null,

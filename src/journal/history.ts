@@ -17,6 +17,7 @@ import {
   sliceOf,
   type RunHistory,
 } from './run-history.ts'
+import { CLOCK_TOLERANCE_MS } from './service-time.ts'
 import { closeSlice, isRecorded } from './slice-history.ts'
 import { takeRequest } from './take-page.ts'
 import {
@@ -51,8 +52,12 @@ export interface History {
   notBefore: number
   /** How far the service's clock was ahead of this machine's at the last page, in milliseconds; negative when behind. */
   serverAheadMs: number
+  /** The latest time that the service's clock has certainly reached, milliseconds since 1970 UTC; 0 for never. */
+  serverReachedAt: number
   /** When that page was received, milliseconds since 1970 UTC; 0 for never. */
   serverSeenAt: number
+  /** The last page at which clocks did not agree: its run, and what they said. Null for none. */
+  clockDispute: { readonly runId: string; readonly ours: number; readonly date: number } | null
 }
 
 /** The history of a journal without records. */
@@ -67,16 +72,21 @@ export function emptyHistory(): History {
     spending: new Map(),
     notBefore: 0,
     serverAheadMs: 0,
+    serverReachedAt: 0,
     serverSeenAt: 0,
+    clockDispute: null,
   }
 }
 
-/** The service's time when it is `nowMs` on this machine; coverage is in it, and so plans are made for it. */
+/**
+ * The service's time when it is `nowMs` on this machine; coverage is in it, and so plans are made for it. Of several clocks
+ * the latest, because a window that is counted from too late reaches back too far, and one from too early misses events.
+ */
 export function serviceTime(
-  { serverAheadMs }: Pick<History, 'serverAheadMs'>,
+  { serverAheadMs, serverReachedAt }: Pick<History, 'serverAheadMs' | 'serverReachedAt'>,
   nowMs: number,
 ): number {
-  return nowMs + serverAheadMs
+  return Math.max(nowMs, nowMs + serverAheadMs, serverReachedAt)
 }
 
 /**
@@ -200,10 +210,7 @@ function countsAsFailure(status: number | null): boolean {
 
 function foldPage(history: History, record: PageReceived): void {
   const run = runOf(history, record)
-  if (record.at >= history.serverSeenAt) {
-    history.serverAheadMs = record.server_at - record.at
-    history.serverSeenAt = record.at
-  }
+  foldClocks(history, record)
   addPage(run, record)
   const spending = spendingOf(history.spending, run.started.pipeline, record.requested_at)
   if (record.events > 0) spending.pages += 1
@@ -216,6 +223,18 @@ function foldPage(history: History, record: PageReceived): void {
     const added = { total: events, lastAt: at, events: recent, days: 0, at }
     history.seen.set(id, addSightings(history.seen.get(id), added))
   }
+}
+
+// The last page is the one that the journal has last: clocks that are in dispute cannot tell.
+function foldClocks(
+  history: History,
+  { run_id: runId, at, server_at, clocks }: PageReceived,
+): void {
+  history.serverAheadMs = server_at - at
+  history.serverSeenAt = at
+  const reached = clocks?.earliest ?? server_at
+  history.serverReachedAt = Math.max(history.serverReachedAt, reached)
+  if (clocks !== undefined) history.clockDispute = { runId, ours: at, date: clocks.date }
 }
 
 /** The name an organisation has in a history: the id learnt for it, else what it was asked by. */
@@ -248,16 +267,32 @@ function foldCoverage(
   record: SliceFinished,
 ): void {
   const { event_types: eventTypes, days_ago: daysAgo } = slice
-  const interval = { eventTypes, from: record.covered_from, to: record.covered_to }
+  // What was read by then is not later than then, whatever a clock has said.
+  const to = Math.min(record.covered_to, record.at + CLOCK_TOLERANCE_MS)
+  const from = record.covered_from === null ? null : Math.min(record.covered_from, to)
+  const interval = { eventTypes, from, to }
   const { at } = record
   const looked = { total: 0, lastAt: 0, events: 0, days: daysAgo ?? RATE_DAYS, at }
   for (const organization of slice.organizations) {
     const name = canonicalName(history.ids, organization)
-    history.coverage.set(name, addInterval(history.coverage.get(name) ?? [], interval))
+    const known = upToNow(history.coverage.get(name) ?? [], record)
+    history.coverage.set(name, addInterval(known, interval))
     if (run.tellsWhose) history.seen.set(name, addSightings(history.seen.get(name), looked))
     else history.untold.set(name, organization.by)
     if ((history.setAside.get(name)?.at ?? at) < at) history.setAside.delete(name)
   }
+}
+
+// Coverage that lies ahead of both clocks is none: one of them was wrong when it was written, or was set back since.
+function upToNow(
+  known: readonly CoveredInterval[],
+  { at, covered_to: to }: SliceFinished,
+): readonly CoveredInterval[] {
+  const now = Math.max(at, to) + CLOCK_TOLERANCE_MS
+  if (known.every((interval) => interval.to <= now)) return known
+  return known
+    .filter(({ from }) => (from ?? Number.NEGATIVE_INFINITY) <= to)
+    .map((interval) => ({ ...interval, to: Math.min(interval.to, to) }))
 }
 
 /**

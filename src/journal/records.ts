@@ -2,10 +2,12 @@
  * What the journal remembers. A record is a small JSON header, and for pages and plans a payload. Headers tell the whole
  * story of what was asked, bought and covered; only `load` needs the payloads of pages.
  *
- * Instants are milliseconds since 1970 UTC on this machine's clock, except `server_at`: that is the service's own time.
+ * Instants are milliseconds since 1970 UTC on this machine's clock, except `server_at`: that is the service's own time, as
+ * far as it is believed (service-time.ts).
  */
 
 import type { ExitCode } from '../support/errors.ts'
+import type { ClockDispute } from './service-time.ts'
 
 /** One batch of at most 50 organisations × one window × the event types asked. */
 export interface SliceRecord {
@@ -74,6 +76,8 @@ export interface PageReceived {
   readonly requested_at: number
   readonly at: number
   readonly server_at: number
+  /** Where the answer's `Date` and other clocks did not agree; absent where they did. */
+  readonly clocks?: ClockDispute
   readonly status: number
   readonly events: number
   readonly credits_used: number

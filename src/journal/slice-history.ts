@@ -5,6 +5,7 @@
 
 import { DAY, SECOND } from '../support/units.ts'
 import type { SliceRecord } from './records.ts'
+import type { ClockDispute } from './service-time.ts'
 
 /** Events in one page; a page costs the same at any size, so always the most. */
 export const PAGE_EVENTS = 50
@@ -50,6 +51,8 @@ export interface TakenPage {
   readonly hasMore: boolean
   /** Server time in whole seconds, milliseconds since 1970 UTC. */
   readonly serverAt: number
+  /** Where clocks do not agree on `serverAt`: between which times it was. */
+  readonly clocks?: Pick<ClockDispute, 'earliest' | 'latest'>
   /** Detection times of its events that leave the window by `leavingUntil`; see leavingSoon. */
   readonly leaving: readonly number[]
   /** Server time. */
@@ -111,17 +114,25 @@ export function newSliceHistory(slice: SliceRecord): SliceHistory {
 /**
  * The detection time that a slice covers once it was read to its end: up to its first page, because later events may
  * have come in before pages that were read; back to the window of the page that was read last, because events that were
- * older then may have left before their page was read.
+ * older then may have left before their page was read. Where clocks do not agree, the shortest time that any of them allows:
+ * from the later one up to the earlier one, and never past this machine's clock by more than minutes.
  */
 export function coveredTime(
   { slice, read }: SliceHistory,
   nowMs: number,
 ): { from: number | null; to: number } {
-  const times = read.map(({ serverAt }) => serverAt)
-  const first = times.reduce((a, b) => Math.min(a, b), times[0] ?? nowMs)
-  const last = times.reduce((a, b) => Math.max(a, b), first)
+  const [only] = read
+  const start = only === undefined ? nowMs : earliestOf(only)
+  const first = read.reduce((a, page) => Math.min(a, earliestOf(page)), start)
+  const last = read.reduce((a, page) => Math.max(a, page.clocks?.latest ?? page.serverAt), first)
+  if (slice.days_ago === null) return { from: null, to: first }
   // The service tells its time in whole seconds: by the end of that second other events had left.
-  return { from: slice.days_ago === null ? null : last + SECOND - slice.days_ago * DAY, to: first }
+  const from = last + SECOND - slice.days_ago * DAY
+  return { from: Math.min(from, first), to: first }
+}
+
+function earliestOf({ clocks, serverAt }: TakenPage): number {
+  return clocks?.earliest ?? serverAt
 }
 
 /** Whether the journal holds each of the pages 1 … `pages` of a slice: only then it was read to its end. */

@@ -25,6 +25,7 @@ export function takeRecord(history: SliceHistory, record: PageReceived): void {
     events: record.events,
     hasMore: record.has_more,
     serverAt: record.server_at,
+    ...(record.clocks === undefined ? {} : { clocks: record.clocks }),
     leaving: record.leaving,
     // Nothing is behind a page that is the only one, so nothing moves when its events leave.
     leavingUntil: isWhole ? Infinity : (record.leaving_until ?? record.server_at + DAY),

@@ -61,8 +61,10 @@ export function uncoveredDays(
   let freshStart = nowMs
   for (const type of question.eventTypes) {
     const intervals = coverageOf(type, coverage)
-    const edge =
+    const known =
       question.window === 'since-last' ? oldestEdge(intervals) : edgeFrom(intervals, from)
+    // Nothing that lies ahead was read: the overlap is still asked for.
+    const edge = known === null ? null : Math.min(known, nowMs)
     neededStart = Math.min(neededStart, edge === null ? from : edge - question.overlapHours * HOUR)
     freshStart = Math.min(freshStart, edge ?? from)
   }

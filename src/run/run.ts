@@ -87,6 +87,7 @@ const NOTHING_YET: ExtractProgress = {
   events: 0,
   credits: 0,
   unexpectedCharges: 0,
+  clockTrouble: null,
   setAside: [],
 }
 
@@ -286,6 +287,7 @@ export function extraction(
     concurrency: job.concurrency,
     maxWaitMs: job.maxWaitMs,
     notBefore: history.notBefore,
+    serverAheadMs: history.serverSeenAt === 0 ? null : history.serverAheadMs,
     stop,
     abort,
   }

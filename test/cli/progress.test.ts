@@ -85,6 +85,7 @@ describe('progress on a terminal', () => {
       slices: 2,
       setAside: [],
       unexpectedCharges: 0,
+      clockTrouble: null,
     } as const
     const [line] = screenOf(60, (display) => {
       display.show({ ...extract, pages: 123_456, events: 6_172_800, credits: 1_234_560 })
@@ -165,6 +166,7 @@ describe('progress', () => {
       credits: 0,
       setAside: [],
       unexpectedCharges: 0,
+      clockTrouble: null,
     }
     expect(linesOf([{ stage: 'extract', ...nothing }])).toEqual([
       'extract  100%  0 pages, 0 events, 0 credits in 0.0 s',

@@ -1,0 +1,68 @@
+/**
+ * What time it is at the service, where no clock is believed alone: the `Date` of an answer, this machine's clock, and the
+ * monotonic clock since an earlier answer. A wrong `Date` must not make coverage reach past what was read, and no clock may
+ * shorten a later window: coverage ends at the earlier time, windows are counted from the later one. Pure.
+ */
+
+import { MINUTE } from '../support/units.ts'
+
+/**
+ * Clocks this close agree: an answer may be on its way for a minute, and clocks that are kept right are off by seconds. The
+ * overlap of windows is longer.
+ */
+export const CLOCK_TOLERANCE_MS = 5 * MINUTE
+
+/** What clocks said when an answer was here. Milliseconds since 1970 UTC. */
+export interface ClockWitnesses {
+  /** The `Date` of the answer; null where it has none. */
+  readonly date: number | null
+  /** This machine's clock. */
+  readonly ours: number
+  /** The last service time believed in this process and the monotonic time since; null before the first answer. */
+  readonly expected: number | null
+  /** This machine's clock put right by how far the service was ahead in the run before; null before the first run. */
+  readonly remembered?: number | null
+}
+
+/** Clocks that do not agree. Milliseconds since 1970 UTC. */
+export interface ClockDispute {
+  /** What the answer's `Date` said. */
+  readonly date: number
+  /** The service's time was not before this. */
+  readonly earliest: number
+  /** The service's time was not after this. */
+  readonly latest: number
+  /** The `Date` left the course of those before it, and was not believed. */
+  readonly jump?: true
+}
+
+/** The service's time when an answer was made. */
+export interface ServiceTime {
+  /** What is believed, milliseconds since 1970 UTC. */
+  readonly at: number
+  /** Null when the clocks agree within CLOCK_TOLERANCE_MS. */
+  readonly dispute: ClockDispute | null
+}
+
+/**
+ * Decides what is believed of the service's time. Two witnesses that agree outvote the third; only that this machine's clock
+ * differs from a steady `Date` decides nothing, because the service counts windows by its own clock.
+ */
+export function agreeOnTime(witnesses: ClockWitnesses): ServiceTime {
+  const { date, ours, expected, remembered = null } = witnesses
+  const said = date ?? expected ?? ours
+  if (isNear(said, ours)) return { at: said, dispute: null }
+  if (expected === null || isNear(said, expected)) {
+    return { at: said, dispute: disputeOf(said, [said, ours, remembered ?? ours]) }
+  }
+  const possible = isNear(expected, ours) ? [expected] : [said, ours, expected, remembered ?? ours]
+  return { at: expected, dispute: { ...disputeOf(said, possible), jump: true } }
+}
+
+function disputeOf(date: number, possible: readonly number[]): ClockDispute {
+  return { date, earliest: Math.min(...possible), latest: Math.max(...possible) }
+}
+
+function isNear(one: number, other: number): boolean {
+  return Math.abs(one - other) <= CLOCK_TOLERANCE_MS
+}
