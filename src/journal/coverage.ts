@@ -34,6 +34,21 @@ export function addInterval(
   return [...others, ...apart]
 }
 
+/**
+ * Intervals without what lies after `nowMs`, which nobody can have read: a clock was wrong when that was written, or was set
+ * back since. Where one reaches there, all end at `to`, which was read last.
+ */
+export function withoutFuture(
+  known: readonly CoveredInterval[],
+  nowMs: number,
+  to: number,
+): readonly CoveredInterval[] {
+  if (known.every((interval) => interval.to <= nowMs)) return known
+  return known
+    .filter((interval) => startOf(interval) <= to)
+    .map((interval) => ({ ...interval, to: Math.min(interval.to, to) }))
+}
+
 function startOf({ from }: CoveredInterval): number {
   return from ?? Number.NEGATIVE_INFINITY
 }

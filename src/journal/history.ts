@@ -6,7 +6,7 @@
 
 import { EXIT, JobtideError } from '../support/errors.ts'
 import type { PlacedFrame } from './reader.ts'
-import { addInterval, type CoveredInterval } from './coverage.ts'
+import { addInterval, withoutFuture, type CoveredInterval } from './coverage.ts'
 import { RATE_DAYS, addSightings, type Sightings } from './sightings.ts'
 import { CREDITS_PER_PAGE, expectedCredits, spendingOf, type DaySpending } from './spending.ts'
 import {
@@ -30,6 +30,7 @@ import {
   type SliceFinished,
   type SliceRecord,
   type SplitPayload,
+  type SuppressionChanged,
 } from './records.ts'
 
 /** Everything the journal's headers say. Organisations go by their canonical name; see canonicalName. */
@@ -58,6 +59,8 @@ export interface History {
   serverSeenAt: number
   /** The last page at which clocks did not agree: its run, and what they said. Null for none. */
   clockDispute: { readonly runId: string; readonly ours: number; readonly date: number } | null
+  /** The newest suppression list; null where there never was one. */
+  suppression: SuppressionChanged | null
 }
 
 /** The history of a journal without records. */
@@ -75,6 +78,7 @@ export function emptyHistory(): History {
     serverReachedAt: 0,
     serverSeenAt: 0,
     clockDispute: null,
+    suppression: null,
   }
 }
 
@@ -169,6 +173,9 @@ export function foldRecord(history: History, frame: PlacedFrame): void {
       if (!RESUMABLE_OUTCOMES.has(record.outcome)) forgetSlices(run)
       return
     }
+    case 'suppression_changed':
+      if ((history.suppression?.generation ?? 0) < record.generation) history.suppression = record
+      return
     case 'snapshot_published':
     case 'seal':
       return
@@ -271,28 +278,17 @@ function foldCoverage(
   const to = Math.min(record.covered_to, record.at + CLOCK_TOLERANCE_MS)
   const from = record.covered_from === null ? null : Math.min(record.covered_from, to)
   const interval = { eventTypes, from, to }
+  const now = Math.max(record.at, to) + CLOCK_TOLERANCE_MS
   const { at } = record
   const looked = { total: 0, lastAt: 0, events: 0, days: daysAgo ?? RATE_DAYS, at }
   for (const organization of slice.organizations) {
     const name = canonicalName(history.ids, organization)
-    const known = upToNow(history.coverage.get(name) ?? [], record)
+    const known = withoutFuture(history.coverage.get(name) ?? [], now, to)
     history.coverage.set(name, addInterval(known, interval))
     if (run.tellsWhose) history.seen.set(name, addSightings(history.seen.get(name), looked))
     else history.untold.set(name, organization.by)
     if ((history.setAside.get(name)?.at ?? at) < at) history.setAside.delete(name)
   }
-}
-
-// Coverage that lies ahead of both clocks is none: one of them was wrong when it was written, or was set back since.
-function upToNow(
-  known: readonly CoveredInterval[],
-  { at, covered_to: to }: SliceFinished,
-): readonly CoveredInterval[] {
-  const now = Math.max(at, to) + CLOCK_TOLERANCE_MS
-  if (known.every((interval) => interval.to <= now)) return known
-  return known
-    .filter(({ from }) => (from ?? Number.NEGATIVE_INFINITY) <= to)
-    .map((interval) => ({ ...interval, to: Math.min(interval.to, to) }))
 }
 
 /**

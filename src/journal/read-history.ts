@@ -13,6 +13,7 @@ import { foldLoss } from './fold-loss.ts'
 import type { HeldRun } from './held.ts'
 import { countUnanswered, emptyHistory, foldRecord, type History } from './history.ts'
 import type { Journal } from './journal.ts'
+import type { SuppressionChanged } from './records.ts'
 
 /** Name of the checkpoint in the journal's folder. */
 export const CHECKPOINT_FILE = 'history.checkpoint'
@@ -36,6 +37,19 @@ interface Checkpoint {
  */
 export function readHistory(journal: Journal): History {
   return countUnanswered(foldAll(journal).history)
+}
+
+/** What the journal says of the newest suppression list, whatever else is in it; null where there never was one. */
+export function newestSuppression(journal: Journal): SuppressionChanged | null {
+  const checkpoint = readCheckpoint(journal)
+  let newest = checkpoint?.history.suppression ?? null
+  for (const segment of journal.segments()) {
+    for (const { record } of journal.read(segment, checkpoint?.positions.get(segment) ?? 0)) {
+      if (record.kind !== 'suppression_changed') continue
+      if ((newest?.generation ?? 0) < record.generation) newest = record
+    }
+  }
+  return newest
 }
 
 /**

@@ -216,6 +216,15 @@ export interface SnapshotPublished {
   readonly new_bytes: number
 }
 
+/** The suppression list has changed: one with a lower number is not the newest. */
+export interface SuppressionChanged {
+  readonly kind: 'suppression_changed'
+  readonly at: number
+  readonly generation: number
+  /** As in the list; it proves nothing without the key. */
+  readonly mac: string
+}
+
 /** The last record of a segment that was closed properly. */
 export interface Seal {
   readonly kind: 'seal'
@@ -238,6 +247,7 @@ export type JournalRecord =
   | Paused
   | RunFinished
   | SnapshotPublished
+  | SuppressionChanged
   | Seal
 
 /** The text by which an organisation is known in coverage: its id, or its URL as given. */

@@ -117,6 +117,7 @@ export class Batch {
         })
         return
       case 'paused':
+      case 'suppression_changed':
       case 'seal':
         return
       default:

@@ -6,7 +6,7 @@
  */
 
 import { readFileSync, statSync } from 'node:fs'
-import { dirname, join } from 'node:path'
+import { join } from 'node:path'
 import type { HeldRun } from '../journal/held.ts'
 import type { Journal } from '../journal/journal.ts'
 import type { PlacedFrame } from '../journal/reader.ts'
@@ -100,7 +100,7 @@ class Load {
     this.#warehouse = options.warehouse
     this.#journal = options.journal
     // By the journal's place, and not an option: no caller can forget it, and bring a person back.
-    this.#suppression = readSuppression(dirname(this.#journal.folder))
+    this.#suppression = readSuppression(this.#journal)
   }
 
   async run(): Promise<LoadReport> {

@@ -15,6 +15,7 @@ import { readHistory } from '../journal/read-history.ts'
 import { organizationName, type RunFinished } from '../journal/records.ts'
 import { monthlyCredits } from '../journal/spending.ts'
 import { load, type LoadReport } from '../load/load.ts'
+import { readSuppression } from '../load/suppression.ts'
 import type { BuildReport } from '../model/build.ts'
 import type { Plan } from '../plan/plan.ts'
 import type { JobtideError } from '../support/errors.ts'
@@ -109,7 +110,9 @@ class Run {
   async run(): Promise<RunReport> {
     const { clock } = this.#world
     const beganAt = clock.monotonic()
-    const { history, writer } = this.#session
+    const { history, journal, writer } = this.#session
+    // Before a credit is spent, because the load would refuse.
+    if (this.#command !== 'extract') readSuppression(journal)
     const begun = await beginRun({ job: this.#job, command: this.#command, history, writer, clock })
     const { run } = begun
     try {

@@ -66,8 +66,11 @@ export async function exportPerson(
   }
 }
 
-function unknown({ directory }: Pick<RunWorld, 'directory'>, profileId: string): ConfigError {
-  const isForgotten = readSuppression(directory.root).coversPerson(profileId)
+function unknown(
+  { directory, clock }: Pick<RunWorld, 'directory' | 'clock'>,
+  profileId: string,
+): ConfigError {
+  const isForgotten = readSuppression(openJournal(directory.journal, clock)).coversPerson(profileId)
   return new ConfigError(
     isForgotten
       ? `${JSON.stringify(profileId)} was forgotten: nothing is known of them`

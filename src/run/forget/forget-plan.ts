@@ -40,7 +40,8 @@ export async function planForgetting(
   const pending = together(earlier ?? newPending(), request)
   const { profile_ids: ids, events_before: before } = pending
   const people = new Set(ids)
-  const suppression = readSuppression(directory.root)
+  const journal = openJournal(directory.journal, clock)
+  const suppression = readSuppression(journal)
   const beforeMs = before === null ? null : Date.parse(before)
   const texts = new Set(pending.texts)
   const isErased = (event: unknown) =>
@@ -49,7 +50,7 @@ export async function planForgetting(
     isOlder(event, beforeMs)
   tell(world, { step: 'search' })
   const segments = findInJournal(
-    openJournal(directory.journal, clock),
+    journal,
     isErased,
     (event) => {
       if (!peopleIn(event).some((id) => people.has(id))) return

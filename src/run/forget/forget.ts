@@ -13,6 +13,7 @@ import {
   suppressPeople,
   type Suppression,
 } from '../../load/suppression.ts'
+import { noteList } from '../../load/suppression-list.ts'
 import { buildModels } from '../../model/build.ts'
 import { sha256OfFile } from '../../publish/parquet.ts'
 import { isoInstant } from '../../support/clock.ts'
@@ -83,22 +84,24 @@ class Forgetting {
   /** Puts them on the list, before anything else. */
   constructor(world: ForgetWorld, request: ForgetRequest) {
     const { root } = world.directory
+    const journal = openJournal(world.directory.journal, world.clock)
     this.#world = world
     this.#id = newUlid(world.clock.now())
     const pending = together(readPending(root) ?? newPending(), request)
     this.#pending = { ...pending, attempts: [...pending.attempts, this.#id] }
     tell(world, { step: 'list' })
     const { profile_ids: ids, events_before: before } = this.#pending
-    this.#people = ids.length === 0 ? [] : suppressPeople(root, ids, world.clock.now())
-    if (before !== null) suppressEventsBefore(root, Date.parse(before))
+    this.#people = ids.length === 0 ? [] : suppressPeople(journal, ids, world.clock.now())
+    if (before !== null) suppressEventsBefore(journal, Date.parse(before))
     writePending(root, this.#pending)
-    this.#suppression = readSuppression(root)
+    this.#suppression = readSuppression(journal)
   }
 
   async run(): Promise<Certificate> {
     const { directory, clock } = this.#world
     const journal = openJournal(directory.journal, clock)
     journal.recover()
+    await noteList(journal, clock.now())
     await this.#noteTexts()
     if (journal.segments().length > 0 || existsSync(directory.warehouse)) {
       await this.#eraseJournal()

@@ -1,11 +1,13 @@
 /** Keeps a restored warehouse from bringing back who was forgotten meanwhile. */
 
+import { openJournal } from '../../journal/journal.ts'
 import { readSuppression } from '../../load/suppression.ts'
 import { buildModels } from '../../model/build.ts'
 import type { Clock } from '../../support/clock.ts'
 import { newUlid } from '../../support/ulid.ts'
 import { countRows, eraseRows, rewriteWarehouse, type Erased } from '../../warehouse/erase.ts'
 import { withWarehouse } from '../../warehouse/warehouse.ts'
+import { dataDirectory } from '../data-directory.ts'
 
 /**
  * Takes whoever is on the suppression list of a data directory, and events that are too old by it, out of a warehouse file
@@ -20,7 +22,7 @@ export async function leaveOutForgotten(
   dataDir: string,
   clock: Clock,
 ): Promise<number> {
-  const suppression = readSuppression(dataDir)
+  const suppression = readSuppression(openJournal(dataDirectory(dataDir).journal, clock))
   if (suppression.isEmpty) return 0
   const people = await withWarehouse({ path, mode: 'write' }, async (warehouse) => {
     const known = await warehouse.all<{ profile_id: string }>(

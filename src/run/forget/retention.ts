@@ -26,10 +26,10 @@ export async function eraseArrivals(
   world: Pick<ForgetWorld, 'directory' | 'clock' | 'logger'>,
 ): Promise<ErasedSegment[]> {
   const { directory, clock } = world
-  const suppression = readSuppression(directory.root)
+  const journal = openJournal(directory.journal, clock)
+  const suppression = readSuppression(journal)
   if (suppression.isEmpty) return []
   return whenAlone(world, [], async () => {
-    const journal = openJournal(directory.journal, clock)
     journal.recover()
     const segments = await withWarehouse(
       { path: directory.warehouse, mode: 'write' },
@@ -55,7 +55,7 @@ export async function applyRetention(
 ): Promise<Certificate | null> {
   const { directory, clock, logger } = world
   const cutoff = monthAfter(clock.now()) - days * DAY
-  const { eventsBefore } = readSuppression(directory.root)
+  const { eventsBefore } = readSuppression(openJournal(directory.journal, clock))
   if (eventsBefore !== null && eventsBefore >= cutoff) return null
   logger.info({ events_before: isoInstant(cutoff) }, 'retention.begins')
   try {

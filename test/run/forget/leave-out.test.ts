@@ -1,8 +1,10 @@
 import { statSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
+import { openJournal } from '../../../src/journal/journal.ts'
 import { suppressEventsBefore, suppressPeople } from '../../../src/load/suppression.ts'
 import { buildModels } from '../../../src/model/build.ts'
+import { dataDirectory } from '../../../src/run/data-directory.ts'
 import { leaveOutForgotten } from '../../../src/run/forget/leave-out.ts'
 import { realClock } from '../../../src/support/clock.ts'
 import { withWarehouse } from '../../../src/warehouse/warehouse.ts'
@@ -26,11 +28,13 @@ function peopleIn(path: string): Promise<object[]> {
   )
 }
 
+const journalOf = (dataDir: string) => openJournal(dataDirectory(dataDir).journal, realClock)
+
 describe('leaveOutForgotten', () => {
   it('leaves out 1 of 2 people who was forgotten, and writes the file anew', async () => {
     const { path, dataDir } = await restored()
     const { ino } = statSync(path)
-    suppressPeople(dataDir, ['per_1', 'per_7'], realClock.now())
+    suppressPeople(journalOf(dataDir), ['per_1', 'per_7'], realClock.now())
     expect(await leaveOutForgotten(path, dataDir, realClock)).toBe(1)
     expect(await peopleIn(path)).toEqual([{ profile_id: 'per_2' }])
     expect(statSync(path).ino).not.toBe(ino)
@@ -39,8 +43,8 @@ describe('leaveOutForgotten', () => {
   it('does not write the file anew when nobody in it was forgotten and no event is too old', async () => {
     const { path, dataDir } = await restored()
     const { ino } = statSync(path)
-    suppressPeople(dataDir, ['per_7'], realClock.now())
-    suppressEventsBefore(dataDir, Date.parse('1990-01-01T00:00:00Z'))
+    suppressPeople(journalOf(dataDir), ['per_7'], realClock.now())
+    suppressEventsBefore(journalOf(dataDir), Date.parse('1990-01-01T00:00:00Z'))
     expect(await leaveOutForgotten(path, dataDir, realClock)).toBe(0)
     expect(await peopleIn(path)).toHaveLength(2)
     expect(statSync(path).ino).toBe(ino)
@@ -48,7 +52,7 @@ describe('leaveOutForgotten', () => {
 
   it('leaves out events that are too old', async () => {
     const { path, dataDir } = await restored()
-    suppressEventsBefore(dataDir, Date.parse('2100-01-01T00:00:00Z'))
+    suppressEventsBefore(journalOf(dataDir), Date.parse('2100-01-01T00:00:00Z'))
     expect(await leaveOutForgotten(path, dataDir, realClock)).toBe(0)
     expect(await peopleIn(path)).toEqual([])
   })

@@ -43,7 +43,7 @@ describe('eraseArrivals', () => {
   it('takes the 2 events out of the segment that brought them, and a replay finds nothing to leave out', async () => {
     const site = forgetSite()
     await buy(site, [wireEvent({ person: 'per_2' })])
-    suppressPeople(site.directory.root, ['per_1'], now)
+    suppressPeople(site.journal, ['per_1'], now)
     await buy(site, [wireEvent(), wireEvent({ person: 'per_3' }), wireEvent({ type: 'left' })])
     expect(await loadInto(site)).toMatchObject({ inserted: 2, suppressed: 2 })
     const untouched = readFileSync(join(site.directory.journal, site.journal.segments()[0]!))
@@ -68,7 +68,7 @@ describe('eraseArrivals', () => {
     const site = forgetSite()
     await buy(site, [wireEvent()])
     expect(await eraseArrivals(site.world)).toEqual([])
-    suppressPeople(site.directory.root, ['per_1'], now)
+    suppressPeople(site.journal, ['per_1'], now)
     expect(await loadInto(site)).toMatchObject({ suppressed: 1 })
     const running = acquireRunLock(site.directory.root, 'nightly', 'run', realClock)
     expect(await eraseArrivals(site.world)).toEqual([])
