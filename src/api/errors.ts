@@ -1,8 +1,9 @@
 /** Failures of the service, as the operator must understand them. A key is never part of a message. */
 
-import { EXIT, JobtideError, type ErrorDetails } from '../support/errors.ts'
+import { ConfigError, EXIT, JobtideError, type ErrorDetails } from '../support/errors.ts'
 import { isoInstant } from '../support/clock.ts'
 import { shortened } from './schemas.ts'
+import type { Obstacle } from './unreachable.ts'
 
 /** 401 or 403: the key is wrong, or its plan lacks job changes. Never retried. */
 export class RefusedError extends JobtideError {
@@ -40,6 +41,25 @@ export class UnavailableError extends JobtideError {
     })
     this.notBefore = notBefore
   }
+}
+
+/**
+ * There was no connection, and why is for the operator to mend. A certificate that is not accepted is a matter of configuration
+ * (exit 2); a name or a connection may also be away for a while (exit 5). Either way nothing was sent.
+ * @param reason names host and port
+ */
+export function unreachableError(obstacle: Obstacle, reason: string): JobtideError {
+  const context = { obstacle }
+  if (obstacle === 'certificate') {
+    return new ConfigError(reason, {
+      hint: 'Check JOBTIDE_BASE_URL, the clock of this machine, and NODE_EXTRA_CA_CERTS: it names a file with further certificates to trust, such as that of a proxy. Nothing was sent.',
+      context,
+    })
+  }
+  return new UnavailableError(reason, null, {
+    hint: 'Check JOBTIDE_BASE_URL and, where a proxy leads out, HTTPS_PROXY and NO_PROXY; then run the same command again. Nothing was sent.',
+    context,
+  })
 }
 
 /** 400: the request itself is not acceptable. `serverMessage` names the problem. Never retried as it is. */

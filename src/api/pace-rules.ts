@@ -4,6 +4,10 @@
  * A turn waits for its slot in the rate, for the end of a pause, for the next probe of an open circuit breaker, and
  * while the service's own count says that it would be refused. After a pause, when everything sent before has ended,
  * one request goes first, as a probe; the others follow when it was answered. The backfill lets the nightly go first.
+ *
+ * Failures never end anything here, they slow the pace down: the more of the last requests failed, the fewer are in flight
+ * at a time, and after 5 in a row the circuit breaker lets one probe through each 30 s. An order to wait (429, 503) is
+ * obeyed and no failure, unless the probe after it gets another one.
  */
 
 import type { ProcessIdentity } from '../support/lock-file.ts'
@@ -24,10 +28,10 @@ export type Priority = 'nightly' | 'backfill'
 
 /**
  * What came of the request of a turn. `answered`: the service works (a page, or a 4xx about the question). `failed`: it
- * does not (5xx, also 503 with a time to wait; no answer; a 200 that is no page). `refused`: it was one too many (429).
- * `undecided`: nobody knows, because we broke it off.
+ * does not (5xx but 503; no answer; a 200 that is no page). `deferred`: it wants to be asked later (503). `refused`: it was
+ * one too many (429). `undecided`: nobody knows, because we broke it off, or it never left.
  */
-export type TurnOutcome = 'answered' | 'failed' | 'refused' | 'undecided'
+export type TurnOutcome = 'answered' | 'failed' | 'deferred' | 'refused' | 'undecided'
 
 /** Who asks for a turn. */
 export interface Asker {
@@ -55,6 +59,8 @@ export type TurnAnswer =
 const FAILURES_TO_BREAK = 5
 /** How long the breaker lets nobody through before it sends a probe. */
 const PROBE_EVERY_MS = 30 * SECOND
+/** What one request counts in the share of failures: about the last 20 decide. */
+const FAILURE_WEIGHT = 0.05
 // Twice as long as a request may take: of a process on another machine nobody here can tell whether it has ended.
 const LOST_AFTER_MS = 2 * MINUTE
 // Who waits asks again so often, because others may have ended what it waits for, or their lives.
@@ -113,19 +119,16 @@ export function endTurn(pace: PaceState, turn: OpenTurn, end: TurnEnd, now: numb
   const counted = countRequest({ ...learnt, open }, turn.sentAt, end.limit, now)
   switch (outcome) {
     case 'answered':
-      return afterAnswer(counted, turn, now)
+      return afterAnswer(withFailureShare(counted, 0), turn, now)
     case 'failed':
-      return afterFailure(counted, turn, now)
+      return afterFailure(withFailureShare(counted, 1), turn, now)
+    case 'deferred':
+      return afterOrder(counted, turn, now)
     case 'refused':
-      return widenMargin(counted)
+      return afterOrder(widenMargin(counted), turn, now)
     case 'undecided':
       return counted
   }
-}
-
-/** Whether the circuit breaker is open. */
-export function isBroken(pace: PaceState): boolean {
-  return pace.failuresInARow >= FAILURES_TO_BREAK
 }
 
 function obstacleFor(pace: PaceState, asker: Asker, now: number): number | 'others' | null {
@@ -141,7 +144,20 @@ function obstacleFor(pace: PaceState, asker: Asker, now: number): number | 'othe
   const isWaitingForProbe = pace.isProbeWanted && pace.open.length > 0
   const isNightlyFirst =
     asker.priority === 'backfill' && pace.nightlyWaits.some((wait) => wait.until > now)
-  return verdict === 'after-others' || isWaitingForProbe || isNightlyFirst ? 'others' : null
+  const isFull = pace.open.length >= mostInFlight(pace)
+  return verdict === 'after-others' || isWaitingForProbe || isNightlyFirst || isFull
+    ? 'others'
+    : null
+}
+
+/** So many requests at a time that on average no more than one of them fails; at least 1. */
+function mostInFlight({ failureShare }: PaceState): number {
+  return Math.max(1, Math.floor(1 / failureShare))
+}
+
+function withFailureShare(pace: PaceState, failed: 0 | 1): PaceState {
+  const failureShare = pace.failureShare + (failed - pace.failureShare) * FAILURE_WEIGHT
+  return { ...pace, failureShare }
 }
 
 function takeTurn(pace: PaceState, asker: Asker, id: string, now: number): TurnAnswer {
@@ -200,6 +216,12 @@ function afterAnswer(pace: PaceState, turn: OpenTurn, now: number): PaceState {
     brokenUntil: null,
     isProbeWanted: pace.isProbeWanted && (isPaused || !turn.isProbe),
   }
+}
+
+// The first order to wait says nothing of the service's health, nor do those to requests that were in flight with it. When
+// it orders the next probe to wait, too, and again, it is asked less often than it says.
+function afterOrder(pace: PaceState, turn: OpenTurn, now: number): PaceState {
+  return turn.isProbe ? afterFailure(pace, turn, now) : pace
 }
 
 // What was in flight when the breaker opened fails, too; that does not put the first probe off.

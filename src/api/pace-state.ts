@@ -51,6 +51,8 @@ const paceStateSchema = z.object({
   /** After a pause: the next turn is alone, and the others follow when it was answered. */
   isProbeWanted: z.boolean(),
   failuresInARow: z.int(),
+  /** The share of requests that failed lately, 0 to 1; the newest count most. */
+  failureShare: z.number(),
   /** While the circuit breaker is open: when the next probe may leave. */
   brokenUntil: z.number().nullable(),
   /** The service's own counts, those that no later question has overtaken; none when it does not tell. */
@@ -91,6 +93,7 @@ export const FRESH_PACE: PaceState = {
   pausedUntilWall: null,
   isProbeWanted: false,
   failuresInARow: 0,
+  failureShare: 0,
   brokenUntil: null,
   reports: [],
   roundTrips: { count: 0, fastest: null, fastestBefore: null },

@@ -12,7 +12,6 @@ import { isSurelyGone } from '../support/lock-file.ts'
 import {
   askForTurn,
   endTurn,
-  isBroken,
   pausePace,
   stopWaiting,
   type Asker,
@@ -67,21 +66,18 @@ export interface PaceSharing {
 /** A turn would come later than anybody may wait. */
 export class WaitTooLongError extends Error {
   override readonly name = 'WaitTooLongError'
-  /** Milliseconds until the turn, or until the next probe. */
+  /** Milliseconds until the turn. */
   readonly waitMs: number
-  /** True when it is because requests have failed for that long, false when the service named a time. */
-  readonly isBroken: boolean
-  constructor(waitMs: number, isBroken: boolean) {
+  constructor(waitMs: number) {
     super(`the next request may leave in ${waitMs} ms`)
     this.waitMs = waitMs
-    this.isBroken = isBroken
   }
 }
 
 /**
  * A pacer.
  * @param requestsPerSecond above 0; null for as fast as the service allows
- * @param maxWaitMs the longest that a turn may let wait, and that the circuit breaker may stay open
+ * @param maxWaitMs the longest that a turn may let wait
  * @param sharing by default nobody else shares the pace
  */
 export function createPacer(
@@ -97,8 +93,6 @@ export function createPacer(
   const line: symbol[] = []
   const lineMoved = createBell()
   let turnsTaken = 0
-  /** Since when this pacer has seen the circuit breaker open. */
-  let brokenSince: number | null = null
   let wakeFirst = () => {}
 
   async function turn(signal: AbortSignal): Promise<Turn> {
@@ -123,7 +117,8 @@ export function createPacer(
           return turnOf(answer.turn)
         }
         const now = clock.monotonic()
-        refuseLongWait(answer.until ?? now, now)
+        const waitMs = (answer.until ?? now) - now
+        if (waitMs > maxWaitMs) throw new WaitTooLongError(waitMs)
         // Timers count whole milliseconds; one that is rounded down only wakes to sleep again.
         await nap(Math.max(1, Math.ceil(answer.askAgainAt - now)), signal)
       }
@@ -150,18 +145,7 @@ export function createPacer(
 
   // The time is read here, when nobody else can change the pace any more: waiting for that may take a while.
   function ask(pace: PaceState): TurnAnswer {
-    const now = clock.monotonic()
-    brokenSince = isBroken(pace) ? (brokenSince ?? now) : null
-    // Also when a probe may leave: each of those before it has failed.
-    refuseLongWait(now, now)
-    return askForTurn(pace, asker, `${pacer}-${turnsTaken}`, now)
-  }
-
-  function refuseLongWait(until: number, now: number): void {
-    const isBrokenTooLong = brokenSince !== null && until - brokenSince > maxWaitMs
-    if (isBrokenTooLong || until - now > maxWaitMs) {
-      throw new WaitTooLongError(until - now, isBrokenTooLong)
-    }
+    return askForTurn(pace, asker, `${pacer}-${turnsTaken}`, clock.monotonic())
   }
 
   /** Sleeps until something has changed in this process, at most for `ms` milliseconds. */

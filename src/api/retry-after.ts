@@ -3,7 +3,7 @@
  * (draft-ietf-httpapi-ratelimit-headers); dates are compared with the answer's own `Date`, never with our clock alone.
  */
 
-import { DAY, HOUR, SECOND } from '../support/units.ts'
+import { DAY, MINUTE, SECOND } from '../support/units.ts'
 
 /** Header names in lower case; a repeated header is an array. */
 export type Headers = Readonly<Record<string, string | readonly string[] | undefined>>
@@ -106,9 +106,13 @@ function parseDate(text: string): number | undefined {
   return Number.isNaN(at) ? undefined : at
 }
 
-/** The wait after a 429 without any header, doubled for each one in a row: 60 s up to an hour. */
+/**
+ * The wait after a 429 or 503 without any header: 60 s, then 2 min. It is our own guess and no order, so it stays well below
+ * the time after which a run gives up.
+ * @param inARow orders to wait in a row, this one included
+ */
 export function unsaidWait(inARow: number): number {
-  return Math.min(60 * SECOND * 2 ** Math.max(0, inARow - 1), HOUR)
+  return inARow > 1 ? 2 * MINUTE : MINUTE
 }
 
 /** The plan's limit as the answer states it; see RateReport. */

@@ -1,7 +1,11 @@
-/** What to do after an attempt. Pure: one condition is one sentence of policy. */
+/**
+ * What to do after an attempt. Pure: one condition is one sentence of policy. This is the only place that says when a request,
+ * or a run, gives up; how fast requests follow each other is pace-rules.ts.
+ */
 
-import { MINUTE, SECOND } from '../support/units.ts'
+import { SECOND } from '../support/units.ts'
 import { unsaidWait, waitWanted, type Headers } from './retry-after.ts'
+import type { Obstacle } from './unreachable.ts'
 
 /** What came of one attempt, other than a good page. */
 export type Failure =
@@ -11,28 +15,61 @@ export type Failure =
       readonly headers: Headers
       readonly message: string
     }
-  /** No usable answer. `inDoubt`: the service may have done the work and charged for it. */
-  | { readonly kind: 'no-answer'; readonly reason: string; readonly inDoubt: boolean }
+  /**
+   * No usable answer. `inDoubt`: the service may have done the work and charged for it. `obstacle`: why there was not even
+   * a connection; null when there was one, or nobody knows.
+   */
+  | {
+      readonly kind: 'no-answer'
+      readonly reason: string
+      readonly inDoubt: boolean
+      readonly obstacle: Obstacle | null
+    }
   /** A 200 that is not a page. It may have been charged. */
   | { readonly kind: 'not-a-page'; readonly reason: string }
+
+/**
+ * Why a run gives up. `page`: this request fails, while others are answered. `unreadable`: answers are no pages, and each may
+ * be billed. `outage`: nothing was answered for as long as a run may wait. `long-wait`: the service ordered a longer wait
+ * than that. `unreachable`: there never was a connection.
+ */
+export type GiveUpReason = 'page' | 'unreadable' | 'outage' | 'long-wait' | 'unreachable'
 
 /** What the caller does next. */
 export type RetryDecision =
   /** Ask again after `waitMs`; nobody else has to wait. */
   | { readonly kind: 'retry'; readonly waitMs: number }
-  /** Nobody asks anything for `waitMs`, then ask again. */
-  | { readonly kind: 'pause-all'; readonly waitMs: number; readonly reason: string }
+  /** Nobody asks anything for `waitMs`; then ask again, or when `giveUp` says so end the run, and keep the time. */
+  | {
+      readonly kind: 'pause-all'
+      readonly waitMs: number
+      readonly status: number
+      readonly giveUp: 'long-wait' | 'outage' | null
+    }
   | { readonly kind: 'bad-request' }
   | { readonly kind: 'refused'; readonly status: 401 | 403 }
   | { readonly kind: 'unexpected-status' }
-  | { readonly kind: 'give-up' }
+  | { readonly kind: 'give-up'; readonly why: GiveUpReason }
 
 /** What the decision depends on besides the failure. */
 export interface RetryState {
-  /** Failed attempts at this request so far, this one included; from 1. */
-  readonly attempt: number
+  /**
+   * Failed attempts at this request so far, this one included. Orders to wait do not count, nor does what a probe met, unless
+   * it is no page or the service was never reached.
+   */
+  readonly attempts: number
+  /** Of these, how many may have been billed. */
+  readonly billable: number
+  /** Answers in a row, to all requests, that were no page, this one included; those that came together count once. */
+  readonly unreadableInARow: number
   /** Waits ordered by the service in a row, over all requests, this one included if it is one; from 1. */
   readonly pausesInARow: number
+  /** How long nothing was answered, in milliseconds from the first request that failed since. */
+  readonly outageMs: number
+  /** Whether there was any connection since this attempt at the run began. */
+  readonly wasReached: boolean
+  /** The longest wait, in milliseconds: for an answer at all, and that the service may order. */
+  readonly maxWaitMs: number
   /** Our time, milliseconds since 1970 UTC. */
   readonly nowMs: number
   /** The last backoff of this request in milliseconds, 0 before the first. */
@@ -41,34 +78,58 @@ export interface RetryState {
   readonly random: number
 }
 
-/** Attempts at one request before giving up, waits ordered by the service not counted. */
-export const ATTEMPTS_MAX = 6
-// A page that cannot be understood is asked for again twice: more would be paying for the same fault.
-const UNREADABLE_MAX = 3
+/**
+ * Attempts at one request, as long as others are answered: a page that is at fault is given up after some minutes, and where
+ * every second request fails by chance a run of 400 pages reaches this bound once in 2,600 times.
+ */
+export const ATTEMPTS_MAX = 20
+/**
+ * Of these, attempts that may be billed: a page at fault costs 60 credits in doubt at most. Where each seventh request fails by
+ * chance, half of them like that, a run of 400 pages reaches this bound once in 12,000 times.
+ */
+export const BILLABLE_MAX = 6
+/** A service that answers everything with something else is not asked for as long as one that is away: each may be billed. */
+export const UNREADABLE_IN_A_ROW_MAX = 5
+/** A wrong address, proxy or certificate does not mend itself; a service that is just being started has so long. */
+const UNREACHABLE_MS = 8 * SECOND
+const UNREACHABLE_ATTEMPTS = 2
+const UNREACHABLE_BACKOFF_CAP_MS = 2 * SECOND
 const BACKOFF_BASE_MS = SECOND
-const BACKOFF_CAP_MS = MINUTE
+const BACKOFF_CAP_MS = 30 * SECOND
 const PASSING_4XX: ReadonlySet<number> = new Set([408, 425])
 
 /** Decides what follows a failure. */
 export function decideRetry(failure: Failure, state: RetryState): RetryDecision {
-  if (isUnreadable(failure)) {
-    return state.attempt < UNREADABLE_MAX ? backoff(state) : { kind: 'give-up' }
+  if (failure.kind === 'status') {
+    const { status } = failure
+    if (status === 400) return { kind: 'bad-request' }
+    if (status === 401 || status === 403) return { kind: 'refused', status }
+    if (isOrderToWait(failure)) return pauseAll(status, failure.headers, state)
+    // Every 5xx is asked again: gateways have their own beside 500, 502 and 504 (520 to 530), and all of them are free.
+    const isAskedAgain = status >= 500 || isPassing(status) || isUnreadable(failure)
+    if (!isAskedAgain) return { kind: 'unexpected-status' }
   }
-  if (failure.kind !== 'status') {
-    return state.attempt < ATTEMPTS_MAX ? backoff(state) : { kind: 'give-up' }
+  if (isUnreadable(failure) && state.unreadableInARow >= UNREADABLE_IN_A_ROW_MAX) {
+    return { kind: 'give-up', why: 'unreadable' }
   }
-  const { status, headers } = failure
-  if (status === 400) return { kind: 'bad-request' }
-  if (status === 401 || status === 403) return { kind: 'refused', status }
-  if (isOrderToWait(failure)) {
-    const wanted = waitWanted(headers, state.nowMs) ?? unsaidWait(state.pausesInARow)
-    return { kind: 'pause-all', waitMs: withJitter(wanted, state.random), reason: String(status) }
+  if (isNeverReached(failure, state)) {
+    const isTried = state.attempts >= UNREACHABLE_ATTEMPTS && state.outageMs >= UNREACHABLE_MS
+    if (isTried) return { kind: 'give-up', why: 'unreachable' }
+    return backoff(state, UNREACHABLE_BACKOFF_CAP_MS)
   }
-  // Every 5xx: gateways have their own beside 500, 502 and 504 (520 to 530), and all of them are free.
-  if (status >= 500 || isPassing(status)) {
-    return state.attempt < ATTEMPTS_MAX ? backoff(state) : { kind: 'give-up' }
+  if (state.attempts >= ATTEMPTS_MAX || state.billable >= BILLABLE_MAX) {
+    return { kind: 'give-up', why: 'page' }
   }
-  return { kind: 'unexpected-status' }
+  if (state.outageMs >= state.maxWaitMs) return { kind: 'give-up', why: 'outage' }
+  return backoff(state, BACKOFF_CAP_MS)
+}
+
+/** Whether there was no connection this time, nor at any time since this attempt at the run began. */
+export function isNeverReached(
+  failure: Failure,
+  { wasReached }: Pick<RetryState, 'wasReached'>,
+): boolean {
+  return failure.kind === 'no-answer' && failure.obstacle !== null && !wasReached
 }
 
 /** Whether the service takes it for an answer, and it is no page: a 200 of something else, or 204 and its like. */
@@ -87,11 +148,23 @@ export function isPassing(status: number): boolean {
   return PASSING_4XX.has(status)
 }
 
+function pauseAll(status: number, headers: Headers, state: RetryState): RetryDecision {
+  const { random, pausesInARow, maxWaitMs, outageMs, nowMs } = state
+  const waitMs = withJitter(waitWanted(headers, nowMs) ?? unsaidWait(pausesInARow), random)
+  const outage = outageMs >= maxWaitMs ? 'outage' : null
+  return {
+    kind: 'pause-all',
+    waitMs,
+    status,
+    giveUp: waitMs > maxWaitMs ? 'long-wait' : outage,
+  }
+}
+
 // Decorrelated jitter (AWS Architecture Blog, "Exponential Backoff And Jitter"): spreads workers that failed together.
-function backoff(state: RetryState): RetryDecision {
+function backoff(state: RetryState, capMs: number): RetryDecision {
   const upper = Math.max(BACKOFF_BASE_MS, state.previousWaitMs * 3)
   const waitMs = BACKOFF_BASE_MS + state.random * (upper - BACKOFF_BASE_MS)
-  return { kind: 'retry', waitMs: Math.min(BACKOFF_CAP_MS, waitMs) }
+  return { kind: 'retry', waitMs: Math.min(capMs, waitMs) }
 }
 
 const JITTER_SHARE = 0.1

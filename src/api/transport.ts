@@ -12,6 +12,7 @@ import { createScrubber, type Scrubber } from '../support/logger.ts'
 import type { Secret } from '../support/secret.ts'
 import { MIB, SECOND } from '../support/units.ts'
 import type { Headers } from './retry-after.ts'
+import { whyUnreachable, type Obstacle } from './unreachable.ts'
 
 const gunzipAsync = promisify(gunzip)
 
@@ -29,9 +30,12 @@ export class NoAnswerError extends Error {
   override readonly name = 'NoAnswerError'
   /** True when the request may have reached the service, which may have charged for it. */
   readonly inDoubt: boolean
-  constructor(reason: string, inDoubt: boolean, cause: unknown) {
+  /** Why there was no connection; null when there was one, or nobody knows. */
+  readonly obstacle: Obstacle | null
+  constructor(reason: string, inDoubt: boolean, cause: unknown, obstacle: Obstacle | null = null) {
     super(reason, { cause })
     this.inDoubt = inDoubt
+    this.obstacle = obstacle
   }
 }
 
@@ -71,18 +75,8 @@ const DEADLINE_MS = 60 * SECOND
 // A page of 50 events is about 30 KB; this bounds what a broken service can make us hold.
 const LARGEST_BODY_BYTES = 32 * MIB
 
-// Before these the request never left: nothing can have been charged.
-const NEVER_SENT: ReadonlySet<string> = new Set([
-  'ECONNREFUSED',
-  'ENOTFOUND',
-  'EAI_AGAIN',
-  'ENETUNREACH',
-  'EHOSTUNREACH',
-  'UND_ERR_CONNECT_TIMEOUT',
-  'UND_ERR_INVALID_ARG',
-])
-// A certificate that is refused ends the connection before the request.
-const REFUSED_CERTIFICATE = /^(?:CERT_|ERR_TLS_|ERR_SSL_|DEPTH_ZERO_|SELF_SIGNED_|UNABLE_TO_)/
+// The request could not even be written.
+const NEVER_SENT = 'UND_ERR_INVALID_ARG'
 
 /** A transport over undici. */
 export function createTransport(options: TransportOptions): Transport {
@@ -127,10 +121,15 @@ export function createTransport(options: TransportOptions): Transport {
       if (deadline.aborted) {
         throw new NoAnswerError(`no whole answer within ${deadlineMs / SECOND} s`, true, error)
       }
+      const unreachable = whyUnreachable(error, baseUrl)
+      if (unreachable !== null) {
+        const { reason, obstacle } = unreachable
+        throw new NoAnswerError(scrubber.scrub(reason), false, error, obstacle)
+      }
       const code = systemCode(error) ?? ''
       throw new NoAnswerError(
         scrubber.scrub(`${messageOf(error)}${code === '' ? '' : ` (${code})`}`),
-        !NEVER_SENT.has(code) && !REFUSED_CERTIFICATE.test(code),
+        code !== NEVER_SENT,
         error,
       )
     }

@@ -133,7 +133,6 @@ export class Extraction {
     this.#buyer = createPageBuyer({
       ...options,
       runId: run.started.run_id,
-      before: { requests: run.requests, failures: run.failures },
       budget: this.#budget,
       stop: AbortSignal.any([stop, this.#halt.signal]),
     })

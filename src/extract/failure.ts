@@ -26,5 +26,6 @@ export function isInDoubt(failure: Failure): boolean {
 export function outcomeOf(failure: Failure): TurnOutcome {
   if (failure.kind !== 'status' || isPassing(failure.status)) return 'failed'
   if (failure.status === 429) return 'refused'
+  if (failure.status === 503) return 'deferred'
   return failure.status >= 400 && failure.status < 500 ? 'answered' : 'failed'
 }

@@ -19,7 +19,7 @@ import { isoInstant, type Clock } from '../support/clock.ts'
 import type { Logger } from '../support/logger.ts'
 import { newUlid } from '../support/ulid.ts'
 import type { Budget } from './budget.ts'
-import { isInDoubt, outcomeOf, wordsOf } from './failure.ts'
+import { isInDoubt, wordsOf } from './failure.ts'
 import { createIdLearner } from './learn-ids.ts'
 import { isAboutCompany } from './named-companies.ts'
 import { createPageLedger, type PageRequest } from './page-ledger.ts'
@@ -32,8 +32,6 @@ const SEARCH_PATH = '/api/v1/job-changes/search'
 /** What buying a page needs of the world. */
 export interface PageBuyerOptions {
   readonly runId: string
-  /** What the run asked before it was taken up again. */
-  readonly before: { readonly requests: number; readonly failures: number }
   readonly transport: Transport
   readonly pacer: Pacer
   readonly budget: Budget
@@ -46,7 +44,7 @@ export interface PageBuyerOptions {
   readonly serverAheadMs?: number | null
   /** Where requests go, for messages. */
   readonly baseUrl: string
-  /** The longest wait the service may order, in milliseconds. */
+  /** The longest wait, in milliseconds: that the service may order, and for an answer at all. */
   readonly maxWaitMs: number
   /** Stops new requests; one in flight is finished. */
   readonly stop: AbortSignal
@@ -73,7 +71,8 @@ export interface PageBuyer {
   /**
    * Buys page `page` (from 1) of `slice`, asking again as often as the retry policy allows.
    * @throws BadRequestError when the service does not accept the question
-   * @throws RefusedError, UnavailableError, UnexpectedStatusError, BudgetReachedError when the run must stop
+   * @throws RefusedError, UnavailableError, UnexpectedStatusError, ConfigError, BudgetReachedError when
+   *   the run must stop
    * @throws StorageError when the journal cannot be written
    */
   buy(slice: SliceRecord, page: number): Promise<BoughtPage>
@@ -129,7 +128,7 @@ export function createPageBuyer(options: PageBuyerOptions): PageBuyer {
     isTest: boolean,
     limit = PAGE_EVENTS,
   ): Promise<BoughtPage> {
-    const wish = newWish(page)
+    const wish = newWish(slice.slice_id, page)
     for (;;) {
       const result = await tryOnce({ wish, slice, page, isTest, limit })
       if ('events' in result) {
@@ -154,7 +153,7 @@ export function createPageBuyer(options: PageBuyerOptions): PageBuyer {
           charged = CREDITS_PER_PAGE
           const result = await ask(attempt)
           charged = chargeOf(result)
-          outcome = 'events' in result ? 'answered' : outcomeOf(result.failure)
+          outcome = 'events' in result ? 'answered' : result.outcome
           return result
         } finally {
           turn.end(abort.aborted ? 'undecided' : outcome)
@@ -184,7 +183,6 @@ export function createPageBuyer(options: PageBuyerOptions): PageBuyer {
     const requestId = newUlid(requestedAt)
     const attempt = { ...question, turn, requestId, requestedAt, sentAt: clock.monotonic() }
     ledger.sent(attempt)
-    setbacks.sent()
     return attempt
   }
 
@@ -215,7 +213,8 @@ export function createPageBuyer(options: PageBuyerOptions): PageBuyer {
       return await transport.post(SEARCH_PATH, requestBody(slice, { page, limit }), abort)
     } catch (error) {
       if (!(error instanceof NoAnswerError)) throw error
-      return { kind: 'no-answer', reason: error.message, inDoubt: error.inDoubt }
+      const { message, inDoubt, obstacle } = error
+      return { kind: 'no-answer', reason: message, inDoubt, obstacle }
     }
   }
 
@@ -256,13 +255,13 @@ export function createPageBuyer(options: PageBuyerOptions): PageBuyer {
   ): Promise<Setback> {
     const { wish, turn, sentAt } = attempt
     const setback = setbacks.decide(failure, wish, { sentAt, isProbe: turn.isProbe })
-    const { decision, isRetry, at, notBefore } = setback
+    const { decision, at, notBefore } = setback
     if (decision.kind === 'pause-all') {
       pacer.pause(decision.waitMs)
-      ledger.paused(at, notBefore, decision.reason)
+      ledger.paused(at, notBefore, String(decision.status))
     }
     const error = wordsOf(failure)
-    await ledger.failed(attempt, at, { status, error, inDoubt: isInDoubt(failure), isRetry })
+    await ledger.failed(attempt, at, { status, error, inDoubt: isInDoubt(failure) })
     return setback
   }
 

@@ -37,7 +37,6 @@ export interface PageLedger {
       readonly status: number | null
       readonly error: string
       readonly inDoubt: boolean
-      readonly isRetry: boolean
     },
   ): Promise<void>
   /** Notes a time before which nobody may ask; the record of the failure that follows puts it on the disk. */
@@ -110,7 +109,7 @@ export function createPageLedger(
         received,
       }
     },
-    async failed(request, at, { status, error, inDoubt, isRetry }) {
+    async failed(request, at, { status, error, inDoubt }) {
       sent.delete(request.requestId)
       await writer.append({
         kind: 'request_failed',
@@ -120,7 +119,6 @@ export function createPageLedger(
         status,
         error,
         in_doubt: inDoubt,
-        retry: isRetry,
       })
     },
     paused(at, notBefore, reason) {

@@ -1,6 +1,7 @@
 /**
  * What follows a request that brought no page, for all workers of a run together: pauses in a row, retries, and the
- * errors that end a slice or the run. The decision itself is the pure retry policy's.
+ * errors that end a slice or the run. The decision itself is the pure retry policy's; it gets to know here what happened
+ * since this attempt at the run began, and nothing of earlier attempts.
  */
 
 import {
@@ -8,23 +9,32 @@ import {
   RefusedError,
   UnavailableError,
   UnexpectedStatusError,
+  unreachableError,
 } from '../api/errors.ts'
+import type { TurnOutcome } from '../api/pace-rules.ts'
 import {
   decideRetry,
+  isNeverReached,
   isOrderToWait,
   isUnreadable,
   type Failure,
+  type GiveUpReason,
   type RetryDecision,
 } from '../api/retry-policy.ts'
 import { isoInstant, type Clock } from '../support/clock.ts'
+import type { JobtideError } from '../support/errors.ts'
 import type { Logger } from '../support/logger.ts'
-import { messageOf, wordsOf } from './failure.ts'
-import { createRetryBudget } from './retry-budget.ts'
+import { MINUTE, SECOND } from '../support/units.ts'
+import { isInDoubt, messageOf, outcomeOf, wordsOf } from './failure.ts'
 
 /** How asking for one page went so far. */
 export interface Wish {
   readonly page: number
+  readonly sliceId: string
+  /** Attempts that failed; see RetryState.attempts. */
   failures: number
+  /** Of these, those that may have been billed. */
+  billable: number
   /** Answers that were another page than the asked one. */
   wrongPages: number
   /** The last wait, in milliseconds. */
@@ -32,8 +42,8 @@ export interface Wish {
 }
 
 /** A page that was not asked for yet. */
-export function newWish(page: number): Wish {
-  return { page, failures: 0, wrongPages: 0, previousWaitMs: 0 }
+export function newWish(sliceId: string, page: number): Wish {
+  return { sliceId, page, failures: 0, billable: 0, wrongPages: 0, previousWaitMs: 0 }
 }
 
 /** The request that failed. */
@@ -48,8 +58,8 @@ export interface FailedRequest {
 export interface Setback {
   readonly failure: Failure
   readonly decision: RetryDecision
-  /** Whether it is to be sent again, and that counts against the retry budget. */
-  readonly isRetry: boolean
+  /** What it says of the service's health. */
+  readonly outcome: TurnOutcome
   /** When it happened and when the wait ends that was decided, milliseconds since 1970 UTC. */
   readonly at: number
   readonly notBefore: number
@@ -57,111 +67,149 @@ export interface Setback {
 
 /** What setbacks need of the world. */
 export interface SetbackOptions {
-  /** What the run asked before it was taken up again. */
-  readonly before: { readonly requests: number; readonly failures: number }
   readonly clock: Clock
   /** A random number in [0, 1), for jitter. */
   readonly random: () => number
   readonly logger: Logger
   /** Where requests go, for messages. */
   readonly url: string
-  /** The longest wait the service may order, in milliseconds. */
+  /** The longest wait, in milliseconds: that the service may order, and for an answer at all. */
   readonly maxWaitMs: number
   /** Ends waits. */
   readonly stop: AbortSignal
 }
 
-/** Deals with the setbacks of one run. */
+/** Deals with the setbacks of one attempt at a run. */
 export interface Setbacks {
-  /** A request leaves. */
-  sent(): void
   /** A page came. */
   answered(): void
-  /** What the last failure said, when no page came since; null when all is well. */
+  /** What the last failure said, when nothing was answered since; null when all is well. */
   trouble(): string | null
   /** Decides what follows; nothing is awaited, so that an order to wait can hold from the moment it was read. */
   decide(failure: Failure, wish: Wish, request: FailedRequest): Setback
   /**
    * Does what was decided, and returns when the page may be asked for again.
-   * @throws BadRequestError, RefusedError, UnexpectedStatusError, UnavailableError when it may not
+   * @throws BadRequestError, RefusedError, UnexpectedStatusError, UnavailableError, ConfigError when it may
+   *   not
    */
   follow(setback: Setback, wish: Wish): Promise<void>
 }
 
-const PAUSES_IN_A_ROW_MAX = 20
-
 // A service that answers with another page than the asked one twice will not do better the third time.
 const WRONG_PAGES_MAX = 2
 
-/** For one run. */
+/** For one attempt at a run. */
 export function createSetbacks(options: SetbackOptions): Setbacks {
-  const { clock, logger, stop } = options
-  const retryBudget = createRetryBudget(options.before)
+  const { clock, logger, stop, maxWaitMs } = options
+  /** Whether there was a connection, whatever came of it. */
+  let wasReached = false
+  /** When something was answered last, on the monotonic clock. */
+  let answeredAt = Number.NEGATIVE_INFINITY
+  /** The first request that failed since was sent then, or was on its way when something else was answered. */
+  let troubleSince: number | null = null
   let trouble: string | null = null
   let pausesInARow = 0
   /** When the last pause began, on the monotonic clock. */
   let pausedAt = Number.NEGATIVE_INFINITY
+  let unreadableInARow = 0
+  let unreadableAt = Number.NEGATIVE_INFINITY
 
-  // Returns whether it counts. The failure of a probe says nothing of its page; an answer that cannot be read does, and
-  // more of them would be paid for. Requests in flight when a pause begins get the same order: together they are one.
-  function count(failure: Failure, wish: Wish, { sentAt, isProbe }: FailedRequest): boolean {
+  function answered(): void {
+    wasReached = true
+    answeredAt = clock.monotonic()
+    troubleSince = null
+    trouble = null
+    pausesInARow = 0
+    unreadableInARow = 0
+  }
+
+  // The failure of a probe says nothing of its page; an answer that cannot be read does, and more of them would be paid
+  // for; and before the service was reached there is nothing to probe. Requests that were in flight together get the same order, or the same rubbish: they count once.
+  function count(failure: Failure, wish: Wish, { sentAt, isProbe }: FailedRequest): void {
+    const isNever = isNeverReached(failure, { wasReached })
+    wasReached ||= !isNever
+    troubleSince ??= Math.max(sentAt, answeredAt)
     if (isOrderToWait(failure)) {
-      if (sentAt < pausedAt) return false
+      if (sentAt < pausedAt) return
       pausesInARow += 1
       pausedAt = clock.monotonic()
-      return !isProbe
+      return
     }
-    const counts = !isProbe || isUnreadable(failure)
-    if (counts) wish.failures += 1
-    return counts
+    if (isUnreadable(failure) && sentAt >= unreadableAt) {
+      unreadableInARow += 1
+      unreadableAt = clock.monotonic()
+    }
+    if (isProbe && !isUnreadable(failure) && !isNever) return
+    wish.failures += 1
+    if (isInDoubt(failure)) wish.billable += 1
   }
 
   function decisionOf(failure: Failure, wish: Wish): RetryDecision {
-    if (wish.wrongPages >= WRONG_PAGES_MAX) return { kind: 'give-up' }
+    if (wish.wrongPages >= WRONG_PAGES_MAX) return { kind: 'give-up', why: 'unreadable' }
     return decideRetry(failure, {
-      attempt: Math.max(1, wish.failures),
+      attempts: wish.failures,
+      billable: wish.billable,
+      unreadableInARow,
       pausesInARow,
+      outageMs: clock.monotonic() - (troubleSince ?? clock.monotonic()),
+      wasReached,
+      maxWaitMs,
       nowMs: clock.now(),
       previousWaitMs: wish.previousWaitMs,
       random: options.random(),
     })
   }
 
-  // The pause itself holds already; its end is waited for by the pacer, with all other workers.
-  function refuseLongPause(waitMs: number, reason: string, { failure, notBefore }: Setback): void {
-    const message = wordsOf(failure)
-    logger.warn({ status: reason, wait_ms: Math.round(waitMs), message }, 'paused')
-    // How long a service may be away is the circuit breaker's to say; one that refuses for ever is not away.
-    const isEndless = reason === '429' && pausesInARow > PAUSES_IN_A_ROW_MAX
-    if (waitMs <= options.maxWaitMs && !isEndless) return
-    throw new UnavailableError(
-      `the service asks for no request before ${isoInstant(notBefore)} (${reason}: ${message})`,
-      notBefore,
-    )
+  function giveUp(why: GiveUpReason, wish: Wish, { failure, notBefore }: Setback): JobtideError {
+    const words = wordsOf(failure)
+    const what = `page ${wish.page} of slice ${wish.sliceId}`
+    switch (why) {
+      case 'long-wait':
+        return new UnavailableError(
+          `the service asks for no request before ${isoInstant(notBefore)}: ${words}`,
+          notBefore,
+        )
+      case 'outage':
+        return new UnavailableError(
+          `the service answered nothing for ${durationText(maxWaitMs)}, the last time for ${what}: ${words}`,
+          null,
+        )
+      case 'unreadable':
+        return new UnavailableError(
+          `the service answers with something that is no page, the last time for ${what}: ${words}`,
+          null,
+        )
+      case 'page':
+        return new UnavailableError(
+          `${what} could not be had in ${wish.failures} attempts, while other requests were answered: ${words}`,
+          null,
+        )
+      case 'unreachable': {
+        const obstacle = failure.kind === 'no-answer' ? failure.obstacle : null
+        return obstacle === null
+          ? new UnavailableError(words, null)
+          : unreachableError(obstacle, words)
+      }
+    }
   }
 
   return {
-    sent: () => retryBudget.sent(),
-    answered() {
-      pausesInARow = 0
-      trouble = null
-    },
+    answered,
     trouble: () => trouble,
     decide(failure, wish, request) {
-      const counts = count(failure, wish, request)
+      // A request that never left says nothing of the service.
+      const outcome = isNeverReached(failure, { wasReached }) ? 'undecided' : outcomeOf(failure)
+      if (outcome === 'answered') answered()
+      else count(failure, wish, request)
       const decision = decisionOf(failure, wish)
-      // A 429 is our own haste, not trouble of the service.
-      const isRetry =
-        counts &&
-        (decision.kind === 'retry' || (decision.kind === 'pause-all' && decision.reason !== '429'))
       const waitMs = 'waitMs' in decision ? decision.waitMs : 0
       const at = clock.now()
       wish.previousWaitMs = waitMs
-      trouble = wordsOf(failure)
-      return { failure, decision, isRetry, at, notBefore: Math.ceil(at + waitMs) }
+      if (outcome !== 'answered') trouble = wordsOf(failure)
+      return { failure, decision, outcome, at, notBefore: Math.ceil(at + waitMs) }
     },
-    async follow(setback, { page }) {
-      const { decision, failure, isRetry } = setback
+    async follow(setback, wish) {
+      const { decision, failure } = setback
       const words = wordsOf(failure)
       switch (decision.kind) {
         case 'bad-request':
@@ -175,17 +223,26 @@ export function createSetbacks(options: SetbackOptions): Setbacks {
             words,
           )
         case 'give-up':
-          throw new UnavailableError(`page ${page} could not be had: ${words}`, null)
-        case 'pause-all':
-          refuseLongPause(decision.waitMs, decision.reason, setback)
-          if (isRetry) retryBudget.spend(words)
+          throw giveUp(decision.why, wish, setback)
+        case 'pause-all': {
+          const { status, waitMs } = decision
+          logger.warn({ status, wait_ms: Math.round(waitMs), message: words }, 'paused')
+          if (decision.giveUp !== null) throw giveUp(decision.giveUp, wish, setback)
+          // The pause itself holds already; its end is waited for by the pacer, with all other workers.
           return
+        }
         case 'retry':
-          if (isRetry) retryBudget.spend(words)
-          logger.warn({ page, wait_ms: Math.round(decision.waitMs), reason: words }, 'retry')
+          logger.warn(
+            { page: wish.page, wait_ms: Math.round(decision.waitMs), reason: words },
+            'retry',
+          )
           await clock.sleep(decision.waitMs, stop)
           return
       }
     },
   }
+}
+
+function durationText(ms: number): string {
+  return ms < MINUTE ? `${Math.round(ms / SECOND)} s` : `${Math.round(ms / MINUTE)} min`
 }

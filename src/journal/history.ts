@@ -198,21 +198,10 @@ export function countUnanswered(history: History): History {
 function foldFailure(history: History, record: RequestFailed): void {
   const run = runOf(history, record)
   run.unanswered.delete(record.request_id)
-  if (record.retry ?? countsAsFailure(record.status)) run.failures += 1
   if (!record.in_doubt) return
   run.creditsCommitted += CREDITS_PER_PAGE
   spendingOf(history.spending, run.started.pipeline, record.requested_at).inDoubt +=
     CREDITS_PER_PAGE
-}
-
-// An order to wait (429, 503) is obeyed and a refusal never asked again: neither is a retry.
-function countsAsFailure(status: number | null): boolean {
-  if (status === null) return true
-  return (
-    status === 408 ||
-    status === 425 ||
-    (status !== 429 && status !== 503 && (status < 300 || status >= 500))
-  )
 }
 
 function foldPage(history: History, record: PageReceived): void {

@@ -119,8 +119,6 @@ export interface RequestFailed {
   readonly error: string
   /** False when the service certainly charged nothing; true when it may have. */
   readonly in_doubt: boolean
-  /** Whether asking again counts against the retry budget; absent in records of 0.1.0, where the status says it. */
-  readonly retry?: boolean
 }
 
 /** A slice was read to its end: its organisations are covered for that time. Payload: JSON of its `SliceRecord`. */

@@ -26,8 +26,6 @@ export interface RunHistory {
   events: number
   /** Requests sent. */
   requests: number
-  /** Requests that failed otherwise than by an order to wait or a refusal: those that count against the retry budget. */
-  failures: number
   /** Credits charged, and 10 for each request in doubt. */
   creditsCommitted: number
   /** Credits committed when the run last stopped cleanly: a budget starts anew there, but not after a kill. */
@@ -53,7 +51,6 @@ export function newRunHistory(started: RunStarted, slices: readonly SliceRecord[
     pages: 0,
     events: 0,
     requests: 0,
-    failures: 0,
     creditsCommitted: 0,
     creditsAtLastStop: 0,
     tellsWhose: true,

@@ -28,6 +28,50 @@ async function sendOneByOne(
 
 const times = (count: number, outcome: TurnOutcome) => Array<TurnOutcome>(count).fill(outcome)
 
+describe('the share of requests that failed lately', () => {
+  /** How many are let through at once after these outcomes. */
+  async function letThrough(outcomes: readonly TurnOutcome[]): Promise<number> {
+    const clock = virtualClock()
+    const pacer = createPacer(clock, null)
+    await sendOneByOne(clock, pacer, outcomes)
+    let through = 0
+    for (let i = 0; i < 32; i += 1) {
+      void pacer.turn(signal).then(() => {
+        through += 1
+      })
+    }
+    await clock.advance(SECOND)
+    return through
+  }
+  const oneIn = (n: number): TurnOutcome[] =>
+    Array.from({ length: 200 }, (_, i) => (i % n === 0 ? 'failed' : 'answered'))
+
+  it.each([
+    { what: '0 %', outcomes: times(200, 'answered'), least: 32, most: 32 },
+    { what: '12.5 %', outcomes: oneIn(8), least: 6, most: 12 },
+    { what: '50 %', outcomes: oneIn(2), least: 1, most: 3 },
+    {
+      what: '0 % after 50 %',
+      outcomes: [...oneIn(2), ...times(60, 'answered')],
+      least: 30,
+      most: 32,
+    },
+    {
+      what: '0 %, but all are told to wait',
+      outcomes: times(200, 'deferred'),
+      least: 32,
+      most: 32,
+    },
+  ])(
+    '$what: $least to $most of 32 requests are in flight at a time',
+    async ({ outcomes, least, most }) => {
+      const through = await letThrough(outcomes)
+      expect(through).toBeGreaterThanOrEqual(least)
+      expect(through).toBeLessThanOrEqual(most)
+    },
+  )
+})
+
 describe('the circuit breaker', () => {
   it('opens after 5 failures in a row; then 1 request goes every 30 s until 1 is answered', async () => {
     const clock = virtualClock()
@@ -90,34 +134,34 @@ describe('the circuit breaker', () => {
     expect(next.isProbe).toBe(true)
   })
 
-  it('ends every turn when it stays open longer than anybody may wait, here 15 min', async () => {
+  it('ends nothing by itself: a probe each 30 s for 5 h', async () => {
     const clock = virtualClock()
     const pacer = createPacer(clock, null, 15 * MINUTE)
-    const began = clock.monotonic()
-    await expect(sendOneByOne(clock, pacer, times(1_000, 'failed'))).rejects.toMatchObject({
-      name: 'WaitTooLongError',
-      waitMs: 30 * SECOND,
-      isBroken: true,
-    })
-    const openMs = clock.monotonic() - began
-    expect(openMs).toBeGreaterThan(14 * MINUTE)
-    expect(openMs).toBeLessThanOrEqual(15 * MINUTE)
+    const sentAt = await sendOneByOne(clock, pacer, times(605, 'failed'))
+    expect(sentAt.at(-1)).toBe(600 * 30 * SECOND)
   })
 
-  it('ends them also when whoever asks waits for longer than 30 s between two probes', async () => {
-    const clock = virtualClock()
-    const pacer = createPacer(clock, null, 15 * MINUTE)
-    const began = clock.monotonic()
-    const askSlowly = async () => {
-      for (;;) {
-        const turn = await pacer.turn(signal)
-        turn.end('failed')
-        await clock.sleep(MINUTE)
+  it.each(['deferred', 'refused'] as const)(
+    'takes an order to wait (%s) for a failure only when the probe after it gets another: then 5 of them open it',
+    async (outcome) => {
+      const clock = virtualClock()
+      const pacer = createPacer(clock, null)
+      const turns = await Promise.all(Array.from({ length: 10 }, () => pacer.turn(signal)))
+      for (const turn of turns) turn.end(outcome)
+      const sentAt: number[] = []
+      const beganAt = clock.monotonic()
+      const probe = async () => {
+        for (let i = 0; i < 8; i += 1) {
+          pacer.pause(SECOND)
+          const turn = await pacer.turn(signal)
+          sentAt.push(clock.monotonic() - beganAt)
+          turn.end(outcome)
+        }
       }
-    }
-    await expect(clock.run(askSlowly())).rejects.toThrow('the next request may leave')
-    expect(clock.monotonic() - began).toBeLessThanOrEqual(22 * MINUTE)
-  })
+      await clock.run(probe())
+      expect(sentAt.map((ms) => ms / SECOND)).toEqual([1, 2, 3, 4, 5, 35, 65, 95])
+    },
+  )
 
   it('that was left open 20 h ago by a process that has ended lets the next one try at once', async () => {
     const clock = virtualClock()

@@ -8,7 +8,7 @@ import {
   unsaidWait,
   waitWanted,
 } from '../../src/api/retry-after.ts'
-import { DAY, MINUTE, SECOND } from '../../src/support/units.ts'
+import { DAY, SECOND } from '../../src/support/units.ts'
 import {
   ALL,
   DATE,
@@ -82,15 +82,11 @@ describe('the wait that headers ask for', () => {
   })
 })
 
-describe('the wait after a 429 that says nothing', () => {
-  it('doubles from 60 s up to 1 h', () => {
-    expect([1, 2, 3, 4, 5, 6, 7, 8, 20].map(unsaidWait)).toEqual(
-      [60, 120, 240, 480, 960, 1_920, 3_600, 3_600, 3_600].map((seconds) => seconds * SECOND),
+describe('the wait after a 429 or 503 that says nothing', () => {
+  it('is 60 s, then 2 min each', () => {
+    expect([0, 1, 2, 3, 20].map(unsaidWait)).toEqual(
+      [60, 60, 120, 120, 120].map((seconds) => seconds * SECOND),
     )
-  })
-
-  it('is 60 s for the count before the first', () => {
-    expect(unsaidWait(0)).toBe(MINUTE)
   })
 })
 

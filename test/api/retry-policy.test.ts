@@ -2,24 +2,39 @@ import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import {
   ATTEMPTS_MAX,
+  BILLABLE_MAX,
+  UNREADABLE_IN_A_ROW_MAX,
   decideRetry,
   type Failure,
   type RetryState,
 } from '../../src/api/retry-policy.ts'
 import type { Headers } from '../../src/api/retry-after.ts'
-import { HOUR, MINUTE, SECOND } from '../../src/support/units.ts'
+import { MINUTE, SECOND } from '../../src/support/units.ts'
 
 const NOW = Date.UTC(2026, 10, 20, 10)
 
 function aState(fields: Partial<RetryState> = {}): RetryState {
-  return { attempt: 1, pausesInARow: 1, nowMs: NOW, previousWaitMs: 0, random: 0, ...fields }
+  return {
+    attempts: 1,
+    billable: 0,
+    unreadableInARow: 0,
+    pausesInARow: 1,
+    outageMs: 0,
+    wasReached: true,
+    maxWaitMs: 15 * MINUTE,
+    nowMs: NOW,
+    previousWaitMs: 0,
+    random: 0,
+    ...fields,
+  }
 }
 
 function aStatus(status: number, headers: Headers = {}): Failure {
   return { kind: 'status', status, headers, message: 'x' }
 }
 
-const noAnswer: Failure = { kind: 'no-answer', reason: 'cut', inDoubt: true }
+const noAnswer: Failure = { kind: 'no-answer', reason: 'cut', inDoubt: true, obstacle: null }
+const refused: Failure = { ...noAnswer, inDoubt: false, obstacle: 'refused' }
 const notAPage: Failure = { kind: 'not-a-page', reason: 'html' }
 const kindOf = (failure: Failure, state?: Partial<RetryState>) =>
   decideRetry(failure, aState(state)).kind
@@ -45,22 +60,32 @@ describe('never asked again', () => {
 describe('everybody waits', () => {
   it.each([429, 503])('%d: as long as the service says', (status) => {
     const decision = decideRetry(aStatus(status, { 'retry-after': '60' }), aState())
-    expect(decision).toEqual({ kind: 'pause-all', waitMs: MINUTE, reason: String(status) })
+    expect(decision).toEqual({ kind: 'pause-all', waitMs: MINUTE, status, giveUp: null })
   })
 
   it.each([
     [1, MINUTE],
     [2, 2 * MINUTE],
-    [7, HOUR],
-    [20, HOUR],
+    [7, 2 * MINUTE],
+    [20, 2 * MINUTE],
   ])('429 or 503 without a word, the %d. in a row: %d ms', (pausesInARow, waitMs) => {
     for (const status of [429, 503]) {
       expect(decideRetry(aStatus(status), aState({ pausesInARow }))).toMatchObject({ waitMs })
     }
   })
 
-  it('and never gives up by itself, however many attempts there were', () => {
-    expect(kindOf(aStatus(503), { attempt: 1_000 })).toBe('pause-all')
+  it('and never gives up because of the number of attempts', () => {
+    const decision = decideRetry(aStatus(503), aState({ attempts: 1_000, pausesInARow: 1_000 }))
+    expect(decision).toMatchObject({ giveUp: null })
+  })
+
+  it.each([
+    ['the order is longer than max_wait', '901', 0, 'long-wait'],
+    ['nothing was answered for max_wait', '60', 15 * MINUTE, 'outage'],
+    ['neither', '900', 14 * MINUTE, null],
+  ] as const)('%s: and then (%s s, %i ms) ends the run: %s', (_, seconds, outageMs, giveUp) => {
+    const decision = decideRetry(aStatus(503, { 'retry-after': seconds }), aState({ outageMs }))
+    expect(decision).toMatchObject({ kind: 'pause-all', giveUp })
   })
 
   it.each([
@@ -92,24 +117,53 @@ describe('everybody waits', () => {
 describe('asked again after a backoff', () => {
   const passing = [408, 425, 500, 501, 502, 504, 507, 520, 522, 524, 529, 599]
 
-  it.each(passing)('%d: up to 6 attempts', (status) => {
-    expect(kindOf(aStatus(status), { attempt: ATTEMPTS_MAX - 1 })).toBe('retry')
-    expect(kindOf(aStatus(status), { attempt: ATTEMPTS_MAX })).toBe('give-up')
-  })
+  const whyOf = (failure: Failure, state: Partial<RetryState>) => {
+    const decision = decideRetry(failure, aState(state))
+    return decision.kind === 'give-up' ? decision.why : decision.kind
+  }
 
-  it.each([true, false])('no answer, in doubt %s: up to 6 attempts', (inDoubt) => {
-    const failure: Failure = { ...noAnswer, inDoubt }
-    expect(kindOf(failure, { attempt: 5 })).toBe('retry')
-    expect(kindOf(failure, { attempt: 6 })).toBe('give-up')
+  it.each(passing)('%d: up to 20 attempts while others are answered', (status) => {
+    expect(whyOf(aStatus(status), { attempts: ATTEMPTS_MAX - 1 })).toBe('retry')
+    expect(whyOf(aStatus(status), { attempts: ATTEMPTS_MAX })).toBe('page')
   })
 
   it.each([
+    ['a connection that broke', noAnswer],
     ['a 200 that is not a page', notAPage],
     ['a 204', aStatus(204)],
     ['a 206', aStatus(206)],
-  ])('%s: up to 3 attempts, because each may be paid for', (_what, failure) => {
-    expect(kindOf(failure, { attempt: 2 })).toBe('retry')
-    expect(kindOf(failure, { attempt: 3 })).toBe('give-up')
+  ])('%s: up to 6 attempts, because each may be paid for', (_what, failure) => {
+    expect(whyOf(failure, { attempts: 5, billable: BILLABLE_MAX - 1 })).toBe('retry')
+    expect(whyOf(failure, { attempts: 6, billable: BILLABLE_MAX })).toBe('page')
+  })
+
+  it('what is no page: up to 5 in a row of all requests, because each may be paid for', () => {
+    const most = UNREADABLE_IN_A_ROW_MAX
+    for (const failure of [notAPage, aStatus(204)]) {
+      expect(whyOf(failure, { unreadableInARow: most - 1 })).toBe('retry')
+      expect(whyOf(failure, { unreadableInARow: most })).toBe('unreadable')
+    }
+    expect(whyOf(noAnswer, { unreadableInARow: most })).toBe('retry')
+  })
+
+  it.each([
+    ['500', aStatus(500)],
+    ['a broken connection', noAnswer],
+    ['a refused connection', refused],
+  ])('%s: until nothing was answered for max_wait', (_what, failure) => {
+    expect(whyOf(failure, { outageMs: 15 * MINUTE - 1 })).toBe('retry')
+    expect(whyOf(failure, { outageMs: 15 * MINUTE })).toBe('outage')
+  })
+
+  it('no connection from the beginning: 8 s and 2 attempts, and waits of 2 s at most', () => {
+    const never = { wasReached: false, previousWaitMs: 20 * SECOND, random: 0.9 }
+    expect(decideRetry(refused, aState({ ...never, attempts: 9, outageMs: 7_999 }))).toEqual({
+      kind: 'retry',
+      waitMs: 2 * SECOND,
+    })
+    expect(whyOf(refused, { ...never, attempts: 1, outageMs: MINUTE })).toBe('retry')
+    expect(whyOf(refused, { ...never, attempts: 2, outageMs: 8_000 })).toBe('unreachable')
+    expect(whyOf(noAnswer, { ...never, attempts: 2, outageMs: 8_000 })).toBe('retry')
   })
 
   it('1 s at first, whatever the random number', () => {
@@ -118,7 +172,7 @@ describe('asked again after a backoff', () => {
     }
   })
 
-  it('of 1 s to 3 times the last wait, and never over 60 s (property)', () => {
+  it('of 1 s to 3 times the last wait, and never over 30 s (property)', () => {
     const waits = fc.double({ min: 0, max: 10 * MINUTE, noNaN: true })
     fc.assert(
       fc.property(
@@ -129,7 +183,7 @@ describe('asked again after a backoff', () => {
           if (decision.kind !== 'retry') throw new Error(decision.kind)
           expect(decision.waitMs).toBeGreaterThanOrEqual(SECOND)
           expect(decision.waitMs).toBeLessThanOrEqual(
-            Math.min(MINUTE, Math.max(SECOND, previousWaitMs * 3)),
+            Math.min(30 * SECOND, Math.max(SECOND, previousWaitMs * 3)),
           )
         },
       ),

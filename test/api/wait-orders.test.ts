@@ -20,7 +20,18 @@ const WORKERS = 4
 function obey(pacer: Pacer, clock: VirtualClock, status: number, headers: Headers): number {
   const decision = decideRetry(
     { kind: 'status', status, headers, message: 'wait' },
-    { attempt: 1, pausesInARow: 1, nowMs: clock.now(), previousWaitMs: 0, random: 0 },
+    {
+      attempts: 0,
+      billable: 0,
+      unreadableInARow: 0,
+      pausesInARow: 1,
+      outageMs: 0,
+      wasReached: true,
+      maxWaitMs: Number.POSITIVE_INFINITY,
+      nowMs: clock.now(),
+      previousWaitMs: 0,
+      random: 0,
+    },
   )
   if (decision.kind !== 'pause-all') throw new Error(`${status} is no order to wait`)
   pacer.pause(decision.waitMs)

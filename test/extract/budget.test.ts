@@ -345,7 +345,6 @@ async function spendNight(night: Night) {
     const stop = new AbortController()
     const buyer = createPageBuyer({
       runId: 'run_1',
-      before: run,
       transport: service,
       pacer: createPacer(clock, null),
       budget: createBudget({

@@ -4,6 +4,7 @@
  */
 
 import { NoAnswerError, type Answer, type Transport } from '../../src/api/transport.ts'
+import type { Obstacle } from '../../src/api/unreachable.ts'
 import {
   countUnanswered,
   emptyHistory,
@@ -77,8 +78,11 @@ export function memoryJournal(slices: readonly SliceRecord[], at: number): Memor
 export interface ScriptedAnswer {
   /** Milliseconds until it is there. */
   readonly takesMs: number
-  /** Null breaks the connection. */
+  /** Null breaks the connection, or with `obstacle` there is none. */
   readonly status: number | null
+  readonly obstacle?: Obstacle
+  /** What comes instead of a page or an error in JSON. */
+  readonly text?: string
   readonly headers?: Readonly<Record<string, string>>
   readonly message?: string
   /** Of a page. */
@@ -116,6 +120,8 @@ export function scriptedService(
       const charged = answer.charge ?? (status === 200 && events > 0 ? 10 : 0)
       account.push({ sentAt: clock.now(), status, charged, body })
       await clock.sleep(answer.takesMs, signal)
+      const { obstacle } = answer
+      if (obstacle !== undefined) throw new NoAnswerError('no way there', false, null, obstacle)
       if (status === null) throw new NoAnswerError('connection reset', true, null)
       return toAnswer(answer, status, charged, body, clock.now())
     },
@@ -124,7 +130,7 @@ export function scriptedService(
 }
 
 function toAnswer(
-  { headers = {}, message = 'as the script says', events = 0, hasMore = false }: ScriptedAnswer,
+  { headers = {}, message = 'as it says', events = 0, hasMore = false, text }: ScriptedAnswer,
   status: number,
   charged: number,
   body: Readonly<Record<string, unknown>>,
@@ -138,6 +144,6 @@ function toAnswer(
     credit_used: charged,
   }
   const error = { success: false, message, data: null, credit_used: 0 }
-  const text = JSON.stringify(status === 200 ? page : error)
-  return { status, headers, body: Buffer.from(text), receivedAt }
+  const json = JSON.stringify(status === 200 ? page : error)
+  return { status, headers, body: Buffer.from(text ?? json), receivedAt }
 }

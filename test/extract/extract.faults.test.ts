@@ -93,21 +93,19 @@ describe('a request that brings no whole page is sent again whole', () => {
     expectEqualBooks(extraction, simulator)
   })
 
-  it('gives a page up after 6 failed attempts when the others can be had', async () => {
-    const faults: Fault[] = [
-      { organization_id: 'org_bx', status: 500, times: 'always', message: 'out of order' },
-    ]
+  it('gives a page up after 6 broken connections when the others can be had, and names it', async () => {
+    const faults: Fault[] = [{ organization_id: 'org_bx', reset: true, times: 'always' }]
     const source = ['org_ax', 'org_bx'].flatMap((organization) => manyEvents(900, { organization }))
     const simulator = await simulate(source, { faults })
     const slices = ['org_bx', 'org_ax'].flatMap((id) => slicesOf([id], { slice_id: id }))
     const extraction = anExtraction({ simulator, clock: jumpingClock(NOW), slices })
     const error = await errorOf(extraction.run({ concurrency: 2 }))
     expect(error).toMatchObject({ name: 'UnavailableError', exitCode: 5 })
+    expect(error.message).toMatch(/^page 1 of slice org_bx could not be had in 6 attempts/)
     expect(failuresOf(extraction)).toHaveLength(6)
-    expectEqualBooks(extraction, simulator)
   })
 
-  it('asks at most 3 times for a page it cannot read, because each may be billed', async () => {
+  it('asks at most 5 times for a page it cannot read, because each may be billed', async () => {
     const simulator = await simulate(manyEvents(10), {
       faults: [{ garbage: true, times: 'always' }],
     })
@@ -117,24 +115,22 @@ describe('a request that brings no whole page is sent again whole', () => {
       slices: slicesOf(['org_a']),
     })
     expect(await errorOf(extraction.run())).toMatchObject({ exitCode: 5 })
-    expect(simulator.account()).toMatchObject({ requests: 3, credits: 30 })
+    expect(simulator.account()).toMatchObject({ requests: 5, credits: 50 })
     expectEqualBooks(extraction, simulator)
   })
 
-  it('stops after 20 retries when more than a tenth of all requests fail', async () => {
+  it('reads on to the end when every second request fails: 60 requests for 30 pages', async () => {
     const organizations = Array.from({ length: 30 }, (_, i) => `org_${i}x`)
     const source = organizations.map((organization) => anEvent({ organization }))
-    // Every second request fails: no page ever fails 6 times in a row, yet the service is in trouble.
     const faults: Fault[] = [{ every: 2, status: 502, times: 'always' }]
     const simulator = await simulate(source, { faults })
     const slices = organizations.flatMap((id, i) =>
       slicesOf([id], { slice_id: String(i).padStart(4, '0') }),
     )
     const extraction = anExtraction({ simulator, clock: jumpingClock(NOW), slices })
-    const error = await errorOf(extraction.run({ concurrency: 1 }))
-    expect(error).toMatchObject({ exitCode: 5 })
-    expect(error.message).toContain('fails too often (21 of 42 requests)')
-    expect(simulator.account().requests).toBe(42)
+    await extraction.run({ concurrency: 1 })
+    expect(extraction.events()).toHaveLength(30)
+    expect(simulator.account().requests).toBeLessThanOrEqual(60)
     expectEqualBooks(extraction, simulator)
   })
 })

@@ -153,17 +153,18 @@ describe('a plan of 3 requests an hour, said by X-RateLimit-Remaining: 0 on a pa
   })
 })
 
-describe('a service that pauses for ever', () => {
-  it('stops after 20 pauses in a row with exit 5 and 0 credits', async () => {
+describe('a service that orders to wait for ever', () => {
+  it('429 with Retry-After: 30: exit 5 when nothing was answered for 15 min, 31 requests and 0 credits', async () => {
     const always = { status: 429, headers: { 'Retry-After': 30 }, times: 'always' as const }
     const simulator = await simulate(manyEvents(3), { faults: [always] })
-    const extraction = anExtraction({
-      simulator,
-      clock: jumpingClock(NOW),
-      slices: slicesOf(['org_a']),
-    })
-    expect(await errorOf(extraction.run())).toMatchObject({ exitCode: 5 })
-    expect(simulator.account()).toMatchObject({ requests: 21, credits: 0 })
+    const clock = jumpingClock(NOW)
+    const extraction = anExtraction({ simulator, clock, slices: slicesOf(['org_a']) })
+    const error = await errorOf(extraction.run())
+    expect(error).toMatchObject({ exitCode: 5 })
+    expect(error.message).toContain('answered nothing for 15 min')
+    expect(clock.now() - NOW).toBeLessThanOrEqual(16 * MINUTE)
+    expect(simulator.account().requests).toBeLessThanOrEqual(31)
+    expect(simulator.account().credits).toBe(0)
     expect(extraction.ledger().total).toBe(0)
   })
 })

@@ -23,7 +23,6 @@ function aBuyer(...answers: ScriptedAnswer[]) {
   const { writer } = journal.open()
   const buyer = createPageBuyer({
     runId: 'run_1',
-    before: { requests: 0, failures: 0 },
     transport: service,
     pacer: createPacer(clock, null),
     budget: createBudget({ run: { limit: 1_000, spent: 0 }, now: () => clock.now() }),
@@ -135,7 +134,6 @@ describe('a journal that cannot be written', () => {
     const stop = new AbortController().signal
     const buyer = createPageBuyer({
       runId: 'run_1',
-      before: { requests: 0, failures: 0 },
       transport: service,
       pacer: createPacer(clock, null),
       budget,

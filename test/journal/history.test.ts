@@ -3,7 +3,6 @@ import { readHistory } from '../../src/journal/read-history.ts'
 import { canonicalName } from '../../src/journal/history.ts'
 import type {
   JournalRecord,
-  RequestFailed,
   RunFinished,
   SliceRecord,
 } from '../../src/journal/records.ts'
@@ -372,24 +371,6 @@ describe('spending', () => {
       ['2026-12', 40],
     ])
     expect(monthlyCredits(spending, 'weekly').size).toBe(0)
-  })
-
-  it('counts 3 failures of 7 requests against the retry budget: no order to wait, no refusal', async () => {
-    const status = (number: number, code: number | null): JournalRecord => ({
-      ...(failed(number, false) as RequestFailed),
-      status: code,
-    })
-    const run = await runOf(
-      ...[1, 2, 3, 4, 5, 6, 7].map((number) => aRequest(number)),
-      status(1, 500),
-      status(2, null),
-      status(3, 429),
-      status(4, 503),
-      status(5, 400),
-      status(6, 401),
-      status(7, 408),
-    )
-    expect([run.requests, run.failures]).toEqual([7, 3])
   })
 })
 

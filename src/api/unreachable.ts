@@ -1,0 +1,84 @@
+/**
+ * Why a connection did not come about, from what the system or the HTTP client says. Pure. Before any of these the request
+ * never left, so nothing can have been charged.
+ */
+
+import { messageOf, systemCode } from '../support/errors.ts'
+
+/** `certificate`: what the address shows is not trusted, or is no TLS. `proxy`: a proxy did not let us through. */
+export type Obstacle = 'name' | 'refused' | 'route' | 'timeout' | 'certificate' | 'proxy'
+
+/** Why there was no connection. */
+export interface Unreachable {
+  readonly obstacle: Obstacle
+  /** In words, with the host and port where the way ended when that is known. */
+  readonly reason: string
+}
+
+const OBSTACLES: Readonly<Record<string, Obstacle>> = {
+  ENOTFOUND: 'name',
+  EAI_AGAIN: 'name',
+  ECONNREFUSED: 'refused',
+  ENETUNREACH: 'route',
+  EHOSTUNREACH: 'route',
+  UND_ERR_CONNECT_TIMEOUT: 'timeout',
+  UND_ERR_PRX_TLS: 'certificate',
+}
+// A certificate that is refused ends the connection before the request.
+const REFUSED_CERTIFICATE = /^(?:CERT_|ERR_TLS_|ERR_SSL_|DEPTH_ZERO_|SELF_SIGNED_|UNABLE_TO_)/
+// What undici says when the answer to CONNECT is not 200.
+const PROXY_ANSWER = /^Proxy response \((\d+)\)/
+
+/**
+ * Says what was in the way; null when it was something else.
+ * @param baseUrl the address that was asked for
+ */
+export function whyUnreachable(error: unknown, baseUrl: string): Unreachable | null {
+  const code = systemCode(error) ?? ''
+  const refusal = PROXY_ANSWER.exec(messageOf(error))?.[1]
+  const obstacle =
+    refusal !== undefined
+      ? 'proxy'
+      : (OBSTACLES[code] ?? (REFUSED_CERTIFICATE.test(code) ? 'certificate' : null))
+  if (obstacle === null) return null
+  const reason = `${hostAndPort(baseUrl)} cannot be reached: ${wordsFor(obstacle, error, refusal)}`
+  return { obstacle, reason: refusal === undefined ? `${reason} (${code})` : reason }
+}
+
+function wordsFor(obstacle: Obstacle, error: unknown, refusal: string | undefined): string {
+  const { hostname, address, port } = placeOf(error)
+  const place = address === undefined ? '' : ` by ${address}${port === undefined ? '' : `:${port}`}`
+  switch (obstacle) {
+    case 'name':
+      return `the name ${hostname ?? 'of the host'} is not known`
+    case 'refused':
+      return `the connection was refused${place}`
+    case 'route':
+      return 'there is no way to it'
+    case 'timeout':
+      return 'no connection came about in time'
+    case 'certificate':
+      return `its certificate is not accepted, ${messageOf(error)}`
+    case 'proxy':
+      return `the proxy answered ${refusal}`
+  }
+}
+
+interface Place {
+  readonly hostname?: string
+  readonly address?: string
+  readonly port?: number
+}
+
+// Where a name has several addresses, the error is a list of one for each.
+function placeOf(error: unknown): Place {
+  const first: unknown = error instanceof AggregateError ? error.errors[0] : error
+  return first instanceof Error ? (first as Place) : {}
+}
+
+const DEFAULT_PORTS: Readonly<Record<string, string>> = { 'http:': '80', 'https:': '443' }
+
+function hostAndPort(baseUrl: string): string {
+  const { hostname, port, protocol } = new URL(baseUrl)
+  return `${hostname}:${port || DEFAULT_PORTS[protocol]}`
+}
