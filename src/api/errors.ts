@@ -43,6 +43,17 @@ export class UnavailableError extends JobtideError {
   }
 }
 
+/** 402: the account has no credits left at the service. Never retried; the run can be taken up again. */
+export class PaymentRequiredError extends JobtideError {
+  override readonly name = 'PaymentRequiredError'
+  constructor(serverMessage: string) {
+    super(EXIT.budget, `the service wants to be paid before it answers (402): ${serverMessage}`, {
+      hint: 'Nothing was charged for this request. Top up the credits of the account, then run the same command again: it goes on where it stopped.',
+      context: { status: 402 },
+    })
+  }
+}
+
 /**
  * There was no connection, and why is for the operator to mend. A certificate that is not accepted is a matter of configuration
  * (exit 2); a name or a connection may also be away for a while (exit 5). Either way nothing was sent.

@@ -48,6 +48,7 @@ export type RetryDecision =
     }
   | { readonly kind: 'bad-request' }
   | { readonly kind: 'refused'; readonly status: 401 | 403 }
+  | { readonly kind: 'payment-required' }
   | { readonly kind: 'unexpected-status' }
   | { readonly kind: 'give-up'; readonly why: GiveUpReason }
 
@@ -104,6 +105,7 @@ export function decideRetry(failure: Failure, state: RetryState): RetryDecision 
     const { status } = failure
     if (status === 400) return { kind: 'bad-request' }
     if (status === 401 || status === 403) return { kind: 'refused', status }
+    if (status === 402) return { kind: 'payment-required' }
     if (isOrderToWait(failure)) return pauseAll(status, failure.headers, state)
     // Every 5xx is asked again: gateways have their own beside 500, 502 and 504 (520 to 530), and all of them are free.
     const isAskedAgain = status >= 500 || isPassing(status) || isUnreadable(failure)

@@ -71,7 +71,7 @@ export interface PageBuyer {
   /**
    * Buys page `page` (from 1) of `slice`, asking again as often as the retry policy allows.
    * @throws BadRequestError when the service does not accept the question
-   * @throws RefusedError, UnavailableError, UnexpectedStatusError, ConfigError, BudgetReachedError when
+   * @throws RefusedError, PaymentRequiredError, UnavailableError, UnexpectedStatusError, ConfigError, BudgetReachedError when
    *   the run must stop
    * @throws StorageError when the journal cannot be written
    */

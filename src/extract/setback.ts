@@ -6,6 +6,7 @@
 
 import {
   BadRequestError,
+  PaymentRequiredError,
   RefusedError,
   UnavailableError,
   UnexpectedStatusError,
@@ -89,7 +90,7 @@ export interface Setbacks {
   decide(failure: Failure, wish: Wish, request: FailedRequest): Setback
   /**
    * Does what was decided, and returns when the page may be asked for again.
-   * @throws BadRequestError, RefusedError, UnexpectedStatusError, UnavailableError, ConfigError when it may
+   * @throws BadRequestError, RefusedError, PaymentRequiredError, UnexpectedStatusError, UnavailableError, ConfigError when it may
    *   not
    */
   follow(setback: Setback, wish: Wish): Promise<void>
@@ -216,6 +217,8 @@ export function createSetbacks(options: SetbackOptions): Setbacks {
           throw new BadRequestError(messageOf(failure))
         case 'refused':
           throw new RefusedError(decision.status, words)
+        case 'payment-required':
+          throw new PaymentRequiredError(words)
         case 'unexpected-status':
           throw new UnexpectedStatusError(
             failure.kind === 'status' ? failure.status : 0,

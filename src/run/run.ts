@@ -4,7 +4,7 @@
  * with it.
  */
 
-import { UnavailableError } from '../api/errors.ts'
+import { PaymentRequiredError, UnavailableError } from '../api/errors.ts'
 import { openPaceFile } from '../api/pace-file.ts'
 import { createPacer } from '../api/pacer.ts'
 import type { Transport } from '../api/transport.ts'
@@ -148,7 +148,7 @@ class Run {
     return new Set(names).size
   }
 
-  // A budget that is used up, or a service that is away, ends the buying; what was bought is worth loading all the same.
+  // A budget or an account that is used up, or a service that is away, ends the buying; what was bought is worth loading all the same.
   async #extract(
     run: RunHistory,
   ): Promise<{ report: ExtractProgress; endedEarly: JobtideError | null }> {
@@ -163,9 +163,7 @@ class Run {
       })
       return { report, endedEarly: null }
     } catch (error) {
-      if (!(error instanceof BudgetReachedError) && !(error instanceof UnavailableError)) {
-        throw error
-      }
+      if (!endsEarly(error)) throw error
       return { report: last, endedEarly: error }
     }
   }
@@ -255,6 +253,12 @@ class Run {
       lock.release()
     }
   }
+}
+
+function endsEarly(error: unknown): error is JobtideError {
+  return [BudgetReachedError, PaymentRequiredError, UnavailableError].some(
+    (kind) => error instanceof kind,
+  )
 }
 
 type Stages = Pick<RunReport, 'load' | 'build' | 'publish' | 'analystCopy'>

@@ -48,6 +48,11 @@ describe('never asked again', () => {
     expect(decideRetry(aStatus(status), aState())).toEqual({ kind: 'refused', status })
   })
 
+  it('402: the account is empty, also when it says Retry-After', () => {
+    expect(kindOf(aStatus(402))).toBe('payment-required')
+    expect(kindOf(aStatus(402, { 'retry-after': '5' }))).toBe('payment-required')
+  })
+
   it.each([301, 302, 303, 307, 308, 404, 405, 406, 409, 410, 411, 413, 414, 415, 422, 451])(
     '%d: another address or another service, also when it says Retry-After',
     (status) => {

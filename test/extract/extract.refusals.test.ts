@@ -61,6 +61,40 @@ describe('a refused key stops the run', () => {
   )
 })
 
+describe('402: the account is empty', () => {
+  it.each([
+    { concurrency: 1, most: 11 },
+    { concurrency: 8, most: 18 },
+  ])(
+    'stops the run at once with exit 4 and is not asked again: at most $most requests with $concurrency workers; 10 pages are kept',
+    async ({ concurrency, most }) => {
+      const source = fifty.map((organization) => anEvent({ organization }))
+      const simulator = await simulate(source)
+      const extraction = anExtraction({
+        simulator,
+        clock: jumpingClock(NOW),
+        slices: eachItsSlice(fifty),
+      })
+      const message = 'You have used all credits of your plan'
+      simulator.setFaults(
+        fifty
+          .slice(10)
+          .map((id) => ({ organization_id: id, status: 402, message, times: 'always' as const })),
+      )
+      const error = await errorOf(extraction.run({ concurrency }))
+      expect(error).toMatchObject({ name: 'PaymentRequiredError', exitCode: 4 })
+      expect(error.message).toContain('(402): You have used all credits of your plan')
+      expect(error['hint']).toMatch(/Nothing was charged for this request. Top up .* again/)
+      expect(simulator.account().requests).toBeLessThanOrEqual(most)
+      expect(extraction.ledger()).toEqual({ charged: 100, inDoubt: 0, total: 100 })
+      simulator.setFaults([])
+      await extraction.run({ concurrency })
+      expect(extraction.events()).toHaveLength(50)
+      expectEqualBooks(extraction, simulator)
+    },
+  )
+})
+
 describe('400 about a company', () => {
   const tracked = (bad: number) => fifty.slice(bad).map((organization) => anEvent({ organization }))
 
