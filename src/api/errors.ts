@@ -79,13 +79,10 @@ export class BadRequestError extends JobtideError {
   /** In full. */
   readonly serverMessage: string
   constructor(serverMessage: string) {
-    super(
-      EXIT.defect,
-      `the service did not accept the request (400): ${shortened(serverMessage)}`,
-      {
-        context: { status: 400 },
-      },
-    )
+    super(EXIT.usage, `the service did not accept the request (400): ${shortened(serverMessage)}`, {
+      hint: 'Nothing was charged. Correct what the service names in the pipeline file or the list; if both are right, report this text.',
+      context: { status: 400 },
+    })
     this.serverMessage = serverMessage
   }
 }

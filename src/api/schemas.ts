@@ -4,6 +4,7 @@
  */
 
 import { z } from 'zod'
+import { onOneLine } from '../support/text.ts'
 import { KIB } from '../support/units.ts'
 
 /** The envelope of one page of job changes. Events are checked later, one by one. */
@@ -109,7 +110,7 @@ export interface PageEnvelope {
 export function parsePage(body: Buffer): PageEnvelope | string {
   const json = parseJson(body)
   if (json === undefined)
-    return `not JSON, begins with ${JSON.stringify(body.toString('utf8', 0, 40))}`
+    return `not JSON, begins with ${JSON.stringify(onOneLine(body.toString('utf8', 0, 40)))}`
   const parsed = pageSchema.safeParse(json)
   if (!parsed.success) return describeIssue(parsed.error)
   const { data, pagination, credit_used } = parsed.data
@@ -128,9 +129,7 @@ export function parsePage(body: Buffer): PageEnvelope | string {
 export function errorMessage(body: Buffer): string {
   const parsed = errorSchema.safeParse(parseJson(body))
   const text = parsed.success ? parsed.data.message : body.toString('utf8', 0, 200)
-  // Control characters too: what a terminal would obey has no place in a message.
-  const line = text.replaceAll(/[\s\p{Cc}]+/gu, ' ').trim()
-  return shortened(line, LONGEST_MESSAGE) || 'no message'
+  return shortened(onOneLine(text), LONGEST_MESSAGE) || 'no message'
 }
 
 // A refusal may name 50 companies by their URLs; nobody needs more words than that.

@@ -10,6 +10,7 @@ import type { Clock } from '../support/clock.ts'
 import { messageOf, systemCode } from '../support/errors.ts'
 import { createScrubber, type Scrubber } from '../support/logger.ts'
 import type { Secret } from '../support/secret.ts'
+import { onOneLine } from '../support/text.ts'
 import { MIB, SECOND } from '../support/units.ts'
 import type { Headers } from './retry-after.ts'
 import { whyUnreachable, type Obstacle } from './unreachable.ts'
@@ -124,11 +125,11 @@ export function createTransport(options: TransportOptions): Transport {
       const unreachable = whyUnreachable(error, baseUrl)
       if (unreachable !== null) {
         const { reason, obstacle } = unreachable
-        throw new NoAnswerError(scrubber.scrub(reason), false, error, obstacle)
+        throw new NoAnswerError(scrubber.scrub(onOneLine(reason)), false, error, obstacle)
       }
       const code = systemCode(error) ?? ''
       throw new NoAnswerError(
-        scrubber.scrub(`${messageOf(error)}${code === '' ? '' : ` (${code})`}`),
+        scrubber.scrub(onOneLine(`${messageOf(error)}${code === '' ? '' : ` (${code})`}`)),
         code !== NEVER_SENT,
         error,
       )

@@ -1,10 +1,21 @@
-/** Text files as people save them, and CSV as programs write it. */
+/** Text files as people save them, words of others, and CSV as programs write it. */
 
 /** The text of a file: UTF-8, or UTF-16 with a byte order mark. */
 export function decodeText(bytes: Uint8Array): string {
   if (bytes[0] === 0xff && bytes[1] === 0xfe) return new TextDecoder('utf-16le').decode(bytes)
   if (bytes[0] === 0xfe && bytes[1] === 0xff) return new TextDecoder('utf-16be').decode(bytes)
   return new TextDecoder('utf-8').decode(bytes)
+}
+
+/**
+ * Words of others as one line without anything that a terminal obeys: white space and control characters become one blank, what
+ * turns the direction of writing goes.
+ */
+export function onOneLine(text: string): string {
+  return text
+    .replaceAll(/\p{Bidi_Control}/gu, '')
+    .replaceAll(/[\s\p{Cc}]+/gu, ' ')
+    .trim()
 }
 
 /** One line of CSV (RFC 4180 but for its line end, which is a newline); null is an empty cell. */

@@ -95,6 +95,30 @@ describe('402: the account is empty', () => {
   )
 })
 
+describe('the words of the service', () => {
+  const ESC = String.fromCharCode(27)
+  const CSI = String.fromCharCode(0x9b)
+  const forged = `bad ${ESC}[31m thing${CSI}2J\r\n\u2028jobtide: forged \u202eline\u2066`
+
+  it.each([400, 401, 402, 403, 404])(
+    'of a %i reach nobody with control characters, line ends or turned writing',
+    async (status) => {
+      const simulator = await simulate(manyEvents(3), {
+        faults: [{ status, message: forged, times: 'always' }],
+      })
+      const extraction = anExtraction({
+        simulator,
+        clock: jumpingClock(NOW),
+        slices: slicesOf(['org_a']),
+      })
+      const error = await errorOf(extraction.run())
+      expect(error.message).toContain('bad [31m thing 2J jobtide: forged line')
+      const kept = JSON.stringify([error.message, extraction.log, extraction.records()])
+      expect(kept).not.toMatch(/[\p{Cc}\p{Bidi_Control}\u2028]|\\u00|\\[rn]/u)
+    },
+  )
+})
+
 describe('400 about a company', () => {
   const tracked = (bad: number) => fifty.slice(bad).map((organization) => anEvent({ organization }))
 
@@ -172,8 +196,9 @@ describe('400 about a company', () => {
       slices: slicesOf(['org_a', 'org_b'].slice(0, 1)),
     })
     const error = await errorOf(extraction.run())
-    expect(error).toMatchObject({ name: 'BadRequestError', exitCode: 1 })
+    expect(error).toMatchObject({ name: 'BadRequestError', exitCode: 2 })
     expect(error.message).toContain('page must be a number')
+    expect(error['hint']).toContain('Nothing was charged')
     expect(simulator.account().requests).toBe(1)
     expect(extraction.ledger().total).toBe(0)
   })
