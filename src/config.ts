@@ -23,10 +23,28 @@ export function processEnvironment(): Environment {
 
 /** The secrets among the variables, so that no output shows them. A key in a file is known once the file is read. */
 export function secretsOf(environment: Environment): string[] {
-  return ['JOBTIDE_API_KEY', 'AWS_SECRET_ACCESS_KEY', 'AWS_SESSION_TOKEN'].flatMap((name) => {
-    const value = environment[name]?.trim()
-    return value ? [value] : []
+  const keys = ['JOBTIDE_API_KEY', 'AWS_SECRET_ACCESS_KEY', 'AWS_SESSION_TOKEN']
+  return [...keys.flatMap((name) => environment[name]?.trim() || []), ...proxySecrets(environment)]
+}
+
+const PROXY_VARIABLES = ['https_proxy', 'HTTPS_PROXY', 'http_proxy', 'HTTP_PROXY']
+
+// Name and password of a proxy, together and each as written and as meant, also in an address that is malformed.
+function proxySecrets(environment: Environment): string[] {
+  return PROXY_VARIABLES.flatMap((name) => {
+    const user = /^(?:[a-z\d+.-]*:\/\/)?(.*)@/is.exec(environment[name] ?? '')?.[1]
+    if (!user) return []
+    const password = user.slice(user.indexOf(':') + 1)
+    return [user, password].flatMap((secret) => [secret, decoded(secret)])
   })
+}
+
+function decoded(text: string): string {
+  try {
+    return decodeURIComponent(text)
+  } catch {
+    return text
+  }
 }
 
 /** Keeps the AWS SDK from asking for a newer Node on stderr each time; its version is pinned in package.json. */
@@ -72,6 +90,42 @@ export function baseUrlFrom(environment: Environment): string {
     })
   }
   return `${url.origin}${url.pathname.replace(/\/+$/, '')}`
+}
+
+/** Addresses of the proxies for http and https, empty for none, and the hosts that are reached without one. */
+export interface ProxySettings {
+  readonly http: string
+  readonly https: string
+  readonly noProxy: string
+}
+
+/**
+ * The proxies that lead to the service, from HTTPS_PROXY, else HTTP_PROXY, but for NO_PROXY; in small letters they win. A
+ * service on this machine is reached without.
+ * @param baseUrl as baseUrlFrom returns it
+ * @returns undefined when there is none
+ * @throws ConfigError naming the variable, never its value: it may hold a password
+ */
+export function proxiesFrom(environment: Environment, baseUrl: string): ProxySettings | undefined {
+  const { hostname } = new URL(baseUrl)
+  if (LOOPBACK.has(hostname) || /^127\./.test(hostname)) return undefined
+  const https = proxyFrom(environment, ['https_proxy', 'HTTPS_PROXY'])
+  const http = proxyFrom(environment, ['http_proxy', 'HTTP_PROXY'])
+  if (https === '' && http === '') return undefined
+  return { http, https, noProxy: environment['no_proxy'] || environment['NO_PROXY'] || '' }
+}
+
+function proxyFrom(environment: Environment, names: readonly string[]): string {
+  for (const name of names) {
+    const text = environment[name]?.trim()
+    if (!text) continue
+    const url = URL.canParse(text) ? new URL(text) : null
+    if (url !== null && /^https?:$/.test(url.protocol) && url.hostname !== '') return text
+    throw new ConfigError(`${name} is not the address of a proxy`, {
+      hint: 'Write it as http://proxy.example.com:3128, or unset it; name and password may stand before an @. Nothing was sent.',
+    })
+  }
+  return ''
 }
 
 /**

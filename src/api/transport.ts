@@ -5,7 +5,7 @@
 
 import { promisify } from 'node:util'
 import { gunzip } from 'node:zlib'
-import { Agent, request } from 'undici'
+import { Agent, EnvHttpProxyAgent, request, type Dispatcher } from 'undici'
 import type { Clock } from '../support/clock.ts'
 import { messageOf, systemCode } from '../support/errors.ts'
 import { createScrubber, type Scrubber } from '../support/logger.ts'
@@ -66,6 +66,15 @@ export interface TransportOptions {
   /** Between two pieces of the body, in milliseconds; 15 s. */
   readonly idleMs?: number
   readonly userAgent?: string
+  /** Proxies to go through; absent: none. */
+  readonly proxies?: ProxySettings
+}
+
+/** Addresses of proxies for http and https, empty for none, and the hosts that are reached without, as in NO_PROXY. */
+export interface ProxySettings {
+  readonly http: string
+  readonly https: string
+  readonly noProxy: string
 }
 
 const CONNECT_MS = 10 * SECOND
@@ -85,14 +94,7 @@ export function createTransport(options: TransportOptions): Transport {
   const deadlineMs = options.deadlineMs ?? DEADLINE_MS
   const scrubber = createScrubber()
   scrubber.add(apiKey.reveal())
-  const agent = new Agent({
-    connections: options.connections,
-    pipelining: 1,
-    connect: { timeout: CONNECT_MS },
-    headersTimeout: options.headersMs ?? HEADERS_MS,
-    bodyTimeout: options.idleMs ?? IDLE_MS,
-    maxResponseSize: LARGEST_BODY_BYTES,
-  })
+  const agent = createAgent(options)
 
   async function post(path: string, body: unknown, signal: AbortSignal): Promise<Answer> {
     const deadline = AbortSignal.timeout(deadlineMs)
@@ -137,6 +139,29 @@ export function createTransport(options: TransportOptions): Transport {
   }
 
   return { post, close: () => agent.destroy() }
+}
+
+function createAgent(options: TransportOptions): Dispatcher {
+  const { connections, proxies } = options
+  const connect = { timeout: CONNECT_MS }
+  const agentOptions = {
+    connections,
+    pipelining: 1,
+    connect,
+    headersTimeout: options.headersMs ?? HEADERS_MS,
+    bodyTimeout: options.idleMs ?? IDLE_MS,
+    maxResponseSize: LARGEST_BODY_BYTES,
+  }
+  if (proxies === undefined) return new Agent(agentOptions)
+  return new EnvHttpProxyAgent({
+    ...agentOptions,
+    proxyTls: connect,
+    requestTls: connect,
+    // Never undefined: undici would read the environment by itself.
+    httpProxy: proxies.http,
+    httpsProxy: proxies.https,
+    noProxy: proxies.noProxy,
+  })
 }
 
 async function decode(raw: Buffer, headers: Headers): Promise<Buffer> {

@@ -58,7 +58,7 @@ function wordsFor(obstacle: Obstacle, error: unknown, refusal: string | undefine
     case 'timeout':
       return 'no connection came about in time'
     case 'certificate':
-      return `its certificate is not accepted, ${messageOf(error)}`
+      return `no TLS connection came about: ${messageOf(error)}`
     case 'proxy':
       return `the proxy answered ${refusal}`
   }

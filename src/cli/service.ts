@@ -1,7 +1,7 @@
 /** What a command that asks the service works with: a pipeline as a job, and the service as the environment names it. */
 
 import { createTransport } from '../api/transport.ts'
-import { apiKeyFrom, baseUrlFrom } from '../config.ts'
+import { apiKeyFrom, baseUrlFrom, proxiesFrom } from '../config.ts'
 import { readJob, type Job, type Overrides } from '../run/job.ts'
 import type { Service } from '../run/run.ts'
 import { packageVersion, type Context } from './context.ts'
@@ -18,6 +18,7 @@ export async function withService<T>(
 ): Promise<T> {
   const job = await readJob(pipeline, overrides, context.directory.root)
   const baseUrl = baseUrlFrom(context.environment)
+  const proxies = proxiesFrom(context.environment, baseUrl)
   const { secret } = apiKeyFrom(context.environment)
   context.scrubber.add(secret.reveal())
   const transport = createTransport({
@@ -26,6 +27,7 @@ export async function withService<T>(
     clock: context.clock,
     connections: job.concurrency,
     userAgent: `jobtide/${packageVersion()}`,
+    ...(proxies === undefined ? {} : { proxies }),
   })
   try {
     return await work(job, { transport, baseUrl })

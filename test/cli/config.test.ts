@@ -5,6 +5,7 @@ import {
   apiKeyFrom,
   baseUrlFrom,
   dataDirFrom,
+  proxiesFrom,
   refuseKeyInArguments,
   s3EndpointFrom,
   secretsOf,
@@ -37,6 +38,62 @@ describe('JOBTIDE_BASE_URL', () => {
     ['https://api.example.com#x', 'no user, query or fragment'],
   ])('%j is refused: it %s', (text, reason) => {
     expect(() => baseUrlFrom({ JOBTIDE_BASE_URL: text })).toThrow(reason)
+  })
+})
+
+describe('the proxies', () => {
+  const SERVICE = 'https://api.example.com'
+  const A = 'http://a.example.com:3128'
+  const B = 'http://b.example.com:3128'
+
+  it.each([
+    [{}, undefined],
+    [{ HTTPS_PROXY: '' }, undefined],
+    [{ NO_PROXY: '*' }, undefined],
+    [{ HTTPS_PROXY: A }, { https: A, http: '', noProxy: '' }],
+    [
+      { https_proxy: A, HTTPS_PROXY: B },
+      { https: A, http: '', noProxy: '' },
+    ],
+    [{ HTTP_PROXY: B }, { https: '', http: B, noProxy: '' }],
+    [
+      { HTTPS_PROXY: A, HTTP_PROXY: B, NO_PROXY: '.local, x' },
+      { https: A, http: B, noProxy: '.local, x' },
+    ],
+  ])('of %j are %j', (environment, proxies) => {
+    expect(proxiesFrom(environment, SERVICE)).toEqual(proxies)
+  })
+
+  it.each(['http://127.0.0.1:8787', 'http://localhost:1', 'http://[::1]:1', 'https://127.0.0.2'])(
+    'are not asked for a service on this machine (%s), whatever the variables say',
+    (baseUrl) => {
+      const environment = { HTTPS_PROXY: A, HTTP_PROXY: 'nonsense', http_proxy: B }
+      expect(proxiesFrom(environment, baseUrl)).toBeUndefined()
+    },
+  )
+
+  it.each([
+    'proxy.example.com:3128',
+    'http://',
+    'socks5://user:geheim7@proxy:1080',
+    'http://user:geheim7@proxy:99999',
+  ])('%s is refused: the variable is named, its value is not', (text) => {
+    for (const name of ['HTTPS_PROXY', 'https_proxy', 'HTTP_PROXY', 'http_proxy']) {
+      expect(() => proxiesFrom({ [name]: text }, SERVICE)).toThrow(
+        expect.objectContaining({ exitCode: 2, message: `${name} is not the address of a proxy` }),
+      )
+    }
+  })
+
+  it('have names and passwords that no output shows, as written and as meant', () => {
+    const secrets = secretsOf({
+      HTTPS_PROXY: 'http://crew:p%40ss%2Fword@proxy:3128',
+      http_proxy: 'user2:geheim77@proxy',
+    })
+    expect(secrets).toEqual(
+      expect.arrayContaining(['p%40ss%2Fword', 'p@ss/word', 'crew:p@ss/word', 'geheim77']),
+    )
+    expect(secretsOf({ HTTPS_PROXY: A })).toEqual([])
   })
 })
 

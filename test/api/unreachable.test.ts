@@ -1,0 +1,143 @@
+import { createServer as createHttpServer } from 'node:http'
+import { createServer, type AddressInfo, type Server } from 'node:net'
+import { createServer as createTlsServer } from 'node:tls'
+import { describe, expect, it, onTestFinished } from 'vitest'
+import { NoAnswerError, createTransport, type TransportOptions } from '../../src/api/transport.ts'
+import { whyUnreachable } from '../../src/api/unreachable.ts'
+import { realClock } from '../../src/support/clock.ts'
+import { Secret } from '../../src/support/secret.ts'
+import { selfSignedCertificate } from '../helpers/certificate.ts'
+import { startConnectProxy } from '../helpers/connect-proxy.ts'
+
+const { signal } = new AbortController()
+
+async function listen(server: Server): Promise<number> {
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+  onTestFinished(() => void server.close())
+  return (server.address() as AddressInfo).port
+}
+
+const aService = () => listen(createHttpServer((_request, response) => response.end('{}')))
+
+async function closedPort(): Promise<number> {
+  const server = createServer()
+  const port = await listen(server)
+  await new Promise((resolve) => server.close(resolve))
+  return port
+}
+
+function transportTo(baseUrl: string, proxies?: TransportOptions['proxies']) {
+  const transport = createTransport({
+    baseUrl,
+    apiKey: new Secret('sk_live_4f9a0c77'),
+    clock: realClock,
+    connections: 2,
+    ...(proxies === undefined ? {} : { proxies }),
+  })
+  onTestFinished(() => transport.close())
+  return transport
+}
+
+async function failureOf(baseUrl: string, proxies?: TransportOptions['proxies']) {
+  try {
+    await transportTo(baseUrl, proxies).post('/x', {}, signal)
+  } catch (error) {
+    if (error instanceof NoAnswerError) return error
+    throw error
+  }
+  throw new Error('an answer came')
+}
+
+const through = (port: number, user = '') => {
+  const proxy = `http://${user}127.0.0.1:${port}`
+  return { http: proxy, https: proxy, noProxy: '' }
+}
+
+describe('a connection that does not come about names host and port, and is not in doubt', () => {
+  it('when it is refused', async () => {
+    const port = await closedPort()
+    const error = await failureOf(`http://127.0.0.1:${port}`)
+    expect(error).toMatchObject({ obstacle: 'refused', inDoubt: false })
+    expect(error.message).toBe(
+      `127.0.0.1:${port} cannot be reached: the connection was refused by 127.0.0.1:${port} (ECONNREFUSED)`,
+    )
+  })
+
+  it('when every address of a name refuses it', async () => {
+    const error = await failureOf(`http://localhost:${await closedPort()}`)
+    expect(error).toMatchObject({ obstacle: 'refused', inDoubt: false })
+  })
+
+  it('when the certificate signs itself', async () => {
+    const port = await listen(createTlsServer(selfSignedCertificate('localhost')))
+    const error = await failureOf(`https://localhost:${port}`)
+    expect(error).toMatchObject({ obstacle: 'certificate', inDoubt: false })
+    expect(error.message).toContain(`localhost:${port} cannot be reached: no TLS connection`)
+    expect(error.message).toContain('self-signed certificate')
+  })
+
+  it('when https is spoken to a server of http', async () => {
+    const error = await failureOf(`https://localhost:${await aService()}`)
+    expect(error).toMatchObject({ obstacle: 'certificate', inDoubt: false })
+  })
+
+  it.each([
+    ['ENOTFOUND', 'name', 'the name api.example.com is not known'],
+    ['EAI_AGAIN', 'name', 'the name api.example.com is not known'],
+    ['EHOSTUNREACH', 'route', 'there is no way to it'],
+    ['ENETUNREACH', 'route', 'there is no way to it'],
+    ['UND_ERR_CONNECT_TIMEOUT', 'timeout', 'no connection came about in time'],
+    ['CERT_HAS_EXPIRED', 'certificate', 'no TLS connection came about: as it says'],
+    ['ERR_TLS_CERT_ALTNAME_INVALID', 'certificate', 'no TLS connection came about: as it says'],
+  ])('%s is %s', (code, obstacle, words) => {
+    const error = Object.assign(new Error('as it says'), { code, hostname: 'api.example.com' })
+    expect(whyUnreachable(error, 'https://api.example.com/jobs')).toEqual({
+      obstacle,
+      reason: `api.example.com:443 cannot be reached: ${words} (${code})`,
+    })
+  })
+
+  it.each(['ECONNRESET', 'UND_ERR_SOCKET', 'UND_ERR_HEADERS_TIMEOUT', 'EPIPE'])(
+    '%s is something else: there was a connection',
+    (code) => {
+      expect(whyUnreachable(Object.assign(new Error('x'), { code }), 'http://x')).toBeNull()
+    },
+  )
+})
+
+describe('a proxy', () => {
+  it('tunnels to the host and port of the service, with its name and password', async () => {
+    const proxy = await startConnectProxy({ port: await aService() })
+    const transport = transportTo('http://service.test', through(proxy.port, 'crew:p%40ss@'))
+    expect((await transport.post('/x', {}, signal)).body.toString()).toBe('{}')
+    expect(proxy.asked).toEqual(['service.test:80'])
+    expect(proxy.credentials).toEqual(['crew:p@ss'])
+  })
+
+  it('is passed by for the hosts of NO_PROXY', async () => {
+    const proxy = await startConnectProxy({ status: 403 })
+    const settings = { ...through(proxy.port), noProxy: '.example.com,127.0.0.1' }
+    const transport = transportTo(`http://127.0.0.1:${await aService()}`, settings)
+    expect((await transport.post('/x', {}, signal)).status).toBe(200)
+    expect(proxy.asked).toEqual([])
+  })
+
+  it.each([407, 403, 502])(
+    'that answers %i is named as the obstacle, not its password',
+    async (status) => {
+      const proxy = await startConnectProxy({ status })
+      const error = await failureOf('https://service.test', through(proxy.port, 'crew:geheim77@'))
+      expect(error).toMatchObject({ obstacle: 'proxy', inDoubt: false })
+      expect(error.message).toBe(`service.test:443 cannot be reached: the proxy answered ${status}`)
+    },
+  )
+
+  it('that is not there is named by its own address', async () => {
+    const port = await closedPort()
+    const error = await failureOf('https://service.test', through(port, 'crew:geheim77@'))
+    expect(error).toMatchObject({ obstacle: 'refused', inDoubt: false })
+    expect(error.message).toContain(`service.test:443 cannot be reached`)
+    expect(error.message).toContain(`refused by 127.0.0.1:${port}`)
+    expect(error.message).not.toContain('geheim77')
+  })
+})

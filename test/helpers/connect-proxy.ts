@@ -1,0 +1,57 @@
+/** A proxy on loopback that tunnels (CONNECT) to one port of this machine whatever is asked for, and notes what that was. */
+
+import { createServer } from 'node:http'
+import { connect, type AddressInfo, type Socket } from 'node:net'
+import { onTestFinished } from 'vitest'
+
+/** A proxy that runs. */
+export interface ConnectProxy {
+  readonly port: number
+  /** What was asked for, such as `api.example.com:443`. */
+  readonly asked: string[]
+  /** The credentials that came with it, decoded; null for none. */
+  readonly credentials: (string | null)[]
+}
+
+/**
+ * A proxy that closes with the test.
+ * @param target where every tunnel leads; or the status with which the proxy refuses
+ */
+export async function startConnectProxy(
+  target: { readonly port: number } | { readonly status: number },
+): Promise<ConnectProxy> {
+  const asked: string[] = []
+  const credentials: (string | null)[] = []
+  const sockets = new Set<Socket>()
+  const server = createServer((_request, response) => {
+    asked.push('not a tunnel')
+    response.writeHead(405).end()
+  })
+  server.on('connection', (socket: Socket) => {
+    sockets.add(socket)
+    socket.on('error', () => undefined)
+  })
+  server.on('connect', (request, client: Socket, head: Buffer) => {
+    asked.push(request.url ?? '')
+    const header = request.headers['proxy-authorization']
+    const [, basic] = /^Basic (.+)$/.exec(header ?? '') ?? []
+    credentials.push(basic === undefined ? null : Buffer.from(basic, 'base64').toString())
+    if ('status' in target) {
+      client.end(`HTTP/1.1 ${target.status} No\r\n\r\n`)
+      return
+    }
+    const upstream = connect(target.port, '127.0.0.1', () => {
+      client.write('HTTP/1.1 200 Connection established\r\n\r\n')
+      upstream.write(head)
+      upstream.pipe(client).pipe(upstream)
+    })
+    sockets.add(upstream)
+    upstream.on('error', () => client.destroy())
+  })
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+  onTestFinished(() => {
+    server.close()
+    for (const socket of sockets) socket.destroy()
+  })
+  return { port: (server.address() as AddressInfo).port, asked, credentials }
+}
