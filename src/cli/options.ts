@@ -49,6 +49,13 @@ export function addLossOption(command: Command): Command {
   )
 }
 
+/** Adds what lets a publish do that is refused otherwise; their names are those of LossChoices. */
+export function addGuardOptions(command: Command): Command {
+  return command
+    .option('--adopt-destination', 'publish although the destination shows another journal')
+    .option('--accept-shrink', 'publish although the snapshot holds less than the one before')
+}
+
 /** A whole number from `least` to `most`. */
 export function wholeNumber(least: number, most: number): (text: string) => number {
   return (text) => {

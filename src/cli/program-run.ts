@@ -3,7 +3,7 @@
 import { Option, type Command } from 'commander'
 import type { Overrides } from '../run/job.ts'
 import type { CommonOptions, Start } from './context.ts'
-import { addCommonOptions, addLossOption, addRunOptions } from './options.ts'
+import { addCommonOptions, addGuardOptions, addLossOption, addRunOptions } from './options.ts'
 import type { PlanOptions } from './plan-command.ts'
 import type { PublishCommandOptions, ReplayOptions } from './stage-commands.ts'
 
@@ -15,7 +15,7 @@ export function addRunCommands(program: Command, start: Start): void {
       start(options, async (context) => (await import('./demo-command.ts')).demoCommand(context)),
     )
 
-  addLossOption(addRunOptions(program.command('run')))
+  addGuardOptions(addLossOption(addRunOptions(program.command('run'))))
     .description('plan, extract, load, build and publish a pipeline')
     .argument('<pipeline>', 'name below pipelines/, or a path')
     .action((pipeline: string, options: CommonOptions & Overrides) =>
@@ -24,7 +24,7 @@ export function addRunCommands(program: Command, start: Start): void {
       ),
     )
 
-  addLossOption(addRunOptions(program.command('backfill')))
+  addGuardOptions(addLossOption(addRunOptions(program.command('backfill'))))
     .description('a run over a long window')
     .argument('[pipeline]', 'name below pipelines/, or a path', 'backfill')
     .action((pipeline: string, options: CommonOptions & Overrides) =>
@@ -76,7 +76,7 @@ export function addStageCommands(program: Command, start: Start): void {
       ),
     )
 
-  addCommonOptions(program.command('publish'))
+  addGuardOptions(addCommonOptions(program.command('publish')))
     .description('publish a Parquet snapshot of the warehouse')
     .option('--pipeline <pipeline>', 'whose snapshot destination to use', 'nightly')
     .option('--snapshot-to <folder|s3://…>', 'where the snapshot goes')

@@ -79,6 +79,7 @@ export function publishDocument(publish: PublishStageReport): Record<string, unk
     snapshot_id: publish.snapshotId,
     destination: publish.destination,
     unchanged: publish.unchanged,
+    nothing_read: publish.nothingRead,
     tables: publish.tables,
     rows: publish.rows,
     files: publish.files,
@@ -205,6 +206,9 @@ function sweepLines({ reason, snapshots, objects, bytes }: PublishStageReport['s
 }
 
 function publishedText(publish: PublishStageReport): string {
+  if (publish.nothingRead) {
+    return `nothing: nothing was read yet, so what readers see stays as it is\n${' '.repeat(LABEL)}${publish.destination}`
+  }
   const where = `snapshot ${publish.snapshotId}`
   if (publish.unchanged) return `nothing new: ${where} already shows all of it`
   const files =

@@ -90,6 +90,12 @@ const coverageSchema = z.object({
   sha256: sha256Schema,
 })
 
+const notKeptSchema = z.object({
+  people: z.int().nonnegative(),
+  /** ISO 8601; null: events of any age are kept. */
+  events_before: z.string().nullable(),
+})
+
 const manifestSchema = z.object({
   format_version: z.literal(FORMAT_VERSION),
   snapshot_id: z.string(),
@@ -100,6 +106,10 @@ const manifestSchema = z.object({
   created_at: z.string(),
   /** The run that published; null for a publish by itself. */
   run_id: z.string().nullable(),
+  /** The journal whose rows these are, a ULID; null: Jobtide 0.8 did not say. */
+  journal_id: z.string().nullable().default(null),
+  /** What is erased and left out by then: how many people, and events from before a day. */
+  not_kept: notKeptSchema.default({ people: 0, events_before: null }),
   versions: z.object({ jobtide: z.string(), duckdb: z.string() }),
   tables: z.array(tableSchema),
   /** Bytes of data files that the snapshot before did not have. */
@@ -152,6 +162,8 @@ export type ManifestFile = ManifestTable['files'][number]
 export type Pointer = z.infer<typeof pointerSchema>
 /** What was looked at, in short. */
 export type CoverageSummary = z.infer<typeof coverageSchema>
+/** What Jobtide has erased on purpose, in short. */
+export type NotKept = z.infer<typeof notKeptSchema>
 
 /** The manifest of a snapshot; what it is made of is everything but the format. */
 export function buildManifest(facts: Omit<Manifest, 'format_version'>): Manifest {
@@ -159,12 +171,12 @@ export function buildManifest(facts: Omit<Manifest, 'format_version'>): Manifest
 }
 
 /**
- * Whether two manifests tell readers the same: all is equal but the snapshot's id, time and run. What that run spent
- * goes with the run; the total of the ledger is compared.
+ * Whether two manifests tell readers the same: all is equal but the snapshot's id, time and run, and what was erased
+ * before. What that run spent goes with the run; the total of the ledger is compared.
  */
 export function sameContent(a: Manifest, b: Manifest): boolean {
-  const content = ({ tables, versions, coverage, credits }: Manifest) =>
-    stableJson({ tables, versions, coverage, credits: credits.total })
+  const content = ({ journal_id, tables, versions, coverage, credits }: Manifest) =>
+    stableJson({ journal_id, tables, versions, coverage, credits: credits.total })
   return content(a) === content(b)
 }
 

@@ -28,9 +28,11 @@ import {
   parsePointer,
   sameContent,
   type Manifest,
+  type NotKept,
 } from './manifest.ts'
 import type { ScratchFile } from './parquet.ts'
 import { readCurrent, type CurrentSnapshot } from './read-snapshot.ts'
+import { isEmpty, isOfAnotherJournal, refuseLoss, type LossChoices } from './refuse-loss.ts'
 import { withScratch } from './scratch.ts'
 import type { ObjectStore } from './store/object-store.ts'
 import type { IntentWriter } from './sweep/intent-writer.ts'
@@ -38,7 +40,7 @@ import { withIntent, type Intent } from './sweep/intent.ts'
 import { movePointer, putManifest } from './write-snapshot.ts'
 
 /** What a publish needs. */
-export interface PublishOptions {
+export interface PublishOptions extends LossChoices {
   readonly warehouse: Warehouse
   /** What goes into the snapshot, in this order. */
   readonly tables: readonly TableDefinition[]
@@ -52,6 +54,10 @@ export interface PublishOptions {
   readonly snapshotId: string
   /** The run that publishes; null for a publish by itself. */
   readonly runId: string | null
+  /** The journal that the warehouse is made from, a ULID. */
+  readonly journalId: string
+  /** What was erased on purpose: fewer rows are no loss then. */
+  readonly notKept: NotKept
   /** Version of Jobtide. */
   readonly version: string
   /** This process: who is at work, for those who find the store busy. */
@@ -59,7 +65,7 @@ export interface PublishOptions {
   readonly logger: Logger
   readonly onProgress?: (step: PublishStep) => void
   /** Called once readers see a new snapshot, before anything else can fail. */
-  readonly onPublished?: (report: PublishReport) => Promise<void>
+  readonly onPublished?: (report: PublishReport & { readonly snapshotId: string }) => Promise<void>
   /** Writes every partition as one file without deleted rows, whatever changed. Default: false. */
   readonly compact?: boolean
   /** Lets tables and columns go, and types change. Default: false, then such a snapshot is refused. */
@@ -79,8 +85,10 @@ export interface PublishStep {
 
 /** What a publish did. */
 export interface PublishReport {
-  /** The snapshot that readers now see: the one before where nothing changed. */
-  readonly snapshotId: string
+  /** The snapshot that readers now see: the one before where nothing changed; null where they see none. */
+  readonly snapshotId: string | null
+  /** True when nothing was published, because nothing was read yet: there is no row, and no organisation is covered. */
+  readonly nothingRead: boolean
   /** True when the store already showed exactly this: then there is no new snapshot. */
   readonly unchanged: boolean
   readonly tables: number
@@ -98,6 +106,7 @@ export interface PublishReport {
  * Publishes the tables as one snapshot. The warehouse may be open for reading only; it must not be in a transaction.
  * @throws PublishError when the store refuses, a table cannot be published, readers could be hurt by a change of columns, or
  *   another publisher was first
+ * @throws RefusedLossError when the destination shows the rows of another journal, or more than this warehouse holds
  * @throws JobtideError with exit code 6 when the last build failed a check
  * @throws StorageError when the scratch folder refuses
  */
@@ -112,12 +121,18 @@ async function publishWith(intent: Intent, options: PublishOptions): Promise<Pub
   const cache = new FileCache(store, cacheFolder, signal)
   const current = await readCurrent(store)
   const { files, newFiles, manifest } = await exportSnapshot(options, current, cache)
+  const before = current?.manifest ?? null
+  if (isEmpty(manifest) && (before === null || isOfAnotherJournal(before, manifest))) {
+    return nothingToShow(store, before)
+  }
+  if (before !== null) refuseToReplace(before, manifest, options)
   const unchanged = current !== null && sameContent(current.manifest, manifest)
   // Also where nothing changed: a file that was lost was written again.
   await putFiles(options, files, cache)
   const shown = unchanged ? current.manifest : manifest
-  const report: PublishReport = {
+  const report = {
     snapshotId: shown.snapshot_id,
+    nothingRead: false,
     unchanged,
     tables: shown.tables.length,
     files: objectsOf(shown).length,
@@ -128,7 +143,6 @@ async function publishWith(intent: Intent, options: PublishOptions): Promise<Pub
     destination: store.destination,
   }
   if (!unchanged) {
-    if (current !== null) warnOfLostLedger(options, current.manifest, manifest)
     await putSnapshot(options, manifest, current, intent)
     await options.onPublished?.(report)
   }
@@ -138,18 +152,18 @@ async function publishWith(intent: Intent, options: PublishOptions): Promise<Pub
   return report
 }
 
-// A restored warehouse does not know what was covered, nor what it cost; to say what the snapshot before said would be a
-// claim about rows that nobody can check any more.
-function warnOfLostLedger(
-  { logger, store }: PublishOptions,
-  before: Manifest,
-  now: Manifest,
-): void {
-  if (before.coverage.organizations === 0 || now.coverage.organizations > 0) return
-  const lost = { organizations: before.coverage.organizations, credits: before.credits.total }
-  const why =
-    'this warehouse knows of nothing that was covered; the snapshot before did: was it restored?'
-  logger.warn({ ...lost, at: store.destination, why }, 'publish.coverage_lost')
+// An empty snapshot would tell readers that nothing ever happened.
+function nothingToShow({ destination }: ObjectStore, before: Manifest | null): PublishReport {
+  const nothing = { tables: 0, files: 0, newFiles: 0, rows: 0, bytes: 0, newBytes: 0 }
+  const snapshotId = before?.snapshot_id ?? null
+  return { snapshotId, unchanged: true, nothingRead: true, ...nothing, destination }
+}
+
+function refuseToReplace(before: Manifest, now: Manifest, options: PublishOptions): void {
+  const { destination } = options.store
+  refuseLoss(before, now, destination, options)
+  if (options.acceptSchemaChange === true) return
+  refuseIncompatible(incompatibilities(before.tables, now.tables), destination)
 }
 
 interface ExportedSnapshot {
@@ -211,9 +225,6 @@ async function exportTables(
   for (const { table } of exported) schemaString(table)
   const before = current?.manifest
   const now = exported.map(({ table }) => table)
-  if (before !== undefined && options.acceptSchemaChange !== true) {
-    refuseIncompatible(incompatibilities(before.tables, now), options.store.destination)
-  }
   const known = new Set(before === undefined ? [] : objectsOf(before).map(({ key }) => key))
   const files = exported.flatMap((table) => table.files)
   const newFiles = files.filter(({ key }) => !known.has(key))
@@ -229,6 +240,8 @@ async function exportTables(
           },
     created_at: isoInstant(clock.now()),
     run_id: runId,
+    journal_id: options.journalId,
+    not_kept: options.notKept,
     versions: { jobtide: options.version, duckdb },
     tables: now,
     new_bytes: sum(newFiles.map(({ bytes }) => bytes)),

@@ -10,6 +10,7 @@ import { parseOrganizations } from '../plan/organizations.ts'
 import { durationMs, parsePipeline, type PipelineSpec } from '../plan/pipeline.ts'
 import type { Question } from '../plan/plan.ts'
 import type { Window } from '../plan/window.ts'
+import type { LossChoices } from '../publish/refuse-loss.ts'
 import { parseKeep, type Keep } from '../publish/sweep/retention.ts'
 import { parseS3Address } from '../publish/store/s3-address.ts'
 import { checkS3Options, type S3Options } from '../publish/store/s3-options.ts'
@@ -32,6 +33,10 @@ export interface Overrides {
   readonly publish?: boolean
   /** Goes on without journal segments that are lost. */
   readonly acceptLoss?: boolean
+  /** Publishes to a destination that shows the rows of another journal. */
+  readonly adoptDestination?: boolean
+  /** Publishes a snapshot that holds less than the one before. */
+  readonly acceptShrink?: boolean
 }
 
 /** Everything a run needs to know. */
@@ -49,6 +54,8 @@ export interface Job {
   readonly maxWaitMs: number
   /** Where snapshots go; null publishes nothing. */
   readonly snapshot: SnapshotTarget | null
+  /** What a publish may do that is refused otherwise. */
+  readonly publishing: LossChoices
   /** Older events are erased after a run; null keeps all. */
   readonly retentionDays: number | null
   /** Goes on without journal segments that are lost: what they held is bought again. */
@@ -88,6 +95,10 @@ export async function readJob(name: string, overrides: Overrides, dataDir: strin
     concurrency,
     maxWaitMs: durationMs(limits.max_wait),
     snapshot: snapshotTarget(spec, overrides, dataDir),
+    publishing: {
+      adoptDestination: overrides.adoptDestination ?? false,
+      acceptShrink: overrides.acceptShrink ?? false,
+    },
     retentionDays: spec.retention_days ?? null,
     acceptLoss: overrides.acceptLoss ?? false,
   }

@@ -213,10 +213,10 @@ class Run {
     const { journal, writer } = this.#session
     const loaded = await this.#withWarehouse((warehouse) => loadStage(warehouse, journal, world))
     const build = await this.#withWarehouse((warehouse) => buildStage(warehouse, world))
-    const { snapshot } = this.#job
+    const { snapshot, publishing } = this.#job
     if (snapshot === null) return { load: loaded, build, publish: null }
     const publish = await this.#withWarehouse(
-      (warehouse) => publishStage(warehouse, snapshot, { runId, writer }, world),
+      (warehouse) => publishStage(warehouse, snapshot, { runId, writer }, world, publishing),
       PUBLISHING_MEMORY,
     )
     return { load: loaded, build, publish }

@@ -6,13 +6,17 @@
 
 import { join } from 'node:path'
 import type { ExtractProgress } from '../extract/extract.ts'
+import { journalIdentity } from '../journal/identity.ts'
 import type { Journal, JournalWriter } from '../journal/journal.ts'
+import { readSuppression } from '../load/suppression.ts'
 import { load, type LoadProgress, type LoadReport } from '../load/load.ts'
 import { buildModels, type BuildReport, type BuildStep } from '../model/build.ts'
 import { filledTables } from '../model/filled-tables.ts'
 import { PublishError } from '../publish/errors.ts'
 import type { ObjectStore } from '../publish/store/object-store.ts'
 import { openStore } from '../publish/store/open-store.ts'
+import type { NotKept } from '../publish/manifest.ts'
+import type { LossChoices } from '../publish/refuse-loss.ts'
 import {
   publishSnapshot,
   type PublishOptions,
@@ -22,7 +26,7 @@ import {
 import { thisWriter } from '../publish/sweep/intent-writer.ts'
 import type { Keep } from '../publish/sweep/retention.ts'
 import { sweepStore, type SweepReport } from '../publish/sweep/sweep.ts'
-import type { Clock } from '../support/clock.ts'
+import { isoInstant, type Clock } from '../support/clock.ts'
 import { sha256Hex } from '../support/hash.ts'
 import type { Logger } from '../support/logger.ts'
 import { newUlid } from '../support/ulid.ts'
@@ -97,7 +101,7 @@ export async function buildStage(
 export const PUBLISHING_MEMORY = 900 * MIB
 
 /** How to publish, besides where to. */
-export interface PublishChoices {
+export interface PublishChoices extends LossChoices {
   /** Writes every table as whole files. Default: only what changed. */
   readonly compact?: boolean
   /** Publishes although tables or columns went or changed their type. Default: such a snapshot is refused. */
@@ -127,7 +131,10 @@ export async function publishStage(
     runId: by.runId,
     onPublished: (published) => note(published, by, clock),
   })
-  return { ...report, sweep: await sweepTarget(store, target.keep, snapshotId, world) }
+  const sweep = report.nothingRead
+    ? NOTHING_SWEPT
+    : await sweepTarget(store, target.keep, snapshotId, world)
+  return { ...report, sweep }
 }
 
 async function publishTo(
@@ -137,10 +144,13 @@ async function publishTo(
 ): Promise<{ store: ObjectStore; report: PublishReport }> {
   const { clock, logger, version, directory, stop, onProgress } = world
   try {
+    const journalId = journalIdentity(directory.journal, clock.now())
     const store = await openTarget(target, world)
     const report = await publishSnapshot({
       ...what,
       store,
+      journalId,
+      notKept: notKeptIn(directory),
       tables: [...publishedTables(readModelFiles()), ...filledTables],
       scratchFolder: directory.scratch,
       // One for each destination: what another one needs is not thrown away.
@@ -158,9 +168,14 @@ async function publishTo(
   }
 }
 
+function notKeptIn({ root }: DataDirectory): NotKept {
+  const { people, eventsBefore } = readSuppression(root)
+  return { people, events_before: eventsBefore === null ? null : isoInstant(eventsBefore) }
+}
+
 // As soon as readers see it: a Delta log that refuses afterwards, or a signal, does not undo it.
 async function note(
-  report: PublishReport,
+  report: PublishReport & { readonly snapshotId: string },
   { runId, writer }: { readonly runId: string | null; readonly writer: JournalWriter },
   clock: Clock,
 ): Promise<void> {
@@ -187,6 +202,8 @@ export function openTarget(
   return openStore(to, { clock, s3, ...(s3Endpoint === undefined ? {} : { s3Endpoint }) })
 }
 
+const NOTHING_SWEPT: SweepReport = { reason: null, snapshots: [], objects: 0, bytes: 0, uploads: 0 }
+
 // What is published is published: a sweep that fails is said, and is the next one's to do.
 async function sweepTarget(
   store: ObjectStore,
@@ -199,6 +216,6 @@ async function sweepTarget(
   } catch (error) {
     if (!(error instanceof PublishError)) throw error
     logger.warn({ reason: error.message }, 'sweep.failed')
-    return { reason: error.message, snapshots: [], objects: 0, bytes: 0, uploads: 0 }
+    return { ...NOTHING_SWEPT, reason: error.message }
   }
 }

@@ -49,6 +49,8 @@ async function publish(warehouse) {
     clock: realClock,
     snapshotId: newUlid(realClock.now()),
     runId: null,
+    journalId: '01M82GZFCDS2H9RXZ13JAAZES0',
+    notKept: { people: 0, events_before: null },
     version: '0.0.0',
     host: 'bench',
     pid: process.pid,

@@ -75,6 +75,12 @@ export async function smallWarehouse(options: { threads?: number } = {}): Promis
   return warehouse
 }
 
+/** Whose rows the snapshots of a test are: those of one journal, of which nothing was erased. */
+export const oneJournal = {
+  journalId: '01M82GZFCDS2H9RXZ13JAAZES0',
+  notKept: { people: 0, events_before: null },
+} as const
+
 /** Publishes those tables; `options` overrides any part. */
 export async function publish(
   warehouse: Warehouse,
@@ -90,6 +96,7 @@ export async function publish(
     clock: realClock,
     snapshotId: newUlid(realClock.now()),
     runId: 'run_2',
+    ...oneJournal,
     version: '0.1.0',
     writer: thisWriter(),
     logger: silentLogger,

@@ -2,19 +2,15 @@
 
 import { parquetReadObjects } from 'hyparquet'
 import { compressors } from 'hyparquet-compressors'
-import { describe, expect, it, vi } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import type { ObjectStore } from '../../src/publish/store/object-store.ts'
-import { openStore } from '../../src/publish/store/open-store.ts'
 import { readCurrent } from '../../src/publish/read-snapshot.ts'
 import { thisWriter } from '../../src/publish/sweep/intent-writer.ts'
-import { realClock } from '../../src/support/clock.ts'
 import { EXIT } from '../../src/support/errors.ts'
-import { silentLogger } from '../../src/support/logger.ts'
 import type { Warehouse } from '../../src/warehouse/warehouse.ts'
 import {
   dyingStore,
   meetAtPointer,
-  newFolder,
   parquetKeys,
   publish,
   readerOf,
@@ -42,20 +38,6 @@ async function expectPointerToBeWhole(store: ObjectStore): Promise<void> {
 
 const correctOneTitleOf2021 = `update job_change_events set title_current = 'Corrected'
   where event_key = (select min(event_key) from job_change_events where year(changed_at) = 2021)`
-
-it('warns when the snapshot before knew what was covered, and the warehouse does not', async () => {
-  const warehouse = await smallWarehouse()
-  const store = await openStore(newFolder(), { clock: realClock })
-  const warn = vi.fn()
-  const logger = Object.create(silentLogger, { warn: { value: warn } }) as typeof silentLogger
-  await publish(warehouse, store, { logger })
-  expect(warn).not.toHaveBeenCalled()
-  await warehouse.run('delete from ops.coverage; delete from ops.pages')
-  await publish(warehouse, store, { logger })
-  await publish(warehouse, store, { logger })
-  const lost = { organizations: 3, credits: 40, at: store.destination }
-  expect(warn.mock.calls).toEqual([[expect.objectContaining(lost), 'publish.coverage_lost']])
-})
 
 describe.each(folderAndS3())('publishing to $place', ({ open }) => {
   it('gives readers of views.sql the 300 events and 20 pairs of the warehouse, row for row', async () => {

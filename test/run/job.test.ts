@@ -55,6 +55,7 @@ describe('readJob', () => {
         keep: { last: 30, daily: 0, weekly: 0, monthly: 0 },
         s3: {},
       },
+      publishing: { adoptDestination: false, acceptShrink: false },
       retentionDays: null,
       acceptLoss: false,
     })

@@ -48,6 +48,7 @@ export function jobOver(organizations: readonly string[], question: Partial<Ques
     concurrency: 2,
     maxWaitMs: 15 * MINUTE,
     snapshot: null,
+    publishing: {},
     retentionDays: null,
     acceptLoss: false,
   }

@@ -122,6 +122,8 @@ export class MadeLake {
       previous: null,
       created_at: isoInstant(FIRST_DAY + this.sequence * DAY),
       run_id: null,
+      journal_id: null,
+      not_kept: { people: 0, events_before: null },
       versions: { jobtide: '0.4.0', duckdb: 'v1.5.6' },
       tables: [table],
       new_bytes: 0,

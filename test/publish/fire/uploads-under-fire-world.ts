@@ -18,6 +18,7 @@ import type { TableDefinition } from '../../../src/warehouse/catalog.ts'
 import type { Warehouse } from '../../../src/warehouse/warehouse.ts'
 import { rounds } from '../../helpers/tier.ts'
 import { memoryWarehouse } from '../../helpers/warehouse.ts'
+import { oneJournal } from '../fixtures.ts'
 
 /** How many uploads are hit in all. */
 export const UPLOADS = rounds('JOBTIDE_UPLOADS', 24, 400)
@@ -187,6 +188,7 @@ export async function publishAndSweep(publisher: Publisher): Promise<Outcome> {
       ...publisher,
       store,
       runId: null,
+      ...oneJournal,
       version: '0.0.0',
       writer: thisWriter(),
       logger: silentLogger,

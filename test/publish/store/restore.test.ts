@@ -28,7 +28,7 @@ import { memoryWarehouse } from '../../helpers/warehouse.ts'
 import { signInTo } from '../../helpers/s3-credentials.ts'
 import { startS3Server, type S3Server } from '../../helpers/s3-server.ts'
 import { START, aPage, dumpTables, journalOfPages } from '../../load/load-fixture.ts'
-import { newFolder, publish } from '../fixtures.ts'
+import { newFolder, oneJournal, publish } from '../fixtures.ts'
 import { flipByte, lakeTables, lakeWarehouse, publishedLake } from '../lake-fixtures.ts'
 
 let server: S3Server
@@ -57,6 +57,7 @@ beforeAll(async () => {
     clock: realClock,
     snapshotId: newUlid(START),
     runId: null,
+    ...oneJournal,
     version: '0.1.0',
     writer: thisWriter(),
     logger: silentLogger,

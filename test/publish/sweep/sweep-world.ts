@@ -143,6 +143,8 @@ export function manifestOf(facts: {
           },
     created_at: isoInstant(createdAt),
     run_id: null,
+    journal_id: null,
+    not_kept: { people: 0, events_before: null },
     versions: { jobtide: '0.0.0', duckdb: 'v1' },
     tables,
     new_bytes: 0,

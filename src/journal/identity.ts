@@ -1,0 +1,29 @@
+/**
+ * Which journal this is: a ULID in a small file beside its segments, made once. It moves with the journal, outlives the
+ * warehouse, and is lost when the journal is lost. Snapshots carry it, so that a destination knows whose rows it shows.
+ */
+
+import { join } from 'node:path'
+import { readIfThere } from '../support/atomic-file.ts'
+import { StorageError } from '../support/errors.ts'
+import { createPrivateFile } from '../support/private-file.ts'
+import { newUlid } from '../support/ulid.ts'
+
+/** Name of the file in the folder of the journal. */
+export const IDENTITY_FILE = 'identity'
+
+/**
+ * The identity of the journal in `folder`; made where there is none. Of several processes that make one, the first wins.
+ * @param nowMs milliseconds since 1970 UTC
+ * @returns a ULID
+ * @throws StorageError when the disk refuses, or the file holds something else
+ */
+export function journalIdentity(folder: string, nowMs: number): string {
+  const path = join(folder, IDENTITY_FILE)
+  if (readIfThere(path) === null) createPrivateFile(path, `${newUlid(nowMs)}\n`)
+  const identity = readIfThere(path)?.toString().trim() ?? ''
+  if (/^[0-9A-HJKMNP-TV-Z]{26}$/.test(identity)) return identity
+  throw new StorageError(`${path} does not hold the identity of a journal`, {
+    hint: 'Restore it from a backup, or remove it: the next publish makes another, and is refused until --adopt-destination.',
+  })
+}

@@ -1,0 +1,163 @@
+/**
+ * Keeps a poorer warehouse from replacing what readers see: one of another journal, or one that lost rows or coverage.
+ * Pure: two manifests are compared, before anything is uploaded.
+ */
+
+import { isoInstant } from '../support/clock.ts'
+import { sum } from '../support/numbers.ts'
+import { ulidTime } from '../support/ulid.ts'
+import { PublishError } from './errors.ts'
+import type { Manifest } from './manifest.ts'
+
+/** What the operator has said. */
+export interface LossChoices {
+  /** Publishes although the destination shows the rows of another journal. Default: refused. */
+  readonly adoptDestination?: boolean
+  /** Publishes although the snapshot holds less than the one before. Default: refused. */
+  readonly acceptShrink?: boolean
+}
+
+/** A publish that would take rows or coverage from readers. Nothing was uploaded; the next run is refused, too. */
+export class RefusedLossError extends PublishError {
+  // What goes on by itself is nothing here: somebody has to decide.
+  override whilePublishing(): PublishError {
+    return this
+  }
+}
+
+/**
+ * Refuses a snapshot in place of the one that readers see.
+ * @throws RefusedLossError with the counts on both sides
+ */
+export function refuseLoss(
+  before: Manifest,
+  now: Manifest,
+  destination: string,
+  { adoptDestination = false, acceptShrink = false }: LossChoices,
+): void {
+  if (isOfAnotherJournal(before, now)) {
+    // Whoever adopts a destination has seen the counts of both sides.
+    if (adoptDestination) return
+    throw anotherJournal(before, now, destination)
+  }
+  const losses = acceptShrink ? [] : lossesOf(before, now)
+  if (losses.length > 0) throw shrunk(before, losses, destination)
+}
+
+/** Whether a snapshot was made from another journal; false where the one before does not say from which. */
+export function isOfAnotherJournal(before: Manifest, now: Manifest): boolean {
+  return before.journal_id !== null && before.journal_id !== now.journal_id
+}
+
+/** Whether a snapshot shows nothing: no row, and no organisation that was read to its end. */
+export function isEmpty({ tables, coverage }: Manifest): boolean {
+  return coverage.organizations === 0 && tables.every(({ rows }) => rows === 0)
+}
+
+/** The table whose rows are never fewer by themselves: events are merged, and only erased on purpose. */
+const EVENTS = 'job_change_events'
+/** The share of events or organisations that may go without a word: events that a newer version rejects, ids that merge. */
+const SMALL_SHARE = 0.05
+/** A table with fewer rows can lose all of them by one correction. */
+const FEW_ROWS = 20
+
+/** One thing that a snapshot has less of than the one before. */
+interface Loss {
+  readonly what: string
+  readonly before: number | string
+  readonly now: number | string | null
+}
+
+function lossesOf(before: Manifest, now: Manifest): Loss[] {
+  // What Jobtide erased itself is no loss; it never takes coverage away.
+  const rows = hasErased(before, now) ? [] : rowLosses(before, now)
+  return [...rows, ...coverageLosses(before.coverage, now.coverage)]
+}
+
+function hasErased({ not_kept: before }: Manifest, { not_kept: now }: Manifest): boolean {
+  return now.people > before.people || now.events_before !== before.events_before
+}
+
+function rowLosses(before: Manifest, now: Manifest): Loss[] {
+  return before.tables.flatMap(({ name, rows }) => {
+    const left = now.tables.find((table) => table.name === name)?.rows ?? null
+    // A table that is gone is a change of schema, which is refused by itself.
+    if (left === null) return []
+    const isLost = name === EVENTS ? isFarLess(left, rows) : left === 0 && rows >= FEW_ROWS
+    return isLost ? [{ what: `rows of ${name}`, before: rows, now: left }] : []
+  })
+}
+
+function coverageLosses(before: Manifest['coverage'], now: Manifest['coverage']): Loss[] {
+  const was = before.covered_to.max
+  const is = now.covered_to.max
+  const isBack = was !== null && (is === null || Date.parse(is) < Date.parse(was))
+  return [
+    ...(isFarLess(now.organizations, before.organizations)
+      ? [{ what: 'organisations covered', before: before.organizations, now: now.organizations }]
+      : []),
+    ...(isBack ? [{ what: 'covered up to', before: was, now: is }] : []),
+  ]
+}
+
+function isFarLess(now: number, before: number): boolean {
+  return now < before * (1 - SMALL_SHARE)
+}
+
+function shrunk(before: Manifest, losses: readonly Loss[], destination: string): RefusedLossError {
+  const shown = losses
+    .slice(0, 4)
+    .map((loss) => `${loss.what} ${told(loss.before)} → ${told(loss.now)}`)
+  const more = losses.length > shown.length ? `; and ${losses.length - shown.length} more` : ''
+  return new RefusedLossError(
+    `this warehouse holds less than readers of ${destination} see: ${shown.join('; ')}${more}`,
+    {
+      hint: `Nothing was uploaded, and readers keep snapshot ${before.snapshot_id}. If a part of the journal is missing, put it back and run \`jobtide replay\`; if the loss is meant, publish once with --accept-shrink.`,
+      context: { destination, snapshot_id: before.snapshot_id, losses },
+    },
+  )
+}
+
+function anotherJournal(before: Manifest, now: Manifest, destination: string): RefusedLossError {
+  const theirs = before.journal_id ?? ''
+  const ours = now.journal_id ?? ''
+  return new RefusedLossError(
+    `${destination} is fed from another journal: ${theirs}${begunText(theirs)}, ${countsText(before)}; this data directory is ${ours}${begunText(ours)}, ${countsText(now)}`,
+    {
+      hint: `Nothing was uploaded, and readers keep snapshot ${before.snapshot_id}. ${adviceFor(now)}`,
+      context: {
+        destination,
+        snapshot_id: before.snapshot_id,
+        destination_has: countsOf(before),
+        warehouse_has: countsOf(now),
+      },
+    },
+  )
+}
+
+function adviceFor(now: Manifest): string {
+  // Every event costs credits; a warehouse with rows and no bill was made from a snapshot.
+  return now.credits.total === 0 && now.coverage.organizations === 0
+    ? 'A restored warehouse has no journal of its own: to go on from it there, publish once with --adopt-destination.'
+    : 'Is this the data directory you mean, and is its volume mounted? If it shall replace the other, publish once with --adopt-destination; else name another place with --snapshot-to.'
+}
+
+function countsOf({ journal_id, tables, coverage }: Manifest) {
+  const events = tables.find(({ name }) => name === EVENTS)?.rows ?? 0
+  const rows = sum(tables.map((table) => table.rows))
+  return { journal_id, rows, events, organizations: coverage.organizations }
+}
+
+function countsText(manifest: Manifest): string {
+  const { rows, events, organizations } = countsOf(manifest)
+  return `${told(rows)} rows (${told(events)} of them events), ${told(organizations)} organisation${organizations === 1 ? '' : 's'} covered`
+}
+
+function begunText(journalId: string): string {
+  const begunAt = ulidTime(journalId)
+  return Number.isNaN(begunAt) ? '' : ` of ${isoInstant(begunAt).slice(0, 10)}`
+}
+
+function told(value: number | string | null): string {
+  return typeof value === 'number' ? value.toLocaleString('en-US') : (value ?? 'nothing')
+}

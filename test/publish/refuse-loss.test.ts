@@ -1,0 +1,166 @@
+/** When a publish is refused because readers would see less than before: the rule, on manifests alone. */
+
+import { describe, expect, it } from 'vitest'
+import { buildManifest, type Manifest } from '../../src/publish/manifest.ts'
+import { refuseLoss, type LossChoices } from '../../src/publish/refuse-loss.ts'
+import { EXIT } from '../../src/support/errors.ts'
+
+const OURS = '01M82GZFCDS2H9RXZ13JAAZES0'
+const OTHER = '01M831ZFCDS2H9RXZ13JAAZES0'
+
+interface Facts {
+  readonly journal?: string | null
+  readonly rows?: Readonly<Record<string, number>>
+  readonly organizations?: number
+  /** Where coverage ends; null where nothing is covered. */
+  readonly to?: string | null
+  readonly notKept?: Manifest['not_kept']
+  readonly credits?: number
+}
+
+/** A manifest of 35,496 rows, 4,807 of them events, of 60 organisations, except where it says otherwise. */
+function snapshot({
+  journal = OURS,
+  rows = {},
+  organizations = 60,
+  to = '2026-11-22T21:00:00.000Z',
+  notKept = { people: 0, events_before: null },
+  credits = 980,
+}: Facts = {}): Manifest {
+  const counts = { job_change_events: 4_807, stints: 30_670, promotions: 19, ...rows }
+  return buildManifest({
+    snapshot_id: '01M82H07EJETJB7E3T2SCCDB6S',
+    sequence: 1,
+    previous: null,
+    created_at: '2026-11-22T21:00:00.000Z',
+    run_id: null,
+    journal_id: journal,
+    not_kept: notKept,
+    versions: { jobtide: '0.8.0', duckdb: 'v1.5.6' },
+    tables: Object.entries(counts).map(([name, count]) => ({
+      name,
+      grain: 'One row.',
+      key: ['id'],
+      partition_by: null,
+      schema: [],
+      last_field_id: 0,
+      rows: count,
+      bytes: 0,
+      partitions: [],
+      deleted: null,
+      files: [],
+    })),
+    new_bytes: 0,
+    coverage: {
+      organizations,
+      intervals: organizations,
+      covered_from: { min: null, max: null },
+      covered_to: { min: to, max: to },
+      sha256: '0'.repeat(64),
+    },
+    checks: null,
+    credits: { total: credits, of_run: 0 },
+  })
+}
+
+/** What is refused; null for nothing. */
+function refused(before: Facts, now: Facts, choices: LossChoices = {}) {
+  try {
+    refuseLoss(snapshot(before), snapshot(now), 's3://lake', choices)
+    return null
+  } catch (error) {
+    return error as Error & { exitCode: number; hint: string }
+  }
+}
+
+describe('a snapshot of another journal', () => {
+  const poor = {
+    journal: OTHER,
+    rows: { job_change_events: 250, stints: 1_500, promotions: 0 },
+    organizations: 8,
+  }
+
+  it('is refused with exit 7, whose it is and the counts of both sides, until it is adopted', () => {
+    const error = refused({}, poor, { acceptShrink: true })
+    expect(error).toMatchObject({
+      exitCode: EXIT.publishFailed,
+      message: `s3://lake is fed from another journal: ${OURS} of 2026-11-22, 35,496 rows (4,807 of them events), 60 organisations covered; this data directory is ${OTHER} of 2026-11-23, 1,750 rows (250 of them events), 8 organisations covered`,
+      context: {
+        destination_has: { journal_id: OURS, rows: 35_496, events: 4_807, organizations: 60 },
+        warehouse_has: { journal_id: OTHER, rows: 1_750, events: 250, organizations: 8 },
+      },
+    })
+    expect(error?.hint).toMatch(/Is this the data directory you mean.* --adopt-destination/)
+    expect(refused({}, poor, { adoptDestination: true })).toBeNull()
+  })
+
+  it('is refused with more rows, too', () => {
+    expect(refused({}, { journal: OTHER, rows: { stints: 99_000 } })?.message).toMatch(
+      /another journal/,
+    )
+  })
+
+  it('from a restored warehouse, which has no bill and no coverage, is told how to go on', () => {
+    const restored = { journal: OTHER, organizations: 0, to: null, credits: 0 }
+    expect(refused({}, restored)?.hint).toMatch(
+      /A restored warehouse has no journal of its own: .* --adopt-destination\.$/,
+    )
+  })
+
+  it('goes through where the one before does not say whose it is', () => {
+    expect(refused({ journal: null }, {})).toBeNull()
+  })
+})
+
+describe('a snapshot of the same journal', () => {
+  it.each<[string, Facts]>([
+    ['5 % of the events fewer', { rows: { job_change_events: 4_567 } }],
+    ['5 % of the organisations fewer', { organizations: 57 }],
+    ['a table of 19 rows that is empty', { rows: { promotions: 0 } }],
+    ['a derived table with half of its rows', { rows: { stints: 15_000 } }],
+    ['coverage that ends a day later', { to: '2026-11-23T21:00:00.000Z' }],
+  ])('with %s goes through', (_, now) => {
+    expect(refused({}, now)).toBeNull()
+  })
+
+  it.each<[string, Facts, string]>([
+    [
+      'a little over 5 % of the events fewer',
+      { rows: { job_change_events: 4_566 } },
+      'rows of job_change_events 4,807 → 4,566',
+    ],
+    ['4 of 60 organisations fewer', { organizations: 56 }, 'organisations covered 60 → 56'],
+    ['a table of 30,670 rows that is empty', { rows: { stints: 0 } }, 'rows of stints 30,670 → 0'],
+    [
+      'coverage that ends a second earlier',
+      { to: '2026-11-22T20:59:59.000Z' },
+      'covered up to 2026-11-22T21:00:00.000Z → 2026-11-22T20:59:59.000Z',
+    ],
+    [
+      'nothing in it',
+      { rows: { job_change_events: 0, stints: 0, promotions: 0 }, organizations: 0, to: null },
+      'rows of job_change_events 4,807 → 0; rows of stints 30,670 → 0; organisations covered 60 → 0; covered up to 2026-11-22T21:00:00.000Z → nothing',
+    ],
+  ])('with %s is refused until the loss is accepted', (_, now, losses) => {
+    expect(refused({}, now, { adoptDestination: true })).toMatchObject({
+      exitCode: EXIT.publishFailed,
+      message: `this warehouse holds less than readers of s3://lake see: ${losses}`,
+      hint: expect.stringContaining('publish once with --accept-shrink') as string,
+    })
+    expect(refused({}, now, { acceptShrink: true })).toBeNull()
+  })
+
+  it('may have lost any rows after Jobtide erased people or old events, but no coverage', () => {
+    const few = { job_change_events: 100, stints: 0 }
+    const people = { people: 3, events_before: null }
+    const old = { people: 3, events_before: '2026-01-01T00:00:00.000Z' }
+    expect(refused({}, { rows: few, notKept: people })).toBeNull()
+    expect(refused({ notKept: people }, { rows: few, notKept: old })).toBeNull()
+    expect(refused({ notKept: people }, { rows: few, notKept: people })?.message).toMatch(
+      / → 100; /,
+    )
+    expect(refused({}, { rows: few, notKept: people, organizations: 3 })?.message).toMatch(
+      /see: organisations covered 60 → 3$/,
+    )
+  })
+})
