@@ -3,8 +3,14 @@
 import { readProject } from '../model/project.ts'
 import { columnsOf, commentOn } from '../model/tables.ts'
 import type { ManifestTable } from '../publish/manifest.ts'
-import { openSnapshot } from '../publish/read-snapshot.ts'
-import { restoreSnapshot, type RestoreReport } from '../publish/restore.ts'
+import {
+  proveSnapshot,
+  refuseExisting,
+  restoreSnapshot,
+  type RestoreReport,
+} from '../publish/restore.ts'
+import { splitSnapshotUrl } from '../publish/snapshot-url.ts'
+import { openStore } from '../publish/store/open-store.ts'
 import { leaveOutForgotten } from '../run/forget/leave-out.ts'
 import { acquireLock } from '../run/lock.ts'
 import { EXIT, type ExitCode } from '../support/errors.ts'
@@ -15,36 +21,47 @@ import { countText, wrapText } from './text.ts'
 import { storeOptionsFor, type VerifyOptions } from './verify-command.ts'
 
 /**
- * `restore`.
+ * `restore`: proves the snapshot first, and makes nothing of one that `verify` would not prove.
  * @param url a destination, or `<destination>/snapshots/<snapshot id>`
  * @throws ConfigError when there is a warehouse already
+ * @throws DamagedSnapshotError when the snapshot is not proved
  */
 export async function restoreCommand(
   context: Context,
   url: string,
   options: VerifyOptions,
 ): Promise<ExitCode> {
-  const { output, clock, directory, progress, stop } = context
-  const { store, manifest } = await openSnapshot(url, storeOptionsFor(context, url, options))
+  const { output, clock, directory, progress, stop: signal } = context
+  const { destination, snapshotId } = splitSnapshotUrl(url)
+  const store = await openStore(destination, storeOptionsFor(context, url, options))
+  refuseExisting(directory.warehouse)
+  const snapshot = await proveSnapshot({
+    store,
+    snapshotId,
+    scratchFolder: passingFolder('verify'),
+    clock,
+    signal,
+    onProgress: (step) => progress.show({ stage: 'verify', ...step }),
+  }).finally(() => progress.stop())
+  const { created_at: createdAt } = snapshot.manifest
   const lock = acquireLock(directory.root, 'restore', clock)
   try {
     let forgotten = 0
     const report = await restoreSnapshot({
-      store,
-      manifest,
+      snapshot,
       path: directory.warehouse,
       scratchFolder: passingFolder('restore'),
       describe: describeAsBuilt,
       beforeUse: async (path) => {
         forgotten = await leaveOutForgotten(path, directory.root, clock)
       },
-      signal: stop,
+      signal,
       onProgress: (step) => progress.show({ stage: 'restore', ...step }),
     })
     progress.stop()
-    output.text(textOf(report, manifest.created_at, output.columns))
+    output.text(textOf(report, createdAt, output.columns))
     if (forgotten > 0) output.text(forgottenText(forgotten))
-    output.document({ ...documentOf(report, manifest.created_at), forgotten_people: forgotten })
+    output.document({ ...documentOf(report, createdAt), forgotten_people: forgotten })
     return EXIT.done
   } finally {
     progress.stop()

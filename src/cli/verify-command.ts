@@ -110,11 +110,19 @@ function textOf(report: VerifyReport, destination: string, columns: number): str
       countText(rows, 'row'),
       bytesText(bytes),
     ]
-    return `${what} is proved\n${parts.join(', ')}: every byte and row is as published`
+    const proved = `${what} is proved\n${parts.join(', ')}: every byte and row is as published`
+    return [proved, ...copiedText(report, columns)].join('\n')
   }
   const blocks = findings.map((finding) => findingText(finding, columns))
   const count = countText(findings.length, 'finding')
   return [`${what}: ${count}`, ...blocks, adviceFor(findings, columns)].join('\n\n')
+}
+
+// It is the snapshot, but whoever pastes its views reads the files of the other place.
+function copiedText({ copiedFrom }: VerifyReport, columns: number): string[] {
+  if (copiedFrom === null) return []
+  const text = `It was copied here from ${printable(copiedFrom)}: its views.sql goes on reading the files there.`
+  return [wrapText(text, columns, '')]
 }
 
 function findingText({ kind, table, object, message }: Finding, columns: number): string {
@@ -132,10 +140,11 @@ function adviceFor(findings: readonly Finding[], columns: number): string {
 }
 
 function documentOf(report: VerifyReport, destination: string): Record<string, unknown> {
-  const { snapshotId, tables, files, rows, bytes, findings } = report
+  const { snapshotId, copiedFrom, tables, files, rows, bytes, findings } = report
   return {
     snapshot_id: snapshotId,
     destination,
+    copied_from: copiedFrom,
     is_proved: findings.length === 0,
     tables,
     files,

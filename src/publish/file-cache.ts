@@ -24,7 +24,7 @@ export class FileCache {
   /** A local file with the bytes of an object; null when the store has none. */
   async pathOf(key: string): Promise<string | null> {
     const inStore = this.#store.localPath(key)
-    if (inStore !== null) return existsSync(inStore) ? inStore : null
+    if (inStore !== null) return (await this.#store.head(key)) === null ? null : inStore
     const path = this.#pathFor(key)
     if (existsSync(path)) return path
     this.#guard(() => mkdirSync(this.#folder, { recursive: true }))

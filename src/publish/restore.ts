@@ -25,11 +25,17 @@ import type { Manifest, ManifestFile, ManifestTable } from './manifest.ts'
 import { engineVersion, hashedRowsSql, partitionsOf } from './partitions.ts'
 import { withScratch } from './scratch.ts'
 import type { ObjectStore } from './store/object-store.ts'
+import { verifySnapshot, type VerifyOptions } from './verify/verify.ts'
+
+/** A snapshot that {@link proveSnapshot} found nothing wrong with. */
+export interface ProvedSnapshot {
+  readonly store: ObjectStore
+  readonly manifest: Manifest
+}
 
 /** What a restore needs. */
 export interface RestoreOptions {
-  readonly store: ObjectStore
-  readonly manifest: Manifest
+  readonly snapshot: ProvedSnapshot
   /** The warehouse file to make. Whoever calls holds the lock of its folder. */
   readonly path: string
   /** A folder of its own: emptied before, removed after. */
@@ -61,6 +67,34 @@ export interface RestoreReport {
 }
 
 /**
+ * Proves a snapshot before anything is made of it: pointer, manifest, views and every byte and row, as `verify` does; what
+ * only stands beside it is left out. Nothing that a manifest names is put into SQL, or opened, before it is proved.
+ * @throws DamagedSnapshotError naming the first findings
+ * @throws PublishError when there is no such snapshot, or the store refuses
+ */
+export async function proveSnapshot(
+  options: Omit<VerifyOptions, 'isBesideIncluded'>,
+): Promise<ProvedSnapshot> {
+  const { manifest, findings } = await verifySnapshot({ ...options, isBesideIncluded: false })
+  const told = findings
+    .slice(0, FINDINGS_SHOWN)
+    .map(({ object, message }) => `${object}: ${message}`)
+  const more = findings.length - told.length
+  if (manifest !== null && findings.length === 0) return { store: options.store, manifest }
+  throw new DamagedSnapshotError(`${told.join('; ')}${more > 0 ? `; and ${more} more` : ''}`)
+}
+
+const FINDINGS_SHOWN = 3
+
+/** @throws ConfigError when there is a warehouse already */
+export function refuseExisting(path: string): void {
+  if (!existsSync(path)) return
+  throw new ConfigError(`there is a warehouse already: ${path}`, {
+    hint: 'Name another folder with --data-dir, or move that file away.',
+  })
+}
+
+/**
  * Makes a warehouse from a snapshot.
  * @throws ConfigError when there is a warehouse already, or a newer Jobtide made the snapshot
  * @throws DamagedSnapshotError when an object is not what the manifest says
@@ -68,14 +102,11 @@ export interface RestoreReport {
  * @throws StorageError when the disk refuses
  */
 export async function restoreSnapshot(options: RestoreOptions): Promise<RestoreReport> {
-  const { path, scratchFolder, manifest } = options
+  const { path, scratchFolder } = options
+  const { manifest } = options.snapshot
   const unborn = `${path}.restore`
   try {
-    if (existsSync(path)) {
-      throw new ConfigError(`there is a warehouse already: ${path}`, {
-        hint: 'Name another folder with --data-dir, or move that file away.',
-      })
-    }
+    refuseExisting(path)
     mkdirSync(dirname(path), { recursive: true })
     removeDatabase(unborn)
     const isCompared = await withScratch(scratchFolder, () => fill(options, unborn))
@@ -128,13 +159,14 @@ class Restore {
   constructor(options: RestoreOptions, warehouse: Warehouse) {
     this.#options = options
     this.#warehouse = warehouse
-    const { store, scratchFolder, signal } = options
-    this.#files = new FileCache(store, join(scratchFolder, 'files'), signal)
+    const { snapshot, scratchFolder, signal } = options
+    this.#files = new FileCache(snapshot.store, join(scratchFolder, 'files'), signal)
   }
 
   /** Fills every table. @returns whether their content was compared */
   async run(): Promise<boolean> {
-    const { manifest, describe } = this.#options
+    const { snapshot, describe } = this.#options
+    const { manifest } = snapshot
     for (const table of manifest.tables) await this.#fill(table)
     await describe(this.#warehouse, manifest.tables)
     const isSameEngine = (await engineVersion(this.#warehouse)) === manifest.versions.duckdb
@@ -143,7 +175,8 @@ class Restore {
   }
 
   async #fill(table: ManifestTable): Promise<void> {
-    const { manifest, signal, onProgress } = this.#options
+    const { snapshot, signal, onProgress } = this.#options
+    const { manifest } = snapshot
     const isLoaded = loadedTables.some(({ name }) => name === table.name)
     const total = sum(manifest.tables.map(({ files }) => files.length))
     const list = table.deleted === null ? null : await fetchWhole(this.#files, table.deleted)
@@ -198,7 +231,7 @@ class Restore {
     const unknown = [...published].find((column) => !columns.some((own) => own.name === column))
     if (unknown !== undefined) {
       throw new ConfigError(`the snapshot was made by a newer Jobtide: it has ${name}.${unknown}`, {
-        hint: `Restore it with Jobtide ${this.#options.manifest.versions.jobtide}.`,
+        hint: `Restore it with Jobtide ${this.#options.snapshot.manifest.versions.jobtide}.`,
       })
     }
     const added = columns

@@ -2,7 +2,7 @@
 
 import { quoteIdentifier } from '../warehouse/warehouse.ts'
 import { liveRowsSql } from './live-rows.ts'
-import type { Manifest } from './manifest.ts'
+import { objectsOf, type Manifest } from './manifest.ts'
 
 /**
  * SQL that any DuckDB takes as it is.
@@ -18,4 +18,21 @@ export function viewsSql(manifest: Manifest, urlOf: (key: string) => string): st
     ].join('\n'),
   )
   return `${[head, ...views].join('\n')}\n`
+}
+
+/** Places that Jobtide publishes to: an absolute folder, or a bucket. */
+const PLACE = /^(?:\/|s3:\/\/)/
+
+/**
+ * Where a stored `views.sql` reads the files of its snapshot: the destination that it was published to, also after the
+ * snapshot was copied elsewhere. Null when it is not the `views.sql` of the manifest for any place.
+ */
+export function placeOfViews(text: string, manifest: Manifest): string | null {
+  const [first] = objectsOf(manifest)
+  const end = first === undefined ? -1 : text.indexOf(`/${first.key}'`)
+  if (end === -1) return null
+  const begin = text.lastIndexOf("\n  '", end)
+  const place = text.slice(begin + "\n  '".length, end).replaceAll("''", "'")
+  if (begin === -1 || !PLACE.test(place)) return null
+  return viewsSql(manifest, (key) => `${place}/${key}`) === text ? place : null
 }

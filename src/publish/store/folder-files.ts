@@ -1,8 +1,8 @@
 /** What a folder of objects does with single files and folders, each safe against others who put and remove meanwhile. */
 
-import { mkdirSync, readFileSync, rmdirSync } from 'node:fs'
+import { lstatSync, mkdirSync, readFileSync, rmdirSync, type Stats } from 'node:fs'
 import { open } from 'node:fs/promises'
-import { dirname } from 'node:path'
+import { dirname, join } from 'node:path'
 import { fsyncDirectory } from '../../support/atomic-file.ts'
 import { systemCode } from '../../support/errors.ts'
 import { sha256Hex } from '../../support/hash.ts'
@@ -19,6 +19,20 @@ export function orNothing<T>(work: () => T): T | undefined {
     if (systemCode(error) === 'ENOENT') return undefined
     throw error
   }
+}
+
+/**
+ * The plain file `key` below `root`; undefined where there is none. A symbolic link is none, nor is what lies behind one:
+ * it could lead anywhere.
+ */
+export function plainFile(root: string, key: string): Stats | undefined {
+  const segments = key.split('/')
+  for (let depth = 1; depth < segments.length; depth += 1) {
+    const folder = join(root, ...segments.slice(0, depth))
+    if (lstatSync(folder, { throwIfNoEntry: false })?.isDirectory() !== true) return undefined
+  }
+  const found = lstatSync(join(root, key), { throwIfNoEntry: false })
+  return found?.isFile() === true ? found : undefined
 }
 
 /** True when the folder is gone; false when there is something in it. */

@@ -1,7 +1,7 @@
 /**
  * Objects as files below one folder. A file appears under its key by link() of a finished, synced temporary file, so a
  * reader never sees half an object and a key is never written twice; the folder's file system must know hard links.
- * The pointer is replaced by rename under a lock. Temporary files live in `.incoming` and are swept after a day.
+ * Symbolic links below the folder are no objects. The pointer is replaced by rename under a lock. Temporary files live in `.incoming` and are swept after a day.
  */
 
 import { randomUUID } from 'node:crypto'
@@ -22,7 +22,14 @@ import type { Clock } from '../../support/clock.ts'
 import { messageOf, StorageError, systemCode } from '../../support/errors.ts'
 import { DAY } from '../../support/units.ts'
 import { PublishError } from '../errors.ts'
-import { orNothing, placeFile, readObject, removeEmptyFolder, writeSynced } from './folder-files.ts'
+import {
+  orNothing,
+  placeFile,
+  plainFile,
+  readObject,
+  removeEmptyFolder,
+  writeSynced,
+} from './folder-files.ts'
 import {
   checkKey,
   differentSize,
@@ -123,7 +130,7 @@ class FolderStore implements ObjectStore {
 
   #isThere(key: string, bytes: number): boolean {
     const path = this.urlOf(key)
-    const found = guarded(path, () => statSync(path, { throwIfNoEntry: false }))
+    const found = guarded(path, () => plainFile(this.#root, key))
     if (found === undefined) return false
     if (found.size !== bytes) throw differentSize(path, found.size, bytes)
     return true
@@ -131,15 +138,19 @@ class FolderStore implements ObjectStore {
 
   async get(key: string): Promise<{ bytes: Uint8Array; version: ObjectVersion } | null> {
     const path = this.urlOf(key)
-    return guardedAsync(path, async () => readObject(path))
+    return guardedAsync(path, async () => this.#read(key))
   }
 
   async head(key: string): Promise<{ bytes: number } | null> {
     const path = this.urlOf(key)
     return guardedAsync(path, async () => {
-      const found = statSync(path, { throwIfNoEntry: false })
-      return found?.isFile() === true ? { bytes: found.size } : null
+      const found = plainFile(this.#root, key)
+      return found === undefined ? null : { bytes: found.size }
     })
+  }
+
+  #read(key: string): ReturnType<typeof readObject> {
+    return plainFile(this.#root, key) === undefined ? null : readObject(this.localPath(key))
   }
 
   async list(prefix: string): Promise<StoredObject[]> {
@@ -175,7 +186,7 @@ class FolderStore implements ObjectStore {
       this.#withTemporary(async (temporary) => {
         await writeSynced(temporary, bytes)
         return withPointerLock(lockPath, this.#clock, (lock) => {
-          if ((readObject(path)?.version ?? null) !== expected) return false
+          if ((this.#read(key)?.version ?? null) !== expected) return false
           placeFile(path, () => {
             lock.verify()
             renameSync(temporary, path)

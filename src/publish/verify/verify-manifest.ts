@@ -3,13 +3,20 @@
 import { messageOf } from '../../support/errors.ts'
 import { sum } from '../../support/numbers.ts'
 import { DELETED_FOLDER, fileKey } from '../keys.ts'
-import { snapshotKeys, type Manifest, type ManifestTable } from '../manifest.ts'
+import type { Manifest, ManifestTable } from '../manifest.ts'
 import { checkKey } from '../store/object-store.ts'
 import type { Report } from './verify-findings.ts'
 
-/** Reports every contradiction in a manifest. */
-export function verifyManifest(manifest: Manifest, report: Report): void {
-  const object = snapshotKeys(manifest.snapshot_id).manifest
+/** Names of tables and columns as Jobtide gives them: they mean the same in SQL, in a path and on a screen. */
+const NAME = /^[A-Za-z][A-Za-z0-9_]*$/
+const INSTANT = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d+)?Z$/
+
+/** Reports every contradiction in the manifest that is stored as `object`, and what Jobtide would not write into one. */
+export function verifyManifest(manifest: Manifest, object: string, report: Report): void {
+  if (!INSTANT.test(manifest.created_at)) {
+    const message = `it was made at ${manifest.created_at}, which is no time`
+    report({ kind: 'manifest', table: null, object, message })
+  }
   for (const table of manifest.tables) {
     for (const message of contradictions(table)) {
       report({ kind: 'manifest', table: table.name, object, message })
@@ -20,13 +27,13 @@ export function verifyManifest(manifest: Manifest, report: Report): void {
   }
 }
 
-/** Whether the objects of a table stand under the keys that their names and hashes give them. */
+/** Whether the objects of a table stand under the keys that their names and hashes give them, and the names are plain. */
 export function hasPlainKeys(table: ManifestTable): boolean {
-  return wrongKeys(table).length === 0
+  return wrongKeys(table).length === 0 && wrongNames(table).length === 0
 }
 
 function contradictions(table: ManifestTable): string[] {
-  return [...wrongKeys(table), ...wrongColumns(table), ...wrongSums(table)]
+  return [...wrongKeys(table), ...wrongNames(table), ...wrongColumns(table), ...wrongSums(table)]
 }
 
 function wrongKeys({ name, files, deleted }: ManifestTable): string[] {
@@ -48,6 +55,17 @@ function wrongKeys({ name, files, deleted }: ManifestTable): string[] {
   return [
     ...problems,
     ...repeated(named.map(({ key }) => key)).map((key) => `it names ${key} twice`),
+  ]
+}
+
+function wrongNames({ name, schema, files }: ManifestTable): string[] {
+  return [
+    ...(NAME.test(name) ? [] : [`${name} is no name of a table`]),
+    ...schema
+      .filter((column) => !NAME.test(column.name))
+      .map((column) => `${column.name} is no name of a column`),
+    // Also a table without rows has a file: that is where its columns stand.
+    ...(files.length === 0 ? ['it names no file of the table'] : []),
   ]
 }
 

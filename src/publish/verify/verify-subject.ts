@@ -26,6 +26,8 @@ export interface RetainedManifest {
 
 /** The snapshot to verify, and what is there beside it. */
 export interface VerifySubject {
+  /** As its manifest is stored; what the manifest says of itself may be wrong. */
+  readonly snapshotId: string
   readonly manifest: Manifest
   /** Whether the pointer names it. */
   readonly isCurrent: boolean
@@ -66,6 +68,7 @@ export async function readSubject(
   return subject === undefined
     ? null
     : {
+        snapshotId: id,
         manifest: subject.manifest,
         isCurrent: id === pointer?.snapshot_id,
         pointerVersion: stored?.version ?? null,

@@ -11,7 +11,7 @@ import { FileCache } from '../file-cache.ts'
 import { POINTER_KEY, objectsOf, snapshotKeys, type Manifest } from '../manifest.ts'
 import { withScratch, withScratchEngine } from '../scratch.ts'
 import type { ObjectStore } from '../store/object-store.ts'
-import { viewsSql } from '../views.ts'
+import { placeOfViews, viewsSql } from '../views.ts'
 import { verifyDeltaLog } from './verify-delta.ts'
 import { findExtra, takeInventory } from './verify-extra.ts'
 import type { Finding } from './verify-findings.ts'
@@ -24,6 +24,11 @@ export interface VerifyOptions {
   readonly store: ObjectStore
   /** Null for the snapshot that the pointer names. */
   readonly snapshotId: string | null
+  /**
+   * False asks only for what its rows come from, as a restore does: what is wrong with other snapshots, what lies about, and
+   * Delta logs that are behind are left out. Default: true.
+   */
+  readonly isBesideIncluded?: boolean
   /** A folder of its own: emptied before, removed after. */
   readonly scratchFolder: string
   readonly clock: Clock
@@ -43,6 +48,10 @@ export interface VerifyStep {
 export interface VerifyReport {
   /** Null when no manifest could be read. */
   readonly snapshotId: string | null
+  /** Null when it could not be read. */
+  readonly manifest: Manifest | null
+  /** Where `views.sql` reads the files, when the snapshot was copied here from there; else null. */
+  readonly copiedFrom: string | null
   readonly tables: number
   /** Objects with rows or deleted rows. */
   readonly files: number
@@ -62,26 +71,31 @@ export async function verifySnapshot(options: VerifyOptions): Promise<VerifyRepo
 }
 
 async function verify(options: VerifyOptions): Promise<VerifyReport> {
-  const { store, snapshotId, clock, signal } = options
+  const { store, snapshotId, clock, signal, isBesideIncluded = true } = options
   const findings: Finding[] = []
   const report = (finding: Finding) => findings.push(finding)
-  const inventory = await takeInventory(store, clock)
+  const inventory = isBesideIncluded ? await takeInventory(store, clock) : null
   const subject = await readSubject(store, snapshotId, report)
-  if (subject === null) {
-    return { snapshotId: null, tables: 0, files: 0, rows: 0, bytes: 0, findings }
-  }
+  if (subject === null) return { ...NOTHING_READ, findings }
   const { manifest, retained, areAllReadable } = subject
-  verifyManifest(manifest, report)
-  findings.push(...(await verifyViews(store, manifest)))
-  findings.push(...(await verifyTables(options, subject)))
+  const { manifest: object } = snapshotKeys(subject.snapshotId)
+  if (!isBesideIncluded) {
+    const own = new Set([object, ...(snapshotId === null ? [POINTER_KEY] : [])])
+    findings.splice(0, findings.length, ...findings.filter((one) => own.has(one.object)))
+  }
+  verifyManifest(manifest, object, report)
+  const views = await verifyViews(store, subject)
+  findings.push(...views.findings, ...(await verifyTables(options, subject)))
   // What a manifest that cannot be read refers to is not known.
-  if (areAllReadable) {
+  if (inventory !== null && areAllReadable) {
     const manifests = [...retained.values()].map((one) => one.manifest)
     findings.push(...(await findExtra({ store, clock, inventory, manifests, signal })))
   }
-  if (findings.length > 0) await refuseSwept(store, manifest)
+  if (findings.length > 0) await refuseSwept(store, subject.snapshotId)
   return {
-    snapshotId: manifest.snapshot_id,
+    snapshotId: subject.snapshotId,
+    manifest,
+    copiedFrom: views.copiedFrom,
     tables: manifest.tables.length,
     files: objectsOf(manifest).length,
     rows: sum(manifest.tables.map(({ rows }) => rows)),
@@ -90,30 +104,47 @@ async function verify(options: VerifyOptions): Promise<VerifyReport> {
   }
 }
 
+const NOTHING_READ = {
+  snapshotId: null,
+  manifest: null,
+  copiedFrom: null,
+  tables: 0,
+  files: 0,
+  rows: 0,
+  bytes: 0,
+} as const
+
 // A snapshot that is no longer kept goes manifest first; what is missing of it then is no damage.
-async function refuseSwept(store: ObjectStore, { snapshot_id: id }: Manifest): Promise<void> {
+async function refuseSwept(store: ObjectStore, id: string): Promise<void> {
   if ((await store.head(snapshotKeys(id).manifest)) !== null) return
   throw new PublishError(`snapshot ${id} was swept away while it was verified`, {
     hint: 'Verify the one that readers see now.',
   })
 }
 
-async function verifyViews(store: ObjectStore, manifest: Manifest): Promise<Finding[]> {
-  const { views: object } = snapshotKeys(manifest.snapshot_id)
+async function verifyViews(
+  store: ObjectStore,
+  { snapshotId, manifest }: VerifySubject,
+): Promise<{ findings: Finding[]; copiedFrom: string | null }> {
+  const { views: object } = snapshotKeys(snapshotId)
   const stored = await store.get(object)
-  const wrong = (kind: 'missing' | 'views', message: string): Finding[] => [
-    { kind, table: null, object, message },
-  ]
+  const wrong = (kind: 'missing' | 'views', message: string) => ({
+    findings: [{ kind, table: null, object, message }],
+    copiedFrom: null,
+  })
   if (stored === null) return wrong('missing', 'it is not there')
-  if (!manifest.tables.every(hasPlainKeys)) return []
+  const right = { findings: [], copiedFrom: null }
+  if (!manifest.tables.every(hasPlainKeys)) return right
   const text = Buffer.from(stored.bytes).toString()
   if (isOfFirstFormat(manifest)) {
-    const unnamed = objectsOf(manifest).find(({ key }) => !text.includes(store.urlOf(key)))
-    return unnamed === undefined ? [] : wrong('views', `it does not name ${unnamed.key}`)
+    const unnamed = objectsOf(manifest).find(({ key }) => !text.includes(`/${key}'`))
+    return unnamed === undefined ? right : wrong('views', `it does not name ${unnamed.key}`)
   }
-  if (text === viewsSql(manifest, (key) => store.urlOf(key))) return []
-  const message = `it is not the one that belongs to the manifest at ${store.destination}: it was changed, or the snapshot was copied here from elsewhere`
-  return wrong('views', message)
+  if (text === viewsSql(manifest, (key) => store.urlOf(key))) return right
+  // The address of each file stands in it, so it goes on naming those of the place where it was published.
+  const copiedFrom = placeOfViews(text, manifest)
+  if (copiedFrom !== null) return { ...right, copiedFrom }
+  return wrong('views', 'it is not the one that belongs to the manifest: it was changed')
 }
 
 // Jobtide 0.3 wrote other views over the same files, and no Delta logs.
@@ -122,7 +153,7 @@ function isOfFirstFormat({ tables }: Manifest): boolean {
 }
 
 async function verifyTables(
-  { store, scratchFolder, signal, onProgress }: VerifyOptions,
+  { store, scratchFolder, signal, onProgress, isBesideIncluded: isNeeded = true }: VerifyOptions,
   { manifest, isCurrent, pointerVersion }: VerifySubject,
 ): Promise<Finding[]> {
   const findings: Finding[] = []
@@ -149,7 +180,8 @@ async function verifyTables(
         scratchFolder,
         ...(signal === undefined ? {} : { signal }),
       }
-      await verifyDeltaLog(source, table, manifest.sequence, isListKnown, (finding) =>
+      const { sequence } = manifest
+      await verifyDeltaLog(source, { table, sequence, isListKnown, isNeeded }, (finding) =>
         ofLogs.push(finding),
       )
     }

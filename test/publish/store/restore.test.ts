@@ -14,10 +14,13 @@ import { openStore } from '../../../src/publish/store/open-store.ts'
 import { publishSnapshot } from '../../../src/publish/publish.ts'
 import { silentLogger } from '../../../src/support/logger.ts'
 import { newUlid } from '../../../src/support/ulid.ts'
-import { readCurrent } from '../../../src/publish/read-snapshot.ts'
 import { verifySnapshot } from '../../../src/publish/verify/verify.ts'
 import { thisWriter } from '../../../src/publish/sweep/intent-writer.ts'
-import { restoreSnapshot, type RestoreOptions } from '../../../src/publish/restore.ts'
+import {
+  proveSnapshot,
+  restoreSnapshot,
+  type RestoreOptions,
+} from '../../../src/publish/restore.ts'
 import { worldSightings } from '../../../src/simulator/world.ts'
 import { realClock } from '../../../src/support/clock.ts'
 import { EXIT } from '../../../src/support/errors.ts'
@@ -74,13 +77,16 @@ afterAll(async () => {
 const tables = [...publishedTables(readModelFiles()), ...filledTables]
 
 async function restore(from: ObjectStore, options: Partial<RestoreOptions> = {}) {
-  const current = await readCurrent(from)
-  if (current === null) throw new Error('nothing was published')
+  const snapshot = await proveSnapshot({
+    store: from,
+    snapshotId: null,
+    scratchFolder: join(newFolder(), 'proof'),
+    clock: realClock,
+  })
   const path = join(newFolder(), 'jobtide.duckdb')
   const scratchFolder = join(newFolder(), 'scratch')
   const report = await restoreSnapshot({
-    store: from,
-    manifest: current.manifest,
+    snapshot,
     path,
     scratchFolder,
     describe: describeAsBuilt,
