@@ -62,7 +62,17 @@ export function s3EndpointFrom(environment: Environment): string | undefined {
   return environment['JOBTIDE_S3_ENDPOINT'] || undefined
 }
 
+/** Whether JOBTIDE_BASE_URL is set. */
+export function hasBaseUrl(environment: Environment): boolean {
+  return Boolean(environment['JOBTIDE_BASE_URL'])
+}
+
 const LOOPBACK = new Set(['localhost', '127.0.0.1', '[::1]'])
+
+/** Whether an address is on this machine. @param url absolute, such as baseUrlFrom returns */
+export function isLoopback(url: string): boolean {
+  return LOOPBACK.has(new URL(url).hostname)
+}
 
 /**
  * The address of the service, from JOBTIDE_BASE_URL: https, or http on loopback only, because the key travels with it.

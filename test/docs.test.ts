@@ -1,8 +1,9 @@
 /**
- * The README is true. Blocks tagged `sh run` are run, word for word, in one new folder against a simulator; the block
- * tagged `text output` below one must be what they print, with numbers, dates and ids left open, and `output=shape` the
- * first word of each line that is not indented. Tables of commands, exit codes, keys, variables and warehouse tables are compared with the
- * program. `UPDATE=1 npx vitest run test/docs.test.ts` (after a build) writes outputs and warehouse tables anew.
+ * The README is true. Blocks tagged `sh run` are run, word for word, in one new folder against a simulator, with the list of
+ * its organisations there; the block tagged `text output` below one must be what they print, with numbers, dates and ids left
+ * open, and `output=shape` the first word of each line that is not indented. Tables of commands, exit codes, keys, variables
+ * and warehouse tables are compared with the program. `UPDATE=1 npx vitest run test/docs.test.ts` (after a build) writes
+ * outputs and warehouse tables anew.
  */
 
 import { execFile } from 'node:child_process'
@@ -24,6 +25,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { worldAround } from '../src/cli/simulate-command.ts'
 import { filledTables } from '../src/model/filled-tables.ts'
 import { pipelineSchema } from '../src/plan/pipeline.ts'
+import { writeOrganizationsFile } from '../src/simulator/organizations-file.ts'
 import { startSimulator, type Simulator } from '../src/simulator/simulator.ts'
 import { packageRoot } from '../src/support/assets.ts'
 import { realClock } from '../src/support/clock.ts'
@@ -58,6 +60,8 @@ describe('README commands', () => {
       clock: realClock,
       apiKeys: [KEY],
     })
+    mkdirSync(join(folder, 'work'))
+    writeOrganizationsFile(join(folder, 'work', 'organizations.csv'), simulator.organizations())
     env = {
       PATH: `${npxOfThisCheckout(folder)}:${process.env['PATH'] ?? ''}`,
       HOME: folder,

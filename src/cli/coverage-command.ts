@@ -11,6 +11,7 @@ import {
   coverageReport,
   gapsOf,
   isNeverRead,
+  isSilent,
   type CoverageReport,
   type OrganizationCoverage,
   type UnreadStretch,
@@ -122,7 +123,7 @@ function coverageDocument({ pipeline, report, now, names }: Subject): Record<str
     never_read: report.neverRead,
     set_aside: report.setAside,
     with_gaps: report.withGaps,
-    without_events: names && organizations.filter((one) => isSilent(one, names)).length,
+    without_events: names && organizations.filter((one) => isSilentIn(one, names)).length,
     oldest_edge: instantOrNull(report.oldestEdge),
     newest_edge: instantOrNull(report.newestEdge),
     rows: organizations.map((one) => ({
@@ -157,17 +158,16 @@ function stretchDocument({ eventTypes, from, to }: UnreadStretch): Record<string
   return { event_types: eventTypes, from: instantOrNull(from), to: isoInstant(to) }
 }
 
-// An organisation that was read and never sent an event: its id may be wrong, or nobody works there. A journal of 0.1.0
-// does not say who its events are from, so that only the warehouse can tell, and for a URL not even that.
-function isSilent(one: OrganizationCoverage, names: KnownOrganizations | null): boolean {
-  if (names === null || one.edge === null || one.events > 0 || one.isUntold) return false
+// A journal of 0.1.0 does not say who its events are from, so that only the warehouse can tell, and for a URL not even that.
+function isSilentIn(one: OrganizationCoverage, names: KnownOrganizations | null): boolean {
+  if (names === null || !isSilent(one)) return false
   return (names.get(one.organizationId)?.events ?? 0) === 0
 }
 
 function coverageText(view: View): string {
   const { report, now, names, pipeline } = view
   const { organizations, oldestEdge, newestEdge } = report
-  const silent = organizations.filter((one) => isSilent(one, names)).length
+  const silent = organizations.filter((one) => isSilentIn(one, names)).length
   const lines = [
     `${pipeline === null ? '' : `${pipeline}: `}${countText(organizations.length, 'organisation')}, ${numberText(report.read)} read, ${numberText(report.neverRead)} never read, ${numberText(report.setAside)} set aside`,
     ...(oldestEdge === null || newestEdge === null
@@ -205,7 +205,7 @@ function ageText(ms: number): string {
 function noteOf(one: OrganizationCoverage, names: KnownOrganizations | null): string {
   if (one.setAside !== null) return `set aside: ${one.setAside.reason}`
   if (isNeverRead(one)) return 'never read'
-  if (isSilent(one, names)) return 'no event yet'
+  if (isSilentIn(one, names)) return 'no event yet'
   return one.askedAs === one.organizationId
     ? (names?.get(one.organizationId)?.name ?? '')
     : one.organizationId

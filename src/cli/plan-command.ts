@@ -12,6 +12,7 @@ import { daysAgo } from '../plan/slices.ts'
 import { readJob, type Job, type Overrides } from '../run/job.ts'
 import { beginning } from '../run/resume.ts'
 import { EXIT, type ExitCode } from '../support/errors.ts'
+import { refuseBundledListElsewhere } from './bundled-list.ts'
 import type { Context } from './context.ts'
 import {
   cadenceText,
@@ -34,11 +35,12 @@ const DEAREST_IN_DOCUMENT = 50
 
 /** `plan` without `--quote`. */
 export async function planCommand(
-  { output, directory, clock }: Context,
+  { output, directory, clock, environment }: Context,
   pipeline: string,
   options: PlanOptions,
 ): Promise<ExitCode> {
   const job = await readJob(pipeline, options, directory.root)
+  refuseBundledListElsewhere(job, environment)
   const history = readHistory(openJournal(directory.journal, clock))
   const nowMs = clock.now()
   const plan = makePlan(job.question, history, serviceTime(history, nowMs))

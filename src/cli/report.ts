@@ -7,19 +7,26 @@ import type { AnalystCopyReport } from '../run/analyst-copy.ts'
 import type { RunReport } from '../run/run.ts'
 import type { PublishStageReport } from '../run/stages.ts'
 import { isoInstant } from '../support/clock.ts'
-import { EXIT } from '../support/errors.ts'
+import { EXIT, type JobtideError } from '../support/errors.ts'
 import { bytesText, countText, durationText, minuteText, numberText } from './text.ts'
+
+/** What keeps a run from being simply done: it ended early, or the service knows nobody of its list. */
+export function problemOf({ endedEarly, unknownList }: RunReport): JobtideError | null {
+  return endedEarly ?? (unknownList?.isSure === true ? unknownList.problem : null)
+}
 
 /** A run as JSON. */
 export function runDocument(report: RunReport): Record<string, unknown> {
-  const { extract, endedEarly } = report
+  const { extract, endedEarly, unknownList } = report
+  const problem = problemOf(report)
   return {
     run_id: report.runId,
     pipeline: report.pipeline,
     resumed: report.resumed,
     complete: endedEarly === null,
-    exit_code: endedEarly?.exitCode ?? EXIT.done,
-    message: endedEarly?.message ?? null,
+    exit_code: problem?.exitCode ?? EXIT.done,
+    message: problem?.message ?? null,
+    warning: problem === null ? (unknownList?.problem.message ?? null) : null,
     organizations: report.organizations,
     organizations_unread: report.unread,
     pages_left_behind: report.leftBehind,
@@ -135,7 +142,7 @@ export function runText(report: RunReport): string {
   if (report.publish !== null) lines.push(line('published', publishText(report.publish)))
   const copy = report.analystCopy === null ? null : analystCopyText(report.analystCopy)
   if (copy !== null) lines.push(line('analysts', copy))
-  lines.push(...setAsideLines(report))
+  lines.push(...setAsideLines(report), ...quietLines(report))
   return lines.join('\n')
 }
 
@@ -225,6 +232,13 @@ function line(label: string, text: string): string {
   return `  ${label.padEnd(LABEL - 2)}${text}`
 }
 
+// Where it is sure, it is said as what the run ended with.
+function quietLines({ unknownList }: RunReport): string[] {
+  if (unknownList === null || unknownList.isSure) return []
+  const { problem } = unknownList
+  return [line('no events', problem.message), `${' '.repeat(LABEL)}→ ${problem.hint}`]
+}
+
 function setAsideLines(report: RunReport): string[] {
   const found = [
     ...report.extract.setAside.map(({ organization, reason }) => ({
@@ -243,10 +257,11 @@ function setAsideLines(report: RunReport): string[] {
           `${' '.repeat(LABEL)}and ${found.length - SET_ASIDE_SHOWN} more: ops.organizations_set_aside`,
         ]
       : []
+  const others = report.unknownList === null ? ', the others went on' : ''
   const advice =
     'the service does not know them: correct or remove them in the list; tried again after 7 days'
   return [
-    line('set aside', `${countText(found.length, 'organisation')}, the others went on`),
+    line('set aside', `${countText(found.length, 'organisation')}${others}`),
     ...shown,
     ...more,
     `${' '.repeat(LABEL)}→ ${advice}`,

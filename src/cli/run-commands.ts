@@ -8,7 +8,7 @@ import { runJob } from '../run/run.ts'
 import type { RunWorld } from '../run/stages.ts'
 import { EXIT, type ExitCode } from '../support/errors.ts'
 import { runWorld, type Context } from './context.ts'
-import { runDocument, runText } from './report.ts'
+import { problemOf, runDocument, runText } from './report.ts'
 import { withService } from './service.ts'
 
 /** `run`, `backfill` and `extract`: buys what the pipeline asks for, and all but `extract` load, build and publish it. */
@@ -27,10 +27,10 @@ export async function runCommand(
   })
   output.text(runText(report))
   output.document(runDocument(report))
-  const { endedEarly } = report
-  if (endedEarly === null) return EXIT.done
-  output.problem(endedEarly)
-  return endedEarly.exitCode
+  const problem = problemOf(report)
+  if (problem === null) return EXIT.done
+  output.problem(problem)
+  return problem.exitCode
 }
 
 // After the run has closed its journal segment: only then can that be written anew.

@@ -4,11 +4,12 @@ import { createTransport } from '../api/transport.ts'
 import { apiKeyFrom, baseUrlFrom, proxiesFrom } from '../config.ts'
 import { readJob, type Job, type Overrides } from '../run/job.ts'
 import type { Service } from '../run/run.ts'
+import { refuseBundledList } from './bundled-list.ts'
 import { packageVersion, type Context } from './context.ts'
 
 /**
  * Reads the job, works with the service, and hangs up afterwards. Its key is known to the scrubber from here on.
- * @throws ConfigError when something is wrong with the pipeline, or address or key is missing or unsafe
+ * @throws ConfigError when something is wrong with the pipeline or its list, or address or key is missing or unsafe
  */
 export async function withService<T>(
   context: Context,
@@ -18,6 +19,7 @@ export async function withService<T>(
 ): Promise<T> {
   const job = await readJob(pipeline, overrides, context.directory.root)
   const baseUrl = baseUrlFrom(context.environment)
+  await refuseBundledList(job, baseUrl)
   const proxies = proxiesFrom(context.environment, baseUrl)
   const { secret } = apiKeyFrom(context.environment)
   context.scrubber.add(secret.reveal())

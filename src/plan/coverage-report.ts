@@ -106,6 +106,14 @@ export function isNeverRead({ edge, setAside }: OrganizationCoverage): boolean {
 }
 
 /**
+ * Whether an organisation was read and never sent an event: its id may be wrong, or nobody works there. Judged by the
+ * journal alone; one that 0.1.0 read under a URL is not known to be silent.
+ */
+export function isSilent({ edge, events, isUntold }: OrganizationCoverage): boolean {
+  return edge !== null && events === 0 && !isUntold
+}
+
+/**
  * What no interval covers between `from` (null: the beginning) and `to`, oldest first.
  * @param covered sorted and apart from each other
  */

@@ -7,11 +7,12 @@ import type { RunResumed, RunStarted, SliceRecord } from '../journal/records.ts'
 import { pagesBought, type SliceHistory } from '../journal/slice-history.ts'
 import { makePlan, questionSha256, type CostedPlan, type Plan } from '../plan/plan.ts'
 import type { Clock } from '../support/clock.ts'
-import { ConfigError, EXIT } from '../support/errors.ts'
+import { EXIT } from '../support/errors.ts'
 import { newUlid } from '../support/ulid.ts'
 import { closingRecord } from './closing.ts'
 import type { Job } from './job.ts'
 import { beginning, questionWithout, runsToAbandon } from './resume.ts'
+import { nobodyTracked } from './unknown-list.ts'
 
 /** Which command runs: `extract` stops after the journal, `plan` buys only what it needs for a quote. */
 export type RunCommand = RunStarted['command']
@@ -55,7 +56,7 @@ export async function beginRun(options: BeginOptions): Promise<BegunRun> {
   }
   if (how.kind === 'anew') {
     const plan = makePlan(question, history, serverNowMs)
-    if (plan.slices.length === 0) throw nothingToAsk(plan)
+    if (plan.slices.length === 0) throw nobodyTracked(job.organizationsFile, plan.setAside)
     const run = await start(options, plan, sha256)
     const { organizations, setAside } = plan
     const leftBehind = pagesOf(how.dropped)
@@ -143,12 +144,4 @@ function drop(
     history.state = 'split'
     run.slicesPlanned -= 1
   }
-}
-
-function nothingToAsk(plan: Plan): ConfigError {
-  const [first] = plan.setAside
-  return new ConfigError(
-    `every organisation of the list was refused by the service lately, first ${first?.name}: ${first?.reason}`,
-    { hint: 'Correct the list, or wait: a refused company is tried again after 7 days.' },
-  )
 }

@@ -3,7 +3,7 @@
  * After this nothing about a run is a question of taste or of where it was started.
  */
 
-import { existsSync, readFileSync } from 'node:fs'
+import { existsSync, readFileSync, realpathSync } from 'node:fs'
 import { basename, dirname, extname, isAbsolute, join, resolve } from 'node:path'
 import { EVENT_TYPES, type EventType, type OrganizationRef } from '../journal/records.ts'
 import { parseOrganizations } from '../plan/organizations.ts'
@@ -43,6 +43,10 @@ export interface Overrides {
 export interface Job {
   readonly pipeline: string
   readonly question: Question
+  /** Absolute path of the list of organisations. */
+  readonly organizationsFile: string
+  /** True for the list in Jobtide's own package: it names organisations that only the simulator knows. */
+  readonly isBundledList: boolean
   /** Lines of the list that named a company already named. */
   readonly duplicates: number
   /** Credits this run may spend. */
@@ -70,6 +74,8 @@ export interface SnapshotTarget {
   readonly s3: S3Options
 }
 
+const BUNDLED_LIST = join(packageRoot, 'config', 'organizations.csv')
+
 /**
  * Reads the pipeline `name` (a name below ./pipelines or below Jobtide's own, or a path) and applies `overrides`.
  * @param dataDir what a relative snapshot folder of the pipeline file is relative to
@@ -88,6 +94,8 @@ export async function readJob(name: string, overrides: Overrides, dataDir: strin
   return {
     pipeline: spec.name,
     question: { ...questionOf(spec, overrides, list.organizations), concurrency },
+    organizationsFile: listFile,
+    isBundledList: realpathSync(listFile) === realpathSync(BUNDLED_LIST),
     duplicates: list.duplicates,
     creditsLimit: overrides.credits ?? limits.credits ?? null,
     creditsPerMonth: limits.credits_per_month ?? null,

@@ -11,6 +11,7 @@ import type { Transport } from '../api/transport.ts'
 import { BudgetReachedError } from '../extract/budget.ts'
 import { extract, type ExtractOptions, type ExtractProgress } from '../extract/extract.ts'
 import type { RunHistory } from '../journal/run-history.ts'
+import { serviceTime } from '../journal/history.ts'
 import { readHistory } from '../journal/read-history.ts'
 import { organizationName, type RunFinished } from '../journal/records.ts'
 import { monthlyCredits } from '../journal/spending.ts'
@@ -22,7 +23,7 @@ import type { JobtideError } from '../support/errors.ts'
 import { withWarehouse, type Warehouse } from '../warehouse/warehouse.ts'
 import { makeAnalystCopy, type AnalystCopyReport } from './analyst-copy.ts'
 import { beginRun, type RunCommand } from './begin.ts'
-import { closingOf } from './closing.ts'
+import { closingOf, closingRecord } from './closing.ts'
 import type { Job } from './job.ts'
 import { acquireLock, waitForLock, type HeldLock } from './lock.ts'
 import { withSession, type Session } from './session.ts'
@@ -34,6 +35,7 @@ import {
   type PublishStageReport,
   type RunWorld,
 } from './stages.ts'
+import { unknownList, type UnknownList } from './unknown-list.ts'
 
 /** How to reach the service. */
 export interface Service {
@@ -60,6 +62,8 @@ export interface RunReport {
   readonly publish: PublishStageReport | null
   /** The copy of the warehouse for analysts; null when nothing was to be published. */
   readonly analystCopy: AnalystCopyReport | null
+  /** What is wrong with a list of which the service knows nobody; null for any other. */
+  readonly unknownList: UnknownList | null
   /** Why the run ended early, when it did: the budget, or the service. What was bought is loaded and published. */
   readonly endedEarly: JobtideError | null
   readonly durationMs: number
@@ -117,7 +121,8 @@ class Run {
     const { run } = begun
     try {
       const { report, endedEarly } = await this.#extract(run)
-      const stages = await this.#finish(run, endedEarly)
+      const unknown = endedEarly === null && report.events === 0 ? this.#unknownList() : null
+      const stages = await this.#finish(run, endedEarly, unknown)
       return {
         runId: run.started.run_id,
         pipeline: this.#job.pipeline,
@@ -129,6 +134,7 @@ class Run {
         extract: report,
         unread: endedEarly === null ? 0 : this.#unreadOrganizations(run.started.run_id),
         ...stages,
+        unknownList: unknown,
         endedEarly,
         durationMs: clock.monotonic() - beganAt,
       }
@@ -148,7 +154,12 @@ class Run {
     return new Set(names).size
   }
 
-  // A budget or an account that is used up, or a service that is away, ends the buying; what was bought is worth loading all the same.
+  #unknownList(): UnknownList | null {
+    const history = readHistory(this.#session.journal)
+    return unknownList(this.#job, history, serviceTime(history, this.#world.clock.now()))
+  }
+
+  // A budget or an account that is used up, or a service that is away, ends the buying; what was bought is worth loading.
   async #extract(
     run: RunHistory,
   ): Promise<{ report: ExtractProgress; endedEarly: JobtideError | null }> {
@@ -169,8 +180,12 @@ class Run {
   }
 
   // Closing the run in the journal comes last: a run that was killed before is taken up again, and loses nothing.
-  async #finish(run: RunHistory, endedEarly: JobtideError | null): Promise<Stages> {
-    const closing = closingOf(run, endedEarly, this.#world.clock)
+  async #finish(
+    run: RunHistory,
+    endedEarly: JobtideError | null,
+    unknown: UnknownList | null,
+  ): Promise<Stages> {
+    const closing = this.#closing(run, endedEarly, unknown)
     if (this.#command === 'extract') {
       await this.#session.writer.append(closing)
       return { load: null, build: null, publish: null, analystCopy: null }
@@ -186,6 +201,18 @@ class Run {
     } finally {
       lock.release()
     }
+  }
+
+  // With a wrong list everything was done that could be: such a run is not taken up again.
+  #closing(
+    run: RunHistory,
+    endedEarly: JobtideError | null,
+    unknown: UnknownList | null,
+  ): RunFinished {
+    const { clock } = this.#world
+    if (unknown?.isSure !== true) return closingOf(run, endedEarly, clock)
+    const { exitCode, message } = unknown.problem
+    return closingRecord(run, 'done', exitCode, message, clock.now())
   }
 
   // Another process may be loading what it bought itself; extraction never waits for that, only this does.

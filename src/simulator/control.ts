@@ -9,6 +9,9 @@ import type { Answer } from './wire-faults.ts'
 /** Every control path begins like this. */
 export const CONTROL_PREFIX = '/_simulator/'
 
+/** A key of the answer to `GET /_simulator/clock`, by which a client knows that it talks to a simulator. */
+export const SIMULATOR_MARK = 'jobtide_simulator'
+
 /** What the control paths can see and do. */
 export interface Controls {
   account(): Account
@@ -35,6 +38,8 @@ export function answerControl(
         return json(controls.account())
       case 'GET organizations':
         return json(controls.organizations())
+      case 'GET clock':
+        return json({ [SIMULATOR_MARK]: true, now: controls.now() })
       case 'POST clock':
         controls.advance(clockBody.parse(JSON.parse(body)).advance_ms)
         return json({ now: controls.now() })

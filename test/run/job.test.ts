@@ -29,7 +29,7 @@ describe('readJob', () => {
 
   it('takes everything from the pipeline file, its paths made absolute', async () => {
     const limits = 'limits: { credits: 70, requests_per_second: 2, concurrency: 3, max_wait: 2m }'
-    const { pipeline } = files(['event_types: [left, joined]', limits])
+    const { pipeline, folder } = files(['event_types: [left, joined]', limits])
     expect(await readJob(pipeline, {}, DATA_DIR)).toEqual({
       pipeline: 'test',
       question: {
@@ -44,6 +44,8 @@ describe('readJob', () => {
         initialWindow: 'all',
         overlapHours: 6,
       },
+      organizationsFile: join(folder, 'organizations.csv'),
+      isBundledList: false,
       duplicates: 0,
       creditsLimit: 70,
       creditsPerMonth: null,

@@ -41,6 +41,8 @@ export function jobOver(organizations: readonly string[], question: Partial<Ques
       overlapHours: 6,
       ...question,
     },
+    organizationsFile: 'organizations.csv',
+    isBundledList: false,
     duplicates: 0,
     creditsLimit: null,
     creditsPerMonth: null,

@@ -160,6 +160,8 @@ describe('the control paths', () => {
     expect((await simulator.post({})).body.data).toHaveLength(0)
     const moved = await simulator.send('POST', '/_simulator/clock', `{"advance_ms":${HOUR}}`)
     expect(moved.body).toEqual({ now: '2026-06-15T13:00:00.000Z' })
+    const clock = await simulator.send('GET', '/_simulator/clock')
+    expect(clock.body).toEqual({ jobtide_simulator: true, now: '2026-06-15T13:00:00.000Z' })
     expect((await simulator.post({})).body.data).toHaveLength(1)
     await simulator.send('POST', '/_simulator/faults', '[{"status":503}]')
     expect((await simulator.post({})).status).toBe(503)
@@ -169,7 +171,7 @@ describe('the control paths', () => {
     ['POST', 'clock', '{"advance_ms":-1}', 400],
     ['POST', 'clock', 'soon', 400],
     ['POST', 'faults', '[{"html":1}]', 400],
-    ['GET', 'clock', undefined, 404],
+    ['GET', 'faults', undefined, 404],
     ['GET', 'nothing', undefined, 404],
   ] as const)('%s /_simulator/%s %s: %i', async (method, path, body, status) => {
     const simulator = await simulate([anEvent()])

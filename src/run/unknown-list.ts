@@ -1,0 +1,90 @@
+/**
+ * A list of which the service knows nobody. It tracks none of the organisations, or all were read and none ever sent an
+ * event: for an id that nobody knows the service has no events, as for a company where nothing happens. Pure.
+ */
+
+import type { History } from '../journal/history.ts'
+import { coverageReport, isSilent, type OrganizationCoverage } from '../plan/coverage-report.ts'
+import { ConfigError } from '../support/errors.ts'
+import { DAY } from '../support/units.ts'
+import type { Job } from './job.ts'
+
+/** What is wrong with a list, and whether that is sure enough to end a run with exit 2. */
+export interface UnknownList {
+  readonly problem: ConfigError
+  /** False where the organisations may simply be quiet: they were not looked at for long. */
+  readonly isSure: boolean
+}
+
+// Three months of one organisation, or three days of thirty: at one event in a month, silence for so long is one in twenty.
+const SURE_DAYS = 90
+// Everything there is: as long as the longest window in days.
+const ALL_DAYS = 365
+const SHOWN = 3
+
+/**
+ * Judges the list of a job by all that was ever read.
+ * @param nowMs milliseconds since 1970 UTC, by the service's clock
+ * @returns null where at least one organisation sent an event, or was not looked at yet
+ */
+export function unknownList(
+  { question, organizationsFile }: Pick<Job, 'question' | 'organizationsFile'>,
+  history: History,
+  nowMs: number,
+): UnknownList | null {
+  const { organizations, eventTypes, initialWindow } = question
+  const report = coverageReport(
+    { organizations, eventTypes, window: initialWindow },
+    history,
+    nowMs,
+  )
+  const refused = report.organizations.filter((one) => one.setAside !== null && one.events === 0)
+  const silent = report.organizations.filter((one) => one.setAside === null && isSilent(one))
+  if (refused.length + silent.length < report.organizations.length) return null
+  if (silent.length === 0) {
+    const refusals = refused.map((one) => ({
+      name: one.askedAs,
+      reason: one.setAside?.reason ?? '',
+    }))
+    return { problem: nobodyTracked(organizationsFile, refusals), isSure: true }
+  }
+  const days = silent.reduce((sum, one) => sum + daysRead(one), 0)
+  const problem = nobodyHeardOf(organizationsFile, refused.length, silent.length)
+  return { problem, isSure: days >= SURE_DAYS }
+}
+
+/** The error for a list of which the service refused every organisation. */
+export function nobodyTracked(
+  organizationsFile: string,
+  refused: readonly { readonly name: string; readonly reason: string }[],
+): ConfigError {
+  const shown = refused.slice(0, SHOWN).map(({ name, reason }) => `${name} (${reason})`)
+  const more = refused.length - shown.length
+  return new ConfigError(
+    `none of ${listText(refused.length, organizationsFile)} is tracked by the service: ${shown.join(', ')}${more === 0 ? '' : ` and ${more} more`}`,
+    {
+      hint: 'Correct the list, or name another with --organizations FILE; what was refused is tried again after 7 days.',
+      context: { refused: refused.length, silent: 0 },
+    },
+  )
+}
+
+function nobodyHeardOf(organizationsFile: string, refused: number, silent: number): ConfigError {
+  const refusals = refused === 0 ? '' : `, ${refused} of them refused by the service`
+  return new ConfigError(
+    `none of ${listText(refused + silent, organizationsFile)} ever sent an event${refusals}`,
+    {
+      hint: 'Are the ids right? The service answers an id that it does not know with nothing. Correct the list, or name another with --organizations FILE.',
+      context: { refused, silent },
+    },
+  )
+}
+
+function listText(organizations: number, file: string): string {
+  return `${organizations} organisation${organizations === 1 ? '' : 's'} in ${file}`
+}
+
+function daysRead({ from, edge }: OrganizationCoverage): number {
+  if (edge === null) return 0
+  return from === null ? ALL_DAYS : Math.round((edge - from) / DAY)
+}

@@ -1,0 +1,133 @@
+/** A list that is not the user's own, or of which the service knows nobody, does not end green. */
+
+import { cpSync, mkdirSync, writeFileSync } from 'node:fs'
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { join } from 'node:path'
+import { describe, expect, it, onTestFinished } from 'vitest'
+import { worldAround } from '../../src/cli/simulate-command.ts'
+import { startSimulator } from '../../src/simulator/simulator.ts'
+import { packageRoot } from '../../src/support/assets.ts'
+import { realClock } from '../../src/support/clock.ts'
+import { KEY, openSite, runCli, type Site } from '../helpers/run-cli.ts'
+import { temporaryFolder } from '../helpers/temporary-folder.ts'
+
+const BUNDLED = join(packageRoot, 'config', 'organizations.csv')
+
+/** Something else than the simulator on this machine, and what it was asked: `method path`, with `key` where one came. */
+async function developersProxy(): Promise<{ url: string; asked: string[] }> {
+  const asked: string[] = []
+  const server = createServer((request, response) => {
+    const { method, url, headers } = request
+    asked.push(`${method} ${url}${headers.authorization === undefined ? '' : ' key'}`)
+    response.setHeader('Content-Type', 'application/json').end('{"success":true,"data":[]}')
+  })
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+  onTestFinished(() => server.close() && server.closeAllConnections())
+  return { url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`, asked }
+}
+
+function inEmptyFolder(args: readonly string[], baseUrl: string | undefined, cwd: string) {
+  const env = { JOBTIDE_BASE_URL: baseUrl, JOBTIDE_API_KEY: KEY }
+  return runCli([...args, '--log-level', 'silent'], { cwd, env })
+}
+
+describe('the list of organisations that ships with Jobtide', () => {
+  it.each([['run', 'nightly'], ['backfill'], ['plan', 'nightly'], ['plan', 'nightly', '--quote']])(
+    'is refused by `%s %s` at an address that is not on this machine: exit 2, and how to name one’s own',
+    async (...args) => {
+      const folder = temporaryFolder()
+      const result = await inEmptyFolder(args.filter(Boolean), 'https://api.example.com', folder)
+      expect([result.exitCode, result.stdout]).toEqual([2, ''])
+      expect(result.stderr).toContain(`for the 60 organisations of ${BUNDLED}, which only the`)
+      expect(result.stderr).toContain('→ Name your own list with --organizations FILE, or in a')
+    },
+  )
+
+  it('is refused by a service on this machine that is not the simulator: it is asked once who it is, without the key', async () => {
+    const { url, asked } = await developersProxy()
+    const result = await inEmptyFolder(['run', 'nightly', '--json'], url, temporaryFolder())
+    expect(result.exitCode).toBe(2)
+    expect(JSON.parse(result.stdout)).toMatchObject({
+      error: { exit_code: 2, organizations_file: BUNDLED },
+    })
+    expect(asked).toEqual(['GET /_simulator/clock'])
+  })
+
+  it('is taken by the simulator, by a plan without an address, and anywhere as a copy in a folder of one’s own', async () => {
+    const folder = temporaryFolder()
+    const source = worldAround(realClock.now(), 7, 60)
+    const simulator = await startSimulator({ source, clock: realClock, apiKeys: [KEY] })
+    onTestFinished(() => simulator.close())
+    const extracted = await inEmptyFolder(
+      ['extract', 'nightly', '--days', '3'],
+      simulator.url,
+      folder,
+    )
+    expect(extracted.exitCode, extracted.stderr).toBe(0)
+    expect((await inEmptyFolder(['plan', 'nightly'], undefined, folder)).exitCode).toBe(0)
+
+    cpSync(BUNDLED, join(folder, 'mine.csv'))
+    const own = ['plan', 'nightly', '--organizations', 'mine.csv']
+    expect((await inEmptyFolder(own, 'https://api.example.com', folder)).exitCode).toBe(0)
+    for (const name of ['pipelines', 'config']) {
+      mkdirSync(join(folder, name))
+      cpSync(join(packageRoot, name), join(folder, name), { recursive: true })
+    }
+    const copied = await inEmptyFolder(['plan', 'nightly'], 'https://api.example.com', folder)
+    expect(copied.exitCode).toBe(0)
+  })
+})
+
+/** Extracts with a list of these names, as JSON. */
+async function extract(site: Site, names: readonly string[], ...options: string[]) {
+  writeFileSync(site.organizations, names.join('\n'))
+  const result = await site.run(['extract', site.pipeline, '--json', ...options])
+  return { ...result, document: JSON.parse(result.stdout) as Record<string, unknown> }
+}
+
+describe('a list of which the service knows nobody', () => {
+  const UNTRACKED = [1, 2, 3, 4, 5].map((n) => `https://network.example/company/nobody-${n}`)
+
+  it('ends with 2 when all 5 were refused now, and again when all 5 were refused before', async () => {
+    const site = await openSite()
+    const first = await extract(site, UNTRACKED)
+    expect(first.exitCode).toBe(2)
+    expect(first.document).toMatchObject({ exit_code: 2, extract: { credits: 0 } })
+    expect(first.stderr).toMatch(
+      /none of 5 organisations in \S+organizations\.csv is tracked by the service: \S+nobody-1 \(.*nobody-3 \([^)]*\) and 2 more/,
+    )
+    const { requests } = site.simulator.account()
+    const again = await extract(site, UNTRACKED)
+    expect([again.exitCode, site.simulator.account().requests]).toEqual([2, requests])
+    expect(again.stderr).toContain('none of 5 organisations in ')
+    expect(again.stderr).toContain('what was refused is tried again after 7 days')
+  })
+
+  it('ends with 2 when a year of 1 was read, or 30 days of 3, and no event ever came', async () => {
+    const site = await openSite()
+    const year = await extract(site, ['org_nobody1'], '--days', '365')
+    expect(year.exitCode).toBe(2)
+    expect(year.stderr).toMatch(
+      /none of 1 organisation in \S+ ever sent an event\n {2}→ Are the ids/,
+    )
+    const month = await extract(site, ['org_nobody2', 'org_nobody3', 'org_nobody4'], '--days', '30')
+    expect([month.exitCode, month.document['complete']]).toEqual([2, true])
+    const mixed = await extract(site, ['org_nobody1', 'https://network.example/company/nobody-1'])
+    expect(mixed.exitCode).toBe(2)
+    expect(mixed.stderr).toContain('ever sent an event, 1 of them refused by the service')
+  })
+
+  it('ends with 0 and a warning when 1 day of 3 was read, and without one when a 4th sent an event', async () => {
+    const site = await openSite()
+    const quiet = ['org_nobody1', 'org_nobody2', 'org_nobody3']
+    const day = await extract(site, quiet, '--days', '1')
+    expect(day.exitCode).toBe(0)
+    expect(day.document['warning']).toMatch(/^none of 3 organisations in \S+ ever sent an event$/)
+    const text = await site.run(['extract', site.pipeline, '--days', '1'])
+    expect(text.stdout).toMatch(/no events +none of 3 organisations .*\n +→ Are the ids right\?/)
+    const known = site.simulator.organizations()[0]?.organization_id ?? ''
+    const four = await extract(site, [...quiet, known])
+    expect([four.exitCode, four.document['warning']]).toEqual([0, null])
+  })
+})
