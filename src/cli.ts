@@ -17,6 +17,7 @@ import { createScrubber } from './support/logger.ts'
 import { SECOND } from './support/units.ts'
 
 const DRAIN_MS = 10 * SECOND
+const LAST_WORDS_MS = SECOND / 4
 
 function createProgram(start: Start): Command {
   const program = new Command('jobtide')
@@ -103,6 +104,12 @@ function usageError({ message }: CommanderError, argv: readonly string[]): Confi
   })
 }
 
+function elapsed(ms: number): Promise<void> {
+  return new Promise((resolve) => {
+    AbortSignal.timeout(ms).addEventListener('abort', () => resolve(), { once: true })
+  })
+}
+
 /** Resolves when all that was written has left the process, or cannot leave it any more. */
 function written(stream: NodeJS.WriteStream): Promise<void> {
   return new Promise((resolve) => {
@@ -110,7 +117,11 @@ function written(stream: NodeJS.WriteStream): Promise<void> {
   })
 }
 
-process.exitCode = await main(process.argv.slice(2))
+const exitCode = await main(process.argv.slice(2))
+process.exitCode = exitCode
+// Whoever stopped it does not wait for a reader that takes nothing; all that it said has been offered by then.
+const isStopped = exitCode === EXIT.interrupted || exitCode === EXIT.terminated
+const patience = isStopped ? [elapsed(LAST_WORDS_MS)] : []
 // Sockets or timers that a library keeps must not keep a nightly job alive after its work is done and written.
-await Promise.all([written(process.stdout), written(process.stderr)])
+await Promise.race([Promise.all([written(process.stdout), written(process.stderr)]), ...patience])
 process.exit()

@@ -5,6 +5,7 @@
 
 import { stdout, stderr } from 'node:process'
 import { CheckFailedError } from '../model/checks.ts'
+import { onAbort } from '../support/abort.ts'
 import { JobtideError, EXIT, messageOf, type ExitCode } from '../support/errors.ts'
 import type { Scrubber } from '../support/logger.ts'
 import { failedChecksText } from './failed-checks.ts'
@@ -20,8 +21,13 @@ export interface Output {
   text(text: string): void
   /** A result for programs; nothing without `--json`. */
   document(value: unknown): void
-  /** A result in both ways, such as `query --format csv`. */
+  /** A result in both ways, such as `titles --format csv`. */
   raw(text: string): void
+  /**
+   * A part of a result that may be long. Resolves when there is room for the next part; false when nobody reads any more, or
+   * `signal` aborts first.
+   */
+  stream(text: string, signal: AbortSignal): Promise<boolean>
   /** A line for people on stderr. */
   note(text: string): void
   /** Characters for the line that progress redraws, on stderr. */
@@ -42,6 +48,11 @@ export function processOutput(json: boolean, scrubber: Scrubber): Output {
   const out = (text: string) => stdout.write(scrubber.scrub(text))
   const err = (text: string) => stderr.write(scrubber.scrub(text))
   const columns = Math.max(NARROWEST, stdout.columns ?? DEFAULT_COLUMNS)
+  let isStreamed = false
+  let isUnread = false
+  stdout.once('error', () => {
+    isUnread = true
+  })
   return {
     json,
     isTerminal: stderr.isTTY,
@@ -53,6 +64,11 @@ export function processOutput(json: boolean, scrubber: Scrubber): Output {
       if (json) out(`${JSON.stringify(value)}\n`)
     },
     raw: out,
+    async stream(text, signal) {
+      isStreamed = true
+      if (!isUnread && !signal.aborted && !out(text)) await room(signal)
+      return !isUnread && !signal.aborted
+    },
     note: (text) => err(`${text}\n`),
     progress: err,
     logLine: err,
@@ -60,7 +76,8 @@ export function processOutput(json: boolean, scrubber: Scrubber): Output {
     failure(error) {
       const known = error instanceof JobtideError ? error : null
       const exitCode = known?.exitCode ?? EXIT.defect
-      if (json) {
+      // After the beginning of another document a second one would help nobody: that it ends too soon says enough.
+      if (json && !isStreamed) {
         const { hint = null, context = {} } = known ?? {}
         out(
           `${JSON.stringify({ error: { message: messageOf(error), hint, exit_code: exitCode, ...context } })}\n`,
@@ -71,6 +88,21 @@ export function processOutput(json: boolean, scrubber: Scrubber): Output {
     },
   }
 }
+
+/** Resolves when stdout takes more, fails, or `signal` aborts. */
+function room(signal: AbortSignal): Promise<void> {
+  return new Promise((resolve) => {
+    const done = () => {
+      for (const event of ENDS_OF_WAITING) stdout.removeListener(event, done)
+      stopListening()
+      resolve()
+    }
+    for (const event of ENDS_OF_WAITING) stdout.once(event, done)
+    const stopListening = onAbort(signal, done)
+  })
+}
+
+const ENDS_OF_WAITING = ['drain', 'error', 'close'] as const
 
 function describeProblem(error: unknown, columns: number): string {
   const known = error instanceof JobtideError ? error : null

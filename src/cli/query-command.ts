@@ -1,23 +1,41 @@
-/** `query`: read-only SQL on the warehouse, as a table, CSV or JSON. */
+/**
+ * `query`: read-only SQL on the warehouse, as a table, CSV or JSON. Rows go out as they come from the engine, no faster than
+ * they are read: neither the number of rows nor a slow reader costs memory.
+ */
 
-import { rmSync } from 'node:fs'
-import { ConfigError, EXIT, type ExitCode } from '../support/errors.ts'
+import { rmSync, statfsSync } from 'node:fs'
+import { ConfigError, EXIT, JobtideError, type ExitCode } from '../support/errors.ts'
+import { onAbort } from '../support/abort.ts'
 import { csvLine } from '../support/text.ts'
+import { GIB, MIB } from '../support/units.ts'
 import { SqlError } from '../warehouse/errors.ts'
-import { quoteText, type ResultTable } from '../warehouse/warehouse.ts'
+import {
+  quoteText,
+  type ResultTable,
+  type RowStream,
+  type Warehouse,
+} from '../warehouse/warehouse.ts'
 import type { Context } from './context.ts'
 import type { QueryFormat } from './options.ts'
 import { passingFolder } from './passing-folder.ts'
 import { countText, tableText } from './text.ts'
 import { openForReading } from './warehouse-reader.ts'
 
+type Columns = ResultTable['columns']
+type Rows = ResultTable['rows']
+
 const WHOLE_NUMBERS: ReadonlySet<string> = new Set(['BIGINT', 'UBIGINT', 'HUGEINT', 'UHUGEINT'])
 const NUMBERS = /^(?:U?(?:TINY|SMALL|BIG|HUGE)?INT(?:EGER)?|UINTEGER|DOUBLE|FLOAT|DECIMAL.*)$/
 const INSTANT = 'TIMESTAMP WITH TIME ZONE'
 const ROWS_SHOWN = 200
+// What does not fit into memory may take half of what is free on the disk, and never more than this.
+const MOST_SPILLED = 16 * GIB
+const INTERRUPT_EVERY_MS = 50
+const DEAF_AFTER_MS = 300
 
 /**
  * Runs one statement, on the warehouse or on the copy for analysts: read-only, and without access to files or network.
+ * @throws JobtideError with the signal's exit code when it is stopped; ConfigError when the engine refuses the statement
  */
 export async function queryCommand(
   context: Context,
@@ -34,63 +52,150 @@ export async function queryCommand(
   // it, and two at a time then read each other's temporary files as their own.
   const spillFolder = passingFolder('query')
   try {
-    const result = readable(await answer(context, sql, spillFolder))
-    if (output.json || format === 'json') output.raw(`${JSON.stringify(asObjects(result))}\n`)
-    else if (format === 'csv') output.raw(asCsv(result))
-    else output.text(asTable(result, output))
+    await answer(context, sql, spillFolder, (stream) => {
+      if (output.json || format === 'json') return printJson(stream, context)
+      return format === 'csv' ? printCsv(stream, context) : printTable(stream, context)
+    })
     return EXIT.done
   } finally {
     rmSync(spillFolder, { recursive: true, force: true })
   }
 }
 
-async function answer(context: Context, sql: string, spillFolder: string): Promise<ResultTable> {
+async function answer(
+  context: Context,
+  sql: string,
+  spillFolder: string,
+  print: (stream: RowStream) => Promise<void>,
+): Promise<void> {
+  const { stop } = context
   const warehouse = await openForReading(context)
+  const released = interruptOn(warehouse, spillFolder, context)
   try {
+    stop.throwIfAborted()
     await warehouse.run(
-      `set temp_directory = ${quoteText(spillFolder)};
+      `set temp_directory = ${quoteText(spillFolder)}; set max_temp_directory_size = '${spillLimit(spillFolder)}';
        set enable_external_access = false; set lock_configuration = true`,
     )
-    return await warehouse.table(sql)
+    await print(await warehouse.stream(sql))
+    stop.throwIfAborted()
   } catch (error) {
+    if (stop.aborted) throw stopped(stop.reason)
     if (!(error instanceof SqlError)) throw error
     throw new ConfigError(error.message, {
       hint: 'Tables for analysts are in `main`, for operators in `ops`: show them with "show all tables". The warehouse is read-only here.',
       cause: error,
     })
   } finally {
+    released()
+    // A statement that was not read to its end goes on in the background until it is told otherwise.
+    warehouse.interrupt()
     warehouse.close()
   }
 }
 
-// Instants in ISO 8601, and 64-bit integers as numbers where a JSON number holds them exactly.
-function readable({ columns, rows }: ResultTable): ResultTable {
-  return {
-    columns,
-    rows: rows.map((row) =>
-      row.map((value, index) => {
-        const type = columns[index]?.type ?? ''
-        if (typeof value !== 'string') return value
-        if (type === INSTANT) return value.replace(' ', 'T').replace(/\+00(?::00)?$/, 'Z')
-        const number = WHOLE_NUMBERS.has(type) ? Number(value) : Number.NaN
-        return Number.isSafeInteger(number) ? number : value
-      }),
-    ),
+// Said again and again, because the engine forgets it when it begins a statement at that very moment. Inside of one function
+// over one long list it does not look: then the process ends all the same.
+function interruptOn(
+  warehouse: Warehouse,
+  spillFolder: string,
+  { stop, clock, output }: Context,
+): () => void {
+  const released = new AbortController()
+  const stopListening = onAbort(stop, () => {
+    const again = async () => {
+      for (let waited = 0; !released.signal.aborted; waited += INTERRUPT_EVERY_MS) {
+        warehouse.interrupt()
+        if (waited >= DEAF_AFTER_MS) {
+          output.problem(stopped(stop.reason))
+          rmSync(spillFolder, { recursive: true, force: true })
+          endBySignal(stop.reason)
+        }
+        await clock.sleep(INTERRUPT_EVERY_MS)
+      }
+    }
+    void again()
+  })
+  return () => {
+    released.abort()
+    stopListening()
   }
 }
 
-function asObjects({ columns, rows }: ResultTable): Record<string, unknown>[] {
+function stopped(reason: unknown): unknown {
+  if (!(reason instanceof JobtideError)) return reason
+  return new JobtideError(reason.exitCode, reason.message, {
+    hint: 'Nothing was changed: a query only reads.',
+  })
+}
+
+// Leaving in the ordinary way waits for the threads of the engine.
+function endBySignal(reason: unknown): void {
+  const isInterrupt = reason instanceof JobtideError && reason.exitCode === EXIT.interrupted
+  const name = isInterrupt ? 'SIGINT' : 'SIGTERM'
+  process.removeAllListeners(name)
+  process.kill(process.pid, name)
+}
+
+function spillLimit(folder: string): string {
+  const { bavail, bsize } = statfsSync(folder)
+  return `${Math.round(Math.min((bavail * bsize) / 2, MOST_SPILLED) / MIB)}MiB`
+}
+
+async function printJson(stream: RowStream, { output, stop }: Context): Promise<void> {
+  let before = '['
+  for await (const rows of rowsOf(stream)) {
+    const objects = rows.map((row) => JSON.stringify(asObject(stream.columns, row)))
+    if (!(await output.stream(before + objects.join(','), stop))) return
+    before = ','
+  }
+  await output.stream(before === '[' ? '[]\n' : ']\n', stop)
+}
+
+async function printCsv(stream: RowStream, { output, stop }: Context): Promise<void> {
+  let before = csvLine(stream.columns.map(({ name }) => name))
+  for await (const rows of rowsOf(stream)) {
+    const lines = rows.map((row) => csvLine(row.map(cellText)))
+    if (!(await output.stream(before + lines.join(''), stop))) return
+    before = ''
+  }
+  if (before !== '') await output.stream(before, stop)
+}
+
+// Rows beyond those that are shown are not fetched: how many there are would take as long as all of them.
+async function printTable(stream: RowStream, { output, stop }: Context): Promise<void> {
+  const found: unknown[][] = []
+  for await (const rows of rowsOf(stream)) {
+    found.push(...rows.slice(0, ROWS_SHOWN + 1))
+    if (found.length > ROWS_SHOWN) break
+  }
+  await output.stream(`${asTable(stream.columns, found, output)}\n`, stop)
+}
+
+async function* rowsOf(stream: RowStream): AsyncGenerator<unknown[][]> {
+  for (let rows = await stream.next(); rows !== null; rows = await stream.next()) {
+    yield readable(stream.columns, rows)
+  }
+}
+
+// Instants in ISO 8601, and 64-bit integers as numbers where a JSON number holds them exactly.
+function readable(columns: Columns, rows: Rows): unknown[][] {
   return rows.map((row) =>
-    Object.fromEntries(columns.map(({ name }, index) => [name, row[index] ?? null])),
+    row.map((value, index) => {
+      const type = columns[index]?.type ?? ''
+      if (typeof value !== 'string') return value
+      if (type === INSTANT) return value.replace(' ', 'T').replace(/\+00(?::00)?$/, 'Z')
+      const number = WHOLE_NUMBERS.has(type) ? Number(value) : Number.NaN
+      return Number.isSafeInteger(number) ? number : value
+    }),
   )
 }
 
-function asCsv({ columns, rows }: ResultTable): string {
-  const lines = [columns.map(({ name }) => name), ...rows.map((row) => row.map(cellText))]
-  return lines.map(csvLine).join('')
+function asObject(columns: Columns, row: readonly unknown[]): Record<string, unknown> {
+  return Object.fromEntries(columns.map(({ name }, index) => [name, row[index] ?? null]))
 }
 
-function asTable({ columns, rows }: ResultTable, output: Context['output']): string {
+function asTable(columns: Columns, rows: Rows, output: Context['output']): string {
   const shown = rows.slice(0, ROWS_SHOWN)
   const table = tableText(
     columns.map(({ name }) => name),
@@ -102,7 +207,7 @@ function asTable({ columns, rows }: ResultTable, output: Context['output']): str
   )
   const count =
     rows.length > shown.length
-      ? `${countText(rows.length, 'row')}, the first ${shown.length} shown; all with --format csv`
+      ? `the first ${shown.length} rows; there are more: all with --format csv`
       : countText(rows.length, 'row')
   return `${table}\n(${count})`
 }

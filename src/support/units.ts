@@ -12,3 +12,5 @@ export const DAY = 24 * HOUR
 export const KIB = 1_024
 /** One mebibyte, in bytes. */
 export const MIB = 1_024 * KIB
+/** One gibibyte, in bytes. */
+export const GIB = 1_024 * MIB

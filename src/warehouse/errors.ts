@@ -24,6 +24,16 @@ export class SqlError extends JobtideError {
   }
 }
 
+/** A statement failed when its first rows were fetched already. The engine's client says that it did, and not why. */
+export class BrokenOffError extends JobtideError {
+  override readonly name = 'BrokenOffError'
+  constructor() {
+    super(EXIT.usage, 'the statement failed on its way: the rows that came are not all of them', {
+      hint: 'Some value cannot be computed: look for a cast (`try_cast` gives null instead), or for too little memory or disk.',
+    })
+  }
+}
+
 const LOCKED = /could not set lock on file/i
 const HOLDER = /held in (\S+(?: \([^)]*\))?)/i
 const DISK = /no space left|disk full|read-only file system|permission denied|input\/output error/i

@@ -8,7 +8,10 @@ import {
   DuckDBDataChunk,
   DuckDBInstance,
   DuckDBTimestampTZValue,
+  JsonDuckDBValueConverter,
+  ResultReturnType,
   type DuckDBConnection,
+  type DuckDBResult,
   type DuckDBResultReader,
   type DuckDBValue,
 } from '@duckdb/node-api'
@@ -23,7 +26,7 @@ import {
   spillFolderOf,
   type EngineChoices,
 } from './engine-settings.ts'
-import { asWarehouseError } from './errors.ts'
+import { BrokenOffError, asWarehouseError } from './errors.ts'
 import { applySchema } from './schema.ts'
 
 /** A value bound to a parameter or appended to a table. A Date becomes a TIMESTAMPTZ. */
@@ -33,6 +36,13 @@ export type SqlValue = string | number | bigint | boolean | Date | null
 export interface ResultTable {
   readonly columns: readonly { readonly name: string; readonly type: string }[]
   readonly rows: readonly (readonly unknown[])[]
+}
+
+/** A result that is fetched as it is read: neither side holds more of it than a few thousand rows. */
+export interface RowStream {
+  readonly columns: ResultTable['columns']
+  /** The next rows, at least one; null after the last. @throws BrokenOffError */
+  next(): Promise<ResultTable['rows'] | null>
 }
 
 /** How to open a warehouse. */
@@ -58,6 +68,13 @@ export interface Warehouse {
   /** Runs one statement for display. */
   table(sql: string, parameters?: readonly SqlValue[]): Promise<ResultTable>
   /**
+   * Runs statements, the last one for display, its rows as they are wanted. Whoever does not read to the end closes the warehouse,
+   * or runs another statement: both end this one.
+   */
+  stream(sql: string): Promise<RowStream>
+  /** Stops the statement that runs now, at its next step; it throws a SqlError then. Harmless when nothing runs. */
+  interrupt(): void
+  /**
    * Everything in `work` or nothing. Not nestable. When COMMIT itself fails the work may have happened: callers make
    * their work repeatable and look again.
    */
@@ -78,6 +95,9 @@ export interface Warehouse {
 }
 
 const CHUNK_ROWS = 2_048
+
+// The client would print instants in the time zone of this process, beside SQL that counts in UTC.
+DuckDBTimestampTZValue.timezoneOffsetInMinutes = 0
 
 /**
  * Opens a warehouse.
@@ -185,11 +205,22 @@ class DuckDBWarehouse implements Warehouse {
 
   async table(sql: string, parameters: readonly SqlValue[] = []): Promise<ResultTable> {
     const reader = await this.#read(sql, parameters)
-    const types = reader.columnTypes()
-    const columns = reader
-      .deduplicatedColumnNames()
-      .map((name, index) => ({ name, type: String(types[index]) }))
-    return { columns, rows: reader.getRowsJson() }
+    return { columns: columnsOf(reader), rows: reader.getRowsJson() }
+  }
+
+  async stream(sql: string): Promise<RowStream> {
+    const result = await this.#guard(() => this.#streamLast(sql))
+    return {
+      columns: columnsOf(result),
+      next: async () => {
+        const chunk = await this.#guard(() => nextChunk(result))
+        return chunk?.convertRows(JsonDuckDBValueConverter) ?? null
+      },
+    }
+  }
+
+  interrupt(): void {
+    if (!this.#closed) this.#connection.interrupt()
   }
 
   async transaction<T>(work: () => Promise<T>): Promise<T> {
@@ -254,6 +285,21 @@ class DuckDBWarehouse implements Warehouse {
     }
   }
 
+  // The client would keep all rows of the statements before the last one. What changes anything has done so with its first.
+  async #streamLast(sql: string): Promise<DuckDBResult> {
+    const statements = await this.#connection.extractStatements(sql)
+    for (let at = 0; ; at += 1) {
+      const prepared = await statements.prepare(at)
+      try {
+        const result = await prepared.stream()
+        if (at === statements.count - 1) return result
+        await nextChunk(result)
+      } finally {
+        prepared.destroySync()
+      }
+    }
+  }
+
   async #columnNames(table: string): Promise<string[]> {
     const reader = await this.#connection.runAndReadAll(`from ${table} limit 0`)
     return reader.columnNames()
@@ -270,6 +316,24 @@ class DuckDBWarehouse implements Warehouse {
       throw asWarehouseError(error, this.path)
     }
   }
+}
+
+function columnsOf(
+  result: Pick<DuckDBResultReader, 'columnTypes' | 'deduplicatedColumnNames'>,
+): ResultTable['columns'] {
+  const types = result.columnTypes()
+  return result
+    .deduplicatedColumnNames()
+    .map((name, index) => ({ name, type: String(types[index]) }))
+}
+
+// When a statement fails after its first rows, the client ends them as if all were there; only the result knows better, and
+// not why.
+async function nextChunk(result: DuckDBResult): Promise<DuckDBDataChunk | null> {
+  const chunk = await result.fetchChunk()
+  if (chunk !== null && chunk.rowCount > 0) return chunk
+  if (result.returnType !== ResultReturnType.INVALID) return null
+  throw new BrokenOffError()
 }
 
 function splitName(table: string): [schema: string | null, name: string] {

@@ -101,6 +101,7 @@ const SILENT: Output = {
   text: () => undefined,
   document: () => undefined,
   raw: () => undefined,
+  stream: () => Promise.resolve(true),
   note: () => undefined,
   progress: () => undefined,
   logLine: () => undefined,
