@@ -22,29 +22,37 @@ const fillers: Record<string, (warehouse: Warehouse, rows: never[]) => Promise<v
   organization_coverage: insertCoverage,
 }
 
-const emptied = [
-  'job_change_events',
-  'job_change_event_versions',
-  'ops.coverage',
-  'ops.build_state',
-]
-
-/** Empties the loaded tables and inserts the rows given in `folder`; the next build makes every table anew. */
-export async function insertGiven(warehouse: Warehouse, folder: string): Promise<void> {
-  for (const table of emptied) {
-    await warehouse.run(`delete from ${table}`)
-  }
+/**
+ * Inserts the rows given in `folder`.
+ * @param mark put before the ids of people, organisations and events, so that several cases can share a warehouse
+ */
+export async function insertGiven(
+  warehouse: Warehouse,
+  folder: string,
+  mark: string,
+): Promise<void> {
   for (const file of readdirSync(folder)) {
     const table = /^given\.(.+)\.json$/.exec(file)?.[1]
     if (table === undefined) continue
     const fill = fillers[table]
     if (fill === undefined) throw new TypeError(`${folder}: ${table} is no loaded table`)
-    await fill(warehouse, JSON.parse(readFileSync(join(folder, file), 'utf8')) as never[])
+    const rows = JSON.parse(readFileSync(join(folder, file), 'utf8')) as Record<string, unknown>[]
+    await fill(warehouse, rows.map((row) => marked(row, mark)) as never[])
   }
 }
 
+function marked(row: Record<string, unknown>, mark: string): Record<string, unknown> {
+  const isId = (column: string) => /^(?:profile_id|organization_id|event_key)$/.test(column)
+  return Object.fromEntries(
+    Object.entries(row).map(([column, value]) => [
+      column,
+      isId(column) ? `${mark}${String(value)}` : value,
+    ]),
+  )
+}
+
 /** Versions of corrected events; each is detected when it changed and received at its detection unless it says otherwise. */
-async function insertVersions(
+export async function insertVersions(
   warehouse: Warehouse,
   versions: readonly GivenVersion[],
 ): Promise<void> {
