@@ -3,7 +3,15 @@
  * the ledger, and to know which batches were read by pages that are gone. Pure.
  */
 
-import type { JournalRecord, PageReceived, RequestFailed, RunStarted } from './records.ts'
+import type {
+  JournalRecord,
+  PageReceived,
+  RequestFailed,
+  RunStarted,
+  Seal,
+  SnapshotPublished,
+  SuppressionChanged,
+} from './records.ts'
 import { CREDITS_PER_PAGE, dayOf } from './spending.ts'
 
 /** What a segment holds of one run. */
@@ -36,13 +44,24 @@ export interface HeldDay {
 const COUNTS = ['requests', 'pages', 'events', 'charged', 'in_doubt'] as const
 type Counts = Record<(typeof COUNTS)[number], number>
 
+// Records that say what a run asked, bought or covered.
+function isOfRun(
+  record: JournalRecord,
+): record is Exclude<JournalRecord, Seal | SnapshotPublished | SuppressionChanged> {
+  return (
+    record.kind !== 'seal' &&
+    record.kind !== 'snapshot_published' &&
+    record.kind !== 'suppression_changed'
+  )
+}
+
 /** Counts the records of one segment. */
 export class Holdings {
   readonly #runs = new Map<string, CountedRun>()
 
   /** Adds the next record. */
   add(record: JournalRecord): void {
-    if (record.kind === 'seal' || record.kind === 'snapshot_published') return
+    if (!isOfRun(record)) return
     const run = this.#runOf(record.run_id)
     run.records += 1
     if (record.kind === 'run_started') run.started = record

@@ -13,6 +13,7 @@ import { foldLoss } from './fold-loss.ts'
 import type { HeldRun } from './held.ts'
 import { countUnanswered, emptyHistory, foldRecord, type History } from './history.ts'
 import type { Journal } from './journal.ts'
+import type { JournalState } from './loss.ts'
 import type { SuppressionChanged } from './records.ts'
 
 /** Name of the checkpoint in the journal's folder. */
@@ -41,7 +42,7 @@ export function readHistory(journal: Journal): History {
 
 /** What the journal says of the newest suppression list, whatever else is in it; null where there never was one. */
 export function newestSuppression(journal: Journal): SuppressionChanged | null {
-  const checkpoint = readCheckpoint(journal)
+  const checkpoint = readCheckpoint(journal, checksumOf(journal.check().losses))
   let newest = checkpoint?.history.suppression ?? null
   for (const segment of journal.segments()) {
     for (const { record } of journal.read(segment, checkpoint?.positions.get(segment) ?? 0)) {
@@ -65,11 +66,15 @@ export function saveCheckpoint(journal: Journal): void {
 
 function foldAll(journal: Journal): Checkpoint {
   const { losses } = journal.check()
-  const checksumOfLosses = checksum(Buffer.from(JSON.stringify([...losses])))
+  const checksumOfLosses = checksumOf(losses)
   const known = readCheckpoint(journal, checksumOfLosses)
   if (known !== null) return foldSegments(journal, known, new Map())
   const nothing = { history: emptyHistory(), positions: new Map(), losses: checksumOfLosses }
   return foldSegments(journal, nothing, losses)
+}
+
+function checksumOf(losses: JournalState['losses']): string {
+  return checksum(Buffer.from(JSON.stringify([...losses])))
 }
 
 /** @param losses those that are not in `checkpoint` */

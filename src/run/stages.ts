@@ -7,7 +7,7 @@
 import { join } from 'node:path'
 import type { ExtractProgress } from '../extract/extract.ts'
 import { journalIdentity } from '../journal/identity.ts'
-import type { Journal, JournalWriter } from '../journal/journal.ts'
+import { openJournal, type Journal, type JournalWriter } from '../journal/journal.ts'
 import { readSuppression } from '../load/suppression.ts'
 import { load, type LoadProgress, type LoadReport } from '../load/load.ts'
 import { buildModels, type BuildReport, type BuildStep } from '../model/build.ts'
@@ -150,7 +150,7 @@ async function publishTo(
       ...what,
       store,
       journalId,
-      notKept: notKeptIn(directory),
+      notKept: notKeptIn(openJournal(directory.journal, clock)),
       tables: [...publishedTables(readModelFiles()), ...filledTables],
       scratchFolder: directory.scratch,
       // One for each destination: what another one needs is not thrown away.
@@ -168,8 +168,8 @@ async function publishTo(
   }
 }
 
-function notKeptIn({ root }: DataDirectory): NotKept {
-  const { people, eventsBefore } = readSuppression(root)
+function notKeptIn(journal: Journal): NotKept {
+  const { people, eventsBefore } = readSuppression(journal)
   return { people, events_before: eventsBefore === null ? null : isoInstant(eventsBefore) }
 }
 

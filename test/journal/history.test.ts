@@ -1,11 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { readHistory } from '../../src/journal/read-history.ts'
 import { canonicalName } from '../../src/journal/history.ts'
-import type {
-  JournalRecord,
-  RunFinished,
-  SliceRecord,
-} from '../../src/journal/records.ts'
+import type { JournalRecord, RunFinished, SliceRecord } from '../../src/journal/records.ts'
 import { newSliceHistory } from '../../src/journal/slice-history.ts'
 import { monthlyCredits } from '../../src/journal/spending.ts'
 import { RUN, aJournal, aPage, aRequest, aSlice, aStart } from './journal-fixture.ts'
