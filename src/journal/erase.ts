@@ -13,7 +13,7 @@ import { EXIT, JobtideError, asStorageError } from '../support/errors.ts'
 import { encodeFrame } from './frame.ts'
 import type { Journal } from './journal.ts'
 import { cutMarks } from './page-keys.ts'
-import { CHECKPOINT_FILE } from './read-history.ts'
+import { removeCheckpoint } from './read-history.ts'
 import { endsWithSeal, readAt, type PlacedFrame } from './reader.ts'
 import type { JournalRecord, PageReceived } from './records.ts'
 import { appendSeal } from './seals.ts'
@@ -92,7 +92,8 @@ export async function eraseFromJournal(
     if (found !== null) {
       const rewritten = rewrite(journal, segment, cut)
       await beforeReplacing(segment, rewritten.bytesBefore, rewritten.bytesAfter)
-      if (erased.length === 0) removeCheckpoint(journal)
+      // Its positions would point into a record of the new one, and it holds marks of events.
+      if (erased.length === 0) removeCheckpoint(journal.folder)
       replaceSegment(journal, segment, rewritten)
       erased.push({ ...found, ...rewritten })
     }
@@ -194,18 +195,6 @@ function replaceSegment(
     throw asStorageError(error, `journal segment ${path}`)
   }
   appendSeal(folder, { segment, ...after, before: null })
-}
-
-// It says how far each segment was read, in bytes of the old ones: with the new ones it would point into a record. It also
-// holds marks of events. The next run makes it anew.
-function removeCheckpoint(journal: Journal): void {
-  const path = join(journal.folder, CHECKPOINT_FILE)
-  try {
-    rmSync(path, { force: true })
-    fsyncDirectory(journal.folder)
-  } catch (error) {
-    throw asStorageError(error, path)
-  }
 }
 
 // What a killed process left behind.

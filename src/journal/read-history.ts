@@ -4,17 +4,19 @@
  * is gone or shorter, a changed byte) makes it count as absent, so that all of the journal is read again.
  */
 
-import { statSync } from 'node:fs'
+import { existsSync, rmSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import { deserialize, serialize } from 'node:v8'
 import { crc32 } from 'node:zlib'
-import { readIfThere, writeFileAtomic } from '../support/atomic-file.ts'
+import { fsyncDirectory, readIfThere, writeFileAtomic } from '../support/atomic-file.ts'
+import { asStorageError } from '../support/errors.ts'
 import { foldLoss } from './fold-loss.ts'
 import type { HeldRun } from './held.ts'
 import { countUnanswered, emptyHistory, foldRecord, type History } from './history.ts'
 import type { Journal } from './journal.ts'
 import type { JournalState } from './loss.ts'
 import type { SuppressionChanged } from './records.ts'
+import { SealListError, sealsPath } from './seals.ts'
 
 /** Name of the checkpoint in the journal's folder. */
 export const CHECKPOINT_FILE = 'history.checkpoint'
@@ -30,6 +32,8 @@ interface Checkpoint {
   readonly positions: Map<string, number>
   /** Checksum of the losses that are in it: with another one accepted, it is thrown away. */
   readonly losses: string
+  /** Segments that the list of seals named: it never names fewer. */
+  readonly listed: number
 }
 
 /**
@@ -42,10 +46,10 @@ export function readHistory(journal: Journal): History {
 
 /** What the journal says of the newest suppression list, whatever else is in it; null where there never was one. */
 export function newestSuppression(journal: Journal): SuppressionChanged | null {
-  const checkpoint = readCheckpoint(journal, checksumOf(journal.check().losses))
-  let newest = checkpoint?.history.suppression ?? null
+  const { known } = checkpointOf(journal)
+  let newest = known?.history.suppression ?? null
   for (const segment of journal.segments()) {
-    for (const { record } of journal.read(segment, checkpoint?.positions.get(segment) ?? 0)) {
+    for (const { record } of journal.read(segment, known?.positions.get(segment) ?? 0)) {
       if (record.kind !== 'suppression_changed') continue
       if ((newest?.generation ?? 0) < record.generation) newest = record
     }
@@ -64,17 +68,44 @@ export function saveCheckpoint(journal: Journal): void {
   writeFileAtomic(checkpointPath(journal), Buffer.concat([Buffer.from(line), body]))
 }
 
-function foldAll(journal: Journal): Checkpoint {
-  const { losses } = journal.check()
-  const checksumOfLosses = checksumOf(losses)
-  const known = readCheckpoint(journal, checksumOfLosses)
-  if (known !== null) return foldSegments(journal, known, new Map())
-  const nothing = { history: emptyHistory(), positions: new Map(), losses: checksumOfLosses }
-  return foldSegments(journal, nothing, losses)
+/** Throws the checkpoint below `folder` away; the next run makes it anew. @throws StorageError when the disk refuses */
+export function removeCheckpoint(folder: string): void {
+  const path = join(folder, CHECKPOINT_FILE)
+  try {
+    rmSync(path, { force: true })
+    if (existsSync(folder)) fsyncDirectory(folder)
+  } catch (error) {
+    throw asStorageError(error, path)
+  }
 }
 
-function checksumOf(losses: JournalState['losses']): string {
-  return checksum(Buffer.from(JSON.stringify([...losses])))
+function foldAll(journal: Journal): Checkpoint {
+  const { known, nothing, lost } = checkpointOf(journal)
+  return known === null
+    ? foldSegments(journal, nothing, lost)
+    : foldSegments(journal, known, new Map())
+}
+
+/** The checkpoint, where it fits the journal as it is now; and what to begin with where it does not. */
+function checkpointOf(journal: Journal): {
+  readonly known: Checkpoint | null
+  readonly nothing: Checkpoint
+  readonly lost: JournalState['losses']
+} {
+  // In this order: another process may seal a segment and keep a checkpoint meanwhile.
+  const kept = readCheckpoint(journal)
+  const { listed, losses: lost } = journal.check()
+  const losses = checksum(Buffer.from(JSON.stringify([...lost])))
+  if (kept !== null && kept.listed > listed) {
+    const what = `names ${listed} segments, and has named ${kept.listed}`
+    throw new SealListError(sealsPath(journal.folder), what)
+  }
+  const isUsable = kept?.losses === losses && fits(kept, journal)
+  return {
+    known: isUsable ? { ...kept, listed } : null,
+    nothing: { history: emptyHistory(), positions: new Map(), losses, listed },
+    lost,
+  }
 }
 
 /** @param losses those that are not in `checkpoint` */
@@ -96,15 +127,13 @@ function foldSegments(
   return checkpoint
 }
 
-function readCheckpoint(journal: Journal, losses: string): Checkpoint | null {
+function readCheckpoint(journal: Journal): Checkpoint | null {
   const bytes = readIfThere(checkpointPath(journal)) ?? Buffer.alloc(0)
   const firstLine = FIRST_LINE.exec(bytes.toString('latin1', 0, LONGEST_FIRST_LINE))
   if (firstLine?.[1] !== String(CHECKPOINT_FORMAT)) return null
   const body = bytes.subarray(firstLine[0].length)
   if (checksum(body) !== firstLine[2]) return null
-  const checkpoint = checkpointIn(body)
-  if (checkpoint === null || checkpoint.losses !== losses) return null
-  return fits(checkpoint, journal) ? checkpoint : null
+  return checkpointIn(body)
 }
 
 // A newer Node.js may have written it in a way that this one does not read.

@@ -20,6 +20,7 @@ import { ulidTime } from '../support/ulid.ts'
 import { encodeFrame } from './frame.ts'
 import { Holdings, lossText, withoutKept, type HeldRun } from './held.ts'
 import { checkSegments, damagesOf, hashFile, sizeOf, type Damage } from './loss.ts'
+import { removeCheckpoint } from './read-history.ts'
 import { listSegments, validPrefix } from './reader.ts'
 import {
   SealListError,
@@ -110,10 +111,10 @@ function acceptLosses(folder: string, clock: Clock): string[] {
   for (const damage of damagesOf(folder, listedIn(folder).values(), 'bytes')) {
     accepted.push(acceptDamage(folder, damage, clock))
   }
-  if (accepted.length > 0) {
-    closeSegments(folder, clock, 'leave-out')
-    nameUnknownRuns(folder)
-  }
+  closeSegments(folder, clock, 'leave-out')
+  nameUnknownRuns(folder)
+  // It counts lines of the list, and what is accepted now may have been lost with them.
+  removeCheckpoint(folder)
   return accepted
 }
 

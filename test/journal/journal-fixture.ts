@@ -136,7 +136,7 @@ export function onlySegment(journal: Journal) {
     name,
     path,
     bytes: () => readFileSync(path),
-    set(bytes: Uint8Array) {
+    set: (bytes: Uint8Array) => {
       writeFileSync(path, bytes)
       unlist(journal.folder)
     },

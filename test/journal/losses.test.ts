@@ -1,10 +1,10 @@
 import { existsSync, readFileSync, rmSync, truncateSync, writeFileSync } from 'node:fs'
-import { join } from 'node:path'
+import { basename, join } from 'node:path'
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { readHistory, saveCheckpoint } from '../../src/journal/read-history.ts'
 import { monthlyCredits } from '../../src/journal/spending.ts'
-import { createSeals, sealsPath } from '../../src/journal/seals.ts'
+import { appendSeal, createSeals, sealsPath } from '../../src/journal/seals.ts'
 import type { Journal } from '../../src/journal/journal.ts'
 import type { JournalRecord } from '../../src/journal/records.ts'
 import { sha256Hex } from '../../src/support/hash.ts'
@@ -310,6 +310,41 @@ describe('the list of seals', () => {
       journal.recover()
       expect(journal.check('bytes').segments).toBe(2)
     }
+  })
+
+  it('that lost its last line together with that segment is said to name 1 of 2, by the checkpoint', async () => {
+    const { journal, second } = await twoSegments()
+    const path = sealsPath(journal.folder)
+    saveCheckpoint(journal)
+    const text = readFileSync(path, 'utf8')
+    writeFileSync(path, text.split('\n').slice(0, 2).join('\n') + '\n')
+    journal.recover()
+    expect(readHistory(journal).runs.size).toBe(1)
+    writeFileSync(path, text.split('\n').slice(0, 2).join('\n') + '\n')
+    rmSync(second)
+    journal.recover()
+    expect(() => readHistory(journal)).toThrow('names 1 segments, and has named 2')
+    journal.recover('accept')
+    expect([coveredIn(journal), creditsIn(journal)]).toEqual([[], [60, 60]])
+  })
+
+  it('knows a segment that is being written anew as the old one and as the new one, and then only as that', async () => {
+    const { journal, first, second } = await twoSegments()
+    const stateOf = (path: string) => {
+      const bytes = readFileSync(path)
+      return { bytes: bytes.length, sha256: sha256Hex(bytes) }
+    }
+    const segmentName = basename(first)
+    const [old, fresh] = [stateOf(first), stateOf(second)]
+    appendSeal(journal.folder, { segment: segmentName, ...fresh, before: old })
+    expect(journal.check('bytes').segments).toBe(2)
+    const bytes = readFileSync(first)
+    writeFileSync(first, readFileSync(second))
+    expect(journal.check('bytes').segments).toBe(2)
+    appendSeal(journal.folder, { segment: segmentName, ...fresh, before: null })
+    expect(journal.check('bytes').segments).toBe(2)
+    writeFileSync(first, bytes)
+    expect(() => journal.check()).toThrow(`has ${old.bytes} bytes, not the ${fresh.bytes}`)
   })
 
   it('is made before the first segment, once, and beside the folder', async () => {

@@ -8,6 +8,7 @@ import { describe, expect, it } from 'vitest'
 import type { CoveredInterval } from '../../src/journal/coverage.ts'
 import { openJournal, type JournalWriter } from '../../src/journal/journal.ts'
 import { readHistory } from '../../src/journal/read-history.ts'
+import { createSeals } from '../../src/journal/seals.ts'
 import type { JournalRecord, OrganizationRef, SliceRecord } from '../../src/journal/records.ts'
 import { load } from '../../src/load/load.ts'
 import { DAY } from '../../src/support/units.ts'
@@ -109,6 +110,7 @@ describe('coverage, when ids are learnt', () => {
 
           const other = openJournal(join(folder, 'other'), clock)
           mkdirSync(other.folder)
+          createSeals(other.folder)
           const names = journal.segments()
           const order = names.toSorted(
             (a, b) => (steps[names.indexOf(a)]?.order ?? 0) - (steps[names.indexOf(b)]?.order ?? 0),
