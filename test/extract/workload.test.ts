@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { Workload } from '../../src/extract/workload.ts'
+import { Workload, pagesToBuy } from '../../src/extract/workload.ts'
 import { newSliceHistory } from '../../src/journal/slice-history.ts'
 import { takePage } from '../../src/journal/take-page.ts'
 import { aSlice, aTakenPage } from '../journal/journal-fixture.ts'
@@ -52,4 +52,17 @@ describe('a workload of a slice of 9 pages and one that may be empty', () => {
 
 it('a workload of nothing is done', () => {
   expect(new Workload().fraction([])).toBe(1)
+})
+
+describe('what a slice of 9 expected pages still costs', () => {
+  it('is 9 pages at first, 6 after 3, and as many as were read once it is longer than expected', () => {
+    expect([0, 3, 9, 20].map((pages) => pagesToBuy(begun(pages)))).toEqual([9, 6, 9, 20])
+  })
+
+  it('is 1 page at least: nobody knows that it is read before its end is here', () => {
+    const history = newSliceHistory(small)
+    expect(pagesToBuy(history)).toBe(1)
+    takePage(history, aTakenPage(1, { hasMore: false }))
+    expect(pagesToBuy(history)).toBe(1)
+  })
 })
