@@ -118,7 +118,7 @@ export interface ProxySettings {
  */
 export function proxiesFrom(environment: Environment, baseUrl: string): ProxySettings | undefined {
   const { hostname } = new URL(baseUrl)
-  if (LOOPBACK.has(hostname) || /^127\./.test(hostname)) return undefined
+  if (LOOPBACK.has(hostname) || hostname.startsWith('127.')) return undefined
   const https = proxyFrom(environment, ['https_proxy', 'HTTPS_PROXY'])
   const http = proxyFrom(environment, ['http_proxy', 'HTTP_PROXY'])
   if (https === '' && http === '') return undefined

@@ -187,8 +187,10 @@ describe('README tables', () => {
   it('name every variable that the program reads', () => {
     const code = readFileSync(join(packageRoot, 'src', 'config.ts'), 'utf8')
     const variables = new Set(
-      [...code.matchAll(/environment\['(JOBTIDE_[A-Z0-9_]+)'\]/g)].map(([, name]) => name),
+      [...code.matchAll(/'(JOBTIDE_[A-Z0-9_]+|[A-Z]+_PROXY)'/g)].map(([, name]) => name),
     )
+    // Read by Node itself, and named where a certificate is not trusted.
+    variables.add('NODE_EXTRA_CA_CERTS')
     expect(new Set(columnOf('variable').map(unquoted))).toEqual(variables)
   })
 

@@ -111,7 +111,9 @@ export const pipelineSchema = z.strictObject({
       concurrency: z.int().min(1).max(32).default(4).describe('Requests at the same time.'),
       max_wait: durationSchema
         .default('15m')
-        .describe('The longest wait the service may order before the run stops (exit 5).'),
+        .describe(
+          'The longest wait the service may order, and the longest time it may answer nothing, before the run stops (exit 5).',
+        ),
     })
     .default({ concurrency: 4, max_wait: '15m' }),
   snapshot: z
