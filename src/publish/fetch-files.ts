@@ -1,17 +1,17 @@
 /** Objects of a snapshot as local files, proved to be what the manifest says before anything reads them. */
 
 import { statSync } from 'node:fs'
-import { EXIT, JobtideError } from '../support/errors.ts'
+import { EXIT, JobtideError, type ErrorDetails } from '../support/errors.ts'
 import type { FileCache } from './file-cache.ts'
 import { sha256OfFile } from './parquet.ts'
 
 /** A published snapshot is not what it was. Nothing was made of it. */
 export class DamagedSnapshotError extends JobtideError {
   override readonly name = 'DamagedSnapshotError'
-  constructor(what: string, cause?: unknown) {
+  constructor(what: string, details: Omit<ErrorDetails, 'hint'> = {}) {
     super(EXIT.checkFailed, `the snapshot is damaged: ${what}`, {
       hint: '`jobtide verify` names everything that is wrong with it; take another one (`jobtide snapshots`).',
-      cause,
+      ...details,
     })
   }
 }

@@ -81,7 +81,8 @@ export async function proveSnapshot(
     .map(({ object, message }) => `${object}: ${message}`)
   const more = findings.length - told.length
   if (manifest !== null && findings.length === 0) return { store: options.store, manifest }
-  throw new DamagedSnapshotError(`${told.join('; ')}${more > 0 ? `; and ${more} more` : ''}`)
+  const what = `${told.join('; ')}${more > 0 ? `; and ${more} more` : ''}`
+  throw new DamagedSnapshotError(what, { context: { findings } })
 }
 
 const FINDINGS_SHOWN = 3
@@ -212,7 +213,7 @@ class Restore {
       .all<{ Count: bigint }>(`insert into main.${quoteIdentifier(name)} by name ${rows}`)
       .catch((error: unknown) => {
         if (!(error instanceof JobtideError) || error.exitCode !== EXIT.defect) throw error
-        throw new DamagedSnapshotError(`${file.key}: ${error.message}`, error)
+        throw new DamagedSnapshotError(`${file.key}: ${error.message}`, { cause: error })
       })
     const count = Number(inserted[0]?.Count ?? 0)
     const said = file.rows - file.deleted_rows

@@ -249,6 +249,7 @@ describe('a hostile snapshot', () => {
         exitCode: EXIT.checkFailed,
         message: expect.stringMatching(/^the snapshot is damaged: /) as string,
         hint: expect.stringContaining('`jobtide verify`') as string,
+        context: { findings: expect.arrayContaining([expect.anything()]) as unknown[] },
       })
       expect(readdirSync(site.folder)).toEqual([])
       expect(contents(dirname(copy.root))).toEqual(before)
