@@ -17,8 +17,6 @@ export interface Change {
   readonly is_primary: boolean
   readonly is_boomerang: boolean
   readonly known_same_month: boolean
-  readonly detected_at: Date
-  readonly first_seen_at: Date
 }
 
 export interface Move {
@@ -45,8 +43,10 @@ export interface Careers {
   readonly stints: readonly Stint[]
   /** organization_id → first day of the month until which it was looked at. */
   readonly observedUntil: ReadonlyMap<string, string>
-  /** event_key → first detection, of corrected events. */
-  readonly firstDetections: ReadonlyMap<string, Date>
+  /** event_key → when it was known first, to each who can know it. */
+  readonly firstKnown: ReadonlyMap<string, Readonly<Record<'service' | 'warehouse', Date>>>
+  /** event_key of a joining → of the leaving without which it is no internal move or no return. */
+  readonly leavingsBefore: ReadonlyMap<string, string>
 }
 
 export type Rows = Map<string, Record<string, unknown>>
@@ -251,6 +251,8 @@ export function expectedSurvival(careers: Careers): Rows {
   return rows
 }
 
+const NEVER = new Date(0)
+
 /** restatements without their corrections, by organisation, month, who knew, and month of knowing. */
 export function expectedRestatements(careers: Careers): Rows {
   const facts = [
@@ -261,16 +263,15 @@ export function expectedRestatements(careers: Careers): Rows {
       .map((one) => ({ one, name: 'promotions' })),
   ]
   const rows: Rows = new Map()
-  for (const knownTo of ['service', 'warehouse']) {
+  for (const knownTo of ['service', 'warehouse'] as const) {
+    const knownMonth = (key: string) => monthOf(careers.firstKnown.get(key)?.[knownTo] ?? NEVER)
     const dated = facts.map(({ one, name }) => ({
       name,
       group: `${one.organization_id}|${monthOf(one.at)}|${knownTo}`,
       month: monthOf(one.at),
-      known: monthOf(
-        knownTo === 'warehouse'
-          ? one.first_seen_at
-          : (careers.firstDetections.get(one.event_key) ?? one.detected_at),
-      ),
+      known: [one.event_key, careers.leavingsBefore.get(one.event_key) ?? one.event_key]
+        .map(knownMonth)
+        .reduce((a, b) => (a > b ? a : b)),
     }))
     for (const [group, ofMonth] of groupBy(dated, (fact) => fact.group)) {
       const later = ofMonth.filter((fact) => fact.known > fact.month).map((fact) => fact.known)

@@ -162,8 +162,19 @@ async function careersIn(): Promise<Careers> {
   const observed = await warehouse.all<{ organization_id: string; observed_until_on: Date }>(
     'select organization_id, observed_until_on from organization_observation',
   )
-  const detections = await warehouse.all<{ event_key: string; detected_at: Date }>(
-    'select event_key, min(detected_at) as detected_at from job_change_event_versions group by event_key',
+  const known = await warehouse.all<{ event_key: string; service: Date; warehouse: Date }>(
+    `select event_key, min(detected_at) as service, min(first_seen_at) as warehouse
+     from (select event_key, detected_at, first_seen_at from job_change_events
+           union all select event_key, detected_at, first_seen_at from job_change_event_versions)
+     group by event_key`,
+  )
+  const before = await warehouse.all<{ joined_event_key: string; left_event_key: string }>(
+    `select event_key as joined_event_key, partner_event_key as left_event_key
+     from stint_events where event_type = 'joined' and part = 'interruption'
+     union all
+     select stints.joined_event_key, earlier.left_event_key
+     from stints inner join stints as earlier using (profile_id, organization_id)
+     where earlier.stint_number = stints.stint_number - 1 and stints.joined_event_key is not null`,
   )
   return {
     joiners: await changesIn('joiners', 'joined_at'),
@@ -178,15 +189,15 @@ async function careersIn(): Promise<Careers> {
     observedUntil: new Map(
       observed.map((row) => [row.organization_id, monthOf(new Date(row.observed_until_on))]),
     ),
-    firstDetections: new Map(detections.map((row) => [row.event_key, row.detected_at])),
+    firstKnown: new Map(known.map((row) => [row.event_key, row])),
+    leavingsBefore: new Map(before.map((row) => [row.joined_event_key, row.left_event_key])),
   }
 }
 
 async function changesIn(table: string, at: string, condition = 'true'): Promise<Change[]> {
   const isPromotion = table === 'promotions'
   return warehouse.all<Change>(
-    `select event_key, organization_id, profile_id, ${at} as at, function, level, detected_at, first_seen_at,
-            is_primary,
+    `select event_key, organization_id, profile_id, ${at} as at, function, level, is_primary,
             ${isPromotion ? 'false' : 'is_boomerang'} as is_boomerang,
             ${isPromotion ? 'false' : 'known_same_month'} as known_same_month
      from ${table}

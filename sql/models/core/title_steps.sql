@@ -25,11 +25,20 @@
 --   is_after_leaving: True where the stint had ended more than 31 days before the change.
 --   is_flip: True where the step undoes the one before within 60 days, or is undone by the next.
 --   detected_at: When the service had seen the change, UTC; of an internal move both events.
+--   known_at: When the service first knew the change, UTC, however often it was corrected later; of an internal move both events.
 --   detection_lag_days: Whole days between the change and its detection, as sent with the event.
 --   first_seen_at: When the change was first received, UTC; of an internal move both events.
 --   person_full_name: The person's full name as written.
 --   organization_name: The organisation's name as written.
 with
+
+corrected as (
+    select
+        event_key,
+        min(first_detected_at) as first_detected_at
+    from event_corrections
+    group by event_key
+),
 
 -- The few changes that do not name the title before.
 forgetful as (
@@ -109,6 +118,10 @@ internal_moves as (
         arrivals.title,
         arrivals.ladder,
         greatest(arrivals.detected_at, departures.detected_at) as detected_at,
+        greatest(
+            coalesce(corrected_arrivals.first_detected_at, arrivals.detected_at),
+            coalesce(corrected_departures.first_detected_at, departures.detected_at)
+        ) as known_at,
         arrivals.detection_lag_days,
         greatest(arrivals.first_seen_at, departures.first_seen_at) as first_seen_at,
         arrivals.person_full_name,
@@ -116,6 +129,8 @@ internal_moves as (
     from tangled_events as arrivals
     inner join tangled_events as departures on departures.event_key = arrivals.partner_event_key
     left join recalled on recalled.event_key = arrivals.event_key
+    left join corrected as corrected_arrivals on corrected_arrivals.event_key = arrivals.event_key
+    left join corrected as corrected_departures on corrected_departures.event_key = departures.event_key
     -- A service that sends the move as a change of title as well says one thing twice.
     left join tangled_events as changes
         on changes.part = 'title_change'
@@ -142,12 +157,14 @@ said as (
         events.title,
         events.ladder,
         events.detected_at,
+        coalesce(corrected.first_detected_at, events.detected_at) as known_at,
         events.detection_lag_days,
         events.first_seen_at,
         events.person_full_name,
         events.organization_name
     from stint_events as events
     left join recalled on recalled.event_key = events.event_key
+    left join corrected on corrected.event_key = events.event_key
     where events.event_type = 'title_change'
     union all
     select
@@ -161,6 +178,7 @@ said as (
         title,
         ladder,
         detected_at,
+        known_at,
         detection_lag_days,
         first_seen_at,
         person_full_name,
@@ -180,6 +198,7 @@ compared as (
         title,
         ladder,
         detected_at,
+        known_at,
         detection_lag_days,
         first_seen_at,
         person_full_name,
@@ -352,6 +371,7 @@ counted as (
         compared.title,
         compared.ladder,
         compared.detected_at,
+        compared.known_at,
         compared.detection_lag_days,
         compared.first_seen_at,
         compared.person_full_name,
@@ -384,6 +404,7 @@ select
     coalesce(days_between(stints.left_at, steps.changed_at) > 31, false) as is_after_leaving,
     steps.is_flip,
     steps.detected_at,
+    steps.known_at,
     steps.detection_lag_days,
     steps.first_seen_at,
     steps.person_full_name,

@@ -36,9 +36,10 @@
 --   is_direct: True where gap_days is at most 31; null when no leaving is linked.
 --   direction: Up, down or sideways in level from there to here, or unknown; null when no leaving is linked.
 --   detected_at: When the service saw the joining, UTC.
+--   known_at: When the service first knew of the joining, UTC, however often it was corrected later; of a return to the organisation also of the leaving before it.
 --   detection_lag_days: Whole days between the joining and its detection, as sent.
 --   known_same_month: True where the joining was seen in the month in which it happened, however late it was corrected: counts of these can be compared over time, however late the others are seen.
---   first_seen_at: When the event was first received, UTC.
+--   first_seen_at: When the joining was first received, UTC; of a return to the organisation also the leaving before it.
 with
 
 corrected as (
@@ -47,6 +48,21 @@ corrected as (
         min(first_detected_at) as first_detected_at
     from event_corrections
     group by event_key
+),
+
+-- Somebody who joins an organisation again comes back only where the leaving between is known.
+returns as (
+    select
+        came_back.event_key,
+        coalesce(corrected.first_detected_at, gone.detected_at) as leaving_known_at,
+        gone.first_seen_at as leaving_first_seen_at
+    from tangled_events as came_back
+    inner join tangled_events as gone
+        on gone.profile_id = came_back.profile_id
+        and gone.organization_id = came_back.organization_id
+        and gone.stint_number = came_back.stint_number - 1
+    left join corrected on corrected.event_key = gone.event_key
+    where came_back.part = 'arrival' and gone.part = 'departure'
 )
 
 select
@@ -77,11 +93,13 @@ select
     moves.is_direct,
     moves.direction,
     events.detected_at,
+    greatest(coalesce(corrected.first_detected_at, events.detected_at), returns.leaving_known_at) as known_at,
     events.detection_lag_days,
     month_start(coalesce(corrected.first_detected_at, events.detected_at)) = month_start(events.changed_at) as known_same_month,
-    events.first_seen_at
+    greatest(events.first_seen_at, returns.leaving_first_seen_at) as first_seen_at
 from job_change_events as events
 inner join stints on stints.joined_event_key = events.event_key
 left join moves on moves.joined_event_key = events.event_key
 left join corrected on corrected.event_key = events.event_key
+left join returns on returns.event_key = events.event_key
 where events.event_type = 'joined'

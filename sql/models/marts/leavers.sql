@@ -40,6 +40,7 @@
 --   is_direct: True where gap_days is at most 31; null when no joining is linked.
 --   direction: Up, down or sideways in level from here to there, or unknown; null when no joining is linked.
 --   detected_at: When the service saw the leaving, UTC.
+--   known_at: When the service first knew of the leaving, UTC, however often it was corrected later.
 --   detection_lag_days: Whole days between the leaving and its detection, as sent.
 --   known_same_month: True where the leaving was seen in the month in which it happened, however late it was corrected: counts of these can be compared over time, however late the others are seen.
 --   first_seen_at: When the event was first received, UTC.
@@ -88,6 +89,7 @@ select
     moves.is_direct,
     moves.direction,
     events.detected_at,
+    coalesce(corrected.first_detected_at, events.detected_at) as known_at,
     events.detection_lag_days,
     month_start(coalesce(corrected.first_detected_at, events.detected_at)) = month_start(events.changed_at) as known_same_month,
     events.first_seen_at

@@ -39,9 +39,10 @@
 --   months_in_previous_title_max: The most it can be where only months are known.
 --   is_month_precise: True where only the month of promoted_at is known.
 --   is_future: True where promoted_at is after detected_at: the promotion was announced, not yet seen.
---   detected_at: When the service had seen the change, UTC.
+--   detected_at: When the service had seen the change, UTC; of an internal move both events.
+--   known_at: When the service first knew the change, UTC, however often it was corrected later; of an internal move both events.
 --   detection_lag_days: Whole days between the change and its detection, as sent with the event.
---   first_seen_at: When the change was first received, UTC.
+--   first_seen_at: When the change was first received, UTC; of an internal move both events.
 select
     organization_id,
     changed_at as promoted_at,
@@ -72,6 +73,7 @@ select
     is_month_precise,
     is_future,
     detected_at,
+    known_at,
     detection_lag_days,
     first_seen_at
 from title_changes

@@ -7,7 +7,8 @@
 -- note: A month's figure as it was known at the end of month k, the month itself or a later one, is …_before of its first
 -- note: row with a known_month_on after k; where there is none, that of organization_monthly (summed).
 -- note: What stands today is counted by when it became known: a joining that was taken back later is in no vintage; as_known_on
--- note: reads whole tables as they were. Of a corrected event the first detection counts. Side roles are left out.
+-- note: reads whole tables as they were. Of a corrected event the first detection counts. What takes two events to tell, an
+-- note: internal move or a return after a leaving, is known when both are. Side roles are left out.
 -- partition: year of month_start_on
 -- columns:
 --   organization_id: The service's stable id of the organisation.
@@ -23,37 +24,28 @@
 --   corrected_events: Events of the month, of any type, that became known before and of which a correction became known then.
 with
 
-corrected as (
-    select
-        event_key,
-        min(first_detected_at) as first_detected_at
-    from event_corrections
-    group by event_key
-),
-
 facts as (
-    select event_key, organization_id, month_start_on, detected_at, first_seen_at, 'joiner' as fact
+    select organization_id, month_start_on, known_at, first_seen_at, 'joiner' as fact
     from joiners
     where is_primary
     union all
-    select event_key, organization_id, month_start_on, detected_at, first_seen_at, 'leaver' as fact
+    select organization_id, month_start_on, known_at, first_seen_at, 'leaver' as fact
     from leavers
     where is_primary
     union all
-    select event_key, organization_id, month_start_on, detected_at, first_seen_at, 'promotion' as fact
+    select organization_id, month_start_on, known_at, first_seen_at, 'promotion' as fact
     from promotions
     where is_primary
 ),
 
 dated as (
     select
-        facts.organization_id,
-        facts.month_start_on,
-        month_start(coalesce(corrected.first_detected_at, facts.detected_at)) as detected_month_on,
-        month_start(facts.first_seen_at) as received_month_on,
-        facts.fact
+        organization_id,
+        month_start_on,
+        month_start(known_at) as detected_month_on,
+        month_start(first_seen_at) as received_month_on,
+        fact
     from facts
-    left join corrected on corrected.event_key = facts.event_key
 ),
 
 -- What was known by the end of the month itself is one vintage, the first.

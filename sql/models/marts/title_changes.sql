@@ -45,9 +45,10 @@
 --   months_in_previous_title_max: The most it can be where only months are known.
 --   is_month_precise: True where only the month of changed_at is known.
 --   is_future: True where changed_at is after detected_at: the change was announced, not yet seen.
---   detected_at: When the service had seen the change, UTC.
+--   detected_at: When the service had seen the change, UTC; of an internal move both events.
+--   known_at: When the service first knew the change, UTC, however often it was corrected later; of an internal move both events.
 --   detection_lag_days: Whole days between the change and its detection, as sent with the event.
---   first_seen_at: When the change was first received, UTC.
+--   first_seen_at: When the change was first received, UTC; of an internal move both events.
 select
     steps.event_key,
     steps.profile_id,
@@ -85,6 +86,7 @@ select
     is_month_start(steps.changed_at) as is_month_precise,
     steps.changed_at > steps.detected_at as is_future,
     steps.detected_at,
+    steps.known_at,
     steps.detection_lag_days,
     steps.first_seen_at
 from title_steps as steps
