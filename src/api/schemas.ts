@@ -15,7 +15,8 @@ const pageSchema = z.looseObject({
     page: z.int().min(1),
     has_more: z.boolean(),
   }),
-  credit_used: z.number().min(0),
+  // Whatever it is: a page that was paid for is not refused for its price.
+  credit_used: z.unknown().refine((value) => value !== undefined, 'expected the credits charged'),
 })
 
 /** The envelope of an error answer, as far as it is needed. */
@@ -103,7 +104,8 @@ export interface PageEnvelope {
   /** Events in a page, as the service counted; null when it does not say. */
   readonly limit: number | null
   readonly hasMore: boolean
-  readonly creditsUsed: number
+  /** What the service says it charged, as sent: any JSON value. */
+  readonly creditsSent: unknown
 }
 
 /** Reads the body of a 200. Returns the reason as text when it is not a page. */
@@ -121,7 +123,7 @@ export function parsePage(body: Buffer): PageEnvelope | string {
     page: pagination.page,
     limit: limit.success ? limit.data : null,
     hasMore: pagination.has_more,
-    creditsUsed: credit_used,
+    creditsSent: credit_used,
   }
 }
 

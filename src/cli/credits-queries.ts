@@ -13,7 +13,10 @@ export interface UnexpectedCharge {
   readonly page: number
   readonly request_id: string
   readonly events: number
+  /** What it is counted with. */
   readonly credits_used: number
+  /** What was sent, where that cannot be a price; else null. */
+  readonly credits_sent: string | null
 }
 
 // A scope as two parameters, pipeline and first day, of which either may be null.
@@ -72,10 +75,11 @@ const PAGE_USE_SQL = `
           where ${OF_PIPELINE} and ${since('received_at')}) as unknown`
 
 const UNEXPECTED_SQL = `
-  select requested_at, runs.pipeline, pages.run_id, slice_id, page, request_id, events, credits_used
+  select requested_at, runs.pipeline, pages.run_id, slice_id, page, request_id, events, credits_used, credits_sent
   from ops.pages as pages
   join ops.runs as runs on runs.run_id = pages.run_id
-  where pages.outcome = 'received' and credits_used <> case when events = 0 then 0 else ${CREDITS_PER_PAGE} end
+  where pages.outcome = 'received'
+      and (credits_sent is not null or credits_used <> case when events = 0 then 0 else ${CREDITS_PER_PAGE} end)
       and ${OF_PIPELINE} and ${since('requested_at')}
   order by requested_at desc, request_id`
 

@@ -33,6 +33,7 @@ import {
   minuteText,
   namedCompanyText,
   numberText,
+  printable,
   tableText,
 } from './text.ts'
 import { readWarehouse, type Reading } from './warehouse-reader.ts'
@@ -251,7 +252,7 @@ function unexpectedLines(total: Spending, charges: readonly UnexpectedCharge[]):
       .map((charge) =>
         line(
           '',
-          `${minuteText(charge.requested_at.getTime())} ${charge.pipeline} ${charge.slice_id} page ${charge.page}: ${countText(charge.events, 'event')}, ${creditsText(charge.credits_used)} credits`,
+          `${minuteText(charge.requested_at.getTime())} ${charge.pipeline} ${charge.slice_id} page ${charge.page}: ${countText(charge.events, 'event')}, ${chargeText(charge)}`,
         ),
       ),
   ]
@@ -284,4 +285,9 @@ function dearestLines(
       { width: columns, numeric: [false, true, true, true, true] },
     ),
   ]
+}
+
+function chargeText({ credits_used: counted, credits_sent: sent }: UnexpectedCharge): string {
+  const credits = `${creditsText(counted)} credits`
+  return sent === null ? credits : `${printable(sent)} sent, counted as ${credits}`
 }

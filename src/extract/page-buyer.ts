@@ -14,7 +14,7 @@ import { NoAnswerError, type Answer, type Transport } from '../api/transport.ts'
 import type { JournalWriter } from '../journal/journal.ts'
 import type { OrganizationRef, SliceRecord } from '../journal/records.ts'
 import { PAGE_EVENTS, type TakenPage } from '../journal/slice-history.ts'
-import { CREDITS_PER_PAGE, expectedCredits } from '../journal/spending.ts'
+import { CREDITS_PER_PAGE, chargeOfPage, expectedCredits } from '../journal/spending.ts'
 import { isoInstant, type Clock } from '../support/clock.ts'
 import type { Logger } from '../support/logger.ts'
 import { newUlid } from '../support/ulid.ts'
@@ -235,12 +235,13 @@ export function createPageBuyer(options: PageBuyerOptions): PageBuyer {
     envelope: PageEnvelope,
   ): Promise<BoughtPage> {
     const taken = await ledger.received(attempt, answer, envelope)
-    const { events, creditsUsed } = envelope
+    const { events, creditsSent } = envelope
+    const { credits: creditsUsed, sent } = chargeOfPage(creditsSent, events.length)
     const { page, slice, isTest } = attempt
     const expected = expectedCredits(events.length)
-    if (creditsUsed !== expected) {
+    if (creditsUsed !== expected || sent !== null) {
       unexpectedCharges += 1
-      logger.warn({ page, credits_used: creditsUsed, expected }, 'unexpected_charge')
+      logger.warn({ page, credits_used: sent ?? creditsUsed, expected }, 'unexpected_charge')
     }
     if (!isTest) ids.look(slice, events)
     return { ...taken, creditsUsed, limit: envelope.limit }

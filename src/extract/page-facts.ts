@@ -7,7 +7,7 @@ import {
   type JobChangeEvent,
 } from '../api/schemas.ts'
 import { encodeMarks, type MarkedEvent } from '../journal/page-keys.ts'
-import type { SeenOrganization } from '../journal/records.ts'
+import type { SeenOrganization, SliceRecord } from '../journal/records.ts'
 import { RATE_DAYS } from '../journal/sightings.ts'
 import { LEAVING_KNOWN_MS, leavingSoon } from '../journal/slice-history.ts'
 import { receivedJson } from '../support/json.ts'
@@ -76,6 +76,20 @@ export function seenOrganizations(
     seen.set(organizationId, count)
   }
   return [...seen].map(([id, { events: all, recent }]) => [id, all, recent])
+}
+
+/**
+ * Ids in a page that its slice certainly did not ask for. None where it asked for a company by URL: until the id of that one
+ * is known any id may be its, also under another name, because companies are renamed and merged.
+ */
+export function foreignOrganizations(
+  events: readonly EventFacts[],
+  { organizations }: Pick<SliceRecord, 'organizations'>,
+): Set<string> {
+  if (organizations.some(({ by }) => by === 'url')) return new Set()
+  const asked = new Set(organizations.map(({ value }) => value))
+  const found = events.flatMap(({ organizationId }) => organizationId ?? [])
+  return new Set(found.filter((id) => !asked.has(id)))
 }
 
 // The natural key: the same in all versions of an event.

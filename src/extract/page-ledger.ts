@@ -8,8 +8,9 @@ import type { Answer } from '../api/transport.ts'
 import type { JournalWriter } from '../journal/journal.ts'
 import type { SliceRecord } from '../journal/records.ts'
 import type { TakenPage } from '../journal/slice-history.ts'
+import { chargeOfPage } from '../journal/spending.ts'
 import { sha256Hex } from '../support/hash.ts'
-import { eventFacts, pagingFacts, seenOrganizations } from './page-facts.ts'
+import { eventFacts, foreignOrganizations, pagingFacts, seenOrganizations } from './page-facts.ts'
 import type { ServiceClock } from './service-clock.ts'
 
 /** One request for one page. */
@@ -70,6 +71,8 @@ export function createPageLedger(
       const events = envelope.events.map(eventFacts)
       const { at: serverAt, dispute } = serviceClock.read(answer.headers, answer.receivedAt)
       const clocks = dispute === null ? {} : { clocks: dispute }
+      const charge = chargeOfPage(envelope.creditsSent, events.length)
+      const foreign = foreignOrganizations(events, slice)
       // Of a page that is the only one, paging needs to know nothing.
       const facts = page > 1 || hasMore ? pagingFacts(events, slice.days_ago, serverAt) : null
       order += 1
@@ -84,13 +87,18 @@ export function createPageLedger(
           ...clocks,
           status: answer.status,
           events: events.length,
-          credits_used: envelope.creditsUsed,
+          credits_used: charge.credits,
+          ...(charge.sent === null ? {} : { credits_sent: charge.sent }),
           has_more: hasMore,
           body_sha256: sha256Hex(answer.body),
           ...(request.isTest ? { test: true } : {}),
           leaving: facts?.leaving ?? [],
           ...(facts === null ? {} : { leaving_until: facts.leavingUntil, keys: facts.keys }),
-          seen: seenOrganizations(events, serverAt),
+          seen: seenOrganizations(
+            events.filter(({ organizationId: id }) => id === null || !foreign.has(id)),
+            serverAt,
+          ),
+          ...(foreign.size === 0 ? {} : { foreign: [...foreign] }),
         },
         answer.body,
       )

@@ -212,7 +212,8 @@ function foldPage(history: History, record: PageReceived): void {
   if (record.events > 0) spending.pages += 1
   spending.events += record.events
   spending.charged += record.credits_used
-  if (record.credits_used !== expectedCredits(record.events)) spending.unexpected += 1
+  const isExpected = record.credits_used === expectedCredits(record.events)
+  if (!isExpected || record.credits_sent !== undefined) spending.unexpected += 1
   if (record.seen === undefined && record.events > 0) run.tellsWhose = false
   for (const [id, events, recent] of record.seen ?? []) {
     const { at } = record

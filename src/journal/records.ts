@@ -80,7 +80,10 @@ export interface PageReceived {
   readonly clocks?: ClockDispute
   readonly status: number
   readonly events: number
+  /** What the page is counted with. */
   readonly credits_used: number
+  /** `credit_used` as sent, where it cannot be a price; see chargeOfPage. */
+  readonly credits_sent?: string
   readonly has_more: boolean
   readonly body_sha256: string
   /** The request only asked whether some companies of the slice are tracked: its answer is no page of the slice. */
@@ -96,6 +99,8 @@ export interface PageReceived {
   readonly keys?: string
   /** Events of each organisation in the page; absent in records of 0.1.0. */
   readonly seen?: readonly SeenOrganization[]
+  /** Ids of organisations in it that the slice certainly did not ask for: their events are rejects, and not in `seen`. */
+  readonly foreign?: readonly string[]
   /**
    * Events that were taken out of the body since, because they are not kept. All else in this header, `body_sha256`
    * included, is of the page as it was received and billed; only `keys` has no mark of them any more.

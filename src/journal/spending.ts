@@ -10,6 +10,32 @@ export function expectedCredits(events: number): number {
   return events === 0 ? 0 : CREDITS_PER_PAGE
 }
 
+// The price list knows 10 and 0. A price that rose is believed up to ten times as much; what is beyond is no price.
+const MOST_CREDITS_PER_PAGE = 10 * CREDITS_PER_PAGE
+const LONGEST_SENT = 40
+
+/** What a page is counted with. */
+export interface PageCharge {
+  /** A whole number, 0 to 100. */
+  readonly credits: number
+  /** What was sent, as text, where it cannot be a price, so that the page is counted as expected; else null. */
+  readonly sent: string | null
+}
+
+/**
+ * What a page is counted with: what the service says, where that can be a price, else what was expected. So one odd number
+ * cannot stand in sums and budgets.
+ * @param sent `credit_used` of the page, any JSON value
+ */
+export function chargeOfPage(sent: unknown, events: number): PageCharge {
+  const isPrice =
+    Number.isInteger(sent) && Number(sent) >= 0 && Number(sent) <= MOST_CREDITS_PER_PAGE
+  // Adding 0 makes 0 of -0.
+  if (isPrice) return { credits: Number(sent) + 0, sent: null }
+  const text = typeof sent === 'number' ? String(sent) : (JSON.stringify(sent) ?? 'nothing')
+  return { credits: expectedCredits(events), sent: text.slice(0, LONGEST_SENT) }
+}
+
 /** What a pipeline spent on a day. */
 export interface DaySpending {
   readonly day: string
@@ -18,7 +44,7 @@ export interface DaySpending {
   /** Pages with events: those that cost. */
   pages: number
   events: number
-  /** Charged by the service. */
+  /** Charged by the service; see chargeOfPage. */
   charged: number
   /** Counted for requests that were sent and perhaps charged. */
   inDoubt: number

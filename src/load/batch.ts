@@ -30,6 +30,9 @@ type Row = Readonly<Record<string, SqlValue>>
 /** How a run looks while it has no end. */
 const UNFINISHED: Row = { finished_at: null, outcome: 'unfinished', exit_code: null, message: null }
 
+/** Why an event is refused whose organisation is none of those that its slice asked for. */
+const NOT_ASKED_FOR = 'organisation was not asked for'
+
 /** Rows waiting to be merged; by key where a later record replaces an earlier one. */
 export class Batch {
   readonly sightings = new SightingColumns()
@@ -217,6 +220,7 @@ export class Batch {
       outcome: inDoubt ? 'in_doubt' : 'failed',
       events: null,
       credits_used: inDoubt ? CREDITS_PER_PAGE : 0,
+      credits_sent: null,
       has_more: null,
       body_sha256: null,
       error: failed ? record.error : 'no answer was recorded',
@@ -232,6 +236,7 @@ export class Batch {
       outcome: 'received',
       events: record.events,
       credits_used: record.credits_used,
+      credits_sent: record.credits_sent ?? null,
       has_more: record.has_more,
       body_sha256: record.body_sha256,
       error: null,
@@ -240,15 +245,23 @@ export class Batch {
     // The same reading accepted this body when it was bought.
     if (typeof page === 'string') throw new TypeError(`page in the journal is no page: ${page}`)
     this.organizations.addPage(record, () => page.events)
-    page.events.forEach((value, index) => this.#addEvent(record, value, index + 1))
+    const foreign = new Set(record.foreign)
+    page.events.forEach((value, index) => this.#addEvent(record, value, index + 1, foreign))
   }
 
-  #addEvent(record: PageReceived, value: unknown, position: number): void {
+  #addEvent(
+    record: PageReceived,
+    value: unknown,
+    position: number,
+    foreign: ReadonlySet<string>,
+  ): void {
     if (!this.#suppression.isEmpty && this.#suppression.coversEvent(value)) {
       this.suppressed += 1
       return
     }
-    const event = parseEvent(value)
+    const parsed = parseEvent(value)
+    const isForeign = typeof parsed !== 'string' && foreign.has(parsed.organization.organization_id)
+    const event = isForeign ? NOT_ASKED_FOR : parsed
     if (typeof event === 'string') {
       this.rejects.push({
         run_id: record.run_id,

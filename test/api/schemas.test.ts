@@ -53,7 +53,7 @@ describe('parsePage', () => {
       page: 2,
       limit: 50,
       hasMore: true,
-      creditsUsed: 10,
+      creditsSent: 10,
     })
   })
 
@@ -69,6 +69,8 @@ describe('parsePage', () => {
 
   it.each([
     ['an empty page', page({ data: [], credit_used: 0 })],
+    ['negative credits: a page that was paid for is not refused', page({ credit_used: -10 })],
+    ['credits as text', page({ credit_used: '10' })],
     ['new fields at any level', page({ x: 1, pagination: { ...PAGE.pagination, total: 9 } })],
     ['no success and no message', page({ success: undefined, message: undefined })],
     ['a byte order mark', Buffer.concat([Buffer.from('\uFEFF'), page({})])],
@@ -96,8 +98,6 @@ describe('parsePage', () => {
     ['no has_more', page({ pagination: { page: 2 } }), /^pagination.has_more: /],
     ['has_more 1', page({ pagination: { page: 2, has_more: 1 } }), /^pagination.has_more: /],
     ['no credits', page({ credit_used: undefined }), /^credit_used: /],
-    ['negative credits', page({ credit_used: -10 }), /^credit_used: /],
-    ['credits as text', page({ credit_used: '10' }), /^credit_used: /],
   ])('refuses %s with the reason', (_what, body, reason) => {
     const found = parsePage(body)
     if (typeof found !== 'string') throw new Error('was taken')

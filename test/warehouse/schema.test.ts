@@ -27,6 +27,7 @@ describe('schema files', () => {
       '000003_organizations.sql',
       '000004_careers.sql',
       '000005_erasure.sql',
+      '000006_credits_sent.sql',
     ])
     warehouse.close()
   })

@@ -1,0 +1,126 @@
+/** Pages with something in them that cannot be: bought over HTTP, then loaded. */
+
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { describe, expect, it, onTestFinished } from 'vitest'
+import { readHistory } from '../../src/journal/read-history.ts'
+import type { OrganizationRef } from '../../src/journal/records.ts'
+import { monthlyCredits } from '../../src/journal/spending.ts'
+import { load } from '../../src/load/load.ts'
+import type { Simulator } from '../../src/simulator/simulator.ts'
+import { anExtraction, jumpingClock, slicesOf } from '../extract/extract-fixture.ts'
+import { START, memory, wireEvent } from './load-fixture.ts'
+
+/** Reads one page with these events from a service that charges `credits`, JSON as it is, and loads it. */
+async function readAndLoad(
+  organizations: readonly (string | OrganizationRef)[],
+  events: readonly unknown[],
+  credits = '10',
+  creditsLimit: number | null = null,
+) {
+  const data = JSON.stringify(events)
+  const server = createServer((request, response) => {
+    request.resume()
+    const date = new Date(START).toUTCString()
+    response.writeHead(200, { 'content-type': 'application/json', date })
+    response.end(
+      `{"success":true,"data":${data},"pagination":{"page":1,"limit":50,"has_more":false},"credit_used":${credits}}`,
+    )
+  })
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+  onTestFinished(() => void server.close())
+  const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
+  const simulator = { url } as Simulator
+  const slices = slicesOf(organizations)
+  const extraction = anExtraction({ simulator, clock: jumpingClock(START), slices })
+  const progress = await extraction.run({ creditsLimit })
+  const warehouse = await memory()
+  const report = await load({ warehouse, journal: extraction.journal })
+  return { extraction, progress, warehouse, report, history: readHistory(extraction.journal) }
+}
+
+const of = (organization: string, person: string) => wireEvent({ organization, person })
+
+describe('events of an organisation that was not asked for', () => {
+  it('1 of 3 is a reject and no row; the page keeps its charge, and nothing is learnt or counted', async () => {
+    const events = [of('org_1', 'per_1'), of('org_9', 'per_2'), of('org_2', 'per_3')]
+    const { warehouse, report, history } = await readAndLoad(['org_1', 'org_2'], events)
+    expect(report).toMatchObject({ inserted: 2, rejected: 1 })
+    expect(await warehouse.all('select position, reason from ops.rejects')).toEqual([
+      { position: 2, reason: 'organisation was not asked for' },
+    ])
+    expect(
+      await warehouse.all('select distinct organization_id from job_change_events order by 1'),
+    ).toEqual([{ organization_id: 'org_1' }, { organization_id: 'org_2' }])
+    expect(await warehouse.all('select events, credits_used from ops.pages')).toEqual([
+      { events: 3, credits_used: 10 },
+    ])
+    expect(
+      await warehouse.all('select organization_id from ops.page_organizations order by 1'),
+    ).toEqual([{ organization_id: 'org_1' }, { organization_id: 'org_2' }])
+    expect([
+      ...history.seen.keys(),
+      ...history.coverage.keys(),
+      ...history.ids.values(),
+    ]).not.toContain('org_9')
+  })
+
+  it('cannot be told while a company is asked for by its URL: it may have been renamed or merged', async () => {
+    const asked: (string | OrganizationRef)[] = [
+      { by: 'url', value: 'https://x.example/company/acme' },
+      'org_1',
+    ]
+    const events = [of('org_1', 'per_1'), of('org_77', 'per_2')]
+    const { report } = await readAndLoad(asked, events)
+    expect(report).toMatchObject({ inserted: 2, rejected: 0 })
+  })
+
+  it('that does not fit otherwise keeps its own reason', async () => {
+    const { warehouse, report } = await readAndLoad(
+      ['org_1'],
+      [{ ...of('org_9', 'p'), changed_at: 'x' }],
+    )
+    expect(report).toMatchObject({ inserted: 0, rejected: 1 })
+    const [row] = await warehouse.all<{ reason: string }>('select reason from ops.rejects')
+    expect(row?.reason).toMatch(/^changed_at: /)
+  })
+})
+
+describe('a charge', () => {
+  it.each([
+    ['1e308', 10, '1e+308'],
+    ['1e999', 10, 'Infinity'],
+    ['1e15', 10, '1000000000000000'],
+    ['10.5', 10, '10.5'],
+    ['-5', 10, '-5'],
+    ['101', 10, '101'],
+    ['"10"', 10, '"10"'],
+    ['null', 10, 'null'],
+    ['{"amount":10}', 10, '{"amount":10}'],
+    ['20', 20, null],
+    ['0', 0, null],
+    ['10', 10, null],
+  ])('of %s for a page with an event is counted as %i credits', async (sent, counted, shown) => {
+    const read = await readAndLoad(['org_1'], [of('org_1', 'per_1')], sent, 30)
+    const { extraction, progress, warehouse, history } = read
+    expect(progress.credits).toBe(counted)
+    const isOdd = shown !== null || counted !== 10
+    expect(progress.unexpectedCharges).toBe(isOdd ? 1 : 0)
+    expect(extraction.log.filter(({ msg }) => msg === 'unexpected_charge')).toHaveLength(
+      isOdd ? 1 : 0,
+    )
+    expect(extraction.ledger().total).toBe(counted)
+    expect([...monthlyCredits(history.spending, 'nightly').values()]).toEqual([counted])
+    expect([...history.spending.values()].map(({ unexpected }) => unexpected)).toEqual([
+      isOdd ? 1 : 0,
+    ])
+    expect(await warehouse.all('select credits_used, credits_sent from ops.pages')).toEqual([
+      { credits_used: counted, credits_sent: shown },
+    ])
+  })
+
+  it('of 1e15 for an empty page is counted as 0', async () => {
+    const { progress } = await readAndLoad(['org_1'], [], '1e15')
+    expect(progress).toMatchObject({ credits: 0, unexpectedCharges: 1 })
+  })
+})
