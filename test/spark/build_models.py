@@ -1,17 +1,21 @@
-"""Builds the models with Spark from a published snapshot, and compares every table with the one that DuckDB published.
+"""Builds the models with Spark from what was published, and compares every table with the one that DuckDB published.
 
 The models (sql/models) are written in the SQL that DuckDB and Spark 4 both run. This runs them, unchanged, on Spark with
-ANSI semantics over the loaded and the filled tables of a snapshot. Each table that comes out must be the published one, row
-for row: the same columns and types, the same keys, every value equal, floating-point numbers within 1e-9.
+ANSI semantics over the loaded and the filled tables. Spark reads them through their Delta logs, so that rows which a later
+night deleted are left out by Delta itself (deletion vectors). Each table that comes out must be the published one, row for
+row: the same columns and types, the same keys, every value equal, floating-point numbers within 1e-9.
 
-It needs Python 3.9 or newer, Java 17 or 21 and PySpark 4, takes minutes, and is no part of `npm test`:
+This is done twice: for the first publish, and for the newest, which must have deleted rows. `jobtide demo` publishes two
+nights. It needs Python 3.9 or newer, Java 17 or 21 and PySpark 4, the network once for Delta's jars, 3 GB and some minutes,
+and is no part of `npm test`:
 
     python3 -m venv spark-venv && spark-venv/bin/pip install pyspark==4.0.1
     npm run build && node dist/cli.js demo --data-dir scratch
     spark-venv/bin/python test/spark/build_models.py scratch/demo/snapshots
 
-It prints one line for each table, and exits with 1 when one is different or a model does not run. What else Spark should be
-told, such as another master, goes into PYSPARK_SUBMIT_ARGS, for example "--master local[1] pyspark-shell".
+It prints one line for each table, and exits with 1 when one is different, a model does not run, or nothing was deleted. What
+else Spark should be told, such as another master, goes into PYSPARK_SUBMIT_ARGS, for example
+"--master local[1] --driver-memory 2g pyspark-shell".
 """
 
 import json
@@ -33,26 +37,54 @@ TOLERANCE = 1e-9
 EXAMPLES = 3
 ERROR_LINES = 4
 COVERAGE = "organization_coverage"
+DELTA = "io.delta:delta-spark_2.13:4.0.0"
 
 
 def main() -> int:
     if len(sys.argv) != 2:
         sys.exit("usage: build_models.py <the folder with the snapshot's latest.json>")
+    folder = Path(sys.argv[1]).resolve()
+    pointer = json.loads((folder / "latest.json").read_text(encoding="utf-8"))
+    tables = json.loads((folder / pointer["manifest_key"]).read_text(encoding="utf-8"))["tables"]
     with tempfile.TemporaryDirectory(prefix="jobtide-spark-") as scratch:
         spark = start_spark(scratch)
         try:
-            return build_all(spark, Path(sys.argv[1]), scratch)
+            return build_both(spark, folder, tables, scratch)
         finally:
             spark.stop()
 
 
+def build_both(spark: SparkSession, folder: Path, tables: list[dict], scratch: str) -> int:
+    """Builds from the first version of each table, then from the newest, which the manifest describes."""
+    keys = {table["name"]: table["key"] for table in tables}
+    print("first publish:")
+    first = {name: read(spark, folder, name, 0) for name in keys if has_version(folder, name, 0)}
+    bad = build_all(spark, first, keys, f"{scratch}/first")
+
+    print("newest publish:")
+    newest = {name: read(spark, folder, name) for name in keys}
+    deleted = {table["name"]: table["deleted"]["rows"] for table in tables if table["deleted"]}
+    print(f"{sum(deleted.values())} rows of {len(deleted)} tables are deleted: {', '.join(deleted) or 'nothing is shown of them'}")
+    for table in tables:
+        count = newest[table["name"]].count()
+        if count != table["rows"]:
+            bad.append(table["name"])
+            print(f"DIFFERENT  {table['name']}: Delta reads {count} rows, published {table['rows']}")
+    bad += build_all(spark, newest, keys, f"{scratch}/newest")
+    return 1 if bad or not deleted else 0
+
+
 def start_spark(scratch: str) -> SparkSession:
     settings = {
+        "spark.jars.packages": DELTA,
+        "spark.sql.extensions": "io.delta.sql.DeltaSparkSessionExtension",
+        "spark.sql.catalog.spark_catalog": "org.apache.spark.sql.delta.catalog.DeltaCatalog",
         # What the models count on.
         "spark.sql.ansi.enabled": "true",
         "spark.sql.session.timeZone": "UTC",
         # A snapshot is small for Spark.
-        "spark.sql.shuffle.partitions": "4",
+        "spark.sql.shuffle.partitions": "1",
+        "spark.databricks.delta.snapshotPartitions": "1",
         "spark.sql.parquet.outputTimestampType": "TIMESTAMP_MICROS",
         "spark.sql.warehouse.dir": f"{scratch}/warehouse",
         "spark.ui.enabled": "false",
@@ -65,8 +97,8 @@ def start_spark(scratch: str) -> SparkSession:
     return builder.getOrCreate()
 
 
-def build_all(spark: SparkSession, snapshot: Path, scratch: str) -> int:
-    published, keys = read_snapshot(spark, snapshot)
+def build_all(spark: SparkSession, published: dict[str, DataFrame], keys: dict[str, list[str]], scratch: str) -> list[str]:
+    """Builds all models from the published tables that are none; the names of those that came out differently."""
     models = in_run_order({path.stem: path for path in sorted((SQL / "models").glob("*/*.sql"))})
     # Snapshots leave coverage out, because it changes with every run; what is made of it is taken as it is.
     if COVERAGE not in published:
@@ -78,7 +110,7 @@ def build_all(spark: SparkSession, snapshot: Path, scratch: str) -> int:
         spark.sql(f"create or replace temporary function {function}")
     print(f"Spark {spark.version} builds {len(models)} models from {', '.join(given)}")
 
-    bad, rows, started = [], 0, time.monotonic()
+    bad, equal, rows, started = [], 0, 0, time.monotonic()
     for name, path in models.items():
         before = time.monotonic()
         try:
@@ -98,20 +130,22 @@ def build_all(spark: SparkSession, snapshot: Path, scratch: str) -> int:
         else:
             count = published[name].count()
             rows += count
+            equal += 1
             print(f"equal      {name}: {count} rows, {built_in}", flush=True)
-    print(f"{rows} rows are equal, different: {', '.join(bad) or 'none'}; {time.monotonic() - started:.0f} s")
-    return 1 if bad else 0
+    print(f"{equal} tables of {rows} rows are equal, different: {', '.join(bad) or 'none'}; {time.monotonic() - started:.0f} s")
+    return bad
 
 
-def read_snapshot(spark: SparkSession, folder: Path) -> tuple[dict[str, DataFrame], dict[str, list[str]]]:
-    """The tables of the newest snapshot in `folder` and their keys, by name."""
-    pointer = json.loads((folder / "latest.json").read_text(encoding="utf-8"))
-    manifest = json.loads((folder / pointer["manifest_key"]).read_text(encoding="utf-8"))
-    tables, keys = {}, {}
-    for table in manifest["tables"]:
-        tables[table["name"]] = spark.read.parquet(*[str(folder / file["key"]) for file in table["files"]])
-        keys[table["name"]] = table["key"]
-    return tables, keys
+def has_version(folder: Path, table: str, version: int) -> bool:
+    return (folder / "tables" / table / "_delta_log" / f"{version:020}.json").exists()
+
+
+def read(spark: SparkSession, folder: Path, table: str, version: int | None = None) -> DataFrame:
+    """The live rows of a table, as Delta reads them; of its newest version unless one is named."""
+    reader = spark.read.format("delta")
+    if version is not None:
+        reader = reader.option("versionAsOf", version)
+    return reader.load(str(folder / "tables" / table))
 
 
 def spark_functions() -> list[str]:
