@@ -48,7 +48,7 @@ beforeEach(async () => {
     columns: ['people'],
     sql: 'select cast(sum(people) as integer) as people from sizes',
   })
-  warehouse = await openWarehouse({ path: join(folder, 'jobtide.duckdb'), mode: 'write' })
+  warehouse = await openWarehouse({ path: ':memory:', mode: 'write' })
   await insertEvents(warehouse, firstNight)
 })
 
