@@ -243,7 +243,9 @@ describe('a restore', () => {
 
   it('refuses a snapshot in which a newer Jobtide has put a column that this one does not load', async () => {
     const newer = await memoryWarehouse()
-    await newer.run('alter table job_change_events add column person_pronouns varchar')
+    await newer.run(`
+      alter table job_change_events add column person_pronouns varchar;
+      insert into ops.coverage values ('org_1', 'joined', null, timestamptz '2024-06-01 00:00:00+00')`)
     const from = await openStore(newFolder(), { clock: realClock })
     await publish(newer, from)
     newer.close()
