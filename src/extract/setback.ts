@@ -8,9 +8,7 @@ import {
   BadRequestError,
   PaymentRequiredError,
   RefusedError,
-  UnavailableError,
   UnexpectedStatusError,
-  unreachableError,
 } from '../api/errors.ts'
 import type { TurnOutcome } from '../api/pace-rules.ts'
 import {
@@ -19,14 +17,12 @@ import {
   isOrderToWait,
   isUnreadable,
   type Failure,
-  type GiveUpReason,
   type RetryDecision,
 } from '../api/retry-policy.ts'
-import { isoInstant, type Clock } from '../support/clock.ts'
-import type { JobtideError } from '../support/errors.ts'
+import type { Clock } from '../support/clock.ts'
 import type { Logger } from '../support/logger.ts'
-import { MINUTE, SECOND } from '../support/units.ts'
 import { isInDoubt, messageOf, outcomeOf, wordsOf } from './failure.ts'
+import { giveUpError } from './give-up.ts'
 
 /** How asking for one page went so far. */
 export interface Wish {
@@ -125,7 +121,8 @@ export function createSetbacks(options: SetbackOptions): Setbacks {
   }
 
   // The failure of a probe says nothing of its page; an answer that cannot be read does, and more of them would be paid
-  // for; and before the service was reached there is nothing to probe. Requests that were in flight together get the same order, or the same rubbish: they count once.
+  // for; and before the service was reached there is nothing to probe. Requests that were in flight together get the same
+  // order, or the same rubbish: they count once.
   function count(failure: Failure, wish: Wish, { sentAt, isProbe }: FailedRequest): void {
     const isNever = isNeverReached(failure, { wasReached })
     wasReached ||= !isNever
@@ -161,39 +158,6 @@ export function createSetbacks(options: SetbackOptions): Setbacks {
     })
   }
 
-  function giveUp(why: GiveUpReason, wish: Wish, { failure, notBefore }: Setback): JobtideError {
-    const words = wordsOf(failure)
-    const what = `page ${wish.page} of slice ${wish.sliceId}`
-    switch (why) {
-      case 'long-wait':
-        return new UnavailableError(
-          `the service asks for no request before ${isoInstant(notBefore)}: ${words}`,
-          notBefore,
-        )
-      case 'outage':
-        return new UnavailableError(
-          `the service answered nothing for ${durationText(maxWaitMs)}, the last time for ${what}: ${words}`,
-          null,
-        )
-      case 'unreadable':
-        return new UnavailableError(
-          `the service answers with something that is no page, the last time for ${what}: ${words}`,
-          null,
-        )
-      case 'page':
-        return new UnavailableError(
-          `${what} could not be had in ${wish.failures} attempts, while other requests were answered: ${words}`,
-          null,
-        )
-      case 'unreachable': {
-        const obstacle = failure.kind === 'no-answer' ? failure.obstacle : null
-        return obstacle === null
-          ? new UnavailableError(words, null)
-          : unreachableError(obstacle, words)
-      }
-    }
-  }
-
   return {
     answered,
     trouble: () => trouble,
@@ -226,11 +190,12 @@ export function createSetbacks(options: SetbackOptions): Setbacks {
             words,
           )
         case 'give-up':
-          throw giveUp(decision.why, wish, setback)
+          throw giveUpError(decision.why, { wish, maxWaitMs, ...setback })
         case 'pause-all': {
           const { status, waitMs } = decision
           logger.warn({ status, wait_ms: Math.round(waitMs), message: words }, 'paused')
-          if (decision.giveUp !== null) throw giveUp(decision.giveUp, wish, setback)
+          if (decision.giveUp !== null)
+            throw giveUpError(decision.giveUp, { wish, maxWaitMs, ...setback })
           // The pause itself holds already; its end is waited for by the pacer, with all other workers.
           return
         }
@@ -244,8 +209,4 @@ export function createSetbacks(options: SetbackOptions): Setbacks {
       }
     },
   }
-}
-
-function durationText(ms: number): string {
-  return ms < MINUTE ? `${Math.round(ms / SECOND)} s` : `${Math.round(ms / MINUTE)} min`
 }
