@@ -297,8 +297,9 @@ describe('a service that does not take page 10,000 for a test', () => {
 
 describe('what is never asked twice', () => {
   it.each([
-    [400, 1],
+    [400, 2],
     [401, 3],
+    [402, 4],
     [403, 3],
     [404, 2],
     [422, 2],
