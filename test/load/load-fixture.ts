@@ -223,7 +223,8 @@ export function finishSlice(
       run_id: runId,
       slice_id: slice.slice_id,
       at,
-      pages: 1,
+      // A batch of no pages: one that names pages is read only where the journal holds them.
+      pages: 0,
       events: 0,
       covered_from: covered.from,
       covered_to: covered.to,

@@ -1,10 +1,11 @@
 import fc from 'fast-check'
-import { mkdtempSync, renameSync, rmSync } from 'node:fs'
+import { mkdirSync, mkdtempSync, renameSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import { addInterval, type CoveredInterval } from '../../src/journal/coverage.ts'
 import { openJournal } from '../../src/journal/journal.ts'
+import { createSeals } from '../../src/journal/seals.ts'
 import { load } from '../../src/load/load.ts'
 import type { JobChangeEvent } from '../../src/simulator/events.ts'
 import { DAY } from '../../src/support/units.ts'
@@ -149,7 +150,7 @@ describe('coverage, for any finished slices', () => {
         await withFolder(async (folder) => {
           const warehouse = await memoryWarehouse({ threads: 1 })
           const clock = handClock()
-          const journal = openJournal(folder, clock)
+          const journal = openJournal(join(folder, 'journal'), clock)
           const covered = new Map<string, Set<number>>()
           let history: CoveredInterval[] = []
           for (const [number, finish] of finishes.entries()) {
@@ -165,7 +166,7 @@ describe('coverage, for any finished slices', () => {
                 run_id: `run_${number}`,
                 slice_id: '0001',
                 at: START,
-                pages: 1,
+                pages: 0,
                 events: 0,
                 covered_from: from,
                 covered_to: START + to * DAY,
@@ -307,7 +308,9 @@ async function withLoaded<T>(
   return withFolder(async (folder) => {
     const warehouse = await memoryWarehouse({ threads: 1 })
     try {
-      const journal = openJournal(folder, handClock())
+      const journal = openJournal(join(folder, 'journal'), handClock())
+      mkdirSync(journal.folder)
+      createSeals(journal.folder)
       for (const [number, { pages, place, loadAfter }] of segments.entries()) {
         const elsewhere = openJournal(join(folder, 'elsewhere'), handClock())
         await writePages(
@@ -315,8 +318,8 @@ async function withLoaded<T>(
           pages.map(({ events, at, runId }) => aPage(events, { at, runId })),
         )
         for (const name of elsewhere.segments()) {
-          const path = join(folder, `${String(place).padStart(3, '0')}-${number}.journal`)
-          renameSync(join(elsewhere.folder, name), path)
+          const moved = `${String(place).padStart(3, '0')}-${number}.journal`
+          renameSync(join(elsewhere.folder, name), join(journal.folder, moved))
         }
         if (loadAfter) await load({ warehouse, journal, batchRows })
       }
