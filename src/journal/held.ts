@@ -207,7 +207,11 @@ export function lossText(runs: readonly HeldRun[]): string {
   const { pages, events, charged, in_doubt: inDoubt } = totalsOf(runs)
   const doubt = inDoubt === 0 ? '' : ` and ${inDoubt} in doubt`
   const parts = runs.slice(0, RUNS_SHOWN).map(runText)
-  return `${pages} pages with ${events} events for ${charged} credits${doubt} (${atMost(parts, runs.length, 'runs', '; ')})`
+  return `${count(pages, 'page')} with ${count(events, 'event')} for ${count(charged, 'credit')}${doubt} (${atMost(parts, runs.length, 'runs', '; ')})`
+}
+
+function count(number: number, noun: string): string {
+  return `${number} ${noun}${number === 1 ? '' : 's'}`
 }
 
 function runText({ run_id: runId, pages }: HeldRun): string {

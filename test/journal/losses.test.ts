@@ -247,6 +247,14 @@ describe('an accepted loss', () => {
     }
   })
 
+  it('covers no batch that the journal lacks a page of, whatever the list says', async () => {
+    const journal = aJournal()
+    await segment(journal, [begin, ...pages('s1', 1, 3), finished('s1', 3)])
+    await segment(journal, [resumed, ...pages('s2', 1, 2), finished('s2', 2), end])
+    expect(coveredIn(journal)).toEqual(['org_s2'])
+    expect(readHistory(journal).runs.get(RUN)?.slicesDone).toBe(1)
+  })
+
   it('of a list of seals lists the segments anew, and names the run whose beginning went with it', async () => {
     const { journal, first } = await twoSegments()
     rmSync(sealsPath(journal.folder))

@@ -122,6 +122,13 @@ describe('the same question on the same UTC day', () => {
     expect(kindOf(historyOf(killed, elsewhere))).toBe('as-planned')
   })
 
+  it('leaves a killed run alone that records were lost of: nobody knows what it was to read', () => {
+    const killed = aRun({ id: 'run_1', at: TODAY - HOUR })
+    expect(kindOf(historyOf(killed))).toBe('as-planned')
+    killed.isIncomplete = true
+    expect(kindOf(historyOf(killed))).toBe('anew')
+  })
+
   it('looks only at the latest run of the pipeline', () => {
     const killed = aRun({ id: 'run_1', at: TODAY - HOUR })
     const done = aRun({ id: 'run_2', outcome: 'done' })

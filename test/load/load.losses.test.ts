@@ -1,0 +1,77 @@
+import { rmSync } from 'node:fs'
+import { join } from 'node:path'
+import { describe, expect, it } from 'vitest'
+import { openJournal } from '../../src/journal/journal.ts'
+import { load } from '../../src/load/load.ts'
+import { temporaryFolder } from '../helpers/temporary-folder.ts'
+import { memoryWarehouse } from '../helpers/warehouse.ts'
+import {
+  START,
+  aPage,
+  aSlice,
+  finishSlice,
+  handClock,
+  segment,
+  startRun,
+  wireEvent,
+} from './load-fixture.ts'
+
+const slices = ['0001', '0002'].map((id) =>
+  aSlice({ slice_id: id, organizations: [{ by: 'id', value: `org_${id}` }] }),
+)
+
+/** Two batches of one page each; the beginning of their run, and the page of the first, stand in a segment of their own. */
+async function journalOfTwo() {
+  const journal = openJournal(join(temporaryFolder(), 'journal'), handClock())
+  const page = (sliceId: string) => aPage([wireEvent({ person: `per_${sliceId}` })], { sliceId })
+  await segment(journal, (writer) => {
+    startRun(writer, slices)
+    const { record, body } = page('0001')
+    writer.write(record, body)
+  })
+  await segment(journal, (writer) => {
+    const { record, body } = page('0002')
+    writer.write(record, body)
+    for (const slice of slices) finishSlice(writer, slice, { from: null, to: START })
+  })
+  return journal
+}
+
+describe('load after a loss that was accepted', () => {
+  it('covers the batch whose page is there, keeps the run of a lost beginning, and loads 1 of 2 events', async () => {
+    const journal = await journalOfTwo()
+    const warehouse = await memoryWarehouse()
+    rmSync(join(journal.folder, journal.segments()[0]!))
+    await expect(load({ warehouse, journal })).rejects.toMatchObject({ exitCode: 9 })
+    expect(await warehouse.all('select * from ops.journal_positions')).toEqual([])
+    journal.recover('accept')
+    expect(await load({ warehouse, journal })).toMatchObject({ pages: 1, inserted: 1 })
+    expect(await warehouse.all('select organization_id from ops.coverage')).toEqual([
+      { organization_id: 'org_0002' },
+    ])
+    expect(await warehouse.all('select slice_id, state from ops.slices order by slice_id')).toEqual(
+      [
+        { slice_id: '0001', state: 'planned' },
+        { slice_id: '0002', state: 'finished' },
+      ],
+    )
+    expect(await warehouse.all('select run_id, pipeline from ops.runs')).toEqual([
+      { run_id: 'run_1', pipeline: 'nightly' },
+    ])
+    expect(await load({ warehouse, journal })).toMatchObject({ pages: 0, inserted: 0 })
+  })
+
+  it('changes nothing in a warehouse that holds what was lost', async () => {
+    const journal = await journalOfTwo()
+    const warehouse = await memoryWarehouse()
+    await load({ warehouse, journal })
+    rmSync(join(journal.folder, journal.segments()[0]!))
+    journal.recover('accept')
+    expect(await load({ warehouse, journal })).toMatchObject({ pages: 0, inserted: 0 })
+    const [row] = await warehouse.all<{ events: number; covered: number }>(
+      `select (select count(*)::int from job_change_events) as events,
+              (select count(*)::int from ops.coverage) as covered`,
+    )
+    expect(row).toEqual({ events: 2, covered: 2 })
+  })
+})
