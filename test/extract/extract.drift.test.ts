@@ -2,6 +2,7 @@ import { describe, expect, it } from 'vitest'
 import type { JournalWriter } from '../../src/journal/journal.ts'
 import type { JobChangeEvent } from '../../src/simulator/events.ts'
 import type { Simulator } from '../../src/simulator/simulator.ts'
+import { shiftedClock } from '../../src/support/clock.ts'
 import { DAY, HOUR, SECOND } from '../../src/support/units.ts'
 import { NOW, anEvent, simulate } from '../simulator/simulator-fixture.ts'
 import {
@@ -31,8 +32,8 @@ function slidingEvents(seed: number): JobChangeEvent[] {
 
 const personOf = (event: JobChangeEvent) => event.person.profile_id
 
-/** Lets the service's time pass whenever page `page` was kept. */
-function passAfter(page: number, ms: number, simulator: Simulator) {
+/** Lets time pass, here and at the service, when page `page` was kept. */
+function passAfter(page: number, ms: number, clocks: readonly Pick<Simulator, 'advance'>[]) {
   let passed = false
   return (writer: JournalWriter): JournalWriter => ({
     write: (record, payload) => writer.write(record, payload),
@@ -40,7 +41,7 @@ function passAfter(page: number, ms: number, simulator: Simulator) {
       await writer.append(record, payload)
       if (record.kind !== 'page_received' || record.page !== page || passed) return
       passed = true
-      simulator.advance(ms)
+      for (const clock of clocks) clock.advance(ms)
     },
     close: () => writer.close(),
   })
@@ -72,8 +73,9 @@ describe('a window of 30 days that slides while its 8 pages are read', () => {
       const events = slidingEvents(seed)
       const simulator = await simulate(events, { clock: jumpingClock(NOW) })
       const slices = slicesOf(['org_a'], { days_ago: WINDOW_DAYS })
-      const wrapWriter = passAfter(page, 20 * HOUR, simulator)
-      const extraction = anExtraction({ simulator, clock: jumpingClock(NOW), slices, wrapWriter })
+      const clock = shiftedClock(jumpingClock(NOW))
+      const wrapWriter = passAfter(page, 20 * HOUR, [simulator, clock])
+      const extraction = anExtraction({ simulator, clock, slices, wrapWriter })
       await extraction.run({ concurrency: 1 })
       expectAllOfTheCovered(extraction, events)
       // 11 events leave: going back costs at most the pages they moved, once.

@@ -1,0 +1,68 @@
+/** A lost or damaged suppression list on the command line: exit 9, and nobody comes back. */
+
+import { createHash } from 'node:crypto'
+import {
+  cpSync,
+  mkdirSync,
+  readFileSync,
+  readdirSync,
+  renameSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs'
+import { join } from 'node:path'
+import { expect, it } from 'vitest'
+import { openSite } from '../helpers/run-cli.ts'
+
+it('load, replay, run and restore end with 9 when list or key are lost, buy nothing, and leave the warehouse as it is', async () => {
+  const site = await openSite({ companies: 2, events: 60 })
+  expect((await site.run(['run', site.pipeline])).exitCode).toBe(0)
+  const [person] = await site.query<{ id: string }>('select min(profile_id) as id from people')
+  const snapshots = join(site.folder, 'backup')
+  cpSync(join(site.dataDir, 'snapshots'), snapshots, { recursive: true })
+  const erased = await site.run(['forget', person!.id, '--yes'])
+  expect(erased.exitCode, erased.stderr).toBe(0)
+
+  const list = join(site.dataDir, 'suppressed.json')
+  const key = join(site.dataDir, 'suppression.key')
+  const warehouse = join(site.dataDir, 'jobtide.duckdb')
+  const good = [list, key].map((path) => [path, readFileSync(path, 'utf8')] as const)
+  const state = () => ({
+    warehouse: createHash('sha256').update(readFileSync(warehouse)).digest('hex'),
+    requests: site.simulator.account().requests,
+    leftovers: readdirSync(site.dataDir).filter((name) => name.includes('.replay')),
+  })
+  const before = state()
+  const flip = (text: string) => (text.startsWith('0') ? '1' : '0') + text.slice(1)
+  const losses: [string, () => void][] = [
+    ['a digit of the key', () => writeFileSync(key, flip(readFileSync(key, 'utf8')))],
+    ['no list', () => rmSync(list)],
+    ['neither', () => [list, key].forEach((path) => rmSync(path))],
+  ]
+  for (const [what, lose] of losses) {
+    lose()
+    const all = [['load'], ['replay'], ['run', site.pipeline]]
+    for (const command of what === 'no list' ? all : all.slice(0, 1)) {
+      const { exitCode, stderr } = await site.run(command)
+      expect(exitCode, `${what}: ${command[0]}: ${stderr}`).toBe(9)
+      expect(stderr).toContain('would come back')
+      expect(state()).toEqual(before)
+    }
+    for (const [path, text] of good) writeFileSync(path, text)
+  }
+
+  // A restore asks the journal and the list of the data directory that it restores into.
+  rmSync(list)
+  renameSync(warehouse, `${warehouse}.aside`)
+  const restore = await site.run(['restore', snapshots])
+  expect(restore.exitCode, restore.stderr).toBe(9)
+  expect(readdirSync(site.dataDir)).not.toContain('jobtide.duckdb')
+  const elsewhere = join(site.folder, 'elsewhere')
+  mkdirSync(elsewhere)
+  cpSync(join(site.dataDir, 'certificates'), join(elsewhere, 'certificates'), { recursive: true })
+  expect((await site.run(['restore', snapshots, '--data-dir', elsewhere])).exitCode).toBe(9)
+
+  for (const [path, text] of good) writeFileSync(path, text)
+  expect((await site.run(['replay'])).exitCode).toBe(0)
+  expect(await site.query(`from people where profile_id = '${person!.id}'`)).toEqual([])
+}, 240_000)
