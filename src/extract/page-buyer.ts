@@ -312,7 +312,7 @@ export function createPageBuyer(options: PageBuyerOptions): PageBuyer {
     hasMoreThan,
     learnIds,
     unexpectedCharges: () => unexpectedCharges,
-    clockTrouble: serviceClock.trouble,
+    clockTrouble: () => serviceClock.trouble(),
   }
 }
 

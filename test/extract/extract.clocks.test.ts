@@ -27,18 +27,18 @@ async function read(
   const events = Array.from({ length: 150 }, (_, n) =>
     anEvent({ person: `per_${n}`, organization: 'org_1' }),
   )
-  const server = createServer(async (request, response) => {
-    const asked: Buffer[] = []
-    for await (const chunk of request) asked.push(chunk as Buffer)
-    const { page } = JSON.parse(Buffer.concat(asked).toString()) as { page: number }
-    const data = events.slice((page - 1) * 50, page * 50)
-    response.sendDate = false
-    const date = new Date(clock.now() + (ahead[page - 1] ?? 0) * DAY).toUTCString()
-    response.writeHead(200, { 'content-type': 'application/json', date })
-    const pagination = { page, limit: 50, has_more: page < 3 }
-    response.end(
-      JSON.stringify({ success: true, data, pagination, credit_used: data.length === 0 ? 0 : 10 }),
-    )
+  const server = createServer((request, response) => {
+    let asked = ''
+    request.setEncoding('utf8').on('data', (text: string) => (asked += text))
+    request.on('end', () => {
+      const { page } = JSON.parse(asked) as { page: number }
+      const data = events.slice((page - 1) * 50, page * 50)
+      const date = new Date(clock.now() + (ahead[page - 1] ?? 0) * DAY).toUTCString()
+      response.writeHead(200, { 'content-type': 'application/json', date })
+      const pagination = { page, limit: 50, has_more: page < 3 }
+      const credit_used = data.length === 0 ? 0 : 10
+      response.end(JSON.stringify({ success: true, data, pagination, credit_used }))
+    })
   })
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
   onTestFinished(() => void server.close())

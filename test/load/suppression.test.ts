@@ -154,7 +154,7 @@ describe('a list or key that was damaged or lost', () => {
   ])('%s: load ends with exit 9 and loads nothing', async (_, damage) => {
     const site = await forgotten()
     const warehouse = await memory()
-    await damage(site)
+    damage(site)
     const error = await load({ warehouse, journal: site.journal }).catch(
       (reason: unknown) => reason,
     )
