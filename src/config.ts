@@ -14,6 +14,8 @@ export type Environment = Readonly<Record<string, string | undefined>>
 export interface ApiKey {
   readonly secret: Secret
   readonly source: string
+  /** True for a file that the group or others may read. */
+  readonly isReadableByOthers: boolean
 }
 
 /** The process's environment. */
@@ -55,6 +57,29 @@ export function quietSdk(): void {
 /** The folder for journal and warehouse: `--data-dir`, else JOBTIDE_DATA_DIR, else ./data. */
 export function dataDirFrom(environment: Environment, option: string | undefined): string {
   return option ?? (environment['JOBTIDE_DATA_DIR'] || './data')
+}
+
+const SIZE = /^(\d+(?:\.\d+)?) ?([kmgt])(i?)b$/i
+const SIZE_STEPS = 'kmgt'
+const LEAST_MEMORY = 256e6
+
+/**
+ * The memory that the process may take in all, in bytes, from JOBTIDE_MEMORY_LIMIT; null leaves it to the machine.
+ * @throws ConfigError
+ */
+export function memoryLimitFrom(environment: Environment): number | null {
+  const text = environment['JOBTIDE_MEMORY_LIMIT']?.trim()
+  if (!text) return null
+  const [, amount, step = '', binary] = SIZE.exec(text) ?? []
+  const power = SIZE_STEPS.indexOf(step.toLowerCase()) + 1
+  const bytes = Math.round(Number(amount) * (binary === '' ? 1_000 : 1_024) ** power)
+  if (bytes >= LEAST_MEMORY) return bytes
+  throw new ConfigError(
+    `JOBTIDE_MEMORY_LIMIT: expected a size such as 800MB or 2GiB, at least 256MB, got ${JSON.stringify(text.slice(0, 100))}`,
+    {
+      hint: 'It is what the whole process may take; without it the machine and its control groups say.',
+    },
+  )
 }
 
 /** Endpoint of an S3-compatible server, from JOBTIDE_S3_ENDPOINT. */
@@ -140,29 +165,36 @@ function proxyFrom(environment: Environment, names: readonly string[]): string {
 
 /**
  * The API key, from JOBTIDE_API_KEY or the file named by JOBTIDE_API_KEY_FILE.
- * @throws ConfigError when there is none, or others on the machine can read the file
+ * @throws ConfigError when there is none, or others on the machine can write the file
  */
 export function apiKeyFrom(environment: Environment): ApiKey {
   const value = environment['JOBTIDE_API_KEY']?.trim()
-  if (value) return { secret: checkedKey(value, 'JOBTIDE_API_KEY'), source: 'JOBTIDE_API_KEY' }
+  if (value) {
+    const secret = checkedKey(value, 'JOBTIDE_API_KEY')
+    return { secret, source: 'JOBTIDE_API_KEY', isReadableByOthers: false }
+  }
   const path = environment['JOBTIDE_API_KEY_FILE']
-  if (path) return { secret: keyFromFile(path), source: `file ${path}` }
+  if (path) return keyFromFile(path)
   throw new ConfigError('there is no API key', {
     hint: 'Set JOBTIDE_API_KEY, or JOBTIDE_API_KEY_FILE to a file with mode 0600 that holds it.',
   })
 }
 
-const OTHERS_MAY_READ = 0o077
+const OTHERS_MAY_WRITE = 0o022
+const OTHERS_MAY_READ = 0o044
 
-function keyFromFile(path: string): Secret {
+// Kubernetes and Docker mount secrets read-only, at best with mode 0440: nobody can change that there.
+function keyFromFile(path: string): ApiKey {
   const source = `JOBTIDE_API_KEY_FILE (${path})`
   try {
-    if (process.platform !== 'win32' && (statSync(path).mode & OTHERS_MAY_READ) !== 0) {
-      throw new ConfigError(`${source}: others on this machine may read the key`, {
+    const mode = process.platform === 'win32' ? 0 : statSync(path).mode
+    if ((mode & OTHERS_MAY_WRITE) !== 0) {
+      throw new ConfigError(`${source}: others on this machine may write the key`, {
         hint: `Run: chmod 600 ${path}`,
       })
     }
-    return checkedKey(readFileSync(path, 'utf8').trim(), source)
+    const secret = checkedKey(readFileSync(path, 'utf8').trim(), source)
+    return { secret, source: `file ${path}`, isReadableByOthers: (mode & OTHERS_MAY_READ) !== 0 }
   } catch (error) {
     if (error instanceof ConfigError) throw error
     throw new ConfigError(`${source}: ${messageOf(error)}`, {

@@ -2,13 +2,14 @@
 
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { dataDirFrom, s3EndpointFrom, type Environment } from '../config.ts'
+import { dataDirFrom, memoryLimitFrom, s3EndpointFrom, type Environment } from '../config.ts'
 import { dataDirectory, type DataDirectory } from '../run/data-directory.ts'
 import type { RunWorld } from '../run/stages.ts'
 import { packageRoot } from '../support/assets.ts'
 import type { Clock } from '../support/clock.ts'
 import type { ExitCode } from '../support/errors.ts'
 import { createLogger, type LogLevel, type Logger, type Scrubber } from '../support/logger.ts'
+import { limitMemory } from '../support/memory.ts'
 import type { Output } from './output.ts'
 import { progressDisplay, type ProgressDisplay } from './progress.ts'
 
@@ -53,6 +54,7 @@ export interface ProcessParts {
 /** The context of one command. */
 export function createContext(options: CommonOptions, parts: ProcessParts): Context {
   const { environment, output, scrubber, clock } = parts
+  limitMemory(memoryLimitFrom(environment))
   const progress = progressDisplay(output, clock, options.logLevel === 'silent')
   return {
     ...parts,

@@ -21,7 +21,8 @@ export async function withService<T>(
   const baseUrl = baseUrlFrom(context.environment)
   await refuseBundledList(job, baseUrl)
   const proxies = proxiesFrom(context.environment, baseUrl)
-  const { secret } = apiKeyFrom(context.environment)
+  const { secret, source, isReadableByOthers } = apiKeyFrom(context.environment)
+  if (isReadableByOthers) context.logger.warn({ key: source }, 'key_is_readable_by_others')
   context.scrubber.add(secret.reveal())
   const transport = createTransport({
     baseUrl,

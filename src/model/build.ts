@@ -92,6 +92,11 @@ export interface BuiltTables {
   readonly outcomes: readonly CheckOutcome[]
 }
 
+// In very little memory a quarter goes to rows all the same: parts without any would have no end.
+function eventsThatFit(memory: number): number {
+  return Math.max(memory - BYTES_FOR_NONE, memory / 4) / BYTES_FOR_AN_EVENT
+}
+
 /**
  * Builds every model and runs every check.
  * @throws CheckFailedError when a check finds offenders; the tables are those of the last good build
@@ -124,7 +129,7 @@ export async function buildModels(
           ...(rowsChanged === null ? {} : { rowsChanged }),
         })
       }
-      const eventsPerPart = options.eventsPerPart ?? (memory - BYTES_FOR_NONE) / BYTES_FOR_AN_EVENT
+      const eventsPerPart = options.eventsPerPart ?? eventsThatFit(memory)
       const work = { warehouse, project, clock, mostRowsInGroups, eventsPerPart, finished }
       await warehouse.run(project.macros)
       const { models, outcomes } = await (wholeBecause === null

@@ -1,15 +1,17 @@
-import { writeFileSync } from 'node:fs'
+import { chmodSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import {
   apiKeyFrom,
   baseUrlFrom,
   dataDirFrom,
+  memoryLimitFrom,
   proxiesFrom,
   refuseKeyInArguments,
   s3EndpointFrom,
   secretsOf,
 } from '../../src/config.ts'
+import { MIB } from '../../src/support/units.ts'
 import { temporaryFolder } from '../helpers/temporary-folder.ts'
 
 describe('JOBTIDE_BASE_URL', () => {
@@ -109,17 +111,23 @@ describe('the API key', () => {
   })
 
   it.each([
-    [0o600, true],
-    [0o400, true],
-    [0o640, false],
-    [0o604, false],
-    [0o660, false],
-  ])('in a file with mode %i is taken: %s', (mode, isTaken) => {
+    [0o600, 'taken'],
+    [0o400, 'taken'],
+    [0o440, 'taken with a warning'],
+    [0o444, 'taken with a warning'],
+    [0o604, 'taken with a warning'],
+    [0o660, 'refused'],
+    [0o602, 'refused'],
+  ])('in a file with mode %i is %s', (mode, outcome) => {
     const file = join(temporaryFolder(), 'key')
-    writeFileSync(file, 'from-file', { mode })
-    const take = () => apiKeyFrom({ JOBTIDE_API_KEY_FILE: file }).source
-    if (isTaken) expect(take()).toBe(`file ${file}`)
-    else expect(take).toThrow('others on this machine may read the key')
+    writeFileSync(file, 'from-file')
+    chmodSync(file, mode)
+    const take = () => apiKeyFrom({ JOBTIDE_API_KEY_FILE: file })
+    if (outcome === 'refused') expect(take).toThrow('others on this machine may write the key')
+    else {
+      const isReadableByOthers = outcome !== 'taken'
+      expect(take()).toMatchObject({ source: `file ${file}`, isReadableByOthers })
+    }
   })
 
   it('with a blank or a line end is refused without showing it', () => {
@@ -153,6 +161,26 @@ describe('other variables', () => {
     expect(dataDirFrom({ JOBTIDE_DATA_DIR: '/b' }, undefined)).toBe('/b')
     expect(dataDirFrom({ JOBTIDE_DATA_DIR: '' }, undefined)).toBe('./data')
   })
+
+  it.each([
+    ['800MB', 800e6],
+    ['800 mb', 800e6],
+    ['1.5GiB', 1_536 * MIB],
+    ['256MB', 256e6],
+    ['', null],
+    [undefined, null],
+  ])('a memory limit of %s is %s bytes', (text, bytes) => {
+    expect(memoryLimitFrom({ JOBTIDE_MEMORY_LIMIT: text })).toBe(bytes)
+  })
+
+  it.each(['800', 'lots', '-1GB', '255MB', '80%', '0GB'])(
+    'a memory limit of %s is refused',
+    (text) => {
+      expect(() => memoryLimitFrom({ JOBTIDE_MEMORY_LIMIT: text })).toThrow(
+        `expected a size such as 800MB or 2GiB, at least 256MB, got "${text}"`,
+      )
+    },
+  )
 
   it('an empty S3 endpoint is none, and 3 variables hold secrets', () => {
     expect(s3EndpointFrom({ JOBTIDE_S3_ENDPOINT: '' })).toBeUndefined()

@@ -198,15 +198,21 @@ describe('settings', () => {
     expect(site.simulator.account().requests).toBe(0)
   })
 
-  it('takes a key from a file with mode 0600 and refuses it with mode 0644', async () => {
+  it('takes a key from a file with mode 0600, with a warning with 0440, and refuses it with 0620', async () => {
     const site = await openSite({ companies: 1 })
     const file = join(site.folder, 'key')
     writeFileSync(file, `${KEY}\n`, { mode: 0o600 })
     const env = { JOBTIDE_API_KEY: undefined, JOBTIDE_API_KEY_FILE: file }
     expect((await site.run(['extract', site.pipeline], { env })).exitCode).toBe(0)
-    chmodSync(file, 0o644)
+    chmodSync(file, 0o440)
+    const mounted = await site.run(['extract', site.pipeline], { env })
+    expect([mounted.exitCode, mounted.stderr.includes('key_is_readable_by_others')]).toEqual([
+      0,
+      true,
+    ])
+    chmodSync(file, 0o620)
     const result = await site.run(['extract', site.pipeline, '--json'], { env })
-    expectProblem(result, { exitCode: 2, says: /others .* may read the key/, next: /chmod 600/ })
+    expectProblem(result, { exitCode: 2, says: /others .* may write the key/, next: /chmod 600/ })
   })
 
   const commandLines = [
