@@ -13,6 +13,7 @@ import { addRunCommands, addStageCommands } from './cli/program-run.ts'
 import { processEnvironment, quietSdk, refuseKeyInArguments, secretsOf } from './config.ts'
 import { realClock } from './support/clock.ts'
 import { ConfigError, EXIT, JobtideError, asStorageError, type ExitCode } from './support/errors.ts'
+import { keepFilesPrivate } from './support/file-modes.ts'
 import { createScrubber } from './support/logger.ts'
 import { SECOND } from './support/units.ts'
 
@@ -55,6 +56,8 @@ function watchSignals(): { stop: AbortSignal; abort: AbortSignal } {
 }
 
 async function main(argv: readonly string[]): Promise<ExitCode> {
+  // Its list of made-up organisations is for everybody, and it writes nothing else.
+  if (argv[0] !== 'simulate') keepFilesPrivate()
   const environment = processEnvironment()
   const scrubber = createScrubber()
   // The simulator prints the made-up key that it lets in, and uses no other; a shell that has exported it may see it.

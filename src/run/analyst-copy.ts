@@ -19,7 +19,7 @@ import { withWarehouse } from '../warehouse/warehouse.ts'
 import type { DataDirectory } from './data-directory.ts'
 
 const FILE_NAME = 'analyst.duckdb'
-const READ_ONLY = 0o444
+const READ_ONLY = 0o400
 
 type Folders = Pick<DataDirectory, 'root' | 'warehouse'>
 

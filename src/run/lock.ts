@@ -16,6 +16,7 @@ import {
   asStorageError,
   systemCode,
 } from '../support/errors.ts'
+import { makeFolderPrivate } from '../support/file-modes.ts'
 import { LockFile, isSurelyAlive, isSurelyGone, type LockHolder } from '../support/lock-file.ts'
 import { MINUTE, SECOND } from '../support/units.ts'
 
@@ -211,6 +212,7 @@ function take(
 function makeFolder(dataDir: string): void {
   try {
     mkdirSync(dataDir, { recursive: true })
+    makeFolderPrivate(dataDir)
   } catch (error) {
     const code = systemCode(error)
     if (code === 'ENOENT') {

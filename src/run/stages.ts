@@ -27,6 +27,7 @@ import { thisWriter } from '../publish/sweep/intent-writer.ts'
 import type { Keep } from '../publish/sweep/retention.ts'
 import { sweepStore, type SweepReport } from '../publish/sweep/sweep.ts'
 import { isoInstant, type Clock } from '../support/clock.ts'
+import { isWithin, usersModes } from '../support/file-modes.ts'
 import { sha256Hex } from '../support/hash.ts'
 import type { Logger } from '../support/logger.ts'
 import { newUlid } from '../support/ulid.ts'
@@ -197,9 +198,11 @@ async function note(
 /** Opens the store of a target. @throws PublishError when it cannot be used */
 export function openTarget(
   { to, s3 }: Pick<SnapshotTarget, 'to' | 's3'>,
-  { clock, s3Endpoint }: Pick<RunWorld, 'clock' | 's3Endpoint'>,
+  { clock, s3Endpoint, directory }: Pick<RunWorld, 'clock' | 's3Endpoint' | 'directory'>,
 ): Promise<ObjectStore> {
-  return openStore(to, { clock, s3, ...(s3Endpoint === undefined ? {} : { s3Endpoint }) })
+  // A folder of its own is for other readers; one in the data directory is as private as all there.
+  const modes = isWithin(directory.root, to) ? null : usersModes()
+  return openStore(to, { clock, s3, modes, ...(s3Endpoint === undefined ? {} : { s3Endpoint }) })
 }
 
 const NOTHING_SWEPT: SweepReport = { reason: null, snapshots: [], objects: 0, bytes: 0, uploads: 0 }

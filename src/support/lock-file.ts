@@ -7,7 +7,7 @@
  */
 
 import { randomUUID } from 'node:crypto'
-import { linkSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { chmodSync, linkSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { hostname } from 'node:os'
 import { z } from 'zod'
 import { isoInstant, type Clock } from './clock.ts'
@@ -38,6 +38,8 @@ export interface LockFileOptions {
   readonly clock: Clock
   /** From this age on (milliseconds) a lock counts as abandoned, whoever holds it; default never. */
   readonly abandonedAfterMs?: number
+  /** Permission bits of the file; default: as the process's umask says. */
+  readonly mode?: number
 }
 
 // Between two tries somebody else can only have taken the lock, or have given it back.
@@ -80,7 +82,7 @@ export class LockFile {
   }
 
   #link(): boolean {
-    const { command, clock } = this.#options
+    const { command, clock, mode } = this.#options
     const prepared = `${this.path}.${this.#nonce}.tmp`
     const mine: LockHolder = {
       nonce: this.#nonce,
@@ -90,6 +92,7 @@ export class LockFile {
     }
     try {
       writeFileSync(prepared, JSON.stringify(mine))
+      if (mode !== undefined) chmodSync(prepared, mode)
       linkSync(prepared, this.path)
       return true
     } catch (error) {

@@ -123,7 +123,7 @@ describe('the copy for analysts', () => {
     const bytes = statSync(directory.warehouse).size
     expect(report).toMatchObject({ path: join(directory.root, 'analyst.duckdb'), bytes })
     expect(report.problem).toBeNull()
-    expect(statSync(report.path).mode & 0o777).toBe(0o444)
+    expect(statSync(report.path).mode & 0o777).toBe(0o400)
     expect(readFileSync(report.path).equals(readFileSync(directory.warehouse))).toBe(true)
 
     const names = await namesIn(report.path)

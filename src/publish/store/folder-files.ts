@@ -1,10 +1,11 @@
 /** What a folder of objects does with single files and folders, each safe against others who put and remove meanwhile. */
 
-import { lstatSync, mkdirSync, readFileSync, rmdirSync, type Stats } from 'node:fs'
+import { chmodSync, lstatSync, mkdirSync, readFileSync, rmdirSync, type Stats } from 'node:fs'
 import { open } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import { fsyncDirectory } from '../../support/atomic-file.ts'
 import { systemCode } from '../../support/errors.ts'
+import type { FileModes } from '../../support/file-modes.ts'
 import { sha256Hex } from '../../support/hash.ts'
 import type { ObjectVersion } from './object-store.ts'
 
@@ -51,10 +52,11 @@ export function removeEmptyFolder(folder: string): boolean {
 /**
  * Gives a finished file its name by `place`, making the folder where it is missing, and makes that survive a power cut.
  * Errors come as they are.
+ * @param modes of new folders; null: as the process's umask says
  */
-export function placeFile(path: string, place: () => void): void {
+export function placeFile(path: string, modes: FileModes | null, place: () => void): void {
   for (let attempt = 1; ; attempt += 1) {
-    makeFolder(dirname(path))
+    makeFolder(dirname(path), modes)
     try {
       place()
       fsyncDirectory(dirname(path))
@@ -65,11 +67,16 @@ export function placeFile(path: string, place: () => void): void {
   }
 }
 
-/** Writes a file that must not exist yet, and syncs it. */
-export async function writeSynced(path: string, bytes: Uint8Array): Promise<void> {
+/** Writes a file that must not exist yet, and syncs it. @param modes as for placeFile */
+export async function writeSynced(
+  path: string,
+  bytes: Uint8Array,
+  modes: FileModes | null,
+): Promise<void> {
   const file = await open(path, 'wx')
   try {
     await file.writeFile(bytes)
+    if (modes !== null) await file.chmod(modes.file)
     await file.sync()
   } finally {
     await file.close()
@@ -87,11 +94,12 @@ export function readObject(path: string): { bytes: Uint8Array; version: ObjectVe
   }
 }
 
-/** Makes a folder, and makes the new names survive a power cut. */
-function makeFolder(folder: string): void {
+/** Makes a folder, and makes the new names survive a power cut. @param modes as for placeFile */
+export function makeFolder(folder: string, modes: FileModes | null): void {
   const first = mkdirSync(folder, { recursive: true })
   if (first === undefined) return
   for (let made = folder; made.length >= first.length; made = dirname(made)) {
+    if (modes !== null) chmodSync(made, modes.folder)
     fsyncDirectory(dirname(made))
   }
 }

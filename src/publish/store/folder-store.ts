@@ -9,20 +9,21 @@ import {
   constants,
   createReadStream,
   linkSync,
-  mkdirSync,
   readdirSync,
   renameSync,
   rmSync,
   statSync,
 } from 'node:fs'
-import { copyFile, stat } from 'node:fs/promises'
+import { chmod, copyFile, stat } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import { fsyncDirectory, syncFile } from '../../support/atomic-file.ts'
 import type { Clock } from '../../support/clock.ts'
 import { messageOf, StorageError, systemCode } from '../../support/errors.ts'
+import type { FileModes } from '../../support/file-modes.ts'
 import { DAY } from '../../support/units.ts'
 import { PublishError } from '../errors.ts'
 import {
+  makeFolder,
   orNothing,
   placeFile,
   plainFile,
@@ -45,17 +46,19 @@ const INCOMING = '.incoming'
 
 /**
  * Opens the store in the absolute folder `root`; to write, makes it where it is missing.
+ * @param modes of what is written; null: as the process's umask says
  * @throws PublishError when the folder cannot be made, or to read, is not there
  */
 export function openFolderStore(
   root: string,
   clock: Clock,
   access: 'read' | 'write' = 'write',
+  modes: FileModes | null = null,
 ): ObjectStore {
   return guarded(root, () => {
-    const store = new FolderStore(root, clock)
+    const store = new FolderStore(root, clock, modes)
     if (access === 'write') {
-      mkdirSync(join(root, INCOMING), { recursive: true })
+      makeFolder(join(root, INCOMING), modes)
       // What a killed publisher left behind. A day is longer than any publish, so no living publisher loses a file.
       store.sweepIncoming(clock.now() - DAY)
     } else if (statSync(root, { throwIfNoEntry: false })?.isDirectory() !== true) {
@@ -69,11 +72,13 @@ class FolderStore implements ObjectStore {
   readonly destination: string
   readonly #root: string
   readonly #clock: Clock
+  readonly #modes: FileModes | null
 
-  constructor(root: string, clock: Clock) {
+  constructor(root: string, clock: Clock, modes: FileModes | null) {
     this.destination = root
     this.#root = root
     this.#clock = clock
+    this.#modes = modes
   }
 
   urlOf(key: string): string {
@@ -86,7 +91,9 @@ class FolderStore implements ObjectStore {
   }
 
   async put(key: string, bytes: Uint8Array): Promise<PutOutcome> {
-    return this.#putWith(key, bytes.length, (temporary) => writeSynced(temporary, bytes))
+    return this.#putWith(key, bytes.length, (temporary) =>
+      writeSynced(temporary, bytes, this.#modes),
+    )
   }
 
   async putFile(key: string, path: string, signal?: AbortSignal): Promise<PutOutcome> {
@@ -94,6 +101,8 @@ class FolderStore implements ObjectStore {
     const { size } = await stat(path)
     return this.#putWith(key, size, async (temporary) => {
       await copyFile(path, temporary, constants.COPYFILE_EXCL | constants.COPYFILE_FICLONE)
+      // It has the mode of what it was copied from.
+      if (this.#modes !== null) await chmod(temporary, this.#modes.file)
       await syncFile(temporary)
     })
   }
@@ -109,7 +118,7 @@ class FolderStore implements ObjectStore {
       this.#withTemporary(async (temporary) => {
         await write(temporary)
         try {
-          placeFile(path, () => linkSync(temporary, path))
+          placeFile(path, this.#modes, () => linkSync(temporary, path))
           return 'written'
         } catch (error) {
           if (systemCode(error) === 'EEXIST' && this.#isThere(key, bytes)) return 'already-there'
@@ -184,10 +193,10 @@ class FolderStore implements ObjectStore {
     const lockPath = join(this.#root, INCOMING, `${key.replaceAll('/', '~')}.lock`)
     return guardedAsync(path, () =>
       this.#withTemporary(async (temporary) => {
-        await writeSynced(temporary, bytes)
-        return withPointerLock(lockPath, this.#clock, (lock) => {
+        await writeSynced(temporary, bytes, this.#modes)
+        return withPointerLock(lockPath, this.#clock, this.#modes, (lock) => {
           if ((this.#read(key)?.version ?? null) !== expected) return false
-          placeFile(path, () => {
+          placeFile(path, this.#modes, () => {
             lock.verify()
             renameSync(temporary, path)
           })

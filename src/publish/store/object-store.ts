@@ -4,6 +4,7 @@
  */
 
 import type { Clock } from '../../support/clock.ts'
+import type { FileModes } from '../../support/file-modes.ts'
 import { PublishError } from '../errors.ts'
 import type { S3Options } from './s3-options.ts'
 
@@ -19,6 +20,8 @@ export interface StoreOptions {
    * nothing is written, so that read-only credentials and media are enough; a folder must exist.
    */
   readonly access?: 'read' | 'write' | undefined
+  /** Of files and folders below a folder. Default: as the process's umask says. */
+  readonly modes?: FileModes | null
 }
 
 /** One state of one object, as its store names it; only good for `replace` on the same key. */

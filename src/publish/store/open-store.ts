@@ -11,7 +11,8 @@ import type { ObjectStore, StoreOptions } from './object-store.ts'
  */
 export async function openStore(destination: string, options: StoreOptions): Promise<ObjectStore> {
   if (!destination.startsWith('s3://')) {
-    return openFolderStore(resolve(destination), options.clock, options.access)
+    const { clock, access, modes } = options
+    return openFolderStore(resolve(destination), clock, access, modes)
   }
   const { openS3Store } = await import('./s3-store.ts')
   return openS3Store(destination, options)

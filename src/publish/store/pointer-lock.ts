@@ -1,6 +1,7 @@
 /** The lock of a folder's pointer, held for the milliseconds in which the pointer is compared and replaced. */
 
 import type { Clock } from '../../support/clock.ts'
+import type { FileModes } from '../../support/file-modes.ts'
 import { LockFile } from '../../support/lock-file.ts'
 import { MINUTE, SECOND } from '../../support/units.ts'
 import { PublishError } from '../errors.ts'
@@ -22,12 +23,15 @@ export interface HeldLock {
 export async function withPointerLock<T>(
   path: string,
   clock: Clock,
+  modes: FileModes | null,
   work: (lock: HeldLock) => T,
 ): Promise<T> {
   const lock = new LockFile(path, {
     command: 'publish',
     clock,
     abandonedAfterMs: ABANDONED_AFTER_MS,
+    // Whoever else publishes into the folder has to see who holds it.
+    ...(modes === null ? {} : { mode: modes.file }),
   })
   const giveUpAt = clock.monotonic() + WAIT_AT_MOST_MS
   while (!lock.take()) {
