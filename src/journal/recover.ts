@@ -19,7 +19,7 @@ import { asStorageError } from '../support/errors.ts'
 import { ulidTime } from '../support/ulid.ts'
 import { encodeFrame } from './frame.ts'
 import { Holdings, lossText, withoutKept, type HeldRun } from './held.ts'
-import { checkSegments, damagesOf, hashFile, sizeOf, type Damage } from './loss.ts'
+import { checkSegments, damagesOf, hashFile, isWrittenOn, sizeOf, type Damage } from './loss.ts'
 import { removeCheckpoint } from './read-history.ts'
 import { listSegments, validPrefix } from './reader.ts'
 import {
@@ -54,8 +54,10 @@ export function recoverSegments(
 function closeSegments(folder: string, clock: Clock, damage: 'refuse' | 'leave-out'): void {
   const listed = listedIn(folder)
   for (const segment of listSegments(folder)) {
-    if (listed.has(segment)) continue
-    const file = closeSegment(join(folder, segment), clock, damage)
+    const path = join(folder, segment)
+    const sealed = listed.get(segment)
+    if (sealed !== undefined && !isWrittenOn(sealed, sizeOf(path))) continue
+    const file = closeSegment(path, clock, damage)
     if (file !== null) appendSeal(folder, { segment, ...file })
   }
 }
