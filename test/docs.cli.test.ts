@@ -2,7 +2,7 @@
  * The README is true. Blocks tagged `sh run` are run, word for word, in one new folder against a simulator, with the list of
  * its organisations there; the block tagged `text output` below one must be what they print, with numbers, dates and ids left
  * open, and `output=shape` the first word of each line that is not indented. Tables of commands, exit codes, keys, variables
- * and warehouse tables are compared with the program. `UPDATE=1 npx vitest run test/docs.test.ts` (after a build) writes
+ * and warehouse tables are compared with the program. `UPDATE=1 npx vitest run test/docs.cli.test.ts` (after a build) writes
  * outputs and warehouse tables anew.
  */
 
