@@ -7,14 +7,14 @@ import { openSite, type Site } from '../helpers/run-cli.ts'
 
 const EVENTS = 'select distinct event_key from job_change_events order by 1'
 
-/** A backfill that was killed while it bought, and went on in a second segment. */
-async function killedBackfill(): Promise<{
+/** A journal of two segments: an extraction was killed while it bought, and went on in the second one. */
+async function killedExtraction(): Promise<{
   site: Site
   events: readonly unknown[]
   credits: number
 }> {
   const site = await openSite({ companies: 12, events: 1_500 })
-  const args = ['backfill', site.pipeline, '--days', 'all', '--no-publish', '--concurrency', '2']
+  const args = ['extract', site.pipeline, '--days', 'all', '--concurrency', '2']
   const killed = site.start([...args, '--requests-per-second', '25'])
   while (site.simulator.account().charged_pages < 12) {
     await new Promise((resolve) => setTimeout(resolve, 10))
@@ -23,6 +23,7 @@ async function killedBackfill(): Promise<{
   await killed.ended
   const { exitCode, stderr } = await site.run(args)
   expect(exitCode, stderr).toBe(0)
+  expect((await site.run(['load'])).exitCode).toBe(0)
   return { site, events: await site.query(EVENTS), credits: site.simulator.account().credits }
 }
 
@@ -35,9 +36,9 @@ const damages: Readonly<Record<string, (path: string) => void>> = {
   },
 }
 
-describe('a backfill whose older segment is lost', () => {
+describe('a journal whose older segment is lost', () => {
   it('is refused by every command; once that is accepted, the next one buys every event back', async () => {
-    const { site, events, credits } = await killedBackfill()
+    const { site, events, credits } = await killedExtraction()
     expect(events.length).toBeGreaterThan(1_000)
     for (const [what, damage] of Object.entries(damages)) {
       const dataDir = join(site.folder, what.replaceAll(/\W/g, '-'))
@@ -60,6 +61,15 @@ describe('a backfill whose older segment is lost', () => {
         expect(stderr).toContain('--accept-loss')
       }
       expect(site.simulator.account().credits).toBe(bought)
+      if (what !== 'deleted') {
+        const again = await run('extract', site.pipeline, '--days', 'all', '--accept-loss')
+        expect(again.exitCode, again.stderr).toBe(0)
+        expect(again.stderr).toContain('accepted as lost')
+        rmSync(join(dataDir, 'jobtide.duckdb'))
+        expect((await run('load')).exitCode).toBe(0)
+        expect(await rows(EVENTS)).toEqual(events)
+        continue
+      }
       const replay = await run('replay', '--accept-loss')
       expect(replay.exitCode, replay.stderr).toBe(0)
       expect(replay.stderr).toContain('accepted as lost')
@@ -67,9 +77,6 @@ describe('a backfill whose older segment is lost', () => {
       expect(load.inserted).toBeLessThan(events.length)
       const again = await run(...backfill)
       expect(again.exitCode, again.stderr).toBe(0)
-      expect(await rows(EVENTS)).toEqual(events)
-      if (what !== 'deleted') continue
-      expect((await run('replay')).exitCode).toBe(0)
       expect(await rows(EVENTS)).toEqual(events)
       expect((await run('verify')).exitCode).toBe(0)
       const after = JSON.parse((await run('status')).stdout) as { credits: number }
