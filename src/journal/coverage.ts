@@ -1,6 +1,7 @@
 /** Intervals of detection time that were read to their end, and how they add up. Pure. */
 
-import type { EventType } from './records.ts'
+import type { EventType, SliceFinished } from './records.ts'
+import { CLOCK_TOLERANCE_MS } from './service-time.ts'
 
 /** An unbroken interval of detection time that was read to its end. */
 export interface CoveredInterval {
@@ -35,18 +36,19 @@ export function addInterval(
 }
 
 /**
- * Intervals without what lies after `nowMs`, which nobody can have read: a clock was wrong when that was written, or was set
- * back since. Where one reaches there, all end at `to`, which was read last.
+ * The detection time that a record says was read. What was read by then is not later than then, whatever a clock has said:
+ * it ends at most minutes after the record was written.
  */
-export function withoutFuture(
-  known: readonly CoveredInterval[],
-  nowMs: number,
-  to: number,
-): readonly CoveredInterval[] {
-  if (known.every((interval) => interval.to <= nowMs)) return known
-  return known
-    .filter((interval) => startOf(interval) <= to)
-    .map((interval) => ({ ...interval, to: Math.min(interval.to, to) }))
+export function coveredBy({
+  at,
+  covered_from: from,
+  covered_to,
+}: Pick<SliceFinished, 'at' | 'covered_from' | 'covered_to'>): Pick<
+  CoveredInterval,
+  'from' | 'to'
+> {
+  const to = Math.min(covered_to, at + CLOCK_TOLERANCE_MS)
+  return { from: from === null ? null : Math.min(from, to), to }
 }
 
 function startOf({ from }: CoveredInterval): number {

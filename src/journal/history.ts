@@ -6,7 +6,7 @@
 
 import { EXIT, JobtideError } from '../support/errors.ts'
 import type { PlacedFrame } from './reader.ts'
-import { addInterval, withoutFuture, type CoveredInterval } from './coverage.ts'
+import { addInterval, coveredBy, type CoveredInterval } from './coverage.ts'
 import { RATE_DAYS, addSightings, type Sightings } from './sightings.ts'
 import { CREDITS_PER_PAGE, expectedCredits, spendingOf, type DaySpending } from './spending.ts'
 import {
@@ -17,7 +17,6 @@ import {
   sliceOf,
   type RunHistory,
 } from './run-history.ts'
-import { CLOCK_TOLERANCE_MS } from './service-time.ts'
 import { closeSlice, isRecorded } from './slice-history.ts'
 import { takeRequest } from './take-page.ts'
 import {
@@ -264,17 +263,12 @@ function foldCoverage(
   record: SliceFinished,
 ): void {
   const { event_types: eventTypes, days_ago: daysAgo } = slice
-  // What was read by then is not later than then, whatever a clock has said.
-  const to = Math.min(record.covered_to, record.at + CLOCK_TOLERANCE_MS)
-  const from = record.covered_from === null ? null : Math.min(record.covered_from, to)
-  const interval = { eventTypes, from, to }
-  const now = Math.max(record.at, to) + CLOCK_TOLERANCE_MS
+  const interval = { eventTypes, ...coveredBy(record) }
   const { at } = record
   const looked = { total: 0, lastAt: 0, events: 0, days: daysAgo ?? RATE_DAYS, at }
   for (const organization of slice.organizations) {
     const name = canonicalName(history.ids, organization)
-    const known = withoutFuture(history.coverage.get(name) ?? [], now, to)
-    history.coverage.set(name, addInterval(known, interval))
+    history.coverage.set(name, addInterval(history.coverage.get(name) ?? [], interval))
     if (run.tellsWhose) history.seen.set(name, addSightings(history.seen.get(name), looked))
     else history.untold.set(name, organization.by)
     if ((history.setAside.get(name)?.at ?? at) < at) history.setAside.delete(name)

@@ -4,6 +4,7 @@
  */
 
 import { parseEvent, parsePage, unknownFields } from '../api/schemas.ts'
+import { coveredBy } from '../journal/coverage.ts'
 import { addedSlices, payloadOf, refuseUnknown } from '../journal/history.ts'
 import { CREDITS_PER_PAGE } from '../journal/spending.ts'
 import type { PlacedFrame } from '../journal/reader.ts'
@@ -166,9 +167,10 @@ export class Batch {
       this.#setSlice(record.run_id, slice, { state: 'planned' })
       return
     }
+    const { from, to } = coveredBy(record)
     const covered = {
-      covered_from: record.covered_from === null ? null : new Date(record.covered_from),
-      covered_to: new Date(record.covered_to),
+      covered_from: from === null ? null : new Date(from),
+      covered_to: new Date(to),
     }
     this.#setSlice(record.run_id, slice, {
       state: 'finished',

@@ -170,15 +170,20 @@ describe('nights under clocks that go wrong', () => {
         let liedBefore = false
         // Time that comes twice at the service is known by our clock alone, which then has to stand.
         let wentBack = false
+        let oursMoved = false
         for (const { passed, trouble: what, pages, liar } of history) {
           const half = Math.floor(passed / 2)
           world.pass(half)
-          if (what.kind === 'service' && !wentBack) world.serviceAhead += what.ms
+          const isStep: boolean = !wentBack && (what.ms > 0 || !oursMoved)
+          if (what.kind === 'service' && isStep) world.serviceAhead += what.ms
           if (what.kind === 'ours' && !wentBack) world.oursAhead += what.ms
           if (what.kind === 'ours-right' && !wentBack) world.oursAhead = world.serviceAhead
-          wentBack ||= what.kind === 'service' && what.ms < 0
+          wentBack ||= what.kind === 'service' && isStep && what.ms < 0
+          oursMoved ||= what.kind === 'ours'
           world.pass(passed - half)
-          const isLie: boolean = (what.kind === 'lie' || what.kind === 'lies') && !liedBefore
+          // Nor can a lie be told that says the very time of our wrong clock.
+          const isTold = Math.abs(what.ms + world.serviceAhead - world.oursAhead) > HOUR
+          const isLie: boolean = ['lie', 'lies'].includes(what.kind) && isTold && !liedBefore
           const lies = Array.from({ length: pages }, (__, page) =>
             isLie && (what.kind === 'lies' || page === liar % pages) ? what.ms : 0,
           )

@@ -540,6 +540,7 @@ describe('the ledger, ops.pages', () => {
         has_more: true,
         body_sha256: page.record.body_sha256,
         error: null,
+        credits_sent: null,
       },
     ])
   })
