@@ -97,11 +97,11 @@ describe('coverage', () => {
     const pipeline = site.pipeline('nightly', LIST, ['event_types: [joined, left]'])
     const { text, document } = await show(site, { prove: true }, pipeline)
     expect(text.split('\n')).toEqual([
-      'not looked at: 7 stretches of 5 of 5 organisations, by 2026-03-01 05:59 UTC',
+      'not looked at: 7 stretches of 5 of 5 organisations, by 2026-03-01 06:00 UTC',
       '',
       'organisation  event types  from (UTC)        to (UTC)          where',
-      'nobody        joined,left  2025-03-01 05:59  now               never read',
-      'org_new       joined,left  2025-03-01 05:59  now               never read',
+      'nobody        joined,left  2025-03-01 06:00  now               never read',
+      'org_new       joined,left  2025-03-01 06:00  now               never read',
       'acme          joined,left  2026-02-19 00:00  2026-02-27 00:00  between reads',
       'org_2         joined,left  2026-02-19 00:00  2026-02-27 00:00  between reads',
       'org_3         joined,left  2026-02-19 00:00  now               since last read',
@@ -140,7 +140,7 @@ describe('coverage', () => {
     const pipeline = site.pipeline('one', ['org_3'])
     const { text, document } = await show(site, { prove: true }, pipeline)
     expect(text).toBe(
-      'nothing was left out: 1 organisation, each read without a gap in the window of one, up to 2026-03-01 05:59 UTC',
+      'nothing was left out: 1 organisation, each read without a gap in the window of one, up to 2026-03-01 06:00 UTC',
     )
     expect(document['not_looked_at']).toEqual([])
   })
