@@ -92,6 +92,9 @@ describe('the files of a snapshot', () => {
 
   it('hold an empty table as 1 file with 0 rows and all its columns', async () => {
     const warehouse = await memoryWarehouse()
+    await warehouse.run(
+      `insert into ops.coverage values ('org_1', 'joined', null, timestamptz '2024-06-01 00:00:00+00')`,
+    )
     const store = await folderStore()
     const report = await publish(warehouse, store)
     expect(report).toMatchObject({ tables: 2, files: 2, rows: 0 })
