@@ -26,7 +26,7 @@ async function serviceThatIsAway(): Promise<string> {
 
 /** A site whose 3 organisations were read and published to `shared`. */
 async function publishedSite() {
-  const site = await openSite({ companies: 3, events: 600 })
+  const site = await openSite({ companies: 3 })
   const shared = join(site.folder, 'shared')
   done(await site.run(['run', site.pipeline, '--snapshot-to', shared]))
   return { site, shared, pointer: () => readFileSync(join(shared, 'latest.json'), 'utf8') }
