@@ -1,13 +1,11 @@
-import { existsSync } from 'node:fs'
 import * as fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { buildModels } from '../../src/model/build.ts'
 import { DAY, HOUR } from '../../src/support/units.ts'
-import { openWarehouse, type Warehouse } from '../../src/warehouse/warehouse.ts'
-import { expectedStints } from './careers-reference.ts'
-import { expectedFlows, type ExpectedFlow } from './flows-reference.ts'
+import { openWarehouse } from '../../src/warehouse/warehouse.ts'
+import { expectedFlows } from './flows-reference.ts'
+import { flowsIn } from './groups-compare.ts'
 import { insertEvents, naturalKey, type GivenEvent } from './insert-events.ts'
-import { realEvents, realEventsPath } from './real-events.ts'
 
 const builtAt = new Date('2024-12-01T03:00:00Z')
 const firstDay = Date.parse('2023-01-01T00:00:00Z')
@@ -52,50 +50,4 @@ describe('talent_flows', () => {
       warehouse.close()
     }
   })
-
-  it('skips the 131,811 real events where ../shared/data is absent, and equals the computation where it is there', async (context) => {
-    if (!existsSync(realEventsPath)) context.skip('../shared/data is absent')
-    const events = realEvents()
-    const warehouse = await openWarehouse({ path: ':memory:', mode: 'write' })
-    try {
-      await insertEvents(warehouse, events)
-      await buildModels(warehouse, { buildId: 'real', builtAt })
-      const flows = await flowsIn(warehouse)
-      expect(flows).toEqual(expectedFlows(events))
-      expect(flows.length).toBeGreaterThan(40_000)
-      const stints = expectedStints(events)
-      for (const [table, rows] of [
-        ['joiners', stints.filter(({ arrival }) => arrival !== null).length],
-        ['leavers', stints.filter(({ departure }) => departure !== null).length],
-      ] as const) {
-        const [row] = await warehouse.all<{ rows: bigint }>(`select count(*) as rows from ${table}`)
-        expect(Number(row?.rows)).toBe(rows)
-      }
-    } finally {
-      warehouse.close()
-    }
-  })
 })
-
-async function flowsIn(warehouse: Warehouse): Promise<ExpectedFlow[]> {
-  const rows = await warehouse.all<{
-    from: string
-    to: string
-    people: number
-    moves: number
-    first: Date
-    last: Date
-    gap: number
-  }>(
-    `select from_organization_id as "from", to_organization_id as "to", people, moves,
-            first_moved_at as first, last_moved_at as last, median_gap_days as gap
-     from talent_flows
-     order by concat(from_organization_id, ' ', to_organization_id)`,
-  )
-  return rows.map(({ first, last, gap, ...row }) => ({
-    ...row,
-    firstMovedAt: first.toISOString(),
-    lastMovedAt: last.toISOString(),
-    medianGapDays: gap,
-  }))
-}
