@@ -1,7 +1,7 @@
 import { cpSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import { buildModels, type BuildStep } from '../../src/model/build.ts'
 import { CheckFailedError } from '../../src/model/checks.ts'
 import { filledTables } from '../../src/model/filled-tables.ts'
@@ -37,7 +37,7 @@ beforeEach(async () => {
   checks = join(folder, 'checks')
   cpSync(join(sqlFolder, 'models'), models, { recursive: true })
   mkdirSync(checks)
-  warehouse = await openWarehouse({ path: join(folder, 'jobtide.duckdb'), mode: 'write' })
+  warehouse = await openWarehouse({ path: ':memory:', mode: 'write' })
   await insertEvents(warehouse, moveOfAda)
 })
 
@@ -75,9 +75,9 @@ describe('build', () => {
   it('makes the same tables again when it runs twice', async () => {
     await insertEvents(warehouse, [joiningOfBen])
     await buildModels(warehouse, firstNight)
-    const first = await contents()
+    const first = await contents(warehouse)
     await buildModels(warehouse, secondNight)
-    expect(await contents()).toEqual(first)
+    expect(await contents(warehouse)).toEqual(first)
     expect(first.get('joiners')).toHaveLength(2)
   })
 
@@ -109,33 +109,44 @@ describe('build', () => {
   })
 })
 
+// One warehouse for all of these, in this order: a build that fails leaves it as it was.
 describe('a check that fails', () => {
-  beforeEach(async () => {
-    await buildModels(warehouse, firstNight)
-    await insertEvents(warehouse, [joiningOfBen])
+  let night: Warehouse
+  let failing: string
+  let before: Map<string, unknown[]>
+  let error: unknown
+  const secondBuild = () =>
+    buildModels(night, { ...secondNight, checkFolder: failing }).catch((thrown: unknown) => thrown)
+
+  beforeAll(async () => {
+    failing = mkdtempSync(join(tmpdir(), 'jobtide-checks-'))
     writeFileSync(
-      join(checks, 'nobody_joins_acme.sql'),
+      join(failing, 'nobody_joins_acme.sql'),
       `select profile_id, joined_at from joiners where organization_id = 'acme';\n`,
     )
     writeFileSync(
-      join(checks, 'joiners_have_a_key.sql'),
+      join(failing, 'joiners_have_a_key.sql'),
       'select 1 from joiners where event_key is null',
     )
+    night = await openWarehouse({ path: ':memory:', mode: 'write' })
+    await insertEvents(night, moveOfAda)
+    await buildModels(night, firstNight)
+    await insertEvents(night, [joiningOfBen])
+    before = await contents(night)
+    error = await secondBuild()
+  })
+  afterAll(() => {
+    night.close()
+    rmSync(failing, { recursive: true })
   })
 
   it('keeps the tables of the night before, whole', async () => {
-    const before = await contents()
-    await expect(
-      buildModels(warehouse, { ...secondNight, checkFolder: checks }),
-    ).rejects.toBeInstanceOf(CheckFailedError)
-    expect(await contents()).toEqual(before)
+    expect(error).toBeInstanceOf(CheckFailedError)
+    expect(await contents(night)).toEqual(before)
     expect(before.get('joiners')).toHaveLength(1)
   })
 
-  it('names the check, 1 offender and its row, with exit code 6', async () => {
-    const error = await buildModels(warehouse, { ...secondNight, checkFolder: checks }).catch(
-      (thrown: unknown) => thrown,
-    )
+  it('names the check, 1 offender and its row, with exit code 6', () => {
     expect(error).toMatchObject({
       exitCode: EXIT.checkFailed,
       message: '1 check failed: nobody_joins_acme',
@@ -153,9 +164,8 @@ describe('a check that fails', () => {
   })
 
   it('leaves both outcomes in ops.checks, with the offending row', async () => {
-    await buildModels(warehouse, { ...secondNight, checkFolder: checks }).catch(() => undefined)
     expect(
-      await warehouse.all(
+      await night.all(
         `select check_name, build_id, checked_at, offenders, sample from ops.checks
          where check_name in ('joiners_have_a_key', 'nobody_joins_acme') order by check_name`,
       ),
@@ -178,9 +188,9 @@ describe('a check that fails', () => {
   })
 
   it('counts all 7 offenders and keeps 5 of them', async () => {
-    writeFileSync(join(checks, 'nobody_joins_acme.sql'), 'select * from range(7) as t(n)')
-    await buildModels(warehouse, { ...secondNight, checkFolder: checks }).catch(() => undefined)
-    const [row] = await warehouse.all<{ offenders: number; sample: string }>(
+    writeFileSync(join(failing, 'nobody_joins_acme.sql'), 'select * from range(7) as t(n)')
+    await secondBuild()
+    const [row] = await night.all<{ offenders: number; sample: string }>(
       'select offenders, sample from ops.checks where offenders > 0',
     )
     expect(row?.offenders).toBe(7)
@@ -188,10 +198,10 @@ describe('a check that fails', () => {
   })
 
   it('is forgotten once a build passes', async () => {
-    await buildModels(warehouse, { ...secondNight, checkFolder: checks }).catch(() => undefined)
-    await buildModels(warehouse, { buildId: 'night-3', builtAt: secondNight.builtAt })
-    expect(await warehouse.all('select * from ops.checks where offenders > 0')).toEqual([])
-    expect((await contents()).get('joiners')).toHaveLength(2)
+    expect(await night.all('select * from ops.checks where offenders > 0')).toHaveLength(1)
+    await buildModels(night, { buildId: 'night-3', builtAt: secondNight.builtAt })
+    expect(await night.all('select * from ops.checks where offenders > 0')).toEqual([])
+    expect((await contents(night)).get('joiners')).toHaveLength(2)
   })
 })
 
@@ -204,7 +214,7 @@ describe('a model that is wrong', () => {
     await expect(buildModels(warehouse, { ...firstNight, modelFolder: models })).rejects.toThrow(
       'model odd: header and select differ: c is not described, b is not selected',
     )
-    expect(await tableNames()).not.toContain('joiners')
+    expect(await tableNames(warehouse)).not.toContain('joiners')
   })
 
   it('is refused by name when its SQL fails on the data', async () => {
@@ -230,11 +240,11 @@ describe('tables beside the models', () => {
     const marts = join(models, 'marts')
     await warehouse.run('create table notes as select 1 as a')
     await buildModels(warehouse, firstNight)
-    const before = await tableNames()
+    const before = await tableNames(warehouse)
     expect(before).toContain('talent_flows')
     rmSync(join(marts, 'talent_flows.sql'))
     await buildModels(warehouse, { ...secondNight, modelFolder: models, checkFolder: checks })
-    expect(await tableNames()).toEqual(before.filter((name) => name !== 'talent_flows'))
+    expect(await tableNames(warehouse)).toEqual(before.filter((name) => name !== 'talent_flows'))
     expect(before).toContain('notes')
   })
 
@@ -278,17 +288,17 @@ describe('tables beside the models', () => {
   })
 })
 
-async function tableNames(): Promise<string[]> {
-  const rows = await warehouse.all<{ table_name: string }>(
+async function tableNames(of: Warehouse): Promise<string[]> {
+  const rows = await of.all<{ table_name: string }>(
     `select table_name from information_schema.tables where table_schema = 'main' order by table_name`,
   )
   return rows.map((row) => row.table_name)
 }
 
-async function contents(): Promise<Map<string, unknown[]>> {
+async function contents(of: Warehouse): Promise<Map<string, unknown[]>> {
   const rows = new Map<string, unknown[]>()
-  for (const name of await tableNames()) {
-    rows.set(name, await warehouse.all(`select * from ${name} order by all`))
+  for (const name of await tableNames(of)) {
+    rows.set(name, await of.all(`select * from ${name} order by all`))
   }
   return rows
 }
