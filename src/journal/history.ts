@@ -52,6 +52,8 @@ export interface History {
   notBefore: number
   /** How far the service's clock was ahead of this machine's at the last page, in milliseconds; negative when behind. */
   serverAheadMs: number
+  /** As serverAheadMs, by the latest time that any witness of that page allowed. */
+  serverAheadAtMostMs: number
   /** The latest time that the service's clock has certainly reached, milliseconds since 1970 UTC; 0 for never. */
   serverReachedAt: number
   /** When that page was received, milliseconds since 1970 UTC; 0 for never. */
@@ -74,6 +76,7 @@ export function emptyHistory(): History {
     spending: new Map(),
     notBefore: 0,
     serverAheadMs: 0,
+    serverAheadAtMostMs: 0,
     serverReachedAt: 0,
     serverSeenAt: 0,
     clockDispute: null,
@@ -86,10 +89,13 @@ export function emptyHistory(): History {
  * the latest, because a window that is counted from too late reaches back too far, and one from too early misses events.
  */
 export function serviceTime(
-  { serverAheadMs, serverReachedAt }: Pick<History, 'serverAheadMs' | 'serverReachedAt'>,
+  {
+    serverAheadAtMostMs,
+    serverReachedAt,
+  }: Pick<History, 'serverAheadAtMostMs' | 'serverReachedAt'>,
   nowMs: number,
 ): number {
-  return Math.max(nowMs, nowMs + serverAheadMs, serverReachedAt)
+  return Math.max(nowMs, nowMs + serverAheadAtMostMs, serverReachedAt)
 }
 
 /**
@@ -227,6 +233,7 @@ function foldClocks(
   { run_id: runId, at, server_at, clocks }: PageReceived,
 ): void {
   history.serverAheadMs = server_at - at
+  history.serverAheadAtMostMs = Math.max(server_at, clocks?.latest ?? server_at) - at
   history.serverSeenAt = at
   const reached = clocks?.earliest ?? server_at
   history.serverReachedAt = Math.max(history.serverReachedAt, reached)

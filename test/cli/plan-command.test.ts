@@ -104,7 +104,7 @@ describe('plan', () => {
     expect(document).toMatchObject({
       organizations: 120,
       slices: 4,
-      windows: [{ days_ago: 365, needed_days: 365, why: 'needed', organizations: 120, slices: 3 }],
+      windows: [{ days_ago: 365, needed_days: 365, why: 'needed', organizations: 120, slices: 4 }],
       never_asked: 120,
       dearest: [],
       requests_at_least: 4,
