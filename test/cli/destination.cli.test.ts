@@ -109,7 +109,7 @@ describe('a data directory that is not the one a destination is fed from', () =>
 })
 
 describe('a data directory that holds less than it did', () => {
-  it('ends with 7 where the journal lost it, and with --accept-shrink publishes', async () => {
+  it('ends with 7 where the journal lost it with the list of its segments, and with --accept-shrink publishes', async () => {
     const { site, shared, pointer } = await publishedSite()
     const before = pointer()
     const { journal, warehouse } = {
@@ -118,6 +118,7 @@ describe('a data directory that holds less than it did', () => {
     }
     for (const name of readdirSync(journal).filter((one) => one !== 'identity'))
       rmSync(join(journal, name))
+    rmSync(`${journal}.seals`)
     rmSync(warehouse)
     const few = ['run', site.pipeline, '--limit', '2', '--snapshot-to', shared]
     const refused = await site.run(few)

@@ -165,7 +165,7 @@ describe('coverage, for any finished slices', () => {
                 kind: 'slice_finished',
                 run_id: `run_${number}`,
                 slice_id: '0001',
-                at: START,
+                at: START + to * DAY,
                 pages: 0,
                 events: 0,
                 covered_from: from,
