@@ -67,6 +67,8 @@ export interface RetryState {
   readonly pausesInARow: number
   /** How long nothing was answered, in milliseconds from the first request that failed since. */
   readonly outageMs: number
+  /** Failures in that time, one after another: those of requests that were in flight together count once. */
+  readonly failuresInARow: number
   /** Whether there was any connection since this attempt at the run began. */
   readonly wasReached: boolean
   /** The longest wait, in milliseconds: for an answer at all, and that the service may order. */
@@ -94,6 +96,8 @@ export const UNREADABLE_IN_A_ROW_MAX = 5
 /** A wrong address, proxy or certificate does not mend itself; a service that is just being started has so long. */
 const UNREACHABLE_MS = 8 * SECOND
 const UNREACHABLE_ATTEMPTS = 2
+/** Time in which others were let go first tells nothing of the service: it must have been asked meanwhile. */
+const OUTAGE_FAILURES_LEAST = 3
 const UNREACHABLE_BACKOFF_CAP_MS = 2 * SECOND
 const BACKOFF_BASE_MS = SECOND
 const BACKOFF_CAP_MS = 30 * SECOND
@@ -122,7 +126,8 @@ export function decideRetry(failure: Failure, state: RetryState): RetryDecision 
   if (state.attempts >= ATTEMPTS_MAX || state.billable >= BILLABLE_MAX) {
     return { kind: 'give-up', why: 'page' }
   }
-  if (state.outageMs >= state.maxWaitMs) return { kind: 'give-up', why: 'outage' }
+  const wasAsked = state.failuresInARow >= OUTAGE_FAILURES_LEAST
+  if (wasAsked && state.outageMs >= state.maxWaitMs) return { kind: 'give-up', why: 'outage' }
   return backoff(state, BACKOFF_CAP_MS)
 }
 

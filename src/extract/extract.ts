@@ -228,7 +228,8 @@ export class Extraction {
   }
 
   #beginSlice(history: SliceHistory, mode: ReadingMode): () => Promise<void> {
-    const reading = new Reading(history, this.#options.clock.now())
+    const { clock, serverAheadMs } = this.#options
+    const reading = new Reading(history, clock.now() + (serverAheadMs ?? 0))
     this.#begun.add(reading)
     const page = reading.wanted(mode)
     // Bought whole before, but not closed; or quoted before.

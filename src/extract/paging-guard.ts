@@ -1,5 +1,5 @@
 /**
- * Paging must end. A service that sends pages again under other numbers, or pages that have room left and promise more,
+ * Paging must end. A service that sends pages again under other numbers, or pages that are nearly empty and promise more,
  * would be paid until the budget is gone; the guard stops it within three such pages and names the cause. Full pages of
  * new events without end cannot be told from a long list until it is longer than the service counts: whether that list
  * stands still is asked then (expectSameList).
@@ -10,8 +10,9 @@ import { decodeMarks } from '../journal/page-keys.ts'
 import { PAGE_EVENTS, type SliceHistory, type TakenPage } from '../journal/slice-history.ts'
 import { LAST_PAGE } from './request-body.ts'
 
-// The service fills its pages: only the last one has room left, and that one promises nothing. Chosen: a page that was cut
-// by accident is no reason to stop.
+// The service fills its pages, but one that leaves some events out after it has counted them ends all the same. Below half
+// a page is chosen, and three in a row: one that was cut by accident is no reason to stop.
+const FILLED_SHARE = 0.5
 const UNFILLED_MAX = 3
 // A page can come again once when exactly a page of new events arrives above it, but hardly twice.
 const COPIES_MAX = 2
@@ -29,7 +30,7 @@ export class PagingGuard {
   readonly #repeats = new Set<number>()
   /** Those of the repeats whose events stood in the same order on two pages, one after the other. */
   readonly #pushed = new Set<number>()
-  /** The latest pages in a row that promise more although they have room left, with their events. */
+  /** The latest pages in a row that promise more although they are not half full, with their events. */
   readonly #unfilled = new Map<number, number>()
 
   constructor(sliceId: string) {
@@ -44,7 +45,7 @@ export class PagingGuard {
   /**
    * Looks at a page of the slice. The same page asked for again is no repeat.
    * @param limit events in a full page, as the service says; null when it does not
-   * @throws JobtideError (exit 5) at the third page in a row that is not full and promises more, at the third page that is
+   * @throws JobtideError (exit 5) at the third page in a row that is not half full and promises more, at the third page that is
    * the same as another, at the third that only has events of other pages, and at the 21st where these were only pushed down
    */
   look(page: TakenPage, limit: number | null): void {
@@ -61,12 +62,15 @@ export class PagingGuard {
   }
 
   #lookForRoom(page: TakenPage, fullPage: number): void {
-    if (!page.hasMore || page.events >= fullPage) return this.#unfilled.clear()
+    if (!page.hasMore || page.events >= fullPage * FILLED_SHARE) return this.#unfilled.clear()
     this.#unfilled.set(page.page, page.events)
     const { size } = this.#unfilled
     if (size < UNFILLED_MAX) return
     const isEmpty = [...this.#unfilled.values()].every((events) => events === 0)
-    this.#stop(`${size} ${isEmpty ? 'empty' : 'unfilled'} pages promise more`, page)
+    this.#stop(
+      `${size} ${isEmpty ? 'empty pages' : 'pages that are not half full'} promise more`,
+      page,
+    )
   }
 
   #countCopy(first: number, page: TakenPage): void {

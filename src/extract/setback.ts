@@ -104,6 +104,9 @@ export function createSetbacks(options: SetbackOptions): Setbacks {
   let answeredAt = Number.NEGATIVE_INFINITY
   /** The first request that failed since was sent then, or was on its way when something else was answered. */
   let troubleSince: number | null = null
+  /** Failures since, one after another: those of requests that were in flight together count once. */
+  let failuresInARow = 0
+  let failedAt = Number.NEGATIVE_INFINITY
   let trouble: string | null = null
   let pausesInARow = 0
   /** When the last pause began, on the monotonic clock. */
@@ -115,6 +118,7 @@ export function createSetbacks(options: SetbackOptions): Setbacks {
     wasReached = true
     answeredAt = clock.monotonic()
     troubleSince = null
+    failuresInARow = 0
     trouble = null
     pausesInARow = 0
     unreadableInARow = 0
@@ -127,6 +131,10 @@ export function createSetbacks(options: SetbackOptions): Setbacks {
     const isNever = isNeverReached(failure, { wasReached })
     wasReached ||= !isNever
     troubleSince ??= Math.max(sentAt, answeredAt)
+    if (sentAt >= failedAt) {
+      failuresInARow += 1
+      failedAt = clock.monotonic()
+    }
     if (isOrderToWait(failure)) {
       if (sentAt < pausedAt) return
       pausesInARow += 1
@@ -150,6 +158,7 @@ export function createSetbacks(options: SetbackOptions): Setbacks {
       unreadableInARow,
       pausesInARow,
       outageMs: clock.monotonic() - (troubleSince ?? clock.monotonic()),
+      failuresInARow,
       wasReached,
       maxWaitMs,
       nowMs: clock.now(),

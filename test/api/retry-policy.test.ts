@@ -20,6 +20,7 @@ function aState(fields: Partial<RetryState> = {}): RetryState {
     unreadableInARow: 0,
     pausesInARow: 1,
     outageMs: 0,
+    failuresInARow: 3,
     wasReached: true,
     maxWaitMs: 15 * MINUTE,
     nowMs: NOW,
@@ -158,6 +159,8 @@ describe('asked again after a backoff', () => {
   ])('%s: until nothing was answered for max_wait', (_what, failure) => {
     expect(whyOf(failure, { outageMs: 15 * MINUTE - 1 })).toBe('retry')
     expect(whyOf(failure, { outageMs: 15 * MINUTE })).toBe('outage')
+    // The backfill let the night go first for an hour: two failures say nothing of that time.
+    expect(whyOf(failure, { outageMs: 60 * MINUTE, failuresInARow: 2 })).toBe('retry')
   })
 
   it('no connection from the beginning: 8 s and 2 attempts, and waits of 2 s at most', () => {

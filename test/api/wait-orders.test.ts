@@ -26,6 +26,7 @@ function obey(pacer: Pacer, clock: VirtualClock, status: number, headers: Header
       unreadableInARow: 0,
       pausesInARow: 1,
       outageMs: 0,
+      failuresInARow: 1,
       wasReached: true,
       maxWaitMs: Number.POSITIVE_INFINITY,
       nowMs: clock.now(),

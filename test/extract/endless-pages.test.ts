@@ -43,14 +43,14 @@ describe('a service whose pages do not end', () => {
       answer: fresh(1),
       pages: [1, 2, 3],
       credits: 30,
-      cause: '3 unfilled pages promise more',
+      cause: '3 pages that are not half full promise more',
     },
     {
-      what: '49 new events on each page for ever',
-      answer: fresh(49),
+      what: '24 new events on each page for ever',
+      answer: fresh(24),
       pages: [1, 2, 3],
       credits: 30,
-      cause: '3 unfilled pages promise more',
+      cause: '3 pages that are not half full promise more',
     },
     {
       what: 'empty pages that promise more',
@@ -67,7 +67,7 @@ describe('a service whose pages do not end', () => {
       }),
       pages: [1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13],
       credits: 110,
-      cause: '3 unfilled pages promise more',
+      cause: '3 pages that are not half full promise more',
     },
     {
       what: 'full pages of new events for ever, other ones each time they are asked for',
@@ -112,7 +112,8 @@ describe('a service whose pages are odd, and do end', () => {
     ...(limit === undefined ? {} : { limit }),
   })
   const cases = [
-    { what: 'two pages in a row have room left', sizes: [50, 40, 30, 50, 20, 50, 5] },
+    { what: 'two pages in a row are not half full', sizes: [50, 40, 3, 20, 50, 20, 50, 5] },
+    { what: 'all pages have room left', sizes: [49, 48, 30, 49, 47, 26, 49, 5] },
     { what: 'pages have 25 events, as it says', sizes: [25, 25, 25, 25, 25, 3], limit: 25 },
     { what: 'pages have 51 events', sizes: [51, 51, 51, 51, 12] },
   ]
