@@ -77,6 +77,11 @@ export function addPage(run: RunHistory, record: PageReceived): void {
   if (slice !== null) takeRecord(slice, record)
 }
 
+/** Whether records of some run were lost. */
+export function hasLostRecords(runs: ReadonlyMap<string, RunHistory>): boolean {
+  return [...runs.values()].some(({ isIncomplete }) => isIncomplete)
+}
+
 /** Lets go of the slices of a run that cannot be taken up again. */
 export function forgetSlices(run: RunHistory): void {
   run.slices.clear()

@@ -4,6 +4,7 @@
  */
 
 import { canonicalName, type History } from '../journal/history.ts'
+import { hasLostRecords } from '../journal/run-history.ts'
 import {
   organizationName,
   type EventType,
@@ -151,16 +152,17 @@ function whoToAsk(
 function whatTheyNeed(
   organizations: readonly KnownOrganization[],
   question: Question,
-  { coverage, seen, untold }: PlanHistory,
+  { coverage, seen, untold, runs }: PlanHistory,
   nowMs: number,
   { factor }: TrackRecord,
 ): { needs: Need[]; typicalRateSpread: number } {
   const sightings = organizations.map(({ name }) => seen.get(name))
   const prior = fitPrior(sightings.filter((one) => one !== undefined))
+  const isAfterLoss = hasLostRecords(runs)
   const needs = organizations.map(({ organization, name }, place): Need => {
     const covered = coverage.get(name) ?? []
     const own = sightings[place]
-    const { needed, fresh } = uncoveredDays(question, covered, nowMs)
+    const { needed, fresh } = uncoveredDays({ ...question, isAfterLoss }, covered, nowMs)
     const days = daysOf(windowFor(question, needed))
     return {
       organization,

@@ -15,6 +15,8 @@ export interface WindowQuestion {
   readonly initialWindow: Window
   /** Hours that are read again before the covered edge. */
   readonly overlapHours: number
+  /** Records of the journal were lost: the first read may be gone, so that the initial window is asked for again. */
+  readonly isAfterLoss?: boolean
 }
 
 /** The longest window the service takes, in days; beyond it only "everything" is left. */
@@ -62,7 +64,9 @@ export function uncoveredDays(
   for (const type of question.eventTypes) {
     const intervals = coverageOf(type, coverage)
     const known =
-      question.window === 'since-last' ? oldestEdge(intervals) : edgeFrom(intervals, from)
+      question.window === 'since-last' && question.isAfterLoss !== true
+        ? oldestEdge(intervals)
+        : edgeFrom(intervals, from)
     // Nothing that lies ahead was read: the overlap is still asked for.
     const edge = known === null ? null : Math.min(known, nowMs)
     neededStart = Math.min(neededStart, edge === null ? from : edge - question.overlapHours * HOUR)

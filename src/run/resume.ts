@@ -1,7 +1,7 @@
 /** Which earlier run is taken up again, and what of it is still worth reading on. Pure. */
 
 import { canonicalName, type History } from '../journal/history.ts'
-import type { RunHistory } from '../journal/run-history.ts'
+import { hasLostRecords, type RunHistory } from '../journal/run-history.ts'
 import { RESUMABLE_OUTCOMES, type OrganizationRef, type SliceRecord } from '../journal/records.ts'
 import { canGoOn, isBegun, type SliceHistory } from '../journal/slice-history.ts'
 import type { Question } from '../plan/plan.ts'
@@ -97,8 +97,9 @@ function isWorthReadingOn(
   if (types.join() !== question.eventTypes.join()) return false
   const names = organizations.map((organization) => canonicalName(history.ids, organization))
   if (!names.every((name) => wanted.has(name))) return false
+  const isAfterLoss = hasLostRecords(history.runs)
   const needed = names.map((name) =>
-    neededWindow(question, history.coverage.get(name) ?? [], serverNowMs),
+    neededWindow({ ...question, isAfterLoss }, history.coverage.get(name) ?? [], serverNowMs),
   )
   return fits(slice.slice, needed)
 }

@@ -35,6 +35,12 @@ describe('neededWindow', () => {
     },
   )
 
+  it('since-last, 2 of 365 days covered because the first read was lost: 365 days, and 1 once they are covered again', () => {
+    expect(needed({ overlapHours: 0 }, covered(3, 1))).toBe(1)
+    expect(needed({ overlapHours: 0, isAfterLoss: true }, covered(3, 1))).toBe(365)
+    expect(needed({ overlapHours: 0, isAfterLoss: true }, covered(366, 1))).toBe(1)
+  })
+
   it('over 365 days the service takes no window: everything', () => {
     expect(needed({}, covered(null, 364.76))).toBe('all')
   })

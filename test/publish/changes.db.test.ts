@@ -15,8 +15,11 @@ import { realClock } from '../../src/support/clock.ts'
 import { EXIT } from '../../src/support/errors.ts'
 import type { TableDefinition } from '../../src/warehouse/catalog.ts'
 import type { Warehouse } from '../../src/warehouse/warehouse.ts'
+import { rounds } from '../helpers/tier.ts'
 import { memoryWarehouse } from '../helpers/warehouse.ts'
 import { newFolder, parquetKeys, publish, readerOf, tableOf } from './fixtures.ts'
+
+const RUNS = rounds('JOBTIDE_WORLDS', 4, 24)
 
 const folderStore = (folder = newFolder()) => openStore(folder, { clock: realClock })
 
@@ -286,7 +289,7 @@ describe('night after night', () => {
     { minLength: 1, maxLength: 6 },
   )
 
-  it('readers see the rows of the warehouse after any 1 to 6 nights of changes in a table or behind a view, in 12 runs', async () => {
+  it(`readers see the rows of the warehouse after any 1 to 6 nights of changes in a table or behind a view, in ${RUNS} runs`, async () => {
     await fc.assert(
       fc.asyncProperty(
         nights,
@@ -315,7 +318,7 @@ describe('night after night', () => {
           warehouse.close()
         },
       ),
-      { numRuns: 12 },
+      { numRuns: RUNS },
     )
   })
 })

@@ -36,6 +36,29 @@ const damages: Readonly<Record<string, (path: string) => void>> = {
   },
 }
 
+describe('a journal whose first segment is lost, with that of a night kept', () => {
+  it('is bought again by the next night, the first read with it: `since-last` begins at what is left no more', async () => {
+    const site = await openSite({ companies: 4 })
+    const night = ['run', site.pipeline, '--no-publish']
+    const first = await site.run(night)
+    expect(first.exitCode, first.stderr).toBe(0)
+    expect((await site.run(night)).exitCode).toBe(0)
+    const events = await site.query(EVENTS)
+    expect(events.length).toBeGreaterThan(50)
+    const folder = join(site.dataDir, 'journal')
+    const [oldest] = readdirSync(folder).filter((name) => name.endsWith('.journal'))
+    rmSync(join(folder, oldest!))
+    rmSync(join(site.dataDir, 'jobtide.duckdb'))
+    expect((await site.run(night)).exitCode).toBe(9)
+    const again = await site.run([...night, '--accept-loss'])
+    expect(again.exitCode, again.stderr).toBe(0)
+    expect(await site.query(EVENTS)).toEqual(events)
+    const bought = site.simulator.account().credits
+    expect((await site.run(night)).exitCode).toBe(0)
+    expect(site.simulator.account().credits - bought).toBeLessThanOrEqual(10)
+  })
+})
+
 describe('a journal whose older segment is lost', () => {
   it('is refused by every command; once that is accepted, the next one buys every event back', async () => {
     const { site, events, credits } = await killedExtraction()

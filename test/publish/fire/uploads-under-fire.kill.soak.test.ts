@@ -1,6 +1,6 @@
 /**
  * SIGKILL at random moments of `jobtide publish` into a folder: what readers see is whole after each, and after the next
- * publish `jobtide verify` proves it. 6 kills; 100 in `npm run test:soak`.
+ * publish `jobtide verify` proves it. 100 kills; JOBTIDE_PUBLISH_KILLS chooses others.
  */
 
 import { existsSync, readFileSync, readdirSync, utimesSync, writeFileSync } from 'node:fs'
@@ -21,7 +21,7 @@ import { memoryWarehouse } from '../../helpers/warehouse.ts'
 import { contentsOf, Witness, type Contents } from './uploads-under-fire-checks.ts'
 import { SEED } from './uploads-under-fire-world.ts'
 
-const KILLS = rounds('JOBTIDE_PUBLISH_KILLS', 6, 100)
+const KILLS = rounds('JOBTIDE_PUBLISH_KILLS', 20, 100)
 // Then a publish is left alone and verified.
 const SERIES = 5
 
