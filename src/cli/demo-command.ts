@@ -63,13 +63,13 @@ async function journey(context: Context, directory: DataDirectory): Promise<Exit
 
     context.output.note('A year of job changes, backfilled from a simulator of the service:')
     const backfill = await readJob('demo', { ...overrides, days: 365 }, directory.root)
-    const first = await runJob(backfill, 'backfill', service, world)
+    const first = published(await runJob(backfill, 'backfill', service, world))
     context.progress.stop()
 
     context.output.note('A night passes, and the nightly run asks what is new:')
     clock.advance(DAY)
     const nightly = await readJob('demo', overrides, directory.root)
-    const second = await runJob(nightly, 'run', service, world)
+    const second = published(await runJob(nightly, 'run', service, world))
     context.progress.stop()
 
     const facts = await readFacts(directory, second.runId)
@@ -89,6 +89,11 @@ async function journey(context: Context, directory: DataDirectory): Promise<Exit
     await transport.close()
     await simulator.close()
   }
+}
+
+function published(report: RunReport): RunReport {
+  if (report.publishFailure !== null) throw report.publishFailure
+  return report
 }
 
 // Only a folder that a demo made is emptied, and none that a process works in. The marker is written first and never

@@ -6,7 +6,7 @@
 import { stdout, stderr } from 'node:process'
 import { CheckFailedError } from '../model/checks.ts'
 import { onAbort } from '../support/abort.ts'
-import { JobtideError, EXIT, messageOf, type ExitCode } from '../support/errors.ts'
+import { JobtideError, EXIT, errorDocument, type ExitCode } from '../support/errors.ts'
 import type { Scrubber } from '../support/logger.ts'
 import { failedChecksText } from './failed-checks.ts'
 
@@ -78,10 +78,7 @@ export function processOutput(json: boolean, scrubber: Scrubber): Output {
       const exitCode = known?.exitCode ?? EXIT.defect
       // After the beginning of another document a second one would help nobody: that it ends too soon says enough.
       if (json && !isStreamed) {
-        const { hint = null, context = {} } = known ?? {}
-        out(
-          `${JSON.stringify({ error: { message: messageOf(error), hint, exit_code: exitCode, ...context } })}\n`,
-        )
+        out(`${JSON.stringify({ error: errorDocument(error) })}\n`)
       }
       err(describeProblem(error, columns))
       return exitCode

@@ -3,29 +3,33 @@
 import type { ClockTrouble } from '../extract/service-clock.ts'
 import type { LoadReport } from '../load/load.ts'
 import type { BuildReport } from '../model/build.ts'
+import type { PublishError } from '../publish/errors.ts'
+import { RefusedLossError } from '../publish/refuse-loss.ts'
 import type { AnalystCopyReport } from '../run/analyst-copy.ts'
 import type { RunReport } from '../run/run.ts'
 import type { PublishStageReport } from '../run/stages.ts'
 import { isoInstant } from '../support/clock.ts'
-import { EXIT, type JobtideError } from '../support/errors.ts'
-import { bytesText, countText, durationText, minuteText, numberText } from './text.ts'
+import { EXIT, errorDocument, type JobtideError } from '../support/errors.ts'
+import { bytesText, countText, durationText, minuteText, numberText, printable } from './text.ts'
 
-/** What keeps a run from being simply done: it ended early, or the service knows nobody of its list. */
-export function problemOf({ endedEarly, unknownList }: RunReport): JobtideError | null {
-  return endedEarly ?? (unknownList?.isSure === true ? unknownList.problem : null)
+/** What keeps a run from being simply done: no publish, an early end, or a list of which the service knows nobody. */
+export function problemOf(report: RunReport): JobtideError | null {
+  const { publishFailure, endedEarly, unknownList } = report
+  return publishFailure ?? endedEarly ?? (unknownList?.isSure === true ? unknownList.problem : null)
 }
 
 /** A run as JSON. */
 export function runDocument(report: RunReport): Record<string, unknown> {
-  const { extract, endedEarly, unknownList } = report
+  const { extract, unknownList } = report
   const problem = problemOf(report)
   return {
     run_id: report.runId,
     pipeline: report.pipeline,
     resumed: report.resumed,
-    complete: endedEarly === null,
+    complete: report.endedEarly === null && report.publishFailure === null,
     exit_code: problem?.exitCode ?? EXIT.done,
     message: problem?.message ?? null,
+    error: problem === null ? null : errorDocument(problem),
     warning: problem === null ? (unknownList?.problem.message ?? null) : null,
     organizations: report.organizations,
     organizations_unread: report.unread,
@@ -115,10 +119,9 @@ export function analystCopyText({ path, problem }: AnalystCopyReport): string | 
 
 /** A run in a few lines. */
 export function runText(report: RunReport): string {
-  const { extract, endedEarly } = report
-  const state = endedEarly === null ? 'done' : 'stopped early'
+  const { extract } = report
   const lines = [
-    `${report.pipeline}: run ${report.runId} ${state} in ${durationText(report.durationMs)}${report.resumed ? ' (taken up again)' : ''}`,
+    `${report.pipeline}: run ${report.runId} ${stateOf(report)} in ${durationText(report.durationMs)}${report.resumed ? ' (taken up again)' : ''}`,
     line(
       'extracted',
       `${countText(extract.pages, 'page')}, ${countText(extract.events, 'event')} of ${countText(report.organizations, 'organisation')} for ${countText(extract.credits, 'credit')}`,
@@ -140,6 +143,9 @@ export function runText(report: RunReport): string {
   if (report.load !== null) lines.push(line('loaded', loadText(report.load)))
   if (report.build !== null) lines.push(line('built', buildText(report.build)))
   if (report.publish !== null) lines.push(line('published', publishText(report.publish)))
+  if (report.publishFailure !== null) {
+    lines.push(line('published', failureText(report.publishFailure)))
+  }
   const copy = report.analystCopy === null ? null : analystCopyText(report.analystCopy)
   if (copy !== null) lines.push(line('analysts', copy))
   lines.push(...setAsideLines(report), ...quietLines(report))
@@ -156,6 +162,15 @@ function clocksDocument(trouble: ClockTrouble | null): Record<string, unknown> |
     here: isoInstant(ours),
     service_ahead_ms: date - ours,
   }
+}
+
+function stateOf({ publishFailure, endedEarly }: RunReport): string {
+  if (publishFailure !== null) return 'ended without a snapshot'
+  return endedEarly === null ? 'done' : 'stopped early'
+}
+
+function failureText(failure: PublishError): string {
+  return `${failure instanceof RefusedLossError ? 'refused' : 'failed'}: ${printable(failure.message)}`
 }
 
 /** Clocks that do not agree, and what is done about it. */

@@ -22,7 +22,9 @@ export async function runCommand(
   const world = runWorld(context)
   const report = await withService(context, pipeline, options, async (job, service) => {
     const done = await runJob(job, command, service, world)
-    if (command !== 'extract') await eraseWhatIsNotKept(world, job, pipeline)
+    if (command !== 'extract' && done.publishFailure === null) {
+      await eraseWhatIsNotKept(world, job, pipeline)
+    }
     return done
   })
   output.text(runText(report))

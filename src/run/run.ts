@@ -19,6 +19,7 @@ import { load, type LoadReport } from '../load/load.ts'
 import { readSuppression } from '../load/suppression.ts'
 import type { BuildReport } from '../model/build.ts'
 import type { Plan } from '../plan/plan.ts'
+import { PublishError } from '../publish/errors.ts'
 import type { JobtideError } from '../support/errors.ts'
 import { withWarehouse, type Warehouse } from '../warehouse/warehouse.ts'
 import { makeAnalystCopy, type AnalystCopyReport } from './analyst-copy.ts'
@@ -60,7 +61,9 @@ export interface RunReport {
   readonly load: LoadReport | null
   readonly build: BuildReport | null
   readonly publish: PublishStageReport | null
-  /** The copy of the warehouse for analysts; null when nothing was to be published. */
+  /** Why nothing was published, where a publish failed or was refused: what was bought is loaded and built. */
+  readonly publishFailure: PublishError | null
+  /** The copy of the warehouse for analysts; null when nothing was published. */
   readonly analystCopy: AnalystCopyReport | null
   /** What is wrong with a list of which the service knows nobody; null for any other. */
   readonly unknownList: UnknownList | null
@@ -70,7 +73,7 @@ export interface RunReport {
 }
 
 /**
- * Runs a job.
+ * Runs a job. What keeps it from publishing is in the report; the run is closed as failed then.
  * @throws JobtideError whose exit code says which stage ended it and what to do
  */
 export async function runJob(
@@ -123,6 +126,7 @@ class Run {
       const { report, endedEarly } = await this.#extract(run)
       const unknown = endedEarly === null && report.events === 0 ? this.#unknownList() : null
       const stages = await this.#finish(run, endedEarly, unknown)
+      if (stages.publishFailure !== null) await this.#closeFailed(run, stages.publishFailure)
       return {
         runId: run.started.run_id,
         pipeline: this.#job.pipeline,
@@ -139,9 +143,7 @@ class Run {
         durationMs: clock.monotonic() - beganAt,
       }
     } catch (error) {
-      // The error to report is the one that ended the run. Where even its end cannot be noted (a full disk) the run
-      // counts as killed, and is taken up again all the same.
-      await this.#fail(run, error).catch(() => undefined)
+      await this.#closeFailed(run, error)
       throw error
     }
   }
@@ -188,11 +190,12 @@ class Run {
     const closing = this.#closing(run, endedEarly, unknown)
     if (this.#command === 'extract') {
       await this.#session.writer.append(closing)
-      return { load: null, build: null, publish: null, analystCopy: null }
+      return { load: null, build: null, publish: null, publishFailure: null, analystCopy: null }
     }
     const lock = await this.#stageLock()
     try {
       const stages = await this.#stages(run.started.run_id)
+      if (stages.publishFailure !== null) return { ...stages, analystCopy: null }
       const atTheEnd = { ...closing, at: this.#world.clock.now() }
       await this.#show(atTheEnd)
       await this.#session.writer.append(atTheEnd)
@@ -241,12 +244,18 @@ class Run {
     const loaded = await this.#withWarehouse((warehouse) => loadStage(warehouse, journal, world))
     const build = await this.#withWarehouse((warehouse) => buildStage(warehouse, world))
     const { snapshot, publishing } = this.#job
-    if (snapshot === null) return { load: loaded, build, publish: null }
-    const publish = await this.#withWarehouse(
-      (warehouse) => publishStage(warehouse, snapshot, { runId, writer }, world, publishing),
-      PUBLISHING_MEMORY,
-    )
-    return { load: loaded, build, publish }
+    const done = { load: loaded, build, publish: null, publishFailure: null }
+    if (snapshot === null) return done
+    try {
+      const publish = await this.#withWarehouse(
+        (warehouse) => publishStage(warehouse, snapshot, { runId, writer }, world, publishing),
+        PUBLISHING_MEMORY,
+      )
+      return { ...done, publish }
+    } catch (error) {
+      if (!(error instanceof PublishError)) throw error
+      return { ...done, publishFailure: error }
+    }
   }
 
   /** Lets the warehouse show the end of the run that the journal gets next. */
@@ -263,6 +272,12 @@ class Run {
       { path, mode: 'write', ...(mostMemory === undefined ? {} : { mostMemory }) },
       work,
     )
+  }
+
+  // The error to report is the one that ended the run. Where even its end cannot be noted (a full disk) the run counts
+  // as killed, and is taken up again all the same.
+  async #closeFailed(run: RunHistory, error: unknown): Promise<void> {
+    await this.#fail(run, error).catch(() => undefined)
   }
 
   async #fail(run: RunHistory, error: unknown): Promise<void> {
@@ -288,7 +303,7 @@ function endsEarly(error: unknown): error is JobtideError {
   )
 }
 
-type Stages = Pick<RunReport, 'load' | 'build' | 'publish' | 'analystCopy'>
+type Stages = Pick<RunReport, 'load' | 'build' | 'publish' | 'publishFailure' | 'analystCopy'>
 
 /** What an extraction needs, from what a run has. */
 export function extraction(

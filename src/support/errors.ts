@@ -46,6 +46,13 @@ export class JobtideError extends Error {
   }
 }
 
+/** An error as `--json` prints it. */
+export function errorDocument(error: unknown): Record<string, unknown> {
+  const known = error instanceof JobtideError ? error : null
+  const { exitCode = EXIT.defect, hint = null, context = {} } = known ?? {}
+  return { message: messageOf(error), hint, exit_code: exitCode, ...context }
+}
+
 /** Wrong usage or configuration; thrown before anything was sent. */
 export class ConfigError extends JobtideError {
   override readonly name = 'ConfigError'

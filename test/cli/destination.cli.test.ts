@@ -53,6 +53,12 @@ describe('a data directory that is not the one a destination is fed from', () =>
 
     const refused = await site.run(run)
     expect(refused.exitCode).toBe(7)
+    expect(refused.stdout).toMatch(
+      / ended without a snapshot in .*\n +extracted .* for [1-9]\d* credits\n/,
+    )
+    expect(refused.stdout).toContain(
+      `  published  refused: ${shared} is fed from another journal: `,
+    )
     expect(refused.stderr).toContain(`${shared} is fed from another journal: `)
     expect(refused.stderr).toContain(` ${rows.toLocaleString('en-US')} rows (`)
     expect(refused.stderr).toMatch(
@@ -60,6 +66,17 @@ describe('a data directory that is not the one a destination is fed from', () =>
     )
     expect(refused.stderr).toContain('--adopt-destination')
     expect(pointer()).toBe(before)
+    const again = await site.run([...run, '--json'])
+    expect([again.exitCode, JSON.parse(again.stdout)]).toMatchObject([
+      7,
+      {
+        exit_code: 7,
+        complete: false,
+        error: { exit_code: 7, destination: shared },
+        publish: null,
+        analyst_copy: null,
+      },
+    ])
     const { requests } = site.simulator.account()
 
     done(await site.run(['publish', '--snapshot-to', shared, '--adopt-destination', ...fresh]))
