@@ -220,7 +220,7 @@ class TableExport {
   ): Promise<RowDifferences> {
     const base = this.#base
     if (base === undefined) throw new RangeError('there is nothing to compare with')
-    const stored = await localRows(base.table, kept, (key) => this.#local(key))
+    const stored = await localRows(base.table, kept, ({ key }) => this.#local(key))
     return rows.compare(partition, stored).catch((error: unknown) => {
       throw this.#unusable(messageOf(error))
     })

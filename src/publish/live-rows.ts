@@ -4,6 +4,7 @@
  */
 
 import { quoteIdentifier, quoteText } from '../warehouse/warehouse.ts'
+import type { NamedObject } from './fetch-files.ts'
 import type { ManifestFile, ManifestTable } from './manifest.ts'
 
 /** Where the rows of a table are read from. */
@@ -22,12 +23,12 @@ export interface RowSource {
 export async function localRows(
   table: ManifestTable,
   files: readonly ManifestFile[],
-  pathOf: (key: string) => Promise<string>,
+  pathOf: (object: NamedObject) => Promise<string>,
 ): Promise<RowSource> {
   const list = files.some((file) => file.deleted_rows > 0) ? table.deleted : null
   const paths = new Map<string, string>()
-  for (const { key } of [...files, ...(list === null ? [] : [list])]) {
-    paths.set(key, await pathOf(key))
+  for (const object of [...files, ...(list === null ? [] : [list])]) {
+    paths.set(object.key, await pathOf(object))
   }
   return { table, files, urlOf: (key) => paths.get(key) ?? key }
 }

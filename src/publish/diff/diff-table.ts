@@ -3,7 +3,7 @@
 import { SqlError } from '../../warehouse/errors.ts'
 import { quoteIdentifier, quoteText, type Warehouse } from '../../warehouse/warehouse.ts'
 import type { FileToRead } from './diff-plan.ts'
-import { DamagedSnapshotError } from '../fetch-files.ts'
+import { DamagedSnapshotError, fetchWhole } from '../fetch-files.ts'
 import type { FileCache } from '../file-cache.ts'
 import { liveRowsSql, localRows, locatedRowsSql, type RowSource } from '../live-rows.ts'
 import type { ManifestFile, ManifestTable } from '../manifest.ts'
@@ -63,7 +63,7 @@ export interface TableComparison {
 
 /**
  * Counts what changed. No more than one data file has to be here at a time.
- * @throws DamagedSnapshotError when a file is missing or cannot be read
+ * @throws DamagedSnapshotError when a file is missing, is not as it was published, or cannot be read
  */
 export async function compareTable(comparison: TableComparison): Promise<RowCounts> {
   const { warehouse, columns, before, after } = comparison
@@ -169,19 +169,16 @@ async function rowsDeletedInOther(
   other: StagedSide,
   file: ManifestFile,
 ): Promise<string> {
-  const list = await localPath(other.files, other.table.deleted?.key ?? '')
+  const { deleted } = other.table
+  if (deleted === null)
+    throw new DamagedSnapshotError(`the deleted rows of ${file.key} are not named`)
+  const list = await fetchWhole(other.files, deleted)
   return `select * from (${locatedRowsSql(await sourceOf(side, file))}) where (stored_in, stored_at) in
     (select file, position from read_parquet(${quoteText(list)}, hive_partitioning = false))`
 }
 
 function sourceOf({ table, files }: StagedSide, file: ManifestFile): Promise<RowSource> {
-  return localRows(table, [file], (key) => localPath(files, key))
-}
-
-async function localPath(files: FileCache, key: string): Promise<string> {
-  const path = await files.pathOf(key)
-  if (path === null) throw new DamagedSnapshotError(`${key} is not there`)
-  return path
+  return localRows(table, [file], (object) => fetchWhole(files, object))
 }
 
 function selectOf({ key, others, retyped }: ComparedColumns, withRows: boolean, rows: string) {

@@ -90,7 +90,7 @@ async function writePartition(
   folder: string,
 ): Promise<DataFile> {
   const files = table.files.filter((file) => file.partition === partition)
-  const live = liveRowsSql(await localRows(table, files, (key) => pathOf(cache, key)))
+  const live = liveRowsSql(await localRows(table, files, ({ key }) => pathOf(cache, key)))
   const { name, key, schema: columns } = table
   return writeDataFile(
     warehouse,

@@ -1,7 +1,7 @@
 /** What changed between two snapshots: counted exactly, whatever files they share, wherever they are. */
 
 import fc from 'fast-check'
-import { rmSync } from 'node:fs'
+import { chmodSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import { diffSnapshots, type DiffOptions, type DiffSide } from '../../../src/publish/diff/diff.ts'
@@ -177,8 +177,26 @@ describe('the difference of two snapshots', () => {
     rmSync(lake.path(small?.key ?? ''))
     await expect(diff({ before, after })).rejects.toMatchObject({
       exitCode: EXIT.checkFailed,
-      message: `the snapshot is damaged: ${small?.key} is not there`,
+      message: `the snapshot is damaged: ${small?.key}: it is not there`,
     })
+  })
+
+  it('is refused when a data file has a byte that is not as published, at any place of it', async () => {
+    const lake = await publishedLake()
+    const { before, after } = await nightOf(lake)
+    const [, small] = (await lake.table('people')).files
+    const path = join(lake.root, small?.key ?? '')
+    const bytes = readFileSync(path)
+    chmodSync(path, 0o600)
+    for (const at of [0, 100, bytes.length - 2]) {
+      const changed = Buffer.from(bytes)
+      changed[at] = (bytes[at] ?? 0) ^ 1
+      writeFileSync(path, changed)
+      await expect(diff({ before, after })).rejects.toMatchObject({
+        exitCode: EXIT.checkFailed,
+        message: expect.stringContaining(`${small?.key}: its bytes are others`) as unknown,
+      })
+    }
   })
 
   it('is what SQL over both tables says, after any of 15 nights of random changes', async () => {
