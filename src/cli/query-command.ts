@@ -8,7 +8,7 @@ import { ConfigError, EXIT, JobtideError, type ExitCode } from '../support/error
 import { onAbort } from '../support/abort.ts'
 import { csvLine } from '../support/text.ts'
 import { GIB, MIB } from '../support/units.ts'
-import { SqlError } from '../warehouse/errors.ts'
+import { NoSqlError, SqlError } from '../warehouse/errors.ts'
 import {
   quoteText,
   type ResultTable,
@@ -30,6 +30,8 @@ const INSTANT = 'TIMESTAMP WITH TIME ZONE'
 const ROWS_SHOWN = 200
 // What does not fit into memory may take half of what is free on the disk, and never more than this.
 const MOST_SPILLED = 16 * GIB
+const REFUSED = /^permission error|read-only mode|configuration has been locked/i
+const NOT_FOUND = /^(?:binder|catalog) error/i
 const INTERRUPT_EVERY_MS = 50
 const DEAF_AFTER_MS = 300
 
@@ -43,11 +45,7 @@ export async function queryCommand(
   format: QueryFormat,
 ): Promise<ExitCode> {
   const { output } = context
-  if (sql.trim() === '') {
-    throw new ConfigError('there is no SQL to run', {
-      hint: 'Try: jobtide query "select * from talent_flows limit 5"',
-    })
-  }
+  if (sql.trim() === '') throw new NoSqlError()
   // For what does not fit into memory. By itself the engine takes one folder beside the file for all processes that read
   // it, and two at a time then read each other's temporary files as their own.
   const spillFolder = passingFolder('query')
@@ -82,16 +80,21 @@ async function answer(
   } catch (error) {
     if (stop.aborted) throw stopped(stop.reason)
     if (!(error instanceof SqlError)) throw error
-    throw new ConfigError(error.message, {
-      hint: 'Tables for analysts are in `main`, for operators in `ops`: show them with "show all tables". The warehouse is read-only here.',
-      cause: error,
-    })
+    const hint = hintFor(error.message)
+    throw new ConfigError(error.message, { ...(hint === null ? {} : { hint }), cause: error })
   } finally {
     released()
     // A statement that was not read to its end goes on in the background until it is told otherwise.
     warehouse.interrupt()
     warehouse.close()
   }
+}
+
+function hintFor(message: string): string | null {
+  const tables =
+    'Tables for analysts are in `main`, for operators in `ops`: show them with "show all tables".'
+  if (REFUSED.test(message)) return `The warehouse is read-only here, without files. ${tables}`
+  return NOT_FOUND.test(message) ? tables : null
 }
 
 // Said again and again, because the engine forgets it when it begins a statement at that very moment. Inside of one function

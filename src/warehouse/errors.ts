@@ -24,6 +24,16 @@ export class SqlError extends JobtideError {
   }
 }
 
+/** There is no statement: nothing, or only comments and semicolons. */
+export class NoSqlError extends JobtideError {
+  override readonly name = 'NoSqlError'
+  constructor() {
+    super(EXIT.usage, 'there is no SQL to run', {
+      hint: 'Try: jobtide query "select * from talent_flows limit 5"',
+    })
+  }
+}
+
 /** A statement failed when its first rows were fetched already. The engine's client says that it did, and not why. */
 export class BrokenOffError extends JobtideError {
   override readonly name = 'BrokenOffError'

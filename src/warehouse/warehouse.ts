@@ -18,7 +18,7 @@ import {
 import { existsSync, mkdirSync, rmSync } from 'node:fs'
 import { dirname } from 'node:path'
 import { sqlFolder } from '../support/assets.ts'
-import { ConfigError, asStorageError } from '../support/errors.ts'
+import { ConfigError, asStorageError, messageOf } from '../support/errors.ts'
 import { removeDatabase, replaceDatabase } from './database-file.ts'
 import {
   engineSettings,
@@ -26,7 +26,7 @@ import {
   spillFolderOf,
   type EngineChoices,
 } from './engine-settings.ts'
-import { BrokenOffError, asWarehouseError } from './errors.ts'
+import { BrokenOffError, NoSqlError, asWarehouseError } from './errors.ts'
 import { applySchema } from './schema.ts'
 
 /** A value bound to a parameter or appended to a table. A Date becomes a TIMESTAMPTZ. */
@@ -95,6 +95,8 @@ export interface Warehouse {
 }
 
 const CHUNK_ROWS = 2_048
+// All that the client says of SQL without a statement.
+const NO_STATEMENT = 'Error in native callback'
 
 // The client would print instants in the time zone of this process, beside SQL that counts in UTC.
 DuckDBTimestampTZValue.timezoneOffsetInMinutes = 0
@@ -287,7 +289,9 @@ class DuckDBWarehouse implements Warehouse {
 
   // The client would keep all rows of the statements before the last one. What changes anything has done so with its first.
   async #streamLast(sql: string): Promise<DuckDBResult> {
-    const statements = await this.#connection.extractStatements(sql)
+    const statements = await this.#connection.extractStatements(sql).catch((error: unknown) => {
+      throw messageOf(error) === NO_STATEMENT ? new NoSqlError() : error
+    })
     for (let at = 0; ; at += 1) {
       const prepared = await statements.prepare(at)
       try {

@@ -169,6 +169,20 @@ describe('query', () => {
     }
     expect(readdirSync(dataDir)).toEqual(before)
   })
+
+  it('says so where there is no SQL, and names the tables only where one is not found', async () => {
+    const dataDir = temporaryFolder()
+    await emptyWarehouse(dataDir)
+    const stderr = async (statement: string) =>
+      (await runCli(['query', statement, '--data-dir', dataDir])).stderr
+    for (const nothing of [';', '/* hi */ ; -- there']) {
+      expect(await stderr(nothing)).toMatch(/^jobtide: there is no SQL to run\n {2}→ Try: .+\n$/)
+    }
+    expect(await stderr('select * from nowhere')).toContain('\n  → Tables for analysts are in')
+    const syntax = await stderr('selec 1')
+    expect(syntax).toContain('syntax error at or near "selec"')
+    expect(syntax).not.toContain('→')
+  })
 })
 
 describe('status', () => {
