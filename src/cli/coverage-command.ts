@@ -65,7 +65,7 @@ export async function coverageCommand(
   const wanted = job === null ? null : wantedBy(job)
   const journal = openJournal(directory.journal, clock)
   // With a pipeline there is something to say before the first run: nothing of it was read.
-  if (wanted === null) refuseEmpty(journal, directory.root)
+  if (wanted === null) refuseEmpty(journal, directory)
   const history = readHistory(journal)
   const now = serviceTime(history, clock.now())
   const report = coverageReport(wanted, history, now)

@@ -33,7 +33,7 @@ export async function creditsCommand(
   const { directory, clock, output } = context
   const job = pipeline === undefined ? null : await readJob(pipeline, {}, directory.root)
   const journal = openJournal(directory.journal, clock)
-  refuseEmpty(journal, directory.root)
+  refuseEmpty(journal, directory)
   const now = clock.now()
   const scope: Scope = {
     pipeline: job?.pipeline ?? null,

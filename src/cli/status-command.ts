@@ -48,7 +48,7 @@ interface RunStatus {
 export async function statusCommand(context: Context): Promise<ExitCode> {
   const { directory, clock, output } = context
   const journal = openJournal(directory.journal, clock)
-  refuseEmpty(journal, directory.root)
+  refuseEmpty(journal, directory)
   const history = readHistory(journal)
   const now = clock.now()
   const runs = [...history.runs.values()].map(runStatus).toReversed()

@@ -36,7 +36,7 @@ export async function verifyCommand(
 ): Promise<ExitCode> {
   const { output, clock, directory } = context
   const journal = openJournal(directory.journal, clock)
-  if (url === undefined) refuseEmpty(journal, directory.root)
+  if (url === undefined) refuseEmpty(journal, directory)
   const proved = journal.check('bytes')
   if (url !== undefined) return verifyUrl(context, url, options, proved)
   output.text(journalText(proved))

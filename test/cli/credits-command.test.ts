@@ -182,6 +182,16 @@ describe('credits', () => {
       message: expect.stringContaining('nothing was run yet') as unknown,
     })
   })
+
+  it('says that the journal is missing where there is a warehouse without one', async () => {
+    const site = ledgerSite(START)
+    await site.load()
+    await expect(show(site)).rejects.toMatchObject({
+      exitCode: 2,
+      message: `there is a warehouse in ${site.folder} and no journal: it was restored from a snapshot, or its journal is lost`,
+      hint: expect.stringContaining('back from a backup') as unknown,
+    })
+  })
 })
 
 interface Wish {
