@@ -4,7 +4,7 @@
  */
 
 import { s3EndpointFrom } from '../config.ts'
-import { openJournal } from '../journal/journal.ts'
+import { openJournal, type Journal } from '../journal/journal.ts'
 import type { JournalState } from '../journal/loss.ts'
 import type { StoreOptions } from '../publish/store/object-store.ts'
 import { openStore } from '../publish/store/open-store.ts'
@@ -12,7 +12,7 @@ import { splitSnapshotUrl } from '../publish/snapshot-url.ts'
 import type { Finding } from '../publish/verify/verify-findings.ts'
 import { verifySnapshot, type VerifyReport } from '../publish/verify/verify.ts'
 import { readSnapshotTarget } from '../run/job.ts'
-import { EXIT, type ExitCode } from '../support/errors.ts'
+import { EXIT, JobtideError, errorDocument, type ExitCode } from '../support/errors.ts'
 import type { Context } from './context.ts'
 import { passingFolder } from './passing-folder.ts'
 import { refuseEmpty } from './refuse-empty.ts'
@@ -25,9 +25,10 @@ export interface VerifyOptions {
 }
 
 /**
- * `verify`: exit code 0 when journal and snapshot are proved, 6 with every finding when the snapshot is not.
+ * `verify`: exit code 0 when journal and snapshot are proved, 6 with every finding when the snapshot is not, else 9 when
+ * the journal is not.
  * @param url a destination, or `<destination>/snapshots/<snapshot id>`; absent: only the journal is proved
- * @throws JournalLossError when the journal is not
+ * @throws JournalLossError when the journal is not, and no snapshot is asked for
  */
 export async function verifyCommand(
   context: Context,
@@ -36,19 +37,45 @@ export async function verifyCommand(
 ): Promise<ExitCode> {
   const { output, clock, directory } = context
   const journal = openJournal(directory.journal, clock)
-  if (url === undefined) refuseEmpty(journal, directory)
+  if (url !== undefined) return verifyBoth(context, url, options, journal)
+  refuseEmpty(journal, directory)
   const proved = journal.check('bytes')
-  if (url !== undefined) return verifyUrl(context, url, options, proved)
   output.text(journalText(proved))
   output.document({ is_proved: true, journal: journalDocument(proved) })
   return EXIT.done
+}
+
+// What is wrong with the journal here keeps nobody from asking whether a snapshot is whole.
+async function verifyBoth(
+  context: Context,
+  url: string,
+  options: VerifyOptions,
+  journal: Journal,
+): Promise<ExitCode> {
+  const proof = proofOf(journal)
+  const exitCode = await verifyUrl(context, url, options, proof).catch((error: unknown) => {
+    if (proof instanceof JobtideError) context.output.problem(proof)
+    throw error
+  })
+  if (!(proof instanceof JobtideError)) return exitCode
+  context.output.problem(proof)
+  return exitCode === EXIT.done ? proof.exitCode : exitCode
+}
+
+function proofOf(journal: Journal): JournalState | JobtideError {
+  try {
+    return journal.check('bytes')
+  } catch (error) {
+    if (error instanceof JobtideError) return error
+    throw error
+  }
 }
 
 async function verifyUrl(
   context: Context,
   url: string,
   options: VerifyOptions,
-  journal: JournalState,
+  journal: JournalState | JobtideError,
 ): Promise<ExitCode> {
   const { output, clock, progress, stop } = context
   const { destination, snapshotId } = splitSnapshotUrl(url)
@@ -64,11 +91,18 @@ async function verifyUrl(
     })
     progress.stop()
     output.text(textOf(report, store.destination, output.columns))
-    if (journal.segments > 0) output.text(journalText(journal))
-    output.document({
-      ...documentOf(report, store.destination),
-      journal: journalDocument(journal),
-    })
+    const document = documentOf(report, store.destination)
+    if (journal instanceof JobtideError) {
+      output.document({
+        ...document,
+        is_proved: false,
+        journal: null,
+        error: errorDocument(journal),
+      })
+    } else {
+      if (journal.segments > 0) output.text(journalText(journal))
+      output.document({ ...document, journal: journalDocument(journal) })
+    }
     return report.findings.length === 0 ? EXIT.done : EXIT.checkFailed
   } finally {
     progress.stop()

@@ -1,15 +1,16 @@
-import { rmSync, writeFileSync } from 'node:fs'
+import { readdirSync, rmSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import { verifyCommand } from '../../src/cli/verify-command.ts'
 import { EXIT } from '../../src/support/errors.ts'
 import { START } from '../load/load-fixture.ts'
 import { newFolder } from '../publish/fixtures.ts'
 import { publishedLake } from '../publish/lake-fixtures.ts'
-import { ledgerSite } from './ledger-fixture.ts'
+import { ledgerSite, sendRequest } from './ledger-fixture.ts'
 
-function show(url: string) {
+function show(url: string, site = ledgerSite(START)) {
   const options = { pipeline: 'nightly' }
-  return ledgerSite(START).show((context) => verifyCommand(context, url, options))
+  return site.show((context) => verifyCommand(context, url, options))
 }
 
 describe('verify', () => {
@@ -71,6 +72,30 @@ describe('verify', () => {
     const { text, exitCode } = await show(lake.root)
     expect(exitCode).toBe(EXIT.checkFailed)
     expect(text).toContain('The snapshot itself is whole: what is wrong stands beside it.')
+  })
+
+  it('proves the snapshot although the journal here has a loss: 9, and 6 where the snapshot has findings', async () => {
+    const lake = await publishedLake()
+    const site = ledgerSite(START)
+    await site.journal((writer) => sendRequest(writer, START))
+    const [segment = ''] = readdirSync(join(site.folder, 'journal')).filter(
+      (name) => name !== 'identity',
+    )
+    rmSync(join(site.folder, 'journal', segment))
+    const lost = await show(lake.root, site)
+    expect(lost.exitCode).toBe(EXIT.storage)
+    expect(lost.text).toMatch(/^snapshot .* is proved\n2 tables, 8 files, .* as published$/)
+    expect(lost.document).toMatchObject({
+      is_proved: false,
+      findings: [],
+      rows: 45_002,
+      journal: null,
+      error: { exit_code: 9, message: expect.stringContaining(`${segment} is gone`) as unknown },
+    })
+    writeFileSync(lake.path('tables/moves/notes.txt'), 'mine')
+    const both = await show(lake.root, site)
+    expect(both.exitCode).toBe(EXIT.checkFailed)
+    expect(both.document).toMatchObject({ error: { exit_code: 9 }, findings: [{ kind: 'extra' }] })
   })
 
   it('ends with 7 where nothing was published, and makes no folder', async () => {
