@@ -31,7 +31,13 @@ export type Fetched =
 /** Brings an object here and proves size and SHA-256. @throws PublishError when the store refuses */
 export async function fetchObject(files: FileCache, object: NamedObject): Promise<Fetched> {
   const path = await files.pathOf(object.key)
-  if (path === null) return { kind: 'missing', message: 'it is not there' }
+  if (path === null) {
+    const isLinked = files.isBehindLink(object.key)
+    const message = isLinked
+      ? 'it lies behind a symbolic link, which is not followed'
+      : 'it is not there'
+    return { kind: 'missing', message }
+  }
   const { size } = statSync(path)
   if (size !== object.bytes) {
     const what = size < object.bytes ? 'cut short' : 'changed'

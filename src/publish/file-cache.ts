@@ -3,8 +3,8 @@
  * others the files that were last published are kept beside the warehouse, and what is missing is fetched.
  */
 
-import { existsSync, mkdirSync, readdirSync, renameSync, rmSync } from 'node:fs'
-import { basename, join } from 'node:path'
+import { existsSync, lstatSync, mkdirSync, readdirSync, renameSync, rmSync } from 'node:fs'
+import { basename, dirname, join } from 'node:path'
 import { asStorageError } from '../support/errors.ts'
 import type { ObjectStore } from './store/object-store.ts'
 
@@ -29,6 +29,17 @@ export class FileCache {
     if (existsSync(path)) return path
     this.#guard(() => mkdirSync(this.#folder, { recursive: true }))
     return (await this.#store.download(key, path, this.#signal)) ? path : null
+  }
+
+  /** Whether a symbolic link stands where the object, or a folder of its key, would be: a store follows none. */
+  isBehindLink(key: string): boolean {
+    let path = this.#store.localPath(key)
+    if (path === null) return false
+    for (const _ of key.split('/')) {
+      if (lstatSync(path, { throwIfNoEntry: false })?.isSymbolicLink() === true) return true
+      path = dirname(path)
+    }
+    return false
   }
 
   /** Takes a file that is in the store now; the file at `path` is gone afterwards. */

@@ -1,4 +1,4 @@
-import { readdirSync, rmSync, writeFileSync } from 'node:fs'
+import { readdirSync, renameSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import { verifyCommand } from '../../src/cli/verify-command.ts'
@@ -63,6 +63,22 @@ describe('verify', () => {
         { kind: 'missing', table: 'people', object: key, message: 'it is not there' },
         { kind: 'extra', table: 'moves', object: 'tables/moves/notes.txt' },
       ],
+    })
+  })
+
+  it('says of a file behind a symbolic link that it is not followed', async () => {
+    const lake = await publishedLake()
+    const key = (await lake.table('people')).files.at(-1)?.key ?? ''
+    const away = join(newFolder(), 'away.parquet')
+    renameSync(lake.path(key), away)
+    symlinkSync(away, lake.path(key))
+    const { exitCode, document } = await show(lake.root)
+    expect(exitCode).toBe(EXIT.checkFailed)
+    expect(document['findings']).toContainEqual({
+      kind: 'missing',
+      table: 'people',
+      object: key,
+      message: 'it lies behind a symbolic link, which is not followed',
     })
   })
 
