@@ -9,6 +9,7 @@ import { onAbort } from '../support/abort.ts'
 import { JobtideError, EXIT, errorDocument, type ExitCode } from '../support/errors.ts'
 import type { Scrubber } from '../support/logger.ts'
 import { failedChecksText } from './failed-checks.ts'
+import { wrapText } from './text.ts'
 
 /** Where a command writes. */
 export interface Output {
@@ -48,6 +49,12 @@ export function processOutput(json: boolean, scrubber: Scrubber): Output {
   const out = (text: string) => stdout.write(scrubber.scrub(text))
   const err = (text: string) => stderr.write(scrubber.scrub(text))
   const columns = Math.max(NARROWEST, stdout.columns ?? DEFAULT_COLUMNS)
+  const describe = (error: unknown) =>
+    describeProblem(
+      error,
+      stderr.isTTY ? Math.max(NARROWEST, stderr.columns) : columns,
+      stderr.isTTY,
+    )
   let isStreamed = false
   let isUnread = false
   stdout.once('error', () => {
@@ -72,7 +79,7 @@ export function processOutput(json: boolean, scrubber: Scrubber): Output {
     note: (text) => err(`${text}\n`),
     progress: err,
     logLine: err,
-    problem: (error) => err(describeProblem(error, columns)),
+    problem: (error) => err(describe(error)),
     failure(error) {
       const known = error instanceof JobtideError ? error : null
       const exitCode = known?.exitCode ?? EXIT.defect
@@ -80,7 +87,7 @@ export function processOutput(json: boolean, scrubber: Scrubber): Output {
       if (json && !isStreamed) {
         out(`${JSON.stringify({ error: errorDocument(error) })}\n`)
       }
-      err(describeProblem(error, columns))
+      err(describe(error))
       return exitCode
     },
   }
@@ -101,19 +108,42 @@ function room(signal: AbortSignal): Promise<void> {
 
 const ENDS_OF_WAITING = ['drain', 'error', 'close'] as const
 
-function describeProblem(error: unknown, columns: number): string {
+/**
+ * What went wrong and what to do next, for people. On a terminal it is wrapped; elsewhere the sentence and the hint are a
+ * line each.
+ */
+export function describeProblem(error: unknown, columns: number, isTerminal: boolean): string {
   const known = error instanceof JobtideError ? error : null
   if (known !== null && known.exitCode !== EXIT.defect) {
     const rows =
       known instanceof CheckFailedError ? `${failedChecksText(known.failed, columns)}\n` : ''
-    const hint = known.hint === undefined ? '' : `  → ${known.hint}\n`
-    return `jobtide: ${oneLineEach(known.message)}\n${rows}${hint}`
+    const said = `jobtide: ${oneLineEach(known.message)}`
+    const hint = known.hint === undefined ? '' : `${ARROW}${known.hint}\n`
+    if (!isTerminal) return `${said}\n${rows}${hint}`
+    return `${wrapLines(said, columns)}\n${rows}${wrapHint(hint, columns)}`
   }
   const stack = error instanceof Error ? (error.stack ?? error.message) : String(error)
   const hint =
     known?.hint ??
     'This is a defect in Jobtide; nothing that was bought is lost. Please report it with this text.'
   return `jobtide: ${stack}\n  → ${hint}\n`
+}
+
+const ARROW = '  → '
+
+// A line that fits stays as it is: the engine points at a place of the SQL in the line above.
+function wrapLines(text: string, columns: number): string {
+  const lines = text.split('\n')
+  return lines
+    .map((line) => (line.length <= columns ? line : wrapText(line, columns, '')))
+    .join('\n')
+}
+
+function wrapHint(hint: string, columns: number): string {
+  if (hint === '') return ''
+  const indent = ' '.repeat(ARROW.length)
+  const text = wrapText(hint.slice(ARROW.length), columns, indent)
+  return `${ARROW}${text.slice(ARROW.length)}\n`
 }
 
 // What a service or a file says is shown, but cannot move the cursor or forge a line.
