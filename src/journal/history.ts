@@ -36,6 +36,8 @@ import {
 export interface History {
   readonly runs: Map<string, RunHistory>
   readonly coverage: Map<string, CoveredInterval[]>
+  /** Slices that are said to be finished, and that the journal lacks pages of, by `${run_id} ${slice_id}`: they cover nothing. */
+  readonly notRead: Set<string>
   /** When and why the service refused it. */
   readonly setAside: Map<string, { readonly at: number; readonly reason: string }>
   /** Ids learnt from events, by the URL or slug that was asked for. */
@@ -69,6 +71,7 @@ export function emptyHistory(): History {
   return {
     runs: new Map(),
     coverage: new Map(),
+    notRead: new Set(),
     setAside: new Map(),
     ids: new Map(),
     seen: new Map(),
@@ -140,6 +143,10 @@ export function foldRecord(history: History, frame: PlacedFrame): void {
       const slice = sliceOf(run, record.slice_id)
       // What it was read by must be there: of pages that were lost nothing is covered.
       const isRead = slice === null ? !run.isIncomplete : isRecorded(slice, record.pages)
+      // One that is finished twice was judged at the first time.
+      if (!isRead && slice?.state !== 'finished') {
+        history.notRead.add(`${record.run_id} ${record.slice_id}`)
+      }
       if (slice !== null) closeSlice(slice, 'finished')
       if (!isRead) return
       run.slicesDone += 1

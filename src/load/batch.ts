@@ -50,17 +50,17 @@ export class Batch {
   /** Runs as the warehouse and this batch know them. */
   readonly #knownRuns: Map<string, Row>
   readonly #suppression: Suppression
-  readonly #lostSlices: ReadonlySet<string>
+  readonly #isRead: (record: SliceFinished) => boolean
 
-  /** @param lostSlices `<run_id> <slice_id>` of those that pages were lost of: they cover nothing */
+  /** @param isRead whether the journal holds what a slice is said to be finished by: else it covers nothing */
   constructor(
     knownRuns: Map<string, Row>,
     suppression: Suppression,
-    lostSlices: ReadonlySet<string> = new Set(),
+    isRead: (record: SliceFinished) => boolean,
   ) {
     this.#knownRuns = knownRuns
     this.#suppression = suppression
-    this.#lostSlices = lostSlices
+    this.#isRead = isRead
   }
 
   /** Rows gathered, roughly: what decides when to merge. */
@@ -162,11 +162,11 @@ export class Batch {
   }
 
   #finishSlice(record: SliceFinished, slice: SliceRecord): void {
-    this.organizations.addSlice(record, slice)
-    if (this.#lostSlices.has(`${record.run_id} ${record.slice_id}`)) {
+    if (!this.#isRead(record)) {
       this.#setSlice(record.run_id, slice, { state: 'planned' })
       return
     }
+    this.organizations.addSlice(record, slice)
     const { from, to } = coveredBy(record)
     const covered = {
       covered_from: from === null ? null : new Date(from),

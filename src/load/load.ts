@@ -9,6 +9,7 @@ import { readFileSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import type { HeldRun } from '../journal/held.ts'
 import type { Journal } from '../journal/journal.ts'
+import { readHistory } from '../journal/read-history.ts'
 import type { PlacedFrame } from '../journal/reader.ts'
 import type { RunFinished } from '../journal/records.ts'
 import { sqlFolder } from '../support/assets.ts'
@@ -93,7 +94,8 @@ class Load {
   #knownRuns = new Map<string, Row>()
   /** What of the journal is lost, and was accepted to be. */
   #lost: readonly HeldRun[] = []
-  #lostSlices: ReadonlySet<string> = new Set()
+  /** See History.notRead; null while no record had to be judged by it. */
+  #notRead: ReadonlySet<string> | null = null
 
   constructor(options: LoadOptions) {
     this.#options = options
@@ -105,11 +107,6 @@ class Load {
 
   async run(): Promise<LoadReport> {
     this.#lost = [...this.#journal.check().losses.values()].flat()
-    this.#lostSlices = new Set(
-      this.#lost.flatMap(({ run_id: runId, pages }) =>
-        Object.keys(pages).map((sliceId) => `${runId} ${sliceId}`),
-      ),
-    )
     const segments = await this.#openSegments()
     this.#knownRuns = await this.#readRuns()
     await this.#showLostRuns()
@@ -172,7 +169,10 @@ class Load {
   }
 
   #newBatch(): Batch {
-    return new Batch(this.#knownRuns, this.#suppression, this.#lostSlices)
+    return new Batch(this.#knownRuns, this.#suppression, ({ run_id: runId, slice_id: sliceId }) => {
+      this.#notRead ??= readHistory(this.#journal).notRead
+      return !this.#notRead.has(`${runId} ${sliceId}`)
+    })
   }
 
   /** One transaction: the rows of a batch, and how far a segment is loaded with it (null: none is loaded further). */

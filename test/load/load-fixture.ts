@@ -216,6 +216,8 @@ export function finishSlice(
   covered: { readonly from: number | null; readonly to: number },
   runId = 'run_1',
   at = covered.to,
+  // A batch of no pages: one that names pages is read only where the journal holds them.
+  pages = 0,
 ): void {
   writer.write(
     {
@@ -223,8 +225,7 @@ export function finishSlice(
       run_id: runId,
       slice_id: slice.slice_id,
       at,
-      // A batch of no pages: one that names pages is read only where the journal holds them.
-      pages: 0,
+      pages,
       events: 0,
       covered_from: covered.from,
       covered_to: covered.to,

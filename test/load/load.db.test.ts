@@ -555,7 +555,8 @@ describe('runs and slices', () => {
         run_id: 'run_1',
         slice_id: slice.slice_id,
         at,
-        pages: 3,
+        // Only pages that the journal holds can be named here.
+        pages: 0,
         events: 120,
         covered_from: slice.days_ago === null ? null : START - slice.days_ago * DAY,
         covered_to: START,
@@ -602,7 +603,7 @@ describe('runs and slices', () => {
       {
         slice_id: '0001',
         state: 'finished',
-        pages: 3,
+        pages: 0,
         events: 120,
         days_ago: null,
         covered_from: null,

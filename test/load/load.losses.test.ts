@@ -1,7 +1,9 @@
 import { rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
-import { openJournal } from '../../src/journal/journal.ts'
+import { openJournal, type JournalWriter } from '../../src/journal/journal.ts'
+import { readHistory } from '../../src/journal/read-history.ts'
+import { sealsPath } from '../../src/journal/seals.ts'
 import { load } from '../../src/load/load.ts'
 import { temporaryFolder } from '../helpers/temporary-folder.ts'
 import { memoryWarehouse } from '../helpers/warehouse.ts'
@@ -38,7 +40,7 @@ async function journalOfTwo() {
 }
 
 describe('load after a loss that was accepted', () => {
-  it('covers the batch whose page is there, keeps the run of a lost beginning, and loads 1 of 2 events', async () => {
+  it('covers no batch of a run whose plan is lost, as the journal does, keeps that run, and loads 1 of 2 events', async () => {
     const journal = await journalOfTwo()
     const warehouse = await memoryWarehouse()
     rmSync(join(journal.folder, journal.segments()[0]!))
@@ -46,13 +48,12 @@ describe('load after a loss that was accepted', () => {
     expect(await warehouse.all('select * from ops.journal_positions')).toEqual([])
     journal.recover('accept')
     expect(await load({ warehouse, journal })).toMatchObject({ pages: 1, inserted: 1 })
-    expect(await warehouse.all('select organization_id from ops.coverage')).toEqual([
-      { organization_id: 'org_0002' },
-    ])
+    expect(await warehouse.all('select organization_id from ops.coverage')).toEqual([])
+    expect(readHistory(journal).coverage.size).toBe(0)
     expect(await warehouse.all('select slice_id, state from ops.slices order by slice_id')).toEqual(
       [
         { slice_id: '0001', state: 'planned' },
-        { slice_id: '0002', state: 'finished' },
+        { slice_id: '0002', state: 'planned' },
       ],
     )
     expect(await warehouse.all('select run_id, pipeline from ops.runs')).toEqual([
@@ -73,5 +74,53 @@ describe('load after a loss that was accepted', () => {
               (select count(*)::int from ops.coverage) as covered`,
     )
     expect(row).toEqual({ events: 2, covered: 2 })
+  })
+
+  it('covers what the journal covers when the list went too: no batch whose page 2 of 3 is gone, until it is bought again', async () => {
+    const slice = aSlice({ organizations: [{ by: 'id', value: 'org_1' }] })
+    const page = (number: number, runId: string) =>
+      aPage([wireEvent({ person: `per_${number}` })], { page: number, runId })
+    const bought = (writer: JournalWriter, numbers: readonly number[], runId = 'run_1') => {
+      for (const { record, body } of numbers.map((number) => page(number, runId))) {
+        writer.write(record, body)
+      }
+    }
+    const journal = openJournal(join(temporaryFolder(), 'journal'), handClock())
+    await segment(journal, (writer) => {
+      startRun(writer, [slice])
+      bought(writer, [1])
+    })
+    const incremental = await memoryWarehouse()
+    await load({ warehouse: incremental, journal })
+    await segment(journal, (writer) => bought(writer, [2]))
+    await segment(journal, (writer) => {
+      bought(writer, [3])
+      finishSlice(writer, slice, { from: null, to: START }, 'run_1', START, 3)
+    })
+    rmSync(join(journal.folder, journal.segments()[1]!))
+    rmSync(sealsPath(journal.folder))
+    journal.recover('accept')
+    const covered = async (state: string) => {
+      for (const warehouse of [incremental, await memoryWarehouse()]) {
+        await load({ warehouse, journal })
+        const organizations = await warehouse.all('select organization_id from ops.coverage')
+        expect(organizations).toEqual(
+          [...readHistory(journal).coverage.keys()].map((id) => ({ organization_id: id })),
+        )
+        const [newest] = await warehouse.all('select state from ops.slices order by run_id desc')
+        expect(newest).toEqual({ state })
+        expect(await warehouse.all('from ops.organizations_asked')).toHaveLength(
+          organizations.length,
+        )
+      }
+      return readHistory(journal).coverage.size
+    }
+    expect(await covered('planned')).toBe(0)
+    await segment(journal, (writer) => {
+      startRun(writer, [slice], 'run_2')
+      bought(writer, [1, 2, 3], 'run_2')
+      finishSlice(writer, slice, { from: null, to: START }, 'run_2', START, 3)
+    })
+    expect(await covered('finished')).toBe(1)
   })
 })
