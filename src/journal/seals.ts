@@ -3,21 +3,19 @@
  * take the list. It is only appended to: a line for each segment that was sealed, and another one whenever a segment is
  * written anew (erase.ts) or its loss is accepted (recover.ts). A later line changes what the earlier ones say.
  *
- * A line is `<crc32> <bytes> <JSON>`. One that a full disk or a power cut tore is shorter than it says, and does not
+ * A line is `<crc32> <bytes> <JSON>`, after a line feed of its own. One that a full disk or a power cut tore is shorter than it says, and does not
  * count: its segment is listed again by the next recovery. Anything else that does not fit is damage.
  */
 
-import { closeSync, constants, fstatSync, fsyncSync, linkSync, openSync, writeSync } from 'node:fs'
+import { closeSync, constants, fsyncSync, linkSync, openSync, writeSync } from 'node:fs'
 import { crc32 } from 'node:zlib'
 import { placeFileAtomic, readIfThere, writeFileAtomic } from '../support/atomic-file.ts'
 import { EXIT, JobtideError, asStorageError, systemCode } from '../support/errors.ts'
 import type { HeldRun } from './held.ts'
-import { readAt } from './reader.ts'
 
 const HEADER = 'jobtide seals 1'
 const LINE = /^([0-9a-f]{8}) (\d{1,10}) (.*)$/s
 const TORN_BEFORE_JSON = /^[0-9a-f]{1,8}(?: \d{0,10})?$/
-const LINE_FEED = 0x0a
 
 /** A file as it was: its bytes and their SHA-256. */
 export interface FileState {
@@ -102,7 +100,7 @@ function readLine(line: string): SealLine | 'torn' | 'damaged' {
 
 /** Makes an empty list where there is none. */
 export function createSeals(folder: string): void {
-  placeFileAtomic(sealsPath(folder), `${HEADER}\n`, (temporary) => {
+  placeFileAtomic(sealsPath(folder), HEADER, (temporary) => {
     try {
       linkSync(temporary, sealsPath(folder))
     } catch (error) {
@@ -114,22 +112,22 @@ export function createSeals(folder: string): void {
 
 /** Replaces the list. */
 export function rewriteSeals(folder: string, seals: Iterable<SealedSegment>): void {
-  writeFileAtomic(sealsPath(folder), [`${HEADER}\n`, ...[...seals].map(lineOf)].join(''))
+  writeFileAtomic(sealsPath(folder), [HEADER, ...[...seals].map(lineOf)].join(''))
 }
 
 /**
- * Appends a line and syncs it. One write in append mode: lines of processes that seal at the same time do not mix.
+ * Appends a line and syncs it. One write in append mode: lines of processes that seal at the same time do not mix, and
+ * half a line that a full disk left of one is ended by the line feed of the next.
  * @throws StorageError when the disk refuses, or there is no list
  */
 export function appendSeal(folder: string, line: SealLine): void {
   const path = sealsPath(folder)
   try {
-    const file = openSync(path, constants.O_RDWR | constants.O_APPEND)
+    const file = openSync(path, constants.O_WRONLY | constants.O_APPEND)
     try {
-      const { size } = fstatSync(file)
-      const isTorn = size > 0 && readAt(file, size - 1, 1)[0] !== LINE_FEED
-      const bytes = Buffer.from(`${isTorn ? '\n' : ''}${lineOf(line)}`)
-      for (let at = 0; at < bytes.length;) at += writeSync(file, bytes, at)
+      const bytes = Buffer.from(lineOf(line))
+      // Of one that was cut short the rest would not stand behind it: all of it is written again.
+      while (writeSync(file, bytes) < bytes.length);
       fsyncSync(file)
     } finally {
       closeSync(file)
@@ -142,7 +140,7 @@ export function appendSeal(folder: string, line: SealLine): void {
 
 function lineOf(line: SealLine): string {
   const json = JSON.stringify(line)
-  return `${checksumOf(json)} ${Buffer.byteLength(json)} ${json}\n`
+  return `\n${checksumOf(json)} ${Buffer.byteLength(json)} ${json}`
 }
 
 function checksumOf(text: string): string {

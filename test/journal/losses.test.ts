@@ -4,7 +4,7 @@ import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { readHistory, saveCheckpoint } from '../../src/journal/read-history.ts'
 import { monthlyCredits } from '../../src/journal/spending.ts'
-import { appendSeal, createSeals, sealsPath } from '../../src/journal/seals.ts'
+import { appendSeal, createSeals, parseSeals, sealsPath } from '../../src/journal/seals.ts'
 import type { Journal } from '../../src/journal/journal.ts'
 import type { JournalRecord } from '../../src/journal/records.ts'
 import { sha256Hex } from '../../src/support/hash.ts'
@@ -346,15 +346,30 @@ describe('the list of seals', () => {
     }
   })
 
+  it('keeps a line whole that another process began to write before it, and could not end on a full disk', async () => {
+    const { journal } = await twoSegments()
+    const path = sealsPath(journal.folder)
+    const names = journal.segments()
+    const before = readFileSync(path)
+    appendSeal(journal.folder, { segment: names[1]!, before: null })
+    const line = readFileSync(path).subarray(before.length)
+    for (let length = 1; length < line.length; length += 1) {
+      // What the other one wrote comes in between this one's look at the file and its write.
+      writeFileSync(path, Buffer.concat([before, line.subarray(0, length), line]))
+      expect(journal.check('bytes').segments).toBe(2)
+      expect([...parseSeals(journal.folder, readFileSync(path)).keys()]).toEqual(names)
+    }
+  })
+
   it('that lost its last line together with that segment is said to name 1 of 2, by the checkpoint', async () => {
     const { journal, second } = await twoSegments()
     const path = sealsPath(journal.folder)
     saveCheckpoint(journal)
     const text = readFileSync(path, 'utf8')
-    writeFileSync(path, text.split('\n').slice(0, 2).join('\n') + '\n')
+    writeFileSync(path, text.split('\n').slice(0, 2).join('\n'))
     journal.recover()
     expect(readHistory(journal).runs.size).toBe(1)
-    writeFileSync(path, text.split('\n').slice(0, 2).join('\n') + '\n')
+    writeFileSync(path, text.split('\n').slice(0, 2).join('\n'))
     rmSync(second)
     journal.recover()
     expect(() => readHistory(journal)).toThrow('names 1 segments, and has named 2')
@@ -394,7 +409,7 @@ describe('the list of seals', () => {
     const { journal } = await twoSegments()
     const path = sealsPath(journal.folder)
     const whole = readFileSync(path, 'utf8')
-    writeFileSync(path, whole.split('\n').slice(0, 2).join('\n') + '\n')
+    writeFileSync(path, whole.split('\n').slice(0, 2).join('\n'))
     journal.recover()
     expect(readFileSync(path, 'utf8')).toBe(whole)
   })
