@@ -5,7 +5,7 @@
  * last record is no whole seal: deleted, cut, or zeroed at its end. The thorough one hashes every byte and finds any change;
  * `verify`, `replay` and `--accept-loss` make it. A change in the middle that nobody hashed is found by the checksum of its
  * record when that is read. A segment that went together with its line at the end of the list is missed by the checkpoint
- * of the history, which counts the lines. Not found: the loss of all segments, the list and the checkpoint together, and of
+ * of the history, which names what it has read. Not found: the loss of all segments, the list and the checkpoint together, and of
  * a segment between its seal and its line, when its process was killed there. Segments that are not listed are being
  * written, or are closed by the next recovery.
  */
@@ -35,8 +35,6 @@ export interface Damage {
 
 /** What the list of seals says of a journal that is whole. */
 export interface JournalState {
-  /** Segments that the list names. */
-  readonly listed: number
   /** Sealed segments that are there, and their bytes. */
   readonly segments: number
   readonly bytes: number
@@ -81,7 +79,7 @@ export function checkSegments(folder: string, depth: 'ends' | 'bytes'): JournalS
     const list = readSealBytes(folder)
     if (list === null) {
       if (present.length > 0) throw new SealListError(sealsPath(folder), 'is missing')
-      return { listed: 0, segments: 0, bytes: 0, losses: new Map() }
+      return { segments: 0, bytes: 0, losses: new Map() }
     }
     const seals = [...parseSeals(folder, list).values()]
     const damages = damagesOf(folder, seals, depth)
@@ -94,7 +92,6 @@ export function checkSegments(folder: string, depth: 'ends' | 'bytes'): JournalS
 function stateOf(seals: readonly SealedSegment[]): JournalState {
   const there = seals.filter(({ bytes }) => bytes > 0)
   return {
-    listed: seals.length,
     segments: there.length,
     bytes: there.reduce((sum, { bytes }) => sum + bytes, 0),
     losses: new Map(

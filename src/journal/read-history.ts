@@ -16,7 +16,7 @@ import { countUnanswered, emptyHistory, foldRecord, type History } from './histo
 import type { Journal } from './journal.ts'
 import type { JournalState } from './loss.ts'
 import type { SuppressionChanged } from './records.ts'
-import { SealListError, sealsPath } from './seals.ts'
+import { SealListError, listedIn, sealsPath } from './seals.ts'
 
 /** Name of the checkpoint in the journal's folder. */
 export const CHECKPOINT_FILE = 'history.checkpoint'
@@ -32,8 +32,6 @@ interface Checkpoint {
   readonly positions: Map<string, number>
   /** Checksum of the losses that are in it: with another one accepted, it is thrown away. */
   readonly losses: string
-  /** Segments that the list of seals named: it never names fewer. */
-  readonly listed: number
 }
 
 /**
@@ -65,7 +63,7 @@ export function saveCheckpoint(journal: Journal): void {
   if (journal.segments().length === 0) return
   const body = serialize(foldAll(journal))
   const line = `jobtide history ${CHECKPOINT_FORMAT} ${checksum(body)}\n`
-  writeFileAtomic(checkpointPath(journal), Buffer.concat([Buffer.from(line), body]))
+  writeFileAtomic(join(journal.folder, CHECKPOINT_FILE), Buffer.concat([Buffer.from(line), body]))
 }
 
 /** Throws the checkpoint below `folder` away; the next run makes it anew. @throws StorageError when the disk refuses */
@@ -93,19 +91,28 @@ function checkpointOf(journal: Journal): {
   readonly lost: JournalState['losses']
 } {
   // In this order: another process may seal a segment and keep a checkpoint meanwhile.
-  const kept = readCheckpoint(journal)
-  const { listed, losses: lost } = journal.check()
+  const kept = readCheckpoint(journal.folder)
+  const { losses: lost } = journal.check()
   const losses = checksum(Buffer.from(JSON.stringify([...lost])))
-  if (kept !== null && kept.listed > listed) {
-    const what = `names ${listed} segments, and has named ${kept.listed}`
-    throw new SealListError(sealsPath(journal.folder), what)
-  }
+  if (kept !== null) refuseUnnamedLoss(journal.folder, kept)
   const isUsable = kept?.losses === losses && fits(kept, journal)
   return {
-    known: isUsable ? { ...kept, listed } : null,
-    nothing: { history: emptyHistory(), positions: new Map(), losses, listed },
+    known: isUsable ? kept : null,
+    nothing: { history: emptyHistory(), positions: new Map(), losses },
     lost,
   }
+}
+
+/**
+ * Refuses a list that lost lines together with their segments: what the checkpoint has read is there, or the list names it.
+ * @throws SealListError when the list does not name a segment that is gone, or is damaged
+ */
+export function refuseUnnamedLoss(folder: string, kept = readCheckpoint(folder)): void {
+  const gone = [...(kept?.positions.keys() ?? [])].filter((name) => !existsSync(join(folder, name)))
+  const named = gone.length > 0 ? listedIn(folder, 'refuse') : new Map()
+  const unnamed = gone.find((name) => !named.has(name))
+  if (unnamed === undefined) return
+  throw new SealListError(sealsPath(folder), `no longer names ${unnamed}, which is gone`)
 }
 
 /** @param losses those that are not in `checkpoint` */
@@ -127,8 +134,8 @@ function foldSegments(
   return checkpoint
 }
 
-function readCheckpoint(journal: Journal): Checkpoint | null {
-  const bytes = readIfThere(checkpointPath(journal)) ?? Buffer.alloc(0)
+function readCheckpoint(folder: string): Checkpoint | null {
+  const bytes = readIfThere(join(folder, CHECKPOINT_FILE)) ?? Buffer.alloc(0)
   const firstLine = FIRST_LINE.exec(bytes.toString('latin1', 0, LONGEST_FIRST_LINE))
   if (firstLine?.[1] !== String(CHECKPOINT_FORMAT)) return null
   const body = bytes.subarray(firstLine[0].length)
@@ -152,10 +159,6 @@ function fits({ positions }: Checkpoint, journal: Journal): boolean {
     if (statSync(join(journal.folder, segment)).size < bytes) return false
   }
   return true
-}
-
-function checkpointPath(journal: Journal): string {
-  return join(journal.folder, CHECKPOINT_FILE)
 }
 
 function checksum(body: Uint8Array): string {

@@ -20,12 +20,12 @@ import { ulidTime } from '../support/ulid.ts'
 import { encodeFrame } from './frame.ts'
 import { Holdings, lossText, withoutKept, type HeldRun } from './held.ts'
 import { checkSegments, damagesOf, hashFile, isWrittenOn, sizeOf, type Damage } from './loss.ts'
-import { removeCheckpoint } from './read-history.ts'
+import { refuseUnnamedLoss, removeCheckpoint } from './read-history.ts'
 import { listSegments, validPrefix } from './reader.ts'
 import {
   SealListError,
   appendSeal,
-  parseSeals,
+  listedIn,
   readSealBytes,
   rewriteSeals,
   sealsPath,
@@ -52,7 +52,7 @@ export function recoverSegments(
 }
 
 function closeSegments(folder: string, clock: Clock, damage: 'refuse' | 'leave-out'): void {
-  const listed = listedIn(folder)
+  const listed = listedIn(folder, 'refuse')
   for (const segment of listSegments(folder)) {
     const path = join(folder, segment)
     const sealed = listed.get(segment)
@@ -60,11 +60,6 @@ function closeSegments(folder: string, clock: Clock, damage: 'refuse' | 'leave-o
     const file = closeSegment(path, clock, damage)
     if (file !== null) appendSeal(folder, { segment, ...file })
   }
-}
-
-/** What the lines of the list say that are whole. */
-function listedIn(folder: string): Map<string, SealedSegment> {
-  return parseSeals(folder, readSealBytes(folder) ?? Buffer.alloc(0), 'skip')
 }
 
 type ClosedSegment = Pick<SealedSegment, 'bytes' | 'sha256' | 'held'>
@@ -107,15 +102,15 @@ function sealFile(path: string, records: number, clock: Clock): void {
 function acceptLosses(folder: string, clock: Clock): string[] {
   const accepted: string[] = []
   if (!isListWhole(folder)) {
-    rewriteSeals(folder, listedIn(folder).values())
+    rewriteSeals(folder, listedIn(folder, 'skip').values())
     accepted.push(`${sealsPath(folder)} is made anew from the segments that are there`)
   }
-  for (const damage of damagesOf(folder, listedIn(folder).values(), 'bytes')) {
+  for (const damage of damagesOf(folder, listedIn(folder, 'refuse').values(), 'bytes')) {
     accepted.push(acceptDamage(folder, damage, clock))
   }
   closeSegments(folder, clock, 'leave-out')
   nameUnknownRuns(folder)
-  // It counts lines of the list, and what is accepted now may have been lost with them.
+  // It names what it has read, and what is accepted now may be of that.
   removeCheckpoint(folder)
   return accepted
 }
@@ -136,10 +131,10 @@ function acceptDamage(folder: string, { sealed, what }: Damage, clock: Clock): s
 }
 
 function isListWhole(folder: string): boolean {
-  const list = readSealBytes(folder)
-  if (list === null) return listSegments(folder).length === 0
+  if (readSealBytes(folder) === null && listSegments(folder).length > 0) return false
   try {
-    parseSeals(folder, list)
+    listedIn(folder, 'refuse')
+    refuseUnnamedLoss(folder)
     return true
   } catch (error) {
     if (error instanceof SealListError) return false
@@ -149,7 +144,7 @@ function isListWhole(folder: string): boolean {
 
 // A segment that went together with the list may have held the beginning of a run that goes on in another one.
 function nameUnknownRuns(folder: string): void {
-  const runs = [...listedIn(folder).values()].flatMap(({ held }) => held)
+  const runs = [...listedIn(folder, 'refuse').values()].flatMap(({ held }) => held)
   const begun = new Set(runs.filter((run) => run.started !== undefined).map((run) => run.run_id))
   const unknown = new Set(runs.map((run) => run.run_id).filter((id) => !begun.has(id)))
   if (unknown.size === 0) return

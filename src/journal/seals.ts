@@ -85,6 +85,14 @@ export function parseSeals(
   return seals
 }
 
+/**
+ * The segments that the list of the journal in `folder` names; none where there is no list.
+ * @throws SealListError at a damaged line, unless they are skipped
+ */
+export function listedIn(folder: string, damaged: 'refuse' | 'skip'): Map<string, SealedSegment> {
+  return parseSeals(folder, readSealBytes(folder) ?? Buffer.from(HEADER), damaged)
+}
+
 function damagedAt(folder: string, line: number): SealListError {
   return new SealListError(sealsPath(folder), `is damaged at line ${line}`)
 }

@@ -2,7 +2,7 @@ import { existsSync, readFileSync, rmSync, truncateSync, writeFileSync } from 'n
 import { basename, join } from 'node:path'
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { readHistory, saveCheckpoint } from '../../src/journal/read-history.ts'
+import { newestSuppression, readHistory, saveCheckpoint } from '../../src/journal/read-history.ts'
 import { monthlyCredits } from '../../src/journal/spending.ts'
 import { appendSeal, createSeals, parseSeals, sealsPath } from '../../src/journal/seals.ts'
 import type { Journal } from '../../src/journal/journal.ts'
@@ -361,7 +361,7 @@ describe('the list of seals', () => {
     }
   })
 
-  it('that lost its last line together with that segment is said to name 1 of 2, by the checkpoint', async () => {
+  it('that lost its last line together with that segment is said not to name it, by the checkpoint', async () => {
     const { journal, second } = await twoSegments()
     const path = sealsPath(journal.folder)
     saveCheckpoint(journal)
@@ -372,9 +372,27 @@ describe('the list of seals', () => {
     writeFileSync(path, text.split('\n').slice(0, 2).join('\n'))
     rmSync(second)
     journal.recover()
-    expect(() => readHistory(journal)).toThrow('names 1 segments, and has named 2')
+    const unnamed = `no longer names ${basename(second)}, which is gone`
+    expect(() => readHistory(journal)).toThrow(unnamed)
+    // A killed process left another segment: as many are listed as before.
+    const writer = journal.writer()
+    writer.write(...(resumed as [JournalRecord]))
+    journal.recover()
+    expect(() => readHistory(journal)).toThrow(unnamed)
+    expect(() => newestSuppression(journal)).toThrow(unnamed)
     journal.recover('accept')
     expect([coveredIn(journal), creditsIn(journal)]).toEqual([[], [60, 60]])
+  })
+
+  it('that is older than the folder, as in a backup beside a run that closed, is no loss: all 2 segments are there', async () => {
+    const { journal } = await twoSegments()
+    const path = sealsPath(journal.folder)
+    saveCheckpoint(journal)
+    writeFileSync(path, readFileSync(path, 'utf8').split('\n').slice(0, 2).join('\n'))
+    expect(coveredIn(journal)).toEqual(['org_s1', 'org_s2'])
+    journal.recover()
+    expect(journal.check('bytes').segments).toBe(2)
+    expect(creditsIn(journal)).toEqual([80, 80])
   })
 
   it('knows a segment that is being written anew as the old one and as the new one, and then only as that', async () => {
