@@ -113,7 +113,7 @@ export function foldRecord(history: History, frame: PlacedFrame): void {
       for (const run of history.runs.values()) {
         if (run.finished !== null && run.started.pipeline === record.pipeline) forgetSlices(run)
       }
-      history.runs.set(record.run_id, newRunHistory(record, payloadOf<SliceRecord[]>(frame)))
+      beginRun(history, newRunHistory(record, payloadOf<SliceRecord[]>(frame)))
       return
     case 'run_resumed': {
       const run = runOf(history, record)
@@ -205,6 +205,14 @@ export function countUnanswered(history: History): History {
     }
   }
   return history
+}
+
+// That records of it are lost may be known before it begins.
+function beginRun({ runs }: History, run: RunHistory): void {
+  const { run_id: runId } = run.started
+  run.isIncomplete = runs.get(runId)?.isIncomplete ?? false
+  runs.delete(runId)
+  runs.set(runId, run)
 }
 
 function foldFailure(history: History, record: RequestFailed): void {

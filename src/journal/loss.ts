@@ -140,12 +140,20 @@ export function isWrittenOn({ bytes, before }: SealedSegment, size: number): boo
 }
 
 /** What is lost of a segment, as it is now. */
-export function lostOf(folder: string, { segment, held }: SealedSegment): HeldRun[] {
+function lostOf(folder: string, { segment, held }: SealedSegment): HeldRun[] {
   const path = join(folder, segment)
-  if (!existsSync(path)) return [...held]
-  const kept = new Holdings()
-  validPrefix(path, (record) => kept.add(record), 'leave-out')
-  return withoutKept(held, kept.held())
+  return existsSync(path) ? withoutKept(held, heldIn(path)) : [...held]
+}
+
+/** What a segment holds, up to the first damage. */
+export function heldIn(path: string): HeldRun[] {
+  const held = new Holdings()
+  validPrefix(
+    path,
+    (record) => held.add(record),
+    () => undefined,
+  )
+  return held.held()
 }
 
 /** Bytes of a file. @throws StorageError when the disk refuses */

@@ -15,13 +15,18 @@ export const SEGMENT_SUFFIX = '.journal'
 /** A journal segment holds bytes that are no record, and they are not a torn end. */
 export class JournalDamagedError extends JobtideError {
   override readonly name = 'JournalDamagedError'
+  readonly path: string
   constructor(path: string, at: number, reason: string) {
     super(EXIT.storage, `journal segment ${path} is damaged at byte ${at}: ${reason}`, {
       hint: 'Restore that file from a backup, then run the same command again. Nothing from that byte on was read. Where there is no backup, --accept-loss goes on without it and buys it again (run, backfill, extract, replay).',
       context: { path, at },
     })
+    this.path = path
   }
 }
+
+/** What to do about damage: throw it, or go on without what stands behind it. */
+export type OnDamage = (damage: JournalDamagedError) => void
 
 /** A journal segment was written by a later Jobtide in a format that this one cannot read. */
 export class JournalTooNewError extends JobtideError {
@@ -123,13 +128,13 @@ export function endsWithSeal(path: string, bytes?: number): boolean {
  * The bytes of whole records at the start of a segment; `sealed` when the last of them is a seal, `torn` when more bytes
  * follow that are no record.
  * @param onRecord called with each of them
- * @param damage what to do where records follow that are behind damage
- * @throws JournalDamagedError there, unless they are left out
+ * @param onDamage called where records follow that are behind damage; they are left out if it returns
+ * @throws JournalDamagedError there, by default
  */
 export function validPrefix(
   path: string,
   onRecord: (record: JournalRecord) => void = () => undefined,
-  damage: 'refuse' | 'leave-out' = 'refuse',
+  onDamage: OnDamage = refuse,
 ): { bytes: number; records: number; sealed: boolean; torn: boolean } {
   let bytes = 0
   let records = 0
@@ -142,7 +147,8 @@ export function validPrefix(
       onRecord(frame.record)
     }
   } catch (error) {
-    if (!(error instanceof JournalDamagedError) || damage === 'refuse') throw error
+    if (!(error instanceof JournalDamagedError)) throw error
+    onDamage(error)
   }
   const file = openForReading(path)
   try {
@@ -150,6 +156,11 @@ export function validPrefix(
   } finally {
     closeSync(file)
   }
+}
+
+/** Throws what it is told. */
+export function refuse(damage: JournalDamagedError): never {
+  throw damage
 }
 
 // A torn end is followed by nothing that is a record. If a whole record follows, bytes in the middle were changed. The

@@ -19,9 +19,18 @@ import { asStorageError } from '../support/errors.ts'
 import { ulidTime } from '../support/ulid.ts'
 import { encodeFrame } from './frame.ts'
 import { Holdings, lossText, withoutKept, type HeldRun } from './held.ts'
-import { checkSegments, damagesOf, hashFile, isWrittenOn, sizeOf, type Damage } from './loss.ts'
+import {
+  checkSegments,
+  damagesOf,
+  hashFile,
+  heldIn,
+  isWrittenOn,
+  sizeOf,
+  type Damage,
+} from './loss.ts'
 import { refuseUnnamedLoss, removeCheckpoint } from './read-history.ts'
-import { listSegments, validPrefix } from './reader.ts'
+import { listSegments, refuse, validPrefix, type OnDamage } from './reader.ts'
+import type { RunStarted } from './records.ts'
 import {
   SealListError,
   appendSeal,
@@ -29,35 +38,37 @@ import {
   readSealBytes,
   rewriteSeals,
   sealsPath,
+  type SealLine,
   type SealedSegment,
 } from './seals.ts'
 
-/** Sorts before every segment: holds the beginnings of runs that no segment and no list tells of any more. */
+/** Sorts before every segment: names the runs that records may be lost of which no list tells of. */
 const UNKNOWN_SEGMENT = '(unknown)'
 
 /**
  * Closes and lists every segment that is not listed.
  * @returns a sentence for each loss that was accepted
  * @throws JournalLossError when a listed segment is damaged or gone, and that is not accepted
+ * @throws JournalDamagedError when one that is not listed is damaged, and that is not accepted
  */
 export function recoverSegments(
   folder: string,
   clock: Clock,
   losses: 'refuse' | 'accept',
 ): string[] {
-  const accepted = losses === 'accept' ? acceptLosses(folder, clock) : []
+  if (losses === 'accept') return acceptLosses(folder, clock)
   checkSegments(folder, 'ends')
-  closeSegments(folder, clock, losses === 'accept' ? 'leave-out' : 'refuse')
-  return accepted
+  closeSegments(folder, clock, refuse)
+  return []
 }
 
-function closeSegments(folder: string, clock: Clock, damage: 'refuse' | 'leave-out'): void {
+function closeSegments(folder: string, clock: Clock, onDamage: OnDamage): void {
   const listed = listedIn(folder, 'refuse')
   for (const segment of listSegments(folder)) {
     const path = join(folder, segment)
     const sealed = listed.get(segment)
     if (sealed !== undefined && !isWrittenOn(sealed, sizeOf(path))) continue
-    const file = closeSegment(path, clock, damage)
+    const file = closeSegment(path, clock, onDamage)
     if (file !== null) appendSeal(folder, { segment, ...file })
   }
 }
@@ -65,13 +76,9 @@ function closeSegments(folder: string, clock: Clock, damage: 'refuse' | 'leave-o
 type ClosedSegment = Pick<SealedSegment, 'bytes' | 'sha256' | 'held'>
 
 /** Cuts off what is no record, and seals; null when no record is left, and so no file. */
-function closeSegment(
-  path: string,
-  clock: Clock,
-  damage: 'refuse' | 'leave-out',
-): ClosedSegment | null {
+function closeSegment(path: string, clock: Clock, onDamage: OnDamage): ClosedSegment | null {
   const holdings = new Holdings()
-  const prefix = validPrefix(path, (record) => holdings.add(record), damage)
+  const prefix = validPrefix(path, (record) => holdings.add(record), onDamage)
   try {
     if (prefix.records === 0) {
       rmSync(path)
@@ -102,23 +109,39 @@ function sealFile(path: string, records: number, clock: Clock): void {
 function acceptLosses(folder: string, clock: Clock): string[] {
   const accepted: string[] = []
   if (!isListWhole(folder)) {
-    rewriteSeals(folder, listedIn(folder, 'skip').values())
-    accepted.push(`${sealsPath(folder)} is made anew from the segments that are there`)
+    rewriteSeals(folder, listAnew(folder))
+    accepted.push(
+      `${sealsPath(folder)} is made anew from the segments that are there; a run in them is not taken up again, because what it lost cannot be told`,
+    )
   }
   for (const damage of damagesOf(folder, listedIn(folder, 'refuse').values(), 'bytes')) {
     accepted.push(acceptDamage(folder, damage, clock))
   }
-  closeSegments(folder, clock, 'leave-out')
-  nameUnknownRuns(folder)
+  closeSegments(folder, clock, (damage) => {
+    // Before they are cut off: stopped between the two, the run would seem whole.
+    nameIncomplete(folder, heldIn(damage.path))
+    accepted.push(
+      `${damage.message}; accepted as lost: what stands behind it, and credits that were charged for it cannot be counted`,
+    )
+  })
+  nameIncomplete(folder, withoutBeginning(folder))
   // It names what it has read, and what is accepted now may be of that.
   removeCheckpoint(folder)
   return accepted
 }
 
+// Of a segment that went together with the list nobody knows what it held: any run may have lost a part of its plan.
+function listAnew(folder: string): SealLine[] {
+  const listed = listedIn(folder, 'skip')
+  const inSegments = listSegments(folder).flatMap((segment) => heldIn(join(folder, segment)))
+  const runs = [...[...listed.values()].flatMap(({ held }) => held), ...inSegments]
+  return [...listed.values(), incompleteLine(listed, runs)]
+}
+
 function acceptDamage(folder: string, { sealed, what }: Damage, clock: Clock): string {
   const { segment, held } = sealed
   const path = join(folder, segment)
-  const kept = existsSync(path) ? closeSegment(path, clock, 'leave-out') : null
+  const kept = existsSync(path) ? closeSegment(path, clock, () => undefined) : null
   const lost = kept === null ? held : withoutKept(held, kept.held)
   appendSeal(folder, {
     segment,
@@ -142,22 +165,35 @@ function isListWhole(folder: string): boolean {
   }
 }
 
-// A segment that went together with the list may have held the beginning of a run that goes on in another one.
-function nameUnknownRuns(folder: string): void {
+// A segment that went together with its line may have held the beginning of a run that goes on in another one.
+function withoutBeginning(folder: string): HeldRun[] {
   const runs = [...listedIn(folder, 'refuse').values()].flatMap(({ held }) => held)
   const begun = new Set(runs.filter((run) => run.started !== undefined).map((run) => run.run_id))
-  const unknown = new Set(runs.map((run) => run.run_id).filter((id) => !begun.has(id)))
-  if (unknown.size === 0) return
-  const lost = [...unknown].map(unknownRun)
-  appendSeal(folder, { segment: UNKNOWN_SEGMENT, held: lost, lost })
+  return runs.filter((run) => !begun.has(run.run_id))
 }
 
-function unknownRun(runId: string): HeldRun {
+/** Notes in the list that records of these runs may be lost; those noted before stay. */
+function nameIncomplete(folder: string, runs: readonly HeldRun[]): void {
+  const listed = listedIn(folder, 'refuse')
+  const line = incompleteLine(listed, runs)
+  if (line.lost.length > (listed.get(UNKNOWN_SEGMENT)?.lost.length ?? 0)) appendSeal(folder, line)
+}
+
+function incompleteLine(listed: ReadonlyMap<string, SealedSegment>, runs: readonly HeldRun[]) {
+  const started = new Map<string, RunStarted | undefined>()
+  for (const run of [...(listed.get(UNKNOWN_SEGMENT)?.lost ?? []), ...runs]) {
+    started.set(run.run_id, started.get(run.run_id) ?? run.started)
+  }
+  const lost = [...started].map(([runId, record]) => incompleteRun(runId, record))
+  return { segment: UNKNOWN_SEGMENT, lost }
+}
+
+function incompleteRun(runId: string, started: RunStarted | undefined): HeldRun {
   const at = ulidTime(runId)
   return {
     run_id: runId,
     records: 1,
-    started: {
+    started: started ?? {
       kind: 'run_started',
       run_id: runId,
       at: Number.isNaN(at) ? 0 : at,

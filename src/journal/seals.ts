@@ -119,7 +119,7 @@ export function createSeals(folder: string): void {
 }
 
 /** Replaces the list. */
-export function rewriteSeals(folder: string, seals: Iterable<SealedSegment>): void {
+export function rewriteSeals(folder: string, seals: Iterable<SealLine>): void {
   writeFileAtomic(sealsPath(folder), [HEADER, ...[...seals].map(lineOf)].join(''))
 }
 

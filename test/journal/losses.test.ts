@@ -6,7 +6,7 @@ import { newestSuppression, readHistory, saveCheckpoint } from '../../src/journa
 import { monthlyCredits } from '../../src/journal/spending.ts'
 import { appendSeal, createSeals, parseSeals, sealsPath } from '../../src/journal/seals.ts'
 import type { Journal } from '../../src/journal/journal.ts'
-import type { JournalRecord } from '../../src/journal/records.ts'
+import type { JournalRecord, RunResumed } from '../../src/journal/records.ts'
 import { sha256Hex } from '../../src/support/hash.ts'
 import { DAY, KIB } from '../../src/support/units.ts'
 import {
@@ -295,6 +295,84 @@ describe('an accepted loss', () => {
     expect(coveredIn(journal)).toEqual([])
     await segment(journal, [[aStart({ run_id: `${RUN.slice(0, -1)}1`, at: AT + DAY }), slices]])
     expect(journal.check('bytes').segments).toBe(2)
+  })
+
+  it('of a damaged segment that is not listed is said with its byte, and voids the run whose 4 later pages it cuts off', async () => {
+    for (const isListed of [true, false]) {
+      const { journal, second } = await twoSegments()
+      const [first, last] = readFileSync(sealsPath(journal.folder), 'utf8').split('\n').slice(0, 2)
+      // Its process was killed; or the list is made anew.
+      if (isListed) writeFileSync(sealsPath(journal.folder), `${first}\n${last}`)
+      else rmSync(sealsPath(journal.folder))
+      const name = basename(second)
+      const at = [...journal.read(name)][3]!.end
+      const bytes = readFileSync(second)
+      bytes[at + 10] = (bytes[at + 10] ?? 0) ^ 1
+      writeFileSync(second, bytes)
+      expect(() => journal.recover()).toThrow(expect.objectContaining({ exitCode: 9 }))
+      const said = journal.recover('accept')
+      expect(said.at(-1)).toMatch(`journal segment ${second} is damaged at byte ${at}: `)
+      expect(said.at(-1)).toContain('credits that were charged for it cannot be counted')
+      expect(readHistory(journal).runs.get(RUN)).toMatchObject({ isIncomplete: true, pages: 7 })
+      expect(coveredIn(journal)).toEqual(['org_s1'])
+      expect(journal.check('bytes').segments).toBe(2)
+      expect(journal.recover('accept')).toEqual([])
+    }
+  })
+
+  it('of the list and of the plan of a batch whose pages are there leaves a journal that is read, and covers nothing of it', async () => {
+    const part = aSlice({ slice_id: 's1.1' })
+    const plans: Entry[] = [
+      [{ ...(resumed[0] as RunResumed) }, [part]],
+      [
+        { kind: 'slice_split', run_id: RUN, slice_id: 's1', at: AT, reason: 'x' },
+        { slice: slices[0], instead: [part] },
+      ],
+    ]
+    for (const plan of plans) {
+      const journal = aJournal()
+      await segment(journal, [begin])
+      const second = await segment(journal, [plan])
+      await segment(journal, [...pages('s1.1', 1, 2), finished('s1.1', 2)])
+      rmSync(second)
+      rmSync(sealsPath(journal.folder))
+      journal.recover('accept')
+      expect(coveredIn(journal)).toEqual([])
+      expect(creditsIn(journal)).toEqual([20, 20])
+      expect(readHistory(journal).runs.get(RUN)).toMatchObject({ isIncomplete: true })
+      // A later run buys it, and is as any other.
+      const later = { run_id: `${RUN.slice(0, -1)}1`, at: AT + DAY }
+      await segment(journal, [[aStart(later), slices]])
+      expect([...readHistory(journal).runs.values()].map((run) => run.isIncomplete)).toEqual([
+        true,
+        false,
+      ])
+    }
+  })
+
+  it('of the beginnings of two runs, accepted one after the other, keeps the names of both', async () => {
+    const journal = aJournal()
+    const ids = [RUN, `${RUN.slice(0, -1)}1`]
+    for (const id of ids) {
+      const first = await segment(journal, [[aStart({ run_id: id, at: AT }), slices]])
+      await segment(journal, [[{ kind: 'run_resumed', run_id: id, at: AT }]])
+      rmSync(first)
+      rmSync(sealsPath(journal.folder))
+      journal.recover('accept')
+    }
+    expect([...readHistory(journal).runs.keys()]).toEqual(ids)
+    // The list is whole, but for a line that went together with its segment.
+    const listed = readFileSync(sealsPath(journal.folder))
+    const third = `${RUN.slice(0, -1)}2`
+    const first = await segment(journal, [[aStart({ run_id: third, at: AT }), slices]])
+    await segment(journal, [[{ kind: 'run_resumed', run_id: third, at: AT }]])
+    writeFileSync(sealsPath(journal.folder), listed)
+    rmSync(first)
+    journal.recover('accept')
+    expect([...readHistory(journal).runs.keys()]).toEqual([...ids, third])
+    const bytes = readFileSync(sealsPath(journal.folder))
+    journal.recover('accept')
+    expect(readFileSync(sealsPath(journal.folder))).toEqual(bytes)
   })
 
   it('is taken back when the segment is found again', async () => {
