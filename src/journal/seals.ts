@@ -134,8 +134,7 @@ export function appendSeal(folder: string, line: SealLine): void {
     const file = openSync(path, constants.O_WRONLY | constants.O_APPEND)
     try {
       const bytes = Buffer.from(lineOf(line))
-      // Of one that was cut short the rest would not stand behind it: all of it is written again.
-      while (writeSync(file, bytes) < bytes.length);
+      for (let at = 0; at < bytes.length;) at += writeSync(file, bytes, at)
       fsyncSync(file)
     } finally {
       closeSync(file)
