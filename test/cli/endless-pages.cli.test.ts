@@ -26,7 +26,9 @@ it('a service that sends a new event on each page for ever costs 30 credits and 
     options,
   )
   expect(run.exitCode).toBe(5)
-  expect(run.stderr).toContain('3 pages that are not half full promise more, the last of them page 3')
+  expect(run.stderr).toContain(
+    '3 pages that are not half full promise more, the last of them page 3',
+  )
   expect(run.stderr).toContain('report it to the provider. What was bought is kept.')
   expect(server.pages).toEqual([1, 2, 3])
   expect(server.credits).toBe(30)
