@@ -1,5 +1,5 @@
 /**
- * SIGKILL at random moments of `backfill`, and a restart each time. 9 kills, 100 in `npm run test:soak`;
+ * SIGKILL at random moments of `backfill`, and a restart each time. 3 kills, 100 in `npm run test:soak`;
  * JOBTIDE_KILLS and JOBTIDE_KILL_SEED choose others. A chain kills one run again and again; now and then, once its publishing was hit, it may end, is compared with a run
  * that nobody disturbed, and a new data directory begins. The service's clock stands still, so that coverage is equal too.
  */
@@ -16,7 +16,7 @@ import { compareDataDirs } from '../helpers/compare-sites.ts'
 import { openSite, type RunningCli, type Site } from '../helpers/run-cli.ts'
 import { rounds } from '../helpers/tier.ts'
 
-const KILLS = rounds('JOBTIDE_KILLS', 9, 100)
+const KILLS = rounds('JOBTIDE_KILLS', 3, 100)
 const SEED = Number(process.env['JOBTIDE_KILL_SEED'] ?? Math.floor(Math.random() * 1e9))
 const CHAINS = 3
 const CONCURRENCY = 3

@@ -1,6 +1,6 @@
 /**
- * What every pipeline that ships with Jobtide must hold, whatever it asks for: one suite, run for each file of pipelines/ in
- * `npm run test:soak`, and for the nightly and the backfill before a merge.
+ * What every pipeline that ships with Jobtide must hold, whatever it asks for: one suite, run for each file of
+ * pipelines/.
  */
 
 import { readdirSync } from 'node:fs'
@@ -9,11 +9,10 @@ import { describe, expect, it } from 'vitest'
 import { packageRoot } from '../src/support/assets.ts'
 import { DAY, MINUTE } from '../src/support/units.ts'
 import { openSite, type Site } from './helpers/run-cli.ts'
-import { IS_SOAK } from './helpers/tier.ts'
 
-const PIPELINES = IS_SOAK
-  ? readdirSync(join(packageRoot, 'pipelines')).map((name) => name.replace(/\.yaml$/, ''))
-  : ['nightly', 'backfill']
+const PIPELINES = readdirSync(join(packageRoot, 'pipelines')).map((name) =>
+  name.replace(/\.yaml$/, ''),
+)
 
 interface Report {
   readonly complete: boolean

@@ -1,0 +1,75 @@
+/** The demo as a newcomer meets it, twice, refused and killed. */
+
+import { existsSync, readdirSync } from 'node:fs'
+import { join } from 'node:path'
+import { setTimeout as pause } from 'node:timers/promises'
+import { describe, expect, it, onTestFinished } from 'vitest'
+import { openWarehouse } from '../../src/warehouse/warehouse.ts'
+import { runCli, startCli, type CliResult } from '../helpers/run-cli.ts'
+import { temporaryFolder } from '../helpers/temporary-folder.ts'
+
+function done(result: CliResult): CliResult {
+  expect(result.exitCode, result.stderr).toBe(0)
+  return result
+}
+
+async function emptyWarehouse(dataDir: string): Promise<void> {
+  const warehouse = await openWarehouse({ path: join(dataDir, 'jobtide.duckdb'), mode: 'write' })
+  warehouse.close()
+}
+
+describe('demo', () => {
+  it('shows all of it on 24 lines of 80 characters within 60 s, twice, and empties no folder but its own', async () => {
+    const folder = temporaryFolder()
+    const first = done(await runCli(['demo'], { cwd: folder }))
+    expect(first.tookMs).toBeLessThan(60_000)
+    const lines = first.stdout.trimEnd().split('\n')
+    expect(lines.length).toBeLessThanOrEqual(23)
+    expect(Math.max(...lines.map((line) => line.length))).toBeLessThanOrEqual(80)
+    expect(first.stdout).toMatch(/a year back +\d+ +[\d,]+ +[\d,]+ +[\d,]+/)
+    expect(first.stdout).toMatch(/the night after +\d+ /)
+    expect(first.stdout).toMatch(/^ {2}npx jobtide query --data-dir data\/demo "/m)
+
+    const again = JSON.parse(done(await runCli(['demo', '--json'], { cwd: folder })).stdout) as {
+      backfill: { extract: { credits: number } }
+      nightly: { extract: { credits: number }; load: { inserted: number } }
+      service: { credits: number }
+    }
+    const { backfill, nightly, service } = again
+    expect(backfill.extract.credits + nightly.extract.credits).toBe(service.credits)
+    expect(nightly.load.inserted).toBeGreaterThan(0)
+
+    const foreign = join(folder, 'mine')
+    await emptyWarehouse(join(foreign, 'demo'))
+    const refused = await runCli(['demo', '--data-dir', foreign], { cwd: folder })
+    expect(refused.exitCode).toBe(2)
+    expect(refused.stderr).toMatch(/was not made by the demo\n {2}→ .*--data-dir/)
+    expect(readdirSync(join(foreign, 'demo'))).toEqual(['jobtide.duckdb'])
+  })
+
+  it('ends with 8 while another one runs, which goes on; killed after its first file, it can be repeated', async () => {
+    const folder = temporaryFolder()
+    const demo = join(folder, 'data', 'demo')
+    const first = startCli(['demo'], { cwd: folder })
+    onTestFinished(() => void first.process.kill('SIGKILL'))
+    while (!existsSync(demo) || readdirSync(demo).every((name) => name.startsWith('lock'))) {
+      await pause(1)
+    }
+    expect(readdirSync(demo)).toContain('made-by-jobtide-demo')
+    while (!existsSync(join(demo, 'journal'))) await pause(5)
+    const second = await runCli(['demo'], { cwd: folder })
+    expect([second.exitCode, second.stdout]).toEqual([8, ''])
+    expect(second.stderr).toMatch(/in use by `jobtide demo` .*\n {2}→ Wait until it ends/)
+    expect(existsSync(join(demo, 'journal'))).toBe(true)
+    expect(first.process.exitCode).toBe(null)
+
+    first.process.kill('SIGKILL')
+    await first.ended
+    const third = startCli(['demo'], { cwd: folder })
+    onTestFinished(() => void third.process.kill('SIGKILL'))
+    while (!third.stderr().includes('backfilled from a simulator')) {
+      expect(third.process.exitCode, third.stderr()).toBe(null)
+      await pause(5)
+    }
+  })
+})
