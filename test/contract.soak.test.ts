@@ -80,7 +80,7 @@ it('the nightly with a clock one day behind the service covers 8 organisations w
   expect(moved).toBeGreaterThanOrEqual(0)
   expect(moved).toBeLessThan(5 * MINUTE)
   const [asked] = await site.query<{ days: number | null }>(
-    'select min(days_ago) as days from ops.slices where run_id = (select max(run_id) from ops.runs)',
+    'select min(days_ago) as days from ops.batches where run_id = (select max(run_id) from ops.runs)',
   )
   expect(asked?.days ?? Infinity).toBeGreaterThanOrEqual(2)
 })

@@ -3,10 +3,10 @@
 delete from ops.runs as known using staged_runs as staged where known.run_id = staged.run_id;
 insert into ops.runs from staged_runs order by run_id;
 
-delete from ops.slices as known
-using staged_slices as staged
-where known.run_id = staged.run_id and known.slice_id = staged.slice_id;
-insert into ops.slices from staged_slices order by run_id, slice_id;
+delete from ops.batches as known
+using staged_batches as staged
+where known.run_id = staged.run_id and known.batch_id = staged.batch_id;
+insert into ops.batches from staged_batches order by run_id, batch_id;
 
 -- A request without an answer says nothing new of one that is known, in whatever order the two are loaded.
 delete from staged_pages as staged
@@ -15,13 +15,13 @@ where staged.received_at is null and known.request_id = staged.request_id;
 delete from ops.pages as known using staged_pages as staged where known.request_id = staged.request_id;
 insert into ops.pages from staged_pages order by request_id;
 
-merge into ops.organizations_set_aside as known
-using staged_set_aside as staged
+merge into ops.organizations_quarantined as known
+using staged_quarantined as staged
 on known.organization = staged.organization
-when matched and staged.set_aside_at >= known.set_aside_at then update set
+when matched and staged.quarantined_at >= known.quarantined_at then update set
     reason = staged.reason,
     run_id = staged.run_id,
-    set_aside_at = staged.set_aside_at
+    quarantined_at = staged.quarantined_at
 when not matched then insert;
 
 insert into ops.unknown_fields

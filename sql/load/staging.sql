@@ -25,10 +25,10 @@ create or replace temp table staged_sightings (
 );
 
 create or replace temp table staged_runs as from ops.runs limit 0;
-create or replace temp table staged_slices as from ops.slices limit 0;
+create or replace temp table staged_batches as from ops.batches limit 0;
 create or replace temp table staged_pages as from ops.pages limit 0;
 create or replace temp table staged_coverage as from ops.coverage limit 0;
-create or replace temp table staged_set_aside as from ops.organizations_set_aside limit 0;
+create or replace temp table staged_quarantined as from ops.organizations_quarantined limit 0;
 create or replace temp table staged_unknown_fields as from ops.unknown_fields limit 0;
 create or replace temp table staged_asked as from ops.organizations_asked limit 0;
 create or replace temp table staged_ids as from ops.organization_ids limit 0;

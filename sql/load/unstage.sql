@@ -2,10 +2,10 @@
 
 drop table if exists staged_sightings;
 drop table if exists staged_runs;
-drop table if exists staged_slices;
+drop table if exists staged_batches;
 drop table if exists staged_pages;
 drop table if exists staged_coverage;
-drop table if exists staged_set_aside;
+drop table if exists staged_quarantined;
 drop table if exists staged_unknown_fields;
 drop table if exists staged_asked;
 drop table if exists staged_ids;

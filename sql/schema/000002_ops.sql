@@ -22,7 +22,7 @@ create table ops.runs (
     exit_code integer,
     message varchar,
     organizations integer not null,
-    slices integer not null,
+    batches integer not null,
     credits_limit integer,
     resumed integer not null
 );
@@ -36,13 +36,13 @@ comment on column ops.runs.outcome is 'unfinished, done, budget, unavailable, re
 comment on column ops.runs.exit_code is 'Exit code of the process that finished the run.';
 comment on column ops.runs.message is 'Why the run ended as it did, where there is more to say than done.';
 comment on column ops.runs.organizations is 'Organisations planned.';
-comment on column ops.runs.slices is 'Slices planned.';
+comment on column ops.runs.batches is 'Batches planned.';
 comment on column ops.runs.credits_limit is 'Credits the run may spend; null for no limit.';
 comment on column ops.runs.resumed is 'How often the run was taken up again after it stopped.';
 
-create table ops.slices (
+create table ops.batches (
     run_id varchar not null,
-    slice_id varchar not null,
+    batch_id varchar not null,
     organizations integer not null,
     days_ago integer,
     event_types varchar not null,
@@ -53,22 +53,22 @@ create table ops.slices (
     covered_to timestamptz,
     finished_at timestamptz
 );
-comment on table ops.slices is 'One row per slice: one batch of at most 50 organisations, one window, the event types asked. Key: run_id, slice_id.';
-comment on column ops.slices.run_id is 'The run the slice belongs to.';
-comment on column ops.slices.slice_id is 'Name of the slice within its run.';
-comment on column ops.slices.organizations is 'Organisations in the slice.';
-comment on column ops.slices.days_ago is 'The window asked, in days of detection time; null asks for all events.';
-comment on column ops.slices.event_types is 'joined, left, title_change: those asked, comma-separated.';
-comment on column ops.slices.state is 'planned, finished or split.';
-comment on column ops.slices.pages is 'Pages read to the end of the slice, an empty last one included.';
-comment on column ops.slices.events is 'Events received in those pages.';
-comment on column ops.slices.covered_from is 'Start of the detection time covered, UTC; null means from the beginning.';
-comment on column ops.slices.covered_to is 'End of the detection time covered, UTC: the server''s time of the first page.';
-comment on column ops.slices.finished_at is 'When the slice was read to its end, UTC.';
+comment on table ops.batches is 'One row per batch: one batch of at most 50 organisations, one window, the event types asked. Key: run_id, batch_id.';
+comment on column ops.batches.run_id is 'The run the batch belongs to.';
+comment on column ops.batches.batch_id is 'Name of the batch within its run.';
+comment on column ops.batches.organizations is 'Organisations in the batch.';
+comment on column ops.batches.days_ago is 'The window asked, in days of detection time; null asks for all events.';
+comment on column ops.batches.event_types is 'joined, left, title_change: those asked, comma-separated.';
+comment on column ops.batches.state is 'planned, finished or split.';
+comment on column ops.batches.pages is 'Pages read to the end of the batch, an empty last one included.';
+comment on column ops.batches.events is 'Events received in those pages.';
+comment on column ops.batches.covered_from is 'Start of the detection time covered, UTC; null means from the beginning.';
+comment on column ops.batches.covered_to is 'End of the detection time covered, UTC: the server''s time of the first page.';
+comment on column ops.batches.finished_at is 'When the batch was read to its end, UTC.';
 
 create table ops.pages (
     run_id varchar not null,
-    slice_id varchar not null,
+    batch_id varchar not null,
     page integer not null,
     request_id varchar not null,
     requested_at timestamptz not null,
@@ -83,7 +83,7 @@ create table ops.pages (
 );
 comment on table ops.pages is 'The ledger: one row per request, failed ones included. Key: request_id.';
 comment on column ops.pages.run_id is 'The run that asked.';
-comment on column ops.pages.slice_id is 'The slice that was asked for.';
+comment on column ops.pages.batch_id is 'The batch that was asked for.';
 comment on column ops.pages.page is 'The page number asked for, from 1.';
 comment on column ops.pages.request_id is 'Names one request; unique.';
 comment on column ops.pages.requested_at is 'When the request was written down, just before it was sent, UTC.';
@@ -108,21 +108,21 @@ comment on column ops.coverage.event_types is 'joined, left, title_change: those
 comment on column ops.coverage.covered_from is 'Start of the interval, UTC; null means from the beginning.';
 comment on column ops.coverage.covered_to is 'End of the interval, UTC.';
 
-create table ops.organizations_set_aside (
+create table ops.organizations_quarantined (
     organization varchar not null,
     reason varchar not null,
     run_id varchar not null,
-    set_aside_at timestamptz not null
+    quarantined_at timestamptz not null
 );
-comment on table ops.organizations_set_aside is 'One row per organisation that could not be asked for. Key: organization.';
-comment on column ops.organizations_set_aside.organization is 'The organisation as it was asked for: id, URL or slug.';
-comment on column ops.organizations_set_aside.reason is 'What the service said.';
-comment on column ops.organizations_set_aside.run_id is 'The latest run that set it aside.';
-comment on column ops.organizations_set_aside.set_aside_at is 'When, UTC.';
+comment on table ops.organizations_quarantined is 'One row per organisation that could not be asked for. Key: organization.';
+comment on column ops.organizations_quarantined.organization is 'The organisation as it was asked for: id, URL or slug.';
+comment on column ops.organizations_quarantined.reason is 'What the service said.';
+comment on column ops.organizations_quarantined.run_id is 'The latest run that set it aside.';
+comment on column ops.organizations_quarantined.quarantined_at is 'When, UTC.';
 
 create table ops.rejects (
     run_id varchar not null,
-    slice_id varchar not null,
+    batch_id varchar not null,
     page integer not null,
     request_id varchar not null,
     position integer not null,
@@ -132,7 +132,7 @@ create table ops.rejects (
 );
 comment on table ops.rejects is 'One row per event that does not fit, kept with the reason; the rest of its page is loaded. Key: request_id, position.';
 comment on column ops.rejects.run_id is 'The run that received the event.';
-comment on column ops.rejects.slice_id is 'The slice the page belongs to.';
+comment on column ops.rejects.batch_id is 'The batch the page belongs to.';
 comment on column ops.rejects.page is 'The page number.';
 comment on column ops.rejects.request_id is 'The request whose answer held the event.';
 comment on column ops.rejects.position is 'Place of the event in its page, from 1.';

@@ -27,10 +27,10 @@ create table ops.organizations_asked (
     first_asked_at timestamptz not null,
     last_asked_at timestamptz not null
 );
-comment on table ops.organizations_asked is 'One row per name that an organisation was asked by in a slice that was read to its end. Key: asked_as.';
+comment on table ops.organizations_asked is 'One row per name that an organisation was asked by in a batch that was read to its end. Key: asked_as.';
 comment on column ops.organizations_asked.asked_as is 'The id, URL or slug as it was asked for.';
-comment on column ops.organizations_asked.first_asked_at is 'When the first such slice was read to its end, UTC.';
-comment on column ops.organizations_asked.last_asked_at is 'When the last such slice was read to its end, UTC.';
+comment on column ops.organizations_asked.first_asked_at is 'When the first such batch was read to its end, UTC.';
+comment on column ops.organizations_asked.last_asked_at is 'When the last such batch was read to its end, UTC.';
 
 create table ops.page_organizations (
     request_id varchar not null,
@@ -84,9 +84,9 @@ with
     refused as (
         select
             coalesce(ids.organization_id, aside.organization) as organization_id,
-            max(aside.set_aside_at) as set_aside_at,
-            max_by(aside.reason, row(aside.set_aside_at, aside.reason)) as set_aside_reason
-        from ops.organizations_set_aside as aside
+            max(aside.quarantined_at) as quarantined_at,
+            max_by(aside.reason, row(aside.quarantined_at, aside.reason)) as quarantined_reason
+        from ops.organizations_quarantined as aside
         left join ops.organization_ids as ids on ids.asked_as = aside.organization
         group by 1
     ),
@@ -129,10 +129,10 @@ select
     coalesce(sent.events, 0) as events,
     sent.last_event_at,
     coalesce(charged.credits, 0) as credits,
-    case when refused.set_aside_at >= coalesce(asked.last_asked_at, refused.set_aside_at) then refused.set_aside_at end
-        as set_aside_at,
-    case when refused.set_aside_at >= coalesce(asked.last_asked_at, refused.set_aside_at) then refused.set_aside_reason end
-        as set_aside_reason
+    case when refused.quarantined_at >= coalesce(asked.last_asked_at, refused.quarantined_at) then refused.quarantined_at end
+        as quarantined_at,
+    case when refused.quarantined_at >= coalesce(asked.last_asked_at, refused.quarantined_at) then refused.quarantined_reason end
+        as quarantined_reason
 from named
 left join asked on asked.organization_id = named.organization_id
 left join learnt on learnt.organization_id = named.organization_id
@@ -144,10 +144,10 @@ comment on column ops.organizations.organization_id is 'Its id, or the URL or sl
 comment on column ops.organizations.asked_as is 'The URL or slug from which the id was learnt; else as organization_id.';
 comment on column ops.organizations.name is 'Its name in the event detected last; null without events.';
 comment on column ops.organizations.learnt_at is 'When the id was learnt, UTC; null where it was asked by its id, or the id is not known.';
-comment on column ops.organizations.first_asked_at is 'When a slice with it was first read to its end, UTC; null for never.';
-comment on column ops.organizations.last_asked_at is 'When a slice with it was last read to its end, UTC; null for never.';
+comment on column ops.organizations.first_asked_at is 'When a batch with it was first read to its end, UTC; null for never.';
+comment on column ops.organizations.last_asked_at is 'When a batch with it was last read to its end, UTC; null for never.';
 comment on column ops.organizations.events is 'Its events in job_change_events.';
 comment on column ops.organizations.last_event_at is 'When its newest event was detected, UTC; null without events.';
 comment on column ops.organizations.credits is 'Its share of all charges; see ops.organization_charges.';
-comment on column ops.organizations.set_aside_at is 'When the service refused it, UTC; null when it was read since.';
-comment on column ops.organizations.set_aside_reason is 'What the service said then.';
+comment on column ops.organizations.quarantined_at is 'When the service refused it, UTC; null when it was read since.';
+comment on column ops.organizations.quarantined_reason is 'What the service said then.';

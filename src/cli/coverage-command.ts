@@ -121,7 +121,7 @@ function coverageDocument({ pipeline, report, now, names }: Subject): Record<str
     organizations: organizations.length,
     read: report.read,
     never_read: report.neverRead,
-    set_aside: report.setAside,
+    quarantined: report.quarantined,
     with_gaps: report.withGaps,
     without_events: names && organizations.filter((one) => isSilentIn(one, names)).length,
     oldest_edge: instantOrNull(report.oldestEdge),
@@ -135,10 +135,10 @@ function coverageDocument({ pipeline, report, now, names }: Subject): Record<str
       gaps: gapsOf(one).map(stretchDocument),
       events: names?.get(one.organizationId)?.events ?? null,
       last_event_received_at: instantOrNull(one.lastEventAt),
-      set_aside:
-        one.setAside === null
+      quarantined:
+        one.quarantined === null
           ? null
-          : { at: isoInstant(one.setAside.at), reason: one.setAside.reason },
+          : { at: isoInstant(one.quarantined.at), reason: one.quarantined.reason },
     })),
   }
 }
@@ -169,7 +169,7 @@ function coverageText(view: View): string {
   const { organizations, oldestEdge, newestEdge } = report
   const silent = organizations.filter((one) => isSilentIn(one, names)).length
   const lines = [
-    `${pipeline === null ? '' : `${pipeline}: `}${countText(organizations.length, 'organisation')}, ${numberText(report.read)} read, ${numberText(report.neverRead)} never read, ${numberText(report.setAside)} set aside`,
+    `${pipeline === null ? '' : `${pipeline}: `}${countText(organizations.length, 'organisation')}, ${numberText(report.read)} read, ${numberText(report.neverRead)} never read, ${numberText(report.quarantined)} quarantined`,
     ...(oldestEdge === null || newestEdge === null
       ? []
       : [
@@ -203,7 +203,7 @@ function ageText(ms: number): string {
 }
 
 function noteOf(one: OrganizationCoverage, names: KnownOrganizations | null): string {
-  if (one.setAside !== null) return `set aside: ${one.setAside.reason}`
+  if (one.quarantined !== null) return `quarantined: ${one.quarantined.reason}`
   if (isNeverRead(one)) return 'never read'
   if (isSilentIn(one, names)) return 'no event yet'
   return one.askedAs === one.organizationId

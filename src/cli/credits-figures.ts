@@ -5,7 +5,7 @@
 
 import type { History } from '../journal/history.ts'
 import type { RunHistory } from '../journal/run-history.ts'
-import { PAGE_EVENTS } from '../journal/slice-history.ts'
+import { PAGE_EVENTS } from '../journal/batch-history.ts'
 import { dayOf, nextMonthAt, type DaySpending } from '../journal/spending.ts'
 import { DAY } from '../support/units.ts'
 import { countText, numberText } from './text.ts'

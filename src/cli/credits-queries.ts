@@ -9,7 +9,7 @@ export interface UnexpectedCharge {
   readonly requested_at: Date
   readonly pipeline: string
   readonly run_id: string
-  readonly slice_id: string
+  readonly batch_id: string
   readonly page: number
   readonly request_id: string
   readonly events: number
@@ -75,7 +75,7 @@ const PAGE_USE_SQL = `
           where ${OF_PIPELINE} and ${since('received_at')}) as unknown`
 
 const UNEXPECTED_SQL = `
-  select requested_at, runs.pipeline, pages.run_id, slice_id, page, request_id, events, credits_used, credits_sent
+  select requested_at, runs.pipeline, pages.run_id, batch_id, page, request_id, events, credits_used, credits_sent
   from ops.pages as pages
   join ops.runs as runs on runs.run_id = pages.run_id
   where pages.outcome = 'received'

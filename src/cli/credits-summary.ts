@@ -1,6 +1,6 @@
 /** `credits` without more: this month and its limit, what it brought, what is odd about the bill, and what could be saved. */
 
-import { PAGE_EVENTS } from '../journal/slice-history.ts'
+import { PAGE_EVENTS } from '../journal/batch-history.ts'
 import { dayOf, monthOf } from '../journal/spending.ts'
 import { isoInstant } from '../support/clock.ts'
 import { DAY } from '../support/units.ts'
@@ -252,7 +252,7 @@ function unexpectedLines(total: Spending, charges: readonly UnexpectedCharge[]):
       .map((charge) =>
         line(
           '',
-          `${minuteText(charge.requested_at.getTime())} ${charge.pipeline} ${charge.slice_id} page ${charge.page}: ${countText(charge.events, 'event')}, ${chargeText(charge)}`,
+          `${minuteText(charge.requested_at.getTime())} ${charge.pipeline} ${charge.batch_id} page ${charge.page}: ${countText(charge.events, 'event')}, ${chargeText(charge)}`,
         ),
       ),
   ]

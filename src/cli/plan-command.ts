@@ -3,12 +3,12 @@
 import { serviceTime, type History } from '../journal/history.ts'
 import { readHistory } from '../journal/read-history.ts'
 import { openJournal } from '../journal/journal.ts'
-import { pagesBought } from '../journal/slice-history.ts'
+import { pagesBought } from '../journal/batch-history.ts'
 import { monthOf, monthlyCredits } from '../journal/spending.ts'
 import { compareCadences, type CadenceFigures } from '../plan/cadence.ts'
 import { planFigures, whyOf, windowFigures, type PlanFigures } from '../plan/figures.ts'
 import { makePlan, questionSha256, type CostedPlan } from '../plan/plan.ts'
-import { daysAgo } from '../plan/slices.ts'
+import { daysAgo } from '../plan/batches.ts'
 import { readJob, type Job, type Overrides } from '../run/job.ts'
 import { beginning } from '../run/resume.ts'
 import { EXIT, type ExitCode } from '../support/errors.ts'
@@ -74,17 +74,17 @@ function planDocument(
     pipeline: job.pipeline,
     organizations: plan.organizations,
     duplicates: duplicatesOf(job, plan),
-    slices: plan.slices.length,
+    batches: plan.batches.length,
     windows: windowFigures(plan).map((window) => ({
       days_ago: daysAgo(window.days),
       needed_days: daysAgo(window.neededDays),
       why: window.why,
       organizations: window.organizations,
-      slices: window.slices,
+      batches: window.batches,
       expected_events: rounded(window.events),
       expected_credits: rounded(window.credits),
     })),
-    set_aside: plan.setAside.map(({ name, reason }) => ({ organization: name, reason })),
+    quarantined: plan.quarantined.map(({ name, reason }) => ({ organization: name, reason })),
     credits_limit: budget.perRun,
     credits_per_month: budget.perMonth,
     credits_spent_this_month: budget.spentThisMonth,
@@ -112,16 +112,16 @@ function planDocument(
       credits: rounded(one.credits),
       credits_per_new_event: rounded(one.creditsPerNewEvent),
     })),
-    slice_forecasts: plan.slices.map((slice, place) => {
+    batch_forecasts: plan.batches.map((batch, place) => {
       const forecast = plan.forecasts[Math.floor(place / plan.requestsPerForecast)]
       return {
-        slice_id: slice.slice_id,
-        organizations: slice.organizations.length,
-        days_ago: slice.days_ago,
+        batch_id: batch.batch_id,
+        organizations: batch.organizations.length,
+        days_ago: batch.days_ago,
         needed_days: forecast === undefined ? null : daysAgo(forecast.neededDays),
         why: forecast === undefined ? null : whyOf(forecast),
-        event_types: slice.event_types,
-        expected_pages: slice.expected_pages,
+        event_types: batch.event_types,
+        expected_pages: batch.expected_pages,
       }
     }),
     ...(cadences === null ? {} : { cadences: cadences.map(cadenceDocument) }),
@@ -138,19 +138,19 @@ function openRunOf({ question }: Job, history: History, nowMs: number): OpenRun 
   const unread =
     how.kind === 'carried-on'
       ? how.kept
-      : [...run.slices.values()].filter(({ state }) => state === 'planned')
+      : [...run.batches.values()].filter(({ state }) => state === 'planned')
   return {
     runId: run.started.run_id,
-    slicesLeft: unread.length,
-    pagesOfThem: unread.reduce((sum, slice) => sum + pagesBought(slice), 0),
+    batchesLeft: unread.length,
+    pagesOfThem: unread.reduce((sum, batch) => sum + pagesBought(batch), 0),
     isPlanKept: how.kind === 'as-planned',
   }
 }
 
-function openRunDocument({ runId, slicesLeft, pagesOfThem, isPlanKept }: OpenRun): unknown {
+function openRunDocument({ runId, batchesLeft, pagesOfThem, isPlanKept }: OpenRun): unknown {
   return {
     run_id: runId,
-    slices_left: slicesLeft,
+    batches_left: batchesLeft,
     pages_of_them_bought: pagesOfThem,
     rest_planned_anew: !isPlanKept,
   }

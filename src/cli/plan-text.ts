@@ -3,7 +3,7 @@
 import type { CadenceFigures } from '../plan/cadence.ts'
 import { windowFigures, type PlanFigures } from '../plan/figures.ts'
 import type { CostedPlan } from '../plan/plan.ts'
-import { daysAgo } from '../plan/slices.ts'
+import { daysAgo } from '../plan/batches.ts'
 import type { Job } from '../run/job.ts'
 import { countText, durationText, numberText, tableText } from './text.ts'
 
@@ -27,14 +27,14 @@ export function planText(
 ): string {
   const { credits } = figures
   return [
-    `${job.pipeline}: ${countText(plan.organizations, 'organisation')} in ${countText(plan.slices.length, 'slice')}; nothing was sent`,
+    `${job.pipeline}: ${countText(plan.organizations, 'organisation')} in ${countText(plan.batches.length, 'batch')}; nothing was sent`,
     tableText(
-      ['days asked', 'needed', 'organisations', 'slices', 'events', 'credits', 'why'],
+      ['days asked', 'needed', 'organisations', 'batches', 'events', 'credits', 'why'],
       windowFigures(plan).map((window) => [
         daysText(window.days),
         daysText(window.neededDays),
         numberText(window.organizations),
-        numberText(window.slices),
+        numberText(window.batches),
         aboutText(window.events),
         aboutText(window.credits),
         window.why,
@@ -52,8 +52,8 @@ export function planText(
 /** An earlier run that the next one goes on with, instead of what is planned. */
 export interface OpenRun {
   readonly runId: string
-  /** Slices of it that are read on. */
-  readonly slicesLeft: number
+  /** Batches of it that are read on. */
+  readonly batchesLeft: number
   /** Pages of these that are bought already. */
   readonly pagesOfThem: number
   /** False when it is read on another day, or for another question: what it had not begun is planned anew. */
@@ -61,12 +61,12 @@ export interface OpenRun {
 }
 
 /** What the next run does with an earlier one, for people. */
-export function openRunText({ runId, slicesLeft, pagesOfThem, isPlanKept }: OpenRun): string {
+export function openRunText({ runId, batchesLeft, pagesOfThem, isPlanKept }: OpenRun): string {
   const rest = isPlanKept ? '' : ', and plans the rest anew'
   const goesOn =
-    slicesLeft === 0
+    batchesLeft === 0
       ? 'all of it is bought, and the next run only finishes it'
-      : `the next run reads ${countText(slicesLeft, 'slice')} of it on${rest};\n  ${countText(pagesOfThem, 'page')} of them ${pagesOfThem === 1 ? 'is' : 'are'} bought`
+      : `the next run reads ${countText(batchesLeft, 'batch')} of it on${rest};\n  ${countText(pagesOfThem, 'page')} of them ${pagesOfThem === 1 ? 'is' : 'are'} bought`
   return `run ${runId} is open: ${goesOn}.\n  All figures here are of a run that begins anew`
 }
 
@@ -93,7 +93,7 @@ function listText(job: Job, plan: CostedPlan, { neverAsked, silent }: PlanFigure
   const facts: readonly (readonly [number, string])[] = [
     [neverAsked, 'never asked before'],
     [silent, 'asked before without one event'],
-    [plan.setAside.length, 'left out: refused by the service lately'],
+    [plan.quarantined.length, 'left out: refused by the service lately'],
     [twice, 'named twice in the list'],
   ]
   return facts
@@ -145,7 +145,10 @@ export function cadenceText(cadences: readonly CadenceFigures[], columns: number
 /** What the reader of the list found, and companies that it names by URL and by id. */
 export function duplicatesOf(job: Job, plan: CostedPlan): number {
   return (
-    job.duplicates + job.question.organizations.length - plan.organizations - plan.setAside.length
+    job.duplicates +
+    job.question.organizations.length -
+    plan.organizations -
+    plan.quarantined.length
   )
 }
 

@@ -131,9 +131,9 @@ function detailText(step: Step, elapsedMs: number): string {
 export function stepOf(progress: CommandProgress): Step {
   switch (progress.stage) {
     case 'extract': {
-      const { fraction, slicesDone, slices, pages, events, credits } = progress
+      const { fraction, batchesDone, batches, pages, events, credits } = progress
       const detail = `${countText(pages, 'page')}, ${countText(events, 'event')}, ${countText(credits, 'credit')}`
-      return { fraction, isEnd: slicesDone >= slices, detail }
+      return { fraction, isEnd: batchesDone >= batches, detail }
     }
     case 'load':
       return step(progress.bytesDone, progress.bytes, bytesText(progress.bytesDone))

@@ -27,13 +27,13 @@ export async function quoteCommand(
 
 function quoteText(report: QuoteReport): string {
   const { pipeline, organizations, leftBehind, quote } = report
-  const { slices, pages, bought, toBuy, credits, progress } = quote
+  const { batches, pages, bought, toBuy, credits, progress } = quote
   const left =
     toBuy === 0
       ? 'nothing: the next run only has to finish'
       : `${countText(toBuy, 'page')} for ${countText(credits, 'credit')}${paceText(report, toBuy)}`
   return [
-    `${pipeline}: ${countText(organizations, 'organisation')} in ${countText(slices.length, 'slice')} cost exactly ${countText(pages * CREDITS_PER_PAGE, 'credit')}`,
+    `${pipeline}: ${countText(organizations, 'organisation')} in ${countText(batches.length, 'batch')} cost exactly ${countText(pages * CREDITS_PER_PAGE, 'credit')}`,
     `  bought   ${countText(bought, 'page')} by now, ${countText(progress.credits, 'credit')} for this quote: kept for the run`,
     `  to buy   ${left}`,
     ...(leftBehind === 0 ? [] : [`  left     ${leftBehindText(leftBehind)}`]),
@@ -53,7 +53,7 @@ function quoteDocument({
   leftBehind,
   quote,
 }: QuoteReport): unknown {
-  const { slices, pages, bought, toBuy, credits, progress } = quote
+  const { batches, pages, bought, toBuy, credits, progress } = quote
   return {
     run_id: runId,
     pipeline,
@@ -65,13 +65,13 @@ function quoteDocument({
     credits_in_all: pages * CREDITS_PER_PAGE,
     credits_to_buy: credits,
     credits_spent_now: progress.credits,
-    slices: slices.map((slice) => ({
-      slice_id: slice.sliceId,
-      organizations: slice.organizations,
-      pages: slice.pages,
-      pages_bought: slice.bought,
-      pages_to_buy: slice.toBuy,
-      credits_to_buy: slice.credits,
+    batches: batches.map((batch) => ({
+      batch_id: batch.batchId,
+      organizations: batch.organizations,
+      pages: batch.pages,
+      pages_bought: batch.bought,
+      pages_to_buy: batch.toBuy,
+      credits_to_buy: batch.credits,
     })),
   }
 }

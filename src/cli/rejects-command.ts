@@ -22,7 +22,7 @@ interface ReasonCount {
 interface Reject {
   readonly received_at: Date
   readonly run_id: string
-  readonly slice_id: string
+  readonly batch_id: string
   readonly page: number
   readonly position: number
   readonly request_id: string
@@ -63,7 +63,7 @@ const REASONS_SQL = `
   from ops.rejects group by 1 order by events desc, reason`
 
 const ROWS_SQL = `
-  select received_at, run_id, slice_id, page, position, request_id, reason, event
+  select received_at, run_id, batch_id, page, position, request_id, reason, event
   from ops.rejects order by received_at desc, request_id desc, position limit $1`
 
 async function readRejects(warehouse: Warehouse, limit: number): Promise<Rejects> {
@@ -103,10 +103,10 @@ function rejectsText(rejects: Rejects, width: number): string {
     { width, numeric: [true, false, false] },
   )
   const rowTable = tableText(
-    ['received (UTC)', 'slice/page/place', 'reason', 'event'],
-    rows.map(({ received_at, slice_id, page, position, reason, event }) => [
+    ['received (UTC)', 'batch/page/place', 'reason', 'event'],
+    rows.map(({ received_at, batch_id, page, position, reason, event }) => [
       minuteText(received_at.getTime()),
-      `${slice_id}/${page}/${position}`,
+      `${batch_id}/${page}/${position}`,
       reason,
       event,
     ]),

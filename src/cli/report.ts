@@ -35,14 +35,14 @@ export function runDocument(report: RunReport): Record<string, unknown> {
     organizations_unread: report.unread,
     pages_left_behind: report.leftBehind,
     extract: {
-      slices: extract.slices,
-      slices_done: extract.slicesDone,
+      batches: extract.batches,
+      batches_done: extract.batchesDone,
       pages: extract.pages,
       events: extract.events,
       credits: extract.credits,
       unexpected_charges: extract.unexpectedCharges,
       clocks: clocksDocument(extract.clockTrouble),
-      set_aside: extract.setAside.map(({ organization, reason }) => ({
+      quarantined: extract.quarantined.map(({ organization, reason }) => ({
         organization: organization.value,
         reason,
       })),
@@ -148,7 +148,7 @@ export function runText(report: RunReport): string {
   }
   const copy = report.analystCopy === null ? null : analystCopyText(report.analystCopy)
   if (copy !== null) lines.push(line('analysts', copy))
-  lines.push(...setAsideLines(report), ...quietLines(report))
+  lines.push(...quarantinedLines(report), ...quietLines(report))
   return lines.join('\n')
 }
 
@@ -254,9 +254,9 @@ function quietLines({ unknownList }: RunReport): string[] {
   return [line('no events', problem.message), `${' '.repeat(LABEL)}→ ${problem.hint}`]
 }
 
-function setAsideLines(report: RunReport): string[] {
+function quarantinedLines(report: RunReport): string[] {
   const found = [
-    ...report.extract.setAside.map(({ organization, reason }) => ({
+    ...report.extract.quarantined.map(({ organization, reason }) => ({
       name: organization.value,
       reason,
     })),
@@ -269,14 +269,14 @@ function setAsideLines(report: RunReport): string[] {
   const more =
     found.length > SET_ASIDE_SHOWN
       ? [
-          `${' '.repeat(LABEL)}and ${found.length - SET_ASIDE_SHOWN} more: ops.organizations_set_aside`,
+          `${' '.repeat(LABEL)}and ${found.length - SET_ASIDE_SHOWN} more: ops.organizations_quarantined`,
         ]
       : []
   const others = report.unknownList === null ? ', the others went on' : ''
   const advice =
     'the service does not know them: correct or remove them in the list; tried again after 7 days'
   return [
-    line('set aside', `${countText(found.length, 'organisation')}${others}`),
+    line('quarantined', `${countText(found.length, 'organisation')}${others}`),
     ...shown,
     ...more,
     `${' '.repeat(LABEL)}→ ${advice}`,

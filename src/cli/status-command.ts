@@ -37,8 +37,8 @@ interface RunStatus {
   readonly started_at: string
   readonly outcome: string
   readonly exit_code: number | null
-  readonly slices: number
-  readonly slices_done: number
+  readonly batches: number
+  readonly batches_done: number
   readonly pages: number
   readonly credits: number
   readonly in_doubt: number
@@ -67,7 +67,7 @@ export async function statusCommand(context: Context): Promise<ExitCode> {
     credits_this_month: credits.thisMonth,
     credits_in_doubt: credits.inDoubt,
     unexpected_charges: credits.unexpected,
-    set_aside: [...history.setAside].map(([organization, { reason }]) => ({
+    quarantined: [...history.quarantined].map(([organization, { reason }]) => ({
       organization,
       reason,
     })),
@@ -87,10 +87,10 @@ export async function statusCommand(context: Context): Promise<ExitCode> {
       ...(notBefore === null
         ? []
         : [`wait       the service wants no request before ${notBefore}`]),
-      ...(history.setAside.size === 0
+      ...(history.quarantined.size === 0
         ? []
         : [
-            `set aside  ${countText(history.setAside.size, 'organisation')} the service does not know`,
+            `quarantined  ${countText(history.quarantined.size, 'organisation')} the service does not know`,
           ]),
       warehouseText(warehouse),
       'more       jobtide coverage, jobtide credits, jobtide rejects',
@@ -106,8 +106,8 @@ function runStatus(run: RunHistory): RunStatus {
     started_at: isoInstant(run.started.at),
     outcome: run.finished?.outcome ?? 'unfinished',
     exit_code: run.finished?.exit_code ?? null,
-    slices: run.slicesPlanned,
-    slices_done: run.slicesDone,
+    batches: run.batchesPlanned,
+    batches_done: run.batchesDone,
     pages: run.pages,
     credits: run.creditsCommitted,
     in_doubt: run.unanswered.size,
@@ -181,14 +181,14 @@ async function warehouseStatus(warehouse: Warehouse): Promise<WarehouseStatus> {
 
 function runTable(runs: readonly RunStatus[], width: number): string {
   return tableText(
-    ['started (UTC)', 'pipeline', 'outcome', 'slices', 'pages', 'credits'],
+    ['started (UTC)', 'pipeline', 'outcome', 'batches', 'pages', 'credits'],
     runs
       .slice(0, RUNS_SHOWN)
       .map((run) => [
         run.started_at.slice(0, 16).replace('T', ' '),
         run.pipeline,
         run.outcome,
-        `${run.slices_done}/${run.slices}`,
+        `${run.batches_done}/${run.batches}`,
         numberText(run.pages),
         numberText(run.credits),
       ]),
@@ -197,10 +197,10 @@ function runTable(runs: readonly RunStatus[], width: number): string {
 }
 
 function unreadText(run: RunStatus | undefined): string[] {
-  const left = (run?.slices ?? 0) - (run?.slices_done ?? 0)
+  const left = (run?.batches ?? 0) - (run?.batches_done ?? 0)
   return left === 0
     ? []
-    : [`           ${countText(left, 'slice')} of the last run not read to the end`]
+    : [`           ${countText(left, 'batch')} of the last run not read to the end`]
 }
 
 function coverageText(coverage: CoverageStatus, now: number): string {

@@ -10,8 +10,12 @@ export function numberText(value: number): string {
 }
 
 /** `1` → `1 page`, `1200` → `1,200 pages`; `plural` where it is not the noun and an s. */
-export function countText(value: number, noun: string, plural = `${noun}s`): string {
+export function countText(value: number, noun: string, plural = pluralOf(noun)): string {
   return `${numberText(value)} ${value === 1 ? noun : plural}`
+}
+
+function pluralOf(noun: string): string {
+  return /(?:ch|s|x)$/.test(noun) ? `${noun}es` : `${noun}s`
 }
 
 /** Credits, of which an organisation's share can be a fraction: `1234.56` → `1,234.6`. */

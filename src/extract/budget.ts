@@ -1,5 +1,5 @@
 /**
- * The credits of a run and of the calendar month, which hold at any concurrency: the most a request can cost is set aside
+ * The credits of a run and of the calendar month, which hold at any concurrency: the most a request can cost is reserved
  * before it is sent, and given back or kept when its answer is known. Knows nothing of requests.
  */
 
@@ -21,7 +21,7 @@ export interface BudgetOptions {
   readonly now: () => number
 }
 
-/** The price of one request, set aside. */
+/** The price of one request, reserved. */
 export interface Reservation {
   /**
    * Says right before the request leaves whether it may. While it waited, a month may have begun, in which it counts
@@ -51,14 +51,14 @@ export class BudgetReachedError extends JobtideError {
     const context = { limit, spent, per: month === null ? 'run' : 'month' }
     if (month === null) {
       super(EXIT.budget, `the run's budget of ${limit} credits is reached (${spent} spent)`, {
-        hint: 'Finished slices are kept. Run again to go on with a fresh budget, or give more with --credits.',
+        hint: 'Finished batches are kept. Run again to go on with a fresh budget, or give more with --credits.',
         context,
       })
       return
     }
     const renewsAt = isoInstant(nextMonthAt(Date.parse(`${month}-01`)))
     super(EXIT.budget, `the budget of ${limit} credits for ${month} is reached (${spent} spent)`, {
-      hint: `Finished slices are kept. The month's budget is fresh on ${renewsAt.slice(0, 10)} (UTC); the pipeline file can give more.`,
+      hint: `Finished batches are kept. The month's budget is fresh on ${renewsAt.slice(0, 10)} (UTC); the pipeline file can give more.`,
       context: { ...context, renews_at: renewsAt },
     })
   }
@@ -70,7 +70,7 @@ interface Purse {
   /** Null for the run's. */
   readonly month: string | null
   spent: number
-  /** Requests whose price is set aside. */
+  /** Requests whose price is reserved. */
   reserved: number
 }
 

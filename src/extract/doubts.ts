@@ -1,10 +1,10 @@
 /**
- * What may be missing in a slice that was read to its end, settled without a credit where that is possible: a page right
+ * What may be missing in a batch that was read to its end, settled without a credit where that is possible: a page right
  * after the events that the list had is empty, and free, when it has not grown.
  */
 
 import { dismiss, doubtOf, type Doubt } from '../journal/page-seams.ts'
-import type { SliceHistory } from '../journal/slice-history.ts'
+import type { BatchHistory } from '../journal/batch-history.ts'
 import type { Clock } from '../support/clock.ts'
 import { SECOND } from '../support/units.ts'
 import { BudgetReachedError } from './budget.ts'
@@ -21,12 +21,12 @@ export interface DoubtOptions {
 }
 
 /**
- * The page that has to be asked for again, with everything after it, in a slice that was read to its end; null when nothing
+ * The page that has to be asked for again, with everything after it, in a batch that was read to its end; null when nothing
  * is missing.
  * @throws what PageBuyer.buy throws, and the signal's reason
  */
 export async function pageInDoubt(
-  history: SliceHistory,
+  history: BatchHistory,
   options: DoubtOptions,
 ): Promise<number | null> {
   const { clock, signal } = options
@@ -49,7 +49,7 @@ export async function pageInDoubt(
 }
 
 async function sizeOfList(
-  { slice }: SliceHistory,
+  { batch }: BatchHistory,
   { kind, events }: Doubt,
   { buyer }: DoubtOptions,
 ): Promise<'more' | 'unknown' | ListSize> {
@@ -57,7 +57,7 @@ async function sizeOfList(
   // Where that cannot be asked, an early last page is taken as it is; that events left above a page is the worse sign.
   const otherwise = kind === 'early-last-page' ? 'unknown' : 'more'
   try {
-    const size = await buyer.hasMoreThan(slice, events)
+    const size = await buyer.hasMoreThan(batch, events)
     if (size === null) return otherwise
     return size.hasMore ? 'more' : size
   } catch (error) {

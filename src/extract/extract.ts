@@ -1,6 +1,6 @@
 /**
- * The stage that spends money: reads every slice of a run to its end into the journal, the pages of a slice in order,
- * several slices at a time. What is in the journal is never asked for again; a slice that was read in part goes on where
+ * The stage that spends money: reads every batch of a run to its end into the journal, the pages of a batch in order,
+ * several batches at a time. What is in the journal is never asked for again; a batch that was read in part goes on where
  * it stopped. Knows nothing of the warehouse.
  */
 
@@ -10,13 +10,13 @@ import type { Pacer } from '../api/pacer.ts'
 import type { Transport } from '../api/transport.ts'
 import type { RunHistory } from '../journal/run-history.ts'
 import type { JournalWriter } from '../journal/journal.ts'
-import type { OrganizationRef, SliceRecord } from '../journal/records.ts'
+import type { OrganizationRef, BatchRecord } from '../journal/records.ts'
 import {
-  closeSlice,
+  closeBatch,
   isBegun,
-  newSliceHistory,
-  type SliceHistory,
-} from '../journal/slice-history.ts'
+  newBatchHistory,
+  type BatchHistory,
+} from '../journal/batch-history.ts'
 import { CREDITS_PER_PAGE } from '../journal/spending.ts'
 import { isoInstant, type Clock } from '../support/clock.ts'
 import type { Logger } from '../support/logger.ts'
@@ -29,7 +29,7 @@ import { expectSameList } from './paging-guard.ts'
 import { Reading, newReading } from './reading.ts'
 import { LAST_PAGE } from './request-body.ts'
 import type { ClockTrouble } from './service-clock.ts'
-import { createSliceLedger, type SliceLedger } from './slice-ledger.ts'
+import { createBatchLedger, type BatchLedger } from './batch-ledger.ts'
 import { halve } from './split.ts'
 import { Workload, pagesToBuy } from './workload.ts'
 
@@ -68,14 +68,14 @@ export interface ExtractOptions {
 export interface ExtractProgress {
   /** From 0 to 1, judged by the pages that are expected. */
   readonly fraction: number
-  readonly slicesDone: number
-  readonly slices: number
+  readonly batchesDone: number
+  readonly batches: number
   /** Pages with events: those that cost. */
   readonly pages: number
   readonly events: number
   readonly credits: number
   /** Organisations left out, with the reason. */
-  readonly setAside: readonly SetAside[]
+  readonly quarantined: readonly Quarantined[]
   /** Pages that cost something else than expected. */
   readonly unexpectedCharges: number
   /** Where the service's clock and this machine's did not agree; null where they did. */
@@ -83,33 +83,33 @@ export interface ExtractProgress {
 }
 
 /** An organisation that could not be asked for, or not be read to its end. */
-export interface SetAside {
+export interface Quarantined {
   readonly organization: OrganizationRef
   readonly reason: string
 }
 
 /**
- * Reads all slices of the run that are not read yet. Pages of earlier attempts at the same run are not counted.
+ * Reads all batches of the run that are not read yet. Pages of earlier attempts at the same run are not counted.
  * @throws the first error that ends the run; what was bought until then is in the journal
  */
 export async function extract(options: ExtractOptions): Promise<ExtractProgress> {
   return new Extraction(options).run()
 }
 
-/** Buys pages of all slices of a run, until each slice is read, or for a quote until its last page is known. */
+/** Buys pages of all batches of a run, until each batch is read, or for a quote until its last page is known. */
 export class Extraction {
   readonly #options: ExtractOptions
-  readonly #onQuoted: ((history: SliceHistory) => void) | null
+  readonly #onQuoted: ((history: BatchHistory) => void) | null
   readonly #queue: PQueue
-  readonly #records: SliceLedger
+  readonly #records: BatchLedger
   readonly #buyer: PageBuyer
   readonly #isolator: Isolator
   readonly #budget: Budget
   readonly #halt = new AbortController()
-  /** Slices of which nothing was asked yet in this process, in the order in which they are begun. */
-  #waiting: SliceHistory[] = []
+  /** Batches of which nothing was asked yet in this process, in the order in which they are begun. */
+  #waiting: BatchHistory[] = []
   readonly #begun = new Set<Reading>()
-  readonly #setAside: SetAside[] = []
+  readonly #quarantined: Quarantined[] = []
   readonly #workload = new Workload()
   readonly #creditsBefore: number
   #busy = 0
@@ -117,8 +117,8 @@ export class Extraction {
   #pages = 0
   #events = 0
 
-  /** @param onQuoted told of each slice whose last page is known; then no other pages are bought */
-  constructor(options: ExtractOptions, onQuoted: ((history: SliceHistory) => void) | null = null) {
+  /** @param onQuoted told of each batch whose last page is known; then no other pages are bought */
+  constructor(options: ExtractOptions, onQuoted: ((history: BatchHistory) => void) | null = null) {
     const { run, creditsLimit, monthlyCredits, clock, stop } = options
     this.#options = options
     this.#onQuoted = onQuoted
@@ -128,7 +128,7 @@ export class Extraction {
       ...(monthlyCredits === undefined ? {} : { month: monthlyCredits }),
       now: () => clock.now(),
     })
-    this.#records = createSliceLedger(run.started.run_id, options.writer, clock)
+    this.#records = createBatchLedger(run.started.run_id, options.writer, clock)
     this.#queue = new PQueue({ concurrency: options.concurrency })
     this.#buyer = createPageBuyer({
       ...options,
@@ -140,26 +140,26 @@ export class Extraction {
       buyer: this.#buyer,
       accepted: options.accepted ?? new Set(),
       leaveOut: (organization, reason) => this.#leaveOut(organization, reason),
-      replace: (slice, instead, reason) => this.#replace(slice, instead, reason),
+      replace: (batch, instead, reason) => this.#replace(batch, instead, reason),
     })
   }
 
   async run(): Promise<ExtractProgress> {
     this.#honourEarlierPause()
-    const open = [...this.#options.run.slices.values()].filter(({ state }) => state !== 'split')
-    for (const { slice, state } of open) {
-      this.#workload.add(slice)
-      if (state === 'finished') this.#workload.finish(slice)
+    const open = [...this.#options.run.batches.values()].filter(({ state }) => state !== 'split')
+    for (const { batch, state } of open) {
+      this.#workload.add(batch)
+      if (state === 'finished') this.#workload.finish(batch)
     }
     const unread = open.filter(({ state }) => state === 'planned')
     // What was begun is finished first, so that a small budget finishes something.
-    this.#waiting = [...unread.filter(isBegun), ...unread.filter((slice) => !isBegun(slice))]
+    this.#waiting = [...unread.filter(isBegun), ...unread.filter((batch) => !isBegun(batch))]
     this.#report()
     this.#start()
     await this.#queue.onIdle()
     if (this.#failure !== null) throw this.#failure.error
     this.#options.stop.throwIfAborted()
-    if (this.#begun.size > 0) throw new Error('a slice was begun and not read to its end')
+    if (this.#begun.size > 0) throw new Error('a batch was begun and not read to its end')
     return this.#progress()
   }
 
@@ -205,7 +205,7 @@ export class Extraction {
 
   #nextTask(): (() => Promise<void>) | null {
     const mode = this.#onQuoted === null ? 'in-order' : 'quote'
-    // What the pages may cost that the slices begun before still have: those are to be finished with what is left.
+    // What the pages may cost that the batches begun before still have: those are to be finished with what is left.
     let committed = 0
     for (const reading of this.#begun) {
       if (committed > 0 && !this.#canPay(committed + pagesToBuy(reading.history))) return null
@@ -217,17 +217,17 @@ export class Extraction {
     if (next === undefined) return null
     if (committed > 0 && !this.#canPay(committed + pagesToBuy(next))) return null
     this.#waiting.shift()
-    return this.#beginSlice(next, mode)
+    return this.#beginBatch(next, mode)
   }
 
-  /** Whether the run's own limit is expected to last for so many pages more. A quote wants a part of each slice only. */
+  /** Whether the run's own limit is expected to last for so many pages more. A quote wants a part of each batch only. */
   #canPay(pages: number): boolean {
     const { creditsLimit } = this.#options
     if (creditsLimit === null || this.#onQuoted !== null) return true
     return this.#budget.spent() + pages * CREDITS_PER_PAGE <= creditsLimit
   }
 
-  #beginSlice(history: SliceHistory, mode: ReadingMode): () => Promise<void> {
+  #beginBatch(history: BatchHistory, mode: ReadingMode): () => Promise<void> {
     const { clock, serverAheadMs } = this.#options
     const reading = new Reading(history, clock.now() + (serverAheadMs ?? 0))
     this.#begun.add(reading)
@@ -240,7 +240,7 @@ export class Extraction {
     reading.isAsking = true
     return async () => {
       try {
-        const bought = await this.#buyOrIsolate(reading.slice, page)
+        const bought = await this.#buyOrIsolate(reading.batch, page)
         if (bought !== null) this.#take(reading, bought)
       } finally {
         reading.isAsking = false
@@ -249,12 +249,12 @@ export class Extraction {
     }
   }
 
-  async #buyOrIsolate(slice: SliceRecord, page: number): Promise<BoughtPage | null> {
+  async #buyOrIsolate(batch: BatchRecord, page: number): Promise<BoughtPage | null> {
     try {
-      return await this.#buyer.buy(slice, page)
+      return await this.#buyer.buy(batch, page)
     } catch (error) {
       if (!(error instanceof BadRequestError)) throw error
-      for (const { slice: rest, firstPage } of await this.#isolator.isolate(slice, error)) {
+      for (const { batch: rest, firstPage } of await this.#isolator.isolate(batch, error)) {
         const reading = newReading(rest)
         this.#begun.add(reading)
         if (firstPage !== null) {
@@ -277,7 +277,7 @@ export class Extraction {
     this.#report()
   }
 
-  /** Looks whether a slice is done. */
+  /** Looks whether a batch is done. */
   async #settle(reading: Reading): Promise<void> {
     const { history } = reading
     if (isTooWide(history)) return this.#tooWide(reading)
@@ -296,39 +296,39 @@ export class Extraction {
   }
 
   async #tooWide(reading: Reading): Promise<void> {
-    const { slice, history } = reading
-    const again = await this.#buyOrIsolate(slice, history.pages)
+    const { batch, history } = reading
+    const again = await this.#buyOrIsolate(batch, history.pages)
     if (again === null) return
     this.#count(again)
     expectSameList(history, again)
     const reason = `more than ${LAST_PAGE} pages`
-    const [organization, another] = slice.organizations
+    const [organization, another] = batch.organizations
     this.#close(reading)
     if (organization !== undefined && another === undefined) {
       await this.#leaveOut(organization, `${reason}: not coverable in this window`)
-      await this.#replace(slice, [], 'not coverable')
+      await this.#replace(batch, [], 'not coverable')
       return
     }
-    const halves = halve(slice)
-    await this.#replace(slice, halves, reason)
-    this.#waiting.unshift(...halves.map(newSliceHistory))
+    const halves = halve(batch)
+    await this.#replace(batch, halves, reason)
+    this.#waiting.unshift(...halves.map(newBatchHistory))
   }
 
   async #leaveOut(organization: OrganizationRef, reason: string): Promise<void> {
-    this.#setAside.push({ organization, reason })
+    this.#quarantined.push({ organization, reason })
     const { logger } = this.#options
-    logger.info({ organization: organization.value, reason }, 'organization_set_aside')
+    logger.info({ organization: organization.value, reason }, 'organization_quarantined')
     await this.#records.leftOut(organization, reason)
   }
 
   async #replace(
-    slice: SliceRecord,
-    instead: readonly SliceRecord[],
+    batch: BatchRecord,
+    instead: readonly BatchRecord[],
     reason: string,
   ): Promise<void> {
-    for (const reading of this.#begun) if (reading.slice === slice) this.#close(reading)
-    await this.#records.replaced(slice, instead, reason)
-    this.#workload.remove(slice)
+    for (const reading of this.#begun) if (reading.batch === batch) this.#close(reading)
+    await this.#records.replaced(batch, instead, reason)
+    this.#workload.remove(batch)
     for (const smaller of instead) this.#workload.add(smaller)
     this.#report()
   }
@@ -336,10 +336,10 @@ export class Extraction {
   async #finish(reading: Reading): Promise<void> {
     this.#close(reading)
     // Of pages that another process read only what they cost is known: they may have shown another company of that name.
-    if (!reading.isContinued) this.#buyer.learnIds(reading.slice)
+    if (!reading.isContinued) this.#buyer.learnIds(reading.batch)
     await this.#records.finished(reading.history)
-    closeSlice(reading.history, 'finished')
-    this.#workload.finish(reading.slice)
+    closeBatch(reading.history, 'finished')
+    this.#workload.finish(reading.batch)
     this.#report()
   }
 
@@ -352,12 +352,12 @@ export class Extraction {
     const begun = [...this.#begun].map(({ history }) => history)
     return {
       fraction: this.#workload.fraction(begun),
-      slicesDone: this.#workload.slicesDone,
-      slices: this.#workload.slices,
+      batchesDone: this.#workload.batchesDone,
+      batches: this.#workload.batches,
       pages: this.#pages,
       events: this.#events,
       credits: this.#budget.spent() - this.#creditsBefore,
-      setAside: this.#setAside,
+      quarantined: this.#quarantined,
       unexpectedCharges: this.#buyer.unexpectedCharges(),
       clockTrouble: this.#buyer.clockTrouble(),
     }

@@ -29,7 +29,7 @@ export function giveUpError(
   { failure, wish, notBefore, maxWaitMs }: LastFailure,
 ): JobtideError {
   const words = wordsOf(failure)
-  const what = `page ${wish.page} of slice ${wish.sliceId}`
+  const what = `page ${wish.page} of batch ${wish.batchId}`
   switch (why) {
     case 'long-wait':
       return new UnavailableError(

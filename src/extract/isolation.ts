@@ -1,14 +1,14 @@
 /**
- * What is done when the service refuses a slice because of a company that it does not track: that company is found and
- * left out, and all others stay together in one slice. Found by the words of the service where it names it; else by free
- * tests (see untracked-search.ts); where the service does not answer these, by halving the slice.
+ * What is done when the service refuses a batch because of a company that it does not track: that company is found and
+ * left out, and all others stay together in one batch. Found by the words of the service where it names it; else by free
+ * tests (see untracked-search.ts); where the service does not answer these, by halving the batch.
  *
- * Every company that is left out makes the slice a new one in the journal, so that a killed run goes on from there.
+ * Every company that is left out makes the batch a new one in the journal, so that a killed run goes on from there.
  */
 
 import { BadRequestError } from '../api/errors.ts'
 import { shortened } from '../api/schemas.ts'
-import { organizationName, type OrganizationRef, type SliceRecord } from '../journal/records.ts'
+import { organizationName, type OrganizationRef, type BatchRecord } from '../journal/records.ts'
 import { isAboutCompany, namedCompanies } from './named-companies.ts'
 import type { BoughtPage, PageBuyer } from './page-buyer.ts'
 import { halve, partOf } from './split.ts'
@@ -21,13 +21,13 @@ export interface IsolationOptions {
   readonly accepted: ReadonlySet<string>
   /** Notes that a company is left out, and why. */
   leaveOut(organization: OrganizationRef, reason: string): Promise<void>
-  /** Notes that a slice is replaced by others, of which none is being read yet. */
-  replace(slice: SliceRecord, instead: readonly SliceRecord[], reason: string): Promise<void>
+  /** Notes that a batch is replaced by others, of which none is being read yet. */
+  replace(batch: BatchRecord, instead: readonly BatchRecord[], reason: string): Promise<void>
 }
 
-/** A slice to go on with. */
-export interface IsolatedSlice {
-  readonly slice: SliceRecord
+/** A batch to go on with. */
+export interface IsolatedBatch {
+  readonly batch: BatchRecord
   /** Its first page, when it was bought already. */
   readonly firstPage: BoughtPage | null
 }
@@ -35,12 +35,12 @@ export interface IsolatedSlice {
 /** Isolates the untracked companies of one run. */
 export interface Isolator {
   /**
-   * Deals with a refused slice.
+   * Deals with a refused batch.
    * @returns what is to be read instead; nothing when no company is left
    * @throws BadRequestError when the refusal is not about a company
    * @throws what PageBuyer.buy throws
    */
-  isolate(slice: SliceRecord, refusal: BadRequestError): Promise<readonly IsolatedSlice[]>
+  isolate(batch: BatchRecord, refusal: BadRequestError): Promise<readonly IsolatedBatch[]>
 }
 
 /** An isolator for one run. */
@@ -51,11 +51,11 @@ export function createIsolator(options: IsolationOptions): Isolator {
     testsAreAnswered: true,
   }
   return {
-    isolate: (slice, refusal) => new Isolation(slice, refusal, known, options).run(),
+    isolate: (batch, refusal) => new Isolation(batch, refusal, known, options).run(),
   }
 }
 
-/** What the slices of a run have shown. */
+/** What the batches of a run have shown. */
 interface Knowledge {
   readonly accepted: Set<string>
   readonly untracked: Set<string>
@@ -64,43 +64,43 @@ interface Knowledge {
 }
 
 class Isolation {
-  readonly #root: SliceRecord
+  readonly #root: BatchRecord
   readonly #known: Knowledge
   readonly #options: IsolationOptions
-  /** The slice as it stands in the journal. */
-  #slice: SliceRecord
+  /** The batch as it stands in the journal. */
+  #batch: BatchRecord
   #refusal: BadRequestError
   #replacements = 0
 
   constructor(
-    slice: SliceRecord,
+    batch: BatchRecord,
     refusal: BadRequestError,
     known: Knowledge,
     options: IsolationOptions,
   ) {
-    this.#root = slice
-    this.#slice = slice
+    this.#root = batch
+    this.#batch = batch
     this.#refusal = refusal
     this.#known = known
     this.#options = options
   }
 
-  async run(): Promise<readonly IsolatedSlice[]> {
+  async run(): Promise<readonly IsolatedBatch[]> {
     for (;;) {
       const named = await this.#toldUntracked()
       if (named.length === 0) break
       for (const organization of named) await this.#leaveOut(organization)
       const isLeft = (organization: OrganizationRef) => !named.includes(organization)
-      const answer = await this.#ask(this.#slice.organizations.filter(isLeft))
+      const answer = await this.#ask(this.#batch.organizations.filter(isLeft))
       if (answer !== 'refused') return answer
     }
     if (!isAboutCompany(this.#refusal.serverMessage)) throw this.#refusal
     return this.#search()
   }
 
-  /** Companies that another slice of the run, or the message, says are not tracked. */
+  /** Companies that another batch of the run, or the message, says are not tracked. */
   async #toldUntracked(): Promise<OrganizationRef[]> {
-    const { organizations } = this.#slice
+    const { organizations } = this.#batch
     const found = organizations.filter((organization) =>
       this.#known.untracked.has(organizationName(organization)),
     )
@@ -122,8 +122,8 @@ class Isolation {
     return untracked
   }
 
-  async #search(): Promise<readonly IsolatedSlice[]> {
-    const all = this.#slice.organizations
+  async #search(): Promise<readonly IsolatedBatch[]> {
+    const all = this.#batch.organizations
     const isAccepted = (organization: OrganizationRef) =>
       this.#known.accepted.has(organizationName(organization))
     const search = findUntracked(
@@ -138,8 +138,8 @@ class Isolation {
   async #follow(
     search: UntrackedSearch<OrganizationRef>,
     all: readonly OrganizationRef[],
-  ): Promise<readonly IsolatedSlice[] | null> {
-    let answer: readonly IsolatedSlice[] | 'refused' = 'refused'
+  ): Promise<readonly IsolatedBatch[] | null> {
+    let answer: readonly IsolatedBatch[] | 'refused' = 'refused'
     let step = search.next()
     while (step.done !== true) {
       const inquiry = step.value
@@ -163,7 +163,7 @@ class Isolation {
   /** Whether these companies are accepted, for free; null when the service does not say. */
   async #test(companies: readonly OrganizationRef[]): Promise<boolean | null> {
     if (!this.#known.testsAreAnswered) return null
-    const isAccepted = await this.#options.buyer.accepts(this.#slice, companies)
+    const isAccepted = await this.#options.buyer.accepts(this.#batch, companies)
     if (isAccepted === null) this.#known.testsAreAnswered = false
     if (isAccepted === true) this.#accept(companies)
     return isAccepted
@@ -172,20 +172,20 @@ class Isolation {
   /** Asks for the first page of what is left. */
   async #ask(
     organizations: readonly OrganizationRef[],
-  ): Promise<readonly IsolatedSlice[] | 'refused'> {
+  ): Promise<readonly IsolatedBatch[] | 'refused'> {
     const reason = shortened(this.#refusal.serverMessage)
     if (organizations.length === 0) {
-      await this.#options.replace(this.#slice, [], reason)
+      await this.#options.replace(this.#batch, [], reason)
       return []
     }
     this.#replacements += 1
     const rest = partOf(this.#root, this.#replacements, organizations)
-    await this.#options.replace(this.#slice, [rest], reason)
-    this.#slice = rest
+    await this.#options.replace(this.#batch, [rest], reason)
+    this.#batch = rest
     try {
       const firstPage = await this.#options.buyer.buy(rest, 1)
       this.#accept(organizations)
-      return [{ slice: rest, firstPage }]
+      return [{ batch: rest, firstPage }]
     } catch (error) {
       if (!(error instanceof BadRequestError)) throw error
       this.#refusal = error
@@ -193,15 +193,15 @@ class Isolation {
     }
   }
 
-  async #halve(): Promise<readonly IsolatedSlice[]> {
+  async #halve(): Promise<readonly IsolatedBatch[]> {
     const isLeft = (organization: OrganizationRef) =>
       !this.#known.untracked.has(organizationName(organization))
-    const rest = { ...this.#slice, organizations: this.#root.organizations.filter(isLeft) }
+    const rest = { ...this.#batch, organizations: this.#root.organizations.filter(isLeft) }
     const [only, another] = rest.organizations
     if (only !== undefined && another === undefined) await this.#leaveOut(only)
     const instead = another === undefined ? [] : halve(rest)
-    await this.#options.replace(this.#slice, instead, shortened(this.#refusal.serverMessage))
-    return instead.map((slice) => ({ slice, firstPage: null }))
+    await this.#options.replace(this.#batch, instead, shortened(this.#refusal.serverMessage))
+    return instead.map((batch) => ({ batch, firstPage: null }))
   }
 
   async #leaveOut(organization: OrganizationRef): Promise<void> {

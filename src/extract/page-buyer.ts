@@ -12,8 +12,8 @@ import type { Failure } from '../api/retry-policy.ts'
 import { errorMessage, parsePage, type PageEnvelope } from '../api/schemas.ts'
 import { NoAnswerError, type Answer, type Transport } from '../api/transport.ts'
 import type { JournalWriter } from '../journal/journal.ts'
-import type { OrganizationRef, SliceRecord } from '../journal/records.ts'
-import { PAGE_EVENTS, type TakenPage } from '../journal/slice-history.ts'
+import type { OrganizationRef, BatchRecord } from '../journal/records.ts'
+import { PAGE_EVENTS, type TakenPage } from '../journal/batch-history.ts'
 import { CREDITS_PER_PAGE, chargeOfPage, expectedCredits } from '../journal/spending.ts'
 import { isoInstant, type Clock } from '../support/clock.ts'
 import type { Logger } from '../support/logger.ts'
@@ -69,30 +69,30 @@ export interface ListSize {
 /** Buys pages for one run. */
 export interface PageBuyer {
   /**
-   * Buys page `page` (from 1) of `slice`, asking again as often as the retry policy allows.
+   * Buys page `page` (from 1) of `batch`, asking again as often as the retry policy allows.
    * @throws BadRequestError when the service does not accept the question
    * @throws RefusedError, PaymentRequiredError, UnavailableError, UnexpectedStatusError, ConfigError, BudgetReachedError when
    *   the run must stop
    * @throws StorageError when the journal cannot be written
    */
-  buy(slice: SliceRecord, page: number): Promise<BoughtPage>
+  buy(batch: BatchRecord, page: number): Promise<BoughtPage>
   /**
-   * Asks whether the service accepts these companies of `slice`, by the last page it counts: that one is empty, and so
+   * Asks whether the service accepts these companies of `batch`, by the last page it counts: that one is empty, and so
    * free. Null when the answer says neither yes nor no.
    * @throws what buy() throws, but for BadRequestError
    */
-  accepts(slice: SliceRecord, companies: readonly OrganizationRef[]): Promise<boolean | null>
+  accepts(batch: BatchRecord, companies: readonly OrganizationRef[]): Promise<boolean | null>
   /**
-   * Asks whether the list of `slice` has more than so many events: for free, when it has not. It may have when the answer
+   * Asks whether the list of `batch` has more than so many events: for free, when it has not. It may have when the answer
    * does not tell. Null when that cannot be asked, because the service does not count pages so far.
    * @throws what buy() throws, but for BadRequestError
    */
-  hasMoreThan(slice: SliceRecord, events: number): Promise<ListSize | null>
+  hasMoreThan(batch: BatchRecord, events: number): Promise<ListSize | null>
   /**
-   * Notes the ids that the pages of `slice` have shown. Call it when the slice was read to its end.
+   * Notes the ids that the pages of `batch` have shown. Call it when the batch was read to its end.
    * @throws StorageError when the journal cannot be written
    */
-  learnIds(slice: SliceRecord): void
+  learnIds(batch: BatchRecord): void
   /** Pages so far that cost something else than expected. */
   unexpectedCharges(): number
   /** Where the service's clock and this machine's did not agree; null where they did. */
@@ -100,7 +100,7 @@ export interface PageBuyer {
 }
 
 /** What is asked. */
-interface Question extends Pick<PageRequest, 'slice' | 'page' | 'isTest'> {
+interface Question extends Pick<PageRequest, 'batch' | 'page' | 'isTest'> {
   readonly wish: Wish
   /** Events in a page. */
   readonly limit: number
@@ -123,14 +123,14 @@ export function createPageBuyer(options: PageBuyerOptions): PageBuyer {
   let unexpectedCharges = 0
 
   async function get(
-    slice: SliceRecord,
+    batch: BatchRecord,
     page: number,
     isTest: boolean,
     limit = PAGE_EVENTS,
   ): Promise<BoughtPage> {
-    const wish = newWish(slice.slice_id, page)
+    const wish = newWish(batch.batch_id, page)
     for (;;) {
-      const result = await tryOnce({ wish, slice, page, isTest, limit })
+      const result = await tryOnce({ wish, batch, page, isTest, limit })
       if ('events' in result) {
         setbacks.answered()
         return result
@@ -208,9 +208,9 @@ export function createPageBuyer(options: PageBuyerOptions): PageBuyer {
     return keep(attempt, answer, envelope)
   }
 
-  async function send({ slice, page, limit }: Attempt): Promise<Answer | Failure> {
+  async function send({ batch, page, limit }: Attempt): Promise<Answer | Failure> {
     try {
-      return await transport.post(SEARCH_PATH, requestBody(slice, { page, limit }), abort)
+      return await transport.post(SEARCH_PATH, requestBody(batch, { page, limit }), abort)
     } catch (error) {
       if (!(error instanceof NoAnswerError)) throw error
       const { message, inDoubt, obstacle } = error
@@ -237,13 +237,13 @@ export function createPageBuyer(options: PageBuyerOptions): PageBuyer {
     const taken = await ledger.received(attempt, answer, envelope)
     const { events, creditsSent } = envelope
     const { credits: creditsUsed, sent } = chargeOfPage(creditsSent, events.length)
-    const { page, slice, isTest } = attempt
+    const { page, batch, isTest } = attempt
     const expected = expectedCredits(events.length)
     if (creditsUsed !== expected || sent !== null) {
       unexpectedCharges += 1
       logger.warn({ page, credits_used: sent ?? creditsUsed, expected }, 'unexpected_charge')
     }
-    if (!isTest) ids.look(slice, events)
+    if (!isTest) ids.look(batch, events)
     return { ...taken, creditsUsed, limit: envelope.limit }
   }
 
@@ -267,11 +267,11 @@ export function createPageBuyer(options: PageBuyerOptions): PageBuyer {
   }
 
   async function accepts(
-    slice: SliceRecord,
+    batch: BatchRecord,
     organizations: readonly OrganizationRef[],
   ): Promise<boolean | null> {
     try {
-      const page = await get({ ...slice, organizations }, LAST_PAGE, true)
+      const page = await get({ ...batch, organizations }, LAST_PAGE, true)
       return page.events === 0 ? true : null
     } catch (error) {
       if (!(error instanceof BadRequestError)) throw error
@@ -279,11 +279,11 @@ export function createPageBuyer(options: PageBuyerOptions): PageBuyer {
     }
   }
 
-  async function hasMoreThan(slice: SliceRecord, events: number): Promise<ListSize | null> {
+  async function hasMoreThan(batch: BatchRecord, events: number): Promise<ListSize | null> {
     const end = pageAfter(events)
     if (end === null) return null
     try {
-      const { events: found, serverAt, limit } = await get(slice, end.page, true, end.limit)
+      const { events: found, serverAt, limit } = await get(batch, end.page, true, end.limit)
       // Pages of another size than the asked one end elsewhere: an empty one is no answer.
       const isCounted = limit === null || limit === end.limit
       return { hasMore: found > 0 || !isCounted, serverAt }
@@ -294,8 +294,8 @@ export function createPageBuyer(options: PageBuyerOptions): PageBuyer {
     }
   }
 
-  function learnIds(slice: SliceRecord): void {
-    for (const { organization, organizationId } of ids.learn(slice)) {
+  function learnIds(batch: BatchRecord): void {
+    for (const { organization, organizationId } of ids.learn(batch)) {
       writer.write({
         kind: 'organization_learnt',
         run_id: runId,
@@ -307,7 +307,7 @@ export function createPageBuyer(options: PageBuyerOptions): PageBuyer {
   }
 
   return {
-    buy: (slice, page) => get(slice, page, false),
+    buy: (batch, page) => get(batch, page, false),
     accepts,
     hasMoreThan,
     learnIds,

@@ -1,19 +1,19 @@
 /**
- * Which page of a slice to ask for next. Pure.
+ * Which page of a batch to ask for next. Pure.
  *
  * Pages are read in order, one at a time: read out of order, a list whose keys repeat looks as if it had moved, and what
- * is read again for that costs a multiple of the list (see journal/page-seams.ts). Parallel are slices, not their pages.
+ * is read again for that costs a multiple of the list (see journal/page-seams.ts). Parallel are batches, not their pages.
  * A quote looks for the last page only. Asking past the end is free, and every page before it has to be bought anyway,
  * so the end is found without waste: by doubling, then by halving.
  */
 
-import type { SliceHistory, TakenPage } from '../journal/slice-history.ts'
+import type { BatchHistory, TakenPage } from '../journal/batch-history.ts'
 import { LAST_PAGE } from './request-body.ts'
 
 /** How to read on: page after page, or only what it takes to know the last page. */
 export type ReadingMode = 'in-order' | 'quote'
 
-/** What is known of where a slice ends. */
+/** What is known of where a batch ends. */
 export interface Extent {
   /** The highest page that has events, as far as was seen; 0 for none. */
   readonly highest: number
@@ -23,11 +23,11 @@ export interface Extent {
   readonly last: number | null
 }
 
-// A slice of so many pages may have more than the service counts, which is free to find out when it has not.
+// A batch of so many pages may have more than the service counts, which is free to find out when it has not.
 const WIDE_FROM = 64
 
-/** Where a slice ends, as far as its pages tell. */
-export function extentOf({ read, ahead, emptyFrom }: SliceHistory): Extent {
+/** Where a batch ends, as far as its pages tell. */
+export function extentOf({ read, ahead, emptyFrom }: BatchHistory): Extent {
   const ofRead = [read.at(-1), read.at(-2)].filter((page) => page !== undefined)
   const top = [...ofRead, ...ahead.values()]
     .filter(({ events }) => events > 0)
@@ -43,13 +43,13 @@ function lastPage({ page, hasMore }: TakenPage, emptyFrom: number | null): numbe
   return isNext ? page + 1 : null
 }
 
-/** Whether the slice has more pages than the service counts. */
-export function isTooWide({ pages, hasMore, ahead }: SliceHistory): boolean {
+/** Whether the batch has more pages than the service counts. */
+export function isTooWide({ pages, hasMore, ahead }: BatchHistory): boolean {
   return (pages >= LAST_PAGE && hasMore) || ahead.get(LAST_PAGE)?.hasMore === true
 }
 
 /** The page to ask for when no other one is on its way; null when nothing is left to ask. */
-export function choosePage(history: SliceHistory, mode: ReadingMode): number | null {
+export function choosePage(history: BatchHistory, mode: ReadingMode): number | null {
   if (!history.hasMore || isTooWide(history)) return null
   const extent = extentOf(history)
   if (mode === 'quote' && extent.highest > 0) {

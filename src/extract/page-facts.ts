@@ -7,9 +7,9 @@ import {
   type JobChangeEvent,
 } from '../api/schemas.ts'
 import { encodeMarks, type MarkedEvent } from '../journal/page-keys.ts'
-import type { SeenOrganization, SliceRecord } from '../journal/records.ts'
+import type { SeenOrganization, BatchRecord } from '../journal/records.ts'
 import { RATE_DAYS } from '../journal/sightings.ts'
-import { LEAVING_KNOWN_MS, leavingSoon } from '../journal/slice-history.ts'
+import { LEAVING_KNOWN_MS, leavingSoon } from '../journal/batch-history.ts'
 import { receivedJson } from '../support/json.ts'
 import { DAY, HOUR } from '../support/units.ts'
 
@@ -79,12 +79,12 @@ export function seenOrganizations(
 }
 
 /**
- * Ids in a page that its slice certainly did not ask for. None where it asked for a company by URL: until the id of that one
+ * Ids in a page that its batch certainly did not ask for. None where it asked for a company by URL: until the id of that one
  * is known any id may be its, also under another name, because companies are renamed and merged.
  */
 export function foreignOrganizations(
   events: readonly EventFacts[],
-  { organizations }: Pick<SliceRecord, 'organizations'>,
+  { organizations }: Pick<BatchRecord, 'organizations'>,
 ): Set<string> {
   if (organizations.some(({ by }) => by === 'url')) return new Set()
   const asked = new Set(organizations.map(({ value }) => value))

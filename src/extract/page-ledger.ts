@@ -6,8 +6,8 @@
 import type { PageEnvelope } from '../api/schemas.ts'
 import type { Answer } from '../api/transport.ts'
 import type { JournalWriter } from '../journal/journal.ts'
-import type { SliceRecord } from '../journal/records.ts'
-import type { TakenPage } from '../journal/slice-history.ts'
+import type { BatchRecord } from '../journal/records.ts'
+import type { TakenPage } from '../journal/batch-history.ts'
 import { chargeOfPage } from '../journal/spending.ts'
 import { sha256Hex } from '../support/hash.ts'
 import { eventFacts, foreignOrganizations, pagingFacts, seenOrganizations } from './page-facts.ts'
@@ -15,7 +15,7 @@ import type { ServiceClock } from './service-clock.ts'
 
 /** One request for one page. */
 export interface PageRequest {
-  readonly slice: SliceRecord
+  readonly batch: BatchRecord
   readonly page: number
   /** It only asks whether the companies are tracked. */
   readonly isTest: boolean
@@ -50,9 +50,9 @@ export function createPageLedger(
   writer: JournalWriter,
   serviceClock: Pick<ServiceClock, 'read'>,
 ): PageLedger {
-  const namesOf = ({ slice, page, requestId }: PageRequest) => ({
+  const namesOf = ({ batch, page, requestId }: PageRequest) => ({
     run_id: runId,
-    slice_id: slice.slice_id,
+    batch_id: batch.batch_id,
     page,
     request_id: requestId,
   })
@@ -66,15 +66,15 @@ export function createPageLedger(
       writer.write({ kind: 'request_sent', ...namesOf(request), at: request.requestedAt })
     },
     async received(request, answer, envelope) {
-      const { page, slice, requestId } = request
+      const { page, batch, requestId } = request
       const { hasMore } = envelope
       const events = envelope.events.map(eventFacts)
       const { at: serverAt, dispute } = serviceClock.read(answer.headers, answer.receivedAt)
       const clocks = dispute === null ? {} : { clocks: dispute }
       const charge = chargeOfPage(envelope.creditsSent, events.length)
-      const foreign = foreignOrganizations(events, slice)
+      const foreign = foreignOrganizations(events, batch)
       // Of a page that is the only one, paging needs to know nothing.
-      const facts = page > 1 || hasMore ? pagingFacts(events, slice.days_ago, serverAt) : null
+      const facts = page > 1 || hasMore ? pagingFacts(events, batch.days_ago, serverAt) : null
       order += 1
       const received = order
       await writer.append(

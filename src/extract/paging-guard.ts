@@ -7,7 +7,7 @@
 
 import { UnavailableError } from '../api/errors.ts'
 import { decodeMarks } from '../journal/page-keys.ts'
-import { PAGE_EVENTS, type SliceHistory, type TakenPage } from '../journal/slice-history.ts'
+import { PAGE_EVENTS, type BatchHistory, type TakenPage } from '../journal/batch-history.ts'
 import { LAST_PAGE } from './request-body.ts'
 
 // The service fills its pages, but one that leaves some events out after it has counted them ends all the same. Below half
@@ -20,9 +20,9 @@ const REPEATS_MAX = 3
 // Events that come in above push all others down, so that pages come again cut elsewhere: 1,000 at once are so many pages.
 const PUSHED_MAX = 20
 
-/** Watches the pages of one slice, for as long as one process reads it: what came in since an earlier day is no fault. */
+/** Watches the pages of one batch, for as long as one process reads it: what came in since an earlier day is no fault. */
 export class PagingGuard {
-  readonly #sliceId: string
+  readonly #batchId: string
   /** Page by event, and version, that was on it first. */
   readonly #pageOf = new Map<string, number>()
   /** Pages with the same events, by the first of them. */
@@ -33,8 +33,8 @@ export class PagingGuard {
   /** The latest pages in a row that promise more although they are not half full, with their events. */
   readonly #unfilled = new Map<number, number>()
 
-  constructor(sliceId: string) {
-    this.#sliceId = sliceId
+  constructor(batchId: string) {
+    this.#batchId = batchId
   }
 
   /** Paging went back: what was on the pages after `page` comes again. */
@@ -43,7 +43,7 @@ export class PagingGuard {
   }
 
   /**
-   * Looks at a page of the slice. The same page asked for again is no repeat.
+   * Looks at a page of the batch. The same page asked for again is no repeat.
    * @param limit events in a full page, as the service says; null when it does not
    * @throws JobtideError (exit 5) at the third page in a row that is not half full and promises more, at the third page that is
    * the same as another, at the third that only has events of other pages, and at the 21st where these were only pushed down
@@ -92,7 +92,7 @@ export class PagingGuard {
   }
 
   #stop(what: string, { page }: TakenPage): never {
-    throw pagingWithoutEnd(this.#sliceId, `${what}, the last of them page ${page}`)
+    throw pagingWithoutEnd(this.#batchId, `${what}, the last of them page ${page}`)
   }
 }
 
@@ -102,16 +102,16 @@ export class PagingGuard {
  * it meanwhile it shows none, or where the service makes its pages up.
  * @throws JobtideError (exit 5) when it shows none
  */
-export function expectSameList({ slice, seams }: SliceHistory, again: TakenPage): void {
+export function expectSameList({ batch, seams }: BatchHistory, again: TakenPage): void {
   if (decodeMarks(again.keys ?? '').some(({ key }) => seams.met.has(key))) return
   throw pagingWithoutEnd(
-    slice.slice_id,
+    batch.batch_id,
     `it has more than ${LAST_PAGE} pages, and page ${again.page}, asked for again, shows only other events`,
   )
 }
 
-function pagingWithoutEnd(sliceId: string, what: string): UnavailableError {
-  return new UnavailableError(`slice ${sliceId}: ${what}`, null, {
+function pagingWithoutEnd(batchId: string, what: string): UnavailableError {
+  return new UnavailableError(`batch ${batchId}: ${what}`, null, {
     hint: 'The service pages without end: report it to the provider. What was bought is kept.',
   })
 }

@@ -1,9 +1,9 @@
 /**
- * The exact bill of a run, found without wasting a credit: pages 1, 2, 4, 8 … of each slice, then halving. A page past the
+ * The exact bill of a run, found without wasting a credit: pages 1, 2, 4, 8 … of each batch, then halving. A page past the
  * end is free; every other one has to be bought anyway, is kept, and is not asked for again when the run is read.
  */
 
-import { pagesBought, type SliceHistory } from '../journal/slice-history.ts'
+import { pagesBought, type BatchHistory } from '../journal/batch-history.ts'
 import { CREDITS_PER_PAGE } from '../journal/spending.ts'
 import { Extraction, type ExtractOptions, type ExtractProgress } from './extract.ts'
 import { extentOf } from './page-choice.ts'
@@ -11,8 +11,8 @@ import { extentOf } from './page-choice.ts'
 /** What reading a run takes. */
 export interface Quote {
   /** Those that were not read to their end before, as they became known; of those that were split, the parts. */
-  readonly slices: readonly SliceQuote[]
-  /** Pages with events, of all slices together. */
+  readonly batches: readonly BatchQuote[]
+  /** Pages with events, of all batches together. */
   readonly pages: number
   /** Of these, bought by now. */
   readonly bought: number
@@ -24,9 +24,9 @@ export interface Quote {
   readonly progress: ExtractProgress
 }
 
-/** What reading a slice takes. */
-export interface SliceQuote {
-  readonly sliceId: string
+/** What reading a batch takes. */
+export interface BatchQuote {
+  readonly batchId: string
   readonly organizations: number
   readonly pages: number
   readonly bought: number
@@ -35,18 +35,18 @@ export interface SliceQuote {
 }
 
 /**
- * Finds the last page of every slice of the run. A slice whose pages are all there after that is finished.
+ * Finds the last page of every batch of the run. A batch whose pages are all there after that is finished.
  * @throws what extract throws; BudgetReachedError when the pages that the quote needs cost more than is left
  */
 export async function quote(options: ExtractOptions): Promise<Quote> {
-  const slices: SliceQuote[] = []
-  const note = (history: SliceHistory) => {
-    slices.push(quoteOf(history))
+  const batches: BatchQuote[] = []
+  const note = (history: BatchHistory) => {
+    batches.push(quoteOf(history))
   }
   const progress = await new Extraction(options, note).run()
-  const sum = (of: (slice: SliceQuote) => number) => slices.reduce((all, one) => all + of(one), 0)
+  const sum = (of: (batch: BatchQuote) => number) => batches.reduce((all, one) => all + of(one), 0)
   return {
-    slices,
+    batches,
     pages: sum(({ pages }) => pages),
     bought: sum(({ bought }) => bought),
     toBuy: sum(({ toBuy }) => toBuy),
@@ -55,15 +55,15 @@ export async function quote(options: ExtractOptions): Promise<Quote> {
   }
 }
 
-function quoteOf(history: SliceHistory): SliceQuote {
-  const { slice } = history
+function quoteOf(history: BatchHistory): BatchQuote {
+  const { batch } = history
   const { highest, last } = extentOf(history)
   const bought = pagesBought(history)
   const pages = history.hasMore ? (last ?? highest) : highest
   const toBuy = pages - bought
   return {
-    sliceId: slice.slice_id,
-    organizations: slice.organizations.length,
+    batchId: batch.batch_id,
+    organizations: batch.organizations.length,
     pages,
     bought,
     toBuy,

@@ -1,21 +1,21 @@
-/** A slice while it is read: what it has, what is on its way, and what was odd about its pages. */
+/** A batch while it is read: what it has, what is on its way, and what was odd about its pages. */
 
-import type { SliceRecord } from '../journal/records.ts'
+import type { BatchRecord } from '../journal/records.ts'
 import {
   canGoOn,
   isBegun,
-  newSliceHistory,
+  newBatchHistory,
   startAnew,
-  type SliceHistory,
-} from '../journal/slice-history.ts'
+  type BatchHistory,
+} from '../journal/batch-history.ts'
 import { takePage } from '../journal/take-page.ts'
 import type { BoughtPage } from './page-buyer.ts'
 import { choosePage, type ReadingMode } from './page-choice.ts'
 import { PagingGuard } from './paging-guard.ts'
 
-/** A slice that is being read. */
+/** A batch that is being read. */
 export class Reading {
-  readonly history: SliceHistory
+  readonly history: BatchHistory
   /** A page is on its way; no other one is asked for meanwhile. */
   isAsking = false
   /** Another process read a part of it. */
@@ -29,16 +29,16 @@ export class Reading {
   readonly #orderBefore: number
 
   /** @param nowMs the service's time, as far as it is known */
-  constructor(history: SliceHistory, nowMs: number) {
+  constructor(history: BatchHistory, nowMs: number) {
     this.history = history
-    this.#guard = new PagingGuard(history.slice.slice_id)
+    this.#guard = new PagingGuard(history.batch.batch_id)
     this.#orderBefore = history.order
     this.isContinued = isBegun(history)
     if (!canGoOn(history, nowMs)) startAnew(history)
   }
 
-  get slice(): SliceRecord {
-    return this.history.slice
+  get batch(): BatchRecord {
+    return this.history.batch
   }
 
   /** The page to ask for now; null while one is on its way, or when nothing is left to ask. */
@@ -65,7 +65,7 @@ export class Reading {
   }
 }
 
-/** A slice of which nothing was read. */
-export function newReading(slice: SliceRecord): Reading {
-  return new Reading(newSliceHistory(slice), 0)
+/** A batch of which nothing was read. */
+export function newReading(batch: BatchRecord): Reading {
+  return new Reading(newBatchHistory(batch), 0)
 }

@@ -1,9 +1,9 @@
-/** The question to the service that asks for one page of a slice. Pure. */
+/** The question to the service that asks for one page of a batch. Pure. */
 
-import type { OrganizationRef, SliceRecord } from '../journal/records.ts'
-import { PAGE_EVENTS } from '../journal/slice-history.ts'
+import type { OrganizationRef, BatchRecord } from '../journal/records.ts'
+import { PAGE_EVENTS } from '../journal/batch-history.ts'
 
-/** The service counts pages to here; a slice with more was too wide. */
+/** The service counts pages to here; a batch with more was too wide. */
 export const LAST_PAGE = 10_000
 
 /** A page of other than the usual size. */
@@ -25,21 +25,21 @@ export function pageAfter(events: number): SizedPage | null {
   return null
 }
 
-/** The JSON body that asks for one page of a slice. */
+/** The JSON body that asks for one page of a batch. */
 export function requestBody(
-  slice: SliceRecord,
+  batch: BatchRecord,
   { page, limit }: SizedPage,
 ): Record<string, unknown> {
   const named = (by: OrganizationRef['by']) =>
-    slice.organizations.filter((reference) => reference.by === by).map(({ value }) => value)
+    batch.organizations.filter((reference) => reference.by === by).map(({ value }) => value)
   const ids = named('id')
   const urls = named('url')
-  const [onlyType] = slice.event_types
+  const [onlyType] = batch.event_types
   return {
     ...(ids.length === 0 ? {} : { organization_ids: ids }),
     ...(urls.length === 0 ? {} : { company_urls: urls }),
-    ...(slice.event_types.length === 1 ? { event_type: onlyType } : {}),
-    ...(slice.days_ago === null ? {} : { days_ago: slice.days_ago }),
+    ...(batch.event_types.length === 1 ? { event_type: onlyType } : {}),
+    ...(batch.days_ago === null ? {} : { days_ago: batch.days_ago }),
     page,
     limit,
   }

@@ -1,6 +1,6 @@
 /**
  * What follows a request that brought no page, for all workers of a run together: pauses in a row, retries, and the
- * errors that end a slice or the run. The decision itself is the pure retry policy's; it gets to know here what happened
+ * errors that end a batch or the run. The decision itself is the pure retry policy's; it gets to know here what happened
  * since this attempt at the run began, and nothing of earlier attempts.
  */
 
@@ -27,7 +27,7 @@ import { giveUpError } from './give-up.ts'
 /** How asking for one page went so far. */
 export interface Wish {
   readonly page: number
-  readonly sliceId: string
+  readonly batchId: string
   /** Attempts that failed; see RetryState.attempts. */
   failures: number
   /** Of these, those that may have been billed. */
@@ -39,8 +39,8 @@ export interface Wish {
 }
 
 /** A page that was not asked for yet. */
-export function newWish(sliceId: string, page: number): Wish {
-  return { sliceId, page, failures: 0, billable: 0, wrongPages: 0, previousWaitMs: 0 }
+export function newWish(batchId: string, page: number): Wish {
+  return { batchId, page, failures: 0, billable: 0, wrongPages: 0, previousWaitMs: 0 }
 }
 
 /** The request that failed. */

@@ -1,22 +1,22 @@
-/** How a slice is made smaller: when it has more pages than the service counts, or companies it refuses. Pure. */
+/** How a batch is made smaller: when it has more pages than the service counts, or companies it refuses. Pure. */
 
-import type { OrganizationRef, SliceRecord } from '../journal/records.ts'
+import type { OrganizationRef, BatchRecord } from '../journal/records.ts'
 
-/** Two slices with half of the organisations each; the slice must have at least two. */
-export function halve(slice: SliceRecord): SliceRecord[] {
-  const middle = Math.ceil(slice.organizations.length / 2)
+/** Two batches with half of the organisations each; the batch must have at least two. */
+export function halve(batch: BatchRecord): BatchRecord[] {
+  const middle = Math.ceil(batch.organizations.length / 2)
   return [
-    partOf(slice, 1, slice.organizations.slice(0, middle)),
-    partOf(slice, 2, slice.organizations.slice(middle)),
+    partOf(batch, 1, batch.organizations.slice(0, middle)),
+    partOf(batch, 2, batch.organizations.slice(middle)),
   ]
 }
 
-/** The slice with some of its organisations, under a name of its own: `0012` becomes `0012.<number>`. */
+/** The batch with some of its organisations, under a name of its own: `0012` becomes `0012.<number>`. */
 export function partOf(
-  { slice_id: id, days_ago, event_types }: SliceRecord,
+  { batch_id: id, days_ago, event_types }: BatchRecord,
   number: number,
   organizations: readonly OrganizationRef[],
-): SliceRecord {
-  // What was expected of the whole slice says nothing of its parts.
-  return { slice_id: `${id}.${number}`, organizations, days_ago, event_types }
+): BatchRecord {
+  // What was expected of the whole batch says nothing of its parts.
+  return { batch_id: `${id}.${number}`, organizations, days_ago, event_types }
 }

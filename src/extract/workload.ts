@@ -1,70 +1,70 @@
 /**
- * How much of a run's reading is done, judged by the pages that its slices were expected to have, or are known to have. A
- * slice with many pages is worth more than one with few, so that a run of two long slices moves from the first page on.
+ * How much of a run's reading is done, judged by the pages that its batches were expected to have, or are known to have. A
+ * batch with many pages is worth more than one with few, so that a run of two long batches moves from the first page on.
  */
 
-import type { SliceRecord } from '../journal/records.ts'
-import type { SliceHistory } from '../journal/slice-history.ts'
+import type { BatchRecord } from '../journal/records.ts'
+import type { BatchHistory } from '../journal/batch-history.ts'
 import { extentOf } from './page-choice.ts'
 
-// A slice that is expected to be empty is a request all the same.
+// A batch that is expected to be empty is a request all the same.
 const LEAST_PAGES = 1
-// What is read beyond expectation shows that the slice goes on, not that it is done.
+// What is read beyond expectation shows that the batch goes on, not that it is done.
 const NEARLY = 0.95
 
-/** The slices of a run, added and taken away as they come. */
+/** The batches of a run, added and taken away as they come. */
 export class Workload {
-  #slices = 0
-  #slicesDone = 0
-  /** Expected pages of all slices, and of those that are done. */
+  #batches = 0
+  #batchesDone = 0
+  /** Expected pages of all batches, and of those that are done. */
   #planned = 0
   #finished = 0
 
-  get slices(): number {
-    return this.#slices
+  get batches(): number {
+    return this.#batches
   }
 
-  get slicesDone(): number {
-    return this.#slicesDone
+  get batchesDone(): number {
+    return this.#batchesDone
   }
 
-  add(slice: SliceRecord): void {
-    this.#slices += 1
-    this.#planned += pagesOf(slice)
+  add(batch: BatchRecord): void {
+    this.#batches += 1
+    this.#planned += pagesOf(batch)
   }
 
-  remove(slice: SliceRecord): void {
-    this.#slices -= 1
-    this.#planned -= pagesOf(slice)
+  remove(batch: BatchRecord): void {
+    this.#batches -= 1
+    this.#planned -= pagesOf(batch)
   }
 
-  finish(slice: SliceRecord): void {
-    this.#slicesDone += 1
-    this.#finished += pagesOf(slice)
+  finish(batch: BatchRecord): void {
+    this.#batchesDone += 1
+    this.#finished += pagesOf(batch)
   }
 
-  /** From 0 to 1. @param begun slices of which a part was read */
-  fraction(begun: Iterable<SliceHistory>): number {
+  /** From 0 to 1. @param begun batches of which a part was read */
+  fraction(begun: Iterable<BatchHistory>): number {
     if (this.#planned === 0) return 1
     let read = this.#finished
-    for (const history of begun) read += pagesOf(history.slice) * partRead(history)
+    for (const history of begun) read += pagesOf(history.batch) * partRead(history)
     return Math.min(1, read / this.#planned)
   }
 }
 
-/** Pages that a slice still has, as far as that is known: at least 1. A slice longer than expected is taken to be half read. */
-export function pagesToBuy(history: SliceHistory): number {
+/** Pages that a batch still has, as far as that is known: at least 1. A batch longer than expected is taken to be half read. */
+export function pagesToBuy(history: BatchHistory): number {
   const read = history.pages + history.ahead.size
-  const inAll = extentOf(history).last ?? pagesOf(history.slice)
+  const inAll = extentOf(history).last ?? pagesOf(history.batch)
   return Math.max(1, inAll > read ? inAll - read : history.hasMore ? read : 0)
 }
 
-function pagesOf({ expected_pages: pages = LEAST_PAGES }: SliceRecord): number {
+function pagesOf({ expected_pages: pages = LEAST_PAGES }: BatchRecord): number {
   return Math.max(pages, LEAST_PAGES)
 }
 
-function partRead(history: SliceHistory): number {
+function partRead(history: BatchHistory): number {
   const pages = history.pages + history.ahead.size
-  const inAll = extentOf(history).last ?? pagesOf(history.slice)
+  const inAll = extentOf(history).last ?? pagesOf(history.batch)
   return Math.min(NEARLY, pages / inAll)
 }

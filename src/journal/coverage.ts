@@ -1,6 +1,6 @@
 /** Intervals of detection time that were read to their end, and how they add up. Pure. */
 
-import type { EventType, SliceFinished } from './records.ts'
+import type { EventType, BatchFinished } from './records.ts'
 import { CLOCK_TOLERANCE_MS } from './service-time.ts'
 
 /** An unbroken interval of detection time that was read to its end. */
@@ -43,7 +43,7 @@ export function coveredBy({
   at,
   covered_from: from,
   covered_to,
-}: Pick<SliceFinished, 'at' | 'covered_from' | 'covered_to'>): Pick<
+}: Pick<BatchFinished, 'at' | 'covered_from' | 'covered_to'>): Pick<
   CoveredInterval,
   'from' | 'to'
 > {

@@ -20,7 +20,7 @@ export interface HeldRun {
   readonly records: number
   /** The beginning of the run; absent when another segment holds it. */
   readonly started?: RunStarted
-  /** Page numbers by slice_id, in the order in which they were received: `1-7,6-9`. */
+  /** Page numbers by batch_id, in the order in which they were received: `1-7,6-9`. */
   readonly pages: Readonly<Record<string, string>>
   readonly days: readonly HeldDay[]
   /** Requests that this segment has no answer to, with the time they were sent. */
@@ -112,8 +112,8 @@ class CountedRun {
     counts.events += record.events
     counts.charged += record.credits_used
     if (record.test === true) return
-    const pages = this.#pages.get(record.slice_id)
-    if (pages === undefined) this.#pages.set(record.slice_id, [record.page])
+    const pages = this.#pages.get(record.batch_id)
+    if (pages === undefined) this.#pages.set(record.batch_id, [record.page])
     else pages.push(record.page)
   }
 
@@ -131,7 +131,7 @@ class CountedRun {
       run_id: this.#runId,
       records: this.records,
       ...(this.started === null ? {} : { started: this.started }),
-      pages: Object.fromEntries([...this.#pages].map(([slice, pages]) => [slice, ranges(pages)])),
+      pages: Object.fromEntries([...this.#pages].map(([batch, pages]) => [batch, ranges(pages)])),
       days: [...this.#days].map(([day, counts]) => ({ day, ...counts })),
       open: [...this.open],
       answered: [...this.#answered],
@@ -162,9 +162,9 @@ function withoutKeptOf(run: HeldRun, kept: HeldRun): HeldRun {
     records: run.records - kept.records,
     ...(started === undefined || kept.started !== undefined ? {} : { started }),
     pages: Object.fromEntries(
-      Object.entries(pages).flatMap(([slice, text]) => {
-        const lost = numbers(text).slice(numbers(kept.pages[slice] ?? '').length)
-        return lost.length === 0 ? [] : [[slice, ranges(lost)]]
+      Object.entries(pages).flatMap(([batch, text]) => {
+        const lost = numbers(text).slice(numbers(kept.pages[batch] ?? '').length)
+        return lost.length === 0 ? [] : [[batch, ranges(lost)]]
       }),
     ),
     days: days.map((day) => ({
@@ -217,9 +217,9 @@ function count(number: number, noun: string): string {
 function runText({ run_id: runId, pages }: HeldRun): string {
   const batches = Object.entries(pages)
   if (batches.length === 0) return `run ${runId}: no page`
-  const shown = batches.slice(0, BATCHES_SHOWN).map(([slice, text]) => {
+  const shown = batches.slice(0, BATCHES_SHOWN).map(([batch, text]) => {
     const sorted = [...new Set(numbers(text))].toSorted((a, b) => a - b)
-    return `batch ${slice} pages ${ranges(sorted)}`
+    return `batch ${batch} pages ${ranges(sorted)}`
   })
   return `run ${runId}: ${atMost(shown, batches.length, 'batches', ', ')}`
 }

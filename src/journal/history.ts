@@ -1,6 +1,6 @@
 /**
- * What the journal's headers add up to: runs with their slices and what each has bought, coverage of each organisation,
- * companies set aside, and the time before which the service wants no request. Planning and resuming read this, never
+ * What the journal's headers add up to: runs with their batches and what each has bought, coverage of each organisation,
+ * companies quarantined, and the time before which the service wants no request. Planning and resuming read this, never
  * the warehouse, so that a locked or lost warehouse stops neither.
  */
 
@@ -11,13 +11,13 @@ import { RATE_DAYS, addSightings, type Sightings } from './sightings.ts'
 import { CREDITS_PER_PAGE, expectedCredits, spendingOf, type DaySpending } from './spending.ts'
 import {
   addPage,
-  addSlices,
-  forgetSlices,
+  addBatches,
+  forgetBatches,
   newRunHistory,
-  sliceOf,
+  batchOf,
   type RunHistory,
 } from './run-history.ts'
-import { closeSlice, isRecorded } from './slice-history.ts'
+import { closeBatch, isRecorded } from './batch-history.ts'
 import { takeRequest } from './take-page.ts'
 import {
   RESUMABLE_OUTCOMES,
@@ -26,8 +26,8 @@ import {
   type OrganizationRef,
   type PageReceived,
   type RequestFailed,
-  type SliceFinished,
-  type SliceRecord,
+  type BatchFinished,
+  type BatchRecord,
   type SplitPayload,
   type SuppressionChanged,
 } from './records.ts'
@@ -36,10 +36,10 @@ import {
 export interface History {
   readonly runs: Map<string, RunHistory>
   readonly coverage: Map<string, CoveredInterval[]>
-  /** Slices that are said to be finished, and that the journal lacks pages of, by `${run_id} ${slice_id}`: they cover nothing. */
+  /** Batches that are said to be finished, and that the journal lacks pages of, by `${run_id} ${batch_id}`: they cover nothing. */
   readonly notRead: Set<string>
   /** When and why the service refused it. */
-  readonly setAside: Map<string, { readonly at: number; readonly reason: string }>
+  readonly quarantined: Map<string, { readonly at: number; readonly reason: string }>
   /** Ids learnt from events, by the URL or slug that was asked for. */
   readonly ids: Map<string, string>
   readonly seen: Map<string, Sightings>
@@ -72,7 +72,7 @@ export function emptyHistory(): History {
     runs: new Map(),
     coverage: new Map(),
     notRead: new Set(),
-    setAside: new Map(),
+    quarantined: new Map(),
     ids: new Map(),
     seen: new Map(),
     untold: new Map(),
@@ -111,24 +111,24 @@ export function foldRecord(history: History, frame: PlacedFrame): void {
     case 'run_started':
       // Only the latest run of a pipeline can be taken up.
       for (const run of history.runs.values()) {
-        if (run.finished !== null && run.started.pipeline === record.pipeline) forgetSlices(run)
+        if (run.finished !== null && run.started.pipeline === record.pipeline) forgetBatches(run)
       }
-      beginRun(history, newRunHistory(record, payloadOf<SliceRecord[]>(frame)))
+      beginRun(history, newRunHistory(record, payloadOf<BatchRecord[]>(frame)))
       return
     case 'run_resumed': {
       const run = runOf(history, record)
       run.resumed += 1
       run.finished = null
       run.questionSha256 = record.question_sha256 ?? run.questionSha256
-      addSlices(run, addedSlices(frame))
+      addBatches(run, addedBatches(frame))
       return
     }
     case 'request_sent': {
       const run = runOf(history, record)
       run.requests += 1
       run.unanswered.set(record.request_id, record.at)
-      const slice = sliceOf(run, record.slice_id)
-      if (slice !== null) takeRequest(slice, record.request_id)
+      const batch = batchOf(run, record.batch_id)
+      if (batch !== null) takeRequest(batch, record.request_id)
       spendingOf(history.spending, run.started.pipeline, record.at).requests += 1
       return
     }
@@ -138,34 +138,35 @@ export function foldRecord(history: History, frame: PlacedFrame): void {
     case 'page_received':
       foldPage(history, record)
       return
-    case 'slice_finished': {
+    case 'batch_finished': {
       const run = runOf(history, record)
-      const slice = sliceOf(run, record.slice_id)
+      const batch = batchOf(run, record.batch_id)
       // What it was read by must be there: of pages that were lost nothing is covered.
-      const isRead = slice === null ? !run.isIncomplete : isRecorded(slice, record.pages)
+      const isRead = batch === null ? !run.isIncomplete : isRecorded(batch, record.pages)
       // One that is finished twice was judged at the first time.
-      if (!isRead && slice?.state !== 'finished') {
-        history.notRead.add(`${record.run_id} ${record.slice_id}`)
+      if (!isRead && batch?.state !== 'finished') {
+        history.notRead.add(`${record.run_id} ${record.batch_id}`)
       }
-      if (slice !== null) closeSlice(slice, 'finished')
+      if (batch !== null) closeBatch(batch, 'finished')
       if (!isRead) return
-      run.slicesDone += 1
-      foldCoverage(history, run, slice?.slice ?? payloadOf<SliceRecord>(frame), record)
+      run.batchesDone += 1
+      foldCoverage(history, run, batch?.batch ?? payloadOf<BatchRecord>(frame), record)
       return
     }
-    case 'slice_split': {
+    case 'batch_split': {
       const run = runOf(history, record)
-      const slice = sliceOf(run, record.slice_id)
-      if (slice === null) return
-      closeSlice(slice, 'split')
-      run.slicesPlanned -= 1
-      addSlices(run, payloadOf<SplitPayload>(frame).instead)
+      const batch = batchOf(run, record.batch_id)
+      if (batch === null) return
+      closeBatch(batch, 'split')
+      run.batchesPlanned -= 1
+      addBatches(run, payloadOf<SplitPayload>(frame).instead)
       return
     }
-    case 'organization_set_aside': {
+    case 'organization_quarantined': {
       const name = canonicalName(history.ids, record.organization)
       const { at, reason } = record
-      if ((history.setAside.get(name)?.at ?? 0) <= at) history.setAside.set(name, { at, reason })
+      if ((history.quarantined.get(name)?.at ?? 0) <= at)
+        history.quarantined.set(name, { at, reason })
       return
     }
     case 'organization_learnt':
@@ -182,7 +183,7 @@ export function foldRecord(history: History, frame: PlacedFrame): void {
       if (record.outcome !== 'quoted') {
         run.creditsAtLastStop = run.creditsCommitted + run.unanswered.size * CREDITS_PER_PAGE
       }
-      if (!RESUMABLE_OUTCOMES.has(record.outcome)) forgetSlices(run)
+      if (!RESUMABLE_OUTCOMES.has(record.outcome)) forgetBatches(run)
       return
     }
     case 'suppression_changed':
@@ -266,7 +267,7 @@ export function canonicalName(
 
 // What was known under a URL is known of the id.
 function learn(history: History, name: string, id: string): void {
-  const { ids, coverage, seen, setAside } = history
+  const { ids, coverage, seen, quarantined } = history
   ids.set(name, id)
   if (name === id) return
   for (const interval of coverage.get(name) ?? []) {
@@ -275,25 +276,25 @@ function learn(history: History, name: string, id: string): void {
   const sightings = seen.get(name)
   if (sightings !== undefined) seen.set(id, addSightings(seen.get(id), sightings))
   if (history.untold.has(name)) history.untold.set(id, 'id')
-  for (const known of [coverage, seen, setAside, history.untold]) known.delete(name)
+  for (const known of [coverage, seen, quarantined, history.untold]) known.delete(name)
 }
 
 function foldCoverage(
   history: History,
   run: RunHistory,
-  slice: SliceRecord,
-  record: SliceFinished,
+  batch: BatchRecord,
+  record: BatchFinished,
 ): void {
-  const { event_types: eventTypes, days_ago: daysAgo } = slice
+  const { event_types: eventTypes, days_ago: daysAgo } = batch
   const interval = { eventTypes, ...coveredBy(record) }
   const { at } = record
   const looked = { total: 0, lastAt: 0, events: 0, days: daysAgo ?? RATE_DAYS, at }
-  for (const organization of slice.organizations) {
+  for (const organization of batch.organizations) {
     const name = canonicalName(history.ids, organization)
     history.coverage.set(name, addInterval(history.coverage.get(name) ?? [], interval))
     if (run.tellsWhose) history.seen.set(name, addSightings(history.seen.get(name), looked))
     else history.untold.set(name, organization.by)
-    if ((history.setAside.get(name)?.at ?? at) < at) history.setAside.delete(name)
+    if ((history.quarantined.get(name)?.at ?? at) < at) history.quarantined.delete(name)
   }
 }
 
@@ -310,9 +311,9 @@ export function refuseUnknown(record: never): never {
   )
 }
 
-/** The slices that a run which is taken up again asks besides its own; records of 0.1.0 have no payload. */
-export function addedSlices(frame: PlacedFrame): SliceRecord[] {
-  return frame.payload().length === 0 ? [] : payloadOf<SliceRecord[]>(frame)
+/** The batches that a run which is taken up again asks besides its own; records of 0.1.0 have no payload. */
+export function addedBatches(frame: PlacedFrame): BatchRecord[] {
+  return frame.payload().length === 0 ? [] : payloadOf<BatchRecord[]>(frame)
 }
 
 /** The JSON payload of a record; `T` is what records.ts says of that kind. */

@@ -1,5 +1,5 @@
 /**
- * Proves that nothing slipped through between the pages of a slice although the list moved while it was read. Pure.
+ * Proves that nothing slipped through between the pages of a batch although the list moved while it was read. Pure.
  *
  * An event that is inserted pushes everything after it down by one, over the edge of its page; one that is removed pulls
  * everything up. So an event can be missed at the seam of pages k and k + 1 in two ways only:
@@ -15,7 +15,7 @@
  *   and are met twice further up. So a page that was asked for before any page showed that the list was pushed down is
  *   not taken at all, and asked for again.
  *
- * Not seen, because no page ever shows it: an event that comes and goes again, or is corrected twice, while one slice is
+ * Not seen, because no page ever shows it: an event that comes and goes again, or is corrected twice, while one batch is
  * read; a correction that moves an event to a page before while both of its places are being read; a correction that
  * takes the place of an event more than ten minutes after it was detected.
  */
@@ -26,9 +26,9 @@ import {
   PAGE_EVENTS,
   type Meeting,
   type Seams,
-  type SliceHistory,
+  type BatchHistory,
   type TakenPage,
-} from './slice-history.ts'
+} from './batch-history.ts'
 
 // Chosen. Where a service shows an event and its correction side by side, every pair within this time before a page was
 // read has the pages between them read again, so it must not be long.
@@ -51,7 +51,7 @@ interface Signs {
 }
 
 /** Adds the page after the last one, or goes back when it shows that something may have slipped through. */
-export function joinPage(history: SliceHistory, page: TakenPage): void {
+export function joinPage(history: BatchHistory, page: TakenPage): void {
   const { read, seams } = history
   // Asked for before something was seen to have been pushed down: it may be from before that, while others are not.
   const isOutdated = seams.pushedAt > page.asked
@@ -78,7 +78,7 @@ export function joinPage(history: SliceHistory, page: TakenPage): void {
 }
 
 /** Takes the unbroken row of pages back to before `page`. @param order the place in the order at which this is done */
-export function goBack(history: SliceHistory, page: number, order: number): void {
+export function goBack(history: BatchHistory, page: number, order: number): void {
   const { seams } = history
   seams.loose = seams.loose.filter((k) => k + 1 < page)
   seams.wentBackAt = order
@@ -90,7 +90,7 @@ export function goBack(history: SliceHistory, page: number, order: number): void
   history.ahead.clear()
 }
 
-/** Why a slice that was read to its end may not be finished. */
+/** Why a batch that was read to its end may not be finished. */
 export interface Doubt {
   readonly kind: 'early-last-page' | 'left-in-that-second'
   /** What has to be asked for again, and everything after it, unless the list has no more than `events` events. */
@@ -103,10 +103,10 @@ export interface Doubt {
 }
 
 /**
- * What is doubtful in a slice whose last page has no more; null when nothing can be missing.
+ * What is doubtful in a batch whose last page has no more; null when nothing can be missing.
  * @param nowMs the service's time, as far as it is known
  */
-export function doubtOf(history: SliceHistory, nowMs: number): Doubt | null {
+export function doubtOf(history: BatchHistory, nowMs: number): Doubt | null {
   const { seams, read } = history
   const last = read.at(-1)
   if (last === undefined) return null
@@ -134,13 +134,13 @@ export function doubtOf(history: SliceHistory, nowMs: number): Doubt | null {
 }
 
 /** Ends a doubt that came to nothing. */
-export function dismiss(history: SliceHistory, { kind, until }: Doubt): void {
+export function dismiss(history: BatchHistory, { kind, until }: Doubt): void {
   if (kind === 'early-last-page') history.seams.loose = []
   else leaveBehind(history, 0, until)
 }
 
 // Counted as the service counts. Null when pages before the last one are not full: then nobody knows how it counts.
-function eventsTo({ pages, read, events }: SliceHistory): number | null {
+function eventsTo({ pages, read, events }: BatchHistory): number | null {
   const counted = Math.max(0, pages - 1) * PAGE_EVENTS + (read.at(-1)?.events ?? 0)
   return counted === events ? counted : null
 }
@@ -149,7 +149,7 @@ function eventsTo({ pages, read, events }: SliceHistory): number | null {
  * Takes note that events have left which left in the very second a page was read; see doubtOf. Those that moved pages
  * before `page`, too, are still in doubt.
  */
-export function leaveBehind(history: SliceHistory, page: number, nowMs: number): void {
+export function leaveBehind(history: BatchHistory, page: number, nowMs: number): void {
   const { seams } = history
   const seconds = secondsOfLeaving(history)
   const inDoubt = new Set(seconds.filter((of) => of.page <= page).map(({ leftAt }) => leftAt))
@@ -158,7 +158,7 @@ export function leaveBehind(history: SliceHistory, page: number, nowMs: number):
   forgetLeft(history, (leftAt) => over.has(leftAt) && leftAt < nowMs)
 }
 
-function meetEvents(history: SliceHistory, page: TakenPage): Signs {
+function meetEvents(history: BatchHistory, page: TakenPage): Signs {
   const { seams } = history
   const signs: Signs = { pushedFrom: 0, removed: 0, removedBefore: Infinity }
   for (const mark of decodeMarks(page.keys ?? '')) {
@@ -172,7 +172,7 @@ function meetEvents(history: SliceHistory, page: TakenPage): Signs {
 }
 
 function compare(
-  history: SliceHistory,
+  history: BatchHistory,
   page: TakenPage,
   { detectedAt }: EventMark,
   known: Meeting,
@@ -211,7 +211,7 @@ function compare(
 }
 
 // When an event left that explains why something was pulled up since a time; that time when none did.
-function maybeLeftSince(history: SliceHistory, sinceMs: number): number {
+function maybeLeftSince(history: BatchHistory, sinceMs: number): number {
   const latest = history.read.reduce((a, { serverAt }) => Math.max(a, serverAt), 0) + SECOND
   const times = leavingTimes(history)
     .map(({ leftAt }) => leftAt)
@@ -244,7 +244,7 @@ function pushedOverTo({ loose }: Seams, { pushedFrom }: Signs): number {
 }
 
 /** Notes events that have left the window above a page that was read before, and before one that was read after. */
-function noteLeft(history: SliceHistory, page: TakenPage, signs: Signs): boolean {
+function noteLeft(history: BatchHistory, page: TakenPage, signs: Signs): boolean {
   if (firstLeaving(history) >= page.serverAt) return false
   const left = leavingTimes(history).filter(({ leftAt }) => leftAt < page.serverAt)
   for (const { above, leftAt } of left) {
@@ -253,9 +253,9 @@ function noteLeft(history: SliceHistory, page: TakenPage, signs: Signs): boolean
   return left.length > 0
 }
 
-// Looked at with each page: a slice can have ten thousand.
-function firstLeaving({ slice, seams }: SliceHistory): number {
-  return slice.days_ago === null ? Infinity : seams.leavesFirst + slice.days_ago * DAY
+// Looked at with each page: a batch can have ten thousand.
+function firstLeaving({ batch, seams }: BatchHistory): number {
+  return batch.days_ago === null ? Infinity : seams.leavesFirst + batch.days_ago * DAY
 }
 
 function earliest(times: readonly number[], known: number): number {
@@ -263,8 +263,8 @@ function earliest(times: readonly number[], known: number): number {
 }
 
 /** When events leave the window, and the page from whose end on everything moves then. */
-function leavingTimes({ slice, read, seams }: SliceHistory): { above: number; leftAt: number }[] {
-  const { days_ago: daysAgo } = slice
+function leavingTimes({ batch, read, seams }: BatchHistory): { above: number; leftAt: number }[] {
+  const { days_ago: daysAgo } = batch
   if (daysAgo === null) return []
   const timesOf = (above: number, leaving: readonly number[]) =>
     leaving.map((time) => ({ above, leftAt: time + daysAgo * DAY }))
@@ -284,7 +284,7 @@ function firstReadAfter(pages: readonly TakenPage[], timeMs: number, order: numb
 }
 
 // Whether the list has moved since a page was read, as far as the pages tell that were received later.
-function hasMovedSince({ read, seams }: SliceHistory, early: TakenPage): boolean {
+function hasMovedSince({ read, seams }: BatchHistory, early: TakenPage): boolean {
   if (seams.pushedAt > early.asked) return true
   return read
     .filter(({ received }) => received > early.asked)
@@ -296,7 +296,7 @@ function hasMovedSince({ read, seams }: SliceHistory, early: TakenPage): boolean
 }
 
 // Events that left in the second in which a page below them was read, so that it cannot be told which came first.
-function secondsOfLeaving(history: SliceHistory): { page: number; leftAt: number }[] {
+function secondsOfLeaving(history: BatchHistory): { page: number; leftAt: number }[] {
   const times = history.read.map(({ serverAt }) => serverAt)
   const first = times.reduce((a, b) => Math.min(a, b), Infinity)
   const last = times.reduce((a, b) => Math.max(a, b), 0)
@@ -311,9 +311,9 @@ function secondsOfLeaving(history: SliceHistory): { page: number; leftAt: number
   )
 }
 
-function forgetLeft(history: SliceHistory, isKnown: (leftAt: number) => boolean): void {
+function forgetLeft(history: BatchHistory, isKnown: (leftAt: number) => boolean): void {
   const { read, seams } = history
-  const windowMs = (history.slice.days_ago ?? 0) * DAY
+  const windowMs = (history.batch.days_ago ?? 0) * DAY
   const isOpen = (time: number) => !isKnown(time + windowMs)
   seams.strays = seams.strays.filter(isOpen)
   for (const [index, page] of read.entries()) {
@@ -337,7 +337,7 @@ function isReadAfter(page: TakenPage, other: TakenPage): boolean {
   return page.asked > other.received
 }
 
-function pageAt({ read }: SliceHistory, page: number): TakenPage {
+function pageAt({ read }: BatchHistory, page: number): TakenPage {
   const found = read[page - 1]
   if (found === undefined) throw new RangeError(`page ${page} was not read`)
   return found

@@ -10,13 +10,13 @@ import type { ExitCode } from '../support/errors.ts'
 import type { ClockDispute } from './service-time.ts'
 
 /** One batch of at most 50 organisations × one window × the event types asked. */
-export interface SliceRecord {
-  readonly slice_id: string
+export interface BatchRecord {
+  readonly batch_id: string
   readonly organizations: readonly OrganizationRef[]
   /** Window in days of detection time, 1 to 365; null asks for all events. */
   readonly days_ago: number | null
   readonly event_types: readonly EventType[]
-  /** Pages with events that the plan expected; absent in plans of 0.1.0 and in slices that were split. */
+  /** Pages with events that the plan expected; absent in plans of 0.1.0 and in batches that were split. */
   readonly expected_pages?: number
 }
 
@@ -30,7 +30,7 @@ export interface OrganizationRef {
 export const EVENT_TYPES = ['joined', 'left', 'title_change'] as const
 export type EventType = (typeof EVENT_TYPES)[number]
 
-/** A run was planned. Payload: JSON of `SliceRecord[]`. */
+/** A run was planned. Payload: JSON of `BatchRecord[]`. */
 export interface RunStarted {
   readonly kind: 'run_started'
   readonly run_id: string
@@ -39,7 +39,7 @@ export interface RunStarted {
   /** `plan` when it was begun to find its exact bill (`plan --quote`). */
   readonly command: 'run' | 'backfill' | 'extract' | 'plan'
   readonly organizations: number
-  readonly slices: number
+  readonly batches: number
   readonly credits_limit: number | null
   /** Events that the plan expected from the rates; absent where it had to guess, and in records of 0.1.0. */
   readonly expected_events?: number
@@ -47,7 +47,7 @@ export interface RunStarted {
   readonly question_sha256: string
 }
 
-/** A run that had stopped is taken up again. Payload: JSON of the `SliceRecord[]` that are asked besides its own. */
+/** A run that had stopped is taken up again. Payload: JSON of the `BatchRecord[]` that are asked besides its own. */
 export interface RunResumed {
   readonly kind: 'run_resumed'
   readonly run_id: string
@@ -60,7 +60,7 @@ export interface RunResumed {
 export interface RequestSent {
   readonly kind: 'request_sent'
   readonly run_id: string
-  readonly slice_id: string
+  readonly batch_id: string
   readonly page: number
   readonly request_id: string
   readonly at: number
@@ -70,7 +70,7 @@ export interface RequestSent {
 export interface PageReceived {
   readonly kind: 'page_received'
   readonly run_id: string
-  readonly slice_id: string
+  readonly batch_id: string
   readonly page: number
   readonly request_id: string
   readonly requested_at: number
@@ -86,20 +86,20 @@ export interface PageReceived {
   readonly credits_sent?: string
   readonly has_more: boolean
   readonly body_sha256: string
-  /** The request only asked whether some companies of the slice are tracked: its answer is no page of the slice. */
+  /** The request only asked whether some companies of the batch are tracked: its answer is no page of the batch. */
   readonly test?: true
-  /** Detection times of its events that leave the slice's window by `leaving_until`; milliseconds since 1970 UTC. */
+  /** Detection times of its events that leave the batch's window by `leaving_until`; milliseconds since 1970 UTC. */
   readonly leaving: readonly number[]
   /** Up to when `leaving` is complete, by the service's clock; absent in records of 0.1.0: a day after `server_at`. */
   readonly leaving_until?: number
   /**
-   * A short mark of each event, in the order of the page; see page-keys.ts. Absent where the slice is a single page, and
+   * A short mark of each event, in the order of the page; see page-keys.ts. Absent where the batch is a single page, and
    * in records of 0.1.0.
    */
   readonly keys?: string
   /** Events of each organisation in the page; absent in records of 0.1.0. */
   readonly seen?: readonly SeenOrganization[]
-  /** Ids of organisations in it that the slice certainly did not ask for: their events are rejects, and not in `seen`. */
+  /** Ids of organisations in it that the batch certainly did not ask for: their events are rejects, and not in `seen`. */
   readonly foreign?: readonly string[]
   /**
    * Events that were taken out of the body since, because they are not kept. All else in this header, `body_sha256`
@@ -115,7 +115,7 @@ export type SeenOrganization = readonly [organizationId: string, events: number,
 export interface RequestFailed {
   readonly kind: 'request_failed'
   readonly run_id: string
-  readonly slice_id: string
+  readonly batch_id: string
   readonly page: number
   readonly request_id: string
   readonly requested_at: number
@@ -126,11 +126,11 @@ export interface RequestFailed {
   readonly in_doubt: boolean
 }
 
-/** A slice was read to its end: its organisations are covered for that time. Payload: JSON of its `SliceRecord`. */
-export interface SliceFinished {
-  readonly kind: 'slice_finished'
+/** A batch was read to its end: its organisations are covered for that time. Payload: JSON of its `BatchRecord`. */
+export interface BatchFinished {
+  readonly kind: 'batch_finished'
   readonly run_id: string
-  readonly slice_id: string
+  readonly batch_id: string
   readonly at: number
   readonly pages: number
   readonly events: number
@@ -139,24 +139,24 @@ export interface SliceFinished {
   readonly covered_to: number
 }
 
-/** What a slice_split record carries. */
+/** What a batch_split record carries. */
 export interface SplitPayload {
-  readonly slice: SliceRecord
-  readonly instead: readonly SliceRecord[]
+  readonly batch: BatchRecord
+  readonly instead: readonly BatchRecord[]
 }
 
-/** A slice was replaced by smaller ones. Payload: JSON of `SplitPayload`. */
-export interface SliceSplit {
-  readonly kind: 'slice_split'
+/** A batch was replaced by smaller ones. Payload: JSON of `SplitPayload`. */
+export interface BatchSplit {
+  readonly kind: 'batch_split'
   readonly run_id: string
-  readonly slice_id: string
+  readonly batch_id: string
   readonly at: number
   readonly reason: string
 }
 
 /** A company could not be asked for and was left out. */
-export interface OrganizationSetAside {
-  readonly kind: 'organization_set_aside'
+export interface OrganizationQuarantined {
+  readonly kind: 'organization_quarantined'
   readonly run_id: string
   readonly at: number
   readonly organization: OrganizationRef
@@ -243,9 +243,9 @@ export type JournalRecord =
   | RequestSent
   | PageReceived
   | RequestFailed
-  | SliceFinished
-  | SliceSplit
-  | OrganizationSetAside
+  | BatchFinished
+  | BatchSplit
+  | OrganizationQuarantined
   | OrganizationLearnt
   | Paused
   | RunFinished

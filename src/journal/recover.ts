@@ -200,7 +200,7 @@ function incompleteRun(runId: string, started: RunStarted | undefined): HeldRun 
       pipeline: 'unknown',
       command: 'run',
       organizations: 0,
-      slices: 0,
+      batches: 0,
       credits_limit: null,
       question_sha256: '',
     },

@@ -1,26 +1,26 @@
 /** A run, as the records of the journal tell it. */
 
 import { EXIT, JobtideError } from '../support/errors.ts'
-import type { PageReceived, RunFinished, RunStarted, SliceRecord } from './records.ts'
-import { newSliceHistory, type SliceHistory } from './slice-history.ts'
+import type { PageReceived, RunFinished, RunStarted, BatchRecord } from './records.ts'
+import { newBatchHistory, type BatchHistory } from './batch-history.ts'
 import { takeRecord } from './take-page.ts'
 
 /** A run and what it did so far. */
 export interface RunHistory {
   readonly started: RunStarted
-  /** Hash of the question that its slices were planned for last: of a run that was carried on, not the first one. */
+  /** Hash of the question that its batches were planned for last: of a run that was carried on, not the first one. */
   questionSha256: string
-  /** By slice_id. Empty once the run can no longer be taken up: years of nights must fit into memory. */
-  readonly slices: Map<string, SliceHistory>
-  /** True once its slices were let go of: what it still writes then, as a process that lost its lock may, is only counted. */
+  /** By batch_id. Empty once the run can no longer be taken up: years of nights must fit into memory. */
+  readonly batches: Map<string, BatchHistory>
+  /** True once its batches were let go of: what it still writes then, as a process that lost its lock may, is only counted. */
   isForgotten: boolean
-  /** True once records of it were lost: it is not taken up again, and may speak of slices that nobody knows. */
+  /** True once records of it were lost: it is not taken up again, and may speak of batches that nobody knows. */
   isIncomplete: boolean
   finished: RunFinished | null
   resumed: number
-  /** Slices that are not split. */
-  slicesPlanned: number
-  slicesDone: number
+  /** Batches that are not split. */
+  batchesPlanned: number
+  batchesDone: number
   /** Pages with events: those that cost. */
   pages: number
   events: number
@@ -37,17 +37,17 @@ export interface RunHistory {
 }
 
 /** A run that was planned and did nothing yet. */
-export function newRunHistory(started: RunStarted, slices: readonly SliceRecord[]): RunHistory {
+export function newRunHistory(started: RunStarted, batches: readonly BatchRecord[]): RunHistory {
   const run: RunHistory = {
     started,
     questionSha256: started.question_sha256,
-    slices: new Map(),
+    batches: new Map(),
     isForgotten: false,
     isIncomplete: false,
     finished: null,
     resumed: 0,
-    slicesPlanned: 0,
-    slicesDone: 0,
+    batchesPlanned: 0,
+    batchesDone: 0,
     pages: 0,
     events: 0,
     requests: 0,
@@ -56,14 +56,14 @@ export function newRunHistory(started: RunStarted, slices: readonly SliceRecord[
     tellsWhose: true,
     unanswered: new Map(),
   }
-  addSlices(run, slices)
+  addBatches(run, batches)
   return run
 }
 
-/** Adds slices to a run that nothing was read of yet. */
-export function addSlices(run: RunHistory, slices: readonly SliceRecord[]): void {
-  for (const slice of slices) run.slices.set(slice.slice_id, newSliceHistory(slice))
-  run.slicesPlanned += slices.length
+/** Adds batches to a run that nothing was read of yet. */
+export function addBatches(run: RunHistory, batches: readonly BatchRecord[]): void {
+  for (const batch of batches) run.batches.set(batch.batch_id, newBatchHistory(batch))
+  run.batchesPlanned += batches.length
 }
 
 /** Adds a page that was received. */
@@ -73,8 +73,8 @@ export function addPage(run: RunHistory, record: PageReceived): void {
   if (record.test === true) return
   if (record.events > 0) run.pages += 1
   run.events += record.events
-  const slice = sliceOf(run, record.slice_id)
-  if (slice !== null) takeRecord(slice, record)
+  const batch = batchOf(run, record.batch_id)
+  if (batch !== null) takeRecord(batch, record)
 }
 
 /** Whether records of some run were lost. */
@@ -82,20 +82,20 @@ export function hasLostRecords(runs: ReadonlyMap<string, RunHistory>): boolean {
   return [...runs.values()].some(({ isIncomplete }) => isIncomplete)
 }
 
-/** Lets go of the slices of a run that cannot be taken up again. */
-export function forgetSlices(run: RunHistory): void {
-  run.slices.clear()
+/** Lets go of the batches of a run that cannot be taken up again. */
+export function forgetBatches(run: RunHistory): void {
+  run.batches.clear()
   run.isForgotten = true
 }
 
-/** A slice of a run; null when its slices were let go of, or their plan is lost. @throws JobtideError when the journal lacks its plan */
-export function sliceOf(run: RunHistory, sliceId: string): SliceHistory | null {
-  const slice = run.slices.get(sliceId)
-  if (slice !== undefined) return slice
+/** A batch of a run; null when its batches were let go of, or their plan is lost. @throws JobtideError when the journal lacks its plan */
+export function batchOf(run: RunHistory, batchId: string): BatchHistory | null {
+  const batch = run.batches.get(batchId)
+  if (batch !== undefined) return batch
   if (run.isForgotten || run.isIncomplete) return null
   throw new JobtideError(
     EXIT.storage,
-    `the journal has records of slice ${sliceId} of run ${run.started.run_id} but not its plan`,
+    `the journal has records of batch ${batchId} of run ${run.started.run_id} but not its plan`,
     { hint: 'A journal segment is missing: restore the journal folder from a backup.' },
   )
 }

@@ -7,16 +7,16 @@
 import { DAY } from '../support/units.ts'
 import { goBack, joinPage, leaveBehind } from './page-seams.ts'
 import type { PageReceived } from './records.ts'
-import { canGoOn, startAnew, type SliceHistory, type TakenPage } from './slice-history.ts'
+import { canGoOn, startAnew, type BatchHistory, type TakenPage } from './batch-history.ts'
 
 /** Notes that a request is on its way. */
-export function takeRequest(history: SliceHistory, requestId: string): void {
+export function takeRequest(history: BatchHistory, requestId: string): void {
   history.order += 1
   history.asked.set(requestId, history.order)
 }
 
 /** Takes a page from the journal. */
-export function takeRecord(history: SliceHistory, record: PageReceived): void {
+export function takeRecord(history: BatchHistory, record: PageReceived): void {
   const asked = history.asked.get(record.request_id) ?? history.order
   history.asked.delete(record.request_id)
   const isWhole = record.page === 1 && !record.has_more
@@ -37,7 +37,7 @@ export function takeRecord(history: SliceHistory, record: PageReceived): void {
 }
 
 /** Takes a page that was received, and goes back where the list has moved. */
-export function takePage(history: SliceHistory, taken: TakenPage): void {
+export function takePage(history: BatchHistory, taken: TakenPage): void {
   history.order = Math.max(history.order, taken.received)
   if (history.state !== 'planned') return
   if (!canGoOn(history, taken.serverAt)) startAnew(history)
@@ -58,7 +58,7 @@ export function takePage(history: SliceHistory, taken: TakenPage): void {
   }
 }
 
-function keepAhead(history: SliceHistory, taken: TakenPage): void {
+function keepAhead(history: BatchHistory, taken: TakenPage): void {
   const { emptyFrom } = history
   if (taken.events === 0) {
     history.emptyFrom = Math.min(taken.page, emptyFrom ?? taken.page)

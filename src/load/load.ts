@@ -14,7 +14,7 @@ import type { PlacedFrame } from '../journal/reader.ts'
 import type { RunFinished } from '../journal/records.ts'
 import { sqlFolder } from '../support/assets.ts'
 import type { SqlValue, Warehouse } from '../warehouse/warehouse.ts'
-import { Batch } from './batch.ts'
+import { Chunk } from './chunk.ts'
 import { readSuppression, type Suppression } from './suppression.ts'
 
 /** What a load needs. */
@@ -22,7 +22,7 @@ export interface LoadOptions {
   readonly warehouse: Warehouse
   readonly journal: Journal
   /** Rows gathered before a transaction, 1 or more. */
-  readonly batchRows?: number
+  readonly chunkRows?: number
   /**
    * The record with which the run is about to be closed: ops.runs shows it already, so that closing the journal can be
    * the very last thing a run does. The next load reads the same record from the journal.
@@ -56,7 +56,7 @@ export interface LoadReport {
 }
 
 // Measured on 131,811 events: 10,000 rows are no faster and cost 20 MB more, 40,000 save a tenth of the time for 100 MB.
-const BATCH_ROWS = 6_000
+const CHUNK_ROWS = 6_000
 
 type Row = Readonly<Record<string, SqlValue>>
 
@@ -123,22 +123,22 @@ class Load {
     return { ...this.#report, newUnknownFields: this.#newUnknownFields }
   }
 
-  /** Loads a segment batch by batch; yields the bytes of it that were loaded so far. */
+  /** Loads a segment chunk by chunk; yields the bytes of it that were loaded so far. */
   async *#loadSegment({ name, from }: OpenSegment): AsyncGenerator<number> {
     const start = startOf(from)
-    let batch = this.#newBatch()
+    let chunk = this.#newChunk()
     let readTo = start
     let mergedTo = start
     const merge = async () => {
-      await this.#merge(batch, name, positionAt(readTo, from))
+      await this.#merge(chunk, name, positionAt(readTo, from))
       mergedTo = readTo
-      batch = this.#newBatch()
+      chunk = this.#newChunk()
     }
     for (const frame of this.#journal.read(name, start)) {
-      if (frame.end > from.bytes) this.#add(batch, frame)
-      else batch.organizations.add(frame)
+      if (frame.end > from.bytes) this.#add(chunk, frame)
+      else chunk.organizations.add(frame)
       readTo = frame.end
-      if (batch.size < (this.#options.batchRows ?? BATCH_ROWS)) continue
+      if (chunk.size < (this.#options.chunkRows ?? CHUNK_ROWS)) continue
       await merge()
       yield readTo - start
     }
@@ -146,70 +146,70 @@ class Load {
     yield readTo - start
   }
 
-  #add(batch: Batch, frame: PlacedFrame): void {
-    batch.add(frame)
+  #add(chunk: Chunk, frame: PlacedFrame): void {
+    chunk.add(frame)
     if (frame.record.kind === 'page_received') this.#report.pages += 1
   }
 
   async #showClosing(): Promise<void> {
     const { closing } = this.#options
     if (closing === undefined) return
-    const batch = this.#newBatch()
-    batch.finishRun(closing)
-    await this.#merge(batch, null)
+    const chunk = this.#newChunk()
+    chunk.finishRun(closing)
+    await this.#merge(chunk, null)
   }
 
   /** Runs whose beginning is lost, so that what is left of them belongs to something. */
   async #showLostRuns(): Promise<void> {
-    const batch = this.#newBatch()
+    const chunk = this.#newChunk()
     for (const { started } of this.#lost) {
-      if (started !== undefined && !this.#knownRuns.has(started.run_id)) batch.startRun(started, [])
+      if (started !== undefined && !this.#knownRuns.has(started.run_id)) chunk.startRun(started, [])
     }
-    if (batch.runs.size > 0) await this.#merge(batch, null)
+    if (chunk.runs.size > 0) await this.#merge(chunk, null)
   }
 
-  #newBatch(): Batch {
-    return new Batch(this.#knownRuns, this.#suppression, ({ run_id: runId, slice_id: sliceId }) => {
+  #newChunk(): Chunk {
+    return new Chunk(this.#knownRuns, this.#suppression, ({ run_id: runId, batch_id: batchId }) => {
       this.#notRead ??= readHistory(this.#journal).notRead
-      return !this.#notRead.has(`${runId} ${sliceId}`)
+      return !this.#notRead.has(`${runId} ${batchId}`)
     })
   }
 
-  /** One transaction: the rows of a batch, and how far a segment is loaded with it (null: none is loaded further). */
-  async #merge(batch: Batch, segment: string | null, position = NOT_LOADED): Promise<void> {
+  /** One transaction: the rows of a chunk, and how far a segment is loaded with it (null: none is loaded further). */
+  async #merge(chunk: Chunk, segment: string | null, position = NOT_LOADED): Promise<void> {
     await this.#warehouse.transaction(async () => {
       await this.#warehouse.run(loadSql('staging'))
-      await this.#stageOps(batch)
+      await this.#stageOps(chunk)
       await this.#noteNewUnknownFields()
-      if (batch.sightings.length > 0) await this.#mergeEvents(batch)
+      if (chunk.sightings.length > 0) await this.#mergeEvents(chunk)
       await this.#warehouse.run(loadSql('merge_ops'))
-      await this.#stage('ops.rejects', batch.rejects)
-      await this.#warehouse.append('ops.page_organizations', batch.organizations.pages)
+      await this.#stage('ops.rejects', chunk.rejects)
+      await this.#warehouse.append('ops.page_organizations', chunk.organizations.pages)
       if (segment !== null) {
         await this.#movePosition(segment, position)
-        if (batch.suppressed > 0) await this.#noteToErase(segment)
+        if (chunk.suppressed > 0) await this.#noteToErase(segment)
       }
       await this.#warehouse.run(loadSql('unstage'))
     })
-    this.#report.sightings += batch.sightings.length
-    this.#report.rejected += batch.rejects.length
-    this.#report.suppressed += batch.suppressed
+    this.#report.sightings += chunk.sightings.length
+    this.#report.rejected += chunk.rejects.length
+    this.#report.suppressed += chunk.suppressed
   }
 
-  async #stageOps(batch: Batch): Promise<void> {
-    await this.#stage('staged_runs', [...batch.runs.values()])
-    await this.#stage('staged_slices', [...batch.slices.values()])
-    await this.#stage('staged_pages', [...batch.pages.values()])
-    await this.#stage('staged_coverage', batch.coverage)
-    await this.#stage('staged_set_aside', batch.organizations.setAside)
-    await this.#stage('staged_asked', batch.organizations.asked)
-    await this.#stage('staged_ids', batch.organizations.ids)
-    await this.#stage('staged_unknown_fields', [...batch.unknownFields.values()])
-    await this.#stage('staged_snapshots', [...batch.snapshots.values()])
+  async #stageOps(chunk: Chunk): Promise<void> {
+    await this.#stage('staged_runs', [...chunk.runs.values()])
+    await this.#stage('staged_batches', [...chunk.batches.values()])
+    await this.#stage('staged_pages', [...chunk.pages.values()])
+    await this.#stage('staged_coverage', chunk.coverage)
+    await this.#stage('staged_quarantined', chunk.organizations.quarantined)
+    await this.#stage('staged_asked', chunk.organizations.asked)
+    await this.#stage('staged_ids', chunk.organizations.ids)
+    await this.#stage('staged_unknown_fields', [...chunk.unknownFields.values()])
+    await this.#stage('staged_snapshots', [...chunk.snapshots.values()])
   }
 
-  async #mergeEvents(batch: Batch): Promise<void> {
-    await this.#warehouse.append('staged_sightings', batch.sightings.columns)
+  async #mergeEvents(chunk: Chunk): Promise<void> {
+    await this.#warehouse.append('staged_sightings', chunk.sightings.columns)
     await this.#warehouse.run(loadSql('newest_sightings'))
     const [changes] = await this.#warehouse.all<{ inserted: number; updated: number }>(
       loadSql('count_changes'),

@@ -1,6 +1,6 @@
 /**
  * What records say of organisations, as rows to be staged: who was asked and when, who was refused, ids learnt, and for
- * whom each page was paid. Apart from the rest of a batch, because a warehouse of an earlier version reads the journal again for these
+ * whom each page was paid. Apart from the rest of a chunk, because a warehouse of an earlier version reads the journal again for these
  * tables, and only for them.
  */
 
@@ -10,10 +10,10 @@ import type { PlacedFrame } from '../journal/reader.ts'
 import {
   organizationName,
   type OrganizationLearnt,
-  type OrganizationSetAside,
+  type OrganizationQuarantined,
   type PageReceived,
-  type SliceFinished,
-  type SliceRecord,
+  type BatchFinished,
+  type BatchRecord,
 } from '../journal/records.ts'
 import type { SqlValue } from '../warehouse/warehouse.ts'
 
@@ -35,7 +35,7 @@ export class OrganizationRows {
   }
   readonly #ids = new Map<string, OrganizationLearnt>()
   readonly #asked = new Map<string, Asked>()
-  readonly #setAside = new Map<string, OrganizationSetAside>()
+  readonly #quarantined = new Map<string, OrganizationQuarantined>()
 
   /** Rows gathered, roughly; those of pages are never more than the events in them. */
   get size(): number {
@@ -61,13 +61,13 @@ export class OrganizationRows {
     }))
   }
 
-  /** Rows of ops.organizations_set_aside. */
-  get setAside(): Row[] {
-    return [...this.#setAside].map(([organization, { reason, run_id, at }]) => ({
+  /** Rows of ops.organizations_quarantined. */
+  get quarantined(): Row[] {
+    return [...this.#quarantined].map(([organization, { reason, run_id, at }]) => ({
       organization,
       reason,
       run_id,
-      set_aside_at: new Date(at),
+      quarantined_at: new Date(at),
     }))
   }
 
@@ -75,8 +75,8 @@ export class OrganizationRows {
   add(frame: PlacedFrame): void {
     const { record } = frame
     if (record.kind === 'organization_learnt') this.learn(record)
-    if (record.kind === 'organization_set_aside') this.leaveOut(record)
-    if (record.kind === 'slice_finished') this.addSlice(record, payloadOf<SliceRecord>(frame))
+    if (record.kind === 'organization_quarantined') this.leaveOut(record)
+    if (record.kind === 'batch_finished') this.addBatch(record, payloadOf<BatchRecord>(frame))
     if (record.kind === 'page_received') {
       this.addPage(record, () => {
         const page = parsePage(frame.payload())
@@ -94,13 +94,13 @@ export class OrganizationRows {
   }
 
   /** Adds a refusal. The newest wins. */
-  leaveOut(record: OrganizationSetAside): void {
+  leaveOut(record: OrganizationQuarantined): void {
     const name = organizationName(record.organization)
-    if ((this.#setAside.get(name)?.at ?? 0) <= record.at) this.#setAside.set(name, record)
+    if ((this.#quarantined.get(name)?.at ?? 0) <= record.at) this.#quarantined.set(name, record)
   }
 
-  /** Adds the organisations of a slice that was read to its end. */
-  addSlice({ at }: SliceFinished, { organizations }: SliceRecord): void {
+  /** Adds the organisations of a batch that was read to its end. */
+  addBatch({ at }: BatchFinished, { organizations }: BatchRecord): void {
     for (const organization of organizations) {
       const name = organizationName(organization)
       const known = this.#asked.get(name)

@@ -3,7 +3,7 @@
 import { CREDITS_PER_PAGE } from '../journal/spending.ts'
 import { DAY, HOUR } from '../support/units.ts'
 import type { CostedPlan } from './plan.ts'
-import { makeSlices } from './slices.ts'
+import { makeBatches } from './batches.ts'
 
 /** What it costs to ask at a regular distance. */
 export interface CadenceFigures {
@@ -32,9 +32,9 @@ export function compareCadences(
   return CADENCES.map((everyDays) => {
     const days = Math.ceil(everyDays + (overlapHours * HOUR) / DAY)
     const due = needs.map(({ rate }) => ({ days, rate }))
-    const slices = makeSlices(due, { requests, workers: 1, widest: null })
-    const pages = slices.reduce((sum, slice) => sum + slice.pages, 0)
-    const asked = slices.reduce((sum, slice) => sum + slice.pages + slice.empty, 0)
+    const batches = makeBatches(due, { requests, workers: 1, widest: null })
+    const pages = batches.reduce((sum, batch) => sum + batch.pages, 0)
+    const asked = batches.reduce((sum, batch) => sum + batch.pages + batch.empty, 0)
     return {
       everyDays,
       days,

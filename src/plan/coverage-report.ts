@@ -1,6 +1,6 @@
 /**
  * What was looked at and what was not, for each organisation, from the journal's coverage. Pure. "Not looked at" is
- * whatever no slice covers that was read to its end; it is never taken for "no change".
+ * whatever no batch covers that was read to its end; it is never taken for "no change".
  */
 
 import type { CoveredInterval } from '../journal/coverage.ts'
@@ -50,7 +50,7 @@ export interface OrganizationCoverage {
   /** When one was last received, milliseconds since 1970 UTC; null for never. */
   readonly lastEventAt: number | null
   /** Why and when the service refused it, where it did not accept it since. */
-  readonly setAside: { readonly at: number; readonly reason: string } | null
+  readonly quarantined: { readonly at: number; readonly reason: string } | null
 }
 
 /** Coverage of all organisations in question; the one that was read least far first. */
@@ -58,7 +58,7 @@ export interface CoverageReport {
   readonly organizations: readonly OrganizationCoverage[]
   readonly read: number
   readonly neverRead: number
-  readonly setAside: number
+  readonly quarantined: number
   /** Organisations with a stretch that was not looked at before or between two reads. */
   readonly withGaps: number
   /** The least and the greatest edge; null when nothing was read. */
@@ -66,7 +66,7 @@ export interface CoverageReport {
   readonly newestEdge: number | null
 }
 
-type KnownHistory = Pick<History, 'coverage' | 'setAside' | 'ids' | 'seen' | 'untold' | 'runs'>
+type KnownHistory = Pick<History, 'coverage' | 'quarantined' | 'ids' | 'seen' | 'untold' | 'runs'>
 
 /**
  * Reports on the organisations of a pipeline, or, without `wanted`, on all that were ever asked for: each since
@@ -87,7 +87,7 @@ export function coverageReport(
     organizations,
     read: edges.length,
     neverRead: organizations.filter(isNeverRead).length,
-    setAside: organizations.filter(({ setAside }) => setAside !== null).length,
+    quarantined: organizations.filter(({ quarantined }) => quarantined !== null).length,
     withGaps: organizations.filter((one) => gapsOf(one).length > 0).length,
     // Sorted: those without an edge come first.
     oldestEdge: edges[0] ?? null,
@@ -101,8 +101,8 @@ export function gapsOf({ unread }: OrganizationCoverage): UnreadStretch[] {
 }
 
 /** Whether one of the event types was never read of an organisation, and the service did not refuse it either. */
-export function isNeverRead({ edge, setAside }: OrganizationCoverage): boolean {
-  return edge === null && setAside === null
+export function isNeverRead({ edge, quarantined }: OrganizationCoverage): boolean {
+  return edge === null && quarantined === null
 }
 
 /**
@@ -158,7 +158,7 @@ function organizationCoverage(
     events: seen?.total ?? 0,
     isUntold: history.untold.get(organizationId) === 'url',
     lastEventAt: seen === undefined || seen.total === 0 ? null : seen.lastAt,
-    setAside: history.setAside.get(organizationId) ?? null,
+    quarantined: history.quarantined.get(organizationId) ?? null,
   }
 }
 
@@ -225,13 +225,13 @@ function listedNames({ organizations }: Wanted, { ids }: KnownHistory): Map<stri
   return names
 }
 
-function knownNames({ coverage, setAside, ids, runs }: KnownHistory): Map<string, string> {
+function knownNames({ coverage, quarantined, ids, runs }: KnownHistory): Map<string, string> {
   const askedAs = new Map([...ids].map(([name, id]) => [id, name]))
   // Of a run that is not done, those too that it has not read yet.
   const inRuns = [...runs.values()]
-    .flatMap(({ slices }) => [...slices.values()])
-    .flatMap(({ slice }) => slice.organizations.map((one) => canonicalName(ids, one)))
-  const known = new Set([...coverage.keys(), ...setAside.keys(), ...inRuns])
+    .flatMap(({ batches }) => [...batches.values()])
+    .flatMap(({ batch }) => batch.organizations.map((one) => canonicalName(ids, one)))
+  const known = new Set([...coverage.keys(), ...quarantined.keys(), ...inRuns])
   return new Map([...known].map((id) => [id, askedAs.get(id) ?? id]))
 }
 

@@ -1,11 +1,11 @@
 /**
- * Improves a packing by letting slices exchange organisations while that makes them cheaper together: a sum of events
- * that just spills over a page is brought below it, at the cost of a slice that has room. Pure and deterministic.
+ * Improves a packing by letting batches exchange organisations while that makes them cheaper together: a sum of events
+ * that just spills over a page is brought below it, at the cost of a batch that has room. Pure and deterministic.
  */
 
-import { eventsOf, type Packing, type Parcel, type SliceCost } from './slice-cost.ts'
+import { eventsOf, type Packing, type Parcel, type BatchCost } from './batch-cost.ts'
 
-interface OpenSlice {
+interface OpenBatch {
   readonly days: number
   readonly parcels: Parcel[]
   events: number
@@ -14,27 +14,27 @@ interface OpenSlice {
 // In pages. Less is not worth looking for, and might only be an error of rounding.
 const LEAST_GAIN = 1e-4
 const ROUNDS = 10
-// Of each slice every fifth organisation is tried, another fifth in each round.
+// Of each batch every fifth organisation is tried, another fifth in each round.
 const STRIDE = 5
 
 /**
- * Exchanges organisations until nothing is gained or `tries` are used up. Slices next to each other in events come
+ * Exchanges organisations until nothing is gained or `tries` are used up. Batches next to each other in events come
  * first, then those farther and farther apart.
  */
 export function exchangeOrganizations(
   packing: readonly Packing[],
-  cost: SliceCost,
+  cost: BatchCost,
   tries: number,
 ): Packing[] {
-  const slices = packing.map((slice): OpenSlice => ({
-    days: slice.days,
-    parcels: [...slice.parcels],
-    events: eventsOf(slice),
+  const batches = packing.map((batch): OpenBatch => ({
+    days: batch.days,
+    parcels: [...batch.parcels],
+    events: eventsOf(batch),
   }))
   let left = tries
   for (let round = 0; round < ROUNDS && left > 0; round += 1) {
     let gained = 0
-    for (const [one, other] of pairsByDistance(slices)) {
+    for (const [one, other] of pairsByDistance(batches)) {
       if (left <= 0) break
       left -= 1
       if (!canGain(one, other, cost)) continue
@@ -43,14 +43,14 @@ export function exchangeOrganizations(
     }
     if (gained < LEAST_GAIN && round >= STRIDE - 1) break
   }
-  return slices.map(({ parcels }) => ({
+  return batches.map(({ parcels }) => ({
     parcels,
     days: Math.max(...parcels.map(({ days }) => days)),
   }))
 }
 
-function* pairsByDistance(slices: readonly OpenSlice[]): Generator<[OpenSlice, OpenSlice]> {
-  const order = slices.toSorted((a, b) => a.days - b.days || b.events - a.events)
+function* pairsByDistance(batches: readonly OpenBatch[]): Generator<[OpenBatch, OpenBatch]> {
+  const order = batches.toSorted((a, b) => a.days - b.days || b.events - a.events)
   for (let distance = 1; distance < order.length; distance += 1) {
     for (let place = 0; place + distance < order.length; place += 1) {
       const [one, other] = [order[place], order[place + distance]]
@@ -59,13 +59,13 @@ function* pairsByDistance(slices: readonly OpenSlice[]): Generator<[OpenSlice, O
   }
 }
 
-// However two slices share their events, they cost no less than one slice that has them all.
-function canGain(one: OpenSlice, other: OpenSlice, cost: SliceCost): boolean {
+// However two batches share their events, they cost no less than one batch that has them all.
+function canGain(one: OpenBatch, other: OpenBatch, cost: BatchCost): boolean {
   return cost(one.events) + cost(other.events) - cost(one.events + other.events) > 0.01
 }
 
 /** Makes the exchange that gains most, if any does. Returns the gain in pages. */
-function exchangeBest(one: OpenSlice, other: OpenSlice, cost: SliceCost, from: number): number {
+function exchangeBest(one: OpenBatch, other: OpenBatch, cost: BatchCost, from: number): number {
   const before = cost(one.events) + cost(other.events)
   let gain = LEAST_GAIN
   let mine = -1
@@ -91,6 +91,6 @@ function exchangeBest(one: OpenSlice, other: OpenSlice, cost: SliceCost, from: n
 }
 
 // The events that `one` has more after the exchange.
-function shiftOf(one: OpenSlice, mine: number, other: OpenSlice, theirs: number): number {
+function shiftOf(one: OpenBatch, mine: number, other: OpenBatch, theirs: number): number {
   return one.days * ((other.parcels[theirs]?.rate ?? 0) - (one.parcels[mine]?.rate ?? 0))
 }

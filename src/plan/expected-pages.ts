@@ -1,9 +1,9 @@
 /**
- * How many pages a slice will be charged when the number of its events is only known as an expectation: ⌈N / 50⌉ of a
+ * How many pages a batch will be charged when the number of its events is only known as an expectation: ⌈N / 50⌉ of a
  * count N that varies more than a Poisson count does, because job changes come in bursts. Pure.
  */
 
-import { PAGE_EVENTS } from '../journal/slice-history.ts'
+import { PAGE_EVENTS } from '../journal/batch-history.ts'
 import { logGamma } from './log-gamma.ts'
 
 /**
@@ -12,7 +12,7 @@ import { logGamma } from './log-gamma.ts'
  */
 export const DISPERSION = 1.25
 
-/** What a slice is expected to be charged. */
+/** What a batch is expected to be charged. */
 export interface PageForecast {
   /** Expected pages with events: those that are charged. */
   readonly pages: number

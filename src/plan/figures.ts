@@ -10,7 +10,7 @@ import { SECOND } from '../support/units.ts'
 import { forecastPages } from './expected-pages.ts'
 import type { CostedPlan, Need } from './plan.ts'
 import type { Rate } from './rates.ts'
-import { ALL_DAYS, type SliceForecast } from './slices.ts'
+import { ALL_DAYS, type BatchForecast } from './batches.ts'
 
 /** A bill that is not known yet. */
 export interface ExpectedCredits {
@@ -28,14 +28,14 @@ export interface OrganizationCost {
   readonly isSilent: boolean
   /** Expected events of the detection time that is asked for the first time. */
   readonly newEvents: number
-  /** Its share of the bill of its slice, by events. */
+  /** Its share of the bill of its batch, by events. */
   readonly credits: number
   readonly creditsPerNewEvent: number
 }
 
 /** The figures of a plan. */
 export interface PlanFigures {
-  /** Each slice asks once at least. */
+  /** Each batch asks once at least. */
   readonly requestsAtLeast: number
   readonly requestsExpected: number
   readonly events: number
@@ -77,13 +77,13 @@ export function planFigures(
   requestsPerSecond: number | null,
   dearest: number,
 ): PlanFigures {
-  const { forecasts, needs, slices } = plan
+  const { forecasts, needs, batches } = plan
   const costs = forecasts
     .flatMap((forecast) => organizationCosts(forecast, needs))
     .toSorted((a, b) => b.creditsPerNewEvent - a.creditsPerNewEvent || b.credits - a.credits)
   const requestsExpected = sum(forecasts.map(({ pages, empty }) => pages + empty))
   return {
-    requestsAtLeast: slices.length,
+    requestsAtLeast: batches.length,
     requestsExpected,
     events: sum(forecasts.map(({ events }) => events)),
     credits: expectedCredits(plan),
@@ -96,7 +96,7 @@ export function planFigures(
 }
 
 /**
- * Slices vary independently of each other. What moves all of them together comes on top: how little is known of a list
+ * Batches vary independently of each other. What moves all of them together comes on top: how little is known of a list
  * that was never asked, how far off the last forecasts were, and, where everything is asked, how far that reaches back.
  */
 function expectedCredits(plan: CostedPlan): ExpectedCredits {
@@ -137,21 +137,21 @@ function pagesMore(
   )
 }
 
-/** Slices of the same window for the same reason. */
+/** Batches of the same window for the same reason. */
 export interface WindowFigures {
   /** The window asked, and the longest that one of the organisations needs, in days; ALL_DAYS for everything. */
   readonly days: number
   readonly neededDays: number
   readonly why: string
   readonly organizations: number
-  readonly slices: number
+  readonly batches: number
   readonly events: number
   readonly credits: number
 }
 
 /** What is asked for each window, the shortest first. */
 export function windowFigures({ forecasts, requestsPerForecast }: CostedPlan): WindowFigures[] {
-  const groups = new Map<string, SliceForecast[]>()
+  const groups = new Map<string, BatchForecast[]>()
   for (const forecast of forecasts) {
     const key = `${forecast.days} ${forecast.neededDays} ${whyOf(forecast)}`
     const group = groups.get(key)
@@ -167,7 +167,7 @@ export function windowFigures({ forecasts, requestsPerForecast }: CostedPlan): W
         neededDays: first.neededDays,
         why: whyOf(first),
         organizations: sum(group.map(({ members }) => members.length)),
-        slices: group.length * requestsPerForecast,
+        batches: group.length * requestsPerForecast,
         events: sum(group.map(({ events }) => events)),
         credits: CREDITS_PER_PAGE * sum(group.map(({ pages }) => pages)),
       }
@@ -175,14 +175,14 @@ export function windowFigures({ forecasts, requestsPerForecast }: CostedPlan): W
     .toSorted((a, b) => a.neededDays - b.neededDays || a.days - b.days)
 }
 
-/** Why a slice has the window it has. */
-export function whyOf({ shortestDays, neededDays, days }: SliceForecast): string {
+/** Why a batch has the window it has. */
+export function whyOf({ shortestDays, neededDays, days }: BatchForecast): string {
   if (days > neededDays) return 'wider for free'
   return shortestDays < neededDays ? 'cheaper together' : 'needed'
 }
 
 function organizationCosts(
-  { members, days, pages, events }: SliceForecast,
+  { members, days, pages, events }: BatchForecast,
   needs: readonly Need[],
 ): OrganizationCost[] {
   const creditsPerEvent = (pages * CREDITS_PER_PAGE) / events

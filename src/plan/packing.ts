@@ -1,6 +1,6 @@
 /**
  * Which organisations share a request, so that the expected bill is smallest. A page that is only begun costs as much as
- * a full one, so what is to be saved is begun pages: the quiet organisations belong together, where most slices stay
+ * a full one, so what is to be saved is begun pages: the quiet organisations belong together, where most batches stay
  * empty and are free, and the lively ones so that their events fill whole pages.
  *
  * Finding the best packing is as hard as bin packing, so three good ones are made and improved, and the cheapest is
@@ -9,13 +9,13 @@
 
 import { exchangeOrganizations } from './exchange.ts'
 import {
-  SLICE_ORGANIZATIONS,
+  BATCH_ORGANIZATIONS,
   eventsOf,
   totalCost,
   type Packing,
   type Parcel,
-  type SliceCost,
-} from './slice-cost.ts'
+  type BatchCost,
+} from './batch-cost.ts'
 
 // For a gain of less, as a share of the bill, the order of the list is kept: where nothing is known of the organisations
 // it would be made up anyway.
@@ -24,8 +24,8 @@ const WORTH_REORDERING = 0.002
 // bill 0.5 % smaller at most.
 const TRIES = 300_000
 
-/** Packs the parcels so that `cost`, summed over the slices, is small. */
-export function packParcels(parcels: readonly Parcel[], cost: SliceCost): Packing[] {
+/** Packs the parcels so that `cost`, summed over the batches, is small. */
+export function packParcels(parcels: readonly Parcel[], cost: BatchCost): Packing[] {
   const groups = groupByDays(parcels).map(byRate)
   const inListOrder = packInListOrder(parcels)
   const one = exchangeOrganizations(joinWindows(groups, cost), cost, TRIES)
@@ -60,17 +60,17 @@ function byRate(group: readonly Parcel[]): Parcel[] {
 function plainBatches(group: readonly Parcel[]): Packing[] {
   const days = group[0]?.days ?? 0
   const batches: Packing[] = []
-  for (let from = 0; from < group.length; from += SLICE_ORGANIZATIONS) {
-    batches.push({ parcels: group.slice(from, from + SLICE_ORGANIZATIONS), days })
+  for (let from = 0; from < group.length; from += BATCH_ORGANIZATIONS) {
+    batches.push({ parcels: group.slice(from, from + BATCH_ORGANIZATIONS), days })
   }
   return batches
 }
 
 /**
  * The cheapest cut of all parcels in one row: from the shortest window to the longest, in each from the liveliest to the
- * quietest. Where it pays, the quietest of one window ride along in a slice of the next.
+ * quietest. Where it pays, the quietest of one window ride along in a batch of the next.
  */
-function joinWindows(groups: readonly Parcel[][], cost: SliceCost): Packing[] {
+function joinWindows(groups: readonly Parcel[][], cost: BatchCost): Packing[] {
   const row = groups.flat()
   const rateBefore = new Float64Array(row.length + 1)
   const bestCost = new Float64Array(row.length + 1).fill(Number.POSITIVE_INFINITY)
@@ -80,7 +80,7 @@ function joinWindows(groups: readonly Parcel[][], cost: SliceCost): Packing[] {
     const end = place + 1
     const ratesToEnd = (rateBefore[place] ?? 0) + rate
     rateBefore[end] = ratesToEnd
-    for (let start = Math.max(0, end - SLICE_ORGANIZATIONS); start < end; start += 1) {
+    for (let start = Math.max(0, end - BATCH_ORGANIZATIONS); start < end; start += 1) {
       const events = days * Math.max(0, ratesToEnd - (rateBefore[start] ?? 0))
       const total = (bestCost[start] ?? 0) + cost(events)
       if (total < (bestCost[end] ?? 0)) {
@@ -98,12 +98,12 @@ function joinWindows(groups: readonly Parcel[][], cost: SliceCost): Packing[] {
 }
 
 /**
- * Within one window: some slices of the liveliest, some of the quietest, and between them slices that are all alike. How
- * many of each is tried out. It finds what no cut of a sorted row does: where an average slice just fits its page.
+ * Within one window: some batches of the liveliest, some of the quietest, and between them batches that are all alike. How
+ * many of each is tried out. It finds what no cut of a sorted row does: where an average batch just fits its page.
  */
-function hotMixedCold(sorted: readonly Parcel[], cost: SliceCost): Packing[] {
+function hotMixedCold(sorted: readonly Parcel[], cost: BatchCost): Packing[] {
   const days = sorted[0]?.days ?? 0
-  const count = Math.ceil(sorted.length / SLICE_ORGANIZATIONS)
+  const count = Math.ceil(sorted.length / BATCH_ORGANIZATIONS)
   const batches = plainBatches(sorted)
   const events = batches.map(eventsOf)
   let best = { hot: count, mixed: 0, cost: Number.POSITIVE_INFINITY }
@@ -123,7 +123,7 @@ function hotMixedCold(sorted: readonly Parcel[], cost: SliceCost): Packing[] {
     }
   }
   const { hot, mixed } = best
-  const between = sorted.slice(hot * SLICE_ORGANIZATIONS, (hot + mixed) * SLICE_ORGANIZATIONS)
+  const between = sorted.slice(hot * BATCH_ORGANIZATIONS, (hot + mixed) * BATCH_ORGANIZATIONS)
   const alike = deal(between, mixed).map((parcels) => ({ parcels, days }))
   return [...batches.slice(0, hot), ...alike, ...batches.slice(hot + mixed)]
 }

@@ -1,5 +1,5 @@
 /**
- * A plan: who is asked, how far back, in which slices, and what that is expected to cost. Pure: the same question,
+ * A plan: who is asked, how far back, in which batches, and what that is expected to cost. Pure: the same question,
  * history and time give the same plan, and nothing is sent. It knows of the service only what the journal adds up to.
  */
 
@@ -9,13 +9,13 @@ import {
   organizationName,
   type EventType,
   type OrganizationRef,
-  type SliceRecord,
+  type BatchRecord,
 } from '../journal/records.ts'
 import { sha256Hex } from '../support/hash.ts'
 import { stableJson } from '../support/json.ts'
 import { DAY } from '../support/units.ts'
 import { fitPrior, rateOf, type Rate } from './rates.ts'
-import { ALL_DAYS, daysAgo, makeSlices, type SliceForecast } from './slices.ts'
+import { ALL_DAYS, daysAgo, makeBatches, type BatchForecast } from './batches.ts'
 import { trackRecord, type TrackRecord } from './track-record.ts'
 import { uncoveredDays, windowFor, type Window, type WindowQuestion } from './window.ts'
 
@@ -23,25 +23,25 @@ import { uncoveredDays, windowFor, type Window, type WindowQuestion } from './wi
 export interface Question extends WindowQuestion {
   readonly pipeline: string
   readonly organizations: readonly OrganizationRef[]
-  /** Requests at the same time, 1 or more; default 1. It cuts long slices, and does not change what is asked. */
+  /** Requests at the same time, 1 or more; default 1. It cuts long batches, and does not change what is asked. */
   readonly concurrency?: number
 }
 
 /** What a run would ask. */
 export interface Plan {
   /** In the order in which they are best bought. */
-  readonly slices: readonly SliceRecord[]
+  readonly batches: readonly BatchRecord[]
   readonly organizations: number
   /** Organisations left out because the service refused them lately. */
-  readonly setAside: readonly { readonly name: string; readonly reason: string }[]
+  readonly quarantined: readonly { readonly name: string; readonly reason: string }[]
 }
 
 /** A plan with what it is made from and what it is expected to bring; see figures.ts. */
 export interface CostedPlan extends Plan {
   /** What each organisation needs, in the order of the list. */
   readonly needs: readonly Need[]
-  /** One for each batch of organisations; it has `requestsPerForecast` slices, one after another. */
-  readonly forecasts: readonly SliceForecast[]
+  /** One for each batch of organisations; it has `requestsPerForecast` batches, one after another. */
+  readonly forecasts: readonly BatchForecast[]
   /** 2 where two event types are asked, because the service takes one of them or all three. */
   readonly requestsPerForecast: 1 | 2
   /** Standard deviation of the logarithm of the list's typical rate. */
@@ -72,24 +72,24 @@ const SET_ASIDE_MS = 7 * DAY
 /** What a plan needs to know of the past. */
 export type PlanHistory = Pick<
   History,
-  'coverage' | 'setAside' | 'ids' | 'seen' | 'untold' | 'runs'
+  'coverage' | 'quarantined' | 'ids' | 'seen' | 'untold' | 'runs'
 >
 
 /** Plans a run. @param nowMs milliseconds since 1970 UTC, by the service's clock */
 export function makePlan(question: Question, history: PlanHistory, nowMs: number): CostedPlan {
-  const { organizations, setAside } = whoToAsk(question, history, nowMs)
+  const { organizations, quarantined } = whoToAsk(question, history, nowMs)
   const record = trackRecord(history.runs.values(), question.pipeline)
   const { needs, typicalRateSpread } = whatTheyNeed(organizations, question, history, nowMs, record)
   const requestsPerForecast = question.eventTypes.length === 2 ? 2 : 1
-  const forecasts = makeSlices(needs, {
+  const forecasts = makeBatches(needs, {
     requests: requestsPerForecast,
     workers: question.concurrency ?? 1,
     widest: widestWindow(question),
   })
   return {
-    slices: sliceRecords(forecasts, needs, question.eventTypes),
+    batches: batchRecords(forecasts, needs, question.eventTypes),
     organizations: needs.length,
-    setAside,
+    quarantined,
     needs,
     forecasts,
     requestsPerForecast,
@@ -103,7 +103,7 @@ export function makePlan(question: Question, history: PlanHistory, nowMs: number
 const MOST_GUESSED = 0.1
 
 function expectedEvents(
-  forecasts: readonly SliceForecast[],
+  forecasts: readonly BatchForecast[],
   needs: readonly Need[],
   typicalRateSpread: number,
   { factor }: TrackRecord,
@@ -131,22 +131,22 @@ interface KnownOrganization {
 // A company that the list names by URL and by id is one company, and asked once.
 function whoToAsk(
   { organizations }: Question,
-  { ids, setAside: refused }: PlanHistory,
+  { ids, quarantined: refused }: PlanHistory,
   nowMs: number,
-): { organizations: KnownOrganization[]; setAside: { name: string; reason: string }[] } {
+): { organizations: KnownOrganization[]; quarantined: { name: string; reason: string }[] } {
   const asked = new Map<string, KnownOrganization>()
-  const setAside = new Map<string, { name: string; reason: string }>()
+  const quarantined = new Map<string, { name: string; reason: string }>()
   for (const given of organizations) {
     const name = canonicalName(ids, given)
     const refusal = refused.get(name)
     if (refusal !== undefined && nowMs - refusal.at < SET_ASIDE_MS) {
-      setAside.set(name, { name, reason: refusal.reason })
+      quarantined.set(name, { name, reason: refusal.reason })
     } else {
       const organization: OrganizationRef = name === given.value ? given : { by: 'id', value: name }
       asked.set(name, { organization, name })
     }
   }
-  return { organizations: [...asked.values()], setAside: [...setAside.values()] }
+  return { organizations: [...asked.values()], quarantined: [...quarantined.values()] }
 }
 
 function whatTheyNeed(
@@ -189,18 +189,18 @@ function widestWindow({ window, initialWindow }: Question): number | null {
   return daysOf(initialWindow)
 }
 
-function sliceRecords(
-  forecasts: readonly SliceForecast[],
+function batchRecords(
+  forecasts: readonly BatchForecast[],
   needs: readonly Need[],
   eventTypes: readonly EventType[],
-): SliceRecord[] {
+): BatchRecord[] {
   // The service takes one event type or all three; two are asked for in two requests.
   const asks =
     eventTypes.length === 2 ? eventTypes.map((type): readonly EventType[] => [type]) : [eventTypes]
   return forecasts
     .flatMap((forecast) => asks.map((types) => ({ forecast, types })))
     .map(({ forecast, types }, place) => ({
-      slice_id: String(place + 1).padStart(4, '0'),
+      batch_id: String(place + 1).padStart(4, '0'),
       organizations: forecast.members.flatMap((member) => needs[member]?.organization ?? []),
       days_ago: daysAgo(forecast.days),
       event_types: types,

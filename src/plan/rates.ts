@@ -59,7 +59,7 @@ export function fitPrior(seen: readonly Exposure[]): RatePrior {
 /** The rate of an organisation. */
 export function rateOf(prior: RatePrior, seen: Exposure | undefined): Rate {
   const scaleDays = prior.shape / prior.mean
-  // Pages of a slice that was not read to its end are events without the days they were looked for in.
+  // Pages of a batch that was not read to its end are events without the days they were looked for in.
   const own = seen === undefined || seen.days === 0 ? { events: 0, days: 0 } : seen
   const shape = prior.shape + own.events
   const days = scaleDays + own.days

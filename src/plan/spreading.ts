@@ -1,16 +1,16 @@
 /**
- * Cuts long slices so that they can be read side by side. The pages of a slice are read one after another, so a list that
- * packs into fewer slices than there are workers leaves workers idle. Each further slice begins at most one page more for
+ * Cuts long batches so that they can be read side by side. The pages of a batch are read one after another, so a list that
+ * packs into fewer batches than there are workers leaves workers idle. Each further batch begins at most one page more for
  * each of its requests: no more are made than 1 % of the expected pages. Pure and deterministic.
  */
 
-import { eventsOf, type Packing, type Parcel, type SliceCost } from './slice-cost.ts'
+import { eventsOf, type Packing, type Parcel, type BatchCost } from './batch-cost.ts'
 
-/** For whom slices are cut. */
+/** For whom batches are cut. */
 export interface Spread {
   /** Requests at the same time, 1 or more. */
   readonly workers: number
-  /** Requests that one slice takes. */
+  /** Requests that one batch takes. */
   readonly requests: number
 }
 
@@ -25,11 +25,11 @@ interface Cut {
   readonly longest: number
 }
 
-/** Cuts the longest slices, while none of the workers would be idle otherwise and the bound holds. */
+/** Cuts the longest batches, while none of the workers would be idle otherwise and the bound holds. */
 export function spreadPackings(
   packings: readonly Packing[],
   { workers, requests }: Spread,
-  cost: SliceCost,
+  cost: BatchCost,
 ): Packing[] {
   const inPieces = (whole: Packing, count: number): Cut => {
     const pieces = deal(whole, count)

@@ -64,6 +64,6 @@ function median(values: readonly number[]): number {
 }
 
 // A run that ended early, or was read on another day, did not ask what was forecast.
-function isWhole({ finished, resumed, slicesDone, slicesPlanned }: RunHistory): boolean {
-  return finished?.outcome === 'done' && resumed === 0 && slicesDone === slicesPlanned
+function isWhole({ finished, resumed, batchesDone, batchesPlanned }: RunHistory): boolean {
+  return finished?.outcome === 'done' && resumed === 0 && batchesDone === batchesPlanned
 }

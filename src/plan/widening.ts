@@ -1,5 +1,5 @@
 /**
- * How far back a slice may look for nothing: its last page is part empty anyway, and what fits on it costs no more. A
+ * How far back a batch may look for nothing: its last page is part empty anyway, and what fits on it costs no more. A
  * longer look catches events that the service shows hours or days after it detected them. Pure.
  */
 
@@ -8,7 +8,7 @@ import { forecastPages } from './expected-pages.ts'
 /** Windows are not widened beyond this, in days: what is shown later than that is for a backfill to find. */
 const WIDEST_FREE_DAYS = 30
 
-// In pages: one hundredth of a credit for a slice.
+// In pages: one hundredth of a credit for a batch.
 const FREE = 0.001
 /**
  * Variance over mean: more than was measured for one organisation (expected-pages.ts), because a lively week is lively for

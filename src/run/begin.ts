@@ -1,10 +1,10 @@
 /** How a run begins in the journal: planned anew, or as an earlier one that is taken up again. */
 
 import { serviceTime, type History } from '../journal/history.ts'
-import { addSlices, newRunHistory, type RunHistory } from '../journal/run-history.ts'
+import { addBatches, newRunHistory, type RunHistory } from '../journal/run-history.ts'
 import type { JournalWriter } from '../journal/journal.ts'
-import type { RunResumed, RunStarted, SliceRecord } from '../journal/records.ts'
-import { pagesBought, type SliceHistory } from '../journal/slice-history.ts'
+import type { RunResumed, RunStarted, BatchRecord } from '../journal/records.ts'
+import { pagesBought, type BatchHistory } from '../journal/batch-history.ts'
 import { makePlan, questionSha256, type CostedPlan, type Plan } from '../plan/plan.ts'
 import type { Clock } from '../support/clock.ts'
 import { EXIT } from '../support/errors.ts'
@@ -24,8 +24,8 @@ export interface BegunRun {
   /** Organisations that are asked for. */
   readonly organizations: number
   /** Companies not asked for because the service refused them in the last days. */
-  readonly skipped: Plan['setAside']
-  /** Pages that were paid for in slices of the earlier run that are planned anew, because they do not fit any more. */
+  readonly skipped: Plan['quarantined']
+  /** Pages that were paid for in batches of the earlier run that are planned anew, because they do not fit any more. */
   readonly leftBehind: number
 }
 
@@ -56,11 +56,11 @@ export async function beginRun(options: BeginOptions): Promise<BegunRun> {
   }
   if (how.kind === 'anew') {
     const plan = makePlan(question, history, serverNowMs)
-    if (plan.slices.length === 0) throw nobodyTracked(job.organizationsFile, plan.setAside)
+    if (plan.batches.length === 0) throw nobodyTracked(job.organizationsFile, plan.quarantined)
     const run = await start(options, plan, sha256)
-    const { organizations, setAside } = plan
+    const { organizations, quarantined } = plan
     const leftBehind = pagesOf(how.dropped)
-    return { run, resumed: false, organizations, skipped: setAside, leftBehind }
+    return { run, resumed: false, organizations, skipped: quarantined, leftBehind }
   }
   if (how.kind === 'as-planned') {
     await resume(options, how.run, [], sha256)
@@ -70,14 +70,14 @@ export async function beginRun(options: BeginOptions): Promise<BegunRun> {
   const plan = makePlan(questionWithout(question, how.kept, history), history, serverNowMs)
   const leftBehind = pagesOf(how.dropped)
   drop(options, how.run, how.dropped)
-  await resume(options, how.run, renamed(plan.slices, how.run), sha256)
-  const keptOrganizations = how.kept.flatMap(({ slice }) => slice.organizations).length
+  await resume(options, how.run, renamed(plan.batches, how.run), sha256)
+  const keptOrganizations = how.kept.flatMap(({ batch }) => batch.organizations).length
   const organizations = plan.organizations + keptOrganizations
-  return { run: how.run, resumed: true, organizations, skipped: plan.setAside, leftBehind }
+  return { run: how.run, resumed: true, organizations, skipped: plan.quarantined, leftBehind }
 }
 
-function pagesOf(slices: readonly SliceHistory[]): number {
-  return slices.reduce((sum, slice) => sum + pagesBought(slice), 0)
+function pagesOf(batches: readonly BatchHistory[]): number {
+  return batches.reduce((sum, batch) => sum + pagesBought(batch), 0)
 }
 
 async function start(
@@ -92,19 +92,19 @@ async function start(
     pipeline: job.pipeline,
     command,
     organizations: plan.organizations,
-    slices: plan.slices.length,
+    batches: plan.batches.length,
     credits_limit: job.creditsLimit,
     ...(plan.expectedEvents === null ? {} : { expected_events: plan.expectedEvents }),
     question_sha256: sha256,
   }
-  await writer.append(started, JSON.stringify(plan.slices))
-  return newRunHistory(started, plan.slices)
+  await writer.append(started, JSON.stringify(plan.batches))
+  return newRunHistory(started, plan.batches)
 }
 
 async function resume(
   { writer, clock }: BeginOptions,
   run: RunHistory,
-  added: readonly SliceRecord[],
+  added: readonly BatchRecord[],
   sha256: string,
 ): Promise<void> {
   const record: RunResumed = {
@@ -116,32 +116,32 @@ async function resume(
   await writer.append(record, added.length === 0 ? undefined : JSON.stringify(added))
   run.resumed += 1
   run.questionSha256 = sha256
-  addSlices(run, added)
+  addBatches(run, added)
 }
 
-// Slices are named within their run; what is added later must not take the names of those there are.
-function renamed(slices: readonly SliceRecord[], run: RunHistory): SliceRecord[] {
-  return slices.map((slice) => ({ ...slice, slice_id: `r${run.resumed + 1}-${slice.slice_id}` }))
+// Batches are named within their run; what is added later must not take the names of those there are.
+function renamed(batches: readonly BatchRecord[], run: RunHistory): BatchRecord[] {
+  return batches.map((batch) => ({ ...batch, batch_id: `r${run.resumed + 1}-${batch.batch_id}` }))
 }
 
 function drop(
   { writer, clock }: BeginOptions,
   run: RunHistory,
-  slices: readonly SliceHistory[],
+  batches: readonly BatchHistory[],
 ): void {
-  for (const history of slices) {
-    const { slice } = history
+  for (const history of batches) {
+    const { batch } = history
     writer.write(
       {
-        kind: 'slice_split',
+        kind: 'batch_split',
         run_id: run.started.run_id,
-        slice_id: slice.slice_id,
+        batch_id: batch.batch_id,
         at: clock.now(),
         reason: 'planned anew on another day',
       },
-      JSON.stringify({ slice, instead: [] }),
+      JSON.stringify({ batch, instead: [] }),
     )
     history.state = 'split'
-    run.slicesPlanned -= 1
+    run.batchesPlanned -= 1
   }
 }

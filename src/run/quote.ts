@@ -15,7 +15,7 @@ export interface QuoteReport {
   readonly runId: string
   readonly pipeline: string
   readonly organizations: number
-  /** Pages paid for in slices of an earlier run that were planned anew. */
+  /** Pages paid for in batches of an earlier run that were planned anew. */
   readonly leftBehind: number
   /** The pace at which the rest will be bought; null where the service sets it. */
   readonly requestsPerSecond: number | null

@@ -2,24 +2,24 @@
 
 import { canonicalName, type History } from '../journal/history.ts'
 import { hasLostRecords, type RunHistory } from '../journal/run-history.ts'
-import { RESUMABLE_OUTCOMES, type OrganizationRef, type SliceRecord } from '../journal/records.ts'
-import { canGoOn, isBegun, type SliceHistory } from '../journal/slice-history.ts'
+import { RESUMABLE_OUTCOMES, type OrganizationRef, type BatchRecord } from '../journal/records.ts'
+import { canGoOn, isBegun, type BatchHistory } from '../journal/batch-history.ts'
 import type { Question } from '../plan/plan.ts'
 import { neededWindow, type Window } from '../plan/window.ts'
 import { DAY } from '../support/units.ts'
 
 /** How a run begins. */
 export type Beginning =
-  /** `dropped`: slices of an earlier run that are not read on. */
-  | { readonly kind: 'anew'; readonly dropped: readonly SliceHistory[] }
-  /** The same question on the same UTC day: the run goes on with the slices it was planned with. */
+  /** `dropped`: batches of an earlier run that are not read on. */
+  | { readonly kind: 'anew'; readonly dropped: readonly BatchHistory[] }
+  /** The same question on the same UTC day: the run goes on with the batches it was planned with. */
   | { readonly kind: 'as-planned'; readonly run: RunHistory }
   /** What was begun is read on, and the rest is planned anew. */
   | {
       readonly kind: 'carried-on'
       readonly run: RunHistory
-      readonly kept: readonly SliceHistory[]
-      readonly dropped: readonly SliceHistory[]
+      readonly kept: readonly BatchHistory[]
+      readonly dropped: readonly BatchHistory[]
     }
 
 /** What a decision depends on besides the history. */
@@ -35,7 +35,7 @@ export interface ResumeState {
 /**
  * Takes up the latest run of the pipeline, when it was killed or ended before it was done. An older one is not: what was
  * covered since would be bought again. Windows count back from the time they are asked, so that the plan of another day,
- * or of another question, does not fit any more; but a slice that was begun has pages that were paid for, and is read on
+ * or of another question, does not fit any more; but a batch that was begun has pages that were paid for, and is read on
  * while its window still reaches as far back as its organisations need, and, where another question is asked, no further.
  */
 export function beginning(history: History, state: ResumeState): Beginning {
@@ -49,12 +49,12 @@ export function beginning(history: History, state: ResumeState): Beginning {
   if (isSameQuestion && utcDay(latest.started.at) === utcDay(nowMs)) {
     return { kind: 'as-planned', run: latest }
   }
-  const unread = [...latest.slices.values()].filter(({ state: of }) => of === 'planned')
+  const unread = [...latest.batches.values()].filter(({ state: of }) => of === 'planned')
   const wanted = namesOf(history, question.organizations)
   const fits = isSameQuestion ? reaches : reachesNoFurther
-  const kept = unread.filter((slice) => isWorthReadingOn(slice, history, state, { wanted, fits }))
+  const kept = unread.filter((batch) => isWorthReadingOn(batch, history, state, { wanted, fits }))
   if (kept.length === 0) return { kind: 'anew', dropped: unread }
-  const dropped = unread.filter((slice) => !kept.includes(slice))
+  const dropped = unread.filter((batch) => !kept.includes(batch))
   return { kind: 'carried-on', run: latest, kept, dropped }
 }
 
@@ -69,15 +69,15 @@ export function runsToAbandon(
   )
 }
 
-/** The question without the organisations that slices ask for already. */
+/** The question without the organisations that batches ask for already. */
 export function questionWithout(
   question: Question,
-  slices: readonly SliceHistory[],
+  batches: readonly BatchHistory[],
   history: History,
 ): Question {
   const asked = namesOf(
     history,
-    slices.flatMap(({ slice }) => slice.organizations),
+    batches.flatMap(({ batch }) => batch.organizations),
   )
   const organizations = question.organizations.filter(
     (organization) => !asked.has(canonicalName(history.ids, organization)),
@@ -86,14 +86,14 @@ export function questionWithout(
 }
 
 function isWorthReadingOn(
-  slice: SliceHistory,
+  batch: BatchHistory,
   history: History,
   { question, serverNowMs }: ResumeState,
   { wanted, fits }: { readonly wanted: ReadonlySet<string>; readonly fits: typeof reaches },
 ): boolean {
-  const { organizations, event_types: types } = slice.slice
-  if (!isBegun(slice) || !canGoOn(slice, serverNowMs)) return false
-  // With two event types, each in a slice of its own, the two would have to be kept or dropped together.
+  const { organizations, event_types: types } = batch.batch
+  if (!isBegun(batch) || !canGoOn(batch, serverNowMs)) return false
+  // With two event types, each in a batch of its own, the two would have to be kept or dropped together.
   if (types.join() !== question.eventTypes.join()) return false
   const names = organizations.map((organization) => canonicalName(history.ids, organization))
   if (!names.every((name) => wanted.has(name))) return false
@@ -101,17 +101,17 @@ function isWorthReadingOn(
   const needed = names.map((name) =>
     neededWindow({ ...question, isAfterLoss }, history.coverage.get(name) ?? [], serverNowMs),
   )
-  return fits(slice.slice, needed)
+  return fits(batch.batch, needed)
 }
 
-function reaches({ days_ago: daysAgo }: SliceRecord, needed: readonly Window[]): boolean {
+function reaches({ days_ago: daysAgo }: BatchRecord, needed: readonly Window[]): boolean {
   return daysAgo === null || needed.every((days) => days !== 'all' && days <= daysAgo)
 }
 
 // What another question had begun may go back years where a night needs a day (an interrupted backfill, a quote that was
 // too dear): reading that on would buy all of it.
-function reachesNoFurther(slice: SliceRecord, needed: readonly Window[]): boolean {
-  return reaches(slice, needed) && needed.includes(slice.days_ago ?? 'all')
+function reachesNoFurther(batch: BatchRecord, needed: readonly Window[]): boolean {
+  return reaches(batch, needed) && needed.includes(batch.days_ago ?? 'all')
 }
 
 function namesOf(history: History, organizations: readonly OrganizationRef[]): Set<string> {

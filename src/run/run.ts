@@ -50,10 +50,10 @@ export interface RunReport {
   readonly pipeline: string
   readonly resumed: boolean
   readonly organizations: number
-  readonly slices: number
+  readonly batches: number
   /** Companies not asked for because the service refused them in the last days. */
-  readonly skipped: Plan['setAside']
-  /** Pages paid for in slices of an earlier run that were planned anew; they are kept and loaded all the same. */
+  readonly skipped: Plan['quarantined']
+  /** Pages paid for in batches of an earlier run that were planned anew; they are kept and loaded all the same. */
   readonly leftBehind: number
   readonly extract: ExtractProgress
   /** Organisations that were not read to the end; more than 0 only when the run ended early. */
@@ -89,14 +89,14 @@ export async function runJob(
 
 const NOTHING_YET: ExtractProgress = {
   fraction: 0,
-  slicesDone: 0,
-  slices: 0,
+  batchesDone: 0,
+  batches: 0,
   pages: 0,
   events: 0,
   credits: 0,
   unexpectedCharges: 0,
   clockTrouble: null,
-  setAside: [],
+  quarantined: [],
 }
 
 class Run {
@@ -132,7 +132,7 @@ class Run {
         pipeline: this.#job.pipeline,
         resumed: begun.resumed,
         organizations: begun.organizations,
-        slices: report.slices,
+        batches: report.batches,
         skipped: begun.skipped,
         leftBehind: begun.leftBehind,
         extract: report,
@@ -148,11 +148,11 @@ class Run {
     }
   }
 
-  // Asked of the journal, which knows every slice that was split while the run went on.
+  // Asked of the journal, which knows every batch that was split while the run went on.
   #unreadOrganizations(runId: string): number {
-    const slices = readHistory(this.#session.journal).runs.get(runId)?.slices.values() ?? []
-    const unread = [...slices].filter(({ state }) => state === 'planned')
-    const names = unread.flatMap(({ slice }) => slice.organizations.map(organizationName))
+    const batches = readHistory(this.#session.journal).runs.get(runId)?.batches.values() ?? []
+    const unread = [...batches].filter(({ state }) => state === 'planned')
+    const names = unread.flatMap(({ batch }) => batch.organizations.map(organizationName))
     return new Set(names).size
   }
 

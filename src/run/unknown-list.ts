@@ -38,13 +38,13 @@ export function unknownList(
     history,
     nowMs,
   )
-  const refused = report.organizations.filter((one) => one.setAside !== null && one.events === 0)
-  const silent = report.organizations.filter((one) => one.setAside === null && isSilent(one))
+  const refused = report.organizations.filter((one) => one.quarantined !== null && one.events === 0)
+  const silent = report.organizations.filter((one) => one.quarantined === null && isSilent(one))
   if (refused.length + silent.length < report.organizations.length) return null
   if (silent.length === 0) {
     const refusals = refused.map((one) => ({
       name: one.askedAs,
-      reason: one.setAside?.reason ?? '',
+      reason: one.quarantined?.reason ?? '',
     }))
     return { problem: nobodyTracked(organizationsFile, refusals), isSure: true }
   }

@@ -1,6 +1,6 @@
 /**
  * Finding and paging. A question (organisations, window, type, filters) is answered once with a list of event numbers;
- * its pages are slices of that list. The list is kept for as long as the passing of time cannot change it.
+ * its pages are batches of that list. The list is kept for as long as the passing of time cannot change it.
  */
 
 import { DAY } from '../support/units.ts'

@@ -258,8 +258,8 @@ class DuckDBWarehouse implements Warehouse {
         const count = Math.min(CHUNK_ROWS, rowCount - from)
         const chunk = DuckDBDataChunk.create(types, count)
         order.forEach((values, index) => {
-          const slice = values?.slice(from, from + count) ?? Array<null>(count).fill(null)
-          chunk.setColumnValues(index, toEngine(slice))
+          const batch = values?.slice(from, from + count) ?? Array<null>(count).fill(null)
+          chunk.setColumnValues(index, toEngine(batch))
         })
         appender.appendDataChunk(chunk)
       }

@@ -12,7 +12,7 @@ import { openJournal, type Journal } from '../../src/journal/journal.ts'
 import { load } from '../../src/load/load.ts'
 import { DAY, MIB } from '../../src/support/units.ts'
 import { openWarehouse, quoteText, type Warehouse } from '../../src/warehouse/warehouse.ts'
-import { START, aPage, aSlice, handClock, startRun, wireEvent } from '../load/load-fixture.ts'
+import { START, aPage, aBatch, handClock, startRun, wireEvent } from '../load/load-fixture.ts'
 
 const EVENTS = 200_000
 const PAGE = 50
@@ -42,7 +42,7 @@ async function writeInputs(folder: string): Promise<{ journal: Journal; json: st
   const writer = journal.writer()
   const json = join(folder, 'events.ndjson')
   const stream = createWriteStream(json)
-  startRun(writer, [aSlice()])
+  startRun(writer, [aBatch()])
   let page = 0
   for (const events of pagesOfEvents()) {
     page += 1

@@ -101,7 +101,7 @@ it('makes worlds of 200 and 2,000 organisations and serves the larger one', asyn
   const world = timed('world: 2,000 organisations, about 200,000 events', () =>
     createWorld({ seed: 1, organizations: 2_000, ...dates }),
   )
-  printServed('world: pages of slices of 50 organisations', await measure(world, batchesOf(world)))
+  printServed('world: pages of batches of 50 organisations', await measure(world, batchesOf(world)))
   const everything = [{}, { event_type: 'joined' }, { days_ago: 365 }]
   printServed('world: pages of everything', await measure(world, everything))
 })
@@ -110,7 +110,10 @@ it.skipIf(!existsSync(EVENTS_FILE))('serves the 131,811 events of the file', asy
   const started = performance.now()
   const source = await readEventsFile(EVENTS_FILE)
   print('file: 131,811 events loaded', `${Math.round(performance.now() - started)} ms`)
-  printServed('file: pages of slices of 50 organisations', await measure(source, batchesOf(source)))
+  printServed(
+    'file: pages of batches of 50 organisations',
+    await measure(source, batchesOf(source)),
+  )
   printServed('file: pages of everything', await measure(source, [{}, { event_type: 'joined' }]))
   print(
     'memory of this process, client included',

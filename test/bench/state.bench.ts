@@ -41,7 +41,7 @@ it('knows 40,000 organisations over 1,095 nights', { timeout: 1_800_000 }, async
   )
   const totalMs = performance.now() - beganAt
   process.stdout.write(
-    `state ${(bytes / MIB).toFixed(1)} MiB; read in ${Math.round(readMs)} ms, planned ${plan.slices.length} slices after ${Math.round(totalMs)} ms\n`,
+    `state ${(bytes / MIB).toFixed(1)} MiB; read in ${Math.round(readMs)} ms, planned ${plan.batches.length} batches after ${Math.round(totalMs)} ms\n`,
   )
   expect(bytes).toBeLessThan(50 * MIB)
 })

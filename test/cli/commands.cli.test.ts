@@ -64,7 +64,7 @@ describe('the stages one by one', () => {
       JSON.parse(done(await site.run([...args, '--json'])).stdout) as Record<string, unknown>
 
     const plan = await json('plan', site.pipeline)
-    expect(plan).toMatchObject({ organizations: 8, slices: 1, windows: [{ days_ago: null }] })
+    expect(plan).toMatchObject({ organizations: 8, batches: 1, windows: [{ days_ago: null }] })
     expect(site.simulator.account().requests).toBe(0)
 
     const extracted = await json('extract', site.pipeline)
@@ -195,7 +195,7 @@ describe('status', () => {
     done(await site.run(['run', site.pipeline]))
     const { credits } = site.simulator.account()
     const text = done(await site.run(['status'])).stdout
-    expect(text).toMatch(/^started \(UTC\) +pipeline +outcome +slices +pages +credits$/m)
+    expect(text).toMatch(/^started \(UTC\) +pipeline +outcome +batches +pages +credits$/m)
     expect(text).toContain('coverage   8 organisations up to ')
     expect(text).toContain(`credits    ${credits} in 1 run, ${credits} this month`)
     expect(text).toContain('more       jobtide coverage, jobtide credits, jobtide rejects')

@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest'
 import { coverageCommand, type CoverageOptions } from '../../src/cli/coverage-command.ts'
 import type { OrganizationRef } from '../../src/journal/records.ts'
 import { DAY, HOUR } from '../../src/support/units.ts'
-import { START, aSlice, finishSlice, startRun, wireEvent } from '../load/load-fixture.ts'
+import { START, aBatch, finishBatch, startRun, wireEvent } from '../load/load-fixture.ts'
 import { buyPage, ledgerSite, type LedgerSite } from './ledger-fixture.ts'
 
 const byId = (value: string): OrganizationRef => ({ by: 'id', value })
@@ -11,8 +11,8 @@ const byUrl = (value: string): OrganizationRef => ({ by: 'url', value })
 /** acme (its id learnt) and org_2 read twice with a gap of 8 days, org_3 without events, nobody refused. */
 async function twoReads(): Promise<LedgerSite> {
   const site = ledgerSite(START + 6 * HOUR)
-  const first = aSlice({ organizations: [byUrl('acme'), byId('org_2'), byId('org_3')] })
-  const second = aSlice({ organizations: [byId('org_1'), byId('org_2')], days_ago: 2 })
+  const first = aBatch({ organizations: [byUrl('acme'), byId('org_2'), byId('org_3')] })
+  const second = aBatch({ organizations: [byId('org_1'), byId('org_2')], days_ago: 2 })
   await site.journal((writer) => {
     const at = START - 10 * DAY
     startRun(writer, [first], 'run_1', at)
@@ -28,15 +28,15 @@ async function twoReads(): Promise<LedgerSite> {
       organization_id: 'org_1',
     })
     writer.write({
-      kind: 'organization_set_aside',
+      kind: 'organization_quarantined',
       run_id: 'run_1',
       at,
       organization: byUrl('nobody'),
       reason: 'not tracked',
     })
-    finishSlice(writer, first, { from: at - 400 * DAY, to: at })
+    finishBatch(writer, first, { from: at - 400 * DAY, to: at })
     startRun(writer, [second], 'run_2', START)
-    finishSlice(writer, second, { from: START - 2 * DAY, to: START }, 'run_2')
+    finishBatch(writer, second, { from: START - 2 * DAY, to: START }, 'run_2')
   })
   await site.load()
   return site
@@ -54,14 +54,14 @@ describe('coverage', () => {
     const { text, document, exitCode } = await show(site, {}, site.pipeline('nightly', LIST))
     expect(exitCode).toBe(0)
     expect(text.split('\n')).toEqual([
-      'nightly: 5 organisations, 3 read, 1 never read, 1 set aside',
+      'nightly: 5 organisations, 3 read, 1 never read, 1 quarantined',
       'oldest edge  2026-02-19 00:00 UTC (10 days ago)',
       'newest edge  2026-03-01 00:00 UTC (6 h ago)',
       'gaps         in 2 organisations',
       'no events    1 organisation read, and never sent one',
       '',
       'organisation  up to (UTC)           age  gaps  events  note',
-      'nobody        -                       -     0       0  set aside: not tracked',
+      'nobody        -                       -     0       0  quarantined: not tracked',
       'org_new       -                       -     0       0  never read',
       'org_3         2026-02-19 00:00  10 days     0       0  no event yet',
       'acme          2026-03-01 00:00      6 h     1       2  org_1',
@@ -73,7 +73,7 @@ describe('coverage', () => {
       organizations: 5,
       read: 3,
       never_read: 1,
-      set_aside: 1,
+      quarantined: 1,
       with_gaps: 2,
       without_events: 1,
       oldest_edge: '2026-02-19T00:00:00.000Z',
@@ -88,7 +88,7 @@ describe('coverage', () => {
       gaps: [{ event_types: ['joined', 'left', 'title_change'], ...gap }],
       events: 2,
       last_event_received_at: null,
-      set_aside: null,
+      quarantined: null,
     })
   })
 
@@ -131,11 +131,11 @@ describe('coverage', () => {
 
   it('--prove says in one sentence that nothing was left out', async () => {
     const site = await twoReads()
-    const slice = aSlice({ organizations: [byId('org_3')] })
+    const batch = aBatch({ organizations: [byId('org_3')] })
     await site.journal((writer) => {
-      startRun(writer, [slice], 'run_3', START + 6 * HOUR)
+      startRun(writer, [batch], 'run_3', START + 6 * HOUR)
       // The service's clock is ahead of this machine's.
-      finishSlice(writer, slice, { from: null, to: START + 7 * HOUR }, 'run_3')
+      finishBatch(writer, batch, { from: null, to: START + 7 * HOUR }, 'run_3')
     })
     const pipeline = site.pipeline('one', ['org_3'])
     const { text, document } = await show(site, { prove: true }, pipeline)
@@ -159,7 +159,7 @@ describe('coverage', () => {
     const pipeline = site.pipeline('nightly', ['org_1', 'acme'])
     const { text, document } = await show(site, {}, pipeline)
     expect(text).toContain(
-      'nightly: 2 organisations, 0 read, 2 never read, 0 set aside\ngaps         none in what was read',
+      'nightly: 2 organisations, 0 read, 2 never read, 0 quarantined\ngaps         none in what was read',
     )
     expect(text).toMatch(/without names and counts: there is no warehouse at /)
     expect(document).toMatchObject({ oldest_edge: null, without_events: null })
@@ -172,10 +172,10 @@ describe('coverage', () => {
   it('shows 20 rows of 30, all of them with --all, and every one as JSON', async () => {
     const site = ledgerSite(START + HOUR)
     const organizations = Array.from({ length: 30 }, (_, i) => byId(`org_${i}`))
-    const slice = aSlice({ organizations })
+    const batch = aBatch({ organizations })
     await site.journal((writer) => {
-      startRun(writer, [slice])
-      finishSlice(writer, slice, { from: null, to: START })
+      startRun(writer, [batch])
+      finishBatch(writer, batch, { from: null, to: START })
     })
     const first = await show(site)
     expect(first.text.split('\n').filter((line) => line.startsWith('org_'))).toHaveLength(20)

@@ -7,7 +7,7 @@ import { readWarehouse } from '../../src/cli/warehouse-reader.ts'
 import type { JournalWriter } from '../../src/journal/journal.ts'
 import { DAY, HOUR } from '../../src/support/units.ts'
 import { openWarehouse } from '../../src/warehouse/warehouse.ts'
-import { START, aSlice, startRun, wireEvent } from '../load/load-fixture.ts'
+import { START, aBatch, startRun, wireEvent } from '../load/load-fixture.ts'
 import { buyPage, failRequest, ledgerSite, sendRequest, type LedgerSite } from './ledger-fixture.ts'
 
 interface TableDocument {
@@ -23,7 +23,7 @@ async function twoMonths(): Promise<LedgerSite> {
   const site = ledgerSite(START + 6 * HOUR)
   const january = START - 40 * DAY
   await site.journal((writer) => {
-    startRun(writer, [aSlice()], 'run_1', january)
+    startRun(writer, [aBatch()], 'run_1', january)
     const at = january + 1_000
     const one = ['per_1', 'per_2', 'per_3'].map((person) => event('org_1', person))
     buyPage(writer, [...one, event('org_2', 'per_4')], { at, hasMore: true })
@@ -34,7 +34,7 @@ async function twoMonths(): Promise<LedgerSite> {
     sendRequest(writer, at, { page: 3 })
   })
   await site.journal((writer) => {
-    startRun(writer, [aSlice()], 'run_2', START)
+    startRun(writer, [aBatch()], 'run_2', START)
     const known = Array.from({ length: 9 }, () => event('org_2', 'per_4'))
     const at = START + 1_000
     buyPage(writer, [...known, event('org_1', 'per_6')], { runId: 'run_2', at, hasMore: true })
@@ -163,7 +163,7 @@ describe('credits', () => {
     await site.journal((writer) => {
       for (let day = 0; day < 25; day += 1) {
         const runId = `run_${day}`
-        startRun(writer, [aSlice()], runId, START + day * DAY)
+        startRun(writer, [aBatch()], runId, START + day * DAY)
         buyPage(writer, [event('org_1', `per_${day}`)], { runId, at: START + day * DAY + 1_000 })
       }
     })
@@ -219,7 +219,7 @@ describe('the sums of every grouping', () => {
         const site = ledgerSite(START + 80 * DAY)
         await site.journal((writer) => {
           for (const run of [0, 1, 2]) {
-            startRun(writer, [aSlice()], `run_${run}`, START + run * 25 * DAY)
+            startRun(writer, [aBatch()], `run_${run}`, START + run * 25 * DAY)
           }
           for (const wish of wishes) writeRequest(writer, wish)
         })

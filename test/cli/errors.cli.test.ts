@@ -96,7 +96,7 @@ describe('the service says no', () => {
     const { exitCode, stdout } = await site.run(['run', site.pipeline])
     expect(exitCode).toBe(0)
     expect(stdout).toMatch(
-      /set aside +1 organisation, the others went on\n +\S*nobody-tracks-this:/,
+      /quarantined +1 organisation, the others went on\n +\S*nobody-tracks-this:/,
     )
     expect(stdout).toMatch(/tried again after 7 days/)
     await expectWholeWorld(site)
@@ -148,7 +148,7 @@ describe('lists and pipeline files', () => {
     const lines = ['organization_id', '', ...ids, '  ', ...ids.slice(0, 3), '']
     writeFileSync(site.organizations, `\uFEFF${lines.join('\r\n')}`)
     const { stdout } = await site.run(['plan', site.pipeline, '--json'])
-    expect(JSON.parse(stdout)).toMatchObject({ organizations: 8, duplicates: 3, slices: 1 })
+    expect(JSON.parse(stdout)).toMatchObject({ organizations: 8, duplicates: 3, batches: 1 })
     expect((await site.run(['run', site.pipeline])).exitCode).toBe(0)
     await expectWholeWorld(site)
   })

@@ -119,8 +119,8 @@ export function sendRequest(
 ): string {
   requests += 1
   const requestId = `sent_${String(requests).padStart(6, '0')}`
-  const slice = { run_id: runId, slice_id: '0001', page }
-  writer.write({ kind: 'request_sent', ...slice, request_id: requestId, at })
+  const batch = { run_id: runId, batch_id: '0001', page }
+  writer.write({ kind: 'request_sent', ...batch, request_id: requestId, at })
   return requestId
 }
 
@@ -146,7 +146,7 @@ export function failRequest(
   writer.write({
     kind: 'request_failed',
     run_id: choices.runId ?? 'run_1',
-    slice_id: '0001',
+    batch_id: '0001',
     page: choices.page ?? 1,
     request_id: requestId,
     requested_at: at,

@@ -13,7 +13,7 @@ import { createScrubber } from '../../src/support/logger.ts'
 import { DAY } from '../../src/support/units.ts'
 import { temporaryFolder } from '../helpers/temporary-folder.ts'
 import { virtualClock } from '../helpers/virtual-clock.ts'
-import { RUN, aPage, aSlice, aStart } from '../journal/journal-fixture.ts'
+import { RUN, aPage, aBatch, aStart } from '../journal/journal-fixture.ts'
 
 const NOW = Date.UTC(2026, 5, 15, 2)
 
@@ -71,24 +71,24 @@ async function afterAYear(organizations: number): Promise<string> {
     by: 'id',
     value: `org_${n}`,
   }))
-  const slice = aSlice({ organizations: refs, days_ago: 365 })
+  const batch = aBatch({ organizations: refs, days_ago: 365 })
   const seen = refs.flatMap(({ value }, n): SeenOrganization[] =>
     n % 2 === 0 ? [[value, 73, 73]] : [],
   )
-  writer.write(aStart({ at }), JSON.stringify([slice]))
+  writer.write(aStart({ at }), JSON.stringify([batch]))
   writer.write(aPage(1, { at, requested_at: at, server_at: at, seen, has_more: false }), '{}')
   writer.write(
     {
-      kind: 'slice_finished',
+      kind: 'batch_finished',
       run_id: RUN,
-      slice_id: slice.slice_id,
+      batch_id: batch.batch_id,
       at,
       pages: 1,
       events: 50,
       covered_from: at - 365 * DAY,
       covered_to: at,
     },
-    JSON.stringify(slice),
+    JSON.stringify(batch),
   )
   await writer.close()
   return folder
@@ -97,14 +97,14 @@ async function afterAYear(organizations: number): Promise<string> {
 describe('plan', () => {
   it('of a list that was never asked gives a typical bill in a wide range, and no organisation as dear', async () => {
     const { text, document } = await plan(temporaryFolder(), 120)
-    expect(text).toMatch(/^nightly: 120 organisations in 4 slices; nothing was sent$/m)
+    expect(text).toMatch(/^nightly: 120 organisations in 4 batches; nothing was sent$/m)
     expect(text).toMatch(/^120 organisations never asked before$/m)
     expect(text).toMatch(/; that may not be enough$/m)
     expect(text).not.toMatch(/dearest/)
     expect(document).toMatchObject({
       organizations: 120,
-      slices: 4,
-      windows: [{ days_ago: 365, needed_days: 365, why: 'needed', organizations: 120, slices: 4 }],
+      batches: 4,
+      windows: [{ days_ago: 365, needed_days: 365, why: 'needed', organizations: 120, batches: 4 }],
       never_asked: 120,
       dearest: [],
       requests_at_least: 4,
@@ -112,12 +112,12 @@ describe('plan', () => {
     })
   })
 
-  it('of a list that was read puts the 50 silent organisations into a slice of their own', async () => {
+  it('of a list that was read puts the 50 silent organisations into a batch of their own', async () => {
     const { text, document } = await plan(await afterAYear(100), 100)
-    expect(document).toMatchObject({ slices: 2, without_events: 50, never_asked: 0 })
-    expect(document['slice_forecasts']).toMatchObject([
-      { slice_id: '0001', organizations: 50, needed_days: 2 },
-      { slice_id: '0002', organizations: 50, needed_days: 2 },
+    expect(document).toMatchObject({ batches: 2, without_events: 50, never_asked: 0 })
+    expect(document['batch_forecasts']).toMatchObject([
+      { batch_id: '0001', organizations: 50, needed_days: 2 },
+      { batch_id: '0002', organizations: 50, needed_days: 2 },
     ])
     expect(document['expected_credits']).toBeLessThan(13)
     expect(text).toMatch(/^50 organisations asked before without one event$/m)
@@ -139,29 +139,29 @@ describe('plan', () => {
     expect(credits).toEqual(credits.toSorted((a, b) => b - a))
   })
 
-  it('says that the next run goes on with one that was killed: 4 slices, of which 2 pages are bought', async () => {
+  it('says that the next run goes on with one that was killed: 4 batches, of which 2 pages are bought', async () => {
     const folder = temporaryFolder()
     const data = join(folder, 'data', 'journal')
     const { document: before } = await plan(folder, 120)
     expect(before['open_run']).toBeNull()
     const { question } = await readJob(join(folder, 'nightly.yaml'), {}, folder)
     const writer = openJournal(data, virtualClock(NOW)).writer()
-    const { slices } = makePlan(question, emptyHistory(), NOW)
+    const { batches } = makePlan(question, emptyHistory(), NOW)
     const start = aStart({ at: NOW, question_sha256: questionSha256(question) })
-    writer.write(start, JSON.stringify(slices))
-    const [slice] = slices
+    writer.write(start, JSON.stringify(batches))
+    const [batch] = batches
     for (const page of [1, 2]) {
-      writer.write(aPage(page, { at: NOW, ...(slice && { slice_id: slice.slice_id }) }), '{}')
+      writer.write(aPage(page, { at: NOW, ...(batch && { batch_id: batch.batch_id }) }), '{}')
     }
     await writer.close()
     const { text, document } = await plan(folder, 120)
     expect(document['open_run']).toEqual({
       run_id: RUN,
-      slices_left: 4,
+      batches_left: 4,
       pages_of_them_bought: 2,
       rest_planned_anew: false,
     })
-    expect(text).toContain(`run ${RUN} is open: the next run reads 4 slices of it on;`)
+    expect(text).toContain(`run ${RUN} is open: the next run reads 4 batches of it on;`)
     expect(text).toMatch(/^ {2}2 pages of them are bought\.$/m)
   })
 

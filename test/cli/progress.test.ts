@@ -81,9 +81,9 @@ describe('progress on a terminal', () => {
     const extract = {
       stage: 'extract',
       fraction: 0.5,
-      slicesDone: 1,
-      slices: 2,
-      setAside: [],
+      batchesDone: 1,
+      batches: 2,
+      quarantined: [],
       unexpectedCharges: 0,
       clockTrouble: null,
     } as const
@@ -159,12 +159,12 @@ describe('progress', () => {
   it('of an extraction with nothing to do is 100 %', () => {
     const nothing = {
       fraction: 1,
-      slicesDone: 0,
-      slices: 0,
+      batchesDone: 0,
+      batches: 0,
       pages: 0,
       events: 0,
       credits: 0,
-      setAside: [],
+      quarantined: [],
       unexpectedCharges: 0,
       clockTrouble: null,
     }

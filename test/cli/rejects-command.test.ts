@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { rejectsCommand } from '../../src/cli/rejects-command.ts'
-import { START, aSlice, startRun, wireEvent } from '../load/load-fixture.ts'
+import { START, aBatch, startRun, wireEvent } from '../load/load-fixture.ts'
 import { buyPage, ledgerSite, type LedgerSite } from './ledger-fixture.ts'
 
 const show = (site: LedgerSite, limit = 20) =>
@@ -9,7 +9,7 @@ const show = (site: LedgerSite, limit = 20) =>
 async function siteWith(...pages: readonly (readonly unknown[])[]): Promise<LedgerSite> {
   const site = ledgerSite(START)
   await site.journal((writer) => {
-    startRun(writer, [aSlice()])
+    startRun(writer, [aBatch()])
     pages.forEach((events, index) => {
       buyPage(writer, events, { at: START + index * 60_000, page: index + 1 })
     })
@@ -34,7 +34,7 @@ describe('rejects', () => {
       '     2  2026-03-01 00:00  detected_at: expected an ISO 8601 instant',
       '     1  2026-03-01 00:01  person: Invalid input: expected object, received null',
     ])
-    expect(lines[6]).toMatch(/^received \(UTC\) +slice\/page\/place +reason +event$/)
+    expect(lines[6]).toMatch(/^received \(UTC\) +batch\/page\/place +reason +event$/)
     expect(lines[7]).toMatch(/^2026-03-01 00:01 +0001\/2\/1 +person: Inval/)
     expect(lines[8]).toMatch(/^2026-03-01 00:00 +0001\/1\/1 +detected_at: /)
     expect(lines.slice(9)).toEqual([

@@ -32,7 +32,7 @@ import {
   errorOf,
   expectEqualBooks,
   jumpingClock,
-  slicesOf,
+  batchesOf,
   watchUnhandledRejections,
 } from './extract-fixture.ts'
 
@@ -195,7 +195,7 @@ describe('the budget of a run', () => {
     const extraction = anExtraction({
       simulator,
       clock: jumpingClock(NOW),
-      slices: slicesOf(['org_a']),
+      batches: batchesOf(['org_a']),
     })
     const error = await errorOf(extraction.run({ creditsLimit: 50 }))
     expect(error).toMatchObject({ exitCode: 4, context: { limit: 50, spent: 50 } })
@@ -220,7 +220,7 @@ describe('the budget of a run', () => {
     const extraction = anExtraction({
       simulator,
       clock: jumpingClock(NOW),
-      slices: slicesOf(['org_a']),
+      batches: batchesOf(['org_a']),
     })
     await errorOf(extraction.run({ creditsLimit: 30 }))
     expect(await errorOf(extraction.run({ creditsLimit: 30 }))).toMatchObject({ exitCode: 4 })
@@ -248,8 +248,8 @@ describe('the budget of a run', () => {
           faults: [{ cut: '50%', probability: cutShare, times: 'always' }],
         })
         try {
-          const slices = ids.flatMap((id, i) => slicesOf([id], { slice_id: `${i}` }))
-          const extraction = anExtraction({ simulator, clock: jumpingClock(NOW), slices })
+          const batches = ids.flatMap((id, i) => batchesOf([id], { batch_id: `${i}` }))
+          const extraction = anExtraction({ simulator, clock: jumpingClock(NOW), batches })
           const outcome = await extraction
             .run({ concurrency, creditsLimit: limit })
             .catch((error: unknown) => error)
@@ -326,8 +326,8 @@ function troubled(random: () => number): ScriptedAnswer {
 async function spendNight(night: Night) {
   const clock = virtualClock(MONTH_END - night.secondsLeft * SECOND)
   const random = seededRandom(night.seed)
-  const slice = slicesOf(['org_a'])[0]!
-  const journal = memoryJournal([slice], clock.now())
+  const batch = batchesOf(['org_a'])[0]!
+  const journal = memoryJournal([batch], clock.now())
   const service = scriptedService(clock, () =>
     random() < night.trouble
       ? troubled(random)
@@ -366,7 +366,7 @@ async function spendNight(night: Night) {
     )
     const worker = async () => {
       for (let page = wanted.shift(); page !== undefined; page = wanted.shift()) {
-        await buyer.buy(slice, page)
+        await buyer.buy(batch, page)
         if (!stop.signal.aborted) bought.add(page)
       }
     }

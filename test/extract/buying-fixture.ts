@@ -12,7 +12,7 @@ import {
   type History,
 } from '../../src/journal/history.ts'
 import type { JournalWriter } from '../../src/journal/journal.ts'
-import type { JournalRecord, SliceRecord } from '../../src/journal/records.ts'
+import type { JournalRecord, BatchRecord } from '../../src/journal/records.ts'
 import type { Clock } from '../../src/support/clock.ts'
 import { createLogger, createScrubber } from '../../src/support/logger.ts'
 
@@ -26,7 +26,7 @@ export interface MemoryJournal {
   history(): History
 }
 
-export function memoryJournal(slices: readonly SliceRecord[], at: number): MemoryJournal {
+export function memoryJournal(batches: readonly BatchRecord[], at: number): MemoryJournal {
   const frames: { record: JournalRecord; payload: () => Buffer }[] = []
   const records: JournalRecord[] = []
   const write = (record: JournalRecord, payload: string | Uint8Array = '') => {
@@ -41,12 +41,12 @@ export function memoryJournal(slices: readonly SliceRecord[], at: number): Memor
       at,
       pipeline: 'nightly',
       command: 'run',
-      organizations: slices.length,
-      slices: slices.length,
+      organizations: batches.length,
+      batches: batches.length,
       credits_limit: null,
       question_sha256: 'question',
     },
-    JSON.stringify(slices),
+    JSON.stringify(batches),
   )
   return {
     records,

@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest'
 import type { JobChangeEvent } from '../../src/simulator/events.ts'
 import { virtualClock } from '../helpers/virtual-clock.ts'
 import { NOW, anEvent } from '../simulator/simulator-fixture.ts'
-import { errorOf, slicesOf } from './extract-fixture.ts'
+import { errorOf, batchesOf } from './extract-fixture.ts'
 import { httpRun, pageServer, type AnsweredPage, type AskedPage } from './page-server.ts'
 
 const ORGANIZATIONS = ['org_a', 'org_b']
@@ -20,7 +20,7 @@ function events(count: number, from: number, organizations = ['org_a']): JobChan
 /** A run over two organisations of a service that answers so. */
 async function readFrom(answer: (asked: AskedPage) => AnsweredPage) {
   const server = await pageServer(answer)
-  const run = httpRun(server.url, slicesOf(ORGANIZATIONS), virtualClock(NOW), 4)
+  const run = httpRun(server.url, batchesOf(ORGANIZATIONS), virtualClock(NOW), 4)
   return { server, run }
 }
 
@@ -93,7 +93,7 @@ describe('a service whose pages do not end', () => {
       expect(await errorOf(run.extract())).toMatchObject({ exitCode: 5 })
       expect(server.credits).toBeLessThanOrEqual(credits + 30)
       expect(run.finished()).toEqual([])
-      expect(run.records.some(({ kind }) => kind === 'organization_set_aside')).toBe(false)
+      expect(run.records.some(({ kind }) => kind === 'organization_quarantined')).toBe(false)
     },
   )
 

@@ -11,9 +11,9 @@ import type {
   JournalRecord,
   OrganizationRef,
   RequestFailed,
-  SliceRecord,
+  BatchRecord,
 } from '../../src/journal/records.ts'
-import { SLICE_ORGANIZATIONS } from '../../src/plan/slice-cost.ts'
+import { BATCH_ORGANIZATIONS } from '../../src/plan/batch-cost.ts'
 import type { JobChangeEvent } from '../../src/simulator/events.ts'
 import type { Simulator } from '../../src/simulator/simulator.ts'
 import type { Clock } from '../../src/support/clock.ts'
@@ -71,36 +71,36 @@ export interface Extraction {
 export interface ExtractionOptions {
   readonly simulator: Simulator
   readonly clock: Clock
-  readonly slices: readonly SliceRecord[]
+  readonly batches: readonly BatchRecord[]
   readonly key?: string
   /** Wraps the writer of each attempt. */
   readonly wrapWriter?: (writer: JournalWriter) => JournalWriter
 }
 
-/** Slices over everything, of at most 50 organisations each. */
-export function slicesOf(
+/** Batches over everything, of at most 50 organisations each. */
+export function batchesOf(
   organizations: readonly (string | OrganizationRef)[],
-  fields: Partial<SliceRecord> = {},
-): SliceRecord[] {
+  fields: Partial<BatchRecord> = {},
+): BatchRecord[] {
   const references = organizations.map((organization) =>
     typeof organization === 'string' ? ({ by: 'id', value: organization } as const) : organization,
   )
-  const slices: SliceRecord[] = []
-  for (let from = 0; from < references.length; from += SLICE_ORGANIZATIONS) {
-    slices.push({
-      slice_id: String(slices.length + 1).padStart(4, '0'),
-      organizations: references.slice(from, from + SLICE_ORGANIZATIONS),
+  const batches: BatchRecord[] = []
+  for (let from = 0; from < references.length; from += BATCH_ORGANIZATIONS) {
+    batches.push({
+      batch_id: String(batches.length + 1).padStart(4, '0'),
+      organizations: references.slice(from, from + BATCH_ORGANIZATIONS),
       days_ago: null,
       event_types: ['joined', 'left', 'title_change'],
       ...fields,
     })
   }
-  return slices
+  return batches
 }
 
 /** Sets an extraction up; nothing is sent until `run`. */
 export function anExtraction(options: ExtractionOptions): Extraction {
-  const { simulator, clock, slices } = options
+  const { simulator, clock, batches } = options
   const journal = openJournal(temporaryFolder(), clock)
   const log: Record<string, unknown>[] = []
   const logger = createLogger('info', createScrubber(), (line) => {
@@ -118,12 +118,12 @@ export function anExtraction(options: ExtractionOptions): Extraction {
         at: clock.now(),
         pipeline: 'nightly',
         command: 'run',
-        organizations: slices.flatMap(({ organizations }) => organizations).length,
-        slices: slices.length,
+        organizations: batches.flatMap(({ organizations }) => organizations).length,
+        batches: batches.length,
         credits_limit: null,
         question_sha256: 'question',
       },
-      JSON.stringify(slices),
+      JSON.stringify(batches),
     )
     await writer.close()
   }

@@ -9,7 +9,7 @@ import { neededWindow } from '../../src/plan/window.ts'
 import { anEvent } from '../simulator/simulator-fixture.ts'
 import type { Simulator } from '../../src/simulator/simulator.ts'
 import { DAY, MINUTE } from '../../src/support/units.ts'
-import { anExtraction, jumpingClock, slicesOf, type Extraction } from './extract-fixture.ts'
+import { anExtraction, jumpingClock, batchesOf, type Extraction } from './extract-fixture.ts'
 
 const NOW = Date.UTC(2026, 10, 23, 2)
 const QUESTION = {
@@ -46,7 +46,7 @@ async function read(
   const extraction = anExtraction({
     simulator: { url } as Simulator,
     clock,
-    slices: slicesOf(['org_1'], { days_ago: 365 }),
+    batches: batchesOf(['org_1'], { days_ago: 365 }),
   })
   const progress = await extraction.run({ concurrency: 1 })
   return { extraction, progress }

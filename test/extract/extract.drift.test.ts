@@ -9,7 +9,7 @@ import {
   anExtraction,
   errorOf,
   jumpingClock,
-  slicesOf,
+  batchesOf,
   type Extraction,
 } from './extract-fixture.ts'
 
@@ -49,8 +49,8 @@ function passAfter(page: number, ms: number, clocks: readonly Pick<Simulator, 'a
 
 /** Every event in the detection time that is claimed as covered was read. */
 function expectAllOfTheCovered(extraction: Extraction, events: readonly JobChangeEvent[]): void {
-  const finished = extraction.records().find(({ kind }) => kind === 'slice_finished')
-  if (finished?.kind !== 'slice_finished') throw new Error('the slice was not finished')
+  const finished = extraction.records().find(({ kind }) => kind === 'batch_finished')
+  if (finished?.kind !== 'batch_finished') throw new Error('the batch was not finished')
   const read = new Set(extraction.events().map(personOf))
   const covered = events.filter(({ detected_at: at }) => {
     const time = Date.parse(at)
@@ -72,10 +72,10 @@ describe('a window of 30 days that slides while its 8 pages are read', () => {
     async (page, seed) => {
       const events = slidingEvents(seed)
       const simulator = await simulate(events, { clock: jumpingClock(NOW) })
-      const slices = slicesOf(['org_a'], { days_ago: WINDOW_DAYS })
+      const batches = batchesOf(['org_a'], { days_ago: WINDOW_DAYS })
       const clock = shiftedClock(jumpingClock(NOW))
       const wrapWriter = passAfter(page, 20 * HOUR, [simulator, clock])
-      const extraction = anExtraction({ simulator, clock, slices, wrapWriter })
+      const extraction = anExtraction({ simulator, clock, batches, wrapWriter })
       await extraction.run({ concurrency: 1 })
       expectAllOfTheCovered(extraction, events)
       // 11 events leave: going back costs at most the pages they moved, once.
@@ -88,8 +88,8 @@ describe('a window of 30 days that slides while its 8 pages are read', () => {
     async (page) => {
       const events = slidingEvents(37)
       const simulator = await simulate(events, { clock: jumpingClock(NOW) })
-      const slices = slicesOf(['org_a'], { days_ago: WINDOW_DAYS })
-      const extraction = anExtraction({ simulator, clock: jumpingClock(NOW), slices })
+      const batches = batchesOf(['org_a'], { days_ago: WINDOW_DAYS })
+      const extraction = anExtraction({ simulator, clock: jumpingClock(NOW), batches })
       const budget = await errorOf(extraction.run({ concurrency: 1, creditsLimit: 10 * page }))
       expect(budget).toMatchObject({ exitCode: 4 })
       simulator.advance(20 * HOUR)
@@ -100,8 +100,8 @@ describe('a window of 30 days that slides while its 8 pages are read', () => {
 
   it('costs nothing more when no event leaves: 8 pages', async () => {
     const simulator = await simulate(slidingEvents(37), { clock: jumpingClock(NOW) })
-    const slices = slicesOf(['org_a'], { days_ago: WINDOW_DAYS })
-    const extraction = anExtraction({ simulator, clock: jumpingClock(NOW), slices })
+    const batches = batchesOf(['org_a'], { days_ago: WINDOW_DAYS })
+    const extraction = anExtraction({ simulator, clock: jumpingClock(NOW), batches })
     await extraction.run({ concurrency: 1 })
     expect(simulator.account().charged_pages).toBe(8)
   })

@@ -8,7 +8,7 @@ import {
   expectEqualBooks,
   failuresOf,
   jumpingClock,
-  slicesOf,
+  batchesOf,
   watchUnhandledRejections,
   type Extraction,
 } from './extract-fixture.ts'
@@ -36,7 +36,7 @@ describe('a request that brings no whole page is sent again whole', () => {
       const extraction = anExtraction({
         simulator,
         clock: jumpingClock(NOW),
-        slices: slicesOf(['org_a']),
+        batches: batchesOf(['org_a']),
       })
       await extraction.run({ concurrency: 1 })
       expect(people(extraction)).toEqual(manyEvents(120).map(({ person }) => person.profile_id))
@@ -66,8 +66,8 @@ describe('a request that brings no whole page is sent again whole', () => {
       times: 'always' as const,
     }))
     const simulator = await simulate(source, { faults })
-    const slices = organizations.flatMap((id, i) => slicesOf([id], { slice_id: `000${i}` }))
-    const extraction = anExtraction({ simulator, clock: jumpingClock(NOW), slices })
+    const batches = organizations.flatMap((id, i) => batchesOf([id], { batch_id: `000${i}` }))
+    const extraction = anExtraction({ simulator, clock: jumpingClock(NOW), batches })
     await extraction.run({ concurrency: 3 })
     expect(failuresOf(extraction).length).toBeGreaterThan(0)
     expect(extraction.events()).toHaveLength(6 * 130)
@@ -79,7 +79,7 @@ describe('a request that brings no whole page is sent again whole', () => {
     const faults: Fault[] = [{ page: 2, status: 500, times: 'always', message: 'out of order' }]
     const simulator = await simulate(manyEvents(120), { faults })
     const clock = jumpingClock(NOW)
-    const extraction = anExtraction({ simulator, clock, slices: slicesOf(['org_a']) })
+    const extraction = anExtraction({ simulator, clock, batches: batchesOf(['org_a']) })
     const error = await errorOf(extraction.run({ concurrency: 1 }))
     expect(error).toMatchObject({ name: 'UnavailableError', exitCode: 5 })
     expect(error.message).toContain('out of order')
@@ -97,11 +97,11 @@ describe('a request that brings no whole page is sent again whole', () => {
     const faults: Fault[] = [{ organization_id: 'org_bx', reset: true, times: 'always' }]
     const source = ['org_ax', 'org_bx'].flatMap((organization) => manyEvents(900, { organization }))
     const simulator = await simulate(source, { faults })
-    const slices = ['org_bx', 'org_ax'].flatMap((id) => slicesOf([id], { slice_id: id }))
-    const extraction = anExtraction({ simulator, clock: jumpingClock(NOW), slices })
+    const batches = ['org_bx', 'org_ax'].flatMap((id) => batchesOf([id], { batch_id: id }))
+    const extraction = anExtraction({ simulator, clock: jumpingClock(NOW), batches })
     const error = await errorOf(extraction.run({ concurrency: 2 }))
     expect(error).toMatchObject({ name: 'UnavailableError', exitCode: 5 })
-    expect(error.message).toMatch(/^page 1 of slice org_bx could not be had in 6 attempts/)
+    expect(error.message).toMatch(/^page 1 of batch org_bx could not be had in 6 attempts/)
     expect(failuresOf(extraction)).toHaveLength(6)
   })
 
@@ -112,7 +112,7 @@ describe('a request that brings no whole page is sent again whole', () => {
     const extraction = anExtraction({
       simulator,
       clock: jumpingClock(NOW),
-      slices: slicesOf(['org_a']),
+      batches: batchesOf(['org_a']),
     })
     expect(await errorOf(extraction.run())).toMatchObject({ exitCode: 5 })
     expect(simulator.account()).toMatchObject({ requests: 5, credits: 50 })
@@ -124,10 +124,10 @@ describe('a request that brings no whole page is sent again whole', () => {
     const source = organizations.map((organization) => anEvent({ organization }))
     const faults: Fault[] = [{ every: 2, status: 502, times: 'always' }]
     const simulator = await simulate(source, { faults })
-    const slices = organizations.flatMap((id, i) =>
-      slicesOf([id], { slice_id: String(i).padStart(4, '0') }),
+    const batches = organizations.flatMap((id, i) =>
+      batchesOf([id], { batch_id: String(i).padStart(4, '0') }),
     )
-    const extraction = anExtraction({ simulator, clock: jumpingClock(NOW), slices })
+    const extraction = anExtraction({ simulator, clock: jumpingClock(NOW), batches })
     await extraction.run({ concurrency: 1 })
     expect(extraction.events()).toHaveLength(30)
     expect(simulator.account().requests).toBeLessThanOrEqual(60)
@@ -173,7 +173,7 @@ describe('paging that does not end is stopped within 3 billed pages', () => {
     const extraction = anExtraction({
       simulator,
       clock: jumpingClock(NOW),
-      slices: slicesOf(['org_a']),
+      batches: batchesOf(['org_a']),
     })
     const error = await errorOf(extraction.run())
     expect(error).toMatchObject({ exitCode: 5 })
@@ -190,16 +190,16 @@ describe('paging that does not end is stopped within 3 billed pages', () => {
     const extraction = anExtraction({
       simulator,
       clock: jumpingClock(NOW),
-      slices: slicesOf(['org_a']),
+      batches: batchesOf(['org_a']),
     })
     await extraction.run()
-    expect(extraction.history().slices.get('0001')).toMatchObject({ state: 'finished', pages: 3 })
+    expect(extraction.history().batches.get('0001')).toMatchObject({ state: 'finished', pages: 3 })
   })
 })
 
-describe('a slice with more pages than the service counts', () => {
-  /** An extraction that had read 9,999 pages of its only slice when it was stopped. */
-  async function wideSlice(organizations: string[]) {
+describe('a batch with more pages than the service counts', () => {
+  /** An extraction that had read 9,999 pages of its only batch when it was stopped. */
+  async function wideBatch(organizations: string[]) {
     const source = organizations.flatMap((organization) => manyEvents(30, { organization }))
     const simulator = await simulate(source, {
       faults: [{ page: 10_000, same_page_forever: true, times: 2 }],
@@ -207,18 +207,18 @@ describe('a slice with more pages than the service counts', () => {
     const extraction = anExtraction({
       simulator,
       clock: jumpingClock(NOW),
-      slices: slicesOf(organizations),
+      batches: batchesOf(organizations),
     })
     await errorOf(extraction.run({ stop: AbortSignal.abort(new Error('stop')) }))
     const run = extraction.history()
-    Object.assign(run.slices.get('0001')!, { pages: 9_999, hasMore: true })
+    Object.assign(run.batches.get('0001')!, { pages: 9_999, hasMore: true })
     return { simulator, extraction, run }
   }
 
   it('is asked for its last page once more, split by organisation and asked again', async () => {
-    const { simulator, extraction, run } = await wideSlice(['org_a', 'org_b', 'org_c'])
+    const { simulator, extraction, run } = await wideBatch(['org_a', 'org_b', 'org_c'])
     const report = await extraction.run({ run, concurrency: 1 })
-    expect(report).toMatchObject({ slices: 2, slicesDone: 2, setAside: [] })
+    expect(report).toMatchObject({ batches: 2, batchesDone: 2, quarantined: [] })
     const asked = simulator
       .account()
       .log.map(({ page, organizations }) => ({ page, organizations }))
@@ -229,7 +229,7 @@ describe('a slice with more pages than the service counts', () => {
       { page: 2, organizations: 2 },
       { page: 1, organizations: 1 },
     ])
-    const states = [...extraction.history().slices].map(([id, { state }]) => [id, state])
+    const states = [...extraction.history().batches].map(([id, { state }]) => [id, state])
     expect(states).toEqual([
       ['0001', 'split'],
       ['0001.1', 'finished'],
@@ -238,12 +238,12 @@ describe('a slice with more pages than the service counts', () => {
   })
 
   it('of one organisation is reported as not coverable, never cut silently', async () => {
-    const { simulator, extraction, run } = await wideSlice(['org_a'])
+    const { simulator, extraction, run } = await wideBatch(['org_a'])
     const report = await extraction.run({ run })
-    expect(report.setAside).toMatchObject([
+    expect(report.quarantined).toMatchObject([
       { organization: { value: 'org_a' }, reason: expect.stringContaining('10000 pages') },
     ])
     expect(simulator.account().requests).toBe(2)
-    expect(extraction.records().some((record) => record.kind === 'slice_finished')).toBe(false)
+    expect(extraction.records().some((record) => record.kind === 'batch_finished')).toBe(false)
   })
 })

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import type { Version } from './list-server.ts'
-import { slicesOf } from './extract-fixture.ts'
+import { batchesOf } from './extract-fixture.ts'
 import { listServer, nameOf, type ListAnswer } from './list-server.ts'
 import { memoryRun } from './memory-run.ts'
 import { DAY } from '../../src/support/units.ts'
@@ -20,8 +20,8 @@ function events(count: number, nowMs: number, organization = 'org_a', firstId = 
   }))
 }
 
-/** A slice of so many pages, on a service that answers after 200 ms. */
-function aSlice(pages: number, distort?: (page: number, answer: ListAnswer) => ListAnswer) {
+/** A batch of so many pages, on a service that answers after 200 ms. */
+function aBatch(pages: number, distort?: (page: number, answer: ListAnswer) => ListAnswer) {
   const clock = virtualClock()
   const versions = events(pages * 50, clock.now())
   const latency = () => ROUND_TRIP_MS / 2
@@ -31,29 +31,29 @@ function aSlice(pages: number, distort?: (page: number, answer: ListAnswer) => L
     latency,
     ...(distort === undefined ? {} : { distort }),
   })
-  const run = memoryRun(slicesOf(['org_a']), server, clock)
+  const run = memoryRun(batchesOf(['org_a']), server, clock)
   return { clock, versions, server, run }
 }
 
-/** So many slices of one organisation and so many pages each. */
-function severalSlices(count: number, pages: number) {
+/** So many batches of one organisation and so many pages each. */
+function severalBatches(count: number, pages: number) {
   const clock = virtualClock()
   const organizations = Array.from({ length: count }, (_, i) => `org_${i}`)
   const versions = organizations.flatMap((organization, i) =>
     events(pages * 50, clock.now(), organization, i * 10_000),
   )
   const server = listServer({ clock, versions, latency: () => ROUND_TRIP_MS / 2 })
-  const slices = organizations.flatMap((id, i) =>
-    slicesOf([id], { slice_id: `000${i}`, expected_pages: pages }),
+  const batches = organizations.flatMap((id, i) =>
+    batchesOf([id], { batch_id: `000${i}`, expected_pages: pages }),
   )
-  return { run: memoryRun(slices, server, clock), server, clock }
+  return { run: memoryRun(batches, server, clock), server, clock }
 }
 
 describe('100 pages of 200 ms each', () => {
   it.each([1, 4])(
-    'in one slice are read one after the other in 20.2 s, with %i workers',
+    'in one batch are read one after the other in 20.2 s, with %i workers',
     async (workers) => {
-      const { clock, server, run, versions } = aSlice(100)
+      const { clock, server, run, versions } = aBatch(100)
       const startMs = clock.now()
       await run.extract({ concurrency: workers })
       // One request more asks whether there are more pages than the service counts; it is free.
@@ -69,8 +69,8 @@ describe('100 pages of 200 ms each', () => {
     { workers: 1, seconds: 20 },
     { workers: 2, seconds: 10 },
     { workers: 4, seconds: 5 },
-  ])('in 4 slices are read in $seconds s with $workers workers', async ({ workers, seconds }) => {
-    const { run, server, clock } = severalSlices(4, 25)
+  ])('in 4 batches are read in $seconds s with $workers workers', async ({ workers, seconds }) => {
+    const { run, server, clock } = severalBatches(4, 25)
     const startMs = clock.now()
     await run.extract({ concurrency: workers })
     expect((clock.now() - startMs) / 1_000).toBeLessThanOrEqual(seconds)
@@ -99,7 +99,7 @@ describe('a list of 100 pages that moves once while it is read', () => {
       versions: [...recent, moved],
       latency: () => ROUND_TRIP_MS / 2,
     })
-    const run = memoryRun(slicesOf(['org_a'], { days_ago: 365 }), server, clock)
+    const run = memoryRun(batchesOf(['org_a'], { days_ago: 365 }), server, clock)
     await run.extract()
     expect(recent.filter((version) => !run.bought.has(nameOf(version)))).toEqual([])
     expect(run.history().creditsCommitted).toBe(server.account.charged)
@@ -138,7 +138,7 @@ describe('a list of 30 pages into which many events come at once while it is rea
         let requests = 0
         const latency = () => 60 + ((requests++ * 37) % 80)
         const server = listServer({ clock, versions: [...old, ...many], latency })
-        const run = memoryRun(slicesOf(['org_a']), server, clock)
+        const run = memoryRun(batchesOf(['org_a']), server, clock)
         await run.extract()
         expect(old.filter((version) => !run.bought.has(nameOf(version)))).toEqual([])
       }
@@ -146,32 +146,32 @@ describe('a list of 30 pages into which many events come at once while it is rea
   )
 })
 
-describe('several slices', () => {
-  it('with 3 workers: 6 slices of 10 pages are 60 requests, page after page of three at a time', async () => {
-    const { run, server } = severalSlices(6, 10)
+describe('several batches', () => {
+  it('with 3 workers: 6 batches of 10 pages are 60 requests, page after page of three at a time', async () => {
+    const { run, server } = severalBatches(6, 10)
     await run.extract({ concurrency: 3 })
     expect(server.account.charged).toBe(600)
     expect(server.account.pages.slice(0, 9)).toEqual([1, 1, 1, 2, 2, 2, 3, 3, 3])
   })
 
-  it('with 300 credits for 6 slices of 10 pages: 3 are finished, not six begun', async () => {
-    const { run } = severalSlices(6, 10)
+  it('with 300 credits for 6 batches of 10 pages: 3 are finished, not six begun', async () => {
+    const { run } = severalBatches(6, 10)
     await expect(run.extract({ concurrency: 4, creditsLimit: 300 })).rejects.toThrow('300 credits')
-    expect(run.finished().map(({ slice_id }) => slice_id)).toEqual(['0000', '0001', '0002'])
+    expect(run.finished().map(({ batch_id }) => batch_id)).toEqual(['0000', '0001', '0002'])
   })
 
   it('finishes first what an earlier attempt had begun', async () => {
-    const { run } = severalSlices(6, 4)
+    const { run } = severalBatches(6, 4)
     await run.extract({ concurrency: 1, creditsLimit: 60 }).catch(() => undefined)
     expect(run.finished()).toHaveLength(1)
     await run.extract({ concurrency: 1, creditsLimit: 80 }).catch(() => undefined)
-    expect(run.finished().map(({ slice_id }) => slice_id)).toEqual(['0000', '0001'])
+    expect(run.finished().map(({ batch_id }) => batch_id)).toEqual(['0000', '0001'])
   })
 })
 
 describe('pages that were bought', () => {
   it.each([2, 5, 9, 17])('are kept when the process is killed after %i pages', async (after) => {
-    const { run, server, versions } = aSlice(30)
+    const { run, server, versions } = aBatch(30)
     let killed = false
     const onProgress = ({ pages }: { pages: number }) => {
       if (pages < after || killed) return
@@ -189,7 +189,7 @@ describe('pages that were bought', () => {
 
 describe('paging that does not end', () => {
   const copyOf = (of: (page: number) => number, pages: number) => {
-    const { versions } = aSlice(pages)
+    const { versions } = aBatch(pages)
     const sorted = versions.toSorted((a, b) => a.lagDays - b.lagDays || a.id - b.id)
     return (page: number): ListAnswer => ({
       data: sorted.slice((of(page) - 1) * 50, of(page) * 50),
@@ -228,7 +228,7 @@ describe('paging that does not end', () => {
     '$name: at most 3 pages too many are billed, and the cause is named',
     async ({ of, pages, cause }) => {
       const distort = copyOf(of, pages)
-      const { run, server } = aSlice(pages, distort)
+      const { run, server } = aBatch(pages, distort)
       await expect(run.extract()).rejects.toThrow(cause)
       expect(server.account.charged).toBeLessThanOrEqual((pages + 3) * 10)
       expect(run.history().creditsCommitted).toBe(server.account.charged)
@@ -236,13 +236,13 @@ describe('paging that does not end', () => {
   )
 
   it('empty pages that promise more: none of them is billed', async () => {
-    const { run, server } = aSlice(7, (_page, answer) => ({ ...answer, hasMore: true }))
+    const { run, server } = aBatch(7, (_page, answer) => ({ ...answer, hasMore: true }))
     await expect(run.extract()).rejects.toThrow('empty pages promise more')
     expect(server.account.charged).toBe(70)
   })
 
   it('a quote of the same page again is stopped, too', async () => {
-    const { run, server } = aSlice(
+    const { run, server } = aBatch(
       1,
       copyOf(() => 1, 1),
     )
@@ -251,7 +251,7 @@ describe('paging that does not end', () => {
   })
 })
 
-describe('a slice with more pages than the service counts', () => {
+describe('a batch with more pages than the service counts', () => {
   const LAST = 10_000
   /** org_a has endless new events, the others three pages each. */
   function endless(organization: string, page: number): Version[] {
@@ -280,17 +280,17 @@ describe('a slice with more pages than the service counts', () => {
           ? { data: endless('org_a', page), page, hasMore: page <= LAST }
           : answer,
     })
-    const slices = slicesOf(['org_a', 'org_b', 'org_c', 'org_d'])
-    const run = memoryRun(slices, server, clock)
+    const batches = batchesOf(['org_a', 'org_b', 'org_c', 'org_d'])
+    const run = memoryRun(batches, server, clock)
     const report = await run.extract()
-    expect(report.setAside).toMatchObject([
+    expect(report.quarantined).toMatchObject([
       {
         organization: { value: 'org_a' },
         reason: 'more than 10000 pages: not coverable in this window',
       },
     ])
     expect(Math.max(...server.account.pages)).toBe(LAST)
-    const finished = run.finished().map(({ slice_id }) => slice_id)
+    const finished = run.finished().map(({ batch_id }) => batch_id)
     expect(finished.toSorted()).toEqual(['0001.1.2', '0001.2'])
     expect(versions.filter((version) => !run.bought.has(nameOf(version)))).toEqual([])
     // Found out with the help of pages that are free when they are not there, not after 10,000 pages.

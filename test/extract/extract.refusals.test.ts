@@ -6,13 +6,13 @@ import {
   errorOf,
   expectEqualBooks,
   jumpingClock,
-  slicesOf,
+  batchesOf,
   watchUnhandledRejections,
 } from './extract-fixture.ts'
 
 const fifty = Array.from({ length: 50 }, (_, i) => `org_${String(i).padStart(2, '0')}x`)
-const eachItsSlice = (ids: readonly string[]) =>
-  ids.flatMap((id, i) => slicesOf([id], { slice_id: String(i).padStart(4, '0') }))
+const eachItsBatch = (ids: readonly string[]) =>
+  ids.flatMap((id, i) => batchesOf([id], { batch_id: String(i).padStart(4, '0') }))
 
 describe('a refused key stops the run', () => {
   it.each([
@@ -29,7 +29,7 @@ describe('a refused key stops the run', () => {
       const extraction = anExtraction({
         simulator,
         clock: jumpingClock(NOW),
-        slices: eachItsSlice(fifty),
+        batches: eachItsBatch(fifty),
         key,
       })
       const error = await errorOf(extraction.run({ concurrency }))
@@ -51,7 +51,7 @@ describe('a refused key stops the run', () => {
       const extraction = anExtraction({
         simulator,
         clock: jumpingClock(NOW),
-        slices: slicesOf(['org_a']),
+        batches: batchesOf(['org_a']),
       })
       const error = await errorOf(extraction.run())
       expect(error).toMatchObject({ exitCode: 2 })
@@ -73,7 +73,7 @@ describe('402: the account is empty', () => {
       const extraction = anExtraction({
         simulator,
         clock: jumpingClock(NOW),
-        slices: eachItsSlice(fifty),
+        batches: eachItsBatch(fifty),
       })
       const message = 'You have used all credits of your plan'
       simulator.setFaults(
@@ -109,7 +109,7 @@ describe('the words of the service', () => {
       const extraction = anExtraction({
         simulator,
         clock: jumpingClock(NOW),
-        slices: slicesOf(['org_a']),
+        batches: batchesOf(['org_a']),
       })
       const error = await errorOf(extraction.run())
       expect(error.message).toContain('bad [31m thing 2J jobtide: forged line')
@@ -123,17 +123,17 @@ describe('400 about a company', () => {
   const tracked = (bad: number) => fifty.slice(bad).map((organization) => anEvent({ organization }))
 
   it.each([0, 1, 3, 50])(
-    'that names it: of 50 companies the %i bad ones are set aside, the others are read once',
+    'that names it: of 50 companies the %i bad ones are quarantined, the others are read once',
     async (bad) => {
       const source = [...tracked(bad), anEvent({ organization: 'org_other' })]
       const simulator = await simulate(source, { unknownIds: 'refuse' })
       const extraction = anExtraction({
         simulator,
         clock: jumpingClock(NOW),
-        slices: slicesOf(fifty),
+        batches: batchesOf(fifty),
       })
       const report = await extraction.run()
-      const names = report.setAside.map(({ organization }) => organization.value)
+      const names = report.quarantined.map(({ organization }) => organization.value)
       expect(names.toSorted()).toEqual(fifty.slice(0, bad))
       // One refused request for each bad company, then one page for all others, if there are any.
       expect(simulator.account().requests).toBe(bad + (bad === 50 ? 0 : 1))
@@ -154,10 +154,10 @@ describe('400 about a company', () => {
       const extraction = anExtraction({
         simulator,
         clock: jumpingClock(NOW),
-        slices: slicesOf(fifty),
+        batches: batchesOf(fifty),
       })
       const report = await extraction.run()
-      const names = report.setAside.map(({ organization }) => organization.value)
+      const names = report.quarantined.map(({ organization }) => organization.value)
       expect(names.toSorted()).toEqual(faults.map((fault) => fault.organization_id))
       expect(
         extraction
@@ -172,17 +172,20 @@ describe('400 about a company', () => {
 
   it('sets a company aside that is asked for by URL, with the words of the service', async () => {
     const simulator = await simulate([anEvent()])
-    const slices = slicesOf(['org_a', { by: 'url', value: 'https://network.example/company/gone' }])
-    const extraction = anExtraction({ simulator, clock: jumpingClock(NOW), slices })
+    const batches = batchesOf([
+      'org_a',
+      { by: 'url', value: 'https://network.example/company/gone' },
+    ])
+    const extraction = anExtraction({ simulator, clock: jumpingClock(NOW), batches })
     const report = await extraction.run()
-    expect(report.setAside).toMatchObject([
+    expect(report.quarantined).toMatchObject([
       { organization: { by: 'url' }, reason: expect.stringContaining('not tracked') },
     ])
     expect(
-      extraction.records().filter(({ kind }) => kind === 'organization_set_aside'),
+      extraction.records().filter(({ kind }) => kind === 'organization_quarantined'),
     ).toHaveLength(1)
     expect(extraction.log).toContainEqual(
-      expect.objectContaining({ msg: 'organization_set_aside' }),
+      expect.objectContaining({ msg: 'organization_quarantined' }),
     )
     expect(extraction.events()).toHaveLength(1)
   })
@@ -193,7 +196,7 @@ describe('400 about a company', () => {
     const extraction = anExtraction({
       simulator,
       clock: jumpingClock(NOW),
-      slices: slicesOf(['org_a', 'org_b'].slice(0, 1)),
+      batches: batchesOf(['org_a', 'org_b'].slice(0, 1)),
     })
     const error = await errorOf(extraction.run())
     expect(error).toMatchObject({ name: 'BadRequestError', exitCode: 2 })

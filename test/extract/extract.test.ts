@@ -8,7 +8,7 @@ import {
   errorOf,
   expectEqualBooks,
   jumpingClock,
-  slicesOf,
+  batchesOf,
   watchUnhandledRejections,
 } from './extract-fixture.ts'
 
@@ -30,9 +30,9 @@ describe('extract buys every event once', () => {
     ]
     const source = [...others, ...manyEvents(events)]
     const simulator = await simulate(source)
-    const extraction = anExtraction({ simulator, clock: clockAt(), slices: slicesOf(['org_a']) })
+    const extraction = anExtraction({ simulator, clock: clockAt(), batches: batchesOf(['org_a']) })
     const report = await extraction.run({ concurrency: 1 })
-    expect(report).toMatchObject({ pages, events, credits, slices: 1, slicesDone: 1 })
+    expect(report).toMatchObject({ pages, events, credits, batches: 1, batchesDone: 1 })
     // Without an event one request was needed to know that.
     expect(simulator.account()).toMatchObject({ requests: Math.max(1, pages), credits })
     expect(extraction.events().map(({ person }) => person.profile_id)).toEqual(
@@ -50,8 +50,8 @@ describe('extract buys every event once', () => {
       events: 3_000,
     })
     const simulator = await simulate(source, { gzip: true })
-    const slices = slicesOf(source.organizations.map(({ organization_id }) => organization_id))
-    const extraction = anExtraction({ simulator, clock: clockAt(), slices })
+    const batches = batchesOf(source.organizations.map(({ organization_id }) => organization_id))
+    const extraction = anExtraction({ simulator, clock: clockAt(), batches })
     await extraction.run({ concurrency })
     const visible = Array.from({ length: source.count }, (_, i) => i).filter(
       (event) => (source.detectedAt[event] ?? 0) <= NOW,
@@ -61,21 +61,21 @@ describe('extract buys every event once', () => {
       visible.map((event) => JSON.stringify(source.eventAt(event))).toSorted(),
     )
     expectEqualBooks(extraction, simulator)
-    expect(extraction.history().slices.size).toBe(3)
+    expect(extraction.history().batches.size).toBe(3)
   })
 
-  it('asks with the window, the only event type, ids and URLs of the slice, 50 events a page', async () => {
+  it('asks with the window, the only event type, ids and URLs of the batch, 50 events a page', async () => {
     const simulator = await simulate([anEvent({ detectedDaysAgo: 3 })])
-    const slices = slicesOf(['org_a', { by: 'url', value: 'company-a' }], {
+    const batches = batchesOf(['org_a', { by: 'url', value: 'company-a' }], {
       days_ago: 7,
       event_types: ['joined'],
     })
-    const extraction = anExtraction({ simulator, clock: clockAt(), slices })
+    const extraction = anExtraction({ simulator, clock: clockAt(), batches })
     await extraction.run()
     expect(simulator.account().log).toMatchObject([
       { organizations: 1, event_type: 'joined', days_ago: 7, page: 1, limit: 50, events: 1 },
     ])
-    const finished = extraction.records().find((record) => record.kind === 'slice_finished')
+    const finished = extraction.records().find((record) => record.kind === 'batch_finished')
     expect(finished).toMatchObject({
       covered_from: NOW - 7 * DAY + SECOND,
       covered_to: NOW,
@@ -86,10 +86,10 @@ describe('extract buys every event once', () => {
   it('covers up to the server time of the first page, not of the last', async () => {
     const simulator = await simulate(manyEvents(120))
     const clock = clockAt()
-    const extraction = anExtraction({ simulator, clock, slices: slicesOf(['org_a']) })
+    const extraction = anExtraction({ simulator, clock, batches: batchesOf(['org_a']) })
     const passing = () => simulator.advance(60_000)
     await extraction.run({ onProgress: ({ pages }) => pages > 0 && passing() })
-    const finished = extraction.records().find((record) => record.kind === 'slice_finished')
+    const finished = extraction.records().find((record) => record.kind === 'batch_finished')
     expect(finished).toMatchObject({ covered_from: null, covered_to: NOW, pages: 3 })
   })
 
@@ -102,7 +102,7 @@ describe('extract buys every event once', () => {
       credit_used: 25,
     }
     const simulator = await simulate([anEvent()], { faults: [{ status: 200, body }] })
-    const extraction = anExtraction({ simulator, clock: clockAt(), slices: slicesOf(['org_a']) })
+    const extraction = anExtraction({ simulator, clock: clockAt(), batches: batchesOf(['org_a']) })
     const report = await extraction.run()
     expect(report.credits).toBe(25)
     expect(extraction.ledger().charged).toBe(25)
@@ -113,7 +113,7 @@ describe('extract buys every event once', () => {
   it('keeps fields it does not know in the journal', async () => {
     const faults = [{ extra_field: 'person.pronouns', event: 'all' as const }]
     const simulator = await simulate(manyEvents(3), { faults })
-    const extraction = anExtraction({ simulator, clock: clockAt(), slices: slicesOf(['org_a']) })
+    const extraction = anExtraction({ simulator, clock: clockAt(), batches: batchesOf(['org_a']) })
     await extraction.run()
     expect(extraction.events().filter(({ person }) => 'pronouns' in person)).toHaveLength(3)
   })
@@ -124,8 +124,8 @@ describe('a long run', () => {
     const organizations = Array.from({ length: 100 }, (_, i) => `org_${i}x`)
     const source = organizations.flatMap((organization) => manyEvents(60, { organization }))
     const simulator = await simulate(source)
-    const slices = organizations.flatMap((id, i) => slicesOf([id], { slice_id: `${i}` }))
-    const extraction = anExtraction({ simulator, clock: clockAt(), slices })
+    const batches = organizations.flatMap((id, i) => batchesOf([id], { batch_id: `${i}` }))
+    const extraction = anExtraction({ simulator, clock: clockAt(), batches })
     const stop = new AbortController()
     const abort = new AbortController()
     const warnings: Error[] = []
@@ -149,8 +149,8 @@ describe('a run that stops is taken up again', () => {
     const simulator = await simulate(source, {
       faults: [{ slow: { delay_ms: 30 }, times: 'always' }],
     })
-    const slices = organizations.flatMap((id, i) => slicesOf([id], { slice_id: `000${i}` }))
-    const extraction = anExtraction({ simulator, clock: clockAt(), slices })
+    const batches = organizations.flatMap((id, i) => batchesOf([id], { batch_id: `000${i}` }))
+    const extraction = anExtraction({ simulator, clock: clockAt(), batches })
     const stop = new AbortController()
     const reason = new Error('stopped by signal')
     const onProgress = ({ pages }: { pages: number }) => pages >= 5 && stop.abort(reason)
@@ -169,9 +169,9 @@ describe('a run that stops is taken up again', () => {
     expect(rejections()).toEqual([])
   })
 
-  it('goes on in the middle of a slice with the next page', async () => {
+  it('goes on in the middle of a batch with the next page', async () => {
     const simulator = await simulate(manyEvents(230))
-    const extraction = anExtraction({ simulator, clock: clockAt(), slices: slicesOf(['org_a']) })
+    const extraction = anExtraction({ simulator, clock: clockAt(), batches: batchesOf(['org_a']) })
     const stop = new AbortController()
     const onProgress = ({ pages }: { pages: number }) =>
       pages === 2 && stop.abort(new Error('stop'))
@@ -180,19 +180,19 @@ describe('a run that stops is taken up again', () => {
     expect(simulator.account().log.map(({ page }) => page)).toEqual([1, 2, 3, 4, 5])
   })
 
-  it('writes the end of a slice that was bought whole but not closed, without a request', async () => {
+  it('writes the end of a batch that was bought whole but not closed, without a request', async () => {
     const simulator = await simulate(manyEvents(10))
-    const slices = slicesOf(['org_a'])
+    const batches = batchesOf(['org_a'])
     const extraction = anExtraction({
       simulator,
       clock: clockAt(),
-      slices,
+      batches,
       wrapWriter: (writer) => ({
         ...writer,
         write: (record, payload) => writer.write(record, payload),
         close: () => writer.close(),
         append: async (record, payload) => {
-          if (record.kind === 'slice_finished' && !extraction.log.some((line) => line['second'])) {
+          if (record.kind === 'batch_finished' && !extraction.log.some((line) => line['second'])) {
             throw new Error('killed here')
           }
           await writer.append(record, payload)
@@ -202,8 +202,8 @@ describe('a run that stops is taken up again', () => {
     expect((await errorOf(extraction.run())).message).toBe('killed here')
     extraction.log.push({ second: true })
     const report = await extraction.run()
-    expect(report).toMatchObject({ slicesDone: 1, pages: 0 })
+    expect(report).toMatchObject({ batchesDone: 1, pages: 0 })
     expect(simulator.account().requests).toBe(1)
-    expect(extraction.history().slices.get('0001')?.state).toBe('finished')
+    expect(extraction.history().batches.get('0001')?.state).toBe('finished')
   })
 })

@@ -10,7 +10,7 @@ import {
   errorOf,
   expectEqualBooks,
   jumpingClock,
-  slicesOf,
+  batchesOf,
   watchUnhandledRejections,
 } from './extract-fixture.ts'
 
@@ -19,8 +19,8 @@ const organizations = Array.from({ length: 24 }, (_, i) => `org_${String(i).padS
 const events = organizations.map((organization) =>
   anEvent({ organization, detectedAt: Date.UTC(2025, 0, 1) }),
 )
-const slices = organizations.flatMap((id, i) =>
-  slicesOf([id], { slice_id: String(i).padStart(4, '0') }),
+const batches = organizations.flatMap((id, i) =>
+  batchesOf([id], { batch_id: String(i).padStart(4, '0') }),
 )
 
 const times = (simulator: Simulator) =>
@@ -49,7 +49,7 @@ describe('no worker sends before a time the service named', () => {
         { slow: { delay_ms: 60 }, times: 'always' },
       ],
     })
-    const extraction = anExtraction({ simulator, clock: realClock, slices, wrapWriter: slowDisk })
+    const extraction = anExtraction({ simulator, clock: realClock, batches, wrapWriter: slowDisk })
     await extraction.run({ concurrency: 8 })
     const log = times(simulator)
     const ordered = log.find(({ status }) => status === 503)
@@ -67,7 +67,7 @@ describe('no worker sends before a time the service named', () => {
         clock: realClock,
         rateLimit: { requests: 12, windowMs: SECOND, reset },
       })
-      const extraction = anExtraction({ simulator, clock: realClock, slices })
+      const extraction = anExtraction({ simulator, clock: realClock, batches })
       await extraction.run({ concurrency: 8 })
       expect(extraction.events()).toHaveLength(24)
       // 24 requests at 12 a second: the first answers name the limit, after that nobody runs into it.
@@ -82,7 +82,7 @@ describe('no worker sends before a time the service named', () => {
       clock: realClock,
       faults: [{ status: 503, headers: { 'Retry-After': 2 } }],
     })
-    const extraction = anExtraction({ simulator, clock: realClock, slices })
+    const extraction = anExtraction({ simulator, clock: realClock, batches })
     const stop = new AbortController()
     const stopSoon = realClock.sleep(400).then(() => stop.abort(new Error('stop')))
     await errorOf(extraction.run({ concurrency: 1, stop: stop.signal }))
@@ -101,7 +101,7 @@ describe('a wait longer than max_wait', () => {
   it('ends the run with exit 5, names the time, and keeps it', async () => {
     const rejections = watchUnhandledRejections()
     const simulator = await simulate(events, { faults })
-    const extraction = anExtraction({ simulator, clock: jumpingClock(NOW), slices })
+    const extraction = anExtraction({ simulator, clock: jumpingClock(NOW), batches })
     const error = await errorOf(extraction.run({ concurrency: 4, maxWaitMs: 15 * MINUTE }))
     expect(error).toMatchObject({ name: 'UnavailableError', exitCode: 5 })
     const notBefore = Number(error['notBefore'])
@@ -117,7 +117,7 @@ describe('a wait longer than max_wait', () => {
   it('is honoured by the next run: 0 requests and exit 5 before it, a whole run after it', async () => {
     const simulator = await simulate(events, { faults })
     const clock = jumpingClock(NOW)
-    const extraction = anExtraction({ simulator, clock, slices })
+    const extraction = anExtraction({ simulator, clock, batches })
     await errorOf(extraction.run({ concurrency: 1 }))
     const { requests } = simulator.account()
     const tooEarly = await errorOf(extraction.run({ maxWaitMs: 10 * MINUTE }))
@@ -137,7 +137,7 @@ describe('a plan of 3 requests an hour, said by X-RateLimit-Remaining: 0 on a pa
     const clock = jumpingClock(NOW)
     const rateLimit = { requests: 3, windowMs: HOUR }
     const simulator = await simulate(events, { clock, rateLimit })
-    const extraction = anExtraction({ simulator, clock, slices })
+    const extraction = anExtraction({ simulator, clock, batches })
     const error = await errorOf(extraction.run({ concurrency: 1, maxWaitMs: 15 * MINUTE }))
     expect(error).toMatchObject({ name: 'UnavailableError', exitCode: 5 })
     expect(simulator.account().by_status).toEqual({ '200': 3 })
@@ -158,7 +158,7 @@ describe('a service that orders to wait for ever', () => {
     const always = { status: 429, headers: { 'Retry-After': 30 }, times: 'always' as const }
     const simulator = await simulate(manyEvents(3), { faults: [always] })
     const clock = jumpingClock(NOW)
-    const extraction = anExtraction({ simulator, clock, slices: slicesOf(['org_a']) })
+    const extraction = anExtraction({ simulator, clock, batches: batchesOf(['org_a']) })
     const error = await errorOf(extraction.run())
     expect(error).toMatchObject({ exitCode: 5 })
     expect(error.message).toContain('no usable answer for 15 min')

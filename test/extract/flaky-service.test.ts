@@ -130,7 +130,7 @@ describe('a page that always fails while others are answered', () => {
     expect(error).toMatchObject({ exitCode: 5 })
     expect(error.message).toMatch(
       new RegExp(
-        `^page 17 of slice 0001 could not be had in ${attempts} attempts, while other requests`,
+        `^page 17 of batch 0001 could not be had in ${attempts} attempts, while other requests`,
       ),
     )
     expect(run.service.account.filter(({ body }) => body['page'] === 17)).toHaveLength(attempts)

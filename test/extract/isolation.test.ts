@@ -8,7 +8,7 @@ import {
   errorOf,
   expectEqualBooks,
   jumpingClock,
-  slicesOf,
+  batchesOf,
   type Extraction,
 } from './extract-fixture.ts'
 
@@ -17,10 +17,10 @@ const byUrl = (slugs: readonly string[]): OrganizationRef[] =>
   slugs.map((slug) => ({ by: 'url', value: `https://network.example/company/${slug}` }))
 const eventOf = (slug: string) => anEvent({ organization: `org_${slug}`, slug })
 
-/** A run that asks for these companies in one slice. */
+/** A run that asks for these companies in one batch. */
 function askFor(simulator: Simulator, companies: readonly string[]): Extraction {
-  const slices = slicesOf(byUrl(companies))
-  return anExtraction({ simulator, clock: jumpingClock(NOW), slices })
+  const batches = batchesOf(byUrl(companies))
+  return anExtraction({ simulator, clock: jumpingClock(NOW), batches })
 }
 
 interface World {
@@ -30,7 +30,7 @@ interface World {
   readonly options?: Partial<SimulatorOptions>
 }
 
-/** A service that tracks all companies but the bad ones, and a run that asks for all in one slice. */
+/** A service that tracks all companies but the bad ones, and a run that asks for all in one batch. */
 async function aWorld({ bad, names, companies = FIFTY, options = {} }: World) {
   const tracked = companies.filter((slug) => !bad.includes(slug))
   const source = [...tracked, 'somebody-else'].map(eventOf)
@@ -41,7 +41,7 @@ async function aWorld({ bad, names, companies = FIFTY, options = {} }: World) {
 const slugsOf = (organizations: readonly OrganizationRef[]) =>
   organizations.map(({ value }) => value.slice(value.lastIndexOf('/') + 1)).toSorted()
 
-/** Everybody who is tracked was read, in one slice, and nobody else was left out. */
+/** Everybody who is tracked was read, in one batch, and nobody else was left out. */
 function expectIsolated(
   extraction: Extraction,
   simulator: Simulator,
@@ -51,9 +51,9 @@ function expectIsolated(
   expect(read.toSorted()).toEqual(tracked.toSorted())
   const leftOut = extraction
     .records()
-    .flatMap((record) => (record.kind === 'organization_set_aside' ? [record.organization] : []))
+    .flatMap((record) => (record.kind === 'organization_quarantined' ? [record.organization] : []))
   expect(slugsOf(leftOut)).toEqual(bad.toSorted())
-  const open = [...extraction.history().slices.values()].filter(({ state }) => state !== 'split')
+  const open = [...extraction.history().batches.values()].filter(({ state }) => state !== 'split')
   expect(open.map(({ state }) => state)).toEqual(tracked.length === 0 ? [] : ['finished'])
   expectEqualBooks(extraction, simulator)
 }
@@ -83,7 +83,7 @@ describe('a message that names the untracked companies', () => {
     const report = await extraction.run()
     expectIsolated(extraction, simulator, { bad: FIFTY, tracked })
     expect(simulator.account().requests).toBe(2)
-    expect(report).toMatchObject({ slices: 0, slicesDone: 0, credits: 0 })
+    expect(report).toMatchObject({ batches: 0, batchesDone: 0, credits: 0 })
   })
 
   it('that repeats the question blames nobody: the 1 bad of 8 is found, 7 are read', async () => {
@@ -94,8 +94,8 @@ describe('a message that names the untracked companies', () => {
       { organization_id: 'org_acme-05', status: 400, message, times: 'always' as const },
     ]
     const simulator = await simulate(companies.map(eventOf), { faults })
-    const slices = slicesOf(byUrl(companies))
-    const extraction = anExtraction({ simulator, clock: jumpingClock(NOW), slices })
+    const batches = batchesOf(byUrl(companies))
+    const extraction = anExtraction({ simulator, clock: jumpingClock(NOW), batches })
     await extraction.run()
     const tracked = companies.filter((slug) => !bad.includes(slug))
     expectIsolated(extraction, simulator, { bad, tracked })
@@ -122,7 +122,7 @@ describe('a message that names nobody', () => {
       .map(({ slug }) => slug)
 
   it.each([0, 1, 1, 2, 2, 3, 5, 8, 13, 25, 37, 49, 50])(
-    '%i of 50: all others are read in one slice, with at most 6 requests for each and 1 more',
+    '%i of 50: all others are read in one batch, with at most 6 requests for each and 1 more',
     async (count) => {
       const bad = anySet(count)
       const { simulator, extraction, tracked } = await aWorld({ bad, names: 'none' })
@@ -153,15 +153,15 @@ describe('a message that names nobody', () => {
     expectIsolated(extraction, simulator, { bad, tracked })
   })
 
-  it('what one slice has found is known to the next: 2 event types, 3 bad companies, 4 requests more', async () => {
+  it('what one batch has found is known to the next: 2 event types, 3 bad companies, 4 requests more', async () => {
     const bad = ['acme-03', 'acme-21', 'acme-40']
     const { simulator } = await aWorld({ bad, names: 'first' })
-    const slices = (['joined', 'left'] as const).flatMap((type) =>
-      slicesOf(byUrl(FIFTY), { slice_id: type, event_types: [type] }),
+    const batches = (['joined', 'left'] as const).flatMap((type) =>
+      batchesOf(byUrl(FIFTY), { batch_id: type, event_types: [type] }),
     )
-    const extraction = anExtraction({ simulator, clock: jumpingClock(NOW), slices })
+    const extraction = anExtraction({ simulator, clock: jumpingClock(NOW), batches })
     const report = await extraction.run({ concurrency: 1 })
-    expect(slugsOf(report.setAside.map(({ organization }) => organization))).toEqual(bad)
+    expect(slugsOf(report.quarantined.map(({ organization }) => organization))).toEqual(bad)
     expect(simulator.account().requests).toBe(4 + 2)
   })
 
@@ -184,22 +184,24 @@ describe('a message that names nobody', () => {
     expect(simulator.account().credits).toBe(10)
   })
 
-  it('several slices at once, each with bad companies, are all read', async () => {
+  it('several batches at once, each with bad companies, are all read', async () => {
     const companies = Array.from({ length: 200 }, (_, i) => `firm-${i}`)
     const bad = companies.filter((_, i) => i % 23 === 5)
     const tracked = companies.filter((slug) => !bad.includes(slug))
     const simulator = await simulate(tracked.map(eventOf), { unknownNames: 'none' })
-    const slices = slicesOf(byUrl(companies))
-    const extraction = anExtraction({ simulator, clock: jumpingClock(NOW), slices })
+    const batches = batchesOf(byUrl(companies))
+    const extraction = anExtraction({ simulator, clock: jumpingClock(NOW), batches })
     const report = await extraction.run({ concurrency: 4 })
-    expect(slugsOf(report.setAside.map(({ organization }) => organization))).toEqual(bad.toSorted())
+    expect(slugsOf(report.quarantined.map(({ organization }) => organization))).toEqual(
+      bad.toSorted(),
+    )
     expect(extraction.events()).toHaveLength(tracked.length)
-    expect(report).toMatchObject({ slices: 4, slicesDone: 4, credits: 40 })
+    expect(report).toMatchObject({ batches: 4, batchesDone: 4, credits: 40 })
     expectEqualBooks(extraction, simulator)
   })
 })
 
-describe('a company that is dropped by the service while its slice is being read', () => {
+describe('a company that is dropped by the service while its batch is being read', () => {
   it('from its second page on, is isolated once, and the others are read from the start', async () => {
     const source = ['org_keeps', 'org_goes'].flatMap((organization) =>
       manyEvents(400, { organization }),
@@ -215,12 +217,12 @@ describe('a company that is dropped by the service while its slice is being read
     const extraction = anExtraction({
       simulator,
       clock: jumpingClock(NOW),
-      slices: slicesOf(['org_keeps', 'org_goes']),
+      batches: batchesOf(['org_keeps', 'org_goes']),
     })
     const report = await extraction.run({ concurrency: 4 })
-    expect(report).toMatchObject({ slices: 1, slicesDone: 1, setAside: [{}] })
+    expect(report).toMatchObject({ batches: 1, batchesDone: 1, quarantined: [{}] })
     const kinds = extraction.records().map(({ kind }) => kind)
-    expect(kinds.filter((kind) => kind === 'slice_split')).toHaveLength(1)
+    expect(kinds.filter((kind) => kind === 'batch_split')).toHaveLength(1)
     const people = extraction
       .events()
       .filter(({ organization }) => organization.organization_id === 'org_keeps')
@@ -231,7 +233,7 @@ describe('a company that is dropped by the service while its slice is being read
 })
 
 describe('a service that does not take page 10,000 for a test', () => {
-  it('answering 400 about the page: the slice is halved, all tracked companies are read', async () => {
+  it('answering 400 about the page: the batch is halved, all tracked companies are read', async () => {
     const bad = ['acme-03', 'acme-33']
     const refusal = {
       page: 10_000,
@@ -248,7 +250,7 @@ describe('a service that does not take page 10,000 for a test', () => {
     const simulator = await simulate(FIFTY.map(eventOf), { faults: [refusal, ...companies] })
     const extraction = askFor(simulator, FIFTY)
     const report = await extraction.run()
-    expect(slugsOf(report.setAside.map(({ organization }) => organization))).toEqual(bad)
+    expect(slugsOf(report.quarantined.map(({ organization }) => organization))).toEqual(bad)
     expect(extraction.events()).toHaveLength(48)
     // One test showed that there are none; then 2 · 6 halvings at most, of 2 requests each.
     const tests = simulator.account().log.filter(({ page }) => page === 10_000)
@@ -271,7 +273,7 @@ describe('a service that does not take page 10,000 for a test', () => {
     const simulator = await simulate(companies.map(eventOf), { faults })
     const extraction = askFor(simulator, companies)
     const report = await extraction.run()
-    expect(slugsOf(report.setAside.map(({ organization }) => organization))).toEqual(bad)
+    expect(slugsOf(report.quarantined.map(({ organization }) => organization))).toEqual(bad)
     const read = new Set(extraction.events().map(({ organization }) => organization.slug))
     expect(read.size).toBe(39)
     expectEqualBooks(extraction, simulator)
@@ -289,7 +291,7 @@ describe('a service that does not take page 10,000 for a test', () => {
     const simulator = await simulate(FIFTY.map(eventOf), { faults })
     const extraction = askFor(simulator, FIFTY)
     const report = await extraction.run()
-    expect(slugsOf(report.setAside.map(({ organization }) => organization))).toEqual(bad)
+    expect(slugsOf(report.quarantined.map(({ organization }) => organization))).toEqual(bad)
     expect(extraction.events()).toHaveLength(48)
     expectEqualBooks(extraction, simulator)
   })
@@ -303,13 +305,13 @@ describe('what is never asked twice', () => {
     [403, 3],
     [404, 2],
     [422, 2],
-  ])('%i: exactly 1 request with 1 slice, exit %i', async (status, exitCode) => {
+  ])('%i: exactly 1 request with 1 batch, exit %i', async (status, exitCode) => {
     const faults = [{ status, message: 'no', times: 'always' as const }]
     const simulator = await simulate(manyEvents(3), { faults })
     const extraction = anExtraction({
       simulator,
       clock: jumpingClock(NOW),
-      slices: slicesOf(['org_a']),
+      batches: batchesOf(['org_a']),
     })
     expect(await errorOf(extraction.run())).toMatchObject({ exitCode })
     expect(simulator.account().requests).toBe(1)

@@ -8,19 +8,19 @@ import {
   simulate,
   type EventChoices,
 } from '../simulator/simulator-fixture.ts'
-import { anExtraction, jumpingClock, slicesOf, type Extraction } from './extract-fixture.ts'
+import { anExtraction, jumpingClock, batchesOf, type Extraction } from './extract-fixture.ts'
 
 const url = (value: string): OrganizationRef => ({ by: 'url', value })
-const sliceOf = (...references: OrganizationRef[]) => slicesOf(references)[0]!
+const batchOf = (...references: OrganizationRef[]) => batchesOf(references)[0]!
 const events = (...choices: EventChoices[]) => choices.map(anEvent)
 
-/** What a slice that asks for `references` learns of the events. */
+/** What a batch that asks for `references` learns of the events. */
 function learntOf(references: readonly OrganizationRef[], ...choices: EventChoices[]) {
   const ids = createIdLearner()
-  const slice = sliceOf(...references)
-  ids.look(slice, events(...choices))
+  const batch = batchOf(...references)
+  ids.look(batch, events(...choices))
   return ids
-    .learn(slice)
+    .learn(batch)
     .map(({ organization, organizationId }) => [organization.value, organizationId])
 }
 
@@ -54,9 +54,9 @@ describe('the id of a company is learnt', () => {
   it('by the URL of the event where it has no slug', () => {
     const [event] = events(acme)
     const ids = createIdLearner()
-    const slice = sliceOf(url('acme'), url('globex'))
-    ids.look(slice, [{ ...event, organization: { ...event?.organization, slug: null } }])
-    expect(ids.learn(slice)).toMatchObject([{ organizationId: 'org_7' }])
+    const batch = batchOf(url('acme'), url('globex'))
+    ids.look(batch, [{ ...event, organization: { ...event?.organization, slug: null } }])
+    expect(ids.learn(batch)).toMatchObject([{ organizationId: 'org_7' }])
   })
 
   it('as its only id, where it was asked for alone under another slug', () => {
@@ -65,9 +65,9 @@ describe('the id of a company is learnt', () => {
 
   it('once in a run', () => {
     const ids = createIdLearner()
-    const joined = sliceOf(url('acme'), url('globex'))
-    const left = { ...joined, slice_id: '0002' }
-    for (const slice of [joined, left]) ids.look(slice, events(acme))
+    const joined = batchOf(url('acme'), url('globex'))
+    const left = { ...joined, batch_id: '0002' }
+    for (const batch of [joined, left]) ids.look(batch, events(acme))
     expect(ids.learn(joined)).toHaveLength(1)
     expect(ids.learn(left)).toEqual([])
   })
@@ -76,10 +76,10 @@ describe('the id of a company is learnt', () => {
 describe('no id is learnt', () => {
   it('for a slug that two companies share, also when they are on different pages', () => {
     const ids = createIdLearner()
-    const slice = sliceOf(url('acme'), url('globex'))
-    ids.look(slice, events(acme))
-    ids.look(slice, events({ ...acme, organization: 'org_70' }, globex))
-    expect(ids.learn(slice)).toMatchObject([{ organizationId: 'org_8' }])
+    const batch = batchOf(url('acme'), url('globex'))
+    ids.look(batch, events(acme))
+    ids.look(batch, events({ ...acme, organization: 'org_70' }, globex))
+    expect(ids.learn(batch)).toMatchObject([{ organizationId: 'org_8' }])
   })
 
   it('for a company without events, or with another slug', () => {
@@ -92,9 +92,9 @@ describe('no id is learnt', () => {
 
   it('from events that are damaged', () => {
     const ids = createIdLearner()
-    const slice = sliceOf(url('acme'))
-    ids.look(slice, [null, 7, { organization: { slug: 'acme' } }, { organization: null }])
-    expect(ids.learn(slice)).toEqual([])
+    const batch = batchOf(url('acme'))
+    ids.look(batch, [null, 7, { organization: { slug: 'acme' } }, { organization: null }])
+    expect(ids.learn(batch)).toEqual([])
   })
 })
 
@@ -108,7 +108,7 @@ const learntRecords = (extraction: Extraction) =>
     )
 
 describe('a run', () => {
-  it('writes what it learnt of 3 companies once, before their slices are finished', async () => {
+  it('writes what it learnt of 3 companies once, before their batches are finished', async () => {
     const source = ['a', 'b', 'c'].flatMap((name) =>
       manyEvents(60, { organization: `org_${name}`, slug: `firm-${name}` }),
     )
@@ -116,10 +116,10 @@ describe('a run', () => {
     const references = ['a', 'b', 'c'].map((name) =>
       url(`https://network.example/company/firm-${name}`),
     )
-    const slices = (['joined', 'left'] as const).flatMap((type) =>
-      slicesOf(references, { slice_id: type, event_types: [type] }),
+    const batches = (['joined', 'left'] as const).flatMap((type) =>
+      batchesOf(references, { batch_id: type, event_types: [type] }),
     )
-    const extraction = anExtraction({ simulator, clock: jumpingClock(NOW), slices })
+    const extraction = anExtraction({ simulator, clock: jumpingClock(NOW), batches })
     await extraction.run()
     expect(learntRecords(extraction)).toEqual(
       ['a', 'b', 'c'].map((name) => [
@@ -130,7 +130,7 @@ describe('a run', () => {
     const records = extraction.records()
     const lastLearnt = records.findLastIndex(({ kind }) => kind === 'organization_learnt')
     const end = records.findIndex(
-      (record) => record.kind === 'slice_finished' && record.slice_id === 'joined',
+      (record) => record.kind === 'batch_finished' && record.batch_id === 'joined',
     )
     expect(end).toBe(lastLearnt + 1)
   })
@@ -141,8 +141,8 @@ describe('a run', () => {
       anEvent({ organization: 'org_b', slug: 'firm' }),
       anEvent({ organization: 'org_c', slug: 'other' }),
     ])
-    const slices = slicesOf([url('firm'), url('other')])
-    const extraction = anExtraction({ simulator, clock: jumpingClock(NOW), slices })
+    const batches = batchesOf([url('firm'), url('other')])
+    const extraction = anExtraction({ simulator, clock: jumpingClock(NOW), batches })
     await extraction.run()
     expect(learntRecords(extraction)).toEqual([['other', 'org_c']])
   })

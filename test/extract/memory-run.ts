@@ -6,7 +6,7 @@ import { quote, type Quote } from '../../src/extract/quote.ts'
 import { countUnanswered, emptyHistory, foldRecord } from '../../src/journal/history.ts'
 import type { RunHistory } from '../../src/journal/run-history.ts'
 import type { JournalWriter } from '../../src/journal/journal.ts'
-import type { JournalRecord, SliceFinished, SliceRecord } from '../../src/journal/records.ts'
+import type { JournalRecord, BatchFinished, BatchRecord } from '../../src/journal/records.ts'
 import type { PlacedFrame } from '../../src/journal/reader.ts'
 import { createLogger, createScrubber } from '../../src/support/logger.ts'
 import type { VirtualClock } from '../helpers/virtual-clock.ts'
@@ -26,11 +26,11 @@ export interface MemoryRun {
   history(): RunHistory
   /** What the last extraction worked with. */
   live(): RunHistory
-  finished(): SliceFinished[]
+  finished(): BatchFinished[]
 }
 
 export function memoryRun(
-  slices: readonly SliceRecord[],
+  batches: readonly BatchRecord[],
   server: Pick<ListServer, 'transport' | 'namesIn' | 'vanish'>,
   clock: VirtualClock,
 ): MemoryRun {
@@ -93,11 +93,11 @@ export function memoryRun(
       pipeline: 'nightly',
       command: 'run',
       organizations: 1,
-      slices: slices.length,
+      batches: batches.length,
       credits_limit: null,
       question_sha256: 'question',
     },
-    JSON.stringify(slices),
+    JSON.stringify(batches),
   )
   return {
     get records() {
@@ -116,6 +116,6 @@ export function memoryRun(
       return latest
     },
     finished: () =>
-      frames.flatMap(({ record }) => (record.kind === 'slice_finished' ? [record] : [])),
+      frames.flatMap(({ record }) => (record.kind === 'batch_finished' ? [record] : [])),
   }
 }

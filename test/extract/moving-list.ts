@@ -4,11 +4,11 @@ import fc from 'fast-check'
 import { expect } from 'vitest'
 import { seededRandom } from '../../src/simulator/random.ts'
 import type { RunHistory } from '../../src/journal/run-history.ts'
-import type { SliceRecord } from '../../src/journal/records.ts'
+import type { BatchRecord } from '../../src/journal/records.ts'
 import { BudgetReachedError } from '../../src/extract/budget.ts'
 import { DAY, HOUR, MINUTE, SECOND } from '../../src/support/units.ts'
 import { virtualClock, type VirtualClock } from '../helpers/virtual-clock.ts'
-import { slicesOf } from './extract-fixture.ts'
+import { batchesOf } from './extract-fixture.ts'
 import { listServer, nameOf, type ListServer, type Version } from './list-server.ts'
 import { memoryRun, type MemoryRun } from './memory-run.ts'
 
@@ -114,18 +114,18 @@ interface Night {
 
 async function readNight(
   schedule: Schedule,
-  slice: SliceRecord,
+  batch: BatchRecord,
   server: ListServer,
   clock: VirtualClock,
   stops: Schedule['stops'],
 ): Promise<Night> {
-  const run = memoryRun([slice], server, clock)
+  const run = memoryRun([batch], server, clock)
   const { concurrency } = schedule
   const before = server.account.charged
   if (schedule.quoteFirst) await run.quote({ concurrency })
   for (const { how, after, gapMs } of stops) {
     const history = run.history()
-    if (history.slicesDone > 0) break
+    if (history.batchesDone > 0) break
     if (how === 'budget') {
       const spent = history.creditsCommitted - history.creditsAtLastStop
       await run
@@ -157,7 +157,7 @@ async function readNight(
 /** The journal, read again, stands where the process stood that wrote it. */
 function expectSameState(run: MemoryRun): void {
   const standing = (of: RunHistory) =>
-    [...of.slices.values()].map(({ state, pages, hasMore, emptyFrom, read, ahead, seams }) => ({
+    [...of.batches.values()].map(({ state, pages, hasMore, emptyFrom, read, ahead, seams }) => ({
       state,
       pages,
       hasMore,
@@ -203,16 +203,16 @@ export async function twoNights(schedule: Schedule, trace?: (text: string) => vo
   const random = seededRandom(schedule.seed + 1)
   const latency = () => Math.ceil(random() * schedule.latency)
   const server = listServer({ clock, versions, latency, aheadMs })
-  const [slice] = slicesOf(['org_a'], { days_ago: schedule.daysAgo })
-  if (slice === undefined) throw new Error('no slice')
+  const [batch] = batchesOf(['org_a'], { days_ago: schedule.daysAgo })
+  if (batch === undefined) throw new Error('no batch')
 
-  const first = await readNight(schedule, slice, server, clock, schedule.stops)
+  const first = await readNight(schedule, batch, server, clock, schedule.stops)
   if (trace !== undefined) tell(first, versions, startMs, trace)
   expect(missed(first, versions, first.beganAt, first.endedAt)).toEqual([])
 
   await clock.advance(12 * HOUR)
   const needed = Math.ceil((server.now() - (first.beganAt - OVERLAP)) / DAY)
-  const second = await readNight(schedule, { ...slice, days_ago: needed }, server, clock, [])
+  const second = await readNight(schedule, { ...batch, days_ago: needed }, server, clock, [])
   expect(missed(second, versions, second.beganAt, second.endedAt)).toEqual([])
 
   const from = first.run.finished()[0]?.covered_from ?? 0
@@ -241,9 +241,9 @@ function tell(
         `${seconds(record.at)} got ${record.page} events ${record.events} more ${record.has_more} server ${seconds(record.server_at)}`,
       )
     }
-    if (record.kind === 'slice_finished') trace(`finished to ${seconds(record.covered_to)}`)
+    if (record.kind === 'batch_finished') trace(`finished to ${seconds(record.covered_to)}`)
   }
-  const windowMs = (run.history().slices.values().next().value?.slice.days_ago ?? 9_999) * DAY
+  const windowMs = (run.history().batches.values().next().value?.batch.days_ago ?? 9_999) * DAY
   for (const version of versions) {
     const { visibleAt, goneAt, detectedAt } = version
     if (detectedAt + windowMs < startMs + 5 * DAY) {

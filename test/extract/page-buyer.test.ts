@@ -10,15 +10,15 @@ import {
   silentLogger,
   type ScriptedAnswer,
 } from './buying-fixture.ts'
-import { errorOf, slicesOf } from './extract-fixture.ts'
+import { errorOf, batchesOf } from './extract-fixture.ts'
 
-const slice = slicesOf(['org_a', 'org_b'])[0]!
+const batch = batchesOf(['org_a', 'org_b'])[0]!
 const aPage: ScriptedAnswer = { takesMs: 100, status: 200, events: 50, hasMore: true }
 
 /** A buyer whose requests are answered as the list says, then with pages. */
 function aBuyer(...answers: ScriptedAnswer[]) {
   const clock = virtualClock()
-  const journal = memoryJournal([slice], clock.now())
+  const journal = memoryJournal([batch], clock.now())
   const service = scriptedService(clock, (_, nth) => answers[nth - 1] ?? aPage)
   const { writer } = journal.open()
   const buyer = createPageBuyer({
@@ -47,7 +47,7 @@ describe('a charge that is not 10 for a page with events, or 0 for an empty one'
       { ...aPage, events: 0 },
       { ...aPage, events: 0, charge: 10 },
     )
-    for (let page = 1; page <= 5; page += 1) await clock.run(buyer.buy(slice, page))
+    for (let page = 1; page <= 5; page += 1) await clock.run(buyer.buy(batch, page))
     expect(buyer.unexpectedCharges()).toBe(3)
     const history = journal.history()
     expect([...history.spending.values()]).toMatchObject([{ unexpected: 3, charged: 45 }])
@@ -65,7 +65,7 @@ describe('the record of a pause', () => {
       'x-ratelimit-reset': '30',
     }
     const { clock, journal, buyer } = aBuyer({ takesMs: 100, status: 429, headers })
-    await clock.run(buyer.buy(slice, 1))
+    await clock.run(buyer.buy(batch, 1))
     expect(pauses(journal)).toHaveLength(1)
     expect(pauses(journal)).toMatchObject([{ reason: '429' }])
   })
@@ -77,8 +77,8 @@ describe('the record of a pause', () => {
       'x-ratelimit-reset': '30',
     }
     const { clock, journal, service, buyer } = aBuyer({ ...aPage, headers })
-    await clock.run(buyer.buy(slice, 1))
-    await clock.run(buyer.buy(slice, 2))
+    await clock.run(buyer.buy(batch, 1))
+    await clock.run(buyer.buy(batch, 2))
     expect(pauses(journal)).toMatchObject([{ reason: 'requests of the plan used up' }])
     const [first, second] = service.account
     expect((second?.sentAt ?? 0) - (first?.sentAt ?? 0)).toBeGreaterThanOrEqual(30 * SECOND)
@@ -86,15 +86,15 @@ describe('the record of a pause', () => {
 })
 
 describe('accepts', () => {
-  it('asks for page 10,000 of the companies named: an empty one is yes, for 0 credits, and no page of the slice', async () => {
+  it('asks for page 10,000 of the companies named: an empty one is yes, for 0 credits, and no page of the batch', async () => {
     const { clock, journal, service, buyer } = aBuyer({ takesMs: 100, status: 200, events: 0 })
-    expect(await clock.run(buyer.accepts(slice, slice.organizations.slice(1)))).toBe(true)
+    expect(await clock.run(buyer.accepts(batch, batch.organizations.slice(1)))).toBe(true)
     expect(service.account).toMatchObject([
       { charged: 0, body: { organization_ids: ['org_b'], page: 10_000 } },
     ])
     const run = journal.history().runs.get('run_1')
     expect(run).toMatchObject({ pages: 0, requests: 1, creditsCommitted: 0 })
-    expect(run?.slices.get(slice.slice_id)).toMatchObject({ state: 'planned', pages: 0 })
+    expect(run?.batches.get(batch.batch_id)).toMatchObject({ state: 'planned', pages: 0 })
   })
 
   it.each([
@@ -103,14 +103,14 @@ describe('accepts', () => {
     ['neither, and what it cost is in the ledger', { status: 200, events: 3 }, null],
   ])('%s', async (_, answer, expected) => {
     const { clock, journal, service, buyer } = aBuyer({ takesMs: 100, ...answer })
-    expect(await clock.run(buyer.accepts(slice, slice.organizations))).toBe(expected)
+    expect(await clock.run(buyer.accepts(batch, batch.organizations))).toBe(expected)
     const ledger = journal.history().runs.get('run_1')?.creditsCommitted
     expect(ledger).toBe(service.account[0]?.charged)
   })
 
   it('is told of a refused key like any other request', async () => {
     const { clock, buyer } = aBuyer({ takesMs: 100, status: 401 })
-    expect(await errorOf(clock.run(buyer.accepts(slice, slice.organizations)))).toMatchObject({
+    expect(await errorOf(clock.run(buyer.accepts(batch, batch.organizations)))).toMatchObject({
       exitCode: 3,
     })
   })
@@ -120,7 +120,7 @@ describe('accepts', () => {
       { takesMs: 100, status: null },
       { takesMs: 100, status: 200, events: 0 },
     )
-    expect(await clock.run(buyer.accepts(slice, slice.organizations))).toBe(true)
+    expect(await clock.run(buyer.accepts(batch, batch.organizations))).toBe(true)
     expect(service.account).toHaveLength(2)
   })
 })
@@ -146,7 +146,7 @@ describe('a journal that cannot be written', () => {
       stop,
       abort: stop,
     })
-    const both = [errorOf(buyer.buy(slice, 1)), errorOf(buyer.buy(slice, 2))]
+    const both = [errorOf(buyer.buy(batch, 1)), errorOf(buyer.buy(batch, 2))]
     const [first, second] = await clock.run(Promise.all(both))
     expect(first?.message).toBe('disk full')
     expect(second).toMatchObject({ exitCode: 4 })

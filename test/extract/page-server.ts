@@ -4,13 +4,13 @@ import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { expect, onTestFinished } from 'vitest'
 import { createTransport } from '../../src/api/transport.ts'
-import type { SliceRecord } from '../../src/journal/records.ts'
+import type { BatchRecord } from '../../src/journal/records.ts'
 import type { EventSource, JobChangeEvent } from '../../src/simulator/events.ts'
 import { Secret } from '../../src/support/secret.ts'
 import { DAY } from '../../src/support/units.ts'
 import { virtualClock, type VirtualClock } from '../helpers/virtual-clock.ts'
 import { NOW, simulate } from '../simulator/simulator-fixture.ts'
-import { slicesOf } from './extract-fixture.ts'
+import { batchesOf } from './extract-fixture.ts'
 import { memoryRun, type MemoryRun } from './memory-run.ts'
 
 /** What the server is asked, as far as its answer depends on it. */
@@ -79,7 +79,7 @@ export function versionOf({ person, organization, ...event }: JobChangeEvent): s
 /** A run that reads a service over HTTP, with its journal in memory; versions that it bought are named by versionOf. */
 export function httpRun(
   url: string,
-  slices: readonly SliceRecord[],
+  batches: readonly BatchRecord[],
   clock: VirtualClock,
   connections: number,
 ): MemoryRun {
@@ -88,7 +88,7 @@ export function httpRun(
   onTestFinished(() => transport.close())
   const namesIn = (body: string) =>
     (JSON.parse(body) as { data: JobChangeEvent[] }).data.map(versionOf)
-  return memoryRun(slices, { transport, namesIn, vanish: () => undefined }, clock)
+  return memoryRun(batches, { transport, namesIn, vanish: () => undefined }, clock)
 }
 
 /** Buys all that the source has, in batches of so many organisations, expects that it is all there, and counts pages. */
@@ -100,10 +100,10 @@ export async function buyAll(
   const clock = virtualClock(NOW + 365 * DAY)
   const simulator = await simulate(source, { clock })
   const ids = source.organizations.map(({ organization_id: id }) => id)
-  const slices = ids.flatMap((_, i) =>
-    i % perBatch > 0 ? [] : slicesOf(ids.slice(i, i + perBatch), { slice_id: String(i) }),
+  const batches = ids.flatMap((_, i) =>
+    i % perBatch > 0 ? [] : batchesOf(ids.slice(i, i + perBatch), { batch_id: String(i) }),
   )
-  const run = httpRun(simulator.url, slices, clock, concurrency)
+  const run = httpRun(simulator.url, batches, clock, concurrency)
   await run.extract({ concurrency })
   const { credits, charged_pages: pages } = simulator.account()
   expect(run.history().creditsCommitted).toBe(credits)

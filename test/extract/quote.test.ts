@@ -2,10 +2,10 @@ import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { BudgetReachedError } from '../../src/extract/budget.ts'
 import type { Transport } from '../../src/api/transport.ts'
-import type { SliceRecord } from '../../src/journal/records.ts'
+import type { BatchRecord } from '../../src/journal/records.ts'
 import { DAY, HOUR, MINUTE } from '../../src/support/units.ts'
 import { virtualClock } from '../helpers/virtual-clock.ts'
-import { slicesOf } from './extract-fixture.ts'
+import { batchesOf } from './extract-fixture.ts'
 import { listServer, nameOf, type Version } from './list-server.ts'
 import { memoryRun } from './memory-run.ts'
 
@@ -28,16 +28,16 @@ function aWorld(counts: readonly number[]) {
   const clock = virtualClock()
   const versions = organizationsWith(counts, clock.now())
   const server = listServer({ clock, versions, latency: () => 20 })
-  const slices: SliceRecord[] = counts.flatMap((_, i) =>
-    slicesOf([`org_${i}`], { slice_id: String(i).padStart(4, '0') }),
+  const batches: BatchRecord[] = counts.flatMap((_, i) =>
+    batchesOf([`org_${i}`], { batch_id: String(i).padStart(4, '0') }),
   )
-  return { server, run: memoryRun(slices, server, clock), clock }
+  return { server, run: memoryRun(batches, server, clock), clock }
 }
 
 const pagesOf = (events: number) => Math.ceil(events / 50)
 
 describe('a quote', () => {
-  it('of 1,000 random slices is exact, and wastes 0 credits: the run then buys exactly the rest', async () => {
+  it('of 1,000 random batches is exact, and wastes 0 credits: the run then buys exactly the rest', async () => {
     const count = fc.oneof(
       fc.integer({ min: 0, max: 120 }),
       fc.integer({ min: 0, max: 450 }),
@@ -51,10 +51,10 @@ describe('a quote', () => {
       fc.asyncProperty(worlds, async ([counts, concurrency]) => {
         const { server, run } = aWorld(counts)
         const pages = counts.reduce((sum, events) => sum + pagesOf(events), 0)
-        const { slices, ...sum } = await run.quote({ concurrency })
+        const { batches, ...sum } = await run.quote({ concurrency })
         expect(sum).toMatchObject({ pages, credits: pages * 10 - server.account.charged })
         expect(sum.bought * 10).toBe(server.account.charged)
-        expect(slices).toHaveLength(5)
+        expect(batches).toHaveLength(5)
         expect(run.history().creditsCommitted).toBe(server.account.charged)
         const again = await run.quote({ concurrency })
         expect(again.credits).toBe(sum.credits)
@@ -80,17 +80,17 @@ describe('a quote', () => {
     'of $pages pages asks $asked times and buys $bought of them',
     async ({ pages, asked, bought }) => {
       const { server, run } = aWorld([pages * 50])
-      const { slices } = await run.quote()
-      expect(slices).toMatchObject([{ pages, bought, toBuy: pages - bought }])
+      const { batches } = await run.quote()
+      expect(batches).toMatchObject([{ pages, bought, toBuy: pages - bought }])
       expect(server.account).toMatchObject({ requests: asked, charged: bought * 10 })
     },
   )
 
-  it('finishes slices whose pages are all there, with their coverage', async () => {
+  it('finishes batches whose pages are all there, with their coverage', async () => {
     const { run, server } = aWorld([10, 70, 170])
     await run.quote()
-    expect(run.finished().map(({ slice_id }) => slice_id)).toEqual(['0000', '0001'])
-    expect(run.history().slices.get('0002')).toMatchObject({ state: 'planned', pages: 2 })
+    expect(run.finished().map(({ batch_id }) => batch_id)).toEqual(['0000', '0001'])
+    expect(run.history().batches.get('0002')).toMatchObject({ state: 'planned', pages: 2 })
     const { charged } = server.account
     await run.extract()
     expect(server.account.charged).toBe(charged + 10)
@@ -129,7 +129,7 @@ describe('a quote', () => {
         })
       }
       const transport = { ...server.transport, post }
-      const run = memoryRun(slicesOf(['org_0']), server, clock)
+      const run = memoryRun(batchesOf(['org_0']), server, clock)
       expect(await run.quote({ transport })).toMatchObject({ pages: 4, bought: 3 })
       await clock.advance(2 * MINUTE)
       await run.extract({ transport })

@@ -1,9 +1,9 @@
 import { describe, expect, it } from 'vitest'
 import { halve, partOf } from '../../src/extract/split.ts'
-import { slicesOf } from './extract-fixture.ts'
+import { batchesOf } from './extract-fixture.ts'
 
-const sliceOf = (count: number) => ({
-  ...slicesOf(Array.from({ length: count }, (_, i) => `o${i}`))[0]!,
+const batchOf = (count: number) => ({
+  ...batchesOf(Array.from({ length: count }, (_, i) => `o${i}`))[0]!,
   days_ago: 9,
   expected_pages: 12,
 })
@@ -14,23 +14,23 @@ describe('halve', () => {
     [3, [2, 1]],
     [50, [25, 25]],
   ])('%i organisations become %j, none lost, window and types kept', (count, sizes) => {
-    const slice = sliceOf(count)
-    const halves = halve(slice)
+    const batch = batchOf(count)
+    const halves = halve(batch)
     expect(halves.map(({ organizations }) => organizations.length)).toEqual(sizes)
-    expect(halves.flatMap(({ organizations }) => organizations)).toEqual(slice.organizations)
-    expect(halves.map(({ slice_id }) => slice_id)).toEqual(['0001.1', '0001.2'])
+    expect(halves.flatMap(({ organizations }) => organizations)).toEqual(batch.organizations)
+    expect(halves.map(({ batch_id }) => batch_id)).toEqual(['0001.1', '0001.2'])
     expect(halves.every(({ days_ago }) => days_ago === 9)).toBe(true)
   })
 })
 
 describe('partOf', () => {
-  it('names the part after the slice, and expects no pages of it', () => {
-    const slice = sliceOf(3)
-    expect(partOf(slice, 7, slice.organizations.slice(1))).toEqual({
-      slice_id: '0001.7',
-      organizations: slice.organizations.slice(1),
+  it('names the part after the batch, and expects no pages of it', () => {
+    const batch = batchOf(3)
+    expect(partOf(batch, 7, batch.organizations.slice(1))).toEqual({
+      batch_id: '0001.7',
+      organizations: batch.organizations.slice(1),
       days_ago: 9,
-      event_types: slice.event_types,
+      event_types: batch.event_types,
     })
   })
 })

@@ -36,7 +36,7 @@ function search(
   return { requests, ...step.value }
 }
 
-/** Requests more than the one that a slice without untracked companies needs. */
+/** Requests more than the one that a batch without untracked companies needs. */
 function extraRequests(bad: ReadonlySet<number>): number {
   const { requests, untracked, consistent } = search(bad)
   if (!consistent || untracked.length !== bad.size || untracked.some((one) => !bad.has(one))) {

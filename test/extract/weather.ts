@@ -14,9 +14,9 @@ import {
   type ScriptedAnswer,
   type ScriptedService,
 } from './buying-fixture.ts'
-import { slicesOf } from './extract-fixture.ts'
+import { batchesOf } from './extract-fixture.ts'
 
-const slice = slicesOf(['org_a'])[0]!
+const batch = batchesOf(['org_a'])[0]!
 
 /** When every weather begins, milliseconds since 1970 UTC. */
 export const START = virtualClock().now()
@@ -53,7 +53,7 @@ export function weather(answerTo: (asked: Asked) => ScriptedAnswer): Weather {
   const service = scriptedService(clock, (body, nth) =>
     answerTo({ page: Number(body['page']), nth, afterMs: clock.monotonic() - beganAt }),
   )
-  const journal = memoryJournal([slice], clock.now())
+  const journal = memoryJournal([batch], clock.now())
   return {
     clock,
     service,
@@ -83,7 +83,7 @@ export function weather(answerTo: (asked: Asked) => ScriptedAnswer): Weather {
         while (next <= to) {
           const page = next
           next += 1
-          await buyer.buy(slice, page)
+          await buyer.buy(batch, page)
         }
       }
       const failures: unknown[] = []

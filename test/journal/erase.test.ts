@@ -6,7 +6,7 @@ import type { Journal } from '../../src/journal/journal.ts'
 import { decodeMarks, encodeMarks } from '../../src/journal/page-keys.ts'
 import { readHistory, saveCheckpoint } from '../../src/journal/read-history.ts'
 import type { PageReceived } from '../../src/journal/records.ts'
-import { aJournal, aPage, aRequest, aSlice, aStart, contentOf } from './journal-fixture.ts'
+import { aJournal, aPage, aRequest, aBatch, aStart, contentOf } from './journal-fixture.ts'
 
 /** A page body is a list of words here: the journal does not know what is in it. */
 const cut: CutPage = (body) => {
@@ -22,7 +22,7 @@ async function journalOf(...segments: readonly (readonly string[])[]): Promise<J
   let page = 0
   for (const [index, bodies] of segments.entries()) {
     const writer = journal.writer()
-    if (index === 0) await writer.append(aStart(), JSON.stringify([aSlice()]))
+    if (index === 0) await writer.append(aStart(), JSON.stringify([aBatch()]))
     for (const body of bodies) {
       page += 1
       await writer.append(aRequest(page))

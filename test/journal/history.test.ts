@@ -1,10 +1,10 @@
 import { describe, expect, it } from 'vitest'
 import { readHistory } from '../../src/journal/read-history.ts'
 import { canonicalName } from '../../src/journal/history.ts'
-import type { JournalRecord, RunFinished, SliceRecord } from '../../src/journal/records.ts'
-import { newSliceHistory } from '../../src/journal/slice-history.ts'
+import type { JournalRecord, RunFinished, BatchRecord } from '../../src/journal/records.ts'
+import { newBatchHistory } from '../../src/journal/batch-history.ts'
 import { monthlyCredits } from '../../src/journal/spending.ts'
-import { RUN, aJournal, aPage, aRequest, aSlice, aStart } from './journal-fixture.ts'
+import { RUN, aJournal, aPage, aRequest, aBatch, aStart } from './journal-fixture.ts'
 
 type Entry = JournalRecord | readonly [JournalRecord, unknown]
 
@@ -26,13 +26,13 @@ async function runOf(...entries: readonly Entry[]) {
   return run
 }
 
-const started = [aStart(), [aSlice()]] as const
+const started = [aStart(), [aBatch()]] as const
 
 function failed(number: number, inDoubt: boolean): JournalRecord {
   return {
     kind: 'request_failed',
     run_id: RUN,
-    slice_id: 's1',
+    batch_id: 's1',
     page: number,
     request_id: `r${number}`,
     requested_at: number,
@@ -56,16 +56,16 @@ function finished(fields: Partial<RunFinished> = {}): RunFinished {
   }
 }
 
-function sliceFinished(
-  sliceId: string,
+function batchFinished(
+  batchId: string,
   from: number | null,
   to: number,
   runId = RUN,
 ): JournalRecord {
   return {
-    kind: 'slice_finished',
+    kind: 'batch_finished',
     run_id: runId,
-    slice_id: sliceId,
+    batch_id: batchId,
     at: to,
     // Of the pages that it was read by, losses.test.ts knows.
     pages: 0,
@@ -76,11 +76,11 @@ function sliceFinished(
 }
 
 describe('a run', () => {
-  it('begins with its slices planned and nothing bought', async () => {
-    const slices = [aSlice(), aSlice({ slice_id: 's2' })]
-    const history = await historyOf([aStart(), slices])
+  it('begins with its batches planned and nothing bought', async () => {
+    const batches = [aBatch(), aBatch({ batch_id: 's2' })]
+    const history = await historyOf([aStart(), batches])
     const run = history.runs.get(RUN)
-    expect([...(run?.slices.keys() ?? [])]).toEqual(['s1', 's2'])
+    expect([...(run?.batches.keys() ?? [])]).toEqual(['s1', 's2'])
     expect(run).toMatchObject({
       pages: 0,
       events: 0,
@@ -88,13 +88,13 @@ describe('a run', () => {
       finished: null,
       resumed: 0,
     })
-    expect(run?.slices.get('s1')).toEqual(newSliceHistory(aSlice()))
+    expect(run?.batches.get('s1')).toEqual(newBatchHistory(aBatch()))
   })
 
-  it('adds up 3 pages: credits, events, and where its slice goes on', async () => {
+  it('adds up 3 pages: credits, events, and where its batch goes on', async () => {
     const run = await runOf(aPage(1), aPage(2), aPage(3, { events: 7, has_more: false }))
     expect(run).toMatchObject({ pages: 3, events: 107, creditsCommitted: 30 })
-    expect(run.slices.get('s1')).toMatchObject({
+    expect(run.batches.get('s1')).toMatchObject({
       pages: 3,
       events: 107,
       firstPageAt: 1_001,
@@ -107,10 +107,10 @@ describe('a run', () => {
     expect(run).toMatchObject({ pages: 0, creditsCommitted: 0 })
   })
 
-  it('pays for a page that came twice, and counts it once in its slice', async () => {
+  it('pays for a page that came twice, and counts it once in its batch', async () => {
     const run = await runOf(aPage(1), aPage(2), aPage(2, { request_id: 'again', server_at: 9 }))
     expect(run).toMatchObject({ pages: 3, creditsCommitted: 30 })
-    expect(run.slices.get('s1')).toMatchObject({ pages: 2, events: 100, firstPageAt: 1_001 })
+    expect(run.batches.get('s1')).toMatchObject({ pages: 2, events: 100, firstPageAt: 1_001 })
   })
 
   it('counts 10 for each request without an answer, and names them', async () => {
@@ -128,12 +128,12 @@ describe('a run', () => {
     expect(run.creditsCommitted).toBe(10)
   })
 
-  it('keeps its counts but no slices once it is done, and its slices while it can be taken up', async () => {
-    const read = [sliceFinished('s1', null, 5)] as const
+  it('keeps its counts but no batches once it is done, and its batches while it can be taken up', async () => {
+    const read = [batchFinished('s1', null, 5)] as const
     const done = await runOf(...read, finished({ outcome: 'done' }))
-    expect([done.slicesPlanned, done.slicesDone, done.slices.size]).toEqual([1, 1, 0])
+    expect([done.batchesPlanned, done.batchesDone, done.batches.size]).toEqual([1, 1, 0])
     const stopped = await runOf(...read, finished({ outcome: 'budget' }))
-    expect([stopped.slicesPlanned, stopped.slicesDone, stopped.slices.size]).toEqual([1, 1, 1])
+    expect([stopped.batchesPlanned, stopped.batchesDone, stopped.batches.size]).toEqual([1, 1, 1])
   })
 
   it('tells how far the service is ahead of this machine at its last page', async () => {
@@ -165,34 +165,34 @@ describe('a run', () => {
     expect(run.creditsCommitted - run.creditsAtLastStop).toBe(0)
   })
 
-  it('replaces a split slice by its parts', async () => {
-    const instead = [aSlice({ slice_id: 's1a' }), aSlice({ slice_id: 's1b' })]
+  it('replaces a split batch by its parts', async () => {
+    const instead = [aBatch({ batch_id: 's1a' }), aBatch({ batch_id: 's1b' })]
     const run = await runOf(
       aPage(1),
       [
-        { kind: 'slice_split', run_id: RUN, slice_id: 's1', at: 5, reason: 'too wide' },
-        { slice: aSlice(), instead },
+        { kind: 'batch_split', run_id: RUN, batch_id: 's1', at: 5, reason: 'too wide' },
+        { batch: aBatch(), instead },
       ],
-      aPage(1, { slice_id: 's1b' }),
+      aPage(1, { batch_id: 's1b' }),
     )
-    expect([...run.slices].map(([id, { state, pages }]) => [id, state, pages])).toEqual([
+    expect([...run.batches].map(([id, { state, pages }]) => [id, state, pages])).toEqual([
       ['s1', 'split', 1],
       ['s1a', 'planned', 0],
       ['s1b', 'planned', 1],
     ])
   })
 
-  it('is kept apart from another one with slices of the same names', async () => {
+  it('is kept apart from another one with batches of the same names', async () => {
     const other = '01JD0000000000000000000001'
-    const history = await historyOf(started, [aStart({ run_id: other }), [aSlice()]], aPage(1))
+    const history = await historyOf(started, [aStart({ run_id: other }), [aBatch()]], aPage(1))
     expect(history.runs.get(RUN)?.pages).toBe(1)
     expect(history.runs.get(other)?.pages).toBe(0)
   })
 })
 
 describe('what runs leave behind', () => {
-  it('is the coverage of each organisation of a finished slice, over all runs', async () => {
-    const both: SliceRecord = aSlice({
+  it('is the coverage of each organisation of a finished batch, over all runs', async () => {
+    const both: BatchRecord = aBatch({
       organizations: [
         { by: 'id', value: 'org_1' },
         { by: 'url', value: 'acme' },
@@ -201,34 +201,34 @@ describe('what runs leave behind', () => {
     const later = '01JD0000000000000000000001'
     const { coverage, runs } = await historyOf(
       [aStart(), [both]],
-      sliceFinished('s1', 100, 200),
-      [aStart({ run_id: later }), [aSlice()]],
-      sliceFinished('s1', 150, 300, later),
+      batchFinished('s1', 100, 200),
+      [aStart({ run_id: later }), [aBatch()]],
+      batchFinished('s1', 150, 300, later),
     )
     const eventTypes = both.event_types
-    expect(runs.get(RUN)?.slices.get('s1')?.state).toBe('finished')
+    expect(runs.get(RUN)?.batches.get('s1')?.state).toBe('finished')
     expect(coverage.get('org_1')).toEqual([{ eventTypes, from: 100, to: 300 }])
     expect(coverage.get('acme')).toEqual([{ eventTypes, from: 100, to: 200 }])
   })
 
-  it('is nothing for a slice that was only read in part', async () => {
+  it('is nothing for a batch that was only read in part', async () => {
     const { coverage } = await historyOf(started, aPage(1))
     expect(coverage.size).toBe(0)
   })
 
-  it('is the last reason for a company set aside, and the latest time the service named', async () => {
+  it('is the last reason for a company quarantined, and the latest time the service named', async () => {
     const paused = (notBefore: number) =>
       ({ kind: 'paused', run_id: RUN, at: 1, not_before: notBefore, reason: '503' }) as const
     const aside = (at: number, reason: string) =>
       ({
-        kind: 'organization_set_aside',
+        kind: 'organization_quarantined',
         run_id: RUN,
         at,
         organization: { by: 'url', value: 'acme' },
         reason,
       }) as const
     const history = await historyOf(started, aside(1, 'a'), aside(2, 'b'), paused(500), paused(400))
-    expect(history.setAside.get('acme')).toEqual({ at: 2, reason: 'b' })
+    expect(history.quarantined.get('acme')).toEqual({ at: 2, reason: 'b' })
     expect(history.notBefore).toBe(500)
   })
 
@@ -247,13 +247,13 @@ const learnt = (name: string, id: string): JournalRecord => ({
 })
 
 describe('an organisation asked for by URL whose id becomes known', () => {
-  const bySlug: SliceRecord = aSlice({ organizations: [{ by: 'url', value: 'acme' }] })
+  const bySlug: BatchRecord = aBatch({ organizations: [{ by: 'url', value: 'acme' }] })
   const begin = [aStart(), [bySlug]] as const
   const page = aPage(1, { has_more: false, seen: [['org_9', 50, 40]] })
 
   it.each([
-    ['before the slice ends', [page, learnt('acme', 'org_9'), sliceFinished('s1', 100, 200)]],
-    ['after the slice ended', [page, sliceFinished('s1', 100, 200), learnt('acme', 'org_9')]],
+    ['before the batch ends', [page, learnt('acme', 'org_9'), batchFinished('s1', 100, 200)]],
+    ['after the batch ended', [page, batchFinished('s1', 100, 200), learnt('acme', 'org_9')]],
   ])('has coverage and sightings under its id alone, learnt %s', async (_when, records) => {
     const history = await historyOf(begin, ...records)
     expect([...history.coverage]).toEqual([
@@ -271,9 +271,9 @@ describe('an organisation asked for by URL whose id becomes known', () => {
     const other = '01JD0000000000000000000001'
     const history = await historyOf(
       begin,
-      sliceFinished('s1', 100, 200),
-      [aStart({ run_id: other }), [aSlice({ organizations: [{ by: 'id', value: 'org_9' }] })]],
-      sliceFinished('s1', 150, 300, other),
+      batchFinished('s1', 100, 200),
+      [aStart({ run_id: other }), [aBatch({ organizations: [{ by: 'id', value: 'org_9' }] })]],
+      batchFinished('s1', 150, 300, other),
       learnt('acme', 'org_9'),
     )
     expect(history.coverage.get('org_9')).toMatchObject([{ from: 100, to: 300 }])
@@ -282,45 +282,45 @@ describe('an organisation asked for by URL whose id becomes known', () => {
 })
 
 describe('what was looked for', () => {
-  it('counts 7 days for a slice whose page says whose 50 events it holds', async () => {
+  it('counts 7 days for a batch whose page says whose 50 events it holds', async () => {
     const { seen } = await historyOf(
       started,
       aPage(1, { seen: [['org_1', 50, 50]] }),
-      sliceFinished('s1', 1, 2),
+      batchFinished('s1', 1, 2),
     )
     expect(seen.get('org_1')).toMatchObject({ total: 50 })
     expect(seen.get('org_1')?.days).toBeCloseTo(7)
   })
 
   it('counts nothing for a page of 0.1.0, which does not say: else everybody would look quiet', async () => {
-    const { seen } = await historyOf(started, aPage(1), sliceFinished('s1', 1, 2))
+    const { seen } = await historyOf(started, aPage(1), batchFinished('s1', 1, 2))
     expect(seen.size).toBe(0)
   })
 
-  it('counts 7 days without an event for a slice whose only page is empty', async () => {
+  it('counts 7 days without an event for a batch whose only page is empty', async () => {
     const empty = aPage(1, { events: 0, credits_used: 0, has_more: false })
-    const { seen } = await historyOf(started, empty, sliceFinished('s1', 1, 2))
+    const { seen } = await historyOf(started, empty, batchFinished('s1', 1, 2))
     expect(seen.get('org_1')).toMatchObject({ total: 0, days: 7 })
   })
 })
 
-describe('a company that was set aside', () => {
+describe('a company that was quarantined', () => {
   const aside: JournalRecord = {
-    kind: 'organization_set_aside',
+    kind: 'organization_quarantined',
     run_id: RUN,
     at: 50,
     organization: { by: 'id', value: 'org_1' },
     reason: 'not tracked',
   }
 
-  it('is so no longer once a slice with it was read', async () => {
-    const { setAside } = await historyOf(started, aside, sliceFinished('s1', 1, 60))
-    expect(setAside.size).toBe(0)
+  it('is so no longer once a batch with it was read', async () => {
+    const { quarantined } = await historyOf(started, aside, batchFinished('s1', 1, 60))
+    expect(quarantined.size).toBe(0)
   })
 
-  it('stays so when the slice was read before', async () => {
-    const { setAside } = await historyOf(started, sliceFinished('s1', 1, 40), aside)
-    expect(setAside.get('org_1')).toEqual({ at: 50, reason: 'not tracked' })
+  it('stays so when the batch was read before', async () => {
+    const { quarantined } = await historyOf(started, batchFinished('s1', 1, 40), aside)
+    expect(quarantined.get('org_1')).toEqual({ at: 50, reason: 'not tracked' })
   })
 })
 
@@ -331,7 +331,7 @@ describe('spending', () => {
     const first = day('2026-11-30')
     const second = day('2026-12-01')
     const { spending } = await historyOf(
-      [aStart({ at: first }), [aSlice()]],
+      [aStart({ at: first }), [aBatch()]],
       aRequest(1, { at: first }),
       aPage(1, { requested_at: first, at: second, seen: [] }),
       aRequest(2, { at: second }),
@@ -380,7 +380,7 @@ describe('a process that writes on after its run was closed, as one that was sto
       finished({ outcome: 'abandoned' }),
       aRequest(2),
       late,
-      [sliceFinished('s1', 100, 200), aSlice()],
+      [batchFinished('s1', 100, 200), aBatch()],
     )
     expect(history.runs.get(RUN)).toMatchObject({
       pages: 2,
@@ -416,10 +416,10 @@ describe('a journal that cannot be understood', () => {
     })
   })
 
-  it('because a slice was never planned says that a segment is missing', async () => {
-    await expect(historyOf(started, aPage(1, { slice_id: 's9' }))).rejects.toMatchObject({
+  it('because a batch was never planned says that a segment is missing', async () => {
+    await expect(historyOf(started, aPage(1, { batch_id: 's9' }))).rejects.toMatchObject({
       exitCode: 9,
-      message: `the journal has records of slice s9 of run ${RUN} but not its plan`,
+      message: `the journal has records of batch s9 of run ${RUN} but not its plan`,
     })
   })
 })

@@ -8,9 +8,9 @@ import type {
   PageReceived,
   RequestSent,
   RunStarted,
-  SliceRecord,
+  BatchRecord,
 } from '../../src/journal/records.ts'
-import type { TakenPage } from '../../src/journal/slice-history.ts'
+import type { TakenPage } from '../../src/journal/batch-history.ts'
 import { rewriteSeals } from '../../src/journal/seals.ts'
 import type { Clock } from '../../src/support/clock.ts'
 import { DAY } from '../../src/support/units.ts'
@@ -19,9 +19,9 @@ import { virtualClock } from '../helpers/virtual-clock.ts'
 
 export const RUN = '01JD0000000000000000000000'
 
-export function aSlice(fields: Partial<SliceRecord> = {}): SliceRecord {
+export function aBatch(fields: Partial<BatchRecord> = {}): BatchRecord {
   return {
-    slice_id: 's1',
+    batch_id: 's1',
     organizations: [{ by: 'id', value: 'org_1' }],
     days_ago: 7,
     event_types: ['joined', 'left', 'title_change'],
@@ -37,7 +37,7 @@ export function aStart(fields: Partial<RunStarted> = {}): RunStarted {
     pipeline: 'nightly',
     command: 'run',
     organizations: 1,
-    slices: 1,
+    batches: 1,
     credits_limit: null,
     question_sha256: 'q',
     ...fields,
@@ -48,7 +48,7 @@ export function aRequest(number: number, fields: Partial<RequestSent> = {}): Req
   return {
     kind: 'request_sent',
     run_id: RUN,
-    slice_id: 's1',
+    batch_id: 's1',
     page: number,
     request_id: `r${number}`,
     at: number,
@@ -60,7 +60,7 @@ export function aPage(page: number, fields: Partial<PageReceived> = {}): PageRec
   return {
     kind: 'page_received',
     run_id: RUN,
-    slice_id: 's1',
+    batch_id: 's1',
     page,
     request_id: `r${page}`,
     requested_at: page,

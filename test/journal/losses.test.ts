@@ -14,7 +14,7 @@ import {
   aJournal,
   aPage,
   aRequest,
-  aSlice,
+  aBatch,
   aStart,
   onlySegment,
   pagesOf,
@@ -38,9 +38,9 @@ async function segment(journal: Journal, entries: readonly Entry[]): Promise<str
 }
 
 /** Pages of a batch: each is asked for, costs 10 and holds 50 events. */
-function pages(sliceId: string, ...numbers: readonly number[]): Entry[] {
+function pages(batchId: string, ...numbers: readonly number[]): Entry[] {
   return numbers.flatMap((page): Entry[] => {
-    const names = { slice_id: sliceId, request_id: `${sliceId}.${page}` }
+    const names = { batch_id: batchId, request_id: `${batchId}.${page}` }
     return [
       [aRequest(page, { ...names, at: AT })],
       [aPage(page, { ...names, requested_at: AT, at: AT, server_at: AT }), bodyOf(page)],
@@ -48,26 +48,26 @@ function pages(sliceId: string, ...numbers: readonly number[]): Entry[] {
   })
 }
 
-function finished(sliceId: string, count: number): Entry {
+function finished(batchId: string, count: number): Entry {
   return [
     {
-      kind: 'slice_finished',
+      kind: 'batch_finished',
       run_id: RUN,
-      slice_id: sliceId,
+      batch_id: batchId,
       at: AT,
       pages: count,
       events: 50 * count,
       covered_from: null,
       covered_to: AT,
     },
-    aSlice({ slice_id: sliceId, organizations: [{ by: 'id', value: `org_${sliceId}` }] }),
+    aBatch({ batch_id: batchId, organizations: [{ by: 'id', value: `org_${batchId}` }] }),
   ]
 }
 
-const slices = ['s1', 's2'].map((id) =>
-  aSlice({ slice_id: id, days_ago: null, organizations: [{ by: 'id', value: `org_${id}` }] }),
+const batches = ['s1', 's2'].map((id) =>
+  aBatch({ batch_id: id, days_ago: null, organizations: [{ by: 'id', value: `org_${id}` }] }),
 )
-const begin: Entry = [aStart({ at: AT, slices: 2 }), slices]
+const begin: Entry = [aStart({ at: AT, batches: 2 }), batches]
 const resumed: Entry = [{ kind: 'run_resumed', run_id: RUN, at: AT + 1 }]
 const end: Entry = [
   { kind: 'run_finished', run_id: RUN, at: AT + 2, outcome: 'done', exit_code: 0, message: null },
@@ -278,7 +278,7 @@ describe('an accepted loss', () => {
     await segment(journal, [begin, ...pages('s1', 1, 3), finished('s1', 3)])
     await segment(journal, [resumed, ...pages('s2', 1, 2), finished('s2', 2), end])
     expect(coveredIn(journal)).toEqual(['org_s2'])
-    expect(readHistory(journal).runs.get(RUN)?.slicesDone).toBe(1)
+    expect(readHistory(journal).runs.get(RUN)?.batchesDone).toBe(1)
   })
 
   it('of a list of seals lists the segments anew, and names the run whose beginning went with it', async () => {
@@ -293,7 +293,7 @@ describe('an accepted loss', () => {
       creditsCommitted: 20,
     })
     expect(coveredIn(journal)).toEqual([])
-    await segment(journal, [[aStart({ run_id: `${RUN.slice(0, -1)}1`, at: AT + DAY }), slices]])
+    await segment(journal, [[aStart({ run_id: `${RUN.slice(0, -1)}1`, at: AT + DAY }), batches]])
     expect(journal.check('bytes').segments).toBe(2)
   })
 
@@ -321,12 +321,12 @@ describe('an accepted loss', () => {
   })
 
   it('of the list and of the plan of a batch whose pages are there leaves a journal that is read, and covers nothing of it', async () => {
-    const part = aSlice({ slice_id: 's1.1' })
+    const part = aBatch({ batch_id: 's1.1' })
     const plans: Entry[] = [
       [{ ...(resumed[0] as RunResumed) }, [part]],
       [
-        { kind: 'slice_split', run_id: RUN, slice_id: 's1', at: AT, reason: 'x' },
-        { slice: slices[0], instead: [part] },
+        { kind: 'batch_split', run_id: RUN, batch_id: 's1', at: AT, reason: 'x' },
+        { batch: batches[0], instead: [part] },
       ],
     ]
     for (const plan of plans) {
@@ -342,7 +342,7 @@ describe('an accepted loss', () => {
       expect(readHistory(journal).runs.get(RUN)).toMatchObject({ isIncomplete: true })
       // A later run buys it, and is as any other.
       const later = { run_id: `${RUN.slice(0, -1)}1`, at: AT + DAY }
-      await segment(journal, [[aStart(later), slices]])
+      await segment(journal, [[aStart(later), batches]])
       expect([...readHistory(journal).runs.values()].map((run) => run.isIncomplete)).toEqual([
         true,
         false,
@@ -354,7 +354,7 @@ describe('an accepted loss', () => {
     const journal = aJournal()
     const ids = [RUN, `${RUN.slice(0, -1)}1`]
     for (const id of ids) {
-      const first = await segment(journal, [[aStart({ run_id: id, at: AT }), slices]])
+      const first = await segment(journal, [[aStart({ run_id: id, at: AT }), batches]])
       await segment(journal, [[{ kind: 'run_resumed', run_id: id, at: AT }]])
       rmSync(first)
       rmSync(sealsPath(journal.folder))
@@ -364,7 +364,7 @@ describe('an accepted loss', () => {
     // The list is whole, but for a line that went together with its segment.
     const listed = readFileSync(sealsPath(journal.folder))
     const third = `${RUN.slice(0, -1)}2`
-    const first = await segment(journal, [[aStart({ run_id: third, at: AT }), slices]])
+    const first = await segment(journal, [[aStart({ run_id: third, at: AT }), batches]])
     await segment(journal, [[{ kind: 'run_resumed', run_id: third, at: AT }]])
     writeFileSync(sealsPath(journal.folder), listed)
     rmSync(first)

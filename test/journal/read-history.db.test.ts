@@ -5,8 +5,8 @@ import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import type { Journal } from '../../src/journal/journal.ts'
 import { CHECKPOINT_FILE, readHistory, saveCheckpoint } from '../../src/journal/read-history.ts'
-import type { JournalRecord, SliceRecord } from '../../src/journal/records.ts'
-import { aJournal, aPage, aRequest, aSlice, aStart, onlySegment } from './journal-fixture.ts'
+import type { JournalRecord, BatchRecord } from '../../src/journal/records.ts'
+import { aJournal, aPage, aRequest, aBatch, aStart, onlySegment } from './journal-fixture.ts'
 import { writeNight } from './years-of-nights.ts'
 
 const checkpointOf = (journal: Journal) => join(journal.folder, CHECKPOINT_FILE)
@@ -27,17 +27,17 @@ async function append(journal: Journal, entries: readonly Entry[]): Promise<void
   await writer.close()
 }
 
-/** A night as it stands in a journal: two slices, one read to its end, the other perhaps only begun. */
+/** A night as it stands in a journal: two batches, one read to its end, the other perhaps only begun. */
 function night(number: number, choices: { isDone: boolean; isLearnt: boolean }): Entry[] {
   const runId = `01JD00000000000000000${String(number).padStart(5, '0')}`
   const at = number * 86_400_000
-  const slices: SliceRecord[] = [
-    aSlice({ organizations: [{ by: 'url', value: 'acme' }] }),
-    aSlice({ slice_id: 's2' }),
+  const batches: BatchRecord[] = [
+    aBatch({ organizations: [{ by: 'url', value: 'acme' }] }),
+    aBatch({ batch_id: 's2' }),
   ]
   const names = { run_id: runId }
   const entries: Entry[] = [
-    [aStart({ ...names, at, question_sha256: 'q' }), slices],
+    [aStart({ ...names, at, question_sha256: 'q' }), batches],
     [aRequest(1, { ...names, at, request_id: `${number}.1` })],
     [
       aPage(1, {
@@ -52,9 +52,9 @@ function night(number: number, choices: { isDone: boolean; isLearnt: boolean }):
     ],
     [
       {
-        kind: 'slice_finished',
+        kind: 'batch_finished',
         ...names,
-        slice_id: 's1',
+        batch_id: 's1',
         at,
         pages: 1,
         events: 50,
@@ -62,7 +62,7 @@ function night(number: number, choices: { isDone: boolean; isLearnt: boolean }):
         covered_to: at,
       },
     ],
-    [aRequest(2, { ...names, at, request_id: `${number}.2`, slice_id: 's2' })],
+    [aRequest(2, { ...names, at, request_id: `${number}.2`, batch_id: 's2' })],
   ]
   if (choices.isLearnt) {
     entries.push([
@@ -104,7 +104,7 @@ describe('a checkpoint', () => {
   it('goes on in a segment that was not finished when it was kept', async () => {
     const journal = aJournal()
     const writer = journal.writer()
-    await writer.append(aStart(), JSON.stringify([aSlice()]))
+    await writer.append(aStart(), JSON.stringify([aBatch()]))
     await writer.append(aPage(1))
     saveCheckpoint(journal)
     await writer.append(aPage(2))

@@ -14,7 +14,7 @@ import { memoryWarehouse } from '../helpers/warehouse.ts'
 import {
   aJournal,
   aPage,
-  aSlice,
+  aBatch,
   aStart,
   contentOf,
   onlySegment,
@@ -174,7 +174,7 @@ describe('damage in the middle', () => {
   })
 
   it('keeps every row out of the warehouse, and the history too', async () => {
-    const start = encodeFrame(aStart(), JSON.stringify([aSlice()]))
+    const start = encodeFrame(aStart(), JSON.stringify([aBatch()]))
     const broken = Buffer.from(first)
     broken[40] = 0
     const { journal } = journalOf(start, broken, second)

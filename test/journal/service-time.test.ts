@@ -4,12 +4,12 @@ import { createServiceClock } from '../../src/extract/service-clock.ts'
 import { emptyHistory, foldRecord, serviceTime, type History } from '../../src/journal/history.ts'
 import type { JournalRecord } from '../../src/journal/records.ts'
 import { agreeOnTime } from '../../src/journal/service-time.ts'
-import { coveredTime, newSliceHistory, type SliceHistory } from '../../src/journal/slice-history.ts'
+import { coveredTime, newBatchHistory, type BatchHistory } from '../../src/journal/batch-history.ts'
 import { takeRecord } from '../../src/journal/take-page.ts'
 import { neededWindow, type Window, type WindowQuestion } from '../../src/plan/window.ts'
 import { DAY, HOUR, MINUTE, SECOND } from '../../src/support/units.ts'
 import { rounds } from '../helpers/tier.ts'
-import { RUN, aPage, aSlice, aStart } from './journal-fixture.ts'
+import { RUN, aPage, aBatch, aStart } from './journal-fixture.ts'
 
 const NOW = Date.UTC(2028, 1, 28, 2)
 
@@ -63,7 +63,7 @@ class World {
   nights = 0
 
   constructor() {
-    this.#fold(aStart({ at: NOW }), JSON.stringify([aSlice()]))
+    this.#fold(aStart({ at: NOW }), JSON.stringify([aBatch()]))
   }
 
   pass(ms: number): void {
@@ -82,14 +82,14 @@ class World {
       history.coverage.get('org_1') ?? [],
       serviceTime(history, this.time + this.oursAhead),
     )
-    const slice = aSlice({ slice_id: name, days_ago: needed === 'all' ? null : needed })
-    history.runs.get(RUN)!.slices.set(name, newSliceHistory(slice))
+    const batch = aBatch({ batch_id: name, days_ago: needed === 'all' ? null : needed })
+    history.runs.get(RUN)!.batches.set(name, newBatchHistory(batch))
     const clock = createServiceClock(
       { monotonic: () => this.time },
       { warn: () => undefined },
       history.serverSeenAt === 0 ? null : history.serverAheadMs,
     )
-    const read: SliceHistory = newSliceHistory(slice)
+    const read: BatchHistory = newBatchHistory(batch)
     const seen = this.events.filter(({ got }) => !got)
     const isIn = (stamp: number) =>
       needed === 'all' || stamp >= this.time + this.serviceAhead - needed * DAY
@@ -101,7 +101,7 @@ class World {
       const at = this.time + this.oursAhead
       const { at: server_at, dispute } = clock.read({ date }, at)
       const page = aPage(index + 1, {
-        slice_id: name,
+        batch_id: name,
         request_id: `${name}-${index}`,
         requested_at: at,
         at,
@@ -117,16 +117,16 @@ class World {
     const covered = coveredTime(read, this.time)
     this.#fold(
       {
-        kind: 'slice_finished',
+        kind: 'batch_finished',
         run_id: RUN,
-        slice_id: name,
+        batch_id: name,
         at: this.time + this.oursAhead,
         pages: lies.length,
         events: 0,
         covered_from: covered.from,
         covered_to: covered.to,
       },
-      JSON.stringify(slice),
+      JSON.stringify(batch),
     )
     return needed
   }

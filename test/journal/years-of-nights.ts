@@ -1,21 +1,21 @@
 /** Years of nights as they stand in a journal: every organisation read every night, some with events. */
 
 import type { Journal } from '../../src/journal/journal.ts'
-import type { SeenOrganization, SliceRecord } from '../../src/journal/records.ts'
+import type { SeenOrganization, BatchRecord } from '../../src/journal/records.ts'
 import { DAY } from '../../src/support/units.ts'
-import { aSlice, aStart } from './journal-fixture.ts'
+import { aBatch, aStart } from './journal-fixture.ts'
 
-const SLICE_ORGANIZATIONS = 50
+const BATCH_ORGANIZATIONS = 50
 const FIRST_NIGHT = Date.UTC(2023, 10, 20, 2, 15)
 
 export const organizationId = (number: number) => `org_${String(number).padStart(16, '0')}`
 
-function slicesOf(organizations: number, daysAgo: number): SliceRecord[] {
-  return Array.from({ length: Math.ceil(organizations / SLICE_ORGANIZATIONS) }, (_, index) => {
-    const first = index * SLICE_ORGANIZATIONS
-    const size = Math.min(SLICE_ORGANIZATIONS, organizations - first)
-    return aSlice({
-      slice_id: String(index + 1).padStart(4, '0'),
+function batchesOf(organizations: number, daysAgo: number): BatchRecord[] {
+  return Array.from({ length: Math.ceil(organizations / BATCH_ORGANIZATIONS) }, (_, index) => {
+    const first = index * BATCH_ORGANIZATIONS
+    const size = Math.min(BATCH_ORGANIZATIONS, organizations - first)
+    return aBatch({
+      batch_id: String(index + 1).padStart(4, '0'),
       days_ago: daysAgo,
       organizations: Array.from({ length: size }, (_unused, i) => ({
         by: 'id',
@@ -25,7 +25,7 @@ function slicesOf(organizations: number, daysAgo: number): SliceRecord[] {
   })
 }
 
-/** Writes one night (from 0): a segment with one page for each slice, in which every tenth organisation has an event. */
+/** Writes one night (from 0): a segment with one page for each batch, in which every tenth organisation has an event. */
 export async function writeNight(
   journal: Journal,
   night: number,
@@ -34,13 +34,16 @@ export async function writeNight(
   const at = FIRST_NIGHT + night * DAY
   const run_id = `01JD${String(night).padStart(22, '0')}`
   const daysAgo = night === 0 ? 365 : 2
-  const slices = slicesOf(organizations, daysAgo)
+  const batches = batchesOf(organizations, daysAgo)
   const writer = journal.writer()
-  writer.write(aStart({ run_id, at, organizations, slices: slices.length }), JSON.stringify(slices))
-  for (const slice of slices) {
-    const names = { run_id, slice_id: slice.slice_id }
-    const request = { ...names, page: 1, request_id: `${night}.${slice.slice_id}` }
-    const seen = slice.organizations
+  writer.write(
+    aStart({ run_id, at, organizations, batches: batches.length }),
+    JSON.stringify(batches),
+  )
+  for (const batch of batches) {
+    const names = { run_id, batch_id: batch.batch_id }
+    const request = { ...names, page: 1, request_id: `${night}.${batch.batch_id}` }
+    const seen = batch.organizations
       .filter((_, i) => i % 10 === 0)
       .map(({ value }): SeenOrganization => [value, 1, 1])
     writer.write({ kind: 'request_sent', ...request, at })
@@ -60,7 +63,7 @@ export async function writeNight(
     })
     writer.write(
       {
-        kind: 'slice_finished',
+        kind: 'batch_finished',
         ...names,
         at,
         pages: 1,
@@ -68,7 +71,7 @@ export async function writeNight(
         covered_from: at - daysAgo * DAY,
         covered_to: at,
       },
-      JSON.stringify(slice),
+      JSON.stringify(batch),
     )
   }
   writer.write({ kind: 'run_finished', run_id, at, outcome: 'done', exit_code: 0, message: null })

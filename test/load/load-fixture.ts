@@ -3,7 +3,7 @@
 import { createHash } from 'node:crypto'
 import type { Journal, JournalWriter } from '../../src/journal/journal.ts'
 import { openJournal } from '../../src/journal/journal.ts'
-import type { JournalRecord, PageReceived, SliceRecord } from '../../src/journal/records.ts'
+import type { JournalRecord, PageReceived, BatchRecord } from '../../src/journal/records.ts'
 import type { JobChangeEvent } from '../../src/simulator/events.ts'
 import type { Clock } from '../../src/support/clock.ts'
 import { DAY } from '../../src/support/units.ts'
@@ -73,7 +73,7 @@ export function wireEvent(choices: EventChoices = {}): JobChangeEvent {
 /** Where a page stands and when it came. */
 export interface PageChoices {
   runId?: string
-  sliceId?: string
+  batchId?: string
   page?: number
   requestId?: string
   at?: number
@@ -103,7 +103,7 @@ export function aPage(
     record: {
       kind: 'page_received',
       run_id: choices.runId ?? 'run_1',
-      slice_id: choices.sliceId ?? '0001',
+      batch_id: choices.batchId ?? '0001',
       page,
       request_id: choices.requestId ?? `request_${requests}`,
       requested_at: at - 200,
@@ -119,10 +119,10 @@ export function aPage(
   }
 }
 
-/** A slice of one organisation over everything. */
-export function aSlice(fields: Partial<SliceRecord> = {}): SliceRecord {
+/** A batch of one organisation over everything. */
+export function aBatch(fields: Partial<BatchRecord> = {}): BatchRecord {
   return {
-    slice_id: '0001',
+    batch_id: '0001',
     organizations: [{ by: 'id', value: 'org_1' }],
     days_ago: null,
     event_types: ['joined', 'left', 'title_change'],
@@ -133,7 +133,7 @@ export function aSlice(fields: Partial<SliceRecord> = {}): SliceRecord {
 /** Writes the start of a run. */
 export function startRun(
   writer: JournalWriter,
-  slices: readonly SliceRecord[],
+  batches: readonly BatchRecord[],
   runId = 'run_1',
   at = START,
 ): void {
@@ -143,12 +143,12 @@ export function startRun(
     at,
     pipeline: 'nightly',
     command: 'run',
-    organizations: slices.reduce((sum, { organizations }) => sum + organizations.length, 0),
-    slices: slices.length,
+    organizations: batches.reduce((sum, { organizations }) => sum + organizations.length, 0),
+    batches: batches.length,
     credits_limit: null,
     question_sha256: 'question',
   }
-  writer.write(record, JSON.stringify(slices))
+  writer.write(record, JSON.stringify(batches))
 }
 
 /** A journal with one segment for each list of pages; `clock` dates, and so orders, the segments. */
@@ -209,27 +209,27 @@ export async function segment(
   await writer.close()
 }
 
-/** Writes that a slice was read to its end. */
-export function finishSlice(
+/** Writes that a batch was read to its end. */
+export function finishBatch(
   writer: JournalWriter,
-  slice: SliceRecord,
+  batch: BatchRecord,
   covered: { readonly from: number | null; readonly to: number },
   runId = 'run_1',
   at = covered.to,
-  // A batch of no pages: one that names pages is read only where the journal holds them.
+  // A chunk of no pages: one that names pages is read only where the journal holds them.
   pages = 0,
 ): void {
   writer.write(
     {
-      kind: 'slice_finished',
+      kind: 'batch_finished',
       run_id: runId,
-      slice_id: slice.slice_id,
+      batch_id: batch.batch_id,
       at,
       pages,
       events: 0,
       covered_from: covered.from,
       covered_to: covered.to,
     },
-    JSON.stringify(slice),
+    JSON.stringify(batch),
   )
 }

@@ -13,7 +13,7 @@ import { memoryWarehouse } from '../helpers/warehouse.ts'
 import {
   START,
   aPage,
-  aSlice,
+  aBatch,
   dumpTables,
   handClock,
   journalOfPages,
@@ -170,7 +170,7 @@ describe('load', () => {
     await load({
       warehouse,
       journal,
-      batchRows: 2,
+      chunkRows: 2,
       onProgress: ({ bytesDone, bytes }) => seen.push(bytesDone / bytes),
     })
     expect(seen.length).toBeGreaterThan(3)
@@ -199,7 +199,7 @@ describe('position and rows move together', () => {
   // Every place where a load can break off: the engine refuses the n-th call inside a transaction.
   it('a failure at any statement of the transaction moves nothing, and the next load does all', async () => {
     const journal = await aJournal((writer) => {
-      startRun(writer, [aSlice()])
+      startRun(writer, [aBatch()])
       for (const person of ['per_1', 'per_2']) {
         const { record, body } = aPage([wireEvent({ person }), { bad: true }])
         writer.write(record, body)
@@ -261,7 +261,7 @@ describe('position and rows move together', () => {
     expect(failures).toBeGreaterThan(10)
   })
 
-  it('a failure in the 3rd batch keeps the first two, and the next load adds the rest', async () => {
+  it('a failure in the 3rd chunk keeps the first two, and the next load adds the rest', async () => {
     const warehouse = await memory()
     const pages = Array.from({ length: 6 }, (_, i) => aPage([wireEvent({ person: `per_${i}` })]))
     const journal = await journalOfPages(temporaryFolder(), [pages])
@@ -278,7 +278,7 @@ describe('position and rows move together', () => {
       all: { value: warehouse.all.bind(warehouse) },
       append: { value: warehouse.append.bind(warehouse) },
     }) as Warehouse
-    const options = { journal, batchRows: 4 }
+    const options = { journal, chunkRows: 4 }
     await expect(load({ warehouse: fragile, ...options })).rejects.toThrow('the power is out')
     const count = () => warehouse.all('select count(*)::int as n from job_change_events')
     expect(await count()).toEqual([{ n: 4 }])
@@ -302,7 +302,7 @@ describe('what does not fit', () => {
     expect(rejects).toMatchObject([
       {
         run_id: 'run_1',
-        slice_id: '0001',
+        batch_id: '0001',
         page: 7,
         request_id: 'request_x',
         position: 2,
@@ -411,10 +411,10 @@ describe('corrected events, job_change_event_versions', () => {
       aPage([titled('Enginer')], { at: START + DAY }),
       aPage([titled('Engineer')], { at: START + 2 * DAY }),
     ]
-    for (const batchRows of [1, 10]) {
+    for (const chunkRows of [1, 10]) {
       const warehouse = await memory()
       const journal = await journalOfPages(temporaryFolder(), [pages])
-      await load({ warehouse, journal, batchRows })
+      await load({ warehouse, journal, chunkRows })
       expect(await versionsOf(warehouse)).toEqual([
         { title: 'Enginer', first_seen_at: new Date(START), last_seen_at: new Date(START + DAY) },
         {
@@ -454,7 +454,7 @@ describe('ops.touched_people, whom the next build looks at', () => {
 describe('the ledger, ops.pages', () => {
   const named = (page: number, request: string) => ({
     run_id: 'run_1',
-    slice_id: '0001',
+    batch_id: '0001',
     page,
     request_id: request,
   })
@@ -477,7 +477,7 @@ describe('the ledger, ops.pages', () => {
     const warehouse = await memory()
     const journal = openJournal(temporaryFolder(), handClock())
     const writer = journal.writer()
-    startRun(writer, [aSlice()])
+    startRun(writer, [aBatch()])
     for (const request of ['a', 'b', 'c', 'd', 'e']) {
       writer.write({ kind: 'request_sent', ...named(1, request), at: START })
     }
@@ -546,27 +546,27 @@ describe('the ledger, ops.pages', () => {
   })
 })
 
-describe('runs and slices', () => {
-  const two = [aSlice(), aSlice({ slice_id: '0002', days_ago: 30, event_types: ['joined'] })]
-  const finish = (writer: JournalWriter, slice = aSlice(), at = START + 5_000) =>
+describe('runs and batches', () => {
+  const two = [aBatch(), aBatch({ batch_id: '0002', days_ago: 30, event_types: ['joined'] })]
+  const finish = (writer: JournalWriter, batch = aBatch(), at = START + 5_000) =>
     writer.write(
       {
-        kind: 'slice_finished',
+        kind: 'batch_finished',
         run_id: 'run_1',
-        slice_id: slice.slice_id,
+        batch_id: batch.batch_id,
         at,
         // Only pages that the journal holds can be named here.
         pages: 0,
         events: 120,
-        covered_from: slice.days_ago === null ? null : START - slice.days_ago * DAY,
+        covered_from: batch.days_ago === null ? null : START - batch.days_ago * DAY,
         covered_to: START,
       },
-      JSON.stringify(slice),
+      JSON.stringify(batch),
     )
   const runs = (warehouse: Warehouse) =>
     warehouse.all<Record<string, unknown>>('select * from ops.runs')
-  const slices = (warehouse: Warehouse) =>
-    warehouse.all<Record<string, unknown>>('select * from ops.slices order by slice_id')
+  const batches = (warehouse: Warehouse) =>
+    warehouse.all<Record<string, unknown>>('select * from ops.batches order by batch_id')
 
   it('are shown from planned to finished, whether loaded at once or record by record', async () => {
     const steps: ((writer: JournalWriter) => void)[] = [
@@ -597,18 +597,18 @@ describe('runs and slices', () => {
       ['done', 0, 1],
     ])
     expect(await runs(stepwise)).toMatchObject([
-      { run_id: 'run_1', kind: 'run', organizations: 2, slices: 2, message: null },
+      { run_id: 'run_1', kind: 'run', organizations: 2, batches: 2, message: null },
     ])
-    expect(await slices(stepwise)).toMatchObject([
+    expect(await batches(stepwise)).toMatchObject([
       {
-        slice_id: '0001',
+        batch_id: '0001',
         state: 'finished',
         pages: 0,
         events: 120,
         days_ago: null,
         covered_from: null,
       },
-      { slice_id: '0002', state: 'finished', days_ago: 30, event_types: 'joined' },
+      { batch_id: '0002', state: 'finished', days_ago: 30, event_types: 'joined' },
     ])
     expect(await stepwise.all('select * from ops.coverage order by event_types')).toEqual([
       {
@@ -629,16 +629,16 @@ describe('runs and slices', () => {
     expect(await dumpTables(atOnce)).toEqual(await dumpTables(stepwise))
   })
 
-  it('a split slice stays as split, its parts are planned; companies set aside are named', async () => {
+  it('a split batch stays as split, its parts are planned; companies quarantined are named', async () => {
     const warehouse = await memory()
-    const whole = aSlice({ organizations: ['a', 'b', 'c'].map((value) => ({ by: 'url', value })) })
+    const whole = aBatch({ organizations: ['a', 'b', 'c'].map((value) => ({ by: 'url', value })) })
     const part = (number: number, values: string[]) =>
-      aSlice({
-        slice_id: `0001.${number}`,
+      aBatch({
+        batch_id: `0001.${number}`,
         organizations: values.map((value) => ({ by: 'url', value })),
       })
     const refuse = (at: number, reason: string): JournalRecord => ({
-      kind: 'organization_set_aside',
+      kind: 'organization_quarantined',
       run_id: 'run_1',
       at,
       organization: { by: 'url', value: 'c' },
@@ -648,14 +648,14 @@ describe('runs and slices', () => {
       startRun(writer, [whole])
       writer.write(refuse(START, 'not tracked'))
       writer.write(
-        { kind: 'slice_split', run_id: 'run_1', slice_id: '0001', at: START + 1, reason: 'x' },
-        JSON.stringify({ slice: whole, instead: [part(1, ['a']), part(2, ['b'])] }),
+        { kind: 'batch_split', run_id: 'run_1', batch_id: '0001', at: START + 1, reason: 'x' },
+        JSON.stringify({ batch: whole, instead: [part(1, ['a']), part(2, ['b'])] }),
       )
       finish(writer, part(1, ['a']))
     })
     await load({ warehouse, journal })
-    const states = (await slices(warehouse)).map((row) => [
-      row['slice_id'],
+    const states = (await batches(warehouse)).map((row) => [
+      row['batch_id'],
       row['state'],
       row['organizations'],
     ])
@@ -667,14 +667,14 @@ describe('runs and slices', () => {
     expect(await warehouse.all('select organization_id from ops.coverage')).toEqual([
       { organization_id: 'a' },
     ])
-    const aside = 'select organization, reason, set_aside_at from ops.organizations_set_aside'
+    const aside = 'select organization, reason, quarantined_at from ops.organizations_quarantined'
     expect(await warehouse.all(aside)).toEqual([
-      { organization: 'c', reason: 'not tracked', set_aside_at: new Date(START) },
+      { organization: 'c', reason: 'not tracked', quarantined_at: new Date(START) },
     ])
     await segment(journal, (writer) => writer.write(refuse(START + DAY, 'still not tracked')))
     await load({ warehouse, journal })
     expect(await warehouse.all(aside)).toEqual([
-      { organization: 'c', reason: 'still not tracked', set_aside_at: new Date(START + DAY) },
+      { organization: 'c', reason: 'still not tracked', quarantined_at: new Date(START + DAY) },
     ])
   })
 
@@ -736,7 +736,7 @@ describe('runs and slices', () => {
 })
 
 describe('replay', () => {
-  it('gives the warehouse that was loaded night by night, in any batch size, in a file', async () => {
+  it('gives the warehouse that was loaded night by night, in any chunk size, in a file', async () => {
     const folder = temporaryFolder()
     mkdirSync(join(folder, 'journal'))
     const clock = handClock()
@@ -745,9 +745,9 @@ describe('replay', () => {
     for (let night = 0; night < 5; night += 1) {
       clock.nowMs = START + night * DAY
       const runId = `run_${night}`
-      const slices = [aSlice({ days_ago: night === 0 ? null : 2 })]
+      const batches = [aBatch({ days_ago: night === 0 ? null : 2 })]
       await segment(journal, (writer) => {
-        startRun(writer, slices, runId, clock.nowMs)
+        startRun(writer, batches, runId, clock.nowMs)
         const people = Array.from({ length: 30 }, (_, i) => `per_${(i * 7 + night * 11) % 60}`)
         const events = people.map((person, i) =>
           wireEvent({
@@ -763,30 +763,30 @@ describe('replay', () => {
         writer.write(record, body)
         writer.write(
           {
-            kind: 'slice_finished',
+            kind: 'batch_finished',
             run_id: runId,
-            slice_id: '0001',
+            batch_id: '0001',
             at: clock.nowMs,
             pages: 1,
             events: 30,
             covered_from: night === 0 ? null : clock.nowMs - 2 * DAY,
             covered_to: clock.nowMs,
           },
-          JSON.stringify(slices[0]),
+          JSON.stringify(batches[0]),
         )
         writer.write(ends({ run_id: runId, at: clock.nowMs }))
       })
       const warehouse = await openWarehouse({ path, mode: 'write' })
-      await load({ warehouse, journal, batchRows: 1 + night * 20 })
+      await load({ warehouse, journal, chunkRows: 1 + night * 20 })
       warehouse.close()
     }
     const nightly = await openWarehouse({ path, mode: 'write' })
     const expected = await dumpTables(nightly, ['ops.checks'])
     nightly.close()
     renameSync(path, `${path}.old`)
-    for (const batchRows of [1, 45, 100_000]) {
+    for (const chunkRows of [1, 45, 100_000]) {
       const replayed = await memory()
-      await load({ warehouse: replayed, journal, batchRows })
+      await load({ warehouse: replayed, journal, chunkRows })
       expect(await dumpTables(replayed, ['ops.checks'])).toEqual(expected)
     }
   })

@@ -10,37 +10,37 @@ import { memoryWarehouse } from '../helpers/warehouse.ts'
 import {
   START,
   aPage,
-  aSlice,
-  finishSlice,
+  aBatch,
+  finishBatch,
   handClock,
   segment,
   startRun,
   wireEvent,
 } from './load-fixture.ts'
 
-const slices = ['0001', '0002'].map((id) =>
-  aSlice({ slice_id: id, organizations: [{ by: 'id', value: `org_${id}` }] }),
+const batches = ['0001', '0002'].map((id) =>
+  aBatch({ batch_id: id, organizations: [{ by: 'id', value: `org_${id}` }] }),
 )
 
-/** Two batches of one page each; the beginning of their run, and the page of the first, stand in a segment of their own. */
+/** Two chunks of one page each; the beginning of their run, and the page of the first, stand in a segment of their own. */
 async function journalOfTwo() {
   const journal = openJournal(join(temporaryFolder(), 'journal'), handClock())
-  const page = (sliceId: string) => aPage([wireEvent({ person: `per_${sliceId}` })], { sliceId })
+  const page = (batchId: string) => aPage([wireEvent({ person: `per_${batchId}` })], { batchId })
   await segment(journal, (writer) => {
-    startRun(writer, slices)
+    startRun(writer, batches)
     const { record, body } = page('0001')
     writer.write(record, body)
   })
   await segment(journal, (writer) => {
     const { record, body } = page('0002')
     writer.write(record, body)
-    for (const slice of slices) finishSlice(writer, slice, { from: null, to: START })
+    for (const batch of batches) finishBatch(writer, batch, { from: null, to: START })
   })
   return journal
 }
 
 describe('load after a loss that was accepted', () => {
-  it('covers no batch of a run whose plan is lost, as the journal does, keeps that run, and loads 1 of 2 events', async () => {
+  it('covers no chunk of a run whose plan is lost, as the journal does, keeps that run, and loads 1 of 2 events', async () => {
     const journal = await journalOfTwo()
     const warehouse = await memoryWarehouse()
     rmSync(join(journal.folder, journal.segments()[0]!))
@@ -50,12 +50,12 @@ describe('load after a loss that was accepted', () => {
     expect(await load({ warehouse, journal })).toMatchObject({ pages: 1, inserted: 1 })
     expect(await warehouse.all('select organization_id from ops.coverage')).toEqual([])
     expect(readHistory(journal).coverage.size).toBe(0)
-    expect(await warehouse.all('select slice_id, state from ops.slices order by slice_id')).toEqual(
-      [
-        { slice_id: '0001', state: 'planned' },
-        { slice_id: '0002', state: 'planned' },
-      ],
-    )
+    expect(
+      await warehouse.all('select batch_id, state from ops.batches order by batch_id'),
+    ).toEqual([
+      { batch_id: '0001', state: 'planned' },
+      { batch_id: '0002', state: 'planned' },
+    ])
     expect(await warehouse.all('select run_id, pipeline from ops.runs')).toEqual([
       { run_id: 'run_1', pipeline: 'nightly' },
     ])
@@ -76,8 +76,8 @@ describe('load after a loss that was accepted', () => {
     expect(row).toEqual({ events: 2, covered: 2 })
   })
 
-  it('covers what the journal covers when the list went too: no batch whose page 2 of 3 is gone, until it is bought again', async () => {
-    const slice = aSlice({ organizations: [{ by: 'id', value: 'org_1' }] })
+  it('covers what the journal covers when the list went too: no chunk whose page 2 of 3 is gone, until it is bought again', async () => {
+    const batch = aBatch({ organizations: [{ by: 'id', value: 'org_1' }] })
     const page = (number: number, runId: string) =>
       aPage([wireEvent({ person: `per_${number}` })], { page: number, runId })
     const bought = (writer: JournalWriter, numbers: readonly number[], runId = 'run_1') => {
@@ -87,7 +87,7 @@ describe('load after a loss that was accepted', () => {
     }
     const journal = openJournal(join(temporaryFolder(), 'journal'), handClock())
     await segment(journal, (writer) => {
-      startRun(writer, [slice])
+      startRun(writer, [batch])
       bought(writer, [1])
     })
     const incremental = await memoryWarehouse()
@@ -95,7 +95,7 @@ describe('load after a loss that was accepted', () => {
     await segment(journal, (writer) => bought(writer, [2]))
     await segment(journal, (writer) => {
       bought(writer, [3])
-      finishSlice(writer, slice, { from: null, to: START }, 'run_1', START, 3)
+      finishBatch(writer, batch, { from: null, to: START }, 'run_1', START, 3)
     })
     rmSync(join(journal.folder, journal.segments()[1]!))
     rmSync(sealsPath(journal.folder))
@@ -107,7 +107,7 @@ describe('load after a loss that was accepted', () => {
         expect(organizations).toEqual(
           [...readHistory(journal).coverage.keys()].map((id) => ({ organization_id: id })),
         )
-        const [newest] = await warehouse.all('select state from ops.slices order by run_id desc')
+        const [newest] = await warehouse.all('select state from ops.batches order by run_id desc')
         expect(newest).toEqual({ state })
         expect(await warehouse.all('from ops.organizations_asked')).toHaveLength(
           organizations.length,
@@ -117,9 +117,9 @@ describe('load after a loss that was accepted', () => {
     }
     expect(await covered('planned')).toBe(0)
     await segment(journal, (writer) => {
-      startRun(writer, [slice], 'run_2')
+      startRun(writer, [batch], 'run_2')
       bought(writer, [1, 2, 3], 'run_2')
-      finishSlice(writer, slice, { from: null, to: START }, 'run_2', START, 3)
+      finishBatch(writer, batch, { from: null, to: START }, 'run_2', START, 3)
     })
     expect(await covered('finished')).toBe(1)
   })

@@ -9,7 +9,7 @@ import type { CoveredInterval } from '../../src/journal/coverage.ts'
 import { openJournal, type JournalWriter } from '../../src/journal/journal.ts'
 import { readHistory } from '../../src/journal/read-history.ts'
 import { createSeals } from '../../src/journal/seals.ts'
-import type { JournalRecord, OrganizationRef, SliceRecord } from '../../src/journal/records.ts'
+import type { JournalRecord, OrganizationRef, BatchRecord } from '../../src/journal/records.ts'
 import { load } from '../../src/load/load.ts'
 import { DAY } from '../../src/support/units.ts'
 import { openWarehouse, type Warehouse } from '../../src/warehouse/warehouse.ts'
@@ -18,9 +18,9 @@ import { memoryWarehouse } from '../helpers/warehouse.ts'
 import {
   START,
   aPage,
-  aSlice,
+  aBatch,
   dumpTables,
-  finishSlice,
+  finishBatch,
   handClock,
   journalOfPages,
   memory,
@@ -40,12 +40,12 @@ function learnt(url: string, id: string, at = START, runId = 'run_1'): JournalRe
 }
 
 function refused(organization: OrganizationRef, at: number, reason: string): JournalRecord {
-  return { kind: 'organization_set_aside', run_id: 'run_1', at, organization, reason }
+  return { kind: 'organization_quarantined', run_id: 'run_1', at, organization, reason }
 }
 
 interface Finish {
   readonly organizations: readonly OrganizationRef[]
-  readonly types: SliceRecord['event_types']
+  readonly types: BatchRecord['event_types']
   readonly isAll: boolean
   readonly days: number
   readonly to: number
@@ -85,10 +85,10 @@ describe('coverage, when ids are learnt', () => {
       writer.write(learnt(step, IDS[step] ?? '', START + number, runId))
       return
     }
-    const slice = aSlice({ organizations: step.organizations, event_types: step.types })
-    startRun(writer, [slice], runId)
+    const batch = aBatch({ organizations: step.organizations, event_types: step.types })
+    startRun(writer, [batch], runId)
     const from = step.isAll ? null : START + (step.to - step.days) * DAY
-    finishSlice(writer, slice, { from, to: START + step.to * DAY }, runId, START + number)
+    finishBatch(writer, batch, { from, to: START + step.to * DAY }, runId, START + number)
   }
 
   it('is that of the id, for any order of records and of loading, and equals the history', async () => {
@@ -215,11 +215,11 @@ describe('ops.page_organizations', () => {
 })
 
 describe('a warehouse of an earlier version', () => {
-  it('keeps what it had and reads the journal again for the new tables only, in any batch size', async () => {
+  it('keeps what it had and reads the journal again for the new tables only, in any chunk size', async () => {
     const journal = openJournal(temporaryFolder(), handClock())
     const writer = journal.writer()
-    const slice = aSlice({ organizations: [byUrl('acme'), byId('org_2')] })
-    startRun(writer, [slice])
+    const batch = aBatch({ organizations: [byUrl('acme'), byId('org_2')] })
+    startRun(writer, [batch])
     for (const page of [1, 2, 3]) {
       const { record, body } = aPage([wireEvent({ person: `per_${page}` }), { bad: page }], {
         page,
@@ -227,7 +227,7 @@ describe('a warehouse of an earlier version', () => {
       writer.write(record, body)
     }
     writer.write(learnt('acme', 'org_1'))
-    finishSlice(writer, slice, { from: null, to: START })
+    finishBatch(writer, batch, { from: null, to: START })
     const warehouse = await memory()
     await load({ warehouse, journal })
     // As the change of schema leaves a warehouse that was loaded up to here.
@@ -241,7 +241,7 @@ describe('a warehouse of an earlier version', () => {
     })
     writer.write(record, body)
     await writer.close()
-    expect(await load({ warehouse, journal, batchRows: 1 })).toMatchObject({
+    expect(await load({ warehouse, journal, chunkRows: 1 })).toMatchObject({
       pages: 1,
       inserted: 1,
     })
@@ -276,7 +276,7 @@ describe('ops.pages, in any order', () => {
     const sent: JournalRecord = {
       kind: 'request_sent',
       run_id: 'run_1',
-      slice_id: '0001',
+      batch_id: '0001',
       page: 1,
       request_id: 'a',
       at: START,
@@ -301,8 +301,8 @@ describe('ops.organizations', () => {
   it('has 1 row per organisation under whatever name, with what an operator asks of it', async () => {
     const warehouse = await memory()
     const journal = openJournal(temporaryFolder(), handClock())
-    const first = aSlice({ organizations: [byUrl('acme'), byUrl('quiet'), byId('org_3')] })
-    const second = aSlice({ slice_id: '0002', organizations: [byId('org_1')] })
+    const first = aBatch({ organizations: [byUrl('acme'), byUrl('quiet'), byId('org_3')] })
+    const second = aBatch({ batch_id: '0002', organizations: [byId('org_1')] })
     await segment(journal, (writer) => {
       startRun(writer, [first, second])
       const page = aPage([
@@ -321,8 +321,8 @@ describe('ops.organizations', () => {
       writer.write(refused(byId('org_3'), START + 2, 'was unknown once'))
       writer.write(refused(byUrl('nobody'), START + 4, 'not tracked'))
       writer.write(refused(byUrl('nobody'), START + 3, 'an older refusal'))
-      finishSlice(writer, first, { from: null, to: START }, 'run_1', START + 5)
-      finishSlice(writer, second, { from: null, to: START + DAY })
+      finishBatch(writer, first, { from: null, to: START }, 'run_1', START + 5)
+      finishBatch(writer, second, { from: null, to: START + DAY })
     })
     await load({ warehouse, journal })
     const rows = await warehouse.all('select * from ops.organizations order by organization_id')
@@ -334,8 +334,8 @@ describe('ops.organizations', () => {
       events: 0n,
       last_event_at: null,
       credits: 0,
-      set_aside_at: null,
-      set_aside_reason: null,
+      quarantined_at: null,
+      quarantined_reason: null,
     }
     const asked = { first_asked_at: new Date(START + 5), last_asked_at: new Date(START + 5) }
     expect(rows).toEqual([
@@ -343,8 +343,8 @@ describe('ops.organizations', () => {
         ...nothing,
         organization_id: 'nobody',
         asked_as: 'nobody',
-        set_aside_at: new Date(START + 4),
-        set_aside_reason: 'not tracked',
+        quarantined_at: new Date(START + 4),
+        quarantined_reason: 'not tracked',
       },
       {
         ...nothing,

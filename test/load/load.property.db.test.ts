@@ -14,7 +14,7 @@ import { memoryWarehouse } from '../helpers/warehouse.ts'
 import {
   START,
   aPage,
-  aSlice,
+  aBatch,
   dumpTables,
   handClock,
   startRun,
@@ -86,7 +86,7 @@ interface Segment {
 }
 
 describe('load, for any sightings in any order', () => {
-  it('makes the events and versions of a plain reference, whatever segments, batches and loads', async () => {
+  it('makes the events and versions of a plain reference, whatever segments, chunks and loads', async () => {
     await fc.assert(
       fc.asyncProperty(anySegments, fc.integer({ min: 1, max: 12 }), async (segments, rows) => {
         const sightings = segments.flatMap(({ pages }) =>
@@ -135,7 +135,7 @@ describe('load, for any sightings in any order', () => {
   })
 })
 
-describe('coverage, for any finished slices', () => {
+describe('coverage, for any finished batches', () => {
   const anyFinish = fc.record({
     organization: fc.constantFrom('org_1', 'org_2'),
     isAll: fc.boolean(),
@@ -157,21 +157,21 @@ describe('coverage, for any finished slices', () => {
             clock.nowMs += 1_000
             const { organization, isAll, days, to } = finish
             const from = isAll ? null : START + (to - days) * DAY
-            const slice = aSlice({ organizations: [{ by: 'id', value: organization }] })
+            const batch = aBatch({ organizations: [{ by: 'id', value: organization }] })
             const writer = journal.writer()
-            startRun(writer, [slice], `run_${number}`)
+            startRun(writer, [batch], `run_${number}`)
             writer.write(
               {
-                kind: 'slice_finished',
+                kind: 'batch_finished',
                 run_id: `run_${number}`,
-                slice_id: '0001',
+                batch_id: '0001',
                 at: START + to * DAY,
                 pages: 0,
                 events: 0,
                 covered_from: from,
                 covered_to: START + to * DAY,
               },
-              JSON.stringify(slice),
+              JSON.stringify(batch),
             )
             await writer.close()
             const known = covered.get(organization) ?? new Set()
@@ -179,7 +179,7 @@ describe('coverage, for any finished slices', () => {
             for (let day = isAll ? -30 : to - days; day <= to; day += 0.5) known.add(day)
             covered.set(organization, known)
             if (organization === 'org_1') {
-              const interval = { eventTypes: slice.event_types, from, to: START + to * DAY }
+              const interval = { eventTypes: batch.event_types, from, to: START + to * DAY }
               history = addInterval(history, interval)
             }
             if (finish.loadAfter) await load({ warehouse, journal })
@@ -302,7 +302,7 @@ function isoOf(value: unknown): string {
 // journal itself would never name them so; they are written elsewhere and moved.
 async function withLoaded<T>(
   segments: readonly Segment[],
-  batchRows: number,
+  chunkRows: number,
   look: (warehouse: Warehouse) => Promise<T>,
 ): Promise<T> {
   return withFolder(async (folder) => {
@@ -321,11 +321,11 @@ async function withLoaded<T>(
           const moved = `${String(place).padStart(3, '0')}-${number}.journal`
           renameSync(join(elsewhere.folder, name), join(journal.folder, moved))
         }
-        if (loadAfter) await load({ warehouse, journal, batchRows })
+        if (loadAfter) await load({ warehouse, journal, chunkRows })
       }
-      await load({ warehouse, journal, batchRows })
+      await load({ warehouse, journal, chunkRows })
       const before = await dumpTables(warehouse, [])
-      await load({ warehouse, journal, batchRows })
+      await load({ warehouse, journal, chunkRows })
       expect(await dumpTables(warehouse, [])).toEqual(before)
       return await look(warehouse)
     } finally {

@@ -8,7 +8,7 @@ import type { OrganizationRef } from '../../src/journal/records.ts'
 import { monthlyCredits } from '../../src/journal/spending.ts'
 import { load } from '../../src/load/load.ts'
 import type { Simulator } from '../../src/simulator/simulator.ts'
-import { anExtraction, jumpingClock, slicesOf } from '../extract/extract-fixture.ts'
+import { anExtraction, jumpingClock, batchesOf } from '../extract/extract-fixture.ts'
 import { START, memory, wireEvent } from './load-fixture.ts'
 
 /** Reads one page with these events from a service that charges `credits`, JSON as it is, and loads it. */
@@ -31,8 +31,8 @@ async function readAndLoad(
   onTestFinished(() => void server.close())
   const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
   const simulator = { url } as Simulator
-  const slices = slicesOf(organizations)
-  const extraction = anExtraction({ simulator, clock: jumpingClock(START), slices })
+  const batches = batchesOf(organizations)
+  const extraction = anExtraction({ simulator, clock: jumpingClock(START), batches })
   const progress = await extraction.run({ creditsLimit })
   const warehouse = await memory()
   const report = await load({ warehouse, journal: extraction.journal })

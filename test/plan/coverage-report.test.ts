@@ -134,7 +134,7 @@ describe('the report', () => {
     org_elsewhere: [covered(365, 9)],
   })
   history.ids.set('acme', 'org_old')
-  history.setAside.set('nobody', { at: NOW - HOUR, reason: 'not tracked' })
+  history.quarantined.set('nobody', { at: NOW - HOUR, reason: 'not tracked' })
   history.seen.set('org_old', { total: 12, lastAt: NOW - DAY, events: 0, days: 0, at: 0 })
   history.seen.set('org_fresh', { total: 0, lastAt: 0, events: 0, days: 0, at: 0 })
   const list = [
@@ -161,7 +161,7 @@ describe('the report', () => {
     expect(report).toMatchObject({
       read: 3,
       neverRead: 2,
-      setAside: 1,
+      quarantined: 1,
       withGaps: 1,
       oldestEdge: NOW - 3 * DAY,
       newestEdge: NOW - DAY / 2,
@@ -191,7 +191,7 @@ describe('the report', () => {
       'org_half',
       'org_fresh',
     ])
-    expect(report).toMatchObject({ read: 5, neverRead: 0, setAside: 1, withGaps: 1 })
+    expect(report).toMatchObject({ read: 5, neverRead: 0, quarantined: 1, withGaps: 1 })
     const half = report.organizations.find(({ askedAs }) => askedAs === 'org_half')
     expect(half?.unread).toEqual([
       { eventTypes: ['joined'], from: NOW - DAY, to: NOW, place: 'since' },

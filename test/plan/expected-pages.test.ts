@@ -56,7 +56,7 @@ describe('pageTable', () => {
     )
   })
 
-  it('never says that two slices cost less than one with the events of both', () => {
+  it('never says that two batches cost less than one with the events of both', () => {
     fc.assert(
       fc.property(anyMean, anyMean, (a, b) => {
         expect(pages(a + b)).toBeLessThan(pages(a) + pages(b) + 0.002)

@@ -49,7 +49,7 @@ describe('planFigures', () => {
     expect(figures.durationMs).toBeCloseTo(200, 0)
   })
 
-  it('an empty slice is a request without a charge', () => {
+  it('an empty batch is a request without a charge', () => {
     const figures = figuresOf(aQuestion(50), aPast(Array<number>(50).fill(0)))
     expect(figures.requestsExpected).toBeCloseTo(1, 1)
     expect(figures.credits).toMatchObject({ low: 0, high: 10 })
@@ -121,7 +121,7 @@ describe('planFigures', () => {
     expect(figuresOf(aQuestion(5), emptyHistory()).dearerHalf).toBeNull()
   })
 
-  it('groups slices by the window that is asked and the one that is needed, and says why', () => {
+  it('groups batches by the window that is asked and the one that is needed, and says why', () => {
     const history = aPast(Array<number>(150).fill(0.15))
     for (let n = 50; n < 60; n += 1) {
       history.coverage.set(`org_${n}`, [
@@ -149,7 +149,7 @@ describe('compareCadences', () => {
     ])
   })
 
-  it('a week of nights of 500 quiet organisations costs 70 pages of 10 slices; one weekly read less than a fifth', () => {
+  it('a week of nights of 500 quiet organisations costs 70 pages of 10 batches; one weekly read less than a fifth', () => {
     const [nightly, , weekly] = cadences
     expect(nightly?.creditsPerWeek).toBeGreaterThan(600)
     expect(nightly?.creditsPerWeek).toBeLessThanOrEqual(700)

@@ -113,8 +113,8 @@ interface Reading {
   readonly events: Set<TrueEvent>
 }
 
-/** Reads one slice at `now` and returns what it shows of each organisation. */
-function readSlice(
+/** Reads one batch at `now` and returns what it shows of each organisation. */
+function readBatch(
   bought: Reading,
   events: TrueEvents,
   names: readonly string[],
@@ -156,9 +156,9 @@ export function asPlanned(
     const plan = makePlan(question, history, now)
     all.forecasts.push(planFigures(plan, null, 0).credits)
     const bought: Reading = { pages: 0, requests: 0, shown: 0, events: all.events }
-    for (const { organizations, days_ago: daysAgo } of plan.slices) {
+    for (const { organizations, days_ago: daysAgo } of plan.batches) {
       const names = organizations.map(({ value }) => value)
-      const counts = readSlice(bought, events, names, daysAgo, now)
+      const counts = readBatch(bought, events, names, daysAgo, now)
       for (const [place, name] of names.entries()) {
         remember(history, name, counts[place] ?? 0, daysAgo, now)
       }
@@ -178,7 +178,7 @@ function rememberRun(history: History, plan: CostedPlan, at: number, events: num
     pipeline: 'nightly',
     command: 'run',
     organizations: plan.organizations,
-    slices: plan.slices.length,
+    batches: plan.batches.length,
     credits_limit: null,
     question_sha256: 'nights',
     ...(plan.expectedEvents === null ? {} : { expected_events: plan.expectedEvents }),
@@ -196,7 +196,7 @@ function rememberRun(history: History, plan: CostedPlan, at: number, events: num
   history.runs.set(started.run_id, run)
 }
 
-// What foldRecord adds for the pages and the end of a slice.
+// What foldRecord adds for the pages and the end of a batch.
 function remember(
   history: History,
   name: string,
@@ -230,7 +230,7 @@ export function inRandomBatches(
       .map(({ value }) => value)
     const bought: Reading = { pages: 0, requests: 0, shown: 0, events: all.events }
     for (let at = 0; at < names.length; at += 50) {
-      readSlice(bought, events, names.slice(at, at + 50), night === 0 ? YEAR : daysAgo, now)
+      readBatch(bought, events, names.slice(at, at + 50), night === 0 ? YEAR : daysAgo, now)
     }
     all.credits.push(bought.pages * 10)
     all.requests.push(bought.requests)

@@ -2,14 +2,14 @@ import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { packInListOrder, packParcels } from '../../src/plan/packing.ts'
 import {
-  SLICE_ORGANIZATIONS,
-  sliceCost,
+  BATCH_ORGANIZATIONS,
+  batchCost,
   totalCost,
   type Parcel,
-} from '../../src/plan/slice-cost.ts'
+} from '../../src/plan/batch-cost.ts'
 import { logNormal, seededRandom } from '../../src/simulator/random.ts'
 
-const cost = sliceCost(1)
+const cost = batchCost(1)
 
 function parcels(count: number, rateOf: (place: number) => number, days = 2): Parcel[] {
   return Array.from({ length: count }, (_, index) => ({ index, days, rate: rateOf(index) }))
@@ -34,15 +34,15 @@ const anyParcels = fc
   .map((list): Parcel[] => list.map((one, index) => ({ index, ...one })))
 
 describe('packParcels', () => {
-  it('puts each of them into one slice of at most 50 with a window that is long enough, for any list', () => {
+  it('puts each of them into one batch of at most 50 with a window that is long enough, for any list', () => {
     fc.assert(
       fc.property(anyParcels, (list) => {
-        const slices = packParcels(list, cost)
-        const packed = slices.flatMap((slice) => slice.parcels.map(({ index }) => index))
+        const batches = packParcels(list, cost)
+        const packed = batches.flatMap((batch) => batch.parcels.map(({ index }) => index))
         expect(packed.toSorted((a, b) => a - b)).toEqual(list.map(({ index }) => index))
-        for (const slice of slices) {
-          expect(slice.parcels.length).toBeLessThanOrEqual(SLICE_ORGANIZATIONS)
-          expect(slice.days).toBe(Math.max(...slice.parcels.map(({ days }) => days)))
+        for (const batch of batches) {
+          expect(batch.parcels.length).toBeLessThanOrEqual(BATCH_ORGANIZATIONS)
+          expect(batch.days).toBe(Math.max(...batch.parcels.map(({ days }) => days)))
         }
       }),
       { numRuns: 150 },
@@ -59,7 +59,7 @@ describe('packParcels', () => {
     )
   })
 
-  it('makes the same slices from the same list', () => {
+  it('makes the same batches from the same list', () => {
     const list = parcels(700, (n) => ((n * 7_919) % 101) / 200)
     expect(packParcels(list, cost)).toEqual(packParcels(list, cost))
   })
@@ -86,31 +86,31 @@ describe('packParcels', () => {
 
   it('30 quiet ones that need 2 days ride along with 20 that need 3', () => {
     const list = [...parcels(30, () => 0.01), ...parcels(20, () => 0.01, 3)]
-    const slices = packParcels(
+    const batches = packParcels(
       list.map((one, index) => ({ ...one, index })),
       cost,
     )
-    expect(slices.map((slice) => [slice.days, slice.parcels.length])).toEqual([[3, 50]])
+    expect(batches.map((batch) => [batch.days, batch.parcels.length])).toEqual([[3, 50]])
   })
 
   it('30 lively ones that need 2 days do not ride along with 20 that need 365', () => {
     const list = [...parcels(30, () => 1), ...parcels(20, () => 1, 365)]
-    const slices = packParcels(
+    const batches = packParcels(
       list.map((one, index) => ({ ...one, index })),
       cost,
     )
-    expect(slices.map((slice) => [slice.days, slice.parcels.length])).toEqual([
+    expect(batches.map((batch) => [batch.days, batch.parcels.length])).toEqual([
       [2, 30],
       [365, 20],
     ])
   })
 
-  it('2,000 equals with an event in two days: slices of 42 that fit a page, not 40 that often spill over', () => {
-    const slices = packParcels(
+  it('2,000 equals with an event in two days: batches of 42 that fit a page, not 40 that often spill over', () => {
+    const batches = packParcels(
       parcels(2_000, () => 0.5),
       cost,
     )
-    expect(slices.length).toBeGreaterThan(45)
-    expect(slices.every((slice) => slice.parcels.length < 45)).toBe(true)
+    expect(batches.length).toBeGreaterThan(45)
+    expect(batches.every((batch) => batch.parcels.length < 45)).toBe(true)
   })
 })

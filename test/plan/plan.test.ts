@@ -53,11 +53,11 @@ describe('makePlan', () => {
     [50, [50]],
     [51, [50, 1]],
     [150, [50, 50, 50]],
-  ])('packs %i organisations into slices of %j', (count, sizes) => {
-    const { slices, organizations } = plan({ organizations: ids(count) })
-    expect(slices.map((slice) => slice.organizations.length)).toEqual(sizes)
+  ])('packs %i organisations into batches of %j', (count, sizes) => {
+    const { batches, organizations } = plan({ organizations: ids(count) })
+    expect(batches.map((batch) => batch.organizations.length)).toEqual(sizes)
     expect(organizations).toBe(count)
-    expect(slices.map(({ slice_id }) => slice_id)).toEqual(sizes.map((_, i) => `000${i + 1}`))
+    expect(batches.map(({ batch_id }) => batch_id)).toEqual(sizes.map((_, i) => `000${i + 1}`))
   })
 
   it('asks new organisations for the initial window and known ones from their own edge', () => {
@@ -66,9 +66,9 @@ describe('makePlan', () => {
       ['org_2', [covered(400, 8)]],
     ])
     const seen = new Map(['org_1', 'org_2'].map((name) => [name, sightings(20)]))
-    const { slices } = plan({ organizations: ids(3) }, { coverage, seen })
+    const { batches } = plan({ organizations: ids(3) }, { coverage, seen })
     expect(
-      slices.map(({ days_ago, organizations }) => [days_ago, organizations.map((o) => o.value)]),
+      batches.map(({ days_ago, organizations }) => [days_ago, organizations.map((o) => o.value)]),
     ).toEqual([
       [2, ['org_1']],
       [9, ['org_2']],
@@ -89,42 +89,42 @@ describe('makePlan', () => {
     }
     const known = plan({ organizations }, history)
     expect(known.organizations).toBe(2)
-    expect(known.slices.map(({ days_ago, organizations: asked }) => [days_ago, asked])).toEqual([
+    expect(known.batches.map(({ days_ago, organizations: asked }) => [days_ago, asked])).toEqual([
       [2, [{ by: 'id', value: 'org_9' }]],
       [365, [{ by: 'url', value: 'globex' }]],
     ])
   })
 
   it('a company that was refused under its id is left out under its URL too', () => {
-    const setAside = new Map([['org_9', { at: NOW, reason: 'not tracked' }]])
+    const quarantined = new Map([['org_9', { at: NOW, reason: 'not tracked' }]])
     const organizations: OrganizationRef[] = [{ by: 'url', value: 'acme' }, ...ids(1)]
-    const { slices, setAside: left } = plan(
+    const { batches, quarantined: left } = plan(
       { organizations },
-      { setAside, ids: new Map([['acme', 'org_9']]) },
+      { quarantined, ids: new Map([['acme', 'org_9']]) },
     )
     expect(left).toEqual([{ name: 'org_9', reason: 'not tracked' }])
-    expect(slices.flatMap((slice) => slice.organizations)).toEqual(ids(1))
+    expect(batches.flatMap((batch) => batch.organizations)).toEqual(ids(1))
   })
 
-  it('puts the quiet half together: 50 of 100 are asked in a slice that is expected to be empty', () => {
+  it('puts the quiet half together: 50 of 100 are asked in a batch that is expected to be empty', () => {
     const rates = Array.from({ length: 100 }, (_, place) => (place % 2 === 0 ? 1 : 0))
-    const { slices } = plan({ organizations: ids(100) }, aKnownList(rates))
-    const [quiet, lively] = slices
+    const { batches } = plan({ organizations: ids(100) }, aKnownList(rates))
+    const [quiet, lively] = batches
     expect(quiet?.organizations.every(({ value }) => Number(value.slice(4)) % 2 === 1)).toBe(true)
     expect(quiet?.expected_pages).toBeLessThan(0.1)
     expect(lively?.expected_pages).toBeGreaterThan(1.9)
   })
 
-  it('asks what is needed every night first, and of that the slices with most organisations for a credit', () => {
+  it('asks what is needed every night first, and of that the batches with most organisations for a credit', () => {
     const rates = Array.from({ length: 200 }, (_, place) => (place < 50 ? 2 : 0.001 * place))
     const known = aKnownList(rates)
-    const { slices } = plan({ organizations: ids(260) }, known)
-    const windows = slices.map(({ days_ago }) => days_ago ?? Number.NaN)
+    const { batches } = plan({ organizations: ids(260) }, known)
+    const windows = batches.map(({ days_ago }) => days_ago ?? Number.NaN)
     expect(windows.at(-1)).toBe(365)
     expect(windows).toEqual(windows.toSorted((a, b) => a - b))
-    const nightly = slices.filter(({ days_ago }) => days_ago === 2)
+    const nightly = batches.filter(({ days_ago }) => days_ago === 2)
     const perCredit = nightly.map(
-      (slice) => slice.organizations.length / (slice.expected_pages ?? 0),
+      (batch) => batch.organizations.length / (batch.expected_pages ?? 0),
     )
     expect(perCredit).toEqual(perCredit.toSorted((a, b) => b - a))
   })
@@ -132,23 +132,23 @@ describe('makePlan', () => {
   it('asks 10 pages of two days before one page of nine days, which is asked as ten for free', () => {
     const known = aKnownList(Array.from({ length: 100 }, (_, n) => (n < 50 ? 0.05 : 5)))
     for (let n = 0; n < 50; n += 1) known.coverage.set(`org_${n}`, [covered(400, 8)])
-    const { slices } = plan({ organizations: ids(100) }, known)
-    expect(slices.map(({ days_ago }) => days_ago)).toEqual([2, 10])
-    expect(slices[0]?.expected_pages).toBeGreaterThan(9)
-    expect(slices[1]?.expected_pages).toBeLessThan(1.1)
+    const { batches } = plan({ organizations: ids(100) }, known)
+    expect(batches.map(({ days_ago }) => days_ago)).toEqual([2, 10])
+    expect(batches[0]?.expected_pages).toBeGreaterThan(9)
+    expect(batches[1]?.expected_pages).toBeLessThan(1.1)
   })
 
   it.each<[Question['window'], number | null]>([
     ['since-last', 3],
     [2, 2],
   ])('a window of %s is asked as %j days where the page has room for more', (window, days) => {
-    const { slices } = plan({ organizations: ids(50), window }, aKnownList(Array(50).fill(0.15)))
-    expect(slices.map(({ days_ago }) => days_ago)).toEqual([days])
+    const { batches } = plan({ organizations: ids(50), window }, aKnownList(Array(50).fill(0.15)))
+    expect(batches.map(({ days_ago }) => days_ago)).toEqual([days])
   })
 
   it('asks for everything, and never wider or narrower, when the window is all', () => {
-    const { slices } = plan({ organizations: ids(70), window: 'all' })
-    expect(new Set(slices.map(({ days_ago }) => days_ago))).toEqual(new Set([null]))
+    const { batches } = plan({ organizations: ids(70), window: 'all' })
+    expect(new Set(batches.map(({ days_ago }) => days_ago))).toEqual(new Set([null]))
   })
 
   it('asks each organisation once for each event type, 50 at a time, at least as far back as it needs, for any past', () => {
@@ -177,19 +177,19 @@ describe('makePlan', () => {
             history.seen.set(`org_${place}`, sightings(rate))
           }
           const question = { organizations, eventTypes, initialWindow }
-          const { slices } = plan(question, history)
-          const asked = slices.flatMap((slice) => {
-            expect(slice.organizations.length).toBeLessThanOrEqual(50)
-            return slice.organizations.flatMap(({ value }) => {
+          const { batches } = plan(question, history)
+          const asked = batches.flatMap((batch) => {
+            expect(batch.organizations.length).toBeLessThanOrEqual(50)
+            return batch.organizations.flatMap(({ value }) => {
               const needed = neededWindow(
                 aQuestion(question),
                 history.coverage.get(value) ?? [],
                 NOW,
               )
-              expect(slice.days_ago ?? Infinity).toBeGreaterThanOrEqual(
+              expect(batch.days_ago ?? Infinity).toBeGreaterThanOrEqual(
                 needed === 'all' ? Infinity : needed,
               )
-              return slice.event_types.map((type) => `${value} ${type}`)
+              return batch.event_types.map((type) => `${value} ${type}`)
             })
           })
           const wanted = organizations.flatMap(({ value }) =>
@@ -204,7 +204,7 @@ describe('makePlan', () => {
 
   it('asks two event types in two requests, one and three in one', () => {
     const types = (eventTypes: EventType[]) =>
-      plan({ eventTypes }).slices.map(({ event_types }) => event_types)
+      plan({ eventTypes }).batches.map(({ event_types }) => event_types)
     expect(types(['joined'])).toEqual([['joined']])
     expect(types(['joined', 'left'])).toEqual([['joined'], ['left']])
     expect(types([...EVENT_TYPES])).toEqual([[...EVENT_TYPES]])
@@ -213,18 +213,18 @@ describe('makePlan', () => {
   it('leaves a refused company out for 7 days, says so, and asks again on the 8th', () => {
     const refusedAt = (at: number) => new Map([['org_0', { at, reason: 'not tracked' }]])
     const organizations = ids(2)
-    const early = plan({ organizations }, { setAside: refusedAt(NOW - 7 * DAY + 1) })
-    expect(early.setAside).toEqual([{ name: 'org_0', reason: 'not tracked' }])
-    expect(early.slices.flatMap((slice) => slice.organizations)).toEqual([organizations[1]])
+    const early = plan({ organizations }, { quarantined: refusedAt(NOW - 7 * DAY + 1) })
+    expect(early.quarantined).toEqual([{ name: 'org_0', reason: 'not tracked' }])
+    expect(early.batches.flatMap((batch) => batch.organizations)).toEqual([organizations[1]])
     expect(early.organizations).toBe(1)
-    const late = plan({ organizations }, { setAside: refusedAt(NOW - 7 * DAY) })
-    expect(late.setAside).toEqual([])
+    const late = plan({ organizations }, { quarantined: refusedAt(NOW - 7 * DAY) })
+    expect(late.quarantined).toEqual([])
     expect(late.organizations).toBe(2)
   })
 
-  it('has no slice when every company was refused', () => {
-    const setAside = new Map([['org_0', { at: NOW, reason: 'not tracked' }]])
-    expect(plan({}, { setAside })).toMatchObject({ slices: [], organizations: 0 })
+  it('has no batch when every company was refused', () => {
+    const quarantined = new Map([['org_0', { at: NOW, reason: 'not tracked' }]])
+    expect(plan({}, { quarantined })).toMatchObject({ batches: [], organizations: 0 })
   })
 
   it('is the same for the same question, coverage and time; the order of list and types asks nothing else', () => {

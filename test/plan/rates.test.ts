@@ -25,7 +25,7 @@ describe('the rate of an organisation', () => {
     expect(rateOf(prior, undefined)).toMatchObject({ mean: prior.mean, fromList: 1 })
   })
 
-  it('is still the typical one after pages of a slice that was not read to its end', () => {
+  it('is still the typical one after pages of a batch that was not read to its end', () => {
     const prior = { shape: 0.5, mean: 0.2, meanSpread: 0.1 }
     expect(rateOf(prior, { events: 500, days: 0 })).toEqual(rateOf(prior, undefined))
   })

@@ -4,18 +4,18 @@ import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { packParcels } from '../../src/plan/packing.ts'
 import {
-  SLICE_ORGANIZATIONS,
+  BATCH_ORGANIZATIONS,
   eventsOf,
-  sliceCost,
+  batchCost,
   totalCost,
   type Parcel,
-} from '../../src/plan/slice-cost.ts'
-import { makeSlices } from '../../src/plan/slices.ts'
+} from '../../src/plan/batch-cost.ts'
+import { makeBatches } from '../../src/plan/batches.ts'
 import { spreadPackings } from '../../src/plan/spreading.ts'
 import { readEventsFile } from '../../src/simulator/events-file.ts'
 
 const FILE = resolve(import.meta.dirname, '../../../shared/cases/repeated-keys.ndjson.gz')
-const cost = sliceCost(1)
+const cost = batchCost(1)
 
 /** Organisations with so many expected events each in a window of 100 days. */
 function parcels(events: readonly number[]): Parcel[] {
@@ -31,7 +31,7 @@ const eventsOfEach = (list: readonly Parcel[], workers: number) =>
     .toSorted((a, b) => b - a)
 
 describe('spreadPackings', () => {
-  it('cuts a slice of 600 pages of 15 organisations into 5 for 8 workers: none reads more than a fifth', () => {
+  it('cuts a batch of 600 pages of 15 organisations into 5 for 8 workers: none reads more than a fifth', () => {
     expect(eventsOfEach(parcels(Array(15).fill(2_000)), 8)).toEqual(Array(5).fill(6_000))
   })
 
@@ -58,43 +58,43 @@ describe('spreadPackings', () => {
     expect(eventsOfEach(parcels([25_000, ...Array<number>(14).fill(50)]), 8)).toEqual([25_000, 700])
   })
 
-  it('keeps every organisation in one slice, at most 50 in each, and costs 1 % more at most, for any list', () => {
+  it('keeps every organisation in one batch, at most 50 in each, and costs 1 % more at most, for any list', () => {
     const lists = fc.array(fc.oneof(fc.nat(3_000), fc.nat(200)), { minLength: 1, maxLength: 160 })
     fc.assert(
       fc.property(lists, fc.integer({ min: 1, max: 32 }), (events, workers) => {
         const list = parcels(events)
-        const slices = spread(list, workers)
-        const places = slices.flatMap((slice) => slice.parcels.map(({ index }) => index))
+        const batches = spread(list, workers)
+        const places = batches.flatMap((batch) => batch.parcels.map(({ index }) => index))
         expect(places.toSorted((a, b) => a - b)).toEqual(list.map(({ index }) => index))
-        const sizes = slices.map((slice) => slice.parcels.length)
-        expect(Math.max(...sizes)).toBeLessThanOrEqual(SLICE_ORGANIZATIONS)
+        const sizes = batches.map((batch) => batch.parcels.length)
+        expect(Math.max(...sizes)).toBeLessThanOrEqual(BATCH_ORGANIZATIONS)
         const before = totalCost(packParcels(list, cost), cost)
-        expect(totalCost(slices, cost)).toBeLessThanOrEqual(1.01 * before + 0.01)
+        expect(totalCost(batches, cost)).toBeLessThanOrEqual(1.01 * before + 0.01)
       }),
       { numRuns: 100 },
     )
   })
 
-  it('of 29,822 real events of 15 organisations makes 5 slices or more, of at most 603 pages (skipped where ../shared is absent)', async (context) => {
+  it('of 29,822 real events of 15 organisations makes 5 batches or more, of at most 603 pages (skipped where ../shared is absent)', async (context) => {
     if (!existsSync(FILE)) context.skip('../shared/cases is absent')
     const source = await readEventsFile(FILE)
     const counts = source.organizations.map((_, number) => source.eventsOf(number).length)
-    const slices = eventsOfEach(parcels(counts), 8)
-    expect(slices.length).toBeGreaterThanOrEqual(5)
-    const pages = slices.reduce((sum, events) => sum + Math.ceil(events / 50), 0)
+    const batches = eventsOfEach(parcels(counts), 8)
+    expect(batches.length).toBeGreaterThanOrEqual(5)
+    const pages = batches.reduce((sum, events) => sum + Math.ceil(events / 50), 0)
     expect(pages).toBeLessThanOrEqual(603)
     // The longest is read while the others are: by then nothing is left.
-    expect(Math.ceil((slices[0] ?? 0) / 50)).toBeLessThanOrEqual(597 / 5)
+    expect(Math.ceil((batches[0] ?? 0) / 50)).toBeLessThanOrEqual(597 / 5)
   })
 })
 
-describe('makeSlices', () => {
+describe('makeBatches', () => {
   it('cuts by the pages of each request: two types of 300 pages each are two requests, and cut into 4', () => {
     const needs = Array.from({ length: 40 }, () => ({
       days: 100,
       rate: { mean: 7.5, variance: 0, fromList: 0 },
     }))
-    const slices = makeSlices(needs, { requests: 2, workers: 8, widest: null })
-    expect(slices.map(({ events }) => Math.round(events))).toEqual(Array(4).fill(7_500))
+    const batches = makeBatches(needs, { requests: 2, workers: 8, widest: null })
+    expect(batches.map(({ events }) => Math.round(events))).toEqual(Array(4).fill(7_500))
   })
 })

@@ -21,7 +21,7 @@ function aRun(came: number, choices: RunChoices = {}): RunHistory {
       pipeline,
       command: 'run',
       organizations: 1,
-      slices: 0,
+      batches: 0,
       credits_limit: null,
       question_sha256: 'q',
       ...(expected === 0 ? {} : { expected_events: expected }),

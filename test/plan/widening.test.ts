@@ -9,16 +9,16 @@ const extraCredits = (rate: number, from: number, to: number) =>
     forecastPages(rate * from, CAUTIOUS_DISPERSION).pages)
 
 describe('widenForFree', () => {
-  it('a slice that surely has a page and surely no second one looks back as far as its page reaches', () => {
+  it('a batch that surely has a page and surely no second one looks back as far as its page reaches', () => {
     expect(widenForFree(5, 2, 365)).toBe(5)
     expect(widenForFree(9, 2, 365)).toBe(3)
   })
 
-  it('a slice that may be empty is not widened: each day more makes a page more likely', () => {
+  it('a batch that may be empty is not widened: each day more makes a page more likely', () => {
     expect(widenForFree(0.5, 2, 365)).toBe(2)
   })
 
-  it('a slice in which hardly anything ever happens goes to 30 days, or to the initial window', () => {
+  it('a batch in which hardly anything ever happens goes to 30 days, or to the initial window', () => {
     expect(widenForFree(1e-6, 2, 365)).toBe(30)
     expect(widenForFree(1e-6, 2, 14)).toBe(14)
     expect(widenForFree(1e-6, 45, 365)).toBe(45)

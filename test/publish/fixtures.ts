@@ -67,7 +67,7 @@ export async function smallWarehouse(options: { threads?: number } = {}): Promis
       ('org_2', 'joined', timestamptz '2023-01-01 00:00:00+00', timestamptz '2024-06-02 00:00:00+00'),
       ('org_3', 'joined', timestamptz '2022-01-01 00:00:00+00', timestamptz '2022-02-01 00:00:00+00'),
       ('org_3', 'joined', timestamptz '2023-01-01 00:00:00+00', timestamptz '2024-05-01 00:00:00+00');
-    insert into ops.pages (run_id, slice_id, page, request_id, requested_at, outcome, credits_used)
+    insert into ops.pages (run_id, batch_id, page, request_id, requested_at, outcome, credits_used)
     select case when i = 3 then 'run_2' else 'run_1' end, 's', i, 'r' || i,
       timestamptz '2024-06-01 00:00:00+00', 'received', 10
     from range(4) numbers(i);

@@ -10,7 +10,7 @@ import { jobOver, nightsOf } from './nights-fixture.ts'
 const EVENTS = manyEvents(1_000, { detectedDaysAgo: 100 })
 const PAGES = 20
 
-describe('a budget of 60 credits a run for a slice of 200', () => {
+describe('a budget of 60 credits a run for a batch of 200', () => {
   it('gets there in 4 days, buys each page once, and then asks only for what is new', async () => {
     const simulator = await simulate(EVENTS)
     const nights = nightsOf(simulator, { ...jobOver(['org_a']), creditsLimit: 60 })
@@ -30,7 +30,7 @@ describe('a budget of 60 credits a run for a slice of 200', () => {
     expect(readHistory(nights.journal).coverage.get('org_a')).toMatchObject([{ to: NOW + 4 * DAY }])
   })
 
-  it('plans the companies anew that were added to the list meanwhile, beside the slice that was begun', async () => {
+  it('plans the companies anew that were added to the list meanwhile, beside the batch that was begun', async () => {
     const simulator = await simulate([
       ...EVENTS,
       ...manyEvents(10, { organization: 'org_b', detectedDaysAgo: 3 }),
@@ -42,7 +42,7 @@ describe('a budget of 60 credits a run for a slice of 200', () => {
     expect(simulator.account().charged_pages).toBe(PAGES + 1)
     const { coverage, runs } = readHistory(nights.journal)
     expect([...coverage.keys()].toSorted()).toEqual(['org_a', 'org_b'])
-    expect([...runs.values()]).toMatchObject([{ resumed: 1, slicesPlanned: 2, slicesDone: 2 }])
+    expect([...runs.values()]).toMatchObject([{ resumed: 1, batchesPlanned: 2, batchesDone: 2 }])
   })
 })
 

@@ -24,7 +24,7 @@ const STAGES = ['start', 'extract', 'load', 'build', 'publish', 'close'] as cons
 type Stage = (typeof STAGES)[number]
 const TARGETS = STAGES.slice(0, 5)
 
-/** 150 organisations are 3 slices, so that 3 requests are in flight; a slow service makes them overlap. */
+/** 150 organisations are 3 batches, so that 3 requests are in flight; a slow service makes them overlap. */
 async function openKillSite(): Promise<Site> {
   const standing = { ...realClock, now: () => startedAt }
   const startedAt = Date.now()

@@ -7,7 +7,7 @@ import { describe, expect, it } from 'vitest'
 import { payloadOf } from '../../src/journal/history.ts'
 import type { Journal } from '../../src/journal/journal.ts'
 import { readHistory } from '../../src/journal/read-history.ts'
-import type { SliceRecord } from '../../src/journal/records.ts'
+import type { BatchRecord } from '../../src/journal/records.ts'
 import { coverageOf } from '../../src/plan/window.ts'
 import type { RunProgress } from '../../src/run/stages.ts'
 import type { JobChangeEvent } from '../../src/simulator/events.ts'
@@ -29,34 +29,34 @@ const world = {
   endAt: NOW + 40 * DAY,
 }
 
-/** Slices that were read to their end, with the pages that were paid for them and when. */
-function slicesRead(journal: Journal) {
+/** Batches that were read to their end, with the pages that were paid for them and when. */
+function batchesRead(journal: Journal) {
   const paid = new Map<string, number>()
-  const read: { slice: SliceRecord; at: number; coveredTo: number; pages: number }[] = []
+  const read: { batch: BatchRecord; at: number; coveredTo: number; pages: number }[] = []
   for (const segment of journal.segments()) {
     for (const frame of journal.read(segment)) {
       const { record } = frame
       if (record.kind === 'page_received' && record.events > 0) {
-        const key = `${record.run_id} ${record.slice_id}`
+        const key = `${record.run_id} ${record.batch_id}`
         paid.set(key, (paid.get(key) ?? 0) + 1)
       }
-      if (record.kind !== 'slice_finished') continue
-      const slice = payloadOf<SliceRecord>(frame)
-      const pages = paid.get(`${record.run_id} ${record.slice_id}`) ?? 0
-      read.push({ slice, at: record.at, coveredTo: record.covered_to, pages })
+      if (record.kind !== 'batch_finished') continue
+      const batch = payloadOf<BatchRecord>(frame)
+      const pages = paid.get(`${record.run_id} ${record.batch_id}`) ?? 0
+      read.push({ batch, at: record.at, coveredTo: record.covered_to, pages })
     }
   }
   return read
 }
 
-/** How many pages the events fill that each organisation of a slice needs: since it was covered, and the overlap. */
+/** How many pages the events fill that each organisation of a batch needs: since it was covered, and the overlap. */
 function pagesNeeded(
-  slice: SliceRecord,
+  batch: BatchRecord,
   at: number,
   edges: ReadonlyMap<string, number>,
   eventsOf: ReadonlyMap<string, readonly JobChangeEvent[]>,
 ): number {
-  const events = slice.organizations.flatMap(({ value }) => {
+  const events = batch.organizations.flatMap(({ value }) => {
     const edge = edges.get(value)
     const since = edge === undefined ? 365 * DAY : at - edge + OVERLAP_HOURS * HOUR
     const from = at - Math.ceil(since / DAY) * DAY
@@ -97,7 +97,7 @@ describe('a month of nights with two missed and one half-finished', () => {
       }
       const stop = new AbortController()
       const onProgress = (step: RunProgress) => {
-        if (step.stage !== 'extract' || step.slicesDone < 2) return
+        if (step.stage !== 'extract' || step.batchesDone < 2) return
         stop.abort(new JobtideError(EXIT.terminated, 'stopped'))
       }
       await expect(nights.night(at, { stop: stop.signal, onProgress })).rejects.toThrow('stopped')
@@ -116,10 +116,10 @@ describe('a month of nights with two missed and one half-finished', () => {
     let paid = 0
     let needed = 0
     const edges = new Map<string, number>()
-    for (const { slice, at, coveredTo, pages } of slicesRead(journal)) {
+    for (const { batch, at, coveredTo, pages } of batchesRead(journal)) {
       paid += pages
-      needed += pagesNeeded(slice, at, edges, eventsOf)
-      for (const { value } of slice.organizations) edges.set(value, coveredTo)
+      needed += pagesNeeded(batch, at, edges, eventsOf)
+      for (const { value } of batch.organizations) edges.set(value, coveredTo)
     }
     const { credits } = simulator.account()
     process.stdout.write(`a month of nights: ${paid} pages paid, ${needed} needed\n`)

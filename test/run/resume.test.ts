@@ -1,9 +1,9 @@
 import { describe, expect, it } from 'vitest'
 import { emptyHistory, foldRecord, type History } from '../../src/journal/history.ts'
-import { addSlices, newRunHistory, type RunHistory } from '../../src/journal/run-history.ts'
+import { addBatches, newRunHistory, type RunHistory } from '../../src/journal/run-history.ts'
 import type { JournalWriter } from '../../src/journal/journal.ts'
 import type { PlacedFrame } from '../../src/journal/reader.ts'
-import type { RunOutcome, SliceRecord } from '../../src/journal/records.ts'
+import type { RunOutcome, BatchRecord } from '../../src/journal/records.ts'
 import { takePage } from '../../src/journal/take-page.ts'
 import type { Question } from '../../src/plan/plan.ts'
 import type { Window } from '../../src/plan/window.ts'
@@ -18,9 +18,9 @@ import { jobOver } from './nights-fixture.ts'
 const TODAY = Date.UTC(2026, 10, 20, 2)
 const TYPES = ['joined', 'left', 'title_change'] as const
 
-function aSlice(id: string, names: readonly string[], daysAgo: Window): SliceRecord {
+function aBatch(id: string, names: readonly string[], daysAgo: Window): BatchRecord {
   return {
-    slice_id: id,
+    batch_id: id,
     organizations: names.map((value) => ({ by: 'id', value })),
     days_ago: daysAgo === 'all' ? null : daysAgo,
     event_types: TYPES,
@@ -33,15 +33,15 @@ interface RunChoices {
   readonly question?: string
   readonly at?: number
   readonly outcome?: RunOutcome | null
-  readonly slices?: readonly SliceRecord[]
-  /** Slices of which the first page was read, when the run began. */
+  readonly batches?: readonly BatchRecord[]
+  /** Batches of which the first page was read, when the run began. */
   readonly begun?: readonly string[]
   readonly read?: readonly string[]
 }
 
 function aRun(choices: RunChoices = {}): RunHistory {
   const { id = 'run_1', pipeline = 'nightly', question = 'q', at = TODAY } = choices
-  const slices = choices.slices ?? [aSlice('s1', ['org_a'], 7)]
+  const batches = choices.batches ?? [aBatch('s1', ['org_a'], 7)]
   const run = newRunHistory(
     {
       kind: 'run_started',
@@ -50,15 +50,15 @@ function aRun(choices: RunChoices = {}): RunHistory {
       pipeline,
       command: 'run',
       organizations: 1,
-      slices: slices.length,
+      batches: batches.length,
       credits_limit: null,
       question_sha256: question,
     },
-    slices,
+    batches,
   )
-  for (const [sliceId, slice] of run.slices) {
-    if (choices.begun?.includes(sliceId) === true) takePage(slice, aTakenPage(1, { serverAt: at }))
-    if (choices.read?.includes(sliceId) === true) slice.state = 'finished'
+  for (const [batchId, batch] of run.batches) {
+    if (choices.begun?.includes(batchId) === true) takePage(batch, aTakenPage(1, { serverAt: at }))
+    if (choices.read?.includes(batchId) === true) batch.state = 'finished'
   }
   const { outcome = null } = choices
   if (outcome !== null) {
@@ -104,7 +104,7 @@ describe('the same question on the same UTC day', () => {
     ['began 3 h ago, on the day before', { at: TODAY - 3 * HOUR }, 'anew'],
     [
       'began 90 days ago',
-      { at: TODAY - 90 * DAY, slices: [aSlice('s1', ['org_a'], 'all')] },
+      { at: TODAY - 90 * DAY, batches: [aBatch('s1', ['org_a'], 'all')] },
       'anew',
     ],
   ])('as a run that %s: %#', (_, choices, kind) => {
@@ -139,26 +139,26 @@ describe('the same question on the same UTC day', () => {
 
 describe('on another day, or for another list', () => {
   const YESTERDAY = TODAY - DAY
-  const slices = [
-    aSlice('s1', ['org_a'], 365),
-    aSlice('s2', ['org_b'], 365),
-    aSlice('s3', ['org_c'], 2),
+  const batches = [
+    aBatch('s1', ['org_a'], 365),
+    aBatch('s2', ['org_b'], 365),
+    aBatch('s3', ['org_c'], 2),
   ]
   const yesterday = (choices: RunChoices = {}) =>
-    aRun({ at: YESTERDAY, outcome: 'budget', slices, ...choices })
+    aRun({ at: YESTERDAY, outcome: 'budget', batches, ...choices })
 
-  it('reads on the slice that was begun and plans the other 2 anew', () => {
+  it('reads on the batch that was begun and plans the other 2 anew', () => {
     const run = yesterday({ begun: ['s1'] })
     const how = beginning(historyOf(run), state)
     if (how.kind !== 'carried-on') throw new Error(how.kind)
     expect(how.run).toBe(run)
-    expect(how.kept.map(({ slice }) => slice.slice_id)).toEqual(['s1'])
-    expect(how.dropped.map(({ slice }) => slice.slice_id)).toEqual(['s2', 's3'])
+    expect(how.kept.map(({ batch }) => batch.batch_id)).toEqual(['s1'])
+    expect(how.dropped.map(({ batch }) => batch.batch_id)).toEqual(['s2', 's3'])
     const rest = questionWithout(question, how.kept, historyOf(run))
     expect(rest.organizations.map(({ value }) => value)).toEqual(['org_b', 'org_c'])
   })
 
-  it('plans anew a begun slice whose window of 2 days no longer reaches back far enough', () => {
+  it('plans anew a begun batch whose window of 2 days no longer reaches back far enough', () => {
     const history = historyOf(yesterday({ begun: ['s3'] }))
     const covered = { eventTypes: TYPES, from: null, to: YESTERDAY - DAY }
     history.coverage.set('org_c', [covered])
@@ -167,7 +167,7 @@ describe('on another day, or for another list', () => {
     expect(kindOf(history)).toBe('carried-on')
   })
 
-  it('reads on a slice of a run that asked another question, while its companies are in the list', () => {
+  it('reads on a batch of a run that asked another question, while its companies are in the list', () => {
     const run = yesterday({ begun: ['s1'], question: 'other' })
     expect(kindOf(historyOf(run))).toBe('carried-on')
     const without = { ...question, organizations: question.organizations.slice(1) }
@@ -178,7 +178,7 @@ describe('on another day, or for another list', () => {
 
   it('leaves what another question had begun over a year where a night needs 2 days of it', () => {
     const night = [{ eventTypes: TYPES, from: null, to: TODAY - 30 * HOUR }]
-    const choices = { begun: ['s1'], slices: [aSlice('s1', ['org_a'], 'all')] }
+    const choices = { begun: ['s1'], batches: [aBatch('s1', ['org_a'], 'all')] }
     for (const outcome of ['quoted', 'interrupted', null] as const) {
       const history = historyOf(yesterday({ ...choices, outcome, question: 'all of it' }))
       history.coverage.set('org_a', night)
@@ -204,12 +204,12 @@ describe('on another day, or for another list', () => {
       return beginRun({ job: jobOver(asked), command: 'run', history, writer, clock })
     }
     const { run } = await begin(organizations)
-    const [first] = run.slices.values()
-    if (first === undefined) throw new Error('no slice')
-    const { slice } = first
+    const [first] = run.batches.values()
+    if (first === undefined) throw new Error('no batch')
+    const { batch } = first
     const read = { at: TODAY, requested_at: TODAY, server_at: TODAY }
-    write(aPage(1, { ...read, run_id: run.started.run_id, slice_id: slice.slice_id }))
-    const part = slice.organizations.map(({ value }) => value)
+    write(aPage(1, { ...read, run_id: run.started.run_id, batch_id: batch.batch_id }))
+    const part = batch.organizations.map(({ value }) => value)
     for (const [asked, count] of [
       [part, 50],
       [organizations, 120],
@@ -217,17 +217,17 @@ describe('on another day, or for another list', () => {
     ] as const) {
       const begun = await begin(asked)
       expect(begun.resumed).toBe(true)
-      const open = [...begun.run.slices.values()].filter(({ state: of }) => of === 'planned')
-      expect(open.flatMap((of) => of.slice.organizations)).toHaveLength(count)
+      const open = [...begun.run.batches.values()].filter(({ state: of }) => of === 'planned')
+      expect(open.flatMap((of) => of.batch.organizations)).toHaveLength(count)
     }
   })
 
-  it('finds the companies of a slice by the ids that were learnt since', () => {
-    const byUrl: SliceRecord = {
-      ...aSlice('s1', [], 365),
+  it('finds the companies of a batch by the ids that were learnt since', () => {
+    const byUrl: BatchRecord = {
+      ...aBatch('s1', [], 365),
       organizations: [{ by: 'url', value: 'acme' }],
     }
-    const history = historyOf(yesterday({ slices: [byUrl], begun: ['s1'] }))
+    const history = historyOf(yesterday({ batches: [byUrl], begun: ['s1'] }))
     expect(kindOf(history)).toBe('anew')
     history.ids.set('acme', 'org_b')
     const how = beginning(history, state)
@@ -241,16 +241,16 @@ describe('on another day, or for another list', () => {
     expect(kindOf(historyOf(yesterday({ begun: ['s1'], at: TODAY - 30 * DAY })))).toBe('anew')
   })
 
-  it('reads on a slice of everything at any age', () => {
-    const all = [aSlice('s1', ['org_a'], 'all')]
-    const run = yesterday({ slices: all, begun: ['s1'], at: TODAY - 90 * DAY })
+  it('reads on a batch of everything at any age', () => {
+    const all = [aBatch('s1', ['org_a'], 'all')]
+    const run = yesterday({ batches: all, begun: ['s1'], at: TODAY - 90 * DAY })
     expect(kindOf(historyOf(run))).toBe('carried-on')
   })
 
-  it('counts slices that are added to those that were planned', () => {
+  it('counts batches that are added to those that were planned', () => {
     const run = yesterday()
-    addSlices(run, [aSlice('r1-0001', ['org_b'], 3)])
-    expect([run.slicesPlanned, run.slices.size]).toEqual([4, 4])
+    addBatches(run, [aBatch('r1-0001', ['org_b'], 3)])
+    expect([run.batchesPlanned, run.batches.size]).toEqual([4, 4])
   })
 })
 

@@ -90,7 +90,7 @@ describe('a file of events', () => {
 describe.skipIf(!existsSync(REAL_FILE))(
   `the real events (skipped where ${REAL_FILE} is absent)`,
   () => {
-    it('are 131,811 events of 39,163 organisations, and 5 slices of 50 page out exactly theirs', async () => {
+    it('are 131,811 events of 39,163 organisations, and 5 batches of 50 page out exactly theirs', async () => {
       const source = await readEventsFile(REAL_FILE)
       expect([source.count, source.organizations.length]).toEqual([131_811, 39_163])
       const distinct = new Set<string>()
@@ -108,8 +108,8 @@ describe.skipIf(!existsSync(REAL_FILE))(
       const largest = [...ofOrganization].toSorted((a, b) => b[1].length - a[1].length)
       let pages = 0
       for (const first of [0, 50, 1_000, 5_000, 39_113]) {
-        const slice = largest.slice(first, first + 50)
-        const organization_ids = slice.map(([id]) => id)
+        const batch = largest.slice(first, first + 50)
+        const organization_ids = batch.map(([id]) => id)
         const served: JobChangeEvent[] = []
         for (let page = 1, more = true; more; page += 1) {
           const { body } = await simulator.post({ organization_ids, page, limit: 50 })
@@ -118,7 +118,7 @@ describe.skipIf(!existsSync(REAL_FILE))(
           pages += 1
         }
         expect(served.map((event) => JSON.stringify(event)).toSorted()).toEqual(
-          slice.flatMap(([, events]) => events).toSorted(),
+          batch.flatMap(([, events]) => events).toSorted(),
         )
       }
       expect(simulator.account()).toMatchObject({ requests: pages, credits: pages * 10 })

@@ -19,10 +19,10 @@ function rootWith(files: Readonly<Record<string, string>>): string {
 
 describe('the limit of the control groups', () => {
   it('of version 2 is the smallest from the process’s own group up to the root', () => {
-    const own = { 'proc/self/cgroup': '0::/jobs.slice/nightly.service/worker' }
-    const middle = { 'sys/fs/cgroup/jobs.slice/nightly.service/memory.max': '500000000' }
-    const outer = { 'sys/fs/cgroup/jobs.slice/memory.max': '400000000' }
-    const inner = { 'sys/fs/cgroup/jobs.slice/nightly.service/worker/memory.max': 'max' }
+    const own = { 'proc/self/cgroup': '0::/jobs.batch/nightly.service/worker' }
+    const middle = { 'sys/fs/cgroup/jobs.batch/nightly.service/memory.max': '500000000' }
+    const outer = { 'sys/fs/cgroup/jobs.batch/memory.max': '400000000' }
+    const inner = { 'sys/fs/cgroup/jobs.batch/nightly.service/worker/memory.max': 'max' }
     expect(cgroupMemory(rootWith({ ...own, ...middle, ...outer, ...inner }))).toBe(4e8)
     expect(cgroupMemory(rootWith({ ...own, ...middle, ...inner }))).toBe(5e8)
     expect(cgroupMemory(rootWith({ ...own, ...inner }))).toBe(Number.POSITIVE_INFINITY)

@@ -14,7 +14,7 @@ import { DAY } from '../../../src/support/units.ts'
 import { withWarehouse, type Warehouse } from '../../../src/warehouse/warehouse.ts'
 import { makeAnalystCopy } from '../../../src/run/analyst-copy.ts'
 import { temporaryFolder } from '../../helpers/temporary-folder.ts'
-import { aPage, aSlice, startRun, wireEvent } from '../../load/load-fixture.ts'
+import { aPage, aBatch, startRun, wireEvent } from '../../load/load-fixture.ts'
 
 /** Who is forgotten, and every text by which they could be found. */
 export const ADA = 'per_ada_00000000077'
@@ -126,7 +126,7 @@ export function removeNights(): void {
 async function buy(journal: Journal, night: number): Promise<void> {
   const writer = journal.writer()
   const runId = `run_${night}`
-  startRun(writer, [aSlice()], runId)
+  startRun(writer, [aBatch()], runId)
   const events: unknown[] = eventsOf(night)
   for (let from = 0, page = 1; from < events.length; from += 50, page += 1) {
     const some = events.slice(from, from + 50)

@@ -7,7 +7,7 @@ import { acquireRunLock } from '../../../src/run/lock.ts'
 import { applyRetention, eraseArrivals } from '../../../src/run/forget/retention.ts'
 import { realClock } from '../../../src/support/clock.ts'
 import { DAY } from '../../../src/support/units.ts'
-import { aPage, aSlice, memory, segment, startRun, wireEvent } from '../../load/load-fixture.ts'
+import { aPage, aBatch, memory, segment, startRun, wireEvent } from '../../load/load-fixture.ts'
 import { forgetSite, type ForgetSite } from './forget-fixture.ts'
 
 const now = realClock.now()
@@ -17,7 +17,7 @@ const nextMonth = Date.UTC(thisMonth.getUTCFullYear(), thisMonth.getUTCMonth() +
 async function buy(site: ForgetSite, events: readonly unknown[]): Promise<void> {
   const runId = `run_${site.journal.segments().length}`
   await segment(site.journal, (writer) => {
-    startRun(writer, [aSlice()], runId)
+    startRun(writer, [aBatch()], runId)
     const { record, body } = aPage(events, { runId })
     writer.write(record, body)
   })

@@ -1,10 +1,10 @@
 /**
- * How far a slice was read: pages 1 … n in an unbroken row, and others further down that are kept until the pages before
+ * How far a batch was read: pages 1 … n in an unbroken row, and others further down that are kept until the pages before
  * them are there. What a page does to it is in take-page.ts and page-seams.ts. Plain data, kept in checkpoints.
  */
 
 import { DAY, SECOND } from '../support/units.ts'
-import type { SliceRecord } from './records.ts'
+import type { BatchRecord } from './records.ts'
 import type { ClockDispute } from './service-time.ts'
 
 /** Events in one page; a page costs the same at any size, so always the most. */
@@ -12,13 +12,13 @@ export const PAGE_EVENTS = 50
 
 /**
  * For how long after a page was read it is known which of its events leave the window. A small budget may read a long
- * slice over weeks.
+ * batch over weeks.
  */
 export const LEAVING_KNOWN_MS = 30 * DAY
 
-/** A slice and how far it was read. */
-export interface SliceHistory {
-  readonly slice: SliceRecord
+/** A batch and how far it was read. */
+export interface BatchHistory {
+  readonly batch: BatchRecord
   state: 'planned' | 'finished' | 'split'
   /** Pages 1 … n in unbroken order; the next one missing is n + 1. */
   pages: number
@@ -40,7 +40,7 @@ export interface SliceHistory {
   order: number
   /** When requests that are not answered yet were sent, in that order, by request_id. */
   readonly asked: Map<string, number>
-  /** Numbers of the pages that the journal holds since the slice was begun, or begun anew. */
+  /** Numbers of the pages that the journal holds since the batch was begun, or begun anew. */
   readonly recorded: Set<number>
 }
 
@@ -59,13 +59,13 @@ export interface TakenPage {
   readonly leavingUntil: number
   /** Marks of its events, see page-keys.ts; null where it is the only page, or was bought by 0.1.0. */
   readonly keys: string | null
-  /** Numbers that rise with everything that is asked or received for the slice: when this page was asked for, … */
+  /** Numbers that rise with everything that is asked or received for the batch: when this page was asked for, … */
   readonly asked: number
   /** … and when it was received. A page whose `asked` is above another's `received` was certainly read after it. */
   readonly received: number
 }
 
-/** What is known of the seams of a slice. */
+/** What is known of the seams of a batch. */
 export interface Seams {
   /** Pages k, rising, where something may have slipped through between k and k + 1. */
   loose: number[]
@@ -92,10 +92,10 @@ export interface Meeting {
   readonly received: number
 }
 
-/** A slice of which nothing was read. */
-export function newSliceHistory(slice: SliceRecord): SliceHistory {
+/** A batch of which nothing was read. */
+export function newBatchHistory(batch: BatchRecord): BatchHistory {
   return {
-    slice,
+    batch,
     state: 'planned',
     pages: 0,
     events: 0,
@@ -112,22 +112,22 @@ export function newSliceHistory(slice: SliceRecord): SliceHistory {
 }
 
 /**
- * The detection time that a slice covers once it was read to its end: up to its first page, because later events may
+ * The detection time that a batch covers once it was read to its end: up to its first page, because later events may
  * have come in before pages that were read; back to the window of the page that was read last, because events that were
  * older then may have left before their page was read. Where clocks do not agree, the shortest time that any of them allows:
  * from the later one up to the earlier one, and never past this machine's clock by more than minutes.
  */
 export function coveredTime(
-  { slice, read }: SliceHistory,
+  { batch, read }: BatchHistory,
   nowMs: number,
 ): { from: number | null; to: number } {
   const [only] = read
   const start = only === undefined ? nowMs : earliestOf(only)
   const first = read.reduce((a, page) => Math.min(a, earliestOf(page)), start)
   const last = read.reduce((a, page) => Math.max(a, page.clocks?.latest ?? page.serverAt), first)
-  if (slice.days_ago === null) return { from: null, to: first }
+  if (batch.days_ago === null) return { from: null, to: first }
   // The service tells its time in whole seconds: by the end of that second other events had left.
-  const from = last + SECOND - slice.days_ago * DAY
+  const from = last + SECOND - batch.days_ago * DAY
   return { from: Math.min(from, first), to: first }
 }
 
@@ -135,19 +135,19 @@ function earliestOf({ clocks, serverAt }: TakenPage): number {
   return clocks?.earliest ?? serverAt
 }
 
-/** Whether the journal holds each of the pages 1 … `pages` of a slice: only then it was read to its end. */
-export function isRecorded({ recorded }: SliceHistory, pages: number): boolean {
+/** Whether the journal holds each of the pages 1 … `pages` of a batch: only then it was read to its end. */
+export function isRecorded({ recorded }: BatchHistory, pages: number): boolean {
   for (let page = 1; page <= pages; page += 1) if (!recorded.has(page)) return false
   return true
 }
 
 /** Whether a part of it was read. */
-export function isBegun({ firstPageAt }: SliceHistory): boolean {
+export function isBegun({ firstPageAt }: BatchHistory): boolean {
   return firstPageAt !== null
 }
 
 /** Pages with events that it has: those that were paid for, and are not asked for again. */
-export function pagesBought({ read, ahead }: SliceHistory): number {
+export function pagesBought({ read, ahead }: BatchHistory): number {
   return read.filter(({ events }) => events > 0).length + ahead.size
 }
 
@@ -161,18 +161,18 @@ export function leavingSoon(
 }
 
 /**
- * Whether the pages of a slice are still good to be read on. Not when it is unknown which of their events have left the
- * window by now: then everything after those has moved up, and takePage starts the slice anew.
+ * Whether the pages of a batch are still good to be read on. Not when it is unknown which of their events have left the
+ * window by now: then everything after those has moved up, and takePage starts the batch anew.
  * @param nowMs server time
  */
-export function canGoOn({ slice, read, ahead }: SliceHistory, nowMs: number): boolean {
-  if (slice.days_ago === null) return true
+export function canGoOn({ batch, read, ahead }: BatchHistory, nowMs: number): boolean {
+  if (batch.days_ago === null) return true
   const isKnown = ({ leavingUntil }: TakenPage) => leavingUntil >= nowMs
   return read.every(isKnown) && [...ahead.values()].every(isKnown)
 }
 
-/** Forgets the pages of a slice, so that it is read from page 1. */
-export function startAnew(history: SliceHistory): void {
+/** Forgets the pages of a batch, so that it is read from page 1. */
+export function startAnew(history: BatchHistory): void {
   history.pages = 0
   history.events = 0
   history.hasMore = true
@@ -184,8 +184,8 @@ export function startAnew(history: SliceHistory): void {
   forgetSeams(history.seams)
 }
 
-/** Ends a slice; what was known of its pages is not needed any more. */
-export function closeSlice(history: SliceHistory, state: 'finished' | 'split'): void {
+/** Ends a batch; what was known of its pages is not needed any more. */
+export function closeBatch(history: BatchHistory, state: 'finished' | 'split'): void {
   history.state = state
   history.read.length = 0
   history.ahead.clear()

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { makeSlices, type RatedNeed } from '../../src/plan/slices.ts'
+import { makeBatches, type RatedNeed } from '../../src/plan/batches.ts'
 
 const choices = { requests: 1, workers: 1, widest: null } as const
 
@@ -7,10 +7,10 @@ const choices = { requests: 1, workers: 1, widest: null } as const
 const needs = (count: number, days: number, variance: number): RatedNeed[] =>
   Array.from({ length: count }, () => ({ days, rate: { mean: 0.5, variance, fromList: 0 } }))
 
-describe('makeSlices', () => {
+describe('makeBatches', () => {
   it('what is not known of the rates makes the number of pages uncertain, not other than expected', () => {
-    const [known] = makeSlices(needs(50, 365, 0), choices)
-    const [unknown] = makeSlices(needs(50, 365, 0.5), choices)
+    const [known] = makeBatches(needs(50, 365, 0), choices)
+    const [unknown] = makeBatches(needs(50, 365, 0.5), choices)
     expect(known?.pages).toBeCloseTo(183, 0)
     expect(unknown?.pages).toBeCloseTo(183, 0)
     // 365 days, squared, times 50 organisations, of a variance of 0.5, in pages of 50 events.
@@ -18,14 +18,14 @@ describe('makeSlices', () => {
     expect(known?.variance).toBeLessThan(10)
   })
 
-  it('keeps the order of the list within a slice', () => {
-    const [slice] = makeSlices(needs(30, 2, 0), choices)
-    expect(slice?.members).toEqual(Array.from({ length: 30 }, (_, n) => n))
+  it('keeps the order of the list within a batch', () => {
+    const [batch] = makeBatches(needs(30, 2, 0), choices)
+    expect(batch?.members).toEqual(Array.from({ length: 30 }, (_, n) => n))
   })
 
-  it('two requests share the events of a slice and are charged one by one', () => {
-    const [once] = makeSlices(needs(50, 2, 0), { requests: 1, workers: 1, widest: null })
-    const twice = makeSlices(needs(50, 2, 0), { requests: 2, workers: 1, widest: null })
+  it('two requests share the events of a batch and are charged one by one', () => {
+    const [once] = makeBatches(needs(50, 2, 0), { requests: 1, workers: 1, widest: null })
+    const twice = makeBatches(needs(50, 2, 0), { requests: 2, workers: 1, widest: null })
     expect(once?.events).toBeCloseTo(50, 9)
     expect(twice).toHaveLength(1)
     expect(twice[0]?.events).toBeCloseTo(50, 9)
@@ -33,6 +33,6 @@ describe('makeSlices', () => {
   })
 
   it('has nothing to make of nothing', () => {
-    expect(makeSlices([], choices)).toEqual([])
+    expect(makeBatches([], choices)).toEqual([])
   })
 })

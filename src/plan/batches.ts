@@ -1,12 +1,12 @@
 /**
- * Slices from what each organisation needs: packed, widened where that is free, in the order in which they are best
+ * Batches from what each organisation needs: packed, widened where that is free, in the order in which they are best
  * bought. Pure.
  */
 
 import { forecastPages, type PageForecast, DISPERSION } from './expected-pages.ts'
 import { packParcels } from './packing.ts'
 import type { Rate } from './rates.ts'
-import { sliceCost, type Packing } from './slice-cost.ts'
+import { batchCost, type Packing } from './batch-cost.ts'
 import { spreadPackings } from './spreading.ts'
 import { widenForFree } from './widening.ts'
 import { LONGEST_WINDOW_DAYS } from './window.ts'
@@ -26,18 +26,18 @@ export interface RatedNeed {
   readonly rate: Rate
 }
 
-/** How slices are made. */
-export interface SliceChoices {
-  /** Requests that one slice takes: 2 where two event types are asked one by one. */
+/** How batches are made. */
+export interface BatchChoices {
+  /** Requests that one batch takes: 2 where two event types are asked one by one. */
   readonly requests: 1 | 2
-  /** Requests at the same time: so many slices are to be read side by side. */
+  /** Requests at the same time: so many batches are to be read side by side. */
   readonly workers: number
-  /** Slices are widened up to this window, in days; null widens none. */
+  /** Batches are widened up to this window, in days; null widens none. */
   readonly widest: number | null
 }
 
-/** A slice as planned, and what it is expected to bring in all its requests. */
-export interface SliceForecast extends PageForecast {
+/** A batch as planned, and what it is expected to bring in all its requests. */
+export interface BatchForecast extends PageForecast {
   /** Places of its organisations in the list of needs. */
   readonly members: readonly number[]
   /** The shortest and the longest window that one of them needs, in days. */
@@ -50,14 +50,14 @@ export interface SliceForecast extends PageForecast {
 }
 
 /**
- * Packs and orders slices. Short windows come first, and of these the slices that cover most organisations for a credit:
+ * Packs and orders batches. Short windows come first, and of these the batches that cover most organisations for a credit:
  * when a budget runs short it has bought what is needed every night, and long first reads wait for the next run.
  */
-export function makeSlices(needs: readonly RatedNeed[], choices: SliceChoices): SliceForecast[] {
+export function makeBatches(needs: readonly RatedNeed[], choices: BatchChoices): BatchForecast[] {
   const parcels = needs.map(({ days, rate }, index) => ({ index, days, rate: rate.mean }))
-  const cost = sliceCost(choices.requests)
+  const cost = batchCost(choices.requests)
   return spreadPackings(packParcels(parcels, cost), choices, cost)
-    .map((packing) => forecastSlice(packing, needs, choices))
+    .map((packing) => forecastBatch(packing, needs, choices))
     .toSorted(
       (a, b) =>
         a.neededDays - b.neededDays ||
@@ -66,11 +66,11 @@ export function makeSlices(needs: readonly RatedNeed[], choices: SliceChoices): 
     )
 }
 
-function forecastSlice(
+function forecastBatch(
   { parcels, days }: Packing,
   needs: readonly RatedNeed[],
-  { requests, widest }: SliceChoices,
-): SliceForecast {
+  { requests, widest }: BatchChoices,
+): BatchForecast {
   const members = parcels.map(({ index }) => index).toSorted((a, b) => a - b)
   let rate = 0
   let doubt = 0
@@ -92,7 +92,7 @@ function forecastSlice(
   }
 }
 
-/** Variance over mean of a slice's events, the doubt about its organisations' rates included. */
+/** Variance over mean of a batch's events, the doubt about its organisations' rates included. */
 function dispersionOf(days: number, rate: number, doubt: number): number {
   return rate === 0 ? DISPERSION : DISPERSION + (days * doubt) / rate
 }

@@ -1,11 +1,11 @@
 /**
- * Records of the journal → rows to be staged, gathered until a batch is worth a transaction. Everything here is in
+ * Records of the journal → rows to be staged, gathered until a chunk is worth a transaction. Everything here is in
  * memory; only load.ts talks to the warehouse.
  */
 
 import { parseEvent, parsePage, unknownFields } from '../api/schemas.ts'
 import { coveredBy } from '../journal/coverage.ts'
-import { addedSlices, payloadOf, refuseUnknown } from '../journal/history.ts'
+import { addedBatches, payloadOf, refuseUnknown } from '../journal/history.ts'
 import { CREDITS_PER_PAGE } from '../journal/spending.ts'
 import type { PlacedFrame } from '../journal/reader.ts'
 import {
@@ -15,9 +15,9 @@ import {
   type RequestSent,
   type RunFinished,
   type RunStarted,
-  type SliceFinished,
-  type SliceRecord,
-  type SliceSplit,
+  type BatchFinished,
+  type BatchRecord,
+  type BatchSplit,
   type SplitPayload,
 } from '../journal/records.ts'
 import { receivedJson } from '../support/json.ts'
@@ -31,32 +31,32 @@ type Row = Readonly<Record<string, SqlValue>>
 /** How a run looks while it has no end. */
 const UNFINISHED: Row = { finished_at: null, outcome: 'unfinished', exit_code: null, message: null }
 
-/** Why an event is refused whose organisation is none of those that its slice asked for. */
+/** Why an event is refused whose organisation is none of those that its batch asked for. */
 const NOT_ASKED_FOR = 'organisation was not asked for'
 
 /** Rows waiting to be merged; by key where a later record replaces an earlier one. */
-export class Batch {
+export class Chunk {
   readonly sightings = new SightingColumns()
   readonly organizations = new OrganizationRows()
   readonly rejects: Row[] = []
   readonly coverage: Row[] = []
   readonly runs = new Map<string, Row>()
-  readonly slices = new Map<string, Row>()
+  readonly batches = new Map<string, Row>()
   readonly pages = new Map<string, Row>()
   readonly unknownFields = new Map<string, Row>()
   readonly snapshots = new Map<string, Row>()
   /** Events that were left out because they are not kept. */
   suppressed = 0
-  /** Runs as the warehouse and this batch know them. */
+  /** Runs as the warehouse and this chunk know them. */
   readonly #knownRuns: Map<string, Row>
   readonly #suppression: Suppression
-  readonly #isRead: (record: SliceFinished) => boolean
+  readonly #isRead: (record: BatchFinished) => boolean
 
-  /** @param isRead whether the journal holds what a slice is said to be finished by: else it covers nothing */
+  /** @param isRead whether the journal holds what a batch is said to be finished by: else it covers nothing */
   constructor(
     knownRuns: Map<string, Row>,
     suppression: Suppression,
-    isRead: (record: SliceFinished) => boolean,
+    isRead: (record: BatchFinished) => boolean,
   ) {
     this.#knownRuns = knownRuns
     this.#suppression = suppression
@@ -65,7 +65,7 @@ export class Batch {
 
   /** Rows gathered, roughly: what decides when to merge. */
   get size(): number {
-    const rows = this.sightings.length + this.pages.size + this.coverage.length + this.slices.size
+    const rows = this.sightings.length + this.pages.size + this.coverage.length + this.batches.size
     return rows + this.organizations.size
   }
 
@@ -74,13 +74,13 @@ export class Batch {
     const { record } = frame
     switch (record.kind) {
       case 'run_started':
-        this.startRun(record, payloadOf<SliceRecord[]>(frame))
+        this.startRun(record, payloadOf<BatchRecord[]>(frame))
         return
       case 'run_resumed': {
         const resumed = Number(this.#knownRuns.get(record.run_id)?.['resumed'] ?? 0) + 1
         this.#changeRun(record.run_id, { ...UNFINISHED, resumed })
-        for (const slice of addedSlices(frame)) {
-          this.#setSlice(record.run_id, slice, { state: 'planned' })
+        for (const batch of addedBatches(frame)) {
+          this.#setBatch(record.run_id, batch, { state: 'planned' })
         }
         return
       }
@@ -94,13 +94,13 @@ export class Batch {
       case 'page_received':
         this.#addPage(record, frame.payload())
         return
-      case 'slice_finished':
-        this.#finishSlice(record, payloadOf<SliceRecord>(frame))
+      case 'batch_finished':
+        this.#finishBatch(record, payloadOf<BatchRecord>(frame))
         return
-      case 'slice_split':
-        this.#splitSlice(record, payloadOf<SplitPayload>(frame))
+      case 'batch_split':
+        this.#splitBatch(record, payloadOf<SplitPayload>(frame))
         return
-      case 'organization_set_aside':
+      case 'organization_quarantined':
         this.organizations.leaveOut(record)
         return
       case 'organization_learnt':
@@ -130,7 +130,7 @@ export class Batch {
   }
 
   /** Adds the beginning of a run. */
-  startRun(record: RunStarted, slices: readonly SliceRecord[]): void {
+  startRun(record: RunStarted, batches: readonly BatchRecord[]): void {
     this.#changeRun(record.run_id, {
       run_id: record.run_id,
       pipeline: record.pipeline,
@@ -138,11 +138,11 @@ export class Batch {
       started_at: new Date(record.at),
       ...UNFINISHED,
       organizations: record.organizations,
-      slices: record.slices,
+      batches: record.batches,
       credits_limit: record.credits_limit,
       resumed: 0,
     })
-    for (const slice of slices) this.#setSlice(record.run_id, slice, { state: 'planned' })
+    for (const batch of batches) this.#setBatch(record.run_id, batch, { state: 'planned' })
   }
 
   /** Adds the end of a run. */
@@ -161,45 +161,45 @@ export class Batch {
     this.runs.set(runId, row)
   }
 
-  #finishSlice(record: SliceFinished, slice: SliceRecord): void {
+  #finishBatch(record: BatchFinished, batch: BatchRecord): void {
     if (!this.#isRead(record)) {
-      this.#setSlice(record.run_id, slice, { state: 'planned' })
+      this.#setBatch(record.run_id, batch, { state: 'planned' })
       return
     }
-    this.organizations.addSlice(record, slice)
+    this.organizations.addBatch(record, batch)
     const { from, to } = coveredBy(record)
     const covered = {
       covered_from: from === null ? null : new Date(from),
       covered_to: new Date(to),
     }
-    this.#setSlice(record.run_id, slice, {
+    this.#setBatch(record.run_id, batch, {
       state: 'finished',
       pages: record.pages,
       events: record.events,
       ...covered,
       finished_at: new Date(record.at),
     })
-    for (const organization of slice.organizations) {
+    for (const organization of batch.organizations) {
       this.coverage.push({
         organization_id: organizationName(organization),
-        event_types: slice.event_types.join(),
+        event_types: batch.event_types.join(),
         ...covered,
       })
     }
   }
 
-  #splitSlice(record: SliceSplit, { slice, instead }: SplitPayload): void {
-    this.#setSlice(record.run_id, slice, { state: 'split', finished_at: new Date(record.at) })
-    for (const smaller of instead) this.#setSlice(record.run_id, smaller, { state: 'planned' })
+  #splitBatch(record: BatchSplit, { batch, instead }: SplitPayload): void {
+    this.#setBatch(record.run_id, batch, { state: 'split', finished_at: new Date(record.at) })
+    for (const smaller of instead) this.#setBatch(record.run_id, smaller, { state: 'planned' })
   }
 
-  #setSlice(runId: string, slice: SliceRecord, state: Row): void {
-    this.slices.set(`${runId} ${slice.slice_id}`, {
+  #setBatch(runId: string, batch: BatchRecord, state: Row): void {
+    this.batches.set(`${runId} ${batch.batch_id}`, {
       run_id: runId,
-      slice_id: slice.slice_id,
-      organizations: slice.organizations.length,
-      days_ago: slice.days_ago,
-      event_types: slice.event_types.join(),
+      batch_id: batch.batch_id,
+      organizations: batch.organizations.length,
+      days_ago: batch.days_ago,
+      event_types: batch.event_types.join(),
       pages: null,
       events: null,
       covered_from: null,
@@ -267,7 +267,7 @@ export class Batch {
     if (typeof event === 'string') {
       this.rejects.push({
         run_id: record.run_id,
-        slice_id: record.slice_id,
+        batch_id: record.batch_id,
         page: record.page,
         request_id: record.request_id,
         position,
@@ -286,6 +286,6 @@ export class Batch {
 }
 
 function requestColumns(record: RequestSent | RequestFailed | PageReceived): Row {
-  const { run_id, slice_id, page, request_id } = record
-  return { run_id, slice_id, page, request_id }
+  const { run_id, batch_id, page, request_id } = record
+  return { run_id, batch_id, page, request_id }
 }
