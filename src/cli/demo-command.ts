@@ -18,7 +18,7 @@ import { Secret } from '../support/secret.ts'
 import { DAY } from '../support/units.ts'
 import { withWarehouse, type Warehouse } from '../warehouse/warehouse.ts'
 import { runWorld, type Context } from './context.ts'
-import { runDocument } from './report.ts'
+import { runDocument } from './run-result.ts'
 import { worldAround } from './simulate-command.ts'
 import { bytesText, countText, durationText, numberText, tableText } from './text.ts'
 

@@ -9,6 +9,7 @@ import { onAbort } from '../support/abort.ts'
 import { JobtideError, EXIT, errorDocument, type ExitCode } from '../support/errors.ts'
 import type { Scrubber } from '../support/logger.ts'
 import { failedChecksText } from './failed-checks.ts'
+import { reportDocument, reportText, type Report } from './report.ts'
 import { wrapText } from './text.ts'
 
 /** Where a command writes. */
@@ -18,6 +19,8 @@ export interface Output {
   readonly isTerminal: boolean
   /** Characters in a line of the terminal. */
   readonly columns: number
+  /** The result of a command: text for people, with `--json` one document for programs. */
+  report(report: Report): void
   /** A result for people; nothing with `--json`. */
   text(text: string): void
   /** A result for programs; nothing without `--json`. */
@@ -64,6 +67,9 @@ export function processOutput(json: boolean, scrubber: Scrubber): Output {
     json,
     isTerminal: stderr.isTTY,
     columns,
+    report(report) {
+      out(`${json ? JSON.stringify(reportDocument(report)) : reportText(report, columns)}\n`)
+    },
     text(text) {
       if (!json) out(`${text}\n`)
     },

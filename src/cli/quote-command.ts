@@ -7,7 +7,7 @@ import { EXIT, type ExitCode } from '../support/errors.ts'
 import { SECOND } from '../support/units.ts'
 import { runWorld, type Context } from './context.ts'
 import { withService } from './service.ts'
-import { leftBehindText } from './report.ts'
+import { leftBehindText } from './run-result.ts'
 import { countText, durationText, numberText } from './text.ts'
 
 /** `plan --quote`. */

@@ -1,9 +1,12 @@
-/** `rejects`: events that did not fit, why, and where they came from. They are kept; the rest of their pages was loaded. */
+/** `rejects`: events that were refused, why, and where they came from. The rest of their pages was loaded. */
 
 import { EXIT, type ExitCode } from '../support/errors.ts'
+import { sum } from '../support/numbers.ts'
 import type { Warehouse } from '../warehouse/warehouse.ts'
 import type { Context } from './context.ts'
-import { countText, minuteText, numberText, tableText } from './text.ts'
+import { queryReport } from './report-query.ts'
+import { table } from './report.ts'
+import { countText, numberText } from './text.ts'
 import { whileReading } from './warehouse-reader.ts'
 
 /** Options of `rejects`. */
@@ -12,30 +15,14 @@ export interface RejectsOptions {
   readonly limit: number
 }
 
-interface ReasonCount {
-  readonly reason: string
-  readonly events: number
-  readonly first_at: Date
-  readonly last_at: Date
-}
-
 interface Reject {
   readonly received_at: Date
-  readonly run_id: string
   readonly batch_id: string
   readonly page: number
   readonly position: number
-  readonly request_id: string
   readonly reason: string
   /** As sent, JSON. */
   readonly event: string
-}
-
-interface Rejects {
-  /** Events received in all pages, repeats included. */
-  readonly received: number
-  readonly reasons: readonly ReasonCount[]
-  readonly rows: readonly Reject[]
 }
 
 /** Shows refused events. */
@@ -43,42 +30,60 @@ export async function rejectsCommand(
   context: Context,
   { limit }: RejectsOptions,
 ): Promise<ExitCode> {
-  const { directory, output } = context
-  const rejects = await whileReading(context, (warehouse) => readRejects(warehouse, limit))
-  output.document({
-    data_dir: directory.root,
-    received: rejects.received,
-    rejects: countOf(rejects),
-    reasons: rejects.reasons,
-    rows: rejects.rows.map((row) => ({ ...row, event: jsonOrText(row.event) })),
+  const { received, reasons, rows } = await whileReading(context, (warehouse) =>
+    readRejects(warehouse, limit),
+  )
+  const count = sum(reasons.map(({ events }) => events))
+  const shownRows = table(
+    null,
+    rows,
+    [
+      ['received (UTC)', 'received_at', 'instant'],
+      ['batch/page/place', ({ batch_id, page, position }) => `${batch_id}/${page}/${position}`],
+      ['reason', 'reason'],
+      ['event', 'event'],
+    ],
+    {
+      notes:
+        rows.length < count
+          ? [`(the newest ${numberText(rows.length)} of ${numberText(count)}; more with --limit)`]
+          : [],
+    },
+  )
+  context.output.report({
+    title:
+      count === 0
+        ? `no event was refused: all ${countText(received, 'event')} received fit`
+        : `${countText(count, 'event')} refused of ${numberText(received)} received; the rest of their pages was loaded`,
+    sections: [
+      table('reasons', reasons, [
+        ['events', 'events', 'number'],
+        ['last (UTC)', 'last_at', 'instant'],
+        ['reason', 'reason'],
+      ]),
+      shownRows,
+    ],
+    notes: count === 0 ? [] : ['whole events: --json'],
+    values: {
+      data_dir: context.directory.root,
+      received,
+      rejects: count,
+      rows: rows.map((row) => ({ ...row, event: jsonOrText(row.event) })),
+    },
   })
-  output.text(rejectsText(rejects, output.columns))
   return EXIT.done
 }
 
-// What an event sent stands at the end of a reason; without it, equal faults are one.
-const REASONS_SQL = `
-  select regexp_replace(reason, ', got .*$', '', 's') as reason, cast(count(*) as integer) as events,
-         min(received_at) as first_at, max(received_at) as last_at
-  from ops.rejects group by 1 order by events desc, reason`
-
-const ROWS_SQL = `
-  select received_at, run_id, batch_id, page, position, request_id, reason, event
-  from ops.rejects order by received_at desc, request_id desc, position limit $1`
-
-async function readRejects(warehouse: Warehouse, limit: number): Promise<Rejects> {
-  const [sum] = await warehouse.all<{ received: number }>(
-    'select cast(coalesce(sum(events), 0) as double) as received from ops.pages',
-  )
+async function readRejects(warehouse: Warehouse, limit: number) {
+  const [sent] = await queryReport<{ received: number }>(warehouse, 'received_events')
   return {
-    received: sum?.received ?? 0,
-    reasons: await warehouse.all<ReasonCount>(REASONS_SQL),
-    rows: await warehouse.all<Reject>(ROWS_SQL, [limit]),
+    received: sent?.received ?? 0,
+    reasons: await queryReport<{ reason: string; events: number; last_at: Date }>(
+      warehouse,
+      'reject_reasons',
+    ),
+    rows: await queryReport<Reject>(warehouse, 'rejects', { limit }),
   }
-}
-
-function countOf({ reasons }: Rejects): number {
-  return reasons.reduce((sum, { events }) => sum + events, 0)
 }
 
 function jsonOrText(event: string): unknown {
@@ -87,42 +92,4 @@ function jsonOrText(event: string): unknown {
   } catch {
     return event
   }
-}
-
-function rejectsText(rejects: Rejects, width: number): string {
-  const { received, reasons, rows } = rejects
-  const count = countOf(rejects)
-  if (count === 0) return `no event was refused: all ${countText(received, 'event')} received fit`
-  const reasonTable = tableText(
-    ['events', 'last (UTC)', 'reason'],
-    reasons.map(({ reason, events, last_at }) => [
-      numberText(events),
-      minuteText(last_at.getTime()),
-      reason,
-    ]),
-    { width, numeric: [true, false, false] },
-  )
-  const rowTable = tableText(
-    ['received (UTC)', 'batch/page/place', 'reason', 'event'],
-    rows.map(({ received_at, batch_id, page, position, reason, event }) => [
-      minuteText(received_at.getTime()),
-      `${batch_id}/${page}/${position}`,
-      reason,
-      event,
-    ]),
-    { width },
-  )
-  const more =
-    rows.length < count
-      ? [`(the newest ${numberText(rows.length)} of ${numberText(count)}; more with --limit)`]
-      : []
-  return [
-    `${countText(count, 'event')} refused of ${numberText(received)} received; the rest of their pages was loaded`,
-    '',
-    reasonTable,
-    '',
-    rowTable,
-    ...more,
-    'whole events: --json',
-  ].join('\n')
 }

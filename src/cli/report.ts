@@ -1,284 +1,156 @@
-/** What a run did, for people in a few lines and for programs as JSON. Pure. */
+/**
+ * The result of a command as one value, shown to people as text and to programs as JSON: a title, facts, tables and notes.
+ * Pure.
+ */
 
-import type { ClockTrouble } from '../extract/service-clock.ts'
-import type { LoadReport } from '../load/load.ts'
-import type { BuildReport } from '../model/build.ts'
-import type { PublishError } from '../publish/errors.ts'
-import { RefusedLossError } from '../publish/refuse-loss.ts'
-import type { AnalystCopyReport } from '../run/analyst-copy.ts'
-import type { RunReport } from '../run/run.ts'
-import type { PublishStageReport } from '../run/stages.ts'
-import { isoInstant } from '../support/clock.ts'
-import { EXIT, errorDocument, type JobtideError } from '../support/errors.ts'
-import { bytesText, countText, durationText, minuteText, numberText, printable } from './text.ts'
+import {
+  agoText,
+  bytesText,
+  creditsText,
+  durationText,
+  minuteText,
+  numberText,
+  tableText,
+  wrapText,
+} from './text.ts'
 
-/** What keeps a run from being simply done: no publish, an early end, or a list of which the service knows nobody. */
-export function problemOf(report: RunReport): JobtideError | null {
-  const { publishFailure, endedEarly, unknownList } = report
-  return publishFailure ?? endedEarly ?? (unknownList?.isSure === true ? unknownList.problem : null)
+/** How a cell is shown to people; numbers stand to the right, an `id` is never cut. */
+export type Kind =
+  'text' | 'id' | 'number' | 'credits' | 'price' | 'bytes' | 'duration' | 'ago' | 'instant'
+
+/** A cell. Instants are milliseconds since 1970 UTC, a Date or ISO 8601; durations are milliseconds. */
+export type Cell = string | number | Date | null | undefined
+
+/** A column of a table: its heading, the key of a row or what to make of a row, and how it is shown (default `text`). */
+export type Column<Row> = readonly [
+  head: string,
+  of: (keyof Row & string) | ((row: Row) => Cell),
+  kind?: Kind,
+]
+
+/** A line of its own: a label and what is said of it. False leaves it out. */
+export type Fact = readonly [label: string, text: string] | false
+
+/** Rows: all of them for programs, and for people as many as `shown`. */
+export interface Table {
+  readonly heads: readonly string[]
+  readonly kinds: readonly Kind[]
+  readonly cells: readonly (readonly string[])[]
+  /** The JSON key of the rows; null keeps them out of JSON. */
+  readonly name: string | null
+  readonly rows: readonly object[]
+  readonly notes: readonly string[]
 }
 
-/** A run as JSON. */
-export function runDocument(report: RunReport): Record<string, unknown> {
-  const { extract, unknownList } = report
-  const problem = problemOf(report)
+/** A part of a report: facts or a table. */
+export type Section = readonly Fact[] | Table
+
+/** What a command found or did. */
+export interface Report {
+  readonly title?: string
+  readonly sections?: readonly Section[]
+  readonly notes?: readonly string[]
+  /** What programs get besides the rows of the tables; keys are in snake_case. */
+  readonly values?: Readonly<Record<string, unknown>>
+}
+
+/** Choices of a table. */
+export interface TableChoices<Row> {
+  /** How many rows people see; default all. */
+  readonly shown?: number
+  /** Which option shows the others; default `all with --all`. */
+  readonly more?: string
+  /** A last row for people only. */
+  readonly total?: Row
+  readonly notes?: readonly string[]
+}
+
+/** A table of rows. @param name the JSON key of the rows, null to keep them out of JSON */
+export function table<Row extends object>(
+  name: string | null,
+  rows: readonly Row[],
+  columns: readonly Column<Row>[],
+  choices: TableChoices<Row> = {},
+): Table {
+  const { shown = rows.length, more = 'all with --all', total, notes = [] } = choices
+  const visible = [...rows.slice(0, shown), ...(total === undefined ? [] : [total])]
+  const rest =
+    shown >= rows.length ? [] : [`(the first ${shown} of ${numberText(rows.length)}; ${more})`]
   return {
-    run_id: report.runId,
-    pipeline: report.pipeline,
-    resumed: report.resumed,
-    complete: report.endedEarly === null && report.publishFailure === null,
-    exit_code: problem?.exitCode ?? EXIT.done,
-    message: problem?.message ?? null,
-    error: problem === null ? null : errorDocument(problem),
-    warning: problem === null ? (unknownList?.problem.message ?? null) : null,
-    organizations: report.organizations,
-    organizations_unread: report.unread,
-    pages_left_behind: report.leftBehind,
-    extract: {
-      batches: extract.batches,
-      batches_done: extract.batchesDone,
-      pages: extract.pages,
-      events: extract.events,
-      credits: extract.credits,
-      unexpected_charges: extract.unexpectedCharges,
-      clocks: clocksDocument(extract.clockTrouble),
-      quarantined: extract.quarantined.map(({ organization, reason }) => ({
-        organization: organization.value,
-        reason,
-      })),
-      skipped: report.skipped.map(({ name, reason }) => ({ organization: name, reason })),
-    },
-    load: report.load === null ? null : loadDocument(report.load),
-    build: report.build === null ? null : buildDocument(report.build),
-    publish: report.publish === null ? null : publishDocument(report.publish),
-    analyst_copy: report.analystCopy === null ? null : analystCopyDocument(report.analystCopy),
-    duration_ms: Math.round(report.durationMs),
-  }
-}
-
-/** A load as JSON. */
-export function loadDocument(load: LoadReport): Record<string, unknown> {
-  return {
-    pages: load.pages,
-    events: load.sightings,
-    inserted: load.inserted,
-    updated: load.updated,
-    rejected: load.rejected,
-    suppressed: load.suppressed,
-    new_unknown_fields: load.newUnknownFields,
-  }
-}
-
-/** A build as JSON. */
-export function buildDocument(build: BuildReport): Record<string, unknown> {
-  return {
-    build_id: build.buildId,
-    whole_because: build.wholeBecause,
-    models: build.models.map(({ name, rows, rowsChanged }) => ({
-      name,
-      rows,
-      rows_changed: rowsChanged,
-    })),
-    checks_passed: build.checks.length,
-    duration_ms: Math.round(build.durationMs),
-  }
-}
-
-/** A publish as JSON. */
-export function publishDocument(publish: PublishStageReport): Record<string, unknown> {
-  return {
-    snapshot_id: publish.snapshotId,
-    destination: publish.destination,
-    unchanged: publish.unchanged,
-    nothing_read: publish.nothingRead,
-    tables: publish.tables,
-    rows: publish.rows,
-    files: publish.files,
-    new_files: publish.newFiles,
-    bytes: publish.bytes,
-    new_bytes: publish.newBytes,
-    sweep: {
-      not_done_because: publish.sweep.reason,
-      expired_snapshots: publish.sweep.snapshots,
-      removed_objects: publish.sweep.objects,
-      removed_bytes: publish.sweep.bytes,
-      abandoned_uploads: publish.sweep.uploads,
-    },
-  }
-}
-
-/** The copy for analysts as JSON. */
-export function analystCopyDocument(copy: AnalystCopyReport): Record<string, unknown> {
-  return { path: copy.path, bytes: copy.bytes, problem: copy.problem?.message ?? null }
-}
-
-/** The copy for analysts in one line; null where it is as it should be. */
-export function analystCopyText({ path, problem }: AnalystCopyReport): string | null {
-  return problem === null ? null : `${path} is that of the publish before: ${problem.message}`
-}
-
-/** A run in a few lines. */
-export function runText(report: RunReport): string {
-  const { extract } = report
-  const lines = [
-    `${report.pipeline}: run ${report.runId} ${stateOf(report)} in ${durationText(report.durationMs)}${report.resumed ? ' (taken up again)' : ''}`,
-    line(
-      'extracted',
-      `${countText(extract.pages, 'page')}, ${countText(extract.events, 'event')} of ${countText(report.organizations, 'organisation')} for ${countText(extract.credits, 'credit')}`,
+    name,
+    rows,
+    heads: columns.map(([head]) => head),
+    kinds: columns.map(([, , kind = 'text']) => kind),
+    cells: visible.map((row) =>
+      columns.map(([, of, kind = 'text']) =>
+        cellText(typeof of === 'string' ? (row[of] as Cell) : of(row), kind),
+      ),
     ),
-  ]
-  if (report.leftBehind > 0) lines.push(line('left', leftBehindText(report.leftBehind)))
-  if (report.unread > 0) {
-    const all = numberText(report.organizations)
-    const text = `${numberText(report.unread)} of ${all} organisations not to the end; the next run goes on`
-    lines.push(line('not read', text))
-  }
-  if (extract.unexpectedCharges > 0) {
-    const pages = countText(extract.unexpectedCharges, 'page')
-    lines.push(line('charges', `${pages} not charged as expected: jobtide credits shows them`))
-  }
-  if (extract.clockTrouble !== null) {
-    lines.push(line('clocks', clocksText(extract.clockTrouble)))
-  }
-  if (report.load !== null) lines.push(line('loaded', loadText(report.load)))
-  if (report.build !== null) lines.push(line('built', buildText(report.build)))
-  if (report.publish !== null) lines.push(line('published', publishText(report.publish)))
-  if (report.publishFailure !== null) {
-    lines.push(line('published', failureText(report.publishFailure)))
-  }
-  const copy = report.analystCopy === null ? null : analystCopyText(report.analystCopy)
-  if (copy !== null) lines.push(line('analysts', copy))
-  lines.push(...quarantinedLines(report), ...quietLines(report))
-  return lines.join('\n')
-}
-
-function clocksDocument(trouble: ClockTrouble | null): Record<string, unknown> | null {
-  if (trouble === null) return null
-  const { answers, notBelieved, date, ours } = trouble
-  return {
-    answers,
-    not_believed: notBelieved,
-    service: isoInstant(date),
-    here: isoInstant(ours),
-    service_ahead_ms: date - ours,
+    notes: [...rest, ...notes],
   }
 }
 
-function stateOf({ publishFailure, endedEarly }: RunReport): string {
-  if (publishFailure !== null) return 'ended without a snapshot'
-  return endedEarly === null ? 'done' : 'stopped early'
+/** A cell for people; what is not known is a dash. */
+function cellText(cell: Cell, kind: Kind): string {
+  if (cell === null || cell === undefined) return '-'
+  if (kind === 'instant') return minuteText(new Date(cell).getTime())
+  return typeof cell === 'number' ? NUMBER_TEXTS[kind](cell) : String(cell)
 }
 
-function failureText(failure: PublishError): string {
-  return `${failure instanceof RefusedLossError ? 'refused' : 'failed'}: ${printable(failure.message)}`
+const NUMBER_TEXTS: Readonly<Record<Exclude<Kind, 'instant'>, (value: number) => string>> = {
+  text: String,
+  id: String,
+  number: numberText,
+  credits: creditsText,
+  price: (value) => value.toFixed(2),
+  bytes: bytesText,
+  duration: durationText,
+  ago: agoText,
 }
+const LEFT_KINDS: ReadonlySet<Kind> = new Set(['text', 'id', 'instant', 'ago'])
 
-/** Clocks that do not agree, and what is done about it. */
-export function clocksText({ date, ours }: Pick<ClockTrouble, 'date' | 'ours'>): string {
-  const ahead = `${durationText(Math.abs(date - ours))} ${date > ours ? 'ahead of' : 'behind'}`
-  return (
-    `the service's Date was ${ahead} this machine's clock (${minuteText(date)}, here ${minuteText(ours)}): ` +
-    'coverage ends at the earlier, windows count from the later and are longer; set the clock that is wrong'
+/** The report for programs: its values, and the rows of each table under the table's name. */
+export function reportDocument({ values = {}, sections = [] }: Report): Record<string, unknown> {
+  const tables = sections.flatMap((section) =>
+    'rows' in section && section.name !== null ? [[section.name, section.rows] as const] : [],
   )
+  return { ...values, ...Object.fromEntries(tables) }
 }
 
-/** What became of pages of an earlier run that asked something else. */
-export function leftBehindText(pages: number): string {
-  return `${countText(pages, 'page')} of an unfinished run did not fit this one: kept, and asked for anew`
-}
-
-/** A load in one line. */
-export function loadText(load: LoadReport): string {
-  const again = load.sightings - load.inserted - load.updated
-  const rejected =
-    load.rejected === 0 ? '' : `, ${numberText(load.rejected)} rejected (jobtide rejects)`
-  const suppressed =
-    load.suppressed === 0 ? '' : `, ${numberText(load.suppressed)} left out as forgotten`
-  const unknown =
-    load.newUnknownFields.length === 0
-      ? ''
-      : `; fields not known to Jobtide, kept in the journal: ${load.newUnknownFields.join(', ')}`
-  if (load.inserted === 0 && load.updated === 0) {
-    return `nothing new: no row changed (${numberText(again)} seen again${rejected}${suppressed})${unknown}`
+/** The report for people: tables and notes fit `width` characters, titles and facts stay the lines they are. */
+export function reportText({ title, sections = [], notes = [] }: Report, width: number): string {
+  const blocks: string[] = title === undefined ? [] : [title]
+  for (const section of sections) {
+    if ('rows' in section) {
+      if (section.cells.length === 0) continue
+      const grid = tableText(section.heads, section.cells, {
+        width,
+        numeric: section.kinds.map((kind) => !LEFT_KINDS.has(kind)),
+        whole: section.kinds.map((kind) => kind === 'id'),
+      })
+      if (blocks.length > 0) blocks.push('')
+      blocks.push(grid, ...section.notes.map((note) => wrapLines(note, width)))
+    } else {
+      const facts = section.filter((fact) => fact !== false)
+      if (blocks.length > 1 && facts.length > 0) blocks.push('')
+      const labelWidth = Math.max(...facts.map(([label]) => label.length)) + 2
+      blocks.push(...facts.map(([label, text]) => factText(label.padEnd(labelWidth), text)))
+    }
   }
-  return `${numberText(load.inserted)} new, ${numberText(load.updated)} changed, ${numberText(again)} seen again${rejected}${suppressed}${unknown}`
+  return [...blocks, ...notes.map((note) => wrapLines(note, width))].join('\n')
 }
 
-/** A build in one line. */
-export function buildText(build: BuildReport): string {
-  const all = `${countText(build.models.length, 'model')}, ${countText(build.checks.length, 'check')} passed`
-  if (build.wholeBecause !== null) return all
-  const changed = build.models.reduce((sum, { rowsChanged }) => sum + (rowsChanged ?? 0), 0)
-  const anew = build.models.filter(({ rowsChanged }) => rowsChanged === null).length
-  const made = anew === 0 ? '' : `, ${countText(anew, 'table')} made anew`
-  return `${all}; ${countText(changed, 'row')} changed${made}`
+// The lines of a fact stand below each other, beside its label.
+function factText(label: string, text: string): string {
+  return `${label}${text.replaceAll('\n', `\n${' '.repeat(label.length)}`)}`.trimEnd()
 }
 
-/** A publish in one line. */
-export function publishText(publish: PublishStageReport): string {
-  return [publishedText(publish), ...sweepLines(publish.sweep)].join(`\n${' '.repeat(LABEL)}`)
-}
-
-function sweepLines({ reason, snapshots, objects, bytes }: PublishStageReport['sweep']): string[] {
-  const swept = `${countText(snapshots.length, 'old snapshot')} and ${countText(objects, 'object')} removed, ${bytesText(bytes)}`
-  return [
-    ...(objects === 0 ? [] : [swept]),
-    ...(reason === null ? [] : [`not all is swept: ${reason}`]),
-  ]
-}
-
-function publishedText(publish: PublishStageReport): string {
-  if (publish.nothingRead) {
-    return `nothing: nothing was read yet, so what readers see stays as it is\n${' '.repeat(LABEL)}${publish.destination}`
-  }
-  const where = `snapshot ${publish.snapshotId}`
-  if (publish.unchanged) return `nothing new: ${where} already shows all of it`
-  const files =
-    publish.newFiles === 0
-      ? 'no new Parquet file'
-      : `${numberText(publish.newFiles)} new of ${countText(publish.files, 'Parquet file')}, ${bytesText(publish.newBytes)}`
-  return `${where}: ${files}\n${' '.repeat(LABEL)}${publish.destination}`
-}
-
-const LABEL = 13
-const SET_ASIDE_SHOWN = 5
-
-function line(label: string, text: string): string {
-  return `  ${label.padEnd(LABEL - 2)}${text}`
-}
-
-// Where it is sure, it is said as what the run ended with.
-function quietLines({ unknownList }: RunReport): string[] {
-  if (unknownList === null || unknownList.isSure) return []
-  const { problem } = unknownList
-  return [line('no events', problem.message), `${' '.repeat(LABEL)}→ ${problem.hint}`]
-}
-
-function quarantinedLines(report: RunReport): string[] {
-  const found = [
-    ...report.extract.quarantined.map(({ organization, reason }) => ({
-      name: organization.value,
-      reason,
-    })),
-    ...report.skipped,
-  ]
-  if (found.length === 0) return []
-  const shown = found
-    .slice(0, SET_ASIDE_SHOWN)
-    .map(({ name, reason }) => `${' '.repeat(LABEL)}${name}: ${reason}`)
-  const more =
-    found.length > SET_ASIDE_SHOWN
-      ? [
-          `${' '.repeat(LABEL)}and ${found.length - SET_ASIDE_SHOWN} more: ops.organizations_quarantined`,
-        ]
-      : []
-  const others = report.unknownList === null ? ', the others went on' : ''
-  const advice =
-    'the service does not know them: correct or remove them in the list; tried again after 7 days'
-  return [
-    line('quarantined', `${countText(found.length, 'organisation')}${others}`),
-    ...shown,
-    ...more,
-    `${' '.repeat(LABEL)}→ ${advice}`,
-  ]
+// Lines that fit stay as they are, with their indent.
+function wrapLines(text: string, width: number): string {
+  const lines = text.split('\n')
+  return lines
+    .map((line) =>
+      line.length <= width ? line : wrapText(line, width, /^ */.exec(line)?.[0] ?? ''),
+    )
+    .join('\n')
 }

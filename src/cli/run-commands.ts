@@ -8,7 +8,7 @@ import { runJob } from '../run/run.ts'
 import type { RunWorld } from '../run/stages.ts'
 import { EXIT, type ExitCode } from '../support/errors.ts'
 import { runWorld, type Context } from './context.ts'
-import { problemOf, runDocument, runText } from './report.ts'
+import { problemOf, runDocument, runText } from './run-result.ts'
 import { withService } from './service.ts'
 
 /** `run`, `backfill` and `extract`: buys what the pipeline asks for, and all but `extract` load, build and publish it. */

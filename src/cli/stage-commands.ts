@@ -27,7 +27,7 @@ import {
   loadText,
   publishDocument,
   publishText,
-} from './report.ts'
+} from './run-result.ts'
 
 const RUN_FIRST = 'Run a pipeline first, or name another folder with --data-dir.'
 

@@ -15,7 +15,7 @@ import type { Warehouse } from '../warehouse/warehouse.ts'
 import type { Context } from './context.ts'
 import { groupSpending, totalSpending } from './credits-figures.ts'
 import { refuseEmpty } from './refuse-empty.ts'
-import { clocksText } from './report.ts'
+import { clocksText } from './run-result.ts'
 import { agoText, countText, creditsText, numberText, tableText } from './text.ts'
 import { readWarehouse, type Reading } from './warehouse-reader.ts'
 

@@ -109,16 +109,26 @@ const NO_LINES = {
 const GAP = 2
 const NARROWEST_COLUMN = 8
 
+/** How a table is laid out. */
+interface TableLayout {
+  /** Characters in a line; `Infinity` never cuts. */
+  readonly width: number
+  /** Which columns stand to the right. */
+  readonly numeric?: readonly boolean[]
+  /** Which columns are never cut. */
+  readonly whole?: readonly boolean[]
+}
+
 /**
  * A plain table without lines, numbers to the right. Where it is wider than `width` characters the widest columns are
- * cut with an ellipsis; `Infinity` never cuts.
+ * cut with an ellipsis.
  */
 export function tableText(
   head: readonly string[],
   rows: readonly (readonly string[])[],
-  options: { readonly width: number; readonly numeric?: readonly boolean[] },
+  options: TableLayout,
 ): string {
-  const widths = fitWidths(head, rows, options.width)
+  const widths = fitWidths(head, rows, options)
   const table = new Table({
     head: head.map((cell, column) => cut(cell, widths[column])),
     chars: { ...NO_LINES },
@@ -136,15 +146,16 @@ export function tableText(
 function fitWidths(
   head: readonly string[],
   rows: readonly (readonly string[])[],
-  width: number,
+  { width, whole = [] }: TableLayout,
 ): number[] {
   const widths = head.map((cell, column) =>
     Math.max(cell.length, ...rows.map((row) => row[column]?.length ?? 0)),
   )
   let excess = widths.reduce((sum, one) => sum + one, 0) + GAP * (head.length - 1) - width
   while (excess > 0) {
-    const widest = widths.indexOf(Math.max(...widths))
-    const current = widths[widest] ?? 0
+    const cuttable = widths.map((one, column) => (whole[column] === true ? 0 : one))
+    const current = Math.max(...cuttable)
+    const widest = cuttable.indexOf(current)
     if (current <= NARROWEST_COLUMN) break
     widths[widest] = current - 1
     excess -= 1

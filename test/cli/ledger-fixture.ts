@@ -4,6 +4,7 @@ import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { createContext, type Context } from '../../src/cli/context.ts'
 import type { Output } from '../../src/cli/output.ts'
+import { reportDocument, reportText } from '../../src/cli/report.ts'
 import { openJournal, type JournalWriter } from '../../src/journal/journal.ts'
 import { load } from '../../src/load/load.ts'
 import type { ExitCode } from '../../src/support/errors.ts'
@@ -68,6 +69,10 @@ export function ledgerSite(nowMs: number): LedgerSite {
       const documents: unknown[] = []
       const output: Output = {
         ...SILENT,
+        report(report) {
+          texts.push(reportText(report, SILENT.columns))
+          documents.push(reportDocument(report))
+        },
         text: (text) => texts.push(text),
         document: (value) => documents.push(value),
       }
@@ -98,6 +103,7 @@ const SILENT: Output = {
   json: false,
   isTerminal: false,
   columns: 80,
+  report: () => undefined,
   text: () => undefined,
   document: () => undefined,
   raw: () => undefined,
