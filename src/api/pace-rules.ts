@@ -12,6 +12,7 @@
 
 import type { ProcessIdentity } from '../support/lock-file.ts'
 import { MINUTE, SECOND } from '../support/units.ts'
+import type { RequestOutcome } from './circuit-breaker.ts'
 import type { OpenTurn, PaceState } from './pace-state.ts'
 import {
   countLostRequest,
@@ -25,13 +26,6 @@ import { countVerdict, learnCount, type HeardReport } from './service-count.ts'
 
 /** Which process goes first when several share one pace. */
 export type Priority = 'nightly' | 'backfill'
-
-/**
- * What came of the request of a turn. `answered`: the service works (a page, or a 4xx about the question). `failed`: it
- * does not (5xx but 503; no answer; a 200 that is no page). `deferred`: it wants to be asked later (503). `refused`: it was
- * one too many (429). `undecided`: nobody knows, because we broke it off, or it never left.
- */
-export type TurnOutcome = 'answered' | 'failed' | 'deferred' | 'refused' | 'undecided'
 
 /** Who asks for a turn. */
 export interface Asker {
@@ -102,7 +96,7 @@ export function pausePace(pace: PaceState, ms: number, now: number, wallNow: num
 
 /** How a turn ended. */
 export interface TurnEnd {
-  readonly outcome: TurnOutcome
+  readonly outcome: RequestOutcome
   /** What the answer told of the service's count. */
   readonly report: HeardReport | null
   /** The limit of the pacer that gave the turn. */
@@ -162,7 +156,7 @@ function withFailureShare(pace: PaceState, failed: 0 | 1): PaceState {
 
 function takeTurn(pace: PaceState, asker: Asker, id: string, now: number): TurnAnswer {
   const { pacer, owner, limit } = asker
-  const turn = { id, pacer, owner, sentAt: now, isProbe: pace.isProbeWanted }
+  const turn = { id, pacer, owner, sentAt: now, isHalfOpen: pace.isProbeWanted }
   const taken = {
     ...stopWaiting(pace, pacer),
     open: [...pace.open, turn],
@@ -214,21 +208,21 @@ function afterAnswer(pace: PaceState, turn: OpenTurn, now: number): PaceState {
     ...pace,
     failuresInARow: 0,
     brokenUntil: null,
-    isProbeWanted: pace.isProbeWanted && (isPaused || !turn.isProbe),
+    isProbeWanted: pace.isProbeWanted && (isPaused || !turn.isHalfOpen),
   }
 }
 
 // The first order to wait says nothing of the service's health, nor do those to requests that were in flight with it. When
 // it orders the next probe to wait, too, and again, it is asked less often than it says.
 function afterOrder(pace: PaceState, turn: OpenTurn, now: number): PaceState {
-  return turn.isProbe ? afterFailure(pace, turn, now) : pace
+  return turn.isHalfOpen ? afterFailure(pace, turn, now) : pace
 }
 
 // What was in flight when the breaker opened fails, too; that does not put the first probe off.
 function afterFailure(pace: PaceState, turn: OpenTurn, now: number): PaceState {
   const failuresInARow = pace.failuresInARow + 1
   const breaks =
-    failuresInARow === FAILURES_TO_BREAK || (failuresInARow > FAILURES_TO_BREAK && turn.isProbe)
+    failuresInARow === FAILURES_TO_BREAK || (failuresInARow > FAILURES_TO_BREAK && turn.isHalfOpen)
   return breaks
     ? { ...pace, failuresInARow, brokenUntil: now + PROBE_EVERY_MS, isProbeWanted: true }
     : { ...pace, failuresInARow }

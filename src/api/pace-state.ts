@@ -21,7 +21,7 @@ const openTurnSchema = z.object({
   owner: ownerSchema,
   sentAt: z.number(),
   /** The only request in flight, sent to find out whether the service answers again. */
-  isProbe: z.boolean(),
+  isHalfOpen: z.boolean(),
 })
 
 const countReportSchema = z.object({

@@ -9,6 +9,7 @@ import { onAbort } from '../support/abort.ts'
 import { createBell } from '../support/bell.ts'
 import type { Clock } from '../support/clock.ts'
 import { isSurelyGone } from '../support/lock-file.ts'
+import type { RequestOutcome } from './circuit-breaker.ts'
 import {
   askForTurn,
   endTurn,
@@ -17,7 +18,6 @@ import {
   type Asker,
   type Priority,
   type TurnAnswer,
-  type TurnOutcome,
 } from './pace-rules.ts'
 import type { OpenTurn, PaceState } from './pace-state.ts'
 import { createMemoryPaceStore, type PaceStore } from './pace-store.ts'
@@ -26,30 +26,30 @@ import type { RateReport } from './retry-after.ts'
 import type { HeardReport } from './service-count.ts'
 
 /** The right to send one request. */
-export interface Turn {
+export interface Permit {
   /**
    * True when this request alone finds out whether the service answers again: after a pause, or while the circuit
    * breaker is open. Its failure says nothing of the page that it asks for.
    */
-  readonly isProbe: boolean
-  /** Takes note of the headers of the answer; they count when the turn ends. */
+  readonly isHalfOpen: boolean
+  /** Takes note of the headers of the answer; they count when the permit is given back. */
   learn(report: RateReport): void
   /**
-   * Ends the turn; a second call does nothing.
+   * Gives the permit back; a second call does nothing.
    * @throws StorageError when the store refuses
    */
-  end(outcome: TurnOutcome): void
+  release(outcome: RequestOutcome): void
 }
 
-/** Gives out turns. */
+/** Gives out permits. */
 export interface Pacer {
   /**
-   * Resolves when one request may leave. Each turn must be ended.
+   * Resolves when one request may leave. Each permit must be given back.
    * @throws the signal's reason when it aborts first
    * @throws WaitTooLongError when the turn would come later than the pacer may let wait
    * @throws StorageError when the store refuses
    */
-  turn(signal: AbortSignal): Promise<Turn>
+  permit(signal: AbortSignal): Promise<Permit>
   /**
    * Lets nobody through for `ms` milliseconds from now; of several pauses the latest end counts.
    * @throws StorageError when the store refuses
@@ -95,7 +95,7 @@ export function createPacer(
   let turnsTaken = 0
   let wakeFirst = () => {}
 
-  async function turn(signal: AbortSignal): Promise<Turn> {
+  async function permit(signal: AbortSignal): Promise<Permit> {
     const place = Symbol('a place in the line')
     line.push(place)
     try {
@@ -107,7 +107,7 @@ export function createPacer(
     }
   }
 
-  async function firstTurn(signal: AbortSignal): Promise<Turn> {
+  async function firstTurn(signal: AbortSignal): Promise<Permit> {
     try {
       for (;;) {
         signal.throwIfAborted()
@@ -128,14 +128,14 @@ export function createPacer(
     }
   }
 
-  function turnOf(open: OpenTurn): Turn {
+  function turnOf(open: OpenTurn): Permit {
     let report: HeardReport | null = null
     return {
-      isProbe: open.isProbe,
+      isHalfOpen: open.isHalfOpen,
       learn(heard) {
         report = { ...heard, receivedAt: clock.monotonic() }
       },
-      end(outcome) {
+      release(outcome) {
         const end = { outcome, report, limit }
         store.update((pace) => ({ pace: endTurn(pace, open, end, clock.monotonic()) }))
         wakeFirst()
@@ -163,7 +163,7 @@ export function createPacer(
   }
 
   return {
-    turn,
+    permit,
     pause(ms) {
       store.update((pace) => ({ pace: pausePace(pace, ms, clock.monotonic(), clock.now()) }))
     },

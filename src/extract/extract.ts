@@ -57,6 +57,8 @@ export interface ExtractOptions {
   readonly notBefore: number
   /** How far the service's clock was ahead of this machine's in the run before, in ms; absent or null: unknown. */
   readonly serverAheadMs?: number | null
+  /** Whether another batch may be begun; those that are begun are read to their end. Absent: always. */
+  readonly mayBegin?: () => boolean
   /** Stops cleanly: requests in flight are finished. */
   readonly stop: AbortSignal
   /** Breaks off requests in flight. */
@@ -214,7 +216,7 @@ export class Extraction {
       committed += pagesToBuy(reading.history)
     }
     const [next] = this.#waiting
-    if (next === undefined) return null
+    if (next === undefined || this.#options.mayBegin?.() === false) return null
     if (committed > 0 && !this.#canPay(committed + pagesToBuy(next))) return null
     this.#waiting.shift()
     return this.#beginBatch(next, mode)

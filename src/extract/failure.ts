@@ -1,6 +1,6 @@
 /** What a request that brought no page means for its charge, its page and the service. Pure. */
 
-import type { TurnOutcome } from '../api/pace-rules.ts'
+import type { RequestOutcome } from '../api/circuit-breaker.ts'
 import { isPassing, isUnreadable, type Failure } from '../api/retry-policy.ts'
 import { shortened } from '../api/schemas.ts'
 
@@ -23,7 +23,7 @@ export function isInDoubt(failure: Failure): boolean {
 }
 
 /** What the failure says of the service's health. */
-export function outcomeOf(failure: Failure): TurnOutcome {
+export function outcomeOf(failure: Failure): RequestOutcome {
   if (failure.kind !== 'status' || isPassing(failure.status)) return 'failed'
   if (failure.status === 429) return 'refused'
   if (failure.status === 503) return 'deferred'

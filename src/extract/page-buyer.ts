@@ -1,12 +1,12 @@
 /**
- * Buys one page: waits for its turn, writes down that it asks, asks, and puts the answer into the journal before
+ * Buys one page: waits for its permit, writes down that it asks, asks, and puts the answer into the journal before
  * anybody looks at it. Everything that can go wrong with one request is decided here, with the pure retry policy. The
  * free question whether companies are tracked goes the same way.
  */
 
 import { BadRequestError, UnavailableError } from '../api/errors.ts'
-import type { TurnOutcome } from '../api/pace-rules.ts'
-import { WaitTooLongError, type Pacer, type Turn } from '../api/pacer.ts'
+import type { RequestOutcome } from '../api/circuit-breaker.ts'
+import { WaitTooLongError, type Pacer, type Permit } from '../api/pacer.ts'
 import { rateReport } from '../api/retry-after.ts'
 import type { Failure } from '../api/retry-policy.ts'
 import { errorMessage, parsePage, type PageEnvelope } from '../api/schemas.ts'
@@ -108,7 +108,7 @@ interface Question extends Pick<PageRequest, 'batch' | 'page' | 'isTest'> {
 
 /** One request. */
 interface Attempt extends PageRequest, Question {
-  readonly turn: Turn
+  readonly permit: Permit
   /** On the monotonic clock. */
   readonly sentAt: number
 }
@@ -144,11 +144,11 @@ export function createPageBuyer(options: PageBuyerOptions): PageBuyer {
       const reservation = await budget.reserve(stop)
       let charged = 0
       try {
-        const turn = await takeTurn()
-        let outcome: TurnOutcome = 'undecided'
+        const permit = await waitForPermit()
+        let outcome: RequestOutcome = 'undecided'
         try {
           if (!reservation.mayLeave()) continue
-          const attempt = leave(question, turn)
+          const attempt = leave(question, permit)
           // Whatever comes in between, the request is on its way: it is in doubt until its answer is on the disk.
           charged = CREDITS_PER_PAGE
           const result = await ask(attempt)
@@ -156,7 +156,7 @@ export function createPageBuyer(options: PageBuyerOptions): PageBuyer {
           outcome = 'events' in result ? 'answered' : result.outcome
           return result
         } finally {
-          turn.end(abort.aborted ? 'undecided' : outcome)
+          permit.release(abort.aborted ? 'undecided' : outcome)
         }
       } finally {
         reservation.settle(charged)
@@ -164,9 +164,9 @@ export function createPageBuyer(options: PageBuyerOptions): PageBuyer {
     }
   }
 
-  async function takeTurn(): Promise<Turn> {
+  async function waitForPermit(): Promise<Permit> {
     try {
-      return await pacer.turn(stop)
+      return await pacer.permit(stop)
     } catch (error) {
       if (!(error instanceof WaitTooLongError)) throw error
       const notBefore = Math.ceil(clock.now() + error.waitMs)
@@ -178,10 +178,10 @@ export function createPageBuyer(options: PageBuyerOptions): PageBuyer {
     }
   }
 
-  function leave(question: Question, turn: Turn): Attempt {
+  function leave(question: Question, permit: Permit): Attempt {
     const requestedAt = clock.now()
     const requestId = newUlid(requestedAt)
-    const attempt = { ...question, turn, requestId, requestedAt, sentAt: clock.monotonic() }
+    const attempt = { ...question, permit, requestId, requestedAt, sentAt: clock.monotonic() }
     ledger.sent(attempt)
     return attempt
   }
@@ -220,10 +220,10 @@ export function createPageBuyer(options: PageBuyerOptions): PageBuyer {
 
   // Retry-After wins over the counters. When a page used up the plan's requests, the service has named a time: it is
   // kept across restarts. An order to wait is noted with its own time; see setBack().
-  function learnPace({ turn }: Attempt, { status, headers, receivedAt }: Answer): void {
+  function learnPace({ permit }: Attempt, { status, headers, receivedAt }: Answer): void {
     if (headers['retry-after'] !== undefined) return
     const report = rateReport(headers, receivedAt)
-    turn.learn(report)
+    permit.learn(report)
     if (status !== 200 || report.remaining !== 0 || report.resetMs === null) return
     const at = clock.now()
     ledger.paused(at, Math.ceil(at + report.resetMs), 'requests of the plan used up')
@@ -254,8 +254,8 @@ export function createPageBuyer(options: PageBuyerOptions): PageBuyer {
     failure: Failure,
     status: number | null,
   ): Promise<Setback> {
-    const { wish, turn, sentAt } = attempt
-    const setback = setbacks.decide(failure, wish, { sentAt, isProbe: turn.isProbe })
+    const { wish, permit, sentAt } = attempt
+    const setback = setbacks.decide(failure, wish, { sentAt, isHalfOpen: permit.isHalfOpen })
     const { decision, at, notBefore } = setback
     if (decision.kind === 'pause-all') {
       pacer.pause(decision.waitMs)

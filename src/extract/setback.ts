@@ -10,7 +10,7 @@ import {
   RefusedError,
   UnexpectedStatusError,
 } from '../api/errors.ts'
-import type { TurnOutcome } from '../api/pace-rules.ts'
+import type { RequestOutcome } from '../api/circuit-breaker.ts'
 import {
   decideRetry,
   isNeverReached,
@@ -48,7 +48,7 @@ export interface FailedRequest {
   /** On the monotonic clock. */
   readonly sentAt: number
   /** It alone was to find out whether the service answers again. */
-  readonly isProbe: boolean
+  readonly isHalfOpen: boolean
 }
 
 /** A request that brought no page, and what follows from it. */
@@ -56,7 +56,7 @@ export interface Setback {
   readonly failure: Failure
   readonly decision: RetryDecision
   /** What it says of the service's health. */
-  readonly outcome: TurnOutcome
+  readonly outcome: RequestOutcome
   /** When it happened and when the wait ends that was decided, milliseconds since 1970 UTC. */
   readonly at: number
   readonly notBefore: number
@@ -127,7 +127,7 @@ export function createSetbacks(options: SetbackOptions): Setbacks {
   // The failure of a probe says nothing of its page; an answer that cannot be read does, and more of them would be paid
   // for; and before the service was reached there is nothing to probe. Requests that were in flight together get the same
   // order, or the same rubbish: they count once.
-  function count(failure: Failure, wish: Wish, { sentAt, isProbe }: FailedRequest): void {
+  function count(failure: Failure, wish: Wish, { sentAt, isHalfOpen }: FailedRequest): void {
     const isNever = isNeverReached(failure, { wasReached })
     wasReached ||= !isNever
     troubleSince ??= Math.max(sentAt, answeredAt)
@@ -145,7 +145,7 @@ export function createSetbacks(options: SetbackOptions): Setbacks {
       unreadableInARow += 1
       unreadableAt = clock.monotonic()
     }
-    if (isProbe && !isUnreadable(failure) && !isNever) return
+    if (isHalfOpen && !isUnreadable(failure) && !isNever) return
     wish.failures += 1
     if (isInDoubt(failure)) wish.billable += 1
   }

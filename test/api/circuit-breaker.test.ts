@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
-import { createPacer, type Turn } from '../../src/api/pacer.ts'
-import type { TurnOutcome } from '../../src/api/pace-rules.ts'
+import { createPacer, type Permit } from '../../src/api/pacer.ts'
+import type { RequestOutcome } from '../../src/api/circuit-breaker.ts'
 import { createMemoryPaceStore } from '../../src/api/pace-store.ts'
 import { HOUR, MINUTE, SECOND } from '../../src/support/units.ts'
 import { virtualClock, type VirtualClock } from '../helpers/virtual-clock.ts'
@@ -10,40 +10,40 @@ const { signal } = new AbortController()
 /** Ends one turn after another with these outcomes, as soon as each is given. */
 async function sendOneByOne(
   clock: VirtualClock,
-  pacer: { turn(signal: AbortSignal): Promise<Turn> },
-  outcomes: readonly TurnOutcome[],
+  pacer: { permit(signal: AbortSignal): Promise<Permit> },
+  outcomes: readonly RequestOutcome[],
 ): Promise<number[]> {
   const sentAt: number[] = []
   const began = clock.monotonic()
   const send = async () => {
     for (const outcome of outcomes) {
-      const turn = await pacer.turn(signal)
+      const turn = await pacer.permit(signal)
       sentAt.push(clock.monotonic() - began)
-      turn.end(outcome)
+      turn.release(outcome)
     }
   }
   await clock.run(send())
   return sentAt
 }
 
-const times = (count: number, outcome: TurnOutcome) => Array<TurnOutcome>(count).fill(outcome)
+const times = (count: number, outcome: RequestOutcome) => Array<RequestOutcome>(count).fill(outcome)
 
 describe('the share of requests that failed lately', () => {
   /** How many are let through at once after these outcomes. */
-  async function letThrough(outcomes: readonly TurnOutcome[]): Promise<number> {
+  async function letThrough(outcomes: readonly RequestOutcome[]): Promise<number> {
     const clock = virtualClock()
     const pacer = createPacer(clock, null)
     await sendOneByOne(clock, pacer, outcomes)
     let through = 0
     for (let i = 0; i < 32; i += 1) {
-      void pacer.turn(signal).then(() => {
+      void pacer.permit(signal).then(() => {
         through += 1
       })
     }
     await clock.advance(SECOND)
     return through
   }
-  const oneIn = (n: number): TurnOutcome[] =>
+  const oneIn = (n: number): RequestOutcome[] =>
     Array.from({ length: 200 }, (_, i) => (i % n === 0 ? 'failed' : 'answered'))
 
   it.each([
@@ -100,26 +100,26 @@ describe('the circuit breaker', () => {
       createPacer(clock, null, undefined, { store, priority: 'nightly' }),
     )
     const failing = [...pacers, ...pacers, ...pacers.slice(1)]
-    const turns = await Promise.all(failing.map((pacer) => pacer.turn(signal)))
-    for (const turn of turns) turn.end('failed')
-    const through: Turn[] = []
-    for (const pacer of pacers) void pacer.turn(signal).then((turn) => through.push(turn))
+    const turns = await Promise.all(failing.map((pacer) => pacer.permit(signal)))
+    for (const turn of turns) turn.release('failed')
+    const through: Permit[] = []
+    for (const pacer of pacers) void pacer.permit(signal).then((turn) => through.push(turn))
     await clock.advance(30 * SECOND - 1)
     expect(through).toHaveLength(0)
     await clock.advance(MINUTE)
-    expect(through.map(({ isProbe }) => isProbe)).toEqual([true])
+    expect(through.map(({ isHalfOpen }) => isHalfOpen)).toEqual([true])
   })
 
   it('is not kept open longer by what was in flight when it opened', async () => {
     const clock = virtualClock()
     const pacer = createPacer(clock, null)
     const began = clock.monotonic()
-    const turns = await Promise.all(Array.from({ length: 10 }, () => pacer.turn(signal)))
+    const turns = await Promise.all(Array.from({ length: 10 }, () => pacer.permit(signal)))
     for (const turn of turns) {
-      turn.end('failed')
+      turn.release('failed')
       await clock.advance(SECOND)
     }
-    await clock.run(pacer.turn(signal))
+    await clock.run(pacer.permit(signal))
     // The 5. failed 4 s after the beginning.
     expect(clock.monotonic() - began).toBe(34 * SECOND)
   })
@@ -127,11 +127,11 @@ describe('the circuit breaker', () => {
   it('closes at the first page, also one that was asked for before it opened', async () => {
     const clock = virtualClock()
     const pacer = createPacer(clock, null)
-    const late = await pacer.turn(signal)
+    const late = await pacer.permit(signal)
     await sendOneByOne(clock, pacer, times(5, 'failed'))
-    late.end('answered')
-    const [next] = await Promise.all([pacer.turn(signal), clock.advance(0)])
-    expect(next.isProbe).toBe(true)
+    late.release('answered')
+    const [next] = await Promise.all([pacer.permit(signal), clock.advance(0)])
+    expect(next.isHalfOpen).toBe(true)
   })
 
   it('ends nothing by itself: a probe each 30 s for 5 h', async () => {
@@ -146,16 +146,16 @@ describe('the circuit breaker', () => {
     async (outcome) => {
       const clock = virtualClock()
       const pacer = createPacer(clock, null)
-      const turns = await Promise.all(Array.from({ length: 10 }, () => pacer.turn(signal)))
-      for (const turn of turns) turn.end(outcome)
+      const turns = await Promise.all(Array.from({ length: 10 }, () => pacer.permit(signal)))
+      for (const turn of turns) turn.release(outcome)
       const sentAt: number[] = []
       const beganAt = clock.monotonic()
       const probe = async () => {
         for (let i = 0; i < 8; i += 1) {
           pacer.pause(SECOND)
-          const turn = await pacer.turn(signal)
+          const turn = await pacer.permit(signal)
           sentAt.push(clock.monotonic() - beganAt)
-          turn.end(outcome)
+          turn.release(outcome)
         }
       }
       await clock.run(probe())
@@ -169,8 +169,8 @@ describe('the circuit breaker', () => {
     const sharing = { store, priority: 'nightly' } as const
     await sendOneByOne(clock, createPacer(clock, null, MINUTE, sharing), times(5, 'failed'))
     await clock.advance(20 * HOUR)
-    const next = await createPacer(clock, null, MINUTE, sharing).turn(signal)
-    expect(next.isProbe).toBe(true)
+    const next = await createPacer(clock, null, MINUTE, sharing).permit(signal)
+    expect(next.isHalfOpen).toBe(true)
   })
 })
 
@@ -193,14 +193,14 @@ describe('a storm of 10 minutes, 10 workers and 1,000 pages', () => {
       let probesAfter = 0
       const work = async () => {
         while (pages < 1_000) {
-          const turn = await pacer.turn(signal)
+          const turn = await pacer.permit(signal)
           requests += 1
           await clock.sleep(200)
           const isStorm = clock.monotonic() >= from && clock.monotonic() < until
           if (!isStorm) pages += 1
-          if (!isStorm && turn.isProbe) probesAfter += 1
+          if (!isStorm && turn.isHalfOpen) probesAfter += 1
           if (isStorm && pauseMs > 0) pacer.pause(pauseMs)
-          turn.end(isStorm ? 'failed' : 'answered')
+          turn.release(isStorm ? 'failed' : 'answered')
           if (isStorm && pauseMs === 0) await clock.sleep(SECOND)
         }
       }

@@ -74,8 +74,8 @@ describe('the pace file', () => {
     const pacers = [openPacer(file, clock), openPacer(file, clock)]
     const began = clock.monotonic()
     for (const pacer of [...pacers, ...pacers, ...pacers, ...pacers, ...pacers, ...pacers]) {
-      const turn = await clock.run(pacer.turn(signal))
-      turn.end('answered')
+      const turn = await clock.run(pacer.permit(signal))
+      turn.release('answered')
     }
     expect(clock.monotonic() - began).toBeGreaterThanOrEqual(SECOND)
     expect(clock.monotonic() - began).toBeLessThan(1.3 * SECOND)
@@ -93,8 +93,8 @@ describe('the pace file', () => {
   it.each(contents)('that is %s is replaced', async (_, content) => {
     const file = paceFile()
     writeFileSync(file, content)
-    const turn = await openPacer(file, virtualClock()).turn(signal)
-    turn.end('answered')
+    const turn = await openPacer(file, virtualClock()).permit(signal)
+    turn.release('answered')
     expect(JSON.parse(readFileSync(file, 'utf8'))).toMatchObject({ version: 1 })
   })
 
@@ -104,15 +104,15 @@ describe('the pace file', () => {
     openPacer(file, clock).pause(MINUTE)
     renameSync(file, `${file}.next`)
     const began = clock.monotonic()
-    await clock.run(openPacer(file, clock).turn(signal))
+    await clock.run(openPacer(file, clock).permit(signal))
     expect(clock.monotonic() - began).toBe(MINUTE)
     expect(readdirSync(join(file, '..'))).toEqual(['pace.json'])
   })
 
   it('leaves neither locks nor temporary files', async () => {
     const file = paceFile()
-    const turn = await openPacer(file, realClock).turn(signal)
-    turn.end('answered')
+    const turn = await openPacer(file, realClock).permit(signal)
+    turn.release('answered')
     expect(readdirSync(join(file, '..'))).toEqual(['pace.json'])
   })
 
@@ -124,8 +124,8 @@ describe('the pace file', () => {
       priority: 'nightly',
     })
     for (let i = 0; i < 150; i += 1) {
-      const turn = await clock.run(pacer.turn(signal))
-      turn.end('answered')
+      const turn = await clock.run(pacer.permit(signal))
+      turn.release('answered')
     }
     expect(readFileSync(file).length).toBeLessThan(32 * 1024)
   })
@@ -134,14 +134,14 @@ describe('the pace file', () => {
     const file = paceFile()
     const clock = virtualClock()
     const pacer = openPacer(file, clock)
-    for (let i = 0; i < 6; i += 1) (await clock.run(pacer.turn(signal))).end('failed')
+    for (let i = 0; i < 6; i += 1) (await clock.run(pacer.permit(signal))).release('failed')
     pacer.pause(HOUR)
     const saved = readFileSync(file, 'utf8')
     writeFileSync(file, saved.replace(/"boot_id":"[^"]+"/, '"boot_id":"before"'))
     const later = virtualClock(clock.now() + 20 * MINUTE)
     const began = later.monotonic()
-    const turn = await later.run(openPacer(file, later).turn(signal))
-    expect(turn.isProbe).toBe(true)
+    const turn = await later.run(openPacer(file, later).permit(signal))
+    expect(turn.isHalfOpen).toBe(true)
     expect(later.monotonic() - began).toBeCloseTo(40 * MINUTE, 0)
   })
 
@@ -151,10 +151,10 @@ describe('the pace file', () => {
       const file = paceFile()
       const pacer = openPacer(file, virtualClock())
       disk.renameFails = code
-      await expect(pacer.turn(signal)).rejects.toThrow(StorageError)
+      await expect(pacer.permit(signal)).rejects.toThrow(StorageError)
       expect(() => pacer.pause(1)).toThrow(StorageError)
       disk.heal()
-      await pacer.turn(signal)
+      await pacer.permit(signal)
       expect(readdirSync(join(file, '..'))).toEqual(['pace.json'])
     },
   )
@@ -182,7 +182,7 @@ describe('a process that is stopped', () => {
     })
     expect(changes).toBe(2)
     const began = clock.monotonic()
-    await clock.run(openPacer(file, clock).turn(signal))
+    await clock.run(openPacer(file, clock).permit(signal))
     expect(clock.monotonic() - began).toBe(MINUTE)
     expect(readdirSync(join(file, '..'))).toEqual(['pace.json'])
   })
@@ -200,8 +200,8 @@ describe('a process that is killed', () => {
     expect(other.said).toBe('held\n')
     await other.kill()
     const began = realClock.monotonic()
-    const turn = await openPacer(file, realClock).turn(signal)
-    turn.end('answered')
+    const turn = await openPacer(file, realClock).permit(signal)
+    turn.release('answered')
     expect(realClock.monotonic() - began).toBeLessThan(SECOND)
   })
 
@@ -211,18 +211,18 @@ describe('a process that is killed', () => {
       file,
       `const pacer = open(10)
        pacer.pause(1)
-       await pacer.turn(signal)
-       for (let i = 0; i < 3; i++) void pacer.turn(signal)
+       await pacer.permit(signal)
+       for (let i = 0; i < 3; i++) void pacer.permit(signal)
        console.log('probing')
        setInterval(() => {}, 1000)`,
     )
     const backfill = openPacer(file, realClock, 'backfill')
-    const waiting = backfill.turn(signal)
+    const waiting = backfill.permit(signal)
     const early = await Promise.race([waiting, realClock.sleep(500)])
     expect(early).toBeUndefined()
     await other.kill()
     const began = realClock.monotonic()
-    expect((await waiting).isProbe).toBe(true)
+    expect((await waiting).isHalfOpen).toBe(true)
     expect(realClock.monotonic() - began).toBeLessThan(5 * SECOND)
   })
 })
@@ -254,7 +254,7 @@ describe('two processes', () => {
       let left = 75
       const worker = async () => {
         while (left-- > 0) {
-          const turn = await pacer.turn(signal)
+          const turn = await pacer.permit(signal)
           const at = realClock.monotonic()
           const answer = await fetch(${JSON.stringify(simulator.url)} + '/api/v1/job-changes/search', {
             method: 'POST',
@@ -265,7 +265,7 @@ describe('two processes', () => {
           tookMs.push(realClock.monotonic() - at)
           const header = (name) => Number(answer.headers.get('x-ratelimit-' + name))
           turn.learn({ limit: header('limit'), remaining: header('remaining'), resetMs: header('reset') * 1000 })
-          turn.end(answer.status === 429 ? 'refused' : 'answered')
+          turn.release(answer.status === 429 ? 'refused' : 'answered')
         }
       }
       await Promise.all([worker(), worker(), worker(), worker()])

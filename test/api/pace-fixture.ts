@@ -113,13 +113,13 @@ export function sendAll(
   const worker = async (pacer: Pacer) => {
     for (let isFirst = true; sent < options.requests; isFirst = false) {
       sent += 1
-      const turn = await pacer.turn(signal)
+      const turn = await pacer.permit(signal)
       await clock.sleep(latency.there(isFirst))
       const isTaken = service.arrive()
       const report = service.report?.() ?? NO_REPORT
       await clock.sleep(latency.back())
       turn.learn(report)
-      turn.end(isTaken ? 'answered' : 'refused')
+      turn.release(isTaken ? 'answered' : 'refused')
       options.onAnswer?.(sent)
     }
   }

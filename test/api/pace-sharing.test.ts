@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { createPacer, type Turn } from '../../src/api/pacer.ts'
+import { createPacer, type Permit } from '../../src/api/pacer.ts'
 import type { Priority } from '../../src/api/pace-rules.ts'
 import { createMemoryPaceStore, type PaceStore } from '../../src/api/pace-store.ts'
 import { HOUR, MINUTE, SECOND } from '../../src/support/units.ts'
@@ -26,10 +26,10 @@ async function turnsIn(
   const work = async (crew: number) => {
     const { pacer, lengthMs } = crews[crew] ?? { pacer: null, lengthMs: 0 }
     while (pacer !== null) {
-      const turn = await pacer.turn(stop.signal)
+      const turn = await pacer.permit(stop.signal)
       taken[crew] = (taken[crew] ?? 0) + 1
       await clock.sleep(lengthMs)
-      turn.end('answered')
+      turn.release('answered')
     }
   }
   const working = crews.flatMap(({ workers }, crew) =>
@@ -83,7 +83,7 @@ describe('the backfill', () => {
     store.update((pace) => ({
       pace: { ...pace, nightlyWaits: [{ pacer: 'other', owner, until: now + 3 * SECOND }] },
     }))
-    await clock.run(backfill.turn(signal))
+    await clock.run(backfill.permit(signal))
     expect(clock.monotonic() - now).toBeLessThanOrEqual(3_100)
     expect(clock.monotonic() - now).toBeGreaterThan(2_900)
   })
@@ -95,17 +95,17 @@ describe('the backfill', () => {
     store.update((pace) => ({
       pace: { ...pace, nightlyWaits: [{ pacer: 'dead', owner, until: now + HOUR }] },
     }))
-    await clock.run(backfill.turn(signal))
+    await clock.run(backfill.permit(signal))
     expect(clock.monotonic()).toBe(now)
   })
 
   it('goes on at once when a nightly worker that waited has stopped waiting', async () => {
     const { clock, nightly, backfill } = nightlyAndBackfill(1)
-    await nightly.turn(signal)
+    await nightly.permit(signal)
     const stop = new AbortController()
-    const waiting = nightly.turn(stop.signal)
+    const waiting = nightly.permit(stop.signal)
     const began = clock.monotonic()
-    const turn = backfill.turn(signal).then(() => clock.monotonic() - began)
+    const turn = backfill.permit(signal).then(() => clock.monotonic() - began)
     await clock.advance(500)
     stop.abort(new Error('stop'))
     await expect(waiting).rejects.toThrow('stop')
@@ -116,8 +116,8 @@ describe('the backfill', () => {
     const { clock, nightly, backfill } = nightlyAndBackfill(null)
     backfill.pause(10 * MINUTE)
     const through: string[] = []
-    void backfill.turn(signal).then(() => through.push('backfill'))
-    void nightly.turn(signal).then(() => through.push('nightly'))
+    void backfill.permit(signal).then(() => through.push('backfill'))
+    void nightly.permit(signal).then(() => through.push('nightly'))
     await clock.advance(11 * MINUTE)
     expect(through).toEqual(['nightly'])
   })
@@ -127,27 +127,30 @@ describe('a pause', () => {
   it('that one process was told holds for the other, which waits already', async () => {
     const { clock, nightly, open } = nightlyAndBackfill(1)
     const other = open('nightly')
-    const first = await nightly.turn(signal)
+    const first = await nightly.permit(signal)
     const began = clock.monotonic()
-    const waiting = other.turn(signal).then(() => clock.monotonic() - began)
+    const waiting = other.permit(signal).then(() => clock.monotonic() - began)
     await clock.advance(500)
     nightly.pause(MINUTE)
-    first.end('refused')
+    first.release('refused')
     expect(await clock.run(waiting)).toBe(MINUTE + 500)
   })
 
   it('ends with one probe of all processes, and the others see within 0.1 s that it was answered', async () => {
     const { clock, nightly, open } = nightlyAndBackfill(null)
-    const through: Turn[] = []
+    const through: Permit[] = []
     nightly.pause(SECOND)
     for (const pacer of [nightly, open('nightly'), open('nightly')]) {
-      for (let i = 0; i < 3; i += 1) void pacer.turn(signal).then((turn) => through.push(turn))
+      for (let i = 0; i < 3; i += 1) void pacer.permit(signal).then((turn) => through.push(turn))
     }
     await clock.advance(10 * SECOND)
     expect(through).toHaveLength(1)
-    through[0]?.end('answered')
+    through[0]?.release('answered')
     await clock.advance(100)
-    expect(through.map(({ isProbe }) => isProbe)).toEqual([true, ...Array<boolean>(8).fill(false)])
+    expect(through.map(({ isHalfOpen }) => isHalfOpen)).toEqual([
+      true,
+      ...Array<boolean>(8).fill(false),
+    ])
   })
 })
 
@@ -155,13 +158,13 @@ describe('a pause that another process is told while a probe is in flight', () =
   it('ends with a probe of its own, also when the first one was answered', async () => {
     const { clock, nightly, open } = nightlyAndBackfill(null)
     nightly.pause(SECOND)
-    const probe = await clock.run(nightly.turn(signal))
+    const probe = await clock.run(nightly.permit(signal))
     open('nightly').pause(MINUTE)
-    probe.end('answered')
-    const through: Turn[] = []
-    for (let i = 0; i < 3; i += 1) void nightly.turn(signal).then((turn) => through.push(turn))
+    probe.release('answered')
+    const through: Permit[] = []
+    for (let i = 0; i < 3; i += 1) void nightly.permit(signal).then((turn) => through.push(turn))
     await clock.advance(MINUTE + SECOND)
-    expect(through.map(({ isProbe }) => isProbe)).toEqual([true])
+    expect(through.map(({ isHalfOpen }) => isHalfOpen)).toEqual([true])
   })
 })
 
@@ -171,10 +174,10 @@ describe('a request in flight', () => {
     const began = clock.monotonic()
     nightly.pause(0)
     const owner = { ...store.owner, host: 'elsewhere' }
-    const probe = { id: 'x', pacer: 'other', owner, sentAt: began, isProbe: true }
+    const probe = { id: 'x', pacer: 'other', owner, sentAt: began, isHalfOpen: true }
     store.update((pace) => ({ pace: { ...pace, open: [probe] } }))
-    const turn = await clock.run(nightly.turn(signal))
-    expect(turn.isProbe).toBe(true)
+    const turn = await clock.run(nightly.permit(signal))
+    expect(turn.isHalfOpen).toBe(true)
     expect(clock.monotonic() - began).toBeGreaterThanOrEqual(2 * MINUTE)
     expect(clock.monotonic() - began).toBeLessThan(2 * MINUTE + SECOND)
   })
@@ -191,7 +194,7 @@ describe('a request in flight', () => {
         return store.update(change)
       },
     }
-    await createPacer(clock, 1, undefined, { store: slow, priority: 'nightly' }).turn(signal)
+    await createPacer(clock, 1, undefined, { store: slow, priority: 'nightly' }).permit(signal)
     const { open } = store.update((pace) => ({ pace })).pace
     expect(open.map(({ sentAt }) => sentAt)).toEqual([clock.monotonic()])
   })

@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { getEventListeners } from 'node:events'
 import { describe, expect, it } from 'vitest'
-import { createPacer, type Pacer, type Turn } from '../../src/api/pacer.ts'
+import { createPacer, type Pacer, type Permit } from '../../src/api/pacer.ts'
 import { HOUR, MINUTE, SECOND } from '../../src/support/units.ts'
 import { virtualClock, type VirtualClock } from '../helpers/virtual-clock.ts'
 
@@ -18,10 +18,10 @@ async function work(
   const worker = async () => {
     while (left > 0) {
       left -= 1
-      const turn = await pacer.turn(signal)
+      const turn = await pacer.permit(signal)
       began.push(clock.monotonic())
       await clock.sleep(options.lengthMs(began.length))
-      turn.end('answered')
+      turn.release('answered')
     }
   }
   await clock.run(Promise.all(Array.from({ length: options.workers }, worker)))
@@ -102,9 +102,9 @@ describe('requests per second', () => {
       const clock = virtualClock()
       const pacer = createPacer(clock, 3)
       pacer.pause(5 * SECOND)
-      const first = await clock.run(pacer.turn(signal))
+      const first = await clock.run(pacer.permit(signal))
       first.learn({ limit: 20, remaining: 4, resetMs: 9 * SECOND })
-      first.end('answered')
+      first.release('answered')
       return work(clock, pacer, {
         workers: 4,
         turns: 20,
@@ -150,17 +150,17 @@ describe('a pause', () => {
     const start = clock.monotonic()
     pacer.pause(MINUTE)
     pacer.pause(5 * SECOND)
-    await clock.run(pacer.turn(signal))
+    await clock.run(pacer.permit(signal))
     expect(clock.monotonic() - start).toBe(MINUTE)
   })
 
   it('holds for those who wait already', async () => {
     const clock = virtualClock()
     const pacer = createPacer(clock, 1)
-    const first = await pacer.turn(signal)
-    first.end('answered')
+    const first = await pacer.permit(signal)
+    first.release('answered')
     const start = clock.monotonic()
-    const turn = pacer.turn(signal).then(() => clock.monotonic() - start)
+    const turn = pacer.permit(signal).then(() => clock.monotonic() - start)
     await clock.advance(500)
     pacer.pause(10 * SECOND)
     expect(await clock.run(turn)).toBe(10_500)
@@ -172,10 +172,10 @@ describe('the probe after a pause', () => {
   async function paused() {
     const clock = virtualClock()
     const pacer = createPacer(clock, null)
-    const through: Turn[] = []
+    const through: Permit[] = []
     pacer.pause(SECOND)
     for (let worker = 0; worker < 5; worker += 1) {
-      void pacer.turn(signal).then((turn) => through.push(turn))
+      void pacer.permit(signal).then((turn) => through.push(turn))
     }
     await clock.advance(SECOND)
     return { clock, pacer, through }
@@ -184,31 +184,31 @@ describe('the probe after a pause', () => {
   it('is one request, however long it takes', async () => {
     const { clock, through } = await paused()
     await clock.advance(HOUR)
-    expect(through.map(({ isProbe }) => isProbe)).toEqual([true])
+    expect(through.map(({ isHalfOpen }) => isHalfOpen)).toEqual([true])
   })
 
   it('that was answered lets the other 4 through', async () => {
     const { clock, through } = await paused()
-    through[0]?.end('answered')
+    through[0]?.release('answered')
     await clock.advance(0)
-    expect(through.map(({ isProbe }) => isProbe)).toEqual([true, false, false, false, false])
+    expect(through.map(({ isHalfOpen }) => isHalfOpen)).toEqual([true, false, false, false, false])
   })
 
   it.each(['failed', 'refused', 'undecided'] as const)(
     'that ended as %s is followed by one other',
     async (outcome) => {
       const { clock, through } = await paused()
-      through[0]?.end(outcome)
+      through[0]?.release(outcome)
       await clock.advance(HOUR)
-      expect(through.map(({ isProbe }) => isProbe)).toEqual([true, true])
+      expect(through.map(({ isHalfOpen }) => isHalfOpen)).toEqual([true, true])
     },
   )
 
   it('that is ended twice is ended once', async () => {
     const { clock, through } = await paused()
-    through[0]?.end('undecided')
+    through[0]?.release('undecided')
     await clock.advance(0)
-    through[0]?.end('answered')
+    through[0]?.release('answered')
     await clock.advance(HOUR)
     expect(through).toHaveLength(2)
   })
@@ -216,7 +216,7 @@ describe('the probe after a pause', () => {
   it('that brought a new pause is followed by one other at its end', async () => {
     const { clock, pacer, through } = await paused()
     pacer.pause(MINUTE)
-    through[0]?.end('undecided')
+    through[0]?.release('undecided')
     await clock.advance(MINUTE - 1)
     expect(through).toHaveLength(1)
     await clock.advance(1)
@@ -228,39 +228,39 @@ describe('the probe after a pause', () => {
     async (outcome) => {
       const clock = virtualClock()
       const pacer = createPacer(clock, null)
-      const before = [await pacer.turn(signal), await pacer.turn(signal)]
+      const before = [await pacer.permit(signal), await pacer.permit(signal)]
       pacer.pause(SECOND)
-      const through: Turn[] = []
+      const through: Permit[] = []
       for (let worker = 0; worker < 3; worker += 1) {
-        void pacer.turn(signal).then((turn) => through.push(turn))
+        void pacer.permit(signal).then((turn) => through.push(turn))
       }
-      before[0]?.end('undecided')
+      before[0]?.release('undecided')
       await clock.advance(10 * SECOND)
       expect(through).toHaveLength(0)
-      before[1]?.end(outcome)
+      before[1]?.release(outcome)
       await clock.advance(10 * SECOND)
-      expect(through.map(({ isProbe }) => isProbe)).toEqual([true])
+      expect(through.map(({ isHalfOpen }) => isHalfOpen)).toEqual([true])
     },
   )
 })
 
 describe('an abort', () => {
   const holds: readonly (readonly [string, (pacer: Pacer) => Promise<void>])[] = [
-    ['by its rate', async (pacer) => (await pacer.turn(signal)).end('answered')],
+    ['by its rate', async (pacer) => (await pacer.permit(signal)).release('answered')],
     ['by a pause', async (pacer) => pacer.pause(HOUR)],
     [
       'by the counters',
       async (pacer) => {
-        const turn = await pacer.turn(signal)
+        const turn = await pacer.permit(signal)
         turn.learn({ limit: 1, remaining: 0, resetMs: HOUR })
-        turn.end('answered')
+        turn.release('answered')
       },
     ],
     [
       'by a probe',
       async (pacer) => {
         pacer.pause(0)
-        await pacer.turn(signal)
+        await pacer.permit(signal)
       },
     ],
   ]
@@ -270,7 +270,7 @@ describe('an abort', () => {
     const pacer = createPacer(clock, how === 'by its rate' ? 0.001 : null)
     await hold(pacer)
     const controller = new AbortController()
-    const turns = [1, 2, 3, 4, 5].map(() => pacer.turn(controller.signal))
+    const turns = [1, 2, 3, 4, 5].map(() => pacer.permit(controller.signal))
     await clock.advance(10)
     const reason = new Error('stop')
     controller.abort(reason)
@@ -283,10 +283,10 @@ describe('an abort', () => {
   it('of one leaves the others waiting, and takes no turn away from them', async () => {
     const clock = virtualClock()
     const pacer = createPacer(clock, 1)
-    await pacer.turn(signal)
+    await pacer.permit(signal)
     const controller = new AbortController()
-    const first = pacer.turn(controller.signal)
-    const second = pacer.turn(signal).then(() => clock.monotonic())
+    const first = pacer.permit(controller.signal)
+    const second = pacer.permit(signal).then(() => clock.monotonic())
     const start = clock.monotonic()
     controller.abort(new Error('stop'))
     await expect(first).rejects.toThrow('stop')
@@ -296,7 +296,7 @@ describe('an abort', () => {
 
   it('before the turn is asked for is said at once', async () => {
     const pacer = createPacer(virtualClock(), null)
-    await expect(pacer.turn(AbortSignal.abort(new Error('stopped')))).rejects.toThrow('stopped')
+    await expect(pacer.permit(AbortSignal.abort(new Error('stopped')))).rejects.toThrow('stopped')
   })
 })
 
@@ -308,7 +308,7 @@ describe('listeners', () => {
     const clock = virtualClock()
     const pacer = createPacer(clock, 1)
     const controller = new AbortController()
-    const turns = Array.from({ length: 50 }, () => pacer.turn(controller.signal))
+    const turns = Array.from({ length: 50 }, () => pacer.permit(controller.signal))
     await clock.run(Promise.all(turns))
     process.off('warning', onWarning)
     expect(warnings).toEqual([])
@@ -323,10 +323,10 @@ describe('listeners', () => {
     const worker = async () => {
       while (left > 0) {
         left -= 1
-        const turn = await pacer.turn(controller.signal)
+        const turn = await pacer.permit(controller.signal)
         most = Math.max(most, getEventListeners(controller.signal, 'abort').length)
         if (left % 50 === 0) pacer.pause(5)
-        turn.end(left % 7 === 0 ? 'undecided' : 'answered')
+        turn.release(left % 7 === 0 ? 'undecided' : 'answered')
       }
     }
     await clock.run(Promise.all([worker(), worker(), worker(), worker()]))
@@ -341,9 +341,9 @@ describe('the line', () => {
     const pacer = createPacer(clock, 10)
     const order: number[] = []
     const turns = Array.from({ length: 20 }, async (_, place) => {
-      const turn = await pacer.turn(signal)
+      const turn = await pacer.permit(signal)
       order.push(place)
-      turn.end('answered')
+      turn.release('answered')
     })
     await clock.run(Promise.all(turns))
     expect(order).toEqual(Array.from({ length: 20 }, (_, place) => place))
@@ -355,11 +355,11 @@ describe('a wait that is longer than anybody may wait', () => {
     const clock = virtualClock()
     const pacer = createPacer(clock, 1, 15 * MINUTE)
     const beganAt = clock.monotonic()
-    const turn = await pacer.turn(signal)
-    const waiting = pacer.turn(signal)
+    const turn = await pacer.permit(signal)
+    const waiting = pacer.permit(signal)
     turn.learn({ limit: 1, remaining: 0, resetMs: 24 * HOUR })
-    turn.end('answered')
-    const ends = Promise.allSettled([waiting, pacer.turn(signal)])
+    turn.release('answered')
+    const ends = Promise.allSettled([waiting, pacer.permit(signal)])
     const [first, second] = await clock.run(ends)
     const reason = { name: 'WaitTooLongError', waitMs: 24 * HOUR }
     expect([first, second]).toMatchObject(Array(2).fill({ status: 'rejected', reason }))

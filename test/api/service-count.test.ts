@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { createPacer, type Pacer, type Turn } from '../../src/api/pacer.ts'
+import { createPacer, type Pacer, type Permit } from '../../src/api/pacer.ts'
 import type { RateReport } from '../../src/api/retry-after.ts'
 import { HOUR, MINUTE, SECOND } from '../../src/support/units.ts'
 import { virtualClock, type VirtualClock } from '../helpers/virtual-clock.ts'
@@ -11,16 +11,16 @@ const { signal } = new AbortController()
 async function taught(report: RateReport) {
   const clock = virtualClock()
   const pacer = createPacer(clock, null)
-  const turn = await pacer.turn(signal)
+  const turn = await pacer.permit(signal)
   turn.learn(report)
-  turn.end('answered')
+  turn.release('answered')
   return { clock, pacer }
 }
 
 /** As many turns as are given now to workers that ask for `tries`; later ones are added to the list. */
-async function turnsNow(clock: VirtualClock, pacer: Pacer, tries: number): Promise<Turn[]> {
-  const given: Turn[] = []
-  for (let i = 0; i < tries; i += 1) void pacer.turn(signal).then((turn) => given.push(turn))
+async function turnsNow(clock: VirtualClock, pacer: Pacer, tries: number): Promise<Permit[]> {
+  const given: Permit[] = []
+  for (let i = 0; i < tries; i += 1) void pacer.permit(signal).then((turn) => given.push(turn))
   await clock.advance(0)
   return given
 }
@@ -41,12 +41,12 @@ describe('the count of the service', () => {
     expect(turns).toHaveLength(3)
     for (const turn of turns) {
       turn.learn({ limit: 10, remaining: 0, resetMs: 30 * SECOND })
-      turn.end('answered')
+      turn.release('answered')
     }
     await clock.advance(30 * SECOND)
     expect(turns).toHaveLength(4)
     turns[3]?.learn({ limit: 10, remaining: 9, resetMs: 30 * SECOND })
-    turns[3]?.end('answered')
+    turns[3]?.release('answered')
     await clock.advance(0)
     expect(turns).toHaveLength(13)
   })
@@ -54,9 +54,9 @@ describe('the count of the service', () => {
   it('assumes that requests in flight are not counted yet', async () => {
     const clock = virtualClock()
     const pacer = createPacer(clock, null)
-    const [first] = await Promise.all([1, 2, 3, 4].map(() => pacer.turn(signal)))
+    const [first] = await Promise.all([1, 2, 3, 4].map(() => pacer.permit(signal)))
     first?.learn({ limit: 10, remaining: 5, resetMs: MINUTE })
-    first?.end('answered')
+    first?.release('answered')
     expect(await turnsNow(clock, pacer, 9)).toHaveLength(2)
   })
 
@@ -66,7 +66,7 @@ describe('the count of the service', () => {
     const two = await turnsNow(clock, pacer, 2)
     for (const [i, turn] of two.entries()) {
       turn.learn({ limit: 10, remaining: i === 0 ? 2 : 6, resetMs: MINUTE })
-      turn.end('answered')
+      turn.release('answered')
     }
     expect(await turnsNow(clock, pacer, 9)).toHaveLength(2)
   })
@@ -76,14 +76,14 @@ describe('the count of the service', () => {
     await clock.advance(1)
     const [later] = await turnsNow(clock, pacer, 1)
     later?.learn({ limit: 10, remaining: 6, resetMs: MINUTE })
-    later?.end('answered')
+    later?.release('answered')
     expect(await turnsNow(clock, pacer, 9)).toHaveLength(6)
   })
 
   it('takes a request without an answer as counted', async () => {
     const { clock, pacer } = await taught({ limit: 10, remaining: 3, resetMs: MINUTE })
     const [lost] = await turnsNow(clock, pacer, 1)
-    lost?.end('failed')
+    lost?.release('failed')
     expect(await turnsNow(clock, pacer, 9)).toHaveLength(2)
   })
 
@@ -91,10 +91,10 @@ describe('the count of the service', () => {
     const { clock, pacer } = await taught({ limit: 10, remaining: 0, resetMs: SECOND })
     const turns = await turnsNow(clock, pacer, 9)
     await clock.advance(SECOND)
-    turns[0]?.end('failed')
+    turns[0]?.release('failed')
     await clock.advance(SECOND)
     expect(turns).toHaveLength(2)
-    turns[1]?.end('answered')
+    turns[1]?.release('answered')
     await clock.advance(0)
     expect(turns).toHaveLength(9)
   })

@@ -45,7 +45,7 @@ async function firstThrough(clock: VirtualClock, pacers: readonly Pacer[]): Prom
   const stop = new AbortController()
   const turns = pacers.flatMap((pacer) =>
     Array.from({ length: WORKERS }, async () => {
-      await pacer.turn(stop.signal)
+      await pacer.permit(stop.signal)
       return clock.monotonic() - from
     }),
   )
@@ -69,11 +69,11 @@ describe(`${ALL.length} shapes of headers × 429 and 503: 0 requests before the 
       const second = createPacer(clock, null, undefined, sharing)
       const pacers = [first, second] as const
       const turns = await Promise.all(
-        pacers.flatMap((pacer) => Array.from({ length: WORKERS }, () => pacer.turn(signal))),
+        pacers.flatMap((pacer) => Array.from({ length: WORKERS }, () => pacer.permit(signal))),
       )
       await clock.advance(100)
       const waitMs = obey(first, clock, order.status, order.headers)
-      for (const turn of turns) turn.end('undecided')
+      for (const turn of turns) turn.release('undecided')
       const tookMs = await firstThrough(clock, pacers)
       expect([order, waitMs, tookMs]).toEqual([order, order.waitMs, order.waitMs])
     }

@@ -33,9 +33,9 @@ async function takeTurns(store: PaceStore, perSecond: number, turns: number): Pr
   const work = async (worker: number) => {
     while (left > 0) {
       left -= 1
-      const turn = await pacer.turn(signal)
+      const turn = await pacer.permit(signal)
       await realClock.sleep(20 + ((left * 37 + worker * 11) % 100))
-      turn.end('answered')
+      turn.release('answered')
     }
   }
   await Promise.all(Array.from({ length: 10 }, (_, worker) => work(worker)))
@@ -48,7 +48,7 @@ describe.each(['memory', 'file'])('a pace in %s', (what) => {
       const turns = what === 'file' ? 2_000 : 20_000
       const pacer = createPacer(realClock, null, undefined, { store, priority: 'nightly' })
       const beganAt = realClock.monotonic()
-      for (let i = 0; i < turns; i += 1) (await pacer.turn(signal)).end('answered')
+      for (let i = 0; i < turns; i += 1) (await pacer.permit(signal)).release('answered')
       const ms = realClock.monotonic() - beganAt
       process.stdout.write(
         `${what.padEnd(8)} ${Math.round((turns / ms) * SECOND)} turns/s  ${(ms / turns).toFixed(3)} ms a turn\n`,
