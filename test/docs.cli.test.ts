@@ -23,7 +23,7 @@ import { promisify } from 'node:util'
 import { format } from 'prettier'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { worldAround } from '../src/cli/simulate-command.ts'
-import { filledTables } from '../src/model/filled-tables.ts'
+import { computedModels } from '../src/model/computed-models.ts'
 import { pipelineSchema } from '../src/plan/pipeline.ts'
 import { writeOrganizationsFile } from '../src/simulator/organizations-file.ts'
 import { startSimulator, type Simulator } from '../src/simulator/simulator.ts'
@@ -299,7 +299,7 @@ function columnOf(heading: string, also = heading): string[] {
 }
 
 async function warehouseTables(): Promise<MarkdownTable[]> {
-  const definitions = [...loadedTables, ...filledTables, ...readModelFiles()]
+  const definitions = [...loadedTables, ...computedModels, ...readModelFiles()]
   const warehouse = await openWarehouse({ path: ':memory:', mode: 'write' })
   try {
     const ops = await warehouse.all<{ name: string; comment: string }>(

@@ -9,7 +9,7 @@ import { basename, dirname, join, relative, resolve } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { buildModels } from '../src/model/build.ts'
 import { checksOfHeaders, readChecks } from '../src/model/checks.ts'
-import { filledTables } from '../src/model/filled-tables.ts'
+import { computedModels } from '../src/model/computed-models.ts'
 import { packageRoot, sqlFolder } from '../src/support/assets.ts'
 import { readModelFiles } from '../src/warehouse/catalog.ts'
 import { openWarehouse, quoteText, type Warehouse } from '../src/warehouse/warehouse.ts'
@@ -136,7 +136,7 @@ describe('SQL', () => {
   const models = readModelFiles()
   const checks = [
     ...readChecks(join(sqlFolder, 'checks')),
-    ...checksOfHeaders([...filledTables, ...models]),
+    ...checksOfHeaders([...computedModels, ...models]),
   ]
   let warehouse: Warehouse
 
@@ -184,7 +184,9 @@ describe('SQL', () => {
     /^(SET_OPERATION_NODE|SELECT_NODE|BASE_TABLE|COLUMN_REF|FUNCTION|VALUE_CONSTANT|CASE_EXPR|COMPARE_\w+|CONJUNCTION_\w+|OPERATOR_NOT|ORDER_MODIFIER)$/
   // A night asks of new rows and of rows that are gone, each by itself: that is only right for sums over single rows.
   it.each(
-    checks.flatMap(({ name, balance }) => (balance === null ? [] : [[name, balance] as const])),
+    checks.flatMap(({ name, reconciliation }) =>
+      reconciliation === null ? [] : [[name, reconciliation] as const],
+    ),
   )('check %s sums up rows of one table after another', async (_, { entries }) => {
     const [row] = await warehouse.all<{ tree: string }>(
       `select json_serialize_sql(${quoteText(entries)}) as tree`,

@@ -1,4 +1,4 @@
--- scope: row
+-- incremental_by: row
 -- What tenure_at_exit adds up and multiplies.
 select organization_id, cohort_year, tenure_months, exits, censored
 from tenure_counts

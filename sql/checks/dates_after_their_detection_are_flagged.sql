@@ -1,4 +1,4 @@
--- scope: profile_id
+-- incremental_by: profile_id
 select 'joiners' as in_table, event_key, joined_at as at, detected_at, is_future
 from joiners
 where is_future is distinct from joined_at > detected_at

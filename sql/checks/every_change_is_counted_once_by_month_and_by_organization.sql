@@ -1,5 +1,5 @@
--- balanced: joiners_by_month, leavers_by_month, promotions_by_month, boomerangs_by_month, side_roles_by_month by organization_id
--- balanced: joiners_in_all, leavers_in_all, promotions_in_all, boomerangs_in_all by organization_id
+-- reconciles: joiners_by_month, leavers_by_month, promotions_by_month, boomerangs_by_month, side_roles_by_month by organization_id
+-- reconciles: joiners_in_all, leavers_in_all, promotions_in_all, boomerangs_in_all by organization_id
 select
     organization_id,
     joiners as joiners_by_month,

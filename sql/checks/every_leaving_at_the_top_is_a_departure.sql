@@ -1,4 +1,4 @@
--- balanced: departures, places by organization_id
+-- reconciles: departures, places by organization_id
 -- What executive_changes sets beside the changes at the top: each leaving there is one of both, where its function is known.
 select organization_id, 1 as departures, case when function <> 'unknown' then 1 else 0 end as places
 from leavers

@@ -1,4 +1,4 @@
--- balanced: promotions by organization_id
+-- reconciles: promotions by organization_id
 select organization_id, promotions
 from promotion_velocity
 union all

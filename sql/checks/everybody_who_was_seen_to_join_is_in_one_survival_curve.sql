@@ -1,4 +1,4 @@
--- scope: organization_id, cohort_year
+-- incremental_by: organization_id, cohort_year
 with
 
 counted as (

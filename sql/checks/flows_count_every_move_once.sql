@@ -1,4 +1,4 @@
--- balanced: moves by from_organization_id
+-- reconciles: moves by from_organization_id
 select from_organization_id, moves
 from organization_pairs
 union all

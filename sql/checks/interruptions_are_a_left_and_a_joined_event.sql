@@ -1,7 +1,7 @@
--- scope: profile_id
+-- incremental_by: profile_id
 select one.event_key, one.partner_event_key, other.part as partner_part
-from tangled_events as one
-left join tangled_events as other
+from ambiguous_events as one
+left join ambiguous_events as other
     on other.event_key = one.partner_event_key
     and other.partner_event_key = one.event_key
     and other.profile_id = one.profile_id

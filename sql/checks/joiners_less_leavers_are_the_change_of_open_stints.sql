@@ -1,6 +1,6 @@
 -- Every end of a stint that was seen is a joiner or a leaver, and no other event is. So whoever joined and has not left is
 -- there, and whoever left without a seen joining had been there.
--- scope: profile_id
+-- incremental_by: profile_id
 with
 
 seen as (

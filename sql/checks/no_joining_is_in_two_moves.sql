@@ -1,4 +1,4 @@
--- scope: profile_id
+-- incremental_by: profile_id
 select joined_event_key, count(*) as moves
 from moves
 group by joined_event_key

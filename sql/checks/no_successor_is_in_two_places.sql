@@ -1,4 +1,4 @@
--- scope: organization_id, function, level
+-- incremental_by: organization_id, function, level
 select organization_id, successor_event_key as filled_by, count(*) as places
 from executive_vacancies
 where successor_event_key is not null

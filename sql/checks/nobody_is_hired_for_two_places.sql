@@ -1,4 +1,4 @@
--- scope: organization_id, function, level
+-- incremental_by: organization_id, function, level
 select organization_id, joined_event_key as filled_by, count(*) as places
 from filled_vacancies
 group by organization_id, joined_event_key

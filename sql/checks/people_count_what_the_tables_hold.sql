@@ -1,4 +1,4 @@
--- scope: profile_id
+-- incremental_by: profile_id
 with
 
 measures as (

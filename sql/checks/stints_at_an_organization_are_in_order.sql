@@ -1,5 +1,5 @@
 -- Only a first stint can lack its joining, only a last one its leaving, and none begins before the one before it ended.
--- scope: profile_id
+-- incremental_by: profile_id
 select
     later.profile_id,
     later.organization_id,

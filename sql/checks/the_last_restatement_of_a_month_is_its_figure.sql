@@ -1,4 +1,4 @@
--- scope: organization_id, month_start_on
+-- incremental_by: organization_id, month_start_on
 with
 
 vintages as (

@@ -1,4 +1,4 @@
--- balanced: joiners, leavers, promotions, boomerangs, side_roles by organization_id
+-- reconciles: joiners, leavers, promotions, boomerangs, side_roles by organization_id
 select organization_id, joiners, leavers, promotions, boomerangs, side_joiners + side_leavers as side_roles
 from organization_weekly
 union all

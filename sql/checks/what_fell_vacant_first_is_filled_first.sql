@@ -1,4 +1,4 @@
--- scope: organization_id, function, level
+-- incremental_by: organization_id, function, level
 select
     leavers.organization_id,
     leavers.function,

@@ -65,11 +65,11 @@ comment on column organization_coverage.event_types is 'joined, left, title_chan
 comment on column organization_coverage.covered_from_at is 'Start of the interval, UTC; null means from the beginning.';
 comment on column organization_coverage.covered_to_at is 'End of the interval, UTC.';
 
-create table ops.touched_people (
+create table ops.changed_people (
     profile_id varchar not null
 );
-comment on table ops.touched_people is 'People with new or changed events since the last good build, some more than once: what that build has to look at.';
-comment on column ops.touched_people.profile_id is 'The service''s stable id of the person.';
+comment on table ops.changed_people is 'People with new or changed events since the last good build, some more than once: what that build has to look at.';
+comment on column ops.changed_people.profile_id is 'The service''s stable id of the person.';
 
 create table ops.build_state (
     key varchar not null,

@@ -12,8 +12,8 @@ import { whileReading } from './warehouse-reader.ts'
 /** A table as `models` shows it. */
 interface TableEntry {
   readonly name: string
-  /** loaded: from the journal; filled: by the words of config/titles; table or view: made by a SQL file. */
-  readonly kind: 'loaded' | 'filled' | 'table' | 'view'
+  /** loaded: from the journal; computed: from the words of config/titles; table or view: made by a SQL file. */
+  readonly kind: 'loaded' | 'computed' | 'table' | 'view'
   /** The SQL file of a model below sql/models; null for the others. */
   readonly file: string | null
   readonly grain: string
@@ -169,7 +169,7 @@ function rowsText({ kind, rows }: TableEntry): string {
 
 function sourceText({ kind, reads }: TableEntry): string {
   if (kind === 'loaded') return 'the journal'
-  if (kind !== 'filled') return reads.join(', ')
+  if (kind !== 'computed') return reads.join(', ')
   return reads.length === 0 ? 'config/ladders.yaml' : `${reads.join(', ')}, and config/titles`
 }
 

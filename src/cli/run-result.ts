@@ -73,7 +73,7 @@ export function loadDocument(load: LoadReport): Record<string, unknown> {
 export function buildDocument(build: BuildReport): Record<string, unknown> {
   return {
     build_id: build.buildId,
-    whole_because: build.wholeBecause,
+    full_refresh_reason: build.fullRefreshReason,
     models: build.models.map(({ name, rows, rowsChanged }) => ({
       name,
       rows,
@@ -207,7 +207,7 @@ export function loadText(load: LoadReport): string {
 /** A build in one line. */
 export function buildText(build: BuildReport): string {
   const all = `${countText(build.models.length, 'model')}, ${countText(build.checks.length, 'check')} passed`
-  if (build.wholeBecause !== null) return all
+  if (build.fullRefreshReason !== null) return all
   const changed = build.models.reduce((sum, { rowsChanged }) => sum + (rowsChanged ?? 0), 0)
   const anew = build.models.filter(({ rowsChanged }) => rowsChanged === null).length
   const made = anew === 0 ? '' : `, ${countText(anew, 'table')} made anew`

@@ -216,7 +216,7 @@ class Load {
     )
     for (const step of [
       'newest_versions',
-      'note_touched_people',
+      'note_changed_people',
       'merge_versions',
       'merge_events',
     ]) {

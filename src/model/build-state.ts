@@ -1,5 +1,5 @@
 /**
- * What the last good build was made from (`ops.build_state`), and whom loads have touched since (`ops.touched_people`): from
+ * What the last good build was made from (`ops.build_state`), and whom loads have touched since (`ops.changed_people`): from
  * both follows whether a build can keep what is there. Written in the build's transaction.
  */
 
@@ -15,10 +15,10 @@ const FINGERPRINT = 'fingerprint'
 const CONTENT = 'content of '
 
 /** Why the next build has to make everything anew; null when it can keep what no load touched. */
-export async function reasonForWhole(
+export async function fullRefreshReasonOf(
   warehouse: Warehouse,
   project: Project,
-  mostTouched: number,
+  mostChanged: number,
 ): Promise<string | null> {
   const state = await readState(warehouse)
   const fingerprint = state.get(FINGERPRINT)
@@ -34,12 +34,12 @@ export async function reasonForWhole(
   }
   const [touched] = await warehouse.all<{ events: bigint; all_events: bigint }>(
     `select
-        (select count(*) from job_change_events where profile_id in (select profile_id from ops.touched_people))
+        (select count(*) from job_change_events where profile_id in (select profile_id from ops.changed_people))
             as events,
         (select count(*) from job_change_events) as all_events`,
   )
   const share = Number(touched?.events ?? 0) / Math.max(1, Number(touched?.all_events ?? 0))
-  if (share <= mostTouched) return null
+  if (share <= mostChanged) return null
   return `people with new or changed events have ${Math.round(100 * share)} % of all events`
 }
 
@@ -75,7 +75,7 @@ export async function writeState(warehouse: Warehouse, project: Project): Promis
     [FINGERPRINT, project.fingerprint] as const,
     ...[...now].map(([name, content]) => [`${CONTENT}${name}`, content] as const),
   ]
-  await warehouse.run('delete from ops.touched_people; delete from ops.build_state')
+  await warehouse.run('delete from ops.changed_people; delete from ops.build_state')
   await warehouse.append('ops.build_state', {
     key: state.map(([key]) => key),
     value: state.map(([, value]) => value),

@@ -7,10 +7,10 @@ import { realClock, type Clock } from '../support/clock.ts'
 import { MIB } from '../support/units.ts'
 import type { Warehouse } from '../warehouse/warehouse.ts'
 import { CheckFailedError, recordChecks, type CheckOutcome } from './checks.ts'
-import { reasonForWhole, writeState } from './build-state.ts'
-import { buildNight, endNight } from './night-build.ts'
+import { fullRefreshReasonOf, writeState } from './build-state.ts'
+import { buildIncrementally, resetSession } from './incremental-build.ts'
 import { readProject, type Project } from './project.ts'
-import { buildWhole } from './whole-build.ts'
+import { refreshFully } from './full-refresh.ts'
 
 /** How to build. */
 export interface BuildOptions {
@@ -27,17 +27,17 @@ export interface BuildOptions {
   /** Measures durations. Default: the machine's. */
   readonly clock?: Clock
   /** Up to which share of all events, 0 to 1, of touched people only what these touch is built. Default: 0.15. */
-  readonly mostTouched?: number
+  readonly mostChanged?: number
   /** Up to which share of its rows, 0 to 1, in touched groups a model is built by groups. Default: 0.5. */
-  readonly mostRowsInGroups?: number
+  readonly mostRowsInKeys?: number
   /** From how many events on the tables of people are made part by part. Default: as many as the memory is for. */
   readonly eventsPerPart?: number
 }
 
 // Measured on 200,000 events, in seconds of CPU: a whole build takes 12.0 where no title is new; a night takes 5.0 with 1 % of
 // the events touched, 9.7 with 10 %, 13.6 with 19 %. A model computed by groups reads and compares what it keeps, too.
-const MOST_TOUCHED = 0.15
-const MOST_ROWS_IN_GROUPS = 0.5
+const MOST_CHANGED = 0.15
+const MOST_ROWS_IN_KEYS = 0.5
 // Joins and windows over all of 10 million events ran out of 1.5 GiB, or spilled; over a third of them, in 2.2 GiB, they do
 // neither, and take a fifth less than over a quarter: every part looks through all rows.
 const BYTES_FOR_AN_EVENT = 680
@@ -57,7 +57,7 @@ export interface BuildStep {
 export interface BuildReport {
   readonly buildId: string
   /** Why everything was made anew; null when only what loads had touched was. */
-  readonly wholeBecause: string | null
+  readonly fullRefreshReason: string | null
   /** In run order. */
   readonly models: readonly BuiltModel[]
   /** Names of the checks; all passed. */
@@ -80,7 +80,7 @@ export interface BuildWork {
   readonly warehouse: Warehouse
   readonly project: Project
   readonly clock: Clock
-  readonly mostRowsInGroups: number
+  readonly mostRowsInKeys: number
   readonly eventsPerPart: number
   /** Tells that a step is finished, and how many rows it wrote and deleted. */
   readonly finished: (name: string, rowsChanged: number | null) => void
@@ -112,13 +112,13 @@ export async function buildModels(
   const memory = await warehouse.makeRoomForModels()
   const project = await readProject(warehouse, options.modelFolder, options.checkFolder)
   const total = project.nodes.length + project.checks.length
-  const mostTouched = options.mostTouched ?? MOST_TOUCHED
-  const mostRowsInGroups = options.mostRowsInGroups ?? MOST_ROWS_IN_GROUPS
+  const mostChanged = options.mostChanged ?? MOST_CHANGED
+  const mostRowsInKeys = options.mostRowsInKeys ?? MOST_ROWS_IN_KEYS
   try {
     return await warehouse.transaction(async () => {
-      const wholeBecause = await reasonForWhole(warehouse, project, mostTouched)
+      const fullRefreshReason = await fullRefreshReasonOf(warehouse, project, mostChanged)
       let done = 0
-      let rowsChanged = wholeBecause === null ? 0 : null
+      let rowsChanged = fullRefreshReason === null ? 0 : null
       const finished = (name: string, rows: number | null) => {
         done += 1
         if (rowsChanged !== null) rowsChanged += rows ?? 0
@@ -130,17 +130,17 @@ export async function buildModels(
         })
       }
       const eventsPerPart = options.eventsPerPart ?? eventsThatFit(memory)
-      const work = { warehouse, project, clock, mostRowsInGroups, eventsPerPart, finished }
+      const work = { warehouse, project, clock, mostRowsInKeys, eventsPerPart, finished }
       await warehouse.run(project.macros)
-      const { models, outcomes } = await (wholeBecause === null
-        ? buildNight(work)
-        : buildWhole(work))
+      const { models, outcomes } = await (fullRefreshReason === null
+        ? buildIncrementally(work)
+        : refreshFully(work))
       if (outcomes.some((outcome) => outcome.offenders > 0)) throw new CheckFailedError(outcomes)
       await recordChecks(warehouse, buildId, builtAt, outcomes)
       await writeState(warehouse, project)
       return {
         buildId,
-        wholeBecause,
+        fullRefreshReason,
         models,
         checks: outcomes.map((outcome) => outcome.name),
         durationMs: clock.monotonic() - startedMs,
@@ -153,6 +153,6 @@ export async function buildModels(
     throw error
   } finally {
     // Of a session that can set nothing any more the error before says why; a build that went well needs none of it.
-    await endNight(warehouse).catch(() => undefined)
+    await resetSession(warehouse).catch(() => undefined)
   }
 }

@@ -1,5 +1,5 @@
 /**
- * Checks: each is one select that returns the rows that break a claim, and is named after the claim. Some stand as files in
+ * Checks: each is one select that returns the rows that break a constraint, and is named after the constraint. Some stand as files in
  * sql/checks, the others follow from the headers of the models. All of them run, so that an operator sees everything that
  * is wrong at once.
  */
@@ -7,29 +7,34 @@
 import { readFileSync } from 'node:fs'
 import { basename } from 'node:path'
 import { EXIT, JobtideError } from '../support/errors.ts'
-import { scopeOf, sqlFilesIn, type DescribedTable, type ModelFile } from '../warehouse/catalog.ts'
+import {
+  incrementalColumns,
+  sqlFilesIn,
+  type DescribedTable,
+  type ModelFile,
+} from '../warehouse/catalog.ts'
 import { quoteIdentifier, type Warehouse } from '../warehouse/warehouse.ts'
-import { balanceIn, imbalanceSql, type Balance } from './balance.ts'
-import { claimSql, claimsOf, loadedClaims, type Claim } from './claims.ts'
+import { reconciliationIn, differencesSql, type Reconciliation } from './reconciliation.ts'
+import { constraintSql, constraintsOf, loadedConstraints, type Constraint } from './constraints.ts'
 
-/** One claim and the select that returns what breaks it. */
+/** One constraint and the select that returns what breaks it. */
 export interface Check {
   readonly name: string
   readonly sql: string
   /** A cheaper select of one number, `suspects`; 0 proves that `sql` returns nothing. */
   readonly suspicion: string | null
   /** Columns by which it can be asked of some rows only, or `row`: of each by itself; none: of all. */
-  readonly scope: readonly string[]
+  readonly incrementalBy: readonly string[]
   /** What a header says, where the check follows from one; null for a file of its own. */
-  readonly claim: Claim | null
+  readonly constraint: Constraint | null
   /** What sums up to zero, where the check says so; else null. */
-  readonly balance: Balance | null
+  readonly reconciliation: Reconciliation | null
 }
 
 /** What a check found. */
 export interface CheckOutcome {
   readonly name: string
-  /** Rows that break the claim; 0 is a pass. */
+  /** Rows that break the constraint; 0 is a pass. */
   readonly offenders: number
   /** Up to five of them. */
   readonly sample: readonly Readonly<Record<string, unknown>>[]
@@ -69,23 +74,37 @@ export function readChecks(folder: string): Check[] {
   return sqlFilesIn(folder).map((path) => {
     const text = withoutSemicolon(readFileSync(path, 'utf8'))
     const name = basename(path, '.sql')
-    const balance = balanceIn(name, text)
-    const sql = balance === null ? text : imbalanceSql(balance, balance.entries)
-    return { name, sql, suspicion: null, scope: scopeOf(text), claim: null, balance }
+    const reconciliation = reconciliationIn(name, text)
+    const sql =
+      reconciliation === null ? text : differencesSql(reconciliation, reconciliation.entries)
+    return {
+      name,
+      sql,
+      suspicion: null,
+      incrementalBy: incrementalColumns(text),
+      constraint: null,
+      reconciliation,
+    }
   })
 }
 
 /** The checks that follow from what is said of the loaded tables and of `tables`, by name. */
 export function checksOfHeaders(tables: readonly (DescribedTable | ModelFile)[]): Check[] {
-  const claims = [...loadedClaims, ...tables.flatMap(claimsOf)]
-  return claims
-    .map((claim) => checkOf(claim, quoteIdentifier(claim.table)))
+  const constraints = [...loadedConstraints, ...tables.flatMap(constraintsOf)]
+  return constraints
+    .map((constraint) => checkOf(constraint, quoteIdentifier(constraint.table)))
     .toSorted((a, b) => (a.name < b.name ? -1 : 1))
 }
 
-/** The check of one claim, asked of `source`: its table, or some rows of it. */
-export function checkOf(claim: Claim, source: string): Check {
-  return { name: claim.name, ...claimSql(claim, source), scope: [], claim, balance: null }
+/** The check of one constraint, asked of `source`: its table, or some rows of it. */
+export function checkOf(constraint: Constraint, source: string): Check {
+  return {
+    name: constraint.name,
+    ...constraintSql(constraint, source),
+    incrementalBy: [],
+    constraint,
+    reconciliation: null,
+  }
 }
 
 /** Runs one check; the sample is the same each time, also when rows are found in another order. */

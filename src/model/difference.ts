@@ -7,7 +7,7 @@ import type { Temporaries } from './temporaries.ts'
  * In a table of differences: 1 for a row that is new, -1 for one that is gone; a row that changed is both. No column of a
  * model has a space.
  */
-export const MORE = '"more rows"'
+export const DIFF_SIGN = '"diff sign"'
 // Of a row that is gone its place in the table, of a new one that among the rows that were made.
 const PLACE = '"row id"'
 const KEY_HASH = '"key hash"'
@@ -23,7 +23,7 @@ export interface Compared {
 
 /** What `applyDifferences` wrote. */
 export interface Written {
-  /** Temporary table: the rows that are gone and those that are new, in the compared columns, with `MORE`; SQL. */
+  /** Temporary table: the rows that are gone and those that are new, in the compared columns, with `DIFF_SIGN`; SQL. */
   readonly changed: string
   readonly inserted: number
   readonly deleted: number
@@ -61,7 +61,7 @@ export async function applyDifferences(
   // 10^19, of which a night has a trillion where it has a million rows: one in 10 million nights. Grouping by two numbers takes
   // less than grouping by keys.
   const differences = await temporaries.keep(
-    `select sum(more) as ${MORE}, max(${PLACE}) as ${PLACE}
+    `select sum(more) as ${DIFF_SIGN}, max(${PLACE}) as ${PLACE}
      from (
          select ${KEY_HASH}, ${HASH}, -1 as more, ${PLACE} from ${before}
          union all
@@ -71,12 +71,12 @@ export async function applyDifferences(
      group by ${KEY_HASH}, ${HASH}
      having sum(more) <> 0`,
   )
-  const gone = `select ${PLACE} from ${differences} where ${MORE} < 0`
-  const fresh = `select ${PLACE} from ${differences} where ${MORE} > 0`
+  const gone = `select ${PLACE} from ${differences} where ${DIFF_SIGN} < 0`
+  const fresh = `select ${PLACE} from ${differences} where ${DIFF_SIGN} > 0`
   const changed = await temporaries.keep(
-    `select ${listOf(compared)}, -1 as ${MORE} from ${before} where ${PLACE} in (${gone})
+    `select ${listOf(compared)}, -1 as ${DIFF_SIGN} from ${before} where ${PLACE} in (${gone})
      union all
-     select ${listOf(compared)}, 1 as ${MORE} from ${rows} where rowid in (${fresh})`,
+     select ${listOf(compared)}, 1 as ${DIFF_SIGN} from ${rows} where rowid in (${fresh})`,
   )
   await temporaries.drop(before)
   const main = temporaries.main(name)

@@ -8,9 +8,15 @@ import { loadedTables } from '../warehouse/catalog.ts'
 import { quoteIdentifier } from '../warehouse/warehouse.ts'
 import type { BuildWork } from './build.ts'
 import type { ProjectNode } from './project.ts'
-import { columnsOf, createModelTable, describeModelTable, rowsIn, saying } from './tables.ts'
+import {
+  columnsOf,
+  createModelTable,
+  describeModelTable,
+  rowsIn,
+  withErrorContext,
+} from './tables.ts'
 import { Temporaries } from './temporaries.ts'
-import { PERSON } from './tonight.ts'
+import { PERSON } from './table-delta.ts'
 
 /** The parts of one build. */
 export class Parts {
@@ -36,7 +42,7 @@ export class Parts {
    */
   async create(node: ProjectNode): Promise<number | null> {
     const { warehouse } = this.#work
-    if (this.#count === 1 || node.kind !== 'table' || node.scope.join() !== PERSON) {
+    if (this.#count === 1 || node.kind !== 'table' || node.incrementalBy.join() !== PERSON) {
       return createModelTable(warehouse, node)
     }
     const temporaries = await Temporaries.in(warehouse)
@@ -52,7 +58,7 @@ export class Parts {
         )
       }
       const begin = part === 0 ? `create table ${table} as` : `insert into ${table} by name`
-      await saying(`model ${node.name}`, () => warehouse.run(`${begin}\n${node.sql}`))
+      await withErrorContext(`model ${node.name}`, () => warehouse.run(`${begin}\n${node.sql}`))
       await temporaries.unshadow()
       const before: bigint = last
       last = (await this.#lastRowOf(table)) ?? before
@@ -87,7 +93,9 @@ export class Parts {
       if ((await columnsOf(warehouse, name)).includes(PERSON)) tables.push(name)
     }
     const before = project.nodes.slice(0, project.nodes.indexOf(node))
-    const made = before.filter(({ kind, scope }) => kind === 'table' && scope.join() === PERSON)
+    const made = before.filter(
+      ({ kind, incrementalBy }) => kind === 'table' && incrementalBy.join() === PERSON,
+    )
     return [...tables, ...made.map(({ name }) => name)]
   }
 }

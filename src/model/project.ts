@@ -17,13 +17,13 @@ import {
 import { quoteText, type Warehouse } from '../warehouse/warehouse.ts'
 import { checksOfHeaders, readChecks, withoutSemicolon, type Check } from './checks.ts'
 import { knownOnSql } from './as-known-on.ts'
-import { filledTables, type FilledTable } from './filled-tables.ts'
+import { computedModels, type ComputedModel } from './computed-models.ts'
 import { columnWords, runOrder, tablesRead, tablesReadTwice } from './run-order.ts'
 
 /** One table or view that a build makes. */
 export interface ProjectNode {
   readonly name: string
-  readonly kind: 'filled' | 'table' | 'view'
+  readonly kind: 'computed' | 'table' | 'view'
   /** Names of the tables that it reads: its lineage. */
   readonly reads: readonly string[]
   /** Those of them that its SQL names more than once. */
@@ -33,11 +33,11 @@ export interface ProjectNode {
   /** The select that makes a model; empty for a filled table. */
   readonly sql: string
   /** Columns by which it can be computed in parts; see ModelFile. */
-  readonly scope: readonly string[]
+  readonly incrementalBy: readonly string[]
   /** Every word of its select that may name a column of what it reads; null: it may read any. */
   readonly words: ReadonlySet<string> | null
   /** A filled table. */
-  readonly filled: FilledTable | null
+  readonly computed: ComputedModel | null
   /** A model and its file, relative to the folder of the models. */
   readonly model: ModelFile | null
   readonly file: string
@@ -72,26 +72,26 @@ export async function readProject(
   checkFolder: string = join(sqlFolder, 'checks'),
 ): Promise<Project> {
   const models = readModelFiles(modelFolder)
-  const known = new Set([...models, ...loadedTables, ...filledTables].map(({ name }) => name))
+  const known = new Set([...models, ...loadedTables, ...computedModels].map(({ name }) => name))
   // A filled table without the model that its rows come from is left out.
-  const filledNow = filledTables.filter(({ reads }) => reads.every((name) => known.has(name)))
-  const checks = [...checksOfHeaders([...filledNow, ...models]), ...readChecks(checkFolder)]
+  const computedNow = computedModels.filter(({ reads }) => reads.every((name) => known.has(name)))
+  const checks = [...checksOfHeaders([...computedNow, ...models]), ...readChecks(checkFolder)]
   const treeOf = await syntaxTrees(
     warehouse,
-    [...filledNow.map(({ mentioned }) => mentioned ?? ''), ...models, ...checks].map((one) =>
+    [...computedNow.map(({ mentioned }) => mentioned ?? ''), ...models, ...checks].map((one) =>
       typeof one === 'string' ? one : one.sql,
     ),
   )
-  const filledNodes = filledNow.map((filled): ProjectNode => ({
-    name: filled.name,
-    kind: 'filled',
-    reads: filled.reads,
+  const computedNodes = computedNow.map((computed): ProjectNode => ({
+    name: computed.name,
+    kind: 'computed',
+    reads: computed.reads,
     readsTwice: new Set(),
-    definition: filled,
+    definition: computed,
     sql: '',
-    scope: [],
-    words: filled.mentioned === null ? null : columnWords(treeOf(filled.mentioned)),
-    filled,
+    incrementalBy: [],
+    words: computed.mentioned === null ? null : columnWords(treeOf(computed.mentioned)),
+    computed,
     model: null,
     file: '',
   }))
@@ -104,9 +104,9 @@ export async function readProject(
       readsTwice: tablesReadTwice(treeOf(model.sql)),
       definition: model,
       sql: withoutSemicolon(model.sql),
-      scope: model.scope,
+      incrementalBy: model.incrementalBy,
       words: columnWords(treeOf(model.sql)),
-      filled: null,
+      computed: null,
       model,
       file,
     }
@@ -115,7 +115,7 @@ export async function readProject(
     const tree = treeOf(check.sql)
     return { ...check, reads: tablesRead(tree, `check ${check.name}`), words: columnWords(tree) }
   })
-  const unordered = [...filledNodes, ...modelNodes]
+  const unordered = [...computedNodes, ...modelNodes]
   const existing = loadedTables.map((table) => table.name)
   const byName = new Map(unordered.map((node) => [node.name, node]))
   const nodes = runOrder(unordered, existing).flatMap((name) => byName.get(name) ?? [])
@@ -146,9 +146,9 @@ function fingerprintOf(
   macros: string,
 ): string {
   const hash = createHash('sha256').update(taxonomyVersion).update('\0').update(macros)
-  for (const { name, kind, definition, sql, filled } of nodes) {
+  for (const { name, kind, definition, sql, computed } of nodes) {
     const header = [definition.grain, definition.purpose, ...definition.columns].flat()
-    hash.update(JSON.stringify([name, kind, header, sql, filled?.types, filled?.mentioned]))
+    hash.update(JSON.stringify([name, kind, header, sql, computed?.types, computed?.mentioned]))
   }
   for (const { name, sql } of checks) hash.update(JSON.stringify([name, sql]))
   return hash.digest('hex')

@@ -4,7 +4,7 @@ import { ConfigError, EXIT, JobtideError } from '../support/errors.ts'
 import type { DescribedTable } from '../warehouse/catalog.ts'
 import { SqlError } from '../warehouse/errors.ts'
 import { quoteIdentifier, quoteText, type Warehouse } from '../warehouse/warehouse.ts'
-import type { FilledTable } from './filled-tables.ts'
+import type { ComputedModel } from './computed-models.ts'
 import type { ProjectNode } from './project.ts'
 
 // Every table made from a model says so at the end of its comment: that is how the next build knows what to drop, also
@@ -32,7 +32,7 @@ export async function refuseForeignTables(
      from information_schema.tables
      where table_catalog = current_database() and table_schema = 'main'`,
   )
-  const names = new Set(nodes.filter(({ filled }) => filled === null).map(({ name }) => name))
+  const names = new Set(nodes.filter(({ computed }) => computed === null).map(({ name }) => name))
   const foreign = there.find(({ name }) => names.has(name))
   if (foreign === undefined) return
   throw new ConfigError(
@@ -67,7 +67,7 @@ export async function createModelTable(
   node: ProjectNode,
 ): Promise<number | null> {
   const name = quoteIdentifier(node.name)
-  await saying(`model ${node.name}`, () =>
+  await withErrorContext(`model ${node.name}`, () =>
     warehouse.run(`create or replace ${node.kind} ${name} as\n${node.sql}`),
   )
   await describeModelTable(warehouse, node)
@@ -117,7 +117,10 @@ async function refuseOtherColumns(warehouse: Warehouse, node: ProjectNode): Prom
 }
 
 /** Makes a filled table, empty, unless it is there with the same columns. */
-export async function createFilledTable(warehouse: Warehouse, table: FilledTable): Promise<void> {
+export async function createComputedTable(
+  warehouse: Warehouse,
+  table: ComputedModel,
+): Promise<void> {
   const columns = await columnsOf(warehouse, table.name)
   if (columns.join() === [...table.columns.keys()].join()) return
   await warehouse.run(`create or replace table ${quoteIdentifier(table.name)} (${table.types})`)
@@ -127,7 +130,7 @@ export async function createFilledTable(warehouse: Warehouse, table: FilledTable
 export async function commentOn(warehouse: Warehouse, node: ProjectNode): Promise<void> {
   const name = quoteIdentifier(node.name)
   const kind = node.kind === 'view' ? 'view' : 'table'
-  const mark = node.kind === 'filled' ? '' : `${MODEL_MARK}${node.file}`
+  const mark = node.kind === 'computed' ? '' : `${MODEL_MARK}${node.file}`
   const statements = [...node.definition.columns].map(
     ([column, text]) =>
       `comment on column ${name}.${quoteIdentifier(column)} is ${quoteText(text)};`,
@@ -142,7 +145,7 @@ function describe({ grain, purpose, key }: DescribedTable): string {
 }
 
 /** Puts what is being done in front of what the engine says about its SQL. */
-export async function saying<T>(subject: string, work: () => Promise<T>): Promise<T> {
+export async function withErrorContext<T>(subject: string, work: () => Promise<T>): Promise<T> {
   try {
     return await work()
   } catch (error) {

@@ -29,7 +29,7 @@ interface ChecksRow {
 const CHECKS_SQL = `
   select count(*) as checks, epoch_ms(max(checked_at)) as checked_at,
          string_agg(check_name, ', ' order by check_name) filter (where offenders > 0) as failed,
-         (select count(*) from ops.touched_people) as touched
+         (select count(*) from ops.changed_people) as touched
   from ops.checks`
 
 /**

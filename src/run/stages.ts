@@ -11,7 +11,7 @@ import { openJournal, type Journal, type JournalWriter } from '../journal/journa
 import { readSuppression } from '../load/suppression.ts'
 import { load, type LoadProgress, type LoadReport } from '../load/load.ts'
 import { buildModels, type BuildReport, type BuildStep } from '../model/build.ts'
-import { filledTables } from '../model/filled-tables.ts'
+import { computedModels } from '../model/computed-models.ts'
 import { PublishError } from '../publish/errors.ts'
 import type { ObjectStore } from '../publish/store/object-store.ts'
 import { openStore } from '../publish/store/open-store.ts'
@@ -152,7 +152,7 @@ async function publishTo(
       store,
       journalId,
       notKept: notKeptIn(openJournal(directory.journal, clock)),
-      tables: [...publishedTables(readModelFiles()), ...filledTables],
+      tables: [...publishedTables(readModelFiles()), ...computedModels],
       scratchFolder: directory.scratch,
       // One for each destination: what another one needs is not thrown away.
       cacheFolder: join(directory.published, sha256Hex(store.destination).slice(0, 16)),

@@ -35,7 +35,7 @@ export interface ModelFile extends DescribedTable {
    * Columns by which the model can be computed in parts: a row depends only on rows of its inputs with the same values in
    * them. Empty where a row may depend on any row.
    */
-  readonly scope: readonly string[]
+  readonly incrementalBy: readonly string[]
   /** A view stores no rows of its own: it is computed where it is read. Staging models are views. */
   readonly kind: 'table' | 'view'
   /** Whether snapshots hold it: not staging models, nor those whose header says `published: no`. */
@@ -131,7 +131,7 @@ export function sqlFilesIn(folder: string): string[] {
  *     -- grain: one row per …
  *     -- key: column, column
  *     -- purpose: …
- *     -- scope: column, column                    (optional; `row` for a view that says something of each row by itself)
+ *     -- incremental_by: column, column                    (optional; `row` for a view that says something of each row by itself)
  *     -- partition: year of column                (optional)
  *     -- kind: view                               (optional: for rows that are cheap to put together when they are read)
  *     -- published: no                            (optional: a step on the way that other tables hold the result of)
@@ -164,7 +164,7 @@ function parseModelFile(path: string, sql: string): ModelFile {
     grain: field('grain'),
     key: field('key').split(/,\s*/),
     purpose: field('purpose'),
-    scope: scopeOf(sql),
+    incrementalBy: incrementalColumns(sql),
     values: headerValues(header, 'values').map((line) => {
       const values = parseValues(line)
       if (values === null) throw wrong(`"-- values: ${line}" is not "column: a | b"`)
@@ -184,13 +184,13 @@ function parseModelFile(path: string, sql: string): ModelFile {
     sql,
     path,
   }
-  const isByRow = isView && model.scope.join() === EACH_ROW
-  const isCheckedElsewhere = isView && (isByRow || model.scope.length === 0)
+  const isByRow = isView && model.incrementalBy.join() === EACH_ROW
+  const isCheckedElsewhere = isView && (isByRow || model.incrementalBy.length === 0)
   if (isCheckedElsewhere && model.values.length + model.references.length > 0)
     throw wrong('a view is checked at the tables that it reads: say values and references there')
   const named = [
     ...model.key,
-    ...(isByRow ? [] : model.scope),
+    ...(isByRow ? [] : model.incrementalBy),
     ...[...model.values, ...model.references].map(({ column }) => column),
   ]
   const unknown = named.find((column) => !model.columns.has(column))
@@ -202,9 +202,9 @@ function parseModelFile(path: string, sql: string): ModelFile {
 /** The scope of a check, or of a view, that says something of each row by itself, whatever other rows there are. */
 export const EACH_ROW = 'row'
 
-/** The columns of a `-- scope: column, column` line, of models and checks; none where there is no such line. */
-export function scopeOf(sql: string): string[] {
-  return headerOf(sql, 'scope').flatMap((line) => line.split(/,\s*/))
+/** The columns of a `-- incremental_by: column, column` line, of models and checks; none where there is no such line. */
+export function incrementalColumns(sql: string): string[] {
+  return headerOf(sql, 'incremental_by').flatMap((line) => line.split(/,\s*/))
 }
 
 /** What the `-- name: …` lines of a model or check say, in order. */

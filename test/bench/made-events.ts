@@ -132,8 +132,8 @@ export async function makeNight(
   const corrected = `hash(event_key) % 1000000 < ${Math.round((1_000_000 * events) / 20 / (made.people * 4))}`
   await warehouse.run(`
     delete from tonight where event_key in (select event_key from job_change_events);
-    insert into ops.touched_people select distinct profile_id from tonight;
-    insert into ops.touched_people select distinct profile_id from job_change_events where ${corrected};
+    insert into ops.changed_people select distinct profile_id from tonight;
+    insert into ops.changed_people select distinct profile_id from job_change_events where ${corrected};
     update job_change_events set title_current = concat('Senior ', title_current), detected_at = detected_at + interval 3 day
     where ${corrected};
     insert into job_change_events select * from tonight;

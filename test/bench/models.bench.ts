@@ -88,12 +88,12 @@ describe('models', () => {
       const whole = await open((warehouse) =>
         measured(() => buildModels(warehouse, { buildId: 'whole', builtAt })),
       )
-      expect(whole.result.wholeBecause).not.toBeNull()
+      expect(whole.result.fullRefreshReason).not.toBeNull()
       await open((warehouse) => makeNight(warehouse, SIZE, NIGHT), making)
       const night = await open((warehouse) =>
         measured(() => buildModels(warehouse, { buildId: 'night', builtAt })),
       )
-      expect(night.result.wholeBecause).toBeNull()
+      expect(night.result.fullRefreshReason).toBeNull()
       process.stdout.write(
         `file with all tables         ${(statSync(path).size / MIB).toFixed(0)} MiB\n`,
       )

@@ -5,7 +5,7 @@
 
 import { copyFileSync, mkdirSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
-import { filledTables } from '../../dist/model/filled-tables.js'
+import { computedModels } from '../../dist/model/filled-tables.js'
 import { publishedColumns } from '../../dist/publish/columns.js'
 import { openStore } from '../../dist/publish/store/open-store.js'
 import { writeParquet } from '../../dist/publish/parquet.js'
@@ -19,7 +19,7 @@ import { publishedTables, readModelFiles } from '../../dist/warehouse/catalog.js
 import { quoteIdentifier, withWarehouse } from '../../dist/warehouse/warehouse.js'
 
 const [what, path, folder] = process.argv.slice(2)
-const tables = [...publishedTables(readModelFiles()), ...filledTables]
+const tables = [...publishedTables(readModelFiles()), ...computedModels]
 
 /** The same COPY for each partition and a copy of each file, and nothing else. */
 async function bare(warehouse) {

@@ -427,11 +427,11 @@ describe('corrected events, job_change_event_versions', () => {
   })
 })
 
-describe('ops.touched_people, whom the next build looks at', () => {
+describe('ops.changed_people, whom the next build looks at', () => {
   const touched = async (warehouse: Warehouse) =>
     (
       await warehouse.all<{ person: string }>(
-        'select distinct profile_id as person from ops.touched_people order by 1',
+        'select distinct profile_id as person from ops.changed_people order by 1',
       )
     ).map(({ person }) => person)
 
@@ -443,7 +443,7 @@ describe('ops.touched_people, whom the next build looks at', () => {
     await load({ warehouse, journal: await journalOfPages(folder, [[aPage([known, other])]]) })
     expect(await touched(warehouse)).toEqual(['per_1', 'per_2'])
 
-    await warehouse.run('delete from ops.touched_people')
+    await warehouse.run('delete from ops.changed_people')
     const corrected = wireEvent({ person: 'per_2', title: 'Chief', detectedAt: START })
     const later = aPage([known, corrected, wireEvent({ person: 'per_3' })], { at: START + DAY })
     await load({ warehouse, journal: await journalOfPages(temporaryFolder(), [[later]]) })

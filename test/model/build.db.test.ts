@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import { buildModels, type BuildStep } from '../../src/model/build.ts'
 import { CheckFailedError } from '../../src/model/checks.ts'
-import { filledTables } from '../../src/model/filled-tables.ts'
+import { computedModels } from '../../src/model/computed-models.ts'
 import { sqlFolder } from '../../src/support/assets.ts'
 import { EXIT } from '../../src/support/errors.ts'
 import { readModelFiles } from '../../src/warehouse/catalog.ts'
@@ -55,13 +55,13 @@ describe('build', () => {
     })
     const rows = new Map(report.models.map((model) => [model.name, model.rows]))
     expect([...rows.keys()].toSorted()).toEqual(
-      [...filledTables, ...readModelFiles()].map(({ name }) => name).toSorted(),
+      [...computedModels, ...readModelFiles()].map(({ name }) => name).toSorted(),
     )
     expect(rows.get('stints')).toBe(2)
     expect(rows.get('moves')).toBe(1)
     expect(rows.get('joiners')).toBe(1)
     expect(rows.get('stg_job_change_events')).toBeNull()
-    expect(report.wholeBecause).toBe('there is no earlier build to go on from')
+    expect(report.fullRefreshReason).toBe('there is no earlier build to go on from')
     expect(report.models.filter(({ rowsChanged }) => rowsChanged !== null)).toEqual([])
     expect(report.checks.length).toBeGreaterThan(40)
     expect(steps).toHaveLength(report.models.length + report.checks.length)
@@ -265,8 +265,8 @@ describe('tables beside the models', () => {
     await buildModels(warehouse, firstNight)
     await warehouse.run('alter table joiners drop column function')
     await warehouse.run('drop macro table joiners_as_known_on')
-    const { wholeBecause } = await buildModels(warehouse, secondNight)
-    expect(wholeBecause).toBe('the table joiners has other columns than it was made with')
+    const { fullRefreshReason } = await buildModels(warehouse, secondNight)
+    expect(fullRefreshReason).toBe('the table joiners has other columns than it was made with')
     const rows = await warehouse.all(
       `select count(function) as n from joiners_as_known_on('2099-01-01')`,
     )

@@ -1,6 +1,6 @@
 /**
  * Stints and moves computed a second time, without SQL: a walk through the events of each person and organisation, one
- * after the other, as the rules in sql/models/core/tangled_events.sql say it in words.
+ * after the other, as the rules in sql/models/core/ambiguous_events.sql say it in words.
  */
 
 import { understandTitle } from '../../src/titles/understand.ts'

@@ -76,7 +76,7 @@ function careerModels(): { modelFolder: string; checkFolder: string } {
   mkdirSync(checkFolder)
   for (const file of [
     'staging/dated_events.sql',
-    'core/tangled_events.sql',
+    'core/ambiguous_events.sql',
     'core/stint_events.sql',
     'core/stints.sql',
     'core/moves.sql',

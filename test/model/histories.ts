@@ -176,7 +176,7 @@ export class Worlds {
     const people = [...this.#touched].flatMap((person, index) =>
       index % 3 === 0 ? [person, person] : [person],
     )
-    if (touched) await warehouse.append('ops.touched_people', { profile_id: people })
+    if (touched) await warehouse.append('ops.changed_people', { profile_id: people })
   }
 }
 

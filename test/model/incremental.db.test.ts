@@ -21,14 +21,14 @@ describe('a night', () => {
       fc.asyncProperty(
         fc.array(anyHistory, { minLength: WORLDS_AT_ONCE, maxLength: WORLDS_AT_ONCE, size: 'max' }),
         fc.constantFrom(0.5, 1),
-        async (histories, mostRowsInGroups) => {
+        async (histories, mostRowsInKeys) => {
           const worlds = new Worlds(histories)
           await inMemory(async (warehouse) => {
             for (let night = 0; night <= NIGHTS; night += 1) {
               worlds.take(night)
               await worlds.put(warehouse, night > 0)
-              const report = await build(warehouse, { mostRowsInGroups })
-              expect(report.wholeBecause === null).toBe(night > 0)
+              const report = await build(warehouse, { mostRowsInKeys })
+              expect(report.fullRefreshReason === null).toBe(night > 0)
             }
             await inMemory(async (scratch) => {
               await worlds.put(scratch, false)
@@ -76,10 +76,10 @@ describe('a build by parts', () => {
 
 async function build(
   warehouse: Warehouse,
-  options: { readonly mostRowsInGroups?: number; readonly eventsPerPart?: number },
+  options: { readonly mostRowsInKeys?: number; readonly eventsPerPart?: number },
 ): Promise<BuildReport> {
   const builtAt = new Date('2024-12-10T03:00:00Z')
-  return buildModels(warehouse, { buildId: 'night', builtAt, mostTouched: 1, ...options })
+  return buildModels(warehouse, { buildId: 'night', builtAt, mostChanged: 1, ...options })
 }
 
 async function expectSameTables(actual: Warehouse, expected: Warehouse): Promise<void> {

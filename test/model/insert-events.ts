@@ -45,7 +45,7 @@ export async function insertEvents(
     last_run_id: column(() => 'run'),
     times_seen: column(() => 1),
   })
-  await warehouse.append('ops.touched_people', { profile_id: column((event) => event.profile_id) })
+  await warehouse.append('ops.changed_people', { profile_id: column((event) => event.profile_id) })
 }
 
 /** The natural key of an event as one text. */

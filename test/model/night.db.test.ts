@@ -31,14 +31,14 @@ beforeEach(async () => {
   }
   model('core/arrivals', {
     key: 'event_key',
-    lines: ['-- scope: profile_id', '-- values: title: Engineer | Director (or null)'],
+    lines: ['-- incremental_by: profile_id', '-- values: title: Engineer | Director (or null)'],
     columns: ['event_key', 'profile_id', 'organization_id', 'changed_at', 'title'],
     sql: `select event_key, profile_id, organization_id, changed_at, title_current as title
           from job_change_events where event_type = 'joined'`,
   })
   model('marts/sizes', {
     key: 'organization_id',
-    lines: ['-- scope: organization_id'],
+    lines: ['-- incremental_by: organization_id'],
     columns: ['organization_id', 'people'],
     sql: `select organization_id, cast(count(distinct profile_id) as integer) as people
           from arrivals group by organization_id`,
@@ -59,10 +59,10 @@ afterEach(() => {
 
 describe('a night with one new joining of 3 people', () => {
   it('writes 1 row of people and 2 of their group, and makes anew what has no scope', async () => {
-    expect((await build()).wholeBecause).toBe('there is no earlier build to go on from')
+    expect((await build()).fullRefreshReason).toBe('there is no earlier build to go on from')
     await insertEvents(warehouse, [event('dee', 'acme', '2024-04-01')])
     const report = await build()
-    expect(report.wholeBecause).toBeNull()
+    expect(report.fullRefreshReason).toBeNull()
     expect(changes(report)).toEqual({ arrivals: 1, sizes: 2, totals: null })
     expect(await warehouse.all('select * from sizes order by all')).toEqual([
       { organization_id: 'acme', people: 3 },
@@ -96,23 +96,25 @@ describe('a whole build', () => {
   it('is made when people with new events have more than a fifth of all events, and says so', async () => {
     await build()
     await insertEvents(warehouse, [event('ada', 'globex', '2024-04-01')])
-    const report = await build({ mostTouched: 0.2 })
-    expect(report.wholeBecause).toBe('people with new or changed events have 50 % of all events')
+    const report = await build({ mostChanged: 0.2 })
+    expect(report.fullRefreshReason).toBe(
+      'people with new or changed events have 50 % of all events',
+    )
   })
 
   it('is made when a model, a check or a header is not that of the last build', async () => {
     await build()
     writeFileSync(join(folder, 'checks', 'sizes_are_small.sql'), 'select 1 as a where false\n')
-    expect((await build()).wholeBecause).toBe(
+    expect((await build()).fullRefreshReason).toBe(
       'models, checks or titles are not those of the last build',
     )
-    expect((await build()).wholeBecause).toBeNull()
+    expect((await build()).fullRefreshReason).toBeNull()
   })
 
   it.each(['arrivals', 'titles'])('is made when the table %s is gone', async (name) => {
     await build()
     await warehouse.run(`drop table ${name}`)
-    expect((await build()).wholeBecause).toBe(`the table ${name} is not there`)
+    expect((await build()).fullRefreshReason).toBe(`the table ${name} is not there`)
   })
 
   it('understands titles of another taxonomy anew, and forgets those that no event has', async () => {
@@ -146,7 +148,7 @@ describe('a model that fails in the night', () => {
   it('is named with what the engine says of the data, and the next night goes well', async () => {
     model('core/numbers', {
       key: 'profile_id',
-      lines: ['-- scope: profile_id'],
+      lines: ['-- incremental_by: profile_id'],
       columns: ['profile_id', 'number'],
       sql: `select profile_id, cast(max(case profile_id when 'dee' then 'four' else '1' end) as integer) as number
             from job_change_events group by profile_id`,
@@ -155,7 +157,7 @@ describe('a model that fails in the night', () => {
     await insertEvents(warehouse, [event('dee', 'acme', '2024-04-01')])
     await expect(build()).rejects.toThrow(/^model numbers: Conversion Error: .*'four'/)
     await warehouse.run(`update job_change_events set profile_id = 'eve' where profile_id = 'dee';
-      insert into ops.touched_people values ('eve')`)
+      insert into ops.changed_people values ('eve')`)
     expect(changes(await build())).toEqual({ arrivals: 1, numbers: 1, sizes: 2, totals: null })
   })
 })
@@ -179,7 +181,7 @@ describe('a check that fails in the night', () => {
       ],
     ])
     expect(await warehouse.all('select * from totals')).toEqual([{ people: 3 }])
-    expect(await warehouse.all('select * from ops.touched_people')).toEqual([{ profile_id: 'dee' }])
+    expect(await warehouse.all('select * from ops.changed_people')).toEqual([{ profile_id: 'dee' }])
     expect(await leftOver()).toEqual([])
     await warehouse.run(
       `update job_change_events set title_current = 'Director' where title_current = 'Chef'`,
@@ -200,13 +202,13 @@ describe('a check that fails in the night', () => {
   it('finds a reference whose other end is gone, in rows that were not touched', async () => {
     model('core/residents', {
       key: 'profile_id',
-      lines: ['-- scope: profile_id'],
+      lines: ['-- incremental_by: profile_id'],
       columns: ['profile_id', 'title'],
       sql: `select profile_id, max(title_current) as title from job_change_events group by profile_id`,
     })
     model('marts/kinds', {
       key: 'title',
-      lines: ['-- scope: title'],
+      lines: ['-- incremental_by: title'],
       columns: ['title'],
       sql: 'select title from residents group by title',
     })
@@ -221,7 +223,7 @@ describe('a check that fails in the night', () => {
     ])
     await build()
     await warehouse.run(`update job_change_events set title_current = 'Engineer' where profile_id = 'dee';
-      insert into ops.touched_people values ('dee')`)
+      insert into ops.changed_people values ('dee')`)
     expect(await offenders()).toEqual([
       ['fixed_title_is_found_in_kinds', [{ organization_id: 'acme', title: 'Director' }]],
     ])
@@ -230,7 +232,7 @@ describe('a check that fails in the night', () => {
   it('finds a reference from one row of a person to another that is not there', async () => {
     model('marts/directors', {
       key: 'profile_id',
-      lines: ['-- scope: profile_id', '-- references: profile_id -> arrivals.profile_id'],
+      lines: ['-- incremental_by: profile_id', '-- references: profile_id -> arrivals.profile_id'],
       columns: ['profile_id', 'events'],
       sql: `select profile_id, count(*) as events from job_change_events group by profile_id`,
     })
@@ -247,7 +249,7 @@ describe('a check that fails in the night', () => {
   it('of nothing but one table, in the scope of this, looks at the rows that were made', async () => {
     writeFileSync(
       join(folder, 'checks', 'nobody_is_here_twice.sql'),
-      `-- scope: profile_id
+      `-- incremental_by: profile_id
 select profile_id, count(*) as arrivals from arrivals group by profile_id having count(*) > 1
 `,
     )
@@ -269,7 +271,7 @@ select profile_id, count(*) as arrivals from arrivals group by profile_id having
     ])
     writeFileSync(
       join(folder, 'checks', 'sizes_are_small.sql'),
-      `-- scope: organization_id\n${check}`,
+      `-- incremental_by: organization_id\n${check}`,
     )
     await warehouse.run(`delete from job_change_events where profile_id = 'dee'`)
     await build()
@@ -283,7 +285,7 @@ select profile_id, count(*) as arrivals from arrivals group by profile_id having
     await build()
     writeFileSync(
       join(folder, 'checks', 'sizes_are_small.sql'),
-      '-- scope: row\nselect organization_id, people from sizes where people = 3\n',
+      '-- incremental_by: row\nselect organization_id, people from sizes where people = 3\n',
     )
     await build()
     await insertEvents(warehouse, [event('dee', 'acme', '2024-04-01')])
@@ -292,7 +294,7 @@ select profile_id, count(*) as arrivals from arrivals group by profile_id having
     ])
     await warehouse.run(`update sizes set people = 3 where organization_id = 'globex';
       delete from job_change_events where profile_id = 'dee'`)
-    expect((await build()).wholeBecause).toBeNull()
+    expect((await build()).fullRefreshReason).toBeNull()
   })
 })
 
@@ -309,10 +311,10 @@ select organization_id, -1 as people from arrivals
   }
 
   it('are asked of what a night changed: 1 arrival too many is found, what was wrong before is not asked again', async () => {
-    check('-- balanced: people by organization_id')
+    check('-- reconciles: people by organization_id')
     await build()
     await insertEvents(warehouse, [event('dee', 'acme', '2024-04-01')])
-    expect((await build()).wholeBecause).toBeNull()
+    expect((await build()).fullRefreshReason).toBeNull()
     await warehouse.run(`update sizes set people = 7 where organization_id = 'globex'`)
     await insertEvents(warehouse, [event('ada', 'acme', '2024-06-01')])
     const failed = build()
@@ -329,7 +331,7 @@ select organization_id, -1 as people from arrivals
   })
 
   it('are asked whole by a whole build', async () => {
-    check('-- balanced: people by organization_id')
+    check('-- reconciles: people by organization_id')
     await insertEvents(warehouse, [event('cai', 'globex', '2024-06-01')])
     await expect(build()).rejects.toMatchObject({
       context: { failed: [{ sample: [{ organization_id: 'globex', people: '-1' }] }] },
@@ -337,16 +339,16 @@ select organization_id, -1 as people from arrivals
   })
 
   it('are refused with a scope, and when lines name sums by different columns', async () => {
-    check('-- balanced: people by organization_id\n-- scope: organization_id')
-    await expect(build()).rejects.toThrow(/what is balanced has no scope/)
-    check('-- balanced: people by organization_id\n-- balanced: people by profile_id')
+    check('-- reconciles: people by organization_id\n-- incremental_by: organization_id')
+    await expect(build()).rejects.toThrow(/a reconciliation is computed from differences/)
+    check('-- reconciles: people by organization_id\n-- reconciles: people by profile_id')
     await expect(build()).rejects.toThrow(/sums by different columns/)
   })
 
   it.each(['people', 'people by a by b'])('are refused when the header is "%s"', async (line) => {
-    check(`-- balanced: ${line}`)
+    check(`-- reconciles: ${line}`)
     await expect(build()).rejects.toThrow(
-      `check everybody_arrived_once: "-- balanced: ${line}" is not "sums by columns"`,
+      `check everybody_arrived_once: "-- reconciles: ${line}" is not "sums by columns"`,
     )
   })
 })
@@ -373,7 +375,7 @@ describe('a view by row', () => {
   const engineers = (key: string) =>
     model('marts/engineers', {
       key,
-      lines: ['-- kind: view', '-- scope: row'],
+      lines: ['-- kind: view', '-- incremental_by: row'],
       columns: ['event_key', 'organization_id', 'changed_at'],
       sql: `select event_key, organization_id, changed_at from arrivals where title = 'Engineer'`,
     })
@@ -382,7 +384,7 @@ describe('a view by row', () => {
     engineers('event_key')
     model('marts/teams', {
       key: 'organization_id',
-      lines: ['-- scope: organization_id'],
+      lines: ['-- incremental_by: organization_id'],
       columns: ['organization_id', 'engineers'],
       sql: `select organization_id, cast(count(*) as integer) as engineers from engineers group by organization_id`,
     })
@@ -390,9 +392,9 @@ describe('a view by row', () => {
     await build()
     await warehouse.run(`
       update job_change_events set title_current = 'Director' where profile_id = 'ada';
-      insert into ops.touched_people values ('ada')`)
+      insert into ops.changed_people values ('ada')`)
     const report = await build()
-    expect(report.wholeBecause).toBeNull()
+    expect(report.fullRefreshReason).toBeNull()
     expect(changes(report)).toMatchObject({ arrivals: 2, engineers: 0, teams: 2 })
     expect(await warehouse.all('select * from teams order by all')).toEqual([
       { organization_id: 'acme', engineers: 1 },
@@ -416,7 +418,7 @@ describe('what a header claims', () => {
   it.each([
     ['-- values: title Engineer', /"-- values: title Engineer" is not "column: a \| b"/],
     ['-- references: title kinds', /"-- references: title kinds" is not "column -> table.column"/],
-    ['-- scope: month', /the header names month, which is not in "-- columns:"/],
+    ['-- incremental_by: month', /the header names month, which is not in "-- columns:"/],
     ['-- kind: view\n-- values: title: a', /a view is checked at the tables that it reads/],
     ['-- kind: View', /"-- kind: View" is not "view"/],
   ])('is refused when it is %s', async (line, message) => {
@@ -461,8 +463,8 @@ function build(options: Partial<Parameters<typeof buildModels>[1]> = {}): Promis
     builtAt,
     modelFolder: join(folder, 'models'),
     checkFolder: join(folder, 'checks'),
-    mostTouched: 1,
-    mostRowsInGroups: 1,
+    mostChanged: 1,
+    mostRowsInKeys: 1,
     ...options,
   })
 }

@@ -4,7 +4,7 @@ import { parquetReadObjects } from 'hyparquet'
 import { compressors } from 'hyparquet-compressors'
 import { describe, expect, it } from 'vitest'
 import { buildModels } from '../../src/model/build.ts'
-import { filledTables } from '../../src/model/filled-tables.ts'
+import { computedModels } from '../../src/model/computed-models.ts'
 import type { ManifestTable } from '../../src/publish/manifest.ts'
 import { readCurrent } from '../../src/publish/read-snapshot.ts'
 import type { ObjectStore } from '../../src/publish/store/object-store.ts'
@@ -16,7 +16,7 @@ import { memoryWarehouse } from '../helpers/warehouse.ts'
 import { publish, readerOf, tableOf } from './fixtures.ts'
 import { folderAndS3 } from './places.ts'
 
-const tables = [...publishedTables(readModelFiles()), ...filledTables]
+const tables = [...publishedTables(readModelFiles()), ...computedModels]
 const SIZE = { people: 6_000, organizations: 100 }
 const NIGHT = 60
 

@@ -39,7 +39,7 @@ async function night(site: Site, count: number): Promise<string> {
     await write(async (warehouse) => {
       const person = `of_night_${count}`
       await insertEvents(warehouse, [{ profile_id: person }])
-      await warehouse.append('ops.touched_people', { profile_id: [person] })
+      await warehouse.append('ops.changed_people', { profile_id: [person] })
     })
     await write((warehouse) => buildStage(warehouse, world))
     const [row] = await write((warehouse) => warehouse.all<{ state: string }>(STATE))

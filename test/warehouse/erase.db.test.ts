@@ -29,7 +29,7 @@ async function fill(warehouse: Warehouse): Promise<void> {
     `insert into ops.rejects values
        ('r', 's', 1, 'q', 1, 'title: no', '{"person":{"profile_id":"per_7"}}', now()),
        ('r', 's', 1, 'q', 2, 'title: no', '{"person":{"profile_id":"per_70"}}', now());
-     insert into ops.touched_people values ('per_7'), ('per_8');
+     insert into ops.changed_people values ('per_7'), ('per_8');
      insert into ops.checks values ('c', 'b', now(), 1, '[{"profile_id":"per_7"}]')`,
   )
 }
@@ -53,14 +53,14 @@ describe('eraseRows', () => {
     const warehouse = await memoryWarehouse()
     await fill(warehouse)
     await build(warehouse)
-    await warehouse.run(`insert into ops.touched_people values ('per_7')`)
+    await warehouse.run(`insert into ops.changed_people values ('per_7')`)
     const counted = await countRows(warehouse, erased())
     expect(counted).toMatchObject({
       job_change_events: 1,
       people: 1,
       joiners: 1,
       'ops.rejects': 1,
-      'ops.touched_people': 1,
+      'ops.changed_people': 1,
     })
     expect(await eraseRows(warehouse, erased())).toEqual(counted)
     expect(await countRows(warehouse, erased())).toEqual({})
@@ -68,7 +68,9 @@ describe('eraseRows', () => {
     expect(await warehouse.all('select sample from ops.checks where sample is not null')).toEqual(
       [],
     )
-    expect((await build(warehouse)).wholeBecause).toBe('there is no earlier build to go on from')
+    expect((await build(warehouse)).fullRefreshReason).toBe(
+      'there is no earlier build to go on from',
+    )
     expect(
       JSON.stringify(await tablesOf(warehouse), (_, value: unknown) =>
         typeof value === 'bigint' ? String(value) : value,
@@ -131,7 +133,7 @@ describe('rewriteWarehouse', () => {
     await withWarehouse({ path, mode: 'write' }, async (warehouse) => {
       expect(await tablesOf(warehouse)).toEqual(before)
       // The next night goes on from it: views, macros, comments and marks of the build are there.
-      expect((await build(warehouse)).wholeBecause).toBeNull()
+      expect((await build(warehouse)).fullRefreshReason).toBeNull()
       expect(
         await warehouse.all(
           `select comment from duckdb_tables() where comment is null and schema_name in ('main', 'ops')`,

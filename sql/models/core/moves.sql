@@ -1,7 +1,7 @@
 -- grain: One row per move: one person's departure linked to the same person's arrival at another organisation.
 -- key: left_event_key
 -- purpose: Links the two events that one move shows as, so that no move is counted twice.
--- scope: profile_id
+-- incremental_by: profile_id
 -- note: A departure and an arrival can be one move when the joining is at most 180 days after the leaving, or at most 31
 -- note: days before it (dates are often known to the month only). They are linked when each is the other's nearest in days;
 -- note: between equally near ones: joining after leaving, then the earlier leaving, the earlier joining, then the ids.

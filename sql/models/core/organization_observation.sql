@@ -1,6 +1,6 @@
 -- grain: One row per organisation that is in an event or in coverage.
 -- key: organization_id
--- scope: organization_id
+-- incremental_by: organization_id
 -- purpose: Until when each organisation was looked at. What is still open is cut off (censored) there.
 -- note: Apart from organizations because it changes with the month and not with every night: what reads it need not be made
 -- note: anew each time an organisation was read once more.

@@ -2,9 +2,9 @@
 -- key: event_key
 -- purpose: Places every event in the person's stints at the organisation, and says what it is to its stint.
 -- kind: view
--- scope: profile_id
+-- incremental_by: profile_id
 -- published: no
--- note: A view: what takes rules to decide stands, with the rules, in tangled_events.
+-- note: A view: what takes rules to decide stands, with the rules, in ambiguous_events.
 -- values: event_type: joined | left | title_change
 -- values: part: arrival | departure | interruption | repeat | title_change
 -- columns:
@@ -32,13 +32,13 @@ select
     events.event_key,
     events.profile_id,
     events.organization_id,
-    coalesce(tangled_events.stint_number, 1) as stint_number,
+    coalesce(ambiguous_events.stint_number, 1) as stint_number,
     coalesce(
-        tangled_events.part,
+        ambiguous_events.part,
         case events.event_type when 'joined' then 'arrival' when 'left' then 'departure' else 'title_change' end
     ) as part,
-    tangled_events.partner_event_key,
-    tangled_events.partner_changed_at,
+    ambiguous_events.partner_event_key,
+    ambiguous_events.partner_changed_at,
     events.event_type,
     events.changed_at,
     events.month_start_on,
@@ -53,4 +53,4 @@ select
     events.title,
     events.previous_title
 from dated_events as events
-left join tangled_events on tangled_events.event_key = events.event_key
+left join ambiguous_events on ambiguous_events.event_key = events.event_key

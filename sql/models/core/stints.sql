@@ -1,8 +1,8 @@
 -- grain: One row per stint: one person's unbroken time at one organisation.
 -- key: profile_id, organization_id, stint_number
 -- purpose: When each person came to an organisation and went, as what, and whether they came back.
--- scope: profile_id
--- note: By which rules events become stints stands in tangled_events. A stint of which neither end was seen is known from
+-- incremental_by: profile_id
+-- note: By which rules events become stints stands in ambiguous_events. A stint of which neither end was seen is known from
 -- note: changes of title, or from a left and a joined event that are an internal move. Events of one instant are ordered by
 -- note: detection, then joined before title_change before left, then by key.
 -- values: level: intern | entry | mid | senior | lead | manager | director | vp | cxo | unknown
@@ -172,7 +172,7 @@ inside as (
         previous_title,
         part,
         partner_changed_at
-    from tangled_events
+    from ambiguous_events
     where part in ('interruption', 'repeat')
 ),
 
@@ -288,8 +288,8 @@ returns as (
     select
         came_back.event_key,
         whole_months(utc_date(gone.changed_at), utc_date(came_back.changed_at)) as months_away
-    from tangled_events as came_back
-    inner join tangled_events as gone
+    from ambiguous_events as came_back
+    inner join ambiguous_events as gone
         on gone.profile_id = came_back.profile_id
         and gone.organization_id = came_back.organization_id
         and gone.stint_number = came_back.stint_number - 1

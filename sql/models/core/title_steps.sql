@@ -1,9 +1,9 @@
 -- grain: One row per change of title of a person at one organisation.
 -- key: event_key
 -- purpose: From which title to which, when, and since when the person had the one before. Labels are in title_changes.
--- scope: profile_id
+-- incremental_by: profile_id
 -- published: no
--- note: A step is a title_change event, or a left and a joined event that are an internal move (see tangled_events) and name
+-- note: A step is a title_change event, or a left and a joined event that are an internal move (see ambiguous_events) and name
 -- note: two titles. Steps to the same title, one after the other and at most 62 days apart, are one step said again: the one
 -- note: detected last counts. A title that is taken back within 60 days was a slip or a correction: both steps are flips;
 -- note: of a longer to and fro they are taken in twos from the front, so that the last step of three still counts. The time
@@ -53,8 +53,8 @@ forgetful as (
         arrivals.stint_number,
         least(arrivals.changed_at, departures.changed_at) as changed_at,
         arrivals.detected_at
-    from tangled_events as arrivals
-    inner join tangled_events as departures on departures.event_key = arrivals.partner_event_key
+    from ambiguous_events as arrivals
+    inner join ambiguous_events as departures on departures.event_key = arrivals.partner_event_key
     where
         arrivals.part = 'interruption'
         and arrivals.event_type = 'joined'
@@ -126,13 +126,13 @@ internal_moves as (
         greatest(arrivals.first_seen_at, departures.first_seen_at) as first_seen_at,
         arrivals.person_full_name,
         arrivals.organization_name
-    from tangled_events as arrivals
-    inner join tangled_events as departures on departures.event_key = arrivals.partner_event_key
+    from ambiguous_events as arrivals
+    inner join ambiguous_events as departures on departures.event_key = arrivals.partner_event_key
     left join recalled on recalled.event_key = arrivals.event_key
     left join corrected as corrected_arrivals on corrected_arrivals.event_key = arrivals.event_key
     left join corrected as corrected_departures on corrected_departures.event_key = departures.event_key
     -- A service that sends the move as a change of title as well says one thing twice.
-    left join tangled_events as changes
+    left join ambiguous_events as changes
         on changes.part = 'title_change'
         and changes.profile_id = arrivals.profile_id
         and changes.organization_id = arrivals.organization_id
@@ -221,7 +221,7 @@ compared as (
 ),
 
 -- In most stints nothing is said again and nothing undone; only the others are looked at more closely below.
-tangled_stints as (
+ambiguous_stints as (
     select distinct profile_id, organization_id, stint_number
     from compared
     where is_said_again or leads_back
@@ -243,10 +243,10 @@ numbered as (
             rows between unbounded preceding and current row
         ) as step
     from compared
-    inner join tangled_stints
-        on tangled_stints.profile_id = compared.profile_id
-        and tangled_stints.organization_id = compared.organization_id
-        and tangled_stints.stint_number = compared.stint_number
+    inner join ambiguous_stints
+        on ambiguous_stints.profile_id = compared.profile_id
+        and ambiguous_stints.organization_id = compared.organization_id
+        and ambiguous_stints.stint_number = compared.stint_number
 ),
 
 sayings as (
@@ -348,7 +348,7 @@ settled as (
     window sequence as (partition by profile_id, organization_id, stint_number, is_flip order by step)
 ),
 
-untangled as (
+unambiguous as (
     select
         numbered.event_key,
         settled.event_key is not null as counts,
@@ -376,14 +376,14 @@ counted as (
         compared.first_seen_at,
         compared.person_full_name,
         compared.organization_name,
-        case when untangled.event_key is null then compared.title_of_step_before else untangled.title_of_step_before end
+        case when unambiguous.event_key is null then compared.title_of_step_before else unambiguous.title_of_step_before end
             as title_of_step_before,
-        case when untangled.event_key is null then compared.step_before_at else untangled.step_before_at end
+        case when unambiguous.event_key is null then compared.step_before_at else unambiguous.step_before_at end
             as step_before_at,
-        coalesce(untangled.is_flip, false) as is_flip
+        coalesce(unambiguous.is_flip, false) as is_flip
     from compared
-    left join untangled on untangled.event_key = compared.event_key
-    where coalesce(untangled.counts, true)
+    left join unambiguous on unambiguous.event_key = compared.event_key
+    where coalesce(unambiguous.counts, true)
 )
 
 select

@@ -1,6 +1,6 @@
 -- grain: One row per leaving of a main job whose place was filled again.
 -- key: left_event_key
--- scope: organization_id, function, level
+-- incremental_by: organization_id, function, level
 -- published: no
 -- references: left_event_key -> leavers.event_key
 -- references: joined_event_key -> joiners.event_key

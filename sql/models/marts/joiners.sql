@@ -1,7 +1,7 @@
 -- grain: One row per joining: one stint whose joining was seen.
 -- key: organization_id, joined_at, profile_id
 -- purpose: Who joined which organisation, when, as what, and from where. Internal moves and repeated events are none.
--- scope: profile_id
+-- incremental_by: profile_id
 -- partition: year of joined_at
 -- values: level: intern | entry | mid | senior | lead | manager | director | vp | cxo | unknown
 -- values: came_from_level: intern | entry | mid | senior | lead | manager | director | vp | cxo | unknown (or null)
@@ -56,8 +56,8 @@ returns as (
         came_back.event_key,
         coalesce(corrected.first_detected_at, gone.detected_at) as leaving_known_at,
         gone.first_seen_at as leaving_first_seen_at
-    from tangled_events as came_back
-    inner join tangled_events as gone
+    from ambiguous_events as came_back
+    inner join ambiguous_events as gone
         on gone.profile_id = came_back.profile_id
         and gone.organization_id = came_back.organization_id
         and gone.stint_number = came_back.stint_number - 1

@@ -1,7 +1,7 @@
 -- grain: One row per leaving: one stint whose leaving was seen.
 -- key: organization_id, left_at, profile_id
 -- purpose: Who left which organisation, when, as what, after how long, and where to. Internal moves and leavings that were taken back are none.
--- scope: profile_id
+-- incremental_by: profile_id
 -- partition: year of left_at
 -- values: level: intern | entry | mid | senior | lead | manager | director | vp | cxo | unknown
 -- values: went_to_level: intern | entry | mid | senior | lead | manager | director | vp | cxo | unknown (or null)

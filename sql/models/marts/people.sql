@@ -1,7 +1,7 @@
 -- grain: One row per person.
 -- key: profile_id
 -- purpose: Who is seen, where they are now, and what their career was so far.
--- scope: profile_id
+-- incremental_by: profile_id
 -- note: The main organisation is the one they joined last of those where they are now and where they have more than a side
 -- note: role. Counts are of what was seen.
 -- values: main_level: intern | entry | mid | senior | lead | manager | director | vp | cxo | unknown (or null)

@@ -1,8 +1,8 @@
 -- grain: One row per person and organisation: the current state of that pair.
 -- key: profile_id, organization_id
 -- purpose: Who is where now, since when, as what; and who was where before.
--- scope: profile_id
--- note: By which rules joined and left events decide whether the person is there stands in tangled_events; which of several
+-- incremental_by: profile_id
+-- note: By which rules joined and left events decide whether the person is there stands in ambiguous_events; which of several
 -- note: events of one instant is the last, in stints.
 -- values: last_event_type: joined | left | title_change
 -- values: level: intern | entry | mid | senior | lead | manager | director | vp | cxo | unknown

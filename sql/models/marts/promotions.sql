@@ -1,7 +1,7 @@
 -- grain: One row per promotion: one change of title at one organisation that is clearly a rise and was not taken back.
 -- key: organization_id, promoted_at, profile_id, title
 -- purpose: Who was promoted, from what to what, after how long, and by which rule.
--- scope: profile_id
+-- incremental_by: profile_id
 -- note: The rows of title_changes labelled promotion, without flips and without changes dated more than 31 days after the
 -- note: person had left for good. What is less clear is left out rather than guessed. Tables about organisations count only
 -- note: those that are primary.

@@ -2,7 +2,7 @@
 -- key: event_key
 -- purpose: Who changed title, from what to what, after how long, and whether it was a promotion.
 -- kind: view
--- scope: profile_id
+-- incremental_by: profile_id
 -- note: What is a change of title stands in title_steps; what makes it a promotion or not, with which rule and how sure, in
 -- note: title_pairs.
 -- partition: year of changed_at

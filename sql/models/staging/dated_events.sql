@@ -1,7 +1,7 @@
 -- grain: One row per job-change event.
 -- key: event_key
 -- purpose: What follows from each event by itself: in which month it was, by which ladder its title is read, which title it says.
--- scope: profile_id
+-- incremental_by: profile_id
 -- columns:
 --   event_key: Stable hash of the event's natural key; unique.
 --   profile_id: The service's stable id of the person.

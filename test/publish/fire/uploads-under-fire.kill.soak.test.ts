@@ -7,7 +7,7 @@ import { existsSync, readFileSync, readdirSync, utimesSync, writeFileSync } from
 import { join } from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
 import { describe, expect, it } from 'vitest'
-import { filledTables } from '../../../src/model/filled-tables.ts'
+import { computedModels } from '../../../src/model/computed-models.ts'
 import { openStore } from '../../../src/publish/store/open-store.ts'
 import { LEASE_KEY } from '../../../src/publish/sweep/sweep-lease.ts'
 import { seededRandom } from '../../../src/simulator/random.ts'
@@ -25,7 +25,7 @@ const KILLS = rounds('JOBTIDE_PUBLISH_KILLS', 20, 100)
 // Then a publish is left alone and verified.
 const SERIES = 5
 
-const tables = [...publishedTables(readModelFiles()), ...filledTables]
+const tables = [...publishedTables(readModelFiles()), ...computedModels]
 
 /** A warehouse of 8 organisations, built and never published. */
 async function builtSite(): Promise<Site> {

@@ -8,7 +8,7 @@ import { describeAsBuilt } from '../../../src/cli/restore-command.ts'
 import type { Journal } from '../../../src/journal/journal.ts'
 import { load } from '../../../src/load/load.ts'
 import { buildModels } from '../../../src/model/build.ts'
-import { filledTables } from '../../../src/model/filled-tables.ts'
+import { computedModels } from '../../../src/model/computed-models.ts'
 import type { ObjectStore } from '../../../src/publish/store/object-store.ts'
 import { openStore } from '../../../src/publish/store/open-store.ts'
 import { publishSnapshot } from '../../../src/publish/publish.ts'
@@ -74,7 +74,7 @@ afterAll(async () => {
   rmSync(folder, { recursive: true, force: true })
 })
 
-const tables = [...publishedTables(readModelFiles()), ...filledTables]
+const tables = [...publishedTables(readModelFiles()), ...computedModels]
 
 async function restore(from: ObjectStore, options: Partial<RestoreOptions> = {}) {
   const snapshot = await proveSnapshot({

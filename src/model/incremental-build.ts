@@ -13,44 +13,44 @@ import { readContents } from './build-state.ts'
 import type { BuildWork, BuiltModel, BuiltTables } from './build.ts'
 import type { CheckOutcome } from './checks.ts'
 import { applyDifferences, keepBefore, listOf, type Compared } from './difference.ts'
-import type { FilledTable } from './filled-tables.ts'
+import type { ComputedModel } from './computed-models.ts'
 import {
-  dropSieve,
+  dropPrefilter,
   isByPeople,
   keepDifferences,
-  keepGroups,
+  keepKeys,
   semiJoin,
-  showGroups,
+  showRowsOfKeys,
   showPeople,
-  withSieve,
-  type Groups,
-} from './groups.ts'
-import { NightChecks } from './night-checks.ts'
-import { columnsCompared, columnsOfPeople } from './night-columns.ts'
-import { fillOfPeople } from './night-fill.ts'
+  withPrefilter,
+  type ChangedKeys,
+} from './changed-keys.ts'
+import { IncrementalChecks } from './incremental-checks.ts'
+import { columnsCompared, columnsOfPeople } from './columns-read.ts'
+import { computeForPeople } from './incremental-compute.ts'
 import type { Project, ProjectNode } from './project.ts'
-import { columnsOf, createModelTable, rowsIn, saying } from './tables.ts'
+import { columnsOf, createModelTable, rowsIn, withErrorContext } from './tables.ts'
 import { Temporaries } from './temporaries.ts'
 import {
   areDifferencesKnown,
   changedWholly,
   PERSON,
-  touchedGroups,
+  changedKeysOf,
   unchanged,
-  type Tonight,
-} from './tonight.ts'
+  type TableDelta,
+} from './table-delta.ts'
 import { EACH_ROW, loadedTables } from '../warehouse/catalog.ts'
 
-/** Builds what the people in `ops.touched_people` touch. Call `endNight` when the transaction is over. */
-export async function buildNight(work: BuildWork): Promise<BuiltTables> {
+/** Builds what the people in `ops.changed_people` touch. Call `resetSession` when the transaction is over. */
+export async function buildIncrementally(work: BuildWork): Promise<BuiltTables> {
   const { warehouse } = work
   const temporaries = await Temporaries.in(warehouse)
   // Rows are looked up by key, never by where they stand; written in any order, all threads write.
   await warehouse.run('set preserve_insertion_order = false')
-  const people = `select ${PERSON} from ops.touched_people`
-  const groups = await keepGroups(warehouse, temporaries, people, [PERSON])
-  const touched = await withSieve(warehouse, groups)
-  const built = await new NightBuild(work, temporaries, touched).build()
+  const changed = `select ${PERSON} from ops.changed_people`
+  const keys = await keepKeys(warehouse, temporaries, changed, [PERSON])
+  const people = await withPrefilter(warehouse, keys)
+  const built = await new IncrementalBuild(work, temporaries, people).build()
   await temporaries.dropAll()
   return built
 }
@@ -59,34 +59,34 @@ export async function buildNight(work: BuildWork): Promise<BuiltTables> {
  * Takes back what a night sets for the session. Not part of the transaction: in one that failed nothing can be set, and the
  * refusal would hide why it failed.
  */
-export async function endNight(warehouse: Warehouse): Promise<void> {
+export async function resetSession(warehouse: Warehouse): Promise<void> {
   await warehouse.run('reset preserve_insertion_order')
-  await dropSieve(warehouse)
+  await dropPrefilter(warehouse)
 }
 
 /** What became of one table. */
 interface Outcome {
-  readonly tonight: Tonight
+  readonly delta: TableDelta
   /** Rows written and deleted; null when it was made anew. */
   readonly rowsChanged: number | null
 }
 
-class NightBuild {
+class IncrementalBuild {
   readonly #work: BuildWork
   readonly #warehouse: Warehouse
   readonly #project: Project
   readonly #temporaries: Temporaries
-  readonly #tables = new Map<string, Tonight>()
-  readonly #checks: NightChecks
-  readonly #touched: Groups
+  readonly #tables = new Map<string, TableDelta>()
+  readonly #checks: IncrementalChecks
+  readonly #people: ChangedKeys
 
-  constructor(work: BuildWork, temporaries: Temporaries, touched: Groups) {
+  constructor(work: BuildWork, temporaries: Temporaries, people: ChangedKeys) {
     this.#work = work
     this.#warehouse = work.warehouse
     this.#project = work.project
     this.#temporaries = temporaries
-    this.#touched = touched
-    this.#checks = new NightChecks(work, temporaries, touched, this.#tables)
+    this.#people = people
+    this.#checks = new IncrementalChecks(work, temporaries, people, this.#tables)
   }
 
   async build(): Promise<BuiltTables> {
@@ -97,8 +97,10 @@ class NightBuild {
     const outcomes: CheckOutcome[] = []
     for (const node of this.#project.nodes) {
       const startedMs = clock.monotonic()
-      const { tonight, rowsChanged } = await saying(`model ${node.name}`, () => this.#bring(node))
-      this.#tables.set(node.name, tonight)
+      const { delta, rowsChanged } = await withErrorContext(`model ${node.name}`, () =>
+        this.#refresh(node),
+      )
+      this.#tables.set(node.name, delta)
       const rows =
         node.kind === 'view' ? null : await rowsIn(this.#warehouse, temporaries.main(node.name))
       models.push({ name: node.name, rows, rowsChanged, durationMs: clock.monotonic() - startedMs })
@@ -118,11 +120,11 @@ class NightBuild {
       if (columns.includes(PERSON)) {
         const read = listOf(columnsOfPeople(this.#project, name, columns))
         const rows = await this.#temporaries.keep(
-          `select ${read} from ${this.#temporaries.main(name)} as kept ${semiJoin('kept', this.#touched)}`,
+          `select ${read} from ${this.#temporaries.main(name)} as kept ${semiJoin('kept', this.#people)}`,
         )
         const change = (await rowsIn(this.#warehouse, rows)) === 0 ? 'none' : 'rows'
-        const tonight = { ...unchanged(name, columns), change } as const
-        this.#tables.set(name, { ...tonight, rowsOfPeople: rows, changed: rows })
+        const delta = { ...unchanged(name, columns), change } as const
+        this.#tables.set(name, { ...delta, rowsOfPeople: rows, changed: rows })
       } else {
         const isSame = now.get(name) === before.get(name)
         this.#tables.set(name, isSame ? unchanged(name, columns) : changedWholly(name, columns))
@@ -130,80 +132,82 @@ class NightBuild {
     }
   }
 
-  async #bring(node: ProjectNode): Promise<Outcome> {
-    if (node.filled !== null) return this.#bringFilled(node.filled)
+  async #refresh(node: ProjectNode): Promise<Outcome> {
+    if (node.computed !== null) return this.#refreshComputed(node.computed)
     const columns = [...node.definition.columns.keys()]
     const reads = this.#readsOf(node)
     if (reads.every(({ change }) => change === 'none')) {
-      return { tonight: unchanged(node.name, columns), rowsChanged: 0 }
+      return { delta: unchanged(node.name, columns), rowsChanged: 0 }
     }
-    if (isByPeople(this.#project, node.scope, reads)) return this.#bringPeople(node, reads, columns)
-    if (node.kind === 'view') return this.#bringView(node, reads, columns)
-    return this.#bringGroups(node, reads, columns)
+    if (isByPeople(this.#project, node.incrementalBy, reads))
+      return this.#refreshPeople(node, reads, columns)
+    if (node.kind === 'view') return this.#refreshView(node, reads, columns)
+    return this.#refreshGroups(node, reads, columns)
   }
 
-  #readsOf({ reads }: { readonly reads: readonly string[] }): Tonight[] {
+  #readsOf({ reads }: { readonly reads: readonly string[] }): TableDelta[] {
     return reads.flatMap((name) => this.#tables.get(name) ?? [])
   }
 
-  async #bringPeople(
+  async #refreshPeople(
     node: ProjectNode,
-    reads: readonly Tonight[],
+    reads: readonly TableDelta[],
     columns: readonly string[],
   ): Promise<Outcome> {
     const temporaries = this.#temporaries
     const { name } = node
-    await showPeople(temporaries, reads, this.#touched)
+    await showPeople(temporaries, reads, this.#people)
     // Of a view nothing is written: what nobody reads need not be computed.
     const made = node.kind === 'view' ? columnsOfPeople(this.#project, name, columns) : columns
     const rows = await temporaries.keep(
       `select ${listOf(made, 'made')}
-       from (${node.sql}) as made ${semiJoin('made', this.#touched)}`,
+       from (${node.sql}) as made ${semiJoin('made', this.#people)}`,
     )
     await temporaries.unshadow()
     const isMade = { ...unchanged(name, columns), change: 'rows' as const, rowsOfPeople: rows }
-    if (node.kind === 'view') return { tonight: { ...isMade, changed: rows }, rowsChanged: 0 }
+    if (node.kind === 'view') return { delta: { ...isMade, changed: rows }, rowsChanged: 0 }
     const before = await keepBefore(
       temporaries,
       this.#comparedOf(node),
-      semiJoin('old', this.#touched),
+      semiJoin('old', this.#people),
     )
     return this.#apply(node, before, rows, rows)
   }
 
   /** A view stores nothing, but whoever reads it has to know which of its rows came and went. */
-  async #bringView(
+  async #refreshView(
     node: ProjectNode,
-    reads: readonly Tonight[],
+    reads: readonly TableDelta[],
     columns: readonly string[],
   ): Promise<Outcome> {
-    const { name, scope, sql } = node
-    if (scope.join() !== EACH_ROW || !reads.every(areDifferencesKnown)) {
-      return { tonight: changedWholly(name, columns), rowsChanged: 0 }
+    const { name, incrementalBy, sql } = node
+    if (incrementalBy.join() !== EACH_ROW || !reads.every(areDifferencesKnown)) {
+      return { delta: changedWholly(name, columns), rowsChanged: 0 }
     }
     const changed = await keepDifferences(this.#temporaries, reads, sql)
     const change = (await rowsIn(this.#warehouse, changed)) === 0 ? 'none' : 'rows'
-    const tonight: Tonight = { ...unchanged(name, columns), change, changed, compared: columns }
-    return { tonight, rowsChanged: 0 }
+    const delta: TableDelta = { ...unchanged(name, columns), change, changed, compared: columns }
+    return { delta, rowsChanged: 0 }
   }
 
-  async #bringGroups(
+  async #refreshGroups(
     node: ProjectNode,
-    reads: readonly Tonight[],
+    reads: readonly TableDelta[],
     columns: readonly string[],
   ): Promise<Outcome> {
     const temporaries = this.#temporaries
-    const { name, scope } = node
-    const select = scope.length === 0 ? null : touchedGroups(reads, scope, node.words)
-    if (select === null) return this.#bringWhole(node, columns)
-    const groups = await keepGroups(this.#warehouse, temporaries, select, scope)
-    if (groups.count === 0) return { tonight: unchanged(name, columns), rowsChanged: 0 }
+    const { name, incrementalBy } = node
+    const select =
+      incrementalBy.length === 0 ? null : changedKeysOf(reads, incrementalBy, node.words)
+    if (select === null) return this.#refreshWhole(node, columns)
+    const groups = await keepKeys(this.#warehouse, temporaries, select, incrementalBy)
+    if (groups.count === 0) return { delta: unchanged(name, columns), rowsChanged: 0 }
     const before = await keepBefore(temporaries, this.#comparedOf(node), semiJoin('old', groups))
     if (await this.#areMost(name, before)) {
       await temporaries.drop(before)
-      return this.#bringWhole(node, columns)
+      return this.#refreshWhole(node, columns)
     }
-    const shown = await showGroups(temporaries, reads, groups, node)
+    const shown = await showRowsOfKeys(temporaries, reads, groups, node)
     const rows = await temporaries.keep(
       `select made.* from (${node.sql}) as made ${semiJoin('made', groups)}`,
     )
@@ -214,10 +218,10 @@ class NightBuild {
 
   async #areMost(name: string, rows: string): Promise<boolean> {
     const all = await rowsIn(this.#warehouse, this.#temporaries.main(name))
-    return (await rowsIn(this.#warehouse, rows)) > this.#work.mostRowsInGroups * all
+    return (await rowsIn(this.#warehouse, rows)) > this.#work.mostRowsInKeys * all
   }
 
-  async #bringWhole(node: ProjectNode, columns: readonly string[]): Promise<Outcome> {
+  async #refreshWhole(node: ProjectNode, columns: readonly string[]): Promise<Outcome> {
     const { name } = node
     const isRead = this.#project.nodes.some(({ reads }) => reads.includes(name))
     if (isRead) {
@@ -225,7 +229,7 @@ class NightBuild {
       return this.#apply(node, before, await this.#temporaries.keep(node.sql), null)
     }
     await createModelTable(this.#warehouse, node)
-    return { tonight: changedWholly(name, columns), rowsChanged: null }
+    return { delta: changedWholly(name, columns), rowsChanged: null }
   }
 
   #comparedOf(node: ProjectNode): Compared {
@@ -252,25 +256,25 @@ class NightBuild {
       rows,
     )
     const rowsChanged = inserted + deleted
-    const tonight: Tonight = {
+    const delta: TableDelta = {
       ...unchanged(name, columns),
       rowsOfPeople,
       ...(rowsChanged === 0 ? {} : { change: 'rows', changed, compared }),
     }
-    await this.#checks.runOwn(node, tonight, rows)
+    await this.#checks.runOwn(node, delta, rows)
     if (rowsOfPeople === null) await temporaries.drop(rows)
-    return { tonight, rowsChanged }
+    return { delta, rowsChanged }
   }
 
-  async #bringFilled(filled: FilledTable): Promise<Outcome> {
-    const reads = this.#readsOf(filled)
+  async #refreshComputed(computed: ComputedModel): Promise<Outcome> {
+    const reads = this.#readsOf(computed)
     const { inserted, deleted } = reads.every(({ change }) => change === 'none')
       ? { inserted: 0, deleted: 0 }
-      : await fillOfPeople(this.#warehouse, this.#temporaries, filled, reads, this.#touched)
+      : await computeForPeople(this.#warehouse, this.#temporaries, computed, reads, this.#people)
     const rowsChanged = inserted + deleted
     const isSame = rowsChanged === 0
-    const columns = [...filled.columns.keys()]
-    const tonight = isSame ? unchanged(filled.name, columns) : changedWholly(filled.name, columns)
-    return { tonight, rowsChanged }
+    const columns = [...computed.columns.keys()]
+    const delta = isSame ? unchanged(computed.name, columns) : changedWholly(computed.name, columns)
+    return { delta, rowsChanged }
   }
 }

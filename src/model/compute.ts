@@ -5,12 +5,12 @@
 
 import { taxonomyVersion } from '../titles/taxonomy.ts'
 import { quoteIdentifier, type SqlValue, type Warehouse } from '../warehouse/warehouse.ts'
-import type { FilledTable } from './filled-tables.ts'
+import type { ComputedModel } from './computed-models.ts'
 
 const BATCH_ROWS = 50_000
 
 /** What a fill did to a table. */
-export interface Filled {
+export interface RowsWritten {
   readonly inserted: number
   readonly deleted: number
 }
@@ -19,7 +19,7 @@ export interface Filled {
  * Makes a filled table what the tables it reads ask for, whatever it held before: rows that nothing mentions any more, and
  * those of another taxonomy, go.
  */
-export async function fillWhole(warehouse: Warehouse, table: FilledTable): Promise<Filled> {
+export async function computeAll(warehouse: Warehouse, table: ComputedModel): Promise<RowsWritten> {
   const name = quoteIdentifier(table.name)
   if (table.mentioned === null) {
     const deleted = await countedDelete(warehouse, `delete from ${name}`)
@@ -39,13 +39,13 @@ export async function fillWhole(warehouse: Warehouse, table: FilledTable): Promi
 }
 
 /** Adds the rows that the tables it reads, as they are seen now, mention and the table does not have. */
-export async function fillMissing(warehouse: Warehouse, table: FilledTable): Promise<number> {
+export async function computeMissing(warehouse: Warehouse, table: ComputedModel): Promise<number> {
   if (table.mentioned === null) return 0
   await warehouse.run(`create or replace temp table mentioned_keys as ${table.mentioned}`)
   return addMissing(warehouse, table)
 }
 
-async function addMissing(warehouse: Warehouse, table: FilledTable): Promise<number> {
+async function addMissing(warehouse: Warehouse, table: ComputedModel): Promise<number> {
   const key = table.key.map(quoteIdentifier).join(', ')
   await warehouse.run(
     `create or replace temp table missing_keys as
@@ -73,7 +73,7 @@ function rowCount(columns: Readonly<Record<string, readonly SqlValue[]>>): numbe
   return Object.values(columns)[0]?.length ?? 0
 }
 
-function sameKey(table: FilledTable): string {
+function sameKey(table: ComputedModel): string {
   return table.key
     .map(quoteIdentifier)
     .map((column) => `known.${column} = mentioned.${column}`)

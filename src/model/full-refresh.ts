@@ -5,20 +5,20 @@ import { knownOnMacros, knownOnName, makeKnownOnMacros } from './as-known-on.ts'
 import { lastFingerprint } from './build-state.ts'
 import type { BuildWork, BuiltModel, BuiltTables } from './build.ts'
 import { runCheck, type CheckOutcome } from './checks.ts'
-import { fillWhole } from './fill.ts'
+import { computeAll } from './compute.ts'
 import { Parts } from './parts.ts'
 import type { ProjectNode } from './project.ts'
 import {
   commentOn,
-  createFilledTable,
+  createComputedTable,
   dropBuiltTables,
   refuseForeignTables,
   rowsIn,
-  saying,
+  withErrorContext,
 } from './tables.ts'
 
 /** Builds everything. */
-export async function buildWhole(work: BuildWork): Promise<BuiltTables> {
+export async function refreshFully(work: BuildWork): Promise<BuiltTables> {
   const { warehouse, project, clock, finished } = work
   await dropBuiltTables(warehouse)
   await refuseForeignTables(warehouse, project.nodes)
@@ -44,7 +44,7 @@ export async function buildWhole(work: BuildWork): Promise<BuiltTables> {
   }
   const outcomes: CheckOutcome[] = []
   for (const check of project.checks) {
-    outcomes.push(await saying(`check ${check.name}`, () => runCheck(warehouse, check)))
+    outcomes.push(await withErrorContext(`check ${check.name}`, () => runCheck(warehouse, check)))
     finished(check.name, null)
   }
   return { models, outcomes }
@@ -52,9 +52,9 @@ export async function buildWhole(work: BuildWork): Promise<BuiltTables> {
 
 async function buildNode(work: BuildWork, node: ProjectNode, parts: Parts): Promise<number | null> {
   const { warehouse } = work
-  if (node.filled === null) return parts.create(node)
-  await createFilledTable(warehouse, node.filled)
-  await fillWhole(warehouse, node.filled)
+  if (node.computed === null) return parts.create(node)
+  await createComputedTable(warehouse, node.computed)
+  await computeAll(warehouse, node.computed)
   await commentOn(warehouse, node)
   return rowsIn(warehouse, quoteIdentifier(node.name))
 }

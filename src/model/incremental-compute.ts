@@ -3,25 +3,25 @@
  */
 
 import { quoteIdentifier, type Warehouse } from '../warehouse/warehouse.ts'
-import { MORE } from './difference.ts'
-import { fillMissing, type Filled } from './fill.ts'
-import type { FilledTable } from './filled-tables.ts'
-import { semiJoin, showPeople, type Groups } from './groups.ts'
+import { DIFF_SIGN } from './difference.ts'
+import { computeMissing, type RowsWritten } from './compute.ts'
+import type { ComputedModel } from './computed-models.ts'
+import { semiJoin, showPeople, type ChangedKeys } from './changed-keys.ts'
 import type { Temporaries } from './temporaries.ts'
-import { hasColumns, type Tonight } from './tonight.ts'
+import { hasColumns, type TableDelta } from './table-delta.ts'
 
 /** Brings a filled table up to date with `reads`, tables of which touched people have new rows. */
-export async function fillOfPeople(
+export async function computeForPeople(
   warehouse: Warehouse,
   temporaries: Temporaries,
-  filled: FilledTable,
-  reads: readonly Tonight[],
-  touched: Groups,
-): Promise<Filled> {
-  await showPeople(temporaries, reads, touched)
-  const inserted = await fillMissing(warehouse, filled)
+  computed: ComputedModel,
+  reads: readonly TableDelta[],
+  people: ChangedKeys,
+): Promise<RowsWritten> {
+  await showPeople(temporaries, reads, people)
+  const inserted = await computeMissing(warehouse, computed)
   await temporaries.unshadow()
-  return { inserted, deleted: await forget(warehouse, temporaries, filled, reads) }
+  return { inserted, deleted: await forget(warehouse, temporaries, computed, reads) }
 }
 
 /**
@@ -31,25 +31,25 @@ export async function fillOfPeople(
 async function forget(
   warehouse: Warehouse,
   temporaries: Temporaries,
-  filled: FilledTable,
-  reads: readonly Tonight[],
+  computed: ComputedModel,
+  reads: readonly TableDelta[],
 ): Promise<number> {
   const [read] = reads
   if (read === undefined || reads.length > 1 || read.compared === null) return 0
-  const { name, key, mentioned } = filled
+  const { name, key, mentioned } = computed
   const mentionedIn = async (rows: string) => {
     await temporaries.shadow(read.name, rows)
     const keys = await temporaries.keep(`${mentioned}`)
     await temporaries.unshadow()
     return keys
   }
-  const before = await mentionedIn(`select * from ${read.changed} where ${MORE} < 0`)
+  const before = await mentionedIn(`select * from ${read.changed} where ${DIFF_SIGN} < 0`)
   const groups = {
     source: before,
     columns: key,
     nullable: new Set<string>(),
     count: 0,
-    sieve: null,
+    prefilter: null,
   }
   const main = temporaries.main(read.name)
   const now = await mentionedIn(

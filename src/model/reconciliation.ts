@@ -1,16 +1,16 @@
 /**
- * Checks of books that balance: the same facts are counted in two tables, row by row, in one as more and in the other as
+ * Checks of books that reconciliation: the same facts are counted in two tables, row by row, in one as more and in the other as
  * less; for each organisation, or whatever they are counted by, the sums are zero. As they were zero after the last build,
  * a night asks only whether the rows that are new, less those that are gone, sum up to zero, too. Pure.
  */
 
 import { EXIT, JobtideError } from '../support/errors.ts'
-import { headerOf, scopeOf } from '../warehouse/catalog.ts'
+import { headerOf, incrementalColumns } from '../warehouse/catalog.ts'
 import { quoteIdentifier } from '../warehouse/warehouse.ts'
-import { MORE } from './difference.ts'
+import { DIFF_SIGN } from './difference.ts'
 
-/** What the header of such a check says: `-- balanced: sums by columns`. */
-export interface Balance {
+/** What the header of such a check says: `-- reconciles: sums by columns`. */
+export interface Reconciliation {
   /** Columns whose sums are zero. */
   readonly sums: readonly string[]
   /** Columns by which they are summed up. */
@@ -22,21 +22,21 @@ export interface Balance {
   readonly entries: string
 }
 
-const EXAMPLE = '-- balanced: moves, people by organization_id'
+const EXAMPLE = '-- reconciles: moves, people by organization_id'
 
 /**
  * Reads the header of a check; several such lines name sums by the same columns.
  * @param check its name, for the message
- * @returns null when it is no balance
+ * @returns null when it is no reconciliation
  * @throws JobtideError when a line is not `sums by columns`, the lines differ in columns, or the check has a scope as well
  */
-export function balanceIn(check: string, sql: string): Balance | null {
+export function reconciliationIn(check: string, sql: string): Reconciliation | null {
   const wrong = (problem: string) =>
     new JobtideError(EXIT.defect, `check ${check}: ${problem}`, { hint: `Such as: ${EXAMPLE}` })
-  const lines = headerOf(sql, 'balanced').map((line) => {
+  const lines = headerOf(sql, 'reconciles').map((line) => {
     const [sums, by, ...more] = line.split(' by ').map((names) => names.split(', '))
     if (sums === undefined || by === undefined || more.length > 0) {
-      throw wrong(`"-- balanced: ${line}" is not "sums by columns"`)
+      throw wrong(`"-- reconciles: ${line}" is not "sums by columns"`)
     }
     return { sums, by }
   })
@@ -44,13 +44,13 @@ export function balanceIn(check: string, sql: string): Balance | null {
   if (first === undefined) return null
   if (lines.some(({ by }) => by.join() !== first.by.join()))
     throw wrong('sums by different columns')
-  if (scopeOf(sql).length > 0)
-    throw wrong('what is balanced has no scope: it is asked of differences')
+  if (incrementalColumns(sql).length > 0)
+    throw wrong('a reconciliation is computed from differences: it has no incremental_by')
   return { sums: lines.flatMap(({ sums }) => sums), by: first.by, entries: sql }
 }
 
-/** Returns the groups that do not balance, with what they are short of or over. */
-export function imbalanceSql({ sums, by }: Balance, entries: string): string {
+/** Returns the groups that do not reconciliation, with what they are short of or over. */
+export function differencesSql({ sums, by }: Reconciliation, entries: string): string {
   const groups = by.map(quoteIdentifier)
   const names = sums.map(quoteIdentifier)
   return `select ${[...groups, ...names.map((name) => `sum(${name}) as ${name}`)].join(', ')}
@@ -59,9 +59,9 @@ export function imbalanceSql({ sums, by }: Balance, entries: string): string {
     having ${names.map((name) => `sum(${name}) <> 0`).join(' or ')}`
 }
 
-/** The entries of rows that are new and, the other way round, those of rows that are gone: `kept` has both, with `MORE`; SQL. */
-export function changedEntries({ sums, by }: Balance, kept: string): string {
+/** The entries of rows that are new and, the other way round, those of rows that are gone: `kept` has both, with `DIFF_SIGN`; SQL. */
+export function changedEntries({ sums, by }: Reconciliation, kept: string): string {
   const groups = by.map(quoteIdentifier)
-  const signed = sums.map(quoteIdentifier).map((name) => `${name} * ${MORE} as ${name}`)
+  const signed = sums.map(quoteIdentifier).map((name) => `${name} * ${DIFF_SIGN} as ${name}`)
   return `select ${[...groups, ...signed].join(', ')} from ${kept}`
 }

@@ -4,7 +4,7 @@
  */
 
 import type { Project, ProjectCheck, ProjectNode } from './project.ts'
-import { PERSON } from './tonight.ts'
+import { PERSON } from './table-delta.ts'
 
 type Reader = ProjectNode | ProjectCheck
 
@@ -14,7 +14,7 @@ type Reader = ProjectNode | ProjectCheck
  */
 export function columnsCompared(project: Project, { name, definition }: ProjectNode): string[] {
   const readers = readersOf(project, name).filter(
-    (reader) => reader.scope.join() !== PERSON && claimKind(reader) !== 'values',
+    (reader) => reader.incrementalBy.join() !== PERSON && constraintKind(reader) !== 'values',
   )
   return [...definition.columns.keys()].filter(
     (column) => definition.key.includes(column) || readers.some((reader) => names(reader, column)),
@@ -35,22 +35,23 @@ export function columnsOfPeople(
     (column) =>
       column === PERSON ||
       readers.some(
-        (reader) => reader.scope.includes(column) || (seesPeople(reader) && names(reader, column)),
+        (reader) =>
+          reader.incrementalBy.includes(column) || (seesPeople(reader) && names(reader, column)),
       ),
   )
 }
 
 function seesPeople(reader: Reader): boolean {
-  const isFilled = 'filled' in reader && reader.filled !== null
-  return isFilled || reader.scope.join() === PERSON || claimKind(reader) !== null
+  const isComputed = 'computed' in reader && reader.computed !== null
+  return isComputed || reader.incrementalBy.join() === PERSON || constraintKind(reader) !== null
 }
 
 function readersOf({ nodes, checks }: Project, name: string): Reader[] {
   return [...nodes, ...checks].filter(({ reads }) => reads.includes(name))
 }
 
-function claimKind(reader: Reader): string | null {
-  return 'claim' in reader ? (reader.claim?.kind ?? null) : null
+function constraintKind(reader: Reader): string | null {
+  return 'constraint' in reader ? (reader.constraint?.kind ?? null) : null
 }
 
 function names({ words }: Reader, column: string): boolean {

@@ -10,7 +10,7 @@ import type { DescribedTable } from '../warehouse/catalog.ts'
 import type { SqlValue } from '../warehouse/warehouse.ts'
 
 /** One table that a build fills. */
-export interface FilledTable extends DescribedTable {
+export interface ComputedModel extends DescribedTable {
   /** Tables that its SQL reads. */
   readonly reads: readonly string[]
   /** Columns with their types, as in `create table`. */
@@ -27,7 +27,7 @@ const VERSION_COLUMN = 'Version of the taxonomy that said so; another one labels
 const LADDER_COLUMN =
   'The ladder it is read by: standard, or the name of one in config/ladders.yaml.'
 
-const titles: FilledTable = {
+const titles: ComputedModel = {
   name: 'titles',
   grain:
     'One row per ladder and distinct title of an event, of a corrected one also its titles before.',
@@ -112,7 +112,7 @@ const titles: FilledTable = {
   },
 }
 
-const titlePairs: FilledTable = {
+const titlePairs: ComputedModel = {
   name: 'title_pairs',
   grain:
     'One row per ladder and two titles that somebody had one after the other at one organisation.',
@@ -156,7 +156,7 @@ const titlePairs: FilledTable = {
   },
 }
 
-const organizationLadders: FilledTable = {
+const organizationLadders: ComputedModel = {
   name: 'organization_ladders',
   grain: 'One row per organisation whose titles are read by a ladder of its own.',
   key: ['organization_id'],
@@ -184,4 +184,4 @@ const organizationLadders: FilledTable = {
 }
 
 /** Every table that a build fills. */
-export const filledTables: readonly FilledTable[] = [organizationLadders, titles, titlePairs]
+export const computedModels: readonly ComputedModel[] = [organizationLadders, titles, titlePairs]

@@ -1,7 +1,7 @@
 -- grain: One row per event of a person at an organisation where it takes rules to say what is a stint.
 -- key: event_key
 -- purpose: Places the events of those who joined or left an organisation more than once in their stints there.
--- scope: profile_id
+-- incremental_by: profile_id
 -- published: no
 -- note: Also where a leaving is not dated after the joining. Every other joining is an arrival, every other leaving a
 -- note: departure, and all is stint 1: stint_events says that of the events that are not here.
@@ -41,7 +41,7 @@ with
 
 -- All but a few per cent of the pairs of person and organisation have one joining at most, and one leaving after it at
 -- most. There is nothing to sort out for them, so only the others are put in order here.
-tangled_pairs as (
+ambiguous_pairs as (
     select profile_id, organization_id
     from job_change_events
     where event_type <> 'title_change'
@@ -52,7 +52,7 @@ tangled_pairs as (
         or min(case when event_type = 'left' then changed_at end) <= max(case when event_type = 'joined' then changed_at end)
 ),
 
-tangled as (
+ambiguous as (
     select
         events.event_key,
         events.profile_id,
@@ -68,9 +68,9 @@ tangled as (
         events.title,
         events.previous_title
     from dated_events as events
-    inner join tangled_pairs
-        on tangled_pairs.profile_id = events.profile_id
-        and tangled_pairs.organization_id = events.organization_id
+    inner join ambiguous_pairs
+        on ambiguous_pairs.profile_id = events.profile_id
+        and ambiguous_pairs.organization_id = events.organization_id
 ),
 
 boundaries as (
@@ -85,7 +85,7 @@ boundaries as (
         row_number() over timeline as place,
         coalesce(lag(changed_at) over timeline = changed_at, false)
         or coalesce(lead(changed_at) over timeline = changed_at, false) as shares_instant
-    from tangled
+    from ambiguous
     where event_type <> 'title_change'
     window timeline as (
         partition by profile_id, organization_id order by changed_at, detected_at, event_type, event_key
@@ -297,7 +297,7 @@ parts as (
     from linked
 ),
 
--- Every event of the tangled pairs, changes of title included, in one order; a stint begins with the first saying of the
+-- Every event of the ambiguous pairs, changes of title included, in one order; a stint begins with the first saying of the
 -- fact that begins it. A change of title at the instant of a joining belongs to what was joined, at that of a leaving
 -- to what was left.
 placed as (
@@ -331,7 +331,7 @@ placed as (
         'title_change' as part,
         cast(null as string) as partner_event_key,
         null as partner_changed_at
-    from tangled
+    from ambiguous
     where event_type = 'title_change'
 ),
 
@@ -353,22 +353,22 @@ numbered as (
 )
 
 select
-    tangled.event_key,
-    tangled.profile_id,
-    tangled.organization_id,
+    ambiguous.event_key,
+    ambiguous.profile_id,
+    ambiguous.organization_id,
     cast(numbered.stint_number as integer) as stint_number,
     numbered.part,
     numbered.partner_event_key,
     numbered.partner_changed_at,
-    tangled.event_type,
-    tangled.changed_at,
-    tangled.detected_at,
-    tangled.detection_lag_days,
-    tangled.first_seen_at,
-    tangled.person_full_name,
-    tangled.organization_name,
-    tangled.ladder,
-    tangled.title,
-    tangled.previous_title
-from tangled
-inner join numbered on numbered.event_key = tangled.event_key
+    ambiguous.event_type,
+    ambiguous.changed_at,
+    ambiguous.detected_at,
+    ambiguous.detection_lag_days,
+    ambiguous.first_seen_at,
+    ambiguous.person_full_name,
+    ambiguous.organization_name,
+    ambiguous.ladder,
+    ambiguous.title,
+    ambiguous.previous_title
+from ambiguous
+inner join numbered on numbered.event_key = ambiguous.event_key

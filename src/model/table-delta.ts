@@ -3,30 +3,30 @@
  */
 
 import { quoteIdentifier } from '../warehouse/warehouse.ts'
-import { MORE } from './difference.ts'
+import { DIFF_SIGN } from './difference.ts'
 
 /** The column by which loads say whom they touched. */
 export const PERSON = 'profile_id'
 
 /** One table tonight. `rowsOfPeople` and `changed` name temporary tables in SQL. */
-export interface Tonight {
+export interface TableDelta {
   readonly name: string
   readonly columns: readonly string[]
   /** `none`: as it was for whatever reads it; `rows`: what `changed` says; `whole`: any row may be another. */
   readonly change: 'none' | 'rows' | 'whole'
   /** All rows that touched people have now; null where the table is not kept by people. */
   readonly rowsOfPeople: string | null
-  /** The differences, in `compared` columns and `MORE`; null unless `change` is `rows`. */
+  /** The differences, in `compared` columns and `DIFF_SIGN`; null unless `change` is `rows`. */
   readonly changed: string | null
   /**
-   * The columns of `changed`; null where it holds, without `MORE`, all rows of touched people as they are now: what they were
+   * The columns of `changed`; null where it holds, without `DIFF_SIGN`, all rows of touched people as they are now: what they were
    * before has the same natural key.
    */
   readonly compared: readonly string[] | null
 }
 
 /** A table that nothing happened to. */
-export function unchanged(name: string, columns: readonly string[]): Tonight {
+export function unchanged(name: string, columns: readonly string[]): TableDelta {
   return {
     name,
     columns,
@@ -38,7 +38,7 @@ export function unchanged(name: string, columns: readonly string[]): Tonight {
 }
 
 /** A table of which any row may have changed. */
-export function changedWholly(name: string, columns: readonly string[]): Tonight {
+export function changedWholly(name: string, columns: readonly string[]): TableDelta {
   return { ...unchanged(name, columns), change: 'whole' }
 }
 
@@ -46,14 +46,15 @@ export function changedWholly(name: string, columns: readonly string[]): Tonight
  * A select of the groups, by `scope`, whose rows tonight's changes of some tables may alter; null when that may be any.
  * @param words the only columns that matter besides `scope`; null: all matter
  */
-export function touchedGroups(
-  reads: readonly Tonight[],
-  scope: readonly string[],
+export function changedKeysOf(
+  reads: readonly TableDelta[],
+  incrementalBy: readonly string[],
   words: ReadonlySet<string> | null,
 ): string | null {
   const changed = reads.filter(({ change }) => change !== 'none')
-  if (!changed.every((table) => hasColumns(table, scope) && table.change === 'rows')) return null
-  const groups = scope.map(quoteIdentifier).join(', ')
+  if (!changed.every((table) => hasColumns(table, incrementalBy) && table.change === 'rows'))
+    return null
+  const groups = incrementalBy.map(quoteIdentifier).join(', ')
   const selects: string[] = []
   for (const { columns, compared, changed: differences } of changed) {
     if (compared === null) {
@@ -62,27 +63,27 @@ export function touchedGroups(
     }
     // A row that differs only in columns that are not read is as it was.
     const read = columns.filter(
-      (column) => scope.includes(column) || words === null || words.has(column),
+      (column) => incrementalBy.includes(column) || words === null || words.has(column),
     )
     if (!read.every((column) => compared.includes(column))) return null
     const names = read.map(quoteIdentifier).join(', ')
     selects.push(
       `select ${groups} from (
-           select ${names} from ${differences} group by ${names} having sum(${MORE}) <> 0
+           select ${names} from ${differences} group by ${names} having sum(${DIFF_SIGN}) <> 0
        )`,
     )
   }
   return selects.length === 0
-    ? `select ${scope.map(() => 'null').join(', ')} limit 0`
+    ? `select ${incrementalBy.map(() => 'null').join(', ')} limit 0`
     : selects.join(' union ')
 }
 
 /** Whether a table has all of `columns`. */
-export function hasColumns(table: Tonight, columns: readonly string[]): boolean {
+export function hasColumns(table: TableDelta, columns: readonly string[]): boolean {
   return columns.every((column) => table.columns.includes(column))
 }
 
 /** Whether it is known which of its rows are new, and which are gone. */
-export function areDifferencesKnown({ change, compared }: Tonight): boolean {
+export function areDifferencesKnown({ change, compared }: TableDelta): boolean {
   return change === 'none' || compared !== null
 }

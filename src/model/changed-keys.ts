@@ -1,13 +1,13 @@
-/** Groups of rows, by the values of some columns, and tables that show only the rows of such groups. */
+/** ChangedKeys of rows, by the values of some columns, and tables that show only the rows of such groups. */
 
 import { quoteIdentifier, type Warehouse } from '../warehouse/warehouse.ts'
-import { listOf, MORE } from './difference.ts'
+import { listOf, DIFF_SIGN } from './difference.ts'
 import type { Project, ProjectNode } from './project.ts'
 import type { Temporaries } from './temporaries.ts'
-import { hasColumns, PERSON, type Tonight } from './tonight.ts'
+import { hasColumns, PERSON, type TableDelta } from './table-delta.ts'
 
 /** Some groups. */
-export interface Groups {
+export interface ChangedKeys {
   /** A temporary table, or a select in brackets, with one row for each group; SQL. */
   readonly source: string
   /** The columns that make the groups. */
@@ -16,16 +16,16 @@ export interface Groups {
   readonly nullable: ReadonlySet<string>
   readonly count: number
   /** A condition for rows of `alias` that those of the groups fulfil, and few others; null: none is known. */
-  readonly sieve: ((alias: string) => string) | null
+  readonly prefilter: ((alias: string) => string) | null
 }
 
 /** Keeps the groups that `select` returns, each once. */
-export async function keepGroups(
+export async function keepKeys(
   warehouse: Warehouse,
   temporaries: Temporaries,
   select: string,
   columns: readonly string[],
-): Promise<Groups> {
+): Promise<ChangedKeys> {
   const source = await temporaries.keep(`select distinct * from (${select})`)
   const counts = columns.map((column, place) => `count(${quoteIdentifier(column)}) as n${place}`)
   const [row] = await warehouse.all<Record<string, bigint>>(
@@ -33,47 +33,53 @@ export async function keepGroups(
   )
   const count = Number(row?.['all_groups'] ?? 0)
   const nullable = columns.filter((_, place) => Number(row?.[`n${place}`] ?? 0) < count)
-  return { source, columns, nullable: new Set(nullable), count, sieve: null }
+  return { source, columns, nullable: new Set(nullable), count, prefilter: null }
 }
 
 // Of one column, by whose hash a row is let through: with 32 bits for each group, one in 32 that has no group is, too.
 const BITS_PER_GROUP = 32
-const SIEVE = 'touched'
+const PREFILTER = 'touched'
 
 /**
- * Adds a sieve to groups of one column. A scan asks it before it reads the other columns, so that few rows of a wide table are
- * read in full; a join is asked after that. It is a variable of the session: `dropSieve` forgets it.
+ * Adds a prefilter to groups of one column. A scan asks it before it reads the other columns, so that few rows of a wide table are
+ * read in full; a join is asked after that. It is a variable of the session: `dropPrefilter` forgets it.
  */
-export async function withSieve(warehouse: Warehouse, groups: Groups): Promise<Groups> {
+export async function withPrefilter(
+  warehouse: Warehouse,
+  groups: ChangedKeys,
+): Promise<ChangedKeys> {
   const bits = Math.max(1, groups.count) * BITS_PER_GROUP
   const bit = (value: string) => `cast(hash(${value}) % ${bits} as integer)`
   const column = quoteIdentifier(groups.columns[0] ?? '')
   await warehouse.run(
-    `set variable ${SIEVE} = (
+    `set variable ${PREFILTER} = (
          select bitstring_agg(bit, 0, ${bits - 1}) from (select distinct ${bit(column)} as bit from ${groups.source})
      )`,
   )
-  const sieve = (alias: string) =>
-    `get_bit(getvariable('${SIEVE}'), ${bit(`${alias}.${column}`)}) = 1`
-  return { ...groups, sieve }
+  const prefilter = (alias: string) =>
+    `get_bit(getvariable('${PREFILTER}'), ${bit(`${alias}.${column}`)}) = 1`
+  return { ...groups, prefilter }
 }
 
-/** Forgets the sieve. */
-export async function dropSieve(warehouse: Warehouse): Promise<void> {
-  await warehouse.run(`reset variable ${SIEVE}`)
+/** Forgets the prefilter. */
+export async function dropPrefilter(warehouse: Warehouse): Promise<void> {
+  await warehouse.run(`reset variable ${PREFILTER}`)
 }
 
 /**
  * `semi join` of `alias` with groups; null is a value like others. Where no group has one, `=` says the same in two thirds
  * of the time. Nothing but the end of the select may follow.
  */
-export function semiJoin(alias: string, { source, columns, nullable, sieve }: Groups): string {
+export function semiJoin(
+  alias: string,
+  { source, columns, nullable, prefilter }: ChangedKeys,
+): string {
   const same = columns.map((column) => {
     const name = quoteIdentifier(column)
     const equals = nullable.has(column) ? 'is not distinct from' : '='
     return `${alias}.${name} ${equals} wanted.${name}`
   })
-  const where = sieve === null ? '' : ` where ${sieve(alias)}`
+  const where = prefilter === null ? '' : ` where ${prefilter(alias)}`
   return `semi join ${source} as wanted on ${same.join(' and ')}${where}`
 }
 
@@ -82,10 +88,10 @@ export function semiJoin(alias: string, { source, columns, nullable, sieve }: Gr
  * @param reader what reads them; a table that it names twice is looked through once, and what is found is kept
  * @returns what was kept
  */
-export async function showGroups(
+export async function showRowsOfKeys(
   temporaries: Temporaries,
-  reads: readonly Tonight[],
-  groups: Groups,
+  reads: readonly TableDelta[],
+  groups: ChangedKeys,
   reader?: ProjectNode,
 ): Promise<string[]> {
   const keptRows: string[] = []
@@ -108,8 +114,8 @@ export async function showGroups(
 /** Lets those of `reads` that are kept by people show touched people only. */
 export async function showPeople(
   temporaries: Temporaries,
-  reads: readonly Tonight[],
-  touched: Groups,
+  reads: readonly TableDelta[],
+  people: ChangedKeys,
 ): Promise<void> {
   for (const read of reads) {
     const { name, rowsOfPeople } = read
@@ -117,7 +123,7 @@ export async function showPeople(
     await temporaries.shadow(
       name,
       rowsOfPeople === null
-        ? rowsOfGroups(temporaries, name, touched)
+        ? rowsOfGroups(temporaries, name, people)
         : `select * from ${rowsOfPeople}`,
     )
   }
@@ -126,7 +132,7 @@ export async function showPeople(
 /** Lets tables show the rows that are new tonight, `> 0`, or those that are gone, `< 0`. */
 export async function showDifferences(
   temporaries: Temporaries,
-  reads: readonly Tonight[],
+  reads: readonly TableDelta[],
   rows: '> 0' | '< 0',
 ): Promise<void> {
   for (const { name, changed } of reads) {
@@ -134,15 +140,15 @@ export async function showDifferences(
       name,
       changed === null
         ? `select * from ${temporaries.main(name)} limit 0`
-        : `select * from ${changed} where ${MORE} ${rows}`,
+        : `select * from ${changed} where ${DIFF_SIGN} ${rows}`,
     )
   }
 }
 
-/** Keeps what a select of each row by itself returns of rows that are new, with `MORE` 1, and of those that are gone, with -1. */
+/** Keeps what a select of each row by itself returns of rows that are new, with `DIFF_SIGN` 1, and of those that are gone, with -1. */
 export async function keepDifferences(
   temporaries: Temporaries,
-  reads: readonly Tonight[],
+  reads: readonly TableDelta[],
   select: string,
 ): Promise<string> {
   const parts: string[] = []
@@ -151,7 +157,7 @@ export async function keepDifferences(
     ['< 0', -1],
   ] as const) {
     await showDifferences(temporaries, reads, rows)
-    const kept = await temporaries.keep(`select *, ${more} as ${MORE} from (${select})`)
+    const kept = await temporaries.keep(`select *, ${more} as ${DIFF_SIGN} from (${select})`)
     await temporaries.unshadow()
     parts.push(kept)
   }
@@ -165,17 +171,17 @@ export async function keepDifferences(
 /** Whether what reads these tables, and is asked by `scope`, can be asked of touched people alone. */
 export function isByPeople(
   { nodes }: Project,
-  scope: readonly string[],
-  reads: readonly Tonight[],
+  incrementalBy: readonly string[],
+  reads: readonly TableDelta[],
 ): boolean {
   // A title is understood the same whoever has it, so a new row there changes nothing for people who were not touched.
-  const isFilled = (name: string) =>
-    nodes.some((other) => other.name === name && other.filled !== null)
+  const isComputed = (name: string) =>
+    nodes.some((other) => other.name === name && other.computed !== null)
   return (
-    scope.join() === PERSON &&
+    incrementalBy.join() === PERSON &&
     reads.every(
       ({ name, rowsOfPeople, change }) =>
-        rowsOfPeople !== null || change === 'none' || isFilled(name),
+        rowsOfPeople !== null || change === 'none' || isComputed(name),
     )
   )
 }
@@ -183,7 +189,7 @@ export function isByPeople(
 function rowsOfGroups(
   temporaries: Temporaries,
   table: string,
-  groups: Groups,
+  groups: ChangedKeys,
   columns?: readonly string[],
 ): string {
   const shown = columns === undefined ? 'kept.*' : listOf(columns, 'kept')

@@ -2,7 +2,7 @@
 -- is now known to have been received earlier, or with a version of an event that was not known. Runs before versions and
 -- events are merged.
 
-insert into ops.touched_people
+insert into ops.changed_people
 select profile_id
 from staged_events
 where is_new or is_changed or is_seen_earlier

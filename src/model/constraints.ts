@@ -7,10 +7,10 @@ import type { AcceptedValues, DescribedTable, ModelFile, Reference } from '../wa
 import { quoteIdentifier, quoteText } from '../warehouse/warehouse.ts'
 
 /** Something that a header says of a table. */
-export type Claim = KeyClaim | ValuesClaim | ReferenceClaim
+export type Constraint = KeyConstraint | ValuesConstraint | ReferenceConstraint
 
 /** These columns are unique together and never null. */
-export interface KeyClaim {
+export interface KeyConstraint {
   readonly kind: 'key'
   readonly name: string
   readonly table: string
@@ -20,7 +20,7 @@ export interface KeyClaim {
 }
 
 /** A column holds only certain values. */
-export interface ValuesClaim extends AcceptedValues {
+export interface ValuesConstraint extends AcceptedValues {
   readonly kind: 'values'
   readonly name: string
   readonly table: string
@@ -28,16 +28,16 @@ export interface ValuesClaim extends AcceptedValues {
 }
 
 /** Every value of a column is found in another table. */
-export interface ReferenceClaim extends Reference {
+export interface ReferenceConstraint extends Reference {
   readonly kind: 'reference'
   readonly name: string
   readonly table: string
   readonly key: readonly string[]
 }
 
-/** What to ask the warehouse about a claim. */
-export interface ClaimSql {
-  /** Returns the rows that break the claim. */
+/** What to ask the warehouse about a constraint. */
+export interface ConstraintSql {
+  /** Returns the rows that break the constraint. */
   readonly sql: string
   /** Returns one row, `suspects`: 0 proves that `sql` returns nothing. Null: `sql` is cheap. */
   readonly suspicion: string | null
@@ -46,8 +46,8 @@ export interface ClaimSql {
 const NATURAL_KEY = ['profile_id', 'organization_id', 'event_type', 'changed_at'] as const
 
 /** What holds of the tables that `load` fills. */
-export const loadedClaims: readonly Claim[] = [
-  keyClaim('job_change_events', ['event_key']),
+export const loadedConstraints: readonly Constraint[] = [
+  keyConstraint('job_change_events', ['event_key']),
   {
     kind: 'key',
     name: 'job_change_events_natural_key_is_unique',
@@ -64,27 +64,27 @@ export const loadedClaims: readonly Claim[] = [
     values: ['joined', 'left', 'title_change'],
     orNull: false,
   },
-  keyClaim('job_change_event_versions', ['event_key', 'version_key']),
+  keyConstraint('job_change_event_versions', ['event_key', 'version_key']),
 ]
 
 /**
  * What is said of a table: its key, and what the header of a model says besides. Of a view without a scope nothing, and of
  * one by row only its key: its rows are those of tables that are asked themselves, and to ask it is to compute all of it.
  */
-export function claimsOf(described: DescribedTable | ModelFile): Claim[] {
+export function constraintsOf(described: DescribedTable | ModelFile): Constraint[] {
   const { name: table, key } = described
-  if (!('values' in described)) return [keyClaim(table, key)]
-  if (described.kind === 'view' && described.scope.length === 0) return []
+  if (!('values' in described)) return [keyConstraint(table, key)]
+  if (described.kind === 'view' && described.incrementalBy.length === 0) return []
   return [
-    keyClaim(table, key),
-    ...described.values.map((values): Claim => ({
+    keyConstraint(table, key),
+    ...described.values.map((values): Constraint => ({
       ...values,
       kind: 'values',
       name: `${table}_${values.column}_has_known_values`,
       table,
       key,
     })),
-    ...described.references.map((reference): Claim => ({
+    ...described.references.map((reference): Constraint => ({
       ...reference,
       kind: 'reference',
       name: `${table}_${reference.column}_is_found_in_${reference.targetTable}`,
@@ -94,25 +94,25 @@ export function claimsOf(described: DescribedTable | ModelFile): Claim[] {
   ]
 }
 
-function keyClaim(table: string, columns: readonly string[]): KeyClaim {
+function keyConstraint(table: string, columns: readonly string[]): KeyConstraint {
   return { kind: 'key', name: `${table}_key_is_unique_and_not_null`, table, columns }
 }
 
-/** What to ask about a claim where the rows of its table are `source` (SQL of a table, or a select in brackets). */
-export function claimSql(claim: Claim, source: string): ClaimSql {
-  switch (claim.kind) {
+/** What to ask about a constraint where the rows of its table are `source` (SQL of a table, or a select in brackets). */
+export function constraintSql(constraint: Constraint, source: string): ConstraintSql {
+  switch (constraint.kind) {
     case 'key':
-      return keySql(claim, source)
+      return keySql(constraint, source)
     case 'values':
-      return { sql: valuesSql(claim, source), suspicion: null }
+      return { sql: valuesSql(constraint, source), suspicion: null }
     case 'reference':
-      return referenceSql(claim, source)
+      return referenceSql(constraint, source)
   }
 }
 
 // Grouping whole keys of ten million rows takes gigabytes; of their 64-bit hashes, a tenth. Two keys with one hash are only
 // a suspicion, which the exact question then clears.
-function keySql({ columns, nullable }: KeyClaim, source: string): ClaimSql {
+function keySql({ columns, nullable }: KeyConstraint, source: string): ConstraintSql {
   const names = columns.map(quoteIdentifier)
   const grouped = nullable === undefined ? names : [...names, nullable]
   const isNull = names.map((name) => `${name} is null`).join(' or ')
@@ -131,7 +131,7 @@ function keySql({ columns, nullable }: KeyClaim, source: string): ClaimSql {
   }
 }
 
-function valuesSql({ key, column, values, orNull }: ValuesClaim, source: string): string {
+function valuesSql({ key, column, values, orNull }: ValuesConstraint, source: string): string {
   const name = quoteIdentifier(column)
   const unknown = `${name} not in (${values.map(quoteText).join(', ')})`
   return `select ${shownColumns(key, column)}
@@ -140,8 +140,8 @@ function valuesSql({ key, column, values, orNull }: ValuesClaim, source: string)
 }
 
 // A hash says too rarely that something is missing, by one chance in 10^12 for each row: it would have to meet another one.
-function referenceSql(claim: ReferenceClaim, source: string): ClaimSql {
-  const { key, column, targetTable, targetColumn } = claim
+function referenceSql(constraint: ReferenceConstraint, source: string): ConstraintSql {
+  const { key, column, targetTable, targetColumn } = constraint
   const name = quoteIdentifier(column)
   const target = quoteIdentifier(targetTable)
   const targetName = quoteIdentifier(targetColumn)
