@@ -36,7 +36,7 @@ export async function writeDataFile(
       nulls: { ...nulls },
       key,
       partition,
-      deleted_rows: 0,
+      deletes: 0,
     },
     file: { key, path, bytes, rows },
   }

@@ -10,7 +10,7 @@ import type { TableDefinition } from '../warehouse/catalog.ts'
 import type { Warehouse } from '../warehouse/warehouse.ts'
 import { hasSameColumns, publishedColumns, type PublishedColumns } from './columns.ts'
 import { writeDataFile, type DataFile } from './data-file.ts'
-import { DeletedRows } from './deleted-rows.ts'
+import { DeletionVectorWriter } from './deletion-vector.ts'
 import { PublishError } from './errors.ts'
 import { filesToKeep, isWrittenWhole } from './layout.ts'
 import { localRows } from './live-rows.ts'
@@ -97,7 +97,6 @@ class TableExport {
     this.#base =
       previous !== undefined &&
       !previous.isDistrusted &&
-      previous.table.partitions.length > 0 &&
       hasSameColumns(previous.table, columns.columns) &&
       previous.table.key.join() === definition.key.join()
         ? previous
@@ -115,7 +114,7 @@ class TableExport {
       isCompared,
     )
     const { partitions } = rows
-    const deleted = await DeletedRows.of(warehouse)
+    const deleted = await DeletionVectorWriter.of(warehouse)
     const plans: PartitionPlan[] = []
     for (const partition of partitions) plans.push(await this.#plan(partition, rows, deleted))
     const parts = await this.#writeAll(plans, rows)
@@ -123,8 +122,8 @@ class TableExport {
     const counts = await deleted.countByFile()
     const files = parts
       .flatMap((part) => part.files)
-      .map((file) => ({ ...file, deleted_rows: counts.get(file.sha256) ?? 0 }))
-      .filter((file) => file.rows === 0 || file.deleted_rows < file.rows)
+      .map((file) => ({ ...file, deletes: counts.get(file.sha256) ?? 0 }))
+      .filter((file) => file.rows === 0 || file.deletes < file.rows)
     const list = await deleted.write(name, files, folder)
     await deleted.drop()
     const written = parts.flatMap((part) => part.written)
@@ -143,14 +142,18 @@ class TableExport {
         rows: partition.rows,
         fingerprint: partition.fingerprint,
       })),
-      deleted: list?.entry ?? null,
+      deletion_vector: list?.entry ?? null,
       files,
     }
     refuseMiscounted(table)
     return { table, files: list === null ? written : [...written, list.file] }
   }
 
-  async #plan(partition: Partition, rows: TableRows, deleted: DeletedRows): Promise<PartitionPlan> {
+  async #plan(
+    partition: Partition,
+    rows: TableRows,
+    deleted: DeletionVectorWriter,
+  ): Promise<PartitionPlan> {
     const whole = { partition, kept: [], write: 'whole' } as const
     const before = this.#filesBefore(partition)
     if (before === null) return whole
@@ -174,7 +177,7 @@ class TableExport {
     const base = this.#base
     if (base === undefined) return null
     const files = base.table.files.filter((file) => file.partition === partition.name)
-    const deleted = base.table.deleted
+    const deleted = base.table.deletion_vector
     const needed = [...files, ...(deleted === null ? [] : [deleted])]
     return files.length > 0 && needed.every(base.isThere) ? files : null
   }
@@ -189,14 +192,12 @@ class TableExport {
   }
 
   #isCompacted(files: readonly ManifestFile[]): boolean {
-    return (
-      this.#context.compact && (files.length > 1 || files.some((file) => file.deleted_rows > 0))
-    )
+    return this.#context.compact && (files.length > 1 || files.some((file) => file.deletes > 0))
   }
 
-  async #keepDeleted(files: readonly ManifestFile[], deleted: DeletedRows): Promise<void> {
-    const list = this.#base?.table.deleted ?? null
-    if (list === null || files.every((file) => file.deleted_rows === 0)) return
+  async #keepDeleted(files: readonly ManifestFile[], deleted: DeletionVectorWriter): Promise<void> {
+    const list = this.#base?.table.deletion_vector ?? null
+    if (list === null || files.every((file) => file.deletes === 0)) return
     await deleted.keep(await this.#local(list.key), files)
   }
 
@@ -204,7 +205,7 @@ class TableExport {
     const path = await this.#base?.localPath(key)
     if (path === undefined || path === null) throw this.#unusable(`${key} is not there`)
     // A wrong data file is seen by its rows; a wrong list would take other rows away, and nobody would notice.
-    const list = this.#base?.table.deleted
+    const list = this.#base?.table.deletion_vector
     if (key !== list?.key || (await sha256OfFile(path)) === list.sha256) return path
     throw this.#unusable(`${key} has other bytes than it was written with`)
   }
@@ -272,7 +273,7 @@ export class UnusableFilesError extends Error {
 
 // The last line of defence: a wrong count here would be a wrong table for every reader.
 function refuseMiscounted({ name, rows, files }: ManifestTable): void {
-  const live = sum(files.map((file) => file.rows - file.deleted_rows))
+  const live = sum(files.map((file) => file.rows - file.deletes))
   if (live === rows) return
   throw new PublishError(`${name}: ${live} rows would be published where ${rows} belong`)
 }

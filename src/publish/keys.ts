@@ -1,14 +1,14 @@
 /** How objects below `tables/` and `snapshots/` are named, and which of them are named as we do. Pure. */
 
-/** The folder of a table's lists of deleted rows, beside those of its partitions. */
-export const DELETED_FOLDER = '_deleted'
+/** The folder of a table's deletion vectors, beside those of its partitions. */
+export const DELETION_VECTOR_FOLDER = '_deletion_vector'
 
-/** The key of a data file or a list of deleted rows; `folder` is the partition, or {@link DELETED_FOLDER}. */
+/** The key of a data file or a deletion vector; `folder` is the partition, or {@link DELETION_VECTOR_FOLDER}. */
 export function fileKey(table: string, folder: string, sha256: string): string {
   return `tables/${table}/${folder}/${sha256}.parquet`
 }
 
-/** What a key stands for: a data file or list of deleted rows, a file of a Delta log, or a part of a snapshot. */
+/** What a key stands for: a data file or deletion vector, a file of a Delta log, or a part of a snapshot. */
 export type KnownKey =
   | { readonly kind: 'file' }
   | { readonly kind: 'log'; readonly table: string }

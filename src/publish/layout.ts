@@ -40,6 +40,6 @@ export function filesToKeep(files: readonly ManifestFile[]): readonly ManifestFi
 /** Whether to write all rows of the partition, rather than what is new beside what is kept. */
 export function isWrittenWhole({ rows, kept, gone, fresh }: PartitionChange): boolean {
   const stored = sum(kept.map((file) => file.rows))
-  const deleted = gone + sum(kept.map((file) => file.deleted_rows))
+  const deleted = gone + sum(kept.map((file) => file.deletes))
   return deleted > MOST_DELETED * stored || fresh > MOST_FRESH * rows
 }

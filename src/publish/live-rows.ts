@@ -25,7 +25,7 @@ export async function localRows(
   files: readonly ManifestFile[],
   pathOf: (object: NamedObject) => Promise<string>,
 ): Promise<RowSource> {
-  const list = files.some((file) => file.deleted_rows > 0) ? table.deleted : null
+  const list = files.some((file) => file.deletes > 0) ? table.deletion_vector : null
   const paths = new Map<string, string>()
   for (const object of [...files, ...(list === null ? [] : [list])]) {
     paths.set(object.key, await pathOf(object))
@@ -50,8 +50,8 @@ function selectOf(source: RowSource, located: readonly string[]): string {
   const { table, urlOf } = source
   const files = source.files ?? table.files
   const columns = [...table.schema.map(({ name }) => quoteIdentifier(name)), ...located].join(', ')
-  const whole = files.filter((file) => file.deleted_rows === 0)
-  const pitted = files.filter((file) => file.deleted_rows > 0)
+  const whole = files.filter((file) => file.deletes === 0)
+  const pitted = files.filter((file) => file.deletes > 0)
   const read = (of: readonly ManifestFile[], isLocated: boolean) => {
     const list = of.map((file) => `  ${quoteText(urlOf(file.key))}`).join(',\n')
     const where = isLocated ? ', filename = true, file_row_number = true' : ''
@@ -63,7 +63,7 @@ function selectOf(source: RowSource, located: readonly string[]): string {
     selects.push(`select ${columns} from ${read(whole, located.length > 0)}`)
   }
   if (pitted.length > 0) {
-    const deleted = quoteText(urlOf(table.deleted?.key ?? ''))
+    const deleted = quoteText(urlOf(table.deletion_vector?.key ?? ''))
     selects.push(
       `select ${columns} from ${read(pitted, true)}\nwhere (parse_filename(filename, true), file_row_number) not in (select file, position from read_parquet(${deleted}, hive_partitioning = false))`,
     )

@@ -11,7 +11,7 @@ import { PublishError } from './errors.ts'
 /** The key of the pointer, the only object that ever changes. */
 export const POINTER_KEY = 'latest.json'
 
-const FORMAT_VERSION = 2
+const FORMAT_VERSION = 3
 
 const sha256Schema = z.string().regex(/^[0-9a-f]{64}$/)
 
@@ -19,22 +19,22 @@ const fileSchema = z.object({
   /** `tables/<table>/<partition>/<sha256>.parquet`. */
   key: z.string(),
   partition: z.string(),
-  /** Rows in the file, deleted ones included. */
+  /** Rows in the file, those that are deleted included. */
   rows: z.int().nonnegative(),
-  /** How many of them are no longer so: the table's file of deleted rows says which. */
-  deleted_rows: z.int().nonnegative(),
+  /** How many of them are deleted; the table's deletion vector says which. 0: the file is whole. */
+  deletes: z.int().nonnegative(),
   bytes: z.int().nonnegative(),
   sha256: sha256Schema,
   /** Smallest and largest value by column, as text, over all rows of the file; a column of nulls has none. */
   min: z.record(z.string(), z.string()),
   max: z.record(z.string(), z.string()),
-  /** Nulls by column, over all rows of the file; columns without any are left out. Null: Jobtide 0.3 did not say. */
-  nulls: z.record(z.string(), z.int().positive()).nullable(),
+  /** Nulls by column, over all rows of the file; columns without any are left out. */
+  nulls: z.record(z.string(), z.int().positive()),
 })
 
-/** Rows of the table's files that are no longer so: a Parquet file of `file` (SHA-256) and `position` (from 0). */
-const deletedSchema = z.object({
-  /** `tables/<table>/_deleted/<sha256>.parquet`. */
+/** The positional deletes of a table: a Parquet file of `file` (SHA-256 of the data file) and `position` (from 0). */
+const deletionVectorSchema = z.object({
+  /** `tables/<table>/_deletion_vector/<sha256>.parquet`. */
   key: z.string(),
   rows: z.int().positive(),
   bytes: z.int().positive(),
@@ -67,11 +67,10 @@ const tableSchema = z.object({
   last_field_id: z.int().nonnegative(),
   /** Rows that count. */
   rows: z.int().nonnegative(),
-  /** Of all files of the table, that of deleted rows included. */
+  /** Of all files of the table, the deletion vector included. */
   bytes: z.int().nonnegative(),
-  /** None where Jobtide 0.3 wrote the snapshot. */
-  partitions: z.array(partitionSchema),
-  deleted: deletedSchema.nullable(),
+  partitions: z.array(partitionSchema).min(1),
+  deletion_vector: deletionVectorSchema.nullable(),
   files: z.array(fileSchema),
 })
 
@@ -106,10 +105,10 @@ const manifestSchema = z.object({
   created_at: z.string(),
   /** The run that published; null for a publish by itself. */
   run_id: z.string().nullable(),
-  /** The journal whose rows these are, a ULID; null: Jobtide 0.8 did not say. */
-  journal_id: z.string().nullable().default(null),
+  /** The journal whose rows these are, a ULID. */
+  journal_id: z.string(),
   /** What is erased and left out by then: how many people, and events from before a day. */
-  not_kept: notKeptSchema.default({ people: 0, events_before: null }),
+  not_kept: notKeptSchema,
   versions: z.object({ jobtide: z.string(), duckdb: z.string() }),
   tables: z.array(tableSchema),
   /** Bytes of data files that the snapshot before did not have. */
@@ -126,31 +125,6 @@ const pointerSchema = z.object({
   manifest_key: z.string(),
   manifest_sha256: sha256Schema,
 })
-
-const firstFormatSchema = z.looseObject({
-  format_version: z.literal(1),
-  tables: z.array(z.looseObject({ files: z.array(z.looseObject({})) })),
-})
-
-/** What Jobtide up to 0.3 wrote, told in the words of today; anything else as it is. */
-function inWordsOfToday(value: unknown): unknown {
-  const { data: old } = firstFormatSchema.safeParse(value)
-  if (old === undefined) return value
-  return {
-    ...old,
-    format_version: FORMAT_VERSION,
-    sequence: 1,
-    previous: null,
-    new_bytes: 0,
-    checks: null,
-    tables: old.tables.map((table) => ({
-      ...table,
-      partitions: [],
-      deleted: null,
-      files: table.files.map((file) => ({ ...file, deleted_rows: 0, nulls: null })),
-    })),
-  }
-}
 
 /** Everything there is to know about one snapshot. */
 export type Manifest = z.infer<typeof manifestSchema>
@@ -180,9 +154,12 @@ export function sameContent(a: Manifest, b: Manifest): boolean {
   return content(a) === content(b)
 }
 
-/** Every object that the tables of a snapshot are made of: data files and lists of deleted rows. */
+/** Every object that the tables of a snapshot are made of: data files and deletion vectors. */
 export function objectsOf({ tables }: Manifest): { key: string; bytes: number; sha256: string }[] {
-  return tables.flatMap(({ files, deleted }) => [...files, ...(deleted === null ? [] : [deleted])])
+  return tables.flatMap(({ files, deletion_vector: deletes }) => [
+    ...files,
+    ...(deletes === null ? [] : [deletes]),
+  ])
 }
 
 /** Where the manifest and the views of a snapshot lie. */
@@ -219,7 +196,7 @@ export function parseManifest(bytes: Uint8Array, sha256: string | null, where: s
   if (sha256 !== null && sha256Hex(bytes) !== sha256) {
     throw notOurs(where, 'its SHA-256 is not the one in the pointer')
   }
-  return parse(z.preprocess(inWordsOfToday, manifestSchema), bytes, where)
+  return parse(manifestSchema, bytes, where)
 }
 
 function parse<T>(schema: z.ZodType<T>, bytes: Uint8Array, where: string): T {

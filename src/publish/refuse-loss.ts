@@ -44,9 +44,9 @@ export function refuseLoss(
   if (losses.length > 0) throw shrunk(before, losses, destination)
 }
 
-/** Whether a snapshot was made from another journal; false where the one before does not say from which. */
+/** Whether a snapshot was made from another journal. */
 export function isOfAnotherJournal(before: Manifest, now: Manifest): boolean {
-  return before.journal_id !== null && before.journal_id !== now.journal_id
+  return before.journal_id !== now.journal_id
 }
 
 /** Whether a snapshot shows nothing: no row, and no organisation that was read to its end. */
@@ -119,8 +119,8 @@ function shrunk(before: Manifest, losses: readonly Loss[], destination: string):
 }
 
 function anotherJournal(before: Manifest, now: Manifest, destination: string): RefusedLossError {
-  const theirs = before.journal_id ?? ''
-  const ours = now.journal_id ?? ''
+  const theirs = before.journal_id
+  const ours = now.journal_id
   return new RefusedLossError(
     `${destination} is fed from another journal: ${theirs}${begunText(theirs)}, ${countsText(before)}; this data directory is ${ours}${begunText(ours)}, ${countsText(now)}`,
     {

@@ -172,7 +172,7 @@ class Restore {
     await describe(this.#warehouse, manifest.tables)
     const isSameEngine = (await engineVersion(this.#warehouse)) === manifest.versions.duckdb
     for (const table of manifest.tables) await this.#compare(table, isSameEngine)
-    return isSameEngine && manifest.tables.every(({ partitions }) => partitions.length > 0)
+    return isSameEngine
   }
 
   async #fill(table: ManifestTable): Promise<void> {
@@ -180,7 +180,8 @@ class Restore {
     const { manifest } = snapshot
     const isLoaded = loadedTables.some(({ name }) => name === table.name)
     const total = sum(manifest.tables.map(({ files }) => files.length))
-    const list = table.deleted === null ? null : await fetchWhole(this.#files, table.deleted)
+    const list =
+      table.deletion_vector === null ? null : await fetchWhole(this.#files, table.deletion_vector)
     let isMade = isLoaded
     for (const file of table.files) {
       signal?.throwIfAborted()
@@ -193,7 +194,7 @@ class Restore {
       if (!isMade) await this.#make(table, rows)
       isMade = true
       await this.#insert(table, file, isLoaded ? await this.#loadedRows(table, rows) : rows)
-      this.#files.keepOnly(table.deleted === null ? [] : [table.deleted.key])
+      this.#files.keepOnly(table.deletion_vector === null ? [] : [table.deletion_vector.key])
       this.#done += 1
       onProgress?.({ done: this.#done, total, name: file.key })
     }
@@ -216,7 +217,7 @@ class Restore {
         throw new DamagedSnapshotError(`${file.key}: ${error.message}`, { cause: error })
       })
     const count = Number(inserted[0]?.Count ?? 0)
-    const said = file.rows - file.deleted_rows
+    const said = file.rows - file.deletes
     if (count === said) return
     throw new DamagedSnapshotError(`${file.key}: it has ${count} rows that count, and not ${said}`)
   }

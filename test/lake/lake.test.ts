@@ -118,7 +118,9 @@ describe.skipIf(PYTHON === undefined)('engines of others', { timeout: TIMEOUT_MS
       access: 'read',
     })
     const tables = (await readCurrent(store))?.manifest.tables ?? []
-    expect(tables.filter(({ deleted }) => deleted !== null).length).toBeGreaterThan(3)
+    expect(
+      tables.filter(({ deletion_vector: deleted }) => deleted !== null).length,
+    ).toBeGreaterThan(3)
     const warehouse = join(site.dataDir, 'jobtide.duckdb')
     const options = ['--endpoint', endpoint, '--warehouse', warehouse, ...FEW]
     const lines = await readWith([address, ...ENGINES, ...options])

@@ -96,18 +96,18 @@ describe('a publish after 100 of 50,000 rows changed', () => {
     expect(report).toMatchObject({ newFiles: 2, rows: 50_000 })
     expect(report.newBytes / first.bytes).toBeLessThan(0.02)
     const table = await shown(store)
-    expect(table.files.map((file) => [file.rows, file.deleted_rows])).toEqual([
+    expect(table.files.map((file) => [file.rows, file.deletes])).toEqual([
       [50_000, 75],
       [75, 0],
     ])
-    expect(table.deleted).toMatchObject({ rows: 75 })
+    expect(table.deletion_vector).toMatchObject({ rows: 75 })
     await expectReadersToSee(warehouse, store, things)
   })
 
   it('gives a reader that is not DuckDB the 50,000 rows, when it skips what is listed as deleted', async () => {
     const { warehouse, store } = await afterChanges()
     await publishThings(warehouse, store)
-    const { files, deleted } = await shown(store)
+    const { files, deletion_vector: deleted } = await shown(store)
     const listed = await rowsIn(store, deleted?.key ?? '')
     const skipped = new Set(
       listed.map(({ file, position }) => `${String(file)} ${String(position)}`),
@@ -158,7 +158,7 @@ describe('a publish after 100 of 50,000 rows changed', () => {
     await publishThings(warehouse, store)
     const report = await publishThings(warehouse, store, { compact: true })
     expect(report).toMatchObject({ newFiles: 1, files: 1 })
-    expect((await shown(store)).deleted).toBeNull()
+    expect((await shown(store)).deletion_vector).toBeNull()
     await expectReadersToSee(warehouse, store, things)
     expect(await publishThings(warehouse, store, { compact: true })).toMatchObject({
       unchanged: true,
@@ -179,7 +179,7 @@ describe('a publish after 100 of 50,000 rows changed', () => {
     for (const at of [4, 159, 400]) {
       const { warehouse, store } = await afterChanges()
       await publishThings(warehouse, store)
-      const list = store.urlOf((await shown(store)).deleted?.key ?? '')
+      const list = store.urlOf((await shown(store)).deletion_vector?.key ?? '')
       const bytes = readFileSync(list)
       bytes.writeUInt8(bytes.readUInt8(at) ^ 1, at)
       writeFileSync(list, bytes)

@@ -41,7 +41,10 @@ async function rowsIn(store: ObjectStore, key: string): Promise<Row[]> {
 }
 
 /** The live rows, read without DuckDB. */
-async function readByHand(store: ObjectStore, { files, deleted }: ManifestTable): Promise<Row[]> {
+async function readByHand(
+  store: ObjectStore,
+  { files, deletion_vector: deleted }: ManifestTable,
+): Promise<Row[]> {
   const listed = deleted === null ? [] : await rowsIn(store, deleted.key)
   const skipped = new Set(listed.map(({ file, position }) => `${String(file)} ${String(position)}`))
   const rows: Row[] = []
@@ -71,7 +74,9 @@ describe.each(folderAndS3())('every table of two nights in $place', ({ open }) =
     expect(shown.map(({ name }) => name).toSorted()).toEqual(
       tables.map(({ name }) => name).toSorted(),
     )
-    expect(shown.filter(({ deleted }) => deleted !== null).length).toBeGreaterThan(2)
+    expect(shown.filter(({ deletion_vector: deleted }) => deleted !== null).length).toBeGreaterThan(
+      2,
+    )
     const reader = await readerOf(store)
     for (const definition of tables) {
       expect(await tableOf(reader, { ...definition, leftOut: [] }), definition.name).toEqual(

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest'
-import { DELETED_FOLDER, fileKey, knownKey } from '../../src/publish/keys.ts'
+import { DELETION_VECTOR_FOLDER, fileKey, knownKey } from '../../src/publish/keys.ts'
 import { snapshotKeys } from '../../src/publish/manifest.ts'
 import { checkpointKey, commitKey } from '../../src/publish/delta/log-files.ts'
 
@@ -8,7 +8,7 @@ const ID = '01JD0000000000000000000001'
 
 it('what we name we know again', () => {
   expect(knownKey(fileKey('joiners', 'changed_year=2024', SHA256))).toEqual({ kind: 'file' })
-  expect(knownKey(fileKey('joiners', DELETED_FOLDER, SHA256))).toEqual({ kind: 'file' })
+  expect(knownKey(fileKey('joiners', DELETION_VECTOR_FOLDER, SHA256))).toEqual({ kind: 'file' })
   const log = { kind: 'log', table: 'joiners' }
   expect(knownKey(commitKey('joiners', 7))).toEqual(log)
   expect(knownKey(checkpointKey('joiners', 10))).toEqual(log)

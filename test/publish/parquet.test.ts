@@ -234,7 +234,7 @@ describe('the manifest', () => {
     const report = await publish(warehouse, store)
     const manifest = await manifestOf(store)
     expect(manifest).toMatchObject({
-      format_version: 2,
+      format_version: 3,
       sequence: 1,
       previous: null,
       snapshot_id: report.snapshotId,

@@ -16,20 +16,20 @@ export async function readDeletionVectors(
   table: ManifestTable,
 ): Promise<ReadonlyMap<string, DeletionVector>> {
   const vectors = new Map<string, DeletionVector>()
-  const { deleted } = table
+  const { deletion_vector: deleted } = table
   if (deleted === null) return vectors
   await withLocalFile(source, deleted.key, async (path) => {
     // One file at a time, so that memory holds the numbers of one.
-    for (const file of table.files.filter(({ deleted_rows: rows }) => rows > 0)) {
+    for (const file of table.files.filter(({ deletes: rows }) => rows > 0)) {
       const [row] = await source.warehouse.all<{ positions: number[] | null }>(
         `select list(cast(position as double) order by position) as positions
          from read_parquet(${quoteText(path)}) where file = $1`,
         [file.sha256],
       )
       const positions = row?.positions ?? []
-      if (positions.length !== file.deleted_rows || (positions.at(-1) ?? 0) >= file.rows) {
+      if (positions.length !== file.deletes || (positions.at(-1) ?? 0) >= file.rows) {
         throw new PublishError(
-          `${source.store.urlOf(deleted.key)} does not name ${file.deleted_rows} rows of ${file.key}`,
+          `${source.store.urlOf(deleted.key)} does not name ${file.deletes} rows of ${file.key}`,
         )
       }
       vectors.set(file.key, deletionVectorOf(positions))

@@ -22,7 +22,7 @@ export function fileStats(file: ManifestFile, columns: ManifestTable['schema']):
     maxValues: boundsOf(file, columns, 'max'),
     nullCount: nullCounts(file, columns),
     // With deleted rows the extremes may be among them.
-    ...(file.deleted_rows > 0 ? { tightBounds: false } : {}),
+    ...(file.deletes > 0 ? { tightBounds: false } : {}),
   })
 }
 
@@ -33,7 +33,6 @@ function nullCounts(
   columns: ManifestTable['schema'],
 ): Readonly<Record<string, number>> {
   const counts: Record<string, number> = {}
-  if (nulls === null) return counts
   for (const { name } of columns) {
     const count = nulls[name] ?? (min[name] === undefined ? undefined : 0)
     if (count !== undefined) counts[name] = count

@@ -34,13 +34,13 @@ export function filesToRead(side: TableSide, other: TableSide): FileToRead[] {
   }
   const equalParts = partsWithEqualRows(side, other)
   const others = new Map(other.table.files.map((file) => [file.sha256, file]))
-  const hasSameList = table.deleted?.sha256 === other.table.deleted?.sha256
+  const hasSameList = table.deletion_vector?.sha256 === other.table.deletion_vector?.sha256
   return table.files
     .filter((file) => !equalParts.has(file.partition))
     .flatMap((file): FileToRead[] => {
       const known = others.get(file.sha256)
       if (known === undefined) return [{ file, isInBoth: false }]
-      return hasSameList || known.deleted_rows === 0 ? [] : [{ file, isInBoth: true }]
+      return hasSameList || known.deletes === 0 ? [] : [{ file, isInBoth: true }]
     })
 }
 
@@ -59,7 +59,7 @@ function partsWithEqualRows(side: TableSide, other: TableSide): ReadonlySet<stri
 export function bytesOnlyIn(table: ManifestTable | undefined, other: ManifestTable | undefined) {
   const objects = (of: ManifestTable | undefined) => [
     ...(of?.files ?? []),
-    ...(of?.deleted ? [of.deleted] : []),
+    ...(of?.deletion_vector ? [of.deletion_vector] : []),
   ]
   const known = new Set(objects(other).map(({ sha256 }) => sha256))
   return objects(table)

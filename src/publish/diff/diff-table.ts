@@ -169,7 +169,7 @@ async function rowsDeletedInOther(
   other: StagedSide,
   file: ManifestFile,
 ): Promise<string> {
-  const { deleted } = other.table
+  const { deletion_vector: deleted } = other.table
   if (deleted === null)
     throw new DamagedSnapshotError(`the deleted rows of ${file.key} are not named`)
   const list = await fetchWhole(other.files, deleted)

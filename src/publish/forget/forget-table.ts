@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import { sum } from '../../support/numbers.ts'
 import { quoteIdentifier } from '../../warehouse/warehouse.ts'
 import { writeDataFile, type DataFile } from '../data-file.ts'
-import { DeletedRows } from '../deleted-rows.ts'
+import { DeletionVectorWriter } from '../deletion-vector.ts'
 import { liveRowsSql, localRows } from '../live-rows.ts'
 import type { ManifestFile, ManifestTable } from '../manifest.ts'
 import type { ScratchFile } from '../parquet.ts'
@@ -49,9 +49,9 @@ export async function tableWithout(
     added.push(entry)
     written.push(file)
   }
-  const deleted = await DeletedRows.of(warehouse)
-  if (table.deleted !== null && kept.some((file) => file.deleted_rows > 0)) {
-    await deleted.keep(await pathOf(cache, table.deleted.key), kept)
+  const deleted = await DeletionVectorWriter.of(warehouse)
+  if (table.deletion_vector !== null && kept.some((file) => file.deletes > 0)) {
+    await deleted.keep(await pathOf(cache, table.deletion_vector.key), kept)
   }
   const list = await deleted.write(table.name, kept, folder)
   await deleted.drop()
@@ -61,23 +61,19 @@ export async function tableWithout(
     a.partition === b.partition ? 0 : a.partition < b.partition ? -1 : 1,
   )
   const rowsOf = (name: string) =>
-    sum(
-      files
-        .filter(({ partition }) => partition === name)
-        .map((file) => file.rows - file.deleted_rows),
-    )
+    sum(files.filter(({ partition }) => partition === name).map((file) => file.rows - file.deletes))
   return {
     written,
     table: {
       ...table,
-      rows: sum(files.map((file) => file.rows - file.deleted_rows)),
+      rows: sum(files.map((file) => file.rows - file.deletes)),
       bytes: sum(files.map(({ bytes }) => bytes)) + (list?.entry.bytes ?? 0),
       partitions: table.partitions.map((partition) =>
         touched.has(partition.name)
           ? { name: partition.name, rows: rowsOf(partition.name), fingerprint: null }
           : partition,
       ),
-      deleted: list?.entry ?? null,
+      deletion_vector: list?.entry ?? null,
       files,
     },
   }

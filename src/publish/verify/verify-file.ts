@@ -138,15 +138,15 @@ class FileScan {
     )
     const rows = Number(facts?.['row_count'])
     if (rows !== file.rows) wrong('rows', `it has ${rows} rows where ${file.rows} belong`)
-    for (const [at, name] of file.nulls === null ? [] : names.entries()) {
+    for (const [at, name] of names.entries()) {
       const nulls = rows - Number(facts?.[`values_${at}`])
-      const said = file.nulls?.[name] ?? 0
+      const said = file.nulls[name] ?? 0
       if (nulls !== said) wrong('statistics', `${name} has ${nulls} nulls where ${said} belong`)
     }
     for (const [at, { message }] of bounds.entries()) {
       if (facts?.[`bound_${at}`] !== true) wrong('statistics', message)
     }
-    for (const name of [file.min, file.max, file.nulls ?? {}].flatMap((of) => Object.keys(of))) {
+    for (const name of [file.min, file.max, file.nulls].flatMap((of) => Object.keys(of))) {
       if (!names.includes(name)) wrong('statistics', `the manifest bounds ${name}, no column of it`)
     }
   }
@@ -197,7 +197,7 @@ class FileScan {
        from (${this.#liveRows()})`,
     )
     const live = Number(facts?.live)
-    const said = file.rows - file.deleted_rows
+    const said = file.rows - file.deletes
     if (live !== said) wrong('rows', `${live} of its rows count where ${said} should`)
     const nullKeys = Number(facts?.null_keys)
     if (nullKeys > 0) wrong('key', `${nullKeys} rows have no whole key`)
@@ -229,7 +229,7 @@ class FileScan {
 
   #liveRows(): string {
     const { file, path } = this.#scanned
-    if (file.deleted_rows === 0) return `select * from ${this.#rows}`
+    if (file.deletes === 0) return `select * from ${this.#rows}`
     return `select * from read_parquet(${quoteText(path)}, hive_partitioning = false, file_row_number = true)
       where file_row_number not in (select position from ${DELETED} where file = ${quoteText(file.sha256)})`
   }

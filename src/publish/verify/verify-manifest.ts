@@ -2,7 +2,7 @@
 
 import { messageOf } from '../../support/errors.ts'
 import { sum } from '../../support/numbers.ts'
-import { DELETED_FOLDER, fileKey } from '../keys.ts'
+import { DELETION_VECTOR_FOLDER, fileKey } from '../keys.ts'
 import type { Manifest, ManifestTable } from '../manifest.ts'
 import { checkKey } from '../store/object-store.ts'
 import type { Report } from './verify-findings.ts'
@@ -36,12 +36,12 @@ function contradictions(table: ManifestTable): string[] {
   return [...wrongKeys(table), ...wrongNames(table), ...wrongColumns(table), ...wrongSums(table)]
 }
 
-function wrongKeys({ name, files, deleted }: ManifestTable): string[] {
+function wrongKeys({ name, files, deletion_vector: deleted }: ManifestTable): string[] {
   const named = [
     ...files.map((file) => ({ key: file.key, own: fileKey(name, file.partition, file.sha256) })),
     ...(deleted === null
       ? []
-      : [{ key: deleted.key, own: fileKey(name, DELETED_FOLDER, deleted.sha256) }]),
+      : [{ key: deleted.key, own: fileKey(name, DELETION_VECTOR_FOLDER, deleted.sha256) }]),
   ]
   const problems = named.flatMap(({ key, own }) => {
     if (key !== own) return [`it names ${key} where ${own} belongs`]
@@ -82,17 +82,21 @@ function wrongColumns({ schema, key, partition_by: split, last_field_id: last }:
   ]
 }
 
-function wrongSums({ rows, bytes, files, partitions, deleted }: ManifestTable): string[] {
+function wrongSums({
+  rows,
+  bytes,
+  files,
+  partitions,
+  deletion_vector: deleted,
+}: ManifestTable): string[] {
   const problems: string[] = []
   const expect = (what: string, said: number, summed: number) => {
     if (said !== summed) problems.push(`it says ${said} ${what}, and its parts add up to ${summed}`)
   }
-  const live = (of: typeof files) => sum(of.map((file) => file.rows - file.deleted_rows))
+  const live = (of: typeof files) => sum(of.map((file) => file.rows - file.deletes))
   expect('rows', rows, live(files))
   expect('bytes', bytes, sum(files.map((file) => file.bytes)) + (deleted?.bytes ?? 0))
-  expect('deleted rows', deleted?.rows ?? 0, sum(files.map((file) => file.deleted_rows)))
-  // Jobtide 0.3 did not name partitions.
-  if (partitions.length === 0) return problems
+  expect('deleted rows', deleted?.rows ?? 0, sum(files.map((file) => file.deletes)))
   for (const name of new Set(
     [...partitions, ...files.map((file) => ({ name: file.partition }))].map((part) => part.name),
   )) {

@@ -41,7 +41,7 @@ export async function verifyTable(
     for (const file of members) {
       signal?.throwIfAborted()
       // Which of its rows count is not known without the list.
-      const counted = { ...work, canCount: isListKnown || file.deleted_rows === 0 }
+      const counted = { ...work, canCount: isListKnown || file.deletes === 0 }
       if (!(await verifyFile(counted, table, file, isShared ? group : null))) isWhole = false
       files.keepOnly([])
       work.onFile(file)
@@ -85,7 +85,7 @@ async function verifyKeys(
 
 /** Reads the list of deleted rows into `DELETED`. @returns false when it could not be read; that is reported */
 async function verifyDeleted(work: TableVerification, table: ManifestTable): Promise<boolean> {
-  const { deleted } = table
+  const { deletion_vector: deleted } = table
   if (deleted === null) return true
   const { warehouse, files, report } = work
   const wrong = (kind: FindingKind, message: string) =>
@@ -109,7 +109,7 @@ async function verifyDeleted(work: TableVerification, table: ManifestTable): Pro
 
 async function deletedProblems(
   { warehouse }: TableVerification,
-  { files, deleted }: ManifestTable,
+  { files, deletion_vector: deleted }: ManifestTable,
 ): Promise<string[]> {
   const found = await warehouse.all<{
     file: string | null
@@ -125,7 +125,7 @@ async function deletedProblems(
   const total = found.reduce((sum, { listed }) => sum + Number(listed), 0)
   if (total !== deleted?.rows) problems.push(`it lists ${total} rows where ${deleted?.rows} belong`)
   const bySha256 = new Map(found.map((row) => [row.file, row]))
-  for (const { sha256, rows, deleted_rows: said, key } of files) {
+  for (const { sha256, rows, deletes: said, key } of files) {
     const row = bySha256.get(sha256)
     bySha256.delete(sha256)
     const listed = Number(row?.listed ?? 0)

@@ -136,20 +136,11 @@ async function verifyViews(
   const right = { findings: [], copiedFrom: null }
   if (!manifest.tables.every(hasPlainKeys)) return right
   const text = Buffer.from(stored.bytes).toString()
-  if (isOfFirstFormat(manifest)) {
-    const unnamed = objectsOf(manifest).find(({ key }) => !text.includes(`/${key}'`))
-    return unnamed === undefined ? right : wrong('views', `it does not name ${unnamed.key}`)
-  }
   if (text === viewsSql(manifest, (key) => store.urlOf(key))) return right
   // The address of each file stands in it, so it goes on naming those of the place where it was published.
   const copiedFrom = placeOfViews(text, manifest)
   if (copiedFrom !== null) return { ...right, copiedFrom }
   return wrong('views', 'it is not the one that belongs to the manifest: it was changed')
-}
-
-// Jobtide 0.3 wrote other views over the same files, and no Delta logs.
-function isOfFirstFormat({ tables }: Manifest): boolean {
-  return tables.every(({ files }) => files.every(({ nulls }) => nulls === null))
 }
 
 async function verifyTables(
@@ -173,7 +164,7 @@ async function verifyTables(
         table,
         manifest.versions,
       )
-      if (!isCurrent || isOfFirstFormat(manifest)) continue
+      if (!isCurrent) continue
       const source = {
         store,
         warehouse,

@@ -27,7 +27,7 @@ function fileOf(file: number, deleted: readonly number[]): ManifestFile {
     key: `tables/t/${pathOf(file)}`,
     partition: 'all',
     rows: ROWS,
-    deleted_rows: deleted.length,
+    deletes: deleted.length,
     bytes: 1_000 + file,
     sha256: String(file),
     min: {},
@@ -47,7 +47,7 @@ function manifestOf(sequence: number, files: Night): { manifest: Manifest; table
     rows: 0,
     bytes: 0,
     partitions: [],
-    deleted: null,
+    deletion_vector: null,
     files: [...files].map(([file, deleted]) => fileOf(file, deleted)),
   }
   const manifest = {

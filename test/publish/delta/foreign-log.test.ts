@@ -112,7 +112,7 @@ describe('a damaged log', () => {
     const [table] = manifest.tables
     const [file] = table?.files ?? []
     if (table === undefined || file === undefined) throw new Error('no file')
-    for (const wrong of [{ deleted_rows: 3 }, { rows: 4 }]) {
+    for (const wrong of [{ deletes: 3 }, { rows: 4 }]) {
       const tables = [{ ...table, files: [{ ...file, ...wrong }] }]
       await expect(lake.sync({ ...manifest, tables })).rejects.toThrow(/does not name [23] rows/)
     }

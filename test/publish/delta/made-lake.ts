@@ -86,7 +86,7 @@ export class MadeLake {
     const key = `tables/${this.table}/${partition}/${written.sha256}.parquet`
     await this.store.putFile(key, path)
     rmSync(path)
-    const file = { key, partition, ...written, deleted_rows: 0 }
+    const file = { key, partition, ...written, deletes: 0 }
     this.#files = [...this.#files, file].toSorted((a, b) => (a.key < b.key ? -1 : 1))
     return file
   }
@@ -116,13 +116,13 @@ export class MadeLake {
     this.sequence += 1
     const table = await this.describe()
     return {
-      format_version: 2,
+      format_version: 3,
       snapshot_id: `01J${String(this.sequence).padStart(23, '0')}`,
       sequence: this.sequence,
       previous: null,
       created_at: isoInstant(FIRST_DAY + this.sequence * DAY),
       run_id: null,
-      journal_id: null,
+      journal_id: '01M82GZFCDS2H9RXZ13JAAZES0',
       not_kept: { people: 0, events_before: null },
       versions: { jobtide: '0.4.0', duckdb: 'v1.5.6' },
       tables: [table],
@@ -142,9 +142,9 @@ export class MadeLake {
   /** The table as a manifest tells it. */
   async describe(): Promise<ManifestTable> {
     const files = this.#files.map((file) => {
-      return { ...file, deleted_rows: this.#deleted.get(file.key)?.length ?? 0 }
+      return { ...file, deletes: this.#deleted.get(file.key)?.length ?? 0 }
     })
-    const rows = sum(files.map((file) => file.rows - file.deleted_rows))
+    const rows = sum(files.map((file) => file.rows - file.deletes))
     return {
       name: this.table,
       grain: 'One row per number.',
@@ -155,12 +155,12 @@ export class MadeLake {
       rows,
       bytes: sum(files.map((file) => file.bytes)),
       partitions: [{ name: 'all', rows, fingerprint: null }],
-      deleted: await this.#putDeleted(),
+      deletion_vector: await this.#putDeleted(),
       files,
     }
   }
 
-  async #putDeleted(): Promise<ManifestTable['deleted']> {
+  async #putDeleted(): Promise<ManifestTable['deletion_vector']> {
     const rows = this.#files.flatMap(({ key, sha256 }) =>
       (this.#deleted.get(key) ?? []).map((position) => ({ sha256, position })),
     )
@@ -173,7 +173,7 @@ export class MadeLake {
     })
     await this.warehouse.run(`copy (from gone order by all) to ${quoteText(path)}`)
     const sha256 = await sha256OfFile(path)
-    const key = `tables/${this.table}/_deleted/${sha256}.parquet`
+    const key = `tables/${this.table}/_deletion_vector/${sha256}.parquet`
     await this.store.putFile(key, path)
     const bytes = (await this.store.head(key))?.bytes ?? 0
     return { key, rows: rows.length, bytes, sha256 }

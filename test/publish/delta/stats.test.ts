@@ -14,13 +14,13 @@ function statsOf(
   type: string,
   min: string,
   max: string,
-  more: { nulls?: Record<string, number> | null; deletedRows?: number } = {},
+  more: { nulls?: Record<string, number>; deletedRows?: number } = {},
 ): Stats {
   const file = {
     key: 'tables/t/all/x.parquet',
     partition: 'all',
     rows: 100,
-    deleted_rows: more.deletedRows ?? 0,
+    deletes: more.deletedRows ?? 0,
     bytes: 1,
     sha256: 'x',
     min: { c: min },
@@ -76,7 +76,6 @@ describe('statistics of a file', () => {
   it('count the nulls of columns that the file is known to have, and of no others', () => {
     expect(statsOf('INTEGER', '1', '2').nullCount).toEqual({ c: 0 })
     expect(statsOf('INTEGER', '1', '2', { nulls: { c: 7 } }).nullCount).toEqual({ c: 7 })
-    expect(statsOf('INTEGER', '1', '2', { nulls: null }).nullCount).toEqual({})
   })
 
   it('count all 100 rows and say that bounds are wide when 3 are deleted', () => {

@@ -66,7 +66,7 @@ describe('the difference of two snapshots', () => {
     const people = await lake.table('people')
     const [, small] = people.files
     expect(tables[0]).toMatchObject({
-      bytesAdded: (small?.bytes ?? 0) + (people.deleted?.bytes ?? 0),
+      bytesAdded: (small?.bytes ?? 0) + (people.deletion_vector?.bytes ?? 0),
       bytesRemoved: 0,
     })
   })

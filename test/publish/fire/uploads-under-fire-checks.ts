@@ -149,7 +149,7 @@ export class Witness {
       const expected = files.map((file) => ({
         key: file.key,
         rows: file.rows,
-        deleted: file.deleted_rows,
+        deleted: file.deletes,
       }))
       const byKey = (a: { key: string }, b: { key: string }) => (a.key < b.key ? -1 : 1)
       expect(shown.toSorted(byKey), name).toEqual(expected.toSorted(byKey))
@@ -170,7 +170,10 @@ export class Witness {
   }
 
   async #contentOf(table: ManifestTable): Promise<string> {
-    const named = [...table.files, ...(table.deleted === null ? [] : [table.deleted])]
+    const named = [
+      ...table.files,
+      ...(table.deletion_vector === null ? [] : [table.deletion_vector]),
+    ]
     const id = named.map(({ key }) => key).join()
     const known = this.#contents.get(id)
     if (known !== undefined) return known

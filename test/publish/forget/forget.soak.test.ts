@@ -119,7 +119,9 @@ describe('forgetInStore', () => {
     const store = openFolderStore(folder, realClock)
     await publishThree(store)
     const before = await listSnapshots(store)
-    expect(before.at(-1)?.tables.find(({ name }) => name === 'notes')?.deleted?.rows).toBe(3)
+    expect(before.at(-1)?.tables.find(({ name }) => name === 'notes')?.deletion_vector?.rows).toBe(
+      3,
+    )
     const rowsBefore = await Promise.all(before.map((one) => rowsOf(store, one)))
 
     const found = await findInStore(await options(store))

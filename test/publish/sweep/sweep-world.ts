@@ -105,7 +105,7 @@ export function manifestOf(facts: {
     ...objectOf(content),
     key: fileKey(content),
     partition: 'changed_year=2024',
-    deleted_rows: 0,
+    deletes: 0,
     min: {},
     max: {},
     nulls: {},
@@ -120,13 +120,13 @@ export function manifestOf(facts: {
       last_field_id: 0,
       rows: files.length,
       bytes: files.reduce((total, file) => total + file.bytes, 0),
-      partitions: [],
-      deleted:
+      partitions: [{ name: 'changed_year=2024', rows: files.length, fingerprint: null }],
+      deletion_vector:
         deleted === undefined
           ? null
           : {
               ...objectOf(deleted),
-              key: `tables/joiners/_deleted/${objectOf(deleted).sha256}.parquet`,
+              key: `tables/joiners/_deletion_vector/${objectOf(deleted).sha256}.parquet`,
             },
       files,
     },
@@ -143,7 +143,7 @@ export function manifestOf(facts: {
           },
     created_at: isoInstant(createdAt),
     run_id: null,
-    journal_id: null,
+    journal_id: '01M82GZFCDS2H9RXZ13JAAZES0',
     not_kept: { people: 0, events_before: null },
     versions: { jobtide: '0.0.0', duckdb: 'v1' },
     tables,
@@ -163,7 +163,7 @@ export function manifestOf(facts: {
 /** Puts the files, views and manifest of a snapshot, as a publisher does, but does not move the pointer. */
 export async function putSnapshot(store: ObjectStore, manifest: Manifest, contents: string[]) {
   const keys = snapshotKeys(manifest.snapshot_id)
-  const deleted = manifest.tables.flatMap((table) => table.deleted ?? [])
+  const deleted = manifest.tables.flatMap((table) => table.deletion_vector ?? [])
   for (const content of contents) await store.put(fileKey(content), Buffer.from(content))
   for (const { key, bytes } of deleted) await store.put(key, Buffer.alloc(bytes))
   await store.put(keys.views, Buffer.from(`-- ${manifest.snapshot_id}\n`))

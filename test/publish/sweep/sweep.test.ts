@@ -4,7 +4,6 @@ import { intentKey, withIntent } from '../../../src/publish/sweep/intent.ts'
 import {
   POINTER_KEY,
   formatJson,
-  pointerTo,
   snapshotKeys,
   type Manifest,
 } from '../../../src/publish/manifest.ts'
@@ -56,17 +55,6 @@ function rewrite(store: MemoryStore, key: string, change: (text: string) => stri
   const stored = store.objects.get(key)
   if (stored === undefined) throw new Error(`no ${key}`)
   stored.bytes = Buffer.from(change(Buffer.from(stored.bytes).toString()))
-}
-
-/** A manifest without what Jobtide 0.3 did not know yet. */
-function asVersion03(text: string): string {
-  const { sequence, previous, new_bytes, checks, ...old } = JSON.parse(text) as Manifest
-  expect({ sequence, previous, new_bytes, checks }).toMatchObject({ sequence: 1, previous: null })
-  const tables = old.tables.map(({ partitions: _none, deleted: _nothing, files, ...table }) => ({
-    ...table,
-    files: files.map(({ deleted_rows: _zero, nulls: _unknown, ...file }) => file),
-  }))
-  return JSON.stringify({ ...old, format_version: 1, tables })
 }
 
 async function moveTo(store: MemoryStore, manifest: Manifest, contents: string[]): Promise<void> {
@@ -121,23 +109,6 @@ describe('a sweep', () => {
     expect(await sweep(store, { keep: parseKeep(1) })).toMatchObject({ reason: null, objects: 3 })
     expect(missingObjects(store, new Set([idOf(2)]))).toEqual([])
     expect(keysOf(store).filter((key) => key.startsWith('tables/'))).toHaveLength(3)
-  })
-
-  it('keeps the files of a snapshot that Jobtide 0.3 wrote', async () => {
-    const store = memoryStore(() => clock.now())
-    await publishDays(store, [['a', 'b']])
-    const { manifest } = snapshotKeys(idOf(1))
-    rewrite(store, manifest, asVersion03)
-    const stored = Buffer.from(store.objects.get(manifest)?.bytes ?? []).toString()
-    const second = manifestOf({ id: idOf(2), createdAt: START, contents: ['b', 'c'] })
-    const { manifest_sha256 } = pointerTo(idOf(1), stored)
-    const following = { ...second, previous: { snapshot_id: idOf(1), manifest_sha256 } }
-    await moveTo(store, following, ['b', 'c'])
-    expect(await sweep(store)).toMatchObject({ reason: null, objects: 0 })
-    expect(await sweep(store, { keep: parseKeep(1) })).toMatchObject({ snapshots: [idOf(1)] })
-    expect(keysOf(store).filter((key) => key.startsWith('tables/'))).toEqual(
-      [fileKey('b'), fileKey('c')].toSorted(),
-    )
   })
 
   it('removes what killed publishers left: files, views, a snapshot that nobody ever saw', async () => {
@@ -300,7 +271,7 @@ describe('a sweep of a store in which a manifest cannot be trusted', () => {
   })
 
   it('removes nothing: it is of a later Jobtide', async () => {
-    const change = (text: string) => text.replace('"format_version": 2', '"format_version": 3')
+    const change = (text: string) => text.replace('"format_version": 3', '"format_version": 4')
     const reason = await reasonAfter((store, key) => rewrite(store, key, change))
     expect(reason).toMatch(/format_version.*nothing is swept/)
   })

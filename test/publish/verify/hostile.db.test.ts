@@ -118,7 +118,7 @@ const movedTo = (name: string) => (copy: Copy) => {
   const table = people(copy)
   renameSync(join(copy.root, 'tables/people'), join(copy.root, 'tables', name))
   table.name = name
-  const files = [...table.files, ...(table.deleted === null ? [] : [table.deleted])]
+  const files = [...table.files, ...(table.deletion_vector === null ? [] : [table.deletion_vector])]
   for (const file of files) file.key = file.key.replace('tables/people/', `tables/${name}/`)
 }
 
@@ -172,7 +172,13 @@ const forgeries: readonly [string, (copy: Copy) => void][] = [
   [
     'a table without a file',
     (copy) => {
-      Object.assign(people(copy), { files: [], deleted: null, rows: 0, bytes: 0, partitions: [] })
+      Object.assign(people(copy), {
+        files: [],
+        deletion_vector: null,
+        rows: 0,
+        bytes: 0,
+        partitions: [],
+      })
     },
   ],
   [

@@ -13,7 +13,7 @@ import {
 } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, it, onTestFinished, vi } from 'vitest'
-import { POINTER_KEY, objectsOf, pointerTo, snapshotKeys } from '../../../src/publish/manifest.ts'
+import { POINTER_KEY, objectsOf, snapshotKeys } from '../../../src/publish/manifest.ts'
 import { intentKey } from '../../../src/publish/sweep/intent.ts'
 import { openStore } from '../../../src/publish/store/open-store.ts'
 import { parseKeep } from '../../../src/publish/sweep/retention.ts'
@@ -31,7 +31,6 @@ import {
   flipByte,
   forge,
   lakeTables,
-  overwrite,
   publishedLake,
   replaceFile,
   type Lake,
@@ -61,8 +60,8 @@ describe('a snapshot that is whole', () => {
     expect(report.findings).toEqual([])
     const manifest = await lake.manifest()
     expect(report).toMatchObject({ snapshotId: manifest.snapshot_id, tables: 2, rows: 45_002 })
-    expect((await lake.table('people')).deleted?.rows).toBe(23)
-    expect((await lake.table('moves')).deleted?.rows).toBe(10)
+    expect((await lake.table('people')).deletion_vector?.rows).toBe(23)
+    expect((await lake.table('moves')).deletion_vector?.rows).toBe(10)
     expect(steps).toEqual(['1/6', '2/6', '3/6', '4/6', '5/6', '6/6'])
   })
 
@@ -95,28 +94,6 @@ describe('a snapshot that is whole', () => {
     await publish(lake.warehouse, lake.store, { tables: lakeTables, acceptShrink: true })
     const report = await verify(lake)
     expect(report).toMatchObject({ rows: 15_005, findings: [] })
-  })
-
-  it('has none when Jobtide 0.3 published it: no partitions, no nulls, no Delta log', async () => {
-    const lake = await publishedLake()
-    await publish(lake.warehouse, lake.store, { tables: lakeTables, compact: true })
-    const { sequence, previous, new_bytes, checks, ...manifest } = await lake.manifest()
-    expect([sequence, previous, new_bytes, checks]).toHaveLength(4)
-    const tables = manifest.tables.map(({ partitions, deleted, files, ...table }) => {
-      expect([partitions.length > 0, deleted]).toEqual([true, null])
-      return { ...table, files: files.map(({ deleted_rows: _0, nulls: _1, ...file }) => file) }
-    })
-    const id = manifest.snapshot_id
-    const text = JSON.stringify({ ...manifest, format_version: 1, tables })
-    overwrite(lake, snapshotKeys(id).manifest, Buffer.from(text))
-    overwrite(lake, POINTER_KEY, Buffer.from(JSON.stringify(pointerTo(id, text))))
-    for (const { key } of await lake.store.list('tables/')) {
-      if (key.includes('/_delta_log/')) rmSync(lake.path(key))
-    }
-    expect(await verify(lake)).toMatchObject({ rows: 45_002, findings: [] })
-    const file = (await lake.table('moves')).files[1]
-    flipByte(lake, file?.key ?? '')
-    expect(await findingsOf(lake)).toMatchObject([{ kind: 'sha256', object: file?.key }])
   })
 
   it('has none either when it is the one before', async () => {
@@ -316,9 +293,9 @@ describe('a snapshot that is not', () => {
 
   it('has the list of deleted rows of the day before under its name', async () => {
     const lake = await publishedLake()
-    const { deleted } = await lake.table('people')
+    const { deletion_vector: deleted } = await lake.table('people')
     const others = await lake.table('moves')
-    copyFileSync(lake.path(others.deleted?.key ?? ''), lake.path(deleted?.key ?? ''))
+    copyFileSync(lake.path(others.deletion_vector?.key ?? ''), lake.path(deleted?.key ?? ''))
     const found = await findingsOf(lake)
     expect(found).toEqual([
       expect.objectContaining({
@@ -331,23 +308,23 @@ describe('a snapshot that is not', () => {
 
   it('lists other rows as deleted than those that were', async () => {
     const lake = await publishedLake()
-    const { deleted, files } = await lake.table('people')
+    const { deletion_vector: deleted, files } = await lake.table('people')
     const path = join(newFolder(), 'deleted.parquet')
     await lake.warehouse.run(
       `copy (select file, position + 5 as position from read_parquet('${lake.path(deleted?.key ?? '')}') order by all) to '${path}'`,
     )
     const bytes = readFileSync(path)
     const sha256 = createHash('sha256').update(bytes).digest('hex')
-    const key = `tables/people/_deleted/${sha256}.parquet`
+    const key = `tables/people/_deletion_vector/${sha256}.parquet`
     writeFileSync(lake.path(key), bytes)
     rmSync(lake.path(deleted?.key ?? ''))
     await forge(lake, ({ tables: [people] }) => {
-      if (people?.deleted === null || people === undefined) return
-      people.bytes += bytes.length - people.deleted.bytes
-      people.deleted = { ...people.deleted, key, sha256, bytes: bytes.length }
+      if (people?.deletion_vector === null || people === undefined) return
+      people.bytes += bytes.length - people.deletion_vector.bytes
+      people.deletion_vector = { ...people.deletion_vector, key, sha256, bytes: bytes.length }
     })
     const found = await findingsOf(lake)
-    const pitted = files.find((file) => file.deleted_rows > 0)
+    const pitted = files.find((file) => file.deletes > 0)
     expect(found).toContainEqual({
       kind: 'deleted',
       table: 'people',

@@ -2,7 +2,7 @@
 
 import { join } from 'node:path'
 import { quoteText, type Warehouse } from '../warehouse/warehouse.ts'
-import { DELETED_FOLDER, fileKey } from './keys.ts'
+import { DELETION_VECTOR_FOLDER, fileKey } from './keys.ts'
 import type { ManifestFile, ManifestTable } from './manifest.ts'
 import { writeParquet, type ScratchFile } from './parquet.ts'
 
@@ -12,7 +12,7 @@ const COLUMNS = [
 ]
 
 /** Gathers the deleted rows of one table and writes them to one file. */
-export class DeletedRows {
+export class DeletionVectorWriter {
   readonly #warehouse: Warehouse
   readonly #name: string
 
@@ -22,17 +22,17 @@ export class DeletedRows {
   }
 
   /** Nothing is deleted yet. */
-  static async of(warehouse: Warehouse): Promise<DeletedRows> {
+  static async of(warehouse: Warehouse): Promise<DeletionVectorWriter> {
     const name = 'temp."deleted rows"'
     await warehouse.run(
       `create temp table ${name} (file varchar not null, position bigint not null)`,
     )
-    return new DeletedRows(warehouse, name)
+    return new DeletionVectorWriter(warehouse, name)
   }
 
   /** Adds those that the snapshot before knew, of these files. @param path its file of deleted rows */
   async keep(path: string, files: readonly ManifestFile[]): Promise<void> {
-    const hashes = files.filter((file) => file.deleted_rows > 0).map((file) => file.sha256)
+    const hashes = files.filter((file) => file.deletes > 0).map((file) => file.sha256)
     if (hashes.length === 0) return
     await this.#warehouse.run(
       `insert into ${this.#name} select file, position from read_parquet(${quoteText(path)}, hive_partitioning = false)
@@ -65,8 +65,8 @@ export class DeletedRows {
     table: string,
     files: readonly ManifestFile[],
     folder: string,
-  ): Promise<{ entry: NonNullable<ManifestTable['deleted']>; file: ScratchFile } | null> {
-    const hashes = files.filter((file) => file.deleted_rows > 0).map((file) => file.sha256)
+  ): Promise<{ entry: NonNullable<ManifestTable['deletion_vector']>; file: ScratchFile } | null> {
+    const hashes = files.filter((file) => file.deletes > 0).map((file) => file.sha256)
     if (hashes.length === 0) return null
     const from = `from ${this.#name} where file in (${hashes.map(quoteText).join(', ')})`
     const { path, rows, bytes, sha256 } = await writeParquet(
@@ -74,7 +74,7 @@ export class DeletedRows {
       { columns: COLUMNS, key: ['file', 'position'], from },
       join(folder, `${table}.deleted.parquet`),
     )
-    const key = fileKey(table, DELETED_FOLDER, sha256)
+    const key = fileKey(table, DELETION_VECTOR_FOLDER, sha256)
     return { entry: { key, rows, bytes, sha256 }, file: { key, path, bytes, rows } }
   }
 }
