@@ -1,91 +1,137 @@
 /**
- * What was spent, added up by day, month, pipeline, run or organisation. Pure: the ledger comes from the journal's
- * history, new events from the warehouse where it can be read.
+ * What was spent, added up by day, month, pipeline or run. The ledger comes from the journal, so that it is right also while
+ * the warehouse is locked or behind; which events were new comes from the warehouse. Pure.
  */
 
+import { PAGE_EVENTS } from '../journal/batch-history.ts'
 import type { History } from '../journal/history.ts'
 import type { RunHistory } from '../journal/run-history.ts'
-import { PAGE_EVENTS } from '../journal/batch-history.ts'
-import { dayOf, nextMonthAt, type DaySpending } from '../journal/spending.ts'
-import { DAY } from '../support/units.ts'
+import { dayOf, type DaySpending } from '../journal/spending.ts'
+import { isoInstant } from '../support/clock.ts'
+import { sum } from '../support/numbers.ts'
 import { countText, numberText } from './text.ts'
 
 /** Which part of the ledger is looked at. */
 export interface Scope {
-  /** Null looks at all pipelines. */
+  /** Null for all pipelines. */
   readonly pipeline: string | null
-  /** The first UTC day, `2026-11-20`; null looks at all of them. */
-  readonly sinceDay: string | null
+  /** The first UTC day, `2026-11-20`; null for all days. */
+  readonly since: string | null
 }
 
-/** Spending of one group. */
+/** Spending of a group, or of all; the keys are those of JSON. */
 export interface Spending {
   /** The day, month or pipeline. */
   readonly name: string
+  /** Charged or in doubt. */
+  readonly credits: number
+  readonly charged: number
+  /** Counted for requests that were sent and perhaps charged. */
+  readonly in_doubt: number
   readonly requests: number
   /** Pages with events: those that cost. */
   readonly pages: number
   /** Events received, repeats included. */
   readonly events: number
-  /** Charged by the service. */
-  readonly charged: number
-  /** Counted for requests that were sent and perhaps charged. */
-  readonly inDoubt: number
-  /** Pages whose charge was not the expected one. */
-  readonly unexpected: number
   /** Events received for the first time; null when the warehouse cannot be read. */
-  readonly newEvents: number | null
+  readonly new_events: number | null
+  readonly credits_per_new_event: number | null
+  /** Pages whose charge was not the expected one. */
+  readonly unexpected_charges: number
 }
 
-/** Events that were new on a day, by the pipeline of the run that received them first. */
+/** Events that were new on a day, by the run that received them first. */
 export interface NewEvents {
   readonly day: string
   readonly pipeline: string
+  readonly run_id: string
   readonly events: number
 }
 
-/** Spending by day, month or pipeline, in the order of their names. */
-export function groupSpending(
-  by: 'day' | 'month' | 'pipeline',
-  history: Pick<History, 'spending'>,
-  newEvents: readonly NewEvents[] | null,
-  scope: Scope,
-): Spending[] {
-  const nameOf = ({ day, pipeline }: Pick<DaySpending, 'day' | 'pipeline'>) =>
-    ({ day, month: day.slice(0, 7), pipeline })[by]
-  const groups = new Map<string, Spending>()
-  const add = (name: string, added: Partial<Spending>) =>
-    groups.set(name, addSpending(groups.get(name) ?? noSpending(name, newEvents !== null), added))
-  for (const spending of history.spending.values()) {
-    if (isIn(scope, spending)) add(nameOf(spending), spending)
-  }
-  for (const row of newEvents ?? []) {
-    if (isIn(scope, row)) add(nameOf(row), { newEvents: row.events })
-  }
-  return [...groups.values()].toSorted((a, b) => (a.name < b.name ? -1 : 1))
+/** What a grouping works on. */
+export interface Ledger {
+  readonly history: Pick<History, 'runs' | 'spending'>
+  /** Null when the warehouse cannot be read. */
+  readonly newEvents: readonly NewEvents[] | null
+  readonly scope: Scope
 }
 
-/** Spending in all. */
-export function totalSpending(groups: readonly Spending[], isNewKnown: boolean): Spending {
-  return groups.reduce(addSpending, noSpending('all', isNewKnown))
+const GROUP_NAMES = {
+  day: ({ day }: { day: string }) => day,
+  month: ({ day }: { day: string }) => day.slice(0, 7),
+  pipeline: ({ pipeline }: { pipeline: string }) => pipeline,
+} as const
+
+/** Spending by day or month, the newest first, or by pipeline in the order of names. */
+export function spendingBy(by: keyof typeof GROUP_NAMES, ledger: Ledger): Spending[] {
+  const nameOf = GROUP_NAMES[by]
+  const spent = [...ledger.history.spending.values()].filter((one) => isIn(ledger.scope, one))
+  const received = ledger.newEvents?.filter((one) => isIn(ledger.scope, one)) ?? null
+  const names = [...new Set([...spent, ...(received ?? [])].map(nameOf))].toSorted()
+  const groups = names.map((name) =>
+    addedUp(
+      name,
+      spent.filter((one) => nameOf(one) === name),
+      received?.filter((one) => nameOf(one) === name) ?? null,
+    ),
+  )
+  return by === 'pipeline' ? groups : groups.toReversed()
 }
 
-function noSpending(name: string, isNewKnown: boolean): Spending {
-  const nothing = { requests: 0, pages: 0, events: 0, charged: 0, inDoubt: 0, unexpected: 0 }
-  return { name, ...nothing, newEvents: isNewKnown ? 0 : null }
+/** All spending of the ledger's scope, as one row. */
+export function totalSpending({ history, newEvents, scope }: Ledger): Spending {
+  return addedUp(
+    'all',
+    [...history.spending.values()].filter((one) => isIn(scope, one)),
+    newEvents?.filter((one) => isIn(scope, one)) ?? null,
+  )
 }
 
-function addSpending(known: Spending, added: Partial<Spending>): Spending {
+function addedUp(
+  name: string,
+  spent: readonly DaySpending[],
+  received: readonly NewEvents[] | null,
+): Spending {
+  const charged = sum(spent.map((one) => one.charged))
+  const inDoubt = sum(spent.map((one) => one.inDoubt))
+  const newEvents = received && sum(received.map(({ events }) => events))
   return {
-    name: known.name,
-    requests: known.requests + (added.requests ?? 0),
-    pages: known.pages + (added.pages ?? 0),
-    events: known.events + (added.events ?? 0),
-    charged: known.charged + (added.charged ?? 0),
-    inDoubt: known.inDoubt + (added.inDoubt ?? 0),
-    unexpected: known.unexpected + (added.unexpected ?? 0),
-    newEvents: known.newEvents === null ? null : known.newEvents + (added.newEvents ?? 0),
+    name,
+    credits: charged + inDoubt,
+    charged,
+    in_doubt: inDoubt,
+    requests: sum(spent.map(({ requests }) => requests)),
+    pages: sum(spent.map(({ pages }) => pages)),
+    events: sum(spent.map(({ events }) => events)),
+    new_events: newEvents,
+    credits_per_new_event: pricePerNewEvent(charged + inDoubt, newEvents),
+    unexpected_charges: sum(spent.map(({ unexpected }) => unexpected)),
   }
+}
+
+/** Runs in the ledger's scope, the newest first; the keys are those of JSON. */
+export function spendingOfRuns({ history, newEvents, scope }: Ledger) {
+  const received = new Map<string, number>()
+  for (const { run_id: id, events } of newEvents ?? []) {
+    received.set(id, (received.get(id) ?? 0) + events)
+  }
+  return runsIn(history, scope).map(({ started, finished, ...run }) => {
+    const credits = run.creditsCommitted
+    const fresh = newEvents === null ? null : (received.get(started.run_id) ?? 0)
+    return {
+      run_id: started.run_id,
+      pipeline: started.pipeline,
+      kind: started.command,
+      started_at: isoInstant(started.at),
+      outcome: finished?.outcome ?? 'unfinished',
+      credits,
+      requests: run.requests,
+      pages: run.pages,
+      events: run.events,
+      new_events: fresh,
+      credits_per_new_event: pricePerNewEvent(credits, fresh),
+    }
+  })
 }
 
 /** Runs in the scope, the newest first. */
@@ -95,41 +141,25 @@ export function runsIn({ runs }: Pick<History, 'runs'>, scope: Scope): RunHistor
     .toSorted((a, b) => b.started.at - a.started.at)
 }
 
-function isIn(
-  { pipeline, sinceDay }: Scope,
-  of: { readonly day: string; readonly pipeline: string },
-): boolean {
-  return (
-    (pipeline === null || of.pipeline === pipeline) && (sinceDay === null || of.day >= sinceDay)
-  )
+function isIn({ pipeline, since }: Scope, of: { day: string; pipeline: string }): boolean {
+  return (pipeline === null || of.pipeline === pipeline) && (since === null || of.day >= since)
 }
 
-/** Credits charged or in doubt for each new event; null where there is none, or nobody knows. */
-export function creditsPerNewEvent(credits: number, newEvents: number | null): number | null {
+function pricePerNewEvent(credits: number, newEvents: number | null): number | null {
   return newEvents === null || newEvents === 0 ? null : credits / newEvents
 }
 
-/** The first of the last `days` UTC days, today included. */
-export function firstDayOf(days: number, nowMs: number): string {
-  return dayOf(nowMs - (days - 1) * DAY)
-}
-
-/** The first day of the month after that of `nowMs`: when a monthly limit begins anew. */
-export function nextMonth(nowMs: number): string {
-  return dayOf(nextMonthAt(nowMs))
-}
-
-/** What an organisation cost, as the warehouse has it. */
+/** What an organisation cost, as sql/reports/credits_organizations.sql returns it. */
 export interface OrganizationSpending {
   readonly organization_id: string
   readonly asked_as: string
   readonly name: string | null
+  readonly credits: number
   /** Pages with its events in them. */
   readonly pages: number
   readonly events: number
   readonly new_events: number
-  /** Its share of the charges of those pages. */
-  readonly credits: number
+  readonly credits_per_new_event: number | null
 }
 
 /** How well the pages that were charged were used. */
@@ -151,7 +181,7 @@ export function adviceOn(
   days: number,
 ): string[] {
   const idle = organizations.filter((one) => one.new_events === 0 && one.credits > 0)
-  const idleCredits = Math.round(sumOfCredits(idle))
+  const idleCredits = Math.round(sum(idle.map(({ credits }) => credits)))
   const filled = pageUse.events / (pageUse.bought * PAGE_EVENTS)
   const inDays = `in ${countText(days, 'day')}`
   const advice: string[] = []
@@ -166,20 +196,4 @@ export function adviceOn(
     )
   }
   return advice
-}
-
-// Shares are fractions; less than this is left of adding them up, and no credit.
-const NO_CREDIT = 0.01
-
-/** Of a sum, what no organisation is known to have caused: in doubt, or not loaded yet. */
-export function creditsOfNobody(
-  total: number,
-  organizations: readonly OrganizationSpending[],
-): number {
-  const rest = total - sumOfCredits(organizations)
-  return Math.abs(rest) < NO_CREDIT ? 0 : rest
-}
-
-function sumOfCredits(organizations: readonly OrganizationSpending[]): number {
-  return organizations.reduce((sum, { credits }) => sum + credits, 0)
 }

@@ -14,9 +14,18 @@ import {
   wrapText,
 } from './text.ts'
 
-/** How a cell is shown to people; numbers stand to the right, an `id` is never cut. */
+/** How a cell is shown to people; all but `text`, `id` and instants stand to the right, an `id` is never cut. */
 export type Kind =
-  'text' | 'id' | 'number' | 'credits' | 'price' | 'bytes' | 'duration' | 'ago' | 'instant'
+  | 'text'
+  | 'id'
+  | 'count'
+  | 'number'
+  | 'credits'
+  | 'price'
+  | 'bytes'
+  | 'duration'
+  | 'ago'
+  | 'instant'
 
 /** A cell. Instants are milliseconds since 1970 UTC, a Date or ISO 8601; durations are milliseconds. */
 export type Cell = string | number | Date | null | undefined
@@ -100,6 +109,7 @@ function cellText(cell: Cell, kind: Kind): string {
 const NUMBER_TEXTS: Readonly<Record<Exclude<Kind, 'instant'>, (value: number) => string>> = {
   text: String,
   id: String,
+  count: String,
   number: numberText,
   credits: creditsText,
   price: (value) => value.toFixed(2),

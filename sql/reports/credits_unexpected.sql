@@ -1,0 +1,9 @@
+-- Pages whose charge was not the expected one, the newest first.
+select requested_at, runs.pipeline, pages.run_id, batch_id, page, request_id, events, credits_used, credits_sent
+from ops.pages as pages
+join ops.runs as runs on runs.run_id = pages.run_id
+where pages.outcome = 'received'
+    and (credits_sent is not null or credits_used <> case when events = 0 then 0 else $credits_per_page end)
+    and ($pipeline::varchar is null or runs.pipeline = $pipeline)
+    and ($since::varchar is null or requested_at >= cast($since as timestamptz))
+order by requested_at desc, request_id
