@@ -155,12 +155,12 @@ function factText(label: string, text: string): string {
   return `${label}${text.replaceAll('\n', `\n${' '.repeat(label.length)}`)}`.trimEnd()
 }
 
-// Lines that fit stay as they are, with their indent.
+// Lines that fit stay as they are; others go on below their first word, after an arrow and a blank too.
 function wrapLines(text: string, width: number): string {
-  const lines = text.split('\n')
-  return lines
-    .map((line) =>
-      line.length <= width ? line : wrapText(line, width, /^ */.exec(line)?.[0] ?? ''),
-    )
-    .join('\n')
+  const wrapped = text.split('\n').map((line) => {
+    if (line.length <= width) return line
+    const [mark = ''] = /^ *(?:→ )?/.exec(line) ?? []
+    return `${mark}${wrapText(line.slice(mark.length), width, ' '.repeat(mark.length)).trimStart()}`
+  })
+  return wrapped.join('\n')
 }

@@ -55,10 +55,10 @@ describe('coverage', () => {
     expect(exitCode).toBe(0)
     expect(text.split('\n')).toEqual([
       'nightly: 5 organisations, 3 read, 1 never read, 1 quarantined',
-      'oldest edge  2026-02-19 00:00 UTC (10 days ago)',
-      'newest edge  2026-03-01 00:00 UTC (6 h ago)',
-      'gaps         in 2 organisations',
-      'no events    1 organisation read, and never sent one',
+      'oldest watermark  2026-02-19 00:00 UTC (10 days ago)',
+      'newest watermark  2026-03-01 00:00 UTC (6 h ago)',
+      'gaps              in 2 organisations',
+      'no events         1 organisation read, and never sent one',
       '',
       'organisation  up to (UTC)           age  gaps  events  note',
       'nobody        -                       -     0       0  quarantined: not tracked',
@@ -76,7 +76,7 @@ describe('coverage', () => {
       quarantined: 1,
       with_gaps: 2,
       without_events: 1,
-      oldest_edge: '2026-02-19T00:00:00.000Z',
+      oldest_watermark: '2026-02-19T00:00:00.000Z',
       warehouse: null,
     })
     expect((document['rows'] as unknown[])[3]).toEqual({
@@ -159,10 +159,10 @@ describe('coverage', () => {
     const pipeline = site.pipeline('nightly', ['org_1', 'acme'])
     const { text, document } = await show(site, {}, pipeline)
     expect(text).toContain(
-      'nightly: 2 organisations, 0 read, 2 never read, 0 quarantined\ngaps         none in what was read',
+      'nightly: 2 organisations, 0 read, 2 never read, 0 quarantined\ngaps  none in what was read',
     )
-    expect(text).toMatch(/without names and counts: there is no warehouse at /)
-    expect(document).toMatchObject({ oldest_edge: null, without_events: null })
+    expect(text).toMatch(/without names and counts: there is no warehouse at\s/)
+    expect(document).toMatchObject({ oldest_watermark: null, without_events: null })
     await expect(show(site)).rejects.toMatchObject({
       exitCode: 2,
       message: expect.stringContaining('nothing was run yet') as unknown,
