@@ -1,12 +1,13 @@
 /** `diff`: what changed between two snapshots, and with `--table` in which rows. */
 
-import { diffSnapshots, type SnapshotDiff, type TableDiff } from '../publish/diff/diff.ts'
-import type { ChangedColumn, ChangedRow } from '../publish/diff/diff-table.ts'
+import type { ChangedRow } from '../publish/diff/diff-table.ts'
+import { diffSnapshots, type TableDiff } from '../publish/diff/diff.ts'
 import { openSnapshot, type OpenSnapshot } from '../publish/read-snapshot.ts'
 import { EXIT, type ExitCode } from '../support/errors.ts'
 import type { Context } from './context.ts'
-import { passingFolder } from './passing-folder.ts'
-import { bytesText, countText, numberText, printable, tableText, wrapText } from './text.ts'
+import { table } from './report.ts'
+import { temporaryFolder } from './temporary-folder.ts'
+import { countText, numberText, printable } from './text.ts'
 import { storeOptionsFor, type VerifyOptions } from './verify-command.ts'
 
 /** Options of `diff`. */
@@ -29,143 +30,131 @@ export async function diffCommand(
   options: DiffOptions,
 ): Promise<ExitCode> {
   const { output, progress, stop } = context
-  const { table, limit } = options
-  const [a, b] = [
-    await openSnapshot(before, storeOptionsFor(context, before, options)),
-    await openSnapshot(after, storeOptionsFor(context, after, options)),
-  ]
-  try {
-    const diff = await diffSnapshots({
-      before: a,
-      after: b,
-      scratchFolder: passingFolder('diff'),
-      ...(table === undefined ? {} : { rows: { table, limit } }),
-      signal: stop,
-      onProgress: (step) => progress.show({ stage: 'diff', ...step }),
-    })
-    progress.stop()
-    output.text(textOf(diff, a, b, output.columns))
-    output.document(documentOf(diff, a, b))
-    return EXIT.done
-  } finally {
-    progress.stop()
+  const a = await openSnapshot(before, storeOptionsFor(context, before, options))
+  const b = await openSnapshot(after, storeOptionsFor(context, after, options))
+  const { tables, rows } = await diffSnapshots({
+    before: a,
+    after: b,
+    scratchFolder: temporaryFolder('diff'),
+    ...(options.table === undefined
+      ? {}
+      : { rows: { table: options.table, limit: options.limit } }),
+    signal: stop,
+    onProgress: (step) => progress.show({ stage: 'diff', ...step }),
+  }).finally(() => progress.stop())
+  const all = tables.map(tableRow)
+  const changed = all.filter(isDifferent)
+  const equal = all.length - changed.length
+  output.report({
+    sections: [
+      [
+        ['before', snapshotText(a)],
+        ['after', snapshotText(b)],
+      ],
+      table(
+        null,
+        changed,
+        [
+          ['table', 'name'],
+          ['added', 'rows_added', 'number'],
+          ['removed', 'rows_removed', 'number'],
+          ['changed', 'rows_changed', 'number'],
+          ['rows now', 'rows_after', 'number'],
+          ['new', 'bytes_added', 'bytes'],
+          ['gone', 'bytes_removed', 'bytes'],
+        ],
+        { notes: equal > 0 ? [`no difference in ${countText(equal, 'other table')}`] : [] },
+      ),
+    ],
+    notes: [
+      ...(changed.length === 0 ? [`no difference in ${countText(equal, 'table')}`] : []),
+      ...withBlankLine(changed.flatMap(notesOf)),
+      ...withBlankLine(rows === null ? [] : rowNotes(rows, changed[0])),
+    ],
+    values: { before: snapshotValues(a), after: snapshotValues(b), tables: all, rows },
+  })
+  return EXIT.done
+}
+
+type TableRow = ReturnType<typeof tableRow>
+
+function tableRow(diff: TableDiff) {
+  return {
+    name: diff.name,
+    rows_before: diff.rowsBefore,
+    rows_after: diff.rowsAfter,
+    rows_added: diff.counts?.added ?? null,
+    rows_removed: diff.counts?.removed ?? null,
+    rows_changed: diff.counts?.changed ?? null,
+    bytes_added: diff.bytesAdded,
+    bytes_removed: diff.bytesRemoved,
+    columns_added: diff.columnsAdded,
+    columns_removed: diff.columnsRemoved,
+    columns_retyped: diff.columnsRetyped,
   }
 }
 
-function textOf(diff: SnapshotDiff, a: OpenSnapshot, b: OpenSnapshot, columns: number): string {
-  const { tables, rows } = diff
-  const differing = tables.filter(isDifferent)
-  const head = [
-    `before  ${a.manifest.snapshot_id} of ${a.manifest.created_at}`,
-    `after   ${b.manifest.snapshot_id} of ${b.manifest.created_at}`,
-  ]
-  const equal = tables.length - differing.length
-  if (differing.length === 0)
-    return [...head, `no difference in ${countText(equal, 'table')}`].join('\n')
-  const lines = [...head, '', countsText(differing, columns)]
-  if (equal > 0) lines.push(`no difference in ${countText(equal, 'other table')}`)
-  const notes = differing.flatMap(notesOf)
-  if (notes.length > 0) lines.push('', ...notes.map((note) => wrapText(note, columns, '')))
-  if (rows !== null) lines.push('', rowsText(rows, differing[0], columns))
-  return lines.join('\n')
-}
-
-function isDifferent(table: TableDiff): boolean {
-  const { counts, rowsBefore, rowsAfter } = table
+function isDifferent(row: TableRow): boolean {
   return (
-    counts === null ||
-    counts.added + counts.removed + counts.changed > 0 ||
-    rowsBefore === null ||
-    rowsAfter === null ||
-    table.columnsAdded.length + table.columnsRemoved.length + table.columnsRetyped.length > 0
+    row.rows_before === null ||
+    row.rows_after === null ||
+    [row.rows_added, row.rows_removed, row.rows_changed].some((count) => count !== 0) ||
+    [row.columns_added, row.columns_removed, row.columns_retyped].some(({ length }) => length > 0)
   )
 }
 
-function countsText(tables: readonly TableDiff[], width: number): string {
-  const rows = tables.map(({ name, counts, rowsAfter, bytesAdded, bytesRemoved }) => [
-    name,
-    ...(counts === null
-      ? ['?', '?', '?']
-      : [counts.added, counts.removed, counts.changed].map(numberText)),
-    rowsAfter === null ? '-' : numberText(rowsAfter),
-    bytesText(bytesAdded),
-    bytesText(bytesRemoved),
-  ])
-  const head = ['table', 'added', 'removed', 'changed', 'rows now', 'new', 'gone']
-  return tableText(head, rows, { width, numeric: [false, true, true, true, true, true, true] })
+function snapshotValues({ manifest, store }: OpenSnapshot) {
+  const { snapshot_id: id, created_at: createdAt } = manifest
+  return { snapshot_id: id, created_at: createdAt, destination: store.destination }
 }
 
-function notesOf(table: TableDiff): string[] {
-  const { name, rowsBefore, rowsAfter, counts } = table
-  const notes: string[] = []
-  if (rowsBefore === null) notes.push(`${name} is only in the snapshot after`)
-  else if (rowsAfter === null) notes.push(`${name} is only in the snapshot before`)
-  else if (counts === null) {
-    notes.push(`${name} has another key: which row became which cannot be told`)
-  }
-  const named = (what: string, columns: readonly string[]) => {
-    if (columns.length > 0) notes.push(`${name}: ${what} ${columns.join(', ')}`)
-  }
-  named('only the snapshot after has', table.columnsAdded)
-  named('only the snapshot before has', table.columnsRemoved)
-  named('another type, compared as text:', table.columnsRetyped)
-  return notes
+function snapshotText({ manifest }: OpenSnapshot): string {
+  return `${manifest.snapshot_id} of ${manifest.created_at}`
+}
+
+function withBlankLine(notes: readonly string[]): readonly string[] {
+  return notes.length === 0 ? [] : ['', ...notes]
+}
+
+function notesOf(row: TableRow): string[] {
+  const { name } = row
+  const presence =
+    row.rows_before === null
+      ? [`${name} is only in the snapshot after`]
+      : row.rows_after === null
+        ? [`${name} is only in the snapshot before`]
+        : row.rows_added === null
+          ? [`${name} has another key: which row became which cannot be told`]
+          : []
+  const columns = [
+    ['only the snapshot after has', row.columns_added],
+    ['only the snapshot before has', row.columns_removed],
+    ['another type, compared as text:', row.columns_retyped],
+  ] as const
+  return [
+    ...presence,
+    ...columns
+      .filter(([, found]) => found.length > 0)
+      .map(([what, found]) => `${name}: ${what} ${found.join(', ')}`),
+  ]
 }
 
 const SIGNS = { added: '+', removed: '-', changed: '~' } as const
 
-function rowsText(
-  rows: readonly ChangedRow[],
-  table: TableDiff | undefined,
-  columns: number,
-): string {
-  const { added = 0, removed = 0, changed = 0 } = table?.counts ?? {}
-  const all = added + removed + changed
-  const more = all > rows.length ? [`… ${numberText(all - rows.length)} more: --limit`] : []
-  return [...rows.map((row) => rowText(row, columns)), ...more].join('\n')
-}
-
-function rowText({ change, key, columns }: ChangedRow, width: number): string {
-  const names = Object.entries(key).map(([name, value]) => `${name} ${valueText(value)}`)
-  const head = `${SIGNS[change]} ${wrapText(names.join(', '), width, '  ').trimStart()}`
-  if (change !== 'changed') return head
-  return [head, ...columns.map((column) => columnText(column, width))].join('\n')
-}
-
-function columnText({ name, before, after }: ChangedColumn, width: number): string {
-  return wrapText(`${name}: ${valueText(before)} → ${valueText(after)}`, width, '    ')
+function rowNotes(rows: readonly ChangedRow[], row: TableRow | undefined): string[] {
+  const all = (row?.rows_added ?? 0) + (row?.rows_removed ?? 0) + (row?.rows_changed ?? 0)
+  const notes = rows.flatMap(({ change, key, columns }) => {
+    const names = Object.entries(key).map(([name, value]) => `${name} ${valueText(value)}`)
+    const head = `${SIGNS[change]} ${names.join(', ')}`
+    if (change !== 'changed') return [head]
+    const changes = columns.map(
+      ({ name, before, after }) => `    ${name}: ${valueText(before)} → ${valueText(after)}`,
+    )
+    return [head, ...changes]
+  })
+  return all > rows.length ? [...notes, `… ${numberText(all - rows.length)} more: --limit`] : notes
 }
 
 function valueText(value: unknown): string {
   return printable(JSON.stringify(value) ?? 'null')
-}
-
-function documentOf(
-  { tables, rows }: SnapshotDiff,
-  before: OpenSnapshot,
-  after: OpenSnapshot,
-): Record<string, unknown> {
-  const side = ({ store, manifest }: OpenSnapshot) => ({
-    snapshot_id: manifest.snapshot_id,
-    created_at: manifest.created_at,
-    destination: store.destination,
-  })
-  return {
-    before: side(before),
-    after: side(after),
-    tables: tables.map((table) => ({
-      name: table.name,
-      rows_before: table.rowsBefore,
-      rows_after: table.rowsAfter,
-      rows_added: table.counts?.added ?? null,
-      rows_removed: table.counts?.removed ?? null,
-      rows_changed: table.counts?.changed ?? null,
-      bytes_added: table.bytesAdded,
-      bytes_removed: table.bytesRemoved,
-      columns_added: table.columnsAdded,
-      columns_removed: table.columnsRemoved,
-      columns_retyped: table.columnsRetyped,
-    })),
-    rows,
-  }
 }

@@ -17,7 +17,7 @@ import {
 } from '../warehouse/warehouse.ts'
 import type { Context } from './context.ts'
 import type { QueryFormat } from './options.ts'
-import { passingFolder } from './passing-folder.ts'
+import { temporaryFolder } from './temporary-folder.ts'
 import { countText, tableText } from './text.ts'
 import { openForReading } from './warehouse-reader.ts'
 
@@ -48,7 +48,7 @@ export async function queryCommand(
   if (sql.trim() === '') throw new NoSqlError()
   // For what does not fit into memory. By itself the engine takes one folder beside the file for all processes that read
   // it, and two at a time then read each other's temporary files as their own.
-  const spillFolder = passingFolder('query')
+  const spillFolder = temporaryFolder('query')
   try {
     await answer(context, sql, spillFolder, (stream) => {
       if (output.json || format === 'json') return printJson(stream, context)

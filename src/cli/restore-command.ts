@@ -16,7 +16,7 @@ import { acquireLock } from '../run/lock.ts'
 import { EXIT, type ExitCode } from '../support/errors.ts'
 import type { Warehouse } from '../warehouse/warehouse.ts'
 import type { Context } from './context.ts'
-import { passingFolder } from './passing-folder.ts'
+import { temporaryFolder } from './temporary-folder.ts'
 import { countText, wrapText } from './text.ts'
 import { storeOptionsFor, type VerifyOptions } from './verify-command.ts'
 
@@ -38,7 +38,7 @@ export async function restoreCommand(
   const snapshot = await proveSnapshot({
     store,
     snapshotId,
-    scratchFolder: passingFolder('verify'),
+    scratchFolder: temporaryFolder('verify'),
     clock,
     signal,
     onProgress: (step) => progress.show({ stage: 'verify', ...step }),
@@ -50,7 +50,7 @@ export async function restoreCommand(
     const report = await restoreSnapshot({
       snapshot,
       path: directory.warehouse,
-      scratchFolder: passingFolder('restore'),
+      scratchFolder: temporaryFolder('restore'),
       describe: describeAsBuilt,
       beforeUse: async (path) => {
         forgotten = await leaveOutForgotten(path, directory.root, clock)

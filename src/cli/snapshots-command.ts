@@ -10,7 +10,8 @@ import { readSnapshotTarget, type SnapshotTarget } from '../run/job.ts'
 import { ConfigError, EXIT, type ExitCode } from '../support/errors.ts'
 import { sum } from '../support/numbers.ts'
 import type { Context } from './context.ts'
-import { bytesText, countText, minuteText, numberText, tableText, wrapText } from './text.ts'
+import { table, type Column } from './report.ts'
+import { bytesText, countText } from './text.ts'
 
 /** Options of `snapshots`. */
 export interface SnapshotsOptions {
@@ -37,17 +38,44 @@ export async function snapshotsCommand(
     })
   }
   const { manifests, currentId } = await readTarget(context, target)
-  const newestFirst = manifests.toReversed()
-  context.output.text(
-    newestFirst.length === 0
-      ? `nothing was published to ${target.to} yet`
-      : textOf(target.to, newestFirst, currentId, context.output.columns),
-  )
-  context.output.document({
-    destination: target.to,
-    current: currentId,
-    bytes: bytesOfAll(manifests),
-    snapshots: newestFirst.map((manifest) => documentOf(manifest, target.to, currentId)),
+  const bytes = bytesOfAll(manifests)
+  const snapshots = manifests.toReversed().map((one) => snapshotRow(one, target.to, currentId))
+  const id: Column<SnapshotRow> = [
+    '  snapshot',
+    (row) => `${row.is_current ? '→ ' : '  '}${row.snapshot_id}`,
+    'id',
+  ]
+  context.output.report({
+    title:
+      snapshots.length === 0
+        ? `nothing was published to ${target.to} yet`
+        : `${target.to}: ${countText(snapshots.length, 'snapshot')}, ${bytesText(bytes)} together`,
+    sections: [
+      table<SnapshotRow>('snapshots', snapshots, [
+        id,
+        ['created (UTC)', 'created_at', 'instant'],
+        ['rows', 'rows', 'number'],
+        ['bytes', 'bytes', 'bytes'],
+        ['new', 'new_bytes', 'bytes'],
+      ]),
+      table<SnapshotRow>(null, snapshots, [
+        id,
+        ['files', 'files', 'number'],
+        ['checks', ({ checks }) => checks?.passed, 'number'],
+        ['organisations', ({ coverage }) => coverage.organizations, 'number'],
+        ['covered to (UTC)', ({ coverage }) => coverage.covered_to.max, 'instant'],
+      ]),
+    ],
+    notes:
+      snapshots.length === 0
+        ? []
+        : [
+            '',
+            currentId === null
+              ? 'none of them is what readers see: there is no latest.json'
+              : '→ what readers see; the address of another: DESTINATION/snapshots/SNAPSHOT',
+          ],
+    values: { destination: target.to, current: currentId, bytes },
   })
   return EXIT.done
 }
@@ -73,57 +101,9 @@ async function readTarget(context: Context, { to, s3 }: SnapshotTarget): Promise
   return { manifests: manifests.filter(({ snapshot_id: id }) => !never.has(id)), currentId }
 }
 
-const POINTED = '→ '
-const INDENT = '  '
+type SnapshotRow = ReturnType<typeof snapshotRow>
 
-function textOf(
-  destination: string,
-  manifests: readonly Manifest[],
-  currentId: string | null,
-  columns: number,
-): string {
-  const table = tableText(
-    [`${INDENT}snapshot`, 'created (UTC)', 'rows', 'bytes', 'new'],
-    manifests.map((manifest) => [
-      `${manifest.snapshot_id === currentId ? POINTED : INDENT}${manifest.snapshot_id}`,
-      minuteText(Date.parse(manifest.created_at)),
-      numberText(rowsOf(manifest)),
-      bytesText(bytesOf(manifest)),
-      bytesText(manifest.new_bytes),
-    ]),
-    // An id that is cut is of no use.
-    { width: Number.POSITIVE_INFINITY, numeric: [false, false, true, true, true] },
-  )
-  const [head = '', ...rows] = table.split('\n')
-  const lines = rows.flatMap((row, index) => {
-    const manifest = manifests[index]
-    return manifest === undefined ? [row] : [row, detailText(manifest, columns)]
-  })
-  const total = `${countText(manifests.length, 'snapshot')}, ${bytesText(bytesOfAll(manifests))} together`
-  return [
-    `${destination}: ${total}`,
-    '',
-    head,
-    ...lines,
-    '',
-    currentId === null
-      ? 'none of them is what readers see: there is no latest.json'
-      : `${POINTED}what readers see; the address of another: DESTINATION/snapshots/SNAPSHOT`,
-  ].join('\n')
-}
-
-function detailText(manifest: Manifest, columns: number): string {
-  const { checks, coverage } = manifest
-  const until = coverage.covered_to.max
-  const parts = [
-    countText(objectsOf(manifest).length, 'file'),
-    checks === null ? 'not checked by a build' : `${countText(checks.passed, 'check')} passed`,
-    `${countText(coverage.organizations, 'organisation')} covered${until === null ? '' : ` up to ${minuteText(Date.parse(until))}`}`,
-  ]
-  return wrapText(parts.join(', '), columns, `${INDENT}${INDENT}`)
-}
-
-function documentOf(manifest: Manifest, destination: string, currentId: string | null) {
+function snapshotRow(manifest: Manifest, destination: string, currentId: string | null) {
   const { snapshot_id: id, sequence, created_at, run_id, new_bytes, checks, coverage } = manifest
   return {
     snapshot_id: id,
@@ -133,21 +113,13 @@ function documentOf(manifest: Manifest, destination: string, currentId: string |
     created_at,
     run_id,
     tables: manifest.tables.length,
-    rows: rowsOf(manifest),
+    rows: sum(manifest.tables.map(({ rows }) => rows)),
     files: objectsOf(manifest).length,
-    bytes: bytesOf(manifest),
+    bytes: sum(manifest.tables.map(({ bytes }) => bytes)),
     new_bytes,
     checks,
     coverage,
   }
-}
-
-function rowsOf({ tables }: Manifest): number {
-  return sum(tables.map(({ rows }) => rows))
-}
-
-function bytesOf({ tables }: Manifest): number {
-  return sum(tables.map(({ bytes }) => bytes))
 }
 
 /** What the store holds for all of them: files that several snapshots share count once. */

@@ -14,7 +14,7 @@ import { verifySnapshot, type VerifyReport } from '../publish/verify/verify.ts'
 import { readSnapshotTarget } from '../run/job.ts'
 import { EXIT, JobtideError, errorDocument, type ExitCode } from '../support/errors.ts'
 import type { Context } from './context.ts'
-import { passingFolder } from './passing-folder.ts'
+import { temporaryFolder } from './temporary-folder.ts'
 import { refuseEmpty } from './refuse-empty.ts'
 import { bytesText, countText, printable, wrapText } from './text.ts'
 
@@ -84,7 +84,7 @@ async function verifyUrl(
     const report = await verifySnapshot({
       store,
       snapshotId,
-      scratchFolder: passingFolder('verify'),
+      scratchFolder: temporaryFolder('verify'),
       clock,
       signal: stop,
       onProgress: (step) => progress.show({ stage: 'verify', ...step }),
