@@ -17,7 +17,8 @@ import { EXIT, type ExitCode } from '../support/errors.ts'
 import type { Warehouse } from '../warehouse/warehouse.ts'
 import type { Context } from './context.ts'
 import { temporaryFolder } from './temporary-folder.ts'
-import { countText, wrapText } from './text.ts'
+import type { Report } from './report.ts'
+import { countText } from './text.ts'
 import { storeOptionsFor, type VerifyOptions } from './verify-command.ts'
 
 /**
@@ -46,22 +47,20 @@ export async function restoreCommand(
   const { created_at: createdAt } = snapshot.manifest
   const lock = acquireLock(directory.root, 'restore', clock)
   try {
-    let forgotten = 0
+    let erased = 0
     const report = await restoreSnapshot({
       snapshot,
       path: directory.warehouse,
       scratchFolder: temporaryFolder('restore'),
       describe: describeAsBuilt,
       beforeUse: async (path) => {
-        forgotten = await leaveOutForgotten(path, directory.root, clock)
+        erased = await leaveOutForgotten(path, directory.root, clock)
       },
       signal,
       onProgress: (step) => progress.show({ stage: 'restore', ...step }),
     })
     progress.stop()
-    output.text(textOf(report, createdAt, output.columns))
-    if (forgotten > 0) output.text(forgottenText(forgotten))
-    output.document({ ...documentOf(report, createdAt), forgotten_people: forgotten })
+    output.report(restoredReport(report, createdAt, erased))
     return EXIT.done
   } finally {
     progress.stop()
@@ -86,37 +85,30 @@ export async function describeAsBuilt(
 }
 
 const NOT_IN_IT =
-  'Not in it: journal, ledger and coverage, and how often and when last an event was seen. Where the journal is left, `jobtide load` adds what it holds; `jobtide build` makes the tables anew.'
+  'Not in it: journal, ledger and coverage, and how often and when last an event was seen. Where the journal is left, `jobtide load` adds what it holds; `jobtide build` makes the tables again.'
 
-function forgottenText(people: number): string {
-  return `${countText(people, 'person', 'people')} forgotten meanwhile: left out again, and the tables built anew without them`
-}
-
-function textOf(report: RestoreReport, createdAt: string, columns: number): string {
-  const { snapshotId, path, tables, rows, isCompared } = report
+function restoredReport(restored: RestoreReport, createdAt: string, erasedPeople: number): Report {
+  const { snapshotId, path, tables, rows, isCompared } = restored
   const proof = isCompared
     ? 'all of them the rows that were published'
     : 'counted, not compared: another version of DuckDB published them'
-  return [
-    `restored: ${path} from snapshot ${snapshotId} of ${createdAt}`,
-    wrapText(
-      `${countText(tables.length, 'table')}, ${countText(rows, 'row')}: ${proof}`,
-      columns,
-      '',
-    ),
-    wrapText(NOT_IN_IT, columns, ''),
-  ].join('\n')
-}
-
-function documentOf(report: RestoreReport, createdAt: string): Record<string, unknown> {
-  const { snapshotId, path, tables, rows, isCompared } = report
+  const erased = `${countText(erasedPeople, 'person', 'people')} erased since it was published: left out again, and the tables built again without them`
   return {
-    snapshot_id: snapshotId,
-    created_at: createdAt,
-    warehouse: path,
-    rows,
-    tables,
-    is_compared: isCompared,
-    not_restored: ['journal', 'ledger', 'coverage'],
+    title: `restored: ${path} from snapshot ${snapshotId} of ${createdAt}`,
+    notes: [
+      `${countText(tables.length, 'table')}, ${countText(rows, 'row')}: ${proof}`,
+      NOT_IN_IT,
+      ...(erasedPeople === 0 ? [] : [erased]),
+    ],
+    values: {
+      snapshot_id: snapshotId,
+      created_at: createdAt,
+      warehouse: path,
+      rows,
+      tables,
+      is_compared: isCompared,
+      not_restored: ['journal', 'ledger', 'coverage'],
+      erased_people: erasedPeople,
+    },
   }
 }

@@ -16,7 +16,8 @@ import { EXIT, JobtideError, errorDocument, type ExitCode } from '../support/err
 import type { Context } from './context.ts'
 import { temporaryFolder } from './temporary-folder.ts'
 import { refuseEmpty } from './refuse-empty.ts'
-import { bytesText, countText, printable, wrapText } from './text.ts'
+import type { Report } from './report.ts'
+import { bytesText, countText, printable } from './text.ts'
 
 /** Options of the commands that read snapshots. */
 export interface VerifyOptions {
@@ -26,9 +27,9 @@ export interface VerifyOptions {
 
 /**
  * `verify`: exit code 0 when journal and snapshot are proved, 6 with every finding when the snapshot is not, else 9 when
- * the journal is not.
+ * the journal is not. What is wrong with the journal keeps nobody from asking whether a snapshot is whole.
  * @param url a destination, or `<destination>/snapshots/<snapshot id>`; absent: only the journal is proved
- * @throws JournalLossError when the journal is not, and no snapshot is asked for
+ * @throws JournalLossError when the journal is not proved, and no snapshot is asked for
  */
 export async function verifyCommand(
   context: Context,
@@ -37,29 +38,25 @@ export async function verifyCommand(
 ): Promise<ExitCode> {
   const { output, clock, directory } = context
   const journal = openJournal(directory.journal, clock)
-  if (url !== undefined) return verifyBoth(context, url, options, journal)
-  refuseEmpty(journal, directory)
-  const proved = journal.check('bytes')
-  output.text(journalText(proved))
-  output.document({ is_proved: true, journal: journalDocument(proved) })
-  return EXIT.done
-}
-
-// What is wrong with the journal here keeps nobody from asking whether a snapshot is whole.
-async function verifyBoth(
-  context: Context,
-  url: string,
-  options: VerifyOptions,
-  journal: Journal,
-): Promise<ExitCode> {
+  if (url === undefined) {
+    refuseEmpty(journal, directory)
+    const proved = journal.check('bytes')
+    output.report({
+      notes: journalNotes(proved),
+      values: { is_proved: true, journal: journalValues(proved) },
+    })
+    return EXIT.done
+  }
   const proof = proofOf(journal)
-  const exitCode = await verifyUrl(context, url, options, proof).catch((error: unknown) => {
-    if (proof instanceof JobtideError) context.output.problem(proof)
-    throw error
-  })
-  if (!(proof instanceof JobtideError)) return exitCode
-  context.output.problem(proof)
-  return exitCode === EXIT.done ? proof.exitCode : exitCode
+  const isLost = proof instanceof JobtideError
+  try {
+    const report = await proveUrl(context, url, options)
+    output.report(snapshotReport(report, proof))
+    if (report.findings.length > 0) return EXIT.checkFailed
+    return isLost ? proof.exitCode : EXIT.done
+  } finally {
+    if (isLost) output.problem(proof)
+  }
 }
 
 function proofOf(journal: Journal): JournalState | JobtideError {
@@ -71,53 +68,37 @@ function proofOf(journal: Journal): JournalState | JobtideError {
   }
 }
 
-async function verifyUrl(
-  context: Context,
-  url: string,
-  options: VerifyOptions,
-  journal: JournalState | JobtideError,
-): Promise<ExitCode> {
-  const { output, clock, progress, stop } = context
-  const { destination, snapshotId } = splitSnapshotUrl(url)
-  const store = await openStore(destination, storeOptionsFor(context, url, options))
-  try {
-    const report = await verifySnapshot({
-      store,
-      snapshotId,
-      scratchFolder: temporaryFolder('verify'),
-      clock,
-      signal: stop,
-      onProgress: (step) => progress.show({ stage: 'verify', ...step }),
-    })
-    progress.stop()
-    output.text(textOf(report, store.destination, output.columns))
-    const document = documentOf(report, store.destination)
-    if (journal instanceof JobtideError) {
-      output.document({
-        ...document,
-        is_proved: false,
-        journal: null,
-        error: errorDocument(journal),
-      })
-    } else {
-      if (journal.segments > 0) output.text(journalText(journal))
-      output.document({ ...document, journal: journalDocument(journal) })
-    }
-    return report.findings.length === 0 ? EXIT.done : EXIT.checkFailed
-  } finally {
-    progress.stop()
-  }
+interface Proof extends VerifyReport {
+  readonly destination: string
 }
 
-function journalText({ segments, bytes, losses }: JournalState): string {
+async function proveUrl(context: Context, url: string, options: VerifyOptions): Promise<Proof> {
+  const { clock, progress, stop } = context
+  const { destination, snapshotId } = splitSnapshotUrl(url)
+  const store = await openStore(destination, storeOptionsFor(context, url, options))
+  const report = await verifySnapshot({
+    store,
+    snapshotId,
+    scratchFolder: temporaryFolder('verify'),
+    clock,
+    signal: stop,
+    onProgress: (step) => progress.show({ stage: 'verify', ...step }),
+  }).finally(() => progress.stop())
+  return { ...report, destination: store.destination }
+}
+
+function journalNotes({ segments, bytes, losses }: JournalState): string[] {
   const lost =
     losses.size === 0
       ? ''
       : `; what ${countText(losses.size, 'segment')} lost was accepted to be lost`
-  return `the journal is proved\n${countText(segments, 'segment')}, ${bytesText(bytes)}: every byte is as it was sealed${lost}`
+  return [
+    'the journal is proved',
+    `${countText(segments, 'segment')}, ${bytesText(bytes)}: every byte is as it was sealed${lost}`,
+  ]
 }
 
-function journalDocument({ segments, bytes, losses }: JournalState): Record<string, unknown> {
+function journalValues({ segments, bytes, losses }: JournalState): Record<string, unknown> {
   return { segments, bytes, segments_with_accepted_losses: [...losses.keys()] }
 }
 
@@ -133,57 +114,57 @@ export function storeOptionsFor(
   return { clock, s3: target?.s3, s3Endpoint: s3EndpointFrom(environment), access: 'read' }
 }
 
-function textOf(report: VerifyReport, destination: string, columns: number): string {
-  const { snapshotId, findings } = report
+function snapshotReport(proof: Proof, journal: JournalState | JobtideError): Report {
+  const { snapshotId, destination, findings, tables, files, rows, bytes, copiedFrom } = proof
   const what = `${snapshotId === null ? 'the snapshot' : `snapshot ${snapshotId}`} at ${destination}`
-  if (findings.length === 0) {
-    const { tables, files, rows, bytes } = report
-    const parts = [
-      countText(tables, 'table'),
-      countText(files, 'file'),
-      countText(rows, 'row'),
-      bytesText(bytes),
-    ]
-    const proved = `${what} is proved\n${parts.join(', ')}: every byte and row is as published`
-    return [proved, ...copiedText(report, columns)].join('\n')
+  const isLost = journal instanceof JobtideError
+  const counts = [
+    countText(tables, 'table'),
+    countText(files, 'file'),
+    countText(rows, 'row'),
+    bytesText(bytes),
+  ]
+  const copied =
+    copiedFrom === null
+      ? []
+      : [
+          `It was copied here from ${printable(copiedFrom)}: its views.sql goes on reading the files there.`,
+        ]
+  const notes =
+    findings.length === 0
+      ? [`${counts.join(', ')}: every byte and row is as published`, ...copied]
+      : findings.flatMap(findingNotes).concat('', adviceFor(findings))
+  return {
+    title:
+      findings.length === 0
+        ? `${what} is proved`
+        : `${what}: ${countText(findings.length, 'finding')}`,
+    notes: isLost || journal.segments === 0 ? notes : [...notes, ...journalNotes(journal)],
+    values: {
+      snapshot_id: snapshotId,
+      destination,
+      copied_from: copiedFrom,
+      is_proved: findings.length === 0 && !isLost,
+      tables,
+      files,
+      rows,
+      bytes,
+      findings,
+      journal: isLost ? null : journalValues(journal),
+      ...(isLost ? { error: errorDocument(journal) } : {}),
+    },
   }
-  const blocks = findings.map((finding) => findingText(finding, columns))
-  const count = countText(findings.length, 'finding')
-  return [`${what}: ${count}`, ...blocks, adviceFor(findings, columns)].join('\n\n')
 }
 
-// It is the snapshot, but whoever pastes its views reads the files of the other place.
-function copiedText({ copiedFrom }: VerifyReport, columns: number): string[] {
-  if (copiedFrom === null) return []
-  const text = `It was copied here from ${printable(copiedFrom)}: its views.sql goes on reading the files there.`
-  return [wrapText(text, columns, '')]
-}
-
-function findingText({ kind, table, object, message }: Finding, columns: number): string {
+function findingNotes({ kind, table, object, message }: Finding): string[] {
   const head = table === null ? kind : `${kind}  ${table}`
-  return `${head}\n  ${printable(object)}\n${wrapText(printable(message), columns, '  ')}`
+  return ['', head, `  ${printable(object)}`, `  ${printable(message)}`]
 }
 
 const BESIDE_IT: ReadonlySet<string> = new Set(['delta', 'extra'])
 
-function adviceFor(findings: readonly Finding[], columns: number): string {
-  const advice = findings.every(({ kind }) => BESIDE_IT.has(kind))
+function adviceFor(findings: readonly Finding[]): string {
+  return findings.every(({ kind }) => BESIDE_IT.has(kind))
     ? 'The snapshot itself is whole: what is wrong stands beside it.'
     : 'Nothing was changed here. Restore the objects from a backup, or use another snapshot: `jobtide snapshots` lists them.'
-  return wrapText(advice, columns, '')
-}
-
-function documentOf(report: VerifyReport, destination: string): Record<string, unknown> {
-  const { snapshotId, copiedFrom, tables, files, rows, bytes, findings } = report
-  return {
-    snapshot_id: snapshotId,
-    destination,
-    copied_from: copiedFrom,
-    is_proved: findings.length === 0,
-    tables,
-    files,
-    rows,
-    bytes,
-    findings,
-  }
 }

@@ -23,7 +23,7 @@ describe('restore', () => {
       '2 tables, 45,002 rows: all of them the rows that were published',
       'Not in it: journal, ledger and coverage, and how often and when last an event',
       'was seen. Where the journal is left, `jobtide load` adds what it holds; `jobtide',
-      'build` makes the tables anew.',
+      'build` makes the tables again.',
     ])
     expect(document).toMatchObject({
       snapshot_id: id,
