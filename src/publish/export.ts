@@ -1,6 +1,6 @@
 /**
  * One table of the warehouse as it will stand in the next snapshot: which files of the snapshot before stay, and what is
- * written to the scratch folder beside them. The same rows over the same snapshot give the same files.
+ * written beside them. layout.ts has the states. The same rows over the same snapshot give the same files.
  */
 
 import { join } from 'node:path'
@@ -9,34 +9,35 @@ import { sum } from '../support/numbers.ts'
 import type { TableDefinition } from '../warehouse/catalog.ts'
 import type { Warehouse } from '../warehouse/warehouse.ts'
 import { hasSameColumns, publishedColumns, type PublishedColumns } from './columns.ts'
-import { writeDataFile, type DataFile } from './data-file.ts'
+import { writeDataFile } from './data-file.ts'
 import { DeletionVectorWriter } from './deletion-vector.ts'
 import { PublishError } from './errors.ts'
-import { filesToKeep, isWrittenWhole } from './layout.ts'
+import { filesToKeep, stateOf, type PartitionState } from './layout.ts'
 import { localRows } from './live-rows.ts'
 import type { ManifestFile, ManifestTable } from './manifest.ts'
 import { sha256OfFile, type ScratchFile } from './parquet.ts'
-import type { Partition } from './partitions.ts'
-import { TableRows, type RowDifferences } from './table-rows.ts'
+import { splitColumn, type Partition } from './partitions.ts'
+import { TableRows } from './table-rows.ts'
 
 /** What the export of one table needs. */
 export interface ExportContext {
   readonly warehouse: Warehouse
   /** Where files are written. */
   readonly folder: string
-  /** The table in the snapshot before, and how its files are reached; absent: it was not there, or nothing of it is to be kept. */
+  /** Absent: the snapshot before, if any, did not have the table. */
   readonly previous: PreviousTable | undefined
   /** The version of DuckDB at work: fingerprints of another one cannot be compared. */
   readonly engine: string
-  /** Write every partition as one file, whatever changed. */
+  /** Rewrites every partition that is not one whole file. */
   readonly compact: boolean
+  /** Tables with more rows are split by year, where their definition says of which column. */
+  readonly splitAboveRows: number
 }
 
 /** A table of the snapshot before. */
 export interface PreviousTable {
+  /** Without files where one of them was found to be unusable: then only its columns are gone on from. */
   readonly table: ManifestTable
-  /** Whether a file of it was found to be unusable: then only its columns are gone on from. */
-  readonly isDistrusted: boolean
   /** The version of DuckDB that wrote it. */
   readonly engine: string
   /** Whether an object is in the store, whole as far as its size tells. */
@@ -51,19 +52,15 @@ export interface ExportedTable {
   readonly files: readonly ScratchFile[]
 }
 
-/** What becomes of one partition. */
-interface PartitionPlan {
-  readonly partition: Partition
-  /** Its files in the snapshot before that stay. */
-  readonly kept: readonly ManifestFile[]
-  /** What is written beside them. */
-  readonly write: 'nothing' | 'whole' | 'changed'
-}
+/** A file of the snapshot before cannot be read. */
+export class UnusableFilesError extends Error {
+  override readonly name = 'UnusableFilesError'
+  readonly table: string
 
-/** The files of one partition from now on. */
-interface PartitionFiles {
-  readonly files: readonly ManifestFile[]
-  readonly written: readonly ScratchFile[]
+  constructor(table: string, why: string) {
+    super(`a file of ${table} cannot be used: ${why}`)
+    this.table = table
+  }
 }
 
 /**
@@ -71,15 +68,28 @@ interface PartitionFiles {
  * @throws PublishError when the table is not there, lacks a column it is sorted by, or has a column that Parquet
  *   cannot hold exactly
  * @throws UnusableFilesError when a file of the snapshot before cannot be read: then export everything again, this table
- *   distrusted (the engine goes on with no transaction in which a statement failed)
+ *   without files (the engine goes on with no transaction in which a statement failed)
  */
 export async function exportTable(
   definition: TableDefinition,
   context: ExportContext,
 ): Promise<ExportedTable> {
-  const { warehouse, previous } = context
+  const { warehouse, previous, compact, splitAboveRows } = context
   const columns = await publishedColumns(warehouse, definition, previous?.table)
-  return new TableExport(definition, context, columns).run()
+  const wasSplit = !compact && previous !== undefined && previous.table.partition_by !== null
+  const split = await splitColumn(warehouse, definition, wasSplit ? 0 : splitAboveRows)
+  const own = { ...definition, partitionByYearOf: split }
+  return new TableExport(own, context, columns).run()
+}
+
+/** What becomes of one partition. */
+interface PartitionPlan {
+  readonly partition: Partition
+  readonly state: PartitionState
+  /** Its files in the snapshot before that stay. */
+  readonly kept: readonly ManifestFile[]
+  /** Rows in none of them. */
+  readonly fresh: number
 }
 
 class TableExport {
@@ -94,92 +104,84 @@ class TableExport {
     this.#context = context
     this.#columns = columns
     const { previous } = context
-    this.#base =
+    const canGoOn =
       previous !== undefined &&
-      !previous.isDistrusted &&
       hasSameColumns(previous.table, columns.columns) &&
       previous.table.key.join() === definition.key.join()
-        ? previous
-        : undefined
+    this.#base = canGoOn ? previous : undefined
   }
 
   async run(): Promise<ExportedTable> {
-    const { warehouse, folder } = this.#context
-    const { name, grain, key, partitionByYearOf } = this.#definition
-    const isCompared = this.#base !== undefined && !this.#context.compact
-    const rows = await TableRows.read(
-      warehouse,
-      this.#definition,
-      this.#columns.columns,
-      isCompared,
-    )
-    const { partitions } = rows
-    const deleted = await DeletionVectorWriter.of(warehouse)
+    const { warehouse, folder, compact } = this.#context
+    const { name, grain, key, partitionByYearOf: split } = this.#definition
+    const { columns, lastFieldId } = this.#columns
+    const isCompared = this.#base !== undefined && !compact
+    const rows = await TableRows.read(warehouse, this.#definition, columns, isCompared)
+    const vector = await DeletionVectorWriter.of(warehouse)
     const plans: PartitionPlan[] = []
-    for (const partition of partitions) plans.push(await this.#plan(partition, rows, deleted))
-    const parts = await this.#writeAll(plans, rows)
+    for (const partition of rows.partitions) plans.push(await this.#plan(partition, rows, vector))
+    const { files: all, written } = await this.#write(plans, rows)
     await rows.drop()
-    const counts = await deleted.countByFile()
-    const files = parts
-      .flatMap((part) => part.files)
-      .map((file) => ({ ...file, deletes: counts.get(file.sha256) ?? 0 }))
-      .filter((file) => file.rows === 0 || file.deletes < file.rows)
-    const list = await deleted.write(name, files, folder)
-    await deleted.drop()
-    const written = parts.flatMap((part) => part.written)
+    const { files, deletionVector } = await vector.write(name, all, folder)
+    if (deletionVector !== null) written.push(deletionVector.file)
     const table: ManifestTable = {
       name,
       grain,
       key: [...key],
-      partition_by:
-        partitionByYearOf === null ? null : { column: partitionByYearOf, unit: 'year' as const },
-      schema: [...this.#columns.columns],
-      last_field_id: this.#columns.lastFieldId,
-      rows: sum(partitions.map((partition) => partition.rows)),
-      bytes: sum(files.map(({ bytes }) => bytes)) + (list?.entry.bytes ?? 0),
-      partitions: partitions.map((partition) => ({
-        name: partition.name,
-        rows: partition.rows,
-        fingerprint: partition.fingerprint,
+      partition_by: split === null ? null : { column: split, unit: 'year' as const },
+      schema: [...columns],
+      last_field_id: lastFieldId,
+      rows: sum(rows.partitions.map((partition) => partition.rows)),
+      bytes: sum(files.map(({ bytes }) => bytes)) + (deletionVector?.entry.bytes ?? 0),
+      partitions: rows.partitions.map(({ name, rows, fingerprint }) => ({
+        name,
+        rows,
+        fingerprint,
       })),
-      deletion_vector: list?.entry ?? null,
+      deletion_vector: deletionVector?.entry ?? null,
       files,
     }
     refuseMiscounted(table)
-    return { table, files: list === null ? written : [...written, list.file] }
+    return { table, files: written }
   }
 
   async #plan(
     partition: Partition,
     rows: TableRows,
-    deleted: DeletionVectorWriter,
+    vector: DeletionVectorWriter,
   ): Promise<PartitionPlan> {
-    const whole = { partition, kept: [], write: 'whole' } as const
+    const rewritten = { partition, state: 'rewritten', kept: [], fresh: partition.rows } as const
+    const { compact } = this.#context
     const before = this.#filesBefore(partition)
-    if (before === null) return whole
-    if (this.#isUnchanged(partition) && !this.#isCompacted(before)) {
-      await this.#keepDeleted(before, deleted)
-      return { partition, kept: before, write: 'nothing' }
+    if (before.length === 0) return rewritten
+    const isOneWhole = before.length === 1 && before[0]?.deletes === 0
+    if (this.#isUnchanged(partition) && (!compact || isOneWhole)) {
+      await this.#keepDeletes(before, vector)
+      return { partition, state: 'unchanged', kept: before, fresh: 0 }
     }
-    const kept = this.#context.compact ? [] : filesToKeep(before)
-    if (kept.length === 0) return whole
-    const { gone, goneRows, freshRows } = await this.#compare(partition, rows, kept)
-    if (isWrittenWhole({ rows: partition.rows, kept, gone: goneRows, fresh: freshRows })) {
-      return whole
-    }
-    await this.#keepDeleted(kept, deleted)
-    await deleted.add(gone)
-    return { partition, kept, write: freshRows === 0 ? 'nothing' : 'changed' }
+    const kept = compact ? [] : filesToKeep(before)
+    if (this.#base === undefined || kept.length === 0) return rewritten
+    const stored = await localRows(this.#base.table, kept, ({ key }) => this.#local(key))
+    const { gone, goneRows, freshRows } = await rows
+      .compare(partition, stored)
+      .catch((error: unknown) => {
+        throw this.#unusable(messageOf(error))
+      })
+    const state = stateOf({ rows: partition.rows, kept, gone: goneRows, fresh: freshRows })
+    if (state === 'rewritten') return rewritten
+    await this.#keepDeletes(kept, vector)
+    await vector.add(gone)
+    return { partition, state, kept, fresh: freshRows }
   }
 
-  /** The partition's files in the snapshot before; null where there are none to go on from. */
-  #filesBefore(partition: Partition): ManifestFile[] | null {
+  /** The partition's files in the snapshot before; none where one of them is missing. */
+  #filesBefore({ name }: Partition): readonly ManifestFile[] {
     const base = this.#base
-    if (base === undefined) return null
-    const files = base.table.files.filter((file) => file.partition === partition.name)
-    const deleted = base.table.deletion_vector
-    const needed = [...files, ...(deleted === null ? [] : [deleted])]
-    return files.length > 0 && needed.every(base.isThere) ? files : null
+    if (base === undefined) return []
+    const files = base.table.files.filter((file) => file.partition === name)
+    const vector = base.table.deletion_vector
+    const needed = vector === null ? files : [...files, vector]
+    return needed.every(base.isThere) ? files : []
   }
 
   #isUnchanged({ name, rows, fingerprint }: Partition): boolean {
@@ -191,22 +193,18 @@ class TableExport {
     )
   }
 
-  #isCompacted(files: readonly ManifestFile[]): boolean {
-    return this.#context.compact && (files.length > 1 || files.some((file) => file.deletes > 0))
-  }
-
-  async #keepDeleted(files: readonly ManifestFile[], deleted: DeletionVectorWriter): Promise<void> {
-    const list = this.#base?.table.deletion_vector ?? null
-    if (list === null || files.every((file) => file.deletes === 0)) return
-    await deleted.keep(await this.#local(list.key), files)
+  async #keepDeletes(files: readonly ManifestFile[], vector: DeletionVectorWriter): Promise<void> {
+    const stored = this.#base?.table.deletion_vector ?? null
+    if (stored === null || files.every((file) => file.deletes === 0)) return
+    await vector.keep(await this.#local(stored.key), files)
   }
 
   async #local(key: string): Promise<string> {
     const path = await this.#base?.localPath(key)
     if (path === undefined || path === null) throw this.#unusable(`${key} is not there`)
-    // A wrong data file is seen by its rows; a wrong list would take other rows away, and nobody would notice.
-    const list = this.#base?.table.deletion_vector
-    if (key !== list?.key || (await sha256OfFile(path)) === list.sha256) return path
+    // A wrong data file is seen by its rows. A wrong deletion vector would take other rows away, and nobody would notice.
+    const vector = this.#base?.table.deletion_vector
+    if (key !== vector?.key || (await sha256OfFile(path)) === vector.sha256) return path
     throw this.#unusable(`${key} has other bytes than it was written with`)
   }
 
@@ -214,60 +212,29 @@ class TableExport {
     return new UnusableFilesError(this.#definition.name, why)
   }
 
-  async #compare(
-    partition: Partition,
+  async #write(
+    plans: readonly PartitionPlan[],
     rows: TableRows,
-    kept: readonly ManifestFile[],
-  ): Promise<RowDifferences> {
-    const base = this.#base
-    if (base === undefined) throw new RangeError('there is nothing to compare with')
-    const stored = await localRows(base.table, kept, ({ key }) => this.#local(key))
-    return rows.compare(partition, stored).catch((error: unknown) => {
-      throw this.#unusable(messageOf(error))
-    })
-  }
-
-  async #writeAll(plans: readonly PartitionPlan[], rows: TableRows): Promise<PartitionFiles[]> {
-    const changed = plans.filter(({ write }) => write === 'changed')
-    await rows.keepFresh(changed.map(({ partition }) => partition))
-    const parts: PartitionFiles[] = []
-    for (const { partition, kept, write } of plans) {
-      if (write === 'nothing') {
-        parts.push({ files: kept, written: [] })
-        continue
-      }
-      const source = write === 'whole' ? rows.of(partition) : rows.freshOf(partition)
-      const { entry, file } = await this.#write(partition, source, write)
-      parts.push({ files: [...kept, entry], written: [file] })
-    }
-    return parts
-  }
-
-  async #write(partition: Partition, source: string, what: 'whole' | 'changed'): Promise<DataFile> {
+  ): Promise<{ files: ManifestFile[]; written: ScratchFile[] }> {
     const { warehouse, folder } = this.#context
     const { name: table, key } = this.#definition
-    return writeDataFile(
-      warehouse,
-      {
-        table,
-        partition: partition.name,
-        columns: this.#columns.columns,
-        key,
-        from: `from ${source}`,
-      },
-      join(folder, `${table}.${partition.name}.${what}.parquet`),
-    )
-  }
-}
-
-/** A file of the snapshot before cannot be read. */
-export class UnusableFilesError extends Error {
-  override readonly name = 'UnusableFilesError'
-  readonly table: string
-
-  constructor(table: string, why: string) {
-    super(`a file of ${table} cannot be used: ${why}`)
-    this.table = table
+    const { columns } = this.#columns
+    const isAdded = ({ state, fresh }: PartitionPlan) => state !== 'rewritten' && fresh > 0
+    await rows.keepFresh(plans.filter(isAdded).map(({ partition }) => partition))
+    const files: ManifestFile[] = []
+    const written: ScratchFile[] = []
+    for (const plan of plans) {
+      const { partition, state, kept } = plan
+      files.push(...kept)
+      if (state !== 'rewritten' && !isAdded(plan)) continue
+      const from = `from ${state === 'rewritten' ? rows.of(partition) : rows.freshOf(partition)}`
+      const path = join(folder, `${table}.${partition.name}.${state}.parquet`)
+      const source = { table, partition: partition.name, columns, key, from }
+      const { entry, file } = await writeDataFile(warehouse, source, path)
+      files.push(entry)
+      written.push(file)
+    }
+    return { files, written }
   }
 }
 

@@ -1,45 +1,60 @@
 /**
- * How a changed partition is written: by what changed, or whole. Pure. Rows change one by one all over a table (somebody
- * leaves, and a stint of years ago ends), so rewriting every file that holds one would send most of a snapshot each night.
- * Instead the old row is listed as deleted and the new one stands in a small file, until that makes reading slower than it
- * saves.
+ * What a publish does with each partition of a table, and what that makes of its data files. Pure.
+ *
+ *     state       when, against the snapshot before         files kept   file written   deletion vector
+ *     ----------  ----------------------------------------  -----------  -------------  ---------------
+ *     unchanged   the same rows                             all          none           kept
+ *     appended    rows came                                 all *        the new rows   kept
+ *     reduced     rows went                                 all *        none           grows
+ *     replaced    rows went and rows came (an update is     all *        the new rows   grows
+ *                 both: the old row goes, a new one comes)
+ *     rewritten   no usable file, other columns, --compact  none         all rows       none
+ *                 or more changed than is worth keeping
+ *     * of 8 files only the largest: the rows of the others are written together with the new ones
+ *
+ * A data file never changes. It is `whole` when it is written, `with deletes` once the table's deletion vector names rows
+ * of it, and is named no more when all its rows are deleted or its partition is rewritten.
+ *
+ * Why not rewrite every file that holds a changed row: changes stand all over a table (a stint of years ago ends), so each
+ * night would send most of a snapshot.
  */
 
 import { sum } from '../support/numbers.ts'
 import type { ManifestFile } from './manifest.ts'
 
-/** What decides. */
+/** What becomes of a partition; the table above says what each state means. */
+export type PartitionState = 'unchanged' | 'appended' | 'reduced' | 'replaced' | 'rewritten'
+
+/** How a partition differs from the files that would be kept. */
 export interface PartitionChange {
   /** Rows of the partition now. */
   readonly rows: number
-  /** The files that would be kept. */
   readonly kept: readonly ManifestFile[]
-  /** Rows in them that are no longer so, beyond those that are known as deleted. */
+  /** Rows of the kept files that went, those that are deleted already not counted. */
   readonly gone: number
-  /** Rows now that are not in them. */
+  /** Rows that are in none of the kept files. */
   readonly fresh: number
 }
 
-// Below this a file of its own for a few rows costs about as much as all rows.
+// Below this, a file for a few rows costs about as much as one for all of them.
 const SMALL_BYTES = 256 * 1_024
 // A reader opens every file of a partition, and skips deleted rows one by one.
 const MOST_FILES = 8
 const MOST_DELETED = 0.1
 const MOST_FRESH = 0.25
 
-/**
- * The files of a partition that changes are taken against. When there are too many, all but the largest are given up:
- * their rows are written together with those of tonight.
- */
+/** The files of a changed partition that may be kept; none: it is rewritten. */
 export function filesToKeep(files: readonly ManifestFile[]): readonly ManifestFile[] {
   if (sum(files.map((file) => file.bytes)) < SMALL_BYTES) return []
   if (files.length < MOST_FILES) return files
   return files.toSorted((a, b) => b.bytes - a.bytes || (a.key < b.key ? -1 : 1)).slice(0, 1)
 }
 
-/** Whether to write all rows of the partition, rather than what is new beside what is kept. */
-export function isWrittenWhole({ rows, kept, gone, fresh }: PartitionChange): boolean {
+/** The state of a partition that was compared with files that may be kept. */
+export function stateOf({ rows, kept, gone, fresh }: PartitionChange): PartitionState {
   const stored = sum(kept.map((file) => file.rows))
   const deleted = gone + sum(kept.map((file) => file.deletes))
-  return deleted > MOST_DELETED * stored || fresh > MOST_FRESH * rows
+  if (deleted > MOST_DELETED * stored || fresh > MOST_FRESH * rows) return 'rewritten'
+  if (gone === 0) return fresh === 0 ? 'unchanged' : 'appended'
+  return fresh === 0 ? 'reduced' : 'replaced'
 }

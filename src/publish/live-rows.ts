@@ -1,6 +1,6 @@
 /**
- * The rows of a published table, as SQL over its files. A file is never changed; a row that is no longer so is named, by
- * file and position, in the table's file of deleted rows, and what replaces it stands in a newer file.
+ * The rows of a published table, as SQL over its files: all rows of whole files, and of files with deletes those that the
+ * deletion vector does not name. The only place that says how the two are put together.
  */
 
 import { quoteIdentifier, quoteText } from '../warehouse/warehouse.ts'
@@ -17,7 +17,7 @@ export interface RowSource {
 }
 
 /**
- * Local copies of some files of a table, and of its list of deleted rows where they need it.
+ * Local copies of some files of a table, and of its deletion vector where they need it.
  * @param pathOf brings an object here and says where it is
  */
 export async function localRows(
@@ -25,47 +25,47 @@ export async function localRows(
   files: readonly ManifestFile[],
   pathOf: (object: NamedObject) => Promise<string>,
 ): Promise<RowSource> {
-  const list = files.some((file) => file.deletes > 0) ? table.deletion_vector : null
+  const vector = files.some((file) => file.deletes > 0) ? table.deletion_vector : null
   const paths = new Map<string, string>()
-  for (const object of [...files, ...(list === null ? [] : [list])]) {
+  for (const object of vector === null ? files : [...files, vector]) {
     paths.set(object.key, await pathOf(object))
   }
   return { table, files, urlOf: (key) => paths.get(key) ?? key }
 }
 
-/** A select of the rows that count, with the table's columns in their order; for a view, or between brackets. */
+/** A select of the rows that are not deleted, with the table's columns in their order; for a view, or in brackets. */
 export function liveRowsSql(source: RowSource): string {
   return selectOf(source, [])
 }
 
 /** As {@link liveRowsSql}, and where each row is: `stored_in` (SHA-256 of the file) and `stored_at` (position, from 0). */
 export function locatedRowsSql(source: RowSource): string {
-  return selectOf(source, [
-    'parse_filename(filename, true) as stored_in',
-    'file_row_number as stored_at',
-  ])
+  return selectOf(source, [`${FILE} as stored_in`, 'file_row_number as stored_at'])
 }
+
+const FILE = 'parse_filename(filename, true)'
+// Paths such as changed_year=2019 would otherwise add a column that the table does not have.
+const NO_HIVE = 'hive_partitioning = false'
 
 function selectOf(source: RowSource, located: readonly string[]): string {
   const { table, urlOf } = source
   const files = source.files ?? table.files
   const columns = [...table.schema.map(({ name }) => quoteIdentifier(name)), ...located].join(', ')
   const whole = files.filter((file) => file.deletes === 0)
-  const pitted = files.filter((file) => file.deletes > 0)
-  const read = (of: readonly ManifestFile[], isLocated: boolean) => {
+  const withDeletes = files.filter((file) => file.deletes > 0)
+  const selectFrom = (of: readonly ManifestFile[], options: string) => {
     const list = of.map((file) => `  ${quoteText(urlOf(file.key))}`).join(',\n')
-    const where = isLocated ? ', filename = true, file_row_number = true' : ''
-    // Paths such as changed_year=2019 would otherwise add a column that the table does not have.
-    return `read_parquet([\n${list}\n], hive_partitioning = false${where})`
+    return `select ${columns} from read_parquet([\n${list}\n], ${NO_HIVE}${options})`
   }
+  const positions = ', filename = true, file_row_number = true'
   const selects: string[] = []
-  if (whole.length > 0 || pitted.length === 0) {
-    selects.push(`select ${columns} from ${read(whole, located.length > 0)}`)
+  if (whole.length > 0 || withDeletes.length === 0) {
+    selects.push(selectFrom(whole, located.length > 0 ? positions : ''))
   }
-  if (pitted.length > 0) {
-    const deleted = quoteText(urlOf(table.deletion_vector?.key ?? ''))
+  if (withDeletes.length > 0) {
+    const vector = quoteText(urlOf(table.deletion_vector?.key ?? ''))
     selects.push(
-      `select ${columns} from ${read(pitted, true)}\nwhere (parse_filename(filename, true), file_row_number) not in (select file, position from read_parquet(${deleted}, hive_partitioning = false))`,
+      `${selectFrom(withDeletes, positions)}\nwhere (${FILE}, file_row_number) not in (select file, position from read_parquet(${vector}, ${NO_HIVE}))`,
     )
   }
   return selects.join('\nunion all\n')

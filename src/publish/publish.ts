@@ -31,6 +31,7 @@ import {
   type NotKept,
 } from './manifest.ts'
 import type { ScratchFile } from './parquet.ts'
+import { SPLIT_ABOVE_ROWS } from './partitions.ts'
 import { readCurrent, type CurrentSnapshot } from './read-snapshot.ts'
 import { isEmpty, isOfAnotherJournal, refuseLoss, type LossChoices } from './refuse-loss.ts'
 import { withScratch } from './scratch.ts'
@@ -66,8 +67,10 @@ export interface PublishOptions extends LossChoices {
   readonly onProgress?: (step: PublishStep) => void
   /** Called once readers see a new snapshot, before anything else can fail. */
   readonly onPublished?: (report: PublishReport & { readonly snapshotId: string }) => Promise<void>
-  /** Writes every partition as one file without deleted rows, whatever changed. Default: false. */
+  /** Writes every partition as one whole file, whatever changed. Default: false. */
   readonly compact?: boolean
+  /** Tables with more rows are split by year. Default: {@link SPLIT_ABOVE_ROWS}. */
+  readonly splitAboveRows?: number
   /** Lets tables and columns go, and types change. Default: false, then such a snapshot is refused. */
   readonly acceptSchemaChange?: boolean
   /** Stops between two tables or files; readers keep the previous snapshot. */
@@ -181,14 +184,13 @@ async function exportSnapshot(
 ): Promise<ExportedSnapshot> {
   const { warehouse, store, logger } = options
   const sizes = new Map((await store.list('tables/')).map(({ key, bytes }) => [key, bytes]))
-  const distrusted = new Set<string>()
+  const unusable = new Set<string>()
   for (;;) {
     const previous = (name: string): PreviousTable | undefined => {
       const table = current?.manifest.tables.find((one) => one.name === name)
       if (table === undefined || current === null) return undefined
       return {
-        table,
-        isDistrusted: distrusted.has(name),
+        table: unusable.has(name) ? { ...table, files: [] } : table,
         engine: current.manifest.versions.duckdb,
         isThere: ({ key, bytes }) => sizes.get(key) === bytes,
         localPath: (key) => cache.pathOf(key),
@@ -198,9 +200,9 @@ async function exportSnapshot(
       // One transaction: all tables, the coverage and the credits are those of one moment.
       return await warehouse.transaction(() => exportTables(options, current, previous))
     } catch (error) {
-      if (!(error instanceof UnusableFilesError) || distrusted.has(error.table)) throw error
-      distrusted.add(error.table)
-      logger.warn({ table: error.table, why: error.message }, 'publish.table_written_anew')
+      if (!(error instanceof UnusableFilesError) || unusable.has(error.table)) throw error
+      unusable.add(error.table)
+      logger.warn({ table: error.table, why: error.message }, 'publish.table_rewritten')
     }
   }
 }
@@ -210,14 +212,15 @@ async function exportTables(
   current: CurrentSnapshot | null,
   previous: (table: string) => PreviousTable | undefined,
 ): Promise<ExportedSnapshot> {
-  const { warehouse, tables, scratchFolder: folder, compact = false, runId, clock } = options
+  const { warehouse, tables, scratchFolder: folder, runId, clock } = options
+  const { compact = false, splitAboveRows = SPLIT_ABOVE_ROWS } = options
   const checks = await readChecks(warehouse)
   const { coverage, credits, duckdb } = await readLedger(warehouse, runId)
   const exported: ExportedTable[] = []
   for (const table of tables) {
     options.signal?.throwIfAborted()
-    const context = { warehouse, folder, previous: previous(table.name), engine: duckdb, compact }
-    exported.push(await exportTable(table, context))
+    const of = { warehouse, folder, engine: duckdb, compact, splitAboveRows }
+    exported.push(await exportTable(table, { ...of, previous: previous(table.name) }))
     const done = exported.length
     options.onProgress?.({ phase: 'export', done, total: tables.length, name: table.name })
   }

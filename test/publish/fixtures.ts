@@ -96,6 +96,7 @@ export async function publish(
     clock: realClock,
     snapshotId: newUlid(realClock.now()),
     runId: 'run_2',
+    splitAboveRows: 0,
     ...oneJournal,
     version: '0.1.0',
     writer: thisWriter(),

@@ -53,8 +53,7 @@ export async function tableWithout(
   if (table.deletion_vector !== null && kept.some((file) => file.deletes > 0)) {
     await deleted.keep(await pathOf(cache, table.deletion_vector.key), kept)
   }
-  const list = await deleted.write(table.name, kept, folder)
-  await deleted.drop()
+  const { deletionVector: list } = await deleted.write(table.name, kept, folder)
   if (list !== null) written.push(list.file)
   // As the publisher has them: partition by partition, in the order of their names.
   const files = [...kept, ...added].toSorted((a, b) =>
