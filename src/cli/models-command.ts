@@ -6,10 +6,12 @@ import { ConfigError, EXIT, type ExitCode } from '../support/errors.ts'
 import { loadedTables } from '../warehouse/catalog.ts'
 import { withWarehouse, type Warehouse } from '../warehouse/warehouse.ts'
 import type { Context } from './context.ts'
-import { countText, wrapText } from './text.ts'
+import { queryReport } from './report-query.ts'
+import type { Report } from './report.ts'
+import { countText } from './text.ts'
 import { whileReading } from './warehouse-reader.ts'
 
-/** A table as `models` shows it. */
+/** A table as `models` shows it; the keys are those of JSON. */
 interface TableEntry {
   readonly name: string
   /** loaded: from the journal; computed: from the words of config/titles; table or view: made by a SQL file. */
@@ -35,8 +37,6 @@ interface ColumnEntry {
   readonly description: string | null
 }
 
-const NO_WAREHOUSE = ':memory:'
-
 /** Shows every table, or one of them in full. */
 export async function modelsCommand(
   context: Context,
@@ -46,97 +46,58 @@ export async function modelsCommand(
   const isThere = existsSync(directory.warehouse)
   const tables = await (isThere
     ? whileReading(context, (warehouse) => readTables(warehouse, true))
-    : withWarehouse({ path: NO_WAREHOUSE, mode: 'write' }, (warehouse) =>
+    : withWarehouse({ path: ':memory:', mode: 'write' }, (warehouse) =>
         readTables(warehouse, false),
       ))
-  const shown = table === undefined ? tables : [tableNamed(tables, table)]
-  output.document({ data_dir: directory.root, tables: shown })
-  output.text(
-    shown
-      .map((entry) => (table === undefined ? shortText : fullText)(entry, output.columns))
-      .join('\n'),
-  )
+  const one = table === undefined ? null : tableNamed(tables, table)
+  output.report({
+    ...(one === null ? { notes: tables.flatMap(shortNotes) } : fullReport(one)),
+    values: { data_dir: directory.root, tables: one === null ? tables : [one] },
+  })
   if (!isThere) output.note(`there is no warehouse in ${directory.root} yet: rows are not known`)
   return EXIT.done
 }
 
 async function readTables(warehouse: Warehouse, isThere: boolean): Promise<TableEntry[]> {
   const project = await readProject(warehouse)
-  const found = await foundColumns(warehouse)
-  const entries = declaredTables(project).map(async (declared) => {
-    const actual = found.get(declared.name) ?? []
-    const described = [...declared.descriptions].map(([name, description]) => ({
-      name,
-      type: actual.find((column) => column.name === name)?.type ?? null,
-      description,
-    }))
+  const columns = await queryReport<ColumnEntry & { table: string }>(warehouse, 'models_columns')
+  const entries = declaredTables(project).map(async ({ descriptions, ...declared }) => {
+    const actual = columns
+      .filter(({ table }) => table === declared.name)
+      .map(({ name, type, description }) => ({ name, type, description }))
+    const described = [...descriptions].map(([name, description]) => {
+      const type = actual.find((column) => column.name === name)?.type ?? null
+      return { name, type, description }
+    })
+    const readers = (nodes: readonly { name: string; reads: readonly string[] }[]) =>
+      nodes.filter(({ reads }) => reads.includes(declared.name)).map(({ name }) => name)
+    const isCounted = isThere && actual.length > 0 && declared.kind !== 'view'
     return {
-      name: declared.name,
-      kind: declared.kind,
-      file: declared.file,
-      grain: declared.grain,
-      purpose: declared.purpose,
-      key: declared.key,
-      rows:
-        isThere && actual.length > 0 && declared.kind !== 'view'
-          ? await rowsOf(warehouse, declared.name)
-          : null,
-      reads: declared.reads,
-      read_by: project.nodes
-        .filter(({ reads }) => reads.includes(declared.name))
-        .map(({ name }) => name),
+      ...declared,
+      rows: isCounted ? await rowsOf(warehouse, declared.name) : null,
+      read_by: readers(project.nodes),
       columns: described.length > 0 ? described : actual,
-      checks: project.checks
-        .filter(({ reads }) => reads.includes(declared.name))
-        .map(({ name }) => name),
+      checks: readers(project.checks),
     }
   })
   return Promise.all(entries)
 }
 
-interface DeclaredTable extends Pick<
-  TableEntry,
-  'name' | 'kind' | 'file' | 'grain' | 'purpose' | 'key' | 'reads'
-> {
+interface DeclaredTable extends Omit<TableEntry, 'rows' | 'read_by' | 'columns' | 'checks'> {
   /** Column → what it holds; empty for a loaded table: those say it in the warehouse. */
   readonly descriptions: ReadonlyMap<string, string>
 }
 
-function declaredTables(project: Project): DeclaredTable[] {
-  const loaded = loadedTables.map(({ name, grain, key }) => ({
-    name,
-    kind: 'loaded' as const,
-    file: null,
-    grain,
-    purpose: null,
-    key,
-    reads: [],
-    descriptions: new Map<string, string>(),
-  }))
-  const made = project.nodes.map(({ name, kind, model, file, definition, reads }) => ({
-    name,
-    kind,
-    file: model === null ? null : file,
-    grain: definition.grain,
-    purpose: definition.purpose,
-    key: definition.key,
-    reads,
-    descriptions: definition.columns,
-  }))
+function declaredTables({ nodes }: Project): DeclaredTable[] {
+  const loaded = loadedTables.map(({ name, grain, key }): DeclaredTable => {
+    const nothing = { file: null, purpose: null, reads: [], descriptions: new Map() }
+    return { name, kind: 'loaded', grain, key, ...nothing }
+  })
+  const made = nodes.map(({ name, kind, model, file, definition, reads }): DeclaredTable => {
+    const { grain, purpose, key, columns: descriptions } = definition
+    return { name, kind, file: model && file, grain, purpose, key, reads, descriptions }
+  })
   return [...loaded, ...made]
-}
-
-async function foundColumns(warehouse: Warehouse): Promise<Map<string, ColumnEntry[]>> {
-  const rows = await warehouse.all<{ table: string; name: string; type: string; comment: string }>(
-    `select table_name as "table", column_name as name, data_type as type, comment
-     from duckdb_columns()
-     where database_name = current_database() and schema_name = 'main' order by column_index`,
-  )
-  const tables = new Map<string, ColumnEntry[]>()
-  for (const { table, name, type, comment } of rows) {
-    tables.set(table, [...(tables.get(table) ?? []), { name, type, description: comment }])
-  }
-  return tables
 }
 
 async function rowsOf(warehouse: Warehouse, table: string): Promise<number> {
@@ -154,12 +115,12 @@ function tableNamed(tables: readonly TableEntry[], name: string): TableEntry {
   })
 }
 
-function shortText(table: TableEntry, width: number): string {
+function shortNotes(table: TableEntry): string[] {
   return [
     `${table.name.padEnd(28)} ${rowsText(table)}, ${countText(table.columns.length, 'column')}`,
-    wrapText(table.grain, width, '  '),
-    wrapText(`from ${sourceText(table)}`, width, '  '),
-  ].join('\n')
+    `  ${table.grain}`,
+    `  from ${sourceText(table)}`,
+  ]
 }
 
 function rowsText({ kind, rows }: TableEntry): string {
@@ -173,31 +134,27 @@ function sourceText({ kind, reads }: TableEntry): string {
   return reads.length === 0 ? 'config/ladders.yaml' : `${reads.join(', ')}, and config/titles`
 }
 
-function fullText(table: TableEntry, width: number): string {
+function fullReport(table: TableEntry): Report {
+  const { name, grain, purpose, key, read_by: readers, checks, file, columns } = table
   const facts = [
-    ['key', table.key.join(', ')],
+    ['key', key.join(', ')],
     ['rows', rowsText(table)],
     ['made from', sourceText(table)],
-    ['read by', table.read_by.join(', ')],
-    ['checks', table.checks.join(', ')],
-    ['file', table.file === null ? '' : `sql/models/${table.file}`],
-  ]
-  return [
-    table.name,
-    wrapText([table.grain, table.purpose ?? ''].join(' '), width, '  '),
-    '',
-    ...facts
-      .filter(([, text]) => text !== '')
-      .map(([name = '', text = '']) => {
-        const wrapped = wrapText(text, width, ' '.repeat(LABEL_WIDTH))
-        return `${name.padEnd(LABEL_WIDTH)}${wrapped.trimStart()}`
-      }),
-    '',
-    ...table.columns.map(
-      ({ name, type, description }) =>
-        `${`${name}  ${(type ?? '').toLowerCase()}`.trimEnd()}\n${wrapText(description ?? '', width, '  ')}`,
-    ),
-  ].join('\n')
+    ['read by', readers.join(', ')],
+    ['checks', checks.join(', ')],
+    ['file', file === null ? '' : `sql/models/${file}`],
+  ] as const
+  return {
+    title: name,
+    notes: [
+      `  ${[grain, purpose ?? ''].join(' ').trim()}`,
+      '',
+      ...facts.filter(([, text]) => text !== '').map(([label, text]) => label.padEnd(11) + text),
+      '',
+      ...columns.flatMap(({ name: column, type, description }) => [
+        `${column}  ${(type ?? '').toLowerCase()}`.trimEnd(),
+        `  ${description ?? ''}`.trimEnd(),
+      ]),
+    ],
+  }
 }
-
-const LABEL_WIDTH = 11

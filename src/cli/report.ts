@@ -155,11 +155,11 @@ function factText(label: string, text: string): string {
   return `${label}${text.replaceAll('\n', `\n${' '.repeat(label.length)}`)}`.trimEnd()
 }
 
-// Lines that fit stay as they are; others go on below their first word, after an arrow and a blank too.
+// Lines that fit stay as they are; others go on below their first word, or below what follows an arrow or a label.
 function wrapLines(text: string, width: number): string {
   const wrapped = text.split('\n').map((line) => {
     if (line.length <= width) return line
-    const [mark = ''] = /^ *(?:→ )?/.exec(line) ?? []
+    const [mark = ''] = /^(?:\w+(?: \w+)? {2,}| *(?:→ )?)/.exec(line) ?? []
     return `${mark}${wrapText(line.slice(mark.length), width, ' '.repeat(mark.length)).trimStart()}`
   })
   return wrapped.join('\n')
