@@ -18,7 +18,7 @@ import { Secret } from '../support/secret.ts'
 import { DAY } from '../support/units.ts'
 import { withWarehouse, type Warehouse } from '../warehouse/warehouse.ts'
 import { runWorld, type Context } from './context.ts'
-import { runDocument } from './run-result.ts'
+import { runValues } from './run-result.ts'
 import { worldAround } from './simulate-command.ts'
 import { bytesText, countText, durationText, numberText, tableText } from './text.ts'
 
@@ -77,8 +77,8 @@ async function journey(context: Context, directory: DataDirectory): Promise<Exit
     const { credits, requests } = simulator.account()
     context.output.document({
       data_dir: directory.root,
-      backfill: runDocument(first),
-      nightly: runDocument(second),
+      backfill: runValues(first),
+      nightly: runValues(second),
       service: { requests, credits },
       ...facts,
     })

@@ -8,7 +8,7 @@ import { runJob } from '../run/run.ts'
 import type { RunWorld } from '../run/stages.ts'
 import { EXIT, type ExitCode } from '../support/errors.ts'
 import { runWorld, type Context } from './context.ts'
-import { problemOf, runDocument, runText } from './run-result.ts'
+import { problemOf, runReport } from './run-result.ts'
 import { withService } from './service.ts'
 
 /** `run`, `backfill` and `extract`: buys what the pipeline asks for, and all but `extract` load, build and publish it. */
@@ -27,8 +27,7 @@ export async function runCommand(
     }
     return done
   })
-  output.text(runText(report))
-  output.document(runDocument(report))
+  output.report(runReport(report))
   const problem = problemOf(report)
   if (problem === null) return EXIT.done
   output.problem(problem)

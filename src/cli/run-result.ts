@@ -1,39 +1,91 @@
-/** What a run did, for people in a few lines and for programs as JSON. Pure. */
+/** What a run and its stages did, as facts for people and values for programs. Pure. */
 
 import type { ClockTrouble } from '../extract/service-clock.ts'
 import type { LoadReport } from '../load/load.ts'
 import type { BuildReport } from '../model/build.ts'
-import type { PublishError } from '../publish/errors.ts'
 import { RefusedLossError } from '../publish/refuse-loss.ts'
 import type { AnalystCopyReport } from '../run/analyst-copy.ts'
 import type { RunReport } from '../run/run.ts'
 import type { PublishStageReport } from '../run/stages.ts'
 import { isoInstant } from '../support/clock.ts'
 import { EXIT, errorDocument, type JobtideError } from '../support/errors.ts'
+import { sum } from '../support/numbers.ts'
+import { toSnakeCase } from '../support/snake-case.ts'
+import type { Fact, Report } from './report.ts'
 import { bytesText, countText, durationText, minuteText, numberText, printable } from './text.ts'
 
 /** What keeps a run from being simply done: no publish, an early end, or a list of which the service knows nobody. */
-export function problemOf(report: RunReport): JobtideError | null {
-  const { publishFailure, endedEarly, unknownList } = report
+export function problemOf(run: RunReport): JobtideError | null {
+  const { publishFailure, endedEarly, unknownList } = run
   return publishFailure ?? endedEarly ?? (unknownList?.isSure === true ? unknownList.problem : null)
 }
 
-/** A run as JSON. */
-export function runDocument(report: RunReport): Record<string, unknown> {
-  const { extract, unknownList } = report
-  const problem = problemOf(report)
+/** A run. */
+export function runReport(run: RunReport): Report {
+  const { extract } = run
+  const again = run.resumed ? ' (taken up again)' : ''
+  const copy = run.analystCopy && analystCopyText(run.analystCopy)
   return {
-    run_id: report.runId,
-    pipeline: report.pipeline,
-    resumed: report.resumed,
-    complete: report.endedEarly === null && report.publishFailure === null,
+    title: `${run.pipeline}: run ${run.runId} ${stateOf(run)} in ${durationText(run.durationMs)}${again}`,
+    sections: [
+      indented([
+        [
+          'extracted',
+          `${countText(extract.pages, 'page')}, ${countText(extract.events, 'event')} of ${countText(run.organizations, 'organisation')} for ${countText(extract.credits, 'credit')}`,
+        ],
+        run.leftBehind > 0 && ['left', leftBehindText(run.leftBehind)],
+        run.unread > 0 && [
+          'not read',
+          `${numberText(run.unread)} of ${numberText(run.organizations)} organisations not to the end; the next run goes on`,
+        ],
+        extract.unexpectedCharges > 0 && [
+          'charges',
+          `${countText(extract.unexpectedCharges, 'page')} not charged as expected: jobtide credits shows them`,
+        ],
+        extract.clockTrouble !== null && ['clocks', clocksText(extract.clockTrouble)],
+        run.load !== null && ['loaded', loadText(run.load)],
+        run.build !== null && ['built', buildText(run.build)],
+        run.publish !== null && ['published', publishText(run.publish)],
+        run.publishFailure !== null && [
+          'published',
+          `${run.publishFailure instanceof RefusedLossError ? 'refused' : 'failed'}: ${printable(run.publishFailure.message)}`,
+        ],
+        copy !== null && ['analysts', copy],
+        quarantinedFact(run),
+        // Where it is sure, it is said as what the run ended with.
+        run.unknownList?.isSure === false && [
+          'no events',
+          `${run.unknownList.problem.message}\n→ ${run.unknownList.problem.hint}`,
+        ],
+      ]),
+    ],
+    values: runValues(run),
+  }
+}
+
+// The stages stand below the name of the run, labels of one width in every run.
+function indented(facts: readonly Fact[]): Fact[] {
+  return facts.map((fact) => fact && [`  ${fact[0].padEnd(LABEL_WIDTH)}`, fact[1]])
+}
+
+const LABEL_WIDTH = 9
+
+/** A run for programs. */
+export function runValues(run: RunReport): Record<string, unknown> {
+  const { extract, unknownList } = run
+  const problem = problemOf(run)
+  return {
+    run_id: run.runId,
+    pipeline: run.pipeline,
+    resumed: run.resumed,
+    complete: run.endedEarly === null && run.publishFailure === null,
     exit_code: problem?.exitCode ?? EXIT.done,
     message: problem?.message ?? null,
     error: problem === null ? null : errorDocument(problem),
     warning: problem === null ? (unknownList?.problem.message ?? null) : null,
-    organizations: report.organizations,
-    organizations_unread: report.unread,
-    pages_left_behind: report.leftBehind,
+    organizations: run.organizations,
+    organizations_unread: run.unread,
+    pages_left_behind: run.leftBehind,
     extract: {
       batches: extract.batches,
       batches_done: extract.batchesDone,
@@ -41,118 +93,27 @@ export function runDocument(report: RunReport): Record<string, unknown> {
       events: extract.events,
       credits: extract.credits,
       unexpected_charges: extract.unexpectedCharges,
-      clocks: clocksDocument(extract.clockTrouble),
+      clocks: clocksValues(extract.clockTrouble),
       quarantined: extract.quarantined.map(({ organization, reason }) => ({
         organization: organization.value,
         reason,
       })),
-      skipped: report.skipped.map(({ name, reason }) => ({ organization: name, reason })),
+      skipped: run.skipped.map(({ name, reason }) => ({ organization: name, reason })),
     },
-    load: report.load === null ? null : loadDocument(report.load),
-    build: report.build === null ? null : buildDocument(report.build),
-    publish: report.publish === null ? null : publishDocument(report.publish),
-    analyst_copy: report.analystCopy === null ? null : analystCopyDocument(report.analystCopy),
-    duration_ms: Math.round(report.durationMs),
+    load: run.load && loadValues(run.load),
+    build: run.build && buildValues(run.build),
+    publish: run.publish && publishValues(run.publish),
+    analyst_copy: run.analystCopy && analystCopyValues(run.analystCopy),
+    duration_ms: Math.round(run.durationMs),
   }
 }
 
-/** A load as JSON. */
-export function loadDocument(load: LoadReport): Record<string, unknown> {
-  return {
-    pages: load.pages,
-    events: load.sightings,
-    inserted: load.inserted,
-    updated: load.updated,
-    rejected: load.rejected,
-    suppressed: load.suppressed,
-    new_unknown_fields: load.newUnknownFields,
-  }
+function stateOf({ publishFailure, endedEarly }: RunReport): string {
+  if (publishFailure !== null) return 'ended without a snapshot'
+  return endedEarly === null ? 'done' : 'stopped early'
 }
 
-/** A build as JSON. */
-export function buildDocument(build: BuildReport): Record<string, unknown> {
-  return {
-    build_id: build.buildId,
-    full_refresh_reason: build.fullRefreshReason,
-    models: build.models.map(({ name, rows, rowsChanged }) => ({
-      name,
-      rows,
-      rows_changed: rowsChanged,
-    })),
-    checks_passed: build.checks.length,
-    duration_ms: Math.round(build.durationMs),
-  }
-}
-
-/** A publish as JSON. */
-export function publishDocument(publish: PublishStageReport): Record<string, unknown> {
-  return {
-    snapshot_id: publish.snapshotId,
-    destination: publish.destination,
-    unchanged: publish.unchanged,
-    nothing_read: publish.nothingRead,
-    tables: publish.tables,
-    rows: publish.rows,
-    files: publish.files,
-    new_files: publish.newFiles,
-    bytes: publish.bytes,
-    new_bytes: publish.newBytes,
-    sweep: {
-      not_done_because: publish.sweep.reason,
-      expired_snapshots: publish.sweep.snapshots,
-      removed_objects: publish.sweep.objects,
-      removed_bytes: publish.sweep.bytes,
-      abandoned_uploads: publish.sweep.uploads,
-    },
-  }
-}
-
-/** The copy for analysts as JSON. */
-export function analystCopyDocument(copy: AnalystCopyReport): Record<string, unknown> {
-  return { path: copy.path, bytes: copy.bytes, problem: copy.problem?.message ?? null }
-}
-
-/** The copy for analysts in one line; null where it is as it should be. */
-export function analystCopyText({ path, problem }: AnalystCopyReport): string | null {
-  return problem === null ? null : `${path} is that of the publish before: ${problem.message}`
-}
-
-/** A run in a few lines. */
-export function runText(report: RunReport): string {
-  const { extract } = report
-  const lines = [
-    `${report.pipeline}: run ${report.runId} ${stateOf(report)} in ${durationText(report.durationMs)}${report.resumed ? ' (taken up again)' : ''}`,
-    line(
-      'extracted',
-      `${countText(extract.pages, 'page')}, ${countText(extract.events, 'event')} of ${countText(report.organizations, 'organisation')} for ${countText(extract.credits, 'credit')}`,
-    ),
-  ]
-  if (report.leftBehind > 0) lines.push(line('left', leftBehindText(report.leftBehind)))
-  if (report.unread > 0) {
-    const all = numberText(report.organizations)
-    const text = `${numberText(report.unread)} of ${all} organisations not to the end; the next run goes on`
-    lines.push(line('not read', text))
-  }
-  if (extract.unexpectedCharges > 0) {
-    const pages = countText(extract.unexpectedCharges, 'page')
-    lines.push(line('charges', `${pages} not charged as expected: jobtide credits shows them`))
-  }
-  if (extract.clockTrouble !== null) {
-    lines.push(line('clocks', clocksText(extract.clockTrouble)))
-  }
-  if (report.load !== null) lines.push(line('loaded', loadText(report.load)))
-  if (report.build !== null) lines.push(line('built', buildText(report.build)))
-  if (report.publish !== null) lines.push(line('published', publishText(report.publish)))
-  if (report.publishFailure !== null) {
-    lines.push(line('published', failureText(report.publishFailure)))
-  }
-  const copy = report.analystCopy === null ? null : analystCopyText(report.analystCopy)
-  if (copy !== null) lines.push(line('analysts', copy))
-  lines.push(...quarantinedLines(report), ...quietLines(report))
-  return lines.join('\n')
-}
-
-function clocksDocument(trouble: ClockTrouble | null): Record<string, unknown> | null {
+function clocksValues(trouble: ClockTrouble | null): Record<string, unknown> | null {
   if (trouble === null) return null
   const { answers, notBelieved, date, ours } = trouble
   return {
@@ -162,15 +123,6 @@ function clocksDocument(trouble: ClockTrouble | null): Record<string, unknown> |
     here: isoInstant(ours),
     service_ahead_ms: date - ours,
   }
-}
-
-function stateOf({ publishFailure, endedEarly }: RunReport): string {
-  if (publishFailure !== null) return 'ended without a snapshot'
-  return endedEarly === null ? 'done' : 'stopped early'
-}
-
-function failureText(failure: PublishError): string {
-  return `${failure instanceof RefusedLossError ? 'refused' : 'failed'}: ${printable(failure.message)}`
 }
 
 /** Clocks that do not agree, and what is done about it. */
@@ -184,101 +136,111 @@ export function clocksText({ date, ours }: Pick<ClockTrouble, 'date' | 'ours'>):
 
 /** What became of pages of an earlier run that asked something else. */
 export function leftBehindText(pages: number): string {
-  return `${countText(pages, 'page')} of an unfinished run did not fit this one: kept, and asked for anew`
+  return `${countText(pages, 'page')} of an unfinished run did not fit this one: kept, and asked for again`
+}
+
+/** A load for programs. */
+export function loadValues({ sightings, ...load }: LoadReport): object {
+  return { events: sightings, ...(toSnakeCase(load) as object) }
 }
 
 /** A load in one line. */
 export function loadText(load: LoadReport): string {
-  const again = load.sightings - load.inserted - load.updated
-  const rejected =
-    load.rejected === 0 ? '' : `, ${numberText(load.rejected)} rejected (jobtide rejects)`
-  const suppressed =
-    load.suppressed === 0 ? '' : `, ${numberText(load.suppressed)} left out as forgotten`
+  const { inserted, updated, rejected, suppressed, newUnknownFields } = load
+  const again = `${numberText(load.sightings - inserted - updated)} seen again`
+  const parts = [
+    again,
+    ...(rejected === 0 ? [] : [`${numberText(rejected)} rejected (jobtide rejects)`]),
+    ...(suppressed === 0 ? [] : [`${numberText(suppressed)} left out as erased`]),
+  ].join(', ')
   const unknown =
-    load.newUnknownFields.length === 0
+    newUnknownFields.length === 0
       ? ''
-      : `; fields not known to Jobtide, kept in the journal: ${load.newUnknownFields.join(', ')}`
-  if (load.inserted === 0 && load.updated === 0) {
-    return `nothing new: no row changed (${numberText(again)} seen again${rejected}${suppressed})${unknown}`
+      : `; fields not known to Jobtide, kept in the journal: ${newUnknownFields.join(', ')}`
+  return inserted === 0 && updated === 0
+    ? `nothing new: no row changed (${parts})${unknown}`
+    : `${numberText(inserted)} new, ${numberText(updated)} changed, ${parts}${unknown}`
+}
+
+/** A build for programs. */
+export function buildValues({ checks, models, ...build }: BuildReport): object {
+  return {
+    ...(toSnakeCase(build) as object),
+    models: models.map(({ name, rows, rowsChanged }) => ({
+      name,
+      rows,
+      rows_changed: rowsChanged,
+    })),
+    checks_passed: checks.length,
+    duration_ms: Math.round(build.durationMs),
   }
-  return `${numberText(load.inserted)} new, ${numberText(load.updated)} changed, ${numberText(again)} seen again${rejected}${suppressed}${unknown}`
 }
 
 /** A build in one line. */
-export function buildText(build: BuildReport): string {
-  const all = `${countText(build.models.length, 'model')}, ${countText(build.checks.length, 'check')} passed`
-  if (build.fullRefreshReason !== null) return all
-  const changed = build.models.reduce((sum, { rowsChanged }) => sum + (rowsChanged ?? 0), 0)
-  const anew = build.models.filter(({ rowsChanged }) => rowsChanged === null).length
-  const made = anew === 0 ? '' : `, ${countText(anew, 'table')} made anew`
-  return `${all}; ${countText(changed, 'row')} changed${made}`
+export function buildText({ models, checks, fullRefreshReason }: BuildReport): string {
+  const all = `${countText(models.length, 'model')}, ${countText(checks.length, 'check')} passed`
+  if (fullRefreshReason !== null) return all
+  const changed = sum(models.map(({ rowsChanged }) => rowsChanged ?? 0))
+  const full = models.filter(({ rowsChanged }) => rowsChanged === null).length
+  const refreshed = full === 0 ? '' : `, ${countText(full, 'table')} refreshed in full`
+  return `${all}; ${countText(changed, 'row')} changed${refreshed}`
 }
 
-/** A publish in one line. */
+/** A publish for programs. */
+export function publishValues(publish: PublishStageReport): object {
+  return toSnakeCase(publish) as object
+}
+
+/** A publish in a few lines. */
 export function publishText(publish: PublishStageReport): string {
-  return [publishedText(publish), ...sweepLines(publish.sweep)].join(`\n${' '.repeat(LABEL)}`)
-}
-
-function sweepLines({ reason, snapshots, objects, bytes }: PublishStageReport['sweep']): string[] {
-  const swept = `${countText(snapshots.length, 'old snapshot')} and ${countText(objects, 'object')} removed, ${bytesText(bytes)}`
-  return [
-    ...(objects === 0 ? [] : [swept]),
-    ...(reason === null ? [] : [`not all is swept: ${reason}`]),
+  const { sweep, destination, newFiles } = publish
+  const removed = `${countText(sweep.snapshots.length, 'old snapshot')} and ${countText(sweep.objects, 'object')} removed, ${bytesText(sweep.bytes)}`
+  const swept = [
+    ...(sweep.objects === 0 ? [] : [removed]),
+    ...(sweep.reason === null ? [] : [`not all is swept: ${sweep.reason}`]),
   ]
-}
-
-function publishedText(publish: PublishStageReport): string {
-  if (publish.nothingRead) {
-    return `nothing: nothing was read yet, so what readers see stays as it is\n${' '.repeat(LABEL)}${publish.destination}`
-  }
   const where = `snapshot ${publish.snapshotId}`
-  if (publish.unchanged) return `nothing new: ${where} already shows all of it`
   const files =
-    publish.newFiles === 0
+    newFiles === 0
       ? 'no new Parquet file'
-      : `${numberText(publish.newFiles)} new of ${countText(publish.files, 'Parquet file')}, ${bytesText(publish.newBytes)}`
-  return `${where}: ${files}\n${' '.repeat(LABEL)}${publish.destination}`
+      : `${numberText(newFiles)} new of ${countText(publish.files, 'Parquet file')}, ${bytesText(publish.newBytes)}`
+  const published = publish.nothingRead
+    ? ['nothing: nothing was read yet, so what readers see stays as it is', destination]
+    : publish.unchanged
+      ? [`nothing new: ${where} already shows all of it`]
+      : [`${where}: ${files}`, destination]
+  return [...published, ...swept].join('\n')
 }
 
-const LABEL = 13
-const SET_ASIDE_SHOWN = 5
-
-function line(label: string, text: string): string {
-  return `  ${label.padEnd(LABEL - 2)}${text}`
+/** The copy for analysts for programs. */
+export function analystCopyValues({ path, bytes, problem }: AnalystCopyReport): object {
+  return { path, bytes, problem: problem?.message ?? null }
 }
 
-// Where it is sure, it is said as what the run ended with.
-function quietLines({ unknownList }: RunReport): string[] {
-  if (unknownList === null || unknownList.isSure) return []
-  const { problem } = unknownList
-  return [line('no events', problem.message), `${' '.repeat(LABEL)}→ ${problem.hint}`]
+/** The copy for analysts in one line; null where it is as it should be. */
+export function analystCopyText({ path, problem }: AnalystCopyReport): string | null {
+  return problem && `${path} is that of the publish before: ${problem.message}`
 }
 
-function quarantinedLines(report: RunReport): string[] {
+const QUARANTINED_SHOWN = 5
+
+function quarantinedFact({ extract, skipped, unknownList }: RunReport): Fact {
   const found = [
-    ...report.extract.quarantined.map(({ organization, reason }) => ({
+    ...extract.quarantined.map(({ organization, reason }) => ({
       name: organization.value,
       reason,
     })),
-    ...report.skipped,
+    ...skipped,
   ]
-  if (found.length === 0) return []
-  const shown = found
-    .slice(0, SET_ASIDE_SHOWN)
-    .map(({ name, reason }) => `${' '.repeat(LABEL)}${name}: ${reason}`)
-  const more =
-    found.length > SET_ASIDE_SHOWN
-      ? [
-          `${' '.repeat(LABEL)}and ${found.length - SET_ASIDE_SHOWN} more: ops.organizations_quarantined`,
-        ]
-      : []
-  const others = report.unknownList === null ? ', the others went on' : ''
-  const advice =
-    'the service does not know them: correct or remove them in the list; tried again after 7 days'
+  if (found.length === 0) return false
+  const more = found.length - QUARANTINED_SHOWN
   return [
-    line('quarantined', `${countText(found.length, 'organisation')}${others}`),
-    ...shown,
-    ...more,
-    `${' '.repeat(LABEL)}→ ${advice}`,
+    'quarantined',
+    [
+      `${countText(found.length, 'organisation')}${unknownList === null ? ', the others went on' : ''}`,
+      ...found.slice(0, QUARANTINED_SHOWN).map(({ name, reason }) => `${name}: ${reason}`),
+      ...(more > 0 ? [`and ${more} more: ops.organizations_quarantined`] : []),
+      '→ the service does not know them: correct or remove them in the list; tried again after 7 days',
+    ].join('\n'),
   ]
 }

@@ -18,14 +18,15 @@ import { ConfigError, EXIT, LockedError, type ExitCode } from '../support/errors
 import { removeDatabase, replaceDatabase } from '../warehouse/database-file.ts'
 import { openWarehouse, withWarehouse, type Warehouse } from '../warehouse/warehouse.ts'
 import { runWorld, type Context } from './context.ts'
+import type { Fact } from './report.ts'
 import {
-  analystCopyDocument,
+  analystCopyValues,
   analystCopyText,
-  buildDocument,
+  buildValues,
   buildText,
-  loadDocument,
+  loadValues,
   loadText,
-  publishDocument,
+  publishValues,
   publishText,
 } from './run-result.ts'
 
@@ -35,7 +36,7 @@ const RUN_FIRST = 'Run a pipeline first, or name another folder with --data-dir.
 export async function loadCommand(context: Context): Promise<ExitCode> {
   return runAlone(context, 'load', async ({ warehouse, journal }) => {
     const report = await loadStage(warehouse, journal, runWorld(context))
-    show(context, `loaded: ${loadText(report)}`, loadDocument(report))
+    show(context, [['loaded', loadText(report)]], loadValues(report))
   })
 }
 
@@ -43,7 +44,7 @@ export async function loadCommand(context: Context): Promise<ExitCode> {
 export async function buildCommand(context: Context): Promise<ExitCode> {
   return runAlone(context, 'build', async ({ warehouse }) => {
     const report = await buildStage(warehouse, runWorld(context))
-    show(context, `built: ${buildText(report)}`, buildDocument(report))
+    show(context, [['built', buildText(report)]], buildValues(report))
   })
 }
 
@@ -72,11 +73,12 @@ export async function publishCommand(
     async () => {
       if (report === undefined) return
       const copy = await makeAnalystCopy(world)
-      const lines = [`published: ${publishText(report)}`, analystCopyText(copy)]
-      show(context, lines.filter((line) => line !== null).join('\n'), {
-        ...publishDocument(report),
-        analyst_copy: analystCopyDocument(copy),
-      })
+      const problem = analystCopyText(copy)
+      show(
+        context,
+        [['published', publishText(report)], problem !== null && ['analysts', problem]],
+        { ...publishValues(report), analyst_copy: analystCopyValues(copy) },
+      )
     },
   )
 }
@@ -121,11 +123,15 @@ export async function replayCommand(
       )
       const build = await withDatabase(rebuilt, (warehouse) => buildStage(warehouse, world))
       await replaceDatabase(directory.warehouse, rebuilt)
-      show(context, `replayed: ${loadText(report)}\nbuilt: ${buildText(build)}\nspent: 0 credits`, {
-        load: loadDocument(report),
-        build: buildDocument(build),
-        credits: 0,
-      })
+      show(
+        context,
+        [
+          ['replayed', loadText(report)],
+          ['built', buildText(build)],
+          ['spent', '0 credits'],
+        ],
+        { load: loadValues(report), build: buildValues(build), credits: 0 },
+      )
     } finally {
       removeDatabase(rebuilt)
     }
@@ -209,8 +215,7 @@ function withDatabase<T>(path: string, work: (warehouse: Warehouse) => Promise<T
   })
 }
 
-function show(context: Context, text: string, document: Record<string, unknown>): void {
+function show(context: Context, facts: readonly Fact[], values: object): void {
   context.progress.stop()
-  context.output.text(text)
-  context.output.document(document)
+  context.output.report({ sections: [facts], values: { ...values } })
 }
