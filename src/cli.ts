@@ -5,11 +5,9 @@
  */
 
 import { Command, CommanderError } from 'commander'
+import { addCommands } from './cli/commands.ts'
 import { createContext, packageVersion, type Start } from './cli/context.ts'
 import { processOutput, type Output } from './cli/output.ts'
-import { addLakeCommands } from './cli/program-lake.ts'
-import { addLookCommands } from './cli/program-look.ts'
-import { addRunCommands, addStageCommands } from './cli/program-run.ts'
 import { processEnvironment, quietSdk, refuseKeyInArguments, secretsOf } from './config.ts'
 import { realClock } from './support/clock.ts'
 import { ConfigError, EXIT, JobtideError, asStorageError, type ExitCode } from './support/errors.ts'
@@ -30,10 +28,7 @@ function createProgram(start: Start): Command {
     // Errors of usage end in main() like all others: one sentence, what to do next, JSON where it is wanted.
     .configureOutput({ outputError: () => undefined })
 
-  addRunCommands(program, start)
-  addStageCommands(program, start)
-  addLookCommands(program, start)
-  addLakeCommands(program, start)
+  addCommands(program, start)
   return program
 }
 

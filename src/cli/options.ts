@@ -1,6 +1,6 @@
 /** Options that several commands share, and the checking of their values. */
 
-import { InvalidArgumentError, Option, type Command } from 'commander'
+import { InvalidArgumentError, Option } from 'commander'
 import type { Window } from '../plan/window.ts'
 import { LOG_LEVELS } from '../support/logger.ts'
 
@@ -16,44 +16,22 @@ export type TitlesFormat = (typeof TITLES_FORMATS)[number]
 export const CREDIT_GROUPS = ['day', 'month', 'pipeline', 'run', 'organization'] as const
 export type CreditGroup = (typeof CREDIT_GROUPS)[number]
 
-/** Adds the options that every command has. */
-export function addCommonOptions(command: Command): Command {
-  return command
-    .option('--json', 'print the result as one JSON document')
-    .option('--data-dir <folder>', 'journal and warehouse (default: JOBTIDE_DATA_DIR or ./data)')
-    .addOption(
-      new Option('--log-level <level>', 'how much to log on stderr')
-        .choices([...LOG_LEVELS])
-        .default('warn'),
-    )
-}
+/** An option: flags, description, how its value is read or which ones it has, its default, and what it excludes. */
+export type OptionDeclaration = readonly [
+  flags: string,
+  about: string,
+  values?: ((text: string) => unknown) | readonly string[] | null,
+  standard?: string | number | null,
+  conflicts?: string,
+]
 
-/** Adds the options that override a pipeline file; their names are those of Overrides. */
-export function addRunOptions(command: Command): Command {
-  return addCommonOptions(command)
-    .option('--organizations <file>', 'list of organisations: CSV, TXT or Parquet')
-    .option('--limit <n>', 'only the first n organisations of the list', wholeNumber(1, 1e9))
-    .option('--days <n|all>', 'how far back: 1 to 365 days of detection time, or all', daysOption)
-    .option('--credits <n>', 'credits the run may spend; a page costs 10', wholeNumber(10, 1e9))
-    .option('--requests-per-second <n>', 'the fastest pace', positiveNumber(1_000))
-    .option('--concurrency <n>', 'requests at the same time', wholeNumber(1, 32))
-    .option('--snapshot-to <folder|s3://…>', 'where the Parquet snapshot goes')
-    .option('--no-publish', 'publish nothing')
-}
-
-/** Adds the option to go on without what the journal lost; its name is that of Overrides. */
-export function addLossOption(command: Command): Command {
-  return command.option(
-    '--accept-loss',
-    'go on without journal segments that are lost or damaged; what they held is bought again',
-  )
-}
-
-/** Adds what lets a publish do that is refused otherwise; their names are those of LossChoices. */
-export function addGuardOptions(command: Command): Command {
-  return command
-    .option('--adopt-destination', 'publish although the destination shows another journal')
-    .option('--accept-shrink', 'publish although the snapshot holds less than the one before')
+/** An option as commander wants it. */
+export function toOption([flags, about, values, standard, conflicts]: OptionDeclaration): Option {
+  const option = new Option(flags, about)
+  if (typeof values === 'function') option.argParser(values)
+  else if (values) option.choices([...values])
+  if (standard !== undefined && standard !== null) option.default(standard)
+  return conflicts === undefined ? option : option.conflicts(conflicts)
 }
 
 /** A whole number from `least` to `most`. */
@@ -75,13 +53,48 @@ function positiveNumber(most: number): (text: string) => number {
   }
 }
 
-const wholeDays = wholeNumber(1, 365)
-
 function daysOption(text: string): Window {
   if (text === 'all') return 'all'
-  try {
-    return wholeDays(text)
-  } catch {
-    throw new InvalidArgumentError('Expected a whole number from 1 to 365, or all.')
-  }
+  const days = Number(text)
+  if (Number.isInteger(days) && days >= 1 && days <= 365) return days
+  throw new InvalidArgumentError('Expected a whole number from 1 to 365, or all.')
 }
+
+/** The options of every command. */
+export const COMMON_OPTIONS: readonly OptionDeclaration[] = [
+  ['--json', 'print the result as one JSON document'],
+  ['--data-dir <folder>', 'journal and warehouse (default: JOBTIDE_DATA_DIR or ./data)'],
+  ['--log-level <level>', 'how much to log on stderr', LOG_LEVELS, 'warn'],
+]
+
+/** The options that override a pipeline file; their names are those of Overrides. */
+export const RUN_OPTIONS: readonly OptionDeclaration[] = [
+  ['--organizations <file>', 'list of organisations: CSV, TXT or Parquet'],
+  ['--limit <n>', 'only the first n organisations of the list', wholeNumber(1, 1e9)],
+  ['--days <n|all>', 'how far back: 1 to 365 days of detection time, or all', daysOption],
+  ['--credits <n>', 'credits the run may spend; a page costs 10', wholeNumber(10, 1e9)],
+  ['--requests-per-second <n>', 'the fastest pace', positiveNumber(1_000)],
+  ['--concurrency <n>', 'requests at the same time', wholeNumber(1, 32)],
+  ['--snapshot-to <folder|s3://…>', 'where the Parquet snapshot goes'],
+  ['--no-publish', 'publish nothing'],
+]
+
+/** Goes on without what the journal lost; its name is that of Overrides. */
+export const LOSS_OPTION: OptionDeclaration = [
+  '--accept-loss',
+  'go on without journal segments that are lost or damaged; what they held is bought again',
+]
+
+/** What lets a publish do that is refused otherwise; their names are those of LossChoices. */
+export const GUARD_OPTIONS: readonly OptionDeclaration[] = [
+  ['--adopt-destination', 'publish although the destination shows another journal'],
+  ['--accept-shrink', 'publish although the snapshot holds less than the one before'],
+]
+
+/** Whose region, endpoint and keys a command about snapshots uses. */
+export const PIPELINE_OPTION: OptionDeclaration = [
+  '--pipeline <pipeline>',
+  'whose destination and S3 settings to use',
+  null,
+  'nightly',
+]

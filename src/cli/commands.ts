@@ -1,0 +1,295 @@
+/** Every command: its name, arguments and options, and the function that is imported when it is called. */
+
+import type { Command } from 'commander'
+import type { Overrides } from '../run/job.ts'
+import type { ExitCode } from '../support/errors.ts'
+import type { CommonOptions, Context, Start } from './context.ts'
+import type { CoverageOptions } from './coverage-command.ts'
+import type { CreditsOptions } from './credits-command.ts'
+import type { DiffOptions } from './diff-command.ts'
+import type { ForgetOptions } from './forget-command.ts'
+import {
+  COMMON_OPTIONS,
+  CREDIT_GROUPS,
+  GUARD_OPTIONS,
+  LOSS_OPTION,
+  PIPELINE_OPTION,
+  QUERY_FORMATS,
+  RUN_OPTIONS,
+  TITLES_FORMATS,
+  toOption,
+  wholeNumber,
+  type OptionDeclaration,
+  type QueryFormat,
+} from './options.ts'
+import type { PlanOptions } from './plan-command.ts'
+import type { RejectsOptions } from './rejects-command.ts'
+import type { SimulateOptions } from './simulate-command.ts'
+import type { SnapshotsOptions } from './snapshots-command.ts'
+import type { PublishCommandOptions, ReplayOptions } from './stage-commands.ts'
+import type { TitlesOptions } from './titles-command.ts'
+import type { VerifyOptions } from './verify-command.ts'
+
+interface Declaration {
+  readonly name: string
+  readonly about: string
+  /** As commander writes them: `<required>`, `[optional]`, `[several...]`; what they are; a value that stands for none. */
+  readonly arguments?: readonly (readonly [name: string, about: string, standard?: string])[]
+  readonly options?: readonly OptionDeclaration[]
+  /** Each names its own types of options and arguments. */
+  readonly run: (context: Context, options: never, ...args: never[]) => Promise<ExitCode>
+}
+
+const PIPELINE = 'name below pipelines/, or a path'
+const URL =
+  'a destination (folder or s3://bucket/prefix), or one snapshot: <destination>/snapshots/<id>'
+
+// Imported for one command only: a database or the SDK of S3 takes longer than most commands.
+const runCommands = () => import('./run-commands.ts')
+const stageCommands = () => import('./stage-commands.ts')
+
+const running: readonly Declaration[] = [
+  {
+    name: 'demo',
+    about: 'the whole journey on this machine: no account, no network',
+    run: async (context) => (await import('./demo-command.ts')).demoCommand(context),
+  },
+  {
+    name: 'run',
+    about: 'plan, extract, load, build and publish a pipeline',
+    arguments: [['<pipeline>', PIPELINE]],
+    options: [...RUN_OPTIONS, LOSS_OPTION, ...GUARD_OPTIONS],
+    run: async (context, options: Overrides, pipeline: string) =>
+      (await runCommands()).runCommand(context, 'run', pipeline, options),
+  },
+  {
+    name: 'backfill',
+    about: 'a run over a long window',
+    arguments: [['[pipeline]', PIPELINE, 'backfill']],
+    options: [...RUN_OPTIONS, LOSS_OPTION, ...GUARD_OPTIONS],
+    run: async (context, options: Overrides, pipeline: string) =>
+      (await runCommands()).runCommand(context, 'backfill', pipeline, options),
+  },
+  {
+    name: 'plan',
+    about: 'what a run would ask and cost; sends nothing without --quote',
+    arguments: [['<pipeline>', PIPELINE]],
+    options: [
+      ...RUN_OPTIONS,
+      ['--quote', 'the exact bill: asks the service; what it buys is kept for the run'],
+      ['--cadence', 'compare asking nightly, every second night and weekly', null, null, 'quote'],
+    ],
+    run: async (context, options: PlanOptions, pipeline: string) =>
+      options.quote === true
+        ? (await import('./quote-command.ts')).quoteCommand(context, pipeline, options)
+        : (await import('./plan-command.ts')).planCommand(context, pipeline, options),
+  },
+  {
+    name: 'extract',
+    about: 'buy the pages of a pipeline into the journal, and nothing else',
+    arguments: [['<pipeline>', PIPELINE]],
+    options: [...RUN_OPTIONS, LOSS_OPTION],
+    run: async (context, options: Overrides, pipeline: string) =>
+      (await runCommands()).runCommand(context, 'extract', pipeline, options),
+  },
+  {
+    name: 'load',
+    about: 'bring the warehouse up to date with the journal',
+    run: async (context) => (await stageCommands()).loadCommand(context),
+  },
+  {
+    name: 'build',
+    about: 'build and check the models',
+    run: async (context) => (await stageCommands()).buildCommand(context),
+  },
+  {
+    name: 'publish',
+    about: 'publish a Parquet snapshot of the warehouse',
+    options: [
+      ['--pipeline <pipeline>', 'whose snapshot destination to use', null, 'nightly'],
+      ['--snapshot-to <folder|s3://…>', 'where the snapshot goes'],
+      ['--keep <n|rules>', 'snapshots to keep: 30, or last=7,daily=30,weekly=12,monthly=24'],
+      ['--compact', 'write every table as whole files, not only what changed'],
+      ['--accept-schema-change', 'publish although tables or columns went or changed type'],
+      ...GUARD_OPTIONS,
+    ],
+    run: async (context, options: PublishCommandOptions) =>
+      (await stageCommands()).publishCommand(context, options),
+  },
+  {
+    name: 'replay',
+    about: 'rebuild the warehouse from the journal for 0 credits',
+    options: [LOSS_OPTION],
+    run: async (context, options: ReplayOptions) =>
+      (await stageCommands()).replayCommand(context, options),
+  },
+]
+
+const looking: readonly Declaration[] = [
+  {
+    name: 'status',
+    about: 'last runs, coverage, credits, rejects, snapshot',
+    run: async (context) => (await import('./status-command.ts')).statusCommand(context),
+  },
+  {
+    name: 'coverage',
+    about: 'how far each organisation was read, and where the gaps are',
+    arguments: [['[pipeline]', `${PIPELINE}; absent: all that were asked for`]],
+    options: [
+      ['--prove', 'list what was not looked at, by organisation, event type and interval'],
+      ['--all', 'show every row'],
+    ],
+    run: async (context, options: CoverageOptions, pipeline?: string) =>
+      (await import('./coverage-command.ts')).coverageCommand(context, pipeline, options),
+  },
+  {
+    name: 'credits',
+    about: 'what was spent, on what, and what it brought',
+    arguments: [['[pipeline]', `${PIPELINE}; absent: all of them`]],
+    options: [
+      ['--by <what>', 'a row for each', CREDIT_GROUPS],
+      ['--days <n>', 'only the last n days, today included', wholeNumber(1, 100_000)],
+      ['--all', 'show every row'],
+    ],
+    run: async (context, options: CreditsOptions, pipeline?: string) =>
+      (await import('./credits-command.ts')).creditsCommand(context, pipeline, options),
+  },
+  {
+    name: 'rejects',
+    about: 'events that did not fit, and why',
+    options: [['--limit <n>', 'how many to show, the newest first', wholeNumber(0, 1e9), 20]],
+    run: async (context, options: RejectsOptions) =>
+      (await import('./rejects-command.ts')).rejectsCommand(context, options),
+  },
+  {
+    name: 'query',
+    about: 'read-only SQL on the warehouse',
+    arguments: [['<sql>', 'one SQL statement']],
+    options: [['--format <format>', 'how to print', QUERY_FORMATS, 'table']],
+    run: async (context, { format }: { format: QueryFormat }, sql: string) =>
+      (await import('./query-command.ts')).queryCommand(context, sql, format),
+  },
+  {
+    name: 'models',
+    about: 'the tables: what a row is, rows, columns, what each is made from',
+    arguments: [['[table]', 'one table in full']],
+    run: async (context, _: object, table?: string) =>
+      (await import('./models-command.ts')).modelsCommand(context, table),
+  },
+  {
+    name: 'titles',
+    about: 'how job titles, or changes of title, are understood',
+    arguments: [
+      [
+        '[file]',
+        'a title a line, or CSV with a column title, or previous and current; - or absent: standard input',
+        '-',
+      ],
+    ],
+    options: [
+      ['--format <format>', 'how to print', TITLES_FORMATS, 'csv'],
+      ['--ladder <name>', 'read them by a ladder of config/ladders.yaml'],
+    ],
+    run: async (context, options: TitlesOptions, file: string) =>
+      (await import('./titles-command.ts')).titlesCommand(context, file, options),
+  },
+  {
+    name: 'simulate',
+    about: 'serve a simulator of the job-change service on this machine',
+    options: [
+      ['--port <n>', 'port on 127.0.0.1; 0 for any free one', wholeNumber(0, 65_535), 8_787],
+      ['--key <key>', 'the key it lets in (a made-up one)', null, 'simulator-key'],
+      ['--seed <n>', 'another seed, another world', wholeNumber(0, 1e9), 7],
+      ['--companies <n>', 'organisations in the made-up world', wholeNumber(1, 100_000), 60],
+      ['--events <file>', 'serve these events instead: .ndjson or .ndjson.gz'],
+      ['--organizations-out <file>', 'write the list of organisations as CSV'],
+      ['--rate-limit <n>', 'requests a second before it answers 429', wholeNumber(1, 100_000)],
+      ['--faults <file>', 'JSON array of faults: src/simulator/README.md'],
+    ],
+    run: async (context, options: SimulateOptions) =>
+      (await import('./simulate-command.ts')).simulateCommand(context, options),
+  },
+]
+
+const publishing: readonly Declaration[] = [
+  {
+    name: 'snapshots',
+    about: 'the published snapshots: rows, bytes, checks, coverage',
+    arguments: [['[destination]', 'folder or s3://bucket/prefix; absent: that of the pipeline']],
+    options: [PIPELINE_OPTION],
+    run: async (context, options: SnapshotsOptions, destination?: string) =>
+      (await import('./snapshots-command.ts')).snapshotsCommand(context, destination, options),
+  },
+  {
+    name: 'verify',
+    about:
+      'prove every byte of the journal, and a published snapshot: files, hashes, rows, keys, Delta logs',
+    arguments: [['[url]', `${URL}; absent: the journal alone`]],
+    options: [PIPELINE_OPTION],
+    run: async (context, options: VerifyOptions, url?: string) =>
+      (await import('./verify-command.ts')).verifyCommand(context, url, options),
+  },
+  {
+    name: 'restore',
+    about: 'make a warehouse from a published snapshot',
+    arguments: [['<url>', URL]],
+    options: [PIPELINE_OPTION],
+    run: async (context, options: VerifyOptions, url: string) =>
+      (await import('./restore-command.ts')).restoreCommand(context, url, options),
+  },
+  {
+    name: 'diff',
+    about: 'what changed between two snapshots',
+    arguments: [
+      ['<before>', URL],
+      ['<after>', URL],
+    ],
+    options: [
+      PIPELINE_OPTION,
+      ['--table <name>', 'show the rows of one table'],
+      ['--limit <n>', 'how many rows to show', wholeNumber(0, 1e9), 20],
+    ],
+    run: async (context, options: DiffOptions, before: string, after: string) =>
+      (await import('./diff-command.ts')).diffCommand(context, before, after, options),
+  },
+  {
+    name: 'forget',
+    about: 'erase people from journal, warehouse and snapshots; without --yes only says what',
+    arguments: [['[profile_id...]', 'the people']],
+    options: [
+      PIPELINE_OPTION,
+      ['--from <file>', 'a profile_id a line'],
+      ['--older-than <days>', 'events that are older, not people', wholeNumber(1, 100_000)],
+      ['--yes', 'do it'],
+    ],
+    run: async (context, options: ForgetOptions, people: readonly string[]) =>
+      (await import('./forget-command.ts')).forgetCommand(context, people, options),
+  },
+  {
+    name: 'export-person',
+    about: 'everything that is known of a person, as JSON',
+    arguments: [['<profile_id>', 'the person']],
+    run: async (context, _: object, person: string) =>
+      (await import('./export-person-command.ts')).exportPersonCommand(context, person),
+  },
+]
+
+/** Adds every command to the program. */
+export function addCommands(program: Command, start: Start): void {
+  for (const declared of [...running, ...looking, ...publishing]) {
+    const command = program.command(declared.name).description(declared.about)
+    for (const [name, about, standard] of declared.arguments ?? []) {
+      command.argument(name, about, standard)
+    }
+    for (const one of [...COMMON_OPTIONS, ...(declared.options ?? [])])
+      command.addOption(toOption(one))
+    command.action((...given: unknown[]) => {
+      // Commander gives the arguments, then the options, then the command.
+      const args = given.slice(0, -2)
+      const options = given.at(-2) as CommonOptions
+      return start(options, (context) =>
+        declared.run(context, options as never, ...(args as never[])),
+      )
+    })
+  }
+}
