@@ -143,6 +143,7 @@ describe('SQL', () => {
   beforeAll(async () => {
     warehouse = await openWarehouse({ path: ':memory:', mode: 'write' })
     await buildModels(warehouse, { buildId: 'repo', builtAt: new Date('2026-11-20T00:00:00Z') })
+    await warehouse.run(`set search_path = 'main,core'`)
   })
   afterAll(() => warehouse.close())
 
@@ -151,7 +152,7 @@ describe('SQL', () => {
     async (name, model) => {
       const columns = await warehouse.all<{ column_name: string; comment: string | null }>(
         `select column_name, comment from duckdb_columns()
-         where schema_name = 'main' and table_name = $1 order by column_index`,
+         where schema_name in ('main', 'core') and table_name = $1 order by column_index`,
         [name],
       )
       expect(columns.map((column) => column.column_name)).toEqual([...model.columns.keys()])
@@ -161,21 +162,22 @@ describe('SQL', () => {
     },
   )
 
-  it('staging models are views that stay out of snapshots: dated_events and stg_job_change_events', () => {
-    const staging = models.filter(({ path }) => basename(dirname(path)) === 'staging')
-    expect(staging.map(({ name, kind, isPublished }) => [name, kind, isPublished])).toEqual([
-      ['dated_events', 'view', false],
-      ['stg_job_change_events', 'view', false],
-    ])
+  it('the folder of a model says its schema, and only marts/ is published', () => {
+    const placed = new Set(
+      models.map((one) =>
+        [basename(dirname(one.path)), one.schema, one.isPublished ? 'published' : ''].join(' '),
+      ),
+    )
+    expect([...placed].toSorted()).toEqual(['core core ', 'marts main published', 'staging main '])
   })
 
   it('every table and column of main and ops carries a comment', async () => {
     const silent = await warehouse.all(
       `select schema_name, table_name, null as column_name from duckdb_tables()
-       where schema_name in ('main', 'ops') and comment is null
+       where schema_name in ('main', 'core', 'ops') and comment is null
        union all
        select schema_name, table_name, column_name from duckdb_columns()
-       where schema_name in ('main', 'ops') and not internal and comment is null`,
+       where schema_name in ('main', 'core', 'ops') and not internal and comment is null`,
     )
     expect(silent).toEqual([])
   })

@@ -14,6 +14,8 @@ import { whileReading } from './warehouse-reader.ts'
 /** A table as `models` shows it; the keys are those of JSON. */
 interface TableEntry {
   readonly name: string
+  /** `core` holds steps on the way, which are shown only when they are asked for by name. */
+  readonly schema: 'main' | 'core'
   /** loaded: from the journal; computed: from the words of config/titles; table or view: made by a SQL file. */
   readonly kind: 'loaded' | 'computed' | 'table' | 'view'
   /** The SQL file of a model below sql/models; null for the others. */
@@ -50,9 +52,10 @@ export async function modelsCommand(
         readTables(warehouse, false),
       ))
   const one = table === undefined ? null : tableNamed(tables, table)
+  const forAnalysts = tables.filter(({ schema }) => schema === 'main')
   output.report({
-    ...(one === null ? { notes: tables.flatMap(shortNotes) } : fullReport(one)),
-    values: { data_dir: directory.root, tables: one === null ? tables : [one] },
+    ...(one === null ? { notes: forAnalysts.flatMap(shortNotes) } : fullReport(one)),
+    values: { data_dir: directory.root, tables: one === null ? forAnalysts : [one] },
   })
   if (!isThere) output.note(`there is no warehouse in ${directory.root} yet: rows are not known`)
   return EXIT.done
@@ -74,7 +77,7 @@ async function readTables(warehouse: Warehouse, isThere: boolean): Promise<Table
     const isCounted = isThere && actual.length > 0 && declared.kind !== 'view'
     return {
       ...declared,
-      rows: isCounted ? await rowsOf(warehouse, declared.name) : null,
+      rows: isCounted ? await rowsOf(warehouse, `${declared.schema}.${declared.name}`) : null,
       read_by: readers(project.nodes),
       columns: described.length > 0 ? described : actual,
       checks: readers(project.checks),
@@ -91,18 +94,30 @@ interface DeclaredTable extends Omit<TableEntry, 'rows' | 'read_by' | 'columns' 
 function declaredTables({ nodes }: Project): DeclaredTable[] {
   const loaded = loadedTables.map(({ name, grain, key }): DeclaredTable => {
     const nothing = { file: null, purpose: null, reads: [], descriptions: new Map() }
-    return { name, kind: 'loaded', grain, key, ...nothing }
+    return { name, schema: 'main', kind: 'loaded', grain, key, ...nothing }
   })
-  const made = nodes.map(({ name, kind, model, file, definition, reads }): DeclaredTable => {
-    const { grain, purpose, key, columns: descriptions } = definition
-    return { name, kind, file: model && file, grain, purpose, key, reads, descriptions }
-  })
+  const made = nodes.map(
+    ({ name, schema, kind, model, file, definition, reads }): DeclaredTable => {
+      const { grain, purpose, key, columns: descriptions } = definition
+      return {
+        name,
+        schema,
+        kind,
+        file: model && file,
+        grain,
+        purpose,
+        key,
+        reads,
+        descriptions,
+      }
+    },
+  )
   return [...loaded, ...made]
 }
 
 async function rowsOf(warehouse: Warehouse, table: string): Promise<number> {
   const [row] = await warehouse.all<{ rows: number }>(
-    `select cast(count(*) as double) as rows from main.${table}`,
+    `select cast(count(*) as double) as rows from ${table}`,
   )
   return row?.rows ?? 0
 }

@@ -15,6 +15,8 @@ export interface ReadingModel {
   readonly name: string
   readonly sql: string
   readonly reads: readonly string[]
+  /** Models of `core` get no macro of their own. */
+  readonly schema?: 'main' | 'core'
 }
 
 const SUFFIX = '_as_known_on'
@@ -33,8 +35,11 @@ export async function makeKnownOnMacros(
   for (const { name, sql } of macros) {
     await warehouse.run(`create or replace macro main.${name} as ${sql}`)
   }
-  const made = dependencies.map(({ name }) => knownOnName(name))
-  for (const [index, { name }] of dependencies.entries()) {
+  const made = dependencies
+    .filter(({ schema }) => schema !== 'core')
+    .map(({ name }) => knownOnName(name))
+  for (const [index, { name, schema }] of dependencies.entries()) {
+    if (schema === 'core') continue
     const body = expression(name, dependencies.slice(0, index + 1))
     await warehouse.run(
       `create or replace macro main.${quoteIdentifier(knownOnName(name))}(day, seen_by := 'service') as table ${body}`,

@@ -114,6 +114,8 @@ export async function buildModels(
   const total = project.nodes.length + project.checks.length
   const mostChanged = options.mostChanged ?? MOST_CHANGED
   const mostRowsInKeys = options.mostRowsInKeys ?? MOST_ROWS_IN_KEYS
+  // Models name each other without a schema, so that Spark runs them, too, and temporary views can stand in for them.
+  await warehouse.run(`create schema if not exists core; set search_path = 'main,core'`)
   try {
     return await warehouse.transaction(async () => {
       const fullRefreshReason = await fullRefreshReasonOf(warehouse, project, mostChanged)
@@ -152,7 +154,7 @@ export async function buildModels(
     }
     throw error
   } finally {
-    // Of a session that can set nothing any more the error before says why; a build that went well needs none of it.
+    // A session that is broken cannot be reset; the error before says why it is.
     await resetSession(warehouse).catch(() => undefined)
   }
 }

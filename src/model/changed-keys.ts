@@ -139,7 +139,7 @@ export async function showDifferences(
     await temporaries.shadow(
       name,
       changed === null
-        ? `select * from ${temporaries.main(name)} limit 0`
+        ? `select * from ${temporaries.stored(name)} limit 0`
         : `select * from ${changed} where ${DIFF_SIGN} ${rows}`,
     )
   }
@@ -193,5 +193,5 @@ function rowsOfGroups(
   columns?: readonly string[],
 ): string {
   const shown = columns === undefined ? 'kept.*' : listOf(columns, 'kept')
-  return `select ${shown} from ${temporaries.main(table)} as kept ${semiJoin('kept', groups)}`
+  return `select ${shown} from ${temporaries.stored(table)} as kept ${semiJoin('kept', groups)}`
 }

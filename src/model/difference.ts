@@ -42,7 +42,7 @@ export async function keepBefore(
   return temporaries.keep(
     `select old.rowid as ${PLACE}, ${listOf(compared, 'old')},
         hash(${listOf(key, 'old')}) as ${KEY_HASH}, hash(${listOf(columns, 'old')}) as ${HASH}
-     from ${temporaries.main(name)} as old ${only}`,
+     from ${temporaries.stored(name)} as old ${only}`,
   )
 }
 
@@ -79,7 +79,7 @@ export async function applyDifferences(
      select ${listOf(compared)}, 1 as ${DIFF_SIGN} from ${rows} where rowid in (${fresh})`,
   )
   await temporaries.drop(before)
-  const main = temporaries.main(name)
+  const main = temporaries.stored(name)
   const deleted = await countOf(warehouse, `delete from ${main} where rowid in (${gone})`)
   const inserted = await countOf(
     warehouse,

@@ -38,7 +38,9 @@ export async function refreshFully(work: BuildWork): Promise<BuiltTables> {
   // The macros follow from the same files as the fingerprint: the rows do not matter to them.
   const modelNodes = project.nodes.filter((node) => node.model !== null)
   const macros = new Set(await knownOnMacros(warehouse))
-  const isMissing = modelNodes.some(({ name }) => !macros.has(knownOnName(name)))
+  const isMissing = modelNodes.some(
+    ({ name, schema }) => schema === 'main' && !macros.has(knownOnName(name)),
+  )
   if (isMissing || (await lastFingerprint(warehouse)) !== project.fingerprint) {
     await makeKnownOnMacros(warehouse, modelNodes)
   }

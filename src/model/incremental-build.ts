@@ -44,7 +44,7 @@ import { EACH_ROW, loadedTables } from '../warehouse/catalog.ts'
 /** Builds what the people in `ops.changed_people` touch. Call `resetSession` when the transaction is over. */
 export async function buildIncrementally(work: BuildWork): Promise<BuiltTables> {
   const { warehouse } = work
-  const temporaries = await Temporaries.in(warehouse)
+  const temporaries = await Temporaries.in(warehouse, work.project.nodes)
   // Rows are looked up by key, never by where they stand; written in any order, all threads write.
   await warehouse.run('set preserve_insertion_order = false')
   const changed = `select ${PERSON} from ops.changed_people`
@@ -60,7 +60,7 @@ export async function buildIncrementally(work: BuildWork): Promise<BuiltTables> 
  * refusal would hide why it failed.
  */
 export async function resetSession(warehouse: Warehouse): Promise<void> {
-  await warehouse.run('reset preserve_insertion_order')
+  await warehouse.run('reset preserve_insertion_order; reset search_path')
   await dropPrefilter(warehouse)
 }
 
@@ -102,7 +102,7 @@ class IncrementalBuild {
       )
       this.#tables.set(node.name, delta)
       const rows =
-        node.kind === 'view' ? null : await rowsIn(this.#warehouse, temporaries.main(node.name))
+        node.kind === 'view' ? null : await rowsIn(this.#warehouse, temporaries.stored(node.name))
       models.push({ name: node.name, rows, rowsChanged, durationMs: clock.monotonic() - startedMs })
       finished(node.name, rowsChanged)
     }
@@ -120,7 +120,7 @@ class IncrementalBuild {
       if (columns.includes(PERSON)) {
         const read = listOf(columnsOfPeople(this.#project, name, columns))
         const rows = await this.#temporaries.keep(
-          `select ${read} from ${this.#temporaries.main(name)} as kept ${semiJoin('kept', this.#people)}`,
+          `select ${read} from ${this.#temporaries.stored(name)} as kept ${semiJoin('kept', this.#people)}`,
         )
         const change = (await rowsIn(this.#warehouse, rows)) === 0 ? 'none' : 'rows'
         const delta = { ...unchanged(name, columns), change } as const
@@ -217,7 +217,7 @@ class IncrementalBuild {
   }
 
   async #areMost(name: string, rows: string): Promise<boolean> {
-    const all = await rowsIn(this.#warehouse, this.#temporaries.main(name))
+    const all = await rowsIn(this.#warehouse, this.#temporaries.stored(name))
     return (await rowsIn(this.#warehouse, rows)) > this.#work.mostRowsInKeys * all
   }
 

@@ -138,7 +138,7 @@ export class IncrementalChecks {
     }
     const orphans = await this.#orphaned(constraint, there)
     if (orphans === null) return { name: check.name, offenders: 0, sample: [] }
-    const main = this.#temporaries.main(constraint.table)
+    const main = this.#temporaries.stored(constraint.table)
     const column = quoteIdentifier(constraint.column)
     return this.#run(
       constraint,
@@ -186,7 +186,7 @@ export class IncrementalChecks {
     if ((await rowsIn(this.#warehouse, fewer)) === 0) return null
     const lost = await this.#temporaries.keep(
       `select value from ${fewer} as fewer
-       anti join ${this.#temporaries.main(there.name)} as kept on kept.${column} = fewer.value`,
+       anti join ${this.#temporaries.stored(there.name)} as kept on kept.${column} = fewer.value`,
     )
     return (await rowsIn(this.#warehouse, lost)) === 0 ? null : lost
   }
@@ -250,7 +250,7 @@ export class IncrementalChecks {
     const fresh = { source, columns, nullable: new Set<string>(), count: 0, prefilter: null }
     const alike = await this.#temporaries.keep(
       `select ${names.map((name) => `kept.${name}`).join(', ')}
-       from ${this.#temporaries.main(table)} as kept ${semiJoin('kept', fresh)}`,
+       from ${this.#temporaries.stored(table)} as kept ${semiJoin('kept', fresh)}`,
     )
     const outcome = await this.#run(constraint, alike)
     for (const kept of [source, alike]) await this.#temporaries.drop(kept)

@@ -51,7 +51,7 @@ async function forget(
     count: 0,
     prefilter: null,
   }
-  const main = temporaries.main(read.name)
+  const main = temporaries.stored(read.name)
   const now = await mentionedIn(
     hasColumns(read, key)
       ? `select kept.* from ${main} as kept ${semiJoin('kept', groups)}`
@@ -60,7 +60,7 @@ async function forget(
   const same = (a: string, b: string) =>
     key.map((column) => `${a}.${quoteIdentifier(column)} = ${b}.${quoteIdentifier(column)}`)
   const [gone] = await warehouse.all<{ Count: bigint }>(
-    `delete from ${temporaries.main(name)} as known
+    `delete from ${temporaries.stored(name)} as known
      using (select * from ${before} as before anti join ${now} as now on ${same('before', 'now').join(' and ')}) as gone
      where ${same('known', 'gone').join(' and ')}`,
   )

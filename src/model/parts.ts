@@ -45,16 +45,17 @@ export class Parts {
     if (this.#count === 1 || node.kind !== 'table' || node.incrementalBy.join() !== PERSON) {
       return createModelTable(warehouse, node)
     }
-    const temporaries = await Temporaries.in(warehouse)
-    const table = temporaries.main(node.name)
+    const temporaries = await Temporaries.in(warehouse, this.#work.project.nodes)
+    const table = temporaries.stored(node.name)
     const tables = await this.#tablesOfPeople(node)
     const conditions: string[] = []
     let last = -1n
     for (let part = 0; part < this.#count; part += 1) {
-      for (const name of tables) {
+      for (const [name, viewSql] of tables) {
         await temporaries.shadow(
           name,
-          `select * from ${temporaries.main(name)} where ${this.#conditionOf(name, part)}`,
+          viewSql ??
+            `select * from ${temporaries.stored(name)} where ${this.#conditionOf(name, part)}`,
         )
       }
       const begin = part === 0 ? `create table ${table} as` : `insert into ${table} by name`
@@ -85,17 +86,18 @@ export class Parts {
     return row?.last ?? null
   }
 
-  /** The tables of people below a model; a view is none, but reads the tables below it by the same names. */
-  async #tablesOfPeople(node: ProjectNode): Promise<string[]> {
+  /** The tables of people before a model, in run order, with the SQL of those that are views. */
+  async #tablesOfPeople(node: ProjectNode): Promise<(readonly [string, string | null])[]> {
     const { warehouse, project } = this.#work
-    const tables: string[] = []
+    const tables: (readonly [string, string | null])[] = []
     for (const { name } of loadedTables) {
-      if ((await columnsOf(warehouse, name)).includes(PERSON)) tables.push(name)
+      if ((await columnsOf(warehouse, name)).includes(PERSON)) tables.push([name, null])
     }
     const before = project.nodes.slice(0, project.nodes.indexOf(node))
-    const made = before.filter(
-      ({ kind, incrementalBy }) => kind === 'table' && incrementalBy.join() === PERSON,
-    )
-    return [...tables, ...made.map(({ name }) => name)]
+    const made = before.filter(({ incrementalBy }) => incrementalBy.join() === PERSON)
+    return [
+      ...tables,
+      ...made.map(({ name, kind, sql }) => [name, kind === 'view' ? sql : null] as const),
+    ]
   }
 }

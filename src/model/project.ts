@@ -24,6 +24,8 @@ import { columnWords, runOrder, tablesRead, tablesReadTwice } from './run-order.
 export interface ProjectNode {
   readonly name: string
   readonly kind: 'computed' | 'table' | 'view'
+  /** Where it stands; see ModelFile. */
+  readonly schema: 'main' | 'core'
   /** Names of the tables that it reads: its lineage. */
   readonly reads: readonly string[]
   /** Those of them that its SQL names more than once. */
@@ -32,6 +34,8 @@ export interface ProjectNode {
   readonly definition: DescribedTable
   /** The select that makes a model; empty for a filled table. */
   readonly sql: string
+  /** As `sql`, with the schema before each table of `core`: a view is read by those who do not search that schema. */
+  readonly storedSql: string
   /** Columns by which it can be computed in parts; see ModelFile. */
   readonly incrementalBy: readonly string[]
   /** Every word of its select that may name a column of what it reads; null: it may read any. */
@@ -85,25 +89,30 @@ export async function readProject(
   const computedNodes = computedNow.map((computed): ProjectNode => ({
     name: computed.name,
     kind: 'computed',
+    schema: 'main',
     reads: computed.reads,
     readsTwice: new Set(),
     definition: computed,
     sql: '',
+    storedSql: '',
     incrementalBy: [],
     words: computed.mentioned === null ? null : columnWords(treeOf(computed.mentioned)),
     computed,
     model: null,
     file: '',
   }))
+  const core = new Set(models.filter(({ schema }) => schema === 'core').map(({ name }) => name))
   const modelNodes = models.map((model): ProjectNode => {
     const file = relative(modelFolder, model.path)
     return {
       name: model.name,
       kind: model.kind,
+      schema: model.schema,
       reads: tablesRead(treeOf(model.sql), `model ${model.name}`),
       readsTwice: tablesReadTwice(treeOf(model.sql)),
       definition: model,
       sql: withoutSemicolon(model.sql),
+      storedSql: withSchemas(withoutSemicolon(model.sql), core),
       incrementalBy: model.incrementalBy,
       words: columnWords(treeOf(model.sql)),
       computed: null,
@@ -122,6 +131,14 @@ export async function readProject(
   const macros = readFileSync(join(sqlFolder, 'macros.sql'), 'utf8')
   const fingerprint = fingerprintOf(nodes, checks, macros + knownOnSql())
   return { nodes, checks: projectChecks, macros, fingerprint }
+}
+
+function withSchemas(sql: string, core: ReadonlySet<string>): string {
+  return sql.replaceAll(
+    /\b(from|join)(\s+)(\w+)/g,
+    (text, verb: string, space: string, name: string) =>
+      core.has(name) ? `${verb}${space}core.${name}` : text,
+  )
 }
 
 /** The syntax trees of many selects, asked for at once: one by one they take as long as building a small warehouse. */
@@ -146,9 +163,11 @@ function fingerprintOf(
   macros: string,
 ): string {
   const hash = createHash('sha256').update(taxonomyVersion).update('\0').update(macros)
-  for (const { name, kind, definition, sql, computed } of nodes) {
+  for (const { name, kind, schema, definition, sql, computed } of nodes) {
     const header = [definition.grain, definition.purpose, ...definition.columns].flat()
-    hash.update(JSON.stringify([name, kind, header, sql, computed?.types, computed?.mentioned]))
+    hash.update(
+      JSON.stringify([name, kind, schema, header, sql, computed?.types, computed?.mentioned]),
+    )
   }
   for (const { name, sql } of checks) hash.update(JSON.stringify([name, sql]))
   return hash.digest('hex')

@@ -7,20 +7,27 @@ import { quoteIdentifier, quoteText, type Warehouse } from '../warehouse/warehou
 import type { ComputedModel } from './computed-models.ts'
 import type { ProjectNode } from './project.ts'
 
-// Every table made from a model says so at the end of its comment: that is how the next build knows what to drop, also
-// when the model's file is gone by then. Tables that somebody else put into the file are left alone.
+// Every table made from a model says so at the end of its comment. The next build drops these tables, also where the
+// model's file is gone by then, and leaves all others alone.
 const MODEL_MARK = ' Model: '
 
 /** Drops every table and view that a build made from a model, whether the model is still there or not. */
 export async function dropBuiltTables(warehouse: Warehouse): Promise<void> {
-  for (const { kind, name } of await builtTables(warehouse)) {
-    await warehouse.run(`drop ${kind} ${quoteIdentifier(name)}`)
+  const built = await warehouse.all<{ kind: string; schema: string; name: string }>(
+    `select 'table' as kind, schema_name as schema, table_name as name, comment from duckdb_tables()
+     where database_name = current_database() and regexp_matches(comment, $1)
+     union all
+     select 'view', schema_name, view_name, comment from duckdb_views()
+     where database_name = current_database() and regexp_matches(comment, $1)`,
+    [`${MODEL_MARK}(staging|core|marts)/[a-z0-9_]+[.]sql$`],
+  )
+  for (const { kind, schema, name } of built) {
+    await warehouse.run(`drop ${kind} ${schema}.${quoteIdentifier(name)}`)
   }
 }
 
 /**
- * Leaves what somebody else put into the file under the name of a table of ours: the build says so instead of replacing it.
- * Call it when what builds made is dropped.
+ * Refuses to replace a table or view that no build made and that has the name of a model. Call it after `dropBuiltTables`.
  * @throws ConfigError naming the table or view
  */
 export async function refuseForeignTables(
@@ -30,7 +37,7 @@ export async function refuseForeignTables(
   const there = await warehouse.all<{ name: string; kind: string }>(
     `select table_name as name, case table_type when 'VIEW' then 'view' else 'table' end as kind
      from information_schema.tables
-     where table_catalog = current_database() and table_schema = 'main'`,
+     where table_catalog = current_database() and table_schema in ('main', 'core')`,
   )
   const names = new Set(nodes.filter(({ computed }) => computed === null).map(({ name }) => name))
   const foreign = there.find(({ name }) => names.has(name))
@@ -43,20 +50,6 @@ export async function refuseForeignTables(
   )
 }
 
-/** The tables and views in `main` that a build made from models. */
-async function builtTables(
-  warehouse: Warehouse,
-): Promise<readonly { readonly kind: string; readonly name: string }[]> {
-  return warehouse.all<{ kind: string; name: string }>(
-    `select 'table' as kind, table_name as name from duckdb_tables()
-     where database_name = current_database() and schema_name = 'main' and regexp_matches(comment, $1)
-     union all
-     select 'view' as kind, view_name as name from duckdb_views()
-     where database_name = current_database() and schema_name = 'main' and regexp_matches(comment, $1)`,
-    [`${MODEL_MARK}(staging|core|marts)/[a-z0-9_]+[.]sql$`],
-  )
-}
-
 /**
  * Makes the table or view of a model, with its comments.
  * @returns its rows; null for a view, which stores none
@@ -66,9 +59,10 @@ export async function createModelTable(
   warehouse: Warehouse,
   node: ProjectNode,
 ): Promise<number | null> {
-  const name = quoteIdentifier(node.name)
+  const name = `${node.schema}.${quoteIdentifier(node.name)}`
+  const select = node.kind === 'view' ? node.storedSql : node.sql
   await withErrorContext(`model ${node.name}`, () =>
-    warehouse.run(`create or replace ${node.kind} ${name} as\n${node.sql}`),
+    warehouse.run(`create or replace ${node.kind} ${name} as\n${select}`),
   )
   await describeModelTable(warehouse, node)
   return node.kind === 'view' ? null : rowsIn(warehouse, name)
@@ -89,11 +83,11 @@ export async function rowsIn(warehouse: Warehouse, source: string): Promise<numb
   return Number(row?.rows ?? 0)
 }
 
-/** The columns of a table in `main`, in order; none when it is not there. */
+/** The columns of a table in `main` or `core`, in order; none when it is not there. */
 export async function columnsOf(warehouse: Warehouse, table: string): Promise<string[]> {
   const rows = await warehouse.all<{ name: string }>(
     `select column_name as name from duckdb_columns()
-     where database_name = current_database() and schema_name = 'main' and table_name = $1
+     where database_name = current_database() and schema_name in ('main', 'core') and table_name = $1
      order by column_index`,
     [table],
   )
@@ -101,7 +95,9 @@ export async function columnsOf(warehouse: Warehouse, table: string): Promise<st
 }
 
 async function refuseOtherColumns(warehouse: Warehouse, node: ProjectNode): Promise<void> {
-  const { columns } = await warehouse.table(`select * from ${quoteIdentifier(node.name)} limit 0`)
+  const { columns } = await warehouse.table(
+    `select * from ${node.schema}.${quoteIdentifier(node.name)} limit 0`,
+  )
   const actual = columns.map(({ name }) => name)
   const described = [...node.definition.columns.keys()]
   const problems = [
@@ -128,7 +124,7 @@ export async function createComputedTable(
 
 /** Says what a table and each of its columns hold. */
 export async function commentOn(warehouse: Warehouse, node: ProjectNode): Promise<void> {
-  const name = quoteIdentifier(node.name)
+  const name = `${node.schema}.${quoteIdentifier(node.name)}`
   const kind = node.kind === 'view' ? 'view' : 'table'
   const mark = node.kind === 'computed' ? '' : `${MODEL_MARK}${node.file}`
   const statements = [...node.definition.columns].map(

@@ -1,32 +1,36 @@
 /**
- * Temporary tables, and temporary views that stand in for tables of `main`. A name without a schema means the temporary one
- * first, also inside the views of `main`: so the SQL of a model, unchanged, sees only the rows that a view lets through.
- * Everything is made inside the build's transaction: when that is rolled back it is gone.
+ * Temporary tables, and temporary views that stand in for tables of `main` and `core`. A name without a schema means the
+ * temporary one first: so the SQL of a model, unchanged, sees only the rows that a temporary view lets through.
+ * Everything is made inside the build's transaction: a rollback removes it.
  */
 
 import { quoteIdentifier, type Warehouse } from '../warehouse/warehouse.ts'
+import type { ProjectNode } from './project.ts'
 
-/** The temporary objects of one build. Names in their SQL are those of `main`, all others are made up here. */
+/** The temporary objects of one build. */
 export class Temporaries {
   readonly #warehouse: Warehouse
   readonly #database: string
+  readonly #core: ReadonlySet<string>
   readonly #tables = new Set<string>()
   readonly #shadows = new Set<string>()
   #made = 0
 
-  private constructor(warehouse: Warehouse, database: string) {
+  private constructor(warehouse: Warehouse, database: string, nodes: readonly ProjectNode[]) {
     this.#warehouse = warehouse
     this.#database = database
+    this.#core = new Set(nodes.filter(({ schema }) => schema === 'core').map(({ name }) => name))
   }
 
-  static async in(warehouse: Warehouse): Promise<Temporaries> {
+  static async in(warehouse: Warehouse, nodes: readonly ProjectNode[]): Promise<Temporaries> {
     const [row] = await warehouse.all<{ name: string }>('select current_database() as name')
-    return new Temporaries(warehouse, row?.name ?? '')
+    return new Temporaries(warehouse, row?.name ?? '', nodes)
   }
 
-  /** The table of `main`, whatever stands in for it; SQL. */
-  main(name: string): string {
-    return `${quoteIdentifier(this.#database)}.main.${quoteIdentifier(name)}`
+  /** The stored table, whatever stands in for it; SQL. */
+  stored(name: string): string {
+    const schema = this.#core.has(name) ? 'core' : 'main'
+    return `${quoteIdentifier(this.#database)}.${schema}.${quoteIdentifier(name)}`
   }
 
   /** Keeps what `select` returns in a temporary table and returns its name; SQL. */
@@ -43,7 +47,7 @@ export class Temporaries {
     if (this.#tables.delete(name)) await this.#warehouse.run(`drop table ${name}`)
   }
 
-  /** Lets `select` stand in for the table `name` of `main` until `unshadow`. */
+  /** Lets `select` stand in for the table `name` until `unshadow`. */
   async shadow(name: string, select: string): Promise<void> {
     await this.#warehouse.run(`create temp view ${quoteIdentifier(name)} as ${select}`)
     this.#shadows.add(name)

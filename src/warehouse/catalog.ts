@@ -1,5 +1,5 @@
 /**
- * What each table of `main` is: grain, key, partition, columns. For models it is read from the header of their SQL file,
+ * What each table of `main` and `core` is: grain, key, partition, columns. For models it is read from the header of their SQL file,
  * so that a model is described in one place; for the loaded tables it stands here, beside sql/schema.
  * The build orders and comments by it, the publisher sorts and partitions by it.
  */
@@ -36,9 +36,11 @@ export interface ModelFile extends DescribedTable {
    * them. Empty where a row may depend on any row.
    */
   readonly incrementalBy: readonly string[]
-  /** A view stores no rows of its own: it is computed where it is read. Staging models are views. */
+  /** A view stores no rows of its own: it is computed where it is read. */
   readonly kind: 'table' | 'view'
-  /** Whether snapshots hold it: not staging models, nor those whose header says `published: no`. */
+  /** `core` holds steps on the way that analysts need not see, `main` everything else. */
+  readonly schema: 'main' | 'core'
+  /** Whether snapshots hold it: only the models in `marts/`. */
   readonly isPublished: boolean
   /** Columns that hold only certain values. */
   readonly values: readonly AcceptedValues[]
@@ -105,7 +107,7 @@ export function readModelFiles(folder: string = join(sqlFolder, 'models')): Mode
 // organization_observation tells it to the month.
 const CHANGES_WITH_EVERY_RUN = 'organization_coverage'
 
-/** Every table that a snapshot holds: the loaded ones, then the core and mart models that do not say otherwise. */
+/** Every table that a snapshot holds: the loaded ones, then the models in `marts/`. */
 export function publishedTables(models: readonly ModelFile[]): TableDefinition[] {
   return [
     ...loadedTables.filter(({ name }) => name !== CHANGES_WITH_EVERY_RUN),
@@ -126,7 +128,8 @@ export function sqlFilesIn(folder: string): string[] {
 }
 
 /**
- * Reads the header of one model:
+ * Reads the header of one model. Its folder says where it stands: models of `core/` in the schema `core`, those of `staging/` and
+ * `marts/` in `main`; snapshots hold those of `marts/`.
  *
  *     -- grain: one row per …
  *     -- key: column, column
@@ -134,7 +137,6 @@ export function sqlFilesIn(folder: string): string[] {
  *     -- incremental_by: column, column                    (optional; `row` for a view that says something of each row by itself)
  *     -- partition: year of column                (optional)
  *     -- kind: view                               (optional: for rows that are cheap to put together when they are read)
- *     -- published: no                            (optional: a step on the way that other tables hold the result of)
  *     -- values: column: a | b (or null)          (optional, one line for each column)
  *     -- references: column -> table.column       (optional, one line for each column)
  *     -- columns:
@@ -151,8 +153,8 @@ function parseModelFile(path: string, sql: string): ModelFile {
   }
   const [kind] = headerValues(header, 'kind')
   if (kind !== undefined && kind !== 'view') throw wrong(`"-- kind: ${kind}" is not "view"`)
-  const isStaging = basename(dirname(path)) === 'staging'
-  const isView = isStaging || kind === 'view'
+  const isView = kind === 'view'
+  const layer = basename(dirname(path))
   const partition = header.find((line) => line.startsWith('-- partition: year of '))
   const columns = header
     .slice(header.indexOf('-- columns:') + 1)
@@ -179,7 +181,8 @@ function parseModelFile(path: string, sql: string): ModelFile {
     partitionByYearOf: partition?.slice('-- partition: year of '.length).trim() ?? null,
     leftOut: [],
     kind: isView ? 'view' : 'table',
-    isPublished: !isStaging && !header.includes('-- published: no'),
+    schema: layer === 'core' ? 'core' : 'main',
+    isPublished: layer === 'marts',
     columns: new Map(columns.map((match) => [match[1] ?? '', match[2] ?? ''])),
     sql,
     path,

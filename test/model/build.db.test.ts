@@ -85,13 +85,13 @@ describe('build', () => {
     await buildModels(warehouse, firstNight)
     const silent = await warehouse.all(
       `select table_name, null as column_name from duckdb_tables()
-       where database_name = current_database() and schema_name = 'main' and comment is null
+       where database_name = current_database() and schema_name in ('main', 'core') and comment is null
        union all
        select view_name, null from duckdb_views()
-       where database_name = current_database() and schema_name = 'main' and not internal and comment is null
+       where database_name = current_database() and schema_name in ('main', 'core') and not internal and comment is null
        union all
        select table_name, column_name from duckdb_columns()
-       where database_name = current_database() and schema_name = 'main' and not internal and comment is null`,
+       where database_name = current_database() and schema_name in ('main', 'core') and not internal and comment is null`,
     )
     expect(silent).toEqual([])
     const [joiners] = await warehouse.all<{ comment: string }>(
@@ -273,24 +273,23 @@ describe('tables beside the models', () => {
     expect(rows).toEqual([{ n: 1n }])
   })
 
-  it('turns a view into a table when its model moves from staging to core', async () => {
+  it('moves a model with its file: from staging, a view of main, to core', async () => {
     await buildModels(warehouse, firstNight)
-    cpSync(
-      join(models, 'staging', 'stg_job_change_events.sql'),
-      join(models, 'core', 'stg_job_change_events.sql'),
-    )
-    rmSync(join(models, 'staging', 'stg_job_change_events.sql'))
+    const name = 'stg_job_change_events'
+    cpSync(join(models, 'staging', `${name}.sql`), join(models, 'core', `${name}.sql`))
+    rmSync(join(models, 'staging', `${name}.sql`))
     await buildModels(warehouse, { ...secondNight, modelFolder: models })
-    const tables = await warehouse.all(
-      `select table_name from duckdb_tables() where table_name = 'stg_job_change_events'`,
+    const found = await warehouse.all(
+      `select schema_name from duckdb_views() where view_name = '${name}'`,
     )
-    expect(tables).toHaveLength(1)
+    expect(found).toEqual([{ schema_name: 'core' }])
   })
 })
 
 async function tableNames(of: Warehouse): Promise<string[]> {
   const rows = await of.all<{ table_name: string }>(
-    `select table_name from information_schema.tables where table_schema = 'main' order by table_name`,
+    `select concat(nullif(table_schema, 'main') || '.', table_name) as table_name from information_schema.tables
+     where table_schema in ('main', 'core') order by all`,
   )
   return rows.map((row) => row.table_name)
 }

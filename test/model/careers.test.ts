@@ -75,11 +75,11 @@ function careerModels(): { modelFolder: string; checkFolder: string } {
   const checkFolder = join(folder, 'checks')
   mkdirSync(checkFolder)
   for (const file of [
-    'staging/dated_events.sql',
+    'core/dated_events.sql',
     'core/ambiguous_events.sql',
     'core/stint_events.sql',
-    'core/stints.sql',
-    'core/moves.sql',
+    'marts/stints.sql',
+    'marts/moves.sql',
   ]) {
     cpSync(join(sqlFolder, 'models', file), join(modelFolder, file))
   }

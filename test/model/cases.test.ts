@@ -48,6 +48,7 @@ beforeAll(async () => {
   ;({ nodes } = await readProject(warehouse))
   for (const { folder, mark } of cases) await insertGiven(warehouse, folder, mark)
   await buildModels(warehouse, { buildId: 'cases', builtAt })
+  await warehouse.run(`set search_path = 'main,core'`)
 })
 afterAll(() => warehouse.close())
 

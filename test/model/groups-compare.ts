@@ -122,7 +122,7 @@ async function careersIn(warehouse: Warehouse): Promise<Careers> {
   )
   const before = await warehouse.all<{ joined_event_key: string; left_event_key: string }>(
     `select event_key as joined_event_key, partner_event_key as left_event_key
-     from stint_events where event_type = 'joined' and part = 'interruption'
+     from core.stint_events where event_type = 'joined' and part = 'interruption'
      union all
      select stints.joined_event_key, earlier.left_event_key
      from stints inner join stints as earlier using (profile_id, organization_id)

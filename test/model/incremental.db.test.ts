@@ -105,7 +105,8 @@ async function expectSameTables(actual: Warehouse, expected: Warehouse): Promise
 
 async function tableNames(warehouse: Warehouse): Promise<string[]> {
   const rows = await warehouse.all<{ table_name: string }>(
-    `select table_name from information_schema.tables where table_schema = 'main' order by table_name`,
+    `select concat(table_schema, '.', table_name) as table_name from information_schema.tables
+     where table_schema in ('main', 'core') order by all`,
   )
   return rows.map((row) => row.table_name)
 }

@@ -26,10 +26,10 @@ let warehouse: Warehouse
 
 beforeEach(async () => {
   folder = mkdtempSync(join(tmpdir(), 'jobtide-night-'))
-  for (const part of ['models/core', 'models/marts', 'checks']) {
+  for (const part of ['models/marts', 'checks']) {
     mkdirSync(join(folder, part), { recursive: true })
   }
-  model('core/arrivals', {
+  model('marts/arrivals', {
     key: 'event_key',
     lines: ['-- incremental_by: profile_id', '-- values: title: Engineer | Director (or null)'],
     columns: ['event_key', 'profile_id', 'organization_id', 'changed_at', 'title'],
@@ -146,7 +146,7 @@ describe('a whole build', () => {
 
 describe('a model that fails in the night', () => {
   it('is named with what the engine says of the data, and the next night goes well', async () => {
-    model('core/numbers', {
+    model('marts/numbers', {
       key: 'profile_id',
       lines: ['-- incremental_by: profile_id'],
       columns: ['profile_id', 'number'],
@@ -200,7 +200,7 @@ describe('a check that fails in the night', () => {
   })
 
   it('finds a reference whose other end is gone, in rows that were not touched', async () => {
-    model('core/residents', {
+    model('marts/residents', {
       key: 'profile_id',
       lines: ['-- incremental_by: profile_id'],
       columns: ['profile_id', 'title'],
@@ -497,7 +497,7 @@ function model(
 }
 
 function writeModelWithoutValues(): void {
-  model('core/arrivals', {
+  model('marts/arrivals', {
     key: 'event_key',
     columns: ['event_key', 'profile_id', 'organization_id'],
     sql: 'select event_key, profile_id, organization_id from job_change_events',

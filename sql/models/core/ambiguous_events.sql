@@ -2,7 +2,6 @@
 -- key: event_key
 -- purpose: Places the events of those who joined or left an organisation more than once in their stints there.
 -- incremental_by: profile_id
--- published: no
 -- note: Also where a leaving is not dated after the joining. Every other joining is an arrival, every other leaving a
 -- note: departure, and all is stint 1: stint_events says that of the events that are not here.
 -- note: The rules by which joined and left events become stints:

@@ -3,7 +3,6 @@
 -- purpose: Places every event in the person's stints at the organisation, and says what it is to its stint.
 -- kind: view
 -- incremental_by: profile_id
--- published: no
 -- note: A view: what takes rules to decide stands, with the rules, in ambiguous_events.
 -- values: event_type: joined | left | title_change
 -- values: part: arrival | departure | interruption | repeat | title_change

@@ -2,7 +2,6 @@
 -- key: event_key
 -- purpose: From which title to which, when, and since when the person had the one before. Labels are in title_changes.
 -- incremental_by: profile_id
--- published: no
 -- note: A step is a title_change event, or a left and a joined event that are an internal move (see ambiguous_events) and name
 -- note: two titles. Steps to the same title, one after the other and at most 62 days apart, are one step said again: the one
 -- note: detected last counts. A title that is taken back within 60 days was a slip or a correction: both steps are flips;

@@ -1,4 +1,5 @@
 -- grain: One row per job-change event.
+-- kind: view
 -- key: event_key
 -- purpose: The events with their title understood; the one place where events meet titles. A view: it stores nothing.
 -- columns:

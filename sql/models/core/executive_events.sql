@@ -2,7 +2,6 @@
 -- key: event_key, change
 -- kind: view
 -- incremental_by: row
--- published: no
 -- purpose: The joinings, leavings and promotions that executive_changes adds successors and clusters to.
 -- note: Apart from it because these follow from one person's events, and the others from what happened to a place.
 -- columns:

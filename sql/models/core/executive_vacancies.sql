@@ -1,7 +1,6 @@
 -- grain: One row per departure of an executive whose function is known.
 -- key: event_key
 -- incremental_by: organization_id, function, level
--- published: no
 -- purpose: Who filled the place of an executive who departed, and how long it stayed empty.
 -- note: The rules stand in executive_changes. Apart from it because a departure can change who fills any later one of its
 -- note: organisation, function and level, but no other column of it.

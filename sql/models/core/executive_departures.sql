@@ -1,7 +1,6 @@
 -- grain: One row per departure of an executive.
 -- key: event_key
 -- incremental_by: organization_id
--- published: no
 -- purpose: How many executives of an organisation departed within 90 days.
 -- note: Apart from executive_changes because it counts all functions and levels of an organisation, the rest there only one.
 -- columns:

@@ -1,7 +1,6 @@
 -- grain: One row per leaving of a main job whose place was filled again.
 -- key: left_event_key
 -- incremental_by: organization_id, function, level
--- published: no
 -- references: left_event_key -> leavers.event_key
 -- references: joined_event_key -> joiners.event_key
 -- purpose: Who was hired for a place that somebody had left. What time_to_backfill sets beside all leavings.

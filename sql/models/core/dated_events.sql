@@ -1,4 +1,5 @@
 -- grain: One row per job-change event.
+-- kind: view
 -- key: event_key
 -- purpose: What follows from each event by itself: in which month it was, by which ladder its title is read, which title it says.
 -- incremental_by: profile_id
