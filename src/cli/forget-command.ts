@@ -1,26 +1,23 @@
 /**
- * `forget`: people, or events that are too old, out of everything Jobtide keeps. Without `--yes` it only says where they
- * are.
+ * `forget`: people, or events that are too old, out of everything that Jobtide keeps. Without `--yes` it only says where
+ * they are.
  */
 
 import { readFileSync } from 'node:fs'
 import { resolve } from 'node:path'
-import {
-  certificateDocument,
-  inWordsOfData,
-  type Certificate,
-} from '../run/forget/forget-certificate.ts'
-import { planForgetting, type ForgetPlan } from '../run/forget/forget-plan.ts'
-import { forgetTargets } from '../run/forget/forget-targets.ts'
-import type { ForgetRequest, ForgetStep, ForgetWorld } from '../run/forget/forget-world.ts'
-import { forget } from '../run/forget/forget.ts'
-import { isForgettingPending } from '../run/forget/forget-pending.ts'
+import type { Erasable } from '../load/suppression.ts'
+import { erase, type Certificate } from '../run/forget/erase.ts'
+import { readPending } from '../run/forget/pending.ts'
+import { planErasure, type ErasurePlan } from '../run/forget/plan.ts'
+import { targetsOf } from '../run/forget/snapshots.ts'
+import type { ErasureWorld } from '../run/forget/world.ts'
 import { ConfigError, EXIT, whyUnread, type ExitCode } from '../support/errors.ts'
 import { sum } from '../support/numbers.ts'
 import { decodeText } from '../support/text.ts'
 import { DAY } from '../support/units.ts'
 import { runWorld, type Context } from './context.ts'
-import { bytesText, countText, printable, wrapText } from './text.ts'
+import type { Fact, Report } from './report.ts'
+import { bytesText, countText, printable } from './text.ts'
 
 /** Options of `forget`. */
 export interface ForgetOptions {
@@ -42,56 +39,56 @@ export async function forgetCommand(
   people: readonly string[],
   options: ForgetOptions,
 ): Promise<ExitCode> {
-  const { directory, clock, output, progress } = context
-  const { olderThan } = options
-  const request: ForgetRequest = {
-    profileIds: [...people, ...(options.from === undefined ? [] : idsIn(options.from))],
-    // Whole days: the same command on the same day means the same events.
-    eventsBefore:
-      olderThan === undefined ? null : (Math.floor(clock.now() / DAY) - olderThan) * DAY,
-  }
-  if (request.profileIds.some((id) => id.trim() === '')) {
-    throw new ConfigError('an empty profile_id names nobody', {
-      hint: 'Look at how the command was put together. Nothing was changed.',
-    })
-  }
-  const isNothing = request.profileIds.length === 0 && request.eventsBefore === null
-  if (isNothing && !isForgettingPending(directory.root)) {
-    throw new ConfigError('nobody is named to be forgotten', {
-      hint: 'Name people by their profile_id, a file of them with --from, or --older-than DAYS. Nothing was changed.',
-    })
-  }
-  const world = forgetWorld(context, options)
+  const { output, progress } = context
+  const request = requestOf(context, people, options)
+  const world = erasureWorld(context, options.pipeline)
   try {
     if (options.yes !== true) {
-      const plan = await planForgetting(world, request)
+      const plan = await planErasure(world, request)
       progress.stop()
-      output.text(planText(plan, output.columns))
-      output.document({ is_done: false, ...(inWordsOfData(plan) as object) })
+      output.report(planReport(plan))
       return EXIT.done
     }
-    const certificate = await forget(world, request)
+    const certificate = await erase(world, request)
     progress.stop()
-    output.text(certificateText(certificate, output.columns))
-    output.document({
-      is_done: true,
-      path: certificate.path,
-      ...(certificateDocument(certificate) as object),
-    })
+    if (certificate === null) return EXIT.done
+    output.report(certificateReport(certificate))
     return certificate.is_complete ? EXIT.done : EXIT.publishFailed
   } finally {
     progress.stop()
   }
 }
 
-function forgetWorld(context: Context, { pipeline }: ForgetOptions): ForgetWorld {
+/** The world of an erasure, from a context. */
+export function erasureWorld(context: Context, pipeline: string | undefined): ErasureWorld {
   const { directory, progress } = context
   return {
     ...runWorld(context),
-    targets: (known) => forgetTargets(directory.root, pipeline ?? null, known),
-    onStep: ({ step, done = 0, total = 1 }: ForgetStep) =>
-      progress.show({ stage: 'forget', name: step, done, total }),
+    targets: (known) => targetsOf(directory.root, pipeline, known),
+    onStep: ({ name, done = 0, total = 1 }) =>
+      progress.show({ stage: 'forget', name, done, total }),
   }
+}
+
+function requestOf(
+  { directory, clock }: Context,
+  people: readonly string[],
+  { from, olderThan }: ForgetOptions,
+): Erasable {
+  const profileIds = [...people, ...(from === undefined ? [] : idsIn(from))]
+  if (profileIds.some((id) => id.trim() === '')) {
+    throw new ConfigError('an empty profile_id names nobody', {
+      hint: 'Look at how the command was put together. Nothing was changed.',
+    })
+  }
+  if (profileIds.length === 0 && olderThan === undefined && readPending(directory.root) === null) {
+    throw new ConfigError('nobody is named to be forgotten', {
+      hint: 'Name people by their profile_id, a file of them with --from, or --older-than DAYS. Nothing was changed.',
+    })
+  }
+  // Whole days: the same command on the same day means the same events.
+  const today = Math.floor(clock.now() / DAY)
+  return { profileIds, eventsBefore: olderThan === undefined ? null : (today - olderThan) * DAY }
 }
 
 function idsIn(file: string): string[] {
@@ -107,88 +104,74 @@ function idsIn(file: string): string[] {
   }
 }
 
-function planText(plan: ForgetPlan, columns: number): string {
-  const lines = [
-    `would be erased: ${whomText(plan.people, plan.eventsBefore)}`,
-    ...(plan.goesOn ? ['what an earlier `forget` left undone is in here'] : []),
-    place('journal', journalText(plan.segments)),
-    place('warehouse', rowsText(plan.rows)),
-    ...(plan.hasAnalystCopy ? [place('analysts', 'analyst.duckdb is made anew')] : []),
-    ...plan.stores.map(({ destination, problem, findings }) => {
-      if (problem !== null) return place(destination, problem)
-      if (findings === null) return place(destination, 'there is no such folder')
-      const { snapshots, files, rows } = findings
-      return place(destination, publishedText(snapshots.length, files, rows))
-    }),
-  ]
+function planReport(plan: ErasurePlan): Report {
+  const { people, events_before: before, segments, rows, stores } = plan
   const isNowhere =
-    plan.segments.length === 0 &&
-    Object.keys(plan.rows).length === 0 &&
-    plan.stores.every(({ findings }) => findings === null || findings.files === 0)
-  const end = isNowhere
-    ? 'Nothing of it is here. With --yes it is kept out from now on all the same.'
-    : 'Nothing was changed. With --yes all that is written anew without it, for good.'
-  return [...lines, end].map((line) => wrapText(line, columns, '')).join('\n')
+    segments.length === 0 &&
+    Object.keys(rows).length === 0 &&
+    stores.every(({ snapshots }) => snapshots.length === 0)
+  return {
+    title: `would be erased: ${whomText(people, before)}`,
+    sections: [placesOf(plan, 'would be dropped')],
+    notes: [
+      ...(plan.goes_on ? ['What an earlier `forget` left undone is in here.'] : []),
+      isNowhere
+        ? 'Nothing of it is here. With --yes it is kept out from now on all the same.'
+        : 'Nothing was changed. With --yes all that is written again without it, for good. Readers see a new snapshot of the warehouse in place of those dropped.',
+    ],
+    values: { is_done: false, ...plan },
+  }
 }
 
-function certificateText(certificate: Certificate, columns: number): string {
+function certificateReport(certificate: Certificate): Report {
   const { people, events_before: before, proof, remaining, path } = certificate
-  const lines = [
-    `erased: ${whomText(people.length, before)}`,
-    place('journal', journalText(certificate.segments)),
-    place('warehouse', rowsText(certificate.rows)),
-    ...certificate.stores.map(({ destination, problem, report }) => {
-      if (problem !== null) return place(destination, problem)
-      if (report === null) return place(destination, 'there is no such folder')
-      const { snapshots, files, rows } = report
-      return place(destination, publishedText(snapshots.length, files, rows))
-    }),
-    ...(people.length === 0
-      ? []
-      : [
-          `proof: ${countText(proof.texts, 'text')} searched in ${countText(proof.files, 'file')} (${bytesText(proof.bytes)}), found in ${proof.matches.length}`,
-        ]),
-    `certificate: ${path}`,
-    ...(remaining.length === 0
-      ? []
-      : [
-          'NOT COMPLETE:',
-          ...remaining,
-          'Mend that and run `jobtide forget --yes` again: it goes on where it stopped.',
-        ]),
-  ]
-  return lines.map((line) => wrapText(printable(line), columns, '')).join('\n')
+  return {
+    title: `erased: ${whomText(people.length, before)}`,
+    sections: [
+      [
+        ...placesOf(certificate, 'dropped'),
+        people.length > 0 && [
+          'proof',
+          `${countText(proof.texts, 'text')} searched in ${countText(proof.files, 'file')} (${bytesText(proof.bytes)}), found in ${proof.matches.length}`,
+        ],
+        ['certificate', path],
+      ],
+    ],
+    notes:
+      remaining.length === 0
+        ? []
+        : [
+            'NOT COMPLETE:',
+            ...remaining.map(printable),
+            'Mend that and run `jobtide forget --yes` again: it goes on where it stopped.',
+          ],
+    values: { is_done: true, ...certificate },
+  }
 }
 
 function whomText(people: number, eventsBefore: string | null): string {
+  const events = `events that changed and were detected before ${eventsBefore?.slice(0, 10)}`
   const parts = [
     ...(people === 0 ? [] : [countText(people, 'person', 'people')]),
-    ...(eventsBefore === null
-      ? []
-      : [`events that changed and were detected before ${eventsBefore.slice(0, 10)}`]),
+    ...(eventsBefore === null ? [] : [events]),
   ]
   return parts.join(', and ')
 }
 
-function journalText(
-  segments: readonly { readonly pages: number; readonly events: number }[],
-): string {
+function placesOf(
+  { segments, rows, stores }: Pick<ErasurePlan, 'segments' | 'rows' | 'stores'>,
+  dropped: string,
+): Fact[] {
   const events = countText(sum(segments.map((segment) => segment.events)), 'event')
   const pages = countText(sum(segments.map((segment) => segment.pages)), 'page')
-  return `${events} in ${pages} of ${countText(segments.length, 'segment')}`
-}
-
-function rowsText(rows: Readonly<Record<string, number>>): string {
-  const tables = Object.entries(rows)
-  const all = sum(tables.map(([, count]) => count))
-  const parts = tables.map(([table, count]) => `${table} ${count}`).join(', ')
-  return parts === '' ? 'no rows' : `${countText(all, 'row')}: ${parts}`
-}
-
-function publishedText(snapshots: number, files: number, rows: number): string {
-  return `${countText(rows, 'row')} in ${countText(files, 'file')} of ${countText(snapshots, 'snapshot')}`
-}
-
-function place(name: string, what: string): string {
-  return `${name}: ${what}`
+  const tables = Object.entries(rows).map(([table, count]) => `${table} ${count}`)
+  const all = countText(sum(Object.values(rows)), 'row')
+  return [
+    ['journal', `${events} in ${pages} of ${countText(segments.length, 'segment')}`],
+    ['warehouse', tables.length === 0 ? 'no rows' : `${all}: ${tables.join(', ')}`],
+    ...stores.map(({ destination, problem, snapshots }): Fact => {
+      const ids = snapshots.length === 0 ? '' : ` ${dropped}: ${snapshots.join(', ')}`
+      return [destination, problem ?? `${countText(snapshots.length, 'snapshot')}${ids}`]
+    }),
+  ]
 }

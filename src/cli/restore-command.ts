@@ -11,11 +11,11 @@ import {
 } from '../publish/restore.ts'
 import { splitSnapshotUrl } from '../publish/snapshot-url.ts'
 import { openStore } from '../publish/store/open-store.ts'
-import { leaveOutForgotten } from '../run/forget/leave-out.ts'
+import { leaveOutErased } from '../run/forget/rebuild.ts'
 import { acquireLock } from '../run/lock.ts'
 import { EXIT, type ExitCode } from '../support/errors.ts'
 import type { Warehouse } from '../warehouse/warehouse.ts'
-import type { Context } from './context.ts'
+import { runWorld, type Context } from './context.ts'
 import { temporaryFolder } from './temporary-folder.ts'
 import type { Report } from './report.ts'
 import { countText } from './text.ts'
@@ -54,7 +54,7 @@ export async function restoreCommand(
       scratchFolder: temporaryFolder('restore'),
       describe: describeAsBuilt,
       beforeUse: async (path) => {
-        erased = await leaveOutForgotten(path, directory.root, clock)
+        erased = await leaveOutErased(runWorld(context), path)
       },
       signal,
       onProgress: (step) => progress.show({ stage: 'restore', ...step }),

@@ -1,13 +1,12 @@
 /** The commands that buy everything a pipeline asks for: run, backfill and extract. */
 
 import type { RunCommand } from '../run/begin.ts'
-import { forgetTargets } from '../run/forget/forget-targets.ts'
-import type { Job, Overrides } from '../run/job.ts'
-import { applyRetention, eraseArrivals } from '../run/forget/retention.ts'
+import { eraseAfterRun } from '../run/forget/after-run.ts'
+import type { Overrides } from '../run/job.ts'
 import { runJob } from '../run/run.ts'
-import type { RunWorld } from '../run/stages.ts'
 import { EXIT, type ExitCode } from '../support/errors.ts'
 import { runWorld, type Context } from './context.ts'
+import { erasureWorld } from './forget-command.ts'
 import { problemOf, runReport } from './run-result.ts'
 import { withService } from './service.ts'
 
@@ -23,7 +22,8 @@ export async function runCommand(
   const report = await withService(context, pipeline, options, async (job, service) => {
     const done = await runJob(job, command, service, world)
     if (command !== 'extract' && done.publishFailure === null) {
-      await eraseWhatIsNotKept(world, job, pipeline)
+      // After the run has closed its journal segment: only then can that be rewritten.
+      await eraseAfterRun(erasureWorld(context, pipeline), job.retentionDays)
     }
     return done
   })
@@ -32,16 +32,4 @@ export async function runCommand(
   if (problem === null) return EXIT.done
   output.problem(problem)
   return problem.exitCode
-}
-
-// After the run has closed its journal segment: only then can that be written anew.
-async function eraseWhatIsNotKept(
-  world: RunWorld,
-  { retentionDays }: Job,
-  pipeline: string,
-): Promise<void> {
-  await eraseArrivals(world)
-  if (retentionDays === null) return
-  const targets = (known: readonly string[]) => forgetTargets(world.directory.root, pipeline, known)
-  await applyRetention({ ...world, targets, onStep: () => undefined }, retentionDays)
 }

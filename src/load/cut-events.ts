@@ -1,6 +1,6 @@
 /**
- * Takes events out of the body of a page and leaves every other byte as it came: written anew as JSON, numbers and texts of
- * other events could change. Pure.
+ * Takes events out of the body of a page and leaves every other byte as it came: parsed and written again, numbers and
+ * texts of other events could change. Pure.
  */
 
 /** A body without some of its events. */
@@ -14,33 +14,27 @@ export interface CutBody {
 
 /** Takes the events out that `isCut` says, which gets each as parsed; null when it says none. */
 export function cutEvents(body: Buffer, isCut: (event: unknown) => boolean): CutBody | null {
-  // One character for each byte: all that structures JSON is ASCII, and no byte of a longer character looks like it.
-  const text = body.toString('latin1')
-  const lists = dataLists(text, body)
   const places: number[] = []
   const pieces: Buffer[] = []
   let copiedTo = 0
   let events = 0
-  for (const spans of lists) {
+  for (const spans of dataLists(body)) {
     const kept = spans.filter(({ from, to }, index) => {
-      const cut = isCut(JSON.parse(body.toString('utf8', from, to)))
-      if (cut) places.push(events + index)
-      return !cut
+      const isErased = isCut(JSON.parse(body.toString('utf8', from, to)))
+      if (isErased) places.push(events + index)
+      return !isErased
     })
     events += spans.length
-    const first = spans[0]
-    const last = spans.at(-1)
+    const [first, last] = [spans[0], spans.at(-1)]
     if (first === undefined || last === undefined || kept.length === spans.length) continue
     pieces.push(body.subarray(copiedTo, first.from))
     for (const [index, { from, to }] of kept.entries()) {
-      if (index > 0) pieces.push(Buffer.from(','))
-      pieces.push(body.subarray(from, to))
+      pieces.push(Buffer.from(index > 0 ? ',' : ''), body.subarray(from, to))
     }
     copiedTo = last.to
   }
   if (places.length === 0) return null
-  pieces.push(body.subarray(copiedTo))
-  return { body: Buffer.concat(pieces), places, events }
+  return { body: Buffer.concat([...pieces, body.subarray(copiedTo)]), places, events }
 }
 
 /** Where a value stands. */
@@ -50,43 +44,42 @@ interface Span {
 }
 
 /** The elements of every list called `data` in the outermost object: written twice, the last counts, but all are kept. */
-function dataLists(text: string, body: Buffer): Span[][] {
-  const lists: Span[][] = []
-  let at = text.indexOf('{') + 1
-  for (;;) {
-    const key = nextValue(text, at)
-    if (key === null) return lists
-    const value = nextValue(text, key.to)
-    if (value === null) return lists
-    const isData = JSON.parse(body.toString('utf8', key.from, key.to)) === 'data'
-    if (isData && text[value.from] === '[') lists.push(elementsOf(text, value.from + 1))
-    at = value.to
-  }
-}
-
-function elementsOf(text: string, at: number): Span[] {
-  const spans: Span[] = []
-  for (let next = nextValue(text, at); next !== null; next = nextValue(text, next.to)) {
-    spans.push(next)
-  }
-  return spans
+function dataLists(body: Buffer): Span[][] {
+  // One character for each byte: all that structures JSON is ASCII, and no byte of a longer character looks like it.
+  const text = body.toString('latin1')
+  const members = valuesFrom(text, text.indexOf('{') + 1)
+  return members.flatMap((value, index) => {
+    const name = index % 2 === 0 ? undefined : members[index - 1]
+    if (name === undefined || text[value.from] !== '[') return []
+    const isData = JSON.parse(body.toString('utf8', name.from, name.to)) === 'data'
+    return isData ? [valuesFrom(text, value.from + 1)] : []
+  })
 }
 
 const BETWEEN = /[\s,:]*/y
 const PLAIN = /[^\s,\]}]+/y
+const BRACKET_OR_QUOTE = /["[\]{}]/g
 
-/** The next value or key from `at` on; null where the object or list ends. */
-function nextValue(text: string, at: number): Span | null {
-  BETWEEN.lastIndex = at
-  BETWEEN.exec(text)
-  const from = BETWEEN.lastIndex
+/** The values from `at` to the end of an object or list; of an object, names and values in turn. */
+function valuesFrom(text: string, at: number): Span[] {
+  const spans: Span[] = []
+  for (;;) {
+    BETWEEN.lastIndex = spans.at(-1)?.to ?? at
+    BETWEEN.exec(text)
+    const from = BETWEEN.lastIndex
+    const first = text[from]
+    if (first === undefined || first === ']' || first === '}') return spans
+    spans.push({ from, to: endOfValue(text, from) })
+  }
+}
+
+function endOfValue(text: string, from: number): number {
   const first = text[from]
-  if (first === undefined || first === ']' || first === '}') return null
-  if (first === '"') return { from, to: endOfText(text, from) }
-  if (first === '{' || first === '[') return { from, to: endOfNested(text, from) }
+  if (first === '"') return endOfText(text, from)
+  if (first === '{' || first === '[') return endOfNested(text, from)
   PLAIN.lastIndex = from
   PLAIN.exec(text)
-  return { from, to: PLAIN.lastIndex }
+  return PLAIN.lastIndex
 }
 
 /** The place after the text in quotes that begins at `from`. */
@@ -99,8 +92,7 @@ function endOfText(text: string, from: number): number {
   return text.length
 }
 
-const BRACKET_OR_QUOTE = /["[\]{}]/g
-
+/** The place after the object or list that begins at `from`. */
 function endOfNested(text: string, from: number): number {
   let depth = 0
   BRACKET_OR_QUOTE.lastIndex = from

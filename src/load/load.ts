@@ -49,7 +49,7 @@ export interface LoadReport {
   readonly updated: number
   /** Events that did not fit. */
   readonly rejected: number
-  /** Events left out because they are not kept: of people who were forgotten, or from before a day. */
+  /** Events left out because they are not kept: of erased people, or from before a day. */
   readonly suppressed: number
   /** Fields that Jobtide does not know and never saw before. */
   readonly newUnknownFields: readonly string[]

@@ -1,89 +1,104 @@
 /**
- * Whose events are not kept: people who were forgotten, and events from before a day. The list stands in the data
- * directory beside the journal, and names nobody: it holds a keyed hash of each person's id, which nobody can test without
- * the key (suppression-list.ts). The service goes on sending those events; `load` leaves them out, so no re-pull and no replay brings a person
- * back.
+ * Whose events are not kept: erased people, and events from before a day. The list lies in the data directory beside the
+ * journal and names nobody: it holds keyed hashes of ids (suppression-list.ts). The service goes on sending those events;
+ * `load` leaves them out, so neither a page bought later nor a replay brings a person back.
  */
 
 import { eventSchema } from '../api/schemas.ts'
 import type { Journal } from '../journal/journal.ts'
 import { isoInstant } from '../support/clock.ts'
-import { personHash, readList, replaceList } from './suppression-list.ts'
+import {
+  emptyList,
+  noteList,
+  personHash,
+  readList,
+  writeList,
+  type SuppressionList,
+} from './suppression-list.ts'
+
+/** People, and events by age. */
+export interface Erasable {
+  readonly profileIds: readonly string[]
+  /** Events that changed and were detected before this, milliseconds since 1970 UTC; null for none. */
+  readonly eventsBefore: number | null
+}
 
 /** What is not kept in one data directory. */
-export interface Suppression {
-  /** True when everything is kept. */
-  readonly isEmpty: boolean
-  /** How many people are on the list. */
-  readonly people: number
+export class Suppression {
+  readonly #key: string
+  readonly #hashes: ReadonlySet<string>
   /** Events that changed and were detected before this are not kept, milliseconds since 1970 UTC; null keeps all. */
   readonly eventsBefore: number | null
+
+  constructor(list: Pick<SuppressionList, 'key' | 'people' | 'events_before'>) {
+    this.#key = list.key
+    this.#hashes = new Set(list.people.map(({ hmac }) => hmac))
+    this.eventsBefore = list.events_before === null ? null : Date.parse(list.events_before)
+  }
+
+  /** How many people are on the list. */
+  get people(): number {
+    return this.#hashes.size
+  }
+
+  /** True when everything is kept. */
+  get isEmpty(): boolean {
+    return this.people === 0 && this.eventsBefore === null
+  }
+
   /** Whether events of this person are not kept. */
-  readonly coversPerson: (profileId: string) => boolean
+  coversPerson(profileId: string): boolean {
+    return this.people > 0 && this.#hashes.has(personHash(this.#key, profileId))
+  }
+
   /** Whether an event, as sent, is not kept; also one that fits no schema. */
-  readonly coversEvent: (event: unknown) => boolean
+  coversEvent(event: unknown): boolean {
+    return (
+      (this.people > 0 && peopleIn(event).some((id) => this.coversPerson(id))) ||
+      isOlder(event, this.eventsBefore)
+    )
+  }
 }
 
 /**
  * Reads what is not kept in the data directory that a journal lies in.
- * @throws StorageError when the list or its key is lost or was changed: then it is not known whose events to leave out
+ * @throws StorageError when the list is lost or was changed: then it is not known whose events to leave out
  */
 export function readSuppression(journal: Journal): Suppression {
-  const list = readList(journal)
-  const hashes = new Set(list?.people.map(({ hmac }) => hmac))
-  const key = hashes.size === 0 ? null : (list?.key ?? null)
-  const before = list?.events_before ?? null
-  const eventsBefore = before === null ? null : Date.parse(before)
-  const coversPerson = (profileId: string) => key !== null && hashes.has(personHash(key, profileId))
-  return {
-    isEmpty: key === null && eventsBefore === null,
-    people: hashes.size,
-    eventsBefore,
-    coversPerson,
-    coversEvent: (event) =>
-      (key !== null && peopleIn(event).some(coversPerson)) || isOlder(event, eventsBefore),
-  }
+  return new Suppression(readList(journal) ?? emptyList())
 }
 
 /**
- * Adds people to the list; those on it stay as they are.
+ * Puts people on the list, and lets no event be kept that is older than `eventsBefore`: a later day replaces an earlier
+ * one, never the other way round, because what was erased would come back with the next read of everything.
  * @param nowMs milliseconds since 1970 UTC
- * @returns the hash of each, in the order of `profileIds`
+ * @returns the keyed hash of each person, in the order of `profileIds`
  * @throws StorageError when the list is lost, or the disk refuses
  */
-export function suppressPeople(
+export async function suppress(
   journal: Journal,
-  profileIds: readonly string[],
+  { profileIds, eventsBefore }: Erasable,
   nowMs: number,
-): string[] {
-  const list = readList(journal)
-  const known = new Set(list?.people.map(({ hmac }) => hmac))
-  const hashesBy = (key: string) => profileIds.map((id) => personHash(key, id))
-  if (list !== null && hashesBy(list.key).every((hmac) => known.has(hmac))) {
-    return hashesBy(list.key)
+): Promise<string[]> {
+  const list = readList(journal) ?? emptyList()
+  const hashes = profileIds.map((id) => personHash(list.key, id))
+  const known = new Set(list.people.map(({ hmac }) => hmac))
+  const added = [...new Set(hashes)]
+    .filter((hmac) => !known.has(hmac))
+    .map((hmac) => ({ hmac, since: isoInstant(nowMs) }))
+  const isLater =
+    eventsBefore !== null &&
+    (list.events_before === null || Date.parse(list.events_before) < eventsBefore)
+  if (added.length > 0 || isLater) {
+    writeList(journal, {
+      ...list,
+      generation: list.generation + 1,
+      people: [...list.people, ...added],
+      events_before: isLater ? isoInstant(eventsBefore) : list.events_before,
+    })
   }
-  let hashes: string[] = []
-  replaceList(journal, list, (key) => {
-    hashes = hashesBy(key)
-    const since = isoInstant(nowMs)
-    const added = [...new Set(hashes)].filter((hmac) => !known.has(hmac))
-    const people = [...(list?.people ?? []), ...added.map((hmac) => ({ hmac, since }))]
-    return { people, events_before: list?.events_before ?? null }
-  })
+  await noteList(journal, nowMs)
   return hashes
-}
-
-/**
- * Lets no event be kept that changed and was detected before `beforeMs` (milliseconds since 1970 UTC). A later day replaces
- * an earlier one, never the other way round: what was erased would come back with the next read of everything.
- * @throws StorageError when the list is lost, or the disk refuses
- */
-export function suppressEventsBefore(journal: Journal, beforeMs: number): void {
-  const list = readList(journal)
-  const before = list?.events_before ?? null
-  if (before !== null && Date.parse(before) >= beforeMs) return
-  const events_before = isoInstant(beforeMs)
-  replaceList(journal, list, () => ({ people: list?.people ?? [], events_before }))
 }
 
 /**

@@ -46,7 +46,7 @@ describe('jobtide forget', () => {
 
     const plan = await site.run(args)
     expect(plan.exitCode).toBe(0)
-    expect(plan.stdout).toMatch(/^would be erased: 2 people\njournal: \d+ events in /)
+    expect(plan.stdout).toMatch(/^would be erased: 2 people\n\s*journal +\d+ events in /)
     expect(plan.stdout).toContain('Nothing was changed.')
     expect(existsSync(join(site.dataDir, 'suppressed.json'))).toBe(false)
     expect(await site.query('select * from people order by profile_id')).toEqual(before)
@@ -58,11 +58,11 @@ describe('jobtide forget', () => {
     expect(done.stderr).not.toContain('jobtide:')
     expect(done.exitCode).toBe(0)
     expect(done.stdout).toMatch(/^erased: 2 people\n/)
-    expect(done.stdout).toMatch(/proof: \d+ texts searched in [\d,]+ files \(.+\), found in 0/)
+    expect(done.stdout).toMatch(/proof +\d+ texts searched in [\d,]+ files \(.+\), found in 0/)
     const [certificate, ...more] = readdirSync(join(site.dataDir, 'certificates'))
     expect(more).toEqual([])
     const path = join(site.dataDir, 'certificates', certificate!)
-    expect(done.stdout.replaceAll(/\s/g, '')).toContain(`certificate:${path}`)
+    expect(done.stdout.replaceAll(/\s/g, '')).toContain(`certificate${path}`)
     const content = JSON.parse(readFileSync(path, 'utf8')) as Record<string, unknown>
     expect(content).toMatchObject({ is_complete: true, remaining: [] })
     expect(content['people']).toHaveLength(2)
@@ -71,14 +71,12 @@ describe('jobtide forget', () => {
     expect(left).toHaveLength(before.length - 2)
     expect((await site.run(['verify', join(site.dataDir, 'snapshots')])).exitCode).toBe(0)
 
-    // Nor does a backup of a snapshot bring them back, where the list of the forgotten is.
+    // Nor does a backup of a snapshot bring them back, where the suppression list is.
     const restored = join(site.folder, 'restored')
     mkdirSync(restored)
-    for (const file of ['suppressed.json', 'suppression.key']) {
-      copyFileSync(join(site.dataDir, file), join(restored, file))
-    }
+    copyFileSync(join(site.dataDir, 'suppressed.json'), join(restored, 'suppressed.json'))
     const restore = await site.run(['restore', backup, '--data-dir', restored])
-    expect(restore.stdout).toContain('2 people forgotten meanwhile')
+    expect(restore.stdout).toContain('2 people erased since it was published')
     expect(filesWith(restored, texts)).toEqual([])
 
     // The next run, and a replay, do not bring them back.
@@ -89,20 +87,15 @@ describe('jobtide forget', () => {
     )
     const gone = await site.run(['export-person', one.profile_id])
     expect([gone.exitCode, gone.stdout]).toEqual([2, ''])
-    expect(gone.stderr).toContain('was forgotten')
+    expect(gone.stderr).toContain('was erased')
   }, 240_000)
 
   it('prints one JSON document for programs, of the plan and of the certificate', async () => {
     const { site, people } = await siteWithPeople()
     const id = people[0]!.profile_id
     const plan = JSON.parse((await site.run(['forget', id, '--json'])).stdout)
-    expect(plan).toMatchObject({
-      is_done: false,
-      people: 1,
-      goes_on: false,
-      has_analyst_copy: true,
-    })
-    expect(plan.stores[0].findings.snapshots).toHaveLength(1)
+    expect(plan).toMatchObject({ is_done: false, people: 1, goes_on: false })
+    expect(plan.stores[0].snapshots).toHaveLength(1)
     const done = JSON.parse((await site.run(['forget', id, '--yes', '--json'])).stdout)
     expect(done).toMatchObject({ is_done: true, is_complete: true, proof: { matches: [] } })
     expect(done.rows).toEqual(plan.rows)

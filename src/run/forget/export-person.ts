@@ -7,18 +7,11 @@ import { peopleIn, readSuppression } from '../../load/suppression.ts'
 import { isoInstant } from '../../support/clock.ts'
 import { ConfigError } from '../../support/errors.ts'
 import { quoteIdentifier, withWarehouse, type Warehouse } from '../../warehouse/warehouse.ts'
-import { knownDestinations } from './forget-stores.ts'
 import type { RunWorld } from '../stages.ts'
+import { knownDestinations } from './snapshots.ts'
 
 type Row = Readonly<Record<string, unknown>>
-
-/** An event as the service sent it. */
-export interface SentEvent {
-  readonly run_id: string
-  readonly request_id: string
-  readonly received_at: string
-  readonly event: unknown
-}
+type ExportWorld = Pick<RunWorld, 'directory' | 'clock' | 'version'>
 
 /** What is known of a person, with the names of data. */
 export interface PersonExport {
@@ -29,7 +22,13 @@ export interface PersonExport {
   readonly sources: readonly string[]
   /** Rows about the person, by table of the warehouse; exact numbers are texts. */
   readonly tables: Readonly<Record<string, readonly Row[]>>
-  readonly events_as_sent: readonly SentEvent[]
+  /** Events as the service sent them. */
+  readonly events_as_sent: readonly {
+    readonly run_id: string
+    readonly request_id: string
+    readonly received_at: string
+    readonly event: unknown
+  }[]
   /** Where the tables and events were published, and may have been copied from. */
   readonly published_to: readonly string[]
 }
@@ -37,11 +36,9 @@ export interface PersonExport {
 /**
  * Gathers everything. Rows about others that name the person (as a successor, say) are not among it: they are about others.
  * @throws ConfigError when nothing is known of them
+ * @throws JournalLossError when a part of the journal is lost
  */
-export async function exportPerson(
-  world: Pick<RunWorld, 'directory' | 'clock' | 'version'>,
-  profileId: string,
-): Promise<PersonExport> {
+export async function exportPerson(world: ExportWorld, profileId: string): Promise<PersonExport> {
   const { directory, clock, version } = world
   const events = eventsAsSent(world, profileId)
   const { tables, publishedTo } = existsSync(directory.warehouse)
@@ -66,14 +63,11 @@ export async function exportPerson(
   }
 }
 
-function unknown(
-  { directory, clock }: Pick<RunWorld, 'directory' | 'clock'>,
-  profileId: string,
-): ConfigError {
-  const isForgotten = readSuppression(openJournal(directory.journal, clock)).coversPerson(profileId)
+function unknown({ directory, clock }: ExportWorld, profileId: string): ConfigError {
+  const suppression = readSuppression(openJournal(directory.journal, clock))
   return new ConfigError(
-    isForgotten
-      ? `${JSON.stringify(profileId)} was forgotten: nothing is known of them`
+    suppression.coversPerson(profileId)
+      ? `${JSON.stringify(profileId)} was erased: nothing is known of them`
       : `nothing is known of ${JSON.stringify(profileId)} in ${directory.root}`,
     {
       hint: 'People go by their profile_id: find it with `jobtide query "from people where person_full_name = …"`.',
@@ -81,11 +75,8 @@ function unknown(
   )
 }
 
-function eventsAsSent(
-  { directory, clock }: Pick<RunWorld, 'directory' | 'clock'>,
-  profileId: string,
-): SentEvent[] {
-  const found: SentEvent[] = []
+function eventsAsSent({ directory, clock }: ExportWorld, profileId: string) {
+  const found: PersonExport['events_as_sent'][number][] = []
   const journal = openJournal(directory.journal, clock)
   // Half of what is known would look like all of it.
   journal.check()
@@ -93,11 +84,10 @@ function eventsAsSent(
     for (const frame of journal.read(segment)) {
       const { record } = frame
       if (record.kind !== 'page_received') continue
+      const { run_id, request_id, at } = record
       cutEvents(frame.payload(), (event) => {
-        if (peopleIn(event).includes(profileId)) {
-          const { run_id, request_id, at } = record
-          found.push({ run_id, request_id, received_at: isoInstant(at), event })
-        }
+        if (!peopleIn(event).includes(profileId)) return false
+        found.push({ run_id, request_id, received_at: isoInstant(at), event })
         return false
       })
     }
@@ -109,22 +99,21 @@ async function rowsAbout(
   warehouse: Warehouse,
   profileId: string,
 ): Promise<Record<string, readonly Row[]>> {
-  const tables = await warehouse.all<{ table_name: string }>(
-    `select table_name from duckdb_tables() as tables
-     where schema_name = 'main' and not temporary and exists (
-       select 1 from duckdb_columns() as columns
-       where columns.table_oid = tables.table_oid and columns.column_name = 'profile_id')
-     order by table_name`,
+  const tables = await warehouse.all<{ name: string }>(
+    `select distinct table_name as name from duckdb_columns()
+     where database_name = current_database() and schema_name = 'main' and column_name = 'profile_id'
+       and table_name in (select table_name from duckdb_tables() where schema_name = 'main' and not temporary)
+     order by 1`,
   )
   const found: Record<string, readonly Row[]> = {}
-  for (const { table_name: table } of tables) {
-    const result = await warehouse.table(
-      `select * from ${quoteIdentifier(table)} where profile_id = $1 order by all`,
+  for (const { name } of tables) {
+    const { columns, rows } = await warehouse.table(
+      `select * from ${quoteIdentifier(name)} where profile_id = $1 order by all`,
       [profileId],
     )
-    if (result.rows.length === 0) continue
-    found[table] = result.rows.map((row) =>
-      Object.fromEntries(result.columns.map(({ name }, index) => [name, row[index]])),
+    if (rows.length === 0) continue
+    found[name] = rows.map((row) =>
+      Object.fromEntries(columns.map((column, index) => [column.name, row[index]])),
     )
   }
   return found

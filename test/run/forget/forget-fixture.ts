@@ -1,11 +1,12 @@
-/** A data directory with a world of 200 people over three nights, published each night, for tests of forgetting. */
+/** A data directory with a world of 200 people over three nights, published each night, for tests of erasing people. */
 
 import { cpSync, mkdtempSync, readFileSync, readdirSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { openJournal, type Journal } from '../../../src/journal/journal.ts'
 import { dataDirectory, type DataDirectory } from '../../../src/run/data-directory.ts'
-import type { ForgetStep, ForgetTarget, ForgetWorld } from '../../../src/run/forget/forget-world.ts'
+import type { ErasureStep, ErasureWorld } from '../../../src/run/forget/world.ts'
+import type { SnapshotTarget } from '../../../src/run/job.ts'
 import { buildStage, loadStage, publishStage, type RunWorld } from '../../../src/run/stages.ts'
 import type { JobChangeEvent } from '../../../src/simulator/events.ts'
 import { realClock, shiftedClock } from '../../../src/support/clock.ts'
@@ -16,7 +17,7 @@ import { makeAnalystCopy } from '../../../src/run/analyst-copy.ts'
 import { temporaryFolder } from '../../helpers/temporary-folder.ts'
 import { aPage, aBatch, startRun, wireEvent } from '../../load/load-fixture.ts'
 
-/** Who is forgotten, and every text by which they could be found. */
+/** Who is erased, and every text by which they could be found. */
 export const ADA = 'per_ada_00000000077'
 export const MARKERS = [
   ADA,
@@ -37,9 +38,9 @@ export interface ForgetSite {
   readonly journal: Journal
   readonly world: RunWorld
   /** Loads, builds and publishes. */
-  night(target: ForgetTarget, number: number): Promise<void>
-  /** A world of forgetting that publishes nowhere else. */
-  forgetting(targets: readonly ForgetTarget[], onStep?: (step: ForgetStep) => void): ForgetWorld
+  night(target: SnapshotTarget, number: number): Promise<void>
+  /** A world of an erasure that publishes nowhere else. */
+  erasing(targets?: readonly SnapshotTarget[], onStep?: (step: ErasureStep) => void): ErasureWorld
   read<T>(work: (warehouse: Warehouse) => Promise<T>): Promise<T>
 }
 
@@ -83,14 +84,13 @@ export function forgetSite({ s3Endpoint, root, nights = 0 }: SiteChoices = {}): 
         await loadStage(warehouse, journal, world)
         await buildStage(warehouse, world)
         const writer = journal.writer()
-        const keep = { last: 30, daily: 0, weekly: 0, monthly: 0 }
-        await publishStage(warehouse, { ...target, keep }, { runId: null, writer }, world)
+        await publishStage(warehouse, target, { runId: null, writer }, world)
         await writer.close()
         await loadStage(warehouse, journal, world)
       })
       await makeAnalystCopy({ directory, clock })
     },
-    forgetting: (targets, onStep = () => undefined) => ({
+    erasing: (targets = [], onStep = () => undefined) => ({
       ...world,
       targets: () => targets,
       onStep,
@@ -99,21 +99,26 @@ export function forgetSite({ s3Endpoint, root, nights = 0 }: SiteChoices = {}): 
   }
 }
 
+/** A destination that keeps every snapshot of these tests. */
+export function targetAt(to: string): SnapshotTarget {
+  return { to, s3: {}, keep: { last: 30, daily: 0, weekly: 0, monthly: 0 } }
+}
+
 let pristine: string | null = null
 
 /** Journal, warehouse, copy and three snapshots of three nights, in a folder of the test's own. */
-export async function threeNights(): Promise<{ site: ForgetSite; target: ForgetTarget }> {
+export async function threeNights(): Promise<{ site: ForgetSite; target: SnapshotTarget }> {
   const root = join(temporaryFolder(), 'data')
   if (pristine === null) {
     const folder = mkdtempSync(join(tmpdir(), 'jobtide-nights-'))
     const first = forgetSite({ root: join(folder, 'data') })
     const to = join(first.directory.root, 'snapshots')
-    for (const night of [1, 2, 3]) await first.night({ to, s3: {} }, night)
+    for (const night of [1, 2, 3]) await first.night(targetAt(to), night)
     pristine = folder
   }
   cpSync(join(pristine, 'data'), root, { recursive: true, preserveTimestamps: true })
   const site = forgetSite({ root, nights: 3 })
-  return { site, target: { to: join(root, 'snapshots'), s3: {} } }
+  return { site, target: targetAt(join(root, 'snapshots')) }
 }
 
 /** Removes what threeNights copies; call it when no test follows. */

@@ -2,26 +2,20 @@ import { mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { serialize } from 'node:v8'
 import { describe, expect, it } from 'vitest'
-import {
-  markersOf,
-  textsOfEvent,
-  textsOfPeople,
-  type Marker,
-} from '../../../src/run/forget/forget-texts.ts'
-import { searchFolder } from '../../../src/run/forget/forget-proof.ts'
-import { realClock } from '../../../src/support/clock.ts'
+import { markersOf, type Marker } from '../../../src/run/forget/markers.ts'
+import { searchFolder } from '../../../src/run/forget/search.ts'
 import { quoteText, withWarehouse } from '../../../src/warehouse/warehouse.ts'
 import { temporaryFolder } from '../../helpers/temporary-folder.ts'
 import { insertEvents, memoryWarehouse } from '../../helpers/warehouse.ts'
 import { aPage, journalOfPages, wireEvent } from '../../load/load-fixture.ts'
 
 const NAME = 'Zoë "Z" Ünal-q7x9'
-const marker = (text: string, isUnique = true): Marker => ({ text, isUnique })
+const marker = (text: string, is_unique = true): Marker => ({ text, is_unique })
 
 async function search(folder: string, markers: readonly Marker[]) {
   const scratchFolder = join(temporaryFolder(), 'scratch')
-  const proof = await searchFolder(folder, { markers, scratchFolder, clock: realClock })
-  return proof.matches.map(({ where }) => where.slice(folder.length + 1)).toSorted()
+  const { matches } = await searchFolder(folder, { markers, scratchFolder })
+  return matches.map((path) => path.slice(folder.length + 1)).toSorted()
 }
 
 describe('searchFolder', () => {
@@ -102,23 +96,10 @@ describe('markersOf', () => {
       },
       { profile_id: 'per_12', person_full_name: 'Ada Lovelace Byron', title_current: 'Engineer' },
     ])
-    const texts = await textsOfPeople(warehouse, ['per_1'])
-    expect(texts.toSorted()).toEqual(
-      ['Ada Lovelace', 'Counting on engines', 'Engineer', 'ada', 'organisation'].toSorted(),
-    )
-    expect(await markersOf(warehouse, ['per_1'], texts)).toEqual([
-      { text: 'per_1', isUnique: false },
-      { text: 'Counting on engines', isUnique: true },
+    expect(await markersOf(warehouse, ['per_1'])).toEqual([
+      { text: 'Counting on engines', is_unique: true },
+      { text: 'per_1', is_unique: false },
     ])
     warehouse.close()
-  })
-
-  it('takes every text of person and title from an event as sent, unknown fields included', () => {
-    const event = wireEvent({ name: 'Ada', headline: 'Engines \ud800', title: 'Countess' })
-    const sent = { ...event, person: { ...event.person, pronouns: 'she/her', first_name: 'A' } }
-    expect(textsOfEvent(sent).toSorted()).toEqual(
-      ['Ada', 'Countess', 'Engines \ufffd', 'per_1', 'she/her'].toSorted(),
-    )
-    expect(textsOfEvent('no event')).toEqual([])
   })
 })

@@ -1,4 +1,4 @@
-/** Being the only one: nobody writes the warehouse, buys, or begins to, while data is taken out of a data directory. */
+/** Being the only one: no other process writes the warehouse, buys, or begins to, while data is erased. */
 
 import { join } from 'node:path'
 import type { Clock } from '../../support/clock.ts'
@@ -15,32 +15,25 @@ const HINT = 'Wait until it ends, then run the same command again.'
  */
 export function acquireAlone(dataDir: string, command: string, clock: Clock): HeldLock {
   const lock = acquireLock(dataDir, command, clock)
+  const recovery = new LockFile(join(dataDir, RECOVERY_LOCK), { command, clock })
   try {
-    const recovery = takeRecovery(dataDir, command, clock)
+    if (!recovery.take()) {
+      throw new LockedError(`another process is about to run in ${dataDir}`, { hint: HINT })
+    }
     // Only now: a run that begins later waits for the lock just taken.
     if (isRunGoingOn(dataDir, clock)) {
       recovery.release()
       throw new LockedError(`a pipeline is running in ${dataDir}`, { hint: HINT })
     }
-    return {
-      path: lock.path,
-      release() {
-        recovery.release()
-        lock.release()
-      },
-    }
   } catch (error) {
     lock.release()
-    throw error
+    throw asStorageError(error, recovery.path)
   }
-}
-
-function takeRecovery(dataDir: string, command: string, clock: Clock): LockFile {
-  const lock = new LockFile(join(dataDir, RECOVERY_LOCK), { command, clock })
-  try {
-    if (lock.take()) return lock
-  } catch (error) {
-    throw asStorageError(error, lock.path)
+  return {
+    path: lock.path,
+    release() {
+      recovery.release()
+      lock.release()
+    },
   }
-  throw new LockedError(`another process is about to run in ${dataDir}`, { hint: HINT })
 }

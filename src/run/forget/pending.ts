@@ -1,0 +1,103 @@
+/**
+ * An erasure that is not done: `forget.pending.json`, for its owner alone. It names the people, because the search at the
+ * end must know what to look for when the ids are gone; it is removed when nothing is left.
+ */
+
+import { rmSync } from 'node:fs'
+import { dirname, join } from 'node:path'
+import { z } from 'zod'
+import type { Erasable } from '../../load/suppression.ts'
+import { fsyncDirectory, readIfThere } from '../../support/atomic-file.ts'
+import { isoInstant } from '../../support/clock.ts'
+import { StorageError, asStorageError, messageOf } from '../../support/errors.ts'
+import { stableJson } from '../../support/json.ts'
+import { writePrivateFile } from '../../support/private-file.ts'
+
+/** Name of the file below a data directory. */
+export const PENDING_FILE = 'forget.pending.json'
+
+/** The steps of an erasure, in order; each can be done again. */
+export const STEPS = ['tombstones', 'journal', 'warehouse', 'snapshots', 'copies', 'proof'] as const
+
+/** A rewritten segment of the journal. */
+const segmentSchema = z.object({
+  segment: z.string(),
+  pages: z.int(),
+  events: z.int(),
+  sha256_before: z.string(),
+  sha256_after: z.string(),
+})
+
+const storeSchema = z.object({
+  destination: z.string(),
+  /** Why nothing was erased there; null where it was. */
+  problem: z.string().nullable(),
+  /** Ids of snapshots that named the people. */
+  snapshots: z.array(z.string()),
+})
+
+const pendingSchema = z.strictObject({
+  format_version: z.literal(2),
+  /** The step that comes next; the ones before are done. */
+  step: z.enum(STEPS),
+  profile_ids: z.array(z.string()),
+  events_before: z.iso.datetime().nullable(),
+  markers: z.array(z.object({ text: z.string(), is_unique: z.boolean() })),
+  /** What was done so far, for the certificate. */
+  segments: z.array(segmentSchema),
+  rows: z.record(z.string(), z.int()),
+  stores: z.array(storeSchema),
+})
+
+/** An erasure that is not done. */
+export type Pending = z.infer<typeof pendingSchema>
+/** A destination, and which snapshots there named the people. */
+export type StoreFindings = z.infer<typeof storeSchema>
+
+/** Reads what is left to do; null when nothing is. @throws StorageError when the file is damaged */
+export function readPending(dataDir: string): Pending | null {
+  const path = join(dataDir, PENDING_FILE)
+  const bytes = readIfThere(path)
+  if (bytes === null) return null
+  try {
+    return pendingSchema.parse(JSON.parse(bytes.toString()))
+  } catch (error) {
+    throw new StorageError(`${path} is not of this Jobtide: ${messageOf(error)}`, {
+      hint: 'Remove it, and name the people to `jobtide forget` again.',
+      cause: error,
+    })
+  }
+}
+
+/** Keeps what is left to do; null: nothing. @throws StorageError when the disk refuses */
+export function writePending(dataDir: string, pending: Pending | null): void {
+  const path = join(dataDir, PENDING_FILE)
+  if (pending !== null) {
+    writePrivateFile(path, `${stableJson(pending, 2)}\n`)
+    return
+  }
+  try {
+    rmSync(path, { force: true })
+    fsyncDirectory(dirname(path))
+  } catch (error) {
+    throw asStorageError(error, path)
+  }
+}
+
+/** What is to be erased: what an earlier erasure left, and what is asked for now. */
+export function together(earlier: Pending | null, { profileIds, eventsBefore }: Erasable): Pending {
+  const asked = eventsBefore ?? Number.NEGATIVE_INFINITY
+  const earlierDay = earlier?.events_before ?? null
+  const before = earlierDay === null ? asked : Math.max(Date.parse(earlierDay), asked)
+  return {
+    format_version: 2,
+    step: STEPS[0],
+    markers: [],
+    segments: [],
+    rows: {},
+    stores: [],
+    ...earlier,
+    profile_ids: [...new Set([...(earlier?.profile_ids ?? []), ...profileIds])],
+    events_before: Number.isFinite(before) ? isoInstant(before) : null,
+  }
+}

@@ -1,0 +1,61 @@
+/** What an erasure would do: it looks everywhere and changes nothing. */
+
+import { existsSync } from 'node:fs'
+import type { SegmentFindings } from '../../journal/erase.ts'
+import { openJournal } from '../../journal/journal.ts'
+import { isOlder, peopleIn, readSuppression, type Erasable } from '../../load/suppression.ts'
+import { jsonOrNull } from '../../support/json.ts'
+import { countErasable, type RowsByTable } from '../../warehouse/erase.ts'
+import { withWarehouse } from '../../warehouse/warehouse.ts'
+import { findInJournal } from './journal.ts'
+import { markersOf } from './markers.ts'
+import { readPending, together, type Pending, type StoreFindings } from './pending.ts'
+import { findInTarget, knownDestinations } from './snapshots.ts'
+import type { ErasureWorld } from './world.ts'
+
+/** What would be erased. */
+export interface ErasurePlan extends Pick<Pending, 'events_before'> {
+  /** How many. */
+  readonly people: number
+  /** Whether an earlier erasure was stopped; what it left undone is in here. */
+  readonly goes_on: boolean
+  readonly segments: readonly SegmentFindings[]
+  readonly rows: RowsByTable
+  readonly stores: readonly StoreFindings[]
+}
+
+/**
+ * Looks for people, or events from before a day, in the data directory and where snapshots were published.
+ * @throws LockedError when another process writes the warehouse
+ */
+export async function planErasure(world: ErasureWorld, request: Erasable): Promise<ErasurePlan> {
+  const { directory, clock } = world
+  const earlier = readPending(directory.root)
+  const { profile_ids: ids, events_before, markers: noted } = together(earlier, request)
+  const people = new Set(ids)
+  const eventsBefore = events_before === null ? null : Date.parse(events_before)
+  const suppression = readSuppression(openJournal(directory.journal, clock))
+  const isErased = (event: unknown) =>
+    suppression.coversEvent(event) ||
+    peopleIn(event).some((id) => people.has(id)) ||
+    isOlder(event, eventsBefore)
+  const segments = findInJournal(world, isErased)
+  const known = existsSync(directory.warehouse)
+    ? await withWarehouse({ path: directory.warehouse, mode: 'read' }, async (warehouse) => ({
+        rows: await countErasable(warehouse, {
+          profileIds: ids,
+          eventsBefore,
+          isErasedReject: (text) => isErased(jsonOrNull(text)),
+        }),
+        markers: await markersOf(warehouse, ids),
+        destinations: await knownDestinations(warehouse),
+      }))
+    : { rows: {}, markers: [], destinations: [] }
+  const markers = [...noted, ...known.markers]
+  const stores: StoreFindings[] = []
+  for (const target of ids.length === 0 ? [] : world.targets(known.destinations)) {
+    stores.push(await findInTarget(world, target, markers))
+  }
+  const goes_on = earlier !== null
+  return { people: ids.length, events_before, goes_on, segments, rows: known.rows, stores }
+}

@@ -1,0 +1,204 @@
+/**
+ * The proof that nothing is left of people: every file is read byte by byte, and once more as what it is (pages of the
+ * journal unpacked, tables of databases and Parquet files value by value), and searched for their texts.
+ */
+
+import { createReadStream, existsSync, readdirSync } from 'node:fs'
+import { dirname, join, sep } from 'node:path'
+import { withLocalFile } from '../../publish/delta/local-file.ts'
+import { withScratch, withScratchEngine } from '../../publish/scratch.ts'
+import type { ObjectStore } from '../../publish/store/object-store.ts'
+import { readSegment } from '../../journal/reader.ts'
+import { asStorageError } from '../../support/errors.ts'
+import { MIB } from '../../support/units.ts'
+import {
+  quoteIdentifier,
+  quoteText,
+  withWarehouse,
+  type Warehouse,
+} from '../../warehouse/warehouse.ts'
+import { dataDirectory } from '../data-directory.ts'
+import type { Marker } from './markers.ts'
+
+/** What was searched, and where something is left. */
+export interface SearchReport {
+  readonly files: number
+  readonly bytes: number
+  /** Paths of files, or keys of objects. */
+  readonly matches: readonly string[]
+}
+
+/** What a search needs. */
+export interface SearchOptions {
+  readonly markers: readonly Marker[]
+  /** A folder of its own: emptied before, removed after. */
+  readonly scratchFolder: string
+  readonly signal?: AbortSignal
+  /** Called after each file. */
+  readonly onFile?: (done: number, total: number) => void
+}
+
+/** Searches every file below `folder`, but `without`. No database there may be open in this process. */
+export async function searchFolder(
+  folder: string,
+  options: SearchOptions,
+  without = '',
+): Promise<SearchReport> {
+  try {
+    const paths = readdirSync(folder, { recursive: true, withFileTypes: true })
+      .filter((entry) => entry.isFile())
+      .map((entry) => join(entry.parentPath, entry.name))
+      .filter((path) => path !== without)
+    return await searchAll(paths.toSorted(), (path, search) => search(path), options)
+  } catch (error) {
+    throw asStorageError(error, folder)
+  }
+}
+
+/** Searches objects of a store. @throws PublishError when the store refuses, or one is not there */
+export function searchStore(
+  store: ObjectStore,
+  keys: readonly string[],
+  options: SearchOptions,
+): Promise<SearchReport> {
+  const { scratchFolder, signal } = options
+  return searchAll(
+    keys,
+    (key, search, warehouse) => {
+      const source = { store, warehouse, scratchFolder, ...(signal ? { signal } : {}) }
+      return withLocalFile(source, key, search)
+    },
+    options,
+  )
+}
+
+async function searchAll(
+  names: readonly string[],
+  open: (name: string, search: (path: string) => Promise<void>, engine: Warehouse) => Promise<void>,
+  { markers, scratchFolder, signal, onFile }: SearchOptions,
+): Promise<SearchReport> {
+  const needles = needlesOf(markers)
+  const matches: string[] = []
+  let bytes = 0
+  await withScratch(scratchFolder, () =>
+    withScratchEngine(scratchFolder, async (engine) => {
+      for (const [index, name] of names.entries()) {
+        signal?.throwIfAborted()
+        await open(
+          name,
+          async (path) => {
+            const raw = await searchBytes(path, needles)
+            bytes += raw.bytes
+            if (raw.isFound || (await searchContent(path, name, markers, needles, engine))) {
+              matches.push(name)
+            }
+          },
+          engine,
+        )
+        onFile?.(index + 1, names.length)
+      }
+    }),
+  )
+  return { files: names.length, bytes, matches }
+}
+
+/** Every spelling in which a text can stand in a file: as it is, in UTF-16 and Latin-1, and as JSON writes it. */
+function needlesOf(markers: readonly Marker[]): Buffer[] {
+  const spellings = markers.flatMap(({ text, is_unique }) => {
+    const json = JSON.stringify(text)
+    const ascii = json.replaceAll(
+      /[^\0-\x7f]/g,
+      (unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, '0')}`,
+    )
+    if (!is_unique) return [Buffer.from(json), Buffer.from(ascii)]
+    const inQuotes = [json, ascii].map((spelling) => Buffer.from(spelling.slice(1, -1)))
+    // As the checkpoint of the journal keeps texts.
+    const latin = /^[\0-\xff]*$/.test(text) ? [Buffer.from(text, 'latin1')] : []
+    return [Buffer.from(text), Buffer.from(text, 'utf16le'), ...latin, ...inQuotes]
+  })
+  return [...new Map(spellings.map((needle) => [needle.toString('hex'), needle])).values()]
+}
+
+async function searchBytes(path: string, needles: readonly Buffer[]) {
+  const overlap = Math.max(1, ...needles.map(({ length }) => length)) - 1
+  // What may be the beginning of a text at the end of one piece is looked at again with the next one.
+  let kept = Buffer.alloc(0)
+  let bytes = 0
+  let isFound = false
+  for await (const piece of createReadStream(path, { highWaterMark: 4 * MIB })) {
+    bytes += (piece as Buffer).length
+    const window = Buffer.concat([kept, piece as Buffer])
+    isFound ||= needles.some((needle) => window.includes(needle))
+    kept = window.subarray(Math.max(0, window.length - overlap))
+  }
+  return { bytes, isFound }
+}
+
+async function searchContent(
+  path: string,
+  name: string,
+  markers: readonly Marker[],
+  needles: readonly Buffer[],
+  engine: Warehouse,
+): Promise<boolean> {
+  if (name.endsWith('.journal')) {
+    for (const frame of readSegment(path)) {
+      const payload = frame.payload()
+      if (needles.some((needle) => payload.includes(needle))) return true
+    }
+    return false
+  }
+  if (name.endsWith('.parquet')) {
+    const relation = `read_parquet(${quoteText(path)}, hive_partitioning = false)`
+    return searchRelation(engine, relation, markers)
+  }
+  if (!name.endsWith('.duckdb')) return false
+  return withWarehouse({ path, mode: 'read' }, async (warehouse) => {
+    const tables = await warehouse.all<{ schema: string; name: string }>(
+      'select schema_name as schema, table_name as name from duckdb_tables() where database_name = current_database()',
+    )
+    for (const { schema, name: table } of tables) {
+      const relation = `${quoteIdentifier(schema)}.${quoteIdentifier(table)}`
+      if (await searchRelation(warehouse, relation, markers)) return true
+    }
+    return false
+  })
+}
+
+/** Whether a row of a relation holds one of the texts, whatever the type of the column. */
+async function searchRelation(
+  warehouse: Warehouse,
+  relation: string,
+  markers: readonly Marker[],
+): Promise<boolean> {
+  const { columns } = await warehouse.table(`select * from ${relation} limit 0`)
+  const conditions = columns
+    .filter(({ type }) => /VARCHAR|JSON|STRUCT|MAP|BLOB/.test(type))
+    .flatMap(({ name }) => {
+      const column = `cast(${quoteIdentifier(name)} as varchar)`
+      return markers.map(({ text, is_unique }) =>
+        is_unique ? `contains(${column}, ${quoteText(text)})` : `${column} = ${quoteText(text)}`,
+      )
+    })
+  if (conditions.length === 0) return false
+  const found = await warehouse.all(
+    `select 1 from ${relation} where ${conditions.join(' or ')} limit 1`,
+  )
+  return found.length > 0
+}
+
+/**
+ * A sentence for each file or object that still names somebody. Those of another data directory below `root`, such as that
+ * of the demo, are one: an erasure there is a command of its own.
+ */
+export function remainingIn(root: string, matches: readonly string[]): string[] {
+  const sentences = matches.map((path) => {
+    for (let at = dirname(path); at.startsWith(root + sep); at = dirname(at)) {
+      const { journal, warehouse } = dataDirectory(at)
+      if (!existsSync(journal) && !existsSync(warehouse)) continue
+      return `${at} still names somebody: it is a data directory of its own; forget there, too, with --data-dir`
+    }
+    return `${path} still names somebody`
+  })
+  return [...new Set(sentences)]
+}

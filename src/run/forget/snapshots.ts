@@ -1,0 +1,178 @@
+/** An erasure where snapshots were published: which name the people, a new snapshot without them, and dropping the old. */
+
+import { existsSync, readdirSync } from 'node:fs'
+import { join, resolve } from 'node:path'
+import { openJournal } from '../../journal/journal.ts'
+import { dropSnapshots } from '../../publish/drop-snapshots.ts'
+import { objectsOf, snapshotKeys } from '../../publish/manifest.ts'
+import { listSnapshots, readCurrent } from '../../publish/read-snapshot.ts'
+import { withScratch, withScratchEngine } from '../../publish/scratch.ts'
+import type { ObjectStore } from '../../publish/store/object-store.ts'
+import { parseKeep } from '../../publish/sweep/retention.ts'
+import { packageRoot } from '../../support/assets.ts'
+import { ConfigError, EXIT, JobtideError } from '../../support/errors.ts'
+import { withWarehouse, type Warehouse } from '../../warehouse/warehouse.ts'
+import { readSnapshotTarget, type SnapshotTarget } from '../job.ts'
+import { PUBLISHING_MEMORY, loadStage, openTarget, publishStage } from '../stages.ts'
+import type { Marker } from './markers.ts'
+import type { StoreFindings } from './pending.ts'
+import { searchFolder, searchStore, type SearchReport } from './search.ts'
+import { searchIn, type ErasureWorld } from './world.ts'
+
+/**
+ * The destinations `known` of a data directory, and that of `pipeline` where it is none of them, each as the pipelines in
+ * ./pipelines, or Jobtide's own, reach it.
+ * @throws ConfigError when that pipeline cannot be read
+ */
+export function targetsOf(
+  dataDir: string,
+  pipeline: string | undefined,
+  known: readonly string[],
+): SnapshotTarget[] {
+  const named = pipeline === undefined ? null : readSnapshotTarget(pipeline, {}, dataDir)
+  const files = [resolve('pipelines'), join(packageRoot, 'pipelines')]
+    .filter((folder) => existsSync(folder))
+    .flatMap((folder) => readdirSync(folder).map((name) => join(folder, name)))
+    .filter((name) => /\.ya?ml$/.test(name))
+  const declared = [named, ...files.map((file) => targetIn(file, dataDir))].filter(
+    (target) => target !== null,
+  )
+  const wanted = [...known, ...(named === null ? [] : [named.to])].map(withoutSlash)
+  return [...new Set(wanted)].map(
+    (to) =>
+      declared.find((target) => withoutSlash(target.to) === to) ?? {
+        to,
+        s3: {},
+        keep: parseKeep(KEEP_ALL),
+      },
+  )
+}
+
+const KEEP_ALL = 100_000
+
+// The store's own word for a destination has no slash at its end.
+function withoutSlash(destination: string): string {
+  return destination.replace(/(?<=.)\/+$/, '')
+}
+
+// A mistake in a pipeline that has nothing to do with it stops no erasure.
+function targetIn(path: string, dataDir: string): SnapshotTarget | null {
+  try {
+    return readSnapshotTarget(path, {}, dataDir)
+  } catch (error) {
+    if (error instanceof ConfigError) return null
+    throw error
+  }
+}
+
+/** The destinations that snapshots of this warehouse were published to. */
+export async function knownDestinations(warehouse: Warehouse): Promise<string[]> {
+  const rows = await warehouse.all<{ destination: string }>(
+    'select distinct destination from ops.snapshots order by 1',
+  )
+  return rows.map(({ destination }) => destination)
+}
+
+/** Looks for snapshots that hold one of the texts; changes nothing. One that fails is a `problem`. */
+export function findInTarget(
+  world: ErasureWorld,
+  target: SnapshotTarget,
+  markers: readonly Marker[],
+): Promise<StoreFindings> {
+  return inTarget(world, target, (store) => snapshotsNaming(world, store, markers))
+}
+
+/**
+ * Publishes a snapshot without the people where readers see one that names them, then drops every snapshot that does. A
+ * destination that fails does not keep people in the others: that is its `problem`.
+ */
+export function eraseInTarget(
+  world: ErasureWorld,
+  target: SnapshotTarget,
+  markers: readonly Marker[],
+): Promise<StoreFindings> {
+  return inTarget(world, target, async (store) => {
+    const ids = await snapshotsNaming(world, store, markers)
+    const current = await readCurrent(store)
+    if (current !== null && ids.includes(current.pointer.snapshot_id)) await publish(world, target)
+    const { scratchFolder } = searchIn(world, '')
+    const dropped = await withScratch(scratchFolder, () =>
+      withScratchEngine(scratchFolder, (warehouse) =>
+        dropSnapshots({ store, warehouse, scratchFolder, logger: world.logger }, ids),
+      ),
+    )
+    world.logger.info({ ...dropped, snapshots: ids, at: target.to }, 'erasure.snapshots_dropped')
+    return ids
+  })
+}
+
+/** Ids of the snapshots that name them, oldest first: in a data file, live row or not, or in the manifest. */
+async function snapshotsNaming(
+  world: ErasureWorld,
+  store: ObjectStore,
+  markers: readonly Marker[],
+): Promise<string[]> {
+  const manifests = await listSnapshots(store)
+  const keysOf = (manifest: (typeof manifests)[number]) => [
+    snapshotKeys(manifest.snapshot_id).manifest,
+    ...objectsOf(manifest).map(({ key }) => key),
+  ]
+  const keys = [...new Set(manifests.flatMap(keysOf))]
+  const options = { ...searchIn(world, `searching ${store.destination}`), markers }
+  const named = new Set((await searchStore(store, keys, options)).matches)
+  return manifests
+    .filter((manifest) => keysOf(manifest).some((key) => named.has(key)))
+    .map((manifest) => manifest.snapshot_id)
+}
+
+// Whole files: rows that were deleted in a file are still in it.
+async function publish(world: ErasureWorld, target: SnapshotTarget): Promise<void> {
+  const { directory, clock } = world
+  const journal = openJournal(directory.journal, clock)
+  const writer = journal.writer()
+  const open = { path: directory.warehouse, mode: 'write', mostMemory: PUBLISHING_MEMORY } as const
+  try {
+    await withWarehouse(open, (warehouse) =>
+      publishStage(warehouse, target, { runId: null, writer }, world, { compact: true }),
+    )
+  } finally {
+    await writer.close()
+  }
+  await withWarehouse(open, (warehouse) => loadStage(warehouse, journal, world))
+}
+
+/** Searches all of a destination; null where there is nothing, or where it is searched with the data directory. */
+export async function searchTarget(
+  world: ErasureWorld,
+  target: SnapshotTarget,
+  markers: readonly Marker[],
+): Promise<SearchReport | null> {
+  const options = { ...searchIn(world, 'proof'), markers }
+  if (!target.to.startsWith('s3://')) {
+    if (!existsSync(target.to) || target.to.startsWith(`${world.directory.root}/`)) return null
+    return searchFolder(target.to, options)
+  }
+  const store = await openTarget(target, world)
+  const keys = (await store.list('')).map(({ key }) => key)
+  const report = await searchStore(store, keys, options)
+  return { ...report, matches: report.matches.map((key) => store.urlOf(key)) }
+}
+
+async function inTarget(
+  world: ErasureWorld,
+  target: SnapshotTarget,
+  work: (store: ObjectStore) => Promise<string[]>,
+): Promise<StoreFindings> {
+  const destination = target.to
+  if (!destination.startsWith('s3://') && !existsSync(destination)) {
+    return { destination, problem: null, snapshots: [] }
+  }
+  try {
+    return { destination, problem: null, snapshots: await work(await openTarget(target, world)) }
+  } catch (error) {
+    world.stop.throwIfAborted()
+    // A defect is to be seen, not to be told in passing.
+    if (!(error instanceof JobtideError) || error.exitCode === EXIT.defect) throw error
+    return { destination, problem: error.message, snapshots: [] }
+  }
+}

@@ -1,0 +1,234 @@
+import { existsSync, mkdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { afterAll, describe, expect, it, onTestFinished, vi } from 'vitest'
+import { load } from '../../../src/load/load.ts'
+import { listSnapshots, readCurrent } from '../../../src/publish/read-snapshot.ts'
+import { openFolderStore } from '../../../src/publish/store/folder-store.ts'
+import { verifySnapshot } from '../../../src/publish/verify/verify.ts'
+import { erase } from '../../../src/run/forget/erase.ts'
+import { exportPerson } from '../../../src/run/forget/export-person.ts'
+import { PENDING_FILE } from '../../../src/run/forget/pending.ts'
+import { planErasure } from '../../../src/run/forget/plan.ts'
+import { searchFolder } from '../../../src/run/forget/search.ts'
+import { acquireRunLock } from '../../../src/run/lock.ts'
+import { buildStage } from '../../../src/run/stages.ts'
+import { realClock } from '../../../src/support/clock.ts'
+import type { Warehouse } from '../../../src/warehouse/warehouse.ts'
+import { temporaryFolder } from '../../helpers/temporary-folder.ts'
+import { aPage, dumpTables, memory, wireEvent, writePages } from '../../load/load-fixture.ts'
+import {
+  ADA,
+  MARKERS,
+  eventsOf,
+  filesWith,
+  forgetSite,
+  removeNights,
+  targetAt,
+  threeNights,
+} from './forget-fixture.ts'
+
+const REQUEST = { profileIds: [ADA], eventsBefore: null }
+const NOTHING_NEW = { profileIds: [], eventsBefore: null }
+const others = (warehouse: Warehouse) =>
+  warehouse.all(
+    `select * exclude (times_seen) from job_change_events where profile_id <> $1 order by event_key`,
+    [ADA],
+  )
+
+/** Where they are found below a folder, in any kind of file. */
+async function matchesIn(folder: string): Promise<readonly string[]> {
+  const markers = MARKERS.map((text) => ({ text, is_unique: true }))
+  const scratchFolder = join(temporaryFolder(), 'scratch')
+  return (await searchFolder(folder, { markers, scratchFolder })).matches
+}
+
+async function expectProved(folder: string): Promise<void> {
+  const store = openFolderStore(folder, realClock)
+  const scratchFolder = join(temporaryFolder(), 'scratch')
+  for (const { snapshot_id: snapshotId } of await listSnapshots(store)) {
+    const report = await verifySnapshot({ store, snapshotId, scratchFolder, clock: realClock })
+    expect(report.findings).toEqual([])
+  }
+}
+
+afterAll(removeNights)
+
+describe('erase', () => {
+  it('takes 1 of 200 people out of everything, for good, and nobody else', async () => {
+    const { site, target } = await threeNights()
+    const { root } = site.directory
+    const before = await site.read(others)
+    const store = openFolderStore(target.to, realClock)
+    const ids = (await listSnapshots(store)).map(({ snapshot_id: id }) => id)
+    expect((await matchesIn(root)).length).toBeGreaterThan(20)
+
+    const plan = await planErasure(site.erasing([target]), REQUEST)
+    expect(plan.segments.map(({ pages, events }) => [pages, events])).toEqual([
+      [2, 3],
+      [2, 3],
+      [2, 3],
+    ])
+    expect(plan.rows).toMatchObject({ 'main.job_change_events': 6, 'ops.rejects': 3 })
+    expect(plan.stores).toEqual([{ destination: target.to, problem: null, snapshots: ids }])
+    expect(existsSync(join(root, 'suppressed.json'))).toBe(false)
+
+    const certificate = (await erase(site.erasing([target]), REQUEST))!
+    expect(certificate).toMatchObject({ is_complete: true, remaining: [], rows: plan.rows })
+    expect(certificate.segments.map(({ events }) => events)).toEqual([3, 3, 3])
+    expect(certificate.stores).toEqual(plan.stores)
+    expect(certificate.proof).toMatchObject({ matches: [], texts: MARKERS.length })
+    expect(await matchesIn(root)).toEqual([])
+    // The raw bytes, by another program than ours.
+    expect(filesWith(root, MARKERS)).toEqual([])
+    expect((statSync(certificate.path).mode & 0o777).toString(8)).toBe('600')
+    expect(existsSync(join(root, PENDING_FILE))).toBe(false)
+
+    // Readers see one snapshot, the newest; it and the warehouse are what the journal says, as if she had never been.
+    const left = await listSnapshots(store)
+    expect(left.map(({ sequence }) => sequence)).toEqual([4])
+    expect((await readCurrent(store))?.manifest).toEqual(left[0])
+    await expectProved(target.to)
+    expect(await site.read(others)).toEqual(before)
+    const replayed = await memory()
+    await load({ warehouse: replayed, journal: site.journal })
+    await buildStage(replayed, site.world)
+    const leftOut = ['ops.checks', 'ops.journal_positions', 'ops.schema_files']
+    const expected = await dumpTables(replayed, leftOut)
+    for (const [name, rows] of Object.entries(await site.read((now) => dumpTables(now, leftOut)))) {
+      expect([name, rows]).toEqual([name, expected[name]])
+    }
+    // The next night goes on from there.
+    expect(await site.read((now) => load({ warehouse: now, journal: site.journal }))).toMatchObject(
+      { pages: 0, suppressed: 0 },
+    )
+    await site.night(target, 4)
+    await expectProved(target.to)
+    await expect(exportPerson(site.world, 'per_ada')).rejects.toThrow(/nothing is known of/)
+  }, 240_000)
+
+  it('stopped at each of its steps in turn, it goes on by itself and ends with nothing left', async () => {
+    const { site, target } = await threeNights()
+    const before = await site.read(others)
+    const stops = [
+      'tombstones',
+      'rewriting the journal 2',
+      'warehouse',
+      'snapshots',
+      `searching ${target.to} 9`,
+      'copies',
+      'proof 9',
+    ]
+    for (const [index, stopAt] of stops.entries()) {
+      const world = site.erasing([target], ({ name, done }) => {
+        const at = done === undefined ? name : `${name} ${done}`
+        if (at === stopAt) throw new Error(`stopped at ${at}`)
+      })
+      // Whom it was about, the second call knows by itself.
+      const request = index === 0 ? REQUEST : NOTHING_NEW
+      await expect(erase(world, request)).rejects.toThrow(`stopped at ${stopAt}`)
+      expect(existsSync(join(site.directory.root, PENDING_FILE))).toBe(true)
+      // A load in between reads nothing twice, and from no place within a record.
+      await site.read((warehouse) => load({ warehouse, journal: site.journal }))
+    }
+    const certificate = await erase(site.erasing([target]), NOTHING_NEW)
+    expect(certificate).toMatchObject({ is_complete: true, remaining: [] })
+    expect(certificate?.people).toHaveLength(1)
+    expect(certificate?.proof.texts).toBe(MARKERS.length)
+    expect(await matchesIn(site.directory.root)).toEqual([])
+    expect(await site.read(others)).toEqual(before)
+    await expectProved(target.to)
+    expect(await erase(site.erasing([target]), NOTHING_NEW)).toBeNull()
+  }, 240_000)
+
+  it('keeps them out when the service sends them again, and when everything is read again', async () => {
+    const site = forgetSite()
+    await writePages(site.journal, [aPage(eventsOf(1))])
+    await erase(site.erasing(), REQUEST)
+    await writePages(site.journal, [aPage(eventsOf(2), { requestId: 'again' })])
+    const report = await site.read((now) => load({ warehouse: now, journal: site.journal }))
+    expect(report).toMatchObject({ suppressed: 3 })
+    const replayed = await memory()
+    expect(await load({ warehouse: replayed, journal: site.journal })).toMatchObject({
+      rejected: 0,
+      suppressed: 3,
+    })
+    const found = 'select count(*)::int as rows from job_change_events where profile_id = $1'
+    expect(await replayed.all(found, [ADA])).toEqual([{ rows: 0 }])
+    // What was sent again is on the disk until the next erasure, which needs no name for it.
+    expect(await matchesIn(site.directory.journal)).toHaveLength(1)
+    await erase(site.erasing(), NOTHING_NEW)
+    expect(await matchesIn(site.directory.root)).toEqual([])
+    await expect(exportPerson(site.world, ADA)).rejects.toThrow(/was erased/)
+  }, 120_000)
+
+  it('of one destination that cannot be reached says so until it is; the rest is done', async () => {
+    const site = forgetSite()
+    const target = targetAt(join(temporaryFolder(), 'lake'))
+    await site.night(target, 1)
+    const away = {
+      ...targetAt('s3://nowhere/lake'),
+      s3: { endpoint: 'http://127.0.0.1:9', region: 'eu' },
+    }
+    vi.stubEnv('AWS_ACCESS_KEY_ID', 'a')
+    vi.stubEnv('AWS_SECRET_ACCESS_KEY', 'b')
+    onTestFinished(() => {
+      vi.unstubAllEnvs()
+    })
+    const certificate = await erase(site.erasing([away, target]), REQUEST)
+    expect(certificate?.is_complete).toBe(false)
+    expect(certificate?.remaining).toHaveLength(1)
+    expect(certificate?.remaining[0]).toContain('s3://nowhere/lake')
+    expect(await matchesIn(target.to)).toEqual([])
+    expect(filesWith(site.directory.root, MARKERS)).toEqual([
+      join(site.directory.root, PENDING_FILE),
+    ])
+    const again = await erase(site.erasing([target]), NOTHING_NEW)
+    expect(again).toMatchObject({ is_complete: true, remaining: [] })
+    expect(filesWith(site.directory.root, MARKERS)).toEqual([])
+  }, 120_000)
+
+  it('removes what killed processes left, and says where something is left that is not ours to erase', async () => {
+    const site = forgetSite()
+    const { root } = site.directory
+    await writePages(site.journal, [aPage(eventsOf(1))])
+    for (const ending of ['restore', 'restore.wal', 'restore.erased', 'replay.new']) {
+      writeFileSync(join(root, `jobtide.duckdb.${ending}`), ADA)
+    }
+    writeFileSync(join(root, 'analyst.duckdb.new'), ADA)
+    const stranger = join(root, 'export.csv')
+    writeFileSync(stranger, `profile_id\n${ADA}\n`)
+    const other = join(root, 'demo')
+    mkdirSync(join(other, 'journal'), { recursive: true })
+    for (const name of ['one.csv', 'two.csv']) writeFileSync(join(other, name), ADA)
+    const certificate = await erase(site.erasing(), REQUEST)
+    expect(certificate?.is_complete).toBe(false)
+    expect(certificate?.remaining).toEqual([
+      `${other} still names somebody: it is a data directory of its own; forget there, too, with --data-dir`,
+      `${stranger} still names somebody`,
+    ])
+  }, 120_000)
+
+  it('changes nothing while a pipeline runs, and notes nobody who is erased in vain', async () => {
+    const site = forgetSite()
+    const { root } = site.directory
+    await writePages(site.journal, [aPage([wireEvent()])])
+    const running = acquireRunLock(root, 'nightly', 'run', realClock)
+    await expect(erase(site.erasing(), REQUEST)).rejects.toMatchObject({ exitCode: 8 })
+    running.release()
+    for (const name of ['suppressed.json', PENDING_FILE]) {
+      expect(existsSync(join(root, name))).toBe(false)
+    }
+  })
+
+  it('of somebody who is not known keeps them out from now on, also before the first run', async () => {
+    const site = forgetSite()
+    mkdirSync(site.directory.root)
+    const certificate = await erase(site.erasing(), REQUEST)
+    expect(certificate).toMatchObject({ is_complete: true, segments: [], rows: {} })
+    expect(JSON.parse(readFileSync(certificate!.path, 'utf8')).people).toEqual(certificate!.people)
+    await writePages(site.journal, [aPage(eventsOf(1))])
+    expect(await site.read((now) => load({ warehouse: now, journal: site.journal }))).toMatchObject(
+      { suppressed: 3 },
+    )
+  })
+})
