@@ -1,171 +1,172 @@
 /**
- * Gives out the right to send one request, to all workers of this process and in step with all other processes that use
- * the same store. This file waits and wakes; whose turn it is and when is decided in pace-rules.ts. Within a process
- * turns are given in the order in which they were asked for, and only the first in line asks the store.
+ * Gives out permits to send one request each, to all workers of this process, in the order in which they ask. A permit waits for
+ * its slot in the rate, for the end of a pause that the service ordered, for the next trial of an open circuit, and while the
+ * service's own count says that it would be refused. All of it is kept in memory: one process buys at a time, and a pause that
+ * was ordered stands in the journal, too.
  */
 
-import { randomUUID } from 'node:crypto'
 import { onAbort } from '../support/abort.ts'
-import { createBell } from '../support/bell.ts'
 import type { Clock } from '../support/clock.ts'
-import { isSurelyGone } from '../support/lock-file.ts'
-import type { RequestOutcome } from './circuit-breaker.ts'
-import {
-  askForTurn,
-  endTurn,
-  pausePace,
-  stopWaiting,
-  type Asker,
-  type Priority,
-  type TurnAnswer,
-} from './pace-rules.ts'
-import type { OpenTurn, PaceState } from './pace-state.ts'
-import { createMemoryPaceStore, type PaceStore } from './pace-store.ts'
-import { rateLimitOf } from './rate-limit.ts'
+import { Condition } from '../support/condition.ts'
+import { CircuitBreaker, type RequestOutcome } from './circuit-breaker.ts'
+import { RateLimiter, rateLimitOf } from './rate-limiter.ts'
 import type { RateReport } from './retry-after.ts'
-import type { HeardReport } from './service-count.ts'
+import { ServiceQuota } from './service-quota.ts'
 
 /** The right to send one request. */
 export interface Permit {
   /**
-   * True when this request alone finds out whether the service answers again: after a pause, or while the circuit
-   * breaker is open. Its failure says nothing of the page that it asks for.
+   * True when this request alone finds out whether the service answers again: after a pause, or while the circuit is open. Its
+   * failure says nothing of the page that it asks for.
    */
   readonly isHalfOpen: boolean
   /** Takes note of the headers of the answer; they count when the permit is given back. */
   learn(report: RateReport): void
-  /**
-   * Gives the permit back; a second call does nothing.
-   * @throws StorageError when the store refuses
-   */
+  /** Gives the permit back; a second call does nothing. */
   release(outcome: RequestOutcome): void
 }
 
-/** Gives out permits. */
-export interface Pacer {
-  /**
-   * Resolves when one request may leave. Each permit must be given back.
-   * @throws the signal's reason when it aborts first
-   * @throws WaitTooLongError when the turn would come later than the pacer may let wait
-   * @throws StorageError when the store refuses
-   */
-  permit(signal: AbortSignal): Promise<Permit>
-  /**
-   * Lets nobody through for `ms` milliseconds from now; of several pauses the latest end counts.
-   * @throws StorageError when the store refuses
-   */
-  pause(ms: number): void
-}
-
-/** With whom a pacer shares its pace, and who goes first. */
-export interface PaceSharing {
-  readonly store: PaceStore
-  readonly priority: Priority
-}
-
-/** A turn would come later than anybody may wait. */
+/** A permit would come later than anybody may wait. */
 export class WaitTooLongError extends Error {
   override readonly name = 'WaitTooLongError'
-  /** Milliseconds until the turn. */
+  /** Milliseconds until the permit. */
   readonly waitMs: number
   constructor(waitMs: number) {
-    super(`the next request may leave in ${waitMs} ms`)
+    super(`the next request may be sent in ${waitMs} ms`)
     this.waitMs = waitMs
   }
 }
 
-/**
- * A pacer.
- * @param requestsPerSecond above 0; null for as fast as the service allows
- * @param maxWaitMs the longest that a turn may let wait
- * @param sharing by default nobody else shares the pace
- */
-export function createPacer(
-  clock: Clock,
-  requestsPerSecond: number | null,
-  maxWaitMs = Number.POSITIVE_INFINITY,
-  sharing: PaceSharing = { store: createMemoryPaceStore(), priority: 'nightly' },
-): Pacer {
-  const { store, priority } = sharing
-  const limit = requestsPerSecond === null ? null : rateLimitOf(requestsPerSecond)
-  const pacer = randomUUID()
-  const asker: Asker = { pacer, owner: store.owner, priority, limit, isGone: isSurelyGone }
-  const line: symbol[] = []
-  const lineMoved = createBell()
-  let turnsTaken = 0
-  let wakeFirst = () => {}
+/** A request in flight. */
+interface InFlight {
+  readonly sentAt: number
+  readonly isHalfOpen: boolean
+}
 
-  async function permit(signal: AbortSignal): Promise<Permit> {
-    const place = Symbol('a place in the line')
-    line.push(place)
+/** Gives out permits. */
+export class Pacer {
+  readonly #clock: Clock
+  readonly #maxWaitMs: number
+  readonly #limiter: RateLimiter | null
+  readonly #quota = new ServiceQuota()
+  readonly #breaker = new CircuitBreaker()
+  readonly #inFlight = new Set<InFlight>()
+  #pausedUntil = Number.NEGATIVE_INFINITY
+  /** Who waits for a permit, in order. Only the first looks when it may be given. */
+  readonly #queue: symbol[] = []
+  readonly #queueMoved = new Condition()
+  /** Lets the first in the queue look again. */
+  #wakeFirst = () => {}
+
+  /**
+   * @param requestsPerSecond above 0; null for as fast as the service allows
+   * @param maxWaitMs the longest that a permit may let wait
+   */
+  constructor(
+    clock: Clock,
+    requestsPerSecond: number | null,
+    maxWaitMs = Number.POSITIVE_INFINITY,
+  ) {
+    this.#clock = clock
+    this.#maxWaitMs = maxWaitMs
+    this.#limiter =
+      requestsPerSecond === null ? null : new RateLimiter(rateLimitOf(requestsPerSecond))
+  }
+
+  /**
+   * Resolves when one request may be sent. Each permit must be given back.
+   * @throws the signal's reason when it aborts first
+   * @throws WaitTooLongError when the permit would come later than the pacer may let wait
+   */
+  async permit(signal: AbortSignal): Promise<Permit> {
+    const position = Symbol('queue position')
+    this.#queue.push(position)
     try {
-      while (line[0] !== place) await lineMoved.wait(signal)
-      return await firstTurn(signal)
+      while (this.#queue[0] !== position) await this.#queueMoved.wait(signal)
+      return await this.#first(signal)
     } finally {
-      line.splice(line.indexOf(place), 1)
-      lineMoved.ring()
+      this.#queue.splice(this.#queue.indexOf(position), 1)
+      this.#queueMoved.notifyAll()
     }
   }
 
-  async function firstTurn(signal: AbortSignal): Promise<Permit> {
-    try {
-      for (;;) {
-        signal.throwIfAborted()
-        const answer = store.update(ask)
-        if (answer.kind === 'turn') {
-          turnsTaken += 1
-          return turnOf(answer.turn)
-        }
-        const now = clock.monotonic()
-        const waitMs = (answer.until ?? now) - now
-        if (waitMs > maxWaitMs) throw new WaitTooLongError(waitMs)
-        // Timers count whole milliseconds; one that is rounded down only wakes to sleep again.
-        await nap(Math.max(1, Math.ceil(answer.askAgainAt - now)), signal)
+  /** Gives nobody a permit for `ms` milliseconds from now; of several pauses the latest end counts. */
+  pause(ms: number): void {
+    this.#pausedUntil = Math.max(this.#pausedUntil, this.#clock.monotonic() + ms)
+    this.#breaker.expectTrial()
+  }
+
+  async #first(signal: AbortSignal): Promise<Permit> {
+    for (;;) {
+      signal.throwIfAborted()
+      const now = this.#clock.monotonic()
+      const at = this.#nextAt(now)
+      if (at <= now) return this.#take(now)
+      const waitMs = at - now
+      if (waitMs > this.#maxWaitMs && waitMs !== Number.POSITIVE_INFINITY) {
+        throw new WaitTooLongError(waitMs)
       }
-    } catch (error) {
-      store.update((pace) => ({ pace: stopWaiting(pace, pacer) }))
-      throw error
+      await this.#nap(waitMs, signal)
     }
   }
 
-  function turnOf(open: OpenTurn): Permit {
-    let report: HeardReport | null = null
+  /** When the next request may be sent; infinity for when one in flight has ended. */
+  #nextAt(now: number): number {
+    const inFlight = this.#inFlight.size
+    const at = Math.max(
+      this.#pausedUntil,
+      this.#breaker.openUntil,
+      this.#limiter?.nextSlotAt(this.#inFlight, now) ?? now,
+      this.#quota.notBefore(inFlight, this.#limiter, now),
+    )
+    // A trial is the only request in flight, so that its end cannot be confused with that of an older one.
+    return at <= now && inFlight >= this.#breaker.mostInFlight ? Number.POSITIVE_INFINITY : at
+  }
+
+  #take(now: number): Permit {
+    const request: InFlight = { sentAt: now, isHalfOpen: this.#breaker.isHalfOpen }
+    let report: RateReport | null = null
+    let reportedAt = now
+    this.#inFlight.add(request)
+    this.#limiter?.sent(now)
     return {
-      isHalfOpen: open.isHalfOpen,
-      learn(heard) {
-        report = { ...heard, receivedAt: clock.monotonic() }
+      isHalfOpen: request.isHalfOpen,
+      learn: (heard) => {
+        report = heard
+        reportedAt = this.#clock.monotonic()
       },
-      release(outcome) {
-        const end = { outcome, report, limit }
-        store.update((pace) => ({ pace: endTurn(pace, open, end, clock.monotonic()) }))
-        wakeFirst()
+      release: (outcome) => {
+        if (!this.#inFlight.delete(request)) return
+        this.#quota.learn(request, report, reportedAt, outcome === 'answered')
+        this.#ended(request, outcome)
+        this.#wakeFirst()
       },
     }
   }
 
-  // The time is read here, when nobody else can change the pace any more: waiting for that may take a while.
-  function ask(pace: PaceState): TurnAnswer {
-    return askForTurn(pace, asker, `${pacer}-${turnsTaken}`, clock.monotonic())
+  #ended({ sentAt, isHalfOpen }: InFlight, outcome: RequestOutcome): void {
+    const now = this.#clock.monotonic()
+    this.#limiter?.ended(sentAt, now)
+    if (outcome === 'refused') this.#limiter?.refused()
+    this.#breaker.ended(outcome, isHalfOpen, this.#pausedUntil > now, now)
   }
 
-  /** Sleeps until something has changed in this process, at most for `ms` milliseconds. */
-  async function nap(ms: number, signal: AbortSignal): Promise<void> {
+  /** Waits until a request has ended, at most for `ms` milliseconds. */
+  async #nap(ms: number, signal: AbortSignal): Promise<void> {
     const waking = new AbortController()
-    wakeFirst = () => waking.abort()
-    const stopListening = onAbort(signal, wakeFirst)
+    this.#wakeFirst = () => waking.abort()
+    const stopListening = onAbort(signal, this.#wakeFirst)
     try {
-      await clock.sleep(ms, waking.signal)
+      if (ms === Number.POSITIVE_INFINITY) {
+        await new Promise<void>((resolve) => onAbort(waking.signal, resolve))
+        return
+      }
+      // Timers count whole milliseconds; one that is rounded down only wakes to sleep again.
+      await this.#clock.sleep(Math.max(1, Math.ceil(ms)), waking.signal)
     } catch (error) {
       if (!waking.signal.aborted) throw error
     } finally {
       stopListening()
     }
-  }
-
-  return {
-    permit,
-    pause(ms) {
-      store.update((pace) => ({ pace: pausePace(pace, ms, clock.monotonic(), clock.now()) }))
-    },
   }
 }

@@ -8,12 +8,12 @@ import { join } from 'node:path'
 import { createTransport } from '../api/transport.ts'
 import { dataDirectory, type DataDirectory } from '../run/data-directory.ts'
 import { readJob } from '../run/job.ts'
-import { LOCK_FILE, acquireLock, isRunGoingOn } from '../run/lock.ts'
+import { LOCK_FOLDER, acquireLock } from '../run/lock.ts'
 import { runJob, type RunReport } from '../run/run.ts'
 import { startSimulator } from '../simulator/simulator.ts'
 import { writeOrganizationsFile } from '../simulator/organizations-file.ts'
 import { shiftedClock, type Clock } from '../support/clock.ts'
-import { ConfigError, EXIT, LockedError, asStorageError, type ExitCode } from '../support/errors.ts'
+import { ConfigError, EXIT, asStorageError, type ExitCode } from '../support/errors.ts'
 import { Secret } from '../support/secret.ts'
 import { DAY } from '../support/units.ts'
 import { withWarehouse, type Warehouse } from '../warehouse/warehouse.ts'
@@ -30,10 +30,11 @@ const CONCURRENCY = 4
 
 /** Runs the demo below `<data-dir>/demo`, which it empties first. One demo at a time: it holds the lock of `<data-dir>`. */
 export async function demoCommand(context: Context): Promise<ExitCode> {
-  const lock = acquireLock(context.directory.root, 'demo', context.clock)
+  const { clock } = context
+  const lock = await acquireLock(context.directory.root, { command: 'demo', clock })
   try {
     const directory = dataDirectory(join(context.directory.root, 'demo'))
-    emptyFolder(directory.root, context.clock)
+    await emptyFolder(directory.root, clock)
     return await journey(context, directory)
   } finally {
     lock.release()
@@ -98,13 +99,10 @@ function published(report: RunReport): RunReport {
 
 // Only a folder that a demo made is emptied, and none that a process works in. The marker is written first and never
 // removed, so that a demo that was killed at any moment can be repeated.
-function emptyFolder(root: string, clock: Clock): void {
-  const lock = acquireLock(root, 'demo', clock)
+async function emptyFolder(root: string, clock: Clock): Promise<void> {
+  const lock = await acquireLock(root, { command: 'demo', clock })
   try {
-    if (isRunGoingOn(root, clock)) {
-      throw new LockedError(`a run is going on in ${root}`, { hint: 'Wait until it ends.' })
-    }
-    const entries = readdirSync(root).filter((name) => !name.startsWith(LOCK_FILE))
+    const entries = readdirSync(root).filter((name) => name !== LOCK_FOLDER)
     if (entries.length > 0 && !entries.includes(MARKER)) {
       throw new ConfigError(`${root} exists and was not made by the demo`, {
         hint: 'Name another folder with --data-dir; nothing was changed.',

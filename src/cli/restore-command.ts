@@ -45,7 +45,7 @@ export async function restoreCommand(
     onProgress: (step) => progress.show({ stage: 'verify', ...step }),
   }).finally(() => progress.stop())
   const { created_at: createdAt } = snapshot.manifest
-  const lock = acquireLock(directory.root, 'restore', clock)
+  const lock = await acquireLock(directory.root, { command: 'restore', clock })
   try {
     let erased = 0
     const report = await restoreSnapshot({

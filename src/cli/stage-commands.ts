@@ -2,7 +2,7 @@
 
 import { existsSync } from 'node:fs'
 import { openJournal, type Journal, type JournalWriter } from '../journal/journal.ts'
-import { acquireLock, recoverJournal } from '../run/lock.ts'
+import { DEFAULT_MAX_WAIT_MS, acquireLock } from '../run/lock.ts'
 import { parseKeep } from '../publish/sweep/retention.ts'
 import { makeAnalystCopy } from '../run/analyst-copy.ts'
 import { readSnapshotTarget, type SnapshotTarget } from '../run/job.ts'
@@ -174,15 +174,21 @@ async function runAlone(
 
 /** Works with the lock of the data directory and a recovered journal. */
 async function withJournal(
-  { directory, clock, logger, progress }: Context,
+  { directory, clock, logger, progress, stop }: Context,
   command: string,
   losses: 'refuse' | 'accept',
   work: (journal: Journal) => Promise<void>,
 ): Promise<ExitCode> {
-  const lock = acquireLock(directory.root, command, clock)
+  const lock = await acquireLock(directory.root, {
+    command,
+    clock,
+    maxWaitMs: DEFAULT_MAX_WAIT_MS,
+    stop,
+    onWait: ({ message }) => logger.warn({ reason: message }, 'waiting_for_lock'),
+  })
   try {
     const journal = openJournal(directory.journal, clock)
-    for (const reason of await recoverJournal(directory.root, journal, lock, clock, losses)) {
+    for (const reason of journal.recover(losses)) {
       logger.warn({ reason }, 'journal.loss_accepted')
     }
     await work(journal)

@@ -4,8 +4,7 @@
  */
 
 import { findAnalystCopy } from '../run/analyst-copy.ts'
-import { holderOfLock } from '../run/lock.ts'
-import type { Clock } from '../support/clock.ts'
+import { holderOf } from '../run/lock.ts'
 import { EXIT, JobtideError, LockedError } from '../support/errors.ts'
 import { openWarehouse, withWarehouse, type Warehouse } from '../warehouse/warehouse.ts'
 import type { Context } from './context.ts'
@@ -60,7 +59,7 @@ export async function openForReading(
   if (copy === null) return openOriginal()
   if (copy.isCurrent) return (await openIfReadable(copy.path)) ?? openOriginal()
   try {
-    refuseWhileWritten(directory.root, clock)
+    await refuseWhileInUse(directory.root)
     return await openOriginal()
   } catch (error) {
     if (!(error instanceof LockedError)) throw error
@@ -95,13 +94,12 @@ async function openIfReadable(copy: string): Promise<Warehouse | null> {
 }
 
 // A run closes the warehouse between its stages; whoever opened it just then would end the run.
-function refuseWhileWritten(dataDir: string, clock: Clock): void {
-  const holder = holderOfLock(dataDir, clock)
+async function refuseWhileInUse(dataDir: string): Promise<void> {
+  const holder = await holderOf(dataDir)
   if (holder === null) return
-  throw new LockedError(
-    `the warehouse is being written by \`jobtide ${holder.command}\` (process ${holder.pid})`,
-    { hint: 'Wait until it ends.' },
-  )
+  throw new LockedError(`the data directory is in use by ${holder}`, {
+    hint: 'Wait until it ends.',
+  })
 }
 
 async function openInstead(copy: string, locked: LockedError): Promise<Warehouse> {

@@ -3,8 +3,8 @@
  * before it is sent, and given back or kept when its answer is known. Knows nothing of requests.
  */
 
-import { createBell } from '../support/bell.ts'
 import { isoInstant } from '../support/clock.ts'
+import { Condition } from '../support/condition.ts'
 import { EXIT, JobtideError } from '../support/errors.ts'
 import { CREDITS_PER_PAGE, monthOf, nextMonthAt } from '../journal/spending.ts'
 
@@ -78,7 +78,7 @@ interface Purse {
 export function createBudget({ run, month, now }: BudgetOptions): Budget {
   const ofRun: Purse = { limit: run.limit, month: null, spent: run.spent, reserved: 0 }
   const ofMonths = new Map<string, Purse>()
-  const settled = createBell()
+  const settled = new Condition()
   // The most that a page has cost so far: a service that charges more than expected is believed.
   let price = CREDITS_PER_PAGE
 
@@ -105,7 +105,7 @@ export function createBudget({ run, month, now }: BudgetOptions): Budget {
       isOpen = false
       ofRun.reserved -= 1
       month.reserved -= 1
-      settled.ring()
+      settled.notifyAll()
     }
     return {
       mayLeave() {
@@ -114,7 +114,7 @@ export function createBudget({ run, month, now }: BudgetOptions): Budget {
           month.reserved -= 1
           current.reserved += 1
           month = current
-          settled.ring()
+          settled.notifyAll()
         }
         if (!isShort(ofRun, 0) && !isShort(month, 0)) return true
         giveBack()

@@ -58,7 +58,7 @@ export interface ExtractOptions {
   /** How far the service's clock was ahead of this machine's in the run before, in ms; absent or null: unknown. */
   readonly serverAheadMs?: number | null
   /** Whether another batch may be begun; those that are begun are read to their end. Absent: always. */
-  readonly mayBegin?: () => boolean
+  readonly mayBegin?: () => Promise<boolean>
   /** Stops cleanly: requests in flight are finished. */
   readonly stop: AbortSignal
   /** Breaks off requests in flight. */
@@ -114,6 +114,8 @@ export class Extraction {
   readonly #quarantined: Quarantined[] = []
   readonly #workload = new Workload()
   readonly #creditsBefore: number
+  /** No further batch may be begun. */
+  #isHeldBack = false
   #busy = 0
   #failure: { readonly error: unknown } | null = null
   #pages = 0
@@ -216,7 +218,7 @@ export class Extraction {
       committed += pagesToBuy(reading.history)
     }
     const [next] = this.#waiting
-    if (next === undefined || this.#options.mayBegin?.() === false) return null
+    if (next === undefined || this.#isHeldBack) return null
     if (committed > 0 && !this.#canPay(committed + pagesToBuy(next))) return null
     this.#waiting.shift()
     return this.#beginBatch(next, mode)
@@ -235,7 +237,12 @@ export class Extraction {
     this.#begun.add(reading)
     const page = reading.wanted(mode)
     // Bought whole before, but not closed; or quoted before.
-    return page === null ? () => this.#settle(reading) : this.#reader(reading, page)
+    const begin = page === null ? () => this.#settle(reading) : this.#reader(reading, page)
+    return async () => {
+      this.#isHeldBack ||= (await this.#options.mayBegin?.()) === false
+      if (this.#isHeldBack) this.#close(reading)
+      else await begin()
+    }
   }
 
   #reader(reading: Reading, page: number): () => Promise<void> {

@@ -7,8 +7,6 @@ export interface DataDirectory {
   readonly root: string
   readonly journal: string
   readonly warehouse: string
-  /** The pace that all processes of the directory share. */
-  readonly pace: string
   /** Files in the making; may be deleted whenever nothing runs. */
   readonly scratch: string
   /** Copies of published files whose store is not a folder; may be deleted whenever nothing runs. */
@@ -22,7 +20,6 @@ export function dataDirectory(root: string): DataDirectory {
     root: path,
     journal: join(path, 'journal'),
     warehouse: join(path, 'jobtide.duckdb'),
-    pace: join(path, 'pace.json'),
     scratch: join(path, 'scratch'),
     published: join(path, 'published'),
   }

@@ -1,14 +1,17 @@
 /**
- * Who may do what in a data directory at the same time. Each pipeline is run by one process; different pipelines buy side
- * by side, each into journal segments of its own. Whatever writes the warehouse holds the lock of the directory, one
- * process at a time. Own lock files, because the engine's lock on the database file is lost as soon as anything in the
- * process reads that file, and because extraction needs no database at all.
+ * Who may work in a data directory: one process at a time buys, writes the journal or writes the warehouse. The lock is one of
+ * the kernel (process-lock.ts), so that it ends with its holder in whatever container that ran, and nobody has to guess whether a
+ * process is still alive.
+ *
+ * Who finds the lock taken holds a second one while it waits. A backfill, which may run for days, looks at that one before each
+ * batch: it gives the lock back, and takes it again when nobody waits any more. A file beside them says who holds the lock. It is
+ * for messages only, and never believed.
  */
 
-import { mkdirSync, readdirSync } from 'node:fs'
+import { mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { hostname } from 'node:os'
 import { join } from 'node:path'
-import type { Journal } from '../journal/journal.ts'
-import type { Clock } from '../support/clock.ts'
+import { isoInstant, type Clock } from '../support/clock.ts'
 import {
   ConfigError,
   LockedError,
@@ -17,232 +20,152 @@ import {
   systemCode,
 } from '../support/errors.ts'
 import { makeFolderPrivate } from '../support/file-modes.ts'
-import { LockFile, isSurelyAlive, isSurelyGone, type LockHolder } from '../support/lock-file.ts'
+import { jsonOrNull } from '../support/json.ts'
 import { MINUTE, SECOND } from '../support/units.ts'
+import { isProcessLockHeld, tryProcessLock, type ProcessLock } from '../warehouse/process-lock.ts'
 
-/** Name of the lock below a data directory; the names of all others begin with it. */
-export const LOCK_FILE = 'lock'
+/** The folder of the locks below a data directory. */
+export const LOCK_FOLDER = 'locks'
 
-const RUN_LOCK_PREFIX = `${LOCK_FILE}.run.`
-/** Commands under which 0.1.0 buys. */
-const BUYING_COMMANDS: ReadonlySet<string> = new Set(['run', 'backfill', 'extract'])
-/** Who begins to buy takes this one first, to close what killed processes left open; see recoverJournal. */
-export const RECOVERY_LOCK = `${LOCK_FILE}.recovery`
-const RECOVERY_TAKES_AT_MOST_MS = MINUTE
+/** How long a command waits that has no `limits.max_wait`, in milliseconds. */
+export const DEFAULT_MAX_WAIT_MS = 15 * MINUTE
+
 const LOOK_AGAIN_MS = SECOND / 5
 
 /** A lock that is held. */
 export interface HeldLock {
-  readonly path: string
   release(): void
 }
 
+/** Who wants the lock, and for how long it may wait. */
+export interface LockRequest {
+  /** What is running, for the message that others see. */
+  readonly command: string
+  readonly pipeline?: string
+  readonly clock: Clock
+  /** Milliseconds; default: not at all. */
+  readonly maxWaitMs?: number
+  /** Ends the wait. */
+  readonly stop?: AbortSignal
+  /** Called once, when the lock is not free at first. */
+  readonly onWait?: (holder: LockedError) => void
+  /** Lets everybody else go first, and asks no backfill to stop. */
+  readonly givesWay?: boolean
+}
+
 /**
- * Takes the lock of `dataDir`, which is made where it is missing. A lock whose process is gone is taken over.
- * @param command what is running, for the message that others see
- * @throws LockedError naming the holder
+ * Takes the lock of `dataDir`, which is made where it is missing.
+ * @throws LockedError naming the holder, when it holds the lock for longer than `maxWaitMs`
  * @throws ConfigError when `dataDir` is no folder
  * @throws StorageError when the disk refuses
  */
-export function acquireLock(dataDir: string, command: string, clock: Clock): HeldLock {
-  return take(dataDir, LOCK_FILE, dataDir, command, clock)
+export async function acquireLock(dataDir: string, request: LockRequest): Promise<HeldLock> {
+  const { clock, maxWaitMs = 0, stop, onWait, givesWay = false } = request
+  const paths = pathsIn(dataDir)
+  makeFolders(dataDir)
+  // Who only looks holds the lock for some milliseconds, too: a second look tells the two apart.
+  const giveUpAt = clock.monotonic() + Math.max(maxWaitMs, LOOK_AGAIN_MS)
+  let waiting: ProcessLock | null = null
+  try {
+    for (let looks = 0; ; looks += 1) {
+      const isFree = !givesWay || !(await isProcessLockHeld(paths.waiting))
+      const lock = isFree ? await tryProcessLock(paths.work) : null
+      if (lock !== null) return held(lock, paths.holder, request)
+      const locked = lockedError(dataDir)
+      if (clock.monotonic() >= giveUpAt) throw locked
+      if (looks === 1) onWait?.(locked)
+      if (!givesWay && maxWaitMs > 0) waiting ??= await tryProcessLock(paths.waiting)
+      await clock.sleep(LOOK_AGAIN_MS, stop)
+    }
+  } finally {
+    waiting?.release()
+  }
 }
 
-/** Takes the lock of one pipeline; see acquireLock. @throws LockedError also while 0.1.0 may be buying in `dataDir` */
-export function acquireRunLock(
-  dataDir: string,
-  pipeline: string,
-  command: string,
-  clock: Clock,
-): HeldLock {
-  const what = `pipeline ${pipeline} of ${dataDir}`
-  const lock = take(dataDir, `${RUN_LOCK_PREFIX}${pipeline}`, what, command, clock)
+/** Whether a process waits for the lock of `dataDir`, and a backfill should give it back. */
+export function isSomebodyWaiting(dataDir: string): Promise<boolean> {
+  return isProcessLockHeld(pathsIn(dataDir).waiting)
+}
+
+/** Who works in `dataDir`, in words; null when nobody does. */
+export async function holderOf(dataDir: string): Promise<string | null> {
+  const paths = pathsIn(dataDir)
+  return (await isProcessLockHeld(paths.work)) ? holderText(paths.holder) : null
+}
+
+function pathsIn(dataDir: string) {
+  const folder = join(dataDir, LOCK_FOLDER)
+  return {
+    work: join(folder, 'work.duckdb'),
+    waiting: join(folder, 'waiting.duckdb'),
+    holder: join(folder, 'holder.json'),
+  }
+}
+
+function held(lock: ProcessLock, holder: string, request: LockRequest): HeldLock {
+  const { command, pipeline, clock } = request
+  const since = isoInstant(clock.now())
+  const note = { command, pipeline, process: process.pid, host: hostname(), since }
   try {
-    refuseEarlierVersion(dataDir, clock)
-    return lock
+    writeFileSync(holder, `${JSON.stringify(note)}\n`)
   } catch (error) {
     lock.release()
-    throw error
+    throw asStorageError(error, holder)
   }
-}
-
-/** How long to wait for a lock. */
-export interface LockPatience {
-  /** Milliseconds. */
-  readonly maxWaitMs: number
-  /** @throws its reason when it aborts first */
-  readonly stop: AbortSignal
-  /** Called once, when the lock is not free at first. */
-  readonly onWait: (holder: LockedError) => void
-}
-
-/**
- * Takes the lock of `dataDir` as soon as whoever holds it gives it back.
- * @throws LockedError when that takes longer than `maxWaitMs`
- */
-export async function waitForLock(
-  dataDir: string,
-  command: string,
-  clock: Clock,
-  { maxWaitMs, stop, onWait }: LockPatience,
-): Promise<HeldLock> {
-  const giveUpAt = clock.monotonic() + maxWaitMs
-  for (let isWaiting = false; ; isWaiting = true) {
-    try {
-      return acquireLock(dataDir, command, clock)
-    } catch (error) {
-      if (!(error instanceof LockedError) || clock.monotonic() >= giveUpAt) throw error
-      if (!isWaiting) onWait(error)
-    }
-    await clock.sleep(LOOK_AGAIN_MS, stop)
-  }
-}
-
-/**
- * Closes what killed processes left open in the journal, unless another process may be writing it: its segment must not
- * be touched, and a torn end of a dead one does no harm until next time. Every process that is going to write the journal
- * takes its lock first and then calls this, so that nobody begins a segment while another one recovers.
- * @param mine the lock that this process holds
- * @param losses what to do where sealed segments are lost
- * @returns a sentence for each loss that was accepted
- * @throws JournalLossError when sealed segments are lost, and that is not accepted
- * @throws LockedError when another process recovers for more than a minute, or writes while losses are to be accepted
- */
-export async function recoverJournal(
-  dataDir: string,
-  journal: Journal,
-  mine: HeldLock,
-  clock: Clock,
-  losses: 'refuse' | 'accept' = 'refuse',
-): Promise<string[]> {
-  const giveUpAt = clock.monotonic() + RECOVERY_TAKES_AT_MOST_MS
-  for (;;) {
-    try {
-      const recovery = take(dataDir, RECOVERY_LOCK, dataDir, 'recovery', clock)
+  return {
+    release() {
       try {
-        if (!othersMayWrite(dataDir, mine, clock)) return journal.recover(losses)
-        if (losses === 'accept') throw notAlone(dataDir)
-        journal.check()
-        return []
+        rmSync(holder, { force: true })
       } finally {
-        recovery.release()
+        lock.release()
       }
-    } catch (error) {
-      if (!(error instanceof LockedError) || clock.monotonic() >= giveUpAt) throw error
-    }
-    await clock.sleep(LOOK_AGAIN_MS)
+    },
   }
 }
 
-function notAlone(dataDir: string): LockedError {
-  return new LockedError(`another process may be writing the journal of ${dataDir}`, {
-    hint: 'Losses are accepted while nothing else runs there: wait until it ends, then run the same command again.',
+function lockedError(dataDir: string): LockedError {
+  return new LockedError(`${dataDir} is in use by ${holderText(pathsIn(dataDir).holder)}`, {
+    hint: 'Wait until it ends, or use another folder with --data-dir.',
   })
 }
 
-/** Which process may be at work with the lock of `dataDir`; null when none is. */
-export function holderOfLock(dataDir: string, clock: Clock): LockHolder | null {
-  return livingHolder(join(dataDir, LOCK_FILE), clock)
+function holderText(path: string): string {
+  const note = readNote(path)
+  const { command, pipeline, process: pid, host, since } = note
+  if (typeof command !== 'string') return 'another process'
+  const of = typeof pipeline === 'string' ? ` of pipeline ${pipeline}` : ''
+  return `\`jobtide ${command}\`${of} (process ${String(pid)} on ${String(host)}, since ${String(since)})`
 }
 
-/** Whether a run of any pipeline may be going on in `dataDir`. */
-export function isRunGoingOn(dataDir: string, clock: Clock): boolean {
-  return lockNames(dataDir)
-    .filter((name) => name.startsWith(RUN_LOCK_PREFIX))
-    .some((name) => livingHolder(join(dataDir, name), clock) !== null)
-}
-
-// 0.1.0 buys under the lock of the directory and knows no other: it may be buying the very same now. Whoever buys since
-// holds a lock of its pipeline besides, and gives that back last.
-function refuseEarlierVersion(dataDir: string, clock: Clock): void {
-  const lock = lockFile(join(dataDir, LOCK_FILE), clock)
-  const holder = lock.holder()
-  if (holder === null || !BUYING_COMMANDS.has(holder.command) || isSurelyGone(holder)) return
-  const holdsPipeline = lockNames(dataDir)
-    .filter((name) => name.startsWith(RUN_LOCK_PREFIX))
-    .map((name) => lockFile(join(dataDir, name), clock).holder())
-    .some((one) => one?.pid === holder.pid && one.host === holder.host)
-  const holdsIt = lock.holder()?.nonce === holder.nonce
-  if (holdsIt && !holdsPipeline) throw lockedError(lock, dataDir)
-}
-
-function othersMayWrite(dataDir: string, mine: HeldLock, clock: Clock): boolean {
-  return lockNames(dataDir)
-    .filter((name) => name === LOCK_FILE || name.startsWith(RUN_LOCK_PREFIX))
-    .map((name) => join(dataDir, name))
-    .some((path) => path !== mine.path && livingHolder(path, clock) !== null)
-}
-
-function livingHolder(path: string, clock: Clock): LockHolder | null {
-  const holder = lockFile(path, clock).holder()
-  return holder === null || isSurelyGone(holder) ? null : holder
-}
-
-/** A lock file to look at. */
-function lockFile(path: string, clock: Clock): LockFile {
-  return new LockFile(path, { command: '', clock })
-}
-
-function lockNames(dataDir: string): string[] {
+function readNote(path: string): Readonly<Record<string, unknown>> {
   try {
-    return readdirSync(dataDir).filter((name) => name.startsWith(LOCK_FILE))
+    const note = jsonOrNull(readFileSync(path, 'utf8'))
+    return note !== null && typeof note === 'object' ? (note as Record<string, unknown>) : {}
   } catch (error) {
-    if (systemCode(error) === 'ENOENT') return []
-    throw asStorageError(error, dataDir)
+    // The holder has just begun, or just ended.
+    if (systemCode(error) === 'ENOENT') return {}
+    throw asStorageError(error, path)
   }
 }
 
-function take(
-  dataDir: string,
-  name: string,
-  what: string,
-  command: string,
-  clock: Clock,
-): HeldLock {
-  const lock = new LockFile(join(dataDir, name), { command, clock })
-  try {
-    makeFolder(dataDir)
-    if (!lock.take()) throw lockedError(lock, what)
-  } catch (error) {
-    throw asStorageError(error, lock.path)
-  }
-  return { path: lock.path, release: () => lock.release() }
-}
-
-function makeFolder(dataDir: string): void {
+function makeFolders(dataDir: string): void {
   try {
     mkdirSync(dataDir, { recursive: true })
     makeFolderPrivate(dataDir)
+    mkdirSync(join(dataDir, LOCK_FOLDER), { recursive: true })
   } catch (error) {
     const code = systemCode(error)
     if (code === 'ENOENT') {
       // What Node says of a new folder on a file system that is read-only.
       throw new StorageError(
         `the data directory ${dataDir} cannot be made: is its disk read-only?`,
-        {
-          hint: 'Name a folder that can be written with --data-dir.',
-          cause: error,
-        },
+        { hint: 'Name a folder that can be written with --data-dir.', cause: error },
       )
     }
-    if (code !== 'EEXIST' && code !== 'ENOTDIR') throw error
+    if (code !== 'EEXIST' && code !== 'ENOTDIR') throw asStorageError(error, dataDir)
     throw new ConfigError(`the data directory ${dataDir} is not a folder, or lies below a file`, {
       hint: 'Name a folder with --data-dir.',
       cause: error,
     })
   }
-}
-
-function lockedError(lock: LockFile, what: string): LockedError {
-  const holder = lock.holder()
-  const wait = 'Wait until it ends, or use another folder with --data-dir.'
-  const orRemove = `${wait} If that process is surely gone, remove ${lock.path}.`
-  if (holder === null) {
-    return new LockedError(`${what} is in use by another process`, { hint: orRemove })
-  }
-  const { command, pid, host, since } = holder
-  return new LockedError(
-    `${what} is in use by \`jobtide ${command}\` (process ${pid} on ${host}, since ${since})`,
-    { hint: isSurelyAlive(holder) ? wait : orRemove, context: { pid, host } },
-  )
 }

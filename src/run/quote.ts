@@ -54,7 +54,7 @@ async function quoteRun(
 ): Promise<Quote> {
   try {
     return await quote({
-      ...extraction(job, 'plan', service, world, session, run),
+      ...extraction(job, service, world, session, run),
       onProgress: (progress) => world.onProgress({ stage: 'extract', ...progress }),
     })
   } catch (error) {

@@ -5,8 +5,7 @@
  */
 
 import { PaymentRequiredError, UnavailableError } from '../api/errors.ts'
-import { openPaceFile } from '../api/pace-file.ts'
-import { createPacer } from '../api/pacer.ts'
+import { Pacer } from '../api/pacer.ts'
 import type { Transport } from '../api/transport.ts'
 import { BudgetReachedError } from '../extract/budget.ts'
 import { extract, type ExtractOptions, type ExtractProgress } from '../extract/extract.ts'
@@ -26,7 +25,7 @@ import { makeAnalystCopy, type AnalystCopyReport } from './analyst-copy.ts'
 import { beginRun, type RunCommand } from './begin.ts'
 import { closingOf, closingRecord } from './closing.ts'
 import type { Job } from './job.ts'
-import { acquireLock, waitForLock, type HeldLock } from './lock.ts'
+import { isSomebodyWaiting } from './lock.ts'
 import { withSession, type Session } from './session.ts'
 import {
   PUBLISHING_MEMORY,
@@ -73,7 +72,8 @@ export interface RunReport {
 }
 
 /**
- * Runs a job. What keeps it from publishing is in the report; the run is closed as failed then.
+ * Runs a job. What keeps it from publishing is in the report; the run is closed as failed then. A backfill gives way: when
+ * another process waits for the data directory, it ends the batches that are begun, lets that process work, and goes on.
  * @throws JobtideError whose exit code says which stage ended it and what to do
  */
 export async function runJob(
@@ -82,9 +82,40 @@ export async function runJob(
   service: Service,
   world: RunWorld,
 ): Promise<RunReport> {
-  return withSession(job, command, world, (session) =>
-    new Run(job, command, service, world, session).run(),
-  )
+  const beganAt = world.clock.monotonic()
+  let bought = NOTHING_YET
+  for (let sessions = 0; ; sessions += 1) {
+    const ended = await withSession(
+      job,
+      command,
+      world,
+      (session) => new Run(job, command, service, world, session).run(),
+      sessions === 0 ? job.maxWaitMs : Number.POSITIVE_INFINITY,
+    )
+    bought = together(bought, ended.extract)
+    if ('runId' in ended) {
+      return { ...ended, extract: bought, durationMs: world.clock.monotonic() - beganAt }
+    }
+    world.logger.info({ pages: bought.pages }, 'gave_way')
+  }
+}
+
+/** A backfill that another process waited for. Its run is not closed. */
+interface GaveWay {
+  readonly extract: ExtractProgress
+}
+
+/** What two parts of one run bought. */
+function together(before: ExtractProgress, after: ExtractProgress): ExtractProgress {
+  return {
+    ...after,
+    pages: before.pages + after.pages,
+    events: before.events + after.events,
+    credits: before.credits + after.credits,
+    unexpectedCharges: before.unexpectedCharges + after.unexpectedCharges,
+    quarantined: [...before.quarantined, ...after.quarantined],
+    clockTrouble: after.clockTrouble ?? before.clockTrouble,
+  }
 }
 
 const NOTHING_YET: ExtractProgress = {
@@ -105,6 +136,7 @@ class Run {
   readonly #service: Service
   readonly #world: RunWorld
   readonly #session: Session
+  #givesWay = false
 
   constructor(job: Job, command: RunCommand, service: Service, world: RunWorld, session: Session) {
     this.#job = job
@@ -114,9 +146,8 @@ class Run {
     this.#session = session
   }
 
-  async run(): Promise<RunReport> {
+  async run(): Promise<Omit<RunReport, 'durationMs'> | GaveWay> {
     const { clock } = this.#world
-    const beganAt = clock.monotonic()
     const { history, journal, writer } = this.#session
     // Before a credit is spent, because the load would refuse.
     if (this.#command !== 'extract') readSuppression(journal)
@@ -124,6 +155,7 @@ class Run {
     const { run } = begun
     try {
       const { report, endedEarly } = await this.#extract(run)
+      if (this.#givesWay && endedEarly === null) return { extract: report }
       const unknown = endedEarly === null && report.events === 0 ? this.#unknownList() : null
       const stages = await this.#finish(run, endedEarly, unknown)
       if (stages.publishFailure !== null) await this.#closeFailed(run, stages.publishFailure)
@@ -140,7 +172,6 @@ class Run {
         ...stages,
         unknownList: unknown,
         endedEarly,
-        durationMs: clock.monotonic() - beganAt,
       }
     } catch (error) {
       await this.#closeFailed(run, error)
@@ -168,7 +199,8 @@ class Run {
     let last: ExtractProgress = NOTHING_YET
     try {
       const report = await extract({
-        ...extraction(this.#job, this.#command, this.#service, this.#world, this.#session, run),
+        ...extraction(this.#job, this.#service, this.#world, this.#session, run),
+        mayBegin: () => this.#mayBegin(),
         onProgress: (progress) => {
           last = progress
           this.#world.onProgress({ stage: 'extract', ...progress })
@@ -179,6 +211,12 @@ class Run {
       if (!endsEarly(error)) throw error
       return { report: last, endedEarly: error }
     }
+  }
+
+  async #mayBegin(): Promise<boolean> {
+    if (this.#command !== 'backfill') return true
+    this.#givesWay ||= await isSomebodyWaiting(this.#world.directory.root)
+    return !this.#givesWay
   }
 
   // Closing the run in the journal comes last: a run that was killed before is taken up again, and loses nothing.
@@ -192,18 +230,13 @@ class Run {
       await this.#session.writer.append(closing)
       return { load: null, build: null, publish: null, publishFailure: null, analystCopy: null }
     }
-    const lock = await this.#stageLock()
-    try {
-      const stages = await this.#stages(run.started.run_id)
-      if (stages.publishFailure !== null) return { ...stages, analystCopy: null }
-      const atTheEnd = { ...closing, at: this.#world.clock.now() }
-      await this.#show(atTheEnd)
-      await this.#session.writer.append(atTheEnd)
-      if (stages.publish === null) return { ...stages, analystCopy: null }
-      return { ...stages, analystCopy: await this.#copyForAnalysts() }
-    } finally {
-      lock.release()
-    }
+    const stages = await this.#stages(run.started.run_id)
+    if (stages.publishFailure !== null) return { ...stages, analystCopy: null }
+    const atTheEnd = { ...closing, at: this.#world.clock.now() }
+    await this.#show(atTheEnd)
+    await this.#session.writer.append(atTheEnd)
+    if (stages.publish === null) return { ...stages, analystCopy: null }
+    return { ...stages, analystCopy: await this.#copyForAnalysts() }
   }
 
   // With a wrong list everything was done that could be: such a run is not taken up again.
@@ -216,16 +249,6 @@ class Run {
     if (unknown?.isSure !== true) return closingOf(run, endedEarly, clock)
     const { exitCode, message } = unknown.problem
     return closingRecord(run, 'done', exitCode, message, clock.now())
-  }
-
-  // Another process may be loading what it bought itself; extraction never waits for that, only this does.
-  #stageLock(): Promise<HeldLock> {
-    const { directory, clock, stop, logger } = this.#world
-    return waitForLock(directory.root, this.#command, clock, {
-      maxWaitMs: this.#job.maxWaitMs,
-      stop,
-      onWait: ({ message }) => logger.warn({ reason: message }, 'waiting_for_lock'),
-    })
   }
 
   // Last, when the warehouse is closed and shows the end of the run. Everything is published by then.
@@ -283,17 +306,8 @@ class Run {
   async #fail(run: RunHistory, error: unknown): Promise<void> {
     const closing = closingOf(run, error, this.#world.clock)
     // The warehouse may be the very thing that is out of reach; it shows the end after the next load.
-    if (this.#command !== 'extract') await this.#showAfterFailure(closing).catch(() => undefined)
+    if (this.#command !== 'extract') await this.#show(closing).catch(() => undefined)
     await this.#session.writer.append(closing)
-  }
-
-  async #showAfterFailure(closing: RunFinished): Promise<void> {
-    const lock = acquireLock(this.#world.directory.root, this.#command, this.#world.clock)
-    try {
-      await this.#show(closing)
-    } finally {
-      lock.release()
-    }
   }
 }
 
@@ -308,21 +322,17 @@ type Stages = Pick<RunReport, 'load' | 'build' | 'publish' | 'publishFailure' | 
 /** What an extraction needs, from what a run has. */
 export function extraction(
   job: Job,
-  command: RunCommand,
   service: Service,
   world: RunWorld,
   { writer, history }: Session,
   run: RunHistory,
 ): ExtractOptions {
-  const { clock, directory, random, logger, stop, abort } = world
+  const { clock, random, logger, stop, abort } = world
   return {
     run,
     transport: service.transport,
     baseUrl: service.baseUrl,
-    pacer: createPacer(clock, job.requestsPerSecond, job.maxWaitMs, {
-      store: openPaceFile(directory.pace, clock),
-      priority: command === 'backfill' ? 'backfill' : 'nightly',
-    }),
+    pacer: new Pacer(clock, job.requestsPerSecond, job.maxWaitMs),
     writer,
     clock,
     random,

@@ -1,14 +1,14 @@
-/** What every process that buys holds while it does: the lock of its pipeline, and a journal segment of its own. */
+/** What a process that buys holds while it does: the lock of the data directory, and the journal's writer. */
 
 import { openJournal, type Journal, type JournalWriter } from '../journal/journal.ts'
 import { readHistory, saveCheckpoint } from '../journal/read-history.ts'
 import type { History } from '../journal/history.ts'
 import { messageOf } from '../support/errors.ts'
 import type { Job } from './job.ts'
-import { acquireRunLock, recoverJournal } from './lock.ts'
+import { acquireLock } from './lock.ts'
 import type { RunWorld } from './stages.ts'
 
-/** A process that may buy for one pipeline. */
+/** A process that may buy. */
 export interface Session {
   readonly journal: Journal
   readonly writer: JournalWriter
@@ -17,8 +17,9 @@ export interface Session {
 }
 
 /**
- * Works with the pipeline's lock, a recovered journal and a writer, and gives everything back afterwards.
- * @throws LockedError when the pipeline runs in another process
+ * Works with the lock of the data directory, a recovered journal and its writer, and gives everything back afterwards.
+ * @param maxWaitMs how long to wait for the lock, in milliseconds
+ * @throws LockedError when another process works in the data directory for longer than that
  * @throws JournalLossError when sealed segments of the journal are lost, unless the job accepts that
  */
 export async function withSession<T>(
@@ -26,14 +27,22 @@ export async function withSession<T>(
   command: string,
   world: RunWorld,
   work: (session: Session) => Promise<T>,
+  maxWaitMs = job.maxWaitMs,
 ): Promise<T> {
-  const { directory, clock } = world
-  const lock = acquireRunLock(directory.root, job.pipeline, command, clock)
+  const { directory, clock, stop, logger } = world
+  const lock = await acquireLock(directory.root, {
+    command,
+    pipeline: job.pipeline,
+    clock,
+    maxWaitMs,
+    stop,
+    onWait: ({ message }) => logger.warn({ reason: message }, 'waiting_for_lock'),
+    givesWay: command === 'backfill',
+  })
   try {
     const journal = openJournal(directory.journal, clock)
-    const losses = job.acceptLoss ? 'accept' : 'refuse'
-    for (const reason of await recoverJournal(directory.root, journal, lock, clock, losses)) {
-      world.logger.warn({ reason }, 'journal.loss_accepted')
+    for (const reason of journal.recover(job.acceptLoss ? 'accept' : 'refuse')) {
+      logger.warn({ reason }, 'journal.loss_accepted')
     }
     const writer = journal.writer()
     try {

@@ -176,6 +176,21 @@ async function connect(path: string, options: WarehouseOptions): Promise<Warehou
   }
 }
 
+/**
+ * Opens a database file and nothing more: for a lock, see process-lock.ts.
+ * @returns what closes it
+ * @throws LockedError when another process has it open for writing, or for reading where `mode` is `write`
+ */
+export async function openBareFile(path: string, mode: 'read' | 'write'): Promise<() => void> {
+  try {
+    const settings = engineSettings({ path, mode, threads: 1, memoryLimit: '16MB' })
+    const instance = await DuckDBInstance.create(path, settings)
+    return () => instance.closeSync()
+  } catch (error) {
+    throw asWarehouseError(error, path)
+  }
+}
+
 class DuckDBWarehouse implements Warehouse {
   readonly path: string
   readonly #options: WarehouseOptions

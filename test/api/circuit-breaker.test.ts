@@ -1,8 +1,7 @@
 import { describe, expect, it } from 'vitest'
-import { createPacer, type Permit } from '../../src/api/pacer.ts'
+import { Pacer, type Permit } from '../../src/api/pacer.ts'
 import type { RequestOutcome } from '../../src/api/circuit-breaker.ts'
-import { createMemoryPaceStore } from '../../src/api/pace-store.ts'
-import { HOUR, MINUTE, SECOND } from '../../src/support/units.ts'
+import { MINUTE, SECOND } from '../../src/support/units.ts'
 import { virtualClock, type VirtualClock } from '../helpers/virtual-clock.ts'
 
 const { signal } = new AbortController()
@@ -32,7 +31,7 @@ describe('the share of requests that failed lately', () => {
   /** How many are let through at once after these outcomes. */
   async function letThrough(outcomes: readonly RequestOutcome[]): Promise<number> {
     const clock = virtualClock()
-    const pacer = createPacer(clock, null)
+    const pacer = new Pacer(clock, null)
     await sendOneByOne(clock, pacer, outcomes)
     let through = 0
     for (let i = 0; i < 32; i += 1) {
@@ -75,7 +74,7 @@ describe('the share of requests that failed lately', () => {
 describe('the circuit breaker', () => {
   it('opens after 5 failures in a row; then 1 request goes every 30 s until 1 is answered', async () => {
     const clock = virtualClock()
-    const sentAt = await sendOneByOne(clock, createPacer(clock, null), [
+    const sentAt = await sendOneByOne(clock, new Pacer(clock, null), [
       ...times(7, 'failed'),
       ...times(3, 'answered'),
     ])
@@ -85,7 +84,7 @@ describe('the circuit breaker', () => {
   it('stays closed when the 5. answer is a page, and opens when it only is a request that we broke off', async () => {
     const clock = virtualClock()
     const four = times(4, 'failed')
-    const pacer = createPacer(clock, null)
+    const pacer = new Pacer(clock, null)
     expect(await sendOneByOne(clock, pacer, [...four, 'answered', ...four, 'answered'])).toEqual(
       Array(10).fill(0),
     )
@@ -93,26 +92,9 @@ describe('the circuit breaker', () => {
     expect(sentAt.at(-1)).toBe(30 * SECOND)
   })
 
-  it('counts the failures of all workers and of 2 processes together', async () => {
-    const clock = virtualClock()
-    const store = createMemoryPaceStore()
-    const pacers = [1, 2].map(() =>
-      createPacer(clock, null, undefined, { store, priority: 'nightly' }),
-    )
-    const failing = [...pacers, ...pacers, ...pacers.slice(1)]
-    const turns = await Promise.all(failing.map((pacer) => pacer.permit(signal)))
-    for (const turn of turns) turn.release('failed')
-    const through: Permit[] = []
-    for (const pacer of pacers) void pacer.permit(signal).then((turn) => through.push(turn))
-    await clock.advance(30 * SECOND - 1)
-    expect(through).toHaveLength(0)
-    await clock.advance(MINUTE)
-    expect(through.map(({ isHalfOpen }) => isHalfOpen)).toEqual([true])
-  })
-
   it('is not kept open longer by what was in flight when it opened', async () => {
     const clock = virtualClock()
-    const pacer = createPacer(clock, null)
+    const pacer = new Pacer(clock, null)
     const began = clock.monotonic()
     const turns = await Promise.all(Array.from({ length: 10 }, () => pacer.permit(signal)))
     for (const turn of turns) {
@@ -126,7 +108,7 @@ describe('the circuit breaker', () => {
 
   it('closes at the first page, also one that was asked for before it opened', async () => {
     const clock = virtualClock()
-    const pacer = createPacer(clock, null)
+    const pacer = new Pacer(clock, null)
     const late = await pacer.permit(signal)
     await sendOneByOne(clock, pacer, times(5, 'failed'))
     late.release('answered')
@@ -136,7 +118,7 @@ describe('the circuit breaker', () => {
 
   it('ends nothing by itself: a probe each 30 s for 5 h', async () => {
     const clock = virtualClock()
-    const pacer = createPacer(clock, null, 15 * MINUTE)
+    const pacer = new Pacer(clock, null, 15 * MINUTE)
     const sentAt = await sendOneByOne(clock, pacer, times(605, 'failed'))
     expect(sentAt.at(-1)).toBe(600 * 30 * SECOND)
   })
@@ -145,7 +127,7 @@ describe('the circuit breaker', () => {
     'takes an order to wait (%s) for a failure only when the probe after it gets another: then 5 of them open it',
     async (outcome) => {
       const clock = virtualClock()
-      const pacer = createPacer(clock, null)
+      const pacer = new Pacer(clock, null)
       const turns = await Promise.all(Array.from({ length: 10 }, () => pacer.permit(signal)))
       for (const turn of turns) turn.release(outcome)
       const sentAt: number[] = []
@@ -162,16 +144,6 @@ describe('the circuit breaker', () => {
       expect(sentAt.map((ms) => ms / SECOND)).toEqual([1, 2, 3, 4, 5, 35, 65, 95])
     },
   )
-
-  it('that was left open 20 h ago by a process that has ended lets the next one try at once', async () => {
-    const clock = virtualClock()
-    const store = createMemoryPaceStore()
-    const sharing = { store, priority: 'nightly' } as const
-    await sendOneByOne(clock, createPacer(clock, null, MINUTE, sharing), times(5, 'failed'))
-    await clock.advance(20 * HOUR)
-    const next = await createPacer(clock, null, MINUTE, sharing).permit(signal)
-    expect(next.isHalfOpen).toBe(true)
-  })
 })
 
 describe('a storm of 10 minutes, 10 workers and 1,000 pages', () => {
@@ -185,7 +157,7 @@ describe('a storm of 10 minutes, 10 workers and 1,000 pages', () => {
     'of %s: at most 1.10 × the requests + 20, over within one probe',
     async (_, pauseMs) => {
       const clock = virtualClock()
-      const pacer = createPacer(clock, 5)
+      const pacer = new Pacer(clock, 5)
       const from = clock.monotonic() + 30 * SECOND
       const until = from + 10 * MINUTE
       let requests = 0

@@ -100,17 +100,17 @@ const { signal } = new AbortController()
 export function sendAll(
   clock: VirtualClock,
   options: {
-    pacers: readonly Pacer[]
-    workersEach: number
+    pacer: Pacer
+    workers: number
     requests: number
     latency: Latency
     service: Service
     onAnswer?: (sent: number) => void
   },
 ): Promise<unknown> {
-  const { pacers, workersEach, latency, service } = options
+  const { pacer, latency, service } = options
   let sent = 0
-  const worker = async (pacer: Pacer) => {
+  const worker = async () => {
     for (let isFirst = true; sent < options.requests; isFirst = false) {
       sent += 1
       const turn = await pacer.permit(signal)
@@ -123,8 +123,5 @@ export function sendAll(
       options.onAnswer?.(sent)
     }
   }
-  const workers = pacers.flatMap((pacer) =>
-    Array.from({ length: workersEach }, () => worker(pacer)),
-  )
-  return clock.run(Promise.all(workers))
+  return clock.run(Promise.all(Array.from({ length: options.workers }, worker)))
 }

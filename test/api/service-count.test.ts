@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { createPacer, type Pacer, type Permit } from '../../src/api/pacer.ts'
+import { Pacer, type Permit } from '../../src/api/pacer.ts'
 import type { RateReport } from '../../src/api/retry-after.ts'
 import { HOUR, MINUTE, SECOND } from '../../src/support/units.ts'
 import { virtualClock, type VirtualClock } from '../helpers/virtual-clock.ts'
@@ -10,7 +10,7 @@ const { signal } = new AbortController()
 /** A pacer whose first answer told `report`. */
 async function taught(report: RateReport) {
   const clock = virtualClock()
-  const pacer = createPacer(clock, null)
+  const pacer = new Pacer(clock, null)
   const turn = await pacer.permit(signal)
   turn.learn(report)
   turn.release('answered')
@@ -53,7 +53,7 @@ describe('the count of the service', () => {
 
   it('assumes that requests in flight are not counted yet', async () => {
     const clock = virtualClock()
-    const pacer = createPacer(clock, null)
+    const pacer = new Pacer(clock, null)
     const [first] = await Promise.all([1, 2, 3, 4].map(() => pacer.permit(signal)))
     first?.learn({ limit: 10, remaining: 5, resetMs: MINUTE })
     first?.release('answered')
@@ -62,7 +62,7 @@ describe('the count of the service', () => {
 
   it('takes the lower of two answers that overtook each other', async () => {
     const clock = virtualClock()
-    const pacer = createPacer(clock, null)
+    const pacer = new Pacer(clock, null)
     const two = await turnsNow(clock, pacer, 2)
     for (const [i, turn] of two.entries()) {
       turn.learn({ limit: 10, remaining: i === 0 ? 2 : 6, resetMs: MINUTE })
@@ -136,8 +136,8 @@ describe('a pace that the service teaches, 10 workers and 1,000 requests', () =>
       const latency = { there: () => 5 + 10 * random(), back: () => 40 + 100 * random() }
       const beganAt = clock.monotonic()
       await sendAll(clock, {
-        pacers: [createPacer(clock, own)],
-        workersEach: 10,
+        pacer: new Pacer(clock, own),
+        workers: 10,
         requests: 1_000,
         latency,
         service,
@@ -164,12 +164,12 @@ describe('a limit of 50 requests/s that is not the service’s own, 10 workers a
 
   it.each(services)('%s', async (_, start, requests, windowMs, mostRefused) => {
     const clock = virtualClock()
-    const pacer = createPacer(clock, 50)
+    const pacer = new Pacer(clock, 50)
     const service = start(clock, requests, windowMs)
     const random = seededRandom(3)
     await sendAll(clock, {
-      pacers: [pacer],
-      workersEach: 10,
+      pacer,
+      workers: 10,
       requests: 2_000,
       latency: { there: () => 5 + 10 * random(), back: () => 40 + 100 * random() },
       service: {

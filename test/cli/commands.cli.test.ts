@@ -71,7 +71,7 @@ describe('the stages one by one', () => {
     const { charged_pages: charged, credits, requests } = site.simulator.account()
     expect(extracted).toMatchObject({ extract: { credits }, load: null, publish: null })
     expect(credits).toBe(charged * 10)
-    expect(readdirSync(site.dataDir)).toEqual(['journal', 'journal.seals', 'pace.json'])
+    expect(readdirSync(site.dataDir)).toEqual(['journal', 'journal.seals', 'locks'])
 
     const loaded = (await json('load')) as { inserted: number; events: number }
     expect(loaded).toMatchObject({ rejected: 0 })

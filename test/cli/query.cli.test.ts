@@ -58,12 +58,12 @@ describe('query', () => {
 
   it('reads the copy also between the stages of a run, which has the warehouse closed then', async () => {
     const directory = await copiedThenChanged()
-    const lock = acquireLock(directory.root, 'run', realClock)
+    const lock = await acquireLock(directory.root, { command: 'run', clock: realClock })
     const during = await query(directory, SQL, '--json')
     lock.release()
     expect([during.exitCode, during.stdout]).toEqual([0, JSON_OF(1)])
     expect(during.stderr).toContain(
-      `  the warehouse is being written by \`jobtide run\` (process ${process.pid})\n`,
+      `  the data directory is in use by \`jobtide run\` (process ${process.pid} on `,
     )
     expect((await query(directory, SQL, '--json')).stdout).toBe(JSON_OF(2))
   })

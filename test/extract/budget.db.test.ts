@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { getEventListeners } from 'node:events'
 import { describe, expect, it } from 'vitest'
-import { createPacer } from '../../src/api/pacer.ts'
+import { Pacer } from '../../src/api/pacer.ts'
 import {
   BudgetReachedError,
   createBudget,
@@ -346,7 +346,7 @@ async function spendNight(night: Night) {
     const buyer = createPageBuyer({
       runId: 'run_1',
       transport: service,
-      pacer: createPacer(clock, null),
+      pacer: new Pacer(clock, null),
       budget: createBudget({
         run: { limit: night.runLimit, spent: run.creditsCommitted },
         month: { limit: night.monthLimit, spentBy },

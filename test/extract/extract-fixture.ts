@@ -1,7 +1,7 @@
 /** An extraction over real HTTP against the simulator, with a journal in a folder of its own; and its ledger. */
 
 import { expect, onTestFinished } from 'vitest'
-import { createPacer } from '../../src/api/pacer.ts'
+import { Pacer } from '../../src/api/pacer.ts'
 import { createTransport } from '../../src/api/transport.ts'
 import { extract, type ExtractOptions, type ExtractProgress } from '../../src/extract/extract.ts'
 import type { RunHistory } from '../../src/journal/run-history.ts'
@@ -166,7 +166,7 @@ export function anExtraction(options: ExtractionOptions): Extraction {
           run: history.runs.get('run_1')!,
           transport,
           baseUrl: simulator.url,
-          pacer: createPacer(clock, null, overrides.maxWaitMs ?? 15 * MINUTE),
+          pacer: new Pacer(clock, null, overrides.maxWaitMs ?? 15 * MINUTE),
           writer,
           clock,
           random: () => 0.5,

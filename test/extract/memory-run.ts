@@ -1,6 +1,6 @@
 /** Extractions whose journal is in memory, so that thousands of them fit into a test. */
 
-import { createPacer } from '../../src/api/pacer.ts'
+import { Pacer } from '../../src/api/pacer.ts'
 import { extract, type ExtractOptions, type ExtractProgress } from '../../src/extract/extract.ts'
 import { quote, type Quote } from '../../src/extract/quote.ts'
 import { countUnanswered, emptyHistory, foldRecord } from '../../src/journal/history.ts'
@@ -70,7 +70,7 @@ export function memoryRun(
   const optionsOf = (overrides: Partial<ExtractOptions>): ExtractOptions => ({
     run: (latest = history()),
     transport: server.transport,
-    pacer: createPacer(clock, null),
+    pacer: new Pacer(clock, null),
     writer: writer(),
     clock,
     random: () => 0.5,

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { createPacer } from '../../src/api/pacer.ts'
+import { Pacer } from '../../src/api/pacer.ts'
 import { createBudget } from '../../src/extract/budget.ts'
 import { createPageBuyer } from '../../src/extract/page-buyer.ts'
 import { MINUTE, SECOND } from '../../src/support/units.ts'
@@ -24,7 +24,7 @@ function aBuyer(...answers: ScriptedAnswer[]) {
   const buyer = createPageBuyer({
     runId: 'run_1',
     transport: service,
-    pacer: createPacer(clock, null),
+    pacer: new Pacer(clock, null),
     budget: createBudget({ run: { limit: 1_000, spent: 0 }, now: () => clock.now() }),
     writer,
     clock,
@@ -135,7 +135,7 @@ describe('a journal that cannot be written', () => {
     const buyer = createPageBuyer({
       runId: 'run_1',
       transport: service,
-      pacer: createPacer(clock, null),
+      pacer: new Pacer(clock, null),
       budget,
       writer: { write: () => undefined, append: full, close: () => Promise.resolve() },
       clock,

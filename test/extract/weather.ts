@@ -1,6 +1,6 @@
 /** Buying pages in memory, on a virtual clock, from a service that fails as a script says. */
 
-import { createPacer } from '../../src/api/pacer.ts'
+import { Pacer } from '../../src/api/pacer.ts'
 import { createBudget } from '../../src/extract/budget.ts'
 import { createPageBuyer } from '../../src/extract/page-buyer.ts'
 import { MINUTE } from '../../src/support/units.ts'
@@ -64,7 +64,7 @@ export function weather(answerTo: (asked: Asked) => ScriptedAnswer): Weather {
       const buyer = createPageBuyer({
         runId: 'run_1',
         transport: service,
-        pacer: createPacer(clock, 5, maxWaitMs),
+        pacer: new Pacer(clock, 5, maxWaitMs),
         budget: createBudget({
           run: { limit: null, spent: run.creditsCommitted },
           now: () => clock.now(),

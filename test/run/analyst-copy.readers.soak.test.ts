@@ -31,7 +31,7 @@ async function night(site: Site, count: number): Promise<string> {
   }
   const write = <T>(work: (warehouse: Warehouse) => Promise<T>) =>
     withWarehouse({ path: directory.warehouse, mode: 'write' }, work)
-  const lock = acquireLock(directory.root, 'run', realClock)
+  const lock = await acquireLock(directory.root, { command: 'run', clock: realClock })
   try {
     const journal = openJournal(directory.journal, realClock)
     await write((warehouse) => loadStage(warehouse, journal, world))

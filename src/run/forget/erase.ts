@@ -19,7 +19,7 @@ import { writePrivateFile } from '../../support/private-file.ts'
 import { newUlid } from '../../support/ulid.ts'
 import { withWarehouse, type Warehouse } from '../../warehouse/warehouse.ts'
 import { analystCopyPath, makeAnalystCopy } from '../analyst-copy.ts'
-import { acquireAlone } from './alone.ts'
+import { acquireLock } from '../lock.ts'
 import { eraseFromJournal } from './journal.ts'
 import { markersOf } from './markers.ts'
 import {
@@ -68,7 +68,7 @@ export interface Certificate extends Pick<
  */
 export async function erase(world: ErasureWorld, request: Erasable): Promise<Certificate | null> {
   const { directory, clock } = world
-  const lock = acquireAlone(directory.root, 'forget', clock)
+  const lock = await acquireLock(directory.root, { command: 'forget', clock })
   try {
     openJournal(directory.journal, clock).recover()
     return await new Erasure(world).run(request)

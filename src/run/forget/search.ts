@@ -11,6 +11,7 @@ import type { ObjectStore } from '../../publish/store/object-store.ts'
 import { readSegment } from '../../journal/reader.ts'
 import { asStorageError } from '../../support/errors.ts'
 import { MIB } from '../../support/units.ts'
+import { isLockOfThisProcess } from '../../warehouse/process-lock.ts'
 import {
   quoteIdentifier,
   quoteText,
@@ -48,7 +49,7 @@ export async function searchFolder(
     const paths = readdirSync(folder, { recursive: true, withFileTypes: true })
       .filter((entry) => entry.isFile())
       .map((entry) => join(entry.parentPath, entry.name))
-      .filter((path) => path !== without)
+      .filter((path) => path !== without && !isLockOfThisProcess(path))
     return await searchAll(paths.toSorted(), (path, search) => search(path), options)
   } catch (error) {
     throw asStorageError(error, folder)

@@ -4,7 +4,7 @@ import { describe, expect, it } from 'vitest'
 import { load } from '../../../src/load/load.ts'
 import { suppress } from '../../../src/load/suppression.ts'
 import { buildModels } from '../../../src/model/build.ts'
-import { acquireRunLock } from '../../../src/run/lock.ts'
+import { acquireLock } from '../../../src/run/lock.ts'
 import { eraseAfterRun } from '../../../src/run/forget/after-run.ts'
 import { leaveOutErased } from '../../../src/run/forget/rebuild.ts'
 import { realClock } from '../../../src/support/clock.ts'
@@ -56,7 +56,7 @@ describe('eraseAfterRun', () => {
     expect(await loadInto(site)).toMatchObject({ inserted: 2, suppressed: 2 })
     const [first] = site.journal.segments()
     const untouched = readFileSync(join(site.directory.journal, first!))
-    const running = acquireRunLock(site.directory.root, 'nightly', 'run', realClock)
+    const running = await acquireLock(site.directory.root, { command: 'run', clock: realClock })
     expect(await eraseAfterRun(site.erasing(), null)).toBeNull()
     // While a pipeline runs it is left to the next run.
     expect(peopleIn(site)).toContain('per_1')
@@ -82,7 +82,7 @@ describe('eraseAfterRun', () => {
       wireEvent({ person: 'new', changedAt: cutoff, detectedAt: cutoff + DAY }),
     ]
     await buy(site, events)
-    const running = acquireRunLock(site.directory.root, 'nightly', 'run', realClock)
+    const running = await acquireLock(site.directory.root, { command: 'run', clock: realClock })
     expect(await eraseAfterRun(site.erasing(), 365)).toBeNull()
     running.release()
     expect(await eraseAfterRun(site.erasing(), 365)).toMatchObject({

@@ -10,7 +10,7 @@ import { exportPerson } from '../../../src/run/forget/export-person.ts'
 import { PENDING_FILE } from '../../../src/run/forget/pending.ts'
 import { planErasure } from '../../../src/run/forget/plan.ts'
 import { searchFolder } from '../../../src/run/forget/search.ts'
-import { acquireRunLock } from '../../../src/run/lock.ts'
+import { acquireLock } from '../../../src/run/lock.ts'
 import { buildStage } from '../../../src/run/stages.ts'
 import { realClock } from '../../../src/support/clock.ts'
 import type { Warehouse } from '../../../src/warehouse/warehouse.ts'
@@ -212,7 +212,7 @@ describe('erase', () => {
     const site = forgetSite()
     const { root } = site.directory
     await writePages(site.journal, [aPage([wireEvent()])])
-    const running = acquireRunLock(root, 'nightly', 'run', realClock)
+    const running = await acquireLock(root, { command: 'run', clock: realClock })
     await expect(erase(site.erasing(), REQUEST)).rejects.toMatchObject({ exitCode: 8 })
     running.release()
     for (const name of ['suppressed.json', PENDING_FILE]) {

@@ -1,0 +1,111 @@
+/**
+ * A strict limit: never more than so many requests in any window of so many milliseconds, as the service counts them, and evenly
+ * spaced.
+ *
+ * The service counts a request when it arrives, which is some time after it was sent and at the latest when it was answered. So
+ * a request keeps its place in the window for as long, beyond the window itself, as its round trip took longer than the
+ * shortest one known: whatever lies between the two can have been spent on the way there. A service that refuses a request all
+ * the same makes the window longer for a while.
+ */
+
+import { SECOND } from '../support/units.ts'
+
+/** So many requests in any window of that length. */
+export interface RateLimit {
+  /** A whole number from 1. */
+  readonly requests: number
+  readonly windowMs: number
+}
+
+/** A request in flight, by when it was sent on the monotonic clock. */
+export interface SentRequest {
+  readonly sentAt: number
+}
+
+// The shortest round trip that is known is still a little longer than the shortest there can be.
+const SURE_SHARE = 0.01
+// A single late answer (a server that thought for long) may not hold its place for ever.
+const LONGEST_HOLD_MS = SECOND
+// How late a request may be sent without the next one being late, too: timers are late by some milliseconds, each time.
+const CATCH_UP_MS = 50
+// Until so many round trips are known, the shortest may still be one that opened its connection, and would be too long.
+const ROUND_TRIPS_TO_TRUST = 20
+// What one refusal adds to the window, as a share of it, and how much of that is left after each answer: half of it after 700.
+const SHARE_PER_REFUSAL = 0.02
+const LARGEST_SHARE = 0.5
+const SHARE_KEPT = 0.999
+// Above this the service has refused requests lately.
+const SHARE_TO_TRUST = 0.005
+
+/**
+ * The limit for a number of requests per second: whole requests in the shortest window of a second or more.
+ * @param requestsPerSecond above 0; 2.5 is 3 in 1.2 s, 0.5 is 1 in 2 s
+ */
+export function rateLimitOf(requestsPerSecond: number): RateLimit {
+  const requests = Math.ceil(requestsPerSecond)
+  return { requests, windowMs: (requests / requestsPerSecond) * SECOND }
+}
+
+/** Keeps one limit. All times are milliseconds on the monotonic clock. */
+export class RateLimiter {
+  readonly limit: RateLimit
+  /** For each request that has ended and may still be in a window: when it can have arrived at the latest. */
+  #arrived: number[] = []
+  /** When the last request was due in a row of evenly spaced ones. */
+  #dueAt = Number.NEGATIVE_INFINITY
+  #roundTrips = 0
+  #fastestMs = Number.POSITIVE_INFINITY
+  /** What refusals have added to the window, as a share of it. */
+  #refusedShare = 0
+
+  constructor(limit: RateLimit) {
+    this.limit = limit
+  }
+
+  /** False when the service has refused requests lately that were within the limit. */
+  get isTrusted(): boolean {
+    return this.#refusedShare < SHARE_TO_TRUST
+  }
+
+  /** When the next request may be sent; minus infinity for at once. */
+  nextSlotAt(inFlight: Iterable<SentRequest>, now: number): number {
+    const arriving = Array.from(inFlight, ({ sentAt }) => this.#arrivalOf(sentAt, now))
+    const newestFirst = [...this.#arrived, ...arriving].toSorted((a, b) => b - a)
+    const nthNewest = newestFirst[this.limit.requests - 1] ?? Number.NEGATIVE_INFINITY
+    return Math.max(nthNewest + this.#windowMs, this.#dueAt + this.#spacingMs)
+  }
+
+  /** Takes note that a request is sent now. A little lateness is made up for by the requests after it. */
+  sent(now: number): void {
+    this.#dueAt = Math.max(this.#dueAt + this.#spacingMs, now - CATCH_UP_MS)
+  }
+
+  /** Takes note that a request, sent at `sentAt`, has been answered or has failed now. */
+  ended(sentAt: number, now: number): void {
+    this.#roundTrips += 1
+    this.#fastestMs = Math.min(this.#fastestMs, now - sentAt)
+    this.#refusedShare *= SHARE_KEPT
+    const leftAt = now - this.#windowMs
+    this.#arrived = [...this.#arrived.filter((at) => at > leftAt), this.#arrivalOf(sentAt, now)]
+  }
+
+  /** Takes note that the service refused a request that should have been within the limit. */
+  refused(): void {
+    this.#refusedShare = Math.min(LARGEST_SHARE, this.#refusedShare + SHARE_PER_REFUSAL)
+  }
+
+  get #windowMs(): number {
+    return this.limit.windowMs * (1 + SURE_SHARE + this.#refusedShare)
+  }
+
+  get #spacingMs(): number {
+    return this.limit.windowMs / this.limit.requests
+  }
+
+  /** When a request can have arrived at the latest that is known to have come back, or to be on its way, at `now`. */
+  #arrivalOf(sentAt: number, now: number): number {
+    const fastestMs = this.#roundTrips < ROUND_TRIPS_TO_TRUST ? 0 : this.#fastestMs
+    const lateMs = Math.max(0, now - sentAt - fastestMs)
+    return sentAt + Math.min(lateMs, LONGEST_HOLD_MS)
+  }
+}

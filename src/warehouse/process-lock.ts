@@ -1,0 +1,122 @@
+/**
+ * Locks between processes that the kernel gives back when their holder dies, by whatever signal, in whatever container and
+ * under whatever host name: a database file of a few kilobytes that the holder keeps open for writing. The engine takes the
+ * kernel's lock on it (fcntl), which Node cannot take itself.
+ *
+ * Such a lock belongs to the process, not to one opened file: opening the file a second time in the same process succeeds, and
+ * closing it gives the lock back. So this file knows which locks its process has open, and nothing else may open them.
+ */
+
+import { randomUUID } from 'node:crypto'
+import { existsSync, linkSync, realpathSync } from 'node:fs'
+import { basename, dirname, join } from 'node:path'
+import { fsyncDirectory, syncFile } from '../support/atomic-file.ts'
+import { LockedError, StorageError, asStorageError, systemCode } from '../support/errors.ts'
+import { removeDatabase } from './database-file.ts'
+import { openBareFile } from './warehouse.ts'
+
+/** A lock that this process holds. */
+export interface ProcessLock {
+  /** Gives it back; a second call does nothing. */
+  release(): void
+}
+
+/** Real paths of the lock files that this process holds, or looks at. */
+const openHere = new Set<string>()
+
+/**
+ * Takes the lock `path`, in a folder that exists; the file is made where it is missing, and stays for ever.
+ * @returns null when another process, or this one, holds it or looks at it
+ * @throws StorageError when the disk refuses, or the file system knows no locks
+ */
+export async function tryProcessLock(path: string): Promise<ProcessLock | null> {
+  return onlyHere(path, async (real, done) => {
+    if (!existsSync(real)) await createLockFile(real)
+    const close = await openOrNull(real, 'write')
+    if (close === null) return null
+    let isHeld = true
+    const release = () => {
+      if (!isHeld) return
+      isHeld = false
+      close()
+      done()
+    }
+    return { release }
+  })
+}
+
+/** Whether a process holds the lock `path` now. @throws StorageError when the disk refuses */
+export async function isProcessLockHeld(path: string): Promise<boolean> {
+  if (!existsSync(path)) return false
+  if (openHere.has(realOf(path))) return true
+  const isFree = await onlyHere(path, async (real, done) => {
+    const close = await openOrNull(real, 'read')
+    close?.()
+    done()
+    return close === null ? null : true
+  })
+  return isFree === null
+}
+
+/** Whether this process holds the lock file `path`: then it must not read it, or it loses the lock. */
+export function isLockOfThisProcess(path: string): boolean {
+  return openHere.size > 0 && existsSync(path) && openHere.has(realOf(path))
+}
+
+/** Works on a lock file that nothing else in this process has open, until `done` is called or nothing was opened. */
+async function onlyHere<T>(
+  path: string,
+  work: (real: string, done: () => void) => Promise<T | null>,
+): Promise<T | null> {
+  const real = realOf(path)
+  if (openHere.has(real)) return null
+  openHere.add(real)
+  const done = () => void openHere.delete(real)
+  try {
+    const result = await work(real, done)
+    if (result === null) done()
+    return result
+  } catch (error) {
+    done()
+    throw asStorageError(error, path)
+  }
+}
+
+async function openOrNull(path: string, mode: 'read' | 'write'): Promise<(() => void) | null> {
+  try {
+    return await openBareFile(path, mode)
+  } catch (error) {
+    if (!(error instanceof LockedError)) {
+      throw new StorageError(`the lock file ${path} cannot be used`, {
+        hint: 'Where no Jobtide process works in this folder, remove the file and run the same command again.',
+        cause: error,
+      })
+    }
+    if (!/not supported/i.test(String(error.cause))) return null
+    throw new StorageError(`the file system of ${path} knows no locks between processes`, {
+      hint: 'Put the data directory on a local disk, or on a network file system with locks (NFSv4).',
+      cause: error,
+    })
+  }
+}
+
+// A kill while the engine makes a file leaves one that it cannot open. And a file that others may hold is never replaced:
+// link() fails where one exists.
+async function createLockFile(path: string): Promise<void> {
+  const temporary = `${path}.${randomUUID()}.new`
+  try {
+    const close = await openBareFile(temporary, 'write')
+    close()
+    await syncFile(temporary)
+    linkSync(temporary, path)
+    fsyncDirectory(dirname(path))
+  } catch (error) {
+    if (systemCode(error) !== 'EEXIST') throw error
+  } finally {
+    removeDatabase(temporary)
+  }
+}
+
+function realOf(path: string): string {
+  return join(realpathSync(dirname(path)), basename(path))
+}
