@@ -193,11 +193,11 @@ export function publishValues(publish: PublishStageReport): object {
 
 /** A publish in a few lines. */
 export function publishText(publish: PublishStageReport): string {
-  const { sweep, destination, newFiles } = publish
-  const removed = `${countText(sweep.snapshots.length, 'old snapshot')} and ${countText(sweep.objects, 'object')} removed, ${bytesText(sweep.bytes)}`
-  const swept = [
-    ...(sweep.objects === 0 ? [] : [removed]),
-    ...(sweep.reason === null ? [] : [`not all is swept: ${sweep.reason}`]),
+  const { gc, destination, newFiles } = publish
+  const removed = `${countText(gc.snapshots.length, 'old snapshot')} and ${countText(gc.objects, 'object')} removed, ${bytesText(gc.bytes)}`
+  const collected = [
+    ...(gc.objects === 0 ? [] : [removed]),
+    ...(gc.reason === null ? [] : [`old files stay: ${gc.reason}`]),
   ]
   const where = `snapshot ${publish.snapshotId}`
   const files =
@@ -209,7 +209,7 @@ export function publishText(publish: PublishStageReport): string {
     : publish.unchanged
       ? [`nothing new: ${where} already shows all of it`]
       : [`${where}: ${files}`, destination]
-  return [...published, ...swept].join('\n')
+  return [...published, ...collected].join('\n')
 }
 
 /** The copy for analysts for programs. */

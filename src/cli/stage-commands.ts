@@ -3,7 +3,7 @@
 import { existsSync } from 'node:fs'
 import { openJournal, type Journal, type JournalWriter } from '../journal/journal.ts'
 import { DEFAULT_MAX_WAIT_MS, acquireLock } from '../run/lock.ts'
-import { parseKeep } from '../publish/sweep/retention.ts'
+import { parseKeep } from '../publish/gc/retention.ts'
 import { makeAnalystCopy } from '../run/analyst-copy.ts'
 import { readSnapshotTarget, type SnapshotTarget } from '../run/job.ts'
 import {

@@ -54,6 +54,9 @@ export async function dropSnapshots(
       }),
   )
   if (current !== null) await forgetLogHistory({ ...options, manifest: current.manifest, remove })
-  const versions = await store.purge('', Number.POSITIVE_INFINITY)
+  const versions = await store.purge({
+    versions: true,
+    uploadsBegunBefore: Number.POSITIVE_INFINITY,
+  })
   return { current: current?.manifest.snapshot_id ?? null, objects, versions }
 }

@@ -1,7 +1,7 @@
 /**
  * One snapshot from a warehouse to a store: data files, then views and manifest, then the pointer, then the Delta logs of
  * the same files. Readers follow the pointer, so they see the whole new snapshot or the whole previous one, whatever fails
- * in between; what a failed publish left in the store is used by the next one or is never looked at.
+ * in between. What a failed publish left in the store is never looked at, and is garbage a day later.
  */
 
 import { isoInstant, type Clock } from '../support/clock.ts'
@@ -30,14 +30,13 @@ import {
   type Manifest,
   type NotKept,
 } from './manifest.ts'
+import { withOwnKeys } from './own-keys.ts'
 import type { ScratchFile } from './parquet.ts'
 import { SPLIT_ABOVE_ROWS } from './partitions.ts'
 import { readCurrent, type CurrentSnapshot } from './read-snapshot.ts'
 import { isEmpty, isOfAnotherJournal, refuseLoss, type LossChoices } from './refuse-loss.ts'
 import { withScratch } from './scratch.ts'
 import type { ObjectStore } from './store/object-store.ts'
-import type { IntentWriter } from './sweep/intent-writer.ts'
-import { withIntent, type Intent } from './sweep/intent.ts'
 import { movePointer, putManifest } from './write-snapshot.ts'
 
 /** What a publish needs. */
@@ -61,8 +60,6 @@ export interface PublishOptions extends LossChoices {
   readonly notKept: NotKept
   /** Version of Jobtide. */
   readonly version: string
-  /** This process: who is at work, for those who find the store busy. */
-  readonly writer: IntentWriter
   readonly logger: Logger
   readonly onProgress?: (step: PublishStep) => void
   /** Called once readers see a new snapshot, before anything else can fail. */
@@ -114,16 +111,14 @@ export interface PublishReport {
  * @throws StorageError when the scratch folder refuses
  */
 export async function publishSnapshot(options: PublishOptions): Promise<PublishReport> {
-  return withScratch(options.scratchFolder, () =>
-    withIntent(options, (intent) => publishWith(intent, options)),
-  )
+  return withScratch(options.scratchFolder, () => publishFromScratch(options))
 }
 
-async function publishWith(intent: Intent, options: PublishOptions): Promise<PublishReport> {
+async function publishFromScratch(options: PublishOptions): Promise<PublishReport> {
   const { store, cacheFolder, signal } = options
   const cache = new FileCache(store, cacheFolder, signal)
   const current = await readCurrent(store)
-  const { files, newFiles, manifest } = await exportSnapshot(options, current, cache)
+  const { files, newFiles, missing, manifest } = await exportSnapshot(options, current, cache)
   const before = current?.manifest ?? null
   if (isEmpty(manifest) && (before === null || isOfAnotherJournal(before, manifest))) {
     return nothingToShow(store, before)
@@ -131,7 +126,7 @@ async function publishWith(intent: Intent, options: PublishOptions): Promise<Pub
   if (before !== null) refuseToReplace(before, manifest, options)
   const unchanged = current !== null && sameContent(current.manifest, manifest)
   // Also where nothing changed: a file that was lost was written again.
-  await putFiles(options, files, cache)
+  await putFiles(options, files, missing, cache)
   const shown = unchanged ? current.manifest : manifest
   const report = {
     snapshotId: shown.snapshot_id,
@@ -146,7 +141,7 @@ async function publishWith(intent: Intent, options: PublishOptions): Promise<Pub
     destination: store.destination,
   }
   if (!unchanged) {
-    await putSnapshot(options, manifest, current, intent)
+    await putSnapshot(options, manifest, current)
     await options.onPublished?.(report)
   }
   // Also of a snapshot that was there before: whoever published it may have been killed before this.
@@ -169,10 +164,14 @@ function refuseToReplace(before: Manifest, now: Manifest, options: PublishOption
   refuseIncompatible(incompatibilities(before.tables, now.tables), destination)
 }
 
+type StoredSize = Parameters<PreviousTable['isThere']>[0]
+
 interface ExportedSnapshot {
   readonly manifest: Manifest
-  /** Files that are to be in the store. */
+  /** Files that were written. */
   readonly files: readonly ScratchFile[]
+  /** Keys of those of them that are not in the store as part of the snapshot before. */
+  readonly missing: ReadonlySet<string>
   /** Those of them that the snapshot before did not have. */
   readonly newFiles: readonly ScratchFile[]
 }
@@ -184,6 +183,7 @@ async function exportSnapshot(
 ): Promise<ExportedSnapshot> {
   const { warehouse, store, logger } = options
   const sizes = new Map((await store.list('tables/')).map(({ key, bytes }) => [key, bytes]))
+  const isThere = ({ key, bytes }: StoredSize) => sizes.get(key) === bytes
   const unusable = new Set<string>()
   for (;;) {
     const previous = (name: string): PreviousTable | undefined => {
@@ -192,13 +192,13 @@ async function exportSnapshot(
       return {
         table: unusable.has(name) ? { ...table, files: [] } : table,
         engine: current.manifest.versions.duckdb,
-        isThere: ({ key, bytes }) => sizes.get(key) === bytes,
+        isThere,
         localPath: (key) => cache.pathOf(key),
       }
     }
     try {
       // One transaction: all tables, the coverage and the credits are those of one moment.
-      return await warehouse.transaction(() => exportTables(options, current, previous))
+      return await warehouse.transaction(() => exportTables(options, current, previous, isThere))
     } catch (error) {
       if (!(error instanceof UnusableFilesError) || unusable.has(error.table)) throw error
       unusable.add(error.table)
@@ -211,6 +211,7 @@ async function exportTables(
   options: PublishOptions,
   current: CurrentSnapshot | null,
   previous: (table: string) => PreviousTable | undefined,
+  isThere: (file: StoredSize) => boolean,
 ): Promise<ExportedSnapshot> {
   const { warehouse, tables, scratchFolder: folder, runId, clock } = options
   const { compact = false, splitAboveRows = SPLIT_ABOVE_ROWS } = options
@@ -219,8 +220,9 @@ async function exportTables(
   const exported: ExportedTable[] = []
   for (const table of tables) {
     options.signal?.throwIfAborted()
-    const of = { warehouse, folder, engine: duckdb, compact, splitAboveRows }
-    exported.push(await exportTable(table, { ...of, previous: previous(table.name) }))
+    const before = previous(table.name)
+    const of = { warehouse, folder, engine: duckdb, compact, splitAboveRows, previous: before }
+    exported.push(withOwnKeys(await exportTable(table, of), before?.table, options.snapshotId))
     const done = exported.length
     options.onProgress?.({ phase: 'export', done, total: tables.length, name: table.name })
   }
@@ -231,6 +233,8 @@ async function exportTables(
   const known = new Set(before === undefined ? [] : objectsOf(before).map(({ key }) => key))
   const files = exported.flatMap((table) => table.files)
   const newFiles = files.filter(({ key }) => !known.has(key))
+  // What the snapshot before does not name is never taken over: garbage collection may be about to delete it.
+  const missing = files.filter((file) => !known.has(file.key) || !isThere(file))
   const manifest = buildManifest({
     snapshot_id: options.snapshotId,
     sequence: (before?.sequence ?? 0) + 1,
@@ -252,19 +256,22 @@ async function exportTables(
     checks,
     credits,
   })
-  return { files, newFiles, manifest }
+  return { files, newFiles, missing: new Set(missing.map(({ key }) => key)), manifest }
 }
 
-/** Brings the files into the store, and then out of the scratch folder. */
+/** Uploads the missing files, and moves all of them out of the scratch folder. */
 async function putFiles(
   { store, signal, logger, onProgress }: PublishOptions,
   files: readonly ScratchFile[],
+  missing: ReadonlySet<string>,
   cache: FileCache,
 ): Promise<void> {
   for (const [index, { key, path, rows, bytes }] of files.entries()) {
     signal?.throwIfAborted()
-    const outcome = await store.putFile(key, path, signal)
-    if (outcome === 'written') logger.debug({ key, rows, bytes }, 'publish.file_written')
+    if (missing.has(key)) {
+      await store.putFile(key, path, signal)
+      logger.debug({ key, rows, bytes }, 'publish.file_written')
+    }
     cache.take(key, path)
     onProgress?.({ phase: 'upload', done: index + 1, total: files.length, name: key })
   }
@@ -274,11 +281,10 @@ async function putSnapshot(
   { store, signal, logger }: PublishOptions,
   manifest: Manifest,
   current: CurrentSnapshot | null,
-  intent: Intent,
 ): Promise<void> {
   const pointer = await putManifest(store, manifest)
   signal?.throwIfAborted()
-  if (!(await movePointer(store, intent, pointer, current))) throw await lostTo(store, current)
+  if (!(await movePointer(store, pointer, current))) throw await lostTo(store, current)
   logger.info({ snapshot: manifest.snapshot_id, at: store.destination }, 'publish.pointer_moved')
 }
 

@@ -10,7 +10,6 @@ import {
 } from './manifest.ts'
 import type { CurrentSnapshot } from './read-snapshot.ts'
 import type { ObjectStore } from './store/object-store.ts'
-import type { Intent } from './sweep/intent.ts'
 import { viewsSql } from './views.ts'
 
 /**
@@ -29,14 +28,13 @@ export async function putManifest(store: ObjectStore, manifest: Manifest): Promi
 /**
  * Moves the pointer from the snapshot that was current when this publish began; null: from none.
  * @returns false when another publisher was first
- * @throws PublishError when the publish took too long, or the store refuses
+ * @throws PublishError when the store refuses
  */
 export async function movePointer(
   store: ObjectStore,
-  intent: Intent,
   pointer: Pointer,
   from: CurrentSnapshot | null,
 ): Promise<boolean> {
   const bytes = Buffer.from(formatJson(pointer))
-  return intent.commit(() => store.replace(POINTER_KEY, bytes, from?.version ?? null))
+  return store.replace(POINTER_KEY, bytes, from?.version ?? null)
 }

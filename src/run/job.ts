@@ -11,7 +11,7 @@ import { durationMs, parsePipeline, type PipelineSpec } from '../plan/pipeline.t
 import type { Question } from '../plan/plan.ts'
 import type { Window } from '../plan/window.ts'
 import type { LossChoices } from '../publish/refuse-loss.ts'
-import { parseKeep, type Keep } from '../publish/sweep/retention.ts'
+import { parseKeep, type Keep } from '../publish/gc/retention.ts'
 import { parseS3Address } from '../publish/store/s3-address.ts'
 import { checkS3Options, type S3Options } from '../publish/store/s3-options.ts'
 import { packageRoot } from '../support/assets.ts'

@@ -13,6 +13,8 @@ import { load, type LoadProgress, type LoadReport } from '../load/load.ts'
 import { buildModels, type BuildReport, type BuildStep } from '../model/build.ts'
 import { computedModels } from '../model/computed-models.ts'
 import { PublishError } from '../publish/errors.ts'
+import { collectGarbage, type GcReport } from '../publish/gc/gc.ts'
+import type { Keep } from '../publish/gc/retention.ts'
 import type { ObjectStore } from '../publish/store/object-store.ts'
 import { openStore } from '../publish/store/open-store.ts'
 import type { NotKept } from '../publish/manifest.ts'
@@ -23,9 +25,6 @@ import {
   type PublishReport,
   type PublishStep,
 } from '../publish/publish.ts'
-import { thisWriter } from '../publish/sweep/intent-writer.ts'
-import type { Keep } from '../publish/sweep/retention.ts'
-import { sweepStore, type SweepReport } from '../publish/sweep/sweep.ts'
 import { isoInstant, type Clock } from '../support/clock.ts'
 import { isWithin, usersModes } from '../support/file-modes.ts'
 import { sha256Hex } from '../support/hash.ts'
@@ -109,12 +108,12 @@ export interface PublishChoices extends LossChoices {
   readonly acceptSchemaChange?: boolean
 }
 
-/** What a publish did, and the sweep after it. */
+/** What a publish did, and the garbage collection after it. */
 export interface PublishStageReport extends PublishReport {
-  readonly sweep: SweepReport
+  readonly gc: GcReport
 }
 
-/** Publishes a snapshot, notes it in the journal, and sweeps away what is no longer kept. */
+/** Publishes a snapshot, notes it in the journal, and deletes what is no longer kept. */
 export async function publishStage(
   warehouse: Warehouse,
   target: SnapshotTarget,
@@ -132,10 +131,8 @@ export async function publishStage(
     runId: by.runId,
     onPublished: (published) => note(published, by, clock),
   })
-  const sweep = report.nothingRead
-    ? NOTHING_SWEPT
-    : await sweepTarget(store, target.keep, snapshotId, world)
-  return { ...report, sweep }
+  const gc = report.nothingRead ? NOTHING_DELETED : await gcTarget(store, target.keep, world)
+  return { ...report, gc }
 }
 
 async function publishTo(
@@ -158,7 +155,6 @@ async function publishTo(
       cacheFolder: join(directory.published, sha256Hex(store.destination).slice(0, 16)),
       clock,
       version,
-      writer: thisWriter(),
       logger,
       signal: stop,
       onProgress: (step) => onProgress({ stage: 'publish', ...step }),
@@ -205,20 +201,19 @@ export function openTarget(
   return openStore(to, { clock, s3, modes, ...(s3Endpoint === undefined ? {} : { s3Endpoint }) })
 }
 
-const NOTHING_SWEPT: SweepReport = { reason: null, snapshots: [], objects: 0, bytes: 0, uploads: 0 }
+const NOTHING_DELETED: GcReport = { reason: null, snapshots: [], objects: 0, bytes: 0, uploads: 0 }
 
-// What is published is published: a sweep that fails is said, and is the next one's to do.
-async function sweepTarget(
+// What is published is published: a collection that fails is reported, and the next one goes on.
+async function gcTarget(
   store: ObjectStore,
   keep: Keep,
-  owner: string,
-  { clock, logger, stop }: RunWorld,
-): Promise<SweepReport> {
+  { logger, stop }: RunWorld,
+): Promise<GcReport> {
   try {
-    return await sweepStore({ store, owner, clock, keep, logger, signal: stop })
+    return await collectGarbage({ store, keep, logger, signal: stop })
   } catch (error) {
     if (!(error instanceof PublishError)) throw error
-    logger.warn({ reason: error.message }, 'sweep.failed')
-    return { ...NOTHING_SWEPT, reason: error.message }
+    logger.warn({ reason: error.message }, 'gc.failed')
+    return { ...NOTHING_DELETED, reason: error.message }
   }
 }

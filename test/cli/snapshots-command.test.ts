@@ -5,7 +5,7 @@ import { openFolderStore } from '../../src/publish/store/folder-store.ts'
 import { POINTER_KEY, type Manifest } from '../../src/publish/manifest.ts'
 import { realClock } from '../../src/support/clock.ts'
 import { DAY } from '../../src/support/units.ts'
-import { START, idOf, manifestOf, pointerBytes, putSnapshot } from '../publish/sweep/sweep-world.ts'
+import { START, idOf, manifestOf, publishManifest, putSnapshot } from '../publish/gc/gc-world.ts'
 import { ledgerSite, type LedgerSite } from './ledger-fixture.ts'
 
 const show = (site: LedgerSite, pipeline: string, destination?: string) =>
@@ -19,12 +19,9 @@ function aSite(lines: readonly string[] = ['snapshot: {to: published}']) {
   return { site, pipeline, folder }
 }
 
-/** Publishes `manifest`, whose files have these contents, to a folder. */
-async function publishTo(folder: string, manifest: Manifest, contents: string[]) {
-  const store = openFolderStore(folder, realClock)
-  await putSnapshot(store, manifest, contents)
-  const version = (await store.get(POINTER_KEY))?.version ?? null
-  await store.replace(POINTER_KEY, pointerBytes(manifest), version)
+/** Publishes `manifest` to a folder. */
+async function publishTo(folder: string, manifest: Manifest, after: Manifest | null = null) {
+  await publishManifest(openFolderStore(folder, realClock), manifest, after)
 }
 
 const asked = { id: idOf(1), createdAt: START - DAY, contents: ['aaaa', 'bb'] }
@@ -43,8 +40,8 @@ const second: Manifest = {
 describe('snapshots', () => {
   it('lists the newest first, marks what readers see, and counts shared files once', async () => {
     const { site, pipeline, folder } = aSite()
-    await publishTo(folder, first, asked.contents)
-    await publishTo(folder, second, ['aaaa', 'ccc'])
+    await publishTo(folder, first)
+    await publishTo(folder, second, first)
     const { text, document, exitCode } = await show(site, pipeline)
     expect(exitCode).toBe(0)
     expect(text.split('\n')).toEqual([
@@ -87,9 +84,9 @@ describe('snapshots', () => {
   it('takes the destination that is named, and leaves out what the pointer never named', async () => {
     const { site, pipeline } = aSite([])
     const folder = join(site.folder, 'elsewhere')
-    await publishTo(folder, first, asked.contents)
+    await publishTo(folder, first)
     const loser = manifestOf({ ...asked, id: idOf(3), after: first })
-    await putSnapshot(openFolderStore(folder, realClock), loser, asked.contents)
+    await putSnapshot(openFolderStore(folder, realClock), loser, first)
     const { document } = await show(site, pipeline, folder)
     expect(document).toMatchObject({ current: idOf(1), snapshots: [{ snapshot_id: idOf(1) }] })
     expect(document['snapshots']).toHaveLength(1)
@@ -102,7 +99,7 @@ describe('snapshots', () => {
       rows: 123_456_789,
       bytes: 123_456_789_012,
     }))
-    await publishTo(folder, { ...first, tables, new_bytes: 123_456_789_012 }, [])
+    await publishTo(folder, { ...first, tables, new_bytes: 123_456_789_012 })
     const { text } = await show(site, pipeline)
     expect(text).toContain('123,456,789  123.5 GB  123.5 GB')
     const lines = text.split('\n').slice(1)
@@ -120,7 +117,7 @@ describe('snapshots', () => {
 
   it('says that readers see none of them where the pointer was removed', async () => {
     const { site, pipeline, folder } = aSite()
-    await publishTo(folder, first, asked.contents)
+    await publishTo(folder, first)
     await openFolderStore(folder, realClock).remove([POINTER_KEY])
     const { text, document } = await show(site, pipeline)
     expect(text).toMatch(/none of them is what readers see: there is no latest\.json$/)

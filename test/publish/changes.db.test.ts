@@ -17,7 +17,7 @@ import type { TableDefinition } from '../../src/warehouse/catalog.ts'
 import type { Warehouse } from '../../src/warehouse/warehouse.ts'
 import { rounds } from '../helpers/tier.ts'
 import { memoryWarehouse } from '../helpers/warehouse.ts'
-import { newFolder, parquetKeys, publish, readerOf, tableOf } from './fixtures.ts'
+import { newFolder, contentKeys, publish, readerOf, tableOf } from './fixtures.ts'
 
 const RUNS = rounds('JOBTIDE_WORLDS', 4, 24)
 
@@ -129,7 +129,7 @@ describe('a publish after 100 of 50,000 rows changed', () => {
       const { warehouse, store } = await afterChanges()
       await warehouse.run(`set threads = ${threads}`)
       await publishThings(warehouse, store)
-      keys.push(await parquetKeys(store))
+      keys.push(await contentKeys(store))
     }
     expect(keys[0]).toHaveLength(3)
     expect(keys[1]).toEqual(keys[0])
@@ -145,7 +145,7 @@ describe('a publish after 100 of 50,000 rows changed', () => {
         await warehouse.run(`update things set text = 'changed' where id % 1000 = 7`)
         if (isView) await behindView(warehouse)
         const { newFiles } = await publishThings(warehouse, store, { tables: [definition] })
-        keys.push(await parquetKeys(store))
+        keys.push(await contentKeys(store))
         // New rows of 2 years, or of all, and the list of those that are gone.
         expect(newFiles).toBe(definition === byYear ? 3 : 2)
       }

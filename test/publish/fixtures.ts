@@ -5,10 +5,10 @@ import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { onTestFinished } from 'vitest'
 import { POINTER_KEY, snapshotKeys } from '../../src/publish/manifest.ts'
+import { withoutOwner } from '../../src/publish/own-keys.ts'
 import { publishSnapshot, type PublishOptions } from '../../src/publish/publish.ts'
 import { readCurrent } from '../../src/publish/read-snapshot.ts'
 import type { ObjectStore } from '../../src/publish/store/object-store.ts'
-import { thisWriter } from '../../src/publish/sweep/intent-writer.ts'
 import { realClock } from '../../src/support/clock.ts'
 import { silentLogger } from '../../src/support/logger.ts'
 import { newUlid } from '../../src/support/ulid.ts'
@@ -99,7 +99,6 @@ export async function publish(
     splitAboveRows: 0,
     ...oneJournal,
     version: '0.1.0',
-    writer: thisWriter(),
     logger: silentLogger,
     ...options,
   })
@@ -146,6 +145,11 @@ export async function tableOf(
 export async function parquetKeys(store: ObjectStore): Promise<string[]> {
   const keys = (await store.list('tables/')).map(({ key }) => key)
   return keys.filter((key) => !key.includes('/_delta_log/'))
+}
+
+/** The same without the ids of the snapshots that wrote them: two publishes of the same rows have the same. */
+export async function contentKeys(store: ObjectStore): Promise<string[]> {
+  return (await parquetKeys(store)).map(withoutOwner).toSorted()
 }
 
 const OPERATIONS = [

@@ -19,7 +19,6 @@ it('what we name we know again', () => {
 
 it.each([
   'latest.json',
-  'sweep.json',
   `tables/${SHA256}.parquet`,
   `tables/joiners/all/${SHA256.slice(1)}.parquet`,
   `tables/joiners/all/${SHA256.toUpperCase()}.parquet`,

@@ -15,7 +15,7 @@ import { openWarehouse, type Warehouse } from '../../src/warehouse/warehouse.ts'
 import { memoryWarehouse } from '../helpers/warehouse.ts'
 import {
   newFolder,
-  parquetKeys,
+  contentKeys,
   publish,
   readerOf,
   smallWarehouse,
@@ -56,7 +56,7 @@ describe('the files of a snapshot', () => {
         from range(600000) numbers(i) order by hash(i + ${threads})`)
       const store = await folderStore()
       await publish(warehouse, store, { tables: [...snapshotTables, definitionOf('things')] })
-      keys.push(await parquetKeys(store))
+      keys.push(await contentKeys(store))
     }
     expect(keys[0]).toHaveLength(8)
     expect(keys[1]).toEqual(keys[0])
@@ -85,7 +85,7 @@ describe('the files of a snapshot', () => {
     const store = await folderStore()
     const tables = [definitionOf('things', { partitionByYearOf: 'week_start_on' })]
     await publish(warehouse, store, { tables })
-    expect(await parquetKeys(store)).toEqual([
+    expect(await contentKeys(store)).toEqual([
       expect.stringMatching(/^tables\/things\/week_start_year=2020\/[0-9a-f]{64}\.parquet$/),
     ])
   })
@@ -131,7 +131,7 @@ describe('the files of a snapshot', () => {
     await publish(warehouse, await folderStore(folder), { tables })
     const encodings = await warehouse.all<{ table: string; encodings: string }>(
       `select regexp_extract(file_name, '([a-z]+)_things', 1) as table, encodings
-       from parquet_metadata('${folder}/tables/*/*/*.parquet') where path_in_schema = 'number' order by 1`,
+       from parquet_metadata('${folder}/tables/*/*/*/*.parquet') where path_in_schema = 'number' order by 1`,
     )
     expect(encodings).toEqual([
       { table: 'bigint', encodings: 'DELTA_BINARY_PACKED' },

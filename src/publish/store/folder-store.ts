@@ -36,6 +36,7 @@ import {
   differentSize,
   type ObjectStore,
   type ObjectVersion,
+  type Purge,
   type PutOutcome,
   type StoredObject,
 } from './object-store.ts'
@@ -236,12 +237,8 @@ class FolderStore implements ObjectStore {
     orNothing(() => fsyncDirectory(at))
   }
 
-  async purge(_prefix: string, begunBefore: number): Promise<number> {
-    return this.abandonUploads(begunBefore)
-  }
-
-  async abandonUploads(begunBefore: number): Promise<number> {
-    return guarded(this.#root, () => this.sweepIncoming(begunBefore))
+  async purge({ uploadsBegunBefore }: Purge): Promise<number> {
+    return guarded(this.#root, () => this.sweepIncoming(uploadsBegunBefore))
   }
 
   /** Removes temporary files last written before then; returns how many. Lock files are left to the rules of the lock. */

@@ -36,6 +36,14 @@ export interface StoredObject {
   readonly modifiedAt: number
 }
 
+/** What no listing shows, and what of it goes. */
+export interface Purge {
+  /** Parts of uploads that were begun before (milliseconds since 1970 UTC, by the store's clock) and never completed. */
+  readonly uploadsBegunBefore: number
+  /** Also versions that are not the latest, and markers of removed objects. Default: false. */
+  readonly versions?: boolean
+}
+
 /** What a put did: `already-there` when an object of that key and size existed. */
 export type PutOutcome = 'written' | 'already-there'
 
@@ -73,14 +81,10 @@ export interface ObjectStore {
   /** Removes objects; what is not there is no error. A store that keeps versions keeps those. */
   remove(keys: readonly string[]): Promise<void>
   /**
-   * Removes for good what no listing shows: versions that are not the latest, markers of removed objects, and parts of
-   * uploads that were begun before `begunBefore` (milliseconds since 1970 UTC) and never completed. Only keys that start
-   * with `prefix`.
-   * @returns how many versions and uploads were removed
+   * Removes for good what no listing shows.
+   * @returns how many uploads and versions were removed
    */
-  purge(prefix: string, begunBefore: number): Promise<number>
-  /** Removes parts of uploads that were begun before `begunBefore` and never completed; returns how many uploads. */
-  abandonUploads(begunBefore: number): Promise<number>
+  purge(what: Purge): Promise<number>
 }
 
 // S3 allows 1,024 bytes of key; 900 leaves room for the prefix of the destination.

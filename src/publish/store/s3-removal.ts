@@ -67,13 +67,12 @@ function removalHint(code: string): string {
     : 'Try again later.'
 }
 
-/** Removes every version under `prefix` that is not the latest, and every marker of a removed object; returns how many. */
+/** Removes every version that is not the latest, and every marker of a removed object; returns how many. */
 export async function removeOldVersions(
   connection: BucketConnection,
-  prefix: string,
   clock: Clock,
 ): Promise<number> {
-  const versions = await listVersions(connection, prefix)
+  const versions = await listVersions(connection)
   const old = versions.filter(({ isLatest, isMarker }) => !isLatest && !isMarker)
   const markers = versions.filter(({ isMarker }) => isMarker)
   // Markers go last and by themselves: without its marker a removed object would be there again.
@@ -82,14 +81,13 @@ export async function removeOldVersions(
   return old.length + markers.length
 }
 
-/** Aborts uploads under `prefix` that were begun before (milliseconds since 1970 UTC); returns how many. */
+/** Aborts uploads that were begun before (milliseconds since 1970 UTC); returns how many. */
 export async function abortUploads(
   connection: BucketConnection,
-  prefix: string,
   begunBefore: number,
 ): Promise<number> {
   let aborted = 0
-  for (const upload of await listUploads(connection, prefix)) {
+  for (const upload of await listUploads(connection)) {
     if (upload.begunAt >= begunBefore) continue
     if (await abortUpload(connection, upload)) aborted += 1
   }

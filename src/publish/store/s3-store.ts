@@ -13,6 +13,7 @@ import {
   differentSize,
   type ObjectStore,
   type ObjectVersion,
+  type Purge,
   type PutOutcome,
   type StoreOptions,
   type StoredObject,
@@ -229,13 +230,9 @@ class S3Store implements ObjectStore {
     )
   }
 
-  async purge(prefix: string, begunBefore: number): Promise<number> {
-    const versions = await removeOldVersions(this.#connection, prefix, this.#clock)
-    return versions + (await abortUploads(this.#connection, prefix, begunBefore))
-  }
-
-  async abandonUploads(begunBefore: number): Promise<number> {
-    return abortUploads(this.#connection, '', begunBefore)
+  async purge({ uploadsBegunBefore, versions = false }: Purge): Promise<number> {
+    const removed = versions ? await removeOldVersions(this.#connection, this.#clock) : 0
+    return removed + (await abortUploads(this.#connection, uploadsBegunBefore))
   }
 }
 

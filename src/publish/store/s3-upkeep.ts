@@ -69,16 +69,13 @@ export async function listObjects(
   return objects
 }
 
-/** Every version of every object under `prefix`; none where the server keeps no versions. */
-export async function listVersions(
-  connection: BucketConnection,
-  prefix: string,
-): Promise<S3Version[]> {
+/** Every version of every object; none where the server keeps no versions. */
+export async function listVersions(connection: BucketConnection): Promise<S3Version[]> {
   const found: S3Version[] = []
   const readPage = async (after: Marker) => {
     const page = await connection.client.send(
       new ListObjectVersionsCommand({
-        ...under(connection, prefix),
+        ...under(connection, ''),
         ...(after.key === '' ? {} : { KeyMarker: after.key }),
         ...(after.id === '' ? {} : { VersionIdMarker: after.id }),
       }),
@@ -95,20 +92,17 @@ export async function listVersions(
       ? { key: page.NextKeyMarker ?? '', id: page.NextVersionIdMarker ?? '' }
       : null
   }
-  await connection.call('list', prefix, () => readPages(readPage), isUnversioned)
+  await connection.call('list', '', () => readPages(readPage), isUnversioned)
   return found
 }
 
-/** Every open upload under `prefix`. */
-export async function listUploads(
-  connection: BucketConnection,
-  prefix: string,
-): Promise<OpenUpload[]> {
+/** Every open upload. */
+export async function listUploads(connection: BucketConnection): Promise<OpenUpload[]> {
   const found: OpenUpload[] = []
   const readPage = async (after: Marker) => {
     const page = await connection.client.send(
       new ListMultipartUploadsCommand({
-        ...under(connection, prefix),
+        ...under(connection, ''),
         ...(after.key === '' ? {} : { KeyMarker: after.key }),
         ...(after.id === '' ? {} : { UploadIdMarker: after.id }),
       }),
@@ -122,7 +116,7 @@ export async function listUploads(
       ? { key: page.NextKeyMarker ?? '', id: page.NextUploadIdMarker ?? '' }
       : null
   }
-  await connection.call('list', prefix, () => readPages(readPage))
+  await connection.call('list', '', () => readPages(readPage))
   return found
 }
 

@@ -4,6 +4,7 @@ import { messageOf } from '../../support/errors.ts'
 import { sum } from '../../support/numbers.ts'
 import { DELETION_VECTOR_FOLDER, fileKey } from '../keys.ts'
 import type { Manifest, ManifestTable } from '../manifest.ts'
+import { withoutOwner } from '../own-keys.ts'
 import { checkKey } from '../store/object-store.ts'
 import type { Report } from './verify-findings.ts'
 
@@ -44,7 +45,7 @@ function wrongKeys({ name, files, deletion_vector: deleted }: ManifestTable): st
       : [{ key: deleted.key, own: fileKey(name, DELETION_VECTOR_FOLDER, deleted.sha256) }]),
   ]
   const problems = named.flatMap(({ key, own }) => {
-    if (key !== own) return [`it names ${key} where ${own} belongs`]
+    if (withoutOwner(key) !== own) return [`it names ${key} where ${own} belongs`]
     try {
       checkKey(key)
       return []

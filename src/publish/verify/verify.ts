@@ -63,7 +63,7 @@ export interface VerifyReport {
 
 /**
  * Verifies one snapshot.
- * @throws PublishError when there is no such snapshot or it is swept away meanwhile, or the store refuses
+ * @throws PublishError when there is no such snapshot or garbage collection deletes it meanwhile, or the store refuses
  * @throws StorageError when the scratch folder refuses
  */
 export async function verifySnapshot(options: VerifyOptions): Promise<VerifyReport> {
@@ -71,10 +71,10 @@ export async function verifySnapshot(options: VerifyOptions): Promise<VerifyRepo
 }
 
 async function verify(options: VerifyOptions): Promise<VerifyReport> {
-  const { store, snapshotId, clock, signal, isBesideIncluded = true } = options
+  const { store, snapshotId, isBesideIncluded = true } = options
   const findings: Finding[] = []
   const report = (finding: Finding) => findings.push(finding)
-  const inventory = isBesideIncluded ? await takeInventory(store, clock) : null
+  const inventory = isBesideIncluded ? await takeInventory(store) : null
   const subject = await readSubject(store, snapshotId, report)
   if (subject === null) return { ...NOTHING_READ, findings }
   const { manifest, retained, areAllReadable } = subject
@@ -89,9 +89,9 @@ async function verify(options: VerifyOptions): Promise<VerifyReport> {
   // What a manifest that cannot be read refers to is not known.
   if (inventory !== null && areAllReadable) {
     const manifests = [...retained.values()].map((one) => one.manifest)
-    findings.push(...(await findExtra({ store, clock, inventory, manifests, signal })))
+    findings.push(...(await findExtra(store, inventory, manifests)))
   }
-  if (findings.length > 0) await refuseSwept(store, subject.snapshotId)
+  if (findings.length > 0) await refuseCollected(store, subject.snapshotId)
   return {
     snapshotId: subject.snapshotId,
     manifest,
@@ -115,9 +115,9 @@ const NOTHING_READ = {
 } as const
 
 // A snapshot that is no longer kept goes manifest first; what is missing of it then is no damage.
-async function refuseSwept(store: ObjectStore, id: string): Promise<void> {
+async function refuseCollected(store: ObjectStore, id: string): Promise<void> {
   if ((await store.head(snapshotKeys(id).manifest)) !== null) return
-  throw new PublishError(`snapshot ${id} was swept away while it was verified`, {
+  throw new PublishError(`snapshot ${id} was deleted by garbage collection while it was verified`, {
     hint: 'Verify the one that readers see now.',
   })
 }

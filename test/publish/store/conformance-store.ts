@@ -132,7 +132,9 @@ function describeUpkeep({ bucket, check }: Conformance): void {
     check('purges nothing where no versions are kept', async () => {
       const store = await open(target())
       await store.put('alone', Buffer.from('x'))
-      expect(await store.purge('alone', realClock.now() - MINUTE)).toBe(0)
+      expect(
+        await store.purge({ versions: true, uploadsBegunBefore: realClock.now() - MINUTE }),
+      ).toBe(0)
       expect(await store.head('alone')).toEqual({ bytes: 1 })
     })
     check('abandons 2 uploads that were begun before, and none of another prefix', async () => {
@@ -141,9 +143,9 @@ function describeUpkeep({ bucket, check }: Conformance): void {
       for (const Key of ['some/prefix/big', 'some/prefix/big', 'other/big']) {
         await s3().send(new CreateMultipartUploadCommand({ ...at, Key }))
       }
-      expect(await store.abandonUploads(realClock.now() - MINUTE)).toBe(0)
-      expect(await store.abandonUploads(realClock.now() + MINUTE)).toBe(2)
-      expect(await store.abandonUploads(realClock.now() + MINUTE)).toBe(0)
+      expect(await store.purge({ uploadsBegunBefore: realClock.now() - MINUTE })).toBe(0)
+      expect(await store.purge({ uploadsBegunBefore: realClock.now() + MINUTE })).toBe(2)
+      expect(await store.purge({ uploadsBegunBefore: realClock.now() + MINUTE })).toBe(0)
     })
     check('purges old versions and markers of a prefix, and no bytes that are there', async () => {
       const Bucket = kept().bucket
@@ -165,7 +167,9 @@ function describeUpkeep({ bucket, check }: Conformance): void {
       await store.put('removed', Buffer.from('person'))
       await store.remove(['removed'])
       // 2 old pointers, the removed object and its marker; the probe left 2 versions and a marker.
-      expect(await store.purge('', realClock.now() - MINUTE)).toBe(7)
+      expect(
+        await store.purge({ versions: true, uploadsBegunBefore: realClock.now() - MINUTE }),
+      ).toBe(7)
       const left = await client.send(new ListObjectVersionsCommand({ Bucket }))
       expect(left.Versions?.map(({ Key }) => Key)).toEqual([
         'other/kept',

@@ -245,8 +245,9 @@ describe('upkeep of a folder', () => {
       const seconds = (realClock.now() - ageMs) / 1_000
       utimesSync(join(incoming, name), seconds, seconds)
     }
-    expect(await store.abandonUploads(realClock.now() - 60 * MINUTE)).toBe(1)
-    expect(await store.purge('tables/', realClock.now() - 60 * MINUTE)).toBe(0)
+    const purge = { uploadsBegunBefore: realClock.now() - 60 * MINUTE }
+    expect(await store.purge(purge)).toBe(1)
+    expect(await store.purge({ ...purge, versions: true })).toBe(0)
     expect(readdirSync(incoming)).toEqual(['old.lock', 'young'])
   })
 

@@ -15,7 +15,6 @@ import { publishSnapshot } from '../../../src/publish/publish.ts'
 import { silentLogger } from '../../../src/support/logger.ts'
 import { newUlid } from '../../../src/support/ulid.ts'
 import { verifySnapshot } from '../../../src/publish/verify/verify.ts'
-import { thisWriter } from '../../../src/publish/sweep/intent-writer.ts'
 import {
   proveSnapshot,
   restoreSnapshot,
@@ -62,7 +61,6 @@ beforeAll(async () => {
     runId: null,
     ...oneJournal,
     version: '0.1.0',
-    writer: thisWriter(),
     logger: silentLogger,
   })
 })

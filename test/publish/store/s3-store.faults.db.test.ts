@@ -100,7 +100,7 @@ describe('under any 1 to 4 faults', () => {
         if (download === true) expect(readFileSync(copies.path).equals(large)).toBe(true)
 
         server.setFaults([])
-        await store.abandonUploads(realClock.now() + MINUTE)
+        await store.purge({ uploadsBegunBefore: realClock.now() + MINUTE })
         expect(server.uploads()).toEqual([])
         await store.put('small', small)
         await store.putFile('large', path)

@@ -210,14 +210,16 @@ describe('a purge', () => {
   it('takes 1,200 old versions of a pointer in 2 pages and keeps the last', async () => {
     await keepVersions()
     const store = await open()
-    await store.purge('', 0)
+    await store.purge({ versions: true, uploadsBegunBefore: 0 })
     let version: string | null = null
     for (let count = 0; count <= 1_200; count += 1) {
       await store.replace('latest.json', Buffer.from(String(count)), version)
       version = server.objects().get('root/latest.json')?.etag ?? null
     }
     const before = requests('ListObjectVersions')
-    expect(await store.purge('latest', 0)).toBe(1_200)
+    expect(await store.purge({ versions: true, uploadsBegunBefore: 0 })).toBeGreaterThanOrEqual(
+      1_200,
+    )
     expect(requests('ListObjectVersions') - before).toBe(2)
     expect(server.versionsOf('root/latest.json').map(({ object }) => String(object?.body))).toEqual(
       ['1200'],
@@ -231,7 +233,9 @@ describe('a purge', () => {
     await store.remove(['person'])
     const refuse = { operation: 'DeleteObjects', action: 'refuse-keys', times: 99 } as const
     server.setFaults([{ ...refuse, failing: 'person', code: 'AccessDenied' }])
-    await expect(store.purge('', 0)).rejects.toThrow('person could not be removed (AccessDenied)')
+    await expect(store.purge({ versions: true, uploadsBegunBefore: 0 })).rejects.toThrow(
+      'person could not be removed (AccessDenied)',
+    )
     expect(await store.get('person')).toBeNull()
     expect(server.versionsOf('root/person')).toHaveLength(2)
   })
@@ -239,13 +243,13 @@ describe('a purge', () => {
   it('asks again for the version, never for the object, after an internal error', async () => {
     await keepVersions()
     const store = await open()
-    await store.purge('', 0)
+    await store.purge({ versions: true, uploadsBegunBefore: 0 })
     await store.replace('latest.json', Buffer.from('1'), null)
     const { version = null } = (await store.get('latest.json')) ?? {}
     await store.replace('latest.json', Buffer.from('2'), version)
     const refuse = { operation: 'DeleteObjects', action: 'refuse-keys', times: 2 } as const
     server.setFaults([{ ...refuse, failing: 'latest.json', code: 'InternalError' }])
-    expect(await store.purge('', 0)).toBe(1)
+    expect(await store.purge({ versions: true, uploadsBegunBefore: 0 })).toBe(1)
     expect(String((await store.get('latest.json'))?.bytes)).toBe('2')
     expect(server.versionsOf('root/latest.json')).toHaveLength(1)
   })
@@ -262,7 +266,7 @@ describe('a purge', () => {
     storageTime = realClock.now()
     await begin('root/new')
     const store = await open()
-    expect(await store.purge('', realClock.now() - DAY)).toBe(1)
+    expect(await store.purge({ versions: true, uploadsBegunBefore: realClock.now() - DAY })).toBe(1)
     expect(server.uploads().map(({ key }) => key)).toEqual(['root/new'])
   })
 })

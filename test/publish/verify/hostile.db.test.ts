@@ -23,7 +23,6 @@ import { POINTER_KEY, formatJson, pointerTo, snapshotKeys } from '../../../src/p
 import { publishSnapshot } from '../../../src/publish/publish.ts'
 import { readCurrent } from '../../../src/publish/read-snapshot.ts'
 import { openStore } from '../../../src/publish/store/open-store.ts'
-import { thisWriter } from '../../../src/publish/sweep/intent-writer.ts'
 import { placeOfViews, viewsSql } from '../../../src/publish/views.ts'
 import { realClock } from '../../../src/support/clock.ts'
 import { EXIT } from '../../../src/support/errors.ts'
@@ -58,7 +57,6 @@ beforeAll(async () => {
       runId: null,
       ...oneJournal,
       version: '0.1.0',
-      writer: thisWriter(),
       logger: silentLogger,
     })
   await publish()

@@ -9,19 +9,19 @@ import {
   readdirSync,
   rmSync,
   truncateSync,
+  utimesSync,
   writeFileSync,
 } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, it, onTestFinished, vi } from 'vitest'
 import { POINTER_KEY, objectsOf, snapshotKeys } from '../../../src/publish/manifest.ts'
-import { intentKey } from '../../../src/publish/sweep/intent.ts'
 import { openStore } from '../../../src/publish/store/open-store.ts'
-import { parseKeep } from '../../../src/publish/sweep/retention.ts'
-import { sweepStore } from '../../../src/publish/sweep/sweep.ts'
+import { collectGarbage } from '../../../src/publish/gc/gc.ts'
+import { parseKeep } from '../../../src/publish/gc/retention.ts'
 import { messageOf } from '../../../src/support/errors.ts'
 import { silentLogger } from '../../../src/support/logger.ts'
 import { newUlid } from '../../../src/support/ulid.ts'
-import { HOUR } from '../../../src/support/units.ts'
+import { DAY } from '../../../src/support/units.ts'
 import { verifySnapshot, type VerifyOptions } from '../../../src/publish/verify/verify.ts'
 import { realClock } from '../../../src/support/clock.ts'
 import { signInTo } from '../../helpers/s3-credentials.ts'
@@ -104,7 +104,7 @@ describe('a snapshot that is whole', () => {
   })
 })
 
-it('has no findings either while 6 nights are published and swept beside it', async () => {
+it('has no findings either while 6 nights are published and their garbage collected beside it', async () => {
   const lake = await publishedLake()
   const keep = parseKeep(2)
   let isOver = false
@@ -115,9 +115,7 @@ it('has no findings either while 6 nights are published and swept beside it', as
          update moves set title = 'T${night}' where hash(move_id, ${night}) % 3000 = 0`,
       )
       await publish(lake.warehouse, lake.store, { tables: lakeTables })
-      const owner = newUlid(realClock.now())
-      const sweep = { store: lake.store, owner, clock: realClock, keep, logger: silentLogger }
-      await sweepStore(sweep)
+      await collectGarbage({ store: lake.store, keep, olderThanMs: 0, logger: silentLogger })
     }
     isOver = true
   }
@@ -127,7 +125,8 @@ it('has no findings either while 6 nights are published and swept beside it', as
       verified.push(
         await findingsOf(lake).catch((error: unknown) => {
           // Of a snapshot that is no longer kept, nothing is said.
-          if (messageOf(error).includes('was swept away while it was verified')) return []
+          if (messageOf(error).includes('was deleted by garbage collection while it was verified'))
+            return []
           throw error
         }),
       )
@@ -441,7 +440,9 @@ describe('a snapshot that is not', () => {
     const text = readFileSync(lake.path(commits[1] ?? ''), 'utf8')
     const lines = text.trimEnd().split('\n')
     const [, small] = (await lake.table('people')).files
-    const without = lines.filter((line) => !line.includes(`"add":{"path":"all/${small?.sha256}`))
+    const without = lines.filter(
+      (line) => !line.includes(`"add":{"path":"${small?.key.slice('tables/people/'.length)}`),
+    )
     expect(without).toHaveLength(lines.length - 1)
     writeFileSync(lake.path(commits[1] ?? ''), `${without.join('\n')}\n`)
     expect(await findingsOf(lake)).toEqual([
@@ -458,29 +459,28 @@ describe('a snapshot that is not', () => {
     const lake = await publishedLake()
     const key = `tables/people/all/${'0'.repeat(64)}.parquet`
     writeFileSync(lake.path(key), 'what is this')
+    expect(await findingsOf(lake)).toEqual([])
+    const twoDaysAgo = (realClock.now() - 2 * DAY) / 1_000
+    utimesSync(lake.path(key), twoDaysAgo, twoDaysAgo)
     expect(await findingsOf(lake)).toEqual([
       {
         kind: 'extra',
         table: 'people',
         object: key,
-        message: 'nothing refers to it; the sweep after a publish removes it',
+        message: 'nothing refers to it; garbage collection after a publish deletes it',
       },
     ])
-    await lake.store.put(intentKey(newUlid(realClock.now())), Buffer.from('{}'))
-    expect(await findingsOf(lake)).toEqual([])
-    const tomorrow = { ...realClock, now: () => realClock.now() + 25 * HOUR }
-    expect(await findingsOf(lake, { clock: tomorrow })).toHaveLength(1)
   })
 
-  it('is swept away while it is verified: that is no damage', async () => {
+  it('is deleted by garbage collection while it is verified: that is no damage', async () => {
     const lake = await publishedLake()
     const { snapshot_id: id, tables } = await lake.manifest()
-    const sweep = () => {
+    const collect = () => {
       const keys = [snapshotKeys(id).manifest, ...(tables[1]?.files ?? []).map(({ key }) => key)]
       for (const key of keys) rmSync(lake.path(key), { force: true })
     }
-    await expect(verify(lake, { onProgress: sweep })).rejects.toThrow(
-      `snapshot ${id} was swept away while it was verified`,
+    await expect(verify(lake, { onProgress: collect })).rejects.toThrow(
+      `snapshot ${id} was deleted by garbage collection while it was verified`,
     )
   })
 

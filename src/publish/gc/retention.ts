@@ -33,46 +33,38 @@ const HINT = 'Say how many, such as 30, or by rule: last=7,daily=30,weekly=12,mo
  * @throws ConfigError when it is neither, or keeps nothing
  */
 export function parseKeep(value: unknown): Keep {
-  if (typeof value === 'number') return checked({ last: value })
-  if (typeof value === 'string') return checked(fromText(value))
-  if (typeof value === 'object' && value !== null && !Array.isArray(value)) {
-    return checked(value as Record<string, unknown>)
+  const rules = typeof value === 'string' ? rulesFromText(value) : value
+  if (typeof rules === 'number') return parseKeep({ last: rules })
+  if (typeof rules !== 'object' || rules === null || Array.isArray(rules)) {
+    throw badKeep(`expected a number or rules, got ${JSON.stringify(value)}`)
   }
-  throw badKeep(`expected a number or rules, got ${JSON.stringify(value)}`)
-}
-
-function fromText(text: string): Record<string, unknown> {
-  if (/^\s*\d+\s*$/.test(text)) return { last: Number(text) }
-  const rules: Record<string, unknown> = {}
-  for (const part of text.split(',')) {
-    const [, name = '', digits = ''] = /^\s*([a-z]+)\s*=\s*(\d+)\s*$/.exec(part) ?? []
-    if (name === '') throw badKeep(`expected rule=number, got ${JSON.stringify(part)}`)
-    if (name in rules) throw badKeep(`${name} is there twice`)
-    rules[name] = Number(digits)
-  }
-  return rules
-}
-
-function checked(rules: Readonly<Record<string, unknown>>): Keep {
-  const unknown = Object.keys(rules).find((name) => !RULES.some((rule) => rule === name))
-  if (unknown !== undefined) {
-    throw badKeep(`there is no rule ${JSON.stringify(unknown)}, only ${RULES.join(', ')}`)
-  }
-  const numberOf = (name: (typeof RULES)[number]): number => {
-    const number = rules[name] ?? 0
-    if (typeof number === 'number' && Number.isInteger(number) && number >= 0 && number <= MOST) {
-      return number
+  const keep = { last: 0, daily: 0, weekly: 0, monthly: 0 }
+  for (const [name, count] of Object.entries(rules) as [string, unknown][]) {
+    const rule = RULES.find((one) => one === name)
+    if (rule === undefined) {
+      throw badKeep(`there is no rule ${JSON.stringify(name)}, only ${RULES.join(', ')}`)
     }
-    throw badKeep(`${name} must be a whole number from 0 to ${MOST}, got ${JSON.stringify(number)}`)
-  }
-  const keep: Keep = {
-    last: numberOf('last'),
-    daily: numberOf('daily'),
-    weekly: numberOf('weekly'),
-    monthly: numberOf('monthly'),
+    if (count === undefined) continue
+    if (typeof count !== 'number' || !Number.isInteger(count) || count < 0 || count > MOST) {
+      const got = JSON.stringify(count)
+      throw badKeep(`${name} must be a whole number from 0 to ${MOST}, got ${got}`)
+    }
+    keep[rule] = count
   }
   if (RULES.every((rule) => keep[rule] === 0)) throw badKeep('at least 1 snapshot must be kept')
   return keep
+}
+
+function rulesFromText(text: string): unknown {
+  if (/^\s*\d+\s*$/.test(text)) return Number(text)
+  const rules = new Map<string, number>()
+  for (const part of text.split(',')) {
+    const [, name = '', digits] = /^\s*([a-z]+)\s*=\s*(\d+)\s*$/.exec(part) ?? []
+    if (name === '') throw badKeep(`expected rule=number, got ${JSON.stringify(part)}`)
+    if (rules.has(name)) throw badKeep(`${name} is there twice`)
+    rules.set(name, Number(digits))
+  }
+  return Object.fromEntries(rules)
 }
 
 function badKeep(what: string): ConfigError {
@@ -113,22 +105,12 @@ function newestOfEach(
   const newest = new Map<string | number, string>()
   for (const { id, createdAt } of newestFirst) {
     const period = periodOf(createdAt)
-    if (newest.has(period)) continue
-    if (newest.size >= periods) break
-    newest.set(period, id)
+    if (!newest.has(period)) newest.set(period, id)
   }
-  return [...newest.values()]
+  return [...newest.values()].slice(0, periods)
 }
 
-function dayOf(epochMs: number): number {
-  return Math.floor(epochMs / DAY)
-}
-
+const dayOf = (epochMs: number) => Math.floor(epochMs / DAY)
 // 1970-01-01 was a Thursday, three days after a Monday.
-function weekOf(epochMs: number): number {
-  return Math.floor((dayOf(epochMs) + 3) / 7)
-}
-
-function monthOf(epochMs: number): string {
-  return isoInstant(epochMs).slice(0, 7)
-}
+const weekOf = (epochMs: number) => Math.floor((dayOf(epochMs) + 3) / 7)
+const monthOf = (epochMs: number) => isoInstant(epochMs).slice(0, 7)

@@ -1,9 +1,8 @@
 /**
- * What the tests of intents, leases and sweeping share: a store in memory, snapshots made by hand, and a world in which
- * several machines use one store, with latencies, pauses, clocks that differ, lost answers and killed processes.
+ * What the tests of garbage collection share: a store in memory, snapshots made by hand, and a world in which several
+ * machines use one store, with latencies, pauses, lost answers and killed processes.
  */
 
-import { createHash } from 'node:crypto'
 import {
   POINTER_KEY,
   buildManifest,
@@ -13,14 +12,12 @@ import {
   snapshotKeys,
   type Manifest,
 } from '../../../src/publish/manifest.ts'
-import {
-  differentSize,
-  type ObjectStore,
-  type PutOutcome,
-  type StoredObject,
-} from '../../../src/publish/store/object-store.ts'
+import { fileKey } from '../../../src/publish/keys.ts'
+import { withOwnKeys } from '../../../src/publish/own-keys.ts'
+import type { ObjectStore, StoredObject } from '../../../src/publish/store/object-store.ts'
 import { isoInstant, type Clock } from '../../../src/support/clock.ts'
-import { onAbort } from '../../../src/support/abort.ts'
+import { sha256Hex } from '../../../src/support/hash.ts'
+import { sum } from '../../../src/support/numbers.ts'
 import { DAY } from '../../../src/support/units.ts'
 
 /** 2026-11-20 02:15 UTC. */
@@ -43,11 +40,9 @@ export function memoryStore(now: () => number): MemoryStore {
     objects,
     destination: 'memory',
     urlOf: (key) => `memory/${key}`,
-    async put(key, bytes): Promise<PutOutcome> {
-      const found = objects.get(key)
-      if (found === undefined) write(key, bytes)
-      else if (found.bytes.length !== bytes.length) throw differentSize(key, found.bytes.length, 1)
-      return found === undefined ? 'written' : 'already-there'
+    async put(key, bytes) {
+      write(key, bytes)
+      return 'written'
     },
     putFile: () => Promise.reject(new Error('no file is put in these tests')),
     get: async (key) => objects.get(key) ?? null,
@@ -72,7 +67,6 @@ export function memoryStore(now: () => number): MemoryStore {
       for (const key of keys) objects.delete(key)
     },
     purge: async () => 0,
-    abandonUploads: async () => 0,
   }
 }
 
@@ -81,13 +75,7 @@ export function idOf(n: number): string {
   return `01JD${String(n).padStart(22, '0')}`
 }
 
-/** The key of a data file of these tests, by what is in it. */
-export function fileKey(content: string): string {
-  const sha256 = createHash('sha256').update(content).digest('hex')
-  return `tables/joiners/changed_year=2024/${sha256}.parquet`
-}
-
-/** A manifest of one table with a file for each of `contents`. */
+/** A manifest of one table with a file for each of `contents`; those of `after` keep their keys, others get own ones. */
 export function manifestOf(facts: {
   id: string
   createdAt: number
@@ -96,41 +84,38 @@ export function manifestOf(facts: {
   after?: Manifest | null
 }): Manifest {
   const { id, createdAt, contents, deleted, after = null } = facts
-  const objectOf = (content: string) => ({
-    rows: 1,
-    bytes: content.length,
-    sha256: createHash('sha256').update(content).digest('hex'),
-  })
+  const objectOf = (content: string, folder: string) => {
+    const sha256 = sha256Hex(Buffer.from(content))
+    return { rows: 1, bytes: content.length, sha256, key: fileKey('joiners', folder, sha256) }
+  }
   const files = contents.map((content) => ({
-    ...objectOf(content),
-    key: fileKey(content),
+    ...objectOf(content, 'changed_year=2024'),
     partition: 'changed_year=2024',
     deletes: 0,
     min: {},
     max: {},
     nulls: {},
   }))
-  const tables = [
-    {
-      name: 'joiners',
-      grain: 'One row per joining.',
-      key: ['event_key'],
-      partition_by: null,
-      schema: [],
-      last_field_id: 0,
-      rows: files.length,
-      bytes: files.reduce((total, file) => total + file.bytes, 0),
-      partitions: [{ name: 'changed_year=2024', rows: files.length, fingerprint: null }],
-      deletion_vector:
-        deleted === undefined
-          ? null
-          : {
-              ...objectOf(deleted),
-              key: `tables/joiners/_deletion_vector/${objectOf(deleted).sha256}.parquet`,
-            },
-      files,
-    },
-  ]
+  const deletion_vector = deleted === undefined ? null : objectOf(deleted, '_deletion_vector')
+  const table = {
+    name: 'joiners',
+    grain: 'One row per joining.',
+    key: ['event_key'],
+    partition_by: null,
+    schema: [],
+    last_field_id: 0,
+    rows: files.length,
+    bytes: sum(files.map((file) => file.bytes)),
+    partitions: [{ name: 'changed_year=2024', rows: files.length, fingerprint: null }],
+    deletion_vector,
+    files,
+  }
+  const written = [...files, ...(deletion_vector === null ? [] : [deletion_vector])]
+  const own = withOwnKeys(
+    { table, files: written.map((file) => ({ ...file, path: '' })) },
+    after?.tables[0],
+    id,
+  )
   return buildManifest({
     snapshot_id: id,
     sequence: (after?.sequence ?? 0) + 1,
@@ -146,7 +131,7 @@ export function manifestOf(facts: {
     journal_id: '01M82GZFCDS2H9RXZ13JAAZES0',
     not_kept: { people: 0, events_before: null },
     versions: { jobtide: '0.0.0', duckdb: 'v1' },
-    tables,
+    tables: [own.table],
     new_bytes: 0,
     coverage: {
       organizations: 1_200,
@@ -160,12 +145,17 @@ export function manifestOf(facts: {
   })
 }
 
-/** Puts the files, views and manifest of a snapshot, as a publisher does, but does not move the pointer. */
-export async function putSnapshot(store: ObjectStore, manifest: Manifest, contents: string[]) {
+/** Puts the files of a snapshot that `after` does not have, then its views and manifest; does not move the pointer. */
+export async function putSnapshot(
+  store: ObjectStore,
+  manifest: Manifest,
+  after: Manifest | null = null,
+): Promise<void> {
   const keys = snapshotKeys(manifest.snapshot_id)
-  const deleted = manifest.tables.flatMap((table) => table.deletion_vector ?? [])
-  for (const content of contents) await store.put(fileKey(content), Buffer.from(content))
-  for (const { key, bytes } of deleted) await store.put(key, Buffer.alloc(bytes))
+  const known = new Set(after === null ? [] : objectsOf(after).map(({ key }) => key))
+  for (const { key, bytes } of objectsOf(manifest)) {
+    if (!known.has(key)) await store.put(key, Buffer.alloc(bytes, 'x'))
+  }
   await store.put(keys.views, Buffer.from(`-- ${manifest.snapshot_id}\n`))
   await store.put(keys.manifest, Buffer.from(formatJson(manifest)))
 }
@@ -175,22 +165,15 @@ export function pointerBytes(manifest: Manifest): Uint8Array {
   return Buffer.from(formatJson(pointerTo(manifest.snapshot_id, formatJson(manifest))))
 }
 
-/** Publishes a day's snapshot each, oldest first, each with these contents; returns the manifests. */
-export async function publishDays(
-  store: MemoryStore,
-  days: readonly (readonly string[])[],
-): Promise<Manifest[]> {
-  const manifests: Manifest[] = []
-  for (const [index, contents] of days.entries()) {
-    const after = manifests.at(-1) ?? null
-    const createdAt = START - (days.length - index) * DAY
-    const manifest = manifestOf({ id: idOf(index + 1), createdAt, contents, after })
-    await putSnapshot(store, manifest, [...contents])
-    const version = store.objects.get(POINTER_KEY)?.version ?? null
-    await store.replace(POINTER_KEY, pointerBytes(manifest), version)
-    manifests.push(manifest)
-  }
-  return manifests
+/** Publishes a snapshot in place of `after`. */
+export async function publishManifest(
+  store: ObjectStore,
+  manifest: Manifest,
+  after: Manifest | null = null,
+): Promise<void> {
+  await putSnapshot(store, manifest, after)
+  const version = (await store.get(POINTER_KEY))?.version ?? null
+  if (!(await store.replace(POINTER_KEY, pointerBytes(manifest), version))) throw new Error('lost')
 }
 
 /** Objects that snapshots need and that are not there: of every snapshot of `ids` whose manifest is, and of the pointer's. */
@@ -253,9 +236,8 @@ export function newWorld(): World {
       now: () => nowMs + skewMs,
       // The monotonic clock begins elsewhere, so that code that mixes the two up is wrong by decades.
       monotonic: () => nowMs - START + 5_000,
-      sleep: (ms, signal) =>
-        new Promise((resolve, reject) => {
-          if (signal !== undefined) onAbort(signal, () => reject(signal.reason as Error))
+      sleep: (ms) =>
+        new Promise((resolve) => {
           at(ms, resolve)
         }),
     }),

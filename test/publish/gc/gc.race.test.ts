@@ -1,0 +1,194 @@
+import fc from 'fast-check'
+import { describe, expect, it } from 'vitest'
+import { collectGarbage } from '../../../src/publish/gc/gc.ts'
+import { parseKeep } from '../../../src/publish/gc/retention.ts'
+import { fileKey } from '../../../src/publish/keys.ts'
+import { POINTER_KEY, objectsOf, snapshotKeys } from '../../../src/publish/manifest.ts'
+import { readCurrent } from '../../../src/publish/read-snapshot.ts'
+import type { ObjectStore } from '../../../src/publish/store/object-store.ts'
+import { silentLogger } from '../../../src/support/logger.ts'
+import { sha256Hex } from '../../../src/support/hash.ts'
+import { DAY, HOUR, MINUTE, SECOND } from '../../../src/support/units.ts'
+import { rounds } from '../../helpers/tier.ts'
+import {
+  idOf,
+  manifestOf,
+  memoryStore,
+  missingObjects,
+  newWorld,
+  pointerBytes,
+  publishManifest,
+  putSnapshot,
+  type Fate,
+  type MemoryStore,
+  type World,
+} from './gc-world.ts'
+
+const CONTENTS = ['a', 'b', 'c', 'd', 'e']
+
+/** One process: publishes and then collects garbage, or only collects. */
+interface Actor {
+  readonly publishes: boolean
+  readonly startsAfterMs: number
+  /** How far its wall clock is ahead. */
+  readonly skewMs: number
+  /** Which of five possible files its snapshot has; files come back after they were dropped. */
+  readonly contents: readonly string[]
+  readonly keep: number
+  /** The longest that one of its requests hangs, or that it sleeps between two. */
+  readonly longestMs: number
+  /** It is killed at this request (from 0). */
+  readonly diesAt: number
+  readonly seed: number
+}
+
+const anActor: fc.Arbitrary<Actor> = fc.record({
+  publishes: fc.boolean(),
+  startsAfterMs: fc.oneof(
+    fc.integer({ min: 0, max: MINUTE }),
+    fc.integer({ min: 0, max: 3 * DAY }),
+  ),
+  skewMs: fc.integer({ min: -10 * DAY, max: 10 * DAY }),
+  contents: fc.subarray(CONTENTS, { minLength: 1 }),
+  keep: fc.integer({ min: 1, max: 3 }),
+  longestMs: fc.constantFrom(SECOND, MINUTE, 30 * HOUR, 4 * DAY),
+  diesAt: fc.oneof(
+    { weight: 3, arbitrary: fc.constant(Number.POSITIVE_INFINITY) },
+    { weight: 1, arbitrary: fc.integer({ min: 0, max: 15 }) },
+  ),
+  seed: fc.nat(),
+})
+
+/** What happened in all runs of the property: a world in which nothing happens would prove nothing. */
+const seen = { published: 0, beaten: 0, failed: 0, deleted: 0, old: 0 }
+
+/** The fates of one process's requests, from its seed: one in ten loses its answer and is done later all the same. */
+function fates({ seed, longestMs }: Actor): () => Fate {
+  let state = seed >>> 0
+  const random = () => {
+    state = (Math.imul(state, 1_664_525) + 1_013_904_223) >>> 0
+    return state / 2 ** 32
+  }
+  const delay = () => Math.floor(random() * (random() < 0.3 ? longestMs : SECOND))
+  return () => ({
+    untilEffectMs: delay(),
+    untilAnswerMs: delay(),
+    lost: random() < 0.1 ? 'answer' : 'nothing',
+  })
+}
+
+/** The world of one run. The clocks of the store's machines differ by up to 11 hours. */
+class Race {
+  readonly world: World = newWorld()
+  readonly store: MemoryStore
+  readonly published = new Set<string>()
+  readonly damage: string[] = []
+
+  constructor() {
+    let writes = 0
+    this.store = memoryStore(() => this.world.now() + (((writes += 7) % 12) - 6) * HOUR * 0.9)
+  }
+
+  /** The store, which looks after each change whether every published snapshot is whole. */
+  watched(): ObjectStore {
+    return new Proxy(this.store, {
+      get: (target, name) => {
+        const member: unknown = Reflect.get(target, name, target)
+        if (name !== 'remove' && name !== 'replace') return member
+        return async (...values: unknown[]) => {
+          const result: unknown = await Reflect.apply(member as () => unknown, target, values)
+          if (values[0] === POINTER_KEY && result === true) {
+            const current = await readCurrent(target)
+            if (current !== null) this.published.add(current.pointer.snapshot_id)
+            seen.published += 1
+          }
+          const missing = missingObjects(target, this.published)
+          if (missing.length > 0) this.damage.push(`${String(name)}: ${missing.join()}`)
+          return result
+        }
+      },
+    })
+  }
+
+  async act(actor: Actor, number: number): Promise<void> {
+    const clock = this.world.clock(actor.skewMs)
+    const fateOf = fates(actor)
+    let requests = 0
+    const store = this.world.connect(
+      this.watched(),
+      () => {
+        requests += 1
+        return fateOf()
+      },
+      () => requests > actor.diesAt,
+    )
+    await clock.sleep(actor.startsAfterMs)
+    try {
+      if (actor.publishes) await this.publish(store, actor, number)
+      const report = await collectGarbage({
+        store,
+        keep: parseKeep(actor.keep),
+        logger: silentLogger,
+      })
+      seen.deleted += report.objects
+    } catch {
+      seen.failed += 1
+    }
+  }
+
+  async publish(store: ObjectStore, actor: Actor, number: number): Promise<void> {
+    const current = await readCurrent(store)
+    const after = current?.manifest ?? null
+    const createdAt = this.world.now() + actor.skewMs
+    const { contents } = actor
+    const manifest = manifestOf({ id: idOf(number), createdAt, contents, after })
+    await putSnapshot(store, manifest, after)
+    const began = this.world.now()
+    const version = current?.version ?? null
+    const hasWon = await store.replace(POINTER_KEY, pointerBytes(manifest), version)
+    if (hasWon && this.world.now() - began > DAY) seen.old += 1
+    if (!hasWon) seen.beaten += 1
+  }
+}
+
+describe('publishers and collectors of garbage at the same time', () => {
+  it('never delete what a published snapshot needs, whatever hangs, sleeps, is killed or has a wrong clock, and leave nothing behind', async () => {
+    await fc.assert(
+      fc.asyncProperty(fc.array(anActor, { minLength: 2, maxLength: 7 }), async (actors) => {
+        const race = new Race()
+        const first = manifestOf({ id: idOf(1), createdAt: race.world.now(), contents: ['a', 'b'] })
+        await publishManifest(race.watched(), first)
+        // What was uploaded days ago and never published: files with the contents that publishers are about to write.
+        for (const content of CONTENTS) {
+          const sha256 = sha256Hex(Buffer.from(content))
+          const key = fileKey('joiners', 'changed_year=2024', sha256)
+          const modifiedAt = race.world.now() - 3 * DAY
+          race.store.objects.set(key, { bytes: Buffer.from('x'), modifiedAt, version: content })
+        }
+        const done = actors.map((actor, index) => race.act(actor, index + 2))
+        await race.world.run()
+        expect(race.damage).toEqual([])
+        expect(done).toHaveLength(actors.length)
+
+        // What killed processes left goes after the next publish that comes two days later.
+        const later = race.world.clock(0).sleep(2 * DAY)
+        await race.world.run()
+        await later
+        const current = await readCurrent(race.store)
+        const after = current?.manifest ?? null
+        const facts = { id: idOf(99), createdAt: race.world.now(), contents: ['a', 'f'], after }
+        const last = manifestOf(facts)
+        await publishManifest(race.watched(), last, after)
+        const keep = parseKeep(1)
+        await collectGarbage({ store: race.watched(), keep, logger: silentLogger })
+        expect(race.damage).toEqual([])
+        const { views, manifest } = snapshotKeys(idOf(99))
+        const rest = [POINTER_KEY, views, manifest, ...objectsOf(last).map(({ key }) => key)]
+        expect([...race.store.objects.keys()].toSorted()).toEqual(rest.toSorted())
+      }),
+      { numRuns: rounds('JOBTIDE_GC_WORLDS', 200, 3_000) },
+    )
+    // Each of these is what makes a world in which something could go wrong.
+    for (const [what, times] of Object.entries(seen)) expect(times, what).toBeGreaterThan(10)
+  })
+})
