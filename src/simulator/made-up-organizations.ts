@@ -1,8 +1,7 @@
 /** The organisations of a made-up world: names, homes and sizes from a handful of people to 50,000. */
 
-import { BEGINNINGS, LEGAL_FORMS, TRADES } from './data/organization-names.ts'
-import { COUNTRIES, type Country } from './data/places.ts'
 import type { TrackedOrganization } from './events.ts'
+import { BEGINNINGS, COUNTRIES, TRADES, type Country } from './made-up-words.ts'
 import { hexId, logNormal, mixSeeds, pick, seededRandom, type Random } from './random.ts'
 
 /** An organisation as the world knows it. */
@@ -50,9 +49,9 @@ function pickCountry(random: Random): Country {
 }
 
 function makeUpName(random: Random, home: Country): string {
-  const form = random() < 0.5 ? LEGAL_FORMS[home.code] : undefined
+  const forms = random() < 0.5 ? home.legal_forms : []
   const name = `${pick(random, BEGINNINGS)} ${pick(random, TRADES)}`
-  return form === undefined ? name : `${name} ${pick(random, form)}`
+  return forms.length === 0 ? name : `${name} ${pick(random, forms)}`
 }
 
 /** A name as it stands in a URL: lower case, no accents, words joined by hyphens. */

@@ -1,10 +1,18 @@
 /** The people of a made-up world: who they are, where they live and how their titles are spelled. */
 
-import { LADDERS, SIDE_TITLES, TITLE_ADDITIONS, type Ladder } from './data/titles.ts'
-import { LANGUAGES, NAMES, type Language } from './data/names.ts'
-import { COUNTRIES, type Country } from './data/places.ts'
 import type { Place } from './events.ts'
 import { slugFor } from './made-up-organizations.ts'
+import {
+  COUNTRIES,
+  LADDERS,
+  LANGUAGES,
+  NAMES,
+  SIDE_TITLES,
+  TITLE_ADDITIONS,
+  type Country,
+  type Ladder,
+  type Language,
+} from './made-up-words.ts'
 import { hexId, pick, type Random } from './random.ts'
 
 /** A person, as far as it does not change from one job to the next. */
