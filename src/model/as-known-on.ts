@@ -23,7 +23,7 @@ const SUFFIX = '_as_known_on'
 const PART = /^-- (table|macro): (.+)\n/m
 
 /**
- * Makes the macros anew, and drops those of models that are gone; part of the build's transaction.
+ * Writes the macros again, and drops those of models that are gone; part of the build's transaction.
  * @param models in run order: each after the models it reads
  */
 export async function makeKnownOnMacros(
@@ -55,7 +55,7 @@ export function knownOnName(table: string): string {
   return `${table}${SUFFIX}`
 }
 
-/** The names of the macros that are in the warehouse, sorted; those that somebody else made with other parameters are none. */
+/** The names of the macros that are in the warehouse, sorted; macros with other parameters are not ours. */
 export async function knownOnMacros(warehouse: Warehouse): Promise<string[]> {
   const rows = await warehouse.all<{ name: string }>(
     `select distinct function_name as name from duckdb_functions()
@@ -84,7 +84,7 @@ function withoutComments(sql: string): string {
   return withoutSemicolon(sql).replaceAll(/^\s*--.*\n/gm, '')
 }
 
-/** What the macros rest on besides the models. */
+/** The SQL file that the macros depend on, beside the models. */
 export function knownOnSql(): string {
   return readFileSync(join(sqlFolder, 'known_on.sql'), 'utf8')
 }

@@ -1,15 +1,16 @@
 /**
- * The build: filled tables, models and checks in one transaction. A reader sees the tables of the last good build or those
+ * The build: computed models, models and checks in one transaction. A reader sees the tables of the last good build or those
  * of this one, never a mix; a failed check leaves everything as it was and says why in ops.checks.
  */
 
 import { realClock, type Clock } from '../support/clock.ts'
 import { MIB } from '../support/units.ts'
 import type { Warehouse } from '../warehouse/warehouse.ts'
-import { CheckFailedError, recordChecks, type CheckOutcome } from './checks.ts'
+import type { BuiltModel } from './build-work.ts'
+import { CheckFailedError, recordChecks } from './checks.ts'
 import { fullRefreshReasonOf, writeState } from './build-state.ts'
-import { buildIncrementally, resetSession } from './incremental-build.ts'
-import { readProject, type Project } from './project.ts'
+import { buildIncrementally } from './incremental-build.ts'
+import { readProject } from './project.ts'
 import { refreshFully } from './full-refresh.ts'
 
 /** How to build. */
@@ -26,18 +27,15 @@ export interface BuildOptions {
   readonly onProgress?: (step: BuildStep) => void
   /** Measures durations. Default: the machine's. */
   readonly clock?: Clock
-  /** Up to which share of all events, 0 to 1, of touched people only what these touch is built. Default: 0.15. */
+  /** The largest share of all events, 0 to 1, that changed people may have in an incremental build. Default: 0.15. */
   readonly mostChanged?: number
-  /** Up to which share of its rows, 0 to 1, in touched groups a model is built by groups. Default: 0.5. */
-  readonly mostRowsInKeys?: number
-  /** From how many events on the tables of people are made part by part. Default: as many as the memory is for. */
+  /** How many events one part of a full refresh may have (parts.ts). Default: as many as fit into memory. */
   readonly eventsPerPart?: number
 }
 
-// Measured on 200,000 events, in seconds of CPU: a whole build takes 12.0 where no title is new; a night takes 5.0 with 1 % of
-// the events touched, 9.7 with 10 %, 13.6 with 19 %. A model computed by groups reads and compares what it keeps, too.
+// Measured on 200,000 events, in seconds of CPU: a full refresh takes 12.0 where no title is new; an incremental build takes 5.0
+// where changed people have 1 % of the events, 9.7 with 10 %, 13.6 with 19 %.
 const MOST_CHANGED = 0.15
-const MOST_ROWS_IN_KEYS = 0.5
 // Joins and windows over all of 10 million events ran out of 1.5 GiB, or spilled; over a third of them, in 2.2 GiB, they do
 // neither, and take a fifth less than over a quarter: every part looks through all rows.
 const BYTES_FOR_AN_EVENT = 680
@@ -49,14 +47,14 @@ export interface BuildStep {
   readonly done: number
   readonly total: number
   readonly name: string
-  /** Rows written and deleted so far; absent where all tables are made anew. */
+  /** Rows written and deleted so far; absent in a full refresh. */
   readonly rowsChanged?: number
 }
 
 /** What one build made. */
 export interface BuildReport {
   readonly buildId: string
-  /** Why everything was made anew; null when only what loads had touched was. */
+  /** Why it was a full refresh; null for an incremental build. */
   readonly fullRefreshReason: string | null
   /** In run order. */
   readonly models: readonly BuiltModel[]
@@ -65,34 +63,7 @@ export interface BuildReport {
   readonly durationMs: number
 }
 
-/** One table or view that the build made. */
-export interface BuiltModel {
-  readonly name: string
-  /** Rows in it; null for a view, which stores none. */
-  readonly rows: number | null
-  /** Rows written and deleted; null when the table was made anew. */
-  readonly rowsChanged: number | null
-  readonly durationMs: number
-}
-
-/** What the parts of a build share. */
-export interface BuildWork {
-  readonly warehouse: Warehouse
-  readonly project: Project
-  readonly clock: Clock
-  readonly mostRowsInKeys: number
-  readonly eventsPerPart: number
-  /** Tells that a step is finished, and how many rows it wrote and deleted. */
-  readonly finished: (name: string, rowsChanged: number | null) => void
-}
-
-/** What a part of a build made, before it is committed. */
-export interface BuiltTables {
-  readonly models: readonly BuiltModel[]
-  readonly outcomes: readonly CheckOutcome[]
-}
-
-// In very little memory a quarter goes to rows all the same: parts without any would have no end.
+// In very little memory a quarter goes to rows all the same: the number of parts stays finite.
 function eventsThatFit(memory: number): number {
   return Math.max(memory - BYTES_FOR_NONE, memory / 4) / BYTES_FOR_AN_EVENT
 }
@@ -113,7 +84,6 @@ export async function buildModels(
   const project = await readProject(warehouse, options.modelFolder, options.checkFolder)
   const total = project.nodes.length + project.checks.length
   const mostChanged = options.mostChanged ?? MOST_CHANGED
-  const mostRowsInKeys = options.mostRowsInKeys ?? MOST_ROWS_IN_KEYS
   // Models name each other without a schema, so that Spark runs them, too, and temporary views can stand in for them.
   await warehouse.run(`create schema if not exists core; set search_path = 'main,core'`)
   try {
@@ -132,7 +102,7 @@ export async function buildModels(
         })
       }
       const eventsPerPart = options.eventsPerPart ?? eventsThatFit(memory)
-      const work = { warehouse, project, clock, mostRowsInKeys, eventsPerPart, finished }
+      const work = { warehouse, project, clock, eventsPerPart, finished }
       await warehouse.run(project.macros)
       const { models, outcomes } = await (fullRefreshReason === null
         ? buildIncrementally(work)
@@ -155,6 +125,6 @@ export async function buildModels(
     throw error
   } finally {
     // A session that is broken cannot be reset; the error before says why it is.
-    await resetSession(warehouse).catch(() => undefined)
+    await warehouse.run('reset search_path; reset preserve_insertion_order').catch(() => undefined)
   }
 }

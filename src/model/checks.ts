@@ -1,7 +1,7 @@
 /**
- * Checks: each is one select that returns the rows that break a constraint, and is named after the constraint. Some stand as files in
- * sql/checks, the others follow from the headers of the models. All of them run, so that an operator sees everything that
- * is wrong at once.
+ * Checks: each is one select that returns the rows that break a rule, and is named after the rule. Some stand as files in
+ * sql/checks, the others follow from the headers of the models (constraints.ts). All of them run, so that an operator sees
+ * everything that is wrong at once.
  */
 
 import { readFileSync } from 'node:fs'
@@ -17,17 +17,17 @@ import { quoteIdentifier, type Warehouse } from '../warehouse/warehouse.ts'
 import { reconciliationIn, differencesSql, type Reconciliation } from './reconciliation.ts'
 import { constraintSql, constraintsOf, loadedConstraints, type Constraint } from './constraints.ts'
 
-/** One constraint and the select that returns what breaks it. */
+/** One rule and the select that returns what breaks it. */
 export interface Check {
   readonly name: string
   readonly sql: string
   /** A cheaper select of one number, `suspects`; 0 proves that `sql` returns nothing. */
   readonly suspicion: string | null
-  /** Columns by which it can be asked of some rows only, or `row`: of each by itself; none: of all. */
+  /** Columns by which it can be run on changed keys only, or `row`: on new rows only; none: on all. */
   readonly incrementalBy: readonly string[]
-  /** What a header says, where the check follows from one; null for a file of its own. */
+  /** The constraint of a header that it checks; null for a file of its own. */
   readonly constraint: Constraint | null
-  /** What sums up to zero, where the check says so; else null. */
+  /** What sums up to zero, for a reconciliation; else null. */
   readonly reconciliation: Reconciliation | null
 }
 

@@ -1,57 +1,50 @@
 /**
- * Brings a filled table up to date: keys that the events mention and the table does not have are understood and added, rows
- * of another taxonomy are made anew. Keys pass through JavaScript in batches, so memory does not grow with the warehouse.
+ * Keeps a computed model up to date: adds the keys that its inputs mention, removes those that nothing mentions. Keys pass
+ * through JavaScript in batches, so memory does not grow with the warehouse.
  */
 
 import { taxonomyVersion } from '../titles/taxonomy.ts'
 import { quoteIdentifier, type SqlValue, type Warehouse } from '../warehouse/warehouse.ts'
 import type { ComputedModel } from './computed-models.ts'
+import { changedRows, DIFF_SIGN } from './difference.ts'
+import type { TableDelta } from './table-delta.ts'
+import type { Temporaries } from './temporaries.ts'
 
 const BATCH_ROWS = 50_000
 
-/** What a fill did to a table. */
-export interface RowsWritten {
-  readonly inserted: number
-  readonly deleted: number
-}
-
-/**
- * Makes a filled table what the tables it reads ask for, whatever it held before: rows that nothing mentions any more, and
- * those of another taxonomy, go.
- */
-export async function computeAll(warehouse: Warehouse, table: ComputedModel): Promise<RowsWritten> {
-  const name = quoteIdentifier(table.name)
-  if (table.mentioned === null) {
-    const deleted = await countedDelete(warehouse, `delete from ${name}`)
-    const rows = await table.rowsFor({})
-    await warehouse.append(table.name, rows)
-    return { deleted, inserted: rowCount(rows) }
+/** Makes a computed model from all rows of its inputs. Rows of this taxonomy that are there already stay. */
+export async function computeAll(warehouse: Warehouse, model: ComputedModel): Promise<void> {
+  const name = quoteIdentifier(model.name)
+  if (model.mentioned === null) {
+    await warehouse.run(`delete from ${name}`)
+    await warehouse.append(model.name, await model.rowsFor({}))
+    return
   }
-  await warehouse.run(`create or replace temp table mentioned_keys as ${table.mentioned}`)
-  const deleted = await countedDelete(
+  await warehouse.run(`create or replace temp table mentioned_keys as ${model.mentioned}`)
+  await changedRows(
     warehouse,
     `delete from ${name} as known
      where taxonomy_version <> $1
-       or not exists (select 1 from mentioned_keys as mentioned where ${sameKey(table)})`,
+       or not exists (select 1 from mentioned_keys as mentioned where ${sameKey(model, 'known', 'mentioned')})`,
     [taxonomyVersion],
   )
-  return { deleted, inserted: await addMissing(warehouse, table) }
+  await warehouse.run('drop table mentioned_keys')
+  await addMissing(warehouse, model)
 }
 
-/** Adds the rows that the tables it reads, as they are seen now, mention and the table does not have. */
-export async function computeMissing(warehouse: Warehouse, table: ComputedModel): Promise<number> {
-  if (table.mentioned === null) return 0
-  await warehouse.run(`create or replace temp table mentioned_keys as ${table.mentioned}`)
-  return addMissing(warehouse, table)
-}
-
-async function addMissing(warehouse: Warehouse, table: ComputedModel): Promise<number> {
-  const key = table.key.map(quoteIdentifier).join(', ')
+/**
+ * Adds the rows that the inputs, as they are seen now, mention and the table does not have.
+ * @returns their number
+ */
+export async function addMissing(warehouse: Warehouse, model: ComputedModel): Promise<number> {
+  if (model.mentioned === null) return 0
+  const key = model.key.map(quoteIdentifier).join(', ')
   await warehouse.run(
     `create or replace temp table missing_keys as
-     select ${key}, row_number() over (order by ${key}) as place from mentioned_keys as mentioned
-     where not exists (select 1 from ${quoteIdentifier(table.name)} as known where ${sameKey(table)});
-     drop table mentioned_keys`,
+     select ${key}, row_number() over (order by ${key}) as place from (${model.mentioned}) as mentioned
+     where not exists (
+         select 1 from ${quoteIdentifier(model.name)} as known where ${sameKey(model, 'known', 'mentioned')}
+     )`,
   )
   let inserted = 0
   for (;;) {
@@ -61,11 +54,41 @@ async function addMissing(warehouse: Warehouse, table: ComputedModel): Promise<n
     )
     const count = rowCount(keys)
     if (count === 0) break
-    await warehouse.append(table.name, await table.rowsFor(keys))
+    await warehouse.append(model.name, await model.rowsFor(keys))
     inserted += count
   }
   await warehouse.run('drop table missing_keys')
   return inserted
+}
+
+/**
+ * Removes the rows whose key was mentioned only by rows of `read`, the only input, that are gone.
+ * @returns their number
+ */
+export async function removeUnmentioned(
+  warehouse: Warehouse,
+  temporaries: Temporaries,
+  model: ComputedModel,
+  read: TableDelta,
+): Promise<number> {
+  const mentionedIn = async (rows: string): Promise<string> => {
+    await temporaries.shadow(read.name, rows)
+    const keys = await temporaries.keep(model.mentioned ?? '')
+    await temporaries.unshadow()
+    return keys
+  }
+  const before = await mentionedIn(`select * from ${read.delta} where ${DIFF_SIGN} < 0`)
+  const now = await mentionedIn(
+    `select kept.* from ${temporaries.stored(read.name)} as kept semi join ${before} as before on ${sameKey(model, 'kept', 'before')}`,
+  )
+  const removed = await changedRows(
+    warehouse,
+    `delete from ${temporaries.stored(model.name)} as known
+     using (select * from ${before} as before anti join ${now} as now on ${sameKey(model, 'before', 'now')}) as gone
+     where ${sameKey(model, 'known', 'gone')}`,
+  )
+  for (const kept of [before, now]) await temporaries.drop(kept)
+  return removed
 }
 
 /** How many rows `columns` hold. */
@@ -73,18 +96,7 @@ function rowCount(columns: Readonly<Record<string, readonly SqlValue[]>>): numbe
   return Object.values(columns)[0]?.length ?? 0
 }
 
-function sameKey(table: ComputedModel): string {
-  return table.key
-    .map(quoteIdentifier)
-    .map((column) => `known.${column} = mentioned.${column}`)
-    .join(' and ')
-}
-
-async function countedDelete(
-  warehouse: Warehouse,
-  statement: string,
-  parameters: readonly string[] = [],
-): Promise<number> {
-  const [row] = await warehouse.all<{ Count: bigint }>(statement, parameters)
-  return Number(row?.Count ?? 0)
+function sameKey({ key }: ComputedModel, one: string, other: string): string {
+  const names = key.map(quoteIdentifier)
+  return names.map((column) => `${one}.${column} = ${other}.${column}`).join(' and ')
 }

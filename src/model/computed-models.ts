@@ -1,15 +1,14 @@
 /**
- * The tables that a build fills from src/titles instead of from SQL: titles and pairs of titles, each understood once, so
- * that models only join to them; and which organisation has a ladder of its own. They are nodes of the run order beside
- * the models. Titles go through JavaScript in batches: a big warehouse has more of them than memory. The readers of titles
- * are loaded when there is something to read: their word lists take longer to load than most commands take.
+ * Computed models: the tables that a build computes with src/titles instead of SQL. They are titles and pairs of titles, each
+ * understood once, and the organisations with a ladder of their own. They are nodes of the run order beside the models.
+ * src/titles is loaded only where there is a title to read: its word lists take longer to load than most commands take.
  */
 
 import { LEVELS, taxonomyVersion } from '../titles/taxonomy.ts'
 import type { DescribedTable } from '../warehouse/catalog.ts'
 import type { SqlValue } from '../warehouse/warehouse.ts'
 
-/** One table that a build fills. */
+/** One computed model. */
 export interface ComputedModel extends DescribedTable {
   /** Tables that its SQL reads. */
   readonly reads: readonly string[]
@@ -23,7 +22,7 @@ export interface ComputedModel extends DescribedTable {
   ) => Promise<Record<string, readonly SqlValue[]>>
 }
 
-const VERSION_COLUMN = 'Version of the taxonomy that said so; another one labels every title anew.'
+const VERSION_COLUMN = 'Version of the taxonomy that said so; another one labels every title again.'
 const LADDER_COLUMN =
   'The ladder it is read by: standard, or the name of one in config/ladders.yaml.'
 
@@ -115,7 +114,7 @@ const titles: ComputedModel = {
 const titlePairs: ComputedModel = {
   name: 'title_pairs',
   grain:
-    'One row per ladder and two titles that somebody had one after the other at one organisation.',
+    'One row per ladder and two titles that one person had one after the other at one organisation.',
   key: ['ladder', 'previous_title', 'title'],
   partitionByYearOf: null,
   leftOut: [],
@@ -183,5 +182,5 @@ const organizationLadders: ComputedModel = {
   },
 }
 
-/** Every table that a build fills. */
+/** Every computed model. */
 export const computedModels: readonly ComputedModel[] = [organizationLadders, titles, titlePairs]

@@ -68,8 +68,8 @@ export const loadedConstraints: readonly Constraint[] = [
 ]
 
 /**
- * What is said of a table: its key, and what the header of a model says besides. Of a view without a scope nothing, and of
- * one by row only its key: its rows are those of tables that are asked themselves, and to ask it is to compute all of it.
+ * The constraints of a table: its key, and the values and references that the header of a model names. A view without
+ * `incremental_by` has none: its rows are those of tables with constraints of their own, and to check it is to compute all of it.
  */
 export function constraintsOf(described: DescribedTable | ModelFile): Constraint[] {
   const { name: table, key } = described

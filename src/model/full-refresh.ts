@@ -1,9 +1,9 @@
-/** Makes every table anew from all events, and asks every check of whole tables. Part of the build's transaction. */
+/** Writes every table from all events and runs every check on whole tables. Part of the build's transaction. */
 
 import { quoteIdentifier } from '../warehouse/warehouse.ts'
 import { knownOnMacros, knownOnName, makeKnownOnMacros } from './as-known-on.ts'
 import { lastFingerprint } from './build-state.ts'
-import type { BuildWork, BuiltModel, BuiltTables } from './build.ts'
+import type { BuildWork, BuiltModel, BuiltTables } from './build-work.ts'
 import { runCheck, type CheckOutcome } from './checks.ts'
 import { computeAll } from './compute.ts'
 import { Parts } from './parts.ts'
@@ -35,7 +35,7 @@ export async function refreshFully(work: BuildWork): Promise<BuiltTables> {
     })
     finished(node.name, null)
   }
-  // The macros follow from the same files as the fingerprint: the rows do not matter to them.
+  // The macros depend on the same files as the fingerprint, not on rows.
   const modelNodes = project.nodes.filter((node) => node.model !== null)
   const macros = new Set(await knownOnMacros(warehouse))
   const isMissing = modelNodes.some(

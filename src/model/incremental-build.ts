@@ -1,73 +1,50 @@
 /**
- * Brings the tables up to date after a load by looking only at what the load touched, with the same result, row for row, as
- * if everything were made anew. Part of the build's transaction.
+ * Refreshes the tables after a load by computing only what the changed people and keys can alter. The result is, row for row,
+ * that of a full refresh. Part of the build's transaction.
  *
- * Models kept by people see the rows of touched people only; what comes out replaces the rows these people have. A model with
- * another scope is computed for the groups in which a row that it reads has changed, in a column that it reads; one without
- * a scope, or with most of its rows in such groups, is computed whole. Which rows a model sees is decided by temporary
- * views under the names it reads (temporaries.ts); its SQL is that of a whole build.
+ * Temporary views under the names that a model reads decide which rows it sees (temporaries.ts); its SQL is that of a full
+ * refresh. In which mode a model is refreshed, and what becomes of its rows, table-delta.ts says.
  */
 
+import { loadedTables } from '../warehouse/catalog.ts'
 import type { Warehouse } from '../warehouse/warehouse.ts'
-import { readContents } from './build-state.ts'
-import type { BuildWork, BuiltModel, BuiltTables } from './build.ts'
-import type { CheckOutcome } from './checks.ts'
-import { applyDifferences, keepBefore, listOf, type Compared } from './difference.ts'
-import type { ComputedModel } from './computed-models.ts'
+import type { BuildWork, BuiltModel, BuiltTables } from './build-work.ts'
 import {
-  dropPrefilter,
   isByPeople,
-  keepDifferences,
   keepKeys,
+  rowsOfKeys,
   semiJoin,
-  showRowsOfKeys,
   showPeople,
-  withPrefilter,
+  showRowsOfKeys,
   type ChangedKeys,
 } from './changed-keys.ts'
+import type { CheckOutcome } from './checks.ts'
+import { addMissing, removeUnmentioned } from './compute.ts'
+import type { ComputedModel } from './computed-models.ts'
+import { applyDifference, DIFF_SIGN, keepBefore, type ComparedTable } from './difference.ts'
 import { IncrementalChecks } from './incremental-checks.ts'
-import { columnsCompared, columnsOfPeople } from './columns-read.ts'
-import { computeForPeople } from './incremental-compute.ts'
 import type { Project, ProjectNode } from './project.ts'
+import { changedInAll, changedKeysOf, PERSON, unchanged, type TableDelta } from './table-delta.ts'
 import { columnsOf, createModelTable, rowsIn, withErrorContext } from './tables.ts'
 import { Temporaries } from './temporaries.ts'
-import {
-  areDifferencesKnown,
-  changedWholly,
-  PERSON,
-  changedKeysOf,
-  unchanged,
-  type TableDelta,
-} from './table-delta.ts'
-import { EACH_ROW, loadedTables } from '../warehouse/catalog.ts'
 
-/** Builds what the people in `ops.changed_people` touch. Call `resetSession` when the transaction is over. */
+/** Builds what the people in `ops.changed_people` can alter. */
 export async function buildIncrementally(work: BuildWork): Promise<BuiltTables> {
-  const { warehouse } = work
-  const temporaries = await Temporaries.in(warehouse, work.project.nodes)
+  const { warehouse, project } = work
   // Rows are looked up by key, never by where they stand; written in any order, all threads write.
   await warehouse.run('set preserve_insertion_order = false')
-  const changed = `select ${PERSON} from ops.changed_people`
-  const keys = await keepKeys(warehouse, temporaries, changed, [PERSON])
-  const people = await withPrefilter(warehouse, keys)
+  const temporaries = await Temporaries.in(warehouse, project.nodes)
+  const select = `select ${PERSON} from ops.changed_people`
+  const people = await keepKeys(warehouse, temporaries, select, [PERSON])
   const built = await new IncrementalBuild(work, temporaries, people).build()
   await temporaries.dropAll()
   return built
 }
 
-/**
- * Takes back what a night sets for the session. Not part of the transaction: in one that failed nothing can be set, and the
- * refusal would hide why it failed.
- */
-export async function resetSession(warehouse: Warehouse): Promise<void> {
-  await warehouse.run('reset preserve_insertion_order; reset search_path')
-  await dropPrefilter(warehouse)
-}
-
 /** What became of one table. */
-interface Outcome {
-  readonly delta: TableDelta
-  /** Rows written and deleted; null when it was made anew. */
+interface Refreshed {
+  readonly table: TableDelta
+  /** Rows written and deleted; null when it was written in full. */
   readonly rowsChanged: number | null
 }
 
@@ -76,9 +53,8 @@ class IncrementalBuild {
   readonly #warehouse: Warehouse
   readonly #project: Project
   readonly #temporaries: Temporaries
-  readonly #tables = new Map<string, TableDelta>()
-  readonly #checks: IncrementalChecks
   readonly #people: ChangedKeys
+  readonly #tables = new Map<string, TableDelta>()
 
   constructor(work: BuildWork, temporaries: Temporaries, people: ChangedKeys) {
     this.#work = work
@@ -86,195 +62,154 @@ class IncrementalBuild {
     this.#project = work.project
     this.#temporaries = temporaries
     this.#people = people
-    this.#checks = new IncrementalChecks(work, temporaries, people, this.#tables)
   }
 
   async build(): Promise<BuiltTables> {
     const { clock, finished } = this.#work
-    const temporaries = this.#temporaries
-    await this.#readLoaded()
+    for (const { name } of loadedTables) this.#tables.set(name, await this.#readLoaded(name))
     const models: BuiltModel[] = []
-    const outcomes: CheckOutcome[] = []
     for (const node of this.#project.nodes) {
+      const { name, kind } = node
       const startedMs = clock.monotonic()
-      const { delta, rowsChanged } = await withErrorContext(`model ${node.name}`, () =>
+      const { table, rowsChanged } = await withErrorContext(`model ${name}`, () =>
         this.#refresh(node),
       )
-      this.#tables.set(node.name, delta)
+      this.#tables.set(name, table)
       const rows =
-        node.kind === 'view' ? null : await rowsIn(this.#warehouse, temporaries.stored(node.name))
-      models.push({ name: node.name, rows, rowsChanged, durationMs: clock.monotonic() - startedMs })
-      finished(node.name, rowsChanged)
+        kind === 'view' ? null : await rowsIn(this.#warehouse, this.#temporaries.stored(name))
+      models.push({ name, rows, rowsChanged, durationMs: clock.monotonic() - startedMs })
+      finished(name, rowsChanged)
     }
+    const checks = new IncrementalChecks(this.#work, this.#temporaries, this.#people, this.#tables)
+    const outcomes: CheckOutcome[] = []
     for (const check of this.#project.checks) {
-      outcomes.push(await this.#checks.run(check))
+      outcomes.push(await withErrorContext(`check ${check.name}`, () => checks.run(check)))
       finished(check.name, 0)
     }
     return { models, outcomes }
   }
 
-  async #readLoaded(): Promise<void> {
-    const { now, before } = await readContents(this.#warehouse)
-    for (const { name } of loadedTables) {
-      const columns = await columnsOf(this.#warehouse, name)
-      if (columns.includes(PERSON)) {
-        const read = listOf(columnsOfPeople(this.#project, name, columns))
-        const rows = await this.#temporaries.keep(
-          `select ${read} from ${this.#temporaries.stored(name)} as kept ${semiJoin('kept', this.#people)}`,
-        )
-        const change = (await rowsIn(this.#warehouse, rows)) === 0 ? 'none' : 'rows'
-        const delta = { ...unchanged(name, columns), change } as const
-        this.#tables.set(name, { ...delta, rowsOfPeople: rows, changed: rows })
-      } else {
-        const isSame = now.get(name) === before.get(name)
-        this.#tables.set(name, isSame ? unchanged(name, columns) : changedWholly(name, columns))
-      }
+  async #readLoaded(name: string): Promise<TableDelta> {
+    const columns = await columnsOf(this.#warehouse, name)
+    if (!columns.includes(PERSON)) return changedInAll(name, columns)
+    const rows = await this.#temporaries.keep(rowsOfKeys(this.#temporaries, name, this.#people))
+    return this.#peopleDelta(name, columns, rows)
+  }
+
+  /** The delta of a table of which only the rows that people have now are known. */
+  async #peopleDelta(name: string, columns: readonly string[], rows: string): Promise<TableDelta> {
+    const isEmpty = (await rowsIn(this.#warehouse, rows)) === 0
+    return {
+      ...unchanged(name, columns),
+      change: isEmpty ? 'none' : 'rows',
+      peopleRows: rows,
+      delta: isEmpty ? null : `(select *, 1 as ${DIFF_SIGN} from ${rows})`,
+      isExact: false,
     }
   }
 
-  async #refresh(node: ProjectNode): Promise<Outcome> {
+  async #refresh(node: ProjectNode): Promise<Refreshed> {
     if (node.computed !== null) return this.#refreshComputed(node.computed)
+    const { name, kind, incrementalBy } = node
     const columns = [...node.definition.columns.keys()]
     const reads = this.#readsOf(node)
     if (reads.every(({ change }) => change === 'none')) {
-      return { delta: unchanged(node.name, columns), rowsChanged: 0 }
+      return { table: unchanged(name, columns), rowsChanged: 0 }
     }
-    if (isByPeople(this.#project, node.incrementalBy, reads))
-      return this.#refreshPeople(node, reads, columns)
-    if (node.kind === 'view') return this.#refreshView(node, reads, columns)
-    return this.#refreshGroups(node, reads, columns)
+    if (isByPeople(this.#project, incrementalBy, reads)) return this.#refreshPeople(node, reads)
+    if (kind === 'view') return { table: changedInAll(name, columns), rowsChanged: 0 }
+    const select = incrementalBy.length === 0 ? null : changedKeysOf(reads, incrementalBy)
+    return select === null ? this.#refreshAll(node) : this.#refreshKeys(node, reads, select)
   }
 
   #readsOf({ reads }: { readonly reads: readonly string[] }): TableDelta[] {
     return reads.flatMap((name) => this.#tables.get(name) ?? [])
   }
 
-  async #refreshPeople(
-    node: ProjectNode,
-    reads: readonly TableDelta[],
-    columns: readonly string[],
-  ): Promise<Outcome> {
+  async #refreshPeople(node: ProjectNode, reads: readonly TableDelta[]): Promise<Refreshed> {
     const temporaries = this.#temporaries
-    const { name } = node
+    const compared = comparedTable(node)
     await showPeople(temporaries, reads, this.#people)
-    // Of a view nothing is written: what nobody reads need not be computed.
-    const made = node.kind === 'view' ? columnsOfPeople(this.#project, name, columns) : columns
-    const rows = await temporaries.keep(
-      `select ${listOf(made, 'made')}
-       from (${node.sql}) as made ${semiJoin('made', this.#people)}`,
-    )
+    const rows = await temporaries.keep(node.sql)
     await temporaries.unshadow()
-    const isMade = { ...unchanged(name, columns), change: 'rows' as const, rowsOfPeople: rows }
-    if (node.kind === 'view') return { delta: { ...isMade, changed: rows }, rowsChanged: 0 }
-    const before = await keepBefore(
-      temporaries,
-      this.#comparedOf(node),
-      semiJoin('old', this.#people),
-    )
-    return this.#apply(node, before, rows, rows)
-  }
-
-  /** A view stores nothing, but whoever reads it has to know which of its rows came and went. */
-  async #refreshView(
-    node: ProjectNode,
-    reads: readonly TableDelta[],
-    columns: readonly string[],
-  ): Promise<Outcome> {
-    const { name, incrementalBy, sql } = node
-    if (incrementalBy.join() !== EACH_ROW || !reads.every(areDifferencesKnown)) {
-      return { delta: changedWholly(name, columns), rowsChanged: 0 }
+    if (node.kind === 'view') {
+      const table = await this.#peopleDelta(node.name, compared.columns, rows)
+      return { table, rowsChanged: 0 }
     }
-    const changed = await keepDifferences(this.#temporaries, reads, sql)
-    const change = (await rowsIn(this.#warehouse, changed)) === 0 ? 'none' : 'rows'
-    const delta: TableDelta = { ...unchanged(name, columns), change, changed, compared: columns }
-    return { delta, rowsChanged: 0 }
+    const before = await keepBefore(temporaries, compared, semiJoin('old', this.#people))
+    const refreshed = await this.#apply(compared, before, rows)
+    return { ...refreshed, table: { ...refreshed.table, peopleRows: rows } }
   }
 
-  async #refreshGroups(
+  async #refreshKeys(
     node: ProjectNode,
     reads: readonly TableDelta[],
-    columns: readonly string[],
-  ): Promise<Outcome> {
+    select: string,
+  ): Promise<Refreshed> {
     const temporaries = this.#temporaries
-    const { name, incrementalBy } = node
-    const select =
-      incrementalBy.length === 0 ? null : changedKeysOf(reads, incrementalBy, node.words)
-    if (select === null) return this.#refreshWhole(node, columns)
-    const groups = await keepKeys(this.#warehouse, temporaries, select, incrementalBy)
-    if (groups.count === 0) return { delta: unchanged(name, columns), rowsChanged: 0 }
-    const before = await keepBefore(temporaries, this.#comparedOf(node), semiJoin('old', groups))
-    if (await this.#areMost(name, before)) {
-      await temporaries.drop(before)
-      return this.#refreshWhole(node, columns)
-    }
-    const shown = await showRowsOfKeys(temporaries, reads, groups, node)
+    const compared = comparedTable(node)
+    const keys = await keepKeys(this.#warehouse, temporaries, select, node.incrementalBy)
+    const before = await keepBefore(temporaries, compared, semiJoin('old', keys))
+    await showRowsOfKeys(temporaries, reads, keys)
     const rows = await temporaries.keep(
-      `select made.* from (${node.sql}) as made ${semiJoin('made', groups)}`,
+      `select made.* from (${node.sql}) as made ${semiJoin('made', keys)}`,
     )
     await temporaries.unshadow()
-    for (const kept of shown) await temporaries.drop(kept)
-    return this.#apply(node, before, rows, null)
+    const refreshed = await this.#apply(compared, before, rows)
+    for (const kept of [rows, keys.source]) await temporaries.drop(kept)
+    return refreshed
   }
 
-  async #areMost(name: string, rows: string): Promise<boolean> {
-    const all = await rowsIn(this.#warehouse, this.#temporaries.stored(name))
-    return (await rowsIn(this.#warehouse, rows)) > this.#work.mostRowsInKeys * all
-  }
-
-  async #refreshWhole(node: ProjectNode, columns: readonly string[]): Promise<Outcome> {
-    const { name } = node
-    const isRead = this.#project.nodes.some(({ reads }) => reads.includes(name))
-    if (isRead) {
-      const before = await keepBefore(this.#temporaries, this.#comparedOf(node), '')
-      return this.#apply(node, before, await this.#temporaries.keep(node.sql), null)
+  async #refreshAll(node: ProjectNode): Promise<Refreshed> {
+    const compared = comparedTable(node)
+    if (!this.#project.nodes.some(({ reads }) => reads.includes(node.name))) {
+      await createModelTable(this.#warehouse, node)
+      return { table: changedInAll(node.name, compared.columns), rowsChanged: null }
     }
-    await createModelTable(this.#warehouse, node)
-    return { delta: changedWholly(name, columns), rowsChanged: null }
-  }
-
-  #comparedOf(node: ProjectNode): Compared {
-    const { name, definition } = node
-    const columns = [...definition.columns.keys()]
-    return { name, columns, key: definition.key, compared: columnsCompared(this.#project, node) }
+    const before = await keepBefore(this.#temporaries, compared, '')
+    const rows = await this.#temporaries.keep(node.sql)
+    const refreshed = await this.#apply(compared, before, rows)
+    await this.#temporaries.drop(rows)
+    return refreshed
   }
 
   /** Replaces the rows that stand in `before` by `rows`. */
-  async #apply(
-    node: ProjectNode,
-    before: string,
-    rows: string,
-    rowsOfPeople: string | null,
-  ): Promise<Outcome> {
-    const temporaries = this.#temporaries
-    const table = this.#comparedOf(node)
-    const { name, columns, compared } = table
-    const { changed, inserted, deleted } = await applyDifferences(
+  async #apply(compared: ComparedTable, before: string, rows: string): Promise<Refreshed> {
+    const { delta, inserted, deleted } = await applyDifference(
       this.#warehouse,
-      temporaries,
-      table,
+      this.#temporaries,
+      compared,
       before,
       rows,
     )
+    const table = unchanged(compared.name, compared.columns)
     const rowsChanged = inserted + deleted
-    const delta: TableDelta = {
-      ...unchanged(name, columns),
-      rowsOfPeople,
-      ...(rowsChanged === 0 ? {} : { change: 'rows', changed, compared }),
-    }
-    await this.#checks.runOwn(node, delta, rows)
-    if (rowsOfPeople === null) await temporaries.drop(rows)
-    return { delta, rowsChanged }
+    return { table: rowsChanged === 0 ? table : { ...table, change: 'rows', delta }, rowsChanged }
   }
 
-  async #refreshComputed(computed: ComputedModel): Promise<Outcome> {
-    const reads = this.#readsOf(computed)
-    const { inserted, deleted } = reads.every(({ change }) => change === 'none')
-      ? { inserted: 0, deleted: 0 }
-      : await computeForPeople(this.#warehouse, this.#temporaries, computed, reads, this.#people)
-    const rowsChanged = inserted + deleted
-    const isSame = rowsChanged === 0
+  /** Adds the keys that changed people mention, and removes those that no row mentions any more. */
+  async #refreshComputed(computed: ComputedModel): Promise<Refreshed> {
+    const { name } = computed
     const columns = [...computed.columns.keys()]
-    const delta = isSame ? unchanged(computed.name, columns) : changedWholly(computed.name, columns)
-    return { delta, rowsChanged }
+    const reads = this.#readsOf(computed)
+    if (reads.every(({ change }) => change === 'none')) {
+      return { table: unchanged(name, columns), rowsChanged: 0 }
+    }
+    await showPeople(this.#temporaries, reads, this.#people)
+    const inserted = await addMissing(this.#warehouse, computed)
+    await this.#temporaries.unshadow()
+    // Of events nothing is ever gone: what they said before they were corrected is in their versions.
+    const [read] = reads
+    const deleted =
+      read?.isExact === true
+        ? await removeUnmentioned(this.#warehouse, this.#temporaries, computed, read)
+        : 0
+    const rowsChanged = inserted + deleted
+    const table = rowsChanged === 0 ? unchanged(name, columns) : changedInAll(name, columns)
+    return { table, rowsChanged }
   }
+}
+
+function comparedTable({ name, definition }: ProjectNode): ComparedTable {
+  return { name, columns: [...definition.columns.keys()], key: definition.key }
 }

@@ -1,41 +1,39 @@
 /**
- * Asks each check only what a night can have broken: a constraint about single rows of the rows that are new, a reconciliation of what
- * came and went, a check with a scope of the groups that a change touches (of the rows just made, where these are all it
- * reads), any other of whole tables. What was not touched has passed the build before.
+ * Runs each check only on what an incremental build can have broken: a constraint and a check by row on new rows, a
+ * reconciliation on the difference, a check with `incremental_by` on the changed keys, any other one on whole tables. All
+ * other rows have passed the build before.
  */
 
 import { EACH_ROW } from '../warehouse/catalog.ts'
 import { quoteIdentifier, type Warehouse } from '../warehouse/warehouse.ts'
-import { changedEntries, differencesSql, type Reconciliation } from './reconciliation.ts'
-import type { BuildWork } from './build.ts'
-import { checkOf, runCheck, type CheckOutcome } from './checks.ts'
-import type { Constraint, KeyConstraint, ReferenceConstraint } from './constraints.ts'
-import { DIFF_SIGN } from './difference.ts'
+import type { BuildWork } from './build-work.ts'
 import {
   isByPeople,
-  keepDifferences,
   keepKeys,
-  semiJoin,
-  showDifferences,
-  showRowsOfKeys,
+  rowsOfKeys,
+  showDelta,
   showPeople,
+  showRowsOfKeys,
   type ChangedKeys,
 } from './changed-keys.ts'
-import type { Project, ProjectCheck, ProjectNode } from './project.ts'
-import { rowsIn, withErrorContext } from './tables.ts'
+import { checkOf, runCheck, type CheckOutcome } from './checks.ts'
+import type { Constraint, KeyConstraint, ReferenceConstraint } from './constraints.ts'
+import { DIFF_SIGN, listOf } from './difference.ts'
+import type { Project, ProjectCheck } from './project.ts'
+import { differenceEntries, differencesSql, type Reconciliation } from './reconciliation.ts'
+import { changedKeysOf, newRows, PERSON, type TableDelta } from './table-delta.ts'
+import { rowsIn } from './tables.ts'
 import type { Temporaries } from './temporaries.ts'
-import { areDifferencesKnown, changedKeysOf, type TableDelta } from './table-delta.ts'
 
-/** The checks of one night. */
+/** The checks of one incremental build; they run when all models are built. */
 export class IncrementalChecks {
   readonly #warehouse: Warehouse
   readonly #project: Project
   readonly #temporaries: Temporaries
   readonly #people: ChangedKeys
   readonly #tables: ReadonlyMap<string, TableDelta>
-  readonly #known = new Map<string, CheckOutcome>()
 
-  /** @param tables what became of each table; filled while the models are built */
+  /** @param tables what became of each table */
   constructor(
     { warehouse, project }: BuildWork,
     temporaries: Temporaries,
@@ -49,215 +47,136 @@ export class IncrementalChecks {
     this.#tables = tables
   }
 
-  /**
-   * Runs the checks of a model that ask for nothing else, right after its rows were written.
-   * @param rows all rows of the people or groups that it was computed for
-   */
-  async runOwn(node: ProjectNode, delta: TableDelta, rows: string): Promise<void> {
-    for (const check of this.#project.checks) {
-      if (check.reads.join() !== node.name) continue
-      if (check.constraint !== null)
-        await this.#runOwnConstraint(node, check.constraint, delta, rows)
-      else if (
-        check.incrementalBy.length > 0 &&
-        check.incrementalBy.join() === node.incrementalBy.join()
-      ) {
-        const run = () =>
-          withErrorContext(`check ${check.name}`, () => runCheck(this.#warehouse, check))
-        this.#known.set(check.name, await this.#seeing(node.name, rows, run))
-      }
-    }
-  }
-
-  async #runOwnConstraint(
-    node: ProjectNode,
-    constraint: Constraint,
-    delta: TableDelta,
-    rows: string,
-  ): Promise<void> {
-    if (constraint.kind === 'reference') return
-    let outcome = await this.#run(constraint, rows)
-    if (outcome.offenders === 0 && constraint.kind === 'key' && delta.changed !== null) {
-      // Rows of one key are rows of one group where the key says the group; else one may stand elsewhere in the table.
-      const isInGroup = node.incrementalBy.every((column) => constraint.columns.includes(column))
-      if (!isInGroup) outcome = await this.#runKeyElsewhere(constraint, delta.changed)
-    }
-    this.#known.set(constraint.name, outcome)
-  }
-
-  /** Runs one check when all models are built. */
   async run(check: ProjectCheck): Promise<CheckOutcome> {
-    return withErrorContext(`check ${check.name}`, async () => {
-      const known = this.#known.get(check.name)
-      if (known !== undefined) return known
-      if (check.reads.length > 0 && this.#readsOf(check).every(({ change }) => change === 'none')) {
-        return { name: check.name, offenders: 0, sample: [] }
-      }
-      if (check.constraint !== null) return this.#runConstraint(check, check.constraint)
-      if (check.reconciliation !== null) return this.#runReconciliation(check, check.reconciliation)
-      return this.#runFile(check)
-    })
+    const reads = check.reads.flatMap((name) => this.#tables.get(name) ?? [])
+    if (check.reads.length > 0 && reads.every(({ change }) => change === 'none')) {
+      return { name: check.name, offenders: 0, sample: [] }
+    }
+    if (check.constraint !== null) return this.#runConstraint(check, check.constraint, reads)
+    if (check.reconciliation !== null) {
+      return this.#runReconciliation(check, check.reconciliation, reads)
+    }
+    await this.#show(check, reads)
+    const outcome = await runCheck(this.#warehouse, check)
+    await this.#temporaries.unshadow()
+    return outcome
   }
 
-  #readsOf({ reads }: ProjectCheck): TableDelta[] {
-    return reads.flatMap((name) => this.#tables.get(name) ?? [])
+  /** Lets a check see only what can have broken it; everything, where that is not known. */
+  async #show({ incrementalBy }: ProjectCheck, reads: readonly TableDelta[]): Promise<void> {
+    const temporaries = this.#temporaries
+    if (isByPeople(this.#project, incrementalBy, reads)) {
+      return showPeople(temporaries, reads, this.#people)
+    }
+    if (incrementalBy.join() === EACH_ROW) {
+      if (reads.every(isKnown)) await showDelta(temporaries, reads, '> 0')
+      return
+    }
+    const select = incrementalBy.length === 0 ? null : changedKeysOf(reads, incrementalBy)
+    if (select === null) return
+    const keys = await keepKeys(this.#warehouse, temporaries, select, incrementalBy)
+    await showRowsOfKeys(temporaries, reads, keys)
   }
 
-  async #runConstraint(check: ProjectCheck, constraint: Constraint): Promise<CheckOutcome> {
-    if (constraint.kind === 'reference') return this.#runReference(check, constraint)
+  async #runConstraint(
+    check: ProjectCheck,
+    constraint: Constraint,
+    reads: readonly TableDelta[],
+  ): Promise<CheckOutcome> {
+    if (!reads.every(isKnown)) return runCheck(this.#warehouse, check)
     const table = this.#tables.get(constraint.table)
-    if (table?.changed === undefined || table.changed === null)
-      return runCheck(this.#warehouse, check)
-    const outcome = await this.#run(constraint, newRows(table.changed, table))
-    if (outcome.offenders > 0 || constraint.kind !== 'key' || table.compared === null)
-      return outcome
-    return this.#runKeyElsewhere(constraint, table.changed)
+    if (constraint.kind === 'reference') return this.#runReference(constraint, table)
+    if (table === undefined || table.delta === null) return runCheck(this.#warehouse, check)
+    return constraint.kind === 'key'
+      ? this.#runKey(constraint, table, table.delta)
+      : this.#run(constraint, newRows(table.delta))
   }
 
-  async #runReference(check: ProjectCheck, constraint: ReferenceConstraint): Promise<CheckOutcome> {
-    const [here, there] = [
-      this.#tables.get(constraint.table),
-      this.#tables.get(constraint.targetTable),
-    ]
-    if (
-      here === undefined ||
-      there === undefined ||
-      here.change === 'whole' ||
-      there.change === 'whole'
-    ) {
-      return runCheck(this.#warehouse, check)
+  /** Looks for each new key in the whole table; where a key belongs to one person, among the rows of changed people. */
+  async #runKey(
+    constraint: KeyConstraint,
+    { name, peopleRows, isExact }: TableDelta,
+    delta: string,
+  ): Promise<CheckOutcome> {
+    const { columns } = constraint
+    if (peopleRows !== null && (columns.includes(PERSON) || !isExact)) {
+      return this.#run(constraint, peopleRows)
     }
-    // What depends on one person's rows alone names rows of this person, if it is not a value that people share.
-    if (here.rowsOfPeople !== null && there.rowsOfPeople !== null) {
-      return this.#runNear(constraint, here.rowsOfPeople, there)
+    const temporaries = this.#temporaries
+    const select = `select ${listOf(columns)} from ${newRows(delta)}`
+    const keys = await keepKeys(this.#warehouse, temporaries, select, columns)
+    const rows = await temporaries.keep(rowsOfKeys(temporaries, name, keys))
+    const outcome = await this.#run(constraint, rows)
+    for (const kept of [keys.source, rows]) await temporaries.drop(kept)
+    return outcome
+  }
+
+  /** Looks for what new rows refer to, then for rows that refer to what is gone. */
+  async #runReference(
+    constraint: ReferenceConstraint,
+    table: TableDelta | undefined,
+  ): Promise<CheckOutcome> {
+    const target = this.#tables.get(constraint.targetTable)
+    const passed = { name: constraint.name, offenders: 0, sample: [] }
+    // The rows of a person refer to rows of the same person, or to values that people share.
+    if (table !== undefined && table.peopleRows !== null && target?.peopleRows) {
+      return this.#runNear(constraint, table.peopleRows, target)
     }
-    if (here.changed !== null) {
-      const source = newRows(here.changed, here)
-      const outcome = await this.#runNear(constraint, source, there)
-      if (outcome.offenders > 0) return outcome
-    }
-    const orphans = await this.#orphaned(constraint, there)
-    if (orphans === null) return { name: check.name, offenders: 0, sample: [] }
-    const main = this.#temporaries.stored(constraint.table)
-    const column = quoteIdentifier(constraint.column)
+    const isNew = table !== undefined && table.delta !== null
+    const outcome = isNew ? await this.#runNear(constraint, newRows(table.delta), target) : passed
+    if (outcome.offenders > 0 || !target?.delta || !target.isExact) return outcome
+    const column = quoteIdentifier(constraint.targetColumn)
+    const gone = await this.#temporaries.keep(
+      `select ${column} as value from ${target.delta} group by 1 having sum(${DIFF_SIGN}) < 0`,
+    )
+    if ((await rowsIn(this.#warehouse, gone)) === 0) return outcome
+    const stored = this.#temporaries.stored(constraint.table)
     return this.#run(
       constraint,
-      `(select kept.* from ${main} as kept semi join ${orphans} as gone on kept.${column} = gone.value)`,
+      `(select kept.* from ${stored} as kept semi join ${gone} as gone on kept.${quoteIdentifier(constraint.column)} = gone.value)`,
     )
   }
 
-  /** Looks first among the rows of touched people, where nearly everything is found, before all of the other table is read. */
+  /** Looks first among the rows of changed people, where nearly everything is found, before it reads all of the target. */
   async #runNear(
     constraint: ReferenceConstraint,
     source: string,
-    there: TableDelta,
+    target: TableDelta | undefined,
   ): Promise<CheckOutcome> {
-    if (there.rowsOfPeople !== null) {
-      const near = await this.#seeing(there.name, there.rowsOfPeople, () =>
-        this.#run(constraint, source),
-      )
+    if (target !== undefined && target.peopleRows !== null) {
+      await this.#temporaries.shadow(target.name, `select * from ${target.peopleRows}`)
+      const near = await this.#run(constraint, source)
+      await this.#temporaries.unshadow()
       if (near.offenders === 0) return near
     }
     return this.#run(constraint, source)
   }
 
-  /** Runs a check that sees of `table` nothing but `rows`. */
-  async #seeing(
-    table: string,
-    rows: string,
-    run: () => Promise<CheckOutcome>,
-  ): Promise<CheckOutcome> {
-    await this.#temporaries.shadow(table, `select * from ${rows}`)
-    const outcome = await run()
-    await this.#temporaries.unshadow()
-    return outcome
-  }
-
-  /** Values that the other table had and has no more; null when there are none. */
-  async #orphaned(
-    { targetColumn }: ReferenceConstraint,
-    there: TableDelta,
-  ): Promise<string | null> {
-    if (there.changed === null || there.compared === null) return null
-    const column = quoteIdentifier(targetColumn)
-    const fewer = await this.#temporaries.keep(
-      `select ${column} as value from ${there.changed} group by ${column} having sum(${DIFF_SIGN}) < 0`,
-    )
-    if ((await rowsIn(this.#warehouse, fewer)) === 0) return null
-    const lost = await this.#temporaries.keep(
-      `select value from ${fewer} as fewer
-       anti join ${this.#temporaries.stored(there.name)} as kept on kept.${column} = fewer.value`,
-    )
-    return (await rowsIn(this.#warehouse, lost)) === 0 ? null : lost
-  }
-
-  async #runFile(check: ProjectCheck): Promise<CheckOutcome> {
-    const reads = this.#readsOf(check)
-    if (isByPeople(this.#project, check.incrementalBy, reads)) {
-      await showPeople(this.#temporaries, reads, this.#people)
-      const outcome = await runCheck(this.#warehouse, check)
-      await this.#temporaries.unshadow()
-      return outcome
-    }
-    if (check.incrementalBy.join() === EACH_ROW) return this.#runOfNew(check, reads)
-    const select =
-      check.incrementalBy.length === 0
-        ? null
-        : changedKeysOf(reads, check.incrementalBy, check.words)
-    if (select === null) return runCheck(this.#warehouse, check)
-    const groups = await keepKeys(this.#warehouse, this.#temporaries, select, check.incrementalBy)
-    await showRowsOfKeys(this.#temporaries, reads, groups)
-    const outcome = await runCheck(this.#warehouse, check)
-    await this.#temporaries.unshadow()
-    await this.#temporaries.drop(groups.source)
-    return outcome
-  }
-
-  /** Asks of new rows alone. */
-  async #runOfNew(check: ProjectCheck, reads: readonly TableDelta[]): Promise<CheckOutcome> {
-    if (!reads.every(areDifferencesKnown)) return runCheck(this.#warehouse, check)
-    await showDifferences(this.#temporaries, reads, '> 0')
-    const outcome = await runCheck(this.#warehouse, check)
-    await this.#temporaries.unshadow()
-    return outcome
-  }
-
-  /** Asks whether what the night changed sums up to zero, as everything did before. */
+  /** Asks whether new rows, less those that are gone, sum up to zero, as everything did before. */
   async #runReconciliation(
     check: ProjectCheck,
     reconciliation: Reconciliation,
+    reads: readonly TableDelta[],
   ): Promise<CheckOutcome> {
-    const reads = this.#readsOf(check)
-    if (!reads.every(areDifferencesKnown)) return runCheck(this.#warehouse, check)
-    const entries = await keepDifferences(this.#temporaries, reads, reconciliation.entries)
-    const sql = differencesSql(reconciliation, changedEntries(reconciliation, entries))
-    const outcome = await runCheck(this.#warehouse, { ...check, sql })
-    await this.#temporaries.drop(entries)
-    return outcome
+    const temporaries = this.#temporaries
+    if (!reads.every((table) => isKnown(table) && table.isExact)) {
+      return runCheck(this.#warehouse, check)
+    }
+    await showDelta(temporaries, reads, '> 0')
+    const added = await temporaries.keep(reconciliation.entries)
+    await temporaries.unshadow()
+    await showDelta(temporaries, reads, '< 0')
+    const removed = await temporaries.keep(reconciliation.entries)
+    await temporaries.unshadow()
+    const sql = differencesSql(reconciliation, differenceEntries(reconciliation, added, removed))
+    return runCheck(this.#warehouse, { ...check, sql })
   }
 
   async #run(constraint: Constraint, source: string): Promise<CheckOutcome> {
     return runCheck(this.#warehouse, checkOf(constraint, source))
   }
-
-  /** Asks whether a key that is new stands elsewhere in the table, too; no new key is null. */
-  async #runKeyElsewhere(constraint: KeyConstraint, changed: string): Promise<CheckOutcome> {
-    const { columns, table } = constraint
-    const names = columns.map(quoteIdentifier)
-    const source = await this.#temporaries.keep(
-      `select ${names.join(', ')} from ${changed} group by all having sum(${DIFF_SIGN}) > 0`,
-    )
-    const fresh = { source, columns, nullable: new Set<string>(), count: 0, prefilter: null }
-    const alike = await this.#temporaries.keep(
-      `select ${names.map((name) => `kept.${name}`).join(', ')}
-       from ${this.#temporaries.stored(table)} as kept ${semiJoin('kept', fresh)}`,
-    )
-    const outcome = await this.#run(constraint, alike)
-    for (const kept of [source, alike]) await this.#temporaries.drop(kept)
-    return outcome
-  }
 }
 
-function newRows(changed: string, { compared }: TableDelta): string {
-  return compared === null ? changed : `(select * from ${changed} where ${DIFF_SIGN} > 0)`
+function isKnown({ change }: TableDelta): boolean {
+  return change !== 'all'
 }

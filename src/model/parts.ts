@@ -1,12 +1,12 @@
 /**
- * Making the tables that are kept by people part by part: what a model needs at once is bounded by the part, not by the
- * warehouse. A part is a share of all people, so that a row depends on rows of its own part only. Which people a model sees
- * is decided by temporary views under the names it reads, as in a night's build; its SQL stays the same.
+ * Writes the tables of people part by part in a full refresh: the part, not the warehouse, bounds the memory that a model needs.
+ * A part is a share of all people, so that a row depends on rows of its own part only. Temporary views under the names that a
+ * model reads decide which people it sees, as in an incremental build.
  */
 
 import { loadedTables } from '../warehouse/catalog.ts'
 import { quoteIdentifier } from '../warehouse/warehouse.ts'
-import type { BuildWork } from './build.ts'
+import type { BuildWork } from './build-work.ts'
 import type { ProjectNode } from './project.ts'
 import {
   columnsOf,
@@ -70,8 +70,8 @@ export class Parts {
     return rowsIn(warehouse, table)
   }
 
-  // Rows are added at the end, so that those of a part stand together: to look for them there takes less than half of asking
-  // each row whose it is.
+  // Rows of a part stand together, because rows are added at the end: to find them by place takes less than half of hashing
+  // the person of each row.
   #conditionOf(name: string, part: number): string {
     return (
       this.#conditions.get(name)?.[part] ??

@@ -1,5 +1,5 @@
 /**
- * What a build has to make: the filled tables and the models in run order, with what each reads, and the checks. All of it
+ * What a build has to make: the computed models and the models in run order, with what each reads, and the checks. All of it
  * is read from the SQL files; the warehouse only parses them.
  */
 
@@ -18,7 +18,7 @@ import { quoteText, type Warehouse } from '../warehouse/warehouse.ts'
 import { checksOfHeaders, readChecks, withoutSemicolon, type Check } from './checks.ts'
 import { knownOnSql } from './as-known-on.ts'
 import { computedModels, type ComputedModel } from './computed-models.ts'
-import { columnWords, runOrder, tablesRead, tablesReadTwice } from './run-order.ts'
+import { runOrder, tablesRead } from './run-order.ts'
 
 /** One table or view that a build makes. */
 export interface ProjectNode {
@@ -28,19 +28,15 @@ export interface ProjectNode {
   readonly schema: 'main' | 'core'
   /** Names of the tables that it reads: its lineage. */
   readonly reads: readonly string[]
-  /** Those of them that its SQL names more than once. */
-  readonly readsTwice: ReadonlySet<string>
   /** What it is. */
   readonly definition: DescribedTable
-  /** The select that makes a model; empty for a filled table. */
+  /** The select that makes a model; empty for a computed model. */
   readonly sql: string
   /** As `sql`, with the schema before each table of `core`: a view is read by those who do not search that schema. */
   readonly storedSql: string
   /** Columns by which it can be computed in parts; see ModelFile. */
   readonly incrementalBy: readonly string[]
-  /** Every word of its select that may name a column of what it reads; null: it may read any. */
-  readonly words: ReadonlySet<string> | null
-  /** A filled table. */
+  /** A computed model. */
   readonly computed: ComputedModel | null
   /** A model and its file, relative to the folder of the models. */
   readonly model: ModelFile | null
@@ -50,8 +46,6 @@ export interface ProjectNode {
 /** A check and the tables that it reads. */
 export interface ProjectCheck extends Check {
   readonly reads: readonly string[]
-  /** As for a model. */
-  readonly words: ReadonlySet<string> | null
 }
 
 /** Everything that a build makes and checks. */
@@ -77,7 +71,7 @@ export async function readProject(
 ): Promise<Project> {
   const models = readModelFiles(modelFolder)
   const known = new Set([...models, ...loadedTables, ...computedModels].map(({ name }) => name))
-  // A filled table without the model that its rows come from is left out.
+  // A computed model is left out where the model that it reads is.
   const computedNow = computedModels.filter(({ reads }) => reads.every((name) => known.has(name)))
   const checks = [...checksOfHeaders([...computedNow, ...models]), ...readChecks(checkFolder)]
   const treeOf = await syntaxTrees(
@@ -91,12 +85,10 @@ export async function readProject(
     kind: 'computed',
     schema: 'main',
     reads: computed.reads,
-    readsTwice: new Set(),
     definition: computed,
     sql: '',
     storedSql: '',
     incrementalBy: [],
-    words: computed.mentioned === null ? null : columnWords(treeOf(computed.mentioned)),
     computed,
     model: null,
     file: '',
@@ -109,20 +101,17 @@ export async function readProject(
       kind: model.kind,
       schema: model.schema,
       reads: tablesRead(treeOf(model.sql), `model ${model.name}`),
-      readsTwice: tablesReadTwice(treeOf(model.sql)),
       definition: model,
       sql: withoutSemicolon(model.sql),
       storedSql: withSchemas(withoutSemicolon(model.sql), core),
       incrementalBy: model.incrementalBy,
-      words: columnWords(treeOf(model.sql)),
       computed: null,
       model,
       file,
     }
   })
   const projectChecks = checks.map((check): ProjectCheck => {
-    const tree = treeOf(check.sql)
-    return { ...check, reads: tablesRead(tree, `check ${check.name}`), words: columnWords(tree) }
+    return { ...check, reads: tablesRead(treeOf(check.sql), `check ${check.name}`) }
   })
   const unordered = [...computedNodes, ...modelNodes]
   const existing = loadedTables.map((table) => table.name)

@@ -1,13 +1,13 @@
 /**
- * Checks of books that reconciliation: the same facts are counted in two tables, row by row, in one as more and in the other as
- * less; for each organisation, or whatever they are counted by, the sums are zero. As they were zero after the last build,
- * a night asks only whether the rows that are new, less those that are gone, sum up to zero, too. Pure.
+ * Reconciliation checks: the same facts are counted in two tables, in one with a plus and in the other with a minus; summed up by
+ * organisation, or by other columns, they are zero. As they were zero after the last build, an incremental build asks only
+ * whether the rows that are new, less those that are gone, sum up to zero, too. Pure.
  */
 
 import { EXIT, JobtideError } from '../support/errors.ts'
 import { headerOf, incrementalColumns } from '../warehouse/catalog.ts'
 import { quoteIdentifier } from '../warehouse/warehouse.ts'
-import { DIFF_SIGN } from './difference.ts'
+import { listOf } from './difference.ts'
 
 /** What the header of such a check says: `-- reconciles: sums by columns`. */
 export interface Reconciliation {
@@ -15,24 +15,21 @@ export interface Reconciliation {
   readonly sums: readonly string[]
   /** Columns by which they are summed up. */
   readonly by: readonly string[]
-  /**
-   * A select of the entries: each branch of its union reads one table, and what it returns for a row depends on that row
-   * alone.
-   */
+  /** A select of the entries: each branch of its union reads one table and computes each row by itself. */
   readonly entries: string
 }
-
-const EXAMPLE = '-- reconciles: moves, people by organization_id'
 
 /**
  * Reads the header of a check; several such lines name sums by the same columns.
  * @param check its name, for the message
  * @returns null when it is no reconciliation
- * @throws JobtideError when a line is not `sums by columns`, the lines differ in columns, or the check has a scope as well
+ * @throws JobtideError when a line is not `sums by columns`, the lines differ in columns, or the check has an incremental_by
  */
 export function reconciliationIn(check: string, sql: string): Reconciliation | null {
   const wrong = (problem: string) =>
-    new JobtideError(EXIT.defect, `check ${check}: ${problem}`, { hint: `Such as: ${EXAMPLE}` })
+    new JobtideError(EXIT.defect, `check ${check}: ${problem}`, {
+      hint: 'Such as: -- reconciles: moves, people by organization_id',
+    })
   const lines = headerOf(sql, 'reconciles').map((line) => {
     const [sums, by, ...more] = line.split(' by ').map((names) => names.split(', '))
     if (sums === undefined || by === undefined || more.length > 0) {
@@ -49,19 +46,23 @@ export function reconciliationIn(check: string, sql: string): Reconciliation | n
   return { sums: lines.flatMap(({ sums }) => sums), by: first.by, entries: sql }
 }
 
-/** Returns the groups that do not reconciliation, with what they are short of or over. */
+/** Returns the groups whose sums are not zero, with the sums. */
 export function differencesSql({ sums, by }: Reconciliation, entries: string): string {
-  const groups = by.map(quoteIdentifier)
-  const names = sums.map(quoteIdentifier)
-  return `select ${[...groups, ...names.map((name) => `sum(${name}) as ${name}`)].join(', ')}
-    from (${entries}) as entries
-    group by ${groups.join(', ')}
-    having ${names.map((name) => `sum(${name}) <> 0`).join(' or ')}`
+  const groups = listOf(by)
+  const totals = sums.map(quoteIdentifier).map((name) => `sum(${name})`)
+  const shown = totals.map((total, place) => `${total} as ${quoteIdentifier(sums[place] ?? '')}`)
+  return `select ${groups}, ${shown.join(', ')} from (${entries}) as entries
+    group by ${groups}
+    having ${totals.map((total) => `${total} <> 0`).join(' or ')}`
 }
 
-/** The entries of rows that are new and, the other way round, those of rows that are gone: `kept` has both, with `DIFF_SIGN`; SQL. */
-export function changedEntries({ sums, by }: Reconciliation, kept: string): string {
-  const groups = by.map(quoteIdentifier)
-  const signed = sums.map(quoteIdentifier).map((name) => `${name} * ${DIFF_SIGN} as ${name}`)
-  return `select ${[...groups, ...signed].join(', ')} from ${kept}`
+/** The entries of new rows and, with the other sign, those of rows that are gone; SQL. */
+export function differenceEntries(
+  { sums, by }: Reconciliation,
+  added: string,
+  removed: string,
+): string {
+  const negative = sums.map(quoteIdentifier).map((name) => `-${name} as ${name}`)
+  return `select ${listOf([...by, ...sums])} from ${added}
+    union all select ${[listOf(by), ...negative].join(', ')} from ${removed}`
 }

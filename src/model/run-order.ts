@@ -1,5 +1,5 @@
 /**
- * In which order models run, from their own SQL: nobody keeps a list. Reads the syntax tree that DuckDB's
+ * Computes the run order of the models from their own SQL. Reads the syntax tree that DuckDB's
  * json_serialize_sql returns, because its getTableNames silently finds nothing in `join … using`. Pure.
  */
 
@@ -29,24 +29,12 @@ export function tablesRead(serialized: string, subject: string): string[] {
   if (!Array.isArray(statements) || statements.length !== 1) {
     throw new JobtideError(EXIT.defect, `${subject} must be exactly one select`)
   }
-  return [...tablesIn(statements[0]).keys()].toSorted()
+  const tables = new Set<string>()
+  visit(statements[0], new Set(), tables)
+  return [...tables].toSorted()
 }
 
-/** Those of them that stand in the select more than once; for a `select` that `tablesRead` accepts. */
-export function tablesReadTwice(serialized: string): ReadonlySet<string> {
-  const tree = JSON.parse(serialized) as TreeNode
-  const times = [...tablesIn(tree['statements'])]
-  return new Set(times.filter(([, count]) => count > 1).map(([name]) => name))
-}
-
-/** Each table and how often it stands there. */
-function tablesIn(statement: unknown): Map<string, number> {
-  const tables = new Map<string, number>()
-  visit(statement, new Set(), tables)
-  return tables
-}
-
-function visit(value: unknown, ctes: ReadonlySet<string>, tables: Map<string, number>): void {
+function visit(value: unknown, ctes: ReadonlySet<string>, tables: Set<string>): void {
   if (Array.isArray(value)) {
     for (const item of value) visit(item, ctes, tables)
     return
@@ -66,31 +54,11 @@ function visit(value: unknown, ctes: ReadonlySet<string>, tables: Map<string, nu
   }
 }
 
-function addTable(node: TreeNode, ctes: ReadonlySet<string>, tables: Map<string, number>): void {
+function addTable(node: TreeNode, ctes: ReadonlySet<string>, tables: Set<string>): void {
   const schema = lowerCase(node['schema_name'])
   const table = lowerCase(node['table_name'])
   if (schema === '' && ctes.has(table)) return
-  const name = schema === '' || schema === 'main' ? table : `${schema}.${table}`
-  tables.set(name, (tables.get(name) ?? 0) + 1)
-}
-
-/**
- * Every word of a select that may name a column of a table it reads, in lower case: more than there are, never fewer. Null
- * when it has a star or a natural join, which name all of them.
- * @param serialized what json_serialize_sql returned
- */
-export function columnWords(serialized: string): ReadonlySet<string> | null {
-  const words = new Set<string>()
-  let namesAll = false
-  const collect = (value: unknown): void => {
-    if (typeof value === 'string') words.add(value.toLowerCase())
-    if (value === null || typeof value !== 'object') return
-    const node = value as TreeNode
-    if (node['class'] === 'STAR' || node['ref_type'] === 'NATURAL') namesAll = true
-    for (const child of Object.values(value)) collect(child)
-  }
-  collect(JSON.parse(serialized))
-  return namesAll ? null : words
+  tables.add(schema === '' || schema === 'main' ? table : `${schema}.${table}`)
 }
 
 function commonTables(node: TreeNode): readonly TreeNode[] {

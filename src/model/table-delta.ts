@@ -1,81 +1,62 @@
 /**
- * What a night changed in each table, as the models and checks that read it need to know: nothing, some rows, or all of it.
+ * What an incremental build changed in one table, as the models and checks that read the table need to know it.
+ *
+ * A model is refreshed in one of these modes:
+ *
+ * | mode      | when                                                  | its TableDelta                                |
+ * |-----------|-------------------------------------------------------|-----------------------------------------------|
+ * | unchanged | no table that it reads has changed                    | `none`                                        |
+ * | by person | `incremental_by: profile_id`                          | `rows`, with `peopleRows`                     |
+ * | by key    | `incremental_by` other columns, changed keys known    | `rows`                                        |
+ * | full      | no `incremental_by`, or an input's delta is not known | `rows` where a model reads it, else `all`     |
+ * | view      | a view that is not by person stores nothing           | `all`                                         |
+ *
+ * A delta is made in five steps: the changed keys of the inputs → the rows that the table has for these keys → the rows that it
+ * should have → their difference, which is written → the changed keys for the models that read this one.
  */
 
 import { quoteIdentifier } from '../warehouse/warehouse.ts'
 import { DIFF_SIGN } from './difference.ts'
 
-/** The column by which loads say whom they touched. */
+/** The column by which loads name the people with new or changed events. */
 export const PERSON = 'profile_id'
 
-/** One table tonight. `rowsOfPeople` and `changed` name temporary tables in SQL. */
+/** One table in an incremental build. `peopleRows` and `delta` name temporary tables; SQL. */
 export interface TableDelta {
   readonly name: string
   readonly columns: readonly string[]
-  /** `none`: as it was for whatever reads it; `rows`: what `changed` says; `whole`: any row may be another. */
-  readonly change: 'none' | 'rows' | 'whole'
-  /** All rows that touched people have now; null where the table is not kept by people. */
-  readonly rowsOfPeople: string | null
-  /** The differences, in `compared` columns and `DIFF_SIGN`; null unless `change` is `rows`. */
-  readonly changed: string | null
+  /** `none`: as before; `rows`: what `delta` says; `all`: any row may be another. */
+  readonly change: 'none' | 'rows' | 'all'
+  /** All rows of changed people as they are now; null where the table is not refreshed by person. */
+  readonly peopleRows: string | null
+  /** New rows, with `DIFF_SIGN` 1, and rows that are gone, with -1; null unless `change` is `rows`. */
+  readonly delta: string | null
   /**
-   * The columns of `changed`; null where it holds, without `DIFF_SIGN`, all rows of touched people as they are now: what they were
-   * before has the same natural key.
+   * False where `delta` holds all rows of changed people as new ones, because what they were before is not known: in
+   * loaded tables and views. Their keys are the same as before.
    */
-  readonly compared: readonly string[] | null
+  readonly isExact: boolean
 }
 
 /** A table that nothing happened to. */
 export function unchanged(name: string, columns: readonly string[]): TableDelta {
-  return {
-    name,
-    columns,
-    change: 'none',
-    rowsOfPeople: null,
-    changed: null,
-    compared: null,
-  }
+  return { name, columns, change: 'none', peopleRows: null, delta: null, isExact: true }
 }
 
 /** A table of which any row may have changed. */
-export function changedWholly(name: string, columns: readonly string[]): TableDelta {
-  return { ...unchanged(name, columns), change: 'whole' }
+export function changedInAll(name: string, columns: readonly string[]): TableDelta {
+  return { ...unchanged(name, columns), change: 'all', isExact: false }
 }
 
-/**
- * A select of the groups, by `scope`, whose rows tonight's changes of some tables may alter; null when that may be any.
- * @param words the only columns that matter besides `scope`; null: all matter
- */
+/** A select of the keys, of these columns, whose rows the deltas of `reads` may alter; null when that may be any key. */
 export function changedKeysOf(
   reads: readonly TableDelta[],
-  incrementalBy: readonly string[],
-  words: ReadonlySet<string> | null,
+  columns: readonly string[],
 ): string | null {
   const changed = reads.filter(({ change }) => change !== 'none')
-  if (!changed.every((table) => hasColumns(table, incrementalBy) && table.change === 'rows'))
-    return null
-  const groups = incrementalBy.map(quoteIdentifier).join(', ')
-  const selects: string[] = []
-  for (const { columns, compared, changed: differences } of changed) {
-    if (compared === null) {
-      selects.push(`select ${groups} from ${differences}`)
-      continue
-    }
-    // A row that differs only in columns that are not read is as it was.
-    const read = columns.filter(
-      (column) => incrementalBy.includes(column) || words === null || words.has(column),
-    )
-    if (!read.every((column) => compared.includes(column))) return null
-    const names = read.map(quoteIdentifier).join(', ')
-    selects.push(
-      `select ${groups} from (
-           select ${names} from ${differences} group by ${names} having sum(${DIFF_SIGN}) <> 0
-       )`,
-    )
-  }
-  return selects.length === 0
-    ? `select ${incrementalBy.map(() => 'null').join(', ')} limit 0`
-    : selects.join(' union ')
+  if (!changed.every((table) => table.change === 'rows' && hasColumns(table, columns))) return null
+  const names = columns.map(quoteIdentifier).join(', ')
+  return changed.map(({ delta }) => `select ${names} from ${delta}`).join(' union ')
 }
 
 /** Whether a table has all of `columns`. */
@@ -83,7 +64,7 @@ export function hasColumns(table: TableDelta, columns: readonly string[]): boole
   return columns.every((column) => table.columns.includes(column))
 }
 
-/** Whether it is known which of its rows are new, and which are gone. */
-export function areDifferencesKnown({ change, compared }: TableDelta): boolean {
-  return change === 'none' || compared !== null
+/** The rows of a delta that are new; SQL. */
+export function newRows(delta: string): string {
+  return `(select * from ${delta} where ${DIFF_SIGN} > 0)`
 }

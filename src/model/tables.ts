@@ -112,7 +112,7 @@ async function refuseOtherColumns(warehouse: Warehouse, node: ProjectNode): Prom
   )
 }
 
-/** Makes a filled table, empty, unless it is there with the same columns. */
+/** Makes the table of a computed model, empty, unless it is there with the same columns. */
 export async function createComputedTable(
   warehouse: Warehouse,
   table: ComputedModel,
@@ -140,7 +140,7 @@ function describe({ grain, purpose, key }: DescribedTable): string {
   return `${grain} ${purpose} Key: ${key.join(', ')}.`
 }
 
-/** Puts what is being done in front of what the engine says about its SQL. */
+/** Puts `subject` in front of what the engine says about wrong SQL. */
 export async function withErrorContext<T>(subject: string, work: () => Promise<T>): Promise<T> {
   try {
     return await work()

@@ -134,7 +134,7 @@ export function sqlFilesIn(folder: string): string[] {
  *     -- grain: one row per …
  *     -- key: column, column
  *     -- purpose: …
- *     -- incremental_by: column, column                    (optional; `row` for a view that says something of each row by itself)
+ *     -- incremental_by: column, column                    (optional)
  *     -- partition: year of column                (optional)
  *     -- kind: view                               (optional: for rows that are cheap to put together when they are read)
  *     -- values: column: a | b (or null)          (optional, one line for each column)
@@ -187,13 +187,15 @@ function parseModelFile(path: string, sql: string): ModelFile {
     sql,
     path,
   }
-  const isByRow = isView && model.incrementalBy.join() === EACH_ROW
-  const isCheckedElsewhere = isView && (isByRow || model.incrementalBy.length === 0)
-  if (isCheckedElsewhere && model.values.length + model.references.length > 0)
+  if (
+    isView &&
+    model.incrementalBy.length === 0 &&
+    model.values.length + model.references.length > 0
+  )
     throw wrong('a view is checked at the tables that it reads: say values and references there')
   const named = [
     ...model.key,
-    ...(isByRow ? [] : model.incrementalBy),
+    ...model.incrementalBy,
     ...[...model.values, ...model.references].map(({ column }) => column),
   ]
   const unknown = named.find((column) => !model.columns.has(column))
@@ -202,7 +204,7 @@ function parseModelFile(path: string, sql: string): ModelFile {
   return model
 }
 
-/** The scope of a check, or of a view, that says something of each row by itself, whatever other rows there are. */
+/** `-- incremental_by: row`: a check that says something of each row by itself. */
 export const EACH_ROW = 'row'
 
 /** The columns of a `-- incremental_by: column, column` line, of models and checks; none where there is no such line. */

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { columnWords, runOrder, tablesRead } from '../../src/model/run-order.ts'
+import { runOrder, tablesRead } from '../../src/model/run-order.ts'
 import { openWarehouse, type Warehouse } from '../../src/warehouse/warehouse.ts'
 
 let warehouse: Warehouse
@@ -85,35 +85,6 @@ describe('tables a model reads', () => {
     ['a syntax error', 'selec 1', 'model tested: syntax error'],
   ])('refuses %s', async (_, sql, message) => {
     await expect(reads(sql)).rejects.toThrow(message)
-  })
-})
-
-describe('words that may name a column', () => {
-  const words = async (sql: string) => {
-    const [row] = await warehouse.all<{ tree: string }>(
-      'select json_serialize_sql(cast($1 as varchar)) as tree',
-      [sql],
-    )
-    return columnWords(row?.tree ?? '')
-  }
-
-  it.each([
-    ['select list, where and order', 'select x from a where Y > 1 order by z', ['x', 'y', 'z']],
-    ['a qualified name', 'select a.x from a', ['x']],
-    ['using', 'select 1 from a join b using (id)', ['id']],
-    ['a window', 'select max(x) over (partition by y order by z) from a', ['x', 'y', 'z']],
-    ['count(*), which reads none', 'select count(*), x from a', ['x']],
-  ])('are found in %s', async (_, sql, columns) => {
-    expect([...((await words(sql)) ?? [])]).toEqual(expect.arrayContaining(columns))
-  })
-
-  it.each([
-    ['a star', 'select * from a'],
-    ['a star of one table', 'select b.* from a, b'],
-    ['a natural join', 'select x from a natural join b'],
-    ['a star of a subquery', 'select x from (select * from a) as s'],
-  ])('are all words in %s', async (_, sql) => {
-    expect(await words(sql)).toBeNull()
   })
 })
 

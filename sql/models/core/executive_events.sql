@@ -1,7 +1,6 @@
 -- grain: One row per arrival, departure or promotion of an executive: at the levels director, vp and cxo.
 -- key: event_key, change
--- kind: view
--- incremental_by: row
+-- incremental_by: profile_id
 -- purpose: The joinings, leavings and promotions that executive_changes adds successors and clusters to.
 -- note: Apart from it because these follow from one person's events, and the others from what happened to a place.
 -- columns:

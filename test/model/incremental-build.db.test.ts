@@ -371,49 +371,6 @@ describe('a view', () => {
   })
 })
 
-describe('a view by row', () => {
-  const engineers = (key: string) =>
-    model('marts/engineers', {
-      key,
-      lines: ['-- kind: view', '-- incremental_by: row'],
-      columns: ['event_key', 'organization_id', 'changed_at'],
-      sql: `select event_key, organization_id, changed_at from arrivals where title = 'Engineer'`,
-    })
-
-  it('tells those who count its rows which went tonight: 1 of 3, and 1 of 2 groups is counted anew', async () => {
-    engineers('event_key')
-    model('marts/teams', {
-      key: 'organization_id',
-      lines: ['-- incremental_by: organization_id'],
-      columns: ['organization_id', 'engineers'],
-      sql: `select organization_id, cast(count(*) as integer) as engineers from engineers group by organization_id`,
-    })
-    await warehouse.run(`update job_change_events set title_current = 'Engineer'`)
-    await build()
-    await warehouse.run(`
-      update job_change_events set title_current = 'Director' where profile_id = 'ada';
-      insert into ops.changed_people values ('ada')`)
-    const report = await build()
-    expect(report.fullRefreshReason).toBeNull()
-    expect(changes(report)).toMatchObject({ arrivals: 2, engineers: 0, teams: 2 })
-    expect(await warehouse.all('select * from teams order by all')).toEqual([
-      { organization_id: 'acme', engineers: 1 },
-      { organization_id: 'globex', engineers: 1 },
-    ])
-  })
-
-  it('has a key that is checked: a new row is found that has the key of one that was there', async () => {
-    engineers('changed_at')
-    await warehouse.run(`update job_change_events set title_current = 'Engineer'`)
-    await build()
-    await insertEvents(warehouse, [event('dee', 'globex', '2024-02-01')])
-    await warehouse.run(`update job_change_events set title_current = 'Engineer'`)
-    await expect(build()).rejects.toMatchObject({
-      context: { failed: [{ name: 'engineers_key_is_unique_and_not_null' }] },
-    })
-  })
-})
-
 describe('what a header claims', () => {
   it.each([
     ['-- values: title Engineer', /"-- values: title Engineer" is not "column: a \| b"/],
@@ -464,7 +421,6 @@ function build(options: Partial<Parameters<typeof buildModels>[1]> = {}): Promis
     modelFolder: join(folder, 'models'),
     checkFolder: join(folder, 'checks'),
     mostChanged: 1,
-    mostRowsInKeys: 1,
     ...options,
   })
 }
