@@ -1,7 +1,6 @@
 /** `diff`: what changed between two snapshots, and with `--table` in which rows. */
 
-import type { ChangedRow } from '../publish/diff/diff-table.ts'
-import { diffSnapshots, type TableDiff } from '../publish/diff/diff.ts'
+import { diffSnapshots, type ChangedRow, type TableDiff } from '../publish/diff.ts'
 import { openSnapshot, type OpenSnapshot } from '../publish/read-snapshot.ts'
 import { EXIT, type ExitCode } from '../support/errors.ts'
 import type { Context } from './context.ts'
@@ -42,9 +41,8 @@ export async function diffCommand(
     signal: stop,
     onProgress: (step) => progress.show({ stage: 'diff', ...step }),
   }).finally(() => progress.stop())
-  const all = tables.map(tableRow)
-  const changed = all.filter(isDifferent)
-  const equal = all.length - changed.length
+  const changed = tables.filter(isDifferent)
+  const equal = tables.length - changed.length
   output.report({
     sections: [
       [
@@ -71,30 +69,12 @@ export async function diffCommand(
       ...withBlankLine(changed.flatMap(notesOf)),
       ...withBlankLine(rows === null ? [] : rowNotes(rows, changed[0])),
     ],
-    values: { before: snapshotValues(a), after: snapshotValues(b), tables: all, rows },
+    values: { before: snapshotValues(a), after: snapshotValues(b), tables, rows },
   })
   return EXIT.done
 }
 
-type TableRow = ReturnType<typeof tableRow>
-
-function tableRow(diff: TableDiff) {
-  return {
-    name: diff.name,
-    rows_before: diff.rowsBefore,
-    rows_after: diff.rowsAfter,
-    rows_added: diff.counts?.added ?? null,
-    rows_removed: diff.counts?.removed ?? null,
-    rows_changed: diff.counts?.changed ?? null,
-    bytes_added: diff.bytesAdded,
-    bytes_removed: diff.bytesRemoved,
-    columns_added: diff.columnsAdded,
-    columns_removed: diff.columnsRemoved,
-    columns_retyped: diff.columnsRetyped,
-  }
-}
-
-function isDifferent(row: TableRow): boolean {
+function isDifferent(row: TableDiff): boolean {
   return (
     row.rows_before === null ||
     row.rows_after === null ||
@@ -116,7 +96,7 @@ function withBlankLine(notes: readonly string[]): readonly string[] {
   return notes.length === 0 ? [] : ['', ...notes]
 }
 
-function notesOf(row: TableRow): string[] {
+function notesOf(row: TableDiff): string[] {
   const { name } = row
   const presence =
     row.rows_before === null
@@ -141,7 +121,7 @@ function notesOf(row: TableRow): string[] {
 
 const SIGNS = { added: '+', removed: '-', changed: '~' } as const
 
-function rowNotes(rows: readonly ChangedRow[], row: TableRow | undefined): string[] {
+function rowNotes(rows: readonly ChangedRow[], row: TableDiff | undefined): string[] {
   const all = (row?.rows_added ?? 0) + (row?.rows_removed ?? 0) + (row?.rows_changed ?? 0)
   const notes = rows.flatMap(({ change, key, columns }) => {
     const names = Object.entries(key).map(([name, value]) => `${name} ${valueText(value)}`)
