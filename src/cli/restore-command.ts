@@ -40,7 +40,6 @@ export async function restoreCommand(
     store,
     snapshotId,
     scratchFolder: temporaryFolder('verify'),
-    clock,
     signal,
     onProgress: (step) => progress.show({ stage: 'verify', ...step }),
   }).finally(() => progress.stop())

@@ -73,14 +73,13 @@ interface Proof extends VerifyReport {
 }
 
 async function proveUrl(context: Context, url: string, options: VerifyOptions): Promise<Proof> {
-  const { clock, progress, stop } = context
+  const { progress, stop } = context
   const { destination, snapshotId } = splitSnapshotUrl(url)
   const store = await openStore(destination, storeOptionsFor(context, url, options))
   const report = await verifySnapshot({
     store,
     snapshotId,
     scratchFolder: temporaryFolder('verify'),
-    clock,
     signal: stop,
     onProgress: (step) => progress.show({ stage: 'verify', ...step }),
   }).finally(() => progress.stop())
@@ -161,7 +160,7 @@ function findingNotes({ kind, table, object, message }: Finding): string[] {
   return ['', head, `  ${printable(object)}`, `  ${printable(message)}`]
 }
 
-const BESIDE_IT: ReadonlySet<string> = new Set(['delta', 'extra'])
+const BESIDE_IT: ReadonlySet<string> = new Set(['delta', 'stale', 'extra'])
 
 function adviceFor(findings: readonly Finding[]): string {
   return findings.every(({ kind }) => BESIDE_IT.has(kind))

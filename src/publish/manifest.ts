@@ -155,7 +155,11 @@ export function sameContent(a: Manifest, b: Manifest): boolean {
 }
 
 /** Every object that the tables of a snapshot are made of: data files and deletion vectors. */
-export function objectsOf({ tables }: Manifest): { key: string; bytes: number; sha256: string }[] {
+export function objectsOf({
+  tables,
+}: {
+  readonly tables: readonly Pick<ManifestTable, 'files' | 'deletion_vector'>[]
+}): { key: string; bytes: number; sha256: string }[] {
   return tables.flatMap(({ files, deletion_vector: deletes }) => [
     ...files,
     ...(deletes === null ? [] : [deletes]),

@@ -3,6 +3,7 @@
  * counted and fingerprinted in one scan, so that those that are as they were need not be written.
  */
 
+import { sum } from '../support/numbers.ts'
 import type { TableDefinition } from '../warehouse/catalog.ts'
 import { quoteIdentifier, type Warehouse } from '../warehouse/warehouse.ts'
 import type { PublishedColumn } from './columns.ts'
@@ -31,95 +32,11 @@ export interface Partition {
   readonly fingerprint: string
 }
 
-interface Counted {
-  readonly year: number | null
-  readonly row_count: bigint
-  readonly fingerprint: string | null
-}
-
-/**
- * A hash of a row, 64 bits. The engine's own is fast and mixes values of many columns well; it may differ between versions
- * of the engine.
- */
-export function rowHashSql(columns: readonly PublishedColumn[]): string {
-  return `hash(${columns.map(hashedSql).join(', ')})`
-}
-
-// The engine gives null, an empty list and a list of one null the same hash.
-function hashedSql({ name, type }: PublishedColumn): string {
-  return type.endsWith(']') ? `to_json(${quoteIdentifier(name)})` : quoteIdentifier(name)
-}
-
-/**
- * SQL of the fingerprint of rows, the same in any order, as an aggregate over their hashes; over `xorOf` and `sumOf` where
- * hashes are added up already.
- */
-export function fingerprintSql(xorOf: string, sumOf = xorOf): string {
-  return `concat_ws('-', to_hex(bit_xor(${xorOf})), cast(sum(${sumOf}) as varchar))`
-}
-
-/** The version of DuckDB at work: hashes and fingerprints of another one cannot be compared. */
-export async function engineVersion(warehouse: Warehouse): Promise<string> {
-  const [engine] = await warehouse.all<{ version: string }>('select version() as version')
-  return engine?.version ?? ''
-}
-
-/** The year that says in which partition a row is; SQL. */
-export function yearSql(partitionByYearOf: string | null): string {
-  return `cast(${partitionByYearOf === null ? 'null' : `year(${quoteIdentifier(partitionByYearOf)})`} as integer)`
-}
-
-/** A select of `year` and `row_hash` of each row of a table: what its partitions are made from. */
-export function hashedRowsSql(
-  { partitionByYearOf }: TableDefinition,
-  columns: readonly PublishedColumn[],
-  source: string,
-): string {
-  return `select ${yearSql(partitionByYearOf)} as year, ${rowHashSql(columns)} as row_hash from ${source}`
-}
-
-/**
- * The partitions of a table, sorted by name; never none.
- * @param hashed what `hashedRowsSql` returns, or a select of the same from where that was kept
- */
-export async function partitionsOf(
-  warehouse: Warehouse,
-  { partitionByYearOf }: TableDefinition,
-  columns: readonly PublishedColumn[],
-  hashed: string,
-): Promise<Partition[]> {
-  const split = columns.find((column) => column.name === partitionByYearOf)
-  const counts = await warehouse.all<Counted>(
-    `select year, count(*) as row_count, ${fingerprintSql('row_hash')} as fingerprint
-     from (${hashed})
-     group by year`,
-  )
-  const [only] = counts
-  if (split === undefined || only === undefined) {
-    return [{ name: WHOLE_TABLE, year: null, condition: 'true', ...sizeOf(only) }]
-  }
-  const stem = `${split.name.replace(/_(at|on)$/, '')}_year`
-  return counts
-    .map((count) => ({
-      name: `${stem}=${count.year ?? NULL_PARTITION}`,
-      year: count.year,
-      condition:
-        count.year === null
-          ? `${yearSql(partitionByYearOf)} is null`
-          : withinYear(split, count.year),
-      ...sizeOf(count),
-    }))
-    .toSorted((a, b) => (a.name < b.name ? -1 : 1))
-}
-
-function sizeOf(counted: Counted | undefined): Pick<Partition, 'rows' | 'fingerprint'> {
-  return { rows: Number(counted?.row_count ?? 0), fingerprint: counted?.fingerprint ?? '' }
-}
-
-// A range and not `year(…) = …`: the scan itself can apply it, which saves a third of the work in 9 partitions.
-function withinYear({ name, type }: PublishedColumn, year: number): string {
-  const startOf = (of: number) => `cast('${String(of).padStart(4, '0')}-01-01' as ${type})`
-  return `${quoteIdentifier(name)} >= ${startOf(year)} and ${quoteIdentifier(name)} < ${startOf(year + 1)}`
+/** The hashes of some rows, taken together. */
+export interface RowHashes {
+  readonly rows: number
+  readonly xor: bigint
+  readonly sum: bigint
 }
 
 /** The column by whose years a table is split; null: it is one partition. */
@@ -133,4 +50,79 @@ export async function splitColumn(
     `select count(*) as row_count from main.${quoteIdentifier(name)}`,
   )
   return Number(counted?.row_count ?? 0) > aboveRows ? partitionByYearOf : null
+}
+
+/**
+ * A hash of a row, 64 bits. The engine's own is fast and mixes values of many columns well; it may differ between versions
+ * of the engine.
+ */
+export function rowHashSql(columns: readonly PublishedColumn[]): string {
+  const hashed = columns.map(({ name, type }) =>
+    // The engine gives null, an empty list and a list of one null the same hash.
+    type.endsWith(']') ? `to_json(${quoteIdentifier(name)})` : quoteIdentifier(name),
+  )
+  return `hash(${hashed.join(', ')})`
+}
+
+/** The fingerprint of rows whose hashes were taken together in parts: the same in any order and however they are split. */
+export function fingerprintOf(parts: readonly RowHashes[]): string {
+  if (sum(parts.map(({ rows }) => rows)) === 0) return ''
+  const xor = parts.reduce((all, part) => all ^ part.xor, 0n)
+  const total = parts.reduce((all, part) => all + part.sum, 0n)
+  return `${xor.toString(16).toUpperCase()}-${total}`
+}
+
+/** The version of DuckDB at work: hashes and fingerprints of another one cannot be compared. */
+export async function engineVersion(warehouse: Warehouse): Promise<string> {
+  const [engine] = await warehouse.all<{ version: string }>('select version() as version')
+  return engine?.version ?? ''
+}
+
+/** The year that says in which partition a row is; SQL. */
+export function yearSql(partitionByYearOf: string | null): string {
+  return `cast(${partitionByYearOf === null ? 'null' : `year(${quoteIdentifier(partitionByYearOf)})`} as integer)`
+}
+
+/**
+ * The partitions of a table, sorted by name; never none.
+ * @param source SQL for `from`: the table, or rows with its columns
+ * @param hashed a select of `year` and `row_hash` of each row, where they are kept; default: they are computed
+ */
+export async function partitionsOf(
+  warehouse: Warehouse,
+  { partitionByYearOf }: Pick<TableDefinition, 'partitionByYearOf'>,
+  columns: readonly PublishedColumn[],
+  source: string,
+  hashed = `select ${yearSql(partitionByYearOf)} as year, ${rowHashSql(columns)} as row_hash from ${source}`,
+): Promise<Partition[]> {
+  const split = columns.find((column) => column.name === partitionByYearOf)
+  const counts = await warehouse.all<{
+    readonly year: number | null
+    readonly row_count: bigint
+    readonly xor: bigint
+    readonly sum: bigint
+  }>(
+    `select year, count(*) as row_count, bit_xor(row_hash) as xor, sum(row_hash) as sum
+     from (${hashed}) group by year`,
+  )
+  const stem = split === undefined ? '' : `${split.name.replace(/_(at|on)$/, '')}_year`
+  const partitions = counts.map(({ year, row_count: count, xor, sum: total }) => {
+    const rows = Number(count)
+    const fingerprint = fingerprintOf([{ rows, xor, sum: total }])
+    const sized = { rows, fingerprint }
+    if (split === undefined) return { name: WHOLE_TABLE, year, condition: 'true', ...sized }
+    const name = `${stem}=${year ?? NULL_PARTITION}`
+    const isNull = `${yearSql(partitionByYearOf)} is null`
+    return { name, year, condition: year === null ? isNull : withinYear(split, year), ...sized }
+  })
+  if (partitions.length === 0) {
+    return [{ name: WHOLE_TABLE, year: null, condition: 'true', rows: 0, fingerprint: '' }]
+  }
+  return partitions.toSorted((a, b) => (a.name < b.name ? -1 : 1))
+}
+
+// A range and not `year(…) = …`: the scan itself can apply it, which saves a third of the work in 9 partitions.
+function withinYear({ name, type }: PublishedColumn, year: number): string {
+  const startOf = (of: number) => `cast('${String(of).padStart(4, '0')}-01-01' as ${type})`
+  return `${quoteIdentifier(name)} >= ${startOf(year)} and ${quoteIdentifier(name)} < ${startOf(year + 1)}`
 }

@@ -21,10 +21,11 @@ import {
 import { DamagedSnapshotError, fetchWhole } from './fetch-files.ts'
 import { FileCache } from './file-cache.ts'
 import { liveRowsSql } from './live-rows.ts'
-import type { Manifest, ManifestFile, ManifestTable } from './manifest.ts'
-import { engineVersion, hashedRowsSql, partitionsOf } from './partitions.ts'
+import { POINTER_KEY, type Manifest, type ManifestFile, type ManifestTable } from './manifest.ts'
+import { engineVersion, partitionsOf } from './partitions.ts'
 import { withScratch } from './scratch.ts'
 import type { ObjectStore } from './store/object-store.ts'
+import type { Finding } from './verify/verify-findings.ts'
 import { verifySnapshot, type VerifyOptions } from './verify/verify.ts'
 
 /** A snapshot that {@link proveSnapshot} found nothing wrong with. */
@@ -67,22 +68,23 @@ export interface RestoreReport {
 }
 
 /**
- * Proves a snapshot before anything is made of it: pointer, manifest, views and every byte and row, as `verify` does; what
- * only stands beside it is left out. Nothing that a manifest names is put into SQL, or opened, before it is proved.
+ * Proves a snapshot before anything is made of it, as `verify` does; findings about what only stands beside it are left out.
  * @throws DamagedSnapshotError naming the first findings
  * @throws PublishError when there is no such snapshot, or the store refuses
  */
-export async function proveSnapshot(
-  options: Omit<VerifyOptions, 'isBesideIncluded'>,
-): Promise<ProvedSnapshot> {
-  const { manifest, findings } = await verifySnapshot({ ...options, isBesideIncluded: false })
-  const told = findings
-    .slice(0, FINDINGS_SHOWN)
-    .map(({ object, message }) => `${object}: ${message}`)
-  const more = findings.length - told.length
-  if (manifest !== null && findings.length === 0) return { store: options.store, manifest }
-  const what = `${told.join('; ')}${more > 0 ? `; and ${more} more` : ''}`
-  throw new DamagedSnapshotError(what, { context: { findings } })
+export async function proveSnapshot(options: VerifyOptions): Promise<ProvedSnapshot> {
+  const { store } = options
+  const { snapshotId, manifest, findings } = await verifySnapshot(options)
+  const isBeside = ({ kind, object }: Finding) =>
+    kind === 'stale' ||
+    kind === 'extra' ||
+    (object === POINTER_KEY && options.snapshotId !== null) ||
+    (object.startsWith('snapshots/') && !object.startsWith(`snapshots/${snapshotId ?? ''}/`))
+  const own = manifest === null ? findings : findings.filter((finding) => !isBeside(finding))
+  if (manifest !== null && own.length === 0) return { store, manifest }
+  const told = own.slice(0, FINDINGS_SHOWN).map(({ object, message }) => `${object}: ${message}`)
+  if (own.length > told.length) told.push(`and ${own.length - told.length} more`)
+  throw new DamagedSnapshotError(told.join('; '), { context: { findings: own } })
 }
 
 const FINDINGS_SHOWN = 3
@@ -270,8 +272,8 @@ class Restore {
       partitionByYearOf: split?.column ?? null,
       leftOut: [],
     }
-    const hashed = hashedRowsSql(definition, schema, `main.${quoteIdentifier(name)}`)
-    const found = await partitionsOf(this.#warehouse, definition, schema, hashed)
+    const source = `main.${quoteIdentifier(name)}`
+    const found = await partitionsOf(this.#warehouse, definition, schema, source)
     const rows = sum(found.map((partition) => partition.rows))
     if (rows !== table.rows) {
       throw new DamagedSnapshotError(`${name} has ${rows} rows, and not ${table.rows}`)

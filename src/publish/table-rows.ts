@@ -8,7 +8,7 @@ import type { TableDefinition } from '../warehouse/catalog.ts'
 import { quoteIdentifier, type Warehouse } from '../warehouse/warehouse.ts'
 import type { PublishedColumn } from './columns.ts'
 import { locatedRowsSql, type RowSource } from './live-rows.ts'
-import { hashedRowsSql, partitionsOf, rowHashSql, yearSql, type Partition } from './partitions.ts'
+import { partitionsOf, rowHashSql, yearSql, type Partition } from './partitions.ts'
 
 // Temporary tables; one table is exported at a time.
 const HASHES = 'temp."hashed rows"'
@@ -68,10 +68,8 @@ export class TableRows {
          select year, cast(null as varchar) as stored_in, cast(null as bigint) as stored_at, place from ${HASHES} limit 0`,
       )
     }
-    const hashed = isCompared
-      ? `select year, hash_a as row_hash from ${HASHES}`
-      : hashedRowsSql(definition, columns, source)
-    const partitions = await partitionsOf(warehouse, definition, columns, hashed)
+    const hashed = isCompared ? `select year, hash_a as row_hash from ${HASHES}` : undefined
+    const partitions = await partitionsOf(warehouse, definition, columns, source, hashed)
     return new TableRows(warehouse, source, columns, place, partitions)
   }
 

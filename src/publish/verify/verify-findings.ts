@@ -1,41 +1,16 @@
-/** What a verification found, one by one. */
+/** What a verification finds, one by one. */
 
-/** What is wrong. */
+/**
+ * What is wrong. Of pointer and manifests: `pointer`, `manifest`. Of an object: `missing`, `size`, `sha256`. Of a Parquet file:
+ * `unreadable`, `columns` (names, types, field ids), `rows` (their number), `partition` (rows of another one),
+ * `statistics`, `order`, `key` (null, or in two rows), `fingerprint` (other rows). Of what is made from the manifest: `views`, `delta` (the
+ * log tells something else). Beside the snapshot: `stale` (a Delta log that is missing, unreadable or of another snapshot),
+ * `extra` (nothing names the object).
+ */
 export type FindingKind =
-  /** `latest.json` is not there or cannot be read. */
-  | 'pointer'
-  /** A manifest is not the one that was published, or contradicts itself. */
-  | 'manifest'
-  /** An object that the manifest names is not there. */
-  | 'missing'
-  /** An object is shorter or longer than it was. */
-  | 'size'
-  /** An object has other bytes than it had. */
-  | 'sha256'
-  /** A Parquet file cannot be read. */
-  | 'unreadable'
-  /** A Parquet file has other columns, types or field ids. */
-  | 'columns'
-  /** There are more or fewer rows than the manifest says. */
-  | 'rows'
-  /** Rows stand in a file of another partition. */
-  | 'partition'
-  /** Smallest, largest or number of nulls of a column are not those of the manifest. */
-  | 'statistics'
-  /** Rows are not sorted by the key. */
-  | 'order'
-  /** A key is null or stands in more than one row. */
-  | 'key'
-  /** The list of deleted rows names rows that there are not. */
-  | 'deleted'
-  /** The rows are others than those that were published. */
-  | 'fingerprint'
-  /** `views.sql` is not that of the manifest. */
-  | 'views'
-  /** The Delta log tells readers something else than the manifest. */
-  | 'delta'
-  /** An object that nothing refers to. */
-  | 'extra'
+  | ('pointer' | 'manifest' | 'missing' | 'size' | 'sha256' | 'unreadable' | 'columns' | 'rows')
+  | ('partition' | 'statistics' | 'order' | 'key' | 'fingerprint' | 'views' | 'delta')
+  | ('stale' | 'extra')
 
 /** One thing that is not as it should be. */
 export interface Finding {

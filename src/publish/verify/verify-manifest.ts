@@ -1,9 +1,8 @@
-/** Whether a manifest fits itself: keys, sums, columns. Pure; what the objects hold is looked at elsewhere. */
+/** Whether a manifest fits itself: keys, names, columns, sums. Pure; what the objects hold is looked at elsewhere. */
 
-import { messageOf } from '../../support/errors.ts'
 import { sum } from '../../support/numbers.ts'
 import { DELETION_VECTOR_FOLDER, fileKey } from '../keys.ts'
-import type { Manifest, ManifestTable } from '../manifest.ts'
+import { objectsOf, type Manifest, type ManifestTable } from '../manifest.ts'
 import { withoutOwner } from '../own-keys.ts'
 import { checkKey } from '../store/object-store.ts'
 import type { Report } from './verify-findings.ts'
@@ -14,53 +13,32 @@ const INSTANT = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d+)?Z$/
 
 /** Reports every contradiction in the manifest that is stored as `object`, and what Jobtide would not write into one. */
 export function verifyManifest(manifest: Manifest, object: string, report: Report): void {
-  if (!INSTANT.test(manifest.created_at)) {
-    const message = `it was made at ${manifest.created_at}, which is no time`
-    report({ kind: 'manifest', table: null, object, message })
+  const wrong = (table: string | null, message: string) =>
+    report({ kind: 'manifest', table, object, message })
+  const { created_at: at, tables } = manifest
+  if (!INSTANT.test(at)) wrong(null, `it was made at ${at}, which is no time`)
+  for (const name of repeated(tables.map((table) => table.name))) {
+    wrong(name, 'it names the table twice')
   }
-  for (const table of manifest.tables) {
-    for (const message of contradictions(table)) {
-      report({ kind: 'manifest', table: table.name, object, message })
-    }
-  }
-  for (const name of repeated(manifest.tables.map((table) => table.name))) {
-    report({ kind: 'manifest', table: name, object, message: 'it names the table twice' })
+  for (const table of tables) {
+    const problems = [...unsafeNames(table), ...wrongColumns(table), ...wrongSums(table)]
+    for (const problem of problems) wrong(table.name, problem)
   }
 }
 
-/** Whether the objects of a table stand under the keys that their names and hashes give them, and the names are plain. */
-export function hasPlainKeys(table: ManifestTable): boolean {
-  return wrongKeys(table).length === 0 && wrongNames(table).length === 0
-}
-
-function contradictions(table: ManifestTable): string[] {
-  return [...wrongKeys(table), ...wrongNames(table), ...wrongColumns(table), ...wrongSums(table)]
-}
-
-function wrongKeys({ name, files, deletion_vector: deleted }: ManifestTable): string[] {
-  const named = [
-    ...files.map((file) => ({ key: file.key, own: fileKey(name, file.partition, file.sha256) })),
-    ...(deleted === null
-      ? []
-      : [{ key: deleted.key, own: fileKey(name, DELETION_VECTOR_FOLDER, deleted.sha256) }]),
-  ]
-  const problems = named.flatMap(({ key, own }) => {
+/** What must not be opened or put into SQL: names that are not plain, keys that their names and hashes do not give. */
+export function unsafeNames({ name, schema, files, deletion_vector: vector }: ManifestTable) {
+  const folderOf = new Map(files.map(({ key, partition }) => [key, partition]))
+  const objects = objectsOf({ tables: [{ files, deletion_vector: vector }] })
+  const wrongKeys = objects.flatMap(({ key, sha256 }) => {
+    const folder = key === vector?.key ? DELETION_VECTOR_FOLDER : (folderOf.get(key) ?? '')
+    const own = fileKey(name, folder, sha256)
     if (withoutOwner(key) !== own) return [`it names ${key} where ${own} belongs`]
-    try {
-      checkKey(key)
-      return []
-    } catch (error) {
-      return [messageOf(error)]
-    }
+    return isPlain(key) ? [] : [`${JSON.stringify(key)} cannot be the key of an object`]
   })
   return [
-    ...problems,
-    ...repeated(named.map(({ key }) => key)).map((key) => `it names ${key} twice`),
-  ]
-}
-
-function wrongNames({ name, schema, files }: ManifestTable): string[] {
-  return [
+    ...wrongKeys,
+    ...repeated(objects.map(({ key }) => key)).map((key) => `it names ${key} twice`),
     ...(NAME.test(name) ? [] : [`${name} is no name of a table`]),
     ...schema
       .filter((column) => !NAME.test(column.name))
@@ -68,6 +46,15 @@ function wrongNames({ name, schema, files }: ManifestTable): string[] {
     // Also a table without rows has a file: that is where its columns stand.
     ...(files.length === 0 ? ['it names no file of the table'] : []),
   ]
+}
+
+function isPlain(key: string): boolean {
+  try {
+    checkKey(key)
+    return true
+  } catch {
+    return false
+  }
 }
 
 function wrongColumns({ schema, key, partition_by: split, last_field_id: last }: ManifestTable) {
@@ -83,29 +70,22 @@ function wrongColumns({ schema, key, partition_by: split, last_field_id: last }:
   ]
 }
 
-function wrongSums({
-  rows,
-  bytes,
-  files,
-  partitions,
-  deletion_vector: deleted,
-}: ManifestTable): string[] {
-  const problems: string[] = []
-  const expect = (what: string, said: number, summed: number) => {
-    if (said !== summed) problems.push(`it says ${said} ${what}, and its parts add up to ${summed}`)
-  }
+function wrongSums({ rows, bytes, files, partitions, deletion_vector: vector }: ManifestTable) {
   const live = (of: typeof files) => sum(of.map((file) => file.rows - file.deletes))
-  expect('rows', rows, live(files))
-  expect('bytes', bytes, sum(files.map((file) => file.bytes)) + (deleted?.bytes ?? 0))
-  expect('deleted rows', deleted?.rows ?? 0, sum(files.map((file) => file.deletes)))
-  for (const name of new Set(
-    [...partitions, ...files.map((file) => ({ name: file.partition }))].map((part) => part.name),
-  )) {
-    const said = partitions.find((part) => part.name === name)
-    if (said === undefined) problems.push(`it names files of ${name} and not that partition`)
-    else expect(`rows in ${name}`, said.rows, live(files.filter((file) => file.partition === name)))
-  }
-  return problems
+  const names = [...partitions.map(({ name }) => name), ...files.map((file) => file.partition)]
+  const sums: (readonly [string, number, number])[] = [
+    ['rows', rows, live(files)],
+    ['bytes', bytes, sum(files.map((file) => file.bytes)) + (vector?.bytes ?? 0)],
+    ['deletes', vector?.rows ?? 0, sum(files.map((file) => file.deletes))],
+    ...[...new Set(names)].map((name): [string, number, number] => [
+      `rows in ${name}`,
+      partitions.find((one) => one.name === name)?.rows ?? 0,
+      live(files.filter((file) => file.partition === name)),
+    ]),
+  ]
+  return sums
+    .filter(([, said, summed]) => said !== summed)
+    .map(([what, said, summed]) => `it says ${said} ${what}, and its parts add up to ${summed}`)
 }
 
 function repeated<T>(values: readonly T[]): T[] {

@@ -79,7 +79,6 @@ async function restore(from: ObjectStore, options: Partial<RestoreOptions> = {})
     store: from,
     snapshotId: null,
     scratchFolder: join(newFolder(), 'proof'),
-    clock: realClock,
   })
   const path = join(newFolder(), 'jobtide.duckdb')
   const scratchFolder = join(newFolder(), 'scratch')
@@ -136,7 +135,6 @@ it('every published table is proved by a verification', async () => {
     store,
     snapshotId: null,
     scratchFolder: join(newFolder(), 'scratch'),
-    clock: realClock,
   })
   expect(report.findings).toEqual([])
   expect(report.tables).toBe(tables.length)

@@ -46,7 +46,7 @@ async function expectProved(folder: string): Promise<void> {
   const store = openFolderStore(folder, realClock)
   const scratchFolder = join(temporaryFolder(), 'scratch')
   for (const { snapshot_id: snapshotId } of await listSnapshots(store)) {
-    const report = await verifySnapshot({ store, snapshotId, scratchFolder, clock: realClock })
+    const report = await verifySnapshot({ store, snapshotId, scratchFolder })
     expect(report.findings).toEqual([])
   }
 }
