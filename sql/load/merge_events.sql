@@ -1,60 +1,41 @@
--- Newer sightings replace attributes; older ones only count. Any order of loading gives the same table.
+-- Stores what compare_events.sql found, and whose events the next build has to look at: those of everybody with an event
+-- that is new, that says something else than before or that is now known to have been received earlier, or with a version of
+-- an event that was not known.
 
-merge into job_change_events as known
-using staged_events as staged
-on known.event_key = staged.event_key
-when matched and staged.is_newer then update set
-    detected_at = staged.detected_at,
-    detection_lag_days = staged.detection_lag_days,
-    title_current = staged.title_current,
-    title_previous = staged.title_previous,
-    person_handle = staged.person_handle,
-    person_full_name = staged.person_full_name,
-    person_first_name = staged.person_first_name,
-    person_last_name = staged.person_last_name,
-    person_headline = staged.person_headline,
-    person_network_url = staged.person_network_url,
-    organization_name = staged.organization_name,
-    organization_slug = staged.organization_slug,
-    organization_network_url = staged.organization_network_url,
-    attributes_seen_at = staged.received_at,
-    first_run_id = case
-        when row(staged.first_seen_at, staged.first_run_id) < row(known.first_seen_at, known.first_run_id)
-            then staged.first_run_id
-        else known.first_run_id
-    end,
-    first_seen_at = least(known.first_seen_at, staged.first_seen_at),
-    last_run_id = case
-        when row(staged.last_seen_at, staged.last_run_id) > row(known.last_seen_at, known.last_run_id)
-            then staged.last_run_id
-        else known.last_run_id
-    end,
-    last_seen_at = greatest(known.last_seen_at, staged.last_seen_at),
-    times_seen = known.times_seen + staged.times_seen
-when matched then update set
-    first_run_id = case
-        when row(staged.first_seen_at, staged.first_run_id) < row(known.first_seen_at, known.first_run_id)
-            then staged.first_run_id
-        else known.first_run_id
-    end,
-    first_seen_at = least(known.first_seen_at, staged.first_seen_at),
-    last_run_id = case
-        when row(staged.last_seen_at, staged.last_run_id) > row(known.last_seen_at, known.last_run_id)
-            then staged.last_run_id
-        else known.last_run_id
-    end,
-    last_seen_at = greatest(known.last_seen_at, staged.last_seen_at),
-    times_seen = known.times_seen + staged.times_seen
-when not matched then insert (
-    event_key, profile_id, organization_id, event_type, changed_at, detected_at, detection_lag_days, title_current,
-    title_previous, person_handle, person_full_name, person_first_name, person_last_name, person_headline,
-    person_network_url, organization_name, organization_slug, organization_network_url, attributes_seen_at,
-    first_seen_at, last_seen_at, first_run_id, last_run_id, times_seen
-) values (
-    staged.event_key, staged.profile_id, staged.organization_id, staged.event_type, staged.changed_at,
-    staged.detected_at, staged.detection_lag_days, staged.title_current, staged.title_previous,
-    staged.person_handle, staged.person_full_name, staged.person_first_name, staged.person_last_name,
-    staged.person_headline, staged.person_network_url, staged.organization_name, staged.organization_slug,
-    staged.organization_network_url, staged.received_at, staged.first_seen_at, staged.last_seen_at,
-    staged.first_run_id, staged.last_run_id, staged.times_seen
-);
+insert into ops.changed_people
+select profile_id from single_sightings
+union
+select profile_id
+from repeated_events
+where is_new or is_changed or is_seen_earlier
+union
+select staged.profile_id
+from repeated_versions as staged
+anti join job_change_event_versions as known
+    on known.event_key = staged.event_key and known.version_key = staged.version_key;
+
+delete from job_change_event_versions as version
+using (select distinct event_key from repeated_versions) as staged
+where version.event_key = staged.event_key;
+
+insert into job_change_event_versions by name
+select * from repeated_versions
+order by event_key, version_key;
+
+insert into job_change_events by name
+select
+    * exclude (received_at, run_id),
+    received_at as attributes_seen_at,
+    received_at as first_seen_at,
+    received_at as last_seen_at,
+    run_id as first_run_id,
+    run_id as last_run_id,
+    1 as times_seen
+from single_sightings;
+
+insert into job_change_events by name
+select
+    * exclude (received_at, is_new, is_newer, is_changed, is_seen_earlier),
+    received_at as attributes_seen_at
+from repeated_events
+where is_new;

@@ -1,13 +1,19 @@
--- Temporary tables for one batch. They are made anew for each: deleted rows of a temporary table keep their memory.
--- Instants come as whole milliseconds since 1970 UTC in a double, which holds them exactly.
+-- Temporary tables for one chunk of the journal. They are created again for each chunk: deleted rows of a temporary table keep
+-- their memory.
 
+-- Events as received. `is_read` is false for an event that JavaScript has to read; `fields` are the names of its members,
+-- as JSON.
 create or replace temp table staged_sightings (
+    nth integer,
+    position integer,
+    is_read boolean,
+    fields varchar,
     event_key varchar,
     profile_id varchar,
     organization_id varchar,
     event_type varchar,
-    changed_ms double,
-    detected_ms double,
+    changed_at timestamptz,
+    detected_at timestamptz,
     detection_lag_days integer,
     title_current varchar,
     title_previous varchar,
@@ -20,18 +26,13 @@ create or replace temp table staged_sightings (
     organization_name varchar,
     organization_slug varchar,
     organization_network_url varchar,
-    received_ms double,
+    received_at timestamptz,
     run_id varchar
 );
 
-create or replace temp table staged_runs as from ops.runs limit 0;
 create or replace temp table staged_batches as from ops.batches limit 0;
 create or replace temp table staged_pages as from ops.pages limit 0;
-create or replace temp table staged_coverage as from ops.coverage limit 0;
-create or replace temp table staged_quarantined as from ops.organizations_quarantined limit 0;
 create or replace temp table staged_unknown_fields as from ops.unknown_fields limit 0;
-create or replace temp table staged_asked as from ops.organizations_asked limit 0;
-create or replace temp table staged_ids as from ops.organization_ids limit 0;
 create or replace temp table staged_snapshots as from ops.snapshots limit 0;
 
 -- The attributes of an event (a row of staged_sightings or of job_change_events) as one text. It only breaks ties between

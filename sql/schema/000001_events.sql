@@ -1,4 +1,4 @@
--- The events as loaded, and the current state of each person at each organisation. Filled by `load` from the journal.
+-- The events as loaded, and corrected events as they were before. `load` writes them from the journal.
 
 create table job_change_events (
     event_key varchar not null,
@@ -53,35 +53,50 @@ comment on column job_change_events.first_run_id is 'The run that first received
 comment on column job_change_events.last_run_id is 'The run that last received the event.';
 comment on column job_change_events.times_seen is 'How often the event was received, repeats within a page included.';
 
-create table person_organizations (
+create table job_change_event_versions (
+    event_key varchar not null,
     profile_id varchar not null,
     organization_id varchar not null,
-    is_current boolean not null,
-    current_since_at timestamptz,
-    first_joined_at timestamptz,
-    last_left_at timestamptz,
-    title varchar,
+    event_type varchar not null,
+    changed_at timestamptz not null,
+    detected_at timestamptz not null,
+    detection_lag_days integer,
+    title_current varchar,
+    title_previous varchar,
+    person_handle varchar,
     person_full_name varchar,
+    person_first_name varchar,
+    person_last_name varchar,
+    person_headline varchar,
+    person_network_url varchar,
     organization_name varchar,
-    last_event_type varchar not null,
-    last_event_at timestamptz not null,
-    last_detected_at timestamptz not null,
-    last_event_key varchar not null,
-    events integer not null
+    organization_slug varchar,
+    organization_network_url varchar,
+    version_key varchar not null,
+    first_seen_at timestamptz not null,
+    last_seen_at timestamptz not null,
+    first_run_id varchar not null
 );
-
-comment on table person_organizations is 'One row per person and organisation: the current state of that pair. Key: profile_id, organization_id.';
-comment on column person_organizations.profile_id is 'The service''s stable id of the person.';
-comment on column person_organizations.organization_id is 'The service''s stable id of the organisation.';
-comment on column person_organizations.is_current is 'True unless the last joined or left event of the pair is left; changes of title do not count.';
-comment on column person_organizations.current_since_at is 'When the current time at the organisation began, UTC: the first joined event after the last left one; null when not current or when the joining was never seen.';
-comment on column person_organizations.first_joined_at is 'The earliest joining seen, UTC.';
-comment on column person_organizations.last_left_at is 'The latest leaving seen, UTC.';
-comment on column person_organizations.title is 'The last known title at the organisation as written: of the last event that has one; for left, the title that was left.';
-comment on column person_organizations.person_full_name is 'The person''s name in the last event.';
-comment on column person_organizations.organization_name is 'The organisation''s name in the last event.';
-comment on column person_organizations.last_event_type is 'The type of the last event: joined, left or title_change.';
-comment on column person_organizations.last_event_at is 'When the last change took effect, UTC.';
-comment on column person_organizations.last_detected_at is 'When the last event was detected, UTC.';
-comment on column person_organizations.last_event_key is 'event_key of the last event in job_change_events.';
-comment on column person_organizations.events is 'How many distinct events the pair has.';
+comment on table job_change_event_versions is 'One row per corrected event and distinct set of attributes, the present one included; an event that was never corrected has none. Key: event_key, version_key.';
+comment on column job_change_event_versions.event_key is 'event_key of the event in job_change_events.';
+comment on column job_change_event_versions.profile_id is 'The service''s stable id of the person.';
+comment on column job_change_event_versions.organization_id is 'The service''s stable id of the organisation.';
+comment on column job_change_event_versions.event_type is 'joined, left or title_change.';
+comment on column job_change_event_versions.changed_at is 'When the change took effect, UTC; a correction of it is another event.';
+comment on column job_change_event_versions.detected_at is 'When the service saw the change as this version tells it, UTC.';
+comment on column job_change_event_versions.detection_lag_days is 'Whole days between the change and its detection, as sent.';
+comment on column job_change_event_versions.title_current is 'The title after the change as written; for left, the title that was left.';
+comment on column job_change_event_versions.title_previous is 'The title before the change as written.';
+comment on column job_change_event_versions.person_handle is 'The person''s public handle.';
+comment on column job_change_event_versions.person_full_name is 'The person''s full name as written.';
+comment on column job_change_event_versions.person_first_name is 'The person''s first name as written.';
+comment on column job_change_event_versions.person_last_name is 'The person''s last name as written.';
+comment on column job_change_event_versions.person_headline is 'The person''s headline.';
+comment on column job_change_event_versions.person_network_url is 'The person''s public page.';
+comment on column job_change_event_versions.organization_name is 'The organisation''s name as written.';
+comment on column job_change_event_versions.organization_slug is 'The trailing part of the organisation''s page URL.';
+comment on column job_change_event_versions.organization_network_url is 'The organisation''s public page.';
+comment on column job_change_event_versions.version_key is 'Hash of detected_at and the attributes, 32 hexadecimal digits.';
+comment on column job_change_event_versions.first_seen_at is 'When this version was first received, UTC.';
+comment on column job_change_event_versions.last_seen_at is 'When this version was last received, UTC.';
+comment on column job_change_event_versions.first_run_id is 'The run that first received this version.';

@@ -23,6 +23,7 @@ import {
   RESUMABLE_OUTCOMES,
   organizationName,
   type JournalRecord,
+  type OrganizationLearnt,
   type OrganizationRef,
   type PageReceived,
   type RequestFailed,
@@ -42,6 +43,10 @@ export interface History {
   readonly quarantined: Map<string, { readonly at: number; readonly reason: string }>
   /** Ids learnt from events, by the URL or slug that was asked for. */
   readonly ids: Map<string, string>
+  /** When each was learnt, milliseconds since 1970 UTC. */
+  readonly learntAt: Map<string, number>
+  /** When batches with an organisation were read to their end, first and last, milliseconds since 1970 UTC. */
+  readonly asked: Map<string, { readonly first: number; readonly last: number }>
   readonly seen: Map<string, Sightings>
   /**
    * Organisations that 0.1.0 read, and how they were named: it did not note whose events came, so that whether they sent
@@ -74,6 +79,8 @@ export function emptyHistory(): History {
     notRead: new Set(),
     quarantined: new Map(),
     ids: new Map(),
+    learntAt: new Map(),
+    asked: new Map(),
     seen: new Map(),
     untold: new Map(),
     spending: new Map(),
@@ -170,7 +177,7 @@ export function foldRecord(history: History, frame: PlacedFrame): void {
       return
     }
     case 'organization_learnt':
-      learn(history, organizationName(record.organization), record.organization_id)
+      learn(history, record)
       return
     case 'paused':
       history.notBefore = Math.max(history.notBefore, record.not_before)
@@ -266,17 +273,32 @@ export function canonicalName(
 }
 
 // What was known under a URL is known of the id.
-function learn(history: History, name: string, id: string): void {
-  const { ids, coverage, seen, quarantined } = history
+function learn(
+  history: History,
+  { organization, organization_id: id, at }: OrganizationLearnt,
+): void {
+  const { ids, learntAt, coverage, asked, seen, quarantined } = history
+  const name = organizationName(organization)
   ids.set(name, id)
+  learntAt.set(name, at)
   if (name === id) return
   for (const interval of coverage.get(name) ?? []) {
     coverage.set(id, addInterval(coverage.get(id) ?? [], interval))
   }
   const sightings = seen.get(name)
   if (sightings !== undefined) seen.set(id, addSightings(seen.get(id), sightings))
+  const times = asked.get(name)
+  if (times !== undefined) noteAsked(history, id, times)
   if (history.untold.has(name)) history.untold.set(id, 'id')
-  for (const known of [coverage, seen, quarantined, history.untold]) known.delete(name)
+  for (const known of [coverage, asked, seen, quarantined, history.untold]) known.delete(name)
+}
+
+function noteAsked({ asked }: History, name: string, times: { first: number; last: number }): void {
+  const known = asked.get(name) ?? times
+  asked.set(name, {
+    first: Math.min(known.first, times.first),
+    last: Math.max(known.last, times.last),
+  })
 }
 
 function foldCoverage(
@@ -292,6 +314,7 @@ function foldCoverage(
   for (const organization of batch.organizations) {
     const name = canonicalName(history.ids, organization)
     history.coverage.set(name, addInterval(history.coverage.get(name) ?? [], interval))
+    noteAsked(history, name, { first: at, last: at })
     if (run.tellsWhose) history.seen.set(name, addSightings(history.seen.get(name), looked))
     else history.untold.set(name, organization.by)
     if ((history.quarantined.get(name)?.at ?? at) < at) history.quarantined.delete(name)

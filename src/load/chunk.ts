@@ -1,72 +1,60 @@
 /**
- * Records of the journal → rows to be staged, gathered until a chunk is worth a transaction. Everything here is in
- * memory; only load.ts talks to the warehouse.
+ * Records of the journal → rows to be staged, gathered until a chunk is worth a transaction: the ledger of requests, batches,
+ * snapshots, and the bodies of pages. What the records add up to (runs, coverage, ids) is not counted here: see facts.ts.
  */
 
-import { parseEvent, parsePage, unknownFields } from '../api/schemas.ts'
 import { coveredBy } from '../journal/coverage.ts'
 import { addedBatches, payloadOf, refuseUnknown } from '../journal/history.ts'
 import { CREDITS_PER_PAGE } from '../journal/spending.ts'
 import type { PlacedFrame } from '../journal/reader.ts'
-import {
-  organizationName,
-  type PageReceived,
-  type RequestFailed,
-  type RequestSent,
-  type RunFinished,
-  type RunStarted,
-  type BatchFinished,
-  type BatchRecord,
-  type BatchSplit,
-  type SplitPayload,
+import type {
+  BatchFinished,
+  BatchRecord,
+  BatchSplit,
+  PageReceived,
+  RequestFailed,
+  RequestSent,
+  SnapshotPublished,
+  SplitPayload,
 } from '../journal/records.ts'
-import { receivedJson } from '../support/json.ts'
-import type { SqlValue } from '../warehouse/warehouse.ts'
-import { SightingColumns } from './event-row.ts'
-import { OrganizationRows } from './organization-rows.ts'
-import type { Suppression } from './suppression.ts'
-
-type Row = Readonly<Record<string, SqlValue>>
-
-/** How a run looks while it has no end. */
-const UNFINISHED: Row = { finished_at: null, outcome: 'unfinished', exit_code: null, message: null }
-
-/** Why an event is refused whose organisation is none of those that its batch asked for. */
-const NOT_ASKED_FOR = 'organisation was not asked for'
+import type { PageBody } from './read-events.ts'
+import type { Row } from './rows.ts'
 
 /** Rows waiting to be merged; by key where a later record replaces an earlier one. */
 export class Chunk {
-  readonly sightings = new SightingColumns()
-  readonly organizations = new OrganizationRows()
-  readonly rejects: Row[] = []
-  readonly coverage: Row[] = []
-  readonly runs = new Map<string, Row>()
   readonly batches = new Map<string, Row>()
   readonly pages = new Map<string, Row>()
-  readonly unknownFields = new Map<string, Row>()
   readonly snapshots = new Map<string, Row>()
-  /** Events that were left out because they are not kept. */
-  suppressed = 0
-  /** Runs as the warehouse and this chunk know them. */
-  readonly #knownRuns: Map<string, Row>
-  readonly #suppression: Suppression
-  readonly #isRead: (record: BatchFinished) => boolean
+  /** Columns of ops.page_organizations. */
+  readonly pageOrganizations = {
+    request_id: [] as string[],
+    organization_id: [] as string[],
+    events: [] as number[],
+  }
+  /** Pages received, and events in them. */
+  received = 0
+  events = 0
+  /** Characters of the bodies that nobody took yet. */
+  waiting = 0
+  #bodies: PageBody[] = []
+  readonly #notRead: ReadonlySet<string>
 
-  /** @param isRead whether the journal holds what a batch is said to be finished by: else it covers nothing */
-  constructor(
-    knownRuns: Map<string, Row>,
-    suppression: Suppression,
-    isRead: (record: BatchFinished) => boolean,
-  ) {
-    this.#knownRuns = knownRuns
-    this.#suppression = suppression
-    this.#isRead = isRead
+  /** @param notRead see History.notRead */
+  constructor(notRead: ReadonlySet<string>) {
+    this.#notRead = notRead
   }
 
   /** Rows gathered, roughly: what decides when to merge. */
   get size(): number {
-    const rows = this.sightings.length + this.pages.size + this.coverage.length + this.batches.size
-    return rows + this.organizations.size
+    return this.events + this.pages.size + this.batches.size
+  }
+
+  /** Hands out the bodies of the pages added since the last call. */
+  takeBodies(): PageBody[] {
+    const bodies = this.#bodies
+    this.#bodies = []
+    this.waiting = 0
+    return bodies
   }
 
   /** Adds one record. */
@@ -74,18 +62,10 @@ export class Chunk {
     const { record } = frame
     switch (record.kind) {
       case 'run_started':
-        this.startRun(record, payloadOf<BatchRecord[]>(frame))
+        this.#planBatches(record.run_id, payloadOf<BatchRecord[]>(frame))
         return
-      case 'run_resumed': {
-        const resumed = Number(this.#knownRuns.get(record.run_id)?.['resumed'] ?? 0) + 1
-        this.#changeRun(record.run_id, { ...UNFINISHED, resumed })
-        for (const batch of addedBatches(frame)) {
-          this.#setBatch(record.run_id, batch, { state: 'planned' })
-        }
-        return
-      }
-      case 'run_finished':
-        this.finishRun(record)
+      case 'run_resumed':
+        this.#planBatches(record.run_id, addedBatches(frame))
         return
       case 'request_sent':
       case 'request_failed':
@@ -100,26 +80,12 @@ export class Chunk {
       case 'batch_split':
         this.#splitBatch(record, payloadOf<SplitPayload>(frame))
         return
-      case 'organization_quarantined':
-        this.organizations.leaveOut(record)
-        return
-      case 'organization_learnt':
-        this.organizations.learn(record)
-        return
       case 'snapshot_published':
-        this.snapshots.set(record.snapshot_id, {
-          snapshot_id: record.snapshot_id,
-          run_id: record.run_id,
-          destination: record.destination,
-          published_at: new Date(record.at),
-          tables: record.tables,
-          files: record.files,
-          new_files: record.new_files,
-          row_count: BigInt(record.rows),
-          bytes: BigInt(record.bytes),
-          new_bytes: BigInt(record.new_bytes),
-        })
+        this.#addSnapshot(record)
         return
+      case 'run_finished':
+      case 'organization_quarantined':
+      case 'organization_learnt':
       case 'paused':
       case 'suppression_changed':
       case 'seal':
@@ -129,68 +95,29 @@ export class Chunk {
     }
   }
 
-  /** Adds the beginning of a run. */
-  startRun(record: RunStarted, batches: readonly BatchRecord[]): void {
-    this.#changeRun(record.run_id, {
-      run_id: record.run_id,
-      pipeline: record.pipeline,
-      kind: record.command,
-      started_at: new Date(record.at),
-      ...UNFINISHED,
-      organizations: record.organizations,
-      batches: record.batches,
-      credits_limit: record.credits_limit,
-      resumed: 0,
-    })
-    for (const batch of batches) this.#setBatch(record.run_id, batch, { state: 'planned' })
-  }
-
-  /** Adds the end of a run. */
-  finishRun(record: RunFinished): void {
-    this.#changeRun(record.run_id, {
-      finished_at: new Date(record.at),
-      outcome: record.outcome,
-      exit_code: record.exit_code,
-      message: record.message,
-    })
-  }
-
-  #changeRun(runId: string, change: Row): void {
-    const row = { ...this.#knownRuns.get(runId), ...change }
-    this.#knownRuns.set(runId, row)
-    this.runs.set(runId, row)
+  #planBatches(runId: string, batches: readonly BatchRecord[]): void {
+    for (const batch of batches) this.#setBatch(runId, batch, { state: 'planned' })
   }
 
   #finishBatch(record: BatchFinished, batch: BatchRecord): void {
-    if (!this.#isRead(record)) {
-      this.#setBatch(record.run_id, batch, { state: 'planned' })
+    if (this.#notRead.has(`${record.run_id} ${record.batch_id}`)) {
+      this.#planBatches(record.run_id, [batch])
       return
     }
-    this.organizations.addBatch(record, batch)
     const { from, to } = coveredBy(record)
-    const covered = {
-      covered_from: from === null ? null : new Date(from),
-      covered_to: new Date(to),
-    }
     this.#setBatch(record.run_id, batch, {
       state: 'finished',
       pages: record.pages,
       events: record.events,
-      ...covered,
+      covered_from: from === null ? null : new Date(from),
+      covered_to: new Date(to),
       finished_at: new Date(record.at),
     })
-    for (const organization of batch.organizations) {
-      this.coverage.push({
-        organization_id: organizationName(organization),
-        event_types: batch.event_types.join(),
-        ...covered,
-      })
-    }
   }
 
   #splitBatch(record: BatchSplit, { batch, instead }: SplitPayload): void {
     this.#setBatch(record.run_id, batch, { state: 'split', finished_at: new Date(record.at) })
-    for (const smaller of instead) this.#setBatch(record.run_id, smaller, { state: 'planned' })
+    this.#planBatches(record.run_id, instead)
   }
 
   #setBatch(runId: string, batch: BatchRecord, state: Row): void {
@@ -229,7 +156,7 @@ export class Chunk {
     })
   }
 
-  #addPage(record: PageReceived, body: Buffer): void {
+  #addPage(record: PageReceived, payload: Buffer): void {
     this.pages.set(record.request_id, {
       ...requestColumns(record),
       requested_at: new Date(record.requested_at),
@@ -243,45 +170,31 @@ export class Chunk {
       body_sha256: record.body_sha256,
       error: null,
     })
-    const page = parsePage(body)
-    // The same reading accepted this body when it was bought.
-    if (typeof page === 'string') throw new TypeError(`page in the journal is no page: ${page}`)
-    this.organizations.addPage(record, () => page.events)
-    const foreign = new Set(record.foreign)
-    page.events.forEach((value, index) => this.#addEvent(record, value, index + 1, foreign))
+    for (const [organizationId, count] of record.seen ?? []) {
+      this.pageOrganizations.request_id.push(record.request_id)
+      this.pageOrganizations.organization_id.push(organizationId)
+      this.pageOrganizations.events.push(count)
+    }
+    const body = payload.toString('utf8')
+    this.#bodies.push({ record, body })
+    this.received += 1
+    this.events += record.events
+    this.waiting += body.length
   }
 
-  #addEvent(
-    record: PageReceived,
-    value: unknown,
-    position: number,
-    foreign: ReadonlySet<string>,
-  ): void {
-    if (!this.#suppression.isEmpty && this.#suppression.coversEvent(value)) {
-      this.suppressed += 1
-      return
-    }
-    const parsed = parseEvent(value)
-    const isForeign = typeof parsed !== 'string' && foreign.has(parsed.organization.organization_id)
-    const event = isForeign ? NOT_ASKED_FOR : parsed
-    if (typeof event === 'string') {
-      this.rejects.push({
-        run_id: record.run_id,
-        batch_id: record.batch_id,
-        page: record.page,
-        request_id: record.request_id,
-        position,
-        reason: event,
-        event: receivedJson(value),
-        received_at: new Date(record.at),
-      })
-      return
-    }
-    this.sightings.add({ event, receivedAt: record.at, runId: record.run_id })
-    for (const field of unknownFields(value)) {
-      if (this.unknownFields.has(field)) continue
-      this.unknownFields.set(field, { field, first_seen_at: new Date(record.at) })
-    }
+  #addSnapshot(record: SnapshotPublished): void {
+    this.snapshots.set(record.snapshot_id, {
+      snapshot_id: record.snapshot_id,
+      run_id: record.run_id,
+      destination: record.destination,
+      published_at: new Date(record.at),
+      tables: record.tables,
+      files: record.files,
+      new_files: record.new_files,
+      row_count: BigInt(record.rows),
+      bytes: BigInt(record.bytes),
+      new_bytes: BigInt(record.new_bytes),
+    })
   }
 }
 

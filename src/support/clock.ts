@@ -56,6 +56,13 @@ function sleepOnce(ms: number, signal: AbortSignal | undefined): Promise<void> {
   })
 }
 
+/** Lets everything run that waits for this thread, such as answers of the engine; takes no time by itself. */
+export function yieldThread(): Promise<void> {
+  return new Promise((resolve) => {
+    setImmediate(resolve)
+  })
+}
+
 /** A clock whose wall time runs `offsetMs` ahead of `base`; the offset can be moved. The demo lets a night pass with it. */
 export function shiftedClock(base: Clock): Clock & { advance(ms: number): void } {
   let offsetMs = 0

@@ -47,9 +47,9 @@ export function spillFolderOf(path: string): string {
 // (a file of 60 MB): at twice the file a whole run takes as long as without a limit and peaks 150 MB lower.
 const FILE_SIZES_IN_MEMORY = 2
 const LARGEST_LIMIT = 1_536 * MIB
-// Every thread holds buffers of its own: with 12 threads in 96 MiB a load of these events ran out of memory, with 8 it did
-// not; so a machine of many cores gives a nightly job four.
-const SMALLEST_LIMIT_PER_THREAD = 48 * MIB
+// Every thread holds buffers of its own: on two threads a load ran out of 96 MiB, and not of 128. So a machine of many cores
+// gives a nightly job four.
+const SMALLEST_LIMIT_PER_THREAD = 64 * MIB
 const MOST_THREADS = 4
 // Windows and joins over several tables hold more at once: 390,000 and 590,000 events ran out of 96 MiB a thread, and not of 104.
 const SMALLEST_LIMIT_PER_THREAD_FOR_MODELS = 128 * MIB

@@ -87,7 +87,7 @@ describe('coverage', () => {
       covered_to: '2026-03-01T00:00:00.000Z',
       gaps: [{ event_types: ['joined', 'left', 'title_change'], ...gap }],
       events: 2,
-      last_event_received_at: null,
+      last_event_received_at: '2026-02-19T00:00:01.000Z',
       quarantined: null,
     })
   })

@@ -301,19 +301,4 @@ describe('a warehouse that is read besides', () => {
       readWarehouse(site.warehouse, (warehouse) => warehouse.all('select nothing_here')),
     ).rejects.toMatchObject({ exitCode: 1 })
   })
-
-  it('of an earlier version asks for `jobtide load`', async () => {
-    const site = await twoMonths()
-    await site.load()
-    const old = await openWarehouse({ path: site.warehouse, mode: 'write' })
-    await old.run(`delete from ops.schema_files where file_name like '000003%'`)
-    old.close()
-    const { document } = await show(site, { by: 'run' })
-    expect(document).toMatchObject({
-      total: { credits: 52 },
-      warehouse: {
-        unavailable: expect.stringMatching(/earlier version: `jobtide load`/) as unknown,
-      },
-    })
-  })
 })

@@ -1,9 +1,15 @@
 /** Journals written record by record, for tests of `load`: no HTTP, times as the test says. */
 
 import { createHash } from 'node:crypto'
+import { eventOrganizations } from '../../src/api/schemas.ts'
 import type { Journal, JournalWriter } from '../../src/journal/journal.ts'
 import { openJournal } from '../../src/journal/journal.ts'
-import type { JournalRecord, PageReceived, BatchRecord } from '../../src/journal/records.ts'
+import type {
+  BatchRecord,
+  JournalRecord,
+  PageReceived,
+  SeenOrganization,
+} from '../../src/journal/records.ts'
 import type { JobChangeEvent } from '../../src/simulator/events.ts'
 import type { Clock } from '../../src/support/clock.ts'
 import { DAY } from '../../src/support/units.ts'
@@ -115,8 +121,17 @@ export function aPage(
       has_more: hasMore,
       body_sha256: createHash('sha256').update(body).digest('hex'),
       leaving: [],
+      seen: seenIn(events),
     },
   }
+}
+
+function seenIn(events: readonly unknown[]): SeenOrganization[] {
+  const counts = new Map<string, number>()
+  for (const { organization_id: id } of eventOrganizations(events)) {
+    counts.set(id, (counts.get(id) ?? 0) + 1)
+  }
+  return [...counts].map(([id, count]) => [id, count, count])
 }
 
 /** A batch of one organisation over everything. */
@@ -151,13 +166,26 @@ export function startRun(
   writer.write(record, JSON.stringify(batches))
 }
 
-/** A journal with one segment for each list of pages; `clock` dates, and so orders, the segments. */
+/** A journal in which these runs have begun, with a batch of one organisation. */
+export async function journalOfRuns(
+  folder: string,
+  runIds: readonly string[] = ['run_1'],
+  clock = handClock(),
+): Promise<Journal> {
+  const journal = openJournal(folder, clock)
+  await segment(journal, (writer) => {
+    for (const runId of runIds) startRun(writer, [aBatch()], runId)
+  })
+  return journal
+}
+
+/** A journal with one segment for each list of pages, after one with the beginning of their run. */
 export async function journalOfPages(
   folder: string,
   segments: readonly (readonly ReturnType<typeof aPage>[])[],
 ): Promise<Journal> {
   const clock = handClock()
-  const journal = openJournal(folder, clock)
+  const journal = await journalOfRuns(folder, ['run_1'], clock)
   for (const pages of segments) {
     clock.nowMs += 1_000
     await writePages(journal, pages)

@@ -1,7 +1,7 @@
 /** Who was asked, under which name, and what each organisation cost, as `load` keeps it. */
 
 import fc from 'fast-check'
-import { cpSync, mkdirSync, mkdtempSync, renameSync, rmSync } from 'node:fs'
+import { mkdirSync, mkdtempSync, renameSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
@@ -12,8 +12,9 @@ import { createSeals } from '../../src/journal/seals.ts'
 import type { JournalRecord, OrganizationRef, BatchRecord } from '../../src/journal/records.ts'
 import { load } from '../../src/load/load.ts'
 import { DAY } from '../../src/support/units.ts'
-import { openWarehouse, type Warehouse } from '../../src/warehouse/warehouse.ts'
+import type { Warehouse } from '../../src/warehouse/warehouse.ts'
 import { temporaryFolder } from '../helpers/temporary-folder.ts'
+import { rounds } from '../helpers/tier.ts'
 import { memoryWarehouse } from '../helpers/warehouse.ts'
 import {
   START,
@@ -23,13 +24,12 @@ import {
   finishBatch,
   handClock,
   journalOfPages,
+  journalOfRuns,
   memory,
   segment,
   startRun,
   wireEvent,
 } from './load-fixture.ts'
-
-const NEW_TABLES = ['ops.organization_ids', 'ops.organizations_asked', 'ops.page_organizations']
 
 const byUrl = (value: string): OrganizationRef => ({ by: 'url', value })
 const byId = (value: string): OrganizationRef => ({ by: 'id', value })
@@ -127,7 +127,7 @@ describe('coverage, when ids are learnt', () => {
           rmSync(folder, { recursive: true })
         }
       }),
-      { numRuns: 12 },
+      { numRuns: rounds('JOBTIDE_LOADS', 5, 60) },
     )
   })
 
@@ -160,30 +160,16 @@ describe('ops.page_organizations', () => {
     { organization: { organization_id: 7 } },
     'text',
   ]
-  const rows = (warehouse: Warehouse) =>
-    warehouse.all(
-      'select request_id, organization_id, events from ops.page_organizations order by all',
-    )
 
-  it('has for each page 1 row per organisation: as the record says, else as the body of an old page', async () => {
+  it('has for each page 1 row per organisation in it', async () => {
     const warehouse = await memory()
-    const old = aPage(events, { requestId: 'old' })
-    const { record, body } = aPage(events, { requestId: 'new' })
-    const seen = [
-      ['org_8', 5, 5],
-      ['org_9', 1, 0],
-    ] as const
+    const page = aPage(events, { requestId: 'full' })
     const empty = aPage([], { requestId: 'empty' })
-    const journal = await journalOfPages(temporaryFolder(), [
-      [old, { record: { ...record, seen }, body }, empty],
-    ])
-    await load({ warehouse, journal })
-    expect(await rows(warehouse)).toEqual([
-      { request_id: 'new', organization_id: 'org_8', events: 5 },
-      { request_id: 'new', organization_id: 'org_9', events: 1 },
-      { request_id: 'old', organization_id: 'org_1', events: 2 },
-      { request_id: 'old', organization_id: 'org_2', events: 1 },
-      { request_id: 'old', organization_id: 'org_3', events: 1 },
+    await load({ warehouse, journal: await journalOfPages(temporaryFolder(), [[page, empty]]) })
+    expect(await warehouse.all('from ops.page_organizations order by all')).toEqual([
+      { request_id: 'full', organization_id: 'org_1', events: 2 },
+      { request_id: 'full', organization_id: 'org_2', events: 1 },
+      { request_id: 'full', organization_id: 'org_3', events: 1 },
     ])
   })
 
@@ -214,62 +200,6 @@ describe('ops.page_organizations', () => {
   })
 })
 
-describe('a warehouse of an earlier version', () => {
-  it('keeps what it had and reads the journal again for the new tables only, in any chunk size', async () => {
-    const journal = openJournal(temporaryFolder(), handClock())
-    const writer = journal.writer()
-    const batch = aBatch({ organizations: [byUrl('acme'), byId('org_2')] })
-    startRun(writer, [batch])
-    for (const page of [1, 2, 3]) {
-      const { record, body } = aPage([wireEvent({ person: `per_${page}` }), { bad: page }], {
-        page,
-      })
-      writer.write(record, body)
-    }
-    writer.write(learnt('acme', 'org_1'))
-    finishBatch(writer, batch, { from: null, to: START })
-    const warehouse = await memory()
-    await load({ warehouse, journal })
-    // As the change of schema leaves a warehouse that was loaded up to here.
-    await warehouse.run('update ops.journal_positions set organization_bytes = 0')
-    const before = await dumpTables(warehouse)
-    for (const table of NEW_TABLES) await warehouse.run(`delete from ${table}`)
-
-    const { record, body } = aPage([wireEvent({ person: 'per_4' })], {
-      page: 4,
-      requestId: 'fourth',
-    })
-    writer.write(record, body)
-    await writer.close()
-    expect(await load({ warehouse, journal, chunkRows: 1 })).toMatchObject({
-      pages: 1,
-      inserted: 1,
-    })
-    const clean = await memory()
-    await load({ warehouse: clean, journal })
-    expect(await dumpTables(warehouse, [])).toEqual(await dumpTables(clean, []))
-    for (const table of NEW_TABLES) expect(before[table], table).not.toEqual([])
-    expect(await load({ warehouse, journal })).toMatchObject({ pages: 0, sightings: 0 })
-  })
-
-  it('is brought up to date with its positions at 0 for the new tables', async () => {
-    const schemaFolder = join(temporaryFolder(), 'schema')
-    cpSync(join('sql', 'schema'), schemaFolder, { recursive: true })
-    for (const name of ['000003_organizations.sql', '000004_careers.sql']) {
-      rmSync(join(schemaFolder, name))
-    }
-    const path = join(temporaryFolder(), 'jobtide.duckdb')
-    const old = await openWarehouse({ path, mode: 'write', schemaFolder })
-    await old.run(`insert into ops.journal_positions values ('a.journal', 7)`)
-    old.close()
-    const warehouse = await openWarehouse({ path, mode: 'write' })
-    expect(await warehouse.all('select * from ops.journal_positions')).toEqual([
-      { segment: 'a.journal', bytes: 7n, organization_bytes: 0n },
-    ])
-    warehouse.close()
-  })
-})
-
 describe('ops.pages, in any order', () => {
   it('an answer loaded before its request stays the answer, whether in one load or in two', async () => {
     const { record, body } = aPage([wireEvent()], { requestId: 'a' })
@@ -283,7 +213,7 @@ describe('ops.pages, in any order', () => {
     }
     for (const loads of [1, 2]) {
       const warehouse = await memory()
-      const journal = openJournal(temporaryFolder(), handClock())
+      const journal = await journalOfRuns(temporaryFolder())
       const writer = journal.writer()
       await writer.append(record, body)
       if (loads === 2) await load({ warehouse, journal })

@@ -1,15 +1,16 @@
 import fc from 'fast-check'
-import { mkdirSync, mkdtempSync, renameSync, rmSync } from 'node:fs'
+import { mkdtempSync, renameSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import { addInterval, type CoveredInterval } from '../../src/journal/coverage.ts'
 import { openJournal } from '../../src/journal/journal.ts'
-import { createSeals } from '../../src/journal/seals.ts'
+import { createSeals, sealsPath } from '../../src/journal/seals.ts'
 import { load } from '../../src/load/load.ts'
 import type { JobChangeEvent } from '../../src/simulator/events.ts'
 import { DAY } from '../../src/support/units.ts'
 import type { Warehouse } from '../../src/warehouse/warehouse.ts'
+import { rounds } from '../helpers/tier.ts'
 import { memoryWarehouse } from '../helpers/warehouse.ts'
 import {
   START,
@@ -17,6 +18,7 @@ import {
   aBatch,
   dumpTables,
   handClock,
+  journalOfRuns,
   startRun,
   wireEvent,
   writePages,
@@ -94,7 +96,7 @@ describe('load, for any sightings in any order', () => {
         )
         await withLoaded(segments, rows, (warehouse) => expectReference(warehouse, sightings))
       }),
-      { numRuns: 20 },
+      { numRuns: rounds('JOBTIDE_LOADS', 8, 100) },
     )
   })
 
@@ -130,7 +132,7 @@ describe('load, for any sightings in any order', () => {
         expect(backward['job_change_events']).toEqual(forward['job_change_events'])
         expect(backward['job_change_event_versions']).toEqual(forward['job_change_event_versions'])
       }),
-      { numRuns: 6 },
+      { numRuns: rounds('JOBTIDE_LOADS', 3, 30) },
     )
   })
 })
@@ -207,7 +209,7 @@ describe('coverage, for any finished batches', () => {
           )
         })
       }),
-      { numRuns: 15 },
+      { numRuns: rounds('JOBTIDE_LOADS', 6, 60) },
     )
   })
 })
@@ -302,14 +304,17 @@ function isoOf(value: unknown): string {
 // journal itself would never name them so; they are written elsewhere and moved.
 async function withLoaded<T>(
   segments: readonly Segment[],
-  chunkRows: number,
+  chunkEvents: number,
   look: (warehouse: Warehouse) => Promise<T>,
 ): Promise<T> {
   return withFolder(async (folder) => {
     const warehouse = await memoryWarehouse({ threads: 1 })
     try {
-      const journal = openJournal(join(folder, 'journal'), handClock())
-      mkdirSync(journal.folder)
+      const journal = await journalOfRuns(join(folder, 'journal'), ['run_1', 'run_2'])
+      for (const name of journal.segments()) {
+        renameSync(join(journal.folder, name), join(journal.folder, '000-0.journal'))
+      }
+      rmSync(sealsPath(journal.folder))
       createSeals(journal.folder)
       for (const [number, { pages, place, loadAfter }] of segments.entries()) {
         const elsewhere = openJournal(join(folder, 'elsewhere'), handClock())
@@ -318,14 +323,14 @@ async function withLoaded<T>(
           pages.map(({ events, at, runId }) => aPage(events, { at, runId })),
         )
         for (const name of elsewhere.segments()) {
-          const moved = `${String(place).padStart(3, '0')}-${number}.journal`
+          const moved = `${String(place + 1).padStart(4, '0')}-${number}.journal`
           renameSync(join(elsewhere.folder, name), join(journal.folder, moved))
         }
-        if (loadAfter) await load({ warehouse, journal, chunkRows })
+        if (loadAfter) await load({ warehouse, journal, chunkEvents })
       }
-      await load({ warehouse, journal, chunkRows })
+      await load({ warehouse, journal, chunkEvents })
       const before = await dumpTables(warehouse, [])
-      await load({ warehouse, journal, chunkRows })
+      await load({ warehouse, journal, chunkEvents })
       expect(await dumpTables(warehouse, [])).toEqual(before)
       return await look(warehouse)
     } finally {

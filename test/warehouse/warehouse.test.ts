@@ -130,7 +130,7 @@ describe('a warehouse whose file was deleted', () => {
 })
 
 describe('memory and threads', () => {
-  it('are 48 MiB for each of 2 threads in a small file, and 128 MiB once models are built', async () => {
+  it('are 64 MiB for each of 2 threads in a small file, and 128 MiB once models are built', async () => {
     const path = await aFile()
     const warehouse = await openWarehouse({ path, mode: 'write', threads: 2 })
     onTestFinished(() => warehouse.close())
@@ -140,7 +140,7 @@ describe('memory and threads', () => {
       )
       return row?.limit
     }
-    expect(await limit()).toBe('96.0 MiB')
+    expect(await limit()).toBe('128.0 MiB')
     await warehouse.makeRoomForModels()
     expect(await limit()).toBe('256.0 MiB')
   })

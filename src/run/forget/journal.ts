@@ -75,10 +75,10 @@ export async function eraseFromJournal(
 }
 
 async function movePosition(warehouse: Warehouse, segment: string, bytes: bigint): Promise<void> {
-  await warehouse.run(
-    'update ops.journal_positions set bytes = $2, organization_bytes = $2 where segment = $1',
-    [segment, bytes],
-  )
+  await warehouse.run('update ops.journal_positions set bytes = $2 where segment = $1', [
+    segment,
+    bytes,
+  ])
 }
 
 function sizeOf({ folder }: Journal, segment: string): bigint {

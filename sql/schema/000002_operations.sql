@@ -29,16 +29,16 @@ create table ops.runs (
 comment on table ops.runs is 'One row per run: one attempt of a pipeline. Key: run_id.';
 comment on column ops.runs.run_id is 'ULID; sorts by start.';
 comment on column ops.runs.pipeline is 'Name of the pipeline.';
-comment on column ops.runs.kind is 'run, backfill or extract.';
+comment on column ops.runs.kind is 'run, backfill, extract or plan (begun to find its exact bill).';
 comment on column ops.runs.started_at is 'When the run was planned, UTC.';
 comment on column ops.runs.finished_at is 'When the run ended, UTC; null while it runs or when it was killed.';
-comment on column ops.runs.outcome is 'unfinished, done, budget, unavailable, refused, interrupted, failed or abandoned.';
+comment on column ops.runs.outcome is 'unfinished, done, quoted, budget, unavailable, refused, interrupted, failed or abandoned.';
 comment on column ops.runs.exit_code is 'Exit code of the process that finished the run.';
 comment on column ops.runs.message is 'Why the run ended as it did, where there is more to say than done.';
 comment on column ops.runs.organizations is 'Organisations planned.';
 comment on column ops.runs.batches is 'Batches planned.';
 comment on column ops.runs.credits_limit is 'Credits the run may spend; null for no limit.';
-comment on column ops.runs.resumed is 'How often the run was taken up again after it stopped.';
+comment on column ops.runs.resumed is 'How often the run was resumed after it stopped.';
 
 create table ops.batches (
     run_id varchar not null,
@@ -77,6 +77,7 @@ create table ops.pages (
     outcome varchar not null,
     events integer,
     credits_used double,
+    credits_sent varchar,
     has_more boolean,
     body_sha256 varchar,
     error varchar
@@ -89,12 +90,23 @@ comment on column ops.pages.request_id is 'Names one request; unique.';
 comment on column ops.pages.requested_at is 'When the request was written down, just before it was sent, UTC.';
 comment on column ops.pages.received_at is 'When the answer was complete, UTC; null when there was none.';
 comment on column ops.pages.status is 'HTTP status; null when there was no answer.';
-comment on column ops.pages.outcome is 'received (a page), failed (free of charge), or in_doubt (sent, no whole answer: perhaps billed).';
+comment on column ops.pages.outcome is 'received (a page), failed (free of charge), or in_doubt (sent, no whole answer: perhaps billed; also a request under way).';
 comment on column ops.pages.events is 'Events in the page.';
-comment on column ops.pages.credits_used is 'Credits as the service reported them; for in_doubt the 10 that may have been billed.';
+comment on column ops.pages.credits_used is 'Credits charged, as the service reported them where that can be a price (a whole number from 0 to 100), else as expected; for in_doubt the 10 that may have been billed.';
+comment on column ops.pages.credits_sent is 'What the service reported as the charge, where that cannot be a price; else null.';
 comment on column ops.pages.has_more is 'Whether the service said that more pages follow.';
 comment on column ops.pages.body_sha256 is 'SHA-256 of the page body as received.';
 comment on column ops.pages.error is 'What went wrong, where something did.';
+
+create table ops.page_organizations (
+    request_id varchar not null,
+    organization_id varchar not null,
+    events integer not null
+);
+comment on table ops.page_organizations is 'One row per page and organisation with events in it: who a page was paid for. Key: request_id, organization_id.';
+comment on column ops.page_organizations.request_id is 'The request whose answer the page is.';
+comment on column ops.page_organizations.organization_id is 'The organisation.';
+comment on column ops.page_organizations.events is 'Its events in the page, those known already included.';
 
 create table ops.coverage (
     organization_id varchar not null,
@@ -103,22 +115,40 @@ create table ops.coverage (
     covered_to timestamptz not null
 );
 comment on table ops.coverage is 'One row per organisation, event types and unbroken interval of detection time that was read to the end. Key: organization_id, event_types, covered_to.';
-comment on column ops.coverage.organization_id is 'The organisation as it was asked for: its id, or its URL until the id is known.';
+comment on column ops.coverage.organization_id is 'The organisation: its id, or the URL or slug it was asked by until the id is known.';
 comment on column ops.coverage.event_types is 'joined, left, title_change: those asked, comma-separated.';
 comment on column ops.coverage.covered_from is 'Start of the interval, UTC; null means from the beginning.';
 comment on column ops.coverage.covered_to is 'End of the interval, UTC.';
 
+create table ops.organization_ids (
+    asked_as varchar not null,
+    organization_id varchar not null,
+    learnt_at timestamptz not null
+);
+comment on table ops.organization_ids is 'One row per URL or slug whose id became known from its events. Key: asked_as.';
+comment on column ops.organization_ids.asked_as is 'The URL or slug as it was asked for.';
+comment on column ops.organization_ids.organization_id is 'The id by which it is asked for since.';
+comment on column ops.organization_ids.learnt_at is 'When the id was learnt, UTC.';
+
+create table ops.organizations_asked (
+    organization_id varchar not null,
+    first_asked_at timestamptz not null,
+    last_asked_at timestamptz not null
+);
+comment on table ops.organizations_asked is 'One row per organisation in a batch that was read to its end. Key: organization_id.';
+comment on column ops.organizations_asked.organization_id is 'Its id, or the URL or slug it was asked by until the id is known.';
+comment on column ops.organizations_asked.first_asked_at is 'When the first such batch was read to its end, UTC.';
+comment on column ops.organizations_asked.last_asked_at is 'When the last such batch was read to its end, UTC.';
+
 create table ops.organizations_quarantined (
-    organization varchar not null,
+    organization_id varchar not null,
     reason varchar not null,
-    run_id varchar not null,
     quarantined_at timestamptz not null
 );
-comment on table ops.organizations_quarantined is 'One row per organisation that could not be asked for. Key: organization.';
-comment on column ops.organizations_quarantined.organization is 'The organisation as it was asked for: id, URL or slug.';
+comment on table ops.organizations_quarantined is 'One row per organisation that the service refused, and that was not read since. Key: organization_id.';
+comment on column ops.organizations_quarantined.organization_id is 'Its id, or the URL or slug it was asked by.';
 comment on column ops.organizations_quarantined.reason is 'What the service said.';
-comment on column ops.organizations_quarantined.run_id is 'The latest run that set it aside.';
-comment on column ops.organizations_quarantined.quarantined_at is 'When, UTC.';
+comment on column ops.organizations_quarantined.quarantined_at is 'When the service refused it, UTC.';
 
 create table ops.rejects (
     run_id varchar not null,
@@ -156,10 +186,10 @@ create table ops.checks (
     sample varchar
 );
 comment on table ops.checks is 'One row per check of the last build. Key: check_name.';
-comment on column ops.checks.check_name is 'The claim that is checked; the name of its file in sql/checks.';
+comment on column ops.checks.check_name is 'The check; the name of its file in sql/checks.';
 comment on column ops.checks.build_id is 'The build that ran it.';
 comment on column ops.checks.checked_at is 'When, UTC.';
-comment on column ops.checks.offenders is 'Rows that break the claim; 0 is a pass.';
+comment on column ops.checks.offenders is 'Rows that break it; 0 is a pass.';
 comment on column ops.checks.sample is 'Up to five offending rows, JSON.';
 
 create table ops.snapshots (
@@ -185,3 +215,23 @@ comment on column ops.snapshots.new_files is 'Parquet files that were not there 
 comment on column ops.snapshots.row_count is 'Rows in all tables.';
 comment on column ops.snapshots.bytes is 'Bytes of all files.';
 comment on column ops.snapshots.new_bytes is 'Bytes of the new files.';
+
+create table ops.changed_people (
+    profile_id varchar not null
+);
+comment on table ops.changed_people is 'People with new or changed events since the last good build, some more than once: what that build has to look at.';
+comment on column ops.changed_people.profile_id is 'The service''s stable id of the person.';
+
+create table ops.build_state (
+    key varchar not null,
+    value varchar not null
+);
+comment on table ops.build_state is 'What the tables of the last good build were made from, so that the next one knows what it can keep. Key: key.';
+comment on column ops.build_state.key is 'What is known.';
+comment on column ops.build_state.value is 'Its value, a text.';
+
+create table ops.segments_to_erase (
+    segment varchar not null
+);
+comment on table ops.segments_to_erase is 'One row per journal segment that holds events which are not kept; load left them out. Key: segment. The end of each run, and `jobtide forget`, take them out of the segment.';
+comment on column ops.segments_to_erase.segment is 'File name of the journal segment.';

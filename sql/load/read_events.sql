@@ -1,0 +1,110 @@
+-- Reads the events of the staged pages in one set. `is_read` is true where this reading is certainly that of
+-- src/api/schemas.ts; all others (events that do not fit, repeated keys, control characters, odd numbers, dates and ids) are
+-- read there, one by one.
+
+-- A member of an event as JSON text: null where it is missing or null.
+create or replace temp macro is_text(leaf) as leaf is null or starts_with(leaf, '"');
+-- Printable ASCII without quotes and backslashes.
+create or replace temp macro is_plain_id(leaf) as regexp_full_match(leaf, '"[ !#-\[\]-~]+"');
+create or replace temp macro is_plain_instant(leaf) as regexp_full_match(leaf,
+    '"(1[6-9]|[2-8]\d|9[0-8])\d\d-\d\d-\d\d([T ]([01]\d|2[0-3]):[0-5]\d:[0-5]\d(\.\d{1,6})?(Z|[+-](0\d|1[0-4]):[0-5]\d)?)?"');
+create or replace temp macro has_zone(leaf) as regexp_matches(substring(leaf, 12), '(Z|[+-]\d\d:\d\d)"$');
+-- Microseconds since 1970 UTC, cut to whole milliseconds; null where there is no such day.
+create or replace temp macro instant_of(leaf) as epoch_us(
+    try_cast(
+        case when has_zone(leaf) then leaf[2:-2] when length(leaf) = 12 then leaf[2:-2] || 'T00:00:00Z' else leaf[2:-2] || 'Z' end
+        as timestamptz
+    ));
+create or replace temp macro whole_ms(us) as us - (us % 1000 + 1000) % 1000;
+
+-- Pages that the engine takes for JSON as JavaScript does. With a foreign organisation in it, a page has rejects.
+create or replace temp table pages_read as
+select nth
+from staged_bodies
+where not has_foreign and len(list_filter(try(json_keys(body)), lambda field: field = 'data')) = 1;
+
+insert into staged_sightings
+with
+    lists as (
+        select bodies.nth, bodies.received_at, bodies.run_id, json_extract(bodies.body, '$.data[*]') as events
+        from staged_bodies as bodies
+        semi join pages_read on pages_read.nth = bodies.nth
+    ),
+
+    sent as (
+        select
+            nth,
+            received_at,
+            run_id,
+            unnest(events) as event,
+            unnest(range(1, len(events) + 1)) as position
+        from lists
+    ),
+
+    parsed as (
+        select
+            * exclude (event),
+            json_keys(event, ['$', '$.title', '$.person', '$.organization']) as fields,
+            -- Control characters come as escapes, and a key is a hash of the text that JavaScript writes.
+            contains(event, '\u') as has_escapes,
+            from_json(event, '{
+                "event_type": "JSON", "detected_at": "JSON", "changed_at": "JSON", "detection_lag_days": "JSON",
+                "title": {"current": "JSON", "previous": "JSON"},
+                "person": {"profile_id": "JSON", "handle": "JSON", "full_name": "JSON", "first_name": "JSON",
+                    "last_name": "JSON", "headline": "JSON", "network_url": "JSON"},
+                "organization": {"organization_id": "JSON", "name": "JSON", "slug": "JSON", "network_url": "JSON"}
+            }') as leaf
+        from sent
+    ),
+
+    judged as (
+        select
+            *,
+            whole_ms(instant_of(leaf.changed_at)) as changed_us,
+            whole_ms(instant_of(leaf.detected_at)) as detected_us,
+            not has_escapes
+                and len(fields[2]) > 0 and len(fields[3]) > 0 and len(fields[4]) > 0
+                and leaf.event_type in ('"joined"', '"left"', '"title_change"')
+                and is_plain_instant(leaf.changed_at) and is_plain_instant(leaf.detected_at)
+                and (leaf.detection_lag_days is null or regexp_full_match(leaf.detection_lag_days, '-?\d{1,9}'))
+                and is_text(leaf.title.current) and is_text(leaf.title.previous)
+                and is_plain_id(leaf.person.profile_id)
+                and is_text(leaf.person.handle) and is_text(leaf.person.full_name)
+                and is_text(leaf.person.first_name) and is_text(leaf.person.last_name)
+                and is_text(leaf.person.headline) and is_text(leaf.person.network_url)
+                and is_plain_id(leaf.organization.organization_id)
+                and is_text(leaf.organization.name) and is_text(leaf.organization.slug)
+                and is_text(leaf.organization.network_url) as fits
+        from parsed
+    )
+
+select
+    nth,
+    cast(position as integer) as position,
+    coalesce(fits and changed_us is not null and detected_us is not null, false) as is_read,
+    cast(to_json(fields) as varchar) as fields,
+    -- As eventKey in src/load/event-row.ts.
+    sha256(concat(
+        '[', leaf.person.profile_id, ',', leaf.organization.organization_id, ',', leaf.event_type, ',', changed_us // 1000,
+        case when leaf.event_type = '"title_change"' then ',' || coalesce(leaf.title.current, '""') end, ']'
+    ))[:32] as event_key,
+    leaf.person.profile_id ->> '$' as profile_id,
+    leaf.organization.organization_id ->> '$' as organization_id,
+    leaf.event_type ->> '$' as event_type,
+    make_timestamptz(changed_us) as changed_at,
+    make_timestamptz(detected_us) as detected_at,
+    try_cast(leaf.detection_lag_days as integer) as detection_lag_days,
+    leaf.title.current ->> '$' as title_current,
+    leaf.title.previous ->> '$' as title_previous,
+    leaf.person.handle ->> '$' as person_handle,
+    leaf.person.full_name ->> '$' as person_full_name,
+    leaf.person.first_name ->> '$' as person_first_name,
+    leaf.person.last_name ->> '$' as person_last_name,
+    leaf.person.headline ->> '$' as person_headline,
+    leaf.person.network_url ->> '$' as person_network_url,
+    leaf.organization.name ->> '$' as organization_name,
+    leaf.organization.slug ->> '$' as organization_slug,
+    leaf.organization.network_url ->> '$' as organization_network_url,
+    received_at,
+    run_id
+from judged;

@@ -1,0 +1,90 @@
+/**
+ * Stores what the journal's records add up to: runs, coverage, and what is known of organisations. All of it was folded by
+ * the journal (history.ts), which planning reads; the warehouse shows the same figures.
+ */
+
+import type { History } from '../journal/history.ts'
+import type { RunHistory } from '../journal/run-history.ts'
+import type { Warehouse } from '../warehouse/warehouse.ts'
+import { appendRows, type Row } from './rows.ts'
+
+/** Makes the tables of facts say what `history` says. A table that says so already is not touched. */
+export async function storeFacts(warehouse: Warehouse, history: History): Promise<void> {
+  const facts = Object.entries(factsOf(history)).map(([name, rows]) => ({
+    table: `ops.${name}`,
+    staged: `staged_${name}`,
+    rows,
+  }))
+  const forEach = (sql: (table: string, staged: string) => string, separator: string) =>
+    facts.map(({ table, staged }) => sql(table, staged)).join(separator)
+  await warehouse.transaction(async () => {
+    await warehouse.run(
+      forEach(
+        (table, staged) => `create or replace temp table ${staged} as from ${table} limit 0`,
+        ';',
+      ),
+    )
+    for (const { staged, rows } of facts) await appendRows(warehouse, staged, rows)
+    const changed = await warehouse.all<{ changed: string }>(
+      forEach(
+        (table, staged) => `
+          select '${table}' as changed
+          where exists (from ${staged} except all from ${table})
+             or exists (from ${table} except all from ${staged})`,
+        ' union all ',
+      ),
+    )
+    for (const { table, staged } of facts) {
+      if (!changed.some((one) => one.changed === table)) continue
+      await warehouse.run(`delete from ${table}; insert into ${table} from ${staged} order by all`)
+    }
+    await warehouse.run(forEach((_, staged) => `drop table ${staged}`, ';'))
+  })
+}
+
+function factsOf(history: History): Readonly<Record<string, Row[]>> {
+  const { ids, asked, quarantined } = history
+  return {
+    runs: [...history.runs.values()].map(runRow),
+    coverage: [...history.coverage].flatMap(([organization_id, intervals]) =>
+      intervals.map(({ eventTypes, from, to }) => ({
+        organization_id,
+        event_types: eventTypes.join(),
+        covered_from: from === null ? null : new Date(from),
+        covered_to: new Date(to),
+      })),
+    ),
+    organization_ids: [...ids].map(([asked_as, organization_id]) => ({
+      asked_as,
+      organization_id,
+      learnt_at: new Date(history.learntAt.get(asked_as) ?? 0),
+    })),
+    organizations_asked: [...asked].map(([organization_id, { first, last }]) => ({
+      organization_id,
+      first_asked_at: new Date(first),
+      last_asked_at: new Date(last),
+    })),
+    organizations_quarantined: [...quarantined].map(([organization_id, { at, reason }]) => ({
+      organization_id,
+      reason,
+      quarantined_at: new Date(at),
+    })),
+  }
+}
+
+function runRow({ started, finished, resumed }: RunHistory): Row {
+  return {
+    run_id: started.run_id,
+    pipeline: started.pipeline,
+    kind: started.command,
+    started_at: new Date(started.at),
+    finished_at: finished === null ? null : new Date(finished.at),
+    outcome: finished?.outcome ?? 'unfinished',
+    exit_code: finished?.exit_code ?? null,
+    message: finished?.message ?? null,
+    organizations: started.organizations,
+    batches: started.batches,
+    credits_limit: started.credits_limit,
+    resumed,
+  }
+}

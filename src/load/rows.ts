@@ -1,0 +1,28 @@
+/** Rows on their way into the warehouse, and the statements of `load`. */
+
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { sqlFolder } from '../support/assets.ts'
+import type { SqlValue, Warehouse } from '../warehouse/warehouse.ts'
+
+/** Values by column. */
+export type Row = Readonly<Record<string, SqlValue>>
+
+/** Appends rows that have the same columns. */
+export async function appendRows(
+  warehouse: Warehouse,
+  table: string,
+  rows: readonly Row[],
+): Promise<void> {
+  const [first] = rows
+  if (first === undefined) return
+  const columns = Object.keys(first).map(
+    (name) => [name, rows.map((row) => row[name] ?? null)] as const,
+  )
+  await warehouse.append(table, Object.fromEntries(columns))
+}
+
+/** The text of `sql/load/<name>.sql`. */
+export function loadSql(name: string): string {
+  return readFileSync(join(sqlFolder, 'load', `${name}.sql`), 'utf8')
+}
