@@ -3,7 +3,6 @@
  * `--json` stdout carries exactly one JSON document.
  */
 
-import { stdout, stderr } from 'node:process'
 import { CheckFailedError } from '../model/checks.ts'
 import { onAbort } from '../support/abort.ts'
 import { JobtideError, EXIT, errorDocument, type ExitCode } from '../support/errors.ts'
@@ -47,17 +46,26 @@ export interface Output {
 const NARROWEST = 60
 const DEFAULT_COLUMNS = 80
 
-/** The process's own stdout and stderr. */
-export function processOutput(json: boolean, scrubber: Scrubber): Output {
+/** Where output goes: those of the process, or what a test gives instead. */
+export interface Streams {
+  readonly stdout: OutputStream
+  readonly stderr: OutputStream
+}
+
+type OutputStream = NodeJS.WritableStream & {
+  readonly isTTY?: boolean
+  readonly columns?: number
+}
+
+/** Output on these streams. */
+export function streamOutput(json: boolean, scrubber: Scrubber, streams: Streams): Output {
+  const { stdout, stderr } = streams
   const out = (text: string) => stdout.write(scrubber.scrub(text))
   const err = (text: string) => stderr.write(scrubber.scrub(text))
   const columns = Math.max(NARROWEST, stdout.columns ?? DEFAULT_COLUMNS)
-  const describe = (error: unknown) =>
-    describeProblem(
-      error,
-      stderr.isTTY ? Math.max(NARROWEST, stderr.columns) : columns,
-      stderr.isTTY,
-    )
+  const isTerminal = stderr.isTTY === true
+  const stderrColumns = isTerminal ? Math.max(NARROWEST, stderr.columns ?? 0) : columns
+  const describe = (error: unknown) => describeProblem(error, stderrColumns, isTerminal)
   let isStreamed = false
   let isUnread = false
   stdout.once('error', () => {
@@ -65,7 +73,7 @@ export function processOutput(json: boolean, scrubber: Scrubber): Output {
   })
   return {
     json,
-    isTerminal: stderr.isTTY,
+    isTerminal,
     columns,
     report(report) {
       out(`${json ? JSON.stringify(reportDocument(report)) : reportText(report, columns)}\n`)
@@ -79,7 +87,7 @@ export function processOutput(json: boolean, scrubber: Scrubber): Output {
     raw: out,
     async stream(text, signal) {
       isStreamed = true
-      if (!isUnread && !signal.aborted && !out(text)) await room(signal)
+      if (!isUnread && !signal.aborted && !out(text)) await room(stdout, signal)
       return !isUnread && !signal.aborted
     },
     note: (text) => err(`${text}\n`),
@@ -100,7 +108,7 @@ export function processOutput(json: boolean, scrubber: Scrubber): Output {
 }
 
 /** Resolves when stdout takes more, fails, or `signal` aborts. */
-function room(signal: AbortSignal): Promise<void> {
+function room(stdout: NodeJS.WritableStream, signal: AbortSignal): Promise<void> {
   return new Promise((resolve) => {
     const done = () => {
       for (const event of ENDS_OF_WAITING) stdout.removeListener(event, done)

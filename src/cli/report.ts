@@ -129,30 +129,34 @@ export function reportDocument({ values = {}, sections = [] }: Report): Record<s
 
 /** The report for people: tables and notes fit `width` characters, titles and facts stay the lines they are. */
 export function reportText({ title, sections = [], notes = [] }: Report, width: number): string {
-  const blocks: string[] = title === undefined ? [] : [title]
+  const blocks = title === undefined ? [] : [title]
   for (const section of sections) {
-    if ('rows' in section) {
-      if (section.cells.length === 0) continue
-      const grid = tableText(section.heads, section.cells, {
-        width,
-        numeric: section.kinds.map((kind) => !LEFT_KINDS.has(kind)),
-        whole: section.kinds.map((kind) => kind === 'id'),
-      })
-      if (blocks.length > 0) blocks.push('')
-      blocks.push(grid, ...section.notes.map((note) => wrapLines(note, width)))
-    } else {
-      const facts = section.filter((fact) => fact !== false)
-      if (blocks.length > 1 && facts.length > 0) blocks.push('')
-      const labelWidth = Math.max(...facts.map(([label]) => label.length)) + 2
-      blocks.push(...facts.map(([label, text]) => factText(label.padEnd(labelWidth), text)))
-    }
+    const isTable = 'rows' in section
+    const lines = isTable ? tableLines(section, width) : factLines(section)
+    // Facts stand directly below the title that they are about.
+    const isBelowTitle = !isTable && blocks.length === 1 && title !== undefined
+    if (lines.length > 0 && blocks.length > 0 && !isBelowTitle) blocks.push('')
+    blocks.push(...lines)
   }
   return [...blocks, ...notes.map((note) => wrapLines(note, width))].join('\n')
 }
 
+function tableLines({ heads, cells, kinds, notes }: Table, width: number): string[] {
+  if (cells.length === 0) return []
+  const numeric = kinds.map((kind) => !LEFT_KINDS.has(kind))
+  const whole = kinds.map((kind) => kind === 'id')
+  const grid = tableText(heads, cells, { width, numeric, whole })
+  return [grid, ...notes.map((note) => wrapLines(note, width))]
+}
+
 // The lines of a fact stand below each other, beside its label.
-function factText(label: string, text: string): string {
-  return `${label}${text.replaceAll('\n', `\n${' '.repeat(label.length)}`)}`.trimEnd()
+function factLines(section: readonly Fact[]): string[] {
+  const facts = section.filter((fact) => fact !== false)
+  const labelWidth = Math.max(...facts.map(([label]) => label.length)) + 2
+  const indent = `\n${' '.repeat(labelWidth)}`
+  return facts.map(([label, text]) =>
+    `${label.padEnd(labelWidth)}${text.replaceAll('\n', indent)}`.trimEnd(),
+  )
 }
 
 // Lines that fit stay as they are; others go on below their first word, or below what follows an arrow or a label.

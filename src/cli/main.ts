@@ -1,0 +1,87 @@
+/** One command from its arguments to its exit code. Every error ends here, once, as one sentence and what to do next. */
+
+import { Command, CommanderError } from 'commander'
+import { quietSdk, refuseKeyInArguments, secretsOf, type Environment } from '../config.ts'
+import { realClock } from '../support/clock.ts'
+import { ConfigError, EXIT, asStorageError, type ExitCode } from '../support/errors.ts'
+import { createScrubber } from '../support/logger.ts'
+import { addCommands } from './commands.ts'
+import { createContext, packageVersion, type Start } from './context.ts'
+import { streamOutput, type Output, type Streams } from './output.ts'
+
+/** What a command line has of its process. */
+export interface CommandLineWorld {
+  readonly environment: Environment
+  readonly streams: Streams
+  /** Asks to stop cleanly; its reason is the error that the command ends with. */
+  readonly stop: AbortSignal
+  /** Ends what is still in flight then. */
+  readonly abort: AbortSignal
+}
+
+/** Runs one command; resolves when all that it wrote to stdout is with its reader, or cannot get there. */
+export async function runCommandLine(
+  argv: readonly string[],
+  { environment, streams, ...signals }: CommandLineWorld,
+): Promise<ExitCode> {
+  const scrubber = createScrubber()
+  // The simulator prints the made-up key that it lets in, and uses no other; a shell that has exported it may see it.
+  if (argv[0] !== 'simulate') for (const secret of secretsOf(environment)) scrubber.add(secret)
+  quietSdk()
+  // A reader that closes the pipe early (`jobtide query … | head`) is no failure; a full disk is one.
+  let outputError: NodeJS.ErrnoException | null = null
+  streams.stdout.on('error', (error: NodeJS.ErrnoException) => {
+    if (error.code !== 'EPIPE') outputError ??= error
+  })
+  streams.stderr.on('error', () => undefined)
+
+  let output: Output = streamOutput(argv.includes('--json'), scrubber, streams)
+  let exitCode: ExitCode = EXIT.done
+  const program = createProgram(async (options, work) => {
+    output = streamOutput(options.json ?? false, scrubber, streams)
+    const world = { environment, clock: realClock, random: Math.random, scrubber, output }
+    exitCode = await work(createContext(options, { ...world, ...signals }))
+  }, streams)
+  try {
+    refuseKeyInArguments(argv, environment)
+    await program.parseAsync(argv, { from: 'user' })
+    await written(streams.stdout)
+    if (outputError === null) return exitCode
+    throw asStorageError(outputError, 'standard output')
+  } catch (error) {
+    if (!(error instanceof CommanderError)) return output.failure(error)
+    if (error.exitCode === 0) return EXIT.done
+    // Without any command commander has printed its help already.
+    return error.code === 'commander.help' ? EXIT.usage : output.failure(usageError(error, argv))
+  }
+}
+
+function createProgram(start: Start, { stdout, stderr }: Streams): Command {
+  const program = new Command('jobtide')
+    .description(
+      'Job-change events: bought once, kept, merged into DuckDB, modelled, published as Parquet.',
+    )
+    .version(packageVersion())
+    .exitOverride()
+    // Errors of usage end like all others: one sentence, what to do next, JSON where it is wanted.
+    .configureOutput({
+      writeOut: (text) => stdout.write(text),
+      writeErr: (text) => stderr.write(text),
+      outputError: () => undefined,
+    })
+  addCommands(program, start)
+  return program
+}
+
+function usageError({ message }: CommanderError, argv: readonly string[]): ConfigError {
+  const [command = ''] = argv
+  const help = message.includes('unknown command') || command.startsWith('-') ? '' : ` ${command}`
+  return new ConfigError(message.replace(/^error: /, ''), { hint: `See: jobtide${help} --help` })
+}
+
+/** Resolves when all that was written has left the process, or cannot leave it any more. */
+export function written(stream: NodeJS.WritableStream): Promise<void> {
+  return new Promise((resolve) => {
+    stream.write('', () => resolve())
+  })
+}
