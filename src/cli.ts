@@ -41,6 +41,7 @@ const { stdout, stderr } = process
 const exitCode = await runCommandLine(argv, {
   environment: processEnvironment(),
   streams: { stdout, stderr },
+  random: Math.random,
   ...watchSignals(),
 })
 process.exitCode = exitCode

@@ -112,7 +112,11 @@ describe('the journey', () => {
           (select title from joiners where profile_id = 'per_mover0') as corrected_title`,
     )
     expect(counts).toEqual({
-      ...{ events: 151, pairs: 150, leavers: 61, joiners: 60, promotions: 30 },
+      events: 151,
+      pairs: 150,
+      leavers: 61,
+      joiners: 60,
+      promotions: 30,
       corrected_title: 'Staff Engineer',
     })
     const flows = await readSnapshot(

@@ -76,7 +76,7 @@ describe('imports', () => {
     ['@aws-sdk/', /^src\/publish\/store\/s3-(?:client|upkeep)\.ts$/],
     ['@smithy/', /^src\/publish\/store\/s3-[a-z]+\.ts$/],
     ['undici', /^src\/api\/transport\.ts$/],
-    ['commander', /^src\/cli(?:\/(?:options|commands))?\.ts$/],
+    ['commander', /^src\/cli\/(?:main|options|commands)\.ts$/],
     ['cli-', /^src\/cli\//],
     ['pino', /^src\/support\/logger\.ts$/],
   ])('of %s… stand only in the files that own it', (name, owners) => {

@@ -11,7 +11,7 @@ import type { ExitCode } from '../support/errors.ts'
 import { createLogger, type LogLevel, type Logger, type Scrubber } from '../support/logger.ts'
 import { limitMemory } from '../support/memory.ts'
 import type { Output } from './output.ts'
-import { progressDisplay, type ProgressDisplay } from './progress.ts'
+import { ProgressDisplay } from './progress.ts'
 
 /** Options that every command takes. */
 export interface CommonOptions {
@@ -55,7 +55,7 @@ export interface ProcessParts {
 export function createContext(options: CommonOptions, parts: ProcessParts): Context {
   const { environment, output, scrubber, clock } = parts
   limitMemory(memoryLimitFrom(environment))
-  const progress = progressDisplay(output, clock, options.logLevel === 'silent')
+  const progress = new ProgressDisplay(output, clock, options.logLevel === 'silent')
   return {
     ...parts,
     progress,

@@ -16,11 +16,13 @@ import { shiftedClock, type Clock } from '../support/clock.ts'
 import { ConfigError, EXIT, asStorageError, type ExitCode } from '../support/errors.ts'
 import { Secret } from '../support/secret.ts'
 import { DAY } from '../support/units.ts'
-import { withWarehouse, type Warehouse } from '../warehouse/warehouse.ts'
+import { withWarehouse } from '../warehouse/warehouse.ts'
 import { runWorld, type Context } from './context.ts'
+import { queryReport } from './report-query.ts'
+import { table, type Report } from './report.ts'
 import { runValues } from './run-result.ts'
 import { worldAround } from './simulate-command.ts'
-import { bytesText, countText, durationText, numberText, tableText } from './text.ts'
+import { bytesText, countText, durationText, numberText } from './text.ts'
 
 const SEED = 7
 const COMPANIES = 150
@@ -58,32 +60,28 @@ async function journey(context: Context, directory: DataDirectory): Promise<Exit
     const organizations = join(directory.root, 'organizations.csv')
     writeOrganizationsFile(organizations, simulator.organizations())
     const overrides = { organizations, snapshotTo: join(directory.root, 'snapshots') }
-    const service = { transport, baseUrl: simulator.url }
+    const api = { transport, baseUrl: simulator.url }
     const world = { ...runWorld(context), directory, clock }
     const beganAt = clock.monotonic()
 
     context.output.note('A year of job changes, backfilled from a simulator of the service:')
     const backfill = await readJob('demo', { ...overrides, days: 365 }, directory.root)
-    const first = published(await runJob(backfill, 'backfill', service, world))
+    const first = published(await runJob(backfill, 'backfill', api, world))
     context.progress.stop()
 
     context.output.note('A night passes, and the nightly run asks what is new:')
     clock.advance(DAY)
     const nightly = await readJob('demo', overrides, directory.root)
-    const second = published(await runJob(nightly, 'run', service, world))
+    const second = published(await runJob(nightly, 'run', api, world))
     context.progress.stop()
 
-    const facts = await readFacts(directory, second.runId)
-    const tookMs = clock.monotonic() - beganAt
     const { credits, requests } = simulator.account()
-    context.output.document({
-      data_dir: directory.root,
-      backfill: runValues(first),
-      nightly: runValues(second),
-      service: { requests, credits },
-      ...facts,
-    })
-    context.output.text(screen(context, directory, { first, second, facts, tookMs }))
+    const service = { requests, credits }
+    const found = await readFound(directory, second.runId)
+    const tookMs = clock.monotonic() - beganAt
+    context.output.report(
+      demoReport({ root: directory.root, first, second, found, tookMs, service }),
+    )
     return EXIT.done
   } finally {
     context.progress.stop()
@@ -119,144 +117,110 @@ async function emptyFolder(root: string, clock: Clock): Promise<void> {
   }
 }
 
-interface Facts {
-  readonly joined: Changes
-  readonly left: Changes
-  readonly promoted: Changes
-  readonly talent_flows: readonly Flow[]
-}
-
-/** What the night brought of one kind. */
-interface Changes {
-  readonly count: number
-  readonly latest: readonly Change[]
-}
+const CHANGES_SHOWN = 2
+const FLOWS_SHOWN = 2
 
 interface Change {
+  readonly what: 'joined' | 'left' | 'promoted'
   readonly person: string
   readonly organization: string
   readonly title: string
 }
 
-interface Flow {
-  readonly from_organization: string
-  readonly to_organization: string
-  readonly people: number
+interface Found {
+  /** What the night brought, the newest first. */
+  readonly changes: readonly Change[]
+  readonly flows: readonly {
+    readonly from_organization: string
+    readonly to_organization: string
+    readonly people: number
+  }[]
 }
 
-const ROWS = 2
-
-function readFacts(directory: DataDirectory, nightRunId: string): Promise<Facts> {
-  return withWarehouse({ path: directory.warehouse, mode: 'read' }, async (warehouse) => {
-    const changes = (table: string, title: string) => newIn(warehouse, nightRunId, table, title)
-    return {
-      joined: await changes('joiners', 'change.title'),
-      left: await changes('leavers', 'change.title'),
-      promoted: await changes('promotions', `change.previous_title || ' → ' || change.title`),
-      talent_flows: await warehouse.all<Flow>(
-        `select
-            from_organization_name as from_organization,
-            to_organization_name as to_organization,
-            cast(people as integer) as people
-        from talent_flows
-        order by people desc, from_organization_id, to_organization_id
-        limit ${ROWS}`,
-      ),
-    }
-  })
+function readFound(directory: DataDirectory, nightRunId: string): Promise<Found> {
+  return withWarehouse({ path: directory.warehouse, mode: 'read' }, async (warehouse) => ({
+    changes: await queryReport(warehouse, 'demo_changes', { run_id: nightRunId }),
+    flows: await queryReport(warehouse, 'demo_flows', { limit: FLOWS_SHOWN }),
+  }))
 }
 
-async function newIn(
-  warehouse: Warehouse,
-  runId: string,
-  table: string,
-  title: string,
-): Promise<Changes> {
-  const rows = await warehouse.all<Change>(
-    `select
-        change.person_full_name as person,
-        change.organization_name as organization,
-        ${title} as title
-    from ${table} as change
-    join job_change_events as event on event.event_key = change.event_key
-    where event.first_run_id = $1
-    order by change.detected_at desc, change.event_key`,
-    [runId],
-  )
-  return { count: rows.length, latest: rows.slice(0, ROWS) }
-}
-
-interface Screen {
+interface Shown {
+  readonly root: string
   readonly first: RunReport
   readonly second: RunReport
-  readonly facts: Facts
+  readonly found: Found
   readonly tookMs: number
+  /** By the simulator's account. */
+  readonly service: { readonly requests: number; readonly credits: number }
 }
 
-// 23 lines, so that all of it stands in a terminal of 80 × 24 with the prompt below it.
-function screen(context: Context, directory: DataDirectory, shown: Screen): string {
-  const { first, second, facts, tookMs } = shown
-  const width = context.output.columns
-  const folder = relativeTo(directory.root)
-  return [
-    '',
-    tableText(
-      [
-        `${countText(COMPANIES, 'organisation')}, ${durationText(tookMs)}`,
-        'pages',
-        'credits',
-        'events',
-        'new rows',
-        'changed',
-      ],
-      [runRow('a year back', first), runRow('the night after', second)],
-      { width, numeric: [false, true, true, true, true, true] },
+// 24 lines, so that all of it stands in a terminal with the prompt below it.
+function demoReport({ root, first, second, found, tookMs, service }: Shown): Report {
+  const folder = relativeTo(root)
+  const kinds = (['joined', 'left', 'promoted'] as const).map((what) => {
+    const changes = found.changes.filter((change) => change.what === what)
+    const latest = changes
+      .slice(0, CHANGES_SHOWN)
+      .map(({ person, organization, title }) => ({ person, organization, title }))
+    return { what, count: changes.length, latest }
+  })
+  const changeRows = kinds.flatMap(({ what, count, latest }) =>
+    (latest.length === 0 ? [{ person: '', organization: '', title: '' }] : latest).map(
+      (change, index) => ({ ...change, kind: index === 0 ? `${numberText(count)} ${what}` : '' }),
     ),
-    '',
-    tableText(
-      ['that night', 'who', 'where', 'title'],
-      [
-        ...changeRows('joined', facts.joined),
-        ...changeRows('left', facts.left),
-        ...changeRows('promoted', facts.promoted),
-      ],
-      { width },
-    ),
-    'where people went most often in all that time',
-    ...facts.talent_flows.map(
-      (flow) =>
-        `  ${flow.from_organization} → ${flow.to_organization}: ${numberText(flow.people)} people`,
-    ),
-    '',
-    `journal    ${folder}/journal (each page bought once, kept for ever)`,
-    `warehouse  ${folder}/jobtide.duckdb`,
-    `snapshot   ${folder}/snapshots (${countText(second.publish?.files ?? 0, 'Parquet file')}, ${bytesText(second.publish?.bytes ?? 0)})`,
-    '',
-    'next',
-    `  npx jobtide query --data-dir ${folder} "from organization_weekly limit 5"`,
-    `  npx jobtide status --data-dir ${folder}`,
-  ].join('\n')
-}
-
-function runRow(name: string, { extract, load }: RunReport): string[] {
-  return [
-    name,
-    numberText(extract.pages),
-    numberText(extract.credits),
-    numberText(extract.events),
-    numberText(load?.inserted ?? 0),
-    numberText(load?.updated ?? 0),
+  )
+  const runs = [
+    { name: 'a year back', run: first },
+    { name: 'the night after', run: second },
   ]
-}
-
-function changeRows(what: string, { count, latest }: Changes): string[][] {
-  if (count === 0) return [[`0 ${what}`, '', '', '']]
-  return latest.map(({ person, organization, title }, index) => [
-    index === 0 ? `${numberText(count)} ${what}` : '',
-    person,
-    organization,
-    title,
-  ])
+  return {
+    sections: [
+      table(null, runs, [
+        [`${countText(COMPANIES, 'organisation')}, ${durationText(tookMs)}`, 'name'],
+        ['pages', ({ run }) => run.extract.pages, 'number'],
+        ['credits', ({ run }) => run.extract.credits, 'number'],
+        ['events', ({ run }) => run.extract.events, 'number'],
+        ['new rows', ({ run }) => run.load?.inserted, 'number'],
+        ['changed', ({ run }) => run.load?.updated, 'number'],
+      ]),
+      table(null, changeRows, [
+        ['that night', 'kind'],
+        ['who', 'person'],
+        ['where', 'organization'],
+        ['title', 'title'],
+      ]),
+      [
+        [
+          'most moves',
+          found.flows
+            .map(
+              (one) =>
+                `${one.from_organization} → ${one.to_organization}: ${countText(one.people, 'person', 'people')}`,
+            )
+            .join('\n'),
+        ],
+        ['journal', `${folder}/journal (each page bought once, kept for ever)`],
+        ['warehouse', `${folder}/jobtide.duckdb`],
+        [
+          'snapshot',
+          `${folder}/snapshots (${countText(second.publish?.files ?? 0, 'Parquet file')}, ${bytesText(second.publish?.bytes ?? 0)})`,
+        ],
+      ],
+    ],
+    notes: [
+      'next',
+      `  npx jobtide query --data-dir ${folder} "from organization_weekly limit 5"`,
+      `  npx jobtide status --data-dir ${folder}`,
+    ],
+    values: {
+      data_dir: root,
+      backfill: runValues(first),
+      nightly: runValues(second),
+      service,
+      ...Object.fromEntries(kinds.map(({ what, count, latest }) => [what, { count, latest }])),
+      talent_flows: found.flows,
+    },
+  }
 }
 
 function relativeTo(path: string): string {

@@ -13,6 +13,7 @@ import { streamOutput, type Output, type Streams } from './output.ts'
 export interface CommandLineWorld {
   readonly environment: Environment
   readonly streams: Streams
+  readonly random: () => number
   /** Asks to stop cleanly; its reason is the error that the command ends with. */
   readonly stop: AbortSignal
   /** Ends what is still in flight then. */
@@ -22,8 +23,9 @@ export interface CommandLineWorld {
 /** Runs one command; resolves when all that it wrote to stdout is with its reader, or cannot get there. */
 export async function runCommandLine(
   argv: readonly string[],
-  { environment, streams, ...signals }: CommandLineWorld,
+  { streams, ...given }: CommandLineWorld,
 ): Promise<ExitCode> {
+  const { environment } = given
   const scrubber = createScrubber()
   // The simulator prints the made-up key that it lets in, and uses no other; a shell that has exported it may see it.
   if (argv[0] !== 'simulate') for (const secret of secretsOf(environment)) scrubber.add(secret)
@@ -39,8 +41,7 @@ export async function runCommandLine(
   let exitCode: ExitCode = EXIT.done
   const program = createProgram(async (options, work) => {
     output = streamOutput(options.json ?? false, scrubber, streams)
-    const world = { environment, clock: realClock, random: Math.random, scrubber, output }
-    exitCode = await work(createContext(options, { ...world, ...signals }))
+    exitCode = await work(createContext(options, { ...given, clock: realClock, scrubber, output }))
   }, streams)
   try {
     refuseKeyInArguments(argv, environment)

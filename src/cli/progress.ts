@@ -20,15 +20,6 @@ export type CommandProgress =
       readonly total: number
     }
 
-/** Shows progress until it is stopped. */
-export interface ProgressDisplay {
-  show(progress: CommandProgress): void
-  /** Ends the bar that is drawn, which stays as it is. Call it before a result is printed. */
-  stop(): void
-  /** Clears the line of the bar for something else, such as a log line; the bar is drawn again below it. */
-  makeRoom(): void
-}
-
 // Elsewhere than on a terminal a line every ten seconds tells a log reader enough.
 const LINE_EVERY_MS = 10 * SECOND
 const STAGE_WIDTH = 8
@@ -36,80 +27,75 @@ const BAR_WIDTH = 12
 const REDRAW_EVERY_MS = 100
 const CLEAR_TO_END = '\u001b[K'
 
-/** Progress for `output`; with `quiet` nothing is shown. */
-export function progressDisplay(output: Output, clock: Clock, quiet: boolean): ProgressDisplay {
-  if (quiet) return { show: () => undefined, stop: () => undefined, makeRoom: () => undefined }
-  return output.isTerminal ? barDisplay(output, clock) : lineDisplay(output, clock)
+/** Shows progress until it is stopped: a bar on a terminal, lines elsewhere. */
+export class ProgressDisplay {
+  readonly #output: Output
+  readonly #clock: Clock
+  readonly #isQuiet: boolean
+  #stage = ''
+  #hasEnded = false
+  #beganAt = 0
+  #shownAt = 0
+  /** The line that is drawn and not ended. */
+  #bar = ''
+
+  /** @param isQuiet shows nothing */
+  constructor(output: Output, clock: Clock, isQuiet: boolean) {
+    this.#output = output
+    this.#clock = clock
+    this.#isQuiet = isQuiet
+  }
+
+  show(progress: CommandProgress): void {
+    if (this.#isQuiet) return
+    const { isTerminal, columns } = this.#output
+    const now = this.#clock.monotonic()
+    if (progress.stage !== this.#stage || (this.#hasEnded && !isTerminal)) {
+      this.stop()
+      this.#stage = progress.stage
+      this.#beganAt = now
+      this.#shownAt = isTerminal ? Number.NEGATIVE_INFINITY : now
+    }
+    const step = stepOf(progress)
+    this.#hasEnded = step.isEnd
+    const line = lineOf(this.#stage, step, now - this.#beganAt, isTerminal)
+    // One column stays free: a full line would make some terminals wrap.
+    if (isTerminal) this.#bar = line.slice(0, columns - 1)
+    const every = isTerminal ? REDRAW_EVERY_MS : LINE_EVERY_MS
+    if (!step.isEnd && now - this.#shownAt < every) return
+    this.#shownAt = now
+    if (isTerminal) this.#draw()
+    else this.#output.note(line)
+  }
+
+  /** Ends the bar that is drawn, which stays as it is. Call it before a result is printed. */
+  stop(): void {
+    if (this.#bar === '') return
+    this.#draw()
+    this.#output.progress('\n')
+    this.#bar = ''
+    this.#stage = ''
+  }
+
+  /** Clears the line of the bar for something else, such as a log line; the bar is drawn again below it. */
+  makeRoom(): void {
+    if (this.#bar === '') return
+    this.#output.progress(`\r${CLEAR_TO_END}`)
+    this.#shownAt = Number.NEGATIVE_INFINITY
+  }
+
+  #draw(): void {
+    this.#output.progress(`\r${this.#bar}${CLEAR_TO_END}`)
+  }
 }
 
-function barDisplay(output: Output, clock: Clock): ProgressDisplay {
-  let stage = ''
-  let beganAt = 0
-  let line = ''
-  let drawnAt = Number.NEGATIVE_INFINITY
-  const draw = () => {
-    drawnAt = clock.monotonic()
-    output.progress(`\r${line}${CLEAR_TO_END}`)
-  }
-  const stop = () => {
-    if (line === '') return
-    draw()
-    output.progress('\n')
-    line = ''
-    stage = ''
-  }
-  return {
-    show(progress) {
-      const now = clock.monotonic()
-      if (progress.stage !== stage) {
-        stop()
-        ;({ stage } = progress)
-        beganAt = now
-      }
-      const step = stepOf(progress)
-      // One column stays free: a full line would make some terminals wrap.
-      line = barLine(stage, step, now - beganAt).slice(0, output.columns - 1)
-      if (step.isEnd || now - drawnAt >= REDRAW_EVERY_MS) draw()
-    },
-    stop,
-    makeRoom() {
-      if (line === '') return
-      output.progress(`\r${CLEAR_TO_END}`)
-      drawnAt = Number.NEGATIVE_INFINITY
-    },
-  }
-}
-
-function barLine(stage: string, step: Step, elapsedMs: number): string {
-  const done = Math.floor(BAR_WIDTH * step.fraction)
-  const bar = '█'.repeat(done) + '░'.repeat(BAR_WIDTH - done)
-  return `${stage.padEnd(STAGE_WIDTH)} ${bar} ${percentText(step)}  ${detailText(step, elapsedMs)}`
-}
-
-function lineDisplay(output: Output, clock: Clock): ProgressDisplay {
-  let stage = ''
-  let hasEnded = false
-  let beganAt = 0
-  let nextAt = 0
-  return {
-    show(progress) {
-      const now = clock.monotonic()
-      if (progress.stage !== stage || hasEnded) {
-        ;({ stage } = progress)
-        hasEnded = false
-        beganAt = now
-        nextAt = now + LINE_EVERY_MS
-      }
-      const step = stepOf(progress)
-      if (!step.isEnd && now < nextAt) return
-      hasEnded = step.isEnd
-      nextAt = now + LINE_EVERY_MS
-      const detail = detailText(step, now - beganAt)
-      output.note(`${stage.padEnd(STAGE_WIDTH)} ${percentText(step)}  ${detail}`)
-    },
-    stop: () => undefined,
-    makeRoom: () => undefined,
-  }
+function lineOf(stage: string, step: Step, elapsedMs: number, hasBar: boolean): string {
+  const { fraction, isEnd, detail } = step
+  const done = Math.floor(BAR_WIDTH * fraction)
+  const bar = hasBar ? `${'█'.repeat(done)}${'░'.repeat(BAR_WIDTH - done)} ` : ''
+  const percent = `${Math.floor(100 * fraction)}%`.padStart(4)
+  const took = isEnd ? ` in ${durationText(elapsedMs)}` : ''
+  return `${stage.padEnd(STAGE_WIDTH)} ${bar}${percent}  ${detail}${took}`
 }
 
 interface Step {
@@ -117,14 +103,6 @@ interface Step {
   readonly fraction: number
   readonly isEnd: boolean
   readonly detail: string
-}
-
-function percentText({ fraction }: Step): string {
-  return `${Math.floor(100 * fraction)}%`.padStart(4)
-}
-
-function detailText(step: Step, elapsedMs: number): string {
-  return step.isEnd ? `${step.detail} in ${durationText(elapsedMs)}` : step.detail
 }
 
 /** How far a stage is, in words. */

@@ -7,7 +7,7 @@ import { setTimeout as pause } from 'node:timers/promises'
 import { describe, expect, it, onTestFinished } from 'vitest'
 import { openWarehouse } from '../../src/warehouse/warehouse.ts'
 import { compareDataDirs } from '../helpers/compare-sites.ts'
-import { KEY, openSite, runCli, startCli, type CliResult } from '../helpers/run-cli.ts'
+import { KEY, callCli, openSite, runCli, startCli, type CliResult } from '../helpers/run-cli.ts'
 import { startS3Server } from '../helpers/s3-server.ts'
 import { temporaryFolder } from '../helpers/temporary-folder.ts'
 
@@ -43,13 +43,14 @@ async function emptyWarehouse(dataDir: string): Promise<void> {
 
 describe('help', () => {
   it('lists the 17 commands, and no line is longer than 80 characters', async () => {
+    // In a process of its own, as people call it.
     const { stdout } = done(await runCli(['--help']))
     for (const command of COMMANDS) expect(stdout).toMatch(new RegExp(`^  ${command}\\b`, 'm'))
     expect(Math.max(...stdout.split('\n').map((line) => line.length))).toBeLessThanOrEqual(80)
   })
 
   it('of each command names --json, --data-dir and --log-level, and goes to stdout', async () => {
-    const helps = await Promise.all(COMMANDS.map((command) => runCli([command, '--help'])))
+    const helps = await Promise.all(COMMANDS.map((command) => callCli([command, '--help'])))
     for (const { exitCode, stdout, stderr } of helps) {
       expect([exitCode, stderr]).toEqual([0, ''])
       expect(stdout).toMatch(/--json[^]+--data-dir[^]+--log-level/)
@@ -58,10 +59,10 @@ describe('help', () => {
 })
 
 describe('the stages one by one', () => {
-  it('plan sends nothing, extract buys, load, build and publish ask the service nothing and equal one run', async () => {
+  it('plan sends nothing, extract buys, load, build, publish and replay ask the service nothing, and a replay gives every row again', async () => {
     const site = await openSite()
     const json = async (...args: string[]) =>
-      JSON.parse(done(await site.run([...args, '--json'])).stdout) as Record<string, unknown>
+      JSON.parse(done(await site.call([...args, '--json'])).stdout) as Record<string, unknown>
 
     const plan = await json('plan', site.pipeline)
     expect(plan).toMatchObject({ organizations: 8, batches: 1, windows: [{ days_ago: null }] })
@@ -85,19 +86,11 @@ describe('the stages one by one', () => {
     })
     expect(site.simulator.account().requests).toBe(requests)
 
-    const replayed = await json('replay')
+    const other = join(site.folder, 'other')
+    cpSync(site.dataDir, other, { recursive: true })
+    const replayed = await json('replay', '--data-dir', other)
     expect(replayed).toMatchObject({ credits: 0, load: { inserted: loaded.inserted } })
     expect(site.simulator.account().requests).toBe(requests)
-    const [events] = await site.query<{ n: number }>('select count(*) as n from job_change_events')
-    expect(events?.n).toBe(loaded.inserted)
-  })
-
-  it('replay gives every table of the warehouse again, row for row', async () => {
-    const site = await openSite()
-    const other = join(site.folder, 'other')
-    done(await site.run(['run', site.pipeline]))
-    cpSync(site.dataDir, other, { recursive: true })
-    done(await site.run(['replay', '--data-dir', other]))
     const { different, rows } = await compareDataDirs(site.dataDir, other)
     expect(different).toEqual({})
     expect(rows).toBeGreaterThan(2_000)
@@ -105,7 +98,7 @@ describe('the stages one by one', () => {
 
   it('prints one line for each stage to stderr where there is no terminal, and the result to stdout', async () => {
     const site = await openSite()
-    const { stdout, stderr } = done(await site.run(['run', site.pipeline]))
+    const { stdout, stderr } = done(await site.call(['run', site.pipeline]))
     expect(stderr.trimEnd().split('\n')).toEqual([
       expect.stringMatching(/^extract {2}100% {2}\d+ pages, \d+ events, \d+ credits in [\d.]+ s$/),
       expect.stringMatching(/^load {5}100% {2}[\d.]+ kB in [\d.]+ s$/),
@@ -113,7 +106,7 @@ describe('the stages one by one', () => {
       expect.stringMatching(/^publish {2}100% {2}\d+ files in [\d.]+ s$/),
     ])
     expect(stdout).toMatch(/^test: run \w{26} done in [\d.]+ s\n {2}extracted {2}\d+ pages/)
-    const quiet = done(await site.run(['run', site.pipeline, '--log-level', 'silent']))
+    const quiet = done(await site.call(['run', site.pipeline, '--log-level', 'silent']))
     expect(quiet.stderr).toBe('')
     expect(quiet.stdout).toMatch(/loaded +nothing new: no row changed/)
     expect(quiet.stdout).toMatch(/published +.*(no new Parquet file|already shows all of it)/)
@@ -127,9 +120,8 @@ describe('query', () => {
 
   it('prints a table, CSV and JSON, and refuses everything but reading', async () => {
     const dataDir = temporaryFolder()
-    const query = (...args: string[]) => runCli(['query', ...args, '--data-dir', dataDir])
+    const query = (...args: string[]) => callCli(['query', ...args, '--data-dir', dataDir])
     await emptyWarehouse(dataDir)
-    done(await runCli(['build', '--data-dir', dataDir]))
 
     const [table, csv, json, twoWays] = await Promise.all([
       query(sql),
@@ -152,13 +144,13 @@ describe('query', () => {
     expect(twoWays.stdout).toBe(json.stdout)
 
     const statements = [
-      'insert into titles select * from titles',
-      'drop table titles',
-      `copy titles to '${join(dataDir, 'stolen.csv')}'`,
+      'insert into job_change_events select * from job_change_events',
+      'drop table job_change_events',
+      `copy job_change_events to '${join(dataDir, 'stolen.csv')}'`,
       `attach '${join(dataDir, 'other.duckdb')}' as other`,
       `select * from read_csv('/etc/hostname')`,
       'set enable_external_access = true',
-      'select nothing_here from titles',
+      'select nothing_here from job_change_events',
       ' ',
     ]
     const before = readdirSync(dataDir)
@@ -174,7 +166,7 @@ describe('query', () => {
     const dataDir = temporaryFolder()
     await emptyWarehouse(dataDir)
     const stderr = async (statement: string) =>
-      (await runCli(['query', statement, '--data-dir', dataDir])).stderr
+      (await callCli(['query', statement, '--data-dir', dataDir])).stderr
     for (const nothing of [';', '/* hi */ ; -- there']) {
       expect(await stderr(nothing)).toMatch(/^jobtide: there is no SQL to run\n {2}→ Try: .+\n$/)
     }
@@ -185,50 +177,35 @@ describe('query', () => {
   })
 })
 
-describe('status', () => {
-  it('says what to do where nothing was run, what was run, and goes on while the warehouse is locked', async () => {
+/** The warehouse of a site, opened by another program than the command line until the test ends. */
+async function lockWarehouse(dataDir: string): Promise<void> {
+  const path = join(dataDir, 'jobtide.duckdb')
+  const holder = await openWarehouse({ path, mode: 'write' })
+  onTestFinished(() => holder.close())
+}
+
+describe('status, coverage, credits and rejects', () => {
+  it('agree with the service’s account, and go on while the warehouse is locked; rejects needs its copy for that, and ends with 8 without', async () => {
     const site = await openSite()
-    const empty = await site.run(['status'])
+    const empty = await site.call(['status'])
     expect([empty.exitCode, empty.stdout]).toEqual([2, ''])
     expect(empty.stderr).toMatch(/nothing was run yet in .*\n {2}→ Try `jobtide demo`/)
 
-    done(await site.run(['run', site.pipeline]))
+    done(await site.call(['run', site.pipeline]))
     const { credits } = site.simulator.account()
-    const text = done(await site.run(['status'])).stdout
+    const text = done(await site.call(['status'])).stdout
     expect(text).toMatch(/^started \(UTC\) +pipeline +outcome +batches +pages +credits$/m)
-    expect(text).toContain('coverage   8 organisations up to ')
-    expect(text).toContain(`credits    ${credits} in 1 run, ${credits} this month`)
-    expect(text).toContain('more       jobtide coverage, jobtide credits, jobtide rejects')
-    expect(text).toMatch(/^snapshot {3}\w{26} of /m)
-    expect(
-      Math.max(
-        ...text
-          .split('\n')
-          .slice(0, 6)
-          .map((line) => line.length),
-      ),
-    ).toBeLessThan(81)
-    const { stdout } = done(await site.run(['status', '--json']))
-    expect(JSON.parse(stdout)).toMatchObject({ runs_total: 1, credits, warehouse: { rejects: 0 } })
-
-    const holder = await openWarehouse({
-      path: join(site.dataDir, 'jobtide.duckdb'),
-      mode: 'write',
-    })
-    onTestFinished(() => holder.close())
-    const locked = done(await site.run(['status'])).stdout
-    expect(locked).toContain(`credits    ${credits} in 1 run`)
-    expect(locked).toMatch(/^warehouse {2}the warehouse .* is open in another program/m)
-  })
-})
-
-describe('coverage, credits and rejects', () => {
-  it('agree with the service’s account, and go on while the warehouse is locked; rejects needs its copy for that, and ends with 8 without', async () => {
-    const site = await openSite()
-    done(await site.run(['run', site.pipeline]))
-    const { credits } = site.simulator.account()
+    expect(text).toMatch(/^coverage +8 organisations up to /m)
+    expect(text).toMatch(new RegExp(`^credits +${credits} in 1 run, ${credits} this month$`, 'm'))
+    expect(text).toMatch(/^snapshot +\w{26} of /m)
     const json = async (...args: string[]) =>
-      JSON.parse(done(await site.run([...args, '--json'])).stdout) as Record<string, unknown>
+      JSON.parse(done(await site.call([...args, '--json'])).stdout) as Record<string, unknown>
+    expect(await json('status')).toMatchObject({
+      runs_total: 1,
+      credits,
+      warehouse: { rejects: 0 },
+    })
+
     const total = { credits, in_doubt: 0, unexpected_charges: 0 }
     expect(await json('credits', site.pipeline)).toMatchObject({ runs: 1, total, warehouse: null })
     for (const by of ['day', 'month', 'pipeline', 'run', 'organization']) {
@@ -241,18 +218,15 @@ describe('coverage, credits and rejects', () => {
     }
     const coverage = { organizations: 8, read: 8, never_read: 0, with_gaps: 0, warehouse: null }
     expect(await json('coverage', site.pipeline)).toMatchObject(coverage)
-    expect(done(await site.run(['rejects'])).stdout).toMatch(
-      /^no event was refused: all \d+ events/,
-    )
+    expect(done(await site.call(['rejects'])).stdout).toMatch(/^no event was refused: all \d+ /)
 
-    const holder = await openWarehouse({
-      path: join(site.dataDir, 'jobtide.duckdb'),
-      mode: 'write',
-    })
-    onTestFinished(() => holder.close())
+    await lockWarehouse(site.dataDir)
+    const other = async (...args: string[]) =>
+      JSON.parse(done(await site.run([...args, '--json'])).stdout) as Record<string, unknown>
     const unavailable = { unavailable: expect.stringContaining('is open in another') as unknown }
-    expect(await json('credits')).toMatchObject({ total, warehouse: unavailable })
-    expect(await json('coverage')).toMatchObject({ read: 8, warehouse: unavailable })
+    expect(await other('status')).toMatchObject({ credits, warehouse: unavailable })
+    expect(await other('credits')).toMatchObject({ total, warehouse: unavailable })
+    expect(await other('coverage')).toMatchObject({ read: 8, warehouse: unavailable })
     expect(done(await site.run(['rejects'])).stdout).toMatch(/^no event was refused/)
     rmSync(join(site.dataDir, 'analyst.duckdb'))
     const rejects = await site.run(['rejects'])
@@ -298,8 +272,8 @@ describe('simulate', () => {
     const { port } = server.address() as { port: number }
     writeFileSync(join(folder, 'faults.json'), '[{ "statsu": 503 }]')
     const [taken, wrong] = await Promise.all([
-      runCli(['simulate', '--port', String(port), '--companies', '1']),
-      runCli(['simulate', '--port', '0', '--faults', 'faults.json'], { cwd: folder }),
+      callCli(['simulate', '--port', String(port), '--companies', '1']),
+      callCli(['simulate', '--port', '0', '--faults', 'faults.json'], { cwd: folder }),
     ])
     expect([taken.exitCode, wrong.exitCode]).toEqual([2, 2])
     expect(taken.stderr).toMatch(new RegExp(`jobtide: port ${port}: .*in use.*\n {2}→ .*--port`))

@@ -23,6 +23,7 @@ import {
   openSite,
   pipelineText,
   runCli,
+  callCli,
   type CliResult,
   type Site,
 } from '../helpers/run-cli.ts'
@@ -55,7 +56,9 @@ function expectProblem(result: CliResult, { exitCode, says, next }: Expected, se
   expect(leaksOf(secret, { stdout: result.stdout, stderr: result.stderr })).toEqual([])
 }
 
+/** Events in the warehouse, once all that was bought is loaded. */
 const eventsOf = async (site: Site) => {
+  expect((await site.call(['load'])).exitCode).toBe(0)
   const [row] = await site.query<{ events: number }>(
     'select count(*) as events from job_change_events',
   )
@@ -74,17 +77,17 @@ describe('the service says no', () => {
     const wrong = 'wrong+key/of=somebody'
     const env = { JOBTIDE_API_KEY: wrong }
     const limits = ['--concurrency', '1', '--log-level', 'trace', '--json']
-    const result = await site.run(['run', site.pipeline, ...limits], { env })
+    const result = await site.call(['extract', site.pipeline, ...limits], { env })
     expectProblem(result, { exitCode: 3, says: /API key \(401\)/, next: /JOBTIDE_API_KEY/ }, wrong)
     expect(site.simulator.account()).toMatchObject({ requests: 1, credits: 0 })
     expect(leaksOf(wrong, {}, site.folder)).toEqual([])
-    expect((await site.run(['run', site.pipeline])).exitCode).toBe(0)
+    expect((await site.call(['extract', site.pipeline])).exitCode).toBe(0)
     expect(leaksOf(KEY, {}, site.folder)).toEqual([])
   })
 
   it('ends with 3 for a plan without the data', async () => {
     const site = await openSite({ apiKeys: [], keysWithoutPlan: [KEY] })
-    const result = await site.run(['run', site.pipeline, '--json'])
+    const result = await site.call(['extract', site.pipeline, '--json'])
     expectProblem(result, { exitCode: 3, says: /plan.*403/, next: /Ask the provider/ })
   })
 
@@ -93,7 +96,7 @@ describe('the service says no', () => {
     const ids = site.simulator.organizations().map((one) => one.organization_id)
     const untracked = 'https://network.example/company/nobody-tracks-this'
     writeFileSync(site.organizations, [...ids, untracked].join('\n'))
-    const { exitCode, stdout } = await site.run(['run', site.pipeline])
+    const { exitCode, stdout } = await site.call(['extract', site.pipeline])
     expect(exitCode).toBe(0)
     expect(stdout).toMatch(
       /quarantined +1 organisation, the others went on\n +\S*nobody-tracks-this:/,
@@ -111,7 +114,7 @@ describe('the service says no', () => {
       next: /again after \d{4}-\d\d-\d\dT/,
     }
     for (const requests of [2, 2]) {
-      const { exitCode, stdout, stderr } = await site.run(['run', site.pipeline, '--json'])
+      const { exitCode, stdout, stderr } = await site.call(['extract', site.pipeline, '--json'])
       expect(exitCode, stderr).toBe(unavailable.exitCode)
       expect(stderr).toMatch(unavailable.says)
       expect(stderr).toMatch(unavailable.next)
@@ -123,8 +126,8 @@ describe('the service says no', () => {
 
   it('ends with 4 at a budget of 30 credits, and keeps the 3 pages: the next run buys the others, and each once', async () => {
     const site = await openSite()
-    const budget = ['run', site.pipeline, '--credits', '30']
-    const { exitCode, stdout, stderr } = await site.run([...budget, '--json'])
+    const budget = ['extract', site.pipeline, '--credits', '30']
+    const { exitCode, stdout, stderr } = await site.call([...budget, '--json'])
     expect(exitCode).toBe(4)
     expect(stderr).toMatch(
       /jobtide: the run's budget of 30 credits is reached.*\n {2}→ .*--credits/,
@@ -133,7 +136,7 @@ describe('the service says no', () => {
       complete: false,
       extract: { pages: 3, credits: 30 },
     })
-    expect((await site.run(['run', site.pipeline])).exitCode).toBe(0)
+    expect((await site.call(['extract', site.pipeline])).exitCode).toBe(0)
     await expectWholeWorld(site)
     const charged = site.simulator.account().log.filter((entry) => entry.credits_used > 0)
     const pages = charged.map(({ page }) => page ?? 0).toSorted((a, b) => a - b)
@@ -147,9 +150,9 @@ describe('lists and pipeline files', () => {
     const ids = site.simulator.organizations().map((one) => one.organization_id)
     const lines = ['organization_id', '', ...ids, '  ', ...ids.slice(0, 3), '']
     writeFileSync(site.organizations, `\uFEFF${lines.join('\r\n')}`)
-    const { stdout } = await site.run(['plan', site.pipeline, '--json'])
+    const { stdout } = await site.call(['plan', site.pipeline, '--json'])
     expect(JSON.parse(stdout)).toMatchObject({ organizations: 8, duplicates: 3, batches: 1 })
-    expect((await site.run(['run', site.pipeline])).exitCode).toBe(0)
+    expect((await site.call(['extract', site.pipeline])).exitCode).toBe(0)
     await expectWholeWorld(site)
   })
 
@@ -164,7 +167,7 @@ describe('lists and pipeline files', () => {
     const site = await openSite({ companies: 1 })
     writeFileSync(site.organizations, list)
     writeFileSync(site.pipeline, pipelineText('lines' in file ? file.lines : []))
-    const result = await site.run(['run', site.pipeline, '--json'])
+    const result = await site.call(['run', site.pipeline, '--json'])
     expectProblem(result, { exitCode: 2, says, next: /./ })
     expect(site.simulator.account().requests).toBe(0)
   })
@@ -172,8 +175,8 @@ describe('lists and pipeline files', () => {
   it('refuses a pipeline and a list that are not there', async () => {
     const site = await openSite({ companies: 1 })
     const [pipeline, list] = await Promise.all([
-      site.run(['run', 'nothing', '--json']),
-      site.run(['run', site.pipeline, '--organizations', 'nothing.csv', '--json']),
+      site.call(['run', 'nothing', '--json']),
+      site.call(['run', site.pipeline, '--organizations', 'nothing.csv', '--json']),
     ])
     expectProblem(pipeline, { exitCode: 2, says: /no pipeline "nothing"/, next: /Looked for / })
     expectProblem(list, {
@@ -193,7 +196,7 @@ describe('settings', () => {
   ] as const
   it.each(settings)('refuses %s', async (_, env, says) => {
     const site = await openSite({ companies: 1 })
-    const result = await site.run(['run', site.pipeline, '--json'], { env })
+    const result = await site.call(['run', site.pipeline, '--json'], { env })
     expectProblem(result, { exitCode: 2, says, next: /JOBTIDE_|https|Paste/ })
     expect(site.simulator.account().requests).toBe(0)
   })
@@ -203,15 +206,15 @@ describe('settings', () => {
     const file = join(site.folder, 'key')
     writeFileSync(file, `${KEY}\n`, { mode: 0o600 })
     const env = { JOBTIDE_API_KEY: undefined, JOBTIDE_API_KEY_FILE: file }
-    expect((await site.run(['extract', site.pipeline], { env })).exitCode).toBe(0)
+    expect((await site.call(['extract', site.pipeline], { env })).exitCode).toBe(0)
     chmodSync(file, 0o440)
-    const mounted = await site.run(['extract', site.pipeline], { env })
+    const mounted = await site.call(['extract', site.pipeline], { env })
     expect([mounted.exitCode, mounted.stderr.includes('key_is_readable_by_others')]).toEqual([
       0,
       true,
     ])
     chmodSync(file, 0o620)
-    const result = await site.run(['extract', site.pipeline, '--json'], { env })
+    const result = await site.call(['extract', site.pipeline, '--json'], { env })
     expectProblem(result, { exitCode: 2, says: /others .* may write the key/, next: /chmod 600/ })
   })
 
@@ -226,9 +229,11 @@ describe('settings', () => {
     ['--credits 5', ['backfill', '--credits', '5'], /whole number from 10 to/],
     ['--format xml', ['query', 'select 1', '--format', 'xml'], /choices are table, csv, json/],
   ] as const
-  it.each(commandLines)('refuses %s', async (_, args, says) => {
+  it.each(commandLines)('refuses %s', async (what, args, says) => {
     const env = { JOBTIDE_API_KEY: KEY }
-    const result = await runCli([...args, '--json'], { env, cwd: temporaryFolder() })
+    // Once in a process of its own: stdout, stderr and exit code are then those of a process.
+    const run = what === 'an unknown option' ? runCli : callCli
+    const result = await run([...args, '--json'], { env, cwd: temporaryFolder() })
     expectProblem(result, { exitCode: 2, says, next: /jobtide|JOBTIDE_API_KEY/ })
   })
 })
@@ -239,7 +244,7 @@ describe('the data directory', () => {
     'in which nothing was run ends $command with 2, and leaves nothing but its lock',
     async ({ args }) => {
       const folder = temporaryFolder()
-      const result = await runCli([...args, '--json'], { cwd: folder })
+      const result = await callCli([...args, '--json'], { cwd: folder })
       const says = /nothing was run yet in .*data|there is no journal in .*data/
       expectProblem(result, { exitCode: 2, says, next: /Run a pipeline first.*--data-dir/ })
       expect(readdirSync(join(folder, 'data'))).toEqual(['locks'])
@@ -250,7 +255,7 @@ describe('the data directory', () => {
   it.each(commands)('that is a file ends %s with 2 and 0 requests', async (command) => {
     const site = await openSite({ companies: 1 })
     const args = command === 'extract' ? [command, site.pipeline] : [command]
-    const result = await site.run([...args, '--data-dir', site.organizations, '--json'])
+    const result = await site.call([...args, '--data-dir', site.organizations, '--json'])
     expectProblem(result, { exitCode: 2, says: /csv is not a folder/, next: /--data-dir/ })
     expect(site.simulator.account().requests).toBe(0)
   })
@@ -299,7 +304,7 @@ describe('the disk', () => {
     disk.makeReadOnly()
     const site = await openSite()
     const args = ['run', site.pipeline, '--data-dir', join(disk.folder, 'data'), '--json']
-    expectProblem(await site.run(args), { exitCode: 9, says: /read-only/, next: /--data-dir/ })
+    expectProblem(await site.call(args), { exitCode: 9, says: /read-only/, next: /--data-dir/ })
     expect(site.simulator.account().requests).toBe(0)
   })
 
@@ -318,8 +323,9 @@ describe('the disk', () => {
       }
       const site = await openSite()
       const where = what === 'snapshot folder' ? '--snapshot-to' : '--data-dir'
-      const args = ['run', site.pipeline, '--concurrency', '1', where, disk.folder]
-      const result = await site.run([...args, '--json'])
+      const command = what === 'journal' ? 'extract' : 'run'
+      const args = [command, site.pipeline, '--concurrency', '1', where, disk.folder]
+      const result = await site.call([...args, '--json'])
       expectProblem(result, {
         exitCode,
         says,
@@ -327,20 +333,21 @@ describe('the disk', () => {
       })
       const charged = site.simulator.account().charged_pages
       // Half a warehouse is none: whoever looks is told so in a sentence.
-      const status = await site.run([
+      const status = await site.call([
         'status',
         ...(what === 'snapshot folder' ? [] : ['--data-dir', disk.folder]),
       ])
       expect([0, 2], status.stderr).toContain(status.exitCode)
       disk.enlarge()
-      const { exitCode: second, stderr } = await site.run(args)
+      const { exitCode: second, stderr } = await site.call(args)
       expect(second, stderr).toBe(0)
       const pages = site.simulator.account().charged_pages
       // Everything was bought before the warehouse or the snapshot filled the disk.
       if (what !== 'journal') expect(pages - charged).toBe(0)
       const sql = 'select count(*) as events from job_change_events'
       const dataDir = where === '--data-dir' ? disk.folder : site.dataDir
-      const { stdout } = await site.run(['query', sql, '--json', '--data-dir', dataDir])
+      expect((await site.call(['load', '--data-dir', dataDir])).exitCode).toBe(0)
+      const { stdout } = await site.call(['query', sql, '--json', '--data-dir', dataDir])
       const [row] = JSON.parse(stdout) as { events: number }[]
       expect(row?.events).toBeGreaterThan(500)
       // The page that the disk refused had been bought, and was bought again.
@@ -352,7 +359,7 @@ describe('the disk', () => {
 })
 
 describe('somebody else', () => {
-  it('has the warehouse open: the pages are bought, the exit is 8, and the next run loads them', async () => {
+  it('has the warehouse open: the pages are bought, the exit is 8, and the next load takes them', async () => {
     const site = await openSite()
     const path = join(site.dataDir, 'jobtide.duckdb')
     const warehouse = await openWarehouse({ path, mode: 'write' })
@@ -368,16 +375,15 @@ describe('somebody else', () => {
     onTestFinished(() => void reader.kill())
     await once(reader.stdout, 'data')
 
-    const result = await site.run(['run', site.pipeline, '--json'])
+    const result = await site.call(['run', site.pipeline, '--json'])
     expectProblem(result, { exitCode: 8, says: /open in another program/, next: /Close it there/ })
     const { charged_pages: pages } = site.simulator.account()
     expect(pages).toBeGreaterThan(10)
     reader.kill()
     await once(reader, 'close')
 
-    expect((await site.run(['run', site.pipeline])).exitCode).toBe(0)
-    expect(site.simulator.account().charged_pages - pages).toBe(0)
     await expectWholeWorld(site)
+    expect(site.simulator.account().charged_pages - pages).toBe(0)
   })
 
   it('runs in the same data directory: the second run waits as long as max_wait says, and ends with 8', async () => {
@@ -386,12 +392,12 @@ describe('somebody else', () => {
       faults: [{ slow: { delay_ms: 4_000 }, times: 1 }],
       pipelineLines,
     })
-    const first = site.start(['run', site.pipeline, '--no-publish'])
+    const first = site.start(['extract', site.pipeline])
     while (site.simulator.account().requests === 0) {
       await new Promise((resolve) => setTimeout(resolve, 20))
     }
-    const result = await site.run(['run', site.pipeline, '--json'])
-    const says = /in use by `jobtide run` of pipeline test \(process \d+ on /
+    const result = await site.run(['extract', site.pipeline, '--json'])
+    const says = /in use by `jobtide extract` of pipeline test \(process \d+ on /
     expectProblem(result, { exitCode: 8, says, next: /Wait until it ends/ })
     expect((await first.ended).exitCode).toBe(0)
   })
@@ -401,11 +407,11 @@ describe('after the extraction', () => {
   it('ends with 7 when the snapshot cannot be written, and the next run publishes without buying', async () => {
     const site = await openSite()
     const blocked = join(site.organizations, 'below-a-file')
-    const result = await site.run(['run', site.pipeline, '--snapshot-to', blocked, '--json'])
+    const result = await site.call(['run', site.pipeline, '--snapshot-to', blocked, '--json'])
     expectProblem(result, { exitCode: 7, says: /below-a-file/, next: /./ })
     const { charged_pages: pages } = site.simulator.account()
     await expectWholeWorld(site)
-    const { exitCode, stdout } = await site.run(['run', site.pipeline])
+    const { exitCode, stdout } = await site.call(['run', site.pipeline])
     expect(exitCode).toBe(0)
     expect(stdout).toMatch(/published +snapshot \w{26}: \d+ new of \d+ Parquet files/)
     expect(site.simulator.account().charged_pages).toBeLessThanOrEqual(pages + 1)
@@ -413,7 +419,7 @@ describe('after the extraction', () => {
 
   it('ends with 6 when a check fails: nothing is published, and the tables stay those of the last build', async () => {
     const site = await openSite()
-    expect((await site.run(['run', site.pipeline])).exitCode).toBe(0)
+    expect((await site.call(['run', site.pipeline])).exitCode).toBe(0)
     const before = await site.query('select count(*) as joiners from joiners')
     const cli = installedWith({ 'sql/checks/nobody_joins.sql': 'select event_key from joiners\n' })
     const result = await site.run(['run', site.pipeline, '--json'], { cli })
@@ -428,7 +434,7 @@ describe('after the extraction', () => {
     expect(await site.query('select count(*) as joiners from joiners')).toEqual(before)
     const [snapshots] = await site.query<{ n: number }>('select count(*) as n from ops.snapshots')
     expect(snapshots?.n).toBe(1)
-    const { stdout } = await site.run(['status'])
+    const { stdout } = await site.call(['status'])
     expect(stdout).toMatch(/1 failed check\b/)
   })
 

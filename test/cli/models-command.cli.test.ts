@@ -1,7 +1,7 @@
 /** `models`: every table for analysts, with what a person or a program needs to use it. */
 
 import { describe, expect, it } from 'vitest'
-import { openSite, runCli, type CliResult } from '../helpers/run-cli.ts'
+import { openSite, callCli, type CliResult } from '../helpers/run-cli.ts'
 import { temporaryFolder } from '../helpers/temporary-folder.ts'
 
 interface Listing {
@@ -22,7 +22,7 @@ const listing = ({ stdout }: CliResult) => JSON.parse(stdout) as Listing
 
 describe('jobtide models', () => {
   it('before the first run lists every table with grain, key and lineage, and no rows', async () => {
-    const nothingYet = await runCli(['models', '--json', '--data-dir', temporaryFolder()])
+    const nothingYet = await callCli(['models', '--json', '--data-dir', temporaryFolder()])
     expect(nothingYet.exitCode).toBe(0)
     expect(nothingYet.stderr).toContain('yet: rows are not known')
     const { tables } = listing(nothingYet)
@@ -43,8 +43,8 @@ describe('jobtide models', () => {
 
   it('after a run tells rows and column types, and one table in full within 80 columns', async () => {
     const site = await openSite()
-    expect((await site.run(['run', site.pipeline])).exitCode).toBe(0)
-    const { tables } = listing(await site.run(['models', '--json']))
+    expect((await site.call(['run', site.pipeline, '--no-publish'])).exitCode).toBe(0)
+    const { tables } = listing(await site.call(['models', '--json']))
     const [counted] = await site.query<{ joiners: number }>(
       'select count(*) as joiners from joiners',
     )
@@ -55,7 +55,7 @@ describe('jobtide models', () => {
       expect(rows === null, name).toBe(kind === 'view')
       for (const column of columns) expect(column.type, `${name}.${column.name}`).not.toBeNull()
     }
-    const { stdout } = await site.run(['models', 'joiners'])
+    const { stdout } = await site.call(['models', 'joiners'])
     expect(stdout).toMatch(/^joiners\n {2}One row per joining/)
     expect(stdout).toMatch(/^key {8}organization_id, joined_at, profile_id$/m)
     expect(stdout).toMatch(/^joined_at {2}timestamp with time zone\n {2}When the person joined/m)
@@ -64,7 +64,7 @@ describe('jobtide models', () => {
   })
 
   it('refuses a table that is not there, with those that are', async () => {
-    const result = await runCli(['models', 'joinrs', '--data-dir', temporaryFolder()])
+    const result = await callCli(['models', 'joinrs', '--data-dir', temporaryFolder()])
     expect(result.exitCode).toBe(2)
     expect(result.stderr).toMatch(/there is no table joinrs\n {2}→ The tables are: .*joiners, /)
   })

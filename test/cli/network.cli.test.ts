@@ -75,7 +75,7 @@ describe('a service behind a proxy', () => {
   it('is not looked for when the variable is malformed: exit 2 names it and no password', async () => {
     const site = await openSite({ companies: 1 })
     const env = { JOBTIDE_BASE_URL: 'https://service.test', https_proxy: 'crew:geheim77@proxy:1' }
-    const result = await site.run(['extract', site.pipeline, '--json'], { env })
+    const result = await site.call(['extract', site.pipeline, '--json'], { env })
     expectProblem(result, {
       exitCode: 2,
       says: /https_proxy is not the address of a proxy/,
@@ -91,7 +91,7 @@ describe('a service behind a proxy', () => {
       HTTPS_PROXY: 'nonsense',
       http_proxy: 'nonsense',
     }
-    expect((await site.run(['extract', site.pipeline], { env })).exitCode).toBe(0)
+    expect((await site.call(['extract', site.pipeline], { env })).exitCode).toBe(0)
   })
 })
 
@@ -102,14 +102,14 @@ describe('a connection that is refused', () => {
     const port = await listen(server)
     await new Promise((resolve) => server.close(resolve))
     const env = { JOBTIDE_BASE_URL: `http://127.0.0.1:${port}` }
-    const result = await site.run(['extract', site.pipeline], { env })
+    const result = await site.call(['extract', site.pipeline], { env })
     expectProblem(result, {
       exitCode: 5,
       says: new RegExp(`127\\.0\\.0\\.1:${port} cannot be reached: the connection was refused`),
       next: /→ Check JOBTIDE_BASE_URL.* HTTPS_PROXY and NO_PROXY.* Nothing was sent/,
     })
     expect(result.tookMs).toBeLessThan(20_000)
-    expect((await site.run(['extract', site.pipeline])).exitCode).toBe(0)
+    expect((await site.call(['extract', site.pipeline])).exitCode).toBe(0)
   })
 })
 
@@ -117,7 +117,7 @@ describe('an account without credits (402)', () => {
   it('ends with exit 4 after 1 refused request; the pages before it are loaded and published', async () => {
     const message = 'Not enough credits'
     const site = await openSite({ faults: [{ page: 3, status: 402, message, times: 'always' }] })
-    const result = await site.run(['run', site.pipeline, '--concurrency', '1'])
+    const result = await site.call(['run', site.pipeline, '--concurrency', '1'])
     expectProblem(result, {
       exitCode: 4,
       says: /jobtide: the service wants to be paid before it answers \(402\): Not enough credits/,
@@ -127,7 +127,7 @@ describe('an account without credits (402)', () => {
     expect(result.stdout).toMatch(/loaded +100 new/)
     expect(result.stdout).toMatch(/published +snapshot/)
     site.simulator.setFaults([])
-    expect((await site.run(['run', site.pipeline])).exitCode).toBe(0)
+    expect((await site.call(['run', site.pipeline])).exitCode).toBe(0)
   })
 })
 
@@ -138,7 +138,7 @@ describe('a 400 that names no company', () => {
       companies: 1,
       faults: [{ status: 400, message, times: 'always' }],
     })
-    const result = await site.run(['run', site.pipeline])
+    const result = await site.call(['run', site.pipeline])
     expectProblem(result, {
       exitCode: 2,
       says: /^jobtide: the service did not accept the request \(400\): bad \[31m thing jobtide: forged line$/m,

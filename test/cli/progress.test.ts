@@ -1,11 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import type { Output } from '../../src/cli/output.ts'
-import {
-  progressDisplay,
-  stepOf,
-  type CommandProgress,
-  type ProgressDisplay,
-} from '../../src/cli/progress.ts'
+import { ProgressDisplay, stepOf, type CommandProgress } from '../../src/cli/progress.ts'
 import type { RunProgress } from '../../src/run/stages.ts'
 import { realClock } from '../../src/support/clock.ts'
 import { SECOND } from '../../src/support/units.ts'
@@ -18,7 +13,7 @@ function linesOf(steps: readonly CommandProgress[]): string[] {
     note: (text: string) => lines.push(text),
   } as unknown as Output
   let nowMs = 0
-  const display = progressDisplay(output, { ...realClock, monotonic: () => nowMs }, false)
+  const display = new ProgressDisplay(output, { ...realClock, monotonic: () => nowMs }, false)
   for (const progress of steps) {
     display.show(progress)
     nowMs += SECOND
@@ -47,7 +42,7 @@ function screenOf(
   const output = { isTerminal: true, columns, note: write, progress: write } as unknown as Output
   let nowMs = 0
   const clock = { ...realClock, monotonic: () => (nowMs += SECOND) }
-  const display = progressDisplay(output, clock, false)
+  const display = new ProgressDisplay(output, clock, false)
   work(display, () => {
     display.makeRoom()
     write('a log line\n')
@@ -174,7 +169,7 @@ describe('progress', () => {
   })
 
   it('is nothing where it should be quiet', () => {
-    const display = progressDisplay({} as Output, realClock, true)
+    const display = new ProgressDisplay({} as Output, realClock, true)
     expect(() => display.show(publish('upload', 2))).not.toThrow()
   })
 })

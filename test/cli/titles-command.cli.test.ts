@@ -3,10 +3,9 @@
 import { spawn, spawnSync } from 'node:child_process'
 import { closeSync, existsSync, openSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { setTimeout as pause } from 'node:timers/promises'
 import { describe, expect, it } from 'vitest'
 import { parseTitles } from '../../src/cli/titles-input.ts'
-import { CLI, runCli } from '../helpers/run-cli.ts'
+import { CLI, callCli } from '../helpers/run-cli.ts'
 import { temporaryFolder } from '../helpers/temporary-folder.ts'
 
 const bytes = (text: string) => Buffer.from(text)
@@ -68,7 +67,7 @@ describe('jobtide titles', () => {
   }
 
   it('prints 1 row for each title with the columns of the contract', async () => {
-    const { stdout, exitCode } = await runCli([
+    const { stdout, exitCode } = await callCli([
       'titles',
       titlesFile('Sr. Software Engineer\nzzgl\n'),
     ])
@@ -85,7 +84,7 @@ describe('jobtide titles', () => {
   it('prints 1 row for each pair, as JSON where it is asked for', async () => {
     const file = titlesFile('previous,current\nVP Sales,SVP Sales\nCEO,Chief Executive Officer\n')
     for (const option of [['--json'], ['--format', 'json']]) {
-      const { stdout } = await runCli(['titles', file, ...option])
+      const { stdout } = await callCli(['titles', file, ...option])
       const rows = JSON.parse(stdout) as Record<string, unknown>[]
       expect(rows.map(({ previous, current, label }) => [previous, current, label])).toEqual([
         ['VP Sales', 'SVP Sales', 'promotion'],
@@ -117,8 +116,8 @@ describe('jobtide titles', () => {
   it('ends with 130 at Ctrl-C while it waits for standard input', async () => {
     const child = spawn(process.execPath, [CLI, 'titles'], { stdio: ['pipe', 'pipe', 'pipe'] })
     const ended = new Promise<number | null>((resolve) => child.once('exit', resolve))
-    child.stdin.write('CEO\n')
-    await pause(1_500)
+    // More than a pipe holds: it is all written when the command reads.
+    await new Promise((resolve) => child.stdin.write('CEO\n'.repeat(100_000), resolve))
     child.kill('SIGINT')
     expect(await ended).toBe(130)
   })
@@ -141,12 +140,12 @@ describe('jobtide titles', () => {
   )
 
   it('ends with 2 and says what to do about a missing file and an unknown ladder', async () => {
-    const missing = await runCli(['titles', 'no-such-file.csv'])
+    const missing = await callCli(['titles', 'no-such-file.csv'])
     expect([missing.exitCode, missing.stderr]).toEqual([
       2,
       expect.stringMatching(/^jobtide: list of titles .*no-such-file\.csv: there is no such file/),
     ])
-    const ladder = await runCli(['titles', titlesFile('CEO\n'), '--ladder', 'nowhere'])
+    const ladder = await callCli(['titles', titlesFile('CEO\n'), '--ladder', 'nowhere'])
     expect([ladder.exitCode, ladder.stderr]).toEqual([
       2,
       expect.stringMatching(/^jobtide: there is no ladder nowhere\n {2}→ config\/ladders\.yaml/),

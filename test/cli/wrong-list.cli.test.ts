@@ -9,7 +9,7 @@ import { worldAround } from '../../src/cli/simulate-command.ts'
 import { startSimulator } from '../../src/simulator/simulator.ts'
 import { packageRoot } from '../../src/support/assets.ts'
 import { realClock } from '../../src/support/clock.ts'
-import { KEY, openSite, runCli, type Site } from '../helpers/run-cli.ts'
+import { KEY, callCli, openSite, type Site } from '../helpers/run-cli.ts'
 import { temporaryFolder } from '../helpers/temporary-folder.ts'
 
 const BUNDLED = join(packageRoot, 'config', 'organizations.csv')
@@ -29,7 +29,7 @@ async function developersProxy(): Promise<{ url: string; asked: string[] }> {
 
 function inEmptyFolder(args: readonly string[], baseUrl: string | undefined, cwd: string) {
   const env = { JOBTIDE_BASE_URL: baseUrl, JOBTIDE_API_KEY: KEY }
-  return runCli([...args, '--log-level', 'silent'], { cwd, env })
+  return callCli([...args, '--log-level', 'silent'], { cwd, env })
 }
 
 describe('the list of organisations that ships with Jobtide', () => {
@@ -82,7 +82,7 @@ describe('the list of organisations that ships with Jobtide', () => {
 /** Extracts with a list of these names, as JSON. */
 async function extract(site: Site, names: readonly string[], ...options: string[]) {
   writeFileSync(site.organizations, names.join('\n'))
-  const result = await site.run(['extract', site.pipeline, '--json', ...options])
+  const result = await site.call(['extract', site.pipeline, '--json', ...options])
   return { ...result, document: JSON.parse(result.stdout) as Record<string, unknown> }
 }
 
@@ -124,7 +124,7 @@ describe('a list of which the service knows nobody', () => {
     const day = await extract(site, quiet, '--days', '1')
     expect(day.exitCode).toBe(0)
     expect(day.document['warning']).toMatch(/^none of 3 organisations in \S+ ever sent an event$/)
-    const text = await site.run(['extract', site.pipeline, '--days', '1'])
+    const text = await site.call(['extract', site.pipeline, '--days', '1'])
     expect(text.stdout).toMatch(/no events +none of 3 organisations .*\n +→ Are the ids right\?/)
     const known = site.simulator.organizations()[0]?.organization_id ?? ''
     const four = await extract(site, [...quiet, known])

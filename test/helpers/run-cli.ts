@@ -117,6 +117,7 @@ async function callAlone(args: readonly string[], options: CliOptions): Promise<
     const exitCode = await runCommandLine(args, {
       environment: { PATH: process.env['PATH'], ...options.env },
       streams: { stdout, stderr },
+      random: Math.random,
       stop: never,
       abort: never,
     })
