@@ -61,13 +61,9 @@ export async function forgetCommand(
 
 /** The world of an erasure, from a context. */
 export function erasureWorld(context: Context, pipeline: string | undefined): ErasureWorld {
-  const { directory, progress } = context
-  return {
-    ...runWorld(context),
-    targets: (known) => targetsOf(directory.root, pipeline, known),
-    onStep: ({ name, done = 0, total = 1 }) =>
-      progress.show({ stage: 'forget', name, done, total }),
-  }
+  const targets: ErasureWorld['targets'] = (known) =>
+    targetsOf(context.directory.root, pipeline, known)
+  return { ...runWorld(context), targets }
 }
 
 function requestOf(

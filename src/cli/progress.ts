@@ -14,7 +14,7 @@ export type CommandProgress =
   | RunProgress
   | { readonly stage: 'titles'; readonly done: number; readonly total: number }
   | {
-      readonly stage: 'verify' | 'restore' | 'diff' | 'forget'
+      readonly stage: 'verify' | 'restore' | 'diff'
       readonly name: string
       readonly done: number
       readonly total: number

@@ -59,6 +59,12 @@ export type RunProgress =
   | ({ readonly stage: 'load' } & LoadProgress)
   | ({ readonly stage: 'build' } & BuildStep)
   | ({ readonly stage: 'publish' } & PublishStep)
+  | {
+      readonly stage: 'forget'
+      readonly name: string
+      readonly done: number
+      readonly total: number
+    }
 
 /** Brings the warehouse up to date with the journal. */
 export async function loadStage(

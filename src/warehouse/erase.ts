@@ -113,7 +113,7 @@ function conditionFor(
 }
 
 /** The columns of each table of the open file, by names such as `main.people`. */
-async function tablesOf(warehouse: Warehouse): Promise<Map<string, string[]>> {
+export async function tablesOf(warehouse: Warehouse): Promise<Map<string, string[]>> {
   const rows = await warehouse.all<{ name: string; columns: string }>(
     `select schema_name || '.' || table_name as name, cast(to_json(list(column_name)) as varchar) as columns
      from duckdb_columns()
@@ -125,6 +125,7 @@ async function tablesOf(warehouse: Warehouse): Promise<Map<string, string[]>> {
   return new Map(rows.map(({ name, columns }) => [name, JSON.parse(columns) as string[]]))
 }
 
-function quoted(table: string): string {
+/** A name such as `main.people` as SQL takes it. */
+export function quoted(table: string): string {
   return table.split('.').map(quoteIdentifier).join('.')
 }

@@ -4,8 +4,8 @@
  *     tombstones ▶ journal ▶ warehouse ▶ snapshots ▶ copies ▶ proof ▶ certificate
  *
  * Each step can be done again, and `forget.pending.json` says which comes next: an erasure that was stopped goes on with
- * the next `forget`, or at the end of the next run. The people are on the suppression list first, so no load brings them
- * back whatever happens after.
+ * the next `forget`, or at the end of the next run. Tombstones, the entries of the suppression list, come first: so no load
+ * brings people back whatever happens after.
  */
 
 import { existsSync, readdirSync, rmSync } from 'node:fs'
@@ -93,8 +93,7 @@ class Erasure {
   }
 
   async run(request: Erasable): Promise<Certificate | null> {
-    const { root } = this.#world.directory
-    const earlier = readPending(root)
+    const earlier = readPending(this.#world.directory.root)
     const isNew = request.profileIds.length > 0 || request.eventsBefore !== null
     if (!this.#isEmpty()) await eraseFromJournal(this.#world, 'noted')
     if (earlier === null && !isNew) return null
@@ -103,16 +102,13 @@ class Erasure {
     this.#people = await this.#suppress()
     for (const [index, step] of STEPS.entries()) {
       if (index < STEPS.indexOf(this.#pending.step)) continue
-      tell(this.#world, { name: step })
-      const done = await this.#steps[step]()
-      this.#keep({ ...done, step: STEPS[index + 1] ?? step })
+      tell(this.#world, step)
+      this.#keep({ ...(await this.#steps[step]()), step: STEPS[index + 1] ?? step })
     }
     return this.#certify()
   }
 
   readonly #steps: Readonly<Record<(typeof STEPS)[number], () => Promise<Partial<Pending>>>> = {
-    // They are on the list already: also an erasure that goes on needs their hashes.
-    tombstones: () => Promise.resolve({}),
     journal: async () => {
       if (this.#isEmpty()) return {}
       const segments = await eraseFromJournal(this.#world, 'all')
@@ -126,10 +122,7 @@ class Erasure {
       return { rows }
     },
     snapshots: () => this.#eraseSnapshots(),
-    copies: async () => {
-      await this.#eraseCopies()
-      return {}
-    },
+    copies: () => this.#eraseCopies(),
     proof: async () => {
       if (this.#pending.markers.length > 0) this.#proof = await this.#search()
       return {}
@@ -177,7 +170,7 @@ class Erasure {
   }
 
   /** What in the data directory was made of the rest, and what killed processes left. */
-  async #eraseCopies(): Promise<void> {
+  async #eraseCopies(): Promise<Partial<Pending>> {
     const { directory, clock, logger } = this.#world
     const { root } = directory
     try {
@@ -189,12 +182,13 @@ class Erasure {
       throw asStorageError(error, root)
     }
     const copy = analystCopyPath(directory)
-    if (!existsSync(copy)) return
+    if (!existsSync(copy)) return {}
     const { problem } = await makeAnalystCopy({ directory, clock })
-    if (problem === null) return
+    if (problem === null) return {}
     // One that still names them must not stay, even if there is no other.
     logger.warn({ reason: problem.message }, 'erasure.no_analyst_copy')
     rmSync(copy, { force: true })
+    return {}
   }
 
   async #search(): Promise<SearchReport> {

@@ -6,7 +6,8 @@ import { cutEvents } from '../../load/cut-events.ts'
 import { peopleIn, readSuppression } from '../../load/suppression.ts'
 import { isoInstant } from '../../support/clock.ts'
 import { ConfigError } from '../../support/errors.ts'
-import { quoteIdentifier, withWarehouse, type Warehouse } from '../../warehouse/warehouse.ts'
+import { quoted, tablesOf } from '../../warehouse/erase.ts'
+import { withWarehouse, type Warehouse } from '../../warehouse/warehouse.ts'
 import type { RunWorld } from '../stages.ts'
 import { knownDestinations } from './snapshots.ts'
 
@@ -95,24 +96,20 @@ function eventsAsSent({ directory, clock }: ExportWorld, profileId: string) {
   return found
 }
 
+/** Rows about the person in tables that analysts see. */
 async function rowsAbout(
   warehouse: Warehouse,
   profileId: string,
 ): Promise<Record<string, readonly Row[]>> {
-  const tables = await warehouse.all<{ name: string }>(
-    `select distinct table_name as name from duckdb_columns()
-     where database_name = current_database() and schema_name = 'main' and column_name = 'profile_id'
-       and table_name in (select table_name from duckdb_tables() where schema_name = 'main' and not temporary)
-     order by 1`,
-  )
   const found: Record<string, readonly Row[]> = {}
-  for (const { name } of tables) {
+  for (const [name, held] of await tablesOf(warehouse)) {
+    if (!name.startsWith('main.') || !held.includes('profile_id')) continue
     const { columns, rows } = await warehouse.table(
-      `select * from ${quoteIdentifier(name)} where profile_id = $1 order by all`,
+      `select * from ${quoted(name)} where profile_id = $1 order by all`,
       [profileId],
     )
     if (rows.length === 0) continue
-    found[name] = rows.map((row) =>
+    found[name.slice('main.'.length)] = rows.map((row) =>
       Object.fromEntries(columns.map((column, index) => [column.name, row[index]])),
     )
   }

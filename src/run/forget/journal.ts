@@ -29,7 +29,7 @@ export function findInJournal(
   const segments = journal.segments().filter((segment) => only?.includes(segment) ?? true)
   return segments.flatMap((segment, index) => {
     const found = findInSegment(journal, segment, (body) => cutEvents(body, isErased))
-    tell(world, { name: 'searching the journal', done: index + 1, total: segments.length })
+    tell(world, 'searching the journal', index + 1, segments.length)
     return found ?? []
   })
 }
@@ -61,7 +61,7 @@ export async function eraseFromJournal(
     // Killed between this and the end, no load begins within a record of a rewritten segment.
     for (const { segment } of found) await movePosition(warehouse, segment, ANY_END)
     const erased = found.map((one, index) => {
-      tell(world, { name: 'rewriting the journal', done: index, total: found.length })
+      tell(world, 'rewriting the journal', index, found.length)
       return eraseFromSegment(journal, one, (body) => cutEvents(body, isErased))
     })
     await warehouse.transaction(async () => {

@@ -6,35 +6,29 @@
 import { rmSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { z } from 'zod'
+import type { ErasedSegment } from '../../journal/erase.ts'
 import type { Erasable } from '../../load/suppression.ts'
 import { fsyncDirectory, readIfThere } from '../../support/atomic-file.ts'
 import { isoInstant } from '../../support/clock.ts'
 import { StorageError, asStorageError, messageOf } from '../../support/errors.ts'
 import { stableJson } from '../../support/json.ts'
 import { writePrivateFile } from '../../support/private-file.ts'
+import type { Marker } from './markers.ts'
 
 /** Name of the file below a data directory. */
 export const PENDING_FILE = 'forget.pending.json'
 
 /** The steps of an erasure, in order; each can be done again. */
-export const STEPS = ['tombstones', 'journal', 'warehouse', 'snapshots', 'copies', 'proof'] as const
+export const STEPS = ['journal', 'warehouse', 'snapshots', 'copies', 'proof'] as const
 
-/** A rewritten segment of the journal. */
-const segmentSchema = z.object({
-  segment: z.string(),
-  pages: z.int(),
-  events: z.int(),
-  sha256_before: z.string(),
-  sha256_after: z.string(),
-})
-
-const storeSchema = z.object({
-  destination: z.string(),
+/** A destination, and which snapshots there named the people. */
+export interface StoreFindings {
+  readonly destination: string
   /** Why nothing was erased there; null where it was. */
-  problem: z.string().nullable(),
-  /** Ids of snapshots that named the people. */
-  snapshots: z.array(z.string()),
-})
+  readonly problem: string | null
+  /** Ids. */
+  readonly snapshots: readonly string[]
+}
 
 const pendingSchema = z.strictObject({
   format_version: z.literal(2),
@@ -42,17 +36,15 @@ const pendingSchema = z.strictObject({
   step: z.enum(STEPS),
   profile_ids: z.array(z.string()),
   events_before: z.iso.datetime().nullable(),
-  markers: z.array(z.object({ text: z.string(), is_unique: z.boolean() })),
+  markers: z.array(z.custom<Marker>()),
   /** What was done so far, for the certificate. */
-  segments: z.array(segmentSchema),
+  segments: z.array(z.custom<ErasedSegment>()),
   rows: z.record(z.string(), z.int()),
-  stores: z.array(storeSchema),
+  stores: z.array(z.custom<StoreFindings>()),
 })
 
 /** An erasure that is not done. */
 export type Pending = z.infer<typeof pendingSchema>
-/** A destination, and which snapshots there named the people. */
-export type StoreFindings = z.infer<typeof storeSchema>
 
 /** Reads what is left to do; null when nothing is. @throws StorageError when the file is damaged */
 export function readPending(dataDir: string): Pending | null {

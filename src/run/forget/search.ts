@@ -11,6 +11,7 @@ import type { ObjectStore } from '../../publish/store/object-store.ts'
 import { readSegment } from '../../journal/reader.ts'
 import { asStorageError } from '../../support/errors.ts'
 import { MIB } from '../../support/units.ts'
+import { quoted, tablesOf } from '../../warehouse/erase.ts'
 import { isLockOfThisProcess } from '../../warehouse/process-lock.ts'
 import {
   quoteIdentifier,
@@ -39,6 +40,13 @@ export interface SearchOptions {
   readonly onFile?: (done: number, total: number) => void
 }
 
+/** Brings a file or object here for `work`. */
+type Open = (
+  name: string,
+  work: (path: string) => Promise<void>,
+  engine: Warehouse,
+) => Promise<void>
+
 /** Searches every file below `folder`, but `without`. No database there may be open in this process. */
 export async function searchFolder(
   folder: string,
@@ -50,7 +58,7 @@ export async function searchFolder(
       .filter((entry) => entry.isFile())
       .map((entry) => join(entry.parentPath, entry.name))
       .filter((path) => path !== without && !isLockOfThisProcess(path))
-    return await searchAll(paths.toSorted(), (path, search) => search(path), options)
+    return await searchAll(paths.toSorted(), (path, work) => work(path), options)
   } catch (error) {
     throw asStorageError(error, folder)
   }
@@ -62,20 +70,14 @@ export function searchStore(
   keys: readonly string[],
   options: SearchOptions,
 ): Promise<SearchReport> {
-  const { scratchFolder, signal } = options
-  return searchAll(
-    keys,
-    (key, search, warehouse) => {
-      const source = { store, warehouse, scratchFolder, ...(signal ? { signal } : {}) }
-      return withLocalFile(source, key, search)
-    },
-    options,
-  )
+  const open: Open = (key, work, warehouse) =>
+    withLocalFile({ ...options, store, warehouse }, key, work)
+  return searchAll(keys, open, options)
 }
 
 async function searchAll(
   names: readonly string[],
-  open: (name: string, search: (path: string) => Promise<void>, engine: Warehouse) => Promise<void>,
+  open: Open,
   { markers, scratchFolder, signal, onFile }: SearchOptions,
 ): Promise<SearchReport> {
   const needles = needlesOf(markers)
@@ -83,19 +85,16 @@ async function searchAll(
   let bytes = 0
   await withScratch(scratchFolder, () =>
     withScratchEngine(scratchFolder, async (engine) => {
+      const search = async (path: string, name: string) => {
+        const raw = await searchBytes(path, needles)
+        bytes += raw.bytes
+        if (raw.isFound || (await searchContent(path, name, markers, needles, engine))) {
+          matches.push(name)
+        }
+      }
       for (const [index, name] of names.entries()) {
         signal?.throwIfAborted()
-        await open(
-          name,
-          async (path) => {
-            const raw = await searchBytes(path, needles)
-            bytes += raw.bytes
-            if (raw.isFound || (await searchContent(path, name, markers, needles, engine))) {
-              matches.push(name)
-            }
-          },
-          engine,
-        )
+        await open(name, (path) => search(path, name), engine)
         onFile?.(index + 1, names.length)
       }
     }),
@@ -103,21 +102,17 @@ async function searchAll(
   return { files: names.length, bytes, matches }
 }
 
-/** Every spelling in which a text can stand in a file: as it is, in UTF-16 and Latin-1, and as JSON writes it. */
+/** Every spelling in which a text can stand in a file: as it is, and as JSON writes it. */
 function needlesOf(markers: readonly Marker[]): Buffer[] {
-  const spellings = markers.flatMap(({ text, is_unique }) => {
+  return markers.flatMap(({ text, is_unique }) => {
     const json = JSON.stringify(text)
     const ascii = json.replaceAll(
       /[^\0-\x7f]/g,
       (unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, '0')}`,
     )
-    if (!is_unique) return [Buffer.from(json), Buffer.from(ascii)]
-    const inQuotes = [json, ascii].map((spelling) => Buffer.from(spelling.slice(1, -1)))
-    // As the checkpoint of the journal keeps texts.
-    const latin = /^[\0-\xff]*$/.test(text) ? [Buffer.from(text, 'latin1')] : []
-    return [Buffer.from(text), Buffer.from(text, 'utf16le'), ...latin, ...inQuotes]
+    const spellings = is_unique ? [text, json.slice(1, -1), ascii.slice(1, -1)] : [json, ascii]
+    return [...new Set(spellings)].map((spelling) => Buffer.from(spelling))
   })
-  return [...new Map(spellings.map((needle) => [needle.toString('hex'), needle])).values()]
 }
 
 async function searchBytes(path: string, needles: readonly Buffer[]) {
@@ -150,17 +145,16 @@ async function searchContent(
     return false
   }
   if (name.endsWith('.parquet')) {
-    const relation = `read_parquet(${quoteText(path)}, hive_partitioning = false)`
-    return searchRelation(engine, relation, markers)
+    return searchRelation(
+      engine,
+      `read_parquet(${quoteText(path)}, hive_partitioning = false)`,
+      markers,
+    )
   }
   if (!name.endsWith('.duckdb')) return false
   return withWarehouse({ path, mode: 'read' }, async (warehouse) => {
-    const tables = await warehouse.all<{ schema: string; name: string }>(
-      'select schema_name as schema, table_name as name from duckdb_tables() where database_name = current_database()',
-    )
-    for (const { schema, name: table } of tables) {
-      const relation = `${quoteIdentifier(schema)}.${quoteIdentifier(table)}`
-      if (await searchRelation(warehouse, relation, markers)) return true
+    for (const table of (await tablesOf(warehouse)).keys()) {
+      if (await searchRelation(warehouse, quoted(table), markers)) return true
     }
     return false
   })

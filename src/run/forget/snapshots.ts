@@ -96,12 +96,12 @@ export function eraseInTarget(
     const current = await readCurrent(store)
     if (current !== null && ids.includes(current.pointer.snapshot_id)) await publish(world, target)
     const { scratchFolder } = searchIn(world, '')
-    const dropped = await withScratch(scratchFolder, () =>
+    await withScratch(scratchFolder, () =>
       withScratchEngine(scratchFolder, (warehouse) =>
         dropSnapshots({ store, warehouse, scratchFolder, logger: world.logger }, ids),
       ),
     )
-    world.logger.info({ ...dropped, snapshots: ids, at: target.to }, 'erasure.snapshots_dropped')
+    world.logger.info({ snapshots: ids, at: target.to }, 'erasure.snapshots_dropped')
     return ids
   })
 }

@@ -1,27 +1,18 @@
-/** What an erasure is asked for, what it may touch, and how it tells where it is. */
+/** What an erasure may touch, and how it tells where it is. */
 
 import type { SnapshotTarget } from '../job.ts'
 import type { RunWorld } from '../stages.ts'
 
-/** The world of an erasure. */
+/** The world of an erasure. What its `onProgress` throws ends it; it can go on later. */
 export type ErasureWorld = RunWorld & {
   /** Where snapshots are erased, given the destinations that the warehouse knows of. */
   readonly targets: (known: readonly string[]) => readonly SnapshotTarget[]
-  /** Called before each step and within it; what it throws ends the erasure, which can go on later. */
-  readonly onStep: (step: ErasureStep) => void
-}
-
-/** A step of an erasure that goes on; `done` of `total` where it can be counted. */
-export interface ErasureStep {
-  readonly name: string
-  readonly done?: number
-  readonly total?: number
 }
 
 /** Tells of a step, unless the process is to stop. @throws the reason to stop */
-export function tell({ stop, onStep }: ErasureWorld, step: ErasureStep): void {
+export function tell({ stop, onProgress }: ErasureWorld, name: string, done = 0, total = 1): void {
   stop.throwIfAborted()
-  onStep(step)
+  onProgress({ stage: 'forget', name, done, total })
 }
 
 /** What searches in this world share; their folder is their own, because looking needs no lock. */
@@ -29,6 +20,6 @@ export function searchIn(world: ErasureWorld, name: string) {
   return {
     scratchFolder: `${world.directory.scratch}.forget-${process.pid}`,
     signal: world.stop,
-    onFile: (done: number, total: number) => tell(world, { name, done, total }),
+    onFile: (done: number, total: number) => tell(world, name, done, total),
   }
 }

@@ -3,9 +3,14 @@
 import { cpSync, mkdtempSync, readFileSync, readdirSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { expect } from 'vitest'
 import { openJournal, type Journal } from '../../../src/journal/journal.ts'
+import { listSnapshots } from '../../../src/publish/read-snapshot.ts'
+import { openFolderStore } from '../../../src/publish/store/folder-store.ts'
+import { verifySnapshot } from '../../../src/publish/verify/verify.ts'
 import { dataDirectory, type DataDirectory } from '../../../src/run/data-directory.ts'
-import type { ErasureStep, ErasureWorld } from '../../../src/run/forget/world.ts'
+import { searchFolder } from '../../../src/run/forget/search.ts'
+import type { ErasureWorld } from '../../../src/run/forget/world.ts'
 import type { SnapshotTarget } from '../../../src/run/job.ts'
 import { buildStage, loadStage, publishStage, type RunWorld } from '../../../src/run/stages.ts'
 import type { JobChangeEvent } from '../../../src/simulator/events.ts'
@@ -19,6 +24,8 @@ import { aPage, aBatch, startRun, wireEvent } from '../../load/load-fixture.ts'
 
 /** Who is erased, and every text by which they could be found. */
 export const ADA = 'per_ada_00000000077'
+/** Who is in the events of the third night alone. */
+export const LATE = 'per_late_0000000078'
 export const MARKERS = [
   ADA,
   'ada-handle-q7x9',
@@ -40,7 +47,7 @@ export interface ForgetSite {
   /** Loads, builds and publishes. */
   night(target: SnapshotTarget, number: number): Promise<void>
   /** A world of an erasure that publishes nowhere else. */
-  erasing(targets?: readonly SnapshotTarget[], onStep?: (step: ErasureStep) => void): ErasureWorld
+  erasing(targets?: readonly SnapshotTarget[], onStep?: (step: string) => void): ErasureWorld
   read<T>(work: (warehouse: Warehouse) => Promise<T>): Promise<T>
 }
 
@@ -93,7 +100,9 @@ export function forgetSite({ s3Endpoint, root, nights = 0 }: SiteChoices = {}): 
     erasing: (targets = [], onStep = () => undefined) => ({
       ...world,
       targets: () => targets,
-      onStep,
+      onProgress: (progress) => {
+        if (progress.stage === 'forget') onStep(`${progress.name} ${progress.done}`)
+      },
     }),
     read: open,
   }
@@ -182,7 +191,8 @@ export function eventsOf(night: number): unknown[] {
     name: 'Ada Q7x9 Lovelace',
   })
   const reject = { ...left, changed_at: 'not a date' }
-  return [...events, left, reject]
+  const late = wireEvent({ person: LATE, changedAt: year, detectedAt: year + 40 * DAY })
+  return [...events, left, reject, ...(night === 3 ? [late] : [])]
 }
 
 function headlineOf(night: number): string {
@@ -198,4 +208,32 @@ export function filesWith(folder: string, texts: readonly string[]): string[] {
       const bytes = readFileSync(path)
       return texts.some((text) => bytes.includes(text))
     })
+}
+
+/** An erasure of Ada. */
+export const REQUEST = { profileIds: [ADA], eventsBefore: null }
+/** Whatever is left to do. */
+export const NOTHING_NEW = { profileIds: [], eventsBefore: null }
+/** The events of everybody else. */
+export const others = (warehouse: Warehouse) =>
+  warehouse.all(
+    `select * exclude (times_seen) from job_change_events where profile_id <> $1 order by event_key`,
+    [ADA],
+  )
+
+/** Where they are found below a folder, in any kind of file. */
+export async function matchesIn(folder: string): Promise<readonly string[]> {
+  const markers = MARKERS.map((text) => ({ text, is_unique: true }))
+  const scratchFolder = join(temporaryFolder(), 'scratch')
+  return (await searchFolder(folder, { markers, scratchFolder })).matches
+}
+
+/** Every snapshot is what `verify` says it should be. */
+export async function expectProved(folder: string): Promise<void> {
+  const store = openFolderStore(folder, realClock)
+  const scratchFolder = join(temporaryFolder(), 'scratch')
+  for (const { snapshot_id: snapshotId } of await listSnapshots(store)) {
+    const report = await verifySnapshot({ store, snapshotId, scratchFolder })
+    expect(report.findings).toEqual([])
+  }
 }

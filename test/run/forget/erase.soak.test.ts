@@ -1,0 +1,112 @@
+import { existsSync } from 'node:fs'
+import { join } from 'node:path'
+import { PutBucketVersioningCommand } from '@aws-sdk/client-s3'
+import { afterAll, expect, it, onTestFinished, vi } from 'vitest'
+import { load } from '../../../src/load/load.ts'
+import { erase } from '../../../src/run/forget/erase.ts'
+import { PENDING_FILE } from '../../../src/run/forget/pending.ts'
+import { s3ClientOf } from '../../helpers/s3-client.ts'
+import { signInTo } from '../../helpers/s3-credentials.ts'
+import { startS3Server } from '../../helpers/s3-server.ts'
+import { temporaryFolder } from '../../helpers/temporary-folder.ts'
+import {
+  MARKERS,
+  NOTHING_NEW,
+  REQUEST,
+  expectProved,
+  filesWith,
+  forgetSite,
+  matchesIn,
+  others,
+  removeNights,
+  targetAt,
+  threeNights,
+} from './forget-fixture.ts'
+
+afterAll(removeNights)
+
+it('stopped at each of its steps in turn, it goes on by itself and ends with nothing left', async () => {
+  const { site, target } = await threeNights()
+  const before = await site.read(others)
+  const stops = [
+    'searching the journal 4',
+    'rewriting the journal 2',
+    'warehouse 0',
+    `searching ${target.to} 9`,
+    'copies 0',
+    'proof 9',
+  ]
+  for (const [index, stopAt] of stops.entries()) {
+    const world = site.erasing([target], (step) => {
+      if (step === stopAt) throw new Error(`stopped at ${step}`)
+    })
+    // Whom it was about, the second call knows by itself.
+    const request = index === 0 ? REQUEST : NOTHING_NEW
+    await expect(erase(world, request)).rejects.toThrow(`stopped at ${stopAt}`)
+    expect(existsSync(join(site.directory.root, PENDING_FILE))).toBe(true)
+    // A load in between reads nothing twice, and from no place within a record.
+    await site.read((warehouse) => load({ warehouse, journal: site.journal }))
+  }
+  const certificate = await erase(site.erasing([target]), NOTHING_NEW)
+  expect(certificate).toMatchObject({ is_complete: true, remaining: [] })
+  expect(certificate?.people).toHaveLength(1)
+  expect(certificate?.proof.texts).toBe(MARKERS.length)
+  expect(await matchesIn(site.directory.root)).toEqual([])
+  expect(await site.read(others)).toEqual(before)
+  await expectProved(target.to)
+  expect(await erase(site.erasing([target]), NOTHING_NEW)).toBeNull()
+}, 240_000)
+
+it('of one destination that cannot be reached says so until it is; the rest is done', async () => {
+  const site = forgetSite()
+  const target = targetAt(join(temporaryFolder(), 'lake'))
+  await site.night(target, 1)
+  const away = {
+    ...targetAt('s3://nowhere/lake'),
+    s3: { endpoint: 'http://127.0.0.1:9', region: 'eu' },
+  }
+  vi.stubEnv('AWS_ACCESS_KEY_ID', 'a')
+  vi.stubEnv('AWS_SECRET_ACCESS_KEY', 'b')
+  onTestFinished(() => {
+    vi.unstubAllEnvs()
+  })
+  const certificate = await erase(site.erasing([away, target]), REQUEST)
+  expect(certificate?.is_complete).toBe(false)
+  expect(certificate?.remaining).toHaveLength(1)
+  expect(certificate?.remaining[0]).toContain('s3://nowhere/lake')
+  expect(await matchesIn(target.to)).toEqual([])
+  expect(filesWith(site.directory.root, MARKERS)).toEqual([join(site.directory.root, PENDING_FILE)])
+  const again = await erase(site.erasing([target]), NOTHING_NEW)
+  expect(again).toMatchObject({ is_complete: true, remaining: [] })
+  expect(filesWith(site.directory.root, MARKERS)).toEqual([])
+}, 120_000)
+
+it('leaves no version of an object that names them in a bucket that keeps versions', async () => {
+  const server = await startS3Server()
+  signInTo(server)
+  const client = s3ClientOf(server)
+  onTestFinished(async () => {
+    vi.unstubAllEnvs()
+    client.destroy()
+    await server.close()
+  })
+  await client.send(
+    new PutBucketVersioningCommand({
+      Bucket: server.bucket,
+      VersioningConfiguration: { Status: 'Enabled' },
+    }),
+  )
+  const site = forgetSite({ s3Endpoint: server.endpoint })
+  const target = targetAt(`s3://${server.bucket}/lake`)
+  for (const night of [1, 2]) await site.night(target, night)
+  const certificate = await erase(site.erasing([target]), REQUEST)
+  expect(certificate).toMatchObject({ is_complete: true, remaining: [] })
+  expect(certificate?.stores[0]?.snapshots).toHaveLength(2)
+  for (const [key, object] of server.objects()) {
+    expect(server.versionsOf(key)).toHaveLength(1)
+    expect(MARKERS.filter((text) => object.body.includes(text))).toEqual([])
+  }
+  expect(server.uploads()).toEqual([])
+  expect(filesWith(site.directory.root, MARKERS)).toEqual([])
+  expect(existsSync(site.directory.published)).toBe(false)
+}, 240_000)
