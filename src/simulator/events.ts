@@ -35,13 +35,6 @@ export interface JobChangeEvent {
   }
 }
 
-/** Where a person lives. Events do not say it; the geo filters ask for it. */
-export interface Place {
-  readonly city: string
-  /** Two letters, upper case. */
-  readonly countryCode: string
-}
-
 /** An organisation that the service tracks. */
 export type TrackedOrganization = JobChangeEvent['organization']
 
@@ -57,12 +50,6 @@ export interface EventSource {
   readonly detectedAt: Float64Array
   /** Each event's type, as a position in EVENT_TYPES. */
   readonly typeOf: Uint8Array
-  /** The distinct titles, and which of them is each event's `title.current`. */
-  readonly titles: readonly string[]
-  readonly titleOf: Uint32Array
-  /** The distinct places, and where each event's person lives. Number 0 is "not known". */
-  readonly places: readonly (Place | undefined)[]
-  readonly placeOf: Uint16Array
   /** The events of an organisation, in ascending number: freshest first. */
   eventsOf(organization: number): Uint32Array
   /** Length in bytes of an event's JSON. */
@@ -78,7 +65,7 @@ export interface EventCollector {
   /** Adds an organisation, also one without events, and returns its number. A known id is not added again. */
   addOrganization(organization: TrackedOrganization): number
   /** Adds an event and its organisation. */
-  add(event: JobChangeEvent, place?: Place): void
+  add(event: JobChangeEvent): void
   /** The source. The collector must not be used any more. */
   finish(): EventSource
 }
@@ -94,19 +81,12 @@ export const LONGEST_EVENT = Math.floor(CHUNK_BYTES / MOST_BYTES_PER_CHARACTER)
 export function createEventCollector(): EventCollector {
   const organizations: TrackedOrganization[] = []
   const organizationNumbers = new Map<string, number>()
-  const titles = createNumbering<string>((title) => title)
-  const places = createNumbering<Place | undefined>((place) =>
-    place === undefined ? '' : `${place.countryCode} ${place.city}`,
-  )
-  places.number(undefined)
   const bytes = createByteStore()
   const column = {
     lagDays: [] as number[],
     detectedAt: [] as number[],
     organizationOf: [] as number[],
     typeOf: [] as number[],
-    titleOf: [] as number[],
-    placeOf: [] as number[],
     position: [] as number[],
     length: [] as number[],
   }
@@ -121,7 +101,7 @@ export function createEventCollector(): EventCollector {
 
   return {
     addOrganization,
-    add(event, place) {
+    add(event) {
       const { position, length } = bytes.append(JSON.stringify(event))
       column.position.push(position)
       column.length.push(length)
@@ -129,8 +109,6 @@ export function createEventCollector(): EventCollector {
       column.detectedAt.push(Date.parse(event.detected_at))
       column.organizationOf.push(addOrganization(event.organization))
       column.typeOf.push(EVENT_TYPES.indexOf(event.event_type))
-      column.titleOf.push(titles.number(event.title.current ?? ''))
-      column.placeOf.push(places.number(place))
     },
     finish() {
       const order = freshnessOrder(column.lagDays, column.detectedAt)
@@ -147,10 +125,6 @@ export function createEventCollector(): EventCollector {
         organizationOf,
         detectedAt: Float64Array.from(size, sorted(column.detectedAt)),
         typeOf: Uint8Array.from(size, sorted(column.typeOf)),
-        titles: titles.values,
-        titleOf: Uint32Array.from(size, sorted(column.titleOf)),
-        places: places.values,
-        placeOf: Uint16Array.from(size, sorted(column.placeOf)),
         eventsOf,
         byteLength: (event) => length[event] ?? 0,
         copyJson: (event, target, offset) =>
@@ -190,22 +164,6 @@ function groupByOrganization(
     next[organization] = at + 1
   }
   return (organization) => events.subarray(start[organization], start[organization + 1])
-}
-
-function createNumbering<Value>(keyOf: (value: Value) => string) {
-  const values: Value[] = []
-  const numbers = new Map<string, number>()
-  return {
-    values,
-    number(value: Value): number {
-      const key = keyOf(value)
-      const known = numbers.get(key)
-      if (known !== undefined) return known
-      numbers.set(key, values.length)
-      values.push(value)
-      return values.length - 1
-    },
-  }
 }
 
 /** Texts one after another in chunks; none crosses a border, so one position finds chunk and offset. */

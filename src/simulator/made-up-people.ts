@@ -1,11 +1,9 @@
-/** The people of a made-up world: who they are, where they live and how their titles are spelled. */
+/** The people of a made-up world: who they are and how their titles are spelled. */
 
-import type { Place } from './events.ts'
 import { slugFor } from './made-up-organizations.ts'
 import {
   COUNTRIES,
   LADDERS,
-  LANGUAGES,
   NAMES,
   SIDE_TITLES,
   TITLE_ADDITIONS,
@@ -24,7 +22,6 @@ export interface MadeUpPerson {
   readonly isFeminine: boolean
   /** The language of their titles and headline. */
   readonly language: Language
-  readonly place: Place
   /** Whether they give exact days; most people give months. */
   readonly givesDays: boolean
 }
@@ -40,16 +37,13 @@ export function makeUpPerson(random: Random, home: Country): MadeUpPerson {
   const names = NAMES[country.language]
   const firstName = pick(random, isFeminine ? names.feminine : names.masculine)
   const lastName = pick(random, names.family)
-  return {
-    profileId: `per_${hexId(random, 20)}`,
-    handle: `${slugFor(`${firstName} ${lastName}`)}-${hexId(random, 6)}`,
-    firstName,
-    lastName,
-    isFeminine,
-    language: random() < ENGLISH_TITLES_ELSEWHERE ? 'en' : country.language,
-    place: { city: pick(random, country.cities), countryCode: country.code },
-    givesDays: random() < GIVES_DAYS,
-  }
+  const profileId = `per_${hexId(random, 20)}`
+  const handle = `${slugFor(`${firstName} ${lastName}`)}-${hexId(random, 6)}`
+  const language = random() < ENGLISH_TITLES_ELSEWHERE ? 'en' : country.language
+  // One draw is not used: without it every seed would make another world than the documented one.
+  random()
+  const givesDays = random() < GIVES_DAYS
+  return { profileId, handle, firstName, lastName, isFeminine, language, givesDays }
 }
 
 /** A rank: which ladder of the person's language, and how high on it. */
@@ -104,15 +98,4 @@ export function retitled(
 function formFor(person: MadeUpPerson, title: string): string {
   const [masculine = title, feminine = masculine] = title.split('|')
   return person.isFeminine ? feminine : masculine
-}
-
-/** The language of `title`, found in the ladders; undefined when several languages or none have it. */
-export function languageOfTitle(title: string): Language | undefined {
-  const bare = title.split(', ')[0]
-  const found = LANGUAGES.filter((language) =>
-    [...LADDERS[language].flat(2), ...SIDE_TITLES[language]].some((spelling) =>
-      spelling.split('|').some((form) => form === title || form === bare),
-    ),
-  )
-  return found.length === 1 ? found[0] : undefined
 }

@@ -6,8 +6,7 @@ import { parse } from 'yaml'
 import { packageRoot } from '../support/assets.ts'
 
 /** The languages that titles and names come in. */
-export const LANGUAGES = ['en', 'de', 'fr', 'es', 'pt'] as const
-export type Language = (typeof LANGUAGES)[number]
+export type Language = 'en' | 'de' | 'fr' | 'es' | 'pt'
 
 /** Rungs, lowest first; a rung is a list of spellings that mean the same. */
 export type Ladder = readonly (readonly string[])[]
@@ -18,7 +17,6 @@ export interface Country {
   readonly language: Language
   /** Share of organisations at home here; the shares add up to 100. */
   readonly share: number
-  readonly cities: readonly string[]
   readonly legal_forms: readonly string[]
 }
 

@@ -10,12 +10,7 @@ import type { FaultPlan, Strike } from './faults.ts'
 import { renderPage } from './page-faults.ts'
 import { errorBody } from './page.ts'
 import { rateLimitHeaders, type RateLimit, type RateWindow } from './rate-window.ts'
-import {
-  BadRequest,
-  searchFromBody,
-  searchFromQuery,
-  type SearchRequest,
-} from './search-request.ts'
+import { BadRequest, searchFromBody, type SearchRequest } from './search-request.ts'
 import type { Search } from './search.ts'
 import type { Answer } from './wire-faults.ts'
 
@@ -24,8 +19,6 @@ export const SEARCH_PATH = '/api/v1/job-changes/search'
 
 /** The parts of a request that matter, and the server's time. */
 export interface SearchCall {
-  readonly method: 'GET' | 'POST'
-  readonly query: string
   readonly body: string
   readonly contentType: string | undefined
   readonly authorization: string | undefined
@@ -159,7 +152,6 @@ function bearerKey(authorization: string | undefined): string | undefined {
 }
 
 function readSearch(call: SearchCall): SearchRequest {
-  if (call.method === 'GET') return searchFromQuery(call.query)
   if (call.body !== '' && !/^application\/json\b/i.test(call.contentType ?? '')) {
     throw new BadRequest('send the body with Content-Type: application/json')
   }

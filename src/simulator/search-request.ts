@@ -1,5 +1,5 @@
 /**
- * What a search asks for, read from a JSON body or a query string and checked by the rules of the endpoint. Pure.
+ * What a search asks for, read from a JSON body and checked by the rules of the endpoint. Pure.
  * Every refusal is a 400 whose message names the parameter and what was sent.
  */
 
@@ -8,7 +8,6 @@ import { EVENT_TYPES, type EventType } from './events.ts'
 /** The limits of the endpoint. */
 export const LIMITS = {
   companies: 50,
-  filterCharacters: 3,
   daysAgo: 365,
   page: 10_000,
   pageSize: 50,
@@ -20,10 +19,6 @@ export interface SearchRequest {
   readonly eventType: EventType | undefined
   readonly organizationIds: readonly string[]
   readonly companyUrls: readonly string[]
-  readonly title: string | undefined
-  readonly geoCity: string | undefined
-  /** Upper case. */
-  readonly geoCountryCode: string | undefined
   /** 1 to 365, or undefined for all events. */
   readonly daysAgo: number | undefined
   /** From 1. */
@@ -37,7 +32,7 @@ export class BadRequest extends Error {
   override readonly name = 'BadRequest'
 }
 
-/** Parameters by name: as JSON gave them, or as texts from a query string. */
+/** Parameters by name. */
 type Parameters = ReadonlyMap<string, unknown>
 
 /**
@@ -58,30 +53,16 @@ export function searchFromBody(body: string): SearchRequest {
   return searchFrom(new Map(Object.entries(value)))
 }
 
-/**
- * The search in a GET query string.
- * @throws BadRequest when a parameter breaks a rule
- */
-export function searchFromQuery(query: string): SearchRequest {
-  const parameters = new Map<string, unknown>()
-  for (const [name, value] of new URLSearchParams(query)) {
-    if (parameters.has(name)) throw new BadRequest(`${name} is given twice`)
-    parameters.set(name, NUMERIC.has(name) && INTEGER.test(value) ? Number(value) : value)
-  }
-  return searchFrom(parameters)
-}
-
-const NUMERIC = new Set(['days_ago', 'page', 'limit'])
-const INTEGER = /^[+-]?\d+$/
+// Filters of the service that Jobtide never sends.
+const NOT_SIMULATED = ['title', 'geo_city', 'geo_country_code']
 
 function searchFrom(parameters: Parameters): SearchRequest {
+  const name = NOT_SIMULATED.find((one) => parameters.has(one))
+  if (name !== undefined) throw new BadRequest(`${name} is not simulated`)
   return {
     eventType: eventType(parameters),
     organizationIds: list(parameters, 'organization_ids'),
     companyUrls: list(parameters, 'company_urls'),
-    title: textFilter(parameters, 'title'),
-    geoCity: textFilter(parameters, 'geo_city'),
-    geoCountryCode: countryCode(parameters),
     daysAgo: integer(parameters, 'days_ago', LIMITS.daysAgo),
     page: integer(parameters, 'page', LIMITS.page) ?? 1,
     limit: integer(parameters, 'limit', LIMITS.pageSize) ?? LIMITS.defaultPageSize,
@@ -95,24 +76,6 @@ function eventType(parameters: Parameters): EventType | undefined {
     throw new BadRequest(`event_type must be one of ${EVENT_TYPES.join(', ')}; got ${show(value)}`)
   }
   return known
-}
-
-function textFilter(parameters: Parameters, name: string): string | undefined {
-  const value = text(parameters, name)
-  if (value !== undefined && Array.from(value).length < LIMITS.filterCharacters) {
-    throw new BadRequest(
-      `${name} must have at least ${LIMITS.filterCharacters} characters; got ${show(value)}`,
-    )
-  }
-  return value
-}
-
-function countryCode(parameters: Parameters): string | undefined {
-  const value = text(parameters, 'geo_country_code')
-  if (value !== undefined && !/^[a-z]{2}$/i.test(value)) {
-    throw new BadRequest(`geo_country_code must be two letters; got ${show(value)}`)
-  }
-  return value?.toUpperCase()
 }
 
 function text(parameters: Parameters, name: string): string | undefined {

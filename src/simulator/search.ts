@@ -1,5 +1,5 @@
 /**
- * Finding and paging. A question (organisations, window, type, filters) is answered once with a list of event numbers;
+ * Finding and paging. A question (organisations, window, type) is answered once with a list of event numbers;
  * its pages are batches of that list. The list is kept for as long as the passing of time cannot change it.
  */
 
@@ -67,9 +67,8 @@ export function createSearch(source: EventSource): Search {
 }
 
 function questionKey(request: SearchRequest, organizations: readonly number[] | undefined): string {
-  const { eventType, daysAgo, title, geoCity, geoCountryCode } = request
-  const filters = [eventType, daysAgo, title, geoCity, geoCountryCode]
-  return JSON.stringify([organizations === undefined ? null : organizations.join(), ...filters])
+  const { eventType, daysAgo } = request
+  return JSON.stringify([organizations?.join() ?? null, eventType, daysAgo])
 }
 
 function findEvents(
@@ -79,13 +78,13 @@ function findEvents(
   nowMs: number,
 ): Answer {
   const windowMs = request.daysAgo === undefined ? Infinity : request.daysAgo * DAY
-  const isWanted = wantedEvents(source, request)
+  const type = request.eventType === undefined ? -1 : EVENT_TYPES.indexOf(request.eventType)
   const found: number[] = []
   let untilMs = Infinity
   const look = (event: number) => {
     const detectedAt = source.detectedAt[event] ?? 0
     // Both ends of the window belong to it.
-    if (detectedAt < nowMs - windowMs || !isWanted(event)) return
+    if (detectedAt < nowMs - windowMs || (type >= 0 && source.typeOf[event] !== type)) return
     if (detectedAt > nowMs) {
       untilMs = Math.min(untilMs, detectedAt)
       return
@@ -100,39 +99,4 @@ function findEvents(
   }
   // Numbers are in the order of freshness, so sorting numbers merges the organisations.
   return { events: Uint32Array.from(found).sort(), fromMs: nowMs, untilMs }
-}
-
-function wantedEvents(source: EventSource, request: SearchRequest): (event: number) => boolean {
-  const tests: ((event: number) => boolean)[] = []
-  if (request.eventType !== undefined) {
-    const type = EVENT_TYPES.indexOf(request.eventType)
-    tests.push((event) => source.typeOf[event] === type)
-  }
-  if (request.title !== undefined) {
-    const wanted = wordsOf(request.title)
-    const matches = source.titles.map((title) => hasWords(title, wanted))
-    tests.push((event) => matches[source.titleOf[event] ?? 0] === true)
-  }
-  const { geoCity, geoCountryCode } = request
-  if (geoCity !== undefined || geoCountryCode !== undefined) {
-    const city = geoCity?.toLowerCase() ?? ''
-    const matches = source.places.map(
-      (place) =>
-        place !== undefined &&
-        place.city.toLowerCase().includes(city) &&
-        (geoCountryCode === undefined || place.countryCode === geoCountryCode),
-    )
-    tests.push((event) => matches[source.placeOf[event] ?? 0] === true)
-  }
-  return (event) => tests.every((test) => test(event))
-}
-
-/** Whether each of `wanted` is a whole word of `title`, in any order and any case. No words match nothing. */
-function hasWords(title: string, wanted: readonly string[]): boolean {
-  const words = new Set(wordsOf(title))
-  return wanted.length > 0 && wanted.every((word) => words.has(word))
-}
-
-function wordsOf(text: string): string[] {
-  return text.toLowerCase().match(/[\p{L}\p{N}]+/gu) ?? []
 }

@@ -7,17 +7,16 @@ import { isoInstant } from '../support/clock.ts'
 import { DAY, SECOND } from '../support/units.ts'
 import type { Cause, Change } from './careers.ts'
 import { AT_WORD, NAMES, TITLE_ADDITIONS } from './made-up-words.ts'
-import type { JobChangeEvent, Place, TrackedOrganization } from './events.ts'
+import type { JobChangeEvent, TrackedOrganization } from './events.ts'
 import type { MadeUpPerson } from './made-up-people.ts'
 import { logNormal, pick, pickWeighted, type Random } from './random.ts'
 
-/** An event and what is true about it besides. */
+/** An event and the truth about it. */
 export interface Sighting {
   readonly event: JobChangeEvent
   readonly cause: Cause
   /** Whether this is a later sighting of a change seen before, with something corrected. */
   readonly isCorrection: boolean
-  readonly place: Place
 }
 
 const CORRECTED = 0.02
@@ -44,12 +43,12 @@ export function* sightingsOf(
     person: personAs(random, person, change, organization.name),
     organization,
   }
-  const about = { cause: change.cause, place: person.place }
-  yield { ...about, event, isCorrection: false }
+  const { cause } = change
+  yield { cause, event, isCorrection: false }
   if (random() >= CORRECTED) return
   const seenAgainAt = detectedAt + Math.ceil(5 + random() * 115) * DAY
   const corrected = { ...correction(random, event, person), ...dates(changedAt, seenAgainAt) }
-  yield { ...about, event: corrected, isCorrection: true }
+  yield { cause, event: corrected, isCorrection: true }
 }
 
 /** The first of the month for most people, the day itself for those who give days. */

@@ -59,7 +59,7 @@ export interface Simulator {
   readonly url: string
   account(): Account
   /**
-   * Replaces all faults; their counting starts anew.
+   * Replaces all faults; their counting starts again.
    * @throws ConfigError naming the fault that is wrong
    */
   setFaults(faults: readonly Fault[]): void
@@ -134,7 +134,7 @@ async function serve(
   response: ServerResponse,
 ): Promise<void> {
   const { method = 'GET', url = '/' } = request
-  const [path = '', query = ''] = url.split('?', 2)
+  const [path = ''] = url.split('?', 1)
   let body: string
   try {
     body = await readBody(request)
@@ -148,7 +148,7 @@ async function serve(
     sendAnswer(response, answerControl(service.controls, method, path, body), undefined)
     return
   }
-  finish(service, request, response, reply(service, request, method, path, query, body))
+  finish(service, request, response, reply(service, request, method, path, body))
 }
 
 function reply(
@@ -156,20 +156,17 @@ function reply(
   request: IncomingMessage,
   method: string,
   path: string,
-  query: string,
   body: string,
 ): Reply {
   if (path !== SEARCH_PATH) {
     const answer = errorAnswer(404, `no such path: ${path}`)
     return { answer, strike: undefined, facts: NO_FACTS }
   }
-  if (method !== 'GET' && method !== 'POST') {
-    const answer = errorAnswer(405, `${method} is not allowed`, { Allow: 'GET, POST' })
+  if (method !== 'POST') {
+    const answer = errorAnswer(405, `${method} is not allowed`, { Allow: 'POST' })
     return { answer, strike: undefined, facts: NO_FACTS }
   }
   return answerSearch(parts, {
-    method,
-    query,
     body,
     contentType: request.headers['content-type'],
     authorization: request.headers.authorization,

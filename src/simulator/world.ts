@@ -45,7 +45,7 @@ export function createWorld(options: WorldOptions): EventSource {
   const collector = createEventCollector()
   const organizations = organizationsOf(options)
   for (const { tracked } of organizations) collector.addOrganization(tracked)
-  for (const { event, place } of worldSightings(options)) collector.add(event, place)
+  for (const { event } of worldSightings(options)) collector.add(event)
   return collector.finish()
 }
 

@@ -28,13 +28,23 @@ async function raw(simulator: TestSimulator, page = 1): Promise<RawAnswer> {
   let error: string | undefined
   let firstByteMs = 0
   const sentAt = performance.now()
+  const body = JSON.stringify({ limit: 50, page })
   socket.on('data', (chunk: Buffer) => {
     if (chunks.length === 0) firstByteMs = performance.now() - sentAt
     chunks.push(chunk)
   })
   socket.on('error', (problem: NodeJS.ErrnoException) => (error = problem.code))
   socket.write(
-    `GET ${PATH}?limit=50&page=${page} HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer simulator-key\r\nConnection: close\r\n\r\n`,
+    [
+      `POST ${PATH} HTTP/1.1`,
+      'Host: x',
+      'Authorization: Bearer simulator-key',
+      'Content-Type: application/json',
+      `Content-Length: ${body.length}`,
+      'Connection: close',
+      '',
+      body,
+    ].join('\r\n'),
   )
   await new Promise((resolve) => socket.once('close', resolve))
   const all = Buffer.concat(chunks)
@@ -79,11 +89,6 @@ describe('faults on the wire', () => {
     expect(simulator.account().log.map((entry) => entry.fault)).toEqual([null, 'status', null])
   })
 
-  it('status can carry a body of its own', async () => {
-    const simulator = await simulateFault({ status: 502, body: '<h1>Bad gateway</h1>' })
-    expect((await raw(simulator)).body.toString()).toBe('<h1>Bad gateway</h1>')
-  })
-
   it.each([
     ['1000 bytes', 1_000, () => 1_000],
     ['50%', '50%', (whole: number) => Math.floor(whole / 2)],
@@ -100,17 +105,6 @@ describe('faults on the wire', () => {
       expect((await raw(simulator)).body).toHaveLength(announced(answer))
     },
   )
-
-  it('a client sees a cut body as an error', async () => {
-    const simulator = await simulateFault({ cut: '90%' })
-    await expect(simulator.post({})).rejects.toThrow(/terminated|closed|aborted/)
-  })
-
-  it('cut with charged: false is not charged', async () => {
-    const simulator = await simulateFault({ cut: '50%', charged: false })
-    await raw(simulator)
-    expect(charged(simulator)).toBe(0)
-  })
 
   it.each([
     [{ reset: true } as const, 0],
@@ -145,14 +139,6 @@ describe('faults on the wire', () => {
     const answer = await raw(simulator)
     expect(answer.body).toHaveLength(announced(answer))
     expect(() => JSON.parse(answer.body.toString()) as unknown).toThrow(SyntaxError)
-    expect(charged(simulator)).toBe(10)
-  })
-
-  it('gzip sends the page gzipped', async () => {
-    const simulator = await simulateFault({ gzip: true })
-    const answer = await raw(simulator)
-    expect(answer.head).toContain('Content-Encoding: gzip')
-    expect(JSON.parse(gunzipSync(answer.body).toString())).toMatchObject({ credit_used: 10 })
     expect(charged(simulator)).toBe(10)
   })
 
@@ -194,11 +180,6 @@ describe('faults in the page', () => {
     expect(when?.detected_at).toBe(42)
   })
 
-  it('event: all changes 3 of 3', async () => {
-    const data = await change({ missing_field: 'person.profile_id', event: 'all' })
-    expect(data.filter((event) => 'profile_id' in event.person)).toEqual([])
-  })
-
   it('duplicate begins a page with the last event of the page before', async () => {
     const simulator = await simulate(manyEvents(4), { faults: [{ page: 2, duplicate: true }] })
     expect(peopleOf(await simulator.post({ page: 2, limit: 2 }))).toEqual([
@@ -207,13 +188,6 @@ describe('faults in the page', () => {
       'per_4',
     ])
     expect(peopleOf(await simulator.post({ page: 2, limit: 2 }))).toEqual(['per_3', 'per_4'])
-  })
-
-  it('has_more_forever goes on after the last page with free empty pages', async () => {
-    const simulator = await simulateFault({ has_more_forever: true, times: 'always' }, 2)
-    const [last, after] = [await simulator.post({}), await simulator.post({ page: 2 })]
-    expect([last.body.pagination.has_more, after.body.pagination.has_more]).toEqual([true, true])
-    expect([last.body.credit_used, after.body.credit_used]).toEqual([10, 0])
   })
 
   it('same_page_forever sends page 1 as every page, and charges it', async () => {
@@ -229,12 +203,6 @@ describe('faults in the page', () => {
     const { body } = await simulator.post({})
     expect(body).toMatchObject({ data: [], pagination: { has_more: true }, credit_used: 0 })
     expect(charged(simulator)).toBe(0)
-  })
-
-  it('stuck_page_number says page 1 on page 2', async () => {
-    const simulator = await simulateFault({ page: 2, stuck_page_number: true }, 4)
-    const answer = await simulator.post({ page: 2, limit: 2 })
-    expect([answer.body.pagination.page, peopleOf(answer)]).toEqual([1, ['per_3', 'per_4']])
   })
 })
 
@@ -276,20 +244,6 @@ describe('which requests a fault strikes', () => {
     expect(first.length).toBeLessThan(80)
     expect(await strikes([fault(1)], 200)).toEqual(first)
     expect(await strikes([fault(2)], 200)).not.toEqual(first)
-  })
-
-  it('one fault at a time: two faults of one time strike two requests', async () => {
-    expect(await strikes([{ status: 500 }, { status: 502 }])).toEqual([1, 2])
-  })
-
-  it('replaced faults count from the start', async () => {
-    const simulator = await simulate([anEvent()], { faults: [{ status: 500, nth: 2 }] })
-    const ask = async () => (await simulator.post({})).status
-    expect(await ask()).toBe(200)
-    simulator.setFaults([{ status: 502, nth: 2 }])
-    expect([await ask(), await ask(), await ask()]).toEqual([200, 502, 200])
-    simulator.setFaults([])
-    expect(await ask()).toBe(200)
   })
 })
 

@@ -6,7 +6,6 @@ import {
   createEventCollector,
   type EventSource,
   type JobChangeEvent,
-  type Place,
 } from '../../src/simulator/events.ts'
 import {
   startSimulator,
@@ -77,9 +76,9 @@ export function manyEvents(count: number, choices: EventChoices = {}): JobChange
   )
 }
 
-export function sourceOf(events: readonly JobChangeEvent[], place?: Place): EventSource {
+export function sourceOf(events: readonly JobChangeEvent[]): EventSource {
   const collector = createEventCollector()
-  for (const event of events) collector.add(event, place)
+  for (const event of events) collector.add(event)
   return collector.finish()
 }
 
@@ -99,7 +98,6 @@ export interface TestAnswer {
 export interface TestSimulator extends Simulator {
   clock: ReturnType<typeof standingClock>
   post(parameters: unknown, headers?: Record<string, string>): Promise<TestAnswer>
-  get(query: string): Promise<TestAnswer>
   send(method: 'GET' | 'POST' | 'PUT', path: string, body?: string): Promise<TestAnswer>
 }
 
@@ -140,7 +138,6 @@ export async function simulate(
         { ...json, ...headers },
         typeof parameters === 'string' ? parameters : JSON.stringify(parameters),
       ),
-    get: (query) => ask('GET', `${PATH}?${query}`, key),
     send: (method, path, body) => ask(method, path, { ...json, ...key }, body),
   }
 }

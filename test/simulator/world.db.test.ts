@@ -1,7 +1,5 @@
-import { createHash } from 'node:crypto'
 import { beforeAll, describe, expect, it } from 'vitest'
 import type { EventSource, JobChangeEvent } from '../../src/simulator/events.ts'
-import { languageOfTitle } from '../../src/simulator/made-up-people.ts'
 import type { Sighting } from '../../src/simulator/sightings.ts'
 import { createWorld, worldSightings, type WorldOptions } from '../../src/simulator/world.ts'
 import { DAY } from '../../src/support/units.ts'
@@ -24,11 +22,6 @@ beforeAll(() => {
 const eventsOf = (source: EventSource): JobChangeEvent[] =>
   Array.from({ length: source.count }, (_, event) => source.eventAt(event))
 
-const hashOf = (source: EventSource): string =>
-  createHash('sha256')
-    .update(JSON.stringify(eventsOf(source)))
-    .digest('hex')
-
 const keyOf = ({
   event_type: type,
   person,
@@ -48,39 +41,12 @@ const share = (isCounted: (sighting: Sighting) => boolean) =>
   sightings.filter(isCounted).length / sightings.length
 
 describe('a world', () => {
-  it('is the same for the same seed and another for another seed', () => {
-    const small = { ...options, organizations: 20 }
-    expect(hashOf(createWorld(small))).toBe(hashOf(createWorld(small)))
-    expect(hashOf(createWorld(small))).not.toBe(hashOf(createWorld({ ...small, seed: 8 })))
-  })
-
   it('of 200 organisations has about 20,000 events, and the truth behind each of them', () => {
     expect(world.organizations).toHaveLength(200)
     expect(world.count).toBeGreaterThan(17_000)
     expect(world.count).toBeLessThan(23_000)
     const texts = (events: JobChangeEvent[]) => events.map((e) => JSON.stringify(e)).toSorted()
     expect(texts(eventsOf(world))).toEqual(texts(sightings.map(({ event }) => event)))
-  })
-
-  it('can be small: 5 organisations and about 300 events', () => {
-    const small = createWorld({ ...options, organizations: 5, events: 300 })
-    expect(small.count).toBeGreaterThan(200)
-    expect(small.count).toBeLessThan(400)
-  })
-
-  it('has organisations of very different sizes: the largest tenth has most of the events', () => {
-    const sizes = world.organizations.map((_, number) => world.eventsOf(number).length)
-    const largest = sizes.toSorted((a, b) => b - a).slice(0, 20)
-    expect(largest.reduce((sum, size) => sum + size, 0) / world.count).toBeGreaterThan(0.5)
-    expect(new Set(world.organizations.map((o) => o.slug)).size).toBe(200)
-    expect(new Set(world.organizations.map((o) => o.organization_id)).size).toBe(200)
-  })
-
-  it('dates 85 to 92 % of the changes on the first of a month', () => {
-    const first = share(({ event }) => event.changed_at.slice(8, 10) === '01')
-    expect(first).toBeGreaterThan(0.85)
-    expect(first).toBeLessThan(0.92)
-    expect(share(({ event }) => event.changed_at.endsWith('T00:00:00.000Z'))).toBe(1)
   })
 
   it('detects 8 to 15 % on the same day and 5 to 11 % after more than 120 days, none before the change', () => {
@@ -95,16 +61,6 @@ describe('a world', () => {
       expect(event.detection_lag_days).toBe(Math.floor(lagMs / DAY))
       expect(lagMs).toBeGreaterThanOrEqual(0)
     }
-  })
-
-  it('has titles in 5 languages, none of which has less than 3 %', () => {
-    const known = new Map<string, string>()
-    for (const title of world.titles) known.set(title, languageOfTitle(title) ?? 'several')
-    for (const language of ['en', 'de', 'fr', 'es', 'pt']) {
-      const found = share(({ event }) => known.get(event.title.current ?? '') === language)
-      expect(found, language).toBeGreaterThan(0.03)
-    }
-    expect(world.titles.length).toBeGreaterThan(500)
   })
 
   it('has every kind of change, at least 100 of each', () => {
@@ -124,18 +80,6 @@ describe('a world', () => {
       expect(counts.get(cause), cause).toBeGreaterThan(100)
     }
   })
-
-  it('gives every event every key', () => {
-    const shapes = new Set(
-      eventsOf(world).map((e) =>
-        [e, e.title, e.person, e.organization].map((part) => Object.keys(part).join()).join(' '),
-      ),
-    )
-    expect([...shapes]).toEqual([
-      'event_type,detected_at,changed_at,detection_lag_days,title,person,organization current,previous ' +
-        'profile_id,handle,full_name,first_name,last_name,headline,network_url organization_id,name,slug,network_url',
-    ])
-  })
 })
 
 describe('careers', () => {
@@ -151,15 +95,6 @@ describe('careers', () => {
       const before = known.get(keyOf(event))
       expect(Date.parse(event.detected_at)).toBeGreaterThan(Date.parse(before?.detected_at ?? ''))
       expect([event.person, event.title]).not.toEqual([before?.person, before?.title])
-    }
-  })
-
-  it('are consistent: joined has no previous title, a title change names another one', () => {
-    for (const { event } of first()) {
-      if (event.event_type === 'joined') expect(event.title.previous).toBeNull()
-      if (event.event_type === 'title_change')
-        expect(event.title.previous).not.toBe(event.title.current)
-      expect(event.title.current).toMatch(/^[^|]+$/)
     }
   })
 
