@@ -72,17 +72,24 @@ const running: readonly Declaration[] = [
   },
   {
     name: 'plan',
-    about: 'what a run would ask and cost; sends nothing without --quote',
+    about: 'what a run would ask and cost; sends nothing without --sample',
     arguments: [['<pipeline>', PIPELINE]],
     options: [
       ...RUN_OPTIONS,
-      ['--quote', 'the exact bill: asks the service; what it buys is kept for the run'],
-      ['--cadence', 'compare asking nightly, every second night and weekly', null, null, 'quote'],
+      [
+        '--sample <n>',
+        'forecast from n random batches: reads them, and keeps them for the run',
+        wholeNumber(2, 1e6),
+      ],
+      ['--cadence', 'compare asking nightly, every second night and weekly', null, null, 'sample'],
     ],
-    run: async (context, options: PlanOptions, pipeline: string) =>
-      options.quote === true
-        ? (await import('./quote-command.ts')).quoteCommand(context, pipeline, options)
-        : (await import('./plan-command.ts')).planCommand(context, pipeline, options),
+    run: async (context, { sample, ...options }: PlanOptions, pipeline: string) =>
+      sample === undefined
+        ? (await import('./plan-command.ts')).planCommand(context, pipeline, options)
+        : (await import('./sample-command.ts')).sampleCommand(context, pipeline, {
+            ...options,
+            sample,
+          }),
   },
   {
     name: 'extract',

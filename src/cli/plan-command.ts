@@ -25,15 +25,15 @@ import {
 
 /** What `plan` can be asked besides what a run can. */
 export interface PlanOptions extends Overrides {
-  /** Find the exact bill by asking the service; see quote-command.ts. */
-  readonly quote?: boolean
+  /** Forecast from so many batches, which are read; see sample-command.ts. */
+  readonly sample?: number
   /** Compare how often to ask. */
   readonly cadence?: boolean
 }
 
 const DEAREST_IN_DOCUMENT = 50
 
-/** `plan` without `--quote`. */
+/** `plan` without `--sample`. */
 export async function planCommand(
   { output, directory, clock, environment }: Context,
   pipeline: string,

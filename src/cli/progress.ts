@@ -7,7 +7,7 @@ import type { RunProgress } from '../run/stages.ts'
 import type { Clock } from '../support/clock.ts'
 import { SECOND } from '../support/units.ts'
 import type { Output } from './output.ts'
-import { bytesText, countText, durationText } from './text.ts'
+import { bytesText, countText, durationText, numberText } from './text.ts'
 
 /** Progress of a stage of a run, of reading a list of titles, or of what goes through a snapshot step by step. */
 export type CommandProgress =
@@ -109,9 +109,14 @@ interface Step {
 export function stepOf(progress: CommandProgress): Step {
   switch (progress.stage) {
     case 'extract': {
-      const { fraction, batchesDone, batches, pages, events, credits } = progress
-      const detail = `${countText(pages, 'page')}, ${countText(events, 'event')}, ${countText(credits, 'credit')}`
-      return { fraction, isEnd: batchesDone >= batches, detail }
+      const { fraction, batchesDone, batches, pages, events, credits, projection } = progress
+      const isEnd = batchesDone >= batches
+      const ofAll =
+        projection === null || isEnd
+          ? ''
+          : `; whole run about ${numberText(projection.expected)} (${numberText(projection.low)} to ${numberText(projection.high)})`
+      const detail = `${countText(pages, 'page')}, ${countText(events, 'event')}, ${countText(credits, 'credit')}${ofAll}`
+      return { fraction, isEnd, detail }
     }
     case 'load':
       return step(progress.bytesDone, progress.bytes, bytesText(progress.bytesDone))

@@ -10,7 +10,7 @@ import { CREDITS_PER_PAGE, monthOf, nextMonthAt } from '../journal/spending.ts'
 
 /** What may be spent. */
 export interface BudgetOptions {
-  /** Of this run. `limit` in credits, null for none; `spent` before it was killed or taken up again. */
+  /** Of this run. `limit` in credits, null for none; `spent` before it was killed or resumed. */
   readonly run: { readonly limit: number | null; readonly spent: number }
   /** Of each calendar month in UTC; `spentBy` month, such as `2026-11`. Absent: no limit. */
   readonly month?: {
@@ -27,21 +27,9 @@ export interface Reservation {
    * Says right before the request leaves whether it may. While it waited, a month may have begun, in which it counts
    * then, or the price may have risen. When it may not leave, the credits are given back: reserve again.
    */
-  mayLeave(): boolean
+  canDispatch(): boolean
   /** Ends the reservation with what was charged, 0 or more. A second call does nothing. */
   settle(charged: number): void
-}
-
-/** Gives out credits. */
-export interface Budget {
-  /**
-   * Sets the price of one page aside; waits while other requests may still give theirs back.
-   * @throws BudgetReachedError when no request in flight can free enough
-   * @throws the signal's reason when it aborts first
-   */
-  reserve(signal: AbortSignal): Promise<Reservation>
-  /** Credits of the run, charged or in doubt so far. */
-  spent(): number
 }
 
 /** No other page may be bought: the run, or the month, has spent what it may. */
@@ -65,7 +53,7 @@ export class BudgetReachedError extends JobtideError {
 }
 
 /** What counts against one limit. */
-interface Purse {
+interface Bucket {
   readonly limit: number | null
   /** Null for the run's. */
   readonly month: string | null
@@ -74,76 +62,90 @@ interface Purse {
   reserved: number
 }
 
-/** A budget. */
-export function createBudget({ run, month, now }: BudgetOptions): Budget {
-  const ofRun: Purse = { limit: run.limit, month: null, spent: run.spent, reserved: 0 }
-  const ofMonths = new Map<string, Purse>()
-  const settled = new Condition()
-  // The most that a page has cost so far: a service that charges more than expected is believed.
-  let price = CREDITS_PER_PAGE
+/** Gives out credits. */
+export class Budget {
+  readonly #options: BudgetOptions
+  readonly #run: Bucket
+  readonly #months = new Map<string, Bucket>()
+  readonly #settled = new Condition()
+  /** The most that a page has cost so far: a service that charges more than expected is believed. */
+  #price = CREDITS_PER_PAGE
 
-  function ofThisMonth(): Purse {
-    const name = monthOf(now())
-    const known = ofMonths.get(name)
+  constructor(options: BudgetOptions) {
+    this.#options = options
+    this.#run = { ...options.run, month: null, reserved: 0 }
+  }
+
+  /** Credits of the run, charged or in doubt so far. */
+  get spent(): number {
+    return this.#run.spent
+  }
+
+  /**
+   * Reserves the price of one page; waits while other requests may still give theirs back.
+   * @throws BudgetReachedError when no request in flight can free enough
+   * @throws the signal's reason when it aborts first
+   */
+  async reserve(signal: AbortSignal): Promise<Reservation> {
+    for (;;) {
+      signal.throwIfAborted()
+      const month = this.#thisMonth()
+      const short = [this.#run, month].filter((bucket) => this.#isShort(bucket, 1))
+      if (short.length === 0) return this.#reservation(month)
+      const empty = short.find(({ reserved }) => reserved === 0)
+      if (empty !== undefined) throw new BudgetReachedError({ ...empty, limit: empty.limit ?? 0 })
+      await this.#settled.wait(signal)
+    }
+  }
+
+  #thisMonth(): Bucket {
+    const { month: options, now } = this.#options
+    const month = monthOf(now())
+    const known = this.#months.get(month)
     if (known !== undefined) return known
-    const spent = month?.spentBy.get(name) ?? 0
-    const purse: Purse = { limit: month?.limit ?? null, month: name, spent, reserved: 0 }
-    ofMonths.set(name, purse)
-    return purse
+    const spent = options?.spentBy.get(month) ?? 0
+    const bucket: Bucket = { limit: options?.limit ?? null, month, spent, reserved: 0 }
+    this.#months.set(month, bucket)
+    return bucket
   }
 
-  function isShort({ limit, spent, reserved }: Purse, more: 0 | 1): boolean {
-    return limit !== null && spent + (reserved + more) * price > limit
+  #isShort({ limit, spent, reserved }: Bucket, more: 0 | 1): boolean {
+    return limit !== null && spent + (reserved + more) * this.#price > limit
   }
 
-  function createReservation(begun: Purse): Reservation {
+  #reservation(begun: Bucket): Reservation {
     let month = begun
     let isOpen = true
-    ofRun.reserved += 1
-    month.reserved += 1
+    const move = (bucket: Bucket, by: 1 | -1) => {
+      bucket.reserved += by
+      if (by < 0) this.#settled.notifyAll()
+    }
     const giveBack = () => {
       isOpen = false
-      ofRun.reserved -= 1
-      month.reserved -= 1
-      settled.notifyAll()
+      move(this.#run, -1)
+      move(month, -1)
     }
+    move(this.#run, 1)
+    move(month, 1)
     return {
-      mayLeave() {
-        const current = ofThisMonth()
+      canDispatch: () => {
+        const current = this.#thisMonth()
         if (current !== month) {
-          month.reserved -= 1
-          current.reserved += 1
+          move(current, 1)
+          move(month, -1)
           month = current
-          settled.notifyAll()
         }
-        if (!isShort(ofRun, 0) && !isShort(month, 0)) return true
+        if (!this.#isShort(this.#run, 0) && !this.#isShort(month, 0)) return true
         giveBack()
         return false
       },
-      settle(charged) {
+      settle: (charged) => {
         if (!isOpen) return
-        price = Math.max(price, charged)
-        ofRun.spent += charged
+        this.#price = Math.max(this.#price, charged)
+        this.#run.spent += charged
         month.spent += charged
         giveBack()
       },
     }
-  }
-
-  return {
-    async reserve(signal) {
-      for (;;) {
-        signal.throwIfAborted()
-        const current = ofThisMonth()
-        const short = [ofRun, current].filter((purse) => isShort(purse, 1))
-        if (short.length === 0) return createReservation(current)
-        const empty = short.find(({ reserved }) => reserved === 0)
-        if (empty !== undefined) {
-          throw new BudgetReachedError({ ...empty, limit: empty.limit ?? 0 })
-        }
-        await settled.wait(signal)
-      }
-    },
-    spent: () => ofRun.spent,
   }
 }

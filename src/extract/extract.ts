@@ -7,35 +7,40 @@
 import PQueue from 'p-queue'
 import { BadRequestError, UnavailableError } from '../api/errors.ts'
 import type { Pacer } from '../api/pacer.ts'
+import { shortened } from '../api/schemas.ts'
 import type { Transport } from '../api/transport.ts'
-import type { RunHistory } from '../journal/run-history.ts'
-import type { JournalWriter } from '../journal/journal.ts'
-import type { OrganizationRef, BatchRecord } from '../journal/records.ts'
 import {
   closeBatch,
   isBegun,
+  isStale,
   newBatchHistory,
   type BatchHistory,
 } from '../journal/batch-history.ts'
+import type { JournalWriter } from '../journal/journal.ts'
+import { takeRecord, unverifiedPage } from '../journal/page-drift.ts'
+import { organizationName, type BatchRecord, type OrganizationRef } from '../journal/records.ts'
+import type { RunHistory } from '../journal/run-history.ts'
 import { CREDITS_PER_PAGE } from '../journal/spending.ts'
 import { isoInstant, type Clock } from '../support/clock.ts'
+import { Condition } from '../support/condition.ts'
 import type { Logger } from '../support/logger.ts'
-import { createBudget, type Budget, type BudgetOptions } from './budget.ts'
-import { pageInDoubt } from './doubts.ts'
-import { createIsolator, type Isolator } from './isolation.ts'
-import { createPageBuyer, type BoughtPage, type PageBuyer } from './page-buyer.ts'
-import { isTooWide, type ReadingMode } from './page-choice.ts'
-import { expectSameList } from './paging-guard.ts'
-import { Reading, newReading } from './reading.ts'
+import { SECOND } from '../support/units.ts'
+import { BatchLedger } from './batch-ledger.ts'
+import { Budget, type BudgetOptions } from './budget.ts'
+import { PageBuyer, type BoughtPage } from './page-buyer.ts'
+import { PagingGuard, expectSameList } from './paging-guard.ts'
+import type { Projection } from './projection.ts'
 import { LAST_PAGE } from './request-body.ts'
 import type { ClockTrouble } from './service-clock.ts'
-import { createBatchLedger, type BatchLedger } from './batch-ledger.ts'
-import { halve } from './split.ts'
+import { halve, partOf } from './split.ts'
+import { UntrackedCompanies } from './untracked.ts'
 import { Workload, pagesToBuy } from './workload.ts'
 
 /** What an extraction needs. */
 export interface ExtractOptions {
   readonly run: RunHistory
+  /** Reads only these batches of the run, by batch_id; absent: all. */
+  readonly only?: ReadonlySet<string>
   readonly transport: Transport
   readonly pacer: Pacer
   readonly writer: JournalWriter
@@ -48,9 +53,7 @@ export interface ExtractOptions {
   readonly creditsLimit: number | null
   /** Credits that all runs of the pipeline may spend in a calendar month; absent: no limit. */
   readonly monthlyCredits?: BudgetOptions['month']
-  /** Names of organisations that the service accepted before. */
-  readonly accepted?: ReadonlySet<string>
-  /** Requests at the same time, 1 or more. */
+  /** Batches, and so requests, at the same time, 1 or more. */
   readonly concurrency: number
   readonly maxWaitMs: number
   /** Milliseconds since 1970 UTC before which the service wants no request, from an earlier run; 0 for none. */
@@ -76,6 +79,8 @@ export interface ExtractProgress {
   readonly pages: number
   readonly events: number
   readonly credits: number
+  /** What the whole run costs, judged by its finished batches; null while these are too few. */
+  readonly projection: Projection | null
   /** Organisations left out, with the reason. */
   readonly quarantined: readonly Quarantined[]
   /** Pages that cost something else than expected. */
@@ -91,79 +96,74 @@ export interface Quarantined {
 }
 
 /**
- * Reads all batches of the run that are not read yet. Pages of earlier attempts at the same run are not counted.
+ * Reads the batches of the run that are not read yet. Pages of earlier attempts at the same run are not counted.
  * @throws the first error that ends the run; what was bought until then is in the journal
  */
 export async function extract(options: ExtractOptions): Promise<ExtractProgress> {
   return new Extraction(options).run()
 }
 
-/** Buys pages of all batches of a run, until each batch is read, or for a quote until its last page is known. */
-export class Extraction {
+// A batch of so many pages may have more than the service counts, which is free to find out when it has not.
+const WIDE_FROM = 64
+// What replaces a batch is read before others are begun.
+const NEXT = 1
+
+class Extraction {
   readonly #options: ExtractOptions
-  readonly #onQuoted: ((history: BatchHistory) => void) | null
   readonly #queue: PQueue
-  readonly #records: BatchLedger
+  readonly #ledger: BatchLedger
   readonly #buyer: PageBuyer
-  readonly #isolator: Isolator
+  readonly #untracked: UntrackedCompanies
   readonly #budget: Budget
   readonly #halt = new AbortController()
-  /** Batches of which nothing was asked yet in this process, in the order in which they are begun. */
-  #waiting: BatchHistory[] = []
-  readonly #begun = new Set<Reading>()
+  /** The signal of what ends the run, from outside or because of an error. */
+  readonly #stop: AbortSignal
+  /** Batches that are being read, in the order in which they were begun. */
+  readonly #begun = new Set<BatchHistory>()
+  readonly #progressed = new Condition()
   readonly #quarantined: Quarantined[] = []
   readonly #workload = new Workload()
   readonly #creditsBefore: number
   /** No further batch may be begun. */
   #isHeldBack = false
-  #busy = 0
   #failure: { readonly error: unknown } | null = null
   #pages = 0
   #events = 0
 
-  /** @param onQuoted told of each batch whose last page is known; then no other pages are bought */
-  constructor(options: ExtractOptions, onQuoted: ((history: BatchHistory) => void) | null = null) {
-    const { run, creditsLimit, monthlyCredits, clock, stop } = options
+  constructor(options: ExtractOptions) {
+    const { run, creditsLimit, monthlyCredits, clock, stop, writer, concurrency } = options
+    const { run_id: runId } = run.started
     this.#options = options
-    this.#onQuoted = onQuoted
+    this.#stop = AbortSignal.any([stop, this.#halt.signal])
     this.#creditsBefore = run.creditsCommitted - run.creditsAtLastStop
-    this.#budget = createBudget({
+    this.#budget = new Budget({
       run: { limit: creditsLimit, spent: this.#creditsBefore },
       ...(monthlyCredits === undefined ? {} : { month: monthlyCredits }),
       now: () => clock.now(),
     })
-    this.#records = createBatchLedger(run.started.run_id, options.writer, clock)
-    this.#queue = new PQueue({ concurrency: options.concurrency })
-    this.#buyer = createPageBuyer({
-      ...options,
-      runId: run.started.run_id,
-      budget: this.#budget,
-      stop: AbortSignal.any([stop, this.#halt.signal]),
-    })
-    this.#isolator = createIsolator({
-      buyer: this.#buyer,
-      accepted: options.accepted ?? new Set(),
-      leaveOut: (organization, reason) => this.#leaveOut(organization, reason),
-      replace: (batch, instead, reason) => this.#replace(batch, instead, reason),
-    })
+    this.#ledger = new BatchLedger(runId, writer, clock)
+    this.#queue = new PQueue({ concurrency })
+    this.#buyer = new PageBuyer({ ...options, runId, budget: this.#budget, stop: this.#stop })
+    this.#untracked = new UntrackedCompanies((batch, companies) =>
+      this.#buyer.accepts(batch, companies),
+    )
   }
 
   async run(): Promise<ExtractProgress> {
+    const { run, only, stop } = this.#options
     this.#honourEarlierPause()
-    const open = [...this.#options.run.batches.values()].filter(({ state }) => state !== 'split')
-    for (const { batch, state } of open) {
-      this.#workload.add(batch)
-      if (state === 'finished') this.#workload.finish(batch)
-    }
+    const open = [...run.batches.values()].filter(({ state }) => state !== 'split')
+    for (const history of open) this.#workload.add(history)
+    this.#workload.update()
     const unread = open.filter(({ state }) => state === 'planned')
-    // What was begun is finished first, so that a small budget finishes something.
-    this.#waiting = [...unread.filter(isBegun), ...unread.filter((batch) => !isBegun(batch))]
+    const wanted = unread.filter(({ batch }) => only?.has(batch.batch_id) ?? true)
     this.#report()
-    this.#start()
+    // What was begun is finished first, so that a small budget finishes something.
+    for (const history of wanted.filter(isBegun)) this.#enqueue(history)
+    for (const history of wanted.filter((one) => !isBegun(one))) this.#enqueue(history)
     await this.#queue.onIdle()
     if (this.#failure !== null) throw this.#failure.error
-    this.#options.stop.throwIfAborted()
-    if (this.#begun.size > 0) throw new Error('a batch was begun and not read to its end')
+    stop.throwIfAborted()
     return this.#progress()
   }
 
@@ -182,193 +182,169 @@ export class Extraction {
     pacer.pause(waitMs)
   }
 
-  /** Gives every free worker a page. */
-  #start(): void {
-    while (this.#busy < this.#options.concurrency) {
-      if (this.#failure !== null || this.#options.stop.aborted) return
-      const task = this.#nextTask()
-      if (task === null) return
-      this.#busy += 1
-      // onIdle is what waits for the workers.
-      void this.#queue.add(() => this.#work(task))
-    }
+  #enqueue(history: BatchHistory, priority = 0): void {
+    void this.#queue.add(() => this.#work(history), { priority })
   }
 
-  // What a task makes possible is begun before it ends, so that the queue is idle only when all is done. The first error
-  // stops the others and is thrown when all have ended.
-  async #work(task: () => Promise<void>): Promise<void> {
+  // The first error stops the others and is thrown when all have ended.
+  async #work(history: BatchHistory): Promise<void> {
+    if (this.#stop.aborted) return
     try {
-      await task()
+      this.#isHeldBack ||= (await this.#options.mayBegin?.()) === false
+      if (this.#isHeldBack) return
+      this.#begun.add(history)
+      await this.#read(history)
     } catch (error) {
       this.#failure ??= { error }
       this.#halt.abort(error)
-    }
-    this.#busy -= 1
-    this.#start()
-  }
-
-  #nextTask(): (() => Promise<void>) | null {
-    const mode = this.#onQuoted === null ? 'in-order' : 'quote'
-    // What the pages may cost that the batches begun before still have: those are to be finished with what is left.
-    let committed = 0
-    for (const reading of this.#begun) {
-      if (committed > 0 && !this.#canPay(committed + pagesToBuy(reading.history))) return null
-      const page = reading.wanted(mode)
-      if (page !== null) return this.#reader(reading, page)
-      committed += pagesToBuy(reading.history)
-    }
-    const [next] = this.#waiting
-    if (next === undefined || this.#isHeldBack) return null
-    if (committed > 0 && !this.#canPay(committed + pagesToBuy(next))) return null
-    this.#waiting.shift()
-    return this.#beginBatch(next, mode)
-  }
-
-  /** Whether the run's own limit is expected to last for so many pages more. A quote wants a part of each batch only. */
-  #canPay(pages: number): boolean {
-    const { creditsLimit } = this.#options
-    if (creditsLimit === null || this.#onQuoted !== null) return true
-    return this.#budget.spent() + pages * CREDITS_PER_PAGE <= creditsLimit
-  }
-
-  #beginBatch(history: BatchHistory, mode: ReadingMode): () => Promise<void> {
-    const { clock, serverAheadMs } = this.#options
-    const reading = new Reading(history, clock.now() + (serverAheadMs ?? 0))
-    this.#begun.add(reading)
-    const page = reading.wanted(mode)
-    // Bought whole before, but not closed; or quoted before.
-    const begin = page === null ? () => this.#settle(reading) : this.#reader(reading, page)
-    return async () => {
-      this.#isHeldBack ||= (await this.#options.mayBegin?.()) === false
-      if (this.#isHeldBack) this.#close(reading)
-      else await begin()
+    } finally {
+      this.#begun.delete(history)
+      this.#progressed.notifyAll()
     }
   }
 
-  #reader(reading: Reading, page: number): () => Promise<void> {
-    reading.isAsking = true
-    return async () => {
+  /** Reads a batch to its end, or replaces it by others. */
+  async #read(history: BatchHistory): Promise<void> {
+    const { batch } = history
+    const guard = new PagingGuard()
+    // Of pages that another process read only what they cost is known: they may show another company of that name.
+    const isContinued = isBegun(history)
+    let isCountable = false
+    for (;;) {
+      const page = await this.#nextPage(history)
+      if (page === null) return this.#finish(history, isContinued)
+      await this.#untilPayable(history)
       try {
-        const bought = await this.#buyOrIsolate(reading.batch, page)
-        if (bought !== null) this.#take(reading, bought)
-      } finally {
-        reading.isAsking = false
-      }
-      if (!reading.isClosed) await this.#settle(reading)
-    }
-  }
-
-  async #buyOrIsolate(batch: BatchRecord, page: number): Promise<BoughtPage | null> {
-    try {
-      return await this.#buyer.buy(batch, page)
-    } catch (error) {
-      if (!(error instanceof BadRequestError)) throw error
-      for (const { batch: rest, firstPage } of await this.#isolator.isolate(batch, error)) {
-        const reading = newReading(rest)
-        this.#begun.add(reading)
-        if (firstPage !== null) {
-          this.#take(reading, firstPage)
-          await this.#settle(reading)
+        if (page > WIDE_FROM && !isCountable) {
+          if (page > LAST_PAGE || (await this.#buyer.isTooWide(batch))) {
+            return await this.#tooWide(history)
+          }
+          isCountable = page < LAST_PAGE
         }
+        const bought = await this.#buyer.buy(batch, page)
+        guard.look(history, bought)
+        this.#take(history, bought)
+      } catch (error) {
+        if (!(error instanceof BadRequestError)) throw error
+        return this.#withoutUntracked(history, error)
       }
-      return null
     }
   }
 
-  #take(reading: Reading, page: BoughtPage): void {
-    this.#count(page)
-    reading.take(page)
+  /** The page to ask for; null when the batch was read to its end. */
+  async #nextPage(history: BatchHistory): Promise<number | null> {
+    const { clock, serverAheadMs } = this.#options
+    const again = history.hasMore ? null : unverifiedPage(history)
+    if (!history.hasMore && again === null) return null
+    if (isStale(history, clock.now() + (serverAheadMs ?? 0))) return 1
+    if (again !== null) await clock.sleep(SECOND, this.#stop)
+    return again ?? history.pages + 1
   }
 
-  #count({ events }: BoughtPage): void {
+  /** Waits until what is left of the budget is expected to last for the batches begun before, and for this one. */
+  async #untilPayable(history: BatchHistory): Promise<void> {
+    while (!this.#isPayable(history)) await this.#progressed.wait(this.#stop)
+  }
+
+  #isPayable(history: BatchHistory): boolean {
+    const { creditsLimit } = this.#options
+    if (creditsLimit === null) return true
+    let pages = 0
+    for (const begun of this.#begun) {
+      if (begun === history) break
+      pages += pagesToBuy(begun)
+    }
+    if (pages === 0) return true
+    pages += pagesToBuy(history)
+    return this.#budget.spent + pages * CREDITS_PER_PAGE <= creditsLimit
+  }
+
+  #take(history: BatchHistory, { record }: BoughtPage): void {
+    takeRecord(history, record)
+    this.#count(record)
+  }
+
+  #count({ events }: BoughtPage['record']): void {
     if (events > 0) this.#pages += 1
     this.#events += events
     this.#report()
+    this.#progressed.notifyAll()
   }
 
-  /** Looks whether a batch is done. */
-  async #settle(reading: Reading): Promise<void> {
-    const { history } = reading
-    if (isTooWide(history)) return this.#tooWide(reading)
-    if (history.hasMore) {
-      if (this.#onQuoted === null || reading.wanted('quote') !== null) return
-      this.#onQuoted(history)
-      this.#close(reading)
-      return
-    }
-    const { clock, stop } = this.#options
-    const signal = AbortSignal.any([stop, this.#halt.signal])
-    reading.askAgain = await pageInDoubt(history, { buyer: this.#buyer, clock, signal })
-    if (reading.askAgain !== null) return
-    this.#onQuoted?.(history)
-    await this.#finish(reading)
-  }
-
-  async #tooWide(reading: Reading): Promise<void> {
-    const { batch, history } = reading
-    const again = await this.#buyOrIsolate(batch, history.pages)
-    if (again === null) return
-    this.#count(again)
-    expectSameList(history, again)
+  async #tooWide(history: BatchHistory): Promise<void> {
+    const { batch } = history
+    const { record } = await this.#buyer.buy(batch, history.pages)
+    this.#count(record)
+    expectSameList(history, record)
     const reason = `more than ${LAST_PAGE} pages`
     const [organization, another] = batch.organizations
-    this.#close(reading)
-    if (organization !== undefined && another === undefined) {
-      await this.#leaveOut(organization, `${reason}: not coverable in this window`)
-      await this.#replace(batch, [], 'not coverable')
-      return
+    if (organization === undefined || another !== undefined) {
+      return this.#replace(history, halve(batch), reason)
     }
-    const halves = halve(batch)
-    await this.#replace(batch, halves, reason)
-    this.#waiting.unshift(...halves.map(newBatchHistory))
+    await this.#quarantine([organization], `${reason}: not coverable in this window`)
+    await this.#replace(history, [], 'not coverable')
   }
 
-  async #leaveOut(organization: OrganizationRef, reason: string): Promise<void> {
-    this.#quarantined.push({ organization, reason })
-    const { logger } = this.#options
-    logger.info({ organization: organization.value, reason }, 'organization_quarantined')
-    await this.#records.leftOut(organization, reason)
+  /** Quarantines the companies because of which the service refuses a batch, and goes on with the others. */
+  async #withoutUntracked(history: BatchHistory, refusal: BadRequestError): Promise<void> {
+    const { batch } = history
+    const reason = shortened(refusal.serverMessage)
+    const untracked = await this.#untracked.find(batch, refusal)
+    await this.#quarantine(untracked, reason)
+    if (untracked.length === 0) return this.#replace(history, halve(batch), reason)
+    const rest = batch.organizations.filter((company) => !untracked.includes(company))
+    await this.#replace(history, rest.length === 0 ? [] : [partOf(batch, 1, rest)], reason)
+  }
+
+  async #quarantine(organizations: readonly OrganizationRef[], reason: string): Promise<void> {
+    const known = new Set(
+      this.#quarantined.map(({ organization }) => organizationName(organization)),
+    )
+    for (const organization of organizations) {
+      if (known.has(organizationName(organization))) continue
+      this.#quarantined.push({ organization, reason })
+      const { logger } = this.#options
+      logger.info({ organization: organization.value, reason }, 'organization_quarantined')
+      await this.#ledger.quarantined(organization, reason)
+    }
   }
 
   async #replace(
-    batch: BatchRecord,
+    history: BatchHistory,
     instead: readonly BatchRecord[],
     reason: string,
   ): Promise<void> {
-    for (const reading of this.#begun) if (reading.batch === batch) this.#close(reading)
-    await this.#records.replaced(batch, instead, reason)
-    this.#workload.remove(batch)
-    for (const smaller of instead) this.#workload.add(smaller)
+    await this.#ledger.replaced(history.batch, instead, reason)
+    closeBatch(history, 'split')
+    this.#workload.remove(history)
+    for (const smaller of instead.map(newBatchHistory)) {
+      this.#workload.add(smaller)
+      this.#enqueue(smaller, NEXT)
+    }
+    this.#workload.update()
     this.#report()
   }
 
-  async #finish(reading: Reading): Promise<void> {
-    this.#close(reading)
-    // Of pages that another process read only what they cost is known: they may have shown another company of that name.
-    if (!reading.isContinued) this.#buyer.learnIds(reading.batch)
-    await this.#records.finished(reading.history)
-    closeBatch(reading.history, 'finished')
-    this.#workload.finish(reading.batch)
+  async #finish(history: BatchHistory, isContinued: boolean): Promise<void> {
+    if (!isContinued) this.#buyer.learnIds(history.batch)
+    await this.#ledger.finished(history)
+    closeBatch(history, 'finished')
+    this.#workload.update()
     this.#report()
-  }
-
-  #close(reading: Reading): void {
-    reading.isClosed = true
-    this.#begun.delete(reading)
   }
 
   #progress(): ExtractProgress {
-    const begun = [...this.#begun].map(({ history }) => history)
     return {
-      fraction: this.#workload.fraction(begun),
+      fraction: this.#workload.fraction(),
       batchesDone: this.#workload.batchesDone,
       batches: this.#workload.batches,
       pages: this.#pages,
       events: this.#events,
-      credits: this.#budget.spent() - this.#creditsBefore,
+      credits: this.#budget.spent - this.#creditsBefore,
+      projection: this.#workload.projection,
       quarantined: this.#quarantined,
-      unexpectedCharges: this.#buyer.unexpectedCharges(),
-      clockTrouble: this.#buyer.clockTrouble(),
+      unexpectedCharges: this.#buyer.unexpectedCharges,
+      clockTrouble: this.#buyer.clockTrouble,
     }
   }
 

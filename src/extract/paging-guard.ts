@@ -7,7 +7,9 @@
 
 import { UnavailableError } from '../api/errors.ts'
 import { decodeMarks } from '../journal/page-keys.ts'
-import { PAGE_EVENTS, type BatchHistory, type TakenPage } from '../journal/batch-history.ts'
+import { PAGE_EVENTS, type BatchHistory } from '../journal/batch-history.ts'
+import type { PageReceived } from '../journal/records.ts'
+import type { BoughtPage } from './page-buyer.ts'
 import { LAST_PAGE } from './request-body.ts'
 
 // The service fills its pages, but one that leaves some events out after it has counted them ends all the same. Below half
@@ -22,77 +24,49 @@ const PUSHED_MAX = 20
 
 /** Watches the pages of one batch, for as long as one process reads it: what came in since an earlier day is no fault. */
 export class PagingGuard {
-  readonly #batchId: string
-  /** Page by event, and version, that was on it first. */
-  readonly #pageOf = new Map<string, number>()
-  /** Pages with the same events, by the first of them. */
-  readonly #copies = new Map<number, Set<number>>()
+  /** Pages that are the same as an earlier one, by that one. */
+  readonly #originals = new Map<number, number>()
   readonly #repeats = new Set<number>()
-  /** Those of the repeats whose events stood in the same order on two pages, one after the other. */
+  /** Of the repeats: cut elsewhere, because events that came in above pushed theirs down. */
   readonly #pushed = new Set<number>()
   /** The latest pages in a row that promise more although they are not half full, with their events. */
   readonly #unfilled = new Map<number, number>()
 
-  constructor(batchId: string) {
-    this.#batchId = batchId
-  }
-
-  /** Paging went back: what was on the pages after `page` comes again. */
-  forgetAfter(page: number): void {
-    for (const [event, of] of this.#pageOf) if (of > page) this.#pageOf.delete(event)
-  }
-
   /**
-   * Looks at a page of the batch. The same page asked for again is no repeat.
-   * @param limit events in a full page, as the service says; null when it does not
-   * @throws JobtideError (exit 5) at the third page in a row that is not half full and promises more, at the third page that is
-   * the same as another, at the third that only has events of other pages, and at the 21st where these were only pushed down
+   * Looks at a page before it is taken. The same page asked for again is no repeat.
+   * @throws JobtideError (exit 5) at the third page in a row that is not half full and promises more, at the third page
+   *   that is the same as another, at the third that only has events of other pages, and at the 21st where these were
+   *   only pushed down
    */
-  look(page: TakenPage, limit: number | null): void {
-    this.#lookForRoom(page, Math.min(limit ?? PAGE_EVENTS, PAGE_EVENTS))
-    const others = this.#pagesOfItsEvents(page)
+  look(history: BatchHistory, { record, limit }: BoughtPage): void {
+    const { page } = record
+    this.#lookForRoom(record, Math.min(limit ?? PAGE_EVENTS, PAGE_EVENTS))
+    if (page <= history.pages) return
+    const others = pagesOfItsEvents(history, record)
     const [first] = others
     if (first === undefined) return
-    this.#repeats.add(page.page)
-    if (isPushedDown(others)) this.#pushed.add(page.page)
-    else this.#countCopy(first, page)
+    this.#repeats.add(page)
+    if (isPushedDown(others)) this.#pushed.add(page)
+    else this.#countCopy(this.#originals.get(first) ?? first, record)
     const { size } = this.#repeats
     if (size - this.#pushed.size < REPEATS_MAX && size <= PUSHED_MAX) return
-    this.#stop(`${size} pages repeat what was on others`, page)
+    stop(`${size} pages repeat what was on others`, record)
   }
 
-  #lookForRoom(page: TakenPage, fullPage: number): void {
-    if (!page.hasMore || page.events >= fullPage * FILLED_SHARE) return this.#unfilled.clear()
-    this.#unfilled.set(page.page, page.events)
+  #lookForRoom(record: PageReceived, fullPage: number): void {
+    const { page, events, has_more: hasMore } = record
+    if (!hasMore || events >= fullPage * FILLED_SHARE) return this.#unfilled.clear()
+    this.#unfilled.set(page, events)
     const { size } = this.#unfilled
     if (size < UNFILLED_MAX) return
-    const isEmpty = [...this.#unfilled.values()].every((events) => events === 0)
-    this.#stop(
-      `${size} ${isEmpty ? 'empty pages' : 'pages that are not half full'} promise more`,
-      page,
-    )
+    const isEmpty = [...this.#unfilled.values()].every((count) => count === 0)
+    stop(`${size} ${isEmpty ? 'empty pages' : 'pages that are not half full'} promise more`, record)
   }
 
-  #countCopy(first: number, page: TakenPage): void {
-    const copies = this.#copies.get(first) ?? new Set()
-    this.#copies.set(first, copies.add(page.page))
-    if (copies.size >= COPIES_MAX) this.#stop(`${COPIES_MAX + 1} pages are the same`, page)
-  }
-
-  /** The other pages that its events were on first, in their order; none when one of them is new. */
-  #pagesOfItsEvents({ page, keys }: TakenPage): number[] {
-    const pages = decodeMarks(keys ?? '').map(({ key, detectedAt }) => {
-      const event = `${key} ${detectedAt}`
-      const known = this.#pageOf.get(event)
-      if (known === undefined) this.#pageOf.set(event, page)
-      return known
-    })
-    const others = pages.flatMap((of) => (of === undefined || of === page ? [] : of))
-    return others.length === pages.length ? others : []
-  }
-
-  #stop(what: string, { page }: TakenPage): never {
-    throw pagingWithoutEnd(this.#batchId, `${what}, the last of them page ${page}`)
+  #countCopy(original: number, record: PageReceived): void {
+    this.#originals.set(record.page, original)
+    const copies = [...this.#originals.values()].filter((page) => page === original)
+    if (copies.length >= COPIES_MAX) stop(`${COPIES_MAX + 1} pages are the same`, record)
   }
 }
 
@@ -102,18 +76,21 @@ export class PagingGuard {
  * it meanwhile it shows none, or where the service makes its pages up.
  * @throws JobtideError (exit 5) when it shows none
  */
-export function expectSameList({ batch, seams }: BatchHistory, again: TakenPage): void {
-  if (decodeMarks(again.keys ?? '').some(({ key }) => seams.met.has(key))) return
-  throw pagingWithoutEnd(
-    batch.batch_id,
-    `it has more than ${LAST_PAGE} pages, and page ${again.page}, asked for again, shows only other events`,
+export function expectSameList({ drift }: BatchHistory, record: PageReceived): void {
+  const marks = decodeMarks(record.keys ?? '')
+  if (marks.length === 0 || marks.some(({ key }) => drift.met.has(key))) return
+  stop(
+    `it has more than ${LAST_PAGE} pages, and page ${record.page}, asked for again, shows only other events`,
+    record,
+    '',
   )
 }
 
-function pagingWithoutEnd(batchId: string, what: string): UnavailableError {
-  return new UnavailableError(`batch ${batchId}: ${what}`, null, {
-    hint: 'The service pages without end: report it to the provider. What was bought is kept.',
-  })
+/** The earlier pages that its events were met on, in their order; none when one of them was on none. */
+function pagesOfItsEvents({ drift }: BatchHistory, { page, keys }: PageReceived): number[] {
+  const met = decodeMarks(keys ?? '').map(({ key }) => drift.met.get(key)?.page ?? page)
+  const known = met.filter((earlier) => earlier < page)
+  return known.length === met.length ? known : []
 }
 
 /**
@@ -123,4 +100,14 @@ function pagingWithoutEnd(batchId: string, what: string): UnavailableError {
 function isPushedDown(pages: readonly number[]): boolean {
   const [first = 0] = pages
   return pages.at(-1) === first + 1 && pages.every((page, i) => page >= (pages[i - 1] ?? first))
+}
+
+function stop(
+  what: string,
+  { batch_id, page }: PageReceived,
+  last = `, the last of them page ${page}`,
+): never {
+  throw new UnavailableError(`batch ${batch_id}: ${what}${last}`, null, {
+    hint: 'The service pages without end: report it to the provider. What was bought is kept.',
+  })
 }

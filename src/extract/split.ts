@@ -13,10 +13,17 @@ export function halve(batch: BatchRecord): BatchRecord[] {
 
 /** The batch with some of its organisations, under a name of its own: `0012` becomes `0012.<number>`. */
 export function partOf(
-  { batch_id: id, days_ago, event_types }: BatchRecord,
+  batch: BatchRecord,
   number: number,
   organizations: readonly OrganizationRef[],
 ): BatchRecord {
-  // What was expected of the whole batch says nothing of its parts.
-  return { batch_id: `${id}.${number}`, organizations, days_ago, event_types }
+  const { batch_id: id, days_ago, event_types, expected_pages: pages } = batch
+  const share = organizations.length / batch.organizations.length
+  return {
+    batch_id: `${id}.${number}`,
+    organizations,
+    days_ago,
+    event_types,
+    ...(pages === undefined ? {} : { expected_pages: pages * share }),
+  }
 }

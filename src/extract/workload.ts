@@ -1,70 +1,59 @@
-/**
- * How much of a run's reading is done, judged by the pages that its batches were expected to have, or are known to have. A
- * batch with many pages is worth more than one with few, so that a run of two long batches moves from the first page on.
- */
+/** How much of a run's reading is done, and what the whole of it will cost, judged by the pages of its batches. */
 
-import type { BatchRecord } from '../journal/records.ts'
 import type { BatchHistory } from '../journal/batch-history.ts'
-import { extentOf } from './page-choice.ts'
+import { expectedPages, project, type Projection } from './projection.ts'
 
-// A batch that is expected to be empty is a request all the same.
-const LEAST_PAGES = 1
 // What is read beyond expectation shows that the batch goes on, not that it is done.
 const NEARLY = 0.95
 
-/** The batches of a run, added and taken away as they come. */
+/** The batches of a run, but for those that were split. */
 export class Workload {
-  #batches = 0
-  #batchesDone = 0
-  /** Expected pages of all batches, and of those that are done. */
-  #planned = 0
-  #finished = 0
+  readonly #batches = new Map<string, BatchHistory>()
+  #projection: Projection | null = null
 
   get batches(): number {
-    return this.#batches
+    return this.#batches.size
   }
 
   get batchesDone(): number {
-    return this.#batchesDone
+    return [...this.#batches.values()].filter(({ state }) => state === 'finished').length
   }
 
-  add(batch: BatchRecord): void {
-    this.#batches += 1
-    this.#planned += pagesOf(batch)
+  /** What the run costs in all, from the batches that are finished; null before two are. */
+  get projection(): Projection | null {
+    return this.#projection
   }
 
-  remove(batch: BatchRecord): void {
-    this.#batches -= 1
-    this.#planned -= pagesOf(batch)
+  add(history: BatchHistory): void {
+    this.#batches.set(history.batch.batch_id, history)
   }
 
-  finish(batch: BatchRecord): void {
-    this.#batchesDone += 1
-    this.#finished += pagesOf(batch)
+  remove({ batch }: BatchHistory): void {
+    this.#batches.delete(batch.batch_id)
   }
 
-  /** From 0 to 1. @param begun batches of which a part was read */
-  fraction(begun: Iterable<BatchHistory>): number {
-    if (this.#planned === 0) return 1
-    let read = this.#finished
-    for (const history of begun) read += pagesOf(history.batch) * partRead(history)
-    return Math.min(1, read / this.#planned)
+  /** Looks again at what the run will cost: call it when a batch was finished or replaced. */
+  update(): void {
+    this.#projection = project([...this.#batches.values()])
+  }
+
+  /** From 0 to 1; a batch with many pages is worth more than one with few. */
+  fraction(): number {
+    let planned = 0
+    let read = 0
+    for (const history of this.#batches.values()) {
+      const pages = expectedPages(history)
+      planned += pages
+      if (history.state === 'finished') read += pages
+      else if (history.pages > 0) read += pages * Math.min(NEARLY, history.pages / pages)
+    }
+    return planned === 0 ? 1 : Math.min(1, read / planned)
   }
 }
 
-/** Pages that a batch still has, as far as that is known: at least 1. A batch longer than expected is taken to be half read. */
+/** Pages that a batch still has, as far as that is known: at least 1. One longer than expected is taken to be half read. */
 export function pagesToBuy(history: BatchHistory): number {
-  const read = history.pages + history.ahead.size
-  const inAll = extentOf(history).last ?? pagesOf(history.batch)
-  return Math.max(1, inAll > read ? inAll - read : history.hasMore ? read : 0)
-}
-
-function pagesOf({ expected_pages: pages = LEAST_PAGES }: BatchRecord): number {
-  return Math.max(pages, LEAST_PAGES)
-}
-
-function partRead(history: BatchHistory): number {
-  const pages = history.pages + history.ahead.size
-  const inAll = extentOf(history).last ?? pagesOf(history.batch)
-  return Math.min(NEARLY, pages / inAll)
+  const { pages, hasMore } = history
+  const expected = expectedPages(history)
+  return Math.max(1, expected > pages ? expected - pages : hasMore ? pages : 0)
 }

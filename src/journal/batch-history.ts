@@ -1,26 +1,20 @@
 /**
- * How far a batch was read: pages 1 … n in an unbroken row, and others further down that are kept until the pages before
- * them are there. What a page does to it is in take-page.ts and page-seams.ts. Plain data, kept in checkpoints.
+ * How far a batch was read: pages 1 … n, in order. What the next page changes is in page-drift.ts. Plain data, kept in
+ * checkpoints.
  */
 
-import { DAY, SECOND } from '../support/units.ts'
+import { DAY, HOUR, SECOND } from '../support/units.ts'
 import type { BatchRecord } from './records.ts'
 import type { ClockDispute } from './service-time.ts'
 
 /** Events in one page; a page costs the same at any size, so always the most. */
 export const PAGE_EVENTS = 50
 
-/**
- * For how long after a page was read it is known which of its events leave the window. A small budget may read a long
- * batch over weeks.
- */
-export const LEAVING_KNOWN_MS = 30 * DAY
-
 /** A batch and how far it was read. */
 export interface BatchHistory {
   readonly batch: BatchRecord
   state: 'planned' | 'finished' | 'split'
-  /** Pages 1 … n in unbroken order; the next one missing is n + 1. */
+  /** Pages 1 … n were read; the next one is n + 1. */
   pages: number
   /** Events on pages 1 … n; one that was pushed down to the next page in between is counted twice. */
   events: number
@@ -28,68 +22,49 @@ export interface BatchHistory {
   firstPageAt: number | null
   /** Whether there is more to ask for after page n. */
   hasMore: boolean
-  /** Pages 1 … n, the first one first. */
-  readonly read: TakenPage[]
-  /** Pages with events after n + 1, by number. */
-  readonly ahead: Map<number, TakenPage>
-  /** The lowest page after all pages with events that is known to be empty; null when none is. */
-  emptyFrom: number | null
-  /** What is known of the seams between pages 1 … n. */
-  readonly seams: Seams
-  /** The latest place in the order of what was asked and received; see TakenPage. */
-  order: number
-  /** When requests that are not answered yet were sent, in that order, by request_id. */
-  readonly asked: Map<string, number>
-  /** Numbers of the pages that the journal holds since the batch was begun, or begun anew. */
-  readonly recorded: Set<number>
+  /** Pages 1 … n, the first one first. Empty once the batch is closed. */
+  readonly read: ReadPage[]
+  readonly drift: Drift
 }
 
-/** A page as it came. */
-export interface TakenPage {
-  readonly page: number
+/** What is kept of a page that was read. */
+export interface ReadPage {
   readonly events: number
-  readonly hasMore: boolean
+  /** The number of this reading, which rises with every page taken. */
+  readonly seq: number
   /** Server time in whole seconds, milliseconds since 1970 UTC. */
   readonly serverAt: number
   /** Where clocks do not agree on `serverAt`: between which times it was. */
   readonly clocks?: Pick<ClockDispute, 'earliest' | 'latest'>
-  /** Detection times of its events that leave the window by `leavingUntil`; see leavingSoon. */
-  readonly leaving: readonly number[]
-  /** Server time. */
-  readonly leavingUntil: number
-  /** Marks of its events, see page-keys.ts; null where it is the only page, or was bought by 0.1.0. */
-  readonly keys: string | null
-  /** Numbers that rise with everything that is asked or received for the batch: when this page was asked for, … */
-  readonly asked: number
-  /** … and when it was received. A page whose `asked` is above another's `received` was certainly read after it. */
-  readonly received: number
 }
 
-/** What is known of the seams of a batch. */
-export interface Seams {
-  /** Pages k, rising, where something may have slipped through between k and k + 1. */
-  loose: number[]
-  /** Where each event was met last, by its key. */
+/** What shows that the list moved between two pages of a batch. */
+export interface Drift {
+  /** The newest version of each event, by its key, and where it was met last. */
   readonly met: Map<number, Meeting>
-  /** The place in the order at which paging last went back. */
-  wentBackAt: number
-  /** The place in the order of the last page with an event that was pushed down to it; 0 for none. */
-  pushedAt: number
-  /** Detection times, as TakenPage.leaving, of events on pages that paging went back behind: they may be anywhere now. */
-  strays: number[]
-  /** No event on a page that was read, and no stray, was detected earlier and has not left; Infinity when none leaves. */
-  leavesFirst: number
-  /** How often pages were asked for again because events left in the second in which they were read. */
-  waits: number
+  /** The number of the last reading; see ReadPage. */
+  seq: number
+  /** Events on pages 1 … n that leave the window soon. */
+  leaving: Leaving[]
+  /** When the first of them leaves, server time; Infinity when none does. */
+  nextLeavesAt: number
+  /** How often an unverified boundary was read again. */
+  rereads: number
   /** Whether the service shows an event and its correction side by side, so that nothing is removed. */
   keepsVersions: boolean
 }
 
-/** The newest version of an event, and the page that it was met on last. */
+/** Where an event was met. */
 export interface Meeting {
   readonly detectedAt: number
   readonly page: number
-  readonly received: number
+  readonly seq: number
+}
+
+/** An event that leaves the window at `leavesAt` (server time), and so moves everything below page `page` up. */
+export interface Leaving {
+  readonly leavesAt: number
+  readonly page: number
 }
 
 /** A batch of which nothing was read. */
@@ -102,20 +77,19 @@ export function newBatchHistory(batch: BatchRecord): BatchHistory {
     firstPageAt: null,
     hasMore: true,
     read: [],
-    ahead: new Map(),
-    emptyFrom: null,
-    seams: newSeams(),
-    order: 0,
-    asked: new Map(),
-    recorded: new Set(),
+    drift: { met: new Map(), seq: 0, ...noDrift() },
   }
+}
+
+function noDrift(): Pick<Drift, 'leaving' | 'nextLeavesAt' | 'rereads' | 'keepsVersions'> {
+  return { leaving: [], nextLeavesAt: Infinity, rereads: 0, keepsVersions: false }
 }
 
 /**
  * The detection time that a batch covers once it was read to its end: up to its first page, because later events may
- * have come in before pages that were read; back to the window of the page that was read last, because events that were
- * older then may have left before their page was read. Where clocks do not agree, the shortest time that any of them allows:
- * from the later one up to the earlier one, and never past this machine's clock by more than minutes.
+ * have come in above pages that were read; back to the window of the page that was read last, because events that were
+ * older then may have left before their page was read. Where clocks do not agree, the shortest time that any of them
+ * allows: from the later one up to the earlier one, and never past this machine's clock by more than minutes.
  */
 export function coveredTime(
   { batch, read }: BatchHistory,
@@ -131,14 +105,13 @@ export function coveredTime(
   return { from: Math.min(from, first), to: first }
 }
 
-function earliestOf({ clocks, serverAt }: TakenPage): number {
+function earliestOf({ clocks, serverAt }: ReadPage): number {
   return clocks?.earliest ?? serverAt
 }
 
 /** Whether the journal holds each of the pages 1 … `pages` of a batch: only then it was read to its end. */
-export function isRecorded({ recorded }: BatchHistory, pages: number): boolean {
-  for (let page = 1; page <= pages; page += 1) if (!recorded.has(page)) return false
-  return true
+export function isRecorded({ read }: BatchHistory, pages: number): boolean {
+  return read.length >= pages
 }
 
 /** Whether a part of it was read. */
@@ -147,67 +120,44 @@ export function isBegun({ firstPageAt }: BatchHistory): boolean {
 }
 
 /** Pages with events that it has: those that were paid for, and are not asked for again. */
-export function pagesBought({ read, ahead }: BatchHistory): number {
-  return read.filter(({ events }) => events > 0).length + ahead.size
+export function pagesBought({ read }: BatchHistory): number {
+  return read.filter(({ events }) => events > 0).length
 }
 
-/** Of these detection times, those that leave a window of `daysAgo` days by `untilMs`. */
-export function leavingSoon(
-  detectedAt: readonly number[],
-  daysAgo: number,
-  untilMs: number,
-): number[] {
-  return detectedAt.filter((time) => time + daysAgo * DAY <= untilMs)
+// A small budget may read a long batch over weeks. Of what the service shows hours late nothing is known meanwhile.
+const LEAVING_KNOWN_MS = 30 * DAY
+const LATENESS_MS = 6 * HOUR
+
+/** For how long after a page was read it is known which of its events leave the window, in milliseconds. */
+export function leavingKnownFor(daysAgo: number): number {
+  return Math.min(LEAVING_KNOWN_MS, daysAgo * DAY - LATENESS_MS)
 }
 
 /**
- * Whether the pages of a batch are still good to be read on. Not when it is unknown which of their events have left the
- * window by now: then everything after those has moved up, and takePage starts the batch anew.
+ * Whether the pages of a batch are too old to be read on: it is unknown which of their events have left the window by
+ * now, and everything below those has moved up. The batch is read from page 1 then.
  * @param nowMs server time
  */
-export function canGoOn({ batch, read, ahead }: BatchHistory, nowMs: number): boolean {
-  if (batch.days_ago === null) return true
-  const isKnown = ({ leavingUntil }: TakenPage) => leavingUntil >= nowMs
-  return read.every(isKnown) && [...ahead.values()].every(isKnown)
+export function isStale({ batch, read }: BatchHistory, nowMs: number): boolean {
+  const [first] = read
+  if (first === undefined || batch.days_ago === null) return false
+  return nowMs > first.serverAt + leavingKnownFor(batch.days_ago)
 }
 
 /** Forgets the pages of a batch, so that it is read from page 1. */
-export function startAnew(history: BatchHistory): void {
-  history.pages = 0
-  history.events = 0
-  history.hasMore = true
-  history.firstPageAt = null
-  history.read.length = 0
-  history.ahead.clear()
-  history.recorded.clear()
-  history.emptyFrom = null
-  forgetSeams(history.seams)
+export function restartBatch(history: BatchHistory): void {
+  forgetPages(history)
+  Object.assign(history, { pages: 0, events: 0, hasMore: true, firstPageAt: null })
 }
 
 /** Ends a batch; what was known of its pages is not needed any more. */
 export function closeBatch(history: BatchHistory, state: 'finished' | 'split'): void {
   history.state = state
-  history.read.length = 0
-  history.ahead.clear()
-  history.asked.clear()
-  history.recorded.clear()
-  forgetSeams(history.seams)
+  forgetPages(history)
 }
 
-function newSeams(): Seams {
-  return {
-    loose: [],
-    met: new Map(),
-    wentBackAt: 0,
-    pushedAt: 0,
-    strays: [],
-    leavesFirst: Infinity,
-    waits: 0,
-    keepsVersions: false,
-  }
-}
-
-function forgetSeams(seams: Seams): void {
-  seams.met.clear()
-  Object.assign(seams, { ...newSeams(), met: seams.met })
+function forgetPages({ read, drift }: BatchHistory): void {
+  read.length = 0
+  drift.met.clear()
+  Object.assign(drift, noDrift())
 }

@@ -3,7 +3,7 @@
 import type { HeldRun } from './held.ts'
 import type { History } from './history.ts'
 import { newRunHistory, type RunHistory } from './run-history.ts'
-import { startAnew } from './batch-history.ts'
+import { restartBatch } from './batch-history.ts'
 import { spendingOf } from './spending.ts'
 
 /**
@@ -30,7 +30,7 @@ export function foldLoss(history: History, lost: readonly HeldRun[]): void {
     for (const [requestId, sentAt] of part.open) run.unanswered.set(requestId, sentAt)
     for (const batchId of Object.keys(part.pages)) {
       const batch = run.batches.get(batchId)
-      if (batch?.state === 'planned') startAnew(batch)
+      if (batch?.state === 'planned') restartBatch(batch)
     }
   }
 }

@@ -111,7 +111,7 @@ class CountedRun {
     if (record.events > 0) counts.pages += 1
     counts.events += record.events
     counts.charged += record.credits_used
-    if (record.test === true) return
+    if (record.free_probe === true) return
     const pages = this.#pages.get(record.batch_id)
     if (pages === undefined) this.#pages.set(record.batch_id, [record.page])
     else pages.push(record.page)

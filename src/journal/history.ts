@@ -18,7 +18,6 @@ import {
   type RunHistory,
 } from './run-history.ts'
 import { closeBatch, isRecorded } from './batch-history.ts'
-import { takeRequest } from './take-page.ts'
 import {
   RESUMABLE_OUTCOMES,
   organizationName,
@@ -134,8 +133,6 @@ export function foldRecord(history: History, frame: PlacedFrame): void {
       const run = runOf(history, record)
       run.requests += 1
       run.unanswered.set(record.request_id, record.at)
-      const batch = batchOf(run, record.batch_id)
-      if (batch !== null) takeRequest(batch, record.request_id)
       spendingOf(history.spending, run.started.pipeline, record.at).requests += 1
       return
     }
@@ -186,8 +183,8 @@ export function foldRecord(history: History, frame: PlacedFrame): void {
       const run = runOf(history, record)
       run.finished = record
       // Nobody will answer what is unanswered now: it is counted in full before the stop, as it is in the total.
-      // A quote is the beginning of its run, which has one budget.
-      if (record.outcome !== 'quoted') {
+      // A sample is the beginning of its run, which has one budget.
+      if (record.outcome !== 'sampled') {
         run.creditsAtLastStop = run.creditsCommitted + run.unanswered.size * CREDITS_PER_PAGE
       }
       if (!RESUMABLE_OUTCOMES.has(record.outcome)) forgetBatches(run)

@@ -8,7 +8,7 @@ import { SECOND } from '../support/units.ts'
 
 /** An event as paging knows it. */
 export interface EventMark {
-  /** 32 bits of a hash of what makes the event itself, whichever version of it. */
+  /** 32 bits of a hash of what makes the event itself, whichever version of it; 0 of one that was erased. */
   readonly key: number
   /** When this version was detected, in whole seconds as milliseconds since 1970 UTC; 0 when it does not say. */
   readonly detectedAt: number
@@ -31,7 +31,7 @@ export function encodeMarks(events: readonly MarkedEvent[]): string {
   const bytes = Buffer.alloc(events.length * MARK_BYTES)
   for (const [index, { identity, detectedAt }] of events.entries()) {
     const hash = createHash('sha256').update(identity).digest()
-    hash.copy(bytes, index * MARK_BYTES, 0, 4)
+    bytes.writeUInt32BE(hash.readUInt32BE() || 1, index * MARK_BYTES)
     const seconds = Math.floor((detectedAt ?? 0) / SECOND)
     bytes.writeUInt32BE(Math.min(Math.max(seconds, 0), SECONDS_MAX), index * MARK_BYTES + 4)
   }
@@ -49,15 +49,14 @@ export function decodeMarks(text: string): EventMark[] {
 }
 
 /**
- * The marks of a page without those at `places` (from 0): a mark tells who knows an event that it was there.
- * @returns the text as it is where it has not one mark for each of `events`
+ * The marks of a page with empty keys at `places` (from 0, counted over the events that have one): a key tells who knows
+ * an event that it was there. When it leaves the window stays known.
+ * @returns the text as it is where it has not one key for each of `events`
  */
 export function cutMarks(text: string, places: readonly number[], events: number): string {
   const bytes = Buffer.from(text, 'base64')
-  if (bytes.length !== events * MARK_BYTES) return text
-  const cut = new Set(places)
-  const kept = Array.from({ length: events }, (_, place) => place)
-    .filter((place) => !cut.has(place))
-    .map((place) => bytes.subarray(place * MARK_BYTES, (place + 1) * MARK_BYTES))
-  return Buffer.concat(kept).toString('base64')
+  const kept = decodeMarks(text).flatMap(({ key }, index) => (key === 0 ? [] : index))
+  if (kept.length !== events) return text
+  for (const place of places) bytes.writeUInt32BE(0, (kept[place] ?? 0) * MARK_BYTES)
+  return bytes.toString('base64')
 }

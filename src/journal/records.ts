@@ -36,7 +36,7 @@ export interface RunStarted {
   readonly run_id: string
   readonly at: number
   readonly pipeline: string
-  /** `plan` when it was begun to find its exact bill (`plan --quote`). */
+  /** `plan` when it was begun to forecast its bill (`plan --sample`). */
   readonly command: 'run' | 'backfill' | 'extract' | 'plan'
   readonly organizations: number
   readonly batches: number
@@ -86,16 +86,9 @@ export interface PageReceived {
   readonly credits_sent?: string
   readonly has_more: boolean
   readonly body_sha256: string
-  /** The request only asked whether some companies of the batch are tracked: its answer is no page of the batch. */
-  readonly test?: true
-  /** Detection times of its events that leave the batch's window by `leaving_until`; milliseconds since 1970 UTC. */
-  readonly leaving: readonly number[]
-  /** Up to when `leaving` is complete, by the service's clock; absent in records of 0.1.0: a day after `server_at`. */
-  readonly leaving_until?: number
-  /**
-   * A short mark of each event, in the order of the page; see page-keys.ts. Absent where the batch is a single page, and
-   * in records of 0.1.0.
-   */
+  /** The request only asked something that costs nothing: its answer is no page of the batch. */
+  readonly free_probe?: true
+  /** A short mark of each event, in the order of the page; see page-keys.ts. Absent where the batch is a single page. */
   readonly keys?: string
   /** Events of each organisation in the page; absent in records of 0.1.0. */
   readonly seen?: readonly SeenOrganization[]
@@ -103,7 +96,7 @@ export interface PageReceived {
   readonly foreign?: readonly string[]
   /**
    * Events that were taken out of the body since, because they are not kept. All else in this header, `body_sha256`
-   * included, is of the page as it was received and billed; only `keys` has no mark of them any more.
+   * included, is of the page as it was received and billed; only the keys in `keys` are empty for them.
    */
   readonly erased?: number
 }
@@ -183,11 +176,11 @@ export interface Paused {
 
 /** How a run ended. */
 export type RunOutcome =
-  'done' | 'quoted' | 'budget' | 'unavailable' | 'refused' | 'interrupted' | 'failed' | 'abandoned'
+  'done' | 'sampled' | 'budget' | 'unavailable' | 'refused' | 'interrupted' | 'failed' | 'abandoned'
 
 /** Outcomes after which a run can be taken up again. */
 export const RESUMABLE_OUTCOMES: ReadonlySet<RunOutcome> = new Set<RunOutcome>([
-  'quoted',
+  'sampled',
   'budget',
   'unavailable',
   'interrupted',

@@ -3,7 +3,7 @@
 import { EXIT, JobtideError } from '../support/errors.ts'
 import type { PageReceived, RunFinished, RunStarted, BatchRecord } from './records.ts'
 import { newBatchHistory, type BatchHistory } from './batch-history.ts'
-import { takeRecord } from './take-page.ts'
+import { takeRecord } from './page-drift.ts'
 
 /** A run and what it did so far. */
 export interface RunHistory {
@@ -70,7 +70,7 @@ export function addBatches(run: RunHistory, batches: readonly BatchRecord[]): vo
 export function addPage(run: RunHistory, record: PageReceived): void {
   run.unanswered.delete(record.request_id)
   run.creditsCommitted += record.credits_used
-  if (record.test === true) return
+  if (record.free_probe === true) return
   if (record.events > 0) run.pages += 1
   run.events += record.events
   const batch = batchOf(run, record.batch_id)

@@ -3,7 +3,7 @@
 import { canonicalName, type History } from '../journal/history.ts'
 import { hasLostRecords, type RunHistory } from '../journal/run-history.ts'
 import { RESUMABLE_OUTCOMES, type OrganizationRef, type BatchRecord } from '../journal/records.ts'
-import { canGoOn, isBegun, type BatchHistory } from '../journal/batch-history.ts'
+import { isBegun, isStale, type BatchHistory } from '../journal/batch-history.ts'
 import type { Question } from '../plan/plan.ts'
 import { neededWindow, type Window } from '../plan/window.ts'
 import { DAY } from '../support/units.ts'
@@ -92,7 +92,7 @@ function isWorthReadingOn(
   { wanted, fits }: { readonly wanted: ReadonlySet<string>; readonly fits: typeof reaches },
 ): boolean {
   const { organizations, event_types: types } = batch.batch
-  if (!isBegun(batch) || !canGoOn(batch, serverNowMs)) return false
+  if (!isBegun(batch) || isStale(batch, serverNowMs)) return false
   // With two event types, each in a batch of its own, the two would have to be kept or dropped together.
   if (types.join() !== question.eventTypes.join()) return false
   const names = organizations.map((organization) => canonicalName(history.ids, organization))
@@ -108,8 +108,8 @@ function reaches({ days_ago: daysAgo }: BatchRecord, needed: readonly Window[]):
   return daysAgo === null || needed.every((days) => days !== 'all' && days <= daysAgo)
 }
 
-// What another question had begun may go back years where a night needs a day (an interrupted backfill, a quote that was
-// too dear): reading that on would buy all of it.
+// What another question had begun may go back years where a night needs a day (an interrupted backfill, a sample that
+// was too expensive): reading that on would buy all of it.
 function reachesNoFurther(batch: BatchRecord, needed: readonly Window[]): boolean {
   return reaches(batch, needed) && needed.includes(batch.days_ago ?? 'all')
 }

@@ -2,13 +2,8 @@ import fc from 'fast-check'
 import { getEventListeners } from 'node:events'
 import { describe, expect, it } from 'vitest'
 import { Pacer } from '../../src/api/pacer.ts'
-import {
-  BudgetReachedError,
-  createBudget,
-  type Budget,
-  type BudgetOptions,
-} from '../../src/extract/budget.ts'
-import { createPageBuyer } from '../../src/extract/page-buyer.ts'
+import { BudgetReachedError, Budget, type BudgetOptions } from '../../src/extract/budget.ts'
+import { PageBuyer } from '../../src/extract/page-buyer.ts'
 import { monthlyCredits } from '../../src/journal/spending.ts'
 import { seededRandom } from '../../src/simulator/random.ts'
 import { startSimulator } from '../../src/simulator/simulator.ts'
@@ -43,14 +38,14 @@ const budgetOf = (
   spent = 0,
   month?: BudgetOptions['month'],
   now: () => number = () => NOW,
-): Budget => createBudget({ run: { limit, spent }, ...(month === undefined ? {} : { month }), now })
+): Budget => new Budget({ run: { limit, spent }, ...(month === undefined ? {} : { month }), now })
 
-describe('createBudget', () => {
+describe('a budget', () => {
   it('lets 5 pages of 10 through 50 credits and refuses the 6th', async () => {
     const budget = budgetOf(50)
     for (let page = 0; page < 5; page += 1) (await budget.reserve(never())).settle(10)
     await expect(budget.reserve(never())).rejects.toThrow(BudgetReachedError)
-    expect(budget.spent()).toBe(50)
+    expect(budget.spent).toBe(50)
   })
 
   it.each([
@@ -86,7 +81,7 @@ describe('createBudget', () => {
     const first = await budget.reserve(never())
     first.settle(10)
     first.settle(10)
-    expect(budget.spent()).toBe(10)
+    expect(budget.spent).toBe(10)
     await budget.reserve(never())
     await expect(Promise.race([budget.reserve(never()), Promise.resolve('waits')])).resolves.toBe(
       'waits',
@@ -130,7 +125,7 @@ describe('createBudget', () => {
     const budget = budgetOf(30)
     const [first, second] = [await budget.reserve(never()), await budget.reserve(never())]
     first.settle(25)
-    expect(second.mayLeave()).toBe(false)
+    expect(second.canDispatch()).toBe(false)
     await expect(budget.reserve(never())).rejects.toMatchObject({ exitCode: 4 })
   })
 })
@@ -160,7 +155,7 @@ describe('the budget of a calendar month', () => {
     ;(await budget.reserve(never())).settle(10)
     ;(await budget.reserve(never())).settle(10)
     await expect(budget.reserve(never())).rejects.toMatchObject({ context: { spent: 20 } })
-    expect(budget.spent()).toBe(30)
+    expect(budget.spent).toBe(30)
   })
 
   it('counts a reservation that waited over midnight in the month in which it leaves', async () => {
@@ -169,8 +164,8 @@ describe('the budget of a calendar month', () => {
     const waited = await budget.reserve(never())
     now += 2 * MINUTE
     const other = await budget.reserve(never())
-    expect(waited.mayLeave()).toBe(false)
-    expect(other.mayLeave()).toBe(true)
+    expect(waited.canDispatch()).toBe(false)
+    expect(other.canDispatch()).toBe(true)
     other.settle(10)
     await expect(budget.reserve(never())).rejects.toMatchObject({ context: { spent: 10 } })
     now = endOfJune
@@ -183,9 +178,9 @@ describe('the budget of a calendar month', () => {
     const first = await budget.reserve(never())
     const second = budget.reserve(never())
     now += 2 * MINUTE
-    expect(first.mayLeave()).toBe(true)
+    expect(first.canDispatch()).toBe(true)
     now = endOfJune
-    expect((await second).mayLeave()).toBe(true)
+    expect((await second).canDispatch()).toBe(true)
   })
 })
 
@@ -343,11 +338,11 @@ async function spendNight(night: Night) {
     spentBy.set('2026-06', (spentBy.get('2026-06') ?? 0) + night.spentBefore)
     const journaling = journal.open()
     const stop = new AbortController()
-    const buyer = createPageBuyer({
+    const buyer = new PageBuyer({
       runId: 'run_1',
       transport: service,
       pacer: new Pacer(clock, null),
-      budget: createBudget({
+      budget: new Budget({
         run: { limit: night.runLimit, spent: run.creditsCommitted },
         month: { limit: night.monthLimit, spentBy },
         now: () => clock.now(),

@@ -240,15 +240,6 @@ describe('paging that does not end', () => {
     await expect(run.extract()).rejects.toThrow('empty pages promise more')
     expect(server.account.charged).toBe(70)
   })
-
-  it('a quote of the same page again is stopped, too', async () => {
-    const { run, server } = aBatch(
-      1,
-      copyOf(() => 1, 1),
-    )
-    await expect(run.quote()).rejects.toThrow('3 pages are the same')
-    expect(server.account.charged).toBe(30)
-  })
 })
 
 describe('a batch with more pages than the service counts', () => {

@@ -119,84 +119,14 @@ describe('the words of the service', () => {
   )
 })
 
-describe('400 about a company', () => {
-  const tracked = (bad: number) => fifty.slice(bad).map((organization) => anEvent({ organization }))
-
-  it.each([0, 1, 3, 50])(
-    'that names it: of 50 companies the %i bad ones are quarantined, the others are read once',
-    async (bad) => {
-      const source = [...tracked(bad), anEvent({ organization: 'org_other' })]
-      const simulator = await simulate(source, { unknownIds: 'refuse' })
-      const extraction = anExtraction({
-        simulator,
-        clock: jumpingClock(NOW),
-        batches: batchesOf(fifty),
-      })
-      const report = await extraction.run()
-      const names = report.quarantined.map(({ organization }) => organization.value)
-      expect(names.toSorted()).toEqual(fifty.slice(0, bad))
-      // One refused request for each bad company, then one page for all others, if there are any.
-      expect(simulator.account().requests).toBe(bad + (bad === 50 ? 0 : 1))
-      expect(extraction.events()).toHaveLength(50 - bad)
-      expectEqualBooks(extraction, simulator)
-    },
-  )
-
-  it.each([1, 3, 50])(
-    'that does not: the %i bad ones are found by free tests, without a credit too many',
-    async (bad) => {
-      const source = fifty.map((organization) => anEvent({ organization }))
-      const message = 'one of the companies is not tracked'
-      const faults = fifty
-        .filter((_, i) => i % Math.floor(50 / bad) === 0 && i / Math.floor(50 / bad) < bad)
-        .map((id) => ({ organization_id: id, status: 400, message, times: 'always' as const }))
-      const simulator = await simulate(source, { faults })
-      const extraction = anExtraction({
-        simulator,
-        clock: jumpingClock(NOW),
-        batches: batchesOf(fifty),
-      })
-      const report = await extraction.run()
-      const names = report.quarantined.map(({ organization }) => organization.value)
-      expect(names.toSorted()).toEqual(faults.map((fault) => fault.organization_id))
-      expect(
-        extraction
-          .events()
-          .map((event) => event.organization.organization_id)
-          .toSorted(),
-      ).toEqual(fifty.filter((id) => !names.includes(id)))
-      expect(simulator.account().requests).toBeLessThanOrEqual(1 + 6 * bad + 1)
-      expectEqualBooks(extraction, simulator)
-    },
-  )
-
-  it('sets a company aside that is asked for by URL, with the words of the service', async () => {
-    const simulator = await simulate([anEvent()])
-    const batches = batchesOf([
-      'org_a',
-      { by: 'url', value: 'https://network.example/company/gone' },
-    ])
-    const extraction = anExtraction({ simulator, clock: jumpingClock(NOW), batches })
-    const report = await extraction.run()
-    expect(report.quarantined).toMatchObject([
-      { organization: { by: 'url' }, reason: expect.stringContaining('not tracked') },
-    ])
-    expect(
-      extraction.records().filter(({ kind }) => kind === 'organization_quarantined'),
-    ).toHaveLength(1)
-    expect(extraction.log).toContainEqual(
-      expect.objectContaining({ msg: 'organization_quarantined' }),
-    )
-    expect(extraction.events()).toHaveLength(1)
-  })
-
-  it('of another kind stops the run after 1 request: asking with fewer would not help', async () => {
+describe('400 that is not about a company', () => {
+  it('stops the run after 1 request: asking with fewer would not help', async () => {
     const faults: Fault[] = [{ status: 400, message: 'page must be a number', times: 'always' }]
     const simulator = await simulate(manyEvents(3), { faults })
     const extraction = anExtraction({
       simulator,
       clock: jumpingClock(NOW),
-      batches: batchesOf(['org_a', 'org_b'].slice(0, 1)),
+      batches: batchesOf(['org_a', 'org_b']),
     })
     const error = await errorOf(extraction.run())
     expect(error).toMatchObject({ name: 'BadRequestError', exitCode: 2 })

@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest'
-import { createIdLearner } from '../../src/extract/learn-ids.ts'
+import { eventFacts } from '../../src/extract/event-facts.ts'
+import { IdLearner } from '../../src/extract/learn-ids.ts'
 import type { OrganizationRef } from '../../src/journal/records.ts'
 import {
   NOW,
@@ -12,11 +13,11 @@ import { anExtraction, jumpingClock, batchesOf, type Extraction } from './extrac
 
 const url = (value: string): OrganizationRef => ({ by: 'url', value })
 const batchOf = (...references: OrganizationRef[]) => batchesOf(references)[0]!
-const events = (...choices: EventChoices[]) => choices.map(anEvent)
+const events = (...choices: EventChoices[]) => choices.map((one) => eventFacts(anEvent(one)))
 
 /** What a batch that asks for `references` learns of the events. */
 function learntOf(references: readonly OrganizationRef[], ...choices: EventChoices[]) {
-  const ids = createIdLearner()
+  const ids = new IdLearner()
   const batch = batchOf(...references)
   ids.look(batch, events(...choices))
   return ids
@@ -52,10 +53,10 @@ describe('the id of a company is learnt', () => {
   })
 
   it('by the URL of the event where it has no slug', () => {
-    const [event] = events(acme)
-    const ids = createIdLearner()
+    const event = anEvent(acme)
+    const ids = new IdLearner()
     const batch = batchOf(url('acme'), url('globex'))
-    ids.look(batch, [{ ...event, organization: { ...event?.organization, slug: null } }])
+    ids.look(batch, [eventFacts({ ...event, organization: { ...event.organization, slug: null } })])
     expect(ids.learn(batch)).toMatchObject([{ organizationId: 'org_7' }])
   })
 
@@ -64,7 +65,7 @@ describe('the id of a company is learnt', () => {
   })
 
   it('once in a run', () => {
-    const ids = createIdLearner()
+    const ids = new IdLearner()
     const joined = batchOf(url('acme'), url('globex'))
     const left = { ...joined, batch_id: '0002' }
     for (const batch of [joined, left]) ids.look(batch, events(acme))
@@ -75,7 +76,7 @@ describe('the id of a company is learnt', () => {
 
 describe('no id is learnt', () => {
   it('for a slug that two companies share, also when they are on different pages', () => {
-    const ids = createIdLearner()
+    const ids = new IdLearner()
     const batch = batchOf(url('acme'), url('globex'))
     ids.look(batch, events(acme))
     ids.look(batch, events({ ...acme, organization: 'org_70' }, globex))
@@ -91,9 +92,10 @@ describe('no id is learnt', () => {
   })
 
   it('from events that are damaged', () => {
-    const ids = createIdLearner()
+    const ids = new IdLearner()
     const batch = batchOf(url('acme'))
-    ids.look(batch, [null, 7, { organization: { slug: 'acme' } }, { organization: null }])
+    const damaged = [null, 7, { organization: { slug: 'acme' } }, { organization: null }]
+    ids.look(batch, damaged.map(eventFacts))
     expect(ids.learn(batch)).toEqual([])
   })
 })

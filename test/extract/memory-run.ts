@@ -2,7 +2,6 @@
 
 import { Pacer } from '../../src/api/pacer.ts'
 import { extract, type ExtractOptions, type ExtractProgress } from '../../src/extract/extract.ts'
-import { quote, type Quote } from '../../src/extract/quote.ts'
 import { countUnanswered, emptyHistory, foldRecord } from '../../src/journal/history.ts'
 import type { RunHistory } from '../../src/journal/run-history.ts'
 import type { JournalWriter } from '../../src/journal/journal.ts'
@@ -19,7 +18,6 @@ export interface MemoryRun {
   /** Names of the versions in all pages. */
   readonly bought: Set<string>
   extract(options?: Partial<ExtractOptions>): Promise<ExtractProgress>
-  quote(options?: Partial<ExtractOptions>): Promise<Quote>
   /** From here on nothing is written any more, until the next extraction begins. */
   kill(): void
   /** What the journal adds up to. */
@@ -105,7 +103,6 @@ export function memoryRun(
     },
     bought,
     extract: (overrides = {}) => clock.run(extract(optionsOf(overrides))),
-    quote: (overrides = {}) => clock.run(quote(optionsOf(overrides))),
     kill() {
       generation += 1
       server.vanish()

@@ -1,8 +1,8 @@
 /** Buying pages in memory, on a virtual clock, from a service that fails as a script says. */
 
 import { Pacer } from '../../src/api/pacer.ts'
-import { createBudget } from '../../src/extract/budget.ts'
-import { createPageBuyer } from '../../src/extract/page-buyer.ts'
+import { Budget } from '../../src/extract/budget.ts'
+import { PageBuyer } from '../../src/extract/page-buyer.ts'
 import { MINUTE } from '../../src/support/units.ts'
 import { seededRandom } from '../api/pace-fixture.ts'
 import { virtualClock, type VirtualClock } from '../helpers/virtual-clock.ts'
@@ -61,11 +61,11 @@ export function weather(answerTo: (asked: Asked) => ScriptedAnswer): Weather {
     async buy(to, { from = 1, workers = 8, maxWaitMs = 15 * MINUTE, seed } = {}) {
       const stop = new AbortController()
       const run = journal.history().runs.get('run_1')!
-      const buyer = createPageBuyer({
+      const buyer = new PageBuyer({
         runId: 'run_1',
         transport: service,
         pacer: new Pacer(clock, 5, maxWaitMs),
-        budget: createBudget({
+        budget: new Budget({
           run: { limit: null, spent: run.creditsCommitted },
           now: () => clock.now(),
         }),

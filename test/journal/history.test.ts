@@ -393,7 +393,7 @@ describe('a process that writes on after its run was closed, as one that was sto
 
 describe('a quote', () => {
   it('and the run that goes on with it have one budget', async () => {
-    const run = await runOf(aPage(1), finished({ outcome: 'quoted' }), aPage(2))
+    const run = await runOf(aPage(1), finished({ outcome: 'sampled' }), aPage(2))
     expect(run.creditsCommitted - run.creditsAtLastStop).toBe(20)
   })
 })

@@ -10,10 +10,8 @@ import type {
   RunStarted,
   BatchRecord,
 } from '../../src/journal/records.ts'
-import type { TakenPage } from '../../src/journal/batch-history.ts'
 import { rewriteSeals } from '../../src/journal/seals.ts'
 import type { Clock } from '../../src/support/clock.ts'
-import { DAY } from '../../src/support/units.ts'
 import { temporaryFolder } from '../helpers/temporary-folder.ts'
 import { virtualClock } from '../helpers/virtual-clock.ts'
 
@@ -71,24 +69,6 @@ export function aPage(page: number, fields: Partial<PageReceived> = {}): PageRec
     credits_used: 10,
     has_more: true,
     body_sha256: 'b',
-    leaving: [],
-    ...fields,
-  }
-}
-
-/** A page as paging takes it. */
-export function aTakenPage(page: number, fields: Partial<TakenPage> = {}): TakenPage {
-  const serverAt = fields.serverAt ?? 1_000 + page
-  return {
-    page,
-    events: 50,
-    hasMore: true,
-    serverAt,
-    leaving: [],
-    leavingUntil: serverAt + 3 * DAY,
-    keys: null,
-    asked: 2 * page - 1,
-    received: 2 * page,
     ...fields,
   }
 }

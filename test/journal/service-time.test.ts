@@ -5,7 +5,7 @@ import { emptyHistory, foldRecord, serviceTime, type History } from '../../src/j
 import type { JournalRecord } from '../../src/journal/records.ts'
 import { agreeOnTime } from '../../src/journal/service-time.ts'
 import { coveredTime, newBatchHistory, type BatchHistory } from '../../src/journal/batch-history.ts'
-import { takeRecord } from '../../src/journal/take-page.ts'
+import { takeRecord } from '../../src/journal/page-drift.ts'
 import { neededWindow, type Window, type WindowQuestion } from '../../src/plan/window.ts'
 import { DAY, HOUR, MINUTE, SECOND } from '../../src/support/units.ts'
 import { rounds } from '../helpers/tier.ts'
@@ -108,7 +108,6 @@ class World {
         server_at,
         ...(dispute === null ? {} : { clocks: dispute }),
         has_more: index + 1 < lies.length,
-        leaving_until: Number.MAX_SAFE_INTEGER,
       })
       this.#fold(page)
       takeRecord(read, page)

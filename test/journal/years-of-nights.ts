@@ -58,7 +58,6 @@ export async function writeNight(
       credits_used: 10,
       has_more: false,
       body_sha256: '0'.repeat(64),
-      leaving: [],
       seen,
     })
     writer.write(

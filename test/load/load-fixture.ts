@@ -120,7 +120,6 @@ export function aPage(
       credits_used: credits,
       has_more: hasMore,
       body_sha256: createHash('sha256').update(body).digest('hex'),
-      leaving: [],
       seen: seenIn(events),
     },
   }

@@ -4,7 +4,7 @@ import { addBatches, newRunHistory, type RunHistory } from '../../src/journal/ru
 import type { JournalWriter } from '../../src/journal/journal.ts'
 import type { PlacedFrame } from '../../src/journal/reader.ts'
 import type { RunOutcome, BatchRecord } from '../../src/journal/records.ts'
-import { takePage } from '../../src/journal/take-page.ts'
+import { takeRecord } from '../../src/journal/page-drift.ts'
 import type { Question } from '../../src/plan/plan.ts'
 import type { Window } from '../../src/plan/window.ts'
 import { beginRun } from '../../src/run/begin.ts'
@@ -12,7 +12,7 @@ import { beginning, questionWithout, runsToAbandon } from '../../src/run/resume.
 import { EXIT } from '../../src/support/errors.ts'
 import { DAY, HOUR } from '../../src/support/units.ts'
 import { virtualClock } from '../helpers/virtual-clock.ts'
-import { aPage, aTakenPage } from '../journal/journal-fixture.ts'
+import { aPage } from '../journal/journal-fixture.ts'
 import { jobOver } from './nights-fixture.ts'
 
 const TODAY = Date.UTC(2026, 10, 20, 2)
@@ -57,7 +57,7 @@ function aRun(choices: RunChoices = {}): RunHistory {
     batches,
   )
   for (const [batchId, batch] of run.batches) {
-    if (choices.begun?.includes(batchId) === true) takePage(batch, aTakenPage(1, { serverAt: at }))
+    if (choices.begun?.includes(batchId) === true) takeRecord(batch, aPage(1, { server_at: at }))
     if (choices.read?.includes(batchId) === true) batch.state = 'finished'
   }
   const { outcome = null } = choices
@@ -94,7 +94,7 @@ describe('the same question on the same UTC day', () => {
     ['found the service away', { outcome: 'unavailable' }, 'as-planned'],
     ['was interrupted', { outcome: 'interrupted' }, 'as-planned'],
     ['failed', { outcome: 'failed' }, 'as-planned'],
-    ['only made a quote', { outcome: 'quoted' }, 'as-planned'],
+    ['only read a sample', { outcome: 'sampled' }, 'as-planned'],
     ['read everything and failed to publish', { outcome: 'failed', read: ['s1'] }, 'as-planned'],
     ['began 2 h ago', { at: TODAY - 2 * HOUR }, 'as-planned'],
     ['is done', { outcome: 'done' }, 'anew'],
@@ -179,7 +179,7 @@ describe('on another day, or for another list', () => {
   it('leaves what another question had begun over a year where a night needs 2 days of it', () => {
     const night = [{ eventTypes: TYPES, from: null, to: TODAY - 30 * HOUR }]
     const choices = { begun: ['s1'], batches: [aBatch('s1', ['org_a'], 'all')] }
-    for (const outcome of ['quoted', 'interrupted', null] as const) {
+    for (const outcome of ['sampled', 'interrupted', null] as const) {
       const history = historyOf(yesterday({ ...choices, outcome, question: 'all of it' }))
       history.coverage.set('org_a', night)
       expect(kindOf(history)).toBe('anew')
@@ -238,7 +238,7 @@ describe('on another day, or for another list', () => {
 
   it('plans anew what was begun so long ago that events may have left its window unseen', () => {
     expect(kindOf(historyOf(yesterday({ begun: ['s1'], at: TODAY - 2 * DAY })))).toBe('carried-on')
-    expect(kindOf(historyOf(yesterday({ begun: ['s1'], at: TODAY - 30 * DAY })))).toBe('anew')
+    expect(kindOf(historyOf(yesterday({ begun: ['s1'], at: TODAY - 31 * DAY })))).toBe('anew')
   })
 
   it('reads on a batch of everything at any age', () => {

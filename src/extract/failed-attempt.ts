@@ -1,0 +1,152 @@
+/** A request that brought no page: what it means for its charge and the service, and the error that ends the run. Pure. */
+
+import {
+  BadRequestError,
+  PaymentRequiredError,
+  RefusedError,
+  UnavailableError,
+  UnexpectedStatusError,
+  unreachableError,
+} from '../api/errors.ts'
+import type { RequestOutcome } from '../api/circuit-breaker.ts'
+import {
+  isPassing,
+  isUnreadable,
+  type Failure,
+  type GiveUpReason,
+  type RetryDecision,
+} from '../api/retry-policy.ts'
+import { shortened } from '../api/schemas.ts'
+import { isoInstant } from '../support/clock.ts'
+import type { JobtideError } from '../support/errors.ts'
+import { MINUTE, SECOND } from '../support/units.ts'
+
+/** How asking for one page went so far. */
+export interface PageAttempts {
+  readonly page: number
+  readonly batchId: string
+  /** Attempts that failed; see RetryState.attempts. */
+  failures: number
+  /** Of these, those that may have been billed. */
+  billable: number
+  /** Answers that were another page than the asked one. */
+  wrongPages: number
+  /** The last wait, in milliseconds. */
+  previousWaitMs: number
+}
+
+/** A request that brought no page, and what follows from it. */
+export interface FailedAttempt {
+  readonly failure: Failure
+  readonly decision: RetryDecision
+  /** What it says of the service's health. */
+  readonly outcome: RequestOutcome
+  /** When it happened and when the wait ends that was decided, milliseconds since 1970 UTC. */
+  readonly at: number
+  readonly notBefore: number
+}
+
+/** What was wrong, in the words of the service or the network, not too many of them. */
+export function wordsOf(failure: Failure): string {
+  return shortened(messageOf(failure))
+}
+
+function messageOf(failure: Failure): string {
+  return failure.kind === 'status' ? failure.message : failure.reason
+}
+
+/**
+ * Whether it may have been charged. Errors of this endpoint are free. A page that came damaged was sent, and so probably
+ * charged; so may be what came with a status that says success but is not 200.
+ */
+export function isInDoubt(failure: Failure): boolean {
+  return failure.kind === 'no-answer' ? failure.inDoubt : isUnreadable(failure)
+}
+
+/** What the failure says of the service's health. */
+export function outcomeOf(failure: Failure): RequestOutcome {
+  if (failure.kind !== 'status' || isPassing(failure.status)) return 'failed'
+  if (failure.status === 429) return 'refused'
+  if (failure.status === 503) return 'deferred'
+  return failure.status >= 400 && failure.status < 500 ? 'answered' : 'failed'
+}
+
+const PAGE_HINT =
+  'Run the same command again later: it goes on where it stopped. When this page fails again, report it to the provider.'
+const UNREADABLE_HINT =
+  'Each of these answers may have been billed. Is JOBTIDE_BASE_URL the address of the service, and does something on the way answer instead? Run the same command again later: it goes on where it stopped.'
+
+/**
+ * The error that ends the run, or the batch (BadRequestError); null when the page may be asked for again.
+ * @param url where the request went
+ * @param maxWaitMs how long nothing may be answered
+ */
+export function errorOf(
+  { decision, failure, notBefore }: FailedAttempt,
+  attempts: PageAttempts,
+  { url, maxWaitMs }: { readonly url: string; readonly maxWaitMs: number },
+): JobtideError | null {
+  const words = wordsOf(failure)
+  const giveUp = (why: GiveUpReason) =>
+    giveUpError(why, failure, attempts, isoInstant(notBefore), durationText(maxWaitMs))
+  switch (decision.kind) {
+    case 'retry':
+      return null
+    case 'pause-all':
+      return decision.giveUp === null ? null : giveUp(decision.giveUp)
+    case 'give-up':
+      return giveUp(decision.why)
+    case 'bad-request':
+      return new BadRequestError(messageOf(failure))
+    case 'refused':
+      return new RefusedError(decision.status, words)
+    case 'payment-required':
+      return new PaymentRequiredError(words)
+    case 'unexpected-status':
+      return new UnexpectedStatusError(failure.kind === 'status' ? failure.status : 0, url, words)
+  }
+}
+
+function giveUpError(
+  why: GiveUpReason,
+  failure: Failure,
+  { page, batchId, failures }: PageAttempts,
+  notBefore: string,
+  maxWait: string,
+): JobtideError {
+  const words = wordsOf(failure)
+  const what = `page ${page} of batch ${batchId}`
+  const unavailable = (text: string, hint?: string) =>
+    new UnavailableError(`${text}: ${words}`, null, hint === undefined ? {} : { hint })
+  switch (why) {
+    case 'long-wait':
+      return new UnavailableError(
+        `the service asks for no request before ${notBefore}: ${words}`,
+        Date.parse(notBefore),
+      )
+    case 'outage':
+      return unavailable(
+        `the service gave no usable answer for ${maxWait}, the last time to ${what}`,
+      )
+    case 'unreadable':
+      return unavailable(
+        `the service answers with something that is no page, the last time to ${what}`,
+        UNREADABLE_HINT,
+      )
+    case 'page':
+      return unavailable(
+        `${what} could not be had in ${failures} attempts, while other requests were answered`,
+        PAGE_HINT,
+      )
+    case 'unreachable': {
+      const obstacle = failure.kind === 'no-answer' ? failure.obstacle : null
+      return obstacle === null
+        ? new UnavailableError(words, null)
+        : unreachableError(obstacle, words)
+    }
+  }
+}
+
+function durationText(ms: number): string {
+  return ms < MINUTE ? `${Math.round(ms / SECOND)} s` : `${Math.round(ms / MINUTE)} min`
+}

@@ -1,0 +1,80 @@
+/**
+ * What a run costs in all, judged by the batches that were read to their end. Pure.
+ *
+ * The rest is taken to be like what was read, in proportion to the pages that were expected of it. The 90 % range is
+ * Student's t of that ratio, and above it an allowance for giants: one in n + 1 of the other batches is larger than all
+ * n that were read, and lists of companies have long tails. Simulated on 131,811 real events of 39,163 organisations in
+ * random batches of 50: without the allowance the range held in 69 to 80 % of draws, with it in 89 to 96 %, for 3 to
+ * 300 batches read of 10 to 700.
+ */
+
+import type { BatchHistory } from '../journal/batch-history.ts'
+import { CREDITS_PER_PAGE } from '../journal/spending.ts'
+import { sum } from '../support/numbers.ts'
+
+/** A bill that is not known yet, in credits. */
+export interface Projection {
+  readonly expected: number
+  /** The whole bill is within these in nine cases of ten. */
+  readonly low: number
+  readonly high: number
+}
+
+// How much larger than the largest batch that was read such a giant is taken to be.
+const GIANT = 1.5
+const LEAST_PAGES = 1
+
+/** Projects the bill of batches, of which some were read to their end; null while these are fewer than two. */
+export function project(batches: readonly BatchHistory[]): Projection | null {
+  const read = batches.filter(({ state }) => state === 'finished')
+  const rest = batches.filter(({ state }) => state === 'planned')
+  const bought = sum(read.map(paidPages))
+  const count = read.length
+  if (rest.length === 0) return inCredits(bought, bought, bought)
+  if (count < 2) return null
+  const expected = sum(read.map(expectedPages))
+  const expectedRest = sum(rest.map(expectedPages))
+  const ratio = bought / expected
+  const residuals = read.map((batch) => paidPages(batch) - ratio * expectedPages(batch))
+  const variance = sum(residuals.map((one) => one ** 2)) / (count - 1)
+  // How far off the ratio is, for all of the rest; and how far each batch of the rest is off it.
+  const ofRatio = (variance * count * expectedRest ** 2) / expected ** 2
+  const half = studentT(count - 1) * Math.sqrt(ofRatio + variance * rest.length)
+  const largest = Math.max(...read.map((batch) => paidPages(batch) / expectedPages(batch)))
+  const giants = (GIANT * largest * expectedRest) / (count + 1)
+  const sure = bought + sum(rest.map(paidPages))
+  const all = bought + ratio * expectedRest
+  return inCredits(
+    Math.max(sure, all - half),
+    Math.max(sure, all),
+    Math.max(sure, all + half + giants),
+  )
+}
+
+/** Pages that a batch is expected to have: one that is expected to be empty is a request all the same. */
+export function expectedPages({ batch }: BatchHistory): number {
+  return Math.max(batch.expected_pages ?? LEAST_PAGES, LEAST_PAGES)
+}
+
+function paidPages({ pages, events }: BatchHistory): number {
+  return events === 0 ? 0 : pages
+}
+
+function inCredits(low: number, expected: number, high: number): Projection {
+  return {
+    expected: Math.round(expected) * CREDITS_PER_PAGE,
+    low: Math.floor(low) * CREDITS_PER_PAGE,
+    high: Math.ceil(high) * CREDITS_PER_PAGE,
+  }
+}
+
+const Z = 1.644_854
+
+/** The 95 % point of Student's t, by Cornish and Fisher's series; within 3 % from 2 degrees of freedom on. */
+function studentT(freedom: number): number {
+  if (freedom === 1) return 6.314
+  const first = (Z ** 3 + Z) / 4
+  const second = (5 * Z ** 5 + 16 * Z ** 3 + 3 * Z) / 96
+  const third = (3 * Z ** 7 + 19 * Z ** 5 + 17 * Z ** 3 - 15 * Z) / 384
+  return Z + first / freedom + second / freedom ** 2 + third / freedom ** 3
+}

@@ -1,0 +1,179 @@
+/**
+ * Takes the pages of a batch, just bought or read back from the journal, and goes back where the list drifted between
+ * two of them. Pure.
+ *
+ * Pages are read in order. An event that is inserted above pushes others down: they are met twice, none is missed. An
+ * event that is removed above pulls others up, over the boundary of a page that was read already: such a shifted event
+ * would be missed. An event is removed
+ *
+ * - when it leaves the window, which is known from when it was detected;
+ * - when a correction replaces it, which is met further down.
+ *
+ * Reading goes back to the page on which the shifted events stand now. The service tells its time in whole seconds: an
+ * event that leaves in the second of the last page leaves the boundary above that page unverified, and the pages from
+ * there on are read again a second later.
+ *
+ * Not seen, because no page ever shows it: an event that comes and goes again, or is corrected twice, while one batch is
+ * read; a correction that moves an event to a page above while both of its places are being read; a correction that
+ * takes the place of an event more than ten minutes after it was detected.
+ */
+
+import { DAY, MINUTE, SECOND } from '../support/units.ts'
+import {
+  PAGE_EVENTS,
+  isStale,
+  leavingKnownFor,
+  restartBatch,
+  type BatchHistory,
+  type Leaving,
+} from './batch-history.ts'
+import { decodeMarks, type EventMark } from './page-keys.ts'
+import type { PageReceived } from './records.ts'
+
+// Chosen. Where a service shows an event and its correction side by side, every pair within this time before a page was
+// read has the pages between them read again, so it must not be long.
+const CORRECTION_LATENESS_MS = 10 * MINUTE
+
+// A service whose clock stands still must not be paid for ever.
+const REREADS_MAX = 2
+
+/** Takes a page of the batch; the one after the last, or an earlier one that is read again with all after it. */
+export function takeRecord(history: BatchHistory, record: PageReceived): void {
+  if (history.state !== 'planned') return
+  if (isStale(history, record.server_at)) restartBatch(history)
+  // Pages between were lost: what the batch lacks is noticed when it is said to be finished.
+  if (record.page > history.pages + 1) return
+  if (record.page <= history.pages) reread(history, record)
+  if (record.page === 1) history.firstPageAt ??= record.server_at
+  addPage(history, record)
+}
+
+/**
+ * The first page of those that have to be read again, a second after the last one was, because events left the window
+ * in the very second of the last page. Null when no boundary is unverified.
+ */
+export function unverifiedPage({ read, drift }: BatchHistory): number | null {
+  const last = read.at(-1)
+  if (last === undefined || drift.rereads >= REREADS_MAX) return null
+  const firsts = drift.leaving
+    .filter(({ leavesAt }) => leavesAt >= last.serverAt && leavesAt < last.serverAt + SECOND)
+    .flatMap(({ page }) => {
+      const below = read.findIndex(({ serverAt }, i) => i >= page && serverAt === last.serverAt)
+      return below < 0 ? [] : below
+    })
+  // An index counts from 0: it is the number of the page above.
+  return firsts.length === 0 ? null : Math.min(...firsts)
+}
+
+function addPage(history: BatchHistory, record: PageReceived): void {
+  const { read, drift } = history
+  const { page, events, server_at: serverAt, clocks } = record
+  const marks = decodeMarks(record.keys ?? '')
+  const seq = (drift.seq += 1)
+  const removals = [...leftBefore(history, serverAt), ...meetEvents(history, page, marks)]
+  read.push({ events, seq, serverAt, ...(clocks === undefined ? {} : { clocks }) })
+  history.pages = page
+  history.events += events
+  history.hasMore = record.has_more
+  for (const one of leavingOf(history, record, marks)) {
+    drift.leaving.push(one)
+    drift.nextLeavesAt = Math.min(drift.nextLeavesAt, one.leavesAt)
+  }
+  if (removals.length === 0) return
+  const firsts = removals.map((removal) => firstReadAfter(history, removal))
+  forgetLeaving(history, serverAt)
+  goBack(history, Math.max(1, Math.min(...firsts) - Math.ceil(removals.length / PAGE_EVENTS)))
+}
+
+/** Forgets the events that left in the second of the last page: what they shifted is read again now. */
+function reread(history: BatchHistory, { page, server_at: serverAt }: PageReceived): void {
+  const { read, drift } = history
+  drift.rereads += 1
+  const until = Math.min((read.at(-1)?.serverAt ?? 0) + SECOND, serverAt)
+  forgetLeaving(history, until)
+  goBack(history, page)
+}
+
+/** Takes the row of pages back to before `page`. */
+function goBack(history: BatchHistory, page: number): void {
+  const { read, drift } = history
+  const forgotten = read.splice(page - 1)
+  history.events -= forgotten.reduce((sum, { events }) => sum + events, 0)
+  history.pages = page - 1
+  history.hasMore = true
+  // What stood further down may be on any page now, and still leaves.
+  drift.leaving = drift.leaving.map((one) => (one.page < page ? one : { ...one, page: 1 }))
+}
+
+/** An event that was removed above the pages after `page`, at a time by the service's clock. */
+interface Removal {
+  readonly page: number
+  readonly at: number
+}
+
+// Looked at with each page, and a batch can have ten thousand: mostly none has left.
+function leftBefore({ drift }: BatchHistory, serverAt: number): Removal[] {
+  if (drift.nextLeavesAt >= serverAt) return []
+  return drift.leaving
+    .filter(({ leavesAt }) => leavesAt < serverAt)
+    .map(({ page, leavesAt }) => ({ page, at: leavesAt }))
+}
+
+/** Notes where events were met, and returns those that were removed from a page above. */
+function meetEvents(history: BatchHistory, page: number, marks: readonly EventMark[]): Removal[] {
+  const { met, seq } = history.drift
+  return marks.flatMap((mark) => {
+    // A mark without a key is of an event that was erased.
+    if (mark.key === 0) return []
+    const removal = removalBy(history, mark)
+    const known = met.get(mark.key)
+    if (known === undefined || known.detectedAt <= mark.detectedAt) {
+      met.set(mark.key, { detectedAt: mark.detectedAt, page, seq })
+    }
+    return removal ?? []
+  })
+}
+
+function removalBy({ read, drift }: BatchHistory, { key, detectedAt }: EventMark): Removal | null {
+  const known = drift.met.get(key)
+  if (known === undefined || known.detectedAt === detectedAt) return null
+  if (known.seq === drift.seq || detectedAt < known.detectedAt) {
+    // Both on one page; or the older one is still there below the newer one.
+    drift.keepsVersions = true
+    return null
+  }
+  const place = read[known.page - 1]
+  // Paging went back to above that page.
+  if (place?.seq !== known.seq) return null
+  // The correction was there for long when the older one was met.
+  if (detectedAt < place.serverAt - DAY) drift.keepsVersions = true
+  if (drift.keepsVersions || detectedAt < place.serverAt - CORRECTION_LATENESS_MS) return null
+  return { page: known.page, at: detectedAt }
+}
+
+/** The first page below a removal that may have been read after it; the last page was, whatever the clocks say. */
+function firstReadAfter({ read }: BatchHistory, { page, at }: Removal): number {
+  // The service tells its time in whole seconds.
+  const index = read.findIndex(({ serverAt }, i) => i >= page && serverAt + SECOND > at)
+  return index < 0 ? read.length : index + 1
+}
+
+function leavingOf(
+  { batch }: BatchHistory,
+  { page, server_at: serverAt }: PageReceived,
+  marks: readonly EventMark[],
+): Leaving[] {
+  const { days_ago: daysAgo } = batch
+  if (daysAgo === null) return []
+  const until = serverAt + leavingKnownFor(daysAgo)
+  return marks.flatMap(({ detectedAt }) => {
+    const leavesAt = detectedAt + daysAgo * DAY
+    // One that should have left already: the service counts in another way, and nobody knows when it leaves.
+    return leavesAt >= serverAt && leavesAt <= until ? { leavesAt, page } : []
+  })
+}
+
+function forgetLeaving({ drift }: BatchHistory, untilMs: number): void {
+  drift.leaving = drift.leaving.filter(({ leavesAt }) => leavesAt >= untilMs)
+  drift.nextLeavesAt = drift.leaving.reduce((a, { leavesAt }) => Math.min(a, leavesAt), Infinity)
+}

@@ -1,0 +1,65 @@
+/** A forecast from a sample: what `plan --sample` does. The batches that it reads are part of the run, and kept. */
+
+import { extract, type ExtractProgress } from '../extract/extract.ts'
+import { EXIT } from '../support/errors.ts'
+import { beginRun } from './begin.ts'
+import { closingOf, closingRecord } from './closing.ts'
+import type { Job } from './job.ts'
+import { extraction, type Service } from './run.ts'
+import { withSession } from './session.ts'
+import type { RunWorld } from './stages.ts'
+
+/** A sample, and the run that it is of. */
+export interface SampleReport {
+  readonly runId: string
+  readonly pipeline: string
+  readonly organizations: number
+  /** Pages paid for in batches of an earlier run that were planned again. */
+  readonly leftBehind: number
+  /** The pace at which the rest will be bought; null where the service sets it. */
+  readonly requestsPerSecond: number | null
+  /** Credits of the run so far, of earlier attempts too. */
+  readonly creditsOfRun: number
+  /** What was read, and the projection of the whole run. */
+  readonly progress: ExtractProgress
+}
+
+/**
+ * Reads random batches of a run of `job` to their end. The next `run` of the same pipeline goes on with the others.
+ * @param count how many of the batches that are not read yet, 1 or more
+ * @throws JobtideError as a run does; BudgetReachedError when the sample needs more pages than the budget allows
+ */
+export async function sampleRun(
+  job: Job,
+  count: number,
+  service: Service,
+  world: RunWorld,
+): Promise<SampleReport> {
+  const { clock, random } = world
+  return withSession(job, 'plan', world, async (session) => {
+    const { history, writer } = session
+    const begun = await beginRun({ job, command: 'plan', history, writer, clock })
+    const { run, organizations, leftBehind } = begun
+    const drawn = [...run.batches.values()]
+      .filter(({ state }) => state === 'planned')
+      .map(({ batch }) => ({ id: batch.batch_id, place: random() }))
+      .toSorted((a, b) => a.place - b.place)
+      .slice(0, count)
+    try {
+      const progress = await extract({
+        ...extraction(job, service, world, session, run),
+        only: new Set(drawn.map(({ id }) => id)),
+        onProgress: (now) => world.onProgress({ stage: 'extract', ...now }),
+      })
+      await writer.append(closingRecord(run, 'sampled', EXIT.done, null, clock.now()))
+      const { pipeline, requestsPerSecond } = job
+      const creditsOfRun = run.creditsCommitted + progress.credits
+      const about = { runId: run.started.run_id, pipeline, organizations, leftBehind }
+      return { ...about, requestsPerSecond, creditsOfRun, progress }
+    } catch (error) {
+      // The error to report is the one that ended the sample, also where even its end cannot be noted.
+      await writer.append(closingOf(run, error, clock)).catch(() => undefined)
+      throw error
+    }
+  })
+}

@@ -1,0 +1,188 @@
+import { describe, expect, it } from 'vitest'
+import {
+  coveredTime,
+  isStale,
+  newBatchHistory,
+  type BatchHistory,
+} from '../../src/journal/batch-history.ts'
+import { takeRecord, unverifiedPage } from '../../src/journal/page-drift.ts'
+import {
+  cutMarks,
+  decodeMarks,
+  encodeMarks,
+  type MarkedEvent,
+} from '../../src/journal/page-keys.ts'
+import type { BatchRecord, PageReceived } from '../../src/journal/records.ts'
+import { DAY, HOUR, SECOND } from '../../src/support/units.ts'
+import { aPage } from './journal-fixture.ts'
+
+const NOW = Date.UTC(2026, 10, 20)
+const WINDOW = 30 * DAY
+
+function aBatch(fields: Partial<BatchRecord> = {}): BatchHistory {
+  return newBatchHistory({
+    batch_id: 's1',
+    organizations: [{ by: 'id', value: 'org_a' }],
+    days_ago: 30,
+    event_types: ['joined'],
+    ...fields,
+  })
+}
+
+/** 50 events from number `from` on; the first ones as said. */
+function marks(from: number, first: readonly MarkedEvent[] = []): string {
+  const others = Array.from({ length: 50 - first.length }, (_, i) => ({
+    identity: String(from + i),
+    detectedAt: NOW - 5 * DAY,
+  }))
+  return encodeMarks([...first, ...others])
+}
+
+/** Page `page` of the list as it was first, read so many seconds after NOW. */
+function read(
+  batch: BatchHistory,
+  page: number,
+  seconds = 0,
+  fields: Partial<PageReceived> & { first?: readonly MarkedEvent[] } = {},
+): void {
+  const { first = [], ...others } = fields
+  const keys = marks(page * 50, first)
+  takeRecord(batch, aPage(page, { server_at: NOW + seconds * SECOND, keys, ...others }))
+}
+
+/** An event that leaves the window so many seconds after NOW. */
+const leaves = (seconds: number, identity = `leaves ${seconds}`): MarkedEvent => ({
+  identity,
+  detectedAt: NOW + seconds * SECOND - WINDOW,
+})
+
+describe('pages in order', () => {
+  it('are counted, and an event that was pushed down and comes twice is no reason to go back', () => {
+    const batch = aBatch()
+    for (const page of [1, 2, 3]) read(batch, page, page, { keys: marks(page * 49) })
+    expect(batch).toMatchObject({ pages: 3, events: 150, hasMore: true })
+  })
+
+  it('that lack one before them, as after a loss, are left out', () => {
+    const batch = aBatch()
+    for (const page of [1, 3, 4]) read(batch, page)
+    expect(batch.pages).toBe(1)
+  })
+
+  it('asked for again forget what came after', () => {
+    const batch = aBatch()
+    for (const page of [1, 2, 3, 2]) read(batch, page)
+    expect(batch).toMatchObject({ pages: 2, events: 100 })
+  })
+})
+
+describe('an event that leaves the window', () => {
+  it('above a page that is read later: that page and the one above are read again', () => {
+    const batch = aBatch()
+    read(batch, 1, 0, { first: [leaves(10)] })
+    read(batch, 2, 1)
+    read(batch, 3, 11)
+    expect(batch).toMatchObject({ pages: 1, hasMore: true })
+    read(batch, 2, 12)
+    read(batch, 3, 13, { has_more: false })
+    expect(batch).toMatchObject({ pages: 3, hasMore: false })
+    expect(unverifiedPage(batch)).toBeNull()
+  })
+
+  it('in the second of the last page leaves its boundary unverified, until it is read again a second later', () => {
+    const batch = aBatch()
+    read(batch, 1, 0, { first: [leaves(2.3)] })
+    read(batch, 2, 2, { has_more: false })
+    expect(unverifiedPage(batch)).toBe(1)
+    read(batch, 1, 3)
+    read(batch, 2, 3, { has_more: false })
+    expect(unverifiedPage(batch)).toBeNull()
+    expect(batch.pages).toBe(2)
+  })
+
+  it('while the clock of the service stands still is looked for twice, not for ever', () => {
+    const batch = aBatch()
+    for (let time = 0; time < 3; time += 1) {
+      read(batch, 1, 0, { first: [leaves(0.5)] })
+      read(batch, 2, 0, { has_more: false })
+      expect(unverifiedPage(batch)).toBe(time < 2 ? 1 : null)
+    }
+  })
+
+  it('from a page that paging went back above is not forgotten', () => {
+    const batch = aBatch()
+    read(batch, 1, 0, { first: [leaves(10)] })
+    read(batch, 2, 0, { first: [leaves(20)] })
+    read(batch, 3, 11)
+    read(batch, 2, 12)
+    read(batch, 3, 21)
+    expect(batch.pages).toBe(1)
+  })
+
+  it('and should have left before is no reason to read a page for ever', () => {
+    const batch = aBatch()
+    read(batch, 1, 0, { first: [leaves(-HOUR / SECOND)] })
+    read(batch, 2, 1)
+    expect(batch.pages).toBe(2)
+  })
+})
+
+describe('an event that is met again as it was corrected', () => {
+  const old: MarkedEvent = { identity: 'one', detectedAt: NOW - 5 * DAY }
+
+  it('while pages were read: paging goes back to where it was', () => {
+    const batch = aBatch()
+    read(batch, 1, 0, { first: [old] })
+    read(batch, 2, 1)
+    read(batch, 3, 3, { first: [{ ...old, detectedAt: NOW + 2 * SECOND }] })
+    expect(batch.pages).toBe(1)
+  })
+
+  it.each([
+    ['a week before', [old, { ...old, detectedAt: NOW - 2 * DAY }]],
+    ['with the older version below it', [{ ...old, detectedAt: NOW + SECOND }, old]],
+  ])('%s: the service shows both, and nothing is read again', (_, [first, second]) => {
+    const batch = aBatch()
+    read(batch, 1, 0, { first: [first!] })
+    read(batch, 2, 3, { first: [second!] })
+    expect(batch.pages).toBe(2)
+    expect(batch.drift.keepsVersions).toBe(true)
+  })
+})
+
+describe('a batch that is resumed', () => {
+  it('goes on while it is known what leaves, and begins with page 1 after that', () => {
+    const batch = aBatch()
+    read(batch, 1)
+    const known = NOW + 30 * DAY - 6 * HOUR
+    expect([isStale(batch, known), isStale(batch, known + 1)]).toEqual([false, true])
+    const later = { server_at: NOW + 30 * DAY }
+    read(batch, 1, 0, later)
+    read(batch, 2, 0, { ...later, has_more: false })
+    expect(coveredTime(batch, 0)).toEqual({ from: NOW + SECOND, to: NOW + 30 * DAY })
+  })
+
+  it('without a window always goes on', () => {
+    const batch = aBatch({ days_ago: null })
+    read(batch, 1)
+    expect(isStale(batch, NOW + 400 * DAY)).toBe(false)
+  })
+
+  it('covers up to its first page and back from its last one', () => {
+    const batch = aBatch()
+    read(batch, 1)
+    read(batch, 2, 3_600, { has_more: false })
+    expect(coveredTime(batch, 0)).toEqual({ from: NOW + HOUR + SECOND - WINDOW, to: NOW })
+  })
+})
+
+describe('the marks of events that are erased', () => {
+  it('keep the time, and no key; a second erasure counts the events that are left', () => {
+    const events = ['a', 'b', 'c'].map((identity) => ({ identity, detectedAt: NOW }))
+    const once = cutMarks(encodeMarks(events), [1], 3)
+    const twice = decodeMarks(cutMarks(once, [1], 2))
+    expect(twice.map(({ key }) => key > 0)).toEqual([true, false, false])
+    expect(twice.every(({ detectedAt }) => detectedAt === NOW)).toBe(true)
+    expect(cutMarks(once, [0], 3)).toBe(once)
+  })
+})
