@@ -91,7 +91,7 @@ async function journey(context: Context, directory: DataDirectory): Promise<Exit
 }
 
 function published(report: RunReport): RunReport {
-  if (report.publishFailure !== null) throw report.publishFailure
+  if (report.stageFailure !== null) throw report.stageFailure
   return report
 }
 

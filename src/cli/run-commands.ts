@@ -21,7 +21,7 @@ export async function runCommand(
   const world = runWorld(context)
   const report = await withService(context, pipeline, options, async (job, service) => {
     const done = await runJob(job, command, service, world)
-    if (command !== 'extract' && done.publishFailure === null) {
+    if (command !== 'extract' && done.stageFailure === null) {
       // After the run has closed its journal segment: only then can that be rewritten.
       await eraseAfterRun(erasureWorld(context, pipeline), job.retentionDays)
     }

@@ -14,10 +14,10 @@ import { toSnakeCase } from '../support/snake-case.ts'
 import type { Fact, Report } from './report.ts'
 import { bytesText, countText, durationText, minuteText, numberText, printable } from './text.ts'
 
-/** What keeps a run from being simply done: no publish, an early end, or a list of which the service knows nobody. */
+/** What keeps a run from being simply done: a stage that failed, an early end, or a list of which the service knows nobody. */
 export function problemOf(run: RunReport): JobtideError | null {
-  const { publishFailure, endedEarly, unknownList } = run
-  return publishFailure ?? endedEarly ?? (unknownList?.isSure === true ? unknownList.problem : null)
+  const { stageFailure, endedEarly, unknownList } = run
+  return stageFailure ?? endedEarly ?? (unknownList?.isSure === true ? unknownList.problem : null)
 }
 
 /** A run. */
@@ -46,9 +46,9 @@ export function runReport(run: RunReport): Report {
         run.load !== null && ['loaded', loadText(run.load)],
         run.build !== null && ['built', buildText(run.build)],
         run.publish !== null && ['published', publishText(run.publish)],
-        run.publishFailure !== null && [
-          'published',
-          `${run.publishFailure instanceof RefusedLossError ? 'refused' : 'failed'}: ${printable(run.publishFailure.message)}`,
+        run.stageFailure !== null && [
+          run.load === null ? 'loaded' : run.build === null ? 'built' : 'published',
+          `${run.stageFailure instanceof RefusedLossError ? 'refused' : 'failed'}: ${printable(run.stageFailure.message)}`,
         ],
         copy !== null && ['analysts', copy],
         quarantinedFact(run),
@@ -78,7 +78,7 @@ export function runValues(run: RunReport): Record<string, unknown> {
     run_id: run.runId,
     pipeline: run.pipeline,
     resumed: run.resumed,
-    complete: run.endedEarly === null && run.publishFailure === null,
+    complete: run.endedEarly === null && run.stageFailure === null,
     exit_code: problem?.exitCode ?? EXIT.done,
     message: problem?.message ?? null,
     error: problem === null ? null : errorDocument(problem),
@@ -108,8 +108,8 @@ export function runValues(run: RunReport): Record<string, unknown> {
   }
 }
 
-function stateOf({ publishFailure, endedEarly }: RunReport): string {
-  if (publishFailure !== null) return 'ended without a snapshot'
+function stateOf({ stageFailure, endedEarly }: RunReport): string {
+  if (stageFailure !== null) return 'ended without a snapshot'
   return endedEarly === null ? 'done' : 'stopped early'
 }
 

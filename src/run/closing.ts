@@ -27,22 +27,22 @@ export function closingRecord(
 export function closingOf(run: RunHistory, error: unknown, clock: Clock): RunFinished {
   const known = error instanceof JobtideError ? error : null
   const exitCode = error === null ? EXIT.done : (known?.exitCode ?? EXIT.defect)
-  return closingRecord(run, OUTCOMES[exitCode], exitCode, known?.message ?? null, clock.now())
+  return closingRecord(
+    run,
+    OUTCOMES[exitCode] ?? 'failed',
+    exitCode,
+    known?.message ?? null,
+    clock.now(),
+  )
 }
 
 // A run that a check, the publisher or a reader's lock ended is taken up again like any other that failed: it has bought
 // everything already, so it only loads, builds and publishes.
-const OUTCOMES: Readonly<Record<ExitCode, RunOutcome>> = {
+const OUTCOMES: Readonly<Partial<Record<ExitCode, RunOutcome>>> = {
   [EXIT.done]: 'done',
-  [EXIT.defect]: 'failed',
-  [EXIT.usage]: 'failed',
   [EXIT.refused]: 'refused',
   [EXIT.budget]: 'budget',
   [EXIT.unavailable]: 'unavailable',
-  [EXIT.checkFailed]: 'failed',
-  [EXIT.publishFailed]: 'failed',
-  [EXIT.locked]: 'failed',
-  [EXIT.storage]: 'failed',
   [EXIT.interrupted]: 'interrupted',
   [EXIT.terminated]: 'interrupted',
 }

@@ -18,8 +18,7 @@ import { load, type LoadReport } from '../load/load.ts'
 import { readSuppression } from '../load/suppression.ts'
 import type { BuildReport } from '../model/build.ts'
 import type { Plan } from '../plan/plan.ts'
-import { PublishError } from '../publish/errors.ts'
-import type { JobtideError } from '../support/errors.ts'
+import { JobtideError } from '../support/errors.ts'
 import { withWarehouse, type Warehouse } from '../warehouse/warehouse.ts'
 import { makeAnalystCopy, type AnalystCopyReport } from './analyst-copy.ts'
 import { beginRun, type RunCommand } from './begin.ts'
@@ -60,8 +59,8 @@ export interface RunReport {
   readonly load: LoadReport | null
   readonly build: BuildReport | null
   readonly publish: PublishStageReport | null
-  /** Why nothing was published, where a publish failed or was refused: what was bought is loaded and built. */
-  readonly publishFailure: PublishError | null
+  /** What ended the stages after the buying: a check, a reader's lock, the disk, or the publish. What was bought is kept. */
+  readonly stageFailure: JobtideError | null
   /** The copy of the warehouse for analysts; null when nothing was published. */
   readonly analystCopy: AnalystCopyReport | null
   /** What is wrong with a list of which the service knows nobody; null for any other. */
@@ -131,6 +130,16 @@ const NOTHING_YET: ExtractProgress = {
   quarantined: [],
 }
 
+type Stages = Pick<RunReport, 'load' | 'build' | 'publish' | 'stageFailure' | 'analystCopy'>
+
+const NO_STAGES: Stages = {
+  load: null,
+  build: null,
+  publish: null,
+  stageFailure: null,
+  analystCopy: null,
+}
+
 class Run {
   readonly #job: Job
   readonly #command: RunCommand
@@ -153,24 +162,19 @@ class Run {
     // Before a credit is spent, because the load would refuse.
     if (this.#command !== 'extract') readSuppression(journal)
     const begun = await beginRun({ job: this.#job, command: this.#command, history, writer, clock })
-    const { run } = begun
+    const { run, ...beginning } = begun
     try {
       const { report, endedEarly } = await this.#extract(run)
       if (this.#givesWay && endedEarly === null) return { extract: report }
       const unknown = endedEarly === null && report.events === 0 ? this.#unknownList() : null
-      const stages = await this.#finish(run, endedEarly, unknown)
-      if (stages.publishFailure !== null) await this.#closeFailed(run, stages.publishFailure)
       return {
         runId: run.started.run_id,
         pipeline: this.#job.pipeline,
-        resumed: begun.resumed,
-        organizations: begun.organizations,
+        ...beginning,
         batches: report.batches,
-        skipped: begun.skipped,
-        leftBehind: begun.leftBehind,
         extract: report,
         unread: endedEarly === null ? 0 : this.#unreadOrganizations(run.started.run_id),
-        ...stages,
+        ...(await this.#finish(run, endedEarly, unknown)),
         unknownList: unknown,
         endedEarly,
       }
@@ -178,19 +182,6 @@ class Run {
       await this.#closeFailed(run, error)
       throw error
     }
-  }
-
-  // Asked of the journal, which knows every batch that was split while the run went on.
-  #unreadOrganizations(runId: string): number {
-    const batches = readHistory(this.#session.journal).runs.get(runId)?.batches.values() ?? []
-    const unread = [...batches].filter(({ state }) => state === 'planned')
-    const names = unread.flatMap(({ batch }) => batch.organizations.map(organizationName))
-    return new Set(names).size
-  }
-
-  #unknownList(): UnknownList | null {
-    const history = readHistory(this.#session.journal)
-    return unknownList(this.#job, history, serviceTime(history, this.#world.clock.now()))
   }
 
   // A budget or an account that is used up, or a service that is away, ends the buying; what was bought is worth loading.
@@ -220,36 +211,65 @@ class Run {
     return !this.#givesWay
   }
 
+  // Asked of the journal, which knows every batch that was split while the run went on.
+  #unreadOrganizations(runId: string): number {
+    const batches = readHistory(this.#session.journal).runs.get(runId)?.batches.values() ?? []
+    const unread = [...batches].filter(({ state }) => state === 'planned')
+    const names = unread.flatMap(({ batch }) => batch.organizations.map(organizationName))
+    return new Set(names).size
+  }
+
+  #unknownList(): UnknownList | null {
+    const history = readHistory(this.#session.journal)
+    return unknownList(this.#job, history, serviceTime(history, this.#world.clock.now()))
+  }
+
   // Closing the run in the journal comes last: a run that was killed before is taken up again, and loses nothing.
   async #finish(
     run: RunHistory,
     endedEarly: JobtideError | null,
     unknown: UnknownList | null,
   ): Promise<Stages> {
-    const closing = this.#closing(run, endedEarly, unknown)
+    const { clock, stop } = this.#world
+    const { writer } = this.#session
+    // With a wrong list everything was done that could be: such a run is not taken up again.
+    const closing = (): RunFinished =>
+      unknown?.isSure === true
+        ? closingRecord(run, 'done', unknown.problem.exitCode, unknown.problem.message, clock.now())
+        : closingOf(run, endedEarly, clock)
     if (this.#command === 'extract') {
-      await this.#session.writer.append(closing)
-      return { load: null, build: null, publish: null, publishFailure: null, analystCopy: null }
+      await writer.append(closing())
+      return NO_STAGES
     }
-    const stages = await this.#stages(run.started.run_id)
-    if (stages.publishFailure !== null) return { ...stages, analystCopy: null }
-    const atTheEnd = { ...closing, at: this.#world.clock.now() }
-    await this.#show(atTheEnd)
-    await this.#session.writer.append(atTheEnd)
-    if (stages.publish === null) return { ...stages, analystCopy: null }
+    let stages = NO_STAGES
+    try {
+      for await (const done of this.#stages(run.started.run_id)) stages = { ...stages, ...done }
+      const record = closing()
+      await this.#show(record)
+      await writer.append(record)
+    } catch (error) {
+      if (!(error instanceof JobtideError) || stop.aborted) throw error
+      await this.#closeFailed(run, error)
+      return { ...stages, stageFailure: error }
+    }
+    if (stages.publish === null) return stages
     return { ...stages, analystCopy: await this.#copyForAnalysts() }
   }
 
-  // With a wrong list everything was done that could be: such a run is not taken up again.
-  #closing(
-    run: RunHistory,
-    endedEarly: JobtideError | null,
-    unknown: UnknownList | null,
-  ): RunFinished {
-    const { clock } = this.#world
-    if (unknown?.isSure !== true) return closingOf(run, endedEarly, clock)
-    const { exitCode, message } = unknown.problem
-    return closingRecord(run, 'done', exitCode, message, clock.now())
+  async *#stages(runId: string): AsyncGenerator<Partial<Stages>> {
+    const world = this.#world
+    const { journal, writer } = this.#session
+    const { snapshot, publishing } = this.#job
+    yield { load: await this.#withWarehouse((warehouse) => loadStage(warehouse, journal, world)) }
+    yield { build: await this.#withWarehouse((warehouse) => buildStage(warehouse, world)) }
+    if (snapshot === null) return
+    const by = { runId, writer }
+    yield {
+      publish: await this.#withWarehouse(
+        (warehouse) => publishStage(warehouse, snapshot, by, world, publishing),
+        PUBLISHING_MEMORY,
+      ),
+    }
   }
 
   // Last, when the warehouse is closed and shows the end of the run. Everything is published by then.
@@ -262,26 +282,6 @@ class Run {
     return copy
   }
 
-  async #stages(runId: string): Promise<Omit<Stages, 'analystCopy'>> {
-    const world = this.#world
-    const { journal, writer } = this.#session
-    const loaded = await this.#withWarehouse((warehouse) => loadStage(warehouse, journal, world))
-    const build = await this.#withWarehouse((warehouse) => buildStage(warehouse, world))
-    const { snapshot, publishing } = this.#job
-    const done = { load: loaded, build, publish: null, publishFailure: null }
-    if (snapshot === null) return done
-    try {
-      const publish = await this.#withWarehouse(
-        (warehouse) => publishStage(warehouse, snapshot, { runId, writer }, world, publishing),
-        PUBLISHING_MEMORY,
-      )
-      return { ...done, publish }
-    } catch (error) {
-      if (!(error instanceof PublishError)) throw error
-      return { ...done, publishFailure: error }
-    }
-  }
-
   /** Lets the warehouse show the end of the run that the journal gets next. */
   async #show(closing: RunFinished): Promise<void> {
     const { journal } = this.#session
@@ -292,23 +292,17 @@ class Run {
   // Each stage opens the warehouse for itself: the engine gives memory back only when it is closed.
   #withWarehouse<T>(work: (warehouse: Warehouse) => Promise<T>, mostMemory?: number): Promise<T> {
     const path = this.#world.directory.warehouse
-    return withWarehouse(
-      { path, mode: 'write', ...(mostMemory === undefined ? {} : { mostMemory }) },
-      work,
-    )
+    const limit = mostMemory === undefined ? {} : { mostMemory }
+    return withWarehouse({ path, mode: 'write', ...limit }, work)
   }
 
   // The error to report is the one that ended the run. Where even its end cannot be noted (a full disk) the run counts
   // as killed, and is taken up again all the same.
   async #closeFailed(run: RunHistory, error: unknown): Promise<void> {
-    await this.#fail(run, error).catch(() => undefined)
-  }
-
-  async #fail(run: RunHistory, error: unknown): Promise<void> {
     const closing = closingOf(run, error, this.#world.clock)
     // The warehouse may be the very thing that is out of reach; it shows the end after the next load.
     if (this.#command !== 'extract') await this.#show(closing).catch(() => undefined)
-    await this.#session.writer.append(closing)
+    await this.#session.writer.append(closing).catch(() => undefined)
   }
 }
 
@@ -317,8 +311,6 @@ function endsEarly(error: unknown): error is JobtideError {
     (kind) => error instanceof kind,
   )
 }
-
-type Stages = Pick<RunReport, 'load' | 'build' | 'publish' | 'publishFailure' | 'analystCopy'>
 
 /** What an extraction needs, from what a run has. */
 export function extraction(
