@@ -1,15 +1,13 @@
 /** What a folder of objects does with single files and folders, each safe against others who put and remove meanwhile. */
 
-import { chmodSync, lstatSync, mkdirSync, readFileSync, rmdirSync, type Stats } from 'node:fs'
+import { chmodSync, lstatSync, mkdirSync, rmdirSync, type Stats } from 'node:fs'
 import { open } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import { fsyncDirectory } from '../../support/atomic-file.ts'
 import { systemCode } from '../../support/errors.ts'
 import type { FileModes } from '../../support/file-modes.ts'
-import { sha256Hex } from '../../support/hash.ts'
-import type { ObjectVersion } from './object-store.ts'
 
-// A folder that becomes empty is removed, perhaps right before somebody puts an object into it.
+// A folder that becomes empty is removed, perhaps right before an object is put into it.
 const PLACE_TRIES = 5
 
 /** What `work` returns; undefined where a file or folder is not there. */
@@ -36,15 +34,21 @@ export function plainFile(root: string, key: string): Stats | undefined {
   return found?.isFile() === true ? found : undefined
 }
 
-/** True when the folder is gone; false when there is something in it. */
-export function removeEmptyFolder(folder: string): boolean {
+/** Removes a folder below `root` that became empty, then the one it was in, and makes that survive a power cut. */
+export function removeEmptyFolders(root: string, folder: string): void {
+  let at = folder
+  while (at !== root && wasEmpty(at)) at = dirname(at)
+  orNothing(() => fsyncDirectory(at))
+}
+
+function wasEmpty(folder: string): boolean {
   try {
     rmdirSync(folder)
     return true
   } catch (error) {
     const code = systemCode(error)
-    if (code === 'ENOENT') return true
     if (code === 'ENOTEMPTY' || code === 'EEXIST') return false
+    if (code === 'ENOENT') return true
     throw error
   }
 }
@@ -80,17 +84,6 @@ export async function writeSynced(
     await file.sync()
   } finally {
     await file.close()
-  }
-}
-
-/** A file and its version: the SHA-256 of its bytes, because a file has no version of its own. */
-export function readObject(path: string): { bytes: Uint8Array; version: ObjectVersion } | null {
-  try {
-    const bytes = readFileSync(path)
-    return { bytes, version: sha256Hex(bytes) }
-  } catch (error) {
-    if (systemCode(error) === 'ENOENT') return null
-    throw error
   }
 }
 

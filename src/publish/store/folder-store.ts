@@ -1,7 +1,7 @@
 /**
- * Objects as files below one folder. A file appears under its key by link() of a finished, synced temporary file, so a
- * reader never sees half an object and a key is never written twice; the folder's file system must know hard links.
- * Symbolic links below the folder are no objects. The pointer is replaced by rename under a lock. Temporary files live in `.incoming` and are swept after a day.
+ * Objects as files below one folder. A file appears under its key by rename() or link() of a finished, synced temporary
+ * file, so a reader never sees half an object; the folder's file system must know hard links. Symbolic links below the
+ * folder are no objects. An object is replaced under a lock of the operating system. Temporary files live in `.incoming`.
  */
 
 import { randomUUID } from 'node:crypto'
@@ -9,17 +9,19 @@ import {
   constants,
   createReadStream,
   linkSync,
+  readFileSync,
   readdirSync,
   renameSync,
   rmSync,
   statSync,
 } from 'node:fs'
-import { chmod, copyFile, stat } from 'node:fs/promises'
+import { chmod, copyFile } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
-import { fsyncDirectory, syncFile } from '../../support/atomic-file.ts'
+import { syncFile } from '../../support/atomic-file.ts'
 import type { Clock } from '../../support/clock.ts'
 import { messageOf, StorageError, systemCode } from '../../support/errors.ts'
 import type { FileModes } from '../../support/file-modes.ts'
+import { sha256Hex } from '../../support/hash.ts'
 import { DAY } from '../../support/units.ts'
 import { PublishError } from '../errors.ts'
 import {
@@ -27,23 +29,21 @@ import {
   orNothing,
   placeFile,
   plainFile,
-  readObject,
-  removeEmptyFolder,
+  removeEmptyFolders,
   writeSynced,
 } from './folder-files.ts'
 import {
   checkKey,
-  differentSize,
   type ObjectStore,
   type ObjectVersion,
   type Purge,
-  type PutOutcome,
   type StoredObject,
 } from './object-store.ts'
 import { withPointerLock } from './pointer-lock.ts'
 import { writeWholeFile } from './whole-file.ts'
 
 const INCOMING = '.incoming'
+const LOCK = 'pointer.lock'
 
 /**
  * Opens the store in the absolute folder `root`; to write, makes it where it is missing.
@@ -58,11 +58,8 @@ export function openFolderStore(
 ): ObjectStore {
   return guarded(root, () => {
     const store = new FolderStore(root, clock, modes)
-    if (access === 'write') {
-      makeFolder(join(root, INCOMING), modes)
-      // What a killed publisher left behind. A day is longer than any publish, so no living publisher loses a file.
-      store.sweepIncoming(clock.now() - DAY)
-    } else if (statSync(root, { throwIfNoEntry: false })?.isDirectory() !== true) {
+    if (access === 'write') store.prepare()
+    else if (statSync(root, { throwIfNoEntry: false })?.isDirectory() !== true) {
       throw new PublishError(`there is no folder ${root}`, { hint: 'Check the path.' })
     }
     return store
@@ -82,6 +79,12 @@ class FolderStore implements ObjectStore {
     this.#modes = modes
   }
 
+  /** Makes the folder, and removes what a killed publisher left behind: a day is longer than any write takes. */
+  prepare(): void {
+    makeFolder(join(this.#root, INCOMING), this.#modes)
+    this.#removeTemporaries(this.#clock.now() - DAY)
+  }
+
   urlOf(key: string): string {
     return this.localPath(key)
   }
@@ -91,16 +94,13 @@ class FolderStore implements ObjectStore {
     return join(this.#root, key)
   }
 
-  async put(key: string, bytes: Uint8Array): Promise<PutOutcome> {
-    return this.#putWith(key, bytes.length, (temporary) =>
-      writeSynced(temporary, bytes, this.#modes),
-    )
+  async put(key: string, bytes: Uint8Array): Promise<void> {
+    await this.#place(key, async (temporary) => writeSynced(temporary, bytes, this.#modes))
   }
 
-  async putFile(key: string, path: string, signal?: AbortSignal): Promise<PutOutcome> {
+  async putFile(key: string, path: string, signal?: AbortSignal): Promise<void> {
     signal?.throwIfAborted()
-    const { size } = await stat(path)
-    return this.#putWith(key, size, async (temporary) => {
+    await this.#place(key, async (temporary) => {
       await copyFile(path, temporary, constants.COPYFILE_EXCL | constants.COPYFILE_FICLONE)
       // It has the mode of what it was copied from.
       if (this.#modes !== null) await chmod(temporary, this.#modes.file)
@@ -108,103 +108,58 @@ class FolderStore implements ObjectStore {
     })
   }
 
-  async #putWith(
-    key: string,
-    bytes: number,
-    write: (temporary: string) => Promise<void>,
-  ): Promise<PutOutcome> {
+  async #place(key: string, write: (temporary: string) => Promise<void>): Promise<void> {
     const path = this.localPath(key)
-    if (this.#isThere(key, bytes)) return 'already-there'
-    return guardedAsync(path, () =>
-      this.#withTemporary(async (temporary) => {
-        await write(temporary)
-        try {
-          placeFile(path, this.#modes, () => linkSync(temporary, path))
-          return 'written'
-        } catch (error) {
-          if (systemCode(error) === 'EEXIST' && this.#isThere(key, bytes)) return 'already-there'
-          throw error
-        }
-      }),
-    )
+    await this.#withTemporary(path, async (temporary) => {
+      await write(temporary)
+      placeFile(path, this.#modes, () => renameSync(temporary, path))
+    })
   }
 
-  async #withTemporary<T>(work: (temporary: string) => Promise<T>): Promise<T> {
+  async replace(key: string, bytes: Uint8Array, expected: ObjectVersion | null): Promise<boolean> {
+    const path = this.localPath(key)
+    return this.#withTemporary(path, async (temporary) => {
+      await writeSynced(temporary, bytes, this.#modes)
+      if (expected === null) return this.#create(path, temporary)
+      const lock = join(this.#root, INCOMING, LOCK)
+      return withPointerLock(lock, this.#clock, this.#modes, () => {
+        if (this.#read(key)?.version !== expected) return false
+        placeFile(path, this.#modes, () => renameSync(temporary, path))
+        return true
+      })
+    })
+  }
+
+  #create(path: string, temporary: string): boolean {
+    try {
+      placeFile(path, this.#modes, () => linkSync(temporary, path))
+      return true
+    } catch (error) {
+      if (systemCode(error) === 'EEXIST') return false
+      throw error
+    }
+  }
+
+  async #withTemporary<T>(path: string, work: (temporary: string) => Promise<T>): Promise<T> {
     const temporary = join(this.#root, INCOMING, randomUUID())
     try {
       return await work(temporary)
+    } catch (error) {
+      throw asPublishError(error, path)
     } finally {
       rmSync(temporary, { force: true })
     }
   }
 
-  #isThere(key: string, bytes: number): boolean {
-    const path = this.urlOf(key)
-    const found = guarded(path, () => plainFile(this.#root, key))
-    if (found === undefined) return false
-    if (found.size !== bytes) throw differentSize(path, found.size, bytes)
-    return true
-  }
-
   async get(key: string): Promise<{ bytes: Uint8Array; version: ObjectVersion } | null> {
-    const path = this.urlOf(key)
-    return guardedAsync(path, async () => this.#read(key))
+    return guarded(this.localPath(key), () => this.#read(key))
   }
 
-  async head(key: string): Promise<{ bytes: number } | null> {
-    const path = this.urlOf(key)
-    return guardedAsync(path, async () => {
-      const found = plainFile(this.#root, key)
-      return found === undefined ? null : { bytes: found.size }
-    })
-  }
-
-  #read(key: string): ReturnType<typeof readObject> {
-    return plainFile(this.#root, key) === undefined ? null : readObject(this.localPath(key))
-  }
-
-  async list(prefix: string): Promise<StoredObject[]> {
-    return guardedAsync(this.#root, async () => {
-      const folder = prefix.slice(0, prefix.lastIndexOf('/') + 1)
-      return [...this.#walk(folder)]
-        .filter(({ key }) => key.startsWith(prefix))
-        .toSorted((a, b) => (a.key < b.key ? -1 : 1))
-    })
-  }
-
-  // While it walks others put and remove: what is gone when it gets there was removed.
-  *#walk(folder: string): Generator<StoredObject> {
-    for (const entry of orNothing(() => this.#entries(folder)) ?? []) {
-      const key = folder + entry.name
-      if (entry.isDirectory()) {
-        if (key !== INCOMING) yield* this.#walk(`${key}/`)
-      } else if (entry.isFile()) {
-        const found = statSync(join(this.#root, key), { throwIfNoEntry: false })
-        if (found) yield { key, bytes: found.size, modifiedAt: Math.trunc(found.mtimeMs) }
-      }
-    }
-  }
-
-  #entries(folder: string) {
-    return readdirSync(join(this.#root, folder), { withFileTypes: true })
-  }
-
-  async replace(key: string, bytes: Uint8Array, expected: ObjectVersion | null): Promise<boolean> {
-    const path = this.localPath(key)
-    const lockPath = join(this.#root, INCOMING, `${key.replaceAll('/', '~')}.lock`)
-    return guardedAsync(path, () =>
-      this.#withTemporary(async (temporary) => {
-        await writeSynced(temporary, bytes, this.#modes)
-        return withPointerLock(lockPath, this.#clock, this.#modes, (lock) => {
-          if ((this.#read(key)?.version ?? null) !== expected) return false
-          placeFile(path, this.#modes, () => {
-            lock.verify()
-            renameSync(temporary, path)
-          })
-          return true
-        })
-      }),
-    )
+  // A file has no version of its own: the hash of its bytes stands for one.
+  #read(key: string): { bytes: Uint8Array; version: ObjectVersion } | null {
+    if (plainFile(this.#root, key) === undefined) return null
+    const bytes = orNothing(() => readFileSync(this.localPath(key)))
+    return bytes === undefined ? null : { bytes, version: sha256Hex(bytes) }
   }
 
   async download(key: string, path: string, signal?: AbortSignal): Promise<boolean> {
@@ -223,29 +178,48 @@ class FolderStore implements ObjectStore {
     }
   }
 
-  async remove(keys: readonly string[]): Promise<void> {
-    const paths = keys.map((key) => this.localPath(key))
-    const folders = new Set(paths.map((path) => dirname(path)))
-    for (const path of paths) guarded(path, () => rmSync(path, { force: true }))
-    for (const folder of folders) guarded(folder, () => this.#tidy(folder))
+  async head(key: string): Promise<{ bytes: number } | null> {
+    const found = guarded(this.localPath(key), () => plainFile(this.#root, key))
+    return found === undefined ? null : { bytes: found.size }
   }
 
-  /** Removes a folder that became empty, then the one it was in, and makes all of it survive a power cut. */
-  #tidy(folder: string): void {
-    let at = folder
-    while (at !== this.#root && removeEmptyFolder(at)) at = dirname(at)
-    orNothing(() => fsyncDirectory(at))
+  async list(prefix: string): Promise<StoredObject[]> {
+    const folder = prefix.slice(0, prefix.lastIndexOf('/') + 1)
+    return guarded(this.#root, () => [...this.#walk(folder)])
+      .filter(({ key }) => key.startsWith(prefix))
+      .toSorted((a, b) => (a.key < b.key ? -1 : 1))
+  }
+
+  // While it walks others put and remove: what is gone when it gets there was removed.
+  *#walk(folder: string): Generator<StoredObject> {
+    const path = join(this.#root, folder)
+    for (const entry of orNothing(() => readdirSync(path, { withFileTypes: true })) ?? []) {
+      const key = folder + entry.name
+      if (entry.isDirectory()) {
+        if (key !== INCOMING) yield* this.#walk(`${key}/`)
+      } else if (entry.isFile()) {
+        const found = statSync(join(this.#root, key), { throwIfNoEntry: false })
+        if (found) yield { key, bytes: found.size, modifiedAt: Math.trunc(found.mtimeMs) }
+      }
+    }
+  }
+
+  async remove(keys: readonly string[]): Promise<void> {
+    const paths = keys.map((key) => this.localPath(key))
+    for (const path of paths) guarded(path, () => rmSync(path, { force: true }))
+    for (const folder of new Set(paths.map((path) => dirname(path)))) {
+      guarded(folder, () => removeEmptyFolders(this.#root, folder))
+    }
   }
 
   async purge({ uploadsBegunBefore }: Purge): Promise<number> {
-    return guarded(this.#root, () => this.sweepIncoming(uploadsBegunBefore))
+    return guarded(this.#root, () => this.#removeTemporaries(uploadsBegunBefore))
   }
 
-  /** Removes temporary files last written before then; returns how many. Lock files are left to the rules of the lock. */
-  sweepIncoming(before: number): number {
+  #removeTemporaries(before: number): number {
     const folder = join(this.#root, INCOMING)
     const old = (orNothing(() => readdirSync(folder)) ?? [])
-      .filter((name) => !name.endsWith('.lock'))
+      .filter((name) => name !== LOCK)
       .map((name) => join(folder, name))
       .filter((path) => (statSync(path, { throwIfNoEntry: false })?.mtimeMs ?? before) < before)
     for (const path of old) rmSync(path, { force: true })
@@ -256,14 +230,6 @@ class FolderStore implements ObjectStore {
 function guarded<T>(path: string, work: () => T): T {
   try {
     return work()
-  } catch (error) {
-    throw asPublishError(error, path)
-  }
-}
-
-async function guardedAsync<T>(path: string, work: () => Promise<T>): Promise<T> {
-  try {
-    return await work()
   } catch (error) {
     throw asPublishError(error, path)
   }

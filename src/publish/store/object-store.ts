@@ -1,6 +1,6 @@
 /**
- * What the publisher needs of a place that keeps objects: put what is not there, read back, list, and move one small
- * pointer by compare-and-swap. Knows nothing of tables or snapshots. Every failure of a store is a PublishError.
+ * What the publisher needs of a place that keeps objects: put, read, list, delete, and move one small pointer by
+ * compare-and-swap. Knows nothing of tables or snapshots. Every failure of a store is a PublishError.
  */
 
 import type { Clock } from '../../support/clock.ts'
@@ -44,46 +44,38 @@ export interface Purge {
   readonly versions?: boolean
 }
 
-/** What a put did: `already-there` when an object of that key and size existed. */
-export type PutOutcome = 'written' | 'already-there'
-
 /** A folder or a bucket. Keys are relative, such as `tables/joiners/all/….parquet`; see {@link checkKey}. */
 export interface ObjectStore {
   /** Where it is, as the operator wrote it or would write it. Holds no secret. */
   readonly destination: string
   /** The absolute address of an object, as DuckDB's `read_parquet` takes it. */
   urlOf(key: string): string
-  /**
-   * Stores `bytes` unless the key exists. The object appears whole or not at all.
-   * @throws PublishError when the key exists with another size, or the store refuses
-   */
-  put(key: string, bytes: Uint8Array): Promise<PutOutcome>
+  /** The path of an object where the store is a folder, whether or not it is there; null elsewhere. */
+  localPath(key: string): string | null
+  /** Writes an object, whole or not at all; what was there before is replaced. */
+  put(key: string, bytes: Uint8Array): Promise<void>
   /** As `put`, from a local file of any size. */
-  putFile(key: string, path: string, signal?: AbortSignal): Promise<PutOutcome>
-  /** Reads a small object; null when there is none. */
-  get(key: string): Promise<{ bytes: Uint8Array; version: ObjectVersion } | null>
-  /** The size of an object; null when there is none. */
-  head(key: string): Promise<{ bytes: number } | null>
-  /** Every object whose key starts with `prefix`, sorted by key. */
-  list(prefix: string): Promise<StoredObject[]>
+  putFile(key: string, path: string, signal?: AbortSignal): Promise<void>
   /**
-   * Writes `bytes` if the object is still `expected` (null: if there is none). True when it won, false when another
-   * writer was first. `bytes` must differ from everything that was ever stored there.
+   * Writes `bytes` if the object is still `expected` (null: if there is none). `bytes` must differ from everything that
+   * was ever stored there.
+   * @returns false when another writer was first
    */
   replace(key: string, bytes: Uint8Array, expected: ObjectVersion | null): Promise<boolean>
+  /** Reads a small object; null when there is none. */
+  get(key: string): Promise<{ bytes: Uint8Array; version: ObjectVersion } | null>
   /**
    * Writes an object of any size to the local file `path`, which appears whole or not at all.
    * @returns false when there is no such object
    */
   download(key: string, path: string, signal?: AbortSignal): Promise<boolean>
-  /** The path of an object where the store is a folder, whether or not it is there; null elsewhere. */
-  localPath(key: string): string | null
+  /** The size of an object; null when there is none. */
+  head(key: string): Promise<{ bytes: number } | null>
+  /** Every object whose key starts with `prefix`, sorted by key. */
+  list(prefix: string): Promise<StoredObject[]>
   /** Removes objects; what is not there is no error. A store that keeps versions keeps those. */
   remove(keys: readonly string[]): Promise<void>
-  /**
-   * Removes for good what no listing shows.
-   * @returns how many uploads and versions were removed
-   */
+  /** Removes for good what no listing shows; returns how many uploads and versions. */
   purge(what: Purge): Promise<number>
 }
 
@@ -99,12 +91,5 @@ export function checkKey(key: string): void {
   if (key.length <= LONGEST_KEY && key.split('/').every((segment) => SEGMENT.test(segment))) return
   throw new PublishError(`${JSON.stringify(key)} cannot be the key of an object`, {
     hint: 'Keys are segments of A-Z a-z 0-9 . _ = - between slashes; no segment starts with a dot.',
-  })
-}
-
-/** For a put that found its key taken by an object of another size. */
-export function differentSize(key: string, found: number, expected: number): PublishError {
-  return new PublishError(`${key} exists with ${found} bytes where ${expected} belong`, {
-    hint: 'Something other than Jobtide wrote it: remove that object.',
   })
 }

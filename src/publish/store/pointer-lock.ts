@@ -1,58 +1,48 @@
 /** The lock of a folder's pointer, held for the milliseconds in which the pointer is compared and replaced. */
 
+import { chmodSync, existsSync } from 'node:fs'
 import type { Clock } from '../../support/clock.ts'
 import type { FileModes } from '../../support/file-modes.ts'
-import { LockFile } from '../../support/lock-file.ts'
-import { MINUTE, SECOND } from '../../support/units.ts'
+import { SECOND } from '../../support/units.ts'
+import { tryProcessLock, type ProcessLock } from '../../warehouse/process-lock.ts'
 import { PublishError } from '../errors.ts'
 
-const ABANDONED_AFTER_MS = 10 * MINUTE
 const WAIT_AT_MOST_MS = 10 * SECOND
 const LOOK_AGAIN_MS = 20
 
-/** Proof of holding the lock. */
-export interface HeldLock {
-  /** Call it right before the write that the lock guards. @throws PublishError when the lock was taken away */
-  verify(): void
-}
-
 /**
- * Runs `work` while holding the lock file `path`.
- * @throws PublishError when a living owner keeps the lock for 10 seconds
+ * Runs `work` while this process holds the kernel's lock on the file `path`, which is made where it is missing.
+ * @param modes of the file, so that other users can publish there; null: as the process's umask says
+ * @throws PublishError when another publisher keeps the lock for 10 seconds
  */
 export async function withPointerLock<T>(
   path: string,
   clock: Clock,
   modes: FileModes | null,
-  work: (lock: HeldLock) => T,
+  work: () => T,
 ): Promise<T> {
-  const lock = new LockFile(path, {
-    command: 'publish',
-    clock,
-    abandonedAfterMs: ABANDONED_AFTER_MS,
-    // Whoever else publishes into the folder has to see who holds it.
-    ...(modes === null ? {} : { mode: modes.file }),
-  })
-  const giveUpAt = clock.monotonic() + WAIT_AT_MOST_MS
-  while (!lock.take()) {
-    if (clock.monotonic() >= giveUpAt) throw stillLocked(lock)
-    await clock.sleep(LOOK_AGAIN_MS)
-  }
+  const lock = await take(path, clock, modes)
   try {
-    return work({
-      verify() {
-        if (!lock.isMine()) throw new PublishError(`another publisher took the lock ${path} away`)
-      },
-    })
+    return work()
   } finally {
     lock.release()
   }
 }
 
-function stillLocked(lock: LockFile): PublishError {
-  const owner = lock.holder()
-  const holder = owner === null ? '' : ` by process ${owner.pid} on ${owner.host}`
-  return new PublishError(`the pointer is locked${holder}: ${lock.path}`, {
-    hint: 'If that publisher is gone, remove the lock file.',
-  })
+async function take(path: string, clock: Clock, modes: FileModes | null): Promise<ProcessLock> {
+  const giveUpAt = clock.monotonic() + WAIT_AT_MOST_MS
+  const isNew = !existsSync(path)
+  for (;;) {
+    const lock = await tryProcessLock(path)
+    if (lock !== null) {
+      if (isNew && modes !== null) chmodSync(path, modes.file)
+      return lock
+    }
+    if (clock.monotonic() >= giveUpAt) {
+      throw new PublishError(`another publisher holds the lock of the pointer: ${path}`, {
+        hint: 'Run publish again when it is done.',
+      })
+    }
+    await clock.sleep(LOOK_AGAIN_MS)
+  }
 }

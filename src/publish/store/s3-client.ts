@@ -1,8 +1,7 @@
 /**
  * One prefix of a bucket: connect, write and read single objects. This file and `s3-upkeep.ts` alone import the AWS SDK;
- * they are themselves imported only when a destination is on S3. Small objects go up as buffers, large files in parts:
- * both can be sent again and carry checksums that the server verifies, a plain stream neither. Sends no ACL: who may
- * read is the bucket's own business.
+ * they are themselves imported only when a destination is on S3. Small objects go up as buffers, large files in parts: both can be sent again and carry checksums
+ * that the server verifies, a plain stream neither. Sends no ACL: who may read is the bucket's own business.
  */
 
 import {
@@ -90,7 +89,7 @@ export async function connectBucket(
 export class BucketConnection {
   /** `s3://bucket/prefix`. */
   readonly url: string
-  /** For `s3-upkeep.ts`. */
+  /** For `s3-upkeep.ts`, as `address` and `call` are. */
   readonly client: S3Client
   readonly address: S3Address
   readonly #options: S3Options

@@ -1,7 +1,4 @@
-/**
- * Objects in an S3 bucket or an S3-compatible server: what to do when a request's outcome is not certain. The requests
- * themselves are in `s3-client.ts` and `s3-upkeep.ts`.
- */
+/** Objects in an S3 bucket or an S3-compatible server: what to do when a request's outcome is not certain. */
 
 import { readFile, stat } from 'node:fs/promises'
 import type { Clock } from '../../support/clock.ts'
@@ -10,11 +7,9 @@ import { SECOND } from '../../support/units.ts'
 import { PublishError } from '../errors.ts'
 import {
   checkKey,
-  differentSize,
   type ObjectStore,
   type ObjectVersion,
   type Purge,
-  type PutOutcome,
   type StoreOptions,
   type StoredObject,
 } from './object-store.ts'
@@ -26,23 +21,28 @@ import {
   type IncomingObject,
 } from './s3-client.ts'
 import { checkS3Options } from './s3-options.ts'
+import { probeConditionalWrites, spellEtag, type Condition, type EtagStyle } from './s3-probe.ts'
 import {
-  probeConditionalWrites,
-  spellEtag,
-  type Condition,
-  type EtagStyle,
-  type ProbeTarget,
-} from './s3-probe.ts'
-import { abortUploads, removeAll, removeOldVersions } from './s3-removal.ts'
-import { listObjects, removeObjects } from './s3-upkeep.ts'
+  abortUpload,
+  listObjects,
+  listUploads,
+  listVersions,
+  removeObjects,
+  type ObjectName,
+} from './s3-upkeep.ts'
 import { writeWholeFile } from './whole-file.ts'
 
 // Fixed, so that where credentials may not delete there is one scratch object and never two.
 const PROBE_KEY = 'conditional-write-probe'
 
-// For what the SDK does not repeat by itself: reading the body of an answer, and a write that met another.
+// For what the SDK does not repeat by itself: reading the body of an answer, a write that met another, and keys that a
+// removal of many, which answers 200 all the same, left.
 const ATTEMPTS = 4
 const PAUSE_MS = SECOND / 4
+// The most keys that one request can remove.
+const REMOVE_AT_ONCE = 1_000
+// Reasons not to remove a key that pass by themselves.
+const PASSING = new Set(['InternalError', 'SlowDown', 'ServiceUnavailable', 'OperationAborted'])
 
 /**
  * Opens `s3://bucket/prefix`; to write, also proves that its conditional writes work.
@@ -90,54 +90,40 @@ class S3Store implements ObjectStore {
   }
 
   async probe(): Promise<void> {
-    const target: ProbeTarget = {
-      write: (bytes, condition) => this.#writeIf(PROBE_KEY, bytes, condition),
+    const target = {
+      write: (bytes: Uint8Array, condition: Condition) =>
+        this.#writeIf(PROBE_KEY, bytes, condition),
       etag: async () => (await this.#connection.head(PROBE_KEY))?.etag ?? null,
     }
     this.#etagStyle = await probeConditionalWrites(target, this.destination, this.#clock)
-    // Whoever may not delete leaves one small object behind; that is no reason not to publish.
+    // Credentials that may not delete leave one small object behind; that is no reason not to publish.
     await removeObjects(this.#connection, [{ key: PROBE_KEY }]).catch(() => undefined)
   }
 
-  async put(key: string, bytes: Uint8Array): Promise<PutOutcome> {
-    if (await this.#isThere(key, bytes.length)) return 'already-there'
+  async put(key: string, bytes: Uint8Array): Promise<void> {
     await this.#connection.put(key, bytes)
-    return 'written'
   }
 
-  async putFile(key: string, path: string, signal?: AbortSignal): Promise<PutOutcome> {
+  async putFile(key: string, path: string, signal?: AbortSignal): Promise<void> {
     signal?.throwIfAborted()
     const { size } = await onDisk(path, stat(path))
-    if (await this.#isThere(key, size)) return 'already-there'
-    if (size < MULTIPART_FROM_BYTES)
-      await this.#connection.put(key, await onDisk(path, readFile(path)))
-    else await this.#putInParts(key, path, size, signal)
-    return 'written'
+    if (size >= MULTIPART_FROM_BYTES) await this.#putInParts(key, path, size, signal)
+    else await this.#connection.put(key, await onDisk(path, readFile(path)))
   }
 
   // A completed upload can answer 200 and still have failed, and a lost answer can hide that it was completed: only the
   // object itself is proof.
-  async #putInParts(
-    key: string,
-    path: string,
-    bytes: number,
-    signal: AbortSignal | undefined,
-  ): Promise<void> {
+  async #putInParts(key: string, path: string, bytes: number, signal?: AbortSignal): Promise<void> {
+    const isThere = async () => (await this.head(key))?.bytes === bytes
     try {
       await this.#connection.putInParts(key, path, signal)
     } catch (error) {
-      if (await this.#isThere(key, bytes).catch(() => false)) return
+      signal?.throwIfAborted()
+      if (await isThere().catch(() => false)) return
       throw error
     }
-    if (await this.#isThere(key, bytes)) return
+    if (await isThere()) return
     throw new PublishError(`${this.urlOf(key)} is not there although its upload was completed`)
-  }
-
-  async #isThere(key: string, bytes: number): Promise<boolean> {
-    const found = await this.head(key)
-    if (found === null) return false
-    if (found.bytes !== bytes) throw differentSize(this.urlOf(key), found.bytes, bytes)
-    return true
   }
 
   async get(key: string): Promise<{ bytes: Uint8Array; version: ObjectVersion } | null> {
@@ -223,17 +209,63 @@ class S3Store implements ObjectStore {
 
   async remove(keys: readonly string[]): Promise<void> {
     for (const key of keys) checkKey(key)
-    await removeAll(
-      this.#connection,
-      keys.map((key) => ({ key })),
-      this.#clock,
-    )
+    await this.#removeAll(keys.map((key) => ({ key })))
+  }
+
+  async #removeAll(names: readonly ObjectName[]): Promise<void> {
+    for (let at = 0; at < names.length; at += REMOVE_AT_ONCE) {
+      await this.#removeBatch(names.slice(at, at + REMOVE_AT_ONCE))
+    }
+  }
+
+  async #removeBatch(names: readonly ObjectName[]): Promise<void> {
+    let left = names
+    for (let attempt = 1; ; attempt += 1) {
+      const failures = await removeObjects(this.#connection, left)
+      const [first] = failures
+      if (first === undefined) return
+      if (attempt === ATTEMPTS || failures.every(({ code }) => !PASSING.has(code))) {
+        const others = failures.length === 1 ? '' : ` and ${failures.length - 1} others`
+        const what = `${this.destination}/${first.key}${others}`
+        throw new PublishError(`${what} could not be removed (${first.code})`, {
+          hint: removalHint(first.code),
+          context: { failures: failures.slice(0, 100) },
+        })
+      }
+      // The names as asked, never as answered: a version whose id an answer leaves out would be asked for as the object.
+      left = left.filter(({ key, versionId }) =>
+        failures.some(
+          (failed) => failed.key === key && (failed.versionId ?? versionId) === versionId,
+        ),
+      )
+      await this.#clock.sleep(PAUSE_MS * attempt)
+    }
   }
 
   async purge({ uploadsBegunBefore, versions = false }: Purge): Promise<number> {
-    const removed = versions ? await removeOldVersions(this.#connection, this.#clock) : 0
-    return removed + (await abortUploads(this.#connection, uploadsBegunBefore))
+    let purged = versions ? await this.#removeOldVersions() : 0
+    for (const upload of await listUploads(this.#connection)) {
+      if (upload.begunAt >= uploadsBegunBefore) continue
+      if (await abortUpload(this.#connection, upload)) purged += 1
+    }
+    return purged
   }
+
+  async #removeOldVersions(): Promise<number> {
+    const versions = await listVersions(this.#connection)
+    const old = versions.filter(({ isLatest, isMarker }) => !isLatest && !isMarker)
+    const markers = versions.filter(({ isMarker }) => isMarker)
+    // Markers go last and by themselves: without its marker a removed object would be there again.
+    await this.#removeAll(old)
+    await this.#removeAll(markers)
+    return old.length + markers.length
+  }
+}
+
+function removalHint(code: string): string {
+  return code === 'AccessDenied'
+    ? 'The credentials need s3:DeleteObject and s3:DeleteObjectVersion there, and no lock may lie on the object.'
+    : 'Try again later.'
 }
 
 /** The body of an answer; fails where it ends early. */

@@ -15,9 +15,6 @@ import type { StoredObject } from './object-store.ts'
 import type { BucketConnection } from './s3-client.ts'
 import { isAbsent, isUnversioned } from './s3-errors.ts'
 
-/** The most keys that one request can remove. */
-export const REMOVE_AT_ONCE = 1000
-
 /** An object, or one version of it. The key is any that a listing told. */
 export interface ObjectName {
   readonly key: string
@@ -40,10 +37,15 @@ export interface OpenUpload {
   readonly begunAt: number
 }
 
-/** Why an object was not removed. */
+/** Why an object was not removed: the server's error code. */
 export interface RemoveFailure extends ObjectName {
-  /** The server's error code. */
   readonly code: string
+}
+
+/** A page of a listing, and where the next one begins; undefined after the last. */
+interface Page<Item, Marker> {
+  readonly items: readonly Item[]
+  readonly next: Marker | undefined
 }
 
 /** Every object under `prefix`, in the server's order. */
@@ -51,73 +53,85 @@ export async function listObjects(
   connection: BucketConnection,
   prefix: string,
 ): Promise<StoredObject[]> {
-  const objects: StoredObject[] = []
-  const readPage = async (after: Marker) => {
+  type Marker = { readonly ContinuationToken: string }
+  return readPages(connection, prefix, async (after: Marker | undefined) => {
     const page = await connection.client.send(
-      new ListObjectsV2Command({
-        ...under(connection, prefix),
-        ...(after.id === '' ? {} : { ContinuationToken: after.id }),
-      }),
+      new ListObjectsV2Command({ ...under(connection, prefix), ...after }),
     )
-    for (const { Key = '', Size = 0, LastModified } of page.Contents ?? []) {
-      const modifiedAt = LastModified?.getTime() ?? 0
-      objects.push({ key: relativeKey(connection, Key), bytes: Size, modifiedAt })
-    }
-    return page.IsTruncated === true ? { key: '', id: page.NextContinuationToken ?? '' } : null
-  }
-  await connection.call('list', prefix, () => readPages(readPage))
-  return objects
+    const items = (page.Contents ?? []).map(({ Key = '', Size = 0, LastModified }) => ({
+      key: relativeKey(connection, Key),
+      bytes: Size,
+      modifiedAt: LastModified?.getTime() ?? 0,
+    }))
+    const next = { ContinuationToken: page.NextContinuationToken ?? '' }
+    return { items, next: page.IsTruncated === true ? next : undefined }
+  })
 }
 
 /** Every version of every object; none where the server keeps no versions. */
 export async function listVersions(connection: BucketConnection): Promise<S3Version[]> {
-  const found: S3Version[] = []
-  const readPage = async (after: Marker) => {
+  type Marker = { readonly KeyMarker: string; readonly VersionIdMarker: string }
+  const readPage = async (after: Marker | undefined) => {
     const page = await connection.client.send(
-      new ListObjectVersionsCommand({
-        ...under(connection, ''),
-        ...(after.key === '' ? {} : { KeyMarker: after.key }),
-        ...(after.id === '' ? {} : { VersionIdMarker: after.id }),
-      }),
+      new ListObjectVersionsCommand({ ...under(connection, ''), ...after }),
     )
-    const entries = [
-      ...(page.Versions ?? []).map((version) => ({ ...version, isMarker: false })),
-      ...(page.DeleteMarkers ?? []).map((marker) => ({ ...marker, isMarker: true })),
-    ]
-    for (const { Key = '', VersionId = 'null', IsLatest = false, isMarker } of entries) {
-      const key = relativeKey(connection, Key)
-      found.push({ key, versionId: VersionId, isLatest: IsLatest, isMarker })
-    }
-    return page.IsTruncated === true
-      ? { key: page.NextKeyMarker ?? '', id: page.NextVersionIdMarker ?? '' }
-      : null
+    const { Versions = [], DeleteMarkers = [], NextKeyMarker = '', NextVersionIdMarker = '' } = page
+    const items = [
+      ...Versions.map((version) => ({ ...version, isMarker: false })),
+      ...DeleteMarkers.map((marker) => ({ ...marker, isMarker: true })),
+    ].map(({ Key = '', VersionId = 'null', IsLatest = false, isMarker }) => ({
+      key: relativeKey(connection, Key),
+      versionId: VersionId,
+      isLatest: IsLatest,
+      isMarker,
+    }))
+    const next = { KeyMarker: NextKeyMarker, VersionIdMarker: NextVersionIdMarker }
+    return { items, next: page.IsTruncated === true ? next : undefined }
   }
-  await connection.call('list', '', () => readPages(readPage), isUnversioned)
-  return found
+  return readPages(connection, '', readPage, isUnversioned)
 }
 
 /** Every open upload. */
 export async function listUploads(connection: BucketConnection): Promise<OpenUpload[]> {
-  const found: OpenUpload[] = []
-  const readPage = async (after: Marker) => {
+  type Marker = { readonly KeyMarker: string; readonly UploadIdMarker: string }
+  return readPages(connection, '', async (after: Marker | undefined) => {
     const page = await connection.client.send(
-      new ListMultipartUploadsCommand({
-        ...under(connection, ''),
-        ...(after.key === '' ? {} : { KeyMarker: after.key }),
-        ...(after.id === '' ? {} : { UploadIdMarker: after.id }),
-      }),
+      new ListMultipartUploadsCommand({ ...under(connection, ''), ...after }),
     )
-    for (const { Key = '', UploadId = '', Initiated } of page.Uploads ?? []) {
+    const { Uploads = [], NextKeyMarker = '', NextUploadIdMarker = '' } = page
+    const items = Uploads.map(({ Key = '', UploadId = '', Initiated }) => ({
+      key: relativeKey(connection, Key),
+      uploadId: UploadId,
       // Without a date it cannot be told from one that is under way.
-      const begunAt = Initiated?.getTime() ?? Number.POSITIVE_INFINITY
-      found.push({ key: relativeKey(connection, Key), uploadId: UploadId, begunAt })
-    }
-    return page.IsTruncated === true
-      ? { key: page.NextKeyMarker ?? '', id: page.NextUploadIdMarker ?? '' }
-      : null
+      begunAt: Initiated?.getTime() ?? Number.POSITIVE_INFINITY,
+    }))
+    const next = { KeyMarker: NextKeyMarker, UploadIdMarker: NextUploadIdMarker }
+    return { items, next: page.IsTruncated === true ? next : undefined }
+  })
+}
+
+// Not the SDK's own paging, which knows neither versions nor uploads, and goes on for ever, or ends as if that were all,
+// where a server repeats itself. What is missing from a listing could be removed for it.
+async function readPages<Item, Marker>(
+  connection: BucketConnection,
+  prefix: string,
+  readPage: (after: Marker | undefined) => Promise<Page<Item, Marker>>,
+  isNothing: (error: unknown) => boolean = () => false,
+): Promise<Item[]> {
+  const items: Item[] = []
+  const readAll = async () => {
+    let after: Marker | undefined
+    do {
+      const page = await readPage(after)
+      items.push(...page.items)
+      if (page.next !== undefined && JSON.stringify(page.next) === JSON.stringify(after)) {
+        throw new PublishError('the listing of the server does not end: it repeats a page')
+      }
+      after = page.next
+    } while (after !== undefined)
   }
-  await connection.call('list', '', () => readPages(readPage))
-  return found
+  await connection.call('list', prefix, readAll, isNothing)
+  return items
 }
 
 /** Removes the parts of an upload. False when it was completed or aborted meanwhile. */
@@ -125,35 +139,32 @@ export async function abortUpload(
   connection: BucketConnection,
   { key, uploadId }: OpenUpload,
 ): Promise<boolean> {
-  const { bucket, prefix } = connection.address
-  const abort = () =>
-    connection.client.send(
-      new AbortMultipartUploadCommand({ Bucket: bucket, Key: prefix + key, UploadId: uploadId }),
-    )
+  const { bucket: Bucket, prefix } = connection.address
+  const at = { Bucket, Key: prefix + key, UploadId: uploadId }
+  const abort = () => connection.client.send(new AbortMultipartUploadCommand(at))
   return (await connection.call('remove', key, abort, isAbsent)) !== null
 }
 
 /**
- * Removes at most {@link REMOVE_AT_ONCE} objects or versions; what is not there counts as removed.
+ * Removes at most 1,000 objects or versions; what is not there counts as removed.
  * @returns those that the server did not remove
  */
 export async function removeObjects(
   connection: BucketConnection,
   names: readonly ObjectName[],
 ): Promise<RemoveFailure[]> {
-  const { bucket, prefix } = connection.address
+  const { bucket: Bucket, prefix } = connection.address
   const Objects = names.map(({ key, versionId }) => ({
     Key: prefix + key,
     ...(versionId === undefined ? {} : { VersionId: versionId }),
   }))
+  const command = {
+    Bucket,
+    Delete: { Objects, Quiet: true },
+    ChecksumAlgorithm: 'SHA256' as const,
+  }
   const answer = await connection.call('remove', names[0]?.key ?? '', () =>
-    connection.client.send(
-      new DeleteObjectsCommand({
-        Bucket: bucket,
-        Delete: { Objects, Quiet: true },
-        ChecksumAlgorithm: 'SHA256',
-      }),
-    ),
+    connection.client.send(new DeleteObjectsCommand(command)),
   )
   return (answer.Errors ?? [])
     .filter(({ Code }) => Code !== 'NoSuchKey' && Code !== 'NoSuchVersion')
@@ -162,26 +173,6 @@ export async function removeObjects(
       code: Code,
       ...(VersionId === undefined || VersionId === '' ? {} : { versionId: VersionId }),
     }))
-}
-
-/** Where a page of a listing ends, in the server's words; empty before the first. */
-interface Marker {
-  readonly key: string
-  readonly id: string
-}
-
-// Not the SDK's own paging, which knows neither versions nor uploads, and goes on for ever, or ends as if that were all,
-// where a server repeats itself. What is missing from a listing could be removed for it.
-async function readPages(readPage: (after: Marker) => Promise<Marker | null>): Promise<void> {
-  let after: Marker = { key: '', id: '' }
-  for (;;) {
-    const next = await readPage(after)
-    if (next === null) return
-    if (next.key === after.key && next.id === after.id) {
-      throw new PublishError('the listing of the server does not end: it repeats a page')
-    }
-    after = next
-  }
 }
 
 function under({ address }: BucketConnection, prefix: string): { Bucket: string; Prefix: string } {

@@ -70,8 +70,7 @@ function describeObjectsOfStore({ bucket, check }: Conformance): void {
       for (const size of [17 * MIB, 1_000]) {
         const { path, content } = fileOf(size)
         const key = `tables/${size}`
-        expect(await store.putFile(key, path)).toBe('written')
-        expect(await store.putFile(key, path)).toBe('already-there')
+        await store.putFile(key, path)
         expect(await store.head(key)).toEqual({ bytes: size })
         const copy = `${path}.copy`
         expect(await store.download(key, copy)).toBe(true)

@@ -1,72 +1,31 @@
 import fc from 'fast-check'
-import { execFile } from 'node:child_process'
-import { existsSync, readFileSync, readdirSync, utimesSync, writeFileSync } from 'node:fs'
+import { execFile, spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { readFileSync, readdirSync, utimesSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
-import { describe, expect, it } from 'vitest'
+import { describe, expect, it, onTestFinished } from 'vitest'
 import { openFolderStore } from '../../../src/publish/store/folder-store.ts'
-import { isoInstant, realClock, type Clock } from '../../../src/support/clock.ts'
 import { packageRoot } from '../../../src/support/assets.ts'
+import { realClock } from '../../../src/support/clock.ts'
 import { EXIT } from '../../../src/support/errors.ts'
-import { LockFile, type LockHolder } from '../../../src/support/lock-file.ts'
 import { DAY, MINUTE } from '../../../src/support/units.ts'
 import { newFolder } from '../fixtures.ts'
 
 const bytesOf = (text: string) => Buffer.from(text)
-
-/** A clock on which sleeping takes no time. */
-function jumpingClock(startMs: number): Clock {
-  let nowMs = startMs
-  return {
-    now: () => nowMs,
-    monotonic: () => nowMs,
-    async sleep(ms) {
-      nowMs += ms
-    },
-  }
-}
-
-const DEAD_PID = 2 ** 22 + 1 // above the highest process id Linux gives
-
-/** A lock as this process writes it, with other fields. */
-function lockFile(folder: string, owner: Partial<LockHolder>): string {
-  const path = join(folder, '.incoming', 'latest.json.lock')
-  const lock = new LockFile(path, { command: 'publish', clock: realClock })
-  lock.take()
-  writeFileSync(path, JSON.stringify({ ...lock.holder(), ...owner }))
-  return path
-}
-
-const minutesAgo = (minutes: number) => isoInstant(realClock.now() - minutes * MINUTE)
+const module = (path: string) => JSON.stringify(join(packageRoot, 'dist', path))
 
 describe('objects in a folder', () => {
-  it('writes an object once: the second put of the same 3 bytes finds it there', async () => {
-    const store = openFolderStore(newFolder(), realClock)
-    expect(await store.put('tables/a/1.parquet', bytesOf('abc'))).toBe('written')
-    expect(await store.put('tables/a/1.parquet', bytesOf('abc'))).toBe('already-there')
-    expect(await store.head('tables/a/1.parquet')).toEqual({ bytes: 3 })
-    expect(await store.list('tables/')).toMatchObject([{ key: 'tables/a/1.parquet', bytes: 3 }])
-  })
-
-  it('refuses to put 4 bytes where 3 are', async () => {
-    const store = openFolderStore(newFolder(), realClock)
-    await store.put('a.txt', bytesOf('abc'))
-    await expect(store.put('a.txt', bytesOf('abcd'))).rejects.toMatchObject({
-      exitCode: EXIT.publishFailed,
-      message: expect.stringContaining('a.txt exists with 3 bytes where 4 belong'),
-    })
-  })
-
-  it('stores one object and no leftovers when 20 writers put the same key', async () => {
+  it('stores one whole object and no leftovers when 20 writers put the same key', async () => {
     const folder = newFolder()
     const store = openFolderStore(folder, realClock)
     const source = join(newFolder(), 'source')
     writeFileSync(source, 'x'.repeat(100_000))
-    const outcomes = await Promise.all(
-      Array.from({ length: 20 }, () => store.putFile('tables/x.parquet', source)),
-    )
-    expect(outcomes.filter((outcome) => outcome === 'written')).toHaveLength(1)
+    await Promise.all(Array.from({ length: 20 }, () => store.putFile('tables/x.parquet', source)))
     expect(readFileSync(join(folder, 'tables/x.parquet'), 'utf8')).toBe('x'.repeat(100_000))
+    expect(await store.head('tables/x.parquet')).toEqual({ bytes: 100_000 })
+    await store.put('tables/x.parquet', bytesOf('abc'))
+    expect(String((await store.get('tables/x.parquet'))?.bytes)).toBe('abc')
     expect(readdirSync(join(folder, '.incoming'))).toEqual([])
   })
 
@@ -104,7 +63,7 @@ describe('objects in a folder', () => {
     )
   })
 
-  it('sweeps what a killed publisher left 2 days ago and keeps what is 1 hour old', () => {
+  it('removes what a killed publisher left 2 days ago and keeps what is 1 hour old', () => {
     const folder = newFolder()
     openFolderStore(folder, realClock)
     const incoming = join(folder, '.incoming')
@@ -157,7 +116,6 @@ describe('compare-and-swap in a folder', () => {
 
   it('counts to 100 when 4 processes add 1 each 25 times', async () => {
     const folder = newFolder()
-    const module = (path: string) => JSON.stringify(join(packageRoot, 'dist', path))
     const script = `
       const { openFolderStore } = await import(${module('publish/store/folder-store.js')})
       const { realClock } = await import(${module('support/clock.js')})
@@ -172,7 +130,7 @@ describe('compare-and-swap in a folder', () => {
       Array.from({ length: 4 }, () => run(process.execPath, ['--input-type=module', '-e', script])),
     )
     expect(readFileSync(join(folder, 'count'), 'utf8')).toBe('100')
-    expect(readdirSync(join(folder, '.incoming'))).toEqual([])
+    expect(readdirSync(join(folder, '.incoming'))).toEqual(['pointer.lock'])
   })
 })
 
@@ -232,25 +190,6 @@ describe('upkeep of a folder', () => {
     expect(() => store.localPath('../a')).toThrow('cannot be the key')
   })
 
-  it('abandons 1 temporary file that is 2 hours old and keeps a lock and one of 1 minute', async () => {
-    const folder = newFolder()
-    const store = openFolderStore(folder, realClock)
-    const incoming = join(folder, '.incoming')
-    for (const [name, ageMs] of [
-      ['old', 120 * MINUTE],
-      ['old.lock', 120 * MINUTE],
-      ['young', MINUTE],
-    ] as const) {
-      writeFileSync(join(incoming, name), '')
-      const seconds = (realClock.now() - ageMs) / 1_000
-      utimesSync(join(incoming, name), seconds, seconds)
-    }
-    const purge = { uploadsBegunBefore: realClock.now() - 60 * MINUTE }
-    expect(await store.purge(purge)).toBe(1)
-    expect(await store.purge({ ...purge, versions: true })).toBe(0)
-    expect(readdirSync(incoming)).toEqual(['old.lock', 'young'])
-  })
-
   it('shows no object while one is being replaced, and no temporary file in its place', async () => {
     const folder = newFolder()
     const store = openFolderStore(folder, realClock)
@@ -262,40 +201,39 @@ describe('upkeep of a folder', () => {
 })
 
 describe('the lock of the pointer', () => {
-  it.each([
-    ['its process is gone', { pid: DEAD_PID }],
-    ['it is 11 minutes old', { since: minutesAgo(11) }],
-    ['it is 11 minutes old, of another host', { host: 'elsewhere', since: minutesAgo(11) }],
-  ])('is taken over by exactly one of 5 writers when %s', async (_, owner) => {
-    const folder = newFolder()
-    const store = openFolderStore(folder, realClock)
-    lockFile(folder, owner)
-    const outcomes = await Promise.all(
-      Array.from({ length: 5 }, (_value, writer) =>
-        store.replace('latest.json', bytesOf(`writer ${writer}`), null),
-      ),
-    )
-    expect(outcomes.filter((won) => won)).toHaveLength(1)
-    expect(readdirSync(join(folder, '.incoming'))).toEqual([])
-  })
+  /** Another process that holds the lock of `folder` until it is killed. */
+  async function holder(folder: string) {
+    const lock = JSON.stringify(join(folder, '.incoming', 'pointer.lock'))
+    const script = `
+      const { tryProcessLock } = await import(${module('warehouse/process-lock.js')})
+      if ((await tryProcessLock(${lock})) === null) throw new Error('held')
+      console.log('held')
+      setInterval(() => {}, 1000)`
+    const child = spawn(process.execPath, ['--input-type=module', '-e', script])
+    onTestFinished(() => void child.kill('SIGKILL'))
+    await once(child.stdout, 'data')
+    return child
+  }
 
-  it.each([
-    ['a living process', {}],
-    [
-      'a process of another host, 9 minutes ago',
-      { host: 'elsewhere', pid: DEAD_PID, since: minutesAgo(9) },
-    ],
-  ])('of %s is respected: after 10 seconds the writer names lock and owner', async (_, owner) => {
+  it('is respected for 10 seconds, and free at once when its holder is killed', async () => {
     const folder = newFolder()
-    const store = openFolderStore(folder, jumpingClock(realClock.now()))
-    const path = lockFile(folder, owner)
-    await expect(store.replace('latest.json', bytesOf('1'), null)).rejects.toMatchObject({
+    let slept = 0
+    const jumping = {
+      ...realClock,
+      monotonic: () => slept,
+      sleep: async (ms: number) => void (slept += ms),
+    }
+    const store = openFolderStore(folder, jumping)
+    await store.replace('latest.json', bytesOf('1'), null)
+    const version = (await store.get('latest.json'))?.version ?? null
+    const child = await holder(folder)
+    await expect(store.replace('latest.json', bytesOf('2'), version)).rejects.toMatchObject({
       exitCode: EXIT.publishFailed,
-      message: expect.stringMatching(
-        /the pointer is locked by process \d+ on .*latest\.json\.lock/,
-      ),
+      message: expect.stringMatching(/another publisher holds the lock of the pointer: .*\.lock$/),
     })
-    expect(existsSync(path)).toBe(true)
-    expect(existsSync(join(folder, 'latest.json'))).toBe(false)
+    expect(slept).toBe(10_000)
+    child.kill('SIGKILL')
+    await once(child, 'exit')
+    expect(await store.replace('latest.json', bytesOf('2'), version)).toBe(true)
   })
 })
