@@ -144,7 +144,12 @@ function firstDayOf(days: number, nowMs: number): string {
   return dayOf(nowMs - (days - 1) * DAY)
 }
 
-interface Figures {
+/** A row of a table of credits: how it is named, and its figures. */
+interface Row {
+  readonly name?: string | null
+  readonly run_id?: string
+  readonly pipeline?: string
+  readonly asked_as?: string
   readonly credits: number
   readonly pages?: number
   readonly events?: number
@@ -152,7 +157,18 @@ interface Figures {
   readonly credits_per_new_event?: number | null
 }
 
-const FIGURES: readonly Column<Figures>[] = [
+const companyOf = ({ asked_as: asked = '', name = null }: Row) => namedCompanyText(asked, name)
+const NAMES: Readonly<Record<CreditGroup, readonly Column<Row>[]>> = {
+  day: [['day (UTC)', 'name']],
+  month: [['month (UTC)', 'name']],
+  pipeline: [['pipeline', 'name']],
+  run: [
+    ['run', 'run_id', 'id'],
+    ['pipeline', ({ pipeline = '' }) => pipeline],
+  ],
+  organization: [['organisation', companyOf]],
+}
+const FIGURES: readonly Column<Row>[] = [
   ['credits', 'credits', 'credits'],
   ['pages', 'pages', 'number'],
   ['events', 'events', 'number'],
@@ -160,44 +176,23 @@ const FIGURES: readonly Column<Figures>[] = [
   ['per new', 'credits_per_new_event', 'price'],
 ]
 
-function breakdown(found: Found, by: CreditGroup, isAll: boolean): Report {
-  const total = totalSpending(found.ledger)
-  const notes = found.why === null ? [] : [`without what was new, and by whom: ${found.why}`]
-  const choices = { ...(isAll ? {} : { shown: ROWS_SHOWN }), notes }
-  return {
-    sections: [tableBy(by, found, total, choices)],
-    values: { by, total },
+function breakdown({ ledger, additions, why }: Found, by: CreditGroup, isAll: boolean): Report {
+  const total = totalSpending(ledger)
+  const rowsBy = (): readonly Row[] => {
+    if (by === 'run') return spendingOfRuns(ledger)
+    if (by !== 'organization') return spendingBy(by, ledger)
+    return additions === null ? [] : organizationRows(additions.organizations, total)
   }
-}
-
-function tableBy(
-  by: CreditGroup,
-  { ledger, additions }: Found,
-  total: Spending,
-  choices: { readonly shown?: number; readonly notes: readonly string[] },
-): Table {
-  if (by === 'run') {
-    return table<Figures & { run_id: string; pipeline: string }>(
-      'rows',
-      spendingOfRuns(ledger),
-      [['run', 'run_id', 'id'], ['pipeline', 'pipeline'], ...FIGURES],
-      { ...choices, total: { ...total, run_id: total.name, pipeline: '' } },
-    )
-  }
-  if (by === 'organization') {
-    const rows = additions === null ? [] : organizationRows(additions.organizations, total)
-    return table<Figures & { asked_as: string; name: string | null }>(
-      'rows',
-      rows,
-      [['organisation', ({ asked_as: asked, name }) => namedCompanyText(asked, name)], ...FIGURES],
-      { ...choices, total: { ...total, asked_as: total.name, name: null } },
-    )
-  }
-  const head = by === 'pipeline' ? by : `${by} (UTC)`
-  return table<Spending>('rows', spendingBy(by, ledger), [[head, 'name'], ...FIGURES], {
-    ...choices,
-    total,
+  const totalRow: Row =
+    by === 'organization'
+      ? { ...total, asked_as: total.name, name: null }
+      : { ...total, run_id: total.name }
+  const rows = table('rows', rowsBy(), [...NAMES[by], ...FIGURES], {
+    ...(isAll ? {} : { shown: ROWS_SHOWN }),
+    total: totalRow,
+    notes: why === null ? [] : [`without what was new, and by whom: ${why}`],
   })
+  return { sections: [rows], values: { by, total } }
 }
 
 // Shares are fractions; less than this is left of adding them up, and no credit.
@@ -248,7 +243,7 @@ function summary(
         ],
         why !== null && ['new events', `unknown: ${why}`],
       ],
-      table<Spending>('days', days, [['day (UTC)', 'name'], ...FIGURES], {
+      table<Row>('days', days, [...NAMES.day, ...FIGURES], {
         shown: DAYS_SHOWN,
         more: 'all with --by day --all',
       }),
@@ -323,11 +318,8 @@ function mostExpensive(organizations: readonly OrganizationSpending[], days: num
     .filter(({ credits }) => credits >= 1)
     .toSorted((a, b) => price(b) - price(a) || b.credits - a.credits)
     .slice(0, MOST_EXPENSIVE_SHOWN)
-  return table(null, rows, [
-    [
-      `most expensive in ${countText(days, 'day')}`,
-      ({ asked_as: asked, name }) => namedCompanyText(asked, name),
-    ],
+  return table<Row>(null, rows, [
+    [`most expensive in ${countText(days, 'day')}`, companyOf],
     ...FIGURES.filter(([head]) => head !== 'pages'),
   ])
 }

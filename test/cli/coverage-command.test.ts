@@ -168,21 +168,4 @@ describe('coverage', () => {
       message: expect.stringContaining('nothing was run yet') as unknown,
     })
   })
-
-  it('shows 20 rows of 30, all of them with --all, and every one as JSON', async () => {
-    const site = ledgerSite(START + HOUR)
-    const organizations = Array.from({ length: 30 }, (_, i) => byId(`org_${i}`))
-    const batch = aBatch({ organizations })
-    await site.journal((writer) => {
-      startRun(writer, [batch])
-      finishBatch(writer, batch, { from: null, to: START })
-    })
-    const first = await show(site)
-    expect(first.text.split('\n').filter((line) => line.startsWith('org_'))).toHaveLength(20)
-    expect(first.text).toContain('(the first 20 of 30; all with --all)')
-    expect(first.document['rows']).toHaveLength(30)
-    const all = await show(site, { all: true })
-    expect(all.text.split('\n').filter((line) => line.startsWith('org_'))).toHaveLength(30)
-    expect(all.text).not.toContain('--all')
-  })
 })

@@ -194,7 +194,8 @@ describe('credits', () => {
   })
 })
 
-interface Wish {
+/** A request of the property below. */
+interface AnyRequest {
   readonly kind: string
   readonly day: number
   readonly run: number
@@ -215,13 +216,13 @@ describe('the sums of every grouping', () => {
 
   it('are those of the ledger, in the journal and in ops.pages, whatever was bought', async () => {
     await fc.assert(
-      fc.asyncProperty(fc.array(anyRequest, { minLength: 1, maxLength: 12 }), async (wishes) => {
+      fc.asyncProperty(fc.array(anyRequest, { minLength: 1, maxLength: 12 }), async (requests) => {
         const site = ledgerSite(START + 80 * DAY)
         await site.journal((writer) => {
           for (const run of [0, 1, 2]) {
             startRun(writer, [aBatch()], `run_${run}`, START + run * 25 * DAY)
           }
-          for (const wish of wishes) writeRequest(writer, wish)
+          for (const request of requests) writeRequest(writer, request)
         })
         await site.load()
         const warehouse = await openWarehouse({ path: site.warehouse, mode: 'read' })
@@ -243,7 +244,7 @@ describe('the sums of every grouping', () => {
     )
   })
 
-  function writeRequest(writer: JournalWriter, { kind, day, run, people }: Wish): void {
+  function writeRequest(writer: JournalWriter, { kind, day, run, people }: AnyRequest): void {
     const at = START + day * DAY + HOUR
     const choices = { runId: `run_${run}`, at }
     const events = people.map(([organization, person]) =>
@@ -259,38 +260,40 @@ describe('the sums of every grouping', () => {
 })
 
 describe('advice', () => {
-  const organization = (fields: Partial<Parameters<typeof adviceOn>[0][number]>) => ({
-    organization_id: 'org_1',
-    asked_as: 'org_1',
-    name: null,
-    pages: 3,
-    events: 5,
-    new_events: 0,
-    credits: 12.4,
-    credits_per_new_event: null,
-    ...fields,
-  })
-
-  it('names what gave nothing new, and pages that were less than half full', () => {
-    const idle = [organization({}), organization({ credits: 8 }), organization({ new_events: 1 })]
-    expect(adviceOn(idle, { bought: 10, events: 200, known: 0 }, 90)).toEqual([
-      '2 organisations cost 20 credits and gave 0 new events in 90 days: ask less often, or leave out',
-      'pages were 40 % full in 90 days, and cost the same at any size: fewer nights fill them better; see `jobtide plan <pipeline> --cadence`',
-    ])
-  })
-
-  it('is silent where there is nothing to save, or too little to judge', () => {
-    expect(
-      adviceOn([organization({ new_events: 1 })], { bought: 10, events: 480, known: 9 }, 90),
-    ).toEqual([])
-    expect(
-      adviceOn([organization({ credits: 0.2 })], { bought: 9, events: 9, known: 9 }, 90),
-    ).toEqual([])
-    expect(adviceOn([], { bought: 0, events: 0, known: 0 }, 90)).toEqual([])
+  it.each([
+    {
+      spent: [
+        [12.4, 0],
+        [8, 0],
+        [12.4, 1],
+      ],
+      bought: 10,
+      events: 200,
+      advice: [
+        '2 organisations cost 20 credits and gave 0 new events in 90 days: ask less often, or leave out',
+        'pages were 40 % full in 90 days, and cost the same at any size: fewer nights fill them better; see `jobtide plan <pipeline> --cadence`',
+      ],
+    },
+    // Nothing to save, or too little to judge.
+    { spent: [[12.4, 1]], bought: 10, events: 480, advice: [] },
+    { spent: [[0.2, 0]], bought: 9, events: 9, advice: [] },
+    { spent: [], bought: 0, events: 0, advice: [] },
+  ])('for $bought pages with $events events', ({ spent, bought, events, advice }) => {
+    const organizations = spent.map(([credits = 0, newEvents = 0]) => ({
+      organization_id: 'org_1',
+      asked_as: 'org_1',
+      name: null,
+      pages: 3,
+      events: 5,
+      new_events: newEvents,
+      credits,
+      credits_per_new_event: null,
+    }))
+    expect(adviceOn(organizations, { bought, events, known: 0 }, 90)).toEqual(advice)
   })
 })
 
-describe('a warehouse that is read besides', () => {
+describe('a warehouse that only adds to the journal', () => {
   it('that is missing is a sentence; SQL that is wrong is a defect and ends the command', async () => {
     const site = await twoMonths()
     const nothing = () => Promise.resolve(1)

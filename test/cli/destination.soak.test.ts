@@ -28,12 +28,12 @@ async function serviceThatIsAway(): Promise<string> {
 async function publishedSite() {
   const site = await openSite({ companies: 3 })
   const shared = join(site.folder, 'shared')
-  done(await site.run(['run', site.pipeline, '--snapshot-to', shared]))
+  done(await site.call(['run', site.pipeline, '--snapshot-to', shared]))
   return { site, shared, pointer: () => readFileSync(join(shared, 'latest.json'), 'utf8') }
 }
 
 async function figures(site: Site, destination: string) {
-  const { stdout } = done(await site.run(['snapshots', destination, '--json']))
+  const { stdout } = done(await site.call(['snapshots', destination, '--json']))
   const { snapshots } = JSON.parse(stdout) as {
     snapshots: { rows: number; coverage: { organizations: number } }[]
   }
@@ -51,7 +51,7 @@ describe('a data directory that is not the one a destination is fed from', () =>
     const fresh = ['--data-dir', join(site.folder, 'fresh')]
     const run = ['run', site.pipeline, '--limit', '2', '--snapshot-to', shared, ...fresh]
 
-    const refused = await site.run(run)
+    const refused = await site.call(run)
     expect(refused.exitCode).toBe(7)
     expect(refused.stdout).toMatch(
       / ended without a snapshot in .*\n +extracted .* for [1-9]\d* credits\n/,
@@ -66,7 +66,7 @@ describe('a data directory that is not the one a destination is fed from', () =>
     )
     expect(refused.stderr).toContain('--adopt-destination')
     expect(pointer()).toBe(before)
-    const again = await site.run([...run, '--json'])
+    const again = await site.call([...run, '--json'])
     expect([again.exitCode, JSON.parse(again.stdout)]).toMatchObject([
       7,
       {
@@ -79,10 +79,10 @@ describe('a data directory that is not the one a destination is fed from', () =>
     ])
     const { requests } = site.simulator.account()
 
-    done(await site.run(['publish', '--snapshot-to', shared, '--adopt-destination', ...fresh]))
+    done(await site.call(['publish', '--snapshot-to', shared, '--adopt-destination', ...fresh]))
     expect((await figures(site, shared)).map(([, organizations]) => organizations)).toEqual([2, 3])
     expect(site.simulator.account().requests).toBe(requests)
-    const first = await site.run(['publish', '--snapshot-to', shared])
+    const first = await site.call(['publish', '--snapshot-to', shared])
     expect([first.exitCode, pointer() === before]).toEqual([7, false])
   })
 
@@ -91,7 +91,7 @@ describe('a data directory that is not the one a destination is fed from', () =>
     const before = pointer()
     const env = { JOBTIDE_BASE_URL: await serviceThatIsAway() }
     const run = async (name: string, to: string, ...more: string[]) =>
-      site.run(
+      site.call(
         ['run', site.pipeline, '--snapshot-to', to, '--data-dir', join(site.folder, name), ...more],
         { env },
       )
@@ -114,14 +114,14 @@ describe('a data directory that is not the one a destination is fed from', () =>
     const { site, shared, pointer } = await publishedSite()
     const before = pointer()
     const restored = ['--data-dir', join(site.folder, 'restored')]
-    done(await site.run(['restore', shared, ...restored]))
-    const refused = await site.run(['publish', '--snapshot-to', shared, ...restored])
+    done(await site.call(['restore', shared, ...restored]))
+    const refused = await site.call(['publish', '--snapshot-to', shared, ...restored])
     expect(refused.exitCode).toBe(7)
     expect(refused.stderr).toContain(
       'A restored warehouse has no journal of its own: to go on from it there, publish once with --adopt-destination.',
     )
     expect(pointer()).toBe(before)
-    done(await site.run(['publish', '--snapshot-to', shared, '--adopt-destination', ...restored]))
+    done(await site.call(['publish', '--snapshot-to', shared, '--adopt-destination', ...restored]))
   })
 })
 
@@ -138,21 +138,21 @@ describe('a data directory that holds less than it did', () => {
     rmSync(`${journal}.seals`)
     rmSync(warehouse)
     const few = ['run', site.pipeline, '--limit', '2', '--snapshot-to', shared]
-    const refused = await site.run(few)
+    const refused = await site.call(few)
     expect(refused.exitCode).toBe(7)
     expect(refused.stderr).toMatch(
       /holds less than readers of .* see: rows of job_change_events [\d,]+ → [\d,]+; .*organisations covered 3 → 2/,
     )
     expect(pointer()).toBe(before)
-    done(await site.run([...few, '--accept-shrink']))
+    done(await site.call([...few, '--accept-shrink']))
     expect((await figures(site, shared)).map(([, organizations]) => organizations)).toEqual([2, 3])
   })
 
   it('publishes without a word where retention_days erased the rest', async () => {
     const site = await openSite({ companies: 3, pipelineLines: ['retention_days: 100'] })
     const shared = join(site.dataDir, 'snapshots')
-    done(await site.run(['run', site.pipeline]))
-    done(await site.run(['run', site.pipeline]))
+    done(await site.call(['run', site.pipeline]))
+    done(await site.call(['run', site.pipeline]))
     const [[after], [before]] = (await figures(site, shared)) as [
       [number, number],
       [number, number],

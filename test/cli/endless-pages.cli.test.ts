@@ -2,7 +2,7 @@ import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, it } from 'vitest'
 import { pageServer } from '../extract/page-server.ts'
-import { runCli } from '../helpers/run-cli.ts'
+import { callCli } from '../helpers/run-cli.ts'
 import { temporaryFolder } from '../helpers/temporary-folder.ts'
 import { anEvent } from '../simulator/simulator-fixture.ts'
 
@@ -21,7 +21,7 @@ it('a service that sends a new event on each page for ever costs 30 credits and 
       JOBTIDE_DATA_DIR: join(folder, 'data'),
     },
   }
-  const run = await runCli(
+  const run = await callCli(
     ['backfill', '--days', 'all', '--organizations', 'organizations.csv', '--no-publish', '--json'],
     options,
   )
@@ -34,6 +34,6 @@ it('a service that sends a new event on each page for ever costs 30 credits and 
   expect(server.credits).toBe(30)
   const query =
     'select (select count(*) from job_change_events) as events, (select count(*) from ops.coverage) as covered'
-  const { stdout } = await runCli(['query', query, '--format', 'json'], options)
+  const { stdout } = await callCli(['query', query, '--format', 'json'], options)
   expect(JSON.parse(stdout)).toEqual([{ events: 3, covered: 0 }])
 }, 120_000)

@@ -138,40 +138,4 @@ describe('progress', () => {
       'forget   100%  proof in 0.0 s',
     ])
   })
-
-  it('of two runs in a row counts each stage for itself', () => {
-    const build = (done: number): RunProgress => ({
-      stage: 'build',
-      done,
-      total: 1,
-      name: 'titles',
-    })
-    expect(linesOf([build(0), build(1), build(0), build(1)])).toEqual([
-      'build    100%  1 models and checks in 1.0 s',
-      'build    100%  1 models and checks in 1.0 s',
-    ])
-  })
-
-  it('of an extraction with nothing to do is 100 %', () => {
-    const nothing = {
-      fraction: 1,
-      batchesDone: 0,
-      batches: 0,
-      pages: 0,
-      events: 0,
-      credits: 0,
-      projection: null,
-      quarantined: [],
-      unexpectedCharges: 0,
-      clockTrouble: null,
-    }
-    expect(linesOf([{ stage: 'extract', ...nothing }])).toEqual([
-      'extract  100%  0 pages, 0 events, 0 credits in 0.0 s',
-    ])
-  })
-
-  it('is nothing where it should be quiet', () => {
-    const display = new ProgressDisplay({} as Output, realClock, true)
-    expect(() => display.show(publish('upload', 2))).not.toThrow()
-  })
 })

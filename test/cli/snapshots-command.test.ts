@@ -92,20 +92,6 @@ describe('snapshots', () => {
     expect(document['snapshots']).toHaveLength(1)
   })
 
-  it('keeps lines of millions of rows within 80 columns', async () => {
-    const { site, pipeline, folder } = aSite()
-    const tables = first.tables.map((table) => ({
-      ...table,
-      rows: 123_456_789,
-      bytes: 123_456_789_012,
-    }))
-    await publishTo(folder, { ...first, tables, new_bytes: 123_456_789_012 })
-    const { text } = await show(site, pipeline)
-    expect(text).toContain('123,456,789  123.5 GB  123.5 GB')
-    const lines = text.split('\n').slice(1)
-    expect(Math.max(...lines.map((line) => line.length))).toBeLessThanOrEqual(80)
-  })
-
   it('says that nothing was published yet, and makes no folder for it', async () => {
     const { site, pipeline, folder } = aSite()
     const { text, document } = await show(site, pipeline)

@@ -1,0 +1,116 @@
+import { describe, expect, it } from 'vitest'
+import { failedChecksText } from '../../src/cli/failed-checks.ts'
+import { describeProblem } from '../../src/cli/output.ts'
+import { reportDocument, reportText, table, type Report } from '../../src/cli/report.ts'
+import { companyText } from '../../src/cli/text.ts'
+import { ConfigError } from '../../src/support/errors.ts'
+
+const words = (count: number) => Array.from({ length: count }, (_, n) => `word${n}`).join(' ')
+const longest = (text: string) => Math.max(...text.split('\n').map((line) => line.length))
+
+describe('a report', () => {
+  const rows = [
+    {
+      id: '01JD0000000000000000000001',
+      at: Date.UTC(2026, 10, 20, 2, 15),
+      bytes: 1_234_567,
+      text: words(20),
+    },
+    { id: '01JD0000000000000000000002', at: null, bytes: 7, text: 'a\u001b[2Jb' },
+    { id: '01JD0000000000000000000003', at: null, bytes: 0, text: '' },
+  ]
+  const report: Report = {
+    title: 'three',
+    sections: [
+      [['here', 'one\ntwo'], false, ['elsewhere', '3']],
+      table(
+        'rows',
+        rows,
+        [
+          ['id', 'id', 'id'],
+          ['at (UTC)', 'at', 'instant'],
+          ['size', 'bytes', 'bytes'],
+          ['said', 'text'],
+        ],
+        { shown: 2 },
+      ),
+    ],
+    notes: [`→ ${words(20)}`],
+    values: { count: 3 },
+  }
+
+  it('is facts, tables and notes for people: no id is cut, no line of a table or a note is wider than 80', () => {
+    const text = reportText(report, 80)
+    expect(text.split('\n').slice(0, 8)).toEqual([
+      'three',
+      'here       one',
+      '           two',
+      'elsewhere  3',
+      '',
+      'id                          at (UTC)            size  said',
+      '01JD0000000000000000000001  2026-11-20 02:15  1.2 MB  word0 word1 word2 word3 w…',
+      '01JD0000000000000000000002  -                    7 B  a·[2Jb',
+    ])
+    expect(text).toContain('\n(the first 2 of 3; all with --all)\n→ word0')
+    expect(text.split('\n').at(-1)).toMatch(/^ {2}word/)
+    expect(longest(text)).toBeLessThanOrEqual(80)
+  })
+
+  it('is its values and all rows of its tables for programs', () => {
+    expect(reportDocument(report)).toEqual({ count: 3, rows })
+  })
+})
+
+describe('a company', () => {
+  it.each([
+    ['https://network.example/company/acme/', '…/acme'],
+    ['https://network.example/company/acme?trk=x#top', '…/acme'],
+    ['https://network.example/', 'https://network.example/'],
+    ['org_010e2fd35136f2fe', 'org_010e2fd35136f2fe'],
+  ])('%s is shown as %s', (askedAs, shown) => {
+    expect(companyText(askedAs)).toBe(shown)
+  })
+})
+
+describe('a problem', () => {
+  it('of 200 words is a line and a hint where nobody has a terminal, and fits 60 columns of one', () => {
+    const error = new ConfigError(words(100), { hint: words(100) })
+    const piped = describeProblem(error, 60, false)
+    expect(piped).toBe(`jobtide: ${words(100)}\n  → ${words(100)}\n`)
+    const shown = describeProblem(error, 60, true)
+    expect(longest(shown)).toBeLessThanOrEqual(60)
+    expect(shown.split(/\s+/)).toEqual(piped.split(/\s+/))
+    const hint = shown.slice(shown.indexOf('  → ')).trimEnd().split('\n').slice(1)
+    expect(hint.every((line) => line.startsWith('    word'))).toBe(true)
+  })
+
+  it('keeps lines that fit as they are, so that a mark below a statement stays in its place', () => {
+    const error = new ConfigError('syntax error\n\nLINE 1: selec 1\n        ^')
+    const shown = 'jobtide: syntax error\n\nLINE 1: selec 1\n        ^\n'
+    expect(describeProblem(error, 80, true)).toBe(shown)
+  })
+
+  it('of failed checks shows their rows as tables, and how many there are beyond the 2 shown', () => {
+    const sample = [
+      { event_key: 'a', level: null },
+      { event_key: 'b', level: `chef\u001b[2J${'x'.repeat(99)}` },
+    ]
+    const text = failedChecksText(
+      [
+        { name: 'flows_count_every_move_once', offenders: 1, sample: [{ in_flows: '12' }] },
+        { name: 'joiners_level_has_known_values', offenders: 1_200, sample },
+      ],
+      80,
+    )
+    expect(text.split('\n')).toEqual([
+      '  flows_count_every_move_once: 1 row',
+      '    in_flows',
+      '    12',
+      '  joiners_level_has_known_values: 1,200 rows, the first 2 of them',
+      '    event_key  level',
+      '    a          –',
+      expect.stringMatching(/^ {4}b {10}chef·\[2Jx+…$/),
+    ])
+    expect(longest(text)).toBeLessThanOrEqual(80)
+  })
+})
