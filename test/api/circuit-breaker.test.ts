@@ -6,8 +6,8 @@ import { virtualClock, type VirtualClock } from '../helpers/virtual-clock.ts'
 
 const { signal } = new AbortController()
 
-/** Ends one turn after another with these outcomes, as soon as each is given. */
-async function sendOneByOne(
+/** Ends one permit after another with these outcomes, as soon as each is given. */
+async function sendInOrder(
   clock: VirtualClock,
   pacer: { permit(signal: AbortSignal): Promise<Permit> },
   outcomes: readonly RequestOutcome[],
@@ -16,9 +16,9 @@ async function sendOneByOne(
   const began = clock.monotonic()
   const send = async () => {
     for (const outcome of outcomes) {
-      const turn = await pacer.permit(signal)
+      const permit = await pacer.permit(signal)
       sentAt.push(clock.monotonic() - began)
-      turn.release(outcome)
+      permit.release(outcome)
     }
   }
   await clock.run(send())
@@ -32,7 +32,7 @@ describe('the share of requests that failed lately', () => {
   async function letThrough(outcomes: readonly RequestOutcome[]): Promise<number> {
     const clock = virtualClock()
     const pacer = new Pacer(clock, null)
-    await sendOneByOne(clock, pacer, outcomes)
+    await sendInOrder(clock, pacer, outcomes)
     let through = 0
     for (let i = 0; i < 32; i += 1) {
       void pacer.permit(signal).then(() => {
@@ -74,7 +74,7 @@ describe('the share of requests that failed lately', () => {
 describe('the circuit breaker', () => {
   it('opens after 5 failures in a row; then 1 request goes every 30 s until 1 is answered', async () => {
     const clock = virtualClock()
-    const sentAt = await sendOneByOne(clock, new Pacer(clock, null), [
+    const sentAt = await sendInOrder(clock, new Pacer(clock, null), [
       ...times(7, 'failed'),
       ...times(3, 'answered'),
     ])
@@ -85,10 +85,10 @@ describe('the circuit breaker', () => {
     const clock = virtualClock()
     const four = times(4, 'failed')
     const pacer = new Pacer(clock, null)
-    expect(await sendOneByOne(clock, pacer, [...four, 'answered', ...four, 'answered'])).toEqual(
+    expect(await sendInOrder(clock, pacer, [...four, 'answered', ...four, 'answered'])).toEqual(
       Array(10).fill(0),
     )
-    const sentAt = await sendOneByOne(clock, pacer, [...four, 'undecided', 'failed', 'answered'])
+    const sentAt = await sendInOrder(clock, pacer, [...four, 'undecided', 'failed', 'answered'])
     expect(sentAt.at(-1)).toBe(30 * SECOND)
   })
 
@@ -96,9 +96,9 @@ describe('the circuit breaker', () => {
     const clock = virtualClock()
     const pacer = new Pacer(clock, null)
     const began = clock.monotonic()
-    const turns = await Promise.all(Array.from({ length: 10 }, () => pacer.permit(signal)))
-    for (const turn of turns) {
-      turn.release('failed')
+    const permits = await Promise.all(Array.from({ length: 10 }, () => pacer.permit(signal)))
+    for (const permit of permits) {
+      permit.release('failed')
       await clock.advance(SECOND)
     }
     await clock.run(pacer.permit(signal))
@@ -110,7 +110,7 @@ describe('the circuit breaker', () => {
     const clock = virtualClock()
     const pacer = new Pacer(clock, null)
     const late = await pacer.permit(signal)
-    await sendOneByOne(clock, pacer, times(5, 'failed'))
+    await sendInOrder(clock, pacer, times(5, 'failed'))
     late.release('answered')
     const [next] = await Promise.all([pacer.permit(signal), clock.advance(0)])
     expect(next.isHalfOpen).toBe(true)
@@ -119,7 +119,7 @@ describe('the circuit breaker', () => {
   it('ends nothing by itself: a probe each 30 s for 5 h', async () => {
     const clock = virtualClock()
     const pacer = new Pacer(clock, null, 15 * MINUTE)
-    const sentAt = await sendOneByOne(clock, pacer, times(605, 'failed'))
+    const sentAt = await sendInOrder(clock, pacer, times(605, 'failed'))
     expect(sentAt.at(-1)).toBe(600 * 30 * SECOND)
   })
 
@@ -128,16 +128,16 @@ describe('the circuit breaker', () => {
     async (outcome) => {
       const clock = virtualClock()
       const pacer = new Pacer(clock, null)
-      const turns = await Promise.all(Array.from({ length: 10 }, () => pacer.permit(signal)))
-      for (const turn of turns) turn.release(outcome)
+      const permits = await Promise.all(Array.from({ length: 10 }, () => pacer.permit(signal)))
+      for (const permit of permits) permit.release(outcome)
       const sentAt: number[] = []
       const beganAt = clock.monotonic()
       const probe = async () => {
         for (let i = 0; i < 8; i += 1) {
           pacer.pause(SECOND)
-          const turn = await pacer.permit(signal)
+          const permit = await pacer.permit(signal)
           sentAt.push(clock.monotonic() - beganAt)
-          turn.release(outcome)
+          permit.release(outcome)
         }
       }
       await clock.run(probe())
@@ -165,14 +165,14 @@ describe('a storm of 10 minutes, 10 workers and 1,000 pages', () => {
       let probesAfter = 0
       const work = async () => {
         while (pages < 1_000) {
-          const turn = await pacer.permit(signal)
+          const permit = await pacer.permit(signal)
           requests += 1
           await clock.sleep(200)
           const isStorm = clock.monotonic() >= from && clock.monotonic() < until
           if (!isStorm) pages += 1
-          if (!isStorm && turn.isHalfOpen) probesAfter += 1
+          if (!isStorm && permit.isHalfOpen) probesAfter += 1
           if (isStorm && pauseMs > 0) pacer.pause(pauseMs)
-          turn.release(isStorm ? 'failed' : 'answered')
+          permit.release(isStorm ? 'failed' : 'answered')
           if (isStorm && pauseMs === 0) await clock.sleep(SECOND)
         }
       }

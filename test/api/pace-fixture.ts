@@ -1,6 +1,6 @@
 /** Workers that send requests at a pace, on a clock where hours pass in no time, and the service as it counts them. */
 
-import type { Pacer } from '../../src/api/pacer.ts'
+import type { Pacer, Permit } from '../../src/api/pacer.ts'
 import type { RateReport } from '../../src/api/retry-after.ts'
 import { SECOND } from '../../src/support/units.ts'
 import type { VirtualClock } from '../helpers/virtual-clock.ts'
@@ -96,6 +96,39 @@ export function seededRandom(seed: number): () => number {
 
 const { signal } = new AbortController()
 
+/** Workers that each send requests of `lengthMs`, one after another; gives the times at which they were sent. */
+export async function work(
+  clock: VirtualClock,
+  pacer: Pacer,
+  options: { workers: number; requests: number; lengthMs: (nth: number) => number },
+): Promise<number[]> {
+  const sentAt: number[] = []
+  let left = options.requests
+  const worker = async () => {
+    while (left > 0) {
+      left -= 1
+      const permit = await pacer.permit(signal)
+      sentAt.push(clock.monotonic())
+      await clock.sleep(options.lengthMs(sentAt.length))
+      permit.release('answered')
+    }
+  }
+  await clock.run(Promise.all(Array.from({ length: options.workers }, worker)))
+  return sentAt
+}
+
+/** The permits that are given now to workers that ask for `tries`; later ones are added to the list. */
+export async function permitsNow(
+  clock: VirtualClock,
+  pacer: Pacer,
+  tries: number,
+): Promise<Permit[]> {
+  const given: Permit[] = []
+  for (let i = 0; i < tries; i += 1) void pacer.permit(signal).then((one) => given.push(one))
+  await clock.advance(0)
+  return given
+}
+
 /** Workers that send `requests` requests altogether, each one after another. */
 export function sendAll(
   clock: VirtualClock,
@@ -113,13 +146,13 @@ export function sendAll(
   const worker = async () => {
     for (let isFirst = true; sent < options.requests; isFirst = false) {
       sent += 1
-      const turn = await pacer.permit(signal)
+      const permit = await pacer.permit(signal)
       await clock.sleep(latency.there(isFirst))
       const isTaken = service.arrive()
       const report = service.report?.() ?? NO_REPORT
       await clock.sleep(latency.back())
-      turn.learn(report)
-      turn.release(isTaken ? 'answered' : 'refused')
+      permit.learn(report)
+      permit.release(isTaken ? 'answered' : 'refused')
       options.onAnswer?.(sent)
     }
   }

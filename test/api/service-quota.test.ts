@@ -1,0 +1,156 @@
+import { describe, expect, it } from 'vitest'
+import { Pacer } from '../../src/api/pacer.ts'
+import type { RateReport } from '../../src/api/retry-after.ts'
+import { HOUR, MINUTE, SECOND } from '../../src/support/units.ts'
+import { virtualClock } from '../helpers/virtual-clock.ts'
+import {
+  fixedWindowService,
+  permitsNow,
+  seededRandom,
+  sendAll,
+  strictService,
+} from './pace-fixture.ts'
+
+const told = (remaining: number | null, resetMs: number | null): RateReport => ({
+  limit: 10,
+  remaining,
+  resetMs,
+})
+
+/** A pacer whose first answer told `report`. */
+async function taught(report: RateReport) {
+  const clock = virtualClock()
+  const pacer = new Pacer(clock, null)
+  const [permit] = await permitsNow(clock, pacer, 1)
+  permit?.learn(report)
+  permit?.release('answered')
+  return { clock, pacer }
+}
+
+describe('the count of the service', () => {
+  it('of 0 remaining stops everybody until the reset, when 1 finds out; 0 seconds are 1 second', async () => {
+    for (const [resetMs, endsAt] of [
+      [30 * SECOND, 30 * SECOND],
+      [0, SECOND],
+    ] as const) {
+      const { clock, pacer } = await taught(told(0, resetMs))
+      const through = await permitsNow(clock, pacer, 4)
+      await clock.advance(endsAt - 1)
+      expect(through).toHaveLength(0)
+      await clock.advance(HOUR)
+      expect(through).toHaveLength(1)
+    }
+  })
+
+  it('lets 3 remaining go, then 1 at the reset, then 9 when that was told that 9 remain', async () => {
+    const { clock, pacer } = await taught(told(3, 30 * SECOND))
+    const through = await permitsNow(clock, pacer, 30)
+    expect(through).toHaveLength(3)
+    for (const permit of through) {
+      permit.learn(told(0, 30 * SECOND))
+      permit.release('answered')
+    }
+    await clock.advance(30 * SECOND)
+    expect(through).toHaveLength(4)
+    through[3]?.learn(told(9, 30 * SECOND))
+    through[3]?.release('answered')
+    await clock.advance(0)
+    expect(through).toHaveLength(13)
+  })
+
+  it('takes the lower of 2 answers that overtook each other, and none of the 3 in flight for counted', async () => {
+    const clock = virtualClock()
+    const pacer = new Pacer(clock, null)
+    const five = await permitsNow(clock, pacer, 5)
+    for (const [at, remaining] of [5, 9].entries()) {
+      five[at]?.learn(told(remaining, MINUTE))
+      five[at]?.release('answered')
+    }
+    expect(await permitsNow(clock, pacer, 9)).toHaveLength(2)
+  })
+
+  it('takes the later of 2 answers, when one was asked for after the other had come', async () => {
+    const { clock, pacer } = await taught(told(2, MINUTE))
+    await clock.advance(1)
+    const [later] = await permitsNow(clock, pacer, 1)
+    later?.learn(told(6, MINUTE))
+    later?.release('answered')
+    expect(await permitsNow(clock, pacer, 9)).toHaveLength(6)
+  })
+
+  it('takes a request without an answer for counted, and is over when an answer no longer tells it', async () => {
+    const { clock, pacer } = await taught(told(3, MINUTE))
+    const [lost] = await permitsNow(clock, pacer, 1)
+    lost?.release('failed')
+    const through = await permitsNow(clock, pacer, 9)
+    expect(through).toHaveLength(2)
+    for (const permit of through) permit.release('failed')
+    await clock.advance(MINUTE)
+    expect(through).toHaveLength(3)
+    through[2]?.release('answered')
+    await clock.advance(0)
+    expect(through).toHaveLength(9)
+  })
+
+  it.each([told(null, MINUTE), told(0, null)])('is nothing in %j', async (report) => {
+    const { clock, pacer } = await taught(report)
+    expect(await permitsNow(clock, pacer, 9)).toHaveLength(9)
+  })
+})
+
+const jitter = () => {
+  const random = seededRandom(3)
+  return { there: () => 5 + 10 * random(), back: () => 40 + 100 * random() }
+}
+
+describe('a pace that the service teaches, 10 workers and 1,000 requests', () => {
+  const services = [
+    ['sliding windows of 50 per 1 s', strictService, 50, SECOND, 0.55],
+    ['fixed windows of 50 per 1 s', fixedWindowService, 50, SECOND, 0.75],
+    ['sliding windows of 20 per 10 s', strictService, 20, 10 * SECOND, 0.9],
+    ['fixed windows of 20 per 10 s', fixedWindowService, 20, 10 * SECOND, 0.95],
+    ['sliding windows of 100 per 60 s', strictService, 100, MINUTE, 0.95],
+    ['fixed windows of 100 per 60 s', fixedWindowService, 100, MINUTE, 0.95],
+  ] as const
+
+  it.each([null, 10, 50])('of %s requests/s of its own: 0 refused', async (own) => {
+    for (const [what, start, requests, windowMs, leastUse] of services) {
+      const clock = virtualClock()
+      const service = start(clock, requests, windowMs)
+      const startedAt = clock.monotonic()
+      const pacer = new Pacer(clock, own)
+      await sendAll(clock, { pacer, workers: 10, requests: 1_000, latency: jitter(), service })
+      expect([what, service.refused()]).toEqual([what, 0])
+      const perSecond = (service.accepted() / (clock.monotonic() - startedAt)) * SECOND
+      const allowed = Math.min(own ?? Infinity, (requests / windowMs) * SECOND)
+      expect(perSecond / allowed).toBeGreaterThan(leastUse)
+    }
+  })
+})
+
+describe('a limit of 50 requests/s that is not the service’s own, 10 workers and 2,000 requests', () => {
+  it.each([
+    ['sliding windows of 30 per 1 s', strictService, 30, SECOND, 0],
+    ['fixed windows of 30 per 1 s', fixedWindowService, 30, SECOND, 0],
+    ['sliding windows of 60 per 1 s', strictService, 60, SECOND, 0],
+    ['sliding windows of 100 per 3 s', strictService, 100, 3 * SECOND, 0],
+    ['fixed windows of 100 per 3 s', fixedWindowService, 100, 3 * SECOND, 0],
+    // As many requests in a window that is longer: a count does not show it until a request is refused.
+    ['sliding windows of 50 per 2 s', strictService, 50, 2 * SECOND, 5],
+    ['fixed windows of 50 per 2 s', fixedWindowService, 50, 2 * SECOND, 5],
+  ] as const)('%s', async (_, start, requests, windowMs, mostRefused) => {
+    const clock = virtualClock()
+    const pacer = new Pacer(clock, 50)
+    const counted = start(clock, requests, windowMs)
+    const service = {
+      arrive() {
+        const isTaken = counted.arrive()
+        if (!isTaken) pacer.pause(SECOND)
+        return isTaken
+      },
+      report: () => counted.report(),
+    }
+    await sendAll(clock, { pacer, workers: 10, requests: 2_000, latency: jitter(), service })
+    expect(counted.refused()).toBeLessThanOrEqual(mostRefused)
+  })
+})
