@@ -45,8 +45,8 @@ const partitionSchema = z.object({
   name: z.string(),
   /** Rows that count. */
   rows: z.int().nonnegative(),
-  /** The same for the same rows in any order, under one version of DuckDB; null where it is not known. */
-  fingerprint: z.string().nullable(),
+  /** The same for the same rows in any order, under one version of DuckDB. */
+  fingerprint: z.string(),
 })
 
 const columnSchema = z.object({

@@ -20,8 +20,8 @@ import {
 } from '../warehouse/warehouse.ts'
 import { DamagedSnapshotError, fetchWhole } from './fetch-files.ts'
 import { FileCache } from './file-cache.ts'
-import { liveRowsSql } from './live-rows.ts'
-import { POINTER_KEY, type Manifest, type ManifestFile, type ManifestTable } from './manifest.ts'
+import { liveRowsSql, localRows } from './live-rows.ts'
+import { POINTER_KEY, type Manifest, type ManifestTable } from './manifest.ts'
 import { engineVersion, partitionsOf } from './partitions.ts'
 import { withScratch } from './scratch.ts'
 import type { ObjectStore } from './store/object-store.ts'
@@ -46,11 +46,11 @@ export interface RestoreOptions {
   /** Called with the path of the finished warehouse, closed, before it takes its name. */
   readonly beforeUse?: (path: string) => Promise<void>
   readonly onProgress?: (step: RestoreStep) => void
-  /** Stops between two files; there is no warehouse then. */
+  /** Stops between two tables; there is no warehouse then. */
   readonly signal?: AbortSignal
 }
 
-/** `done` of `total` data files are in the warehouse; the last one was `name`. */
+/** `done` of `total` tables are in the warehouse; the last one was `name`. */
 export interface RestoreStep {
   readonly done: number
   readonly total: number
@@ -107,38 +107,75 @@ export function refuseExisting(path: string): void {
 export async function restoreSnapshot(options: RestoreOptions): Promise<RestoreReport> {
   const { path, scratchFolder } = options
   const { manifest } = options.snapshot
-  const unborn = `${path}.restore`
+  const tempPath = `${path}.restore`
   try {
     refuseExisting(path)
     mkdirSync(dirname(path), { recursive: true })
-    removeDatabase(unborn)
-    const isCompared = await withScratch(scratchFolder, () => fill(options, unborn))
-    await options.beforeUse?.(unborn)
-    await replaceDatabase(path, unborn)
+    removeDatabase(tempPath)
+    const isCompared = await withScratch(scratchFolder, () => fill(options, tempPath))
+    await options.beforeUse?.(tempPath)
+    await replaceDatabase(path, tempPath)
     const tables = manifest.tables.map(({ name, rows }) => ({ name, rows }))
     const rows = sum(tables.map((table) => table.rows))
     return { snapshotId: manifest.snapshot_id, path, tables, rows, isCompared }
   } catch (error) {
     throw asStorageError(error, path)
   } finally {
-    removeDatabase(unborn)
+    removeDatabase(tempPath)
   }
 }
 
 /** @returns whether rows were compared by content */
 async function fill(options: RestoreOptions, path: string): Promise<boolean> {
+  const { snapshot, scratchFolder, describe, onProgress, signal } = options
+  const { tables, versions } = snapshot.manifest
   const memoryLimit = `${Math.floor(Math.min(MOST_MEMORY, totalmem() / 2) / MIB)}MiB`
   return withWarehouse({ path, mode: 'write', memoryLimit }, async (warehouse) => {
     // Row groups as they come: in order they would all be held until the first one is done.
     await warehouse.run('set preserve_insertion_order = false')
-    const isCompared = await new Restore(options, warehouse).run()
+    const files = new FileCache(snapshot.store, join(scratchFolder, 'files'), signal)
+    for (const [at, table] of tables.entries()) {
+      signal?.throwIfAborted()
+      await fillTable(warehouse, table, files, versions.jobtide)
+      files.keepOnly([])
+      onProgress?.({ done: at + 1, total: tables.length, name: table.name })
+    }
+    await describe(warehouse, tables)
+    const isSameEngine = (await engineVersion(warehouse)) === versions.duckdb
+    for (const table of tables) await compare(warehouse, table, isSameEngine)
     await warehouse.run('checkpoint')
-    return isCompared
+    return isSameEngine
   })
 }
 
 // A new file would get what suits its size, and that is nothing yet: half a million events ran out of 192 MiB.
 const MOST_MEMORY = 1_536 * MIB
+
+async function fillTable(
+  warehouse: Warehouse,
+  table: ManifestTable,
+  files: FileCache,
+  jobtide: string,
+): Promise<void> {
+  const target = `main.${quoteIdentifier(table.name)}`
+  const isLoaded = loadedTables.some(({ name }) => name === table.name)
+  const live = liveRowsSql(await localRows(table, table.files, (file) => fetchWhole(files, file)))
+  const rows = isLoaded ? await withLeftOut(warehouse, table, live, jobtide) : live
+  const verb = isLoaded ? `insert into ${target} by name` : `create or replace table ${target} as`
+  await warehouse.run(`${verb} ${rows}`).catch((error: unknown) => {
+    if (!(error instanceof JobtideError) || error.exitCode !== EXIT.defect) throw error
+    throw new DamagedSnapshotError(`${table.name}: ${error.message}`, { cause: error })
+  })
+  if (isLoaded) return
+  // The mark at the end lets the next build put its own table in place of this one, or drop it where it makes none.
+  const text = `${table.grain} Key: ${table.key.join(', ')}. Model: marts/${table.name}.sql`
+  const comments = table.schema
+    .filter(({ comment }) => comment !== null)
+    .map(({ name, comment }) => {
+      return `comment on column ${target}.${quoteIdentifier(name)} is ${quoteText(comment ?? '')};`
+    })
+  await warehouse.run(`comment on table ${target} is ${quoteText(text)};\n${comments.join('\n')}`)
+}
 
 // What stays out of snapshots, from what is in them: the nearest that is surely true.
 const NEAREST: ReadonlyMap<string, string> = new Map([
@@ -148,146 +185,49 @@ const NEAREST: ReadonlyMap<string, string> = new Map([
   ['times_seen', '1'],
 ])
 
-interface WarehouseColumn {
-  readonly name: string
-  readonly is_nullable: boolean
+/** The rows of a loaded table with the columns that snapshots leave out. */
+async function withLeftOut(
+  warehouse: Warehouse,
+  { name, schema }: ManifestTable,
+  rows: string,
+  jobtide: string,
+): Promise<string> {
+  const columns = await warehouse.all<{ name: string; is_nullable: boolean }>(
+    `select column_name as name, is_nullable from duckdb_columns()
+     where database_name = current_database() and schema_name = 'main' and table_name = $1`,
+    [name],
+  )
+  const unknown = schema.find((column) => !columns.some((own) => own.name === column.name))
+  if (unknown !== undefined) {
+    throw new ConfigError(
+      `the snapshot was made by a newer Jobtide: it has ${name}.${unknown.name}`,
+      { hint: `Restore it with Jobtide ${jobtide}.` },
+    )
+  }
+  const added = columns
+    .filter((own) => !own.is_nullable && !schema.some((column) => column.name === own.name))
+    .map((own) => {
+      const nearest = NEAREST.get(own.name)
+      if (nearest === undefined) throw new DamagedSnapshotError(`${name} has no ${own.name}`)
+      return `${nearest} as ${quoteIdentifier(own.name)}`
+    })
+  return `select ${['*', ...added].join(', ')} from (${rows})`
 }
 
-class Restore {
-  readonly #options: RestoreOptions
-  readonly #warehouse: Warehouse
-  readonly #files: FileCache
-  #done = 0
-
-  constructor(options: RestoreOptions, warehouse: Warehouse) {
-    this.#options = options
-    this.#warehouse = warehouse
-    const { snapshot, scratchFolder, signal } = options
-    this.#files = new FileCache(snapshot.store, join(scratchFolder, 'files'), signal)
-  }
-
-  /** Fills every table. @returns whether their content was compared */
-  async run(): Promise<boolean> {
-    const { snapshot, describe } = this.#options
-    const { manifest } = snapshot
-    for (const table of manifest.tables) await this.#fill(table)
-    await describe(this.#warehouse, manifest.tables)
-    const isSameEngine = (await engineVersion(this.#warehouse)) === manifest.versions.duckdb
-    for (const table of manifest.tables) await this.#compare(table, isSameEngine)
-    return isSameEngine
-  }
-
-  async #fill(table: ManifestTable): Promise<void> {
-    const { snapshot, signal, onProgress } = this.#options
-    const { manifest } = snapshot
-    const isLoaded = loadedTables.some(({ name }) => name === table.name)
-    const total = sum(manifest.tables.map(({ files }) => files.length))
-    const list =
-      table.deletion_vector === null ? null : await fetchWhole(this.#files, table.deletion_vector)
-    let isMade = isLoaded
-    for (const file of table.files) {
-      signal?.throwIfAborted()
-      const path = await fetchWhole(this.#files, file)
-      const rows = liveRowsSql({
-        table,
-        urlOf: (key) => (key === file.key ? path : (list ?? key)),
-        files: [file],
-      })
-      if (!isMade) await this.#make(table, rows)
-      isMade = true
-      await this.#insert(table, file, isLoaded ? await this.#loadedRows(table, rows) : rows)
-      this.#files.keepOnly(table.deletion_vector === null ? [] : [table.deletion_vector.key])
-      this.#done += 1
-      onProgress?.({ done: this.#done, total, name: file.key })
-    }
-    this.#files.keepOnly([])
-    if (!isLoaded) await this.#comment(table)
-  }
-
-  /** Makes an empty table with the columns of `rows`. */
-  async #make({ name }: ManifestTable, rows: string): Promise<void> {
-    await this.#warehouse.run(
-      `create or replace table main.${quoteIdentifier(name)} as select * from (${rows}) limit 0`,
-    )
-  }
-
-  async #insert({ name }: ManifestTable, file: ManifestFile, rows: string): Promise<void> {
-    const inserted = await this.#warehouse
-      .all<{ Count: bigint }>(`insert into main.${quoteIdentifier(name)} by name ${rows}`)
-      .catch((error: unknown) => {
-        if (!(error instanceof JobtideError) || error.exitCode !== EXIT.defect) throw error
-        throw new DamagedSnapshotError(`${file.key}: ${error.message}`, { cause: error })
-      })
-    const count = Number(inserted[0]?.Count ?? 0)
-    const said = file.rows - file.deletes
-    if (count === said) return
-    throw new DamagedSnapshotError(`${file.key}: it has ${count} rows that count, and not ${said}`)
-  }
-
-  /** The rows of a loaded table with what snapshots leave out. */
-  async #loadedRows({ name, schema }: ManifestTable, rows: string): Promise<string> {
-    const columns = await this.#warehouse.all<WarehouseColumn>(
-      `select column_name as name, is_nullable from duckdb_columns()
-       where database_name = current_database() and schema_name = 'main' and table_name = $1`,
-      [name],
-    )
-    const published = new Set(schema.map((column) => column.name))
-    const unknown = [...published].find((column) => !columns.some((own) => own.name === column))
-    if (unknown !== undefined) {
-      throw new ConfigError(`the snapshot was made by a newer Jobtide: it has ${name}.${unknown}`, {
-        hint: `Restore it with Jobtide ${this.#options.snapshot.manifest.versions.jobtide}.`,
-      })
-    }
-    const added = columns
-      .filter((column) => !published.has(column.name) && !column.is_nullable)
-      .map((column) => {
-        const nearest = NEAREST.get(column.name)
-        if (nearest !== undefined) return `${nearest} as ${quoteIdentifier(column.name)}`
-        throw new DamagedSnapshotError(`${name} has no ${column.name}`)
-      })
-    return `select ${['*', ...added].join(', ')} from (${rows})`
-  }
-
-  // The mark at the end lets the next build put its own table in place of this one, or drop it where it makes none.
-  async #comment({ name, grain, key, schema }: ManifestTable): Promise<void> {
-    const table = `main.${quoteIdentifier(name)}`
-    const text = `${grain} Key: ${key.join(', ')}. Model: marts/${name}.sql`
-    const columns = schema
-      .filter(({ comment }) => comment !== null)
-      .map((column) => {
-        const target = `${table}.${quoteIdentifier(column.name)}`
-        return `comment on column ${target} is ${quoteText(column.comment ?? '')};`
-      })
-    await this.#warehouse.run(
-      `comment on table ${table} is ${quoteText(text)};\n${columns.join('\n')}`,
-    )
-  }
-
-  async #compare(table: ManifestTable, isSameEngine: boolean): Promise<void> {
-    const { name, grain, key, schema, partitions, partition_by: split } = table
-    const definition = {
-      name,
-      grain,
-      key,
-      partitionByYearOf: split?.column ?? null,
-      leftOut: [],
-    }
-    const source = `main.${quoteIdentifier(name)}`
-    const found = await partitionsOf(this.#warehouse, definition, schema, source)
-    const rows = sum(found.map((partition) => partition.rows))
-    if (rows !== table.rows) {
-      throw new DamagedSnapshotError(`${name} has ${rows} rows, and not ${table.rows}`)
-    }
-    for (const partition of partitions) {
-      const own = found.find((one) => one.name === partition.name)
-      const isSame =
-        own?.rows === partition.rows &&
-        (!isSameEngine ||
-          partition.fingerprint === null ||
-          own.fingerprint === partition.fingerprint)
-      if (!isSame) {
-        throw new DamagedSnapshotError(`${name} ${partition.name} has other rows than it had`)
-      }
-    }
+async function compare(
+  warehouse: Warehouse,
+  { name, schema, partitions, partition_by: split, rows }: ManifestTable,
+  isSameEngine: boolean,
+): Promise<void> {
+  const source = `main.${quoteIdentifier(name)}`
+  const by = { partitionByYearOf: split?.column ?? null }
+  const found = await partitionsOf(warehouse, by, schema, source)
+  const total = sum(found.map((partition) => partition.rows))
+  if (total !== rows) throw new DamagedSnapshotError(`${name} has ${total} rows, and not ${rows}`)
+  for (const partition of partitions) {
+    const own = found.find((one) => one.name === partition.name)
+    const isSame = !isSameEngine || own?.fingerprint === partition.fingerprint
+    if (own?.rows === partition.rows && isSame) continue
+    throw new DamagedSnapshotError(`${name} ${partition.name} has other rows than it had`)
   }
 }

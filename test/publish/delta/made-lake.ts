@@ -154,7 +154,7 @@ export class MadeLake {
       last_field_id: this.columns.length,
       rows,
       bytes: sum(files.map((file) => file.bytes)),
-      partitions: [{ name: 'all', rows, fingerprint: null }],
+      partitions: [{ name: 'all', rows, fingerprint: '' }],
       deletion_vector: await this.#putDeleted(),
       files,
     }

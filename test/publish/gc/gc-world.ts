@@ -103,7 +103,7 @@ export function manifestOf(facts: {
     last_field_id: 0,
     rows: files.length,
     bytes: sum(files.map((file) => file.bytes)),
-    partitions: [{ name: 'changed_year=2024', rows: files.length, fingerprint: null }],
+    partitions: [{ name: 'changed_year=2024', rows: files.length, fingerprint: '' }],
     deletion_vector,
     files,
   }
