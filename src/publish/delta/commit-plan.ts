@@ -16,14 +16,13 @@ import {
 } from './actions.ts'
 import { tableFolder } from './log-files.ts'
 import { APP_ID, sequenceOf, type LogState } from './replay.ts'
-import { needsTimestampNtz, schemaString } from './schema.ts'
+import { schemaString } from './schema.ts'
 import { fileStats } from './stats.ts'
 
 const DELETION_VECTORS = 'deletionVectors'
-const TIMESTAMP_NTZ = 'timestampNtz'
 // With these in a log, another engine may have asked for more than Jobtide's commits do; appendOnly and invariants do
 // nothing until a property or a column asks for them, and engines list them whenever they upgrade a table.
-const HARMLESS_FEATURES = [DELETION_VECTORS, TIMESTAMP_NTZ, 'appendOnly', 'invariants']
+const HARMLESS_FEATURES = [DELETION_VECTORS, 'timestampNtz', 'appendOnly', 'invariants']
 const TABLE_FEATURES = { minReaderVersion: 3, minWriterVersion: 7 }
 
 /** What a commit is made of. */
@@ -75,14 +74,10 @@ function nextProtocol({ state, table, vectors }: CommitFacts): Protocol {
   const foreign = listed.filter((feature) => !HARMLESS_FEATURES.includes(feature))
   const isRaised = known.minWriterVersion > 2 && known.minWriterVersion < 7
   if (foreign.length > 0 || isRaised) throw refuseForeign(table.name, known, foreign)
-  const needed = [
-    ...(vectors.size > 0 ? [DELETION_VECTORS] : []),
-    ...(needsTimestampNtz(table) ? [TIMESTAMP_NTZ] : []),
-  ]
   // A feature that was needed once stays: older versions can still be read.
-  if (needed.every((feature) => listed.includes(feature))) return known
+  if (vectors.size === 0 || listed.includes(DELETION_VECTORS)) return known
   const withNeeded = (features: readonly string[] | null | undefined) =>
-    [...new Set([...(features ?? []), ...needed])].toSorted()
+    [...new Set([...(features ?? []), DELETION_VECTORS])].toSorted()
   return {
     ...TABLE_FEATURES,
     readerFeatures: withNeeded(known.readerFeatures),

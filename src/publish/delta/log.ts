@@ -3,11 +3,10 @@
 import { quoteText } from '../../warehouse/warehouse.ts'
 import { DamagedLogError } from '../errors.ts'
 import type { ObjectStore } from '../store/object-store.ts'
-import { parseActions, type Action, type Protocol } from './actions.ts'
-import { deletedPositions } from './deletion-vector.ts'
+import { parseActions, type Action } from './actions.ts'
 import { withLocalFile, type DeltaLogSource } from './local-file.ts'
-import { checkpointKey, commitKey, logFolder, tableFolder, versionsOf } from './log-files.ts'
-import { applyActions, emptyLog, sequenceOf, type LogState } from './replay.ts'
+import { checkpointKey, commitKey, logFolder, versionsOf } from './log-files.ts'
+import { applyActions, emptyLog, type LogState } from './replay.ts'
 
 /** A log as it lies in the store. */
 export interface StoredLog {
@@ -64,59 +63,4 @@ function gap(store: ObjectStore, table: string, version: number): DamagedLogErro
   return new DamagedLogError(`the Delta log ${folder} has lost its version ${version}`, {
     hint: 'Remove that folder: the next publish writes it anew.',
   })
-}
-
-/** A data file as the log of its table has it. */
-export interface DeltaFile {
-  readonly bytes: number
-  /** Rows in the file, deleted ones included; null where the log does not say. */
-  readonly rows: number | null
-  /** The rows that do not count, from 0 and ascending; null for none. */
-  readonly deletedPositions: readonly number[] | null
-}
-
-/** A table as its Delta log has it. */
-export interface DeltaLog {
-  readonly version: number
-  /** The sequence number of the snapshot that it has come to; 0 when Jobtide never wrote it. */
-  readonly txnVersion: number
-  /** Key of the data file → what is known of it. */
-  readonly files: ReadonlyMap<string, DeltaFile>
-  /** The columns, as the protocol's JSON. */
-  readonly schemaString: string | null
-  readonly protocol: Protocol | null
-}
-
-/**
- * What any engine sees that reads a table through its Delta log; null when there is no log.
- * @throws PublishError when it is damaged, or the store refuses
- */
-export async function readDeltaLog(
-  source: DeltaLogSource,
-  table: string,
-): Promise<DeltaLog | null> {
-  const { state } = await readStoredLog(source, table)
-  if (state.version < 0) return null
-  const files = new Map<string, DeltaFile>()
-  for (const { path, size, stats, deletionVector } of state.files.values()) {
-    const key = tableFolder(table) + path
-    files.set(key, {
-      bytes: size,
-      rows: recordsOf(stats),
-      deletedPositions: deletionVector ? deletedPositions(deletionVector, key) : null,
-    })
-  }
-  return {
-    version: state.version,
-    txnVersion: sequenceOf(state),
-    files,
-    schemaString: state.metaData?.schemaString ?? null,
-    protocol: state.protocol,
-  }
-}
-
-function recordsOf(stats: string | null | undefined): number | null {
-  if (stats === null || stats === undefined) return null
-  const { numRecords } = JSON.parse(stats) as { numRecords?: unknown }
-  return typeof numRecords === 'number' ? numRecords : null
 }

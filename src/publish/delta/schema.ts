@@ -16,7 +16,6 @@ const PRIMITIVES: Readonly<Record<string, string>> = {
   VARCHAR: 'string',
   BLOB: 'binary',
   DATE: 'date',
-  TIMESTAMP: 'timestamp_ntz',
   'TIMESTAMP WITH TIME ZONE': 'timestamp',
 }
 const DECIMAL = /^DECIMAL\((\d+),\s*(\d+)\)$/
@@ -33,11 +32,6 @@ export function schemaString(table: Pick<ManifestTable, 'name' | 'schema'>): str
     metadata: comment === null ? {} : { comment },
   }))
   return JSON.stringify({ type: 'struct', fields })
-}
-
-/** Whether the table has times without a time zone, which readers must be told of. */
-export function needsTimestampNtz(table: Pick<ManifestTable, 'schema'>): boolean {
-  return table.schema.some(({ type }) => type.replace(/(\[\])+$/, '') === 'TIMESTAMP')
 }
 
 /** The Delta protocol's word for DuckDB's `type`; undefined where it has none. */

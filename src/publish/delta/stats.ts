@@ -65,10 +65,8 @@ function boundOf(text: string, type: string, side: Side): Bound | undefined {
       return Number.isSafeInteger(Number(text)) ? Number(text) : undefined
     case 'DATE':
       return /^\d{4}-\d\d-\d\d$/.test(text) ? text : undefined
-    case 'TIMESTAMP':
-      return timeBound(text, side, '')
     case 'TIMESTAMP WITH TIME ZONE':
-      return timeBound(text, side, 'Z')
+      return timeBound(text, side)
     default:
       // Not for floating-point numbers: NaN is larger than all others to some engines and in no bound.
       return type.startsWith('DECIMAL') ? decimalBound(text) : undefined
@@ -91,13 +89,12 @@ function textBound(text: string, side: Side): string | undefined {
 const TIME = /^(\d{4}-\d\d-\d\d) (\d\d:\d\d:\d\d)(?:\.(\d{1,6}))?(?:\+00)?$/
 
 // Readers know times in statistics to the millisecond: down for the smallest, up for the largest.
-function timeBound(text: string, side: Side, zone: '' | 'Z'): string | undefined {
+function timeBound(text: string, side: Side): string | undefined {
   const found = TIME.exec(text)
   if (found === null) return undefined
   const [, day = '', time = '', fraction = ''] = found
   const micros = Number(fraction.padEnd(6, '0'))
   const whole = Date.parse(`${day}T${time}Z`)
   const millis = side === 'min' ? Math.floor(micros / 1_000) : Math.ceil(micros / 1_000)
-  const iso = new Date(whole + millis).toISOString()
-  return zone === 'Z' ? iso : iso.slice(0, -1)
+  return new Date(whole + millis).toISOString()
 }

@@ -9,7 +9,7 @@ import { POINTER_KEY, parsePointer, type Manifest, type ManifestTable } from '..
 import { formatActions, type Action } from './actions.ts'
 import { writeCheckpoint } from './checkpoint.ts'
 import { planCommit } from './commit-plan.ts'
-import { readDeletionVectors } from './read-vectors.ts'
+import { readDeletionVectors } from './deletion-vector.ts'
 import type { DeltaLogSource } from './local-file.ts'
 import { commitKey, logFilesBefore, logFolder } from './log-files.ts'
 import { readStoredLog, type StoredLog } from './log.ts'

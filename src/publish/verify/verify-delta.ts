@@ -1,69 +1,68 @@
-/**
- * Whether the Delta log of a table tells the engines that read it the same as the manifest: the same files, the same
- * deleted rows of each, the same columns.
- */
+/** Whether the Delta log of a table tells the engines that read it the same as the manifest. */
 
 import { messageOf } from '../../support/errors.ts'
-import { quoteText } from '../../warehouse/warehouse.ts'
+import { planCommit } from '../delta/commit-plan.ts'
+import { readDeletionVectors } from '../delta/deletion-vector.ts'
 import type { DeltaLogSource } from '../delta/local-file.ts'
-import { logFolder } from '../delta/log-files.ts'
-import { readDeltaLog, type DeltaLog } from '../delta/log.ts'
-import { schemaString } from '../delta/schema.ts'
-import type { ManifestTable } from '../manifest.ts'
+import { logFolder, tableFolder } from '../delta/log-files.ts'
+import { readStoredLog } from '../delta/log.ts'
+import { sequenceOf, type LogState } from '../delta/replay.ts'
+import type { Manifest, ManifestTable } from '../manifest.ts'
 import type { Finding } from './verify-findings.ts'
-import { DELETED } from './verify-table.ts'
 
 const MEND = '`jobtide publish` brings it up to date'
 
-/** Verifies the log of a table of the snapshot that the pointer names; its deletion vector is in `DELETED` if it is known. */
+/** Verifies the log of a table of the snapshot that the pointer names, whose deletion vector is proved. */
 export async function verifyDeltaLog(
   source: DeltaLogSource,
+  manifest: Manifest,
   table: ManifestTable,
-  sequence: number,
-  isVectorKnown: boolean,
 ): Promise<Finding[]> {
-  const finding = (kind: 'delta' | 'stale', message: string): Finding => {
-    return { kind, table: table.name, object: logFolder(table.name), message }
+  const { sequence } = manifest
+  const object = logFolder(table.name)
+  const stale = (message: string): Finding[] => {
+    return [{ kind: 'stale', table: table.name, object, message }]
   }
   try {
-    const log = await readDeltaLog(source, table.name)
-    if (log === null) return [finding('stale', `there is no Delta log: ${MEND}`)]
-    if (log.txnVersion === sequence) {
-      const problems = await differences(source, table, isVectorKnown, log)
-      return problems.map((problem) => finding('delta', problem))
+    const { state } = await readStoredLog(source, table.name)
+    const at = sequenceOf(state)
+    if (state.version < 0) return stale(`there is no Delta log: ${MEND}`)
+    if (at !== sequence) {
+      const is = at < sequence ? 'stale' : 'ahead'
+      return stale(`it is ${is}: at snapshot number ${at}, not ${sequence}; ${MEND}`)
     }
-    const is = log.txnVersion < sequence ? 'stale' : 'ahead'
-    const message = `it is ${is}: at snapshot number ${log.txnVersion}, not ${sequence}; ${MEND}`
-    return [finding('stale', message)]
+    const vectors = await readDeletionVectors(source, table)
+    const plan = planCommit({ state, manifest, table, vectors }) ?? []
+    const added = new Set(plan.flatMap(({ add }) => add?.path ?? []))
+    const removed = new Set(plan.flatMap(({ remove }) => remove?.path ?? []))
+    const keyOf = (path: string) => tableFolder(table.name) + path
+    const messages = [
+      ...(plan.some(({ metaData, protocol }) => metaData ?? protocol)
+        ? ['it has other columns']
+        : []),
+      ...[...added].map((path) =>
+        removed.has(path)
+          ? `other rows of ${keyOf(path)} are deleted in it`
+          : `it does not name ${keyOf(path)}`,
+      ),
+      ...[...removed]
+        .filter((path) => !added.has(path))
+        .map((path) => `it names ${keyOf(path)}, which is not in the snapshot`),
+      ...wrongSizes(state, table),
+    ]
+    return messages.map((message) => ({ kind: 'delta', table: table.name, object, message }))
   } catch (error) {
-    return [finding('stale', `it cannot be read: ${messageOf(error)}`)]
+    return stale(`it cannot be read: ${messageOf(error)}`)
   }
 }
 
-async function differences(
-  { warehouse }: DeltaLogSource,
-  table: ManifestTable,
-  isVectorKnown: boolean,
-  log: DeltaLog,
-): Promise<string[]> {
-  const problems = log.schemaString === schemaString(table) ? [] : ['it has other columns']
-  const unknown = new Map(log.files)
-  for (const { key, bytes, rows, sha256 } of table.files) {
-    const known = unknown.get(key)
-    unknown.delete(key)
-    if (known === undefined) problems.push(`it does not name ${key}`)
-    else if (known.bytes !== bytes || (known.rows !== null && known.rows !== rows)) {
-      problems.push(`it names ${key} with other bytes or rows`)
-    } else if (isVectorKnown) {
-      const deleted = await warehouse.all<{ position: bigint }>(
-        `select position from ${DELETED} where file = ${quoteText(sha256)} order by position`,
-      )
-      const same = deleted.map(({ position }) => Number(position)).join()
-      if (same !== (known.deletedPositions ?? []).join()) {
-        problems.push(`other rows of ${key} are deleted in it`)
-      }
-    }
-  }
-  const more = [...unknown.keys()].map((key) => `it names ${key}, which is not in the snapshot`)
-  return [...problems, ...more]
+function wrongSizes({ files }: LogState, table: ManifestTable): string[] {
+  return table.files
+    .filter(({ key, bytes, rows }) => {
+      const known = files.get(key.slice(tableFolder(table.name).length))
+      if (known === undefined) return false
+      const { numRecords = rows } = JSON.parse(known.stats ?? '{}') as { numRecords?: unknown }
+      return known.size !== bytes || numRecords !== rows
+    })
+    .map(({ key }) => `it names ${key} with other bytes or rows`)
 }

@@ -24,7 +24,7 @@ export interface VerifyWork {
 }
 
 /** The rows that the deletion vector of the table names; filled until the next table is verified. */
-export const DELETED = 'temp.verified_deletes'
+const DELETED = 'temp.verified_deletes'
 const KEYS = 'temp.verified_keys'
 
 /** @returns false when the deletion vector could not be read; that is reported */

@@ -149,7 +149,6 @@ async function verifyTables(
   { manifest, isCurrent, pointerVersion }: SnapshotChain,
   report: Report,
 ): Promise<void> {
-  const { sequence, versions } = manifest
   const ofLogs: Finding[] = []
   const total = sum(manifest.tables.map((table) => table.files.length))
   let done = 0
@@ -163,8 +162,9 @@ async function verifyTables(
     const work = { warehouse, files, report, onFile, signal }
     for (const table of manifest.tables) {
       if (hasUnsafeNames(table)) continue
-      const isVectorKnown = await verifyTable(work, table, versions)
-      if (isCurrent) ofLogs.push(...(await verifyDeltaLog(source, table, sequence, isVectorKnown)))
+      const isVectorKnown = await verifyTable(work, table, manifest.versions)
+      if (isCurrent && isVectorKnown)
+        ofLogs.push(...(await verifyDeltaLog(source, manifest, table)))
     }
   })
   // A publisher that has moved the pointer since has moved the logs, too.

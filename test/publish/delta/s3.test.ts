@@ -1,6 +1,8 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
 import { logFolder, versionsOf } from '../../../src/publish/delta/log-files.ts'
-import { readDeltaLog } from '../../../src/publish/delta/log.ts'
+import { deletionVectorOf } from '../../../src/publish/delta/deletion-vector.ts'
+import { readStoredLog } from '../../../src/publish/delta/log.ts'
+import { sequenceOf } from '../../../src/publish/delta/replay.ts'
 import { openStore } from '../../../src/publish/store/open-store.ts'
 import { realClock } from '../../../src/support/clock.ts'
 import { signInTo } from '../../helpers/s3-credentials.ts'
@@ -39,8 +41,10 @@ describe('a Delta log in a bucket', () => {
       commits: Array.from({ length: 12 }, (_, version) => version),
       checkpoints: [10],
     })
-    const log = await readDeltaLog(lake, 'events')
-    expect(log?.files.get(key)?.deletedPositions).toEqual(lake.deletedRowsOf(key))
-    expect(log?.txnVersion).toBe(12)
+    const { state } = await readStoredLog(lake, 'events')
+    expect([...state.files.values()].map((file) => file.deletionVector)).toMatchObject([
+      deletionVectorOf(lake.deletedRowsOf(key) ?? []),
+    ])
+    expect(sequenceOf(state)).toBe(12)
   })
 })

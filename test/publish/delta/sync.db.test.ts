@@ -7,7 +7,9 @@ import {
   logFolder,
   versionsOf,
 } from '../../../src/publish/delta/log-files.ts'
-import { readDeltaLog } from '../../../src/publish/delta/log.ts'
+import { readStoredLog } from '../../../src/publish/delta/log.ts'
+import { sequenceOf } from '../../../src/publish/delta/replay.ts'
+import { deletionVectorOf } from '../../../src/publish/delta/deletion-vector.ts'
 import { parseActions, type Action } from '../../../src/publish/delta/actions.ts'
 import { forgetLogHistory } from '../../../src/publish/delta/sync.ts'
 import { silentLogger } from '../../../src/support/logger.ts'
@@ -28,16 +30,25 @@ async function logKeys(lake: MadeLake): Promise<string[]> {
   return (await lake.store.list(logFolder(lake.table))).map(({ key }) => key)
 }
 
+const sourceOf = ({ store, warehouse, scratchFolder }: MadeLake) => {
+  return { store, warehouse, scratchFolder }
+}
+
+const stateOf = async (lake: MadeLake) => (await readStoredLog(sourceOf(lake), lake.table)).state
+
 /** Fails unless the log shows the files and deleted rows of the lake as it is now. */
 async function expectLogShows(lake: MadeLake, manifest: Manifest): Promise<void> {
-  const log = await readDeltaLog(lake, lake.table)
-  const shown = [...(log?.files ?? [])].map(([key, file]) => ({ key, ...file }))
-  const wanted = lake.files.map(({ key, bytes, rows }) => {
-    return { key, bytes, rows, deletedPositions: lake.deletedRowsOf(key) }
+  const state = await stateOf(lake)
+  const shown = [...state.files.values()].map(({ path, size, deletionVector }) => {
+    return { key: `tables/${lake.table}/${path}`, size, vector: deletionVector?.pathOrInlineDv }
+  })
+  const wanted = lake.files.map(({ key, bytes }) => {
+    const rows = lake.deletedRowsOf(key)
+    return { key, size: bytes, vector: rows ? deletionVectorOf(rows).pathOrInlineDv : undefined }
   })
   const byKey = (a: { key: string }, b: { key: string }) => (a.key < b.key ? -1 : 1)
   expect(shown.toSorted(byKey)).toEqual(wanted.toSorted(byKey))
-  expect(log?.txnVersion).toBe(manifest.sequence)
+  expect(sequenceOf(state)).toBe(manifest.sequence)
 }
 
 describe('syncDeltaLogs', () => {
@@ -78,8 +89,7 @@ describe('syncDeltaLogs', () => {
     expect(actions[2]?.remove?.deletionVector?.cardinality).toBe(3)
     expect(actions[3]?.add?.deletionVector?.cardinality).toBe(4)
     await expectLogShows(lake, third)
-    const log = await readDeltaLog(lake, lake.table)
-    expect(log?.protocol).toMatchObject({
+    expect((await stateOf(lake)).protocol).toMatchObject({
       minReaderVersion: 3,
       minWriterVersion: 7,
       readerFeatures: ['deletionVectors'],
@@ -182,9 +192,9 @@ describe('checkpoints', () => {
     await lake.store.remove(logFilesBefore(await logKeys(lake), 20))
     expect(versionsOf(await logKeys(lake)).commits).toEqual([20, 21, 22, 23, 24, 25])
     await expectLogShows(lake, manifest)
-    const log = await readDeltaLog(lake, lake.table)
-    expect(log?.schemaString).toContain('"young"')
-    expect(log?.protocol?.readerFeatures).toEqual(['deletionVectors'])
+    const { metaData, protocol } = await stateOf(lake)
+    expect(metaData?.schemaString).toContain('"young"')
+    expect(protocol?.readerFeatures).toEqual(['deletionVectors'])
     await lake.publish()
     expect(kindsOf(await commitOf(lake, 26))).toEqual(['commitInfo', 'txn'])
   })
@@ -244,10 +254,6 @@ describe('forgetLogHistory', () => {
     await expectLogShows(lake, await lake.publish())
   })
 })
-
-const sourceOf = ({ store, warehouse, scratchFolder }: MadeLake) => {
-  return { store, warehouse, scratchFolder }
-}
 
 describe('a publisher that dies', () => {
   it('before or after any operation leaves a log that the next sync finishes', async () => {

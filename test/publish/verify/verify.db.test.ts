@@ -231,7 +231,7 @@ const damages: readonly [
     putOtherVector,
     [
       ['rows', 'whole', /^\d+ of its rows count where 14977 should$/],
-      ['delta', 'log', /^other rows of .* are deleted in it$/],
+      ['stale', 'log', /does not name 23 rows of /],
     ],
   ],
   [
