@@ -101,7 +101,7 @@ function organizationRow(
   now: number,
 ) {
   const inWarehouse = known?.get(one.organizationId)
-  const watermark = one.edge
+  const watermark = one.watermark
   return {
     json: {
       organization_id: one.organizationId,
@@ -139,8 +139,8 @@ function summaryValues({ pipeline, coverage, rows, now }: Found, isWarehouseRead
     quarantined: coverage.quarantined,
     with_gaps: coverage.withGaps,
     without_events: isWarehouseRead ? rows.filter((row) => row.isSilent).length : null,
-    oldest_watermark: instantOrNull(coverage.oldestEdge),
-    newest_watermark: instantOrNull(coverage.newestEdge),
+    oldest_watermark: instantOrNull(coverage.oldestWatermark),
+    newest_watermark: instantOrNull(coverage.newestWatermark),
     rows: rows.map(({ json }) => json),
   }
 }
@@ -150,7 +150,7 @@ function summary(
   shown: number,
   why: string | null,
 ): Report {
-  const { read, neverRead, quarantined, withGaps, oldestEdge, newestEdge } = coverage
+  const { read, neverRead, quarantined, withGaps, oldestWatermark, newestWatermark } = coverage
   const silent = rows.filter((row) => row.isSilent).length
   const instantText = (at: number) => `${minuteText(at)} UTC (${agoText(now - at)})`
   const noGaps = neverRead === 0 ? 'none' : 'none in what was read'
@@ -158,8 +158,8 @@ function summary(
     title: `${pipeline === null ? '' : `${pipeline}: `}${countText(rows.length, 'organisation')}, ${numberText(read)} read, ${numberText(neverRead)} never read, ${numberText(quarantined)} quarantined`,
     sections: [
       [
-        oldestEdge !== null && ['oldest watermark', instantText(oldestEdge)],
-        newestEdge !== null && ['newest watermark', instantText(newestEdge)],
+        oldestWatermark !== null && ['oldest watermark', instantText(oldestWatermark)],
+        newestWatermark !== null && ['newest watermark', instantText(newestWatermark)],
         ['gaps', withGaps === 0 ? noGaps : `in ${countText(withGaps, 'organisation')}`],
         silent > 0 && [
           'no events',

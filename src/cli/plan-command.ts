@@ -31,7 +31,7 @@ export interface PlanOptions extends Overrides {
   readonly cadence?: boolean
 }
 
-const DEAREST_IN_DOCUMENT = 50
+const NAMED_IN_DOCUMENT = 50
 
 /** `plan` without `--sample`. */
 export async function planCommand(
@@ -44,7 +44,7 @@ export async function planCommand(
   const history = readHistory(openJournal(directory.journal, clock))
   const nowMs = clock.now()
   const plan = makePlan(job.question, history, serviceTime(history, nowMs))
-  const figures = planFigures(plan, job.requestsPerSecond, DEAREST_IN_DOCUMENT)
+  const figures = planFigures(plan, job.requestsPerSecond, NAMED_IN_DOCUMENT)
   const cadences =
     options.cadence === true ? compareCadences(plan, job.question.overlapHours) : null
   const budget: Budget = {
@@ -70,6 +70,9 @@ function planDocument(
   budget: Budget,
   cadences: readonly CadenceFigures[] | null,
 ): Record<string, unknown> {
+  // Without a history any figure would be made up.
+  const known = (value: number | null) =>
+    value === null || figures.credits === null ? null : rounded(value)
   return {
     pipeline: job.pipeline,
     organizations: plan.organizations,
@@ -81,8 +84,8 @@ function planDocument(
       why: window.why,
       organizations: window.organizations,
       batches: window.batches,
-      expected_events: rounded(window.events),
-      expected_credits: rounded(window.credits),
+      expected_events: known(window.events),
+      expected_credits: known(window.credits),
     })),
     quarantined: plan.quarantined.map(({ name, reason }) => ({ organization: name, reason })),
     credits_limit: budget.perRun,
@@ -90,23 +93,23 @@ function planDocument(
     credits_spent_this_month: budget.spentThisMonth,
     snapshot_to: job.snapshot?.to ?? null,
     requests_at_least: figures.requestsAtLeast,
-    expected_requests: rounded(figures.requestsExpected),
-    expected_events: rounded(figures.events),
-    expected_credits: rounded(figures.credits.expected),
-    credits_90_percent: { low: figures.credits.low, high: figures.credits.high },
+    expected_requests: known(figures.requestsExpected),
+    expected_events: known(figures.events),
+    expected_credits: known(figures.credits?.expected ?? null),
+    credits_90_percent: figures.credits && { low: figures.credits.low, high: figures.credits.high },
     requests_per_second: job.requestsPerSecond,
-    expected_duration_ms: figures.durationMs === null ? null : Math.round(figures.durationMs),
+    expected_duration_ms: known(figures.durationMs),
     never_asked: figures.neverAsked,
     without_events: figures.silent,
-    dearer_half:
-      figures.dearerHalf === null
+    expensive_half:
+      figures.expensiveHalf === null
         ? null
         : {
-            organizations: figures.dearerHalf.organizations,
-            share_of_credits: rounded(figures.dearerHalf.ofCredits),
-            share_of_new_events: rounded(figures.dearerHalf.ofNewEvents),
+            organizations: figures.expensiveHalf.organizations,
+            share_of_credits: rounded(figures.expensiveHalf.ofCredits),
+            share_of_new_events: rounded(figures.expensiveHalf.ofNewEvents),
           },
-    dearest: figures.dearest.map((one) => ({
+    most_expensive: figures.mostExpensive.map((one) => ({
       organization: one.organization,
       new_events: rounded(one.newEvents),
       credits: rounded(one.credits),
@@ -128,7 +131,7 @@ function planDocument(
   }
 }
 
-/** The run that the next one would take up; null when it would be planned anew. */
+/** The run that the next one would take up; null when it would be planned again. */
 function openRunOf({ question }: Job, history: History, nowMs: number): OpenRun | null {
   const sha256 = questionSha256(question)
   const serverNowMs = serviceTime(history, nowMs)
@@ -152,7 +155,7 @@ function openRunDocument({ runId, batchesLeft, pagesOfThem, isPlanKept }: OpenRu
     run_id: runId,
     batches_left: batchesLeft,
     pages_of_them_bought: pagesOfThem,
-    rest_planned_anew: !isPlanKept,
+    rest_planned_again: !isPlanKept,
   }
 }
 

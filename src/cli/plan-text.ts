@@ -1,13 +1,15 @@
 /** A plan and its cadences as text. Pure. */
 
 import type { CadenceFigures } from '../plan/cadence.ts'
-import { windowFigures, type PlanFigures } from '../plan/figures.ts'
+import { windowFigures, type ExpectedCredits, type PlanFigures } from '../plan/figures.ts'
 import type { CostedPlan } from '../plan/plan.ts'
 import { daysAgo } from '../plan/batches.ts'
 import type { Job } from '../run/job.ts'
 import { countText, durationText, numberText, tableText } from './text.ts'
 
-const DEAREST = 5
+const NAMED = 5
+// Batches of a sample that is proposed: of 40 batches the range is half to half as much again.
+const SAMPLE = 5
 
 /** Credits that may be spent; null where there is no limit. */
 export interface Budget {
@@ -35,18 +37,37 @@ export function planText(
         daysText(window.neededDays),
         numberText(window.organizations),
         numberText(window.batches),
-        aboutText(window.events),
-        aboutText(window.credits),
+        credits === null ? '-' : aboutText(window.events),
+        credits === null ? '-' : aboutText(window.credits),
         window.why,
       ]),
       { width: columns, numeric: [true, true, true, true, true, true, false] },
     ),
+    ...(credits === null ? unknownText(job, figures) : expectedText(job, figures, credits)),
+    ...budgetText(budget, credits?.high ?? 0),
+    ...listText(job, plan, figures),
+    ...expensiveText(figures, columns),
+  ].join('\n')
+}
+
+function expectedText(job: Job, figures: PlanFigures, credits: ExpectedCredits): string[] {
+  return [
     `expected ${aboutText(credits.expected)} credits, 90 % sure between ${numberText(credits.low)} and ${numberText(credits.high)}`,
     `about ${countText(Math.round(figures.requestsExpected), 'request')}, at least ${numberText(figures.requestsAtLeast)}; ${paceText(job, figures)}`,
-    ...budgetText(budget, credits.high),
-    ...listText(job, plan, figures),
-    ...dearestText(figures, columns),
-  ].join('\n')
+  ]
+}
+
+// Without a history any range would be made up.
+function unknownText({ pipeline }: Job, { requestsAtLeast }: PlanFigures): string[] {
+  const sample = Math.min(SAMPLE, requestsAtLeast - 1)
+  return [
+    'the bill is not known: none of these organisations was read before.',
+    ...(sample < 2
+      ? []
+      : [
+          `${sample} of the ${numberText(requestsAtLeast)} batches, read and kept, project it: jobtide plan ${pipeline} --sample ${sample}`,
+        ]),
+  ]
 }
 
 /** An earlier run that the next one goes on with, instead of what is planned. */
@@ -56,18 +77,18 @@ export interface OpenRun {
   readonly batchesLeft: number
   /** Pages of these that are bought already. */
   readonly pagesOfThem: number
-  /** False when it is read on another day, or for another question: what it had not begun is planned anew. */
+  /** False when it is read on another day, or for another question: what it had not begun is planned again. */
   readonly isPlanKept: boolean
 }
 
 /** What the next run does with an earlier one, for people. */
 export function openRunText({ runId, batchesLeft, pagesOfThem, isPlanKept }: OpenRun): string {
-  const rest = isPlanKept ? '' : ', and plans the rest anew'
+  const rest = isPlanKept ? '' : ', and plans the rest again'
   const goesOn =
     batchesLeft === 0
       ? 'all of it is bought, and the next run only finishes it'
       : `the next run reads ${countText(batchesLeft, 'batch')} of it on${rest};\n  ${countText(pagesOfThem, 'page')} of them ${pagesOfThem === 1 ? 'is' : 'are'} bought`
-  return `run ${runId} is open: ${goesOn}.\n  All figures here are of a run that begins anew`
+  return `run ${runId} is open: ${goesOn}.\n  All figures here are of a run that begins from nothing`
 }
 
 function budgetText({ perRun, perMonth, spentThisMonth }: Budget, high: number): string[] {
@@ -101,16 +122,16 @@ function listText(job: Job, plan: CostedPlan, { neverAsked, silent }: PlanFigure
     .map(([count, what]) => `${countText(count, 'organisation')} ${what}`)
 }
 
-function dearestText({ dearest, dearerHalf }: PlanFigures, columns: number): string[] {
-  if (dearest.length === 0 || dearerHalf === null) return []
+function expensiveText({ mostExpensive, expensiveHalf }: PlanFigures, columns: number): string[] {
+  if (mostExpensive.length === 0 || expensiveHalf === null) return []
   const percent = (share: number) => `${Math.round(100 * share)} %`
   return [
-    `dearer half: ${countText(dearerHalf.organizations, 'organisation')}, ${percent(dearerHalf.ofCredits)} of credits, ${percent(dearerHalf.ofNewEvents)} of new events`,
-    'the dearest new events:',
+    `expensive half: ${countText(expensiveHalf.organizations, 'organisation')}, ${percent(expensiveHalf.ofCredits)} of credits, ${percent(expensiveHalf.ofNewEvents)} of new events`,
+    'the most expensive new events:',
     tableText(
       ['organisation', 'new events', 'credits', 'credits per new event'],
-      dearest
-        .slice(0, DEAREST)
+      mostExpensive
+        .slice(0, NAMED)
         .map((one) => [
           one.organization,
           one.newEvents.toFixed(3),

@@ -23,7 +23,7 @@ const CADENCES = [1, 2, 7] as const
 
 /**
  * Compares cadences once every organisation is covered up to the run before.
- * @param overlapHours what each run reads again before the covered edge
+ * @param overlapHours what each run reads again before the watermark
  */
 export function compareCadences(
   { needs, requestsPerForecast: requests }: CostedPlan,

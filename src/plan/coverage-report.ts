@@ -38,15 +38,13 @@ export interface OrganizationCoverage {
   readonly organizationId: string
   /** The name it has in the list, or from which its id was learnt. */
   readonly askedAs: string
-  /** From when on all event types are covered, gaps apart; null means from the beginning. Only with an edge. */
+  /** From when on all event types are covered, gaps apart; null means from the beginning. Only with an watermark. */
   readonly from: number | null
   /** Up to when all event types are covered, gaps apart; null when one of them was never read. */
-  readonly edge: number | null
+  readonly watermark: number | null
   readonly unread: readonly UnreadStretch[]
   /** Events received, repeats included, as far as the journal's headers say. */
   readonly events: number
-  /** True when 0.1.0 read it under a URL: its events stand under an id that is not known, and are not in `events`. */
-  readonly isUntold: boolean
   /** When one was last received, milliseconds since 1970 UTC; null for never. */
   readonly lastEventAt: number | null
   /** Why and when the service refused it, where it did not accept it since. */
@@ -61,12 +59,12 @@ export interface CoverageReport {
   readonly quarantined: number
   /** Organisations with a stretch that was not looked at before or between two reads. */
   readonly withGaps: number
-  /** The least and the greatest edge; null when nothing was read. */
-  readonly oldestEdge: number | null
-  readonly newestEdge: number | null
+  /** The least and the greatest watermark; null when nothing was read. */
+  readonly oldestWatermark: number | null
+  readonly newestWatermark: number | null
 }
 
-type KnownHistory = Pick<History, 'coverage' | 'quarantined' | 'ids' | 'seen' | 'untold' | 'runs'>
+type KnownHistory = Pick<History, 'coverage' | 'quarantined' | 'ids' | 'seen' | 'runs'>
 
 /**
  * Reports on the organisations of a pipeline, or, without `wanted`, on all that were ever asked for: each since
@@ -81,17 +79,21 @@ export function coverageReport(
   const names = wanted === null ? knownNames(history) : listedNames(wanted, history)
   const organizations = [...names]
     .map(([id, askedAs]) => organizationCoverage(id, askedAs, wanted, history, nowMs))
-    .toSorted((a, b) => compareEdges(a.edge, b.edge) || compareTexts(a.askedAs, b.askedAs))
-  const edges = organizations.flatMap(({ edge }) => (edge === null ? [] : [edge]))
+    .toSorted(
+      (a, b) => compareWatermarks(a.watermark, b.watermark) || compareTexts(a.askedAs, b.askedAs),
+    )
+  const watermarks = organizations.flatMap(({ watermark }) =>
+    watermark === null ? [] : [watermark],
+  )
   return {
     organizations,
-    read: edges.length,
+    read: watermarks.length,
     neverRead: organizations.filter(isNeverRead).length,
     quarantined: organizations.filter(({ quarantined }) => quarantined !== null).length,
     withGaps: organizations.filter((one) => gapsOf(one).length > 0).length,
-    // Sorted: those without an edge come first.
-    oldestEdge: edges[0] ?? null,
-    newestEdge: edges.at(-1) ?? null,
+    // Sorted: those without an watermark come first.
+    oldestWatermark: watermarks[0] ?? null,
+    newestWatermark: watermarks.at(-1) ?? null,
   }
 }
 
@@ -101,16 +103,15 @@ export function gapsOf({ unread }: OrganizationCoverage): UnreadStretch[] {
 }
 
 /** Whether one of the event types was never read of an organisation, and the service did not refuse it either. */
-export function isNeverRead({ edge, quarantined }: OrganizationCoverage): boolean {
-  return edge === null && quarantined === null
+export function isNeverRead({ watermark, quarantined }: OrganizationCoverage): boolean {
+  return watermark === null && quarantined === null
 }
 
 /**
- * Whether an organisation was read and never sent an event: its id may be wrong, or nobody works there. Judged by the
- * journal alone; one that 0.1.0 read under a URL is not known to be silent.
+ * Whether an organisation was read and never sent an event: its id may be wrong, or no person works there.
  */
-export function isSilent({ edge, events, isUntold }: OrganizationCoverage): boolean {
-  return edge !== null && events === 0 && !isUntold
+export function isSilent({ watermark, events }: OrganizationCoverage): boolean {
+  return watermark !== null && events === 0
 }
 
 /**
@@ -145,18 +146,20 @@ function organizationCoverage(
   const intervals = history.coverage.get(organizationId) ?? []
   const types = wanted?.eventTypes ?? typesOf(intervals)
   const byType = types.map((type) => ({ type, covered: coverageOf(type, intervals) }))
-  const edges = byType.map(({ covered }) => covered.at(-1)?.to ?? null)
+  const watermarks = byType.map(({ covered }) => covered.at(-1)?.to ?? null)
   const seen = history.seen.get(organizationId)
   return {
     organizationId,
     askedAs,
     from: latestStart(byType.map(({ covered }) => covered[0]?.from ?? null)),
-    edge: edges.reduce((a, b) => (compareEdges(a, b) <= 0 ? a : b), edges[0] ?? null),
+    watermark: watermarks.reduce(
+      (a, b) => (compareWatermarks(a, b) <= 0 ? a : b),
+      watermarks[0] ?? null,
+    ),
     unread: joinTypes(
       byType.flatMap(({ type, covered }) => unreadOf(type, covered, wanted, nowMs)),
     ),
     events: seen?.total ?? 0,
-    isUntold: history.untold.get(organizationId) === 'url',
     lastEventAt: seen === undefined || seen.total === 0 ? null : seen.lastAt,
     quarantined: history.quarantined.get(organizationId) ?? null,
   }
@@ -169,23 +172,23 @@ function unreadOf(
   nowMs: number,
 ): UnreadStretch[] {
   const [first] = covered
-  const edge = covered.at(-1)?.to
+  const watermark = covered.at(-1)?.to
   const from = wanted === null ? (first?.from ?? null) : startOf(wanted.window, nowMs)
   return unreadBetween(covered, from, nowMs).map((stretch) => ({
     ...stretch,
     eventTypes: [type],
-    place: placeOf(stretch, first, edge),
+    place: placeOf(stretch, first, watermark),
   }))
 }
 
 function placeOf(
   stretch: { readonly from: number | null; readonly to: number },
   first: CoveredInterval | undefined,
-  edge: number | undefined,
+  watermark: number | undefined,
 ): UnreadStretch['place'] {
-  if (first === undefined || edge === undefined) return 'never'
+  if (first === undefined || watermark === undefined) return 'never'
   if (stretch.to <= fromBeginning(first.from)) return 'before'
-  return fromBeginning(stretch.from) >= edge ? 'since' : 'between'
+  return fromBeginning(stretch.from) >= watermark ? 'since' : 'between'
 }
 
 // Event types are asked for together as a rule, and are then said together.
@@ -236,7 +239,7 @@ function knownNames({ coverage, quarantined, ids, runs }: KnownHistory): Map<str
 }
 
 // What was never read was read least far.
-function compareEdges(a: number | null, b: number | null): number {
+function compareWatermarks(a: number | null, b: number | null): number {
   if (a === b) return 0
   return fromBeginning(a) - fromBeginning(b)
 }

@@ -1,6 +1,5 @@
 /**
- * What a plan is expected to need: requests, credits with a range, time, and which organisations are dear for what they
- * bring. Pure.
+ * What a plan is expected to need: requests, credits with a range, time, and whose new events cost most. Pure.
  */
 
 import { CREDITS_PER_PAGE } from '../journal/spending.ts'
@@ -39,16 +38,17 @@ export interface PlanFigures {
   readonly requestsAtLeast: number
   readonly requestsExpected: number
   readonly events: number
-  readonly credits: ExpectedCredits
+  /** Null where nothing of the list was read before: any range would be made up. */
+  readonly credits: ExpectedCredits | null
   /** At the given pace, in milliseconds; null where the pace is the service's. */
   readonly durationMs: number | null
   readonly neverAsked: number
   /** Organisations that were asked and never sent an event. */
   readonly silent: number
-  /** Of those that sent an event before, and were read longer ago than an hour: whose new events cost most, dearest first. */
-  readonly dearest: readonly OrganizationCost[]
-  /** The dearer half of those that were asked before, longer ago than an hour; null when there are none. */
-  readonly dearerHalf: Shares | null
+  /** Of those that sent an event before, and were read longer ago than an hour: whose new events cost most, these first. */
+  readonly mostExpensive: readonly OrganizationCost[]
+  /** The more expensive half of those that were asked before, longer ago than an hour; null when there are none. */
+  readonly expensiveHalf: Shares | null
 }
 
 /** Of those that were asked before, some organisations' part in the bill and in the new events, each from 0 to 1. */
@@ -70,12 +70,12 @@ const LEAST_NEW_DAYS = 1 / 24
 /**
  * The figures of a plan.
  * @param requestsPerSecond the pace; null where the service sets it
- * @param dearest how many organisations are named
+ * @param named how many of the most expensive organisations are named
  */
 export function planFigures(
   plan: CostedPlan,
   requestsPerSecond: number | null,
-  dearest: number,
+  named: number,
 ): PlanFigures {
   const { forecasts, needs, batches } = plan
   const costs = forecasts
@@ -86,13 +86,18 @@ export function planFigures(
     requestsAtLeast: batches.length,
     requestsExpected,
     events: sum(forecasts.map(({ events }) => events)),
-    credits: expectedCredits(plan),
+    credits: isGuess(plan) ? null : expectedCredits(plan),
     durationMs: requestsPerSecond === null ? null : (requestsExpected / requestsPerSecond) * SECOND,
     neverAsked: needs.filter(({ newDays }) => newDays === null).length,
     silent: needs.filter(({ isSilent }) => isSilent).length,
-    dearest: costs.filter(({ isSilent }) => !isSilent).slice(0, dearest),
-    dearerHalf: dearerHalf(costs),
+    mostExpensive: costs.filter(({ isSilent }) => !isSilent).slice(0, named),
+    expensiveHalf: expensiveHalf(costs),
   }
+}
+
+/** Whether nothing of the list was read before, so that all figures are a guess. */
+export function isGuess({ needs }: CostedPlan): boolean {
+  return needs.length > 0 && needs.every(({ rate }) => rate.fromList === 1)
 }
 
 /**
@@ -201,7 +206,7 @@ function organizationCosts(
   })
 }
 
-function dearerHalf(costs: readonly OrganizationCost[]): Shares | null {
+function expensiveHalf(costs: readonly OrganizationCost[]): Shares | null {
   if (costs.length === 0) return null
   const half = costs.slice(0, Math.ceil(costs.length / 2))
   const share = (of: (cost: OrganizationCost) => number) => sum(half.map(of)) / sum(costs.map(of))

@@ -7,7 +7,6 @@
  * taken; one of them is the plain order of the list, so no packing is ever worse than that. Pure and deterministic.
  */
 
-import { exchangeOrganizations } from './exchange.ts'
 import {
   BATCH_ORGANIZATIONS,
   eventsOf,
@@ -20,21 +19,16 @@ import {
 // For a gain of less, as a share of the bill, the order of the list is kept: where nothing is known of the organisations
 // it would be made up anyway.
 const WORTH_REORDERING = 0.002
-// How many organisations are tried against each other. Measured on lists of 500 to 40,000: four times as many make the
-// bill 0.5 % smaller at most.
-const TRIES = 300_000
-
 /** Packs the parcels so that `cost`, summed over the batches, is small. */
 export function packParcels(parcels: readonly Parcel[], cost: BatchCost): Packing[] {
   const groups = groupByDays(parcels).map(byRate)
   const inListOrder = packInListOrder(parcels)
-  const one = exchangeOrganizations(joinWindows(groups, cost), cost, TRIES)
+  const joined = joinWindows(groups, cost)
   const mixed = groups.flatMap((group) => hotMixedCold(group, cost))
-  const other = exchangeOrganizations(mixed, cost, TRIES)
-  const [oneCost, otherCost] = [totalCost(one, cost), totalCost(other, cost)]
+  const [joinedCost, mixedCost] = [totalCost(joined, cost), totalCost(mixed, cost)]
   const leastToBeat = (1 - WORTH_REORDERING) * totalCost(inListOrder, cost)
-  if (Math.min(oneCost, otherCost) >= leastToBeat) return inListOrder
-  return oneCost <= otherCost ? one : other
+  if (Math.min(joinedCost, mixedCost) >= leastToBeat) return inListOrder
+  return joinedCost <= mixedCost ? joined : mixed
 }
 
 /** The plain way: batches in the order of the list, for each window apart. */

@@ -93,7 +93,7 @@ export const pipelineSchema = z.strictObject({
     .min(0)
     .max(720)
     .default(6)
-    .describe('With since-last: hours to read again before the covered edge.'),
+    .describe('With since-last: hours to read again before the watermark.'),
   limits: z
     .strictObject({
       credits: z.int().min(10).optional().describe('Credits a run may spend; a page costs 10.'),

@@ -70,10 +70,7 @@ const LONGEST_NIGHTLY_DAYS = 30
 const SET_ASIDE_MS = 7 * DAY
 
 /** What a plan needs to know of the past. */
-export type PlanHistory = Pick<
-  History,
-  'coverage' | 'quarantined' | 'ids' | 'seen' | 'untold' | 'runs'
->
+export type PlanHistory = Pick<History, 'coverage' | 'quarantined' | 'ids' | 'seen' | 'runs'>
 
 /** Plans a run. @param nowMs milliseconds since 1970 UTC, by the service's clock */
 export function makePlan(question: Question, history: PlanHistory, nowMs: number): CostedPlan {
@@ -152,7 +149,7 @@ function whoToAsk(
 function whatTheyNeed(
   organizations: readonly KnownOrganization[],
   question: Question,
-  { coverage, seen, untold, runs }: PlanHistory,
+  { coverage, seen, runs }: PlanHistory,
   nowMs: number,
   { factor }: TrackRecord,
 ): { needs: Need[]; typicalRateSpread: number } {
@@ -169,7 +166,7 @@ function whatTheyNeed(
       days,
       newDays: covered.length === 0 ? null : Math.min(days, fresh),
       rate: scaled(rateOf(prior, own), days > LONGEST_NIGHTLY_DAYS ? 1 : factor),
-      isSilent: own !== undefined && own.days > 0 && own.total === 0 && !untold.has(name),
+      isSilent: own !== undefined && own.days > 0 && own.total === 0,
     }
   })
   return { needs, typicalRateSpread: prior.meanSpread }

@@ -40,7 +40,7 @@ export function trackRecord(runs: Iterable<RunHistory>, pipeline: string): Track
   const last = nights.slice(-RUNS)
   const sum = (of: (night: Night) => number) => last.reduce((total, night) => total + of(night), 0)
   const expectedInAll = sum(({ expected }) => expected)
-  // The middle night, not their sum: one night of a great wave does not make all others dear.
+  // The middle night, not their sum: one night of a great wave does not make all others expensive.
   const middle = median(last.map((night) => surprise(night, 1)))
   const factor = Math.exp((middle * expectedInAll) / (expectedInAll + EVENTS_AS_EXPECTED))
   const squares = sum(

@@ -13,7 +13,7 @@ export interface WindowQuestion {
   readonly window: Window | 'since-last'
   /** Of an organisation that was never covered. */
   readonly initialWindow: Window
-  /** Hours that are read again before the covered edge. */
+  /** Hours that are read again before the watermark. */
   readonly overlapHours: number
   /** Records of the journal were lost: the first read may be gone, so that the initial window is asked for again. */
   readonly isAfterLoss?: boolean
@@ -65,12 +65,15 @@ export function uncoveredDays(
     const intervals = coverageOf(type, coverage)
     const known =
       question.window === 'since-last' && question.isAfterLoss !== true
-        ? oldestEdge(intervals)
-        : edgeFrom(intervals, from)
+        ? oldestWatermark(intervals)
+        : watermarkFrom(intervals, from)
     // Nothing that lies ahead was read: the overlap is still asked for.
-    const edge = known === null ? null : Math.min(known, nowMs)
-    neededStart = Math.min(neededStart, edge === null ? from : edge - question.overlapHours * HOUR)
-    freshStart = Math.min(freshStart, edge ?? from)
+    const watermark = known === null ? null : Math.min(known, nowMs)
+    neededStart = Math.min(
+      neededStart,
+      watermark === null ? from : watermark - question.overlapHours * HOUR,
+    )
+    freshStart = Math.min(freshStart, watermark ?? from)
   }
   return { needed: (nowMs - neededStart) / DAY, fresh: (nowMs - freshStart) / DAY }
 }
@@ -96,12 +99,12 @@ export function coverageOf(
 }
 
 // Since the last time: the end of the oldest unbroken interval. Asking from there also fills a gap after it.
-function oldestEdge(intervals: readonly CoveredInterval[]): number | null {
+function oldestWatermark(intervals: readonly CoveredInterval[]): number | null {
   return intervals.length === 0 ? null : Math.min(...intervals.map(({ to }) => to))
 }
 
 // A window from `from` on: the end of the interval that covers its beginning.
-function edgeFrom(intervals: readonly CoveredInterval[], from: number): number | null {
+function watermarkFrom(intervals: readonly CoveredInterval[], from: number): number | null {
   const covering = intervals.filter(
     (interval) => (interval.from ?? Number.NEGATIVE_INFINITY) <= from && interval.to > from,
   )

@@ -1,6 +1,7 @@
 /** A forecast from a sample: what `plan --sample` does. The batches that it reads are part of the run, and kept. */
 
-import { extract, type ExtractProgress } from '../extract/extract.ts'
+import { extract } from '../extract/extract.ts'
+import type { ExtractProgress } from '../extract/options.ts'
 import { EXIT } from '../support/errors.ts'
 import { beginRun } from './begin.ts'
 import { closingOf, closingRecord } from './closing.ts'

@@ -5,7 +5,7 @@
  */
 
 import { join } from 'node:path'
-import type { ExtractProgress } from '../extract/extract.ts'
+import type { ExtractProgress } from '../extract/options.ts'
 import { journalIdentity } from '../journal/identity.ts'
 import { openJournal, type Journal, type JournalWriter } from '../journal/journal.ts'
 import { readSuppression } from '../load/suppression.ts'

@@ -84,7 +84,7 @@ function listText(organizations: number, file: string): string {
   return `${organizations} organisation${organizations === 1 ? '' : 's'} in ${file}`
 }
 
-function daysRead({ from, edge }: OrganizationCoverage): number {
-  if (edge === null) return 0
-  return from === null ? ALL_DAYS : Math.round((edge - from) / DAY)
+function daysRead({ from, watermark }: OrganizationCoverage): number {
+  if (watermark === null) return 0
+  return from === null ? ALL_DAYS : Math.round((watermark - from) / DAY)
 }

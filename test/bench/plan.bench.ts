@@ -64,7 +64,7 @@ it(`plans a night over ${ORGANIZATIONS} organisations`, () => {
   const { credits } = timed('figures', ROUNDS, () => planFigures(plan, 5, 50))
   const cadences = timed('cadences', ROUNDS, () => compareCadences(plan, 6))
   process.stdout.write(
-    `${plan.batches.length} batches, ${Math.round(credits.expected)} credits (${credits.low} to ${credits.high})\n`,
+    `${plan.batches.length} batches, ${Math.round(credits?.expected ?? 0)} credits (${credits?.low} to ${credits?.high})\n`,
   )
   for (const { everyDays, creditsPerWeek } of cadences) {
     process.stdout.write(

@@ -95,18 +95,21 @@ async function afterAYear(organizations: number): Promise<string> {
 }
 
 describe('plan', () => {
-  it('of a list that was never asked gives a typical bill in a wide range, and no organisation as dear', async () => {
+  it('of a list that was never asked says that its bill is not known, and how to sample it', async () => {
     const { text, document } = await plan(temporaryFolder(), 120)
     expect(text).toMatch(/^nightly: 120 organisations in 4 batches; nothing was sent$/m)
     expect(text).toMatch(/^120 organisations never asked before$/m)
-    expect(text).toMatch(/; that may not be enough$/m)
-    expect(text).not.toMatch(/dearest/)
+    expect(text).toMatch(/^the bill is not known: none of these organisations was read before\.$/m)
+    expect(text).toMatch(/--sample 3$/m)
+    expect(text).not.toMatch(/most expensive/)
     expect(document).toMatchObject({
       organizations: 120,
       batches: 4,
       windows: [{ days_ago: 365, needed_days: 365, why: 'needed', organizations: 120, batches: 4 }],
       never_asked: 120,
-      dearest: [],
+      most_expensive: [],
+      expected_credits: null,
+      credits_90_percent: null,
       requests_at_least: 4,
       requests_per_second: 5,
     })
@@ -121,7 +124,7 @@ describe('plan', () => {
     ])
     expect(document['expected_credits']).toBeLessThan(13)
     expect(text).toMatch(/^50 organisations asked before without one event$/m)
-    expect(text).toMatch(/^the dearest new events:$/m)
+    expect(text).toMatch(/^the most expensive new events:$/m)
   })
 
   it('fits a terminal of 80 columns, the cadences included', async () => {
@@ -159,7 +162,7 @@ describe('plan', () => {
       run_id: RUN,
       batches_left: 4,
       pages_of_them_bought: 2,
-      rest_planned_anew: false,
+      rest_planned_again: false,
     })
     expect(text).toContain(`run ${RUN} is open: the next run reads 4 batches of it on;`)
     expect(text).toMatch(/^ {2}2 pages of them are bought\.$/m)

@@ -1,7 +1,8 @@
 /** Extractions whose journal is in memory, so that thousands of them fit into a test. */
 
 import { Pacer } from '../../src/api/pacer.ts'
-import { extract, type ExtractOptions, type ExtractProgress } from '../../src/extract/extract.ts'
+import { extract } from '../../src/extract/extract.ts'
+import type { ExtractOptions, ExtractProgress } from '../../src/extract/options.ts'
 import { countUnanswered, emptyHistory, foldRecord } from '../../src/journal/history.ts'
 import type { RunHistory } from '../../src/journal/run-history.ts'
 import type { JournalWriter } from '../../src/journal/journal.ts'

@@ -115,7 +115,7 @@ describe('what was not looked at', () => {
     expect(organization?.unread).toEqual([
       { eventTypes: ['left', 'title_change'], from: NOW - 5 * DAY, to: NOW, place: 'since' },
     ])
-    expect(organization?.edge).toBe(NOW - 5 * DAY)
+    expect(organization?.watermark).toBe(NOW - 5 * DAY)
   })
 
   it('is nothing of a type that the pipeline does not ask for', () => {
@@ -146,9 +146,9 @@ describe('the report', () => {
   it('of a pipeline has each company of its list once, the one read least far first', () => {
     const report = coverageReport(wanted(list), history, NOW)
     expect(
-      report.organizations.map(({ organizationId, edge }) => [
+      report.organizations.map(({ organizationId, watermark }) => [
         organizationId,
-        edge === null ? null : (NOW - edge) / DAY,
+        watermark === null ? null : (NOW - watermark) / DAY,
       ]),
     ).toEqual([
       ['nobody', null],
@@ -163,8 +163,8 @@ describe('the report', () => {
       neverRead: 2,
       quarantined: 1,
       withGaps: 1,
-      oldestEdge: NOW - 3 * DAY,
-      newestEdge: NOW - DAY / 2,
+      oldestWatermark: NOW - 3 * DAY,
+      newestWatermark: NOW - DAY / 2,
     })
     const gap = report.organizations.find(({ organizationId }) => organizationId === 'org_gap')
     expect(gap === undefined ? [] : inDays(gapsOf(gap))).toEqual([[20, 18]])

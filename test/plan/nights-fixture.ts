@@ -154,7 +154,7 @@ export function asPlanned(
   for (let night = 0; night <= nights; night += 1) {
     const now = firstRead + night * DAY
     const plan = makePlan(question, history, now)
-    all.forecasts.push(planFigures(plan, null, 0).credits)
+    all.forecasts.push(planFigures(plan, null, 0).credits ?? { expected: 0, low: 0, high: 0 })
     const bought: Reading = { pages: 0, requests: 0, shown: 0, events: all.events }
     for (const { organizations, days_ago: daysAgo } of plan.batches) {
       const names = organizations.map(({ value }) => value)

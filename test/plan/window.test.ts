@@ -45,7 +45,7 @@ describe('neededWindow', () => {
     expect(needed({}, covered(null, 364.76))).toBe('all')
   })
 
-  it('a clock that stands before the covered edge asks for 1 day', () => {
+  it('a clock that stands before the watermark asks for 1 day', () => {
     expect(needed({ overlapHours: 0 }, covered(30, -2))).toBe(1)
   })
 

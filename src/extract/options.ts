@@ -1,0 +1,71 @@
+/** What an extraction needs, and how far it is. */
+
+import type { Pacer } from '../api/pacer.ts'
+import type { Transport } from '../api/transport.ts'
+import type { JournalWriter } from '../journal/journal.ts'
+import type { OrganizationRef } from '../journal/records.ts'
+import type { RunHistory } from '../journal/run-history.ts'
+import type { Clock } from '../support/clock.ts'
+import type { Logger } from '../support/logger.ts'
+import type { BudgetOptions } from './budget.ts'
+import type { Projection } from './projection.ts'
+import type { ClockTrouble } from './service-clock.ts'
+
+/** What an extraction needs. */
+export interface ExtractOptions {
+  readonly run: RunHistory
+  /** Reads only these batches of the run, by batch_id; absent: all. */
+  readonly only?: ReadonlySet<string>
+  readonly transport: Transport
+  readonly pacer: Pacer
+  readonly writer: JournalWriter
+  readonly clock: Clock
+  /** A random number in [0, 1). */
+  readonly random: () => number
+  readonly logger: Logger
+  readonly baseUrl: string
+  /** Credits this run may spend; null for no limit. */
+  readonly creditsLimit: number | null
+  /** Credits that all runs of the pipeline may spend in a calendar month; absent: no limit. */
+  readonly monthlyCredits?: BudgetOptions['month']
+  /** Batches, and so requests, at the same time, 1 or more. */
+  readonly concurrency: number
+  readonly maxWaitMs: number
+  /** Milliseconds since 1970 UTC before which the service wants no request, from an earlier run; 0 for none. */
+  readonly notBefore: number
+  /** How far the service's clock was ahead of this machine's in the run before, in ms; absent or null: unknown. */
+  readonly serverAheadMs?: number | null
+  /** Whether another batch may be begun; those that are begun are read to their end. Absent: always. */
+  readonly mayBegin?: () => Promise<boolean>
+  /** Stops cleanly: requests in flight are finished. */
+  readonly stop: AbortSignal
+  /** Breaks off requests in flight. */
+  readonly abort: AbortSignal
+  readonly onProgress?: (progress: ExtractProgress) => void
+}
+
+/** How far an extraction is. */
+export interface ExtractProgress {
+  /** From 0 to 1, judged by the pages that are expected. */
+  readonly fraction: number
+  readonly batchesDone: number
+  readonly batches: number
+  /** Pages with events: those that cost. */
+  readonly pages: number
+  readonly events: number
+  readonly credits: number
+  /** What the whole run costs, judged by its finished batches; null while these are too few. */
+  readonly projection: Projection | null
+  /** Organisations left out, with the reason. */
+  readonly quarantined: readonly Quarantined[]
+  /** Pages that cost something else than expected. */
+  readonly unexpectedCharges: number
+  /** Where the service's clock and this machine's did not agree; null where they did. */
+  readonly clockTrouble: ClockTrouble | null
+}
+
+/** An organisation that could not be asked for, or not be read to its end. */
+export interface Quarantined {
+  readonly organization: OrganizationRef
+  readonly reason: string
+}
