@@ -15,6 +15,7 @@ import { suppress, type Erasable } from '../../load/suppression.ts'
 import { isoInstant } from '../../support/clock.ts'
 import { asStorageError } from '../../support/errors.ts'
 import { stableJson } from '../../support/json.ts'
+import { sum } from '../../support/numbers.ts'
 import { writePrivateFile } from '../../support/private-file.ts'
 import { newUlid } from '../../support/ulid.ts'
 import { withWarehouse, type Warehouse } from '../../warehouse/warehouse.ts'
@@ -83,6 +84,8 @@ const LEFT_OVER =
 
 class Erasure {
   readonly #world: ErasureWorld
+  /** Whether the data directory holds neither journal nor warehouse. */
+  readonly #isEmpty: boolean
   /** The keyed hash of each person. */
   #people: readonly string[] = []
   #proof: SearchReport = { files: 0, bytes: 0, matches: [] }
@@ -90,12 +93,15 @@ class Erasure {
 
   constructor(world: ErasureWorld) {
     this.#world = world
+    const { journal, warehouse } = world.directory
+    const segments = openJournal(journal, world.clock).segments()
+    this.#isEmpty = segments.length === 0 && !existsSync(warehouse)
   }
 
   async run(request: Erasable): Promise<Certificate | null> {
     const earlier = readPending(this.#world.directory.root)
     const isNew = request.profileIds.length > 0 || request.eventsBefore !== null
-    if (!this.#isEmpty()) await eraseFromJournal(this.#world, 'noted')
+    if (!this.#isEmpty) await eraseFromJournal(this.#world, 'noted')
     if (earlier === null && !isNew) return null
     this.#pending = together(earlier, request)
     if (isNew) this.#keep({ step: STEPS[0], markers: await this.#markers() })
@@ -110,12 +116,12 @@ class Erasure {
 
   readonly #steps: Readonly<Record<(typeof STEPS)[number], () => Promise<Partial<Pending>>>> = {
     journal: async () => {
-      if (this.#isEmpty()) return {}
+      if (this.#isEmpty) return {}
       const segments = await eraseFromJournal(this.#world, 'all')
       return { segments: [...this.#pending.segments, ...segments] }
     },
     warehouse: async () => {
-      if (this.#isEmpty()) return {}
+      if (this.#isEmpty) return {}
       const { profile_ids: ids, rows: before } = this.#pending
       const rows = { ...(await rebuildWithout(this.#world, this.#world.directory.warehouse, ids)) }
       for (const [table, count] of Object.entries(before)) rows[table] = (rows[table] ?? 0) + count
@@ -129,17 +135,11 @@ class Erasure {
     },
   }
 
-  /** Whether the data directory holds neither journal nor warehouse. */
-  #isEmpty(): boolean {
-    const { journal, warehouse } = this.#world.directory
-    return openJournal(journal, this.#world.clock).segments().length === 0 && !existsSync(warehouse)
-  }
-
   /** What to look for, noted while it is still there, and before anything is changed. */
   async #markers(): Promise<Pending['markers']> {
     const { profile_ids: ids, markers } = this.#pending
     if (ids.length === 0) return []
-    if (this.#isEmpty()) return ids.map((text) => ({ text, is_unique: true }))
+    if (this.#isEmpty) return ids.map((text) => ({ text, is_unique: true }))
     const found = await this.#withWarehouse((warehouse) => markersOf(warehouse, ids))
     return [...new Map([...markers, ...found].map((marker) => [marker.text, marker])).values()]
   }
@@ -165,7 +165,7 @@ class Erasure {
   }
 
   async #targets() {
-    const known = this.#isEmpty() ? [] : await this.#withWarehouse(knownDestinations)
+    const known = this.#isEmpty ? [] : await this.#withWarehouse(knownDestinations)
     return this.#world.targets(known)
   }
 
@@ -205,8 +205,8 @@ class Erasure {
       if (report !== null) reports.push(report)
     }
     return {
-      files: reports.reduce((sum, { files }) => sum + files, 0),
-      bytes: reports.reduce((sum, { bytes }) => sum + bytes, 0),
+      files: sum(reports.map(({ files }) => files)),
+      bytes: sum(reports.map(({ bytes }) => bytes)),
       matches: reports.flatMap(({ matches }) => matches),
     }
   }

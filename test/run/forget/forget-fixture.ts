@@ -1,4 +1,4 @@
-/** A data directory with a world of 200 people over three nights, published each night, for tests of erasing people. */
+/** A data directory with a world of 200 people over two nights, published each night, for tests of erasing people. */
 
 import { cpSync, mkdtempSync, readFileSync, readdirSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -24,7 +24,7 @@ import { aPage, aBatch, startRun, wireEvent } from '../../load/load-fixture.ts'
 
 /** Who is erased, and every text by which they could be found. */
 export const ADA = 'per_ada_00000000077'
-/** Who is in the events of the third night alone. */
+/** Who is in the events of the second night alone. */
 export const LATE = 'per_late_0000000078'
 export const MARKERS = [
   ADA,
@@ -115,29 +115,29 @@ export function targetAt(to: string): SnapshotTarget {
 
 let pristine: string | null = null
 
-/** Journal, warehouse, copy and three snapshots of three nights, in a folder of the test's own. */
-export async function threeNights(): Promise<{ site: ForgetSite; target: SnapshotTarget }> {
+/** Journal, warehouse, copy and two snapshots of two nights, in a folder of the test's own. */
+export async function twoNights(): Promise<{ site: ForgetSite; target: SnapshotTarget }> {
   const root = join(temporaryFolder(), 'data')
   if (pristine === null) {
     const folder = mkdtempSync(join(tmpdir(), 'jobtide-nights-'))
     const first = forgetSite({ root: join(folder, 'data') })
     const to = join(first.directory.root, 'snapshots')
-    for (const night of [1, 2, 3]) await first.night(targetAt(to), night)
+    for (const night of [1, 2]) await first.night(targetAt(to), night)
     pristine = folder
   }
   cpSync(join(pristine, 'data'), root, { recursive: true, preserveTimestamps: true })
-  const site = forgetSite({ root, nights: 3 })
+  const site = forgetSite({ root, nights: 2 })
   return { site, target: targetAt(join(root, 'snapshots')) }
 }
 
-/** Removes what threeNights copies; call it when no test follows. */
+/** Removes what twoNights copies; call it when no test follows. */
 export function removeNights(): void {
   if (pristine !== null) rmSync(pristine, { recursive: true, force: true })
   pristine = null
 }
 
 /** Writes one night's pages: everybody's events, two of them Ada's, and a reject that names her. */
-async function buy(journal: Journal, night: number): Promise<void> {
+export async function buy(journal: Journal, night: number): Promise<void> {
   const writer = journal.writer()
   const runId = `run_${night}`
   startRun(writer, [aBatch()], runId)
@@ -161,7 +161,7 @@ function seenIn(events: readonly unknown[]): [string, number, number][] {
 }
 
 /** The events of one night, as sent. */
-export function eventsOf(night: number): unknown[] {
+function eventsOf(night: number): unknown[] {
   const year = Date.UTC(2023 + night, 1, 1)
   const events: JobChangeEvent[] = Array.from({ length: PEOPLE }, (_, index) => {
     const isAda = index === 77
@@ -192,7 +192,7 @@ export function eventsOf(night: number): unknown[] {
   })
   const reject = { ...left, changed_at: 'not a date' }
   const late = wireEvent({ person: LATE, changedAt: year, detectedAt: year + 40 * DAY })
-  return [...events, left, reject, ...(night === 3 ? [late] : [])]
+  return [...events, left, reject, ...(night === 2 ? [late] : [])]
 }
 
 function headlineOf(night: number): string {
