@@ -90,7 +90,7 @@ export class Pacer {
     }
   }
 
-  /** Gives nobody a permit for `ms` milliseconds from now; of several pauses the latest end counts. */
+  /** Gives no permit for `ms` milliseconds from now; of several pauses the latest end counts. */
   pause(ms: number): void {
     this.#pausedUntil = Math.max(this.#pausedUntil, this.#clock.monotonic() + ms)
     this.#breaker.expectTrial()

@@ -14,7 +14,7 @@ export interface RateReport {
   readonly limit: number | null
   /** Requests left in this window, when it said so. */
   readonly remaining: number | null
-  /** Milliseconds until the window begins anew, when it said so. */
+  /** Milliseconds until the next window begins, when it said so. */
   readonly resetMs: number | null
 }
 

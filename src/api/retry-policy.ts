@@ -1,6 +1,6 @@
 /**
  * What to do after an attempt. Pure: one condition is one sentence of policy. This is the only place that says when a request,
- * or a run, gives up; how fast requests follow each other is pace-rules.ts.
+ * or a run, gives up; how fast requests follow each other is pacer.ts.
  */
 
 import { SECOND } from '../support/units.ts'
@@ -17,7 +17,7 @@ export type Failure =
     }
   /**
    * No usable answer. `inDoubt`: the service may have done the work and charged for it. `obstacle`: why there was not even
-   * a connection; null when there was one, or nobody knows.
+   * a connection; null when there was one, or it is unknown.
    */
   | {
       readonly kind: 'no-answer'
@@ -37,9 +37,9 @@ export type GiveUpReason = 'page' | 'unreadable' | 'outage' | 'long-wait' | 'unr
 
 /** What the caller does next. */
 export type RetryDecision =
-  /** Ask again after `waitMs`; nobody else has to wait. */
+  /** Ask again after `waitMs`; the other workers do not wait. */
   | { readonly kind: 'retry'; readonly waitMs: number }
-  /** Nobody asks anything for `waitMs`; then ask again, or when `giveUp` says so end the run, and keep the time. */
+  /** All workers wait for `waitMs`; then ask again, or when `giveUp` says so end the run, and keep the time. */
   | {
       readonly kind: 'pause-all'
       readonly waitMs: number
@@ -52,10 +52,10 @@ export type RetryDecision =
   | { readonly kind: 'unexpected-status' }
   | { readonly kind: 'give-up'; readonly why: GiveUpReason }
 
-/** What the decision depends on besides the failure. */
+/** What the decision depends on, apart from the failure. */
 export interface RetryState {
   /**
-   * Failed attempts at this request so far, this one included. Orders to wait do not count, nor does what a probe met, unless
+   * Failed attempts at this request so far, this one included. Orders to wait do not count, nor does the failure of a half-open trial, unless
    * it is no page or the service was never reached.
    */
   readonly attempts: number
@@ -96,7 +96,7 @@ export const UNREADABLE_IN_A_ROW_MAX = 5
 /** A wrong address, proxy or certificate does not mend itself; a service that is just being started has so long. */
 const UNREACHABLE_MS = 8 * SECOND
 const UNREACHABLE_ATTEMPTS = 2
-/** Time in which others were let go first tells nothing of the service: it must have been asked meanwhile. */
+/** Time in which no request was sent tells nothing of the service: it must have been asked meanwhile. */
 const OUTAGE_FAILURES_LEAST = 3
 const UNREACHABLE_BACKOFF_CAP_MS = 2 * SECOND
 const BACKOFF_BASE_MS = SECOND

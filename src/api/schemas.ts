@@ -134,7 +134,7 @@ export function errorMessage(body: Buffer): string {
   return shortened(onOneLine(text), LONGEST_MESSAGE) || 'no message'
 }
 
-// A refusal may name 50 companies by their URLs; nobody needs more words than that.
+// A refusal may name 50 companies by their URLs; more words than that are of no use.
 const LONGEST_MESSAGE = 16 * KIB
 const LONGEST_SHOWN = 300
 

@@ -31,7 +31,7 @@ export class NoAnswerError extends Error {
   override readonly name = 'NoAnswerError'
   /** True when the request may have reached the service, which may have charged for it. */
   readonly inDoubt: boolean
-  /** Why there was no connection; null when there was one, or nobody knows. */
+  /** Why there was no connection; null when there was one, or it is unknown. */
   readonly obstacle: Obstacle | null
   constructor(reason: string, inDoubt: boolean, cause: unknown, obstacle: Obstacle | null = null) {
     super(reason, { cause })

@@ -136,7 +136,7 @@ function openRunOf({ question }: Job, history: History, nowMs: number): OpenRun 
   const sha256 = questionSha256(question)
   const serverNowMs = serviceTime(history, nowMs)
   const how = beginning(history, { question, questionSha256: sha256, nowMs, serverNowMs })
-  if (how.kind === 'anew') return null
+  if (how.kind === 'new') return null
   const { run } = how
   const unread =
     how.kind === 'carried-on'

@@ -1,7 +1,7 @@
 /**
- * `analyst.duckdb`: a read-only copy of the warehouse for analysts, as it stood after the last publish. Whoever reads it
- * never keeps a run from writing, nor a run them: a new copy is made beside the old one and takes its name in one step,
- * and those who have the old one open read on in it.
+ * Makes `analyst.duckdb`: a read-only copy of the warehouse for analysts, as it stood after the last publish. Its readers never
+ * keep a run from writing, nor a run its readers: a new copy is made beside the old one and takes its name in one step, and
+ * those who have the old one open read on in it.
  *
  * The file itself is copied, because that keeps everything (views, macros, comments, `ops`) and takes the time of the disk
  * alone; where the file system can share blocks, none. It has the time of last change of the warehouse, so that anybody
@@ -40,7 +40,7 @@ export interface AnalystCopyOptions {
 }
 
 /**
- * Makes the copy anew. The caller holds the lock of the data directory and has closed the warehouse: the engine's lock on
+ * Makes a new copy. The caller holds the lock of the data directory and has closed the warehouse: the engine's lock on
  * it would be lost. A disk that refuses, or a program that writes the warehouse at the same time, is no error but the
  * `problem` of the report, because everything is published by then.
  */
@@ -93,23 +93,23 @@ export function findAnalystCopy(directory: Folders): AnalystCopy | null {
 }
 
 async function replaceCopy(warehouse: string, path: string): Promise<number> {
-  const unborn = `${path}.new`
+  const tempPath = `${path}.new`
   try {
     await writeLogIntoFile(warehouse)
     // Open for reading only: that keeps writers away and lets readers in. Copying drops the engine's lock, but not before
     // the last byte is copied.
     const original = await withWarehouse({ path: warehouse, mode: 'read' }, () =>
-      copyUnchanged(warehouse, unborn),
+      copyUnchanged(warehouse, tempPath),
     )
-    await syncFile(unborn)
-    await utimes(unborn, original.atime, new Date(milliseconds(original)))
-    await chmod(unborn, READ_ONLY)
-    // Left by whoever wrote into the old copy in spite of its mode: it would be read as the new one's.
+    await syncFile(tempPath)
+    await utimes(tempPath, original.atime, new Date(milliseconds(original)))
+    await chmod(tempPath, READ_ONLY)
+    // Left by a program that wrote into the old copy in spite of its mode: it would be read as the new one's.
     await rm(logOf(path), { force: true })
-    await rename(unborn, path)
+    await rename(tempPath, path)
     return original.size
   } finally {
-    await rm(unborn, { force: true })
+    await rm(tempPath, { force: true })
   }
 }
 

@@ -1,4 +1,4 @@
-/** How a run begins in the journal: planned anew, or as an earlier one that is taken up again. */
+/** Begins a run in the journal: a new one, or an earlier one that is taken up again. */
 
 import { serviceTime, type History } from '../journal/history.ts'
 import { addBatches, newRunHistory, type RunHistory } from '../journal/run-history.ts'
@@ -12,9 +12,9 @@ import { newUlid } from '../support/ulid.ts'
 import { closingRecord } from './closing.ts'
 import type { Job } from './job.ts'
 import { beginning, questionWithout, runsToAbandon } from './resume.ts'
-import { nobodyTracked } from './unknown-list.ts'
+import { noneTracked } from './unknown-list.ts'
 
-/** Which command runs: `extract` stops after the journal, `plan` buys only what it needs for a quote. */
+/** Which command runs: `extract` stops after the journal, `plan` buys only what it needs for a sample. */
 export type RunCommand = RunStarted['command']
 
 /** A run that has begun. */
@@ -25,7 +25,7 @@ export interface BegunRun {
   readonly organizations: number
   /** Companies not asked for because the service refused them in the last days. */
   readonly skipped: Plan['quarantined']
-  /** Pages that were paid for in batches of the earlier run that are planned anew, because they do not fit any more. */
+  /** Pages that were paid for in batches of the earlier run that are planned again, because they do not fit any more. */
   readonly leftBehind: number
 }
 
@@ -49,14 +49,14 @@ export async function beginRun(options: BeginOptions): Promise<BegunRun> {
   const serverNowMs = serviceTime(history, nowMs)
   const sha256 = questionSha256(question)
   const how = beginning(history, { question, questionSha256: sha256, nowMs, serverNowMs })
-  const earlier = how.kind === 'anew' ? null : how.run
+  const earlier = how.kind === 'new' ? null : how.run
   for (const run of runsToAbandon(history, job.pipeline, earlier)) {
-    const reason = 'its process was killed; nothing of it can be read on, planned anew'
+    const reason = 'its process was killed; nothing of it can be read on, planned again'
     await writer.append(closingRecord(run, 'abandoned', EXIT.done, reason, nowMs))
   }
-  if (how.kind === 'anew') {
+  if (how.kind === 'new') {
     const plan = makePlan(question, history, serverNowMs)
-    if (plan.batches.length === 0) throw nobodyTracked(job.organizationsFile, plan.quarantined)
+    if (plan.batches.length === 0) throw noneTracked(job.organizationsFile, plan.quarantined)
     const run = await start(options, plan, sha256)
     const { organizations, quarantined } = plan
     const leftBehind = pagesOf(how.dropped)
@@ -137,7 +137,7 @@ function drop(
         run_id: run.started.run_id,
         batch_id: batch.batch_id,
         at: clock.now(),
-        reason: 'planned anew on another day',
+        reason: 'planned again on another day',
       },
       JSON.stringify({ batch, instead: [] }),
     )

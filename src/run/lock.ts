@@ -1,11 +1,11 @@
 /**
  * Who may work in a data directory: one process at a time buys, writes the journal or writes the warehouse. The lock is one of
- * the kernel (process-lock.ts), so that it ends with its holder in whatever container that ran, and nobody has to guess whether a
- * process is still alive.
+ * the kernel (process-lock.ts), so that it ends with its holder in whatever container that ran. No process has to guess
+ * whether another one is still alive.
  *
- * Who finds the lock taken holds a second one while it waits. A backfill, which may run for days, looks at that one before each
- * batch: it gives the lock back, and takes it again when nobody waits any more. A file beside them says who holds the lock. It is
- * for messages only, and never believed.
+ * A process that finds the lock taken holds a second one while it waits. A backfill, which may run for days, looks at that one
+ * before each batch: it gives the lock back, and takes it again when no process waits any more. A file beside them says who
+ * holds the lock. It is for messages only, and never believed.
  */
 
 import { mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
@@ -49,7 +49,7 @@ export interface LockRequest {
   readonly stop?: AbortSignal
   /** Called once, when the lock is not free at first. */
   readonly onWait?: (holder: LockedError) => void
-  /** Lets everybody else go first, and asks no backfill to stop. */
+  /** Lets all others go first, and asks no backfill to stop. */
   readonly givesWay?: boolean
 }
 
@@ -63,7 +63,7 @@ export async function acquireLock(dataDir: string, request: LockRequest): Promis
   const { clock, maxWaitMs = 0, stop, onWait, givesWay = false } = request
   const paths = pathsIn(dataDir)
   makeFolders(dataDir)
-  // Who only looks holds the lock for some milliseconds, too: a second look tells the two apart.
+  // A process that only looks holds the lock for some milliseconds, too: a second look tells the two apart.
   const giveUpAt = clock.monotonic() + Math.max(maxWaitMs, LOOK_AGAIN_MS)
   let waiting: ProcessLock | null = null
   try {
@@ -83,11 +83,11 @@ export async function acquireLock(dataDir: string, request: LockRequest): Promis
 }
 
 /** Whether a process waits for the lock of `dataDir`, and a backfill should give it back. */
-export function isSomebodyWaiting(dataDir: string): Promise<boolean> {
+export function isAwaited(dataDir: string): Promise<boolean> {
   return isProcessLockHeld(pathsIn(dataDir).waiting)
 }
 
-/** Who works in `dataDir`, in words; null when nobody does. */
+/** Which process works in `dataDir`, in words; null when none does. */
 export async function holderOf(dataDir: string): Promise<string | null> {
   const paths = pathsIn(dataDir)
   return (await isProcessLockHeld(paths.work)) ? holderText(paths.holder) : null

@@ -11,10 +11,10 @@ import { DAY } from '../support/units.ts'
 /** How a run begins. */
 export type Beginning =
   /** `dropped`: batches of an earlier run that are not read on. */
-  | { readonly kind: 'anew'; readonly dropped: readonly BatchHistory[] }
+  | { readonly kind: 'new'; readonly dropped: readonly BatchHistory[] }
   /** The same question on the same UTC day: the run goes on with the batches it was planned with. */
   | { readonly kind: 'as-planned'; readonly run: RunHistory }
-  /** What was begun is read on, and the rest is planned anew. */
+  /** What was begun is read on, and the rest is planned again. */
   | {
       readonly kind: 'carried-on'
       readonly run: RunHistory
@@ -22,7 +22,7 @@ export type Beginning =
       readonly dropped: readonly BatchHistory[]
     }
 
-/** What a decision depends on besides the history. */
+/** What a decision depends on, apart from the history. */
 export interface ResumeState {
   readonly question: Question
   readonly questionSha256: string
@@ -44,7 +44,7 @@ export function beginning(history: History, state: ResumeState): Beginning {
   const latest = [...history.runs.values()]
     .filter(({ started }) => started.pipeline === question.pipeline)
     .at(-1)
-  if (latest === undefined || !isOpen(latest)) return { kind: 'anew', dropped: [] }
+  if (latest === undefined || !isOpen(latest)) return { kind: 'new', dropped: [] }
   const isSameQuestion = latest.questionSha256 === questionSha256
   if (isSameQuestion && utcDay(latest.started.at) === utcDay(nowMs)) {
     return { kind: 'as-planned', run: latest }
@@ -53,7 +53,7 @@ export function beginning(history: History, state: ResumeState): Beginning {
   const wanted = namesOf(history, question.organizations)
   const fits = isSameQuestion ? reaches : reachesNoFurther
   const kept = unread.filter((batch) => isWorthReadingOn(batch, history, state, { wanted, fits }))
-  if (kept.length === 0) return { kind: 'anew', dropped: unread }
+  if (kept.length === 0) return { kind: 'new', dropped: unread }
   const dropped = unread.filter((batch) => !kept.includes(batch))
   return { kind: 'carried-on', run: latest, kept, dropped }
 }

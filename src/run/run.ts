@@ -25,7 +25,7 @@ import { makeAnalystCopy, type AnalystCopyReport } from './analyst-copy.ts'
 import { beginRun, type RunCommand } from './begin.ts'
 import { closingOf, closingRecord } from './closing.ts'
 import type { Job } from './job.ts'
-import { isSomebodyWaiting } from './lock.ts'
+import { isAwaited } from './lock.ts'
 import { withSession, type Session } from './session.ts'
 import {
   PUBLISHING_MEMORY,
@@ -52,7 +52,7 @@ export interface RunReport {
   readonly batches: number
   /** Companies not asked for because the service refused them in the last days. */
   readonly skipped: Plan['quarantined']
-  /** Pages paid for in batches of an earlier run that were planned anew; they are kept and loaded all the same. */
+  /** Pages paid for in batches of an earlier run that were planned again; they are kept and loaded all the same. */
   readonly leftBehind: number
   readonly extract: ExtractProgress
   /** Organisations that were not read to the end; more than 0 only when the run ended early. */
@@ -64,7 +64,7 @@ export interface RunReport {
   readonly stageFailure: JobtideError | null
   /** The copy of the warehouse for analysts; null when nothing was published. */
   readonly analystCopy: AnalystCopyReport | null
-  /** What is wrong with a list of which the service knows nobody; null for any other. */
+  /** What is wrong with a list of which the service knows no organisation; null for any other. */
   readonly unknownList: UnknownList | null
   /** Why the run ended early, when it did: the budget, or the service. What was bought is loaded and published. */
   readonly endedEarly: JobtideError | null
@@ -208,7 +208,7 @@ class Run {
 
   async #mayBegin(): Promise<boolean> {
     if (this.#command !== 'backfill') return true
-    this.#givesWay ||= await isSomebodyWaiting(this.#world.directory.root)
+    this.#givesWay ||= await isAwaited(this.#world.directory.root)
     return !this.#givesWay
   }
 

@@ -106,7 +106,7 @@ export async function buildStage(
  */
 export const PUBLISHING_MEMORY = 900 * MIB
 
-/** How to publish, besides where to. */
+/** How to publish. */
 export interface PublishChoices extends LossChoices {
   /** Writes every table as whole files. Default: only what changed. */
   readonly compact?: boolean

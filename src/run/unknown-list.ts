@@ -1,6 +1,6 @@
 /**
- * A list of which the service knows nobody. It tracks none of the organisations, or all were read and none ever sent an
- * event: for an id that nobody knows the service has no events, as for a company where nothing happens. Pure.
+ * Finds out whether the service knows no organisation of a list: it tracks none of them, or all were read and none ever sent an
+ * event. An id that the service does not know has no events, as a company where nothing happens. Pure.
  */
 
 import type { History } from '../journal/history.ts'
@@ -46,15 +46,15 @@ export function unknownList(
       name: one.askedAs,
       reason: one.quarantined?.reason ?? '',
     }))
-    return { problem: nobodyTracked(organizationsFile, refusals), isSure: true }
+    return { problem: noneTracked(organizationsFile, refusals), isSure: true }
   }
   const days = silent.reduce((sum, one) => sum + daysRead(one), 0)
-  const problem = nobodyHeardOf(organizationsFile, refused.length, silent.length)
+  const problem = noneSentEvents(organizationsFile, refused.length, silent.length)
   return { problem, isSure: days >= SURE_DAYS }
 }
 
 /** The error for a list of which the service refused every organisation. */
-export function nobodyTracked(
+export function noneTracked(
   organizationsFile: string,
   refused: readonly { readonly name: string; readonly reason: string }[],
 ): ConfigError {
@@ -69,7 +69,7 @@ export function nobodyTracked(
   )
 }
 
-function nobodyHeardOf(organizationsFile: string, refused: number, silent: number): ConfigError {
+function noneSentEvents(organizationsFile: string, refused: number, silent: number): ConfigError {
   const refusals = refused === 0 ? '' : `, ${refused} of them refused by the service`
   return new ConfigError(
     `none of ${listText(refused + silent, organizationsFile)} ever sent an event${refusals}`,

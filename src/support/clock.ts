@@ -27,7 +27,7 @@ const LONGEST_TIMER_MS = 2 ** 31 - 1
 /** The machine's own clocks. */
 export const realClock: Clock = {
   now: () => Date.now(),
-  // Not performance.now(), which begins anew with each process.
+  // Not performance.now(), which begins at zero in each process.
   monotonic: () => Number(process.hrtime.bigint()) / 1e6,
   async sleep(ms, signal) {
     let leftMs = ms

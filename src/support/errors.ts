@@ -22,7 +22,7 @@ export const EXIT = {
 /** One of the documented exit codes. */
 export type ExitCode = (typeof EXIT)[keyof typeof EXIT]
 
-/** The parts of an error besides its message. */
+/** The parts of an error other than its message. */
 export interface ErrorDetails {
   /** One sentence: what the operator does next. */
   readonly hint?: string
@@ -107,7 +107,7 @@ export function asStorageError(error: unknown, subject: string): unknown {
   })
 }
 
-/** Why a file that somebody named cannot be read, in words. */
+/** Why a file that the user named cannot be read, in words. */
 export function whyUnread(error: unknown): string {
   return systemCode(error) === 'ENOENT' ? 'there is no such file' : messageOf(error)
 }

@@ -9,13 +9,13 @@ import { realClock } from '../../src/support/clock.ts'
 import { SECOND } from '../../src/support/units.ts'
 import { openSite, pipelineText } from '../helpers/run-cli.ts'
 
-const LIMIT = 20
+const LIMIT = 10
 
 describe('a nightly run while a backfill is going on', () => {
   it('goes first at the next batch, then the backfill goes on; no page is bought twice, and nothing is refused', async () => {
     const site = await openSite({
-      companies: 80,
-      events: 4_000,
+      companies: 200,
+      events: 2_500,
       rateLimit: { requests: LIMIT, windowMs: SECOND },
     })
     const few = site.simulator.organizations().slice(0, 3)
@@ -24,7 +24,7 @@ describe('a nightly run while a backfill is going on', () => {
     const night = pipelineText().replace('name: test', 'name: night')
     const nightly = join(site.folder, 'night.yaml')
     writeFileSync(nightly, night.replace('organizations.csv', 'few.csv'))
-    const pace = ['--requests-per-second', String(LIMIT), '--no-publish', '--json']
+    const pace = ['--requests-per-second', String(LIMIT), '--json']
 
     const backfill = site.start([
       'backfill',
@@ -36,7 +36,7 @@ describe('a nightly run while a backfill is going on', () => {
       ...pace,
     ])
     while (site.simulator.account().requests < 5) await new Promise((r) => setTimeout(r, 10))
-    const first = await site.run(['run', nightly, '--days', '300', ...pace])
+    const first = await site.run(['extract', nightly, '--days', '300', ...pace])
     expect(first.exitCode, first.stderr).toBe(0)
     expect(first.stderr).toMatch(/in use by `jobtide backfill` of pipeline test.*waiting_for_lock/)
     expect(backfill.process.exitCode).toBeNull()
@@ -61,5 +61,5 @@ describe('a nightly run while a backfill is going on', () => {
       ['night', 0],
       ['test', 1],
     ])
-  })
+  }, 180_000)
 })

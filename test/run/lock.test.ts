@@ -1,7 +1,7 @@
 import { existsSync, mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
-import { acquireLock, holderOf, isSomebodyWaiting, type LockRequest } from '../../src/run/lock.ts'
+import { acquireLock, holderOf, isAwaited, type LockRequest } from '../../src/run/lock.ts'
 import { realClock } from '../../src/support/clock.ts'
 import { EXIT } from '../../src/support/errors.ts'
 import { temporaryFolder } from '../helpers/temporary-folder.ts'
@@ -45,20 +45,20 @@ describe('the lock of a data directory', () => {
   it('is waited for until it is given back, which is said once; a backfill sees that somebody waits', async () => {
     const dataDir = temporaryFolder()
     const backfill = await take(dataDir, 'backfill', { givesWay: true })
-    expect(await isSomebodyWaiting(dataDir)).toBe(false)
+    expect(await isAwaited(dataDir)).toBe(false)
     const notices: string[] = []
     const nightly = take(dataDir, 'run', {
       maxWaitMs: 20_000,
       onWait: ({ message }) => notices.push(message),
     })
-    while (!(await isSomebodyWaiting(dataDir))) await pause(20)
+    while (!(await isAwaited(dataDir))) await pause(20)
     await pause(500)
     backfill.release()
     // It lets the one that waits go first, although the lock is free.
     const again = take(dataDir, 'backfill', { givesWay: true, maxWaitMs: 20_000 })
     const lock = await nightly
     expect(notices).toEqual([expect.stringContaining('is in use by `jobtide backfill`')])
-    expect(await isSomebodyWaiting(dataDir)).toBe(false)
+    expect(await isAwaited(dataDir)).toBe(false)
     expect(await holderOf(dataDir)).toContain('`jobtide run`')
     lock.release()
     const last = await again
@@ -71,7 +71,7 @@ describe('the lock of a data directory', () => {
     const first = await take(dataDir, 'backfill', { givesWay: true })
     const second = take(dataDir, 'backfill', { givesWay: true, maxWaitMs: 600 })
     await pause(400)
-    expect(await isSomebodyWaiting(dataDir)).toBe(false)
+    expect(await isAwaited(dataDir)).toBe(false)
     await expect(second).rejects.toMatchObject({ exitCode: EXIT.locked })
     first.release()
   })
@@ -84,7 +84,7 @@ describe('the lock of a data directory', () => {
     })
     const stop = AbortSignal.abort(new Error('stopped'))
     await expect(take(dataDir, 'run', { maxWaitMs: 60_000, stop })).rejects.toThrow('stopped')
-    expect(await isSomebodyWaiting(dataDir)).toBe(false)
+    expect(await isAwaited(dataDir)).toBe(false)
     other.release()
   })
 

@@ -97,15 +97,15 @@ describe('the same question on the same UTC day', () => {
     ['only read a sample', { outcome: 'sampled' }, 'as-planned'],
     ['read everything and failed to publish', { outcome: 'failed', read: ['s1'] }, 'as-planned'],
     ['began 2 h ago', { at: TODAY - 2 * HOUR }, 'as-planned'],
-    ['is done', { outcome: 'done' }, 'anew'],
-    ['was refused', { outcome: 'refused' }, 'anew'],
-    ['was abandoned', { outcome: 'abandoned' }, 'anew'],
-    ['asked another question', { question: 'other' }, 'anew'],
-    ['began 3 h ago, on the day before', { at: TODAY - 3 * HOUR }, 'anew'],
+    ['is done', { outcome: 'done' }, 'new'],
+    ['was refused', { outcome: 'refused' }, 'new'],
+    ['was abandoned', { outcome: 'abandoned' }, 'new'],
+    ['asked another question', { question: 'other' }, 'new'],
+    ['began 3 h ago, on the day before', { at: TODAY - 3 * HOUR }, 'new'],
     [
       'began 90 days ago',
       { at: TODAY - 90 * DAY, batches: [aBatch('s1', ['org_a'], 'all')] },
-      'anew',
+      'new',
     ],
   ])('as a run that %s: %#', (_, choices, kind) => {
     const run = aRun(choices)
@@ -118,21 +118,21 @@ describe('the same question on the same UTC day', () => {
     const killed = aRun({ id: 'run_1', at: TODAY - HOUR })
     const other = aRun({ id: 'run_2', question: 'other', outcome: 'done' })
     const elsewhere = aRun({ id: 'run_3', pipeline: 'weekly', question: 'other' })
-    expect(kindOf(historyOf(killed, other))).toBe('anew')
+    expect(kindOf(historyOf(killed, other))).toBe('new')
     expect(kindOf(historyOf(killed, elsewhere))).toBe('as-planned')
   })
 
-  it('leaves a killed run alone that records were lost of: nobody knows what it was to read', () => {
+  it('leaves a killed run alone that records were lost of: it is not known what it was to read', () => {
     const killed = aRun({ id: 'run_1', at: TODAY - HOUR })
     expect(kindOf(historyOf(killed))).toBe('as-planned')
     killed.isIncomplete = true
-    expect(kindOf(historyOf(killed))).toBe('anew')
+    expect(kindOf(historyOf(killed))).toBe('new')
   })
 
   it('looks only at the latest run of the pipeline', () => {
     const killed = aRun({ id: 'run_1', at: TODAY - HOUR })
     const done = aRun({ id: 'run_2', outcome: 'done' })
-    expect(kindOf(historyOf(killed, done))).toBe('anew')
+    expect(kindOf(historyOf(killed, done))).toBe('new')
     expect(kindOf(historyOf(done, aRun({ id: 'run_3' })))).toBe('as-planned')
   })
 })
@@ -147,7 +147,7 @@ describe('on another day, or for another list', () => {
   const yesterday = (choices: RunChoices = {}) =>
     aRun({ at: YESTERDAY, outcome: 'budget', batches, ...choices })
 
-  it('reads on the batch that was begun and plans the other 2 anew', () => {
+  it('reads on the batch that was begun and plans the other 2 again', () => {
     const run = yesterday({ begun: ['s1'] })
     const how = beginning(historyOf(run), state)
     if (how.kind !== 'carried-on') throw new Error(how.kind)
@@ -158,11 +158,11 @@ describe('on another day, or for another list', () => {
     expect(rest.organizations.map(({ value }) => value)).toEqual(['org_b', 'org_c'])
   })
 
-  it('plans anew a begun batch whose window of 2 days no longer reaches back far enough', () => {
+  it('plans again a begun batch whose window of 2 days no longer reaches back far enough', () => {
     const history = historyOf(yesterday({ begun: ['s3'] }))
     const covered = { eventTypes: TYPES, from: null, to: YESTERDAY - DAY }
     history.coverage.set('org_c', [covered])
-    expect(kindOf(history)).toBe('anew')
+    expect(kindOf(history)).toBe('new')
     history.coverage.set('org_c', [{ ...covered, to: TODAY - 30 * HOUR }])
     expect(kindOf(history)).toBe('carried-on')
   })
@@ -171,9 +171,9 @@ describe('on another day, or for another list', () => {
     const run = yesterday({ begun: ['s1'], question: 'other' })
     expect(kindOf(historyOf(run))).toBe('carried-on')
     const without = { ...question, organizations: question.organizations.slice(1) }
-    expect(beginning(historyOf(run), { ...state, question: without }).kind).toBe('anew')
+    expect(beginning(historyOf(run), { ...state, question: without }).kind).toBe('new')
     const fewer = { ...question, eventTypes: ['joined'] as const }
-    expect(beginning(historyOf(run), { ...state, question: fewer }).kind).toBe('anew')
+    expect(beginning(historyOf(run), { ...state, question: fewer }).kind).toBe('new')
   })
 
   it('leaves what another question had begun over a year where a night needs 2 days of it', () => {
@@ -182,11 +182,11 @@ describe('on another day, or for another list', () => {
     for (const outcome of ['sampled', 'interrupted', null] as const) {
       const history = historyOf(yesterday({ ...choices, outcome, question: 'all of it' }))
       history.coverage.set('org_a', night)
-      expect(kindOf(history)).toBe('anew')
+      expect(kindOf(history)).toBe('new')
     }
   })
 
-  it('plans anew what was dropped for a part of the list, when all of it is asked for on the same day', async () => {
+  it('plans again what was dropped for a part of the list, when all of it is asked for on the same day', async () => {
     const clock = virtualClock(TODAY)
     const frames: PlacedFrame[] = []
     const write: JournalWriter['write'] = (record, payload = '') => {
@@ -228,7 +228,7 @@ describe('on another day, or for another list', () => {
       organizations: [{ by: 'url', value: 'acme' }],
     }
     const history = historyOf(yesterday({ batches: [byUrl], begun: ['s1'] }))
-    expect(kindOf(history)).toBe('anew')
+    expect(kindOf(history)).toBe('new')
     history.ids.set('acme', 'org_b')
     const how = beginning(history, state)
     if (how.kind !== 'carried-on') throw new Error(how.kind)
@@ -236,9 +236,9 @@ describe('on another day, or for another list', () => {
     expect(rest.organizations.map(({ value }) => value)).toEqual(['org_a', 'org_c'])
   })
 
-  it('plans anew what was begun so long ago that events may have left its window unseen', () => {
+  it('plans again what was begun so long ago that events may have left its window unseen', () => {
     expect(kindOf(historyOf(yesterday({ begun: ['s1'], at: TODAY - 2 * DAY })))).toBe('carried-on')
-    expect(kindOf(historyOf(yesterday({ begun: ['s1'], at: TODAY - 31 * DAY })))).toBe('anew')
+    expect(kindOf(historyOf(yesterday({ begun: ['s1'], at: TODAY - 31 * DAY })))).toBe('new')
   })
 
   it('reads on a batch of everything at any age', () => {
