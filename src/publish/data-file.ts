@@ -17,7 +17,7 @@ export interface DataFile {
   readonly file: ScratchFile
 }
 
-/** Writes a data file without deleted rows to `path`. @throws StorageError when the disk refuses */
+/** Writes a whole data file to `path`. @throws StorageError when the disk refuses */
 export async function writeDataFile(
   warehouse: Warehouse,
   source: DataFileSource,

@@ -21,7 +21,7 @@ export interface WrittenDeletionVector {
   readonly file: ScratchFile
 }
 
-/** Gathers the deleted rows of one table, one table at a time, and writes them to one file. */
+/** Gathers the deletes of one table, one table at a time, and writes them to one file. */
 export class DeletionVectorWriter {
   readonly #warehouse: Warehouse
 

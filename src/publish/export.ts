@@ -116,10 +116,11 @@ class TableExport {
     const { name, grain, key, partitionByYearOf: split } = this.#definition
     const { columns, lastFieldId } = this.#columns
     const isCompared = this.#base !== undefined && !compact
-    const rows = await TableRows.read(warehouse, this.#definition, columns, isCompared)
+    const rows = new TableRows(warehouse, name, columns)
+    const partitions = await rows.read(this.#definition, isCompared)
     const vector = await DeletionVectorWriter.of(warehouse)
     const plans: PartitionPlan[] = []
-    for (const partition of rows.partitions) plans.push(await this.#plan(partition, rows, vector))
+    for (const partition of partitions) plans.push(await this.#plan(partition, rows, vector))
     const { files: all, written } = await this.#write(plans, rows)
     await rows.drop()
     const { files, deletionVector } = await vector.write(name, all, folder)
@@ -131,13 +132,11 @@ class TableExport {
       partition_by: split === null ? null : { column: split, unit: 'year' as const },
       schema: [...columns],
       last_field_id: lastFieldId,
-      rows: sum(rows.partitions.map((partition) => partition.rows)),
+      rows: sum(partitions.map((partition) => partition.rows)),
       bytes: sum(files.map(({ bytes }) => bytes)) + (deletionVector?.entry.bytes ?? 0),
-      partitions: rows.partitions.map(({ name, rows, fingerprint }) => ({
-        name,
-        rows,
-        fingerprint,
-      })),
+      partitions: partitions.map((partition) => {
+        return { name: partition.name, rows: partition.rows, fingerprint: partition.fingerprint }
+      }),
       deletion_vector: deletionVector?.entry ?? null,
       files,
     }
@@ -202,7 +201,7 @@ class TableExport {
   async #local(key: string): Promise<string> {
     const path = await this.#base?.localPath(key)
     if (path === undefined || path === null) throw this.#unusable(`${key} is not there`)
-    // A wrong data file is seen by its rows. A wrong deletion vector would take other rows away, and nobody would notice.
+    // A wrong data file is seen by its rows. A wrong deletion vector would take other rows away unnoticed.
     const vector = this.#base?.table.deletion_vector
     if (key !== vector?.key || (await sha256OfFile(path)) === vector.sha256) return path
     throw this.#unusable(`${key} has other bytes than it was written with`)

@@ -1,5 +1,5 @@
 /**
- * Data files at hand: what a publisher compares tonight's rows with. Where the store is a folder they are there already; of
+ * Data files at hand: what a publisher compares the rows of today with. Where the store is a folder they are there already; of
  * others the files that were last published are kept beside the warehouse, and what is missing is fetched.
  */
 

@@ -38,7 +38,7 @@ export interface PartitionChange {
 
 // Below this, a file for a few rows costs about as much as one for all of them.
 const SMALL_BYTES = 256 * 1_024
-// A reader opens every file of a partition, and skips deleted rows one by one.
+// A reader opens every file of a partition, and skips deletes one by one.
 const MOST_FILES = 8
 const MOST_DELETED = 0.1
 const MOST_FRESH = 0.25

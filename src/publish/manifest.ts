@@ -217,7 +217,7 @@ function parse<T>(schema: z.ZodType<T>, bytes: Uint8Array, where: string): T {
 
 function notOurs(where: string, what: string, cause?: unknown): PublishError {
   return new PublishError(`${where} was not written by this Jobtide: ${what}`, {
-    hint: `Restore it, or remove ${POINTER_KEY} there to begin anew with a whole snapshot.`,
+    hint: `Restore it, or remove ${POINTER_KEY} there to begin again with a whole snapshot.`,
     cause,
   })
 }

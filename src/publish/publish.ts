@@ -144,7 +144,7 @@ async function publishFromScratch(options: PublishOptions): Promise<PublishRepor
     await putSnapshot(options, manifest, current)
     await options.onPublished?.(report)
   }
-  // Also of a snapshot that was there before: whoever published it may have been killed before this.
+  // Also of a snapshot that was there before: its publisher may have been killed before this.
   await syncDeltaLogs({ ...options, manifest: shown })
   cache.keepOnly(objectsOf(shown).map(({ key }) => key))
   return report

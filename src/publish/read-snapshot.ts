@@ -33,7 +33,7 @@ export async function readCurrent(store: ObjectStore): Promise<CurrentSnapshot |
   const where = store.urlOf(pointer.manifest_key)
   if (manifest === null) {
     throw new PublishError(`${POINTER_KEY} points to ${where}, which is not there`, {
-      hint: `Restore it, or remove ${POINTER_KEY} there to begin anew with a whole snapshot.`,
+      hint: `Restore it, or remove ${POINTER_KEY} there to begin again with a whole snapshot.`,
     })
   }
   return {

@@ -37,7 +37,7 @@ export interface ProvedSnapshot {
 /** What a restore needs. */
 export interface RestoreOptions {
   readonly snapshot: ProvedSnapshot
-  /** The warehouse file to make. Whoever calls holds the lock of its folder. */
+  /** The warehouse file to make. The caller holds the lock of its folder. */
   readonly path: string
   /** A folder of its own: emptied before, removed after. */
   readonly scratchFolder: string

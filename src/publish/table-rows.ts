@@ -1,7 +1,6 @@
 /**
  * The rows of a table as it is now, for one export: in which partitions they are, and which of them differ from those in files.
- * Rows are compared by hashes over all columns, of at least 64 bits: that a changed row should pass for an unchanged one is
- * less likely than a fault of the disk.
+ * Rows are compared by two 64-bit hashes over all columns.
  */
 
 import type { TableDefinition } from '../warehouse/catalog.ts'
@@ -29,48 +28,32 @@ export class TableRows {
   readonly #warehouse: Warehouse
   readonly #source: string
   readonly #columns: readonly PublishedColumn[]
-  /** By what a row is found again: where it stands; in a view by all that it says. */
-  readonly #place: string
-  /** Its partitions, sorted by name; never none. */
-  readonly partitions: readonly Partition[]
+  /** SQL by which a row is found again: where it stands; in a view all that it says. */
+  #place = 'rowid'
 
-  private constructor(
-    warehouse: Warehouse,
-    source: string,
-    columns: readonly PublishedColumn[],
-    place: string,
-    partitions: readonly Partition[],
-  ) {
+  constructor(warehouse: Warehouse, name: string, columns: readonly PublishedColumn[]) {
     this.#warehouse = warehouse
-    this.#source = source
+    this.#source = `main.${quoteIdentifier(name)}`
     this.#columns = columns
-    this.#place = place
-    this.partitions = partitions
   }
 
   /**
-   * Reads a table.
+   * Reads the table.
    * @param isCompared whether `compare` will be called: then the hashes of each row are kept
+   * @returns its partitions, sorted by name; never none
    */
-  static async read(
-    warehouse: Warehouse,
-    definition: TableDefinition,
-    columns: readonly PublishedColumn[],
-    isCompared: boolean,
-  ): Promise<TableRows> {
-    const source = `main.${quoteIdentifier(definition.name)}`
-    const place = (await isView(warehouse, definition.name)) ? wideHashSql(columns) : 'rowid'
-    if (isCompared) {
-      await warehouse.run(
-        `create temp table ${HASHES} as
-         select ${yearSql(definition.partitionByYearOf)} as year, ${hashesSql(columns)}, ${place} as place from ${source};
-         create temp table ${DIFFERENCES} as
-         select year, cast(null as varchar) as stored_in, cast(null as bigint) as stored_at, place from ${HASHES} limit 0`,
-      )
-    }
-    const hashed = isCompared ? `select year, hash_a as row_hash from ${HASHES}` : undefined
-    const partitions = await partitionsOf(warehouse, definition, columns, source, hashed)
-    return new TableRows(warehouse, source, columns, place, partitions)
+  async read(definition: TableDefinition, isCompared: boolean): Promise<Partition[]> {
+    const [warehouse, source, columns] = [this.#warehouse, this.#source, this.#columns]
+    if (!isCompared) return partitionsOf(warehouse, definition, columns, source)
+    if (await isView(warehouse, definition.name)) this.#place = wideHashSql(columns)
+    await warehouse.run(
+      `create temp table ${HASHES} as
+       select ${yearSql(definition.partitionByYearOf)} as year, ${hashesSql(columns)}, ${this.#place} as place from ${source};
+       create temp table ${DIFFERENCES} as
+       select year, cast(null as varchar) as stored_in, cast(null as bigint) as stored_at, place from ${HASHES} limit 0`,
+    )
+    const hashed = `select year, hash_a as row_hash from ${HASHES}`
+    return partitionsOf(warehouse, definition, columns, source, hashed)
   }
 
   /** SQL for `from`: all rows of a partition. */

@@ -165,7 +165,7 @@ describe('a publish after 100 of 50,000 rows changed', () => {
     })
   })
 
-  it('writes the table anew where a file of the snapshot before is short or gone', async () => {
+  it('writes the table again where a file of the snapshot before is short or gone', async () => {
     for (const damage of [rmSync, (path: string) => truncateSync(path, 100)]) {
       const { warehouse, store } = await afterChanges()
       damage(store.urlOf((await shown(store)).files[0]?.key ?? ''))
@@ -175,7 +175,7 @@ describe('a publish after 100 of 50,000 rows changed', () => {
     }
   })
 
-  it('never believes a list of deleted rows with 1 wrong bit: the table is written anew', async () => {
+  it('never believes a list of deleted rows with 1 wrong bit: the table is written again', async () => {
     for (const at of [4, 159, 400]) {
       const { warehouse, store } = await afterChanges()
       await publishThings(warehouse, store)

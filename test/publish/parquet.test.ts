@@ -80,14 +80,28 @@ describe('the files of a snapshot', () => {
     )
   })
 
-  it('split a table by the year of a date', async () => {
-    const warehouse = await things(`select 1 as id, date '2020-02-29' as week_start_on`)
+  it('split a table by year once it has more rows than it may have in one file, and then for good, until --compact', async () => {
+    const warehouse = await things(
+      `select i as id, date '2020-02-29' + i::integer * 366 as week_start_on from range(3) numbers(i)`,
+    )
     const store = await folderStore()
     const tables = [definitionOf('things', { partitionByYearOf: 'week_start_on' })]
-    await publish(warehouse, store, { tables })
-    expect(await contentKeys(store)).toEqual([
-      expect.stringMatching(/^tables\/things\/week_start_year=2020\/[0-9a-f]{64}\.parquet$/),
-    ])
+    const partitions = async (options: Partial<PublishOptions> = {}) => {
+      await publish(warehouse, store, { tables, splitAboveRows: 3, acceptShrink: true, ...options })
+      const [table] = (await manifestOf(store)).tables
+      expect(table?.partition_by?.column).toBe(table?.files[1] && 'week_start_on')
+      return table?.files.map(({ partition }) => partition)
+    }
+    expect(await partitions()).toEqual(['all'])
+    await warehouse.run(`insert into things values (4, date '2020-01-01')`)
+    const years = [2020, 2021, 2022].map((year) => `week_start_year=${year}`)
+    expect(await partitions()).toEqual(years)
+    await warehouse.run('delete from things where id = 4')
+    expect(await partitions()).toEqual(years)
+    expect(await partitions({ compact: true })).toEqual(['all'])
+    expect(await tableOf(await readerOf(store), definitionOf('things'))).toEqual(
+      await tableOf(warehouse, definitionOf('things')),
+    )
   })
 
   it('hold an empty table as 1 file with 0 rows and all its columns', async () => {

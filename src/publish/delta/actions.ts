@@ -118,7 +118,7 @@ export function parseActions(text: string, where: string): Action[] {
       return actionSchema.parse(JSON.parse(line))
     } catch (error) {
       throw new DamagedLogError(`${where}, line ${index + 1}, is no line of a Delta log`, {
-        hint: 'Remove the folder _delta_log there: the next publish writes it anew.',
+        hint: 'Remove the folder _delta_log there: the next publish writes it again.',
         cause: error,
       })
     }

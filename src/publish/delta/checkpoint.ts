@@ -8,7 +8,7 @@ import { withScratchFile, type DeltaLogSource } from './local-file.ts'
 import { checkpointKey, lastCheckpointKey } from './log-files.ts'
 import type { LogState } from './replay.ts'
 
-/** How long a removed file is named, as the property `delta.deletedFileRetentionDuration` has it where nobody sets it. */
+/** How long a removed file is named, the default of `delta.deletedFileRetentionDuration`. */
 const TOMBSTONE_DAYS = 7
 
 const TEXT_MAP = 'map(varchar, varchar)'
@@ -108,31 +108,16 @@ async function putUnlessThere(
   }
 }
 
-interface LastCheckpoint {
-  readonly version: number
-  /** Actions in it. */
-  readonly size: number
-  readonly sizeInBytes: number
-  readonly numOfAddFiles: number
-}
-
 // It only saves readers a long listing, so a race that is lost is no failure.
 async function tellReaders(
   { store }: DeltaLogSource,
   table: string,
-  hint: LastCheckpoint,
+  hint: { version: number; size: number; sizeInBytes: number; numOfAddFiles: number },
 ): Promise<void> {
   const key = lastCheckpointKey(table)
   const stored = await store.get(key)
-  if (stored !== null && versionIn(stored.bytes) >= hint.version) return
+  const [, version = '-1'] =
+    /"version":\s*(\d+)/.exec(Buffer.from(stored?.bytes ?? []).toString()) ?? []
+  if (Number(version) >= hint.version) return
   await store.replace(key, Buffer.from(JSON.stringify(hint)), stored?.version ?? null)
-}
-
-function versionIn(bytes: Uint8Array): number {
-  try {
-    const { version } = JSON.parse(Buffer.from(bytes).toString()) as { version?: unknown }
-    return typeof version === 'number' ? version : -1
-  } catch {
-    return -1
-  }
 }

@@ -30,7 +30,7 @@ export interface CommitFacts {
   readonly state: LogState
   readonly manifest: Manifest
   readonly table: ManifestTable
-  /** Deleted rows by key of the file; a file without any is not in it. */
+  /** Deletion vectors by key of the file; none for a whole file. */
   readonly vectors: ReadonlyMap<string, DeletionVector>
 }
 
@@ -90,7 +90,7 @@ function refuseForeign(table: string, protocol: Protocol, foreign: readonly stri
   return new DamagedLogError(
     `another engine has changed the Delta log of ${table}: it asks of writers for ${what}`,
     {
-      hint: `Remove the folder ${tableFolder(table)}_delta_log there: the next publish writes it anew.`,
+      hint: `Remove the folder ${tableFolder(table)}_delta_log there: the next publish writes it again.`,
     },
   )
 }
@@ -123,7 +123,7 @@ function tableId(table: string, snapshotId: string): string {
   return hash.toString('hex', 0, 16).replace(/^(.{8})(.{4})(.{4})(.{4})(.{12})$/, '$1-$2-$3-$4-$5')
 }
 
-/** Files that the log has and the manifest has not, with the same deleted rows, go; those it lacks come. */
+/** Files that the log has and the manifest has not, with the same deletion vector, go; those it lacks come. */
 function fileActions({ state, table, vectors }: CommitFacts, at: number): Action[] {
   const wanted = new Map<string, AddFile>()
   for (const file of table.files) {

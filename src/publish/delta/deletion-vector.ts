@@ -1,4 +1,4 @@
-/** Deleted rows as the Delta log holds them: inline, so that no further object is needed. */
+/** Deletion vectors as the Delta log holds them: inline, so that no further object is needed. */
 
 import { quoteText } from '../../warehouse/warehouse.ts'
 import { PublishError } from '../errors.ts'

@@ -3,7 +3,7 @@
 import { DAY } from '../../support/units.ts'
 import type { StoredObject } from '../store/object-store.ts'
 
-/** What is kept of a log, as the property `delta.logRetentionDuration` has it where nobody sets it. */
+/** What is kept of a log, the default of `delta.logRetentionDuration`. */
 export const LOG_RETENTION_DAYS = 30
 const VERSION_DIGITS = 20
 const COMMIT = /^(\d{20})\.json$/

@@ -61,6 +61,6 @@ async function readCheckpoint(
 function gap(store: ObjectStore, table: string, version: number): DamagedLogError {
   const folder = store.urlOf(logFolder(table).slice(0, -1))
   return new DamagedLogError(`the Delta log ${folder} has lost its version ${version}`, {
-    hint: 'Remove that folder: the next publish writes it anew.',
+    hint: 'Remove that folder: the next publish writes it again.',
   })
 }

@@ -8,8 +8,6 @@ import type { ManifestFile, ManifestTable } from '../manifest.ts'
 /** How many characters of a text a bound keeps, as in the protocol's own writers. */
 const LONGEST_TEXT = 32
 const LAST_CHARACTER = '\u{10FFFF}'
-/** So many digits of a decimal survive as a number of JSON. */
-const EXACT_DIGITS = 15
 
 type Side = 'min' | 'max'
 type Bound = string | number
@@ -21,7 +19,7 @@ export function fileStats(file: ManifestFile, columns: ManifestTable['schema']):
     minValues: boundsOf(file, columns, 'min'),
     maxValues: boundsOf(file, columns, 'max'),
     nullCount: nullCounts(file, columns),
-    // With deleted rows the extremes may be among them.
+    // A deleted row may be the smallest or the largest.
     ...(file.deletes > 0 ? { tightBounds: false } : {}),
   })
 }
@@ -69,13 +67,8 @@ function boundOf(text: string, type: string, side: Side): Bound | undefined {
       return timeBound(text, side)
     default:
       // Not for floating-point numbers: NaN is larger than all others to some engines and in no bound.
-      return type.startsWith('DECIMAL') ? decimalBound(text) : undefined
+      return undefined
   }
-}
-
-function decimalBound(text: string): number | undefined {
-  const digits = text.replaceAll(/\D/g, '').replace(/^0+/, '')
-  return digits.length <= EXACT_DIGITS ? Number(text) : undefined
 }
 
 function textBound(text: string, side: Side): string | undefined {

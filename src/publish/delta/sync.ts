@@ -33,7 +33,7 @@ export interface SyncedLog {
 
 /** Commits between two checkpoints, as other writers have it. */
 const CHECKPOINT_EVERY = 10
-// Each lost race means that somebody else has written a version, and two publishers write the same; so a second attempt is
+// Each lost race means that another publisher has written a version, and both write the same; so a second attempt is
 // rare and a tenth is a defect.
 const MOST_ATTEMPTS = 10
 
@@ -82,7 +82,7 @@ async function syncLog(options: SyncOptions, table: ManifestTable): Promise<Sync
 }
 
 // Then a later publisher was here while this one was slow. Not so when the pointer names this snapshot, because it moves
-// before a log does: somebody began anew, or let it name an older snapshot again.
+// before a log does: the destination was begun again, or the pointer set back.
 async function isBeyond({ store, manifest }: SyncOptions, { state }: StoredLog): Promise<boolean> {
   if (sequenceOf(state) <= manifest.sequence) return false
   const stored = await store.get(POINTER_KEY)
@@ -100,7 +100,7 @@ async function plan(
   return planCommit({ state, manifest: options.manifest, table, vectors })
 }
 
-/** Writes the next version of a log; null when somebody else was first. */
+/** Writes the next version of a log; null when another publisher was first. */
 async function commit(
   { store }: SyncOptions,
   table: ManifestTable,
@@ -125,7 +125,7 @@ async function checkpointIfDue(
 
 /** What taking old versions out of the logs takes. */
 export interface LogHistoryOptions extends SyncOptions {
-  /** Removes objects, for whoever may: nobody else reads or writes the logs meanwhile. */
+  /** Removes objects; no other process reads or writes the logs meanwhile. */
   readonly remove: (keys: readonly string[]) => Promise<void>
 }
 

@@ -97,7 +97,7 @@ describe('a damaged log', () => {
     await expect(broken.publish()).rejects.toThrow(/json, line 1, is no line of a Delta log/)
   })
 
-  it('is written anew when its folder is removed', async () => {
+  it('is written again when its folder is removed', async () => {
     const lake = await madeLake()
     await lake.add(0, 5)
     await lake.publish()

@@ -132,18 +132,18 @@ describe('syncDeltaLogs', () => {
     expect(kindsOf(await commitOf(lake, 1))).toEqual(['commitInfo', 'txn'])
   })
 
-  it('shows snapshot 1 of somebody who began anew after 5 nights, and not that of a slow publisher', async () => {
+  it('shows snapshot 1 of a destination that was begun again after 5 nights, and not that of a slow publisher', async () => {
     const lake = await madeLake()
     await lake.add(0, 10)
     await lake.add(10, 10)
     for (let night = 0; night < 5; night += 1) await lake.publish()
     lake.drop(lake.files[0]?.key ?? '')
-    const anew = { ...(await lake.manifest()), sequence: 1 }
-    expect(await lake.sync(anew)).toMatchObject([{ version: 4, committed: false }])
-    await putPointer(lake.store, anew)
-    expect(await lake.sync(anew)).toMatchObject([{ version: 5, committed: true }])
-    await expectLogShows(lake, anew)
-    expect(await lake.sync(anew)).toMatchObject([{ version: 5, committed: false }])
+    const again = { ...(await lake.manifest()), sequence: 1 }
+    expect(await lake.sync(again)).toMatchObject([{ version: 4, committed: false }])
+    await putPointer(lake.store, again)
+    expect(await lake.sync(again)).toMatchObject([{ version: 5, committed: true }])
+    await expectLogShows(lake, again)
+    expect(await lake.sync(again)).toMatchObject([{ version: 5, committed: false }])
   })
 
   it('shows the newest of 3 snapshots when 6 publishers sync at once, each version whole', async () => {
