@@ -153,5 +153,5 @@ export JOBTIDE_TEST_S3_REGION=us-east-1
 export JOBTIDE_TEST_S3_ACCESS_KEY_ID=TESTACCESSKEYID
 export JOBTIDE_TEST_S3_SECRET_ACCESS_KEY=test-secret-access-key
 command=("${@:2}")
-((${#command[@]})) || command=(npx vitest run test/publish/store/store-conformance.test.ts)
+((${#command[@]})) || command=(npx vitest run --project slow test/publish/store/store-conformance.db.test.ts)
 "${command[@]}"
