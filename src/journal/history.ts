@@ -47,23 +47,19 @@ export interface History {
   /** When batches with an organisation were read to their end, first and last, milliseconds since 1970 UTC. */
   readonly asked: Map<string, { readonly first: number; readonly last: number }>
   readonly seen: Map<string, Sightings>
-  /**
-   * Organisations that 0.1.0 read, and how they were named: it did not note whose events came, so that whether they sent
-   * any is not in `seen`.
-   */
-  readonly untold: Map<string, OrganizationRef['by']>
   /** By `${day} ${pipeline}`, the UTC day a request was sent. */
   readonly spending: Map<string, DaySpending>
   /** Milliseconds since 1970 UTC; 0 when the service named no time. */
   notBefore: number
-  /** How far the service's clock was ahead of this machine's at the last page, in milliseconds; negative when behind. */
-  serverAheadMs: number
+  /**
+   * How far the service's clock was ahead of this machine's at the last page, in milliseconds, negative when behind; null
+   * before the first page.
+   */
+  serverAheadMs: number | null
   /** As serverAheadMs, by the latest time that any witness of that page allowed. */
   serverAheadAtMostMs: number
   /** The latest time that the service's clock has certainly reached, milliseconds since 1970 UTC; 0 for never. */
   serverReachedAt: number
-  /** When that page was received, milliseconds since 1970 UTC; 0 for never. */
-  serverSeenAt: number
   /** The last page at which clocks did not agree: its run, and what they said. Null for none. */
   clockDispute: { readonly runId: string; readonly ours: number; readonly date: number } | null
   /** The newest suppression list; null where there never was one. */
@@ -81,13 +77,11 @@ export function emptyHistory(): History {
     learntAt: new Map(),
     asked: new Map(),
     seen: new Map(),
-    untold: new Map(),
     spending: new Map(),
     notBefore: 0,
-    serverAheadMs: 0,
+    serverAheadMs: null,
     serverAheadAtMostMs: 0,
     serverReachedAt: 0,
-    serverSeenAt: 0,
     clockDispute: null,
     suppression: null,
   }
@@ -154,7 +148,7 @@ export function foldRecord(history: History, frame: PlacedFrame): void {
       if (batch !== null) closeBatch(batch, 'finished')
       if (!isRead) return
       run.batchesDone += 1
-      foldCoverage(history, run, batch?.batch ?? payloadOf<BatchRecord>(frame), record)
+      foldCoverage(history, batch?.batch ?? payloadOf<BatchRecord>(frame), record)
       return
     }
     case 'batch_split': {
@@ -239,8 +233,7 @@ function foldPage(history: History, record: PageReceived): void {
   spending.charged += record.credits_used
   const isExpected = record.credits_used === expectedCredits(record.events)
   if (!isExpected || record.credits_sent !== undefined) spending.unexpected += 1
-  if (record.seen === undefined && record.events > 0) run.tellsWhose = false
-  for (const [id, events, recent] of record.seen ?? []) {
+  for (const [id, events, recent] of record.seen) {
     const { at } = record
     const added = { total: events, lastAt: at, events: recent, days: 0, at }
     history.seen.set(id, addSightings(history.seen.get(id), added))
@@ -254,7 +247,6 @@ function foldClocks(
 ): void {
   history.serverAheadMs = server_at - at
   history.serverAheadAtMostMs = Math.max(server_at, clocks?.latest ?? server_at) - at
-  history.serverSeenAt = at
   const reached = clocks?.earliest ?? server_at
   history.serverReachedAt = Math.max(history.serverReachedAt, reached)
   if (clocks !== undefined) history.clockDispute = { runId, ours: at, date: clocks.date }
@@ -286,8 +278,7 @@ function learn(
   if (sightings !== undefined) seen.set(id, addSightings(seen.get(id), sightings))
   const times = asked.get(name)
   if (times !== undefined) noteAsked(history, id, times)
-  if (history.untold.has(name)) history.untold.set(id, 'id')
-  for (const known of [coverage, asked, seen, quarantined, history.untold]) known.delete(name)
+  for (const known of [coverage, asked, seen, quarantined]) known.delete(name)
 }
 
 function noteAsked({ asked }: History, name: string, times: { first: number; last: number }): void {
@@ -298,12 +289,7 @@ function noteAsked({ asked }: History, name: string, times: { first: number; las
   })
 }
 
-function foldCoverage(
-  history: History,
-  run: RunHistory,
-  batch: BatchRecord,
-  record: BatchFinished,
-): void {
+function foldCoverage(history: History, batch: BatchRecord, record: BatchFinished): void {
   const { event_types: eventTypes, days_ago: daysAgo } = batch
   const interval = { eventTypes, ...coveredBy(record) }
   const { at } = record
@@ -312,8 +298,7 @@ function foldCoverage(
     const name = canonicalName(history.ids, organization)
     history.coverage.set(name, addInterval(history.coverage.get(name) ?? [], interval))
     noteAsked(history, name, { first: at, last: at })
-    if (run.tellsWhose) history.seen.set(name, addSightings(history.seen.get(name), looked))
-    else history.untold.set(name, organization.by)
+    history.seen.set(name, addSightings(history.seen.get(name), looked))
     if ((history.quarantined.get(name)?.at ?? at) < at) history.quarantined.delete(name)
   }
 }
@@ -331,7 +316,7 @@ export function refuseUnknown(record: never): never {
   )
 }
 
-/** The batches that a run which is taken up again asks besides its own; records of 0.1.0 have no payload. */
+/** The batches that a resumed run asks in addition to its own; no payload says that there are none. */
 export function addedBatches(frame: PlacedFrame): BatchRecord[] {
   return frame.payload().length === 0 ? [] : payloadOf<BatchRecord[]>(frame)
 }

@@ -24,7 +24,7 @@ import { newUlid, ulidTime } from '../support/ulid.ts'
 import { MIB } from '../support/units.ts'
 import { encodeFrame } from './frame.ts'
 import { Holdings } from './held.ts'
-import { checkSegments, sizeOf, type JournalState } from './loss.ts'
+import { checkSegments, type JournalState } from './loss.ts'
 import { SEGMENT_SUFFIX, listSegments, readSegment, type PlacedFrame } from './reader.ts'
 import { recoverSegments } from './recover.ts'
 import type { JournalRecord } from './records.ts'
@@ -231,9 +231,7 @@ class SegmentWriter implements JournalWriter {
   }
 }
 
-function listSegment(folder: string, { name, path, bytes, hash, holdings }: OpenSegment): void {
-  // Somebody took this process for a dead one and sealed it: the next recovery lists what it is now.
-  if (sizeOf(path) !== bytes) return
+function listSegment(folder: string, { name, bytes, hash, holdings }: OpenSegment): void {
   appendSeal(folder, { segment: name, bytes, sha256: hash.digest('hex'), held: holdings.held() })
 }
 

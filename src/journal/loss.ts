@@ -116,27 +116,14 @@ function damageOf(path: string, sealed: SealedSegment, depth: 'ends' | 'bytes'):
   if (!existsSync(path)) return sealed.bytes === 0 ? null : 'is gone'
   if (sealed.bytes === 0) return 'is there again, after its loss was accepted'
   const size = sizeOf(path)
-  const exact = [sealed, sealed.before].filter((state) => state?.bytes === size) as FileState[]
-  const states = exact.length === 0 && isWrittenOn(sealed, size) ? [sealed] : exact
-  const [state] = states
-  const isSealed = state !== undefined && endsWithSeal(path, state.bytes)
-  if (exact.length === 0 && !isSealed) {
-    return `has ${size} bytes, not the ${sealed.bytes} it was sealed with`
-  }
-  if (!isSealed) return 'does not end with its seal'
+  const states = [sealed, sealed.before].filter((state) => state?.bytes === size) as FileState[]
+  if (states.length === 0) return `has ${size} bytes, not the ${sealed.bytes} it was sealed with`
+  if (!endsWithSeal(path)) return 'does not end with its seal'
   if (depth === 'ends') return null
-  const sha256 = hashFile(path, state.bytes)
+  const sha256 = hashFile(path)
   return states.some((one) => one.sha256 === sha256)
     ? null
     : 'does not hold the bytes it was sealed with'
-}
-
-/**
- * Whether a segment has grown after it was sealed and listed: its process was taken for a dead one, and writes on. Nothing
- * is lost then, and the next recovery lists it anew.
- */
-export function isWrittenOn({ bytes, before }: SealedSegment, size: number): boolean {
-  return before === null && bytes > 0 && size > bytes
 }
 
 /** What is lost of a segment, as it is now. */
@@ -165,20 +152,14 @@ export function sizeOf(path: string): number {
   }
 }
 
-/**
- * The SHA-256 of the first `bytes` of a file, default all, read in pieces: a segment may be larger than what a run may
- * hold in memory.
- */
-export function hashFile(path: string, bytes = Number.POSITIVE_INFINITY): string {
+/** The SHA-256 of a file, read in pieces: a segment may be larger than what a run may hold in memory. */
+export function hashFile(path: string): string {
   const hash = createHash('sha256')
   const piece = Buffer.allocUnsafe(MIB)
   const file = openSync(path, 'r')
   try {
-    for (let left = bytes; left > 0;) {
-      const read = readSync(file, piece, 0, Math.min(left, MIB), null)
-      if (read === 0) break
+    for (let read = readSync(file, piece); read > 0; read = readSync(file, piece)) {
       hash.update(piece.subarray(0, read))
-      left -= read
     }
   } finally {
     closeSync(file)

@@ -102,14 +102,11 @@ export function* readSegment(path: string, from = 0): Generator<PlacedFrame> {
   }
 }
 
-/**
- * Whether the segment was closed properly: its last record is a seal. Reads the end of the file only.
- * @param bytes where that record is to end; default: the end of the file
- */
-export function endsWithSeal(path: string, bytes?: number): boolean {
+/** Whether the segment was closed properly: its last record is a seal. Reads the end of the file only. */
+export function endsWithSeal(path: string): boolean {
   const file = openForReading(path)
   try {
-    const end = bytes ?? fstatSync(file).size
+    const end = fstatSync(file).size
     const tailAt = Math.max(0, end - LONGEST_SEAL_BYTES)
     const tail = readAt(file, tailAt, end - tailAt)
     const lastRecordAt = tail.lastIndexOf(`\n${FRAME_MAGIC}`) + 1

@@ -16,7 +16,7 @@ export interface BatchRecord {
   /** Window in days of detection time, 1 to 365; null asks for all events. */
   readonly days_ago: number | null
   readonly event_types: readonly EventType[]
-  /** Pages with events that the plan expected; absent in plans of 0.1.0 and in batches that were split. */
+  /** Pages with events that the plan expected; absent in batches that were split. */
   readonly expected_pages?: number
 }
 
@@ -41,13 +41,13 @@ export interface RunStarted {
   readonly organizations: number
   readonly batches: number
   readonly credits_limit: number | null
-  /** Events that the plan expected from the rates; absent where it had to guess, and in records of 0.1.0. */
+  /** Events that the plan expected from the rates; absent where it had to guess. */
   readonly expected_events?: number
   /** Hash of what was asked for: a run is only taken up again for the same question. */
   readonly question_sha256: string
 }
 
-/** A run that had stopped is taken up again. Payload: JSON of the `BatchRecord[]` that are asked besides its own. */
+/** A run that had stopped is resumed. Payload: JSON of the `BatchRecord[]` that are asked in addition to its own. */
 export interface RunResumed {
   readonly kind: 'run_resumed'
   readonly run_id: string
@@ -90,8 +90,8 @@ export interface PageReceived {
   readonly free_probe?: true
   /** A short mark of each event, in the order of the page; see page-keys.ts. Absent where the batch is a single page. */
   readonly keys?: string
-  /** Events of each organisation in the page; absent in records of 0.1.0. */
-  readonly seen?: readonly SeenOrganization[]
+  /** Events of each organisation in the page. */
+  readonly seen: readonly SeenOrganization[]
   /** Ids of organisations in it that the batch certainly did not ask for: their events are rejects, and not in `seen`. */
   readonly foreign?: readonly string[]
   /**

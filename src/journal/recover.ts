@@ -19,15 +19,7 @@ import { asStorageError } from '../support/errors.ts'
 import { ulidTime } from '../support/ulid.ts'
 import { encodeFrame } from './frame.ts'
 import { Holdings, lossText, withoutKept, type HeldRun } from './held.ts'
-import {
-  checkSegments,
-  damagesOf,
-  hashFile,
-  heldIn,
-  isWrittenOn,
-  sizeOf,
-  type Damage,
-} from './loss.ts'
+import { checkSegments, damagesOf, hashFile, heldIn, sizeOf, type Damage } from './loss.ts'
 import { refuseUnnamedLoss, removeCheckpoint } from './read-history.ts'
 import { listSegments, refuse, validPrefix, type OnDamage } from './reader.ts'
 import type { RunStarted } from './records.ts'
@@ -65,10 +57,8 @@ export function recoverSegments(
 function closeSegments(folder: string, clock: Clock, onDamage: OnDamage): void {
   const listed = listedIn(folder, 'refuse')
   for (const segment of listSegments(folder)) {
-    const path = join(folder, segment)
-    const sealed = listed.get(segment)
-    if (sealed !== undefined && !isWrittenOn(sealed, sizeOf(path))) continue
-    const file = closeSegment(path, clock, onDamage)
+    if (listed.has(segment)) continue
+    const file = closeSegment(join(folder, segment), clock, onDamage)
     if (file !== null) appendSeal(folder, { segment, ...file })
   }
 }

@@ -30,8 +30,6 @@ export interface RunHistory {
   creditsCommitted: number
   /** Credits committed when the run last stopped cleanly: a budget starts anew there, but not after a kill. */
   creditsAtLastStop: number
-  /** False when a page did not say whose events it held: it was bought by 0.1.0. */
-  tellsWhose: boolean
   /** Requests sent and neither answered nor failed, with the time they were sent: their process was killed. */
   readonly unanswered: Map<string, number>
 }
@@ -53,7 +51,6 @@ export function newRunHistory(started: RunStarted, batches: readonly BatchRecord
     requests: 0,
     creditsCommitted: 0,
     creditsAtLastStop: 0,
-    tellsWhose: true,
     unanswered: new Map(),
   }
   addBatches(run, batches)

@@ -170,7 +170,7 @@ export class Chunk {
       body_sha256: record.body_sha256,
       error: null,
     })
-    for (const [organizationId, count] of record.seen ?? []) {
+    for (const [organizationId, count] of record.seen) {
       this.pageOrganizations.request_id.push(record.request_id)
       this.pageOrganizations.organization_id.push(organizationId)
       this.pageOrganizations.events.push(count)

@@ -97,7 +97,7 @@ class Load {
     // Before the segments are read: coverage must not be ahead of the events.
     this.#history = readHistory(this.#journal)
     // By the journal's place, and not an option: no caller can forget it, and bring a person back.
-    this.#suppression = readSuppression(this.#journal)
+    this.#suppression = readSuppression(this.#journal, this.#history.suppression)
   }
 
   async run(): Promise<LoadReport> {

@@ -46,12 +46,15 @@ export function emptyList(): Omit<SuppressionList, 'mac'> {
 
 /**
  * Reads the list of the data directory that a journal lies in; null where there never was one.
+ * @param witness what the journal says of the newest list
  * @throws StorageError when it is missing, changed, or older than the journal knows
  */
-export function readList(journal: Journal): SuppressionList | null {
+export function readList(
+  journal: Journal,
+  witness = newestSuppression(journal),
+): SuppressionList | null {
   const folder = dirname(journal.folder)
   const path = join(folder, SUPPRESSED_FILE)
-  const witness = newestSuppression(journal)
   const bytes = readIfThere(path)
   if (bytes === null) {
     if (witness !== null) throw lost(`${path} is missing, and the journal says that there was one`)
@@ -86,10 +89,11 @@ export function writeList(
  * @throws StorageError when the disk refuses
  */
 export async function noteList(journal: Journal, nowMs: number): Promise<void> {
-  const list = readList(journal)
+  const witness = newestSuppression(journal)
+  const list = readList(journal, witness)
   if (list === null || journal.segments().length === 0) return
   const { generation, mac } = list
-  if (newestSuppression(journal)?.generation === generation) return
+  if (witness?.generation === generation) return
   const writer = journal.writer()
   try {
     await writer.append({ kind: 'suppression_changed', at: nowMs, generation, mac })

@@ -6,6 +6,7 @@
 
 import { eventSchema } from '../api/schemas.ts'
 import type { Journal } from '../journal/journal.ts'
+import type { SuppressionChanged } from '../journal/records.ts'
 import { isoInstant } from '../support/clock.ts'
 import {
   emptyList,
@@ -62,10 +63,14 @@ export class Suppression {
 
 /**
  * Reads what is not kept in the data directory that a journal lies in.
+ * @param witness what the journal says of the newest list; read from it unless given
  * @throws StorageError when the list is lost or was changed: then it is not known whose events to leave out
  */
-export function readSuppression(journal: Journal): Suppression {
-  return new Suppression(readList(journal) ?? emptyList())
+export function readSuppression(
+  journal: Journal,
+  witness?: SuppressionChanged | null,
+): Suppression {
+  return new Suppression(readList(journal, witness) ?? emptyList())
 }
 
 /**

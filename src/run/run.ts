@@ -339,7 +339,7 @@ export function extraction(
     concurrency: job.concurrency,
     maxWaitMs: job.maxWaitMs,
     notBefore: history.notBefore,
-    serverAheadMs: history.serverSeenAt === 0 ? null : history.serverAheadMs,
+    serverAheadMs: history.serverAheadMs,
     stop,
     abort,
   }

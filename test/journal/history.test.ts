@@ -292,11 +292,6 @@ describe('what was looked for', () => {
     expect(seen.get('org_1')?.days).toBeCloseTo(7)
   })
 
-  it('counts nothing for a page of 0.1.0, which does not say: else everybody would look quiet', async () => {
-    const { seen } = await historyOf(started, aPage(1), batchFinished('s1', 1, 2))
-    expect(seen.size).toBe(0)
-  })
-
   it('counts 7 days without an event for a batch whose only page is empty', async () => {
     const empty = aPage(1, { events: 0, credits_used: 0, has_more: false })
     const { seen } = await historyOf(started, empty, batchFinished('s1', 1, 2))
@@ -367,27 +362,6 @@ describe('spending', () => {
       ['2026-12', 40],
     ])
     expect(monthlyCredits(spending, 'weekly').size).toBe(0)
-  })
-})
-
-describe('a process that writes on after its run was closed, as one that was stopped and lost its lock', () => {
-  it('is counted in the ledger, covers what it read, and does no harm to the history', async () => {
-    const late = aPage(2, { has_more: false, seen: [] })
-    const history = await historyOf(
-      started,
-      aRequest(1),
-      aPage(1, { seen: [] }),
-      finished({ outcome: 'abandoned' }),
-      aRequest(2),
-      late,
-      [batchFinished('s1', 100, 200), aBatch()],
-    )
-    expect(history.runs.get(RUN)).toMatchObject({
-      pages: 2,
-      creditsCommitted: 20,
-      isForgotten: true,
-    })
-    expect(history.coverage.get('org_1')).toMatchObject([{ from: 100, to: 200 }])
   })
 })
 

@@ -69,6 +69,7 @@ export function aPage(page: number, fields: Partial<PageReceived> = {}): PageRec
     credits_used: 10,
     has_more: true,
     body_sha256: 'b',
+    seen: [],
     ...fields,
   }
 }

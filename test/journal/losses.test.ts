@@ -9,16 +9,7 @@ import type { Journal } from '../../src/journal/journal.ts'
 import type { JournalRecord, RunResumed } from '../../src/journal/records.ts'
 import { sha256Hex } from '../../src/support/hash.ts'
 import { DAY, KIB } from '../../src/support/units.ts'
-import {
-  RUN,
-  aJournal,
-  aPage,
-  aRequest,
-  aBatch,
-  aStart,
-  onlySegment,
-  pagesOf,
-} from './journal-fixture.ts'
+import { RUN, aJournal, aPage, aRequest, aBatch, aStart } from './journal-fixture.ts'
 
 type Entry = readonly [JournalRecord, unknown?]
 
@@ -138,23 +129,6 @@ describe('a sealed segment', () => {
     writeFileSync(first, bytes)
     expect(journal.check('ends').segments).toBe(2)
     expect(() => journal.check('bytes')).toThrow('does not hold the bytes it was sealed with')
-  })
-
-  it('that its own process writes on in, taken for a dead one, is no loss, and is listed again', async () => {
-    const journal = aJournal()
-    const writer = journal.writer()
-    await writer.append(aPage(1), bodyOf(1))
-    journal.recover()
-    for (const page of [2, 3]) await writer.append(aPage(page), bodyOf(page))
-    expect(journal.check('bytes').segments).toBe(1)
-    await writer.close()
-    expect(journal.check('bytes').bytes).toBeLessThan(onlySegment(journal).bytes().length)
-    journal.recover()
-    expect(journal.check('bytes').bytes).toBe(onlySegment(journal).bytes().length)
-    expect(pagesOf(journal)).toEqual([1, 2, 3])
-    const { path, bytes } = onlySegment(journal)
-    truncateSync(path, bytes().length - 1)
-    expect(() => journal.check()).toThrow('lost with it: nothing')
   })
 
   it('is not forgotten with all others: nothing but the list is left, and it speaks', async () => {

@@ -87,7 +87,7 @@ class World {
     const clock = createServiceClock(
       { monotonic: () => this.time },
       { warn: () => undefined },
-      history.serverSeenAt === 0 ? null : history.serverAheadMs,
+      history.serverAheadMs,
     )
     const read: BatchHistory = newBatchHistory(batch)
     const seen = this.events.filter(({ got }) => !got)
