@@ -183,7 +183,7 @@ export function apiKeyFrom(environment: Environment): ApiKey {
 const OTHERS_MAY_WRITE = 0o022
 const OTHERS_MAY_READ = 0o044
 
-// Kubernetes and Docker mount secrets read-only, at best with mode 0440: nobody can change that there.
+// Kubernetes and Docker mount secrets read-only, at best with mode 0440: no process can change that there.
 function keyFromFile(path: string): ApiKey {
   const source = `JOBTIDE_API_KEY_FILE (${path})`
   try {

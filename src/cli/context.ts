@@ -40,7 +40,7 @@ export type Start = (
   work: (context: Context) => Promise<ExitCode>,
 ) => Promise<void>
 
-/** What makes a context besides the options. */
+/** What makes a context, together with the options. */
 export interface ProcessParts {
   readonly environment: Environment
   readonly clock: Clock

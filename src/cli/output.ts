@@ -27,7 +27,7 @@ export interface Output {
   /** A result in both ways, such as `titles --format csv`. */
   raw(text: string): void
   /**
-   * A part of a result that may be long. Resolves when there is room for the next part; false when nobody reads any more, or
+   * A part of a result that may be long. Resolves when there is room for the next part; false when the reader is gone, or
    * `signal` aborts first.
    */
   stream(text: string, signal: AbortSignal): Promise<boolean>
@@ -97,7 +97,7 @@ export function streamOutput(json: boolean, scrubber: Scrubber, streams: Streams
     failure(error) {
       const known = error instanceof JobtideError ? error : null
       const exitCode = known?.exitCode ?? EXIT.defect
-      // After the beginning of another document a second one would help nobody: that it ends too soon says enough.
+      // After the beginning of another document a second one would help no reader: that it ends too soon says enough.
       if (json && !isStreamed) {
         out(`${JSON.stringify({ error: errorDocument(error) })}\n`)
       }

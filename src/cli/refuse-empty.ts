@@ -1,4 +1,4 @@
-/** What a command says that shows what was done, where nothing was. */
+/** Refuses to show what was done where nothing was. */
 
 import { existsSync } from 'node:fs'
 import type { Journal } from '../journal/journal.ts'
@@ -16,7 +16,7 @@ export function refuseEmpty(journal: Journal, { root, warehouse }: DataDirectory
     throw new ConfigError(
       `there is a warehouse in ${root} and no journal: it was restored from a snapshot, or its journal is lost`,
       {
-        hint: 'If it is lost, put `journal` and `journal.seals` back from a backup: a run without them buys everything anew. `jobtide query` reads the warehouse as it is.',
+        hint: 'If it is lost, put `journal` and `journal.seals` back from a backup: a run without them buys everything again. `jobtide query` reads the warehouse as it is.',
       },
     )
   }

@@ -59,7 +59,7 @@ export interface Report {
   readonly title?: string
   readonly sections?: readonly Section[]
   readonly notes?: readonly string[]
-  /** What programs get besides the rows of the tables; keys are in snake_case. */
+  /** What programs get in addition to the rows of the tables; keys are in snake_case. */
   readonly values?: Readonly<Record<string, unknown>>
 }
 

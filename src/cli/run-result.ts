@@ -14,7 +14,7 @@ import { toSnakeCase } from '../support/snake-case.ts'
 import type { Fact, Report } from './report.ts'
 import { bytesText, countText, durationText, minuteText, numberText, printable } from './text.ts'
 
-/** What keeps a run from being simply done: a stage that failed, an early end, or a list of which the service knows nobody. */
+/** What keeps a run from being simply done: a stage that failed, an early end, or a list with no organisation that the service knows. */
 export function problemOf(run: RunReport): JobtideError | null {
   const { stageFailure, endedEarly, unknownList } = run
   return stageFailure ?? endedEarly ?? (unknownList?.isSure === true ? unknownList.problem : null)

@@ -27,7 +27,7 @@ export interface VerifyOptions {
 
 /**
  * `verify`: exit code 0 when journal and snapshot are proved, 6 with every finding when the snapshot is not, else 9 when
- * the journal is not. What is wrong with the journal keeps nobody from asking whether a snapshot is whole.
+ * the journal is not. A snapshot is proved also where the journal is damaged.
  * @param url a destination, or `<destination>/snapshots/<snapshot id>`; absent: only the journal is proved
  * @throws JournalLossError when the journal is not proved, and no snapshot is asked for
  */

@@ -1,6 +1,6 @@
 /**
  * Reading without keeping anybody from writing. For a command that is right without the warehouse, whatever is wrong with
- * it becomes a sentence; for one that is about it, the copy for analysts stands in while somebody writes.
+ * it becomes a sentence; for one that is about it, the copy for analysts stands in while another process writes.
  */
 
 import { findAnalystCopy } from '../run/analyst-copy.ts'
@@ -31,7 +31,7 @@ export async function readWarehouse<T>(
 
 /**
  * Opens the warehouse for reading, or the copy for analysts in its place: without a word while both show the same, because
- * a warehouse that is open stops a run that wants to write; with a word on stderr while somebody writes the warehouse.
+ * a warehouse that is open stops a run that wants to write; with a note on stderr while another process writes the warehouse.
  * @throws LockedError when it is being written and there is no copy that can be read
  * @throws JobtideError otherwise as openWarehouse does
  */
@@ -78,7 +78,7 @@ async function openIfReadable(copy: string): Promise<Warehouse | null> {
   }
 }
 
-// A run closes the warehouse between its stages; whoever opened it just then would end the run.
+// A run closes the warehouse between its stages; a reader that opened it just then would end the run.
 async function refuseWhileInUse(dataDir: string): Promise<void> {
   const holder = await holderOf(dataDir)
   if (holder === null) return
@@ -93,7 +93,7 @@ async function openInstead(copy: string, locked: LockedError): Promise<Warehouse
   } catch (error) {
     if (!(error instanceof JobtideError)) throw error
     throw new LockedError(`${locked.message}; and its copy cannot be read: ${error.message}`, {
-      hint: 'Wait until the warehouse is free; the next publish makes the copy anew.',
+      hint: 'Wait until the warehouse is free; the next publish makes the copy again.',
       cause: error,
     })
   }

@@ -91,7 +91,7 @@ describe('the service says no', () => {
     expectProblem(result, { exitCode: 3, says: /plan.*403/, next: /Ask the provider/ })
   })
 
-  it('sets an untracked company aside by name and goes on with the 8 others', async () => {
+  it('quarantines an untracked company by name and goes on with the 8 others', async () => {
     const site = await openSite()
     const ids = site.simulator.organizations().map((one) => one.organization_id)
     const untracked = 'https://network.example/company/nobody-tracks-this'
@@ -332,7 +332,7 @@ describe('the disk', () => {
         next: what === 'snapshot folder' ? /next run publishes/ : /Make room/,
       })
       const charged = site.simulator.account().charged_pages
-      // Half a warehouse is none: whoever looks is told so in a sentence.
+      // Half a warehouse is none: `status` says so in a sentence.
       const status = await site.call([
         'status',
         ...(what === 'snapshot folder' ? [] : ['--data-dir', disk.folder]),
@@ -358,7 +358,7 @@ describe('the disk', () => {
   )
 })
 
-describe('somebody else', () => {
+describe('another program', () => {
   it('has the warehouse open: the pages are bought, the exit is 8, and the next load takes them', async () => {
     const site = await openSite()
     const path = join(site.dataDir, 'jobtide.duckdb')

@@ -1,4 +1,4 @@
-/** `query` while somebody writes the warehouse: the copy for analysts answers, and says so. */
+/** `query` while another process writes the warehouse: the copy for analysts answers, and says so. */
 
 import { readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
 import { chmodSync, truncateSync, utimesSync } from 'node:fs'

@@ -1,4 +1,4 @@
-/** A list that is not the user's own, or of which the service knows nobody, does not end green. */
+/** A list that is not the user's own, or that names no organisation the service knows, does not end green. */
 
 import { cpSync, mkdirSync, writeFileSync } from 'node:fs'
 import { createServer } from 'node:http'
@@ -91,7 +91,7 @@ async function extract(site: Site, names: readonly string[], ...options: string[
   return { ...result, document: JSON.parse(result.stdout) as Record<string, unknown> }
 }
 
-describe('a list of which the service knows nobody', () => {
+describe('a list without one organisation that the service knows', () => {
   const UNTRACKED = [1, 2, 3, 4, 5].map((n) => `https://network.example/company/nobody-${n}`)
 
   it('ends with 2 when all 5 were refused now, and again when all 5 were refused before', async () => {
