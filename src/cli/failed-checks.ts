@@ -1,6 +1,6 @@
 /** What failed checks found, for people. Pure. */
 
-import type { CheckOutcome } from '../model/checks.ts'
+import type { CheckOutcome } from '../model/check-outcome.ts'
 import { countText, tableText } from './text.ts'
 
 const INDENT = '    '

@@ -3,7 +3,7 @@
  * `--json` stdout carries exactly one JSON document.
  */
 
-import { CheckFailedError } from '../model/checks.ts'
+import { CheckFailedError } from '../model/check-outcome.ts'
 import { onAbort } from '../support/abort.ts'
 import { JobtideError, EXIT, errorDocument, type ExitCode } from '../support/errors.ts'
 import type { Scrubber } from '../support/logger.ts'

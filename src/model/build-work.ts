@@ -2,7 +2,7 @@
 
 import type { Clock } from '../support/clock.ts'
 import type { Warehouse } from '../warehouse/warehouse.ts'
-import type { CheckOutcome } from './checks.ts'
+import type { CheckOutcome } from './check-outcome.ts'
 import type { Project } from './project.ts'
 
 /** What a build is made with. */

@@ -6,7 +6,6 @@
 
 import { readFileSync } from 'node:fs'
 import { basename } from 'node:path'
-import { EXIT, JobtideError } from '../support/errors.ts'
 import {
   incrementalColumns,
   sqlFilesIn,
@@ -14,6 +13,7 @@ import {
   type ModelFile,
 } from '../warehouse/catalog.ts'
 import { quoteIdentifier, type Warehouse } from '../warehouse/warehouse.ts'
+import type { CheckOutcome } from './check-outcome.ts'
 import { reconciliationIn, differencesSql, type Reconciliation } from './reconciliation.ts'
 import { constraintSql, constraintsOf, loadedConstraints, type Constraint } from './constraints.ts'
 
@@ -31,40 +31,7 @@ export interface Check {
   readonly reconciliation: Reconciliation | null
 }
 
-/** What a check found. */
-export interface CheckOutcome {
-  readonly name: string
-  /** Rows that break the constraint; 0 is a pass. */
-  readonly offenders: number
-  /** Up to five of them. */
-  readonly sample: readonly Readonly<Record<string, unknown>>[]
-}
-
 const SAMPLE_ROWS = 5
-
-/** A check found offenders: nothing of the build became visible. */
-export class CheckFailedError extends JobtideError {
-  override readonly name = 'CheckFailedError'
-  /** Every check of the build, the passed ones included. */
-  readonly outcomes: readonly CheckOutcome[]
-  /** Those that found something. */
-  readonly failed: readonly CheckOutcome[]
-
-  constructor(outcomes: readonly CheckOutcome[]) {
-    const failed = outcomes.filter((outcome) => outcome.offenders > 0)
-    const names = failed.map((outcome) => outcome.name).join(', ')
-    super(
-      EXIT.checkFailed,
-      `${failed.length === 1 ? '1 check' : `${failed.length} checks`} failed: ${names}`,
-      {
-        hint: 'The tables of the last good build stay live. ops.checks has the offending rows: `jobtide query "select * from ops.checks where offenders > 0"`.',
-        context: { failed },
-      },
-    )
-    this.outcomes = outcomes
-    this.failed = failed
-  }
-}
 
 /**
  * The checks in `folder`, by name.

@@ -18,7 +18,7 @@ import {
   showRowsOfKeys,
   type ChangedKeys,
 } from './changed-keys.ts'
-import type { CheckOutcome } from './checks.ts'
+import type { CheckOutcome } from './check-outcome.ts'
 import { addMissing, removeUnmentioned } from './compute.ts'
 import type { ComputedModel } from './computed-models.ts'
 import { applyDifference, DIFF_SIGN, keepBefore, type ComparedTable } from './difference.ts'

@@ -16,7 +16,8 @@ import {
   showRowsOfKeys,
   type ChangedKeys,
 } from './changed-keys.ts'
-import { checkOf, runCheck, type CheckOutcome } from './checks.ts'
+import type { CheckOutcome } from './check-outcome.ts'
+import { checkOf, runCheck } from './checks.ts'
 import type { Constraint, KeyConstraint, ReferenceConstraint } from './constraints.ts'
 import { DIFF_SIGN, listOf } from './difference.ts'
 import type { Project, ProjectCheck } from './project.ts'

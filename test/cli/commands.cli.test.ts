@@ -4,7 +4,7 @@ import { cpSync, readFileSync, readdirSync, writeFileSync, rmSync } from 'node:f
 import { createServer } from 'node:net'
 import { join } from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
-import { describe, expect, it, onTestFinished } from 'vitest'
+import { describe, expect, it, onTestFinished, vi } from 'vitest'
 import { openWarehouse } from '../../src/warehouse/warehouse.ts'
 import { compareDataDirs } from '../helpers/compare-sites.ts'
 import { KEY, callCli, openSite, runCli, startCli, type CliResult } from '../helpers/run-cli.ts'
@@ -40,6 +40,9 @@ async function emptyWarehouse(dataDir: string): Promise<void> {
   const warehouse = await openWarehouse({ path: join(dataDir, 'jobtide.duckdb'), mode: 'write' })
   warehouse.close()
 }
+
+// Whole runs one after another.
+vi.setConfig({ testTimeout: 180_000 })
 
 describe('help', () => {
   it('lists the 17 commands, and no line is longer than 80 characters', async () => {

@@ -1,6 +1,9 @@
 /** `models`: every table for analysts, with what a person or a program needs to use it. */
 
+import { readdirSync } from 'node:fs'
+import { basename, join } from 'node:path'
 import { describe, expect, it } from 'vitest'
+import { sqlFolder } from '../../src/support/assets.ts'
 import { openSite, callCli, type CliResult } from '../helpers/run-cli.ts'
 import { temporaryFolder } from '../helpers/temporary-folder.ts'
 
@@ -27,11 +30,16 @@ describe('jobtide models', () => {
     expect(nothingYet.stderr).toContain('yet: rows are not known')
     const { tables } = listing(nothingYet)
     const names = tables.map(({ name }) => name)
+    // Steps on the way: shown when they are asked for by name.
+    const core = readdirSync(join(sqlFolder, 'models', 'core')).map((file) =>
+      basename(file, '.sql'),
+    )
+    expect(names.filter((name) => core.includes(name))).toEqual([])
     for (const { name, grain, key, rows, reads, columns } of tables) {
       expect(grain, name).toMatch(/^One row per .+\.$/)
       expect(key.length, name).toBeGreaterThan(0)
       expect(rows, name).toBeNull()
-      for (const table of reads) expect(names, name).toContain(table)
+      for (const table of reads) expect([...names, ...core], name).toContain(table)
       for (const { description } of columns) expect(description, name).toMatch(/[.…]$/)
     }
     const joiners = tables.find(({ name }) => name === 'joiners')
