@@ -57,6 +57,13 @@ export async function smallWarehouse(options: { threads?: number } = {}): Promis
   const warehouse = await memoryWarehouse(options)
   await insertEvents(warehouse, eventsOfSixYears())
   await warehouse.run(`
+    create table person_organizations (profile_id varchar not null, organization_id varchar not null,
+      is_current boolean not null, current_since_at timestamptz, first_joined_at timestamptz,
+      last_left_at timestamptz, title varchar, person_full_name varchar, organization_name varchar,
+      last_event_type varchar not null, last_event_at timestamptz not null,
+      last_detected_at timestamptz not null, last_event_key varchar not null, events integer not null);
+    comment on table person_organizations is 'One row per person and organisation.';
+    comment on column person_organizations.events is 'How many distinct events the pair has.';
     insert into person_organizations (profile_id, organization_id, is_current, last_event_type,
       last_event_at, last_detected_at, last_event_key, events)
     select 'person_' || i, 'org_' || (i % 7), i % 2 = 0, 'joined',
