@@ -26,7 +26,7 @@ export interface ForgetOptions {
   /** Events that are older than so many days. */
   readonly olderThan?: number
   readonly yes?: boolean
-  /** Whose destination and S3 settings to use besides those that are known. */
+  /** A pipeline whose destination and S3 settings to use, too. */
   readonly pipeline?: string
 }
 

@@ -11,7 +11,7 @@ import { readCurrent } from './read-snapshot.ts'
 
 /**
  * Drops snapshots. No other process may publish there. Stopped at any point, it can be called again.
- * @param ids of snapshots; not of the one that readers see
+ * @param ids of snapshots; the one that readers see stays all the same
  * @throws PublishError when the store refuses, or holds a damaged manifest
  */
 export async function dropSnapshots(
@@ -24,7 +24,10 @@ export async function dropSnapshots(
   const objects = [...(await store.list('snapshots/')), ...(await store.list('tables/'))]
   const dropped = objects.filter(({ key }) => {
     const known = knownKey(key)
-    if (known?.kind === 'manifest') return ids.includes(known.snapshotId)
+    if (known?.kind === 'manifest') {
+      const { snapshotId: id } = known
+      return ids.includes(id) && id !== current?.pointer.snapshot_id
+    }
     // The Delta log of a table that is no longer published is not synchronised any more.
     return known?.kind === 'log' && !published.has(known.table)
   })

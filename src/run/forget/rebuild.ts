@@ -16,7 +16,7 @@ import { buildStage, type RunWorld } from '../stages.ts'
 type RebuildWorld = Pick<RunWorld, 'directory' | 'clock' | 'onProgress' | 'stop'>
 
 /**
- * Makes a warehouse again without people, and without events that are too old by the suppression list. Nobody may have it
+ * Makes a warehouse again without people, and without events that are too old by the suppression list. No process may have it
  * open.
  * @returns the rows that are gone, by table
  * @throws CheckFailedError when the tables without them do not pass every check: then the file is as it was
@@ -47,7 +47,7 @@ export async function rebuildWithout(
 /**
  * Keeps a restored warehouse from bringing back who was erased meanwhile: makes it again without people on the suppression
  * list of the data directory, and without events that are too old by it. A warehouse without any of it stays as it is.
- * @param path a warehouse that nobody has open
+ * @param path a warehouse that no process has open
  * @returns how many people that were
  * @throws CheckFailedError when the tables without them do not pass every check
  */

@@ -183,7 +183,7 @@ async function searchRelation(
 }
 
 /**
- * A sentence for each file or object that still names somebody. Those of another data directory below `root`, such as that
+ * A sentence for each file or object that still names a person. Those of another data directory below `root`, such as that
  * of the demo, are one: an erasure there is a command of its own.
  */
 export function remainingIn(root: string, matches: readonly string[]): string[] {
@@ -191,9 +191,9 @@ export function remainingIn(root: string, matches: readonly string[]): string[] 
     for (let at = dirname(path); at.startsWith(root + sep); at = dirname(at)) {
       const { journal, warehouse } = dataDirectory(at)
       if (!existsSync(journal) && !existsSync(warehouse)) continue
-      return `${at} still names somebody: it is a data directory of its own; forget there, too, with --data-dir`
+      return `${at} still names a person who was to be erased: it is a data directory of its own; forget there, too, with --data-dir`
     }
-    return `${path} still names somebody`
+    return `${path} still names a person who was to be erased`
   })
   return [...new Set(sentences)]
 }

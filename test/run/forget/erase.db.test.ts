@@ -131,8 +131,8 @@ describe('erase', () => {
     const certificate = await erase(site.erasing(), REQUEST)
     expect(certificate?.is_complete).toBe(false)
     expect(certificate?.remaining).toEqual([
-      `${other} still names somebody: it is a data directory of its own; forget there, too, with --data-dir`,
-      `${stranger} still names somebody`,
+      `${other} still names a person who was to be erased: it is a data directory of its own; forget there, too, with --data-dir`,
+      `${stranger} still names a person who was to be erased`,
     ])
   }, 120_000)
 
@@ -148,7 +148,7 @@ describe('erase', () => {
     }
   })
 
-  it('of somebody who is not known keeps them out from now on, also before the first run', async () => {
+  it('of a person who is not known keeps them out from now on, also before the first run', async () => {
     const site = forgetSite()
     mkdirSync(site.directory.root)
     const certificate = await erase(site.erasing(), REQUEST)
