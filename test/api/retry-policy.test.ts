@@ -80,11 +80,6 @@ describe('everybody waits', () => {
     }
   })
 
-  it('and never gives up because of the number of attempts', () => {
-    const decision = decideRetry(aStatus(503), aState({ attempts: 1_000, pausesInARow: 1_000 }))
-    expect(decision).toMatchObject({ giveUp: null })
-  })
-
   it.each([
     ['the order is longer than max_wait', '901', 0, 'long-wait'],
     ['nothing was answered for max_wait', '60', 15 * MINUTE, 'outage'],
@@ -172,12 +167,6 @@ describe('asked again after a backoff', () => {
     expect(whyOf(refused, { ...never, attempts: 1, outageMs: MINUTE })).toBe('retry')
     expect(whyOf(refused, { ...never, attempts: 2, outageMs: 8_000 })).toBe('unreachable')
     expect(whyOf(noAnswer, { ...never, attempts: 2, outageMs: 8_000 })).toBe('retry')
-  })
-
-  it('1 s at first, whatever the random number', () => {
-    for (const random of [0, 0.5, 0.999]) {
-      expect(decideRetry(noAnswer, aState({ random }))).toEqual({ kind: 'retry', waitMs: SECOND })
-    }
   })
 
   it('of 1 s to 3 times the last wait, and never over 30 s (property)', () => {
