@@ -9,7 +9,7 @@ import { realClock } from '../../src/support/clock.ts'
 import { SECOND } from '../../src/support/units.ts'
 import { openSite, pipelineText } from '../helpers/run-cli.ts'
 
-const LIMIT = 10
+const LIMIT = 3
 
 describe('a nightly run while a backfill is going on', () => {
   it('goes first at the next batch, then the backfill goes on; no page is bought twice, and nothing is refused', async () => {
