@@ -5,23 +5,17 @@ import { readHistory } from '../journal/read-history.ts'
 import { openJournal } from '../journal/journal.ts'
 import { pagesBought } from '../journal/batch-history.ts'
 import { monthOf, monthlyCredits } from '../journal/spending.ts'
-import { compareCadences, type CadenceFigures } from '../plan/cadence.ts'
+import { daysAgo } from '../plan/batches.ts'
+import { compareCadences } from '../plan/cadence.ts'
 import { planFigures, whyOf, windowFigures, type PlanFigures } from '../plan/figures.ts'
 import { makePlan, questionSha256, type CostedPlan } from '../plan/plan.ts'
-import { daysAgo } from '../plan/batches.ts'
 import { readJob, type Job, type Overrides } from '../run/job.ts'
 import { beginning } from '../run/resume.ts'
 import { EXIT, type ExitCode } from '../support/errors.ts'
 import { refuseBundledListElsewhere } from './bundled-list.ts'
 import type { Context } from './context.ts'
-import {
-  cadenceText,
-  duplicatesOf,
-  openRunText,
-  planText,
-  type Budget,
-  type OpenRun,
-} from './plan-text.ts'
+import { table, type Fact, type Table } from './report.ts'
+import { countText, durationText, numberText } from './text.ts'
 
 /** What `plan` can be asked besides what a run can. */
 export interface PlanOptions extends Overrides {
@@ -31,7 +25,11 @@ export interface PlanOptions extends Overrides {
   readonly cadence?: boolean
 }
 
-const NAMED_IN_DOCUMENT = 50
+// Organisations that programs get, and people see.
+const NAMED = 50
+const SHOWN = 5
+// Batches of a sample that is proposed: of 40 batches the range is half to half as much again.
+const SAMPLE = 5
 
 /** `plan` without `--sample`. */
 export async function planCommand(
@@ -44,77 +42,189 @@ export async function planCommand(
   const history = readHistory(openJournal(directory.journal, clock))
   const nowMs = clock.now()
   const plan = makePlan(job.question, history, serviceTime(history, nowMs))
-  const figures = planFigures(plan, job.requestsPerSecond, NAMED_IN_DOCUMENT)
-  const cadences =
-    options.cadence === true ? compareCadences(plan, job.question.overlapHours) : null
-  const budget: Budget = {
-    perRun: job.creditsLimit,
-    perMonth: job.creditsPerMonth,
-    spentThisMonth: monthlyCredits(history.spending, job.pipeline).get(monthOf(nowMs)) ?? 0,
-  }
+  const figures = planFigures(plan, job.requestsPerSecond, NAMED)
+  const spent = monthlyCredits(history.spending, job.pipeline).get(monthOf(nowMs)) ?? 0
   const openRun = openRunOf(job, history, nowMs)
-  output.document({
-    ...planDocument(job, plan, figures, budget, cadences),
-    open_run: openRun === null ? null : openRunDocument(openRun),
+  output.report({
+    title: `${job.pipeline}: ${countText(plan.organizations, 'organisation')} in ${countText(plan.batches.length, 'batch')}; nothing was sent`,
+    sections: [
+      windowsTable(plan, figures),
+      [
+        ...billFacts(job, figures),
+        ...budgetFacts(job, spent, figures.credits?.high ?? 0),
+        ...listFacts(job, plan, figures),
+      ],
+      expensiveTable(figures),
+      ...(options.cadence === true ? [cadenceTable(plan, job)] : []),
+    ],
+    notes: openRun === null ? [] : [openRunText(openRun)],
+    values: { ...planValues(job, plan, figures, spent), open_run: openRun },
   })
-  output.text(planText(job, plan, figures, budget, output.columns))
-  if (openRun !== null) output.text(openRunText(openRun))
-  if (cadences !== null) output.text(cadenceText(cadences, output.columns))
   return EXIT.done
 }
 
-function planDocument(
+function windowsTable(plan: CostedPlan, figures: PlanFigures): Table {
+  const rows = windowFigures(plan).map((window) => ({
+    days_ago: daysAgo(window.days),
+    needed_days: daysAgo(window.neededDays),
+    why: window.why,
+    organizations: window.organizations,
+    batches: window.batches,
+    expected_events: known(figures, window.events),
+    expected_credits: known(figures, window.credits),
+  }))
+  return table('windows', rows, [
+    ['days asked', (row) => row.days_ago ?? 'all', 'count'],
+    ['needed', (row) => row.needed_days ?? 'all', 'count'],
+    ['organisations', 'organizations', 'number'],
+    ['batches', 'batches', 'number'],
+    ['events', (row) => aboutText(row.expected_events), 'number'],
+    ['credits', (row) => aboutText(row.expected_credits), 'number'],
+    ['why', 'why'],
+  ])
+}
+
+function billFacts(job: Job, figures: PlanFigures): Fact[] {
+  const { credits, requestsAtLeast, requestsExpected, durationMs } = figures
+  if (credits === null) {
+    // Without a history any range would be made up.
+    const sample = Math.min(SAMPLE, requestsAtLeast - 1)
+    return [
+      ['bill', 'not known: none of these organisations was read before'],
+      sample >= 2 && ['to know it', `jobtide plan ${job.pipeline} --sample ${sample}`],
+    ]
+  }
+  const pace =
+    durationMs === null
+      ? 'the pace is left to the service'
+      : `${durationText(durationMs)} at ${numberText(job.requestsPerSecond ?? 0)} a second`
+  return [
+    [
+      'bill',
+      `about ${aboutText(credits.expected)} credits, 90 % sure between ${numberText(credits.low)} and ${numberText(credits.high)}`,
+    ],
+    [
+      'requests',
+      `about ${numberText(Math.round(requestsExpected))}, at least ${numberText(requestsAtLeast)}; ${pace}`,
+    ],
+  ]
+}
+
+function budgetFacts({ creditsLimit, creditsPerMonth }: Job, spent: number, high: number): Fact[] {
+  const warning = (left: number) => (high > left ? '; that may not be enough' : '')
+  const left = Math.max(0, (creditsPerMonth ?? 0) - spent)
+  return [
+    [
+      'may spend',
+      creditsLimit === null
+        ? 'no limit'
+        : `${countText(creditsLimit, 'credit')}${warning(creditsLimit)}`,
+    ],
+    creditsPerMonth !== null && [
+      'this month',
+      `${numberText(left)} of ${numberText(creditsPerMonth)} credits left${warning(left)}`,
+    ],
+  ]
+}
+
+function listFacts(job: Job, plan: CostedPlan, { neverAsked, silent }: PlanFigures): Fact[] {
+  const facts: readonly (readonly [label: string, count: number, what: string])[] = [
+    ['new', neverAsked, 'never asked before'],
+    ['silent', silent, 'asked before without one event'],
+    ['left out', plan.quarantined.length, 'refused by the service lately'],
+    ['twice', duplicatesOf(job, plan), 'named twice in the list'],
+  ]
+  return facts.map(
+    ([label, count, what]) => count > 0 && [label, `${countText(count, 'organisation')} ${what}`],
+  )
+}
+
+function expensiveTable({ mostExpensive, expensiveHalf }: PlanFigures): Table {
+  const rows = mostExpensive.map((one) => ({
+    organization: one.organization,
+    new_events: rounded(one.newEvents),
+    credits: rounded(one.credits),
+    credits_per_new_event: rounded(one.creditsPerNewEvent),
+  }))
+  const percent = (share: number) => `${Math.round(100 * share)} %`
+  const notes =
+    expensiveHalf === null
+      ? []
+      : [
+          `the more expensive half: ${countText(expensiveHalf.organizations, 'organisation')}, ${percent(expensiveHalf.ofCredits)} of credits, ${percent(expensiveHalf.ofNewEvents)} of new events`,
+        ]
+  return table(
+    'most_expensive',
+    rows,
+    [
+      ['most expensive', 'organization'],
+      ['new events', (row) => row.new_events.toFixed(3), 'number'],
+      ['credits', 'credits', 'price'],
+      [
+        'credits per new event',
+        ({ credits_per_new_event: each }) => (each < 1_000 ? each.toFixed(1) : '> 1,000'),
+        'number',
+      ],
+    ],
+    { shown: SHOWN, more: 'more with --json', notes },
+  )
+}
+
+function cadenceTable(plan: CostedPlan, job: Job): Table {
+  const rows = compareCadences(plan, job.question.overlapHours).map((one) => ({
+    every_days: one.everyDays,
+    days_ago: one.days,
+    requests_per_week: rounded(one.requestsPerWeek),
+    credits_per_week: rounded(one.creditsPerWeek),
+    mean_age_days: one.meanAgeDays,
+    p90_age_days: one.ninetiethPercentileAgeDays,
+  }))
+  return table(
+    'cadences',
+    rows,
+    [
+      ['every', ({ every_days: days }) => (days === 1 ? 'night' : `${days} nights`)],
+      ['days asked', 'days_ago', 'count'],
+      ['requests/week', (row) => aboutText(row.requests_per_week), 'number'],
+      ['credits/week', (row) => aboutText(row.credits_per_week), 'number'],
+      ['mean age', (row) => `${row.mean_age_days.toFixed(1)} days`, 'number'],
+      ['90 % younger than', (row) => `${row.p90_age_days.toFixed(1)} days`, 'number'],
+    ],
+    { notes: ['once all are covered; age: from the detection of an event until it is bought'] },
+  )
+}
+
+function planValues(
   job: Job,
   plan: CostedPlan,
   figures: PlanFigures,
-  budget: Budget,
-  cadences: readonly CadenceFigures[] | null,
+  spent: number,
 ): Record<string, unknown> {
-  // Without a history any figure would be made up.
-  const known = (value: number | null) =>
-    value === null || figures.credits === null ? null : rounded(value)
+  const { credits, expensiveHalf: half } = figures
   return {
     pipeline: job.pipeline,
     organizations: plan.organizations,
     duplicates: duplicatesOf(job, plan),
     batches: plan.batches.length,
-    windows: windowFigures(plan).map((window) => ({
-      days_ago: daysAgo(window.days),
-      needed_days: daysAgo(window.neededDays),
-      why: window.why,
-      organizations: window.organizations,
-      batches: window.batches,
-      expected_events: known(window.events),
-      expected_credits: known(window.credits),
-    })),
     quarantined: plan.quarantined.map(({ name, reason }) => ({ organization: name, reason })),
-    credits_limit: budget.perRun,
-    credits_per_month: budget.perMonth,
-    credits_spent_this_month: budget.spentThisMonth,
+    credits_limit: job.creditsLimit,
+    credits_per_month: job.creditsPerMonth,
+    credits_spent_this_month: spent,
     snapshot_to: job.snapshot?.to ?? null,
     requests_at_least: figures.requestsAtLeast,
-    expected_requests: known(figures.requestsExpected),
-    expected_events: known(figures.events),
-    expected_credits: known(figures.credits?.expected ?? null),
-    credits_90_percent: figures.credits && { low: figures.credits.low, high: figures.credits.high },
+    expected_requests: known(figures, figures.requestsExpected),
+    expected_events: known(figures, figures.events),
+    expected_credits: known(figures, credits?.expected ?? null),
+    credits_90_percent: credits && { low: credits.low, high: credits.high },
     requests_per_second: job.requestsPerSecond,
-    expected_duration_ms: known(figures.durationMs),
+    expected_duration_ms: known(figures, figures.durationMs),
     never_asked: figures.neverAsked,
     without_events: figures.silent,
-    expensive_half:
-      figures.expensiveHalf === null
-        ? null
-        : {
-            organizations: figures.expensiveHalf.organizations,
-            share_of_credits: rounded(figures.expensiveHalf.ofCredits),
-            share_of_new_events: rounded(figures.expensiveHalf.ofNewEvents),
-          },
-    most_expensive: figures.mostExpensive.map((one) => ({
-      organization: one.organization,
-      new_events: rounded(one.newEvents),
-      credits: rounded(one.credits),
-      credits_per_new_event: rounded(one.creditsPerNewEvent),
-    })),
+    expensive_half: half && {
+      organizations: half.organizations,
+      share_of_credits: rounded(half.ofCredits),
+      share_of_new_events: rounded(half.ofNewEvents),
+    },
     batch_forecasts: plan.batches.map((batch, place) => {
       const forecast = plan.forecasts[Math.floor(place / plan.requestsPerForecast)]
       return {
@@ -124,14 +234,22 @@ function planDocument(
         needed_days: forecast === undefined ? null : daysAgo(forecast.neededDays),
         why: forecast === undefined ? null : whyOf(forecast),
         event_types: batch.event_types,
-        expected_pages: batch.expected_pages,
+        expected_pages: known(figures, batch.expected_pages ?? null),
       }
     }),
-    ...(cadences === null ? {} : { cadences: cadences.map(cadenceDocument) }),
   }
 }
 
-/** The run that the next one would take up; null when it would be planned again. */
+/** An earlier run that the next one goes on with, instead of what is planned. */
+interface OpenRun {
+  readonly run_id: string
+  readonly batches_left: number
+  readonly pages_of_them_bought: number
+  /** True when it is read on another day, or for another question: what it had not begun is planned again. */
+  readonly rest_planned_again: boolean
+}
+
+/** The run that the next one would resume; null when it would be planned from nothing. */
 function openRunOf({ question }: Job, history: History, nowMs: number): OpenRun | null {
   const sha256 = questionSha256(question)
   const serverNowMs = serviceTime(history, nowMs)
@@ -143,33 +261,40 @@ function openRunOf({ question }: Job, history: History, nowMs: number): OpenRun 
       ? how.kept
       : [...run.batches.values()].filter(({ state }) => state === 'planned')
   return {
-    runId: run.started.run_id,
-    batchesLeft: unread.length,
-    pagesOfThem: unread.reduce((sum, batch) => sum + pagesBought(batch), 0),
-    isPlanKept: how.kind === 'as-planned',
+    run_id: run.started.run_id,
+    batches_left: unread.length,
+    pages_of_them_bought: unread.reduce((sum, batch) => sum + pagesBought(batch), 0),
+    rest_planned_again: how.kind === 'carried-on',
   }
 }
 
-function openRunDocument({ runId, batchesLeft, pagesOfThem, isPlanKept }: OpenRun): unknown {
-  return {
-    run_id: runId,
-    batches_left: batchesLeft,
-    pages_of_them_bought: pagesOfThem,
-    rest_planned_again: !isPlanKept,
-  }
+/** What the next run does with an earlier one, for people. */
+function openRunText(run: OpenRun): string {
+  const { batches_left: batches, pages_of_them_bought: pages } = run
+  const rest = run.rest_planned_again ? ', and plans the rest again' : ''
+  const goesOn =
+    batches === 0
+      ? 'all of it is bought, and the next run only finishes it'
+      : `the next run reads ${countText(batches, 'batch')} of it on${rest};\n  ${countText(pages, 'page')} of them ${pages === 1 ? 'is' : 'are'} bought`
+  return `run ${run.run_id} is open: ${goesOn}.\n  All figures here are of a run that begins from nothing`
 }
 
-function cadenceDocument(one: CadenceFigures): unknown {
-  return {
-    every_days: one.everyDays,
-    days_ago: one.days,
-    requests_per_week: rounded(one.requestsPerWeek),
-    credits_per_week: rounded(one.creditsPerWeek),
-    mean_age_days: one.meanAgeDays,
-    p90_age_days: one.ninetiethPercentileAgeDays,
-  }
+/** What the reader of the list found, and companies that it names by URL and by id. */
+function duplicatesOf(job: Job, plan: CostedPlan): number {
+  const asked = plan.organizations + plan.quarantined.length
+  return job.duplicates + job.question.organizations.length - asked
+}
+
+/** A figure; null where it would be a guess, because nothing of the list was read before. */
+function known({ credits }: PlanFigures, value: number | null): number | null {
+  return credits === null || value === null ? null : rounded(value)
 }
 
 function rounded(value: number): number {
   return Math.round(value * 1_000) / 1_000
+}
+
+function aboutText(value: number | null): string | null {
+  if (value === null) return null
+  return value > 0 && value < 1 ? '< 1' : numberText(Math.round(value))
 }

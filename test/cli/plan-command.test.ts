@@ -3,6 +3,7 @@ import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import { createContext } from '../../src/cli/context.ts'
 import type { Output } from '../../src/cli/output.ts'
+import { reportDocument, reportText, type Report } from '../../src/cli/report.ts'
 import { planCommand, type PlanOptions } from '../../src/cli/plan-command.ts'
 import { emptyHistory } from '../../src/journal/history.ts'
 import { openJournal } from '../../src/journal/journal.ts'
@@ -40,9 +41,9 @@ async function plan(
   let document: unknown
   const output = {
     columns: 80,
-    text: (text: string) => lines.push(text),
-    document: (value: unknown) => {
-      document = JSON.parse(JSON.stringify(value))
+    report(report: Report) {
+      lines.push(reportText(report, 80))
+      document = JSON.parse(JSON.stringify(reportDocument(report)))
     },
   } as unknown as Output
   const clock = virtualClock(NOW)
@@ -98,9 +99,9 @@ describe('plan', () => {
   it('of a list that was never asked says that its bill is not known, and how to sample it', async () => {
     const { text, document } = await plan(temporaryFolder(), 120)
     expect(text).toMatch(/^nightly: 120 organisations in 4 batches; nothing was sent$/m)
-    expect(text).toMatch(/^120 organisations never asked before$/m)
-    expect(text).toMatch(/^the bill is not known: none of these organisations was read before\.$/m)
-    expect(text).toMatch(/--sample 3$/m)
+    expect(text).toMatch(/^new +120 organisations never asked before$/m)
+    expect(text).toMatch(/^bill +not known: none of these organisations was read before$/m)
+    expect(text).toMatch(/jobtide plan nightly --sample 3$/m)
     expect(text).not.toMatch(/most expensive/)
     expect(document).toMatchObject({
       organizations: 120,
@@ -123,8 +124,8 @@ describe('plan', () => {
       { batch_id: '0002', organizations: 50, needed_days: 2 },
     ])
     expect(document['expected_credits']).toBeLessThan(13)
-    expect(text).toMatch(/^50 organisations asked before without one event$/m)
-    expect(text).toMatch(/^the most expensive new events:$/m)
+    expect(text).toMatch(/^silent +50 organisations asked before without one event$/m)
+    expect(text).toMatch(/^most expensive +new events +credits/m)
   })
 
   it('fits a terminal of 80 columns, the cadences included', async () => {
@@ -175,8 +176,8 @@ describe('plan', () => {
       {},
       '{credits: 5000, credits_per_month: 10}',
     )
-    expect(text).toMatch(/^credits this run may spend: 5,000$/m)
-    expect(text).toMatch(/^left this month: 0 of 10 credits; that may not be enough$/m)
+    expect(text).toMatch(/^may spend +5,000 credits$/m)
+    expect(text).toMatch(/^this month +0 of 10 credits left; that may not be enough$/m)
   })
 
   it('says what is left of the month: 10 credits of 100 are spent', async () => {
@@ -186,8 +187,8 @@ describe('plan', () => {
       {},
       '{credits_per_month: 100}',
     )
-    expect(text).toMatch(/^left this month: 90 of 100 credits$/m)
-    expect(text).toMatch(/the pace is left to the service$/m)
+    expect(text).toMatch(/^this month +90 of 100 credits left$/m)
+    expect(text).toMatch(/^requests +about .*the pace is left to the service$/m)
     expect(document).toMatchObject({
       credits_limit: null,
       credits_per_month: 100,
