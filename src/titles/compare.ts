@@ -5,22 +5,8 @@
 
 import type { Job } from './core.ts'
 import { readTitle, type ReadTitle } from './read-title.ts'
-import { lastingRoles, sportsWords } from './roles.ts'
-import {
-  isCompounded,
-  isEqual,
-  isOneFunction,
-  isOtherGender,
-  isSameJob,
-  isTypingError,
-} from './same-job.ts'
-import {
-  addsInterimTeam,
-  isDeputyOf,
-  isStepOfSomeFirms,
-  riseAtThePresident,
-  riseByPrefix,
-} from './named-steps.ts'
+import { deputyWords, sportsWords } from './roles.ts'
+import { isEqual, isOtherGender, isSameJob, isTypingError } from './same-job.ts'
 import { stepsUp } from './trade-steps.ts'
 
 /** Clearly up, clearly down, another role at about the same level, the same job in other words, or not known. */
@@ -33,14 +19,10 @@ export interface ComparedTitles {
   readonly confidence: number
 }
 
-// Two ranks this far apart are a step that everybody reads as one …
+// Two ranks this far apart are a step that everybody reads as one.
 const CLEAR_STEP = 2
-// … in another function only from here on: a chief financial officer is not below a chief operating officer.
-const CLEAR_STEP_ELSEWHERE = 3
-// From here on somebody rises or falls for certain …
+// From here on a rise or fall is certain.
 const FAR_STEP = 12
-// … this far even who stays a founder.
-const STEP_OF_FOUNDERS = 20
 // This far apart two languages do not say the same.
 const STEP_OF_TRANSLATION = 15
 
@@ -59,8 +41,8 @@ export function compareTitles(
   if (step !== 0) return namedRise(step)
   const same = sameWords(before, after)
   if (same !== null) return same
-  const named = namedStep(before, after)
-  if (named !== null) return named
+  if (isDeputyOf(before.inOrder, after.inOrder)) return deputyStep('promotion')
+  if (isDeputyOf(after.inOrder, before.inOrder)) return deputyStep('demotion')
   const isSports = isOfSports(before) || isOfSports(after)
   const from = rankOf(before, isSports)
   const to = rankOf(after, isSports)
@@ -92,9 +74,6 @@ function sameWords(before: ReadTitle, after: ReadTitle): ComparedTitles | null {
   if (isTypingError(before.words, after.words)) {
     return { label: 'retitle', rule: 'typing_error', confidence: 0.95 }
   }
-  if (isCompounded(before.words, after.words) || isCompounded(after.words, before.words)) {
-    return { label: 'retitle', rule: 'compound', confidence: 0.95 }
-  }
   if (isOtherGender(before.inOrder, after.inOrder)) {
     return { label: 'retitle', rule: 'gender', confidence: 0.97 }
   }
@@ -118,34 +97,44 @@ function isTranslation(before: ReadTitle, after: ReadTitle): boolean {
   return (!isKnown || isNear) && isEqual(before.english, after.english)
 }
 
+const AT_THE_PRESIDENT = /^\s*(?:(special|deputy)\s+)?assistant\s+to\s+the\s+president\b/i
+const STEPS_AT_THE_PRESIDENT = ['special', 'deputy', ''] as const
+
+/**
+ * How many steps among a president's assistants `current` stands above `previous`, whatever else they are: Special Assistant <
+ * Deputy Assistant < Assistant to the President. 0 where one is none of them.
+ */
+function riseAtThePresident(previous: string, current: string): number {
+  const from = stepAtThePresident(previous)
+  const to = stepAtThePresident(current)
+  return from < 0 || to < 0 ? 0 : to - from
+}
+
+function stepAtThePresident(title: string): number {
+  const found = AT_THE_PRESIDENT.exec(title)
+  if (found === null) return -1
+  const rank = found[1]?.toLowerCase() ?? ''
+  return STEPS_AT_THE_PRESIDENT.findIndex((step) => step === rank)
+}
+
 function namedRise(rise: number): ComparedTitles {
   const label = rise > 0 ? 'promotion' : 'demotion'
   return { label, rule: 'step_of_title', confidence: 0.9 }
 }
 
-/** What two titles say by their words alone, whatever the levels. */
-function namedStep(before: ReadTitle, after: ReadTitle): ComparedTitles | null {
-  const rise = riseByPrefix(before.inOrder, after.inOrder)
-  if (rise !== 0) return namedRise(rise)
-  if (isDeputyOf(before.inOrder, after.inOrder)) {
-    return { label: 'promotion', rule: 'deputy_of_same_title', confidence: 0.93 }
-  }
-  if (isDeputyOf(after.inOrder, before.inOrder)) {
-    return { label: 'demotion', rule: 'deputy_of_same_title', confidence: 0.93 }
-  }
-  if (
-    addsInterimTeam(before.inOrder, after.inOrder) ||
-    addsInterimTeam(after.inOrder, before.inOrder)
-  ) {
-    return { label: 'retitle', rule: 'interim_team', confidence: 0.8 }
-  }
-  if (isStepOfSomeFirms(before.inOrder, after.inOrder)) {
-    return { label: 'unclassified', rule: 'step_of_some_firms', confidence: 0 }
-  }
-  return null
+const STANDS_FOR_ANOTHER = new Set([...deputyWords, 'vice'])
+
+/** Whether `before` is `after` with words such as "Assistant" or "Vice" in front. */
+function isDeputyOf(before: readonly string[], after: readonly string[]): boolean {
+  const from = before.findIndex((word) => !STANDS_FOR_ANOTHER.has(word) && word !== 'and')
+  return from > 0 && isEqual(before.slice(from), after)
 }
 
-// Whoever leads a job stands above everybody who does it.
+function deputyStep(label: TitleChange): ComparedTitles {
+  return { label, rule: 'deputy_of_same_title', confidence: 0.93 }
+}
+
+// The leader of a job stands above all who do it.
 const GRADE_OF_LEADING = 10
 
 function withoutRank(before: ReadTitle, after: ReadTitle): ComparedTitles {
@@ -170,13 +159,8 @@ function withRanks(before: ReadTitle, after: ReadTitle, rise: number): ComparedT
   if (track !== null) return track
   const isSame = isSameJob(before, after)
   const step = Math.abs(rise)
-  if (keepsLastingRole(before, after) && step < STEP_OF_FOUNDERS) {
-    return atOneLevel(before, after, isSame)
-  }
   const crossed = before.understood.level !== after.understood.level
-  const isNear =
-    crossed || isSame || isOneFunction(before, after) || leadsAll(before) || leadsAll(after)
-  if (step < (isNear ? CLEAR_STEP : CLEAR_STEP_ELSEWHERE)) {
+  if (step < CLEAR_STEP) {
     return (
       stepOfTrade(before, after) ??
       stepOfDeputy(before, after, isSame) ??
@@ -188,16 +172,6 @@ function withRanks(before: ReadTitle, after: ReadTitle, rise: number): ComparedT
     rule: crossed ? 'level' : 'step_inside_level',
     confidence: confidenceOfStep(step, crossed, isSame),
   }
-}
-
-/** Chief executives, presidents and managing directors stand above every function. */
-function leadsAll(title: ReadTitle): boolean {
-  return title.function?.function === 'general_management'
-}
-
-/** Who was a founder and still is one neither rises nor falls: "Founder & CEO" → "Founder & Chief Product Officer". */
-function keepsLastingRole(before: ReadTitle, after: ReadTitle): boolean {
-  return before.job.words.some((word) => lastingRoles.has(word) && after.job.words.includes(word))
 }
 
 function atOneLevel(before: ReadTitle, after: ReadTitle, isSame: boolean): ComparedTitles {

@@ -7,6 +7,7 @@ import type { EnglishTitle } from './english.ts'
 import { functionWords } from './function-words.ts'
 import { PhraseBook } from './phrase-book.ts'
 import {
+  withUsualNames,
   deputyWords,
   fillerPhrases,
   generalJobs,
@@ -21,7 +22,6 @@ import {
   technologyPhrases,
   unitPhrases,
 } from './roles.ts'
-import { withUsualNames } from './synonyms.ts'
 
 /** The job that a title names. */
 export interface Job {

@@ -3,6 +3,7 @@
  * are translated, English words for the same job become the usual one. Knows nothing of levels or fields.
  */
 
+import { withUsualNames } from './roles.ts'
 import { cognate } from './cognates.ts'
 import { compound } from './compounds.ts'
 import { englishWords } from './function-words.ts'
@@ -10,7 +11,6 @@ import { translations, type Translation } from './languages.ts'
 import { masculine } from './masculine.ts'
 import { remembered } from './memo.ts'
 import { PhraseBook } from './phrase-book.ts'
-import { withUsualNames } from './synonyms.ts'
 
 /** A title's words in English. */
 export interface EnglishTitle {

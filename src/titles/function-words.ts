@@ -1,11 +1,10 @@
 /** The word lists of config/titles/functions.yaml, as one book of phrases; checked once, on import. */
 
+import { withUsualNames } from './roles.ts'
+import { wordsOfPhrase } from './words.ts'
 import { z } from 'zod'
 import { PhraseBook } from './phrase-book.ts'
-import { FUNCTIONS, readTaxonomy, type JobFunction } from './taxonomy.ts'
-import { withUsualNames } from './synonyms.ts'
-import { wordList } from './word-list.ts'
-import { wordsOfPhrase } from './words-of-phrase.ts'
+import { wordList, FUNCTIONS, readTaxonomy, type JobFunction } from './taxonomy.ts'
 
 const listsSchema = z.strictObject({
   jobs: wordList,

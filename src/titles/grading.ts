@@ -115,14 +115,7 @@ function gradedContributor(head: Head, grades: readonly Grade[]): Standing {
       moved.some(({ name }) => name === 'senior'),
     )
   }
-  return top.name === 'senior' ? shiftInside(moves, stepsOf(grades)) : moves
-}
-
-// "Senior Engineer II" stands above "Senior Engineer", "Staff Engineer II" above "Staff Engineer".
-const STEPS: Readonly<Record<string, number>> = { numeraltwo: 2, numeralthree: 4, numeralfour: 6 }
-
-function stepsOf(grades: readonly Grade[]): number {
-  return Math.max(0, ...grades.map(({ name }) => STEPS[name] ?? 0))
+  return moves
 }
 
 /** Architects and other leading experts: "Senior Staff" stands above "Staff", a junior architect is a beginner. */

@@ -12,7 +12,6 @@ import {
 import { ANYWHERE, type FoundPhrase, type Place } from './level-phrases.ts'
 import { remembered } from './memo.ts'
 import { gradeOfNumeral, isNumeral } from './numerals.ts'
-import { correctSpelling } from './spelling.ts'
 import { baseForms } from './word-forms.ts'
 
 /** A phrase of a part: what it means, the words it takes. */
@@ -33,25 +32,10 @@ export function headOf(meaning: Meaning | null): Head | null {
   return meaning?.kind === 'grade' ? meaning.alone : null
 }
 
-/**
- * The phrases of a part; where none of them is a role, once more with misspelled words put
- * right, then with words that end like a profession.
- */
-export function readItems(
-  words: readonly string[],
-  isFirst: boolean,
-  place: Place<Meaning>,
-): Item[] {
+/** The phrases of a part; where none of them is a role, a word that ends like a profession may be one. */
+export function readItems(words: readonly string[], place: Place<Meaning>): Item[] {
   const items = scan(words, place)
-  if (hasHead(items)) return items
-  if (isFirst) {
-    const right = words.map((word) => correctSpelling(word) ?? word)
-    if (right.some((word, at) => word !== words[at])) {
-      const corrected = scan(right, place)
-      if (hasHead(corrected)) return corrected
-    }
-  }
-  return withUnknownHead(items, words)
+  return hasHead(items) ? items : withUnknownHead(items, words)
 }
 
 const OF = new Set(['of', 'de', 'd', 'da', 'do', 'del', 'des', 'du', 'di'])

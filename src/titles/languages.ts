@@ -1,10 +1,8 @@
 /** The word lists of config/titles/languages.yaml, as words; checked once, on import. */
 
 import { z } from 'zod'
-import { readTaxonomy } from './taxonomy.ts'
-import { wordList } from './word-list.ts'
-import { foldLetters } from './words.ts'
-import { wordsOfPhrase } from './words-of-phrase.ts'
+import { wordList, readTaxonomy } from './taxonomy.ts'
+import { wordsOfPhrase, foldLetters } from './words.ts'
 
 const lists = readTaxonomy(
   'languages.yaml',

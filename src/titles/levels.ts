@@ -93,7 +93,7 @@ function learnerOf(roles: readonly Role[]): Role | undefined {
 function readPart(part: readonly string[], main: ReadPart | null, place: Place<Meaning>): ReadPart {
   const words = wordsInOrder(part)
   const isFirst = main === null
-  const found = readItems(words, isFirst, place)
+  const found = readItems(words, place)
   const items = isFirst ? found : withoutStrayPosts(found, words, main.roles)
   // "Office of the Counselor" beside a role is where it is; alone it may still name the role.
   const linkAt = items.findIndex(

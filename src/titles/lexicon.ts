@@ -5,8 +5,7 @@
 
 import { z } from 'zod'
 import { LevelPhrases } from './level-phrases.ts'
-import { LEVELS, readTaxonomy, type KnownLevel } from './taxonomy.ts'
-import { wordList } from './word-list.ts'
+import { wordList, LEVELS, readTaxonomy, type KnownLevel } from './taxonomy.ts'
 import { foldLetters } from './words.ts'
 
 const byLanguage = z.record(z.string().min(1), wordList)

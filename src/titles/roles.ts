@@ -1,9 +1,9 @@
 /** The word lists of config/titles/roles.yaml, as words; checked once, on import. */
 
+import { PhraseBook } from './phrase-book.ts'
+import { wordsOfPhrase } from './words.ts'
 import { z } from 'zod'
-import { readTaxonomy } from './taxonomy.ts'
-import { wordList } from './word-list.ts'
-import { wordsOfPhrase } from './words-of-phrase.ts'
+import { wordList, readTaxonomy } from './taxonomy.ts'
 
 const lists = readTaxonomy(
   'roles.yaml',
@@ -12,7 +12,6 @@ const lists = readTaxonomy(
     units: wordList,
     leading: wordList,
     jobs_with_field_apart: wordList,
-    lasting_roles: wordList,
     general: wordList,
     levels: wordList,
     fillers: wordList,
@@ -24,22 +23,30 @@ const lists = readTaxonomy(
     deputies: wordList,
     stand_in_jobs: wordList,
     steps_of_trades: z.array(wordList),
-    steps_of_some_firms: z.array(wordList),
     grades: z.record(z.string().min(1), z.int().min(-9).max(9)),
   }),
 )
 
-/** English phrases and the usual name of the same. */
-export const synonyms: readonly { words: readonly string[]; usual: readonly string[] }[] =
-  Object.entries(lists.synonyms).flatMap(([usual, phrases]) =>
-    phrases.map((phrase) => ({ words: wordsOfPhrase(phrase), usual: wordsOfPhrase(usual) })),
-  )
+const usualNames = new PhraseBook<readonly string[]>()
+for (const [usual, names] of Object.entries(lists.synonyms)) {
+  for (const name of names) usualNames.add(wordsOfPhrase(name), wordsOfPhrase(usual))
+}
+
+/** `words` with every English phrase that has a more usual name replaced by it: "programmer" is a software engineer. */
+export function withUsualNames(words: readonly string[]): string[] {
+  const named: string[] = []
+  for (let at = 0; at < words.length;) {
+    const found = usualNames.longestAt(words, at)
+    named.push(...(found === null ? [words[at] ?? ''] : found.value))
+    at += found?.length ?? 1
+  }
+  return named
+}
 
 /** Jobs of several words that are one thing: the "manager" of a product manager leads nobody. */
 export const unitPhrases = phrases(lists.units)
 export const leadingPhrases = phrases(lists.leading)
 export const jobsWithFieldApart = wordSet(lists.jobs_with_field_apart)
-export const lastingRoles = wordSet(lists.lasting_roles)
 export const generalJobs = wordSet(lists.general)
 export const levelPhrases = phrases(lists.levels)
 export const fillerPhrases = phrases(lists.fillers)
@@ -55,9 +62,6 @@ export const sideRolePhrases = phrases(lists.side_roles)
 
 /** Jobs of one trade, each list from the lowest up. */
 export const stepsOfTrades: readonly (readonly string[])[] = lists.steps_of_trades
-
-/** Jobs that are a step up from each other in some trades only, the lower one first. */
-export const stepsOfSomeFirms: readonly (readonly string[])[] = lists.steps_of_some_firms
 
 /** How far a phrase of grade lifts a job above the plain one. */
 export const gradeSteps: ReadonlyMap<string, number> = new Map(

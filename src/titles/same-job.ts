@@ -1,13 +1,12 @@
 /** Whether two titles of about the same level name one job: the general rules, apart from any list of titles. */
 
-import { englishWords } from './function-words.ts'
 import { genderEndings } from './languages.ts'
 import { isKnownWord } from './masculine.ts'
 import type { ReadTitle } from './read-title.ts'
 
 /**
- * One job where the words are the same, where words were only added or only removed, and where two languages name the same
- * thing with words that no list holds. Another job where words were replaced, or where the field of work is another.
+ * One job where the words are the same, and where words were only added or only removed. Another job where words were
+ * replaced, or where the field of work is another.
  */
 export function isSameJob(before: ReadTitle, after: ReadTitle): boolean {
   if (before.job.leads !== after.job.leads) return false
@@ -22,8 +21,7 @@ export function isSameJob(before: ReadTitle, after: ReadTitle): boolean {
   const onlyBefore = [...a.words, ...a.field].flatMap(wordsOf).filter(isMissingIn(after))
   const onlyAfter = [...b.words, ...b.field].flatMap(wordsOf).filter(isMissingIn(before))
   if (onlyBefore.length === 0 && onlyAfter.length === 0) return true
-  if (onlyBefore.length === 0 || onlyAfter.length === 0) return isOneFunction(before, after)
-  return isOtherLanguage(before, after)
+  return (onlyBefore.length === 0 || onlyAfter.length === 0) && isOneFunction(before, after)
 }
 
 function isMissingIn({ english, job }: ReadTitle): (word: string) => boolean {
@@ -44,27 +42,12 @@ function wordsOf(text: string): string[] {
 }
 
 /** "Designer" → "Product Designer" is one function, "Product Manager" → "Product Marketing Manager" are two. */
-export function isOneFunction(before: ReadTitle, after: ReadTitle): boolean {
+function isOneFunction(before: ReadTitle, after: ReadTitle): boolean {
   const a = before.function
   const b = after.function
   // A general job ("consultant") is in no field yet that another could replace.
   if (a === null || b === null || a.strength === 'default' || b.strength === 'default') return true
   return a.function === b.function || a.function === 'other' || b.function === 'other'
-}
-
-/** "Korea Fisheries Manager" → "Gerente de Pesquerías en Corea": what differs is in no list, the rest is the same. */
-function isOtherLanguage(before: ReadTitle, after: ReadTitle): boolean {
-  const a = before.job
-  const b = after.job
-  if (a.language === b.language || !isOneFunction(before, after)) return false
-  const onlyA = a.words.filter((word) => !b.words.includes(word))
-  const onlyB = b.words.filter((word) => !a.words.includes(word))
-  const isShared = a.leads || onlyA.length < a.words.length
-  return isShared && (onlyA.every(isUnknown) || onlyB.every(isUnknown))
-}
-
-function isUnknown(word: string): boolean {
-  return word.split(' ').every((each) => !englishWords.has(each))
 }
 
 const SHORTEST_STEM = 3
@@ -87,22 +70,6 @@ function isPair(first: string, ending: string, second: string, other: string): b
     first.endsWith(ending) &&
     second.endsWith(other) &&
     second.startsWith(first.slice(0, stem))
-  )
-}
-
-const LONGEST_LINK = 2
-
-/** Whether one word of `b` is two of `a` put together, all others the same: "Leiter Vertrieb" → "Vertriebsleiter". */
-export function isCompounded(a: readonly string[], b: readonly string[]): boolean {
-  const [first, second, third] = a.filter((word) => !b.includes(word))
-  const [whole, other] = b.filter((word) => !a.includes(word))
-  if (first === undefined || second === undefined || third !== undefined) return false
-  if (whole === undefined || other !== undefined) return false
-  const link = whole.length - first.length - second.length
-  if (link < 0 || link > LONGEST_LINK) return false
-  return (
-    (whole.startsWith(first) && whole.endsWith(second)) ||
-    (whole.startsWith(second) && whole.endsWith(first))
   )
 }
 

@@ -80,3 +80,13 @@ function hashOfTaxonomy(): string {
   for (const file of files) hash.update('\0').update(readFileSync(file))
   return hash.digest('hex').slice(0, 12)
 }
+
+// Long lists of words are written as one text over as many lines as it takes.
+/** Words or phrases, separated by commas. */
+export const wordList = z.string().transform((text, context): string[] => {
+  const words = text.split(',').map((word) => word.trim().replace(/\s+/g, ' '))
+  if (words.includes('')) {
+    context.addIssue({ code: 'custom', message: 'there is an empty word between two commas' })
+  }
+  return words
+})

@@ -5,9 +5,8 @@
 
 import { z } from 'zod'
 import { remembered } from './memo.ts'
-import { readTaxonomy } from './taxonomy.ts'
+import { wordList, readTaxonomy } from './taxonomy.ts'
 import { baseForms } from './word-forms.ts'
-import { wordList } from './word-list.ts'
 
 const lists = readTaxonomy(
   'words.yaml',
@@ -16,7 +15,6 @@ const lists = readTaxonomy(
     one_word: wordList,
     to_belongs_to_the_words: wordList,
     grade_prefixes: wordList,
-    often_misspelled: wordList,
     fillers: wordList,
   }),
 )
@@ -100,8 +98,6 @@ const ABBREVIATIONS = new Map(
       .filter((word) => word !== ''),
   ]),
 )
-/** Words that are recognised with one wrong letter. */
-export const oftenMisspelled: readonly string[] = lists.often_misspelled.map(foldLetters)
 const FILLERS = new Set(lists.fillers.map(foldLetters))
 
 /**
@@ -223,4 +219,13 @@ function spelledOutBeforeOthers(word: string): string[] {
 function isStaffOfGovernment(words: readonly string[], to: number): boolean {
   const rank = words[to - 2]
   return words[to - 1] === 'assistant' && (rank === 'special' || rank === 'deputy')
+}
+
+/** A phrase of the taxonomy's lists as the words that a title with it would give: folded words, abbreviations spelled out; the `*` of `word*` and `*word` stays. */
+export function wordsOfPhrase(phrase: string): string[] {
+  const words = splitTitle(phrase.replace(/^\*|\*$/, '')).flat()
+  const [only = ''] = words
+  if (words.length !== 1) return words
+  if (phrase.startsWith('*')) return [`*${only}`]
+  return [phrase.endsWith('*') ? `${only}*` : only]
 }

@@ -25,8 +25,6 @@ describe('compareTitles', () => {
     ['Commander', 'Deputy Chief', 'promotion'],
     ['Deputy Chief', 'Chief of Police', 'promotion'],
     ['Professor', 'Distinguished Professor', 'promotion'],
-    ['Studienrat', 'Oberstudienrat', 'promotion'],
-    ['Kriminaloberkommissar', 'Kriminalhauptkommissar', 'promotion'],
     ['RN', 'Charge RN', 'promotion'],
     ['Distinguished Engineer', 'Technical Fellow', 'promotion'],
     [
@@ -40,14 +38,8 @@ describe('compareTitles', () => {
       'promotion',
     ],
     ['Principal', 'Vice Principal', 'demotion'],
-    ['Hauptkommissar', 'Kommissar', 'demotion'],
     ['VP of Engineering', 'Director of Engineering', 'demotion'],
-    ['Engineering Manager', 'Engineering Manager, Verify (Interim)', 'retitle'],
-    ['Engineering Manager, Verify (Interim)', 'Engineering Manager', 'retitle'],
     ['Math Teacher', 'Teacher of Mathematics', 'retitle'],
-    ['Analyst', 'Associate', 'unclassified'],
-    ['Vice President', 'Director', 'unclassified'],
-    ['Senior Associate', 'Counsel', 'unclassified'],
     ['CEO', 'Former CEO', 'unclassified'],
     ['Sous Chef', 'Chef de Partie', 'demotion'],
     ['Directeur de projet', 'Chef de projet', 'demotion'],
@@ -71,7 +63,6 @@ describe('compareTitles', () => {
     ['Executive Director, Risk', 'Executive Director, Technology', 'other_job'],
     ['Chef de projet', 'Chef de produit', 'other_job'],
     ['Analista de Marketing', 'Analista de Ventas', 'other_job'],
-    ['Co-founder & CTO', 'Co-founder & CEO', 'other_job'],
   ])('%s → %s is lateral: %s', (previous, current, rule) => {
     expect(compareTitles(previous, current)).toMatchObject({ label: 'lateral', rule })
   })
@@ -83,7 +74,6 @@ describe('compareTitles', () => {
     ['Fisheries Biologist', 'Fisheries Biologst', 'typing_error'],
     ['Leiterin Qualitätssicherung', 'Leiter Qualitätssicherung', 'gender'],
     ['Rêveur', 'Rêveuse', 'gender'],
-    ['Mitarbeiter Lager', 'Lagermitarbeiter', 'compound'],
     ['Director of Engineering', 'Director of Engineering, Enablement', 'same_job'],
     ['Chief of Staff to the CEO', 'Chief of Staff', 'same_words'],
     ['Product Manager, Growth', 'Product Manager, Platform', 'same_job'],

@@ -5,7 +5,7 @@ import { parse } from 'yaml'
 import { z } from 'zod'
 import { packageRoot } from '../../src/support/assets.ts'
 import { LEVELS, taxonomyVersion } from '../../src/titles/taxonomy.ts'
-import { wordList } from '../../src/titles/word-list.ts'
+import { wordList } from '../../src/titles/taxonomy.ts'
 import { parseYaml } from '../../src/titles/yaml-file.ts'
 
 const folder = join(packageRoot, 'config', 'titles')

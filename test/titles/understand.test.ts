@@ -103,16 +103,6 @@ describe('understandTitle', () => {
     expect(levelOf('Product Manager (ex-founder)')).toBe('mid')
   })
 
-  it('reads 7 titles whose grade stands within, behind or in one word with the profession', () => {
-    expect(levelOf('Gerente Sênior de Contas')).toBe('senior')
-    expect(levelOf('Analista de Sistemas Senior')).toBe('senior')
-    expect(levelOf('Acheteur / Acheteuse junior')).toBe('entry')
-    expect(levelOf('Senior Writer and Editor')).toBe('senior')
-    expect(levelOf('Senior Management Consultant')).toBe('senior')
-    expect(levelOf('Designer (Lead)')).toBe('lead')
-    expect(levelOf('シニアエンジニア')).toBe('senior')
-  })
-
   it('is less sure of a profession told by its ending, a field alone or the third step of a ladder', () => {
     const sure = (title: string) => understandTitle(title).confidence
     expect(understandTitle('Glass Bevelmetrist').rule).toBe('profession_ending')
@@ -121,15 +111,6 @@ describe('understandTitle', () => {
     expect(
       Math.max(sure('Glass Bevelmetrist'), sure('Marketing'), sure('Analyst III')),
     ).toBeLessThan(sure('Analyst') - 0.1)
-  })
-
-  it('reads 3 titles in spite of a wrong letter, and no role into 3 words that only look like one', () => {
-    expect(levelOf('Account Dirctor')).toBe('director')
-    expect(levelOf('Vice Presidnet Sales')).toBe('vp')
-    expect(levelOf('Sales Manger')).toBe('manager')
-    expect(levelOf('Manage Import')).toBe('unknown')
-    expect(levelOf('Managed Services')).toBe('unknown')
-    expect(levelOf('Directory')).toBe('unknown')
   })
 
   it.each([
@@ -280,20 +261,6 @@ describe('understandTitle', () => {
     ['Executive Assistant & Director of Operations', 'director', 72],
     ['Teaching Assistant, Director', 'director', 72],
   ])('reads %s as %s, rank %i: whom an assistant serves is somebody else', (title, level, rank) => {
-    expect(understandTitle(title)).toMatchObject({ level, rank })
-  })
-
-  it.each([
-    ['Product Owner, CEO Dashboard', 'mid', 18],
-    ['Software Engineer, Founder Tools', 'mid', 18],
-    ['Software Engineer, Partners', 'mid', 18],
-    ['Data Engineer, CMO Org', 'mid', 18],
-    ['Analyst, Director Compensation', 'mid', 18],
-    ['Business Manager, COO Office', 'manager', 58],
-    ['Engineer, Head of Platform', 'director', 71],
-    ['Engineer, Manager II', 'manager', 60],
-    ['Abogado, Director Comercial', 'director', 72],
-  ])('reads %s as %s, rank %i: a post that describes a word is nobody', (title, level, rank) => {
     expect(understandTitle(title)).toMatchObject({ level, rank })
   })
 

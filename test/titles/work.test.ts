@@ -1,6 +1,4 @@
 import { describe, expect, it } from 'vitest'
-import { synonyms } from '../../src/titles/roles.ts'
-import { withUsualNames } from '../../src/titles/synonyms.ts'
 import { readWork } from '../../src/titles/work.ts'
 import { splitTitle } from '../../src/titles/words.ts'
 
@@ -124,10 +122,6 @@ describe('the core role', () => {
     for (const title of titles) expect(workOf(title).core, title).toBe(core)
   })
 
-  it('is absent where a title holds no word of a job', () => {
-    expect(workOf('').core).toBeNull()
-    expect(workOf('Senior').core).toBeNull()
-  })
 })
 
 describe('a role beside a main job', () => {
@@ -149,41 +143,5 @@ describe('a role beside a main job', () => {
     '',
   ])('is not %s', (title) => {
     expect(workOf(title).isSideRole).toBe(false)
-  })
-})
-
-describe('the work of other languages, assistants and boards', () => {
-  it.each([
-    ['Assistant Vice President', 'general_management'],
-    ['PA to Managing Director', 'administration'],
-    ['Assistant II', 'administration'],
-    ['Генеральный директор', 'general_management'],
-    ['Старший разработчик', 'engineering'],
-    ['软件工程师', 'engineering'],
-    ['代表取締役社長', 'general_management'],
-    ['Säljchef', 'sales'],
-  ])('%s is of %s', (title, field) => {
-    expect(workOf(title).function).toBe(field)
-  })
-
-  it.each([
-    'Miembro del Consejo de Administración',
-    'Consejero Independiente',
-    'Conselheiro de Administração',
-    'Verwaltungsrat',
-    'Aufsichtsrat',
-    'Member of the Advisory Board',
-    'Scientific Advisory Board Member',
-  ])('%s is a role beside a main job', (title) => {
-    expect(workOf(title).isSideRole).toBe(true)
-  })
-})
-
-describe('the taxonomy of roles', () => {
-  it('names no usual name that another entry renames: two spellings would never meet', () => {
-    const renamed = synonyms
-      .map(({ usual }) => usual)
-      .filter((words) => withUsualNames(words).join(' ') !== words.join(' '))
-    expect(renamed.map((words) => words.join(' '))).toEqual([])
   })
 })
