@@ -130,13 +130,13 @@ async function expectKnownOn(
 }
 
 describe('as_known_on', () => {
-  it('is there for every loaded table and every model, and goes when its model goes', async () => {
+  it('is there for every loaded table and every model of main, none of core', async () => {
     const warehouse = await warehouseOf(everyPair)
     const names = [
       'job_change_events',
       'job_change_event_versions',
       'organization_coverage',
-      ...readModelFiles().map(({ name }) => name),
+      ...readModelFiles().flatMap(({ name, schema }) => (schema === 'main' ? [name] : [])),
     ]
     expect(await knownOnMacros(warehouse)).toEqual(
       names.map((name) => `${name}_as_known_on`).toSorted(),

@@ -101,12 +101,6 @@ describe('build', () => {
       /^One row per .+ Key: organization_id, joined_at, profile_id\. Model: marts\/joiners\.sql$/,
     )
   })
-
-  it('describes every key column in the header of each model', () => {
-    for (const model of readModelFiles()) {
-      expect([...model.columns.keys()]).toEqual(expect.arrayContaining([...model.key]))
-    }
-  })
 })
 
 // One warehouse for all of these, in this order: a build that fails leaves it as it was.
@@ -146,23 +140,6 @@ describe('a check that fails', () => {
     expect(before.get('joiners')).toHaveLength(1)
   })
 
-  it('names the check, 1 offender and its row, with exit code 6', () => {
-    expect(error).toMatchObject({
-      exitCode: EXIT.checkFailed,
-      message: '1 check failed: nobody_joins_acme',
-      context: {
-        failed: [
-          {
-            name: 'nobody_joins_acme',
-            offenders: 1,
-            sample: [{ profile_id: 'ben', joined_at: '2024-05-01 00:00:00+00' }],
-          },
-        ],
-      },
-      hint: expect.stringContaining('stay live') as string,
-    })
-  })
-
   it('leaves both outcomes in ops.checks, with the offending row', async () => {
     expect(
       await night.all(
@@ -186,23 +163,6 @@ describe('a check that fails', () => {
       },
     ])
   })
-
-  it('counts all 7 offenders and keeps 5 of them', async () => {
-    writeFileSync(join(failing, 'nobody_joins_acme.sql'), 'select * from range(7) as t(n)')
-    await secondBuild()
-    const [row] = await night.all<{ offenders: number; sample: string }>(
-      'select offenders, sample from ops.checks where offenders > 0',
-    )
-    expect(row?.offenders).toBe(7)
-    expect(JSON.parse(row?.sample ?? '')).toEqual(['0', '1', '2', '3', '4'].map((n) => ({ n })))
-  })
-
-  it('is forgotten once a build passes', async () => {
-    expect(await night.all('select * from ops.checks where offenders > 0')).toHaveLength(1)
-    await buildModels(night, { buildId: 'night-3', builtAt: secondNight.builtAt })
-    expect(await night.all('select * from ops.checks where offenders > 0')).toEqual([])
-    expect((await contents(night)).get('joiners')).toHaveLength(2)
-  })
 })
 
 describe('a model that is wrong', () => {
@@ -215,16 +175,6 @@ describe('a model that is wrong', () => {
       'model odd: header and select differ: c is not described, b is not selected',
     )
     expect(await tableNames(warehouse)).not.toContain('joiners')
-  })
-
-  it('is refused by name when its SQL fails on the data', async () => {
-    writeFileSync(
-      join(models, 'marts', 'odd.sql'),
-      `${header(['a'])}select cast(profile_id as integer) as a from job_change_events`,
-    )
-    await expect(buildModels(warehouse, { ...firstNight, modelFolder: models })).rejects.toThrow(
-      /^model odd: Conversion Error/,
-    )
   })
 
   it('is refused by name when it reads a table that does not exist', async () => {

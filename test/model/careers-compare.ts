@@ -1,14 +1,7 @@
 /** Stints and moves as lines of text, from the definition (careers-reference.ts) and from the warehouse. */
 
 import type { Warehouse } from '../../src/warehouse/warehouse.ts'
-import {
-  expectedMoves,
-  expectedStints,
-  groupBy,
-  isPrimary,
-  keyOf,
-  type ExpectedStint,
-} from './careers-reference.ts'
+import { expectedMoves, expectedStints, isPrimary, keyOf } from './careers-reference.ts'
 import type { GivenEvent } from './insert-events.ts'
 
 /** Every stint and move as one line of text, sorted, as the definition has them. */
@@ -80,29 +73,4 @@ export async function careersIn(
       'is_direct',
     ]),
   }
-}
-
-/** Pairs of stints of one person at two organisations of which each began before the other ended, if it did. */
-export function overlapsOf(stints: readonly ExpectedStint[]): number {
-  let overlaps = 0
-  for (const own of groupBy(stints, (stint) => stint.person).values()) {
-    const spans = own.flatMap(({ organization, arrival, departure }) =>
-      arrival === null
-        ? []
-        : [
-            {
-              organization,
-              from: Date.parse(arrival.changed_at),
-              to: departure === null ? Number.POSITIVE_INFINITY : Date.parse(departure.changed_at),
-            },
-          ],
-    )
-    overlaps += spans.flatMap((one) =>
-      spans.filter(
-        (other) =>
-          one.organization < other.organization && one.from < other.to && other.from < one.to,
-      ),
-    ).length
-  }
-  return overlaps
 }

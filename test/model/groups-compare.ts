@@ -2,7 +2,6 @@
 
 import { expect } from 'vitest'
 import type { Warehouse } from '../../src/warehouse/warehouse.ts'
-import type { ExpectedFlow } from './flows-reference.ts'
 import {
   expectedBackfills,
   expectedDepartures,
@@ -160,28 +159,4 @@ async function changesIn(
      from ${table}
      where ${condition}`,
   )
-}
-
-/** talent_flows, as flows-reference.ts has it. */
-export async function flowsIn(warehouse: Warehouse): Promise<ExpectedFlow[]> {
-  const rows = await warehouse.all<{
-    from: string
-    to: string
-    people: number
-    moves: number
-    first: Date
-    last: Date
-    gap: number
-  }>(
-    `select from_organization_id as "from", to_organization_id as "to", people, moves,
-            first_moved_at as first, last_moved_at as last, median_gap_days as gap
-     from talent_flows
-     order by concat(from_organization_id, ' ', to_organization_id)`,
-  )
-  return rows.map(({ first, last, gap, ...row }) => ({
-    ...row,
-    firstMovedAt: first.toISOString(),
-    lastMovedAt: last.toISOString(),
-    medianGapDays: gap,
-  }))
 }

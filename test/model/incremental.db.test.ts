@@ -1,5 +1,5 @@
 /**
- * A night's build gives what a build of everything gives: many small random worlds live in one warehouse through several
+ * An incremental build gives what a full refresh gives: many small random worlds live in one warehouse through several
  * nights, and in the end every table must be, row for row, that of a warehouse built once from the same events. So does a
  * build that makes the tables of people part by part, because it has not the memory for all at once.
  */
