@@ -121,7 +121,6 @@ describe('the core role', () => {
   ])('is %j for %j', (core, titles) => {
     for (const title of titles) expect(workOf(title).core, title).toBe(core)
   })
-
 })
 
 describe('a role beside a main job', () => {
