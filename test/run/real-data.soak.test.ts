@@ -17,7 +17,7 @@ import { naturalKey, type GivenEvent } from '../model/insert-events.ts'
 
 const ROOT = resolve(import.meta.dirname, '..', '..')
 const FILE = resolve(ROOT, '..', 'shared', 'data', 'oss-job-changes.ndjson.gz')
-const README = join(ROOT, 'README.md')
+const README = join(ROOT, 'docs', 'analysts.md')
 const MEGABYTE = 1e6
 const isHere = existsSync(FILE)
 if (!isHere) process.stdout.write(`skipped: the real events are not at ${FILE}\n`)
@@ -185,13 +185,13 @@ describe.skipIf(!isHere)('131,811 real events', () => {
   }, 240_000)
 })
 
-/** README.md prints a query over these events and its answer, which has to be the answer. */
+/** docs/analysts.md prints a query over these events and its answer, which has to be the answer. */
 async function expectReadmeShows(env: Record<string, string>): Promise<void> {
   const text = readOr(README)
   const [, answer] = /```text example=talent_flows\n([^]*?)```/.exec(text) ?? []
   const [, sql] = /npx jobtide query "(select from_organization_name[^"]*)"/.exec(text) ?? []
   if (answer === undefined || sql === undefined) {
-    process.stdout.write('skipped: README.md shows no talent flows\n')
+    process.stdout.write('skipped: docs/analysts.md shows no talent flows\n')
     return
   }
   expect((await runCli(['query', sql], { env })).stdout.trim()).toBe(answer.trim())

@@ -1,0 +1,147 @@
+/** What the documents name exists, and what exists is named. `UPDATE=1` writes docs/tables.md. */
+
+import { existsSync, readdirSync, statSync, writeFileSync } from 'node:fs'
+import { dirname, join } from 'node:path'
+import { describe, expect, it } from 'vitest'
+import { pipelineSchema } from '../../src/plan/pipeline.ts'
+import { packageRoot } from '../../src/support/assets.ts'
+import { EXIT } from '../../src/support/errors.ts'
+import { columnOf, documents, read, withoutBlocks } from './markdown.ts'
+import { tablesPage } from './tables-page.ts'
+
+const KIB = 1024
+const WIDTH = 120
+
+describe('form', () => {
+  it.each(['README.md', 'ARCHITECTURE.md'])('%s has at most 12 KB', (name) => {
+    expect(statSync(join(packageRoot, name)).size).toBeLessThanOrEqual(12 * KIB)
+  })
+
+  it.each(documents)(
+    '%s has lines of at most 120 characters and tables without padding',
+    (name) => {
+      const lines = withoutBlocks(read(name)).split('\n')
+      expect(lines.filter((line) => line.length > WIDTH)).toEqual([])
+      expect(lines.filter((line) => line.startsWith('|') && /[^ ]  +/.test(line))).toEqual([])
+    },
+  )
+
+  it.each(documents)('%s links only to files that exist', (name) => {
+    const links = [...read(name).matchAll(/\]\(([^)#:]+)(?:#[^)]*)?\)/g)].map(([, to]) => to ?? '')
+    const from = join(packageRoot, dirname(name))
+    expect(links.filter((target) => !existsSync(join(from, target)))).toEqual([])
+  })
+
+  it('every path between backquotes exists', () => {
+    const text = documents.map(read).join('\n')
+    const paths = [...text.matchAll(/`((?:src|sql|test|config|\.ci)\/[\w./-]*)`/g)]
+    expect(paths.length).toBeGreaterThan(30)
+    const missing = paths.map(([, path]) => path ?? '')
+    expect(missing.filter((path) => !existsSync(join(packageRoot, path)))).toEqual([])
+  })
+
+  it('the list of decisions has every decision', () => {
+    const pages = readdirSync(join(packageRoot, 'docs/decisions')).filter((name) =>
+      /^\d/.test(name),
+    )
+    const index = read('docs/decisions/README.md')
+    expect(pages.filter((page) => !index.includes(`(${page})`))).toEqual([])
+  })
+
+  it('CHANGELOG.md begins with the version of package.json', () => {
+    const { version } = JSON.parse(read('package.json')) as { version: string }
+    expect(/^## (\S+)/m.exec(read('CHANGELOG.md'))?.[1]).toBe(version)
+  })
+
+  it('every script that a document names exists', () => {
+    const { scripts } = JSON.parse(read('package.json')) as { scripts: Record<string, string> }
+    const named = [
+      ...documents
+        .map(read)
+        .join('')
+        .matchAll(/`npm run ([a-z:]+)/g),
+    ]
+    expect(named.length).toBeGreaterThan(1)
+    expect(named.map(([, name]) => name ?? '').filter((name) => !(name in scripts))).toEqual([])
+  })
+})
+
+describe('ARCHITECTURE.md', () => {
+  it('has every folder of src on its map', () => {
+    const folders = readdirSync(join(packageRoot, 'src'), { withFileTypes: true })
+      .filter((entry) => entry.isDirectory())
+      .map(({ name }) => name)
+    const text = read('ARCHITECTURE.md')
+    expect(folders.filter((name) => !text.includes(`\`src/${name}/\``))).toEqual([])
+  })
+
+  it('says why each dependency is there', () => {
+    const { dependencies, devDependencies } = JSON.parse(read('package.json')) as {
+      dependencies: Record<string, string>
+      devDependencies: Record<string, string>
+    }
+    const names = Object.keys({ ...dependencies, ...devDependencies })
+    const text = read('ARCHITECTURE.md')
+    expect(names.filter((name) => !text.includes(`\`${name}\``))).toEqual([])
+  })
+})
+
+describe('the pages name', () => {
+  it('every exit code, and give commands no others', () => {
+    const codes = Object.values(EXIT).map(String)
+    expect(columnOf('exit')).toEqual(codes)
+    const given = columnOf('can exit with').flatMap((cell) => cell.split(', '))
+    expect(new Set(given)).toEqual(new Set(codes.filter((code) => code !== '1')))
+  })
+
+  it('every key of a pipeline file with its default', () => {
+    const { limits, snapshot } = pipelineSchema.shape
+    const groups = { limits: limits.unwrap().shape, snapshot: snapshot.unwrap().shape }
+    const keys = Object.keys(pipelineSchema.shape).flatMap((key) =>
+      key in groups
+        ? Object.keys(groups[key as keyof typeof groups]).map((nested) => `${key}.${nested}`)
+        : [key],
+    )
+    const named = columnOf('key', 'default').map(unquoted)
+    expect(named).toEqual(keys)
+    const {
+      initial_window,
+      overlap_hours,
+      limits: limited,
+      snapshot: published,
+    } = pipelineSchema.parse({
+      name: 'x',
+      organizations: 'x',
+      window: 'all',
+      snapshot: { to: 'x' },
+    })
+    const documented = new Map(columnOf('default').map((value, index) => [named[index], value]))
+    expect(documented.get('initial_window')).toBe(String(initial_window))
+    expect(documented.get('overlap_hours')).toBe(String(overlap_hours))
+    expect(documented.get('limits.concurrency')).toBe(String(limited.concurrency))
+    expect(documented.get('limits.max_wait')).toBe(limited.max_wait)
+    expect(documented.get('snapshot.keep')).toBe(JSON.stringify(published?.keep))
+  })
+
+  it('every variable that the program reads', () => {
+    const code = read('src/config.ts')
+    const variables = new Set(
+      [...code.matchAll(/'(JOBTIDE_[A-Z0-9_]+|[A-Z]+_PROXY)'/g)].map(([, name]) => name),
+    )
+    // Read by Node itself, and named where a certificate is not trusted.
+    variables.add('NODE_EXTRA_CA_CERTS')
+    expect(new Set(columnOf('variable').map(unquoted))).toEqual(variables)
+  })
+
+  it('every table with grain, key and columns', async () => {
+    const expected = await tablesPage()
+    if (process.env['UPDATE'] === '1') {
+      writeFileSync(join(packageRoot, 'docs/tables.md'), expected)
+    }
+    expect(read('docs/tables.md')).toBe(expected)
+  })
+})
+
+function unquoted(cell: string): string {
+  return cell.replaceAll('`', '')
+}

@@ -1,0 +1,166 @@
+/**
+ * Runs the pages. Blocks tagged `sh run` are run, word for word, in one folder against a simulator, with the list of its
+ * organisations there. The block tagged `text output` below one must be what they print, with numbers, dates and ids left
+ * open; of `output=shape` the first word of each line that is not indented. With UPDATE=1 the outputs are written.
+ */
+
+import { execFile } from 'node:child_process'
+import { chmodSync, existsSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { promisify } from 'node:util'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { worldAround } from '../../src/cli/simulate-command.ts'
+import { writeOrganizationsFile } from '../../src/simulator/organizations-file.ts'
+import { startSimulator, type Simulator } from '../../src/simulator/simulator.ts'
+import { packageRoot } from '../../src/support/assets.ts'
+import { realClock } from '../../src/support/clock.ts'
+import { read, readBlocks, type Block } from './markdown.ts'
+
+const CLI = join(packageRoot, 'dist', 'cli.js')
+const UPDATE = process.env['UPDATE'] === '1'
+const KEY = 'docs-simulator-key'
+// Stands in the pages for the folder in which a reader runs the commands.
+const SHOWN_FOLDER = '/srv/jobtide'
+
+const run = promisify(execFile)
+
+/** A folder in which the pages are run. */
+export interface DocsSite {
+  /** Where the commands are run. */
+  folder(): string
+}
+
+/**
+ * Declares a test for each command of `pages`.
+ * @param before what is run in the folder first
+ */
+export function describePages(pages: readonly string[], before = ''): DocsSite {
+  let home = ''
+  let simulator: Simulator
+  const workFolder = () => join(home, 'work')
+  const sh = async (script: string) => {
+    const env = {
+      PATH: `${join(home, 'bin')}:${process.env['PATH'] ?? ''}`,
+      HOME: home,
+      TZ: 'UTC',
+      JOBTIDE_BASE_URL: simulator.url,
+      JOBTIDE_API_KEY: KEY,
+    }
+    const { stdout } = await run('bash', ['-euo', 'pipefail', '-c', script], {
+      cwd: workFolder(),
+      env,
+    })
+    return stdout
+  }
+
+  beforeAll(async () => {
+    home = mkdtempSync(join(tmpdir(), 'jobtide-docs-'))
+    const source = worldAround(realClock.now(), 7, 60)
+    simulator = await startSimulator({ source, clock: realClock, apiKeys: [KEY] })
+    mkdirSync(workFolder())
+    writeNpx(join(home, 'bin'))
+    writeOrganizationsFile(join(workFolder(), 'organizations.csv'), simulator.organizations())
+    await sh(before)
+  })
+
+  afterAll(async () => {
+    await simulator.close()
+    rmSync(home, { recursive: true, force: true })
+  })
+
+  describe.each([...pages])('%s', (page) => {
+    const outputs = new Map<Block, string>()
+    const blocks = readBlocks(read(page))
+    const runs = blocks.flatMap((block, index) =>
+      block.info === 'sh run' ? [{ block, output: blocks[index + 1] }] : [],
+    )
+
+    afterAll(() => {
+      if (UPDATE) writeFileSync(join(packageRoot, page), withOutputs(read(page), blocks, outputs))
+    })
+
+    it('has commands to run', () => {
+      expect(runs.length).toBeGreaterThan(0)
+    })
+
+    it.each(runs.map((one) => [one.block.text.trim().split('\n').at(-1), one] as const))(
+      '%s',
+      async (_, { block, output }) => {
+        // The install is what made this checkout; .ci/run does it for real.
+        const stdout = await sh(block.text.replace(/^npm ci && /, ''))
+        if (!output?.info.startsWith('text output')) return
+        outputs.set(output, stdout.replaceAll(workFolder(), SHOWN_FOLDER))
+        if (UPDATE) return
+        const compared = output.info === 'text output' ? words : firstWords
+        expect(compared(stdout)).toEqual(compared(output.text))
+      },
+      120_000,
+    )
+  })
+
+  it('nobody without the key asked the simulator', () => {
+    expect(simulator.account().by_status[401] ?? 0).toBe(0)
+    expect(simulator.account().credits).toBeGreaterThan(0)
+  })
+
+  return { folder: workFolder }
+}
+
+function withOutputs(
+  markdown: string,
+  blocks: readonly Block[],
+  outputs: ReadonlyMap<Block, string>,
+): string {
+  let index = -1
+  return markdown.replaceAll(
+    /^([ ]*)```([^\n]*)\n([\s\S]*?)^\1```$/gm,
+    (old, indent: string, info: string) => {
+      index += 1
+      const block = blocks[index]
+      const output = block === undefined ? undefined : outputs.get(block)
+      if (output === undefined) return old
+      const lines = output.trim().split('\n')
+      const body = lines.map((line) => `${indent}${line}`.trimEnd()).join('\n')
+      return `${indent}\`\`\`${info}\n${body}\n${indent}\`\`\``
+    },
+  )
+}
+
+// `npx jobtide` in a checkout runs that checkout's own command line. Outside of it, in the folder of the test, this does.
+function writeNpx(bin: string): void {
+  if (!existsSync(CLI)) throw new Error('dist is missing: npm run build')
+  mkdirSync(bin)
+  const script = `#!/bin/sh\n[ "$1" = jobtide ] || exit 127\nshift\nexec "${process.execPath}" "${CLI}" "$@"\n`
+  writeFileSync(join(bin, 'npx'), script)
+  chmodSync(join(bin, 'npx'), 0o755)
+}
+
+/** What a run prints, with what changes from day to day left open. */
+function words(output: string): string[] {
+  return output
+    .trim()
+    .split('\n')
+    .map((line) =>
+      line
+        .replaceAll(/\b[0-9A-HJKMNP-TV-Z]{26}\b/g, 'ID')
+        // Which organisation was read least far is a matter of milliseconds.
+        .replaceAll(/\borg_[0-9a-f]{16}\b/g, 'ORGANISATION')
+        .replaceAll(/\/\S*\/data\b/g, 'DATA')
+        .replaceAll(/\d[\d.,:TZ-]*/g, 'N')
+        .replaceAll(/\bN (?:min|ms|s|h|k?B|MB)\b/g, 'N')
+        .replaceAll(/\b(\p{L}+?)(?:es|s)\b/gu, '$1')
+        .replaceAll(/\s+/g, ' ')
+        .trim(),
+    )
+}
+
+function firstWords(output: string): string[] {
+  const lines = output
+    .split('\n')
+    .filter((line) => !line.startsWith(' '))
+    // Which organisation cost most depends on the hour: the simulator's world moves with the clock.
+    .map((line) => (line.includes('(org_') ? 'ORGANISATION' : line))
+  const first = words(lines.join('\n')).map((line) => line.split(' ', 1)[0] ?? '')
+  return first.filter((word, index) => word !== '' && word !== first[index - 1])
+}

@@ -1,0 +1,97 @@
+/** Makes docs/tables.md from what the tables themselves say: headers of models, comments of the schema. */
+
+import {
+  loadedTables,
+  readModelFiles,
+  type DescribedTable,
+  type TableDefinition,
+} from '../../src/warehouse/catalog.ts'
+import { computedModels } from '../../src/model/computed-models.ts'
+import { openWarehouse } from '../../src/warehouse/warehouse.ts'
+
+const HEAD = `# Tables
+
+Made from the headers of the models and the comments of the schema; do not edit it by hand. \`npx jobtide models\` prints
+the same with rows and lineage. Times are UTC; columns in \`_at\` are instants, in \`_on\` dates.
+`
+
+interface Section {
+  readonly name: string
+  readonly grain: string
+  readonly key: readonly string[]
+  readonly purpose: string
+  readonly columns: Iterable<readonly [string, string]>
+}
+
+/** The text of the page. */
+export async function tablesPage(): Promise<string> {
+  const warehouse = await openWarehouse({ path: ':memory:', mode: 'write' })
+  try {
+    const columns = await warehouse.all<{ place: string; name: string; comment: string | null }>(
+      `select schema_name || '.' || table_name as place, column_name as name, comment
+       from duckdb_columns() where not internal order by schema_name, table_name, column_index`,
+    )
+    const columnsOf = (place: string) =>
+      columns
+        .filter((one) => one.place === place)
+        .map((one) => [one.name, one.comment ?? ''] as const)
+    const loaded = (table: TableDefinition): Section => ({
+      ...table,
+      purpose: '',
+      columns: columnsOf(`main.${table.name}`),
+    })
+    const described = (table: DescribedTable): Section => ({
+      ...table,
+      columns: table.columns,
+    })
+    const ops = await warehouse.all<{ name: string; comment: string }>(
+      `select table_name as name, comment from duckdb_tables() where schema_name = 'ops'
+       union all select view_name, comment from duckdb_views() where schema_name = 'ops' order by 1`,
+    )
+    const models = readModelFiles()
+    const analysts = [
+      ...loadedTables.map(loaded),
+      ...computedModels.map(described),
+      ...models.map(described),
+    ].toSorted((a, b) => (a.name < b.name ? -1 : 1))
+    const operators = ops.map(({ name, comment }) => ({
+      name: `ops.${name}`,
+      grain: comment,
+      key: [],
+      purpose: '',
+      columns: columnsOf(`ops.${name}`),
+    }))
+    return [
+      HEAD,
+      '## For analysts\n',
+      ...analysts.map(sectionText),
+      '## For operators\n',
+      ...operators.map(sectionText),
+    ].join('\n')
+  } finally {
+    warehouse.close()
+  }
+}
+
+function sectionText({ name, grain, key, purpose, columns }: Section): string {
+  const keyText =
+    key.length === 0 ? '' : ` Key: ${key.map((column) => `\`${column}\``).join(', ')}.`
+  const text = `${grain}${keyText}${purpose === '' ? '' : ` ${purpose}`}`
+  const items = [...columns].map(([column, comment]) =>
+    wrapped(`- \`${column}\`: ${comment}`, '  '),
+  )
+  return `### ${name}\n\n${wrapped(text, '')}\n\n${items.join('\n')}\n`
+}
+
+const WIDTH = 120
+
+function wrapped(text: string, indent: string): string {
+  const lines = ['']
+  for (const word of text.trim().split(/\s+/)) {
+    const line = lines.at(-1) ?? ''
+    const longer = line === '' ? word : line === indent ? `${line}${word}` : `${line} ${word}`
+    if (longer.length <= WIDTH) lines[lines.length - 1] = longer
+    else lines.push(`${indent}${word}`)
+  }
+  return lines.join('\n').trimEnd()
+}

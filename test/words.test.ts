@@ -1,0 +1,56 @@
+/** Holds names, log events, tables and documents to the field's own words. */
+
+import { readFileSync, readdirSync, statSync } from 'node:fs'
+import { join } from 'node:path'
+import { expect, it } from 'vitest'
+import { packageRoot } from '../src/support/assets.ts'
+
+/** What is not written, and what is written instead. Only words that ordinary code does not have. */
+const REPLACED: readonly (readonly [RegExp, string])[] = [
+  [/\btonight\b|\bnight[- ]build/i, 'incremental build, TableDelta'],
+  [/\banew\b|made whole|wholeBecause/i, 'again, full refresh, fullRefreshReason'],
+  [/\btouched[ _]?(?:people|groups)/i, 'changed keys'],
+  [/^-- (?:scope|balanced):/m, '-- incremental_by:, a reconciliation check'],
+  [/\bfilled[ _-]?tables\b/i, 'computed models'],
+  [/\bsieve/i, 'prefilter'],
+  [/\bseams?\b|\bstrays?\b|\bloose\b/i, 'page drift, unverified boundary, shifted events'],
+  [/\bWish\b|\bSetback\b|\bmayLeave\b/, 'RetryState, FailedAttempt, canDispatch'],
+  [/\bBell\b|createBell|\bPurse\b|place in the line/, 'condition, budget bucket, queue position'],
+  [/\bisProbe\b|\bisTest\b/, 'isHalfOpen, isFreeProbe'],
+  [/\bset aside\b|\bsetAside\b|set_aside|\bin step\b/i, 'quarantined, synchronised'],
+  [/\bSlice[A-Z]|\bslice_|\bslices\b/, 'batch'],
+  [/\bpitted\b|\bunborn\b|distrust/i, 'files with deletes, tempPath, unverified'],
+  [/inWordsOf|\bdearest\b|\bof ?nobody\b/i, 'toSnakeCase, mostExpensive, unattributed'],
+  [/tangled_events|forgotten people/i, 'ambiguous_events, erased people'],
+  [/\bbesides\b|\bwhoever\b|\bsomebody else|no longer so\b|\bdear\b/i, 'subject, verb, object'],
+]
+
+const PLACES = ['src', 'sql', 'test', 'docs', 'config', 'pipelines', '.ci']
+const FILES = ['README.md', 'ARCHITECTURE.md', 'CONTRIBUTING.md', 'package.json']
+const TEXT = /\.(?:ts|mjs|sql|md|ya?ml|json|sh|py)$/
+// Titles and names as people write them.
+const DATA =
+  /labelled|\bdata\/|models\/.*\.json$|config\/titles\/.*\.ya?ml$|simulator\/.*\.(?:json|ya?ml)$/
+const THIS = 'test/words.test.ts'
+
+function filesBelow(path: string): string[] {
+  return readdirSync(join(packageRoot, path)).flatMap((name) => {
+    const below = `${path}/${name}`
+    return statSync(join(packageRoot, below)).isDirectory() ? filesBelow(below) : [below]
+  })
+}
+
+const files = [...PLACES.flatMap(filesBelow), ...FILES].filter(
+  (path) => TEXT.test(path) && !DATA.test(path) && path !== THIS,
+)
+
+it.each(REPLACED)('nothing is called %s, but %s', (pattern) => {
+  const found = files.flatMap((path) =>
+    readFileSync(join(packageRoot, path), 'utf8')
+      .split('\n')
+      .flatMap((line, index) =>
+        pattern.test(line) ? [`${path}:${index + 1}: ${line.trim().slice(0, 100)}`] : [],
+      ),
+  )
+  expect(found).toEqual([])
+})
