@@ -61,7 +61,7 @@ export function describePages(pages: readonly string[], before = ''): DocsSite {
     mkdirSync(workFolder())
     writeNpx(join(home, 'bin'))
     writeOrganizationsFile(join(workFolder(), 'organizations.csv'), simulator.organizations())
-    await sh(before)
+    if (before !== '') await sh(before)
   })
 
   afterAll(async () => {

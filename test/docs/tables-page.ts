@@ -52,7 +52,7 @@ export async function tablesPage(): Promise<string> {
     const analysts = [
       ...loadedTables.map(loaded),
       ...computedModels.map(described),
-      ...models.map(described),
+      ...models.filter(({ schema }) => schema === 'main').map(described),
     ].toSorted((a, b) => (a.name < b.name ? -1 : 1))
     const operators = ops.map(({ name, comment }) => ({
       name: `ops.${name}`,
@@ -61,12 +61,17 @@ export async function tablesPage(): Promise<string> {
       purpose: '',
       columns: columnsOf(`ops.${name}`),
     }))
+    const core = models
+      .filter(({ schema }) => schema === 'core')
+      .map((model) => ({ ...described(model), name: `core.${model.name}` }))
     return [
       HEAD,
       '## For analysts\n',
       ...analysts.map(sectionText),
       '## For operators\n',
       ...operators.map(sectionText),
+      '## Steps of the build\n\nSchema `core` serves the other models only. It is not published.\n',
+      ...core.map(sectionText),
     ].join('\n')
   } finally {
     warehouse.close()
