@@ -8,7 +8,7 @@ import { spendingOf } from './spending.ts'
 
 /**
  * Adds what was lost of a segment, after its records that are left. Charges count as if it were there. A batch that
- * pages were lost of was read to where they stood, at most: it is as if it was never begun. The run is not taken up again.
+ * pages were lost of was read to where they stood, at most: it is as if it was never begun. The run is not resumed.
  */
 export function foldLoss(history: History, lost: readonly HeldRun[]): void {
   for (const part of lost) {

@@ -109,7 +109,7 @@ export function foldRecord(history: History, frame: PlacedFrame): void {
   const { record } = frame
   switch (record.kind) {
     case 'run_started':
-      // Only the latest run of a pipeline can be taken up.
+      // Only the latest run of a pipeline can be resumed.
       for (const run of history.runs.values()) {
         if (run.finished !== null && run.started.pipeline === record.pipeline) forgetBatches(run)
       }

@@ -155,7 +155,7 @@ class SegmentWriter implements JournalWriter {
     this.#segment = null
     await this.#afterDiskWork(async () => {
       try {
-        // Whoever wrote to a broken segment was told so; there is nothing left to save here.
+        // Each writer to a broken segment was told so; there is nothing left to save here.
         if (this.#broken === null) await this.#sync(segment)
       } finally {
         closeSync(segment.file)

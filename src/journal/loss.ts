@@ -84,7 +84,7 @@ export function checkSegments(folder: string, depth: 'ends' | 'bytes'): JournalS
     const seals = [...parseSeals(folder, list).values()]
     const damages = damagesOf(folder, seals, depth)
     if (damages.length === 0) return stateOf(seals)
-    // One that is written anew at this moment changes the list first.
+    // An erasure that rewrites one at this moment changes the list first.
     if (readSealBytes(folder)?.equals(list) === true) throw new JournalLossError(folder, damages)
   }
 }

@@ -66,7 +66,7 @@ export function saveCheckpoint(journal: Journal): void {
   writeFileAtomic(join(journal.folder, CHECKPOINT_FILE), Buffer.concat([Buffer.from(line), body]))
 }
 
-/** Throws the checkpoint below `folder` away; the next run makes it anew. @throws StorageError when the disk refuses */
+/** Removes the checkpoint below `folder`; the next run writes another. @throws StorageError when the disk refuses */
 export function removeCheckpoint(folder: string): void {
   const path = join(folder, CHECKPOINT_FILE)
   try {

@@ -43,7 +43,7 @@ export interface RunStarted {
   readonly credits_limit: number | null
   /** Events that the plan expected from the rates; absent where it had to guess. */
   readonly expected_events?: number
-  /** Hash of what was asked for: a run is only taken up again for the same question. */
+  /** Hash of what was asked for: a run is only resumed for the same question. */
   readonly question_sha256: string
 }
 
@@ -178,7 +178,7 @@ export interface Paused {
 export type RunOutcome =
   'done' | 'sampled' | 'budget' | 'unavailable' | 'refused' | 'interrupted' | 'failed' | 'abandoned'
 
-/** Outcomes after which a run can be taken up again. */
+/** Outcomes after which a run can be resumed. */
 export const RESUMABLE_OUTCOMES: ReadonlySet<RunOutcome> = new Set<RunOutcome>([
   'sampled',
   'budget',
@@ -187,7 +187,7 @@ export const RESUMABLE_OUTCOMES: ReadonlySet<RunOutcome> = new Set<RunOutcome>([
   'failed',
 ])
 
-/** A run ended. A run without this record was killed and can be taken up again. */
+/** A run ended. A run without this record was killed and can be resumed. */
 export interface RunFinished {
   readonly kind: 'run_finished'
   readonly run_id: string

@@ -99,9 +99,9 @@ function sealFile(path: string, records: number, clock: Clock): void {
 function acceptLosses(folder: string, clock: Clock): string[] {
   const accepted: string[] = []
   if (!isListWhole(folder)) {
-    rewriteSeals(folder, listAnew(folder))
+    rewriteSeals(folder, rebuildList(folder))
     accepted.push(
-      `${sealsPath(folder)} is made anew from the segments that are there; a run in them is not taken up again, because what it lost cannot be told`,
+      `${sealsPath(folder)} is rebuilt from the segments that are there; a run in them is not resumed, because what it lost cannot be told`,
     )
   }
   for (const damage of damagesOf(folder, listedIn(folder, 'refuse').values(), 'bytes')) {
@@ -121,7 +121,7 @@ function acceptLosses(folder: string, clock: Clock): string[] {
 }
 
 // Of a segment that went together with the list nobody knows what it held: any run may have lost a part of its plan.
-function listAnew(folder: string): SealLine[] {
+function rebuildList(folder: string): SealLine[] {
   const listed = listedIn(folder, 'skip')
   const inSegments = listSegments(folder).flatMap((segment) => heldIn(join(folder, segment)))
   const runs = [...[...listed.values()].flatMap(({ held }) => held), ...inSegments]

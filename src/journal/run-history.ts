@@ -10,11 +10,11 @@ export interface RunHistory {
   readonly started: RunStarted
   /** Hash of the question that its batches were planned for last: of a run that was carried on, not the first one. */
   questionSha256: string
-  /** By batch_id. Empty once the run can no longer be taken up: years of nights must fit into memory. */
+  /** By batch_id. Empty once the run cannot be resumed: years of nights must fit into memory. */
   readonly batches: Map<string, BatchHistory>
   /** True once its batches were let go of: what it still writes then, as a process that lost its lock may, is only counted. */
   isForgotten: boolean
-  /** True once records of it were lost: it is not taken up again, and may speak of batches that nobody knows. */
+  /** True once records of it were lost: it is not resumed, and may speak of batches that nobody knows. */
   isIncomplete: boolean
   finished: RunFinished | null
   resumed: number
@@ -28,7 +28,7 @@ export interface RunHistory {
   requests: number
   /** Credits charged, and 10 for each request in doubt. */
   creditsCommitted: number
-  /** Credits committed when the run last stopped cleanly: a budget starts anew there, but not after a kill. */
+  /** Credits committed when the run last stopped cleanly: a budget starts again there, but not after a kill. */
   creditsAtLastStop: number
   /** Requests sent and neither answered nor failed, with the time they were sent: their process was killed. */
   readonly unanswered: Map<string, number>
@@ -79,7 +79,7 @@ export function hasLostRecords(runs: ReadonlyMap<string, RunHistory>): boolean {
   return [...runs.values()].some(({ isIncomplete }) => isIncomplete)
 }
 
-/** Lets go of the batches of a run that cannot be taken up again. */
+/** Drops the batches of a run that cannot be resumed. */
 export function forgetBatches(run: RunHistory): void {
   run.batches.clear()
   run.isForgotten = true

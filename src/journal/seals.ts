@@ -1,7 +1,7 @@
 /**
  * The list of sealed segments: a file beside the journal's folder, so that what takes a segment, or all of them, does not
  * take the list. It is only appended to: a line for each segment that was sealed, and another one whenever a segment is
- * written anew (erase.ts) or its loss is accepted (recover.ts). A later line changes what the earlier ones say.
+ * rewritten (erase.ts) or its loss is accepted (recover.ts). A later line changes what the earlier ones say.
  *
  * A line is `<crc32> <bytes> <JSON>`, after a line feed of its own. One that a full disk or a power cut tore is shorter than it says, and does not
  * count: its segment is listed again by the next recovery. Anything else that does not fit is damage.
@@ -30,7 +30,7 @@ export interface SealedSegment extends FileState {
   readonly held: readonly HeldRun[]
   /** What of that is lost, and was accepted to be. With 0 bytes the whole segment is gone. */
   readonly lost: readonly HeldRun[]
-  /** As which it may be found, too: it is about to be written anew. */
+  /** The state in which it may be found, too: it is about to be rewritten. */
   readonly before: FileState | null
 }
 
@@ -45,7 +45,7 @@ export class SealListError extends JobtideError {
       EXIT.storage,
       `the list of sealed journal segments ${path} ${what}: whether a segment is lost cannot be told`,
       {
-        hint: 'Restore it from a backup. Or make it anew from the segments that are there, with --accept-loss on run, backfill, extract or replay: a segment that is gone by then is not noticed.',
+        hint: 'Restore it from a backup. Or rebuild it from the segments that are there, with --accept-loss on run, backfill, extract or replay: a segment that is gone by then is not noticed.',
         context: { path },
       },
     )

@@ -38,7 +38,7 @@ const listSchema = z.strictObject({
 /** The list as it is stored. */
 export type SuppressionList = z.infer<typeof listSchema>
 
-/** A list of nobody, with a key of its own; it is not stored yet. */
+/** An empty list, with a key of its own; it is not stored yet. */
 export function emptyList(): Omit<SuppressionList, 'mac'> {
   const key = randomBytes(KEY_BYTES).toString('hex')
   return { format_version: 3, generation: 0, key, people: [], events_before: null }

@@ -103,7 +103,7 @@ export function readModelFiles(folder: string = join(sqlFolder, 'models')): Mode
   )
 }
 
-// Its last interval ends anew with every run, so a night without news would not be one: the manifest sums coverage up, and
+// Its last interval ends later with every run, so a night without news would not be one: the manifest sums coverage up, and
 // organization_observation tells it to the month.
 const CHANGES_WITH_EVERY_RUN = 'organization_coverage'
 

@@ -53,7 +53,7 @@ const SMALLEST_LIMIT_PER_THREAD = 64 * MIB
 const MOST_THREADS = 4
 // Windows and joins over several tables hold more at once: 390,000 and 590,000 events ran out of 96 MiB a thread, and not of 104.
 const SMALLEST_LIMIT_PER_THREAD_FOR_MODELS = 128 * MIB
-// A night of 50,000 events on 10 million ran out of 1.5 GiB: what touched people have is kept beside the tables.
+// A night of 50,000 events on 10 million ran out of 1.5 GiB: what changed people have is kept beside the tables.
 const LARGEST_LIMIT_FOR_MODELS = 2_304 * MIB
 
 // Node, the journal's pages and what the engine does not count. In 300 MB a run over 52,608 events was killed that took what it
@@ -79,7 +79,7 @@ function memoryLimitFor(
   smallestPerThread = SMALLEST_LIMIT_PER_THREAD,
   largest = LARGEST_LIMIT,
 ): string {
-  // What an analyst asks is not known beforehand, and somebody waits for it.
+  // What an analyst asks is not known beforehand, and a person waits for it.
   const isOpenEnded = path === ':memory:' || mode === 'read'
   const fileBytes = isOpenEnded ? largest : fileSize(path)
   const smallest = smallestPerThread * Math.max(2, threads)

@@ -65,7 +65,7 @@ async function applyFile(
   if (appliedSha256 === sha256) return
   if (appliedSha256 !== undefined) {
     throw new JobtideError(EXIT.defect, `schema file ${name} changed after it was applied`, {
-      hint: 'Schema files only go forward: put the change into a new numbered file. `jobtide replay` makes the warehouse anew from the journal.',
+      hint: 'Schema files only go forward: put the change into a new numbered file. `jobtide replay` rebuilds the warehouse from the journal.',
     })
   }
   await warehouse.transaction(async () => {

@@ -68,7 +68,7 @@ export interface Warehouse {
   /** Runs one statement for display. */
   table(sql: string, parameters?: readonly SqlValue[]): Promise<ResultTable>
   /**
-   * Runs statements, the last one for display, its rows as they are wanted. Whoever does not read to the end closes the warehouse,
+   * Runs statements, the last one for display, its rows as they are wanted. A caller that does not read to the end closes the warehouse,
    * or runs another statement: both end this one.
    */
   stream(sql: string): Promise<RowStream>
@@ -147,14 +147,14 @@ export async function withWarehouse<T>(
 // checkpointed, closed, and renamed: it either exists whole or not at all.
 async function createWarehouseFile(options: WarehouseOptions): Promise<void> {
   const { path } = options
-  const unborn = `${path}.new`
+  const temporaryPath = `${path}.new`
   try {
     mkdirSync(dirname(path), { recursive: true })
   } catch (error) {
     throw asStorageError(error, path)
   }
-  removeDatabase(unborn)
-  const warehouse = await connect(unborn, { ...options, path: unborn })
+  removeDatabase(temporaryPath)
+  const warehouse = await connect(temporaryPath, { ...options, path: temporaryPath })
   try {
     await applySchema(warehouse, options.schemaFolder ?? `${sqlFolder}/schema`)
     // Closing would write the log into the file, too, but says nothing when the disk refuses.
@@ -162,7 +162,7 @@ async function createWarehouseFile(options: WarehouseOptions): Promise<void> {
   } finally {
     warehouse.close()
   }
-  await replaceDatabase(path, unborn)
+  await replaceDatabase(path, temporaryPath)
 }
 
 async function connect(path: string, options: WarehouseOptions): Promise<Warehouse> {

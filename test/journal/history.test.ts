@@ -128,7 +128,7 @@ describe('a run', () => {
     expect(run.creditsCommitted).toBe(10)
   })
 
-  it('keeps its counts but no batches once it is done, and its batches while it can be taken up', async () => {
+  it('keeps its counts but no batches once it is done, and its batches while it can be resumed', async () => {
     const read = [batchFinished('s1', null, 5)] as const
     const done = await runOf(...read, finished({ outcome: 'done' }))
     expect([done.batchesPlanned, done.batchesDone, done.batches.size]).toEqual([1, 1, 0])

@@ -131,7 +131,7 @@ describe('a sealed segment', () => {
     expect(() => journal.check('bytes')).toThrow('does not hold the bytes it was sealed with')
   })
 
-  it('is not forgotten with all others: nothing but the list is left, and it speaks', async () => {
+  it('is missed with all others: nothing but the list is left, and it speaks', async () => {
     const { journal } = await twoSegments()
     rmSync(journal.folder, { recursive: true })
     expect(() => readHistory(journal)).toThrow(/is gone.* is gone/s)
@@ -255,7 +255,7 @@ describe('an accepted loss', () => {
     expect(readHistory(journal).runs.get(RUN)?.batchesDone).toBe(1)
   })
 
-  it('of a list of seals lists the segments anew, and names the run whose beginning went with it', async () => {
+  it('of a list of seals lists the segments again, and names the run whose beginning went with it', async () => {
     const { journal, first } = await twoSegments()
     rmSync(sealsPath(journal.folder))
     expect(() => readHistory(journal)).toThrow(/journal\.seals is missing/)
@@ -275,7 +275,7 @@ describe('an accepted loss', () => {
     for (const isListed of [true, false]) {
       const { journal, second } = await twoSegments()
       const [first, last] = readFileSync(sealsPath(journal.folder), 'utf8').split('\n').slice(0, 2)
-      // Its process was killed; or the list is made anew.
+      // Its process was killed; or the list is rebuilt.
       if (isListed) writeFileSync(sealsPath(journal.folder), `${first}\n${last}`)
       else rmSync(sealsPath(journal.folder))
       const name = basename(second)
@@ -447,7 +447,7 @@ describe('the list of seals', () => {
     expect(creditsIn(journal)).toEqual([80, 80])
   })
 
-  it('knows a segment that is being written anew as the old one and as the new one, and then only as that', async () => {
+  it('knows a segment that is being rewritten as the old one and as the new one, and then only as that', async () => {
     const { journal, first, second } = await twoSegments()
     const stateOf = (path: string) => {
       const bytes = readFileSync(path)

@@ -434,7 +434,7 @@ describe('corrected events, job_change_event_versions', () => {
 })
 
 describe('ops.changed_people, whom the next build looks at', () => {
-  const touched = async (warehouse: Warehouse) =>
+  const changedPeople = async (warehouse: Warehouse) =>
     (
       await warehouse.all<{ person: string }>(
         'select distinct profile_id as person from ops.changed_people order by 1',
@@ -447,13 +447,13 @@ describe('ops.changed_people, whom the next build looks at', () => {
     const other = wireEvent({ person: 'per_2' })
     const folder = temporaryFolder()
     await load({ warehouse, journal: await journalOfPages(folder, [[aPage([known, other])]]) })
-    expect(await touched(warehouse)).toEqual(['per_1', 'per_2'])
+    expect(await changedPeople(warehouse)).toEqual(['per_1', 'per_2'])
 
     await warehouse.run('delete from ops.changed_people')
     const corrected = wireEvent({ person: 'per_2', title: 'Chief', detectedAt: START })
     const later = aPage([known, corrected, wireEvent({ person: 'per_3' })], { at: START + DAY })
     await load({ warehouse, journal: await journalOfPages(temporaryFolder(), [[later]]) })
-    expect(await touched(warehouse)).toEqual(['per_2', 'per_3'])
+    expect(await changedPeople(warehouse)).toEqual(['per_2', 'per_3'])
   })
 })
 

@@ -1,26 +1,15 @@
 /** Who was asked, under which name, and what each organisation cost, as `load` keeps it. */
 
-import fc from 'fast-check'
-import { mkdirSync, mkdtempSync, renameSync, rmSync } from 'node:fs'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
-import type { CoveredInterval } from '../../src/journal/coverage.ts'
-import { openJournal, type JournalWriter } from '../../src/journal/journal.ts'
-import { readHistory } from '../../src/journal/read-history.ts'
-import { createSeals } from '../../src/journal/seals.ts'
-import type { JournalRecord, OrganizationRef, BatchRecord } from '../../src/journal/records.ts'
+import { openJournal } from '../../src/journal/journal.ts'
+import type { JournalRecord, OrganizationRef } from '../../src/journal/records.ts'
 import { load } from '../../src/load/load.ts'
 import { DAY } from '../../src/support/units.ts'
-import type { Warehouse } from '../../src/warehouse/warehouse.ts'
 import { temporaryFolder } from '../helpers/temporary-folder.ts'
-import { rounds } from '../helpers/tier.ts'
-import { memoryWarehouse } from '../helpers/warehouse.ts'
 import {
   START,
   aPage,
   aBatch,
-  dumpTables,
   finishBatch,
   handClock,
   journalOfPages,
@@ -42,113 +31,6 @@ function learnt(url: string, id: string, at = START, runId = 'run_1'): JournalRe
 function refused(organization: OrganizationRef, at: number, reason: string): JournalRecord {
   return { kind: 'organization_quarantined', run_id: 'run_1', at, organization, reason }
 }
-
-interface Finish {
-  readonly organizations: readonly OrganizationRef[]
-  readonly types: BatchRecord['event_types']
-  readonly isAll: boolean
-  readonly days: number
-  readonly to: number
-}
-
-describe('coverage, when ids are learnt', () => {
-  const IDS: Readonly<Record<string, string>> = {
-    acme: 'org_1',
-    'acme-inc': 'org_1',
-    beta: 'org_2',
-  }
-  const anyReference = fc.constantFrom(...Object.keys(IDS).map(byUrl), byId('org_1'), byId('org_2'))
-  const anyFinish = fc.record({
-    organizations: fc.uniqueArray(anyReference, {
-      minLength: 1,
-      maxLength: 3,
-      selector: ({ value }) => value,
-    }),
-    types: fc.constantFrom(['joined'] as const, ['joined', 'left', 'title_change'] as const),
-    isAll: fc.boolean(),
-    days: fc.integer({ min: 1, max: 6 }),
-    to: fc.integer({ min: 0, max: 20 }),
-  })
-  const anyStep = fc.oneof(anyFinish, fc.constantFrom(...Object.keys(IDS)))
-  const anySteps = fc.array(
-    fc.record({ step: anyStep, order: fc.nat(), loadAfter: fc.boolean() }),
-    {
-      minLength: 1,
-      maxLength: 9,
-    },
-  )
-
-  function write(writer: JournalWriter, step: Finish | string, number: number): void {
-    const runId = `run_${number}`
-    if (typeof step === 'string') {
-      startRun(writer, [], runId)
-      writer.write(learnt(step, IDS[step] ?? '', START + number, runId))
-      return
-    }
-    const batch = aBatch({ organizations: step.organizations, event_types: step.types })
-    startRun(writer, [batch], runId)
-    const from = step.isAll ? null : START + (step.to - step.days) * DAY
-    finishBatch(writer, batch, { from, to: START + step.to * DAY }, runId, START + number)
-  }
-
-  it('is that of the id, for any order of records and of loading, and equals the history', async () => {
-    await fc.assert(
-      fc.asyncProperty(anySteps, async (steps) => {
-        const folder = mkdtempSync(join(tmpdir(), 'jobtide-test-'))
-        const [inOrder, anyOrder] = [await memoryWarehouse(), await memoryWarehouse()]
-        try {
-          const clock = handClock()
-          const journal = openJournal(join(folder, 'journal'), clock)
-          for (const [number, { step, loadAfter }] of steps.entries()) {
-            clock.nowMs += 1_000
-            await segment(journal, (writer) => write(writer, step, number))
-            if (loadAfter) await load({ warehouse: inOrder, journal })
-          }
-          await load({ warehouse: inOrder, journal })
-          const { coverage } = readHistory(journal)
-          expect(await coverageRows(inOrder)).toEqual(historyRows(coverage))
-
-          const other = openJournal(join(folder, 'other'), clock)
-          mkdirSync(other.folder)
-          createSeals(other.folder)
-          const names = journal.segments()
-          const order = names.toSorted(
-            (a, b) => (steps[names.indexOf(a)]?.order ?? 0) - (steps[names.indexOf(b)]?.order ?? 0),
-          )
-          for (const name of order) {
-            renameSync(join(journal.folder, name), join(other.folder, name))
-            await load({ warehouse: anyOrder, journal: other })
-          }
-          const leftOut = ['ops.checks', 'ops.schema_files', 'ops.journal_positions']
-          expect(await dumpTables(anyOrder, leftOut)).toEqual(await dumpTables(inOrder, leftOut))
-        } finally {
-          inOrder.close()
-          anyOrder.close()
-          rmSync(folder, { recursive: true })
-        }
-      }),
-      { numRuns: rounds('JOBTIDE_LOADS', 5, 60) },
-    )
-  })
-
-  async function coverageRows(warehouse: Warehouse): Promise<unknown[]> {
-    const rows = await warehouse.all<{ id: string; types: string; f: Date | null; t: Date }>(
-      'select organization_id as id, event_types as types, covered_from as f, covered_to as t from ops.coverage',
-    )
-    return sorted(rows.map(({ id, types, f, t }) => [id, types, f?.getTime() ?? null, t.getTime()]))
-  }
-
-  function historyRows(coverage: ReadonlyMap<string, readonly CoveredInterval[]>): unknown[] {
-    return sorted(
-      [...coverage].flatMap(([id, intervals]) =>
-        intervals.map(({ eventTypes, from, to }) => [id, eventTypes.join(), from, to]),
-      ),
-    )
-  }
-
-  const sorted = (rows: unknown[]) =>
-    rows.map((row) => JSON.stringify(row)).toSorted((a, b) => (a < b ? -1 : 1))
-})
 
 describe('ops.page_organizations', () => {
   const events = [

@@ -3,7 +3,6 @@ import { mkdtempSync, renameSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
-import { addInterval, type CoveredInterval } from '../../src/journal/coverage.ts'
 import { openJournal } from '../../src/journal/journal.ts'
 import { createSeals, sealsPath } from '../../src/journal/seals.ts'
 import { load } from '../../src/load/load.ts'
@@ -15,11 +14,9 @@ import { memoryWarehouse } from '../helpers/warehouse.ts'
 import {
   START,
   aPage,
-  aBatch,
   dumpTables,
   handClock,
   journalOfRuns,
-  startRun,
   wireEvent,
   writePages,
 } from './load-fixture.ts'
@@ -136,93 +133,6 @@ describe('load, for any sightings in any order', () => {
     )
   })
 })
-
-describe('coverage, for any finished batches', () => {
-  const anyFinish = fc.record({
-    organization: fc.constantFrom('org_1', 'org_2'),
-    isAll: fc.boolean(),
-    days: fc.integer({ min: 1, max: 6 }),
-    to: fc.integer({ min: 0, max: 20 }),
-    loadAfter: fc.boolean(),
-  })
-
-  it('is the brute-force union of the intervals, day by day, in the warehouse and in the history', async () => {
-    await fc.assert(
-      fc.asyncProperty(fc.array(anyFinish, { minLength: 1, maxLength: 8 }), async (finishes) => {
-        await withFolder(async (folder) => {
-          const warehouse = await memoryWarehouse({ threads: 1 })
-          const clock = handClock()
-          const journal = openJournal(join(folder, 'journal'), clock)
-          const covered = new Map<string, Set<number>>()
-          let history: CoveredInterval[] = []
-          for (const [number, finish] of finishes.entries()) {
-            clock.nowMs += 1_000
-            const { organization, isAll, days, to } = finish
-            const from = isAll ? null : START + (to - days) * DAY
-            const batch = aBatch({ organizations: [{ by: 'id', value: organization }] })
-            const writer = journal.writer()
-            startRun(writer, [batch], `run_${number}`)
-            writer.write(
-              {
-                kind: 'batch_finished',
-                run_id: `run_${number}`,
-                batch_id: '0001',
-                at: START + to * DAY,
-                pages: 0,
-                events: 0,
-                covered_from: from,
-                covered_to: START + to * DAY,
-              },
-              JSON.stringify(batch),
-            )
-            await writer.close()
-            const known = covered.get(organization) ?? new Set()
-            // Day -30 stands for "from the beginning"; half days tell touching from overlapping intervals.
-            for (let day = isAll ? -30 : to - days; day <= to; day += 0.5) known.add(day)
-            covered.set(organization, known)
-            if (organization === 'org_1') {
-              const interval = { eventTypes: batch.event_types, from, to: START + to * DAY }
-              history = addInterval(history, interval)
-            }
-            if (finish.loadAfter) await load({ warehouse, journal })
-          }
-          await load({ warehouse, journal })
-          const rows = await warehouse.all<{ organization_id: string; f: Date | null; t: Date }>(
-            'select organization_id, covered_from as f, covered_to as t from ops.coverage order by 1, t',
-          )
-          warehouse.close()
-          const expected = [...covered]
-            .toSorted(([a], [b]) => (a < b ? -1 : 1))
-            .flatMap(([organization, days]) =>
-              islands(days).map((island) => [organization, ...island]),
-            )
-          const day = (at: number | null) => (at === null ? -30 : (at - START) / DAY)
-          expect(
-            rows.map(({ organization_id, f, t }) => [
-              organization_id,
-              day(f?.getTime() ?? null),
-              day(t.getTime()),
-            ]),
-          ).toEqual(expected)
-          expect(history.map(({ from, to }) => ['org_1', day(from), day(to)])).toEqual(
-            expected.filter(([organization]) => organization === 'org_1'),
-          )
-        })
-      }),
-      { numRuns: rounds('JOBTIDE_LOADS', 6, 60) },
-    )
-  })
-})
-
-function islands(halfDays: ReadonlySet<number>): [number, number][] {
-  const found: [number, number][] = []
-  for (const day of [...halfDays].toSorted((a, b) => a - b)) {
-    const last = found.at(-1)
-    if (last !== undefined && last[1] === day - 0.5) last[1] = day
-    else found.push([day, day])
-  }
-  return found
-}
 
 async function expectReference(
   warehouse: Warehouse,

@@ -77,7 +77,7 @@ describe('the first creation of a warehouse file', () => {
     { timeout: 60_000 },
     async () => {
       const engine = import.meta.resolve('@duckdb/node-api')
-      // The same steps as a process of Jobtide: connect to the unborn file, apply the schema, close, rename.
+      // The same steps as a process of Jobtide: connect to the file under its temporary name, apply the schema, close, rename.
       const script = `
       import { DuckDBInstance } from ${JSON.stringify(engine)}
       import { readFileSync, readdirSync, renameSync } from 'node:fs'
