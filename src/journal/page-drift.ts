@@ -168,7 +168,7 @@ function leavingOf(
   const until = serverAt + leavingKnownFor(daysAgo)
   return marks.flatMap(({ detectedAt }) => {
     const leavesAt = detectedAt + daysAgo * DAY
-    // One that should have left already: the service counts in another way, and nobody knows when it leaves.
+    // One that should have left already: the service counts in another way, and when it leaves is unknown.
     return leavesAt >= serverAt && leavesAt <= until ? { leavesAt, page } : []
   })
 }

@@ -113,7 +113,7 @@ describe('planFigures', () => {
     expect(mostExpensive).toHaveLength(5)
   })
 
-  it('the dearer half, 50 silent ones, takes a page now and then for next to no new event', () => {
+  it('the more expensive half, 50 silent ones, takes a page now and then for next to no new event', () => {
     const rates = Array.from({ length: 100 }, (_, n) => (n % 2 === 0 ? 0.4 : 0))
     const { expensiveHalf } = figuresOf(aQuestion(100), aPast(rates))
     expect(expensiveHalf?.organizations).toBe(50)
