@@ -18,7 +18,7 @@ const LOG_KEY = /^tables\/([^/]+)\/_delta_log\//
 const FILE_KEY = /^tables\/(?:[^/]+\/)+[0-9a-f]{64}\.parquet$/
 const SNAPSHOT_KEY = /^snapshots\/([0-9A-Z]{26})\/(manifest\.json|views\.sql)$/
 
-/** What a key stands for; null when it is not named as we name objects: then it is somebody else's. */
+/** What a key stands for; null when Jobtide does not name objects like that. */
 export function knownKey(key: string): KnownKey | null {
   const table = LOG_KEY.exec(key)?.[1]
   if (table !== undefined) return { kind: 'log', table }

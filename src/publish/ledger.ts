@@ -23,13 +23,13 @@ interface ChecksRow {
   readonly checks: bigint
   readonly failed: string | null
   readonly checked_at: bigint | null
-  readonly touched: bigint
+  readonly changed: bigint
 }
 
 const CHECKS_SQL = `
   select count(*) as checks, epoch_ms(max(checked_at)) as checked_at,
          string_agg(check_name, ', ' order by check_name) filter (where offenders > 0) as failed,
-         (select count(*) from ops.changed_people) as touched
+         (select count(*) from ops.changed_people) as changed
   from ops.checks`
 
 /**
@@ -44,7 +44,7 @@ export async function readChecks(warehouse: Warehouse): Promise<Manifest['checks
       hint: 'Nothing was published; readers keep the snapshot before. Mend what the check found and run `jobtide build`.',
     })
   }
-  if (row.touched > 0n) {
+  if (row.changed > 0n) {
     throw new ConfigError('there are events that were loaded after the last build', {
       hint: 'Nothing was published; readers keep the snapshot before. Run `jobtide build` first.',
     })

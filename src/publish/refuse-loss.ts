@@ -19,7 +19,7 @@ export interface LossChoices {
 
 /** A publish that would take rows or coverage from readers. Nothing was uploaded; the next run is refused, too. */
 export class RefusedLossError extends PublishError {
-  // What goes on by itself is nothing here: somebody has to decide.
+  // No next run mends this: the operator has to decide.
   override whilePublishing(): PublishError {
     return this
   }
@@ -36,7 +36,7 @@ export function refuseLoss(
   { adoptDestination = false, acceptShrink = false }: LossChoices,
 ): void {
   if (isOfAnotherJournal(before, now)) {
-    // Whoever adopts a destination has seen the counts of both sides.
+    // An operator who adopts a destination has seen the counts of both sides.
     if (adoptDestination) return
     throw anotherJournal(before, now, destination)
   }
@@ -105,12 +105,12 @@ function isFarLess(now: number, before: number): boolean {
 }
 
 function shrunk(before: Manifest, losses: readonly Loss[], destination: string): RefusedLossError {
-  const shown = losses
+  const listed = losses
     .slice(0, 4)
-    .map((loss) => `${loss.what} ${told(loss.before)} → ${told(loss.now)}`)
-  const more = losses.length > shown.length ? `; and ${losses.length - shown.length} more` : ''
+    .map((loss) => `${loss.what} ${shown(loss.before)} → ${shown(loss.now)}`)
+  const more = losses.length > listed.length ? `; and ${losses.length - listed.length} more` : ''
   return new RefusedLossError(
-    `this warehouse holds less than readers of ${destination} see: ${shown.join('; ')}${more}`,
+    `this warehouse holds less than readers of ${destination} see: ${listed.join('; ')}${more}`,
     {
       hint: `Nothing was uploaded, and readers keep snapshot ${before.snapshot_id}. If a part of the journal is missing, put it back and run \`jobtide replay\`; if the loss is meant, publish once with --accept-shrink.`,
       context: { destination, snapshot_id: before.snapshot_id, losses },
@@ -150,7 +150,7 @@ function countsOf({ journal_id, tables, coverage }: Manifest) {
 
 function countsText(manifest: Manifest): string {
   const { rows, events, organizations } = countsOf(manifest)
-  return `${told(rows)} rows (${told(events)} of them events), ${told(organizations)} organisation${organizations === 1 ? '' : 's'} covered`
+  return `${shown(rows)} rows (${shown(events)} of them events), ${shown(organizations)} organisation${organizations === 1 ? '' : 's'} covered`
 }
 
 function begunText(journalId: string): string {
@@ -158,6 +158,6 @@ function begunText(journalId: string): string {
   return Number.isNaN(begunAt) ? '' : ` of ${isoInstant(begunAt).slice(0, 10)}`
 }
 
-function told(value: number | string | null): string {
+function shown(value: number | string | null): string {
   return typeof value === 'number' ? value.toLocaleString('en-US') : (value ?? 'nothing')
 }

@@ -231,13 +231,10 @@ function listObjects({ query }: S3Request, { bucket }: S3World): S3Response {
   ])
 }
 
-function fieldsOf({ lastModifiedMs, etag, body, storageClass }: StoredObject): Xml[] {
-  return [
-    ['LastModified', new Date(lastModifiedMs).toISOString()],
-    ['ETag', etag],
-    ['Size', body.length],
-    ['StorageClass', storageClass],
-  ]
+const timeXml = (name: string, ms: number): Xml => [name, new Date(ms).toISOString()]
+
+function fieldsOf({ lastModifiedMs, etag, body }: StoredObject): Xml[] {
+  return [timeXml('LastModified', lastModifiedMs), ['ETag', etag], ['Size', body.length]]
 }
 
 function listVersions({ query }: S3Request, { bucket }: S3World): S3Response {
@@ -267,9 +264,8 @@ function listVersions({ query }: S3Request, { bucket }: S3World): S3Response {
         ['VersionId', versionId],
         ['IsLatest', at === 0],
       ]
-      const modified = ['LastModified', new Date(lastModifiedMs).toISOString()] as const
       return object === undefined
-        ? ['DeleteMarker', [...fields, modified]]
+        ? ['DeleteMarker', [...fields, timeXml('LastModified', lastModifiedMs)]]
         : ['Version', [...fields, ...fieldsOf(object)]]
     }),
   ])
@@ -282,11 +278,7 @@ function listUploads({ query }: S3Request, { bucket }: S3World): S3Response {
     ['IsTruncated', false],
     ...uploads.map(({ key, uploadId, begunMs }): Xml => [
       'Upload',
-      [
-        ['Key', key],
-        ['UploadId', uploadId],
-        ['Initiated', new Date(begunMs).toISOString()],
-      ],
+      [['Key', key], ['UploadId', uploadId], timeXml('Initiated', begunMs)],
     ]),
   ])
 }

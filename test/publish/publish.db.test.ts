@@ -7,6 +7,7 @@ import type { ObjectStore } from '../../src/publish/store/object-store.ts'
 import { readCurrent } from '../../src/publish/read-snapshot.ts'
 import { EXIT } from '../../src/support/errors.ts'
 import type { Warehouse } from '../../src/warehouse/warehouse.ts'
+import { rounds } from '../helpers/tier.ts'
 import {
   dyingStore,
   meetAtPointer,
@@ -34,6 +35,9 @@ async function expectPointerToBeWhole(store: ObjectStore): Promise<void> {
     expect(await store.head(file.key)).toEqual({ bytes: file.bytes })
   }
 }
+
+// Every third operation; at night each.
+const STEP = 4 - rounds('JOBTIDE_DYING_PUBLISHES', 1, 3)
 
 const correctOneTitleOf2021 = `update job_change_events set title_current = 'Corrected'
   where event_key = (select min(event_key) from job_change_events where year(changed_at) = 2021)`
@@ -126,7 +130,7 @@ describe.each(folderAndS3())('publishing to $place', ({ open }) => {
       const store = await open()
       await publish(warehouse, store)
       const died: number[] = []
-      for (let at = 1; ; at += 1) {
+      for (let at = 1; ; at += STEP) {
         await warehouse.run(`update job_change_events set detection_lag_days = ${at}
           where event_type = 'left'`)
         const dying = dyingStore(store, at, when)
@@ -139,8 +143,7 @@ describe.each(folderAndS3())('publishing to $place', ({ open }) => {
         await expectReadersToSee(warehouse, store)
       }
       // What is there, 7 files, views, manifest, pointer, 2 Delta logs of several steps.
-      expect(died).toEqual(Array.from({ length: died.length }, (_, index) => index + 1))
-      expect(died.length).toBeGreaterThanOrEqual(18)
+      expect(died.at(-1)).toBeGreaterThanOrEqual(16)
     },
   )
 

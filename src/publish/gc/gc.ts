@@ -1,10 +1,10 @@
 /**
  * Deletes from a store what is no longer needed: snapshots that are not kept, and objects that no kept manifest names and
  * that are older than a day. Needs no lock, for two reasons. A publisher reuses only files of the snapshot that the
- * pointer named when it began, and writes all others under keys that nobody ever used. And age is measured by the
- * store's own clock, back from the moment when the pointer last moved: who wrote an object before that and has not
- * published it can no longer win the compare-and-swap of the pointer. So what is deleted here is never named again, however
- * long the deleting takes and whoever else publishes or deletes meanwhile.
+ * pointer named when it began, and writes all others under keys that were never used before. And age is measured by the
+ * store's own clock, back from the moment when the pointer last moved: a publisher that wrote an object before that and has
+ * not published it can no longer win the compare-and-swap of the pointer. So what is deleted here is never named again,
+ * however long the deleting takes and whatever other processes publish or delete meanwhile.
  */
 
 import { sha256Hex } from '../../support/hash.ts'

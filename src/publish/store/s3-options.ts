@@ -1,4 +1,4 @@
-/** What an operator may say about a bucket besides its address, and which of it cannot be meant. */
+/** The options of a bucket, and which of them cannot be meant together. */
 
 import { isIP } from 'node:net'
 import { ConfigError } from '../../support/errors.ts'
@@ -21,7 +21,7 @@ export interface S3Options {
   readonly storageClass?: string | undefined
 }
 
-// Objects of these classes are read only hours after somebody asked for them.
+// Objects of these classes are readable only hours after a request for them.
 const ARCHIVES = ['GLACIER', 'DEEP_ARCHIVE']
 const NOTHING_SENT = 'Nothing was sent.'
 
@@ -57,7 +57,7 @@ function checkEndpoint(endpoint: string, pathStyle: boolean | undefined): void {
     `${url.username}${url.password}${url.search}${url.hash}` === '' &&
     url.pathname === '/'
   if (!isPlain) {
-    // Not repeated: somebody may have written a password into it.
+    // Not repeated: there may be a password in it.
     throw new ConfigError('the S3 endpoint is not http(s)://host or http(s)://host:port', {
       hint: `Mend JOBTIDE_S3_ENDPOINT or the endpoint of the pipeline file. ${NOTHING_SENT}`,
     })

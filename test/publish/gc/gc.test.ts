@@ -75,7 +75,7 @@ describe('garbage collection', () => {
     nights.put(snapshotKeys(views).views, DAY + 1)
     expect(await collect(nights.store, { keep: null })).toMatchObject({ objects: 1 })
     expect(nights.store.objects.has(file)).toBe(true)
-    // Time alone deletes nothing: whoever wrote it may still win against the pointer that is there.
+    // Time alone deletes nothing: the publisher that wrote it may still win against the pointer that is there.
     nights.now += 10 * DAY
     expect(await collect(nights.store, { keep: null })).toMatchObject({ objects: 0 })
     await nights.publish(['a'])
@@ -168,7 +168,7 @@ describe('garbage collection', () => {
     expect(nights.keys()).toEqual(before)
   })
 
-  it('that is killed at any request leaves snapshots whole, holds nobody up, and the next one ends its work', async () => {
+  it('that is killed at any request leaves snapshots whole, delays no publisher, and the next one ends its work', async () => {
     for (let at = 1, hasEnded = false; !hasEnded; at += 1) {
       const nights = await fourNights()
       let requests = 0

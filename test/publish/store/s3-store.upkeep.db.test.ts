@@ -59,7 +59,7 @@ describe('a download', () => {
     return { store, content, folder, path: join(folder, 'copy') }
   }
 
-  it('of 3 MiB begins anew when the connection breaks in the middle, 3 times', async () => {
+  it('of 3 MiB begins again when the connection breaks in the middle, 3 times', async () => {
     const { store, content, path } = await stored(3 * MIB)
     server.setFaults([{ operation: 'GetObject', action: 'cut', times: 3 }])
     expect(await store.download('data', path)).toBe(true)
@@ -179,7 +179,7 @@ describe('a listing', () => {
     expect(requests('ListObjectsV2') - before).toBe(3)
   })
 
-  // A part of a listing that passes for all of it would let a sweep remove what the rest names.
+  // A part of a listing that passes for all of it would let garbage collection delete what the rest names.
   it('that comes to no end is refused after 2 requests', async () => {
     let asked = 0
     const page = `<ListBucketResult><IsTruncated>true</IsTruncated>
