@@ -136,5 +136,5 @@ describe('the journey', () => {
     expect(await readSnapshot(site, `${sql} order by 1`)).toEqual(
       await site.query(`${sql} order by 1`),
     )
-  })
+  }, 180_000)
 })

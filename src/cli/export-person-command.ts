@@ -9,7 +9,6 @@ export async function exportPersonCommand(context: Context, profileId: string): 
   const { output } = context
   const found = await exportPerson(runWorld(context), profileId)
   // For people it is spread over lines; a program gets the same document.
-  output.text(JSON.stringify(found, null, 2))
-  output.document(found)
+  output.report({ title: JSON.stringify(found, null, 2), values: { ...found } })
   return EXIT.done
 }

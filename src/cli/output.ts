@@ -20,10 +20,6 @@ export interface Output {
   readonly columns: number
   /** The result of a command: text for people, with `--json` one document for programs. */
   report(report: Report): void
-  /** A result for people; nothing with `--json`. */
-  text(text: string): void
-  /** A result for programs; nothing without `--json`. */
-  document(value: unknown): void
   /** A result in both ways, such as `titles --format csv`. */
   raw(text: string): void
   /**
@@ -77,12 +73,6 @@ export function streamOutput(json: boolean, scrubber: Scrubber, streams: Streams
     columns,
     report(report) {
       out(`${json ? JSON.stringify(reportDocument(report)) : reportText(report, columns)}\n`)
-    },
-    text(text) {
-      if (!json) out(`${text}\n`)
-    },
-    document(value) {
-      if (json) out(`${JSON.stringify(value)}\n`)
     },
     raw: out,
     async stream(text, signal) {

@@ -66,21 +66,22 @@ export async function simulateCommand(
     if (options.organizationsOut !== undefined) {
       writeOrganizationsFile(options.organizationsOut, organizations)
     }
-    output.document({
-      url: simulator.url,
-      api_key: options.key,
-      organizations: organizations.length,
-      pid: process.pid,
+    const lines = [
+      `serving ${countText(organizations.length, 'organisation')} at ${simulator.url} (stop with Ctrl-C)`,
+      `  export JOBTIDE_BASE_URL=${simulator.url} JOBTIDE_API_KEY=${options.key}`,
+      ...(options.organizationsOut === undefined
+        ? []
+        : [`  organisations written to ${options.organizationsOut}`]),
+    ]
+    output.report({
+      title: lines.join('\n'),
+      values: {
+        url: simulator.url,
+        api_key: options.key,
+        organizations: organizations.length,
+        pid: process.pid,
+      },
     })
-    output.text(
-      [
-        `serving ${countText(organizations.length, 'organisation')} at ${simulator.url} (stop with Ctrl-C)`,
-        `  export JOBTIDE_BASE_URL=${simulator.url} JOBTIDE_API_KEY=${options.key}`,
-        ...(options.organizationsOut === undefined
-          ? []
-          : [`  organisations written to ${options.organizationsOut}`]),
-      ].join('\n'),
-    )
     if (!stop.aborted) {
       await new Promise<void>((resolve) => {
         stop.addEventListener('abort', () => resolve(), { once: true })

@@ -73,8 +73,6 @@ export function ledgerSite(nowMs: number): LedgerSite {
           texts.push(reportText(report, SILENT.columns))
           documents.push(reportDocument(report))
         },
-        text: (text) => texts.push(text),
-        document: (value) => documents.push(value),
       }
       const signal = new AbortController().signal
       const context = createContext(
@@ -104,8 +102,6 @@ const SILENT: Output = {
   isTerminal: false,
   columns: 80,
   report: () => undefined,
-  text: () => undefined,
-  document: () => undefined,
   raw: () => undefined,
   stream: () => Promise.resolve(true),
   note: () => undefined,
