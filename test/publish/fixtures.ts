@@ -52,23 +52,22 @@ export function eventsOfSixYears(): Partial<EventRow>[] {
   }))
 }
 
+/** A warehouse without rows in which person_organizations was built. */
+export async function emptyWarehouse(options: { threads?: number } = {}): Promise<Warehouse> {
+  const warehouse = await memoryWarehouse(options)
+  await warehouse.run(
+    'create table person_organizations (profile_id varchar, organization_id varchar, is_current boolean, events bigint)',
+  )
+  return warehouse
+}
+
 /** A warehouse with those events, 20 pairs, coverage of 3 organisations and a ledger of 40 credits. */
 export async function smallWarehouse(options: { threads?: number } = {}): Promise<Warehouse> {
-  const warehouse = await memoryWarehouse(options)
+  const warehouse = await emptyWarehouse(options)
   await insertEvents(warehouse, eventsOfSixYears())
   await warehouse.run(`
-    create table person_organizations (profile_id varchar not null, organization_id varchar not null,
-      is_current boolean not null, current_since_at timestamptz, first_joined_at timestamptz,
-      last_left_at timestamptz, title varchar, person_full_name varchar, organization_name varchar,
-      last_event_type varchar not null, last_event_at timestamptz not null,
-      last_detected_at timestamptz not null, last_event_key varchar not null, events integer not null);
-    comment on table person_organizations is 'One row per person and organisation.';
-    comment on column person_organizations.events is 'How many distinct events the pair has.';
-    insert into person_organizations (profile_id, organization_id, is_current, last_event_type,
-      last_event_at, last_detected_at, last_event_key, events)
-    select 'person_' || i, 'org_' || (i % 7), i % 2 = 0, 'joined',
-      timestamptz '2024-01-01 00:00:00+00', timestamptz '2024-01-02 00:00:00+00', 'key_' || i, i
-    from range(20) numbers(i);
+    insert into person_organizations
+    select 'person_' || i, 'org_' || (i % 7), i % 2 = 0, i from range(20) numbers(i);
     insert into ops.coverage values
       ('org_1', 'joined', null, timestamptz '2024-06-01 00:00:00+00'),
       ('org_2', 'joined', timestamptz '2023-01-01 00:00:00+00', timestamptz '2024-06-02 00:00:00+00'),

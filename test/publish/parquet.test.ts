@@ -14,6 +14,7 @@ import type { TableDefinition } from '../../src/warehouse/catalog.ts'
 import { openWarehouse, type Warehouse } from '../../src/warehouse/warehouse.ts'
 import { memoryWarehouse } from '../helpers/warehouse.ts'
 import {
+  emptyWarehouse,
   newFolder,
   contentKeys,
   publish,
@@ -105,7 +106,7 @@ describe('the files of a snapshot', () => {
   })
 
   it('hold an empty table as 1 file with 0 rows and all its columns', async () => {
-    const warehouse = await memoryWarehouse()
+    const warehouse = await emptyWarehouse()
     await warehouse.run(
       `insert into ops.coverage values ('org_1', 'joined', null, timestamptz '2024-06-01 00:00:00+00')`,
     )
@@ -335,7 +336,7 @@ describe('a publish is refused, with exit 7 and nothing in the store,', () => {
   it('for a table that is not there', async () => {
     const store = await folderStore()
     const tables = [...snapshotTables, definitionOf('things')]
-    await expect(publish(await memoryWarehouse(), store, { tables })).rejects.toMatchObject({
+    await expect(publish(await emptyWarehouse(), store, { tables })).rejects.toMatchObject({
       exitCode: EXIT.publishFailed,
       message: 'there is no table things in the warehouse',
     })

@@ -6,8 +6,7 @@ import { readCurrent } from '../../src/publish/read-snapshot.ts'
 import type { ObjectStore } from '../../src/publish/store/object-store.ts'
 import { EXIT } from '../../src/support/errors.ts'
 import type { Warehouse } from '../../src/warehouse/warehouse.ts'
-import { memoryWarehouse } from '../helpers/warehouse.ts'
-import { oneJournal, publish, smallWarehouse } from './fixtures.ts'
+import { emptyWarehouse, oneJournal, publish, smallWarehouse } from './fixtures.ts'
 import { folderAndS3 } from './places.ts'
 
 const OTHER = '01M831ZFCDS2H9RXZ13JAAZES0'
@@ -57,7 +56,7 @@ describe.each(folderAndS3())('publishing to $place', ({ open }) => {
   })
 
   it('what nobody has read yet makes no snapshot, nor takes the place of another journal’s; an organisation that is covered does', async () => {
-    const empty = await memoryWarehouse()
+    const empty = await emptyWarehouse()
     const store = await open()
     const nothing = { nothingRead: true, snapshotId: null, unchanged: true, rows: 0 }
     expect(await publish(empty, store)).toMatchObject(nothing)

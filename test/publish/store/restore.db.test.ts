@@ -30,7 +30,7 @@ import { memoryWarehouse } from '../../helpers/warehouse.ts'
 import { signInTo } from '../../helpers/s3-credentials.ts'
 import { startS3Server, type S3Server } from '../../helpers/s3-server.ts'
 import { START, aPage, dumpTables, journalOfPages } from '../../load/load-fixture.ts'
-import { newFolder, oneJournal, publish } from '../fixtures.ts'
+import { emptyWarehouse, newFolder, oneJournal, publish } from '../fixtures.ts'
 import { flipByte, lakeTables, lakeWarehouse, publishedLake } from '../lake-fixtures.ts'
 
 let server: S3Server
@@ -238,7 +238,7 @@ describe('a restore', () => {
   })
 
   it('refuses a snapshot in which a newer Jobtide has put a column that this one does not load', async () => {
-    const newer = await memoryWarehouse()
+    const newer = await emptyWarehouse()
     await newer.run(`
       alter table job_change_events add column person_pronouns varchar;
       insert into ops.coverage values ('org_1', 'joined', null, timestamptz '2024-06-01 00:00:00+00')`)
