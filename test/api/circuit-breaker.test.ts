@@ -116,7 +116,7 @@ describe('the circuit breaker', () => {
     expect(next.isHalfOpen).toBe(true)
   })
 
-  it('ends nothing by itself: a probe each 30 s for 5 h', async () => {
+  it('ends nothing by itself: a trial each 30 s for 5 h', async () => {
     const clock = virtualClock()
     const pacer = new Pacer(clock, null, 15 * MINUTE)
     const sentAt = await sendInOrder(clock, pacer, times(605, 'failed'))
@@ -124,7 +124,7 @@ describe('the circuit breaker', () => {
   })
 
   it.each(['deferred', 'refused'] as const)(
-    'takes an order to wait (%s) for a failure only when the probe after it gets another: then 5 of them open it',
+    'takes an order to wait (%s) for a failure only when the trial after it gets another: then 5 of them open it',
     async (outcome) => {
       const clock = virtualClock()
       const pacer = new Pacer(clock, null)
@@ -132,7 +132,7 @@ describe('the circuit breaker', () => {
       for (const permit of permits) permit.release(outcome)
       const sentAt: number[] = []
       const beganAt = clock.monotonic()
-      const probe = async () => {
+      const trial = async () => {
         for (let i = 0; i < 8; i += 1) {
           pacer.pause(SECOND)
           const permit = await pacer.permit(signal)
@@ -140,7 +140,7 @@ describe('the circuit breaker', () => {
           permit.release(outcome)
         }
       }
-      await clock.run(probe())
+      await clock.run(trial())
       expect(sentAt.map((ms) => ms / SECOND)).toEqual([1, 2, 3, 4, 5, 35, 65, 95])
     },
   )
@@ -154,7 +154,7 @@ describe('a storm of 10 minutes, 10 workers and 1,000 pages', () => {
   ] as const
 
   it.each(storms)(
-    'of %s: at most 1.10 × the requests + 20, over within one probe',
+    'of %s: at most 1.10 × the requests + 20, over within one trial',
     async (_, pauseMs) => {
       const clock = virtualClock()
       const pacer = new Pacer(clock, 5)
@@ -162,7 +162,7 @@ describe('a storm of 10 minutes, 10 workers and 1,000 pages', () => {
       const until = from + 10 * MINUTE
       let requests = 0
       let pages = 0
-      let probesAfter = 0
+      let trialsAfter = 0
       const work = async () => {
         while (pages < 1_000) {
           const permit = await pacer.permit(signal)
@@ -170,14 +170,14 @@ describe('a storm of 10 minutes, 10 workers and 1,000 pages', () => {
           await clock.sleep(200)
           const isStorm = clock.monotonic() >= from && clock.monotonic() < until
           if (!isStorm) pages += 1
-          if (!isStorm && permit.isHalfOpen) probesAfter += 1
+          if (!isStorm && permit.isHalfOpen) trialsAfter += 1
           if (isStorm && pauseMs > 0) pacer.pause(pauseMs)
           permit.release(isStorm ? 'failed' : 'answered')
           if (isStorm && pauseMs === 0) await clock.sleep(SECOND)
         }
       }
       await clock.run(Promise.all(Array.from({ length: 10 }, work)))
-      expect(probesAfter).toBe(1)
+      expect(trialsAfter).toBe(1)
       expect(requests).toBeLessThanOrEqual(1.1 * pages + 20)
     },
   )

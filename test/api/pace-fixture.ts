@@ -47,7 +47,7 @@ export function strictService(clock: VirtualClock, requests: number, windowMs = 
   }
 }
 
-/** A service whose count begins anew every `windowMs`. */
+/** A service that begins a new count every `windowMs`. */
 export function fixedWindowService(clock: VirtualClock, requests: number, windowMs = SECOND) {
   let window = 0
   let taken = 0

@@ -58,7 +58,7 @@ describe('requests per second', () => {
 })
 
 describe('a pause', () => {
-  it('lets nobody through before the latest end, for any pauses at any times (property)', async () => {
+  it('gives no permit before the latest end, for any pauses at any times (property)', async () => {
     const pauses = fc.array(
       fc.record({ atMs: fc.nat(20_000), ms: fc.integer({ min: 1, max: 15_000 }) }),
       { minLength: 1, maxLength: 6 },
@@ -196,7 +196,7 @@ describe('workers that wait', () => {
     const start = clock.monotonic()
     controller.abort(new Error('stop'))
     await expect(first).rejects.toThrow('stop')
-    // 1 % more than a second: nobody knows yet how long a request is on its way.
+    // 1 % more than a second: it is not known yet how long a request is on its way.
     expect((await clock.run(second)) - start).toBe(1.01 * SECOND)
   })
 

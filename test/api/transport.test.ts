@@ -146,7 +146,7 @@ describe('an answer that is not whole is no answer, and in doubt', () => {
     ['gzip with a flipped bit', () => saying(gzipHead(flipped), flipped)],
     ['plain text called gzip', () => saying(gzipHead(Buffer.from(PAGE)), PAGE)],
     [
-      'an encoding nobody asked for',
+      'an encoding that was not asked for',
       () => saying('200 OK\r\ncontent-encoding: br\r\ncontent-length: 2', '{}'),
     ],
     [

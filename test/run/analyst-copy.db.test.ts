@@ -69,7 +69,7 @@ async function namesIn(path: string) {
   )
 }
 
-/** A program of somebody else that opens a database file and answers SQL, a line each. */
+/** Another program that opens a database file and answers SQL, a line each. */
 function otherProgram(path: string, mode: 'READ_ONLY' | 'READ_WRITE') {
   const script = `
     import { createInterface } from 'node:readline'
@@ -245,7 +245,7 @@ describe('the copy for analysts', () => {
     expect(existsSync(`${path}.new`)).toBe(false)
   })
 
-  it('drops the log of somebody who wrote into the old copy', async () => {
+  it('drops the log of a program that wrote into the old copy', async () => {
     const directory = await warehouseOf(3)
     const { path } = await makeCopy(directory)
     writeFileSync(`${path}.wal`, 'a log of another file')

@@ -30,7 +30,7 @@ describe('a budget of 60 credits a run for a batch of 200', () => {
     expect(readHistory(nights.journal).coverage.get('org_a')).toMatchObject([{ to: NOW + 4 * DAY }])
   })
 
-  it('plans the companies anew that were added to the list meanwhile, beside the batch that was begun', async () => {
+  it('plans the companies that were added to the list meanwhile, next to the batch that was begun', async () => {
     const simulator = await simulate([
       ...EVENTS,
       ...manyEvents(10, { organization: 'org_b', detectedDaysAgo: 3 }),

@@ -1,4 +1,4 @@
-/** Who may read what a run writes: nobody else in the data directory, anybody in a snapshot folder of its own. Starts the command line. */
+/** Who may read what a run writes: its owner alone in the data directory, all users in a snapshot folder of its own. Starts the command line. */
 
 import { chmodSync, mkdirSync, readdirSync, statSync, symlinkSync } from 'node:fs'
 import { join } from 'node:path'

@@ -1,7 +1,7 @@
 /**
  * SIGKILL at random moments of `backfill`, and a restart each time. 3 kills, 100 in `npm run test:soak`;
  * JOBTIDE_KILLS and JOBTIDE_KILL_SEED choose others. A chain kills one run again and again; now and then, once its publishing was hit, it may end, is compared with a run
- * that nobody disturbed, and a new data directory begins. The service's clock stands still, so that coverage is equal too.
+ * without a kill, and a new data directory begins. The service's clock stands still, so that coverage is equal too.
  */
 
 import { existsSync, readdirSync } from 'node:fs'
@@ -55,7 +55,7 @@ function segmentsIn(dataDir: string): number {
   return existsSync(folder) ? readdirSync(folder).length : 0
 }
 
-/** Milliseconds from the start of a process to the start of each stage, from one run that nobody disturbs. */
+/** Milliseconds from the start of a process to the start of each stage, from one run without a kill. */
 async function cleanRun(site: Site): Promise<{ dataDir: string; startsAt: Map<Stage, number> }> {
   const dataDir = join(site.folder, 'clean')
   const before = performance.now()
@@ -177,7 +177,7 @@ async function ledgerCredits(site: Site, dataDir: string): Promise<number> {
 }
 
 describe('backfill under SIGKILL', () => {
-  it(`ends as a run that nobody disturbed, after ${KILLS} kills in all stages, and no kill costs more than ${CONCURRENCY} pages`, async () => {
+  it(`ends as a run without a kill, after ${KILLS} kills in all stages, and no kill costs more than ${CONCURRENCY} pages`, async () => {
     const chains = Array.from({ length: CHAINS }, (_, chain) =>
       killChain(chain, Math.ceil((KILLS - chain) / CHAINS)),
     )

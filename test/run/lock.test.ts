@@ -30,7 +30,7 @@ describe('the lock of a data directory', () => {
     next.release()
   })
 
-  it('is not held by what a file says: a note that a killed process left keeps nobody out', async () => {
+  it('is not held by what a file says: a note that a killed process left keeps no process out', async () => {
     const dataDir = temporaryFolder()
     const first = await take(dataDir, 'run')
     first.release()
@@ -42,7 +42,7 @@ describe('the lock of a data directory', () => {
     }
   })
 
-  it('is waited for until it is given back, which is said once; a backfill sees that somebody waits', async () => {
+  it('is waited for until it is given back, which is said once; a backfill sees that another process waits', async () => {
     const dataDir = temporaryFolder()
     const backfill = await take(dataDir, 'backfill', { givesWay: true })
     expect(await isAwaited(dataDir)).toBe(false)

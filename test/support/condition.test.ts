@@ -5,7 +5,7 @@ import { Condition } from '../../src/support/condition.ts'
 const { signal } = new AbortController()
 
 describe('a condition', () => {
-  it('wakes all 3 who wait when it rings, and nobody who comes later', async () => {
+  it('wakes all 3 who wait at notifyAll(), and none that comes later', async () => {
     const condition = new Condition()
     const woken: number[] = []
     const waiting = [1, 2, 3].map((who) => condition.wait(signal).then(() => woken.push(who)))
