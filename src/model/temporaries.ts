@@ -5,7 +5,9 @@
  */
 
 import { quoteIdentifier, type Warehouse } from '../warehouse/warehouse.ts'
-import type { ProjectNode } from './project.ts'
+import type { ModelFile } from '../warehouse/catalog.ts'
+
+type Placed = Pick<ModelFile, 'name' | 'schema'>
 
 /** The temporary objects of one build. */
 export class Temporaries {
@@ -16,13 +18,13 @@ export class Temporaries {
   readonly #shadows = new Set<string>()
   #made = 0
 
-  private constructor(warehouse: Warehouse, database: string, nodes: readonly ProjectNode[]) {
+  private constructor(warehouse: Warehouse, database: string, nodes: readonly Placed[]) {
     this.#warehouse = warehouse
     this.#database = database
     this.#core = new Set(nodes.filter(({ schema }) => schema === 'core').map(({ name }) => name))
   }
 
-  static async in(warehouse: Warehouse, nodes: readonly ProjectNode[]): Promise<Temporaries> {
+  static async in(warehouse: Warehouse, nodes: readonly Placed[]): Promise<Temporaries> {
     const [row] = await warehouse.all<{ name: string }>('select current_database() as name')
     return new Temporaries(warehouse, row?.name ?? '', nodes)
   }
