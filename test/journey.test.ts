@@ -13,7 +13,7 @@ const MOVERS = 60
 const RISERS = 30
 const TABLES = 9
 
-/** 60 people leave Alpha for Beta, 30 at Gamma become managers; tonight one more leaves and one title is corrected. */
+/** 60 people leave Alpha for Beta, 30 at Gamma become managers; the next night one more leaves and one title is corrected. */
 function eventsAround(now: number): JobChangeEvent[] {
   const at = (daysAgo: number) => ({ detectedAt: now - daysAgo * DAY, lagDays: 5 })
   const movers = Array.from({ length: MOVERS }, (_, i) => `per_mover${i}`)
@@ -30,15 +30,20 @@ function eventsAround(now: number): JobChangeEvent[] {
   })
   const [first] = joined
   if (first === undefined) throw new Error('no mover')
-  const tonight = now + 10 * HOUR
+  const nextNight = now + 10 * HOUR
   return [
     ...left,
     ...joined,
     ...rose,
-    anEvent({ person: 'per_mover0', organization: 'org_beta', type: 'left', detectedAt: tonight }),
+    anEvent({
+      person: 'per_mover0',
+      organization: 'org_beta',
+      type: 'left',
+      detectedAt: nextNight,
+    }),
     {
       ...first,
-      detected_at: new Date(tonight).toISOString(),
+      detected_at: new Date(nextNight).toISOString(),
       title: { current: 'Staff Engineer', previous: null },
     },
   ]

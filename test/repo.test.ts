@@ -234,10 +234,10 @@ describe('SQL', () => {
 describe('the package', () => {
   it('pins every dependency to one version', () => {
     const { dependencies, devDependencies } = packageJson()
-    const loose = Object.entries({ ...dependencies, ...devDependencies }).filter(
+    const unpinned = Object.entries({ ...dependencies, ...devDependencies }).filter(
       ([, version]) => !/^\d+\.\d+\.\d+(?:-[\w.]+)?$/.test(version),
     )
-    expect(loose).toEqual([])
+    expect(unpinned).toEqual([])
   })
 
   it('has a lock file that any machine can use', () => {

@@ -1,5 +1,5 @@
--- Every end of a stint that was seen is a joiner or a leaver, and no other event is. So whoever joined and has not left is
--- there, and whoever left without a seen joining had been there.
+-- Every end of a stint that was seen is a joiner or a leaver, and no other event is. So a person who joined and has not left is
+-- there, and a person who left without a seen joining had been there.
 -- incremental_by: profile_id
 with
 

@@ -17,7 +17,7 @@ import type { Context } from './context.ts'
 import { table, type Fact, type Table } from './report.ts'
 import { countText, durationText, numberText } from './text.ts'
 
-/** What `plan` can be asked besides what a run can. */
+/** What `plan` can be asked in addition to a run. */
 export interface PlanOptions extends Overrides {
   /** Forecast from so many batches, which are read; see sample-command.ts. */
   readonly sample?: number

@@ -110,7 +110,7 @@ interface OpenSegment {
 }
 
 /**
- * Group commit: records are written at once, and whoever appends waits for the next fsync of that segment to begin and
+ * Group commit: records are written at once, and each append waits for the next fsync of that segment to begin and
  * end; all who come while one runs share the next. Every fsync and every closing of a file goes through one queue, so a
  * segment is closed only after the fsyncs asked for it, and a new one is confirmed only after the one before it.
  */

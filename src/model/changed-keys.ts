@@ -101,7 +101,7 @@ export function isByPeople(
   columns: readonly string[],
   reads: readonly TableDelta[],
 ): boolean {
-  // A title is understood the same whoever has it: a new row there changes nothing for people who did not change.
+  // A title is understood the same for everyone: a new row there changes nothing for people who did not change.
   const isComputed = (name: string) =>
     nodes.some((other) => other.name === name && other.computed !== null)
   return (

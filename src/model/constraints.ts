@@ -1,6 +1,6 @@
 /**
  * Checks that follow from what the headers of models say: keys, accepted values, references. Each is SQL for whole tables
- * and, where that is dear, a cheaper question first: as long as nothing is suspect the dear one is not asked. Pure.
+ * and, where that costs much, a cheaper query first: while that finds nothing the full one is not run. Pure.
  */
 
 import type { AcceptedValues, DescribedTable, ModelFile, Reference } from '../warehouse/catalog.ts'

@@ -67,7 +67,7 @@ export interface Need {
 // Windows up to this are those of regular runs; what these brought says little of a first read of a year.
 const LONGEST_NIGHTLY_DAYS = 30
 // A company that was refused may be tracked later; asking each night would cost a request each night.
-const SET_ASIDE_MS = 7 * DAY
+const QUARANTINED_MS = 7 * DAY
 
 /** What a plan needs to know of the past. */
 export type PlanHistory = Pick<History, 'coverage' | 'quarantined' | 'ids' | 'seen' | 'runs'>
@@ -136,7 +136,7 @@ function whoToAsk(
   for (const given of organizations) {
     const name = canonicalName(ids, given)
     const refusal = refused.get(name)
-    if (refusal !== undefined && nowMs - refusal.at < SET_ASIDE_MS) {
+    if (refusal !== undefined && nowMs - refusal.at < QUARANTINED_MS) {
       quarantined.set(name, { name, reason: refusal.reason })
     } else {
       const organization: OrganizationRef = name === given.value ? given : { by: 'id', value: name }

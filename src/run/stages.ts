@@ -101,7 +101,7 @@ export async function buildStage(
 }
 
 /**
- * The most memory, in bytes, that the engine gets while it publishes. Besides, it holds what goes into a Parquet file: with
+ * The most memory, in bytes, that the engine gets while it publishes. It also holds what goes into a Parquet file: with
  * 1.5 GiB the tables of 10 million events took 2.5 GB in all, with this 1.9 GB and a tenth more time.
  */
 export const PUBLISHING_MEMORY = 900 * MIB

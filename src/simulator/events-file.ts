@@ -11,7 +11,7 @@ const instant = z.string().refine((value) => !Number.isNaN(Date.parse(value)), {
   error: 'expected an ISO 8601 timestamp',
 })
 
-// Loose: keys that are not known are served as they are. Missing keys become null, as the service sends them.
+// Not strict: keys that are not known are served as they are. Missing keys become null, as the service sends them.
 const eventLine = z.looseObject({
   event_type: z.enum(EVENT_TYPES),
   detected_at: instant,

@@ -27,7 +27,7 @@ export interface SearchCall {
   readonly monotonicMs: number
 }
 
-/** What an account entry says about a search besides when and how it came. */
+/** What an account entry says about a search, apart from when and how it came. */
 export type SearchFacts = Omit<AccountEntry, 'at' | 'method' | 'path' | 'status'>
 
 /** An answer, the fault that changes how it travels, and the facts for the account. */

@@ -32,7 +32,7 @@ import { presentParts } from './present.ts'
 interface ReadPart {
   readonly roles: readonly Role[]
   /** Grades of a part without a role: "(Interim)", "Senior". */
-  readonly looseGrades: readonly Grade[]
+  readonly detachedGrades: readonly Grade[]
 }
 
 /** The level of a title, from its parts; null where it does not say. */
@@ -49,12 +49,14 @@ export function readLevel(title: readonly (readonly string[])[]): ReadLevel | nu
     read.push(readPart(words, main, place))
   }
   const [first, ...others] = withoutFields(read.flatMap(({ roles }) => roles))
-  const loose = read.flatMap(({ looseGrades }) => looseGrades)
+  const detached = read.flatMap(({ detachedGrades }) => detachedGrades)
   // Of "Former VP, Marketing" only the field is of today.
   if (parts !== title && first?.head.isField === true) return null
-  if (first === undefined) return loose.length > 0 ? aloneGrades(loose, parts) : null
+  if (first === undefined) return detached.length > 0 ? aloneGrades(detached, parts) : null
   const roles = [
-    loose.length > 0 ? gradedRole(first.head, [...first.grades, ...loose], parts.flat()) : first,
+    detached.length > 0
+      ? gradedRole(first.head, [...first.grades, ...detached], parts.flat())
+      : first,
     ...others,
   ]
   const role = learnerOf(roles) ?? highestOf(roles)
@@ -104,7 +106,7 @@ function readPart(part: readonly string[], main: ReadPart | null, place: Place<M
   const topic = linkAt < 0 ? [] : items.slice(linkAt)
   const trailing = trailingGrades(topic, words)
   const roles: Role[] = []
-  const looseGrades: Grade[] = []
+  const detachedGrades: Grade[] = []
   let carried: readonly Grade[] = []
   for (const group of groupsOf(own)) {
     const role = readGroup(group, words, { carried, trailing })
@@ -113,13 +115,13 @@ function readPart(part: readonly string[], main: ReadPart | null, place: Place<M
       carried = role.grades
     } else {
       const grades = gradesIn(group, words)
-      looseGrades.push(...grades)
+      detachedGrades.push(...grades)
       carried = grades
     }
   }
   roles.push(...postsAfterAnd(topic, words))
-  if (roles.length > 0) return { roles, looseGrades: [] }
-  return { roles, looseGrades: isFirst || isOnlyGrades(items, words) ? looseGrades : [] }
+  if (roles.length > 0) return { roles, detachedGrades: [] }
+  return { roles, detachedGrades: isFirst || isOnlyGrades(items, words) ? detachedGrades : [] }
 }
 
 /**

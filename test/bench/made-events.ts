@@ -119,25 +119,25 @@ export async function makeNight(
 ): Promise<void> {
   const share = events / made.people
   const at = '2024-12-02 02:15:00+00'
-  await warehouse.run('create temp table tonight as select * from job_change_events limit 0')
+  await warehouse.run('create temp table new_events as select * from job_change_events limit 0')
   for (let step = 0; step < MOST_STEPS; step += 1) {
     const next = `1 + ${drawn(14)} % ${MOST_STEPS} = ${step} and ${random(15, 'p')} < ${share}`
     const isNew = `p >= ${made.people} and 1 + ${drawn(14)} % ${MOST_STEPS} > ${step}`
     const people = Math.ceil(events / 40)
     const more = { ...made, people: made.people + people }
     await warehouse.run(
-      `insert into tonight by name ${stepSql(step, more, `(p < ${made.people} and ${next}) or (${isNew})`)}, ${SEEN(at)} from dated`,
+      `insert into new_events by name ${stepSql(step, more, `(p < ${made.people} and ${next}) or (${isNew})`)}, ${SEEN(at)} from dated`,
     )
   }
   const corrected = `hash(event_key) % 1000000 < ${Math.round((1_000_000 * events) / 20 / (made.people * 4))}`
   await warehouse.run(`
-    delete from tonight where event_key in (select event_key from job_change_events);
-    insert into ops.changed_people select distinct profile_id from tonight;
+    delete from new_events where event_key in (select event_key from job_change_events);
+    insert into ops.changed_people select distinct profile_id from new_events;
     insert into ops.changed_people select distinct profile_id from job_change_events where ${corrected};
     update job_change_events set title_current = concat('Senior ', title_current), detected_at = detected_at + interval 3 day
     where ${corrected};
-    insert into job_change_events select * from tonight;
+    insert into job_change_events select * from new_events;
     ${withoutRepeats};
-    drop table tonight;
+    drop table new_events;
     update ops.coverage set covered_to = timestamptz '${at}' where hash(organization_id) % 2 = 0`)
 }

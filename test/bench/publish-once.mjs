@@ -5,7 +5,7 @@
 
 import { copyFileSync, mkdirSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
-import { computedModels } from '../../dist/model/filled-tables.js'
+import { computedModels } from '../../dist/model/computed-models.js'
 import { publishedColumns } from '../../dist/publish/columns.js'
 import { openStore } from '../../dist/publish/store/open-store.js'
 import { writeParquet } from '../../dist/publish/parquet.js'

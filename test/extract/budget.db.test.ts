@@ -172,7 +172,7 @@ describe('the budget of a calendar month', () => {
     ;(await budget.reserve(never())).settle(10)
   })
 
-  it('wakes whoever waits for June when a reservation of June moves to July', async () => {
+  it('wakes what waits for June when a reservation of June moves to July', async () => {
     let now = endOfJune
     const budget = budgetOf(null, 0, { limit: 10, spentBy: new Map() }, () => now)
     const first = await budget.reserve(never())

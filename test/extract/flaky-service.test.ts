@@ -97,7 +97,7 @@ describe('a service that fails by chance slows a run down and does not end it', 
     expect(most.ill).toBeLessThanOrEqual(4)
   })
 
-  it('begins each attempt anew: after an outage of 20 min the next attempt reads on at once', async () => {
+  it('begins each attempt with nothing counted: after an outage of 20 min the next attempt reads on at once', async () => {
     const run = aStorm({ takesMs: 200, status: 500 }, 2 * SECOND, 20 * MINUTE)
     await errorOf(run.buy(200))
     const before = pagesOf(run)

@@ -2,7 +2,7 @@
 
 Each table that comes out must be the one that the manifest names, row for row: the rows of its data files without its deleted
 rows, which pyarrow reads here without the log, and with --warehouse those of the warehouse that was published. Engines that
-pass files over by statistics are asked besides how many rows have a value, have at least it, or have none, for values at the
+pass files over by statistics are also asked how many rows have a value, have at least it, or have none, for values at the
 edges, where a bound that is too narrow loses rows.
 
     python read_with.py FOLDER [ENGINE …]

@@ -115,7 +115,7 @@ describe('a list that was damaged or lost', () => {
     ['no list', () => null],
     ['an empty list', () => ''],
     ['a list of another kind', () => '{}'],
-    ['a list of nobody', withList(() => ({ people: [] }))],
+    ['an empty list', withList(() => ({ people: [] }))],
     ['one person less', withList(({ people }) => ({ people: people.slice(1) }))],
     [
       'a digit of one hash',

@@ -186,7 +186,7 @@ describe('a model that is wrong', () => {
 })
 
 describe('tables beside the models', () => {
-  it('drops the table of a model whose file is gone, and a table somebody else made stays', async () => {
+  it('drops the table of a model whose file is gone, and a table of another program stays', async () => {
     const marts = join(models, 'marts')
     await warehouse.run('create table notes as select 1 as a')
     await buildModels(warehouse, firstNight)
@@ -199,7 +199,7 @@ describe('tables beside the models', () => {
   })
 
   it.each(['table', 'view'])(
-    'is refused where a %s that somebody else made has the name of one of its own, and leaves it',
+    'is refused where a %s that another program made has the name of one of its own, and leaves it',
     async (kind) => {
       await warehouse.run(`create ${kind} people as select 'mine' as note`)
       const refused = buildModels(warehouse, firstNight)
@@ -211,7 +211,7 @@ describe('tables beside the models', () => {
     },
   )
 
-  it('makes anew a table that lost a column and a macro that was dropped', async () => {
+  it('makes a table again that lost a column and a macro that was dropped', async () => {
     await buildModels(warehouse, firstNight)
     await warehouse.run('alter table joiners drop column function')
     await warehouse.run('drop macro table joiners_as_known_on')

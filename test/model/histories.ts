@@ -97,9 +97,9 @@ export class Worlds {
         for (const one of history.first) this.#see(world, one, seenAt)
         continue
       }
-      const tonight = history.nights[night - 1]
-      for (const one of tonight?.sightings ?? []) this.#see(world, one, seenAt)
-      for (const { of, title, name } of tonight?.corrections ?? []) {
+      const added = history.nights[night - 1]
+      for (const one of added?.sightings ?? []) this.#see(world, one, seenAt)
+      for (const { of, title, name } of added?.corrections ?? []) {
         const known = this.#ofWorld[world] ?? []
         const event = known[of % Math.max(1, known.length)]
         const last = event?.versions.at(-1)
@@ -109,7 +109,7 @@ export class Worlds {
         const detectedAt = new Date(last.detectedAt.getTime() + DAY)
         this.#addVersion(event, { ...last, ...corrected, name, detectedAt, seenAt })
       }
-      const covered = tonight?.coveredOrganization ?? null
+      const covered = added?.coveredOrganization ?? null
       if (covered !== null) this.#coverage.set(`w${world}o${covered}`, seenAt)
     }
   }

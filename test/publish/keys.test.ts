@@ -26,6 +26,6 @@ it.each([
   `snapshots/${ID}/notes.txt`,
   `snapshots/${ID.toLowerCase()}/manifest.json`,
   `old/snapshots/${ID}/manifest.json`,
-])('%s is somebody else’s, or none of these', (key) => {
+])('%s is of another program, or none of these', (key) => {
   expect(knownKey(key)).toBeNull()
 })

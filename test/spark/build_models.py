@@ -1,7 +1,7 @@
 """Builds the models with Spark from what was published, and compares every table with the one that DuckDB published.
 
 The models (sql/models) are written in the SQL that DuckDB and Spark 4 both run. This runs them, unchanged, on Spark with
-ANSI semantics over the loaded and the filled tables. Spark reads them through their Delta logs, so that rows which a later
+ANSI semantics over the loaded and the computed models. Spark reads them through their Delta logs, so that rows which a later
 night deleted are left out by Delta itself (deletion vectors). Each table that comes out must be the published one, row for
 row: the same columns and types, the same keys, every value equal, floating-point numbers within 1e-9.
 

@@ -1,7 +1,7 @@
 /**
  * How well titles are understood, measured on labelled titles that no rule was tried on (test/titles/labelled says where
  * they come from). The tables stand in config/titles/README.md and must be what is measured:
- * `UPDATE=1 npx vitest run test/titles/accuracy.test.ts` writes them anew.
+ * `UPDATE=1 npx vitest run test/titles/accuracy.test.ts` writes them.
  */
 
 import { readFileSync, writeFileSync } from 'node:fs'

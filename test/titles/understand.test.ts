@@ -260,9 +260,12 @@ describe('understandTitle', () => {
     ['EA / Office Manager', 'manager', 58],
     ['Executive Assistant & Director of Operations', 'director', 72],
     ['Teaching Assistant, Director', 'director', 72],
-  ])('reads %s as %s, rank %i: whom an assistant serves is somebody else', (title, level, rank) => {
-    expect(understandTitle(title)).toMatchObject({ level, rank })
-  })
+  ])(
+    'reads %s as %s, rank %i: the person an assistant serves is another one',
+    (title, level, rank) => {
+      expect(understandTitle(title)).toMatchObject({ level, rank })
+    },
+  )
 
   it.each(
     'Former CEO; Retired CEO; Past President; President-elect; (ex) CEO; Future CEO; Aspiring CEO; CEO (until 2020); President Emeritus; Former VP, Marketing'.split(

@@ -70,7 +70,7 @@ select
     changes.first_seen_at
 from executive_events as changes
 inner join organization_observation as observed on observed.organization_id = changes.organization_id
--- By the organisation, too, so that whoever asks for one reads the rest of no table.
+-- By the organisation, too, so that a query for one reads the rest of no table.
 left join executive_vacancies as vacancies
     on vacancies.organization_id = changes.organization_id
     and vacancies.event_key = changes.event_key

@@ -3,7 +3,7 @@
 -- incremental_by: organization_id
 -- purpose: Until when each organisation was looked at. What is still open is cut off (censored) there.
 -- note: Apart from organizations because it changes with the month and not with every night: what reads it need not be made
--- note: anew each time an organisation was read once more.
+-- note: again each time an organisation was read once more.
 -- columns:
 --   organization_id: The service's stable id of the organisation, or the URL or slug it was asked by until the id is known.
 --   observed_until_on: First day, UTC, of the month up to which joinings and leavings were looked for: the month in which coverage of both ends; where not both were covered, the month of the last detection; null where nothing was detected either.

@@ -3,7 +3,7 @@
 -- kind: view
 -- purpose: Who loses people to whom. Counts moves (see moves): each departure and each arrival at most once.
 -- note: People who leave an organisation and come back to it make no flow. Side roles (boards, advisers) make none either.
--- note: A view: every leaving changes the shares of all flows from there, so that it would be written anew every night.
+-- note: A view: every leaving changes the shares of all flows from there, so that it would be written again every night.
 -- columns:
 --   from_organization_id: The organisation that was left.
 --   to_organization_id: The organisation that was joined; never the one that was left.

@@ -6,7 +6,7 @@
 -- note: long as they were seen to stay: until observed_until_on of organizations (censored). In one month, exits come before
 -- note: what is censored. Tenure is counted in calendar months, because most dates are known to the month only.
 -- note: Main jobs whose joining was seen. A leaving dated after observed_until_on is not one yet.
--- note: A view over tenure_counts: every leaving changes the rest of its curve, so that most would be written anew every night.
+-- note: A view over tenure_counts: every leaving changes the rest of its curve, so that most would be written again every night.
 -- note: To pool cohorts or organisations, add up exits and censored by tenure_months; at risk at t is then the sum of both over
 -- note: all rows of t months and more, and survival the product of 1 - exits / at risk.
 -- columns:
@@ -58,6 +58,6 @@ select
     exits,
     censored,
     cast(at_risk as integer) as at_risk,
-    -- Whoever leaves last leaves nobody: that is the last row of its cohort, and has no logarithm.
+    -- The last to leave leaves nobody behind: that is the last row of its cohort, and has no logarithm.
     case when exits = at_risk then 0 else round(exp(cast(log_survival as double)), 9) end as survival
 from staying

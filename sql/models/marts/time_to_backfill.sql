@@ -51,7 +51,7 @@ select
     observed.observed_until_on
 from leavers
 inner join organization_observation as observed on observed.organization_id = leavers.organization_id
--- By the organisation, too, so that whoever asks for one reads the rest of neither table.
+-- By the organisation, too, so that a query for one reads the rest of neither table.
 left join filled_vacancies as filled
     on filled.organization_id = leavers.organization_id
     and filled.left_event_key = leavers.event_key

@@ -91,7 +91,7 @@ export class MadeLake {
     return file
   }
 
-  /** Deletes rows of a file, besides those that were deleted. */
+  /** Deletes rows of a file, in addition to those deleted before. */
   delete(key: string, positions: readonly number[]): void {
     const all = new Set([...(this.#deleted.get(key) ?? []), ...positions])
     this.#deleted.set(
@@ -194,7 +194,7 @@ export class MadeLake {
   }
 }
 
-/** Stores a manifest and points to it, whoever was there before. */
+/** Stores a manifest and points to it, whatever was there before. */
 export async function putPointer(store: ObjectStore, manifest: Manifest): Promise<void> {
   const text = formatJson(manifest)
   await store.put(snapshotKeys(manifest.snapshot_id).manifest, Buffer.from(text))
