@@ -12,7 +12,8 @@ import { checksOfHeaders, readChecks } from '../src/model/checks.ts'
 import { computedModels } from '../src/model/computed-models.ts'
 import { packageRoot, sqlFolder } from '../src/support/assets.ts'
 import { readModelFiles } from '../src/warehouse/catalog.ts'
-import { openWarehouse, quoteText, type Warehouse } from '../src/warehouse/warehouse.ts'
+import { quoteText } from '../src/warehouse/sql-text.ts'
+import { openWarehouse, type Warehouse } from '../src/warehouse/warehouse.ts'
 
 const NOT_OURS = new Set(['node_modules', 'dist', 'data', 'coverage', '.git'])
 

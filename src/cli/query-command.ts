@@ -9,12 +9,9 @@ import { onAbort } from '../support/abort.ts'
 import { csvLine } from '../support/text.ts'
 import { GIB, MIB } from '../support/units.ts'
 import { NoSqlError, SqlError } from '../warehouse/errors.ts'
-import {
-  quoteText,
-  type ResultTable,
-  type RowStream,
-  type Warehouse,
-} from '../warehouse/warehouse.ts'
+import { quoteText } from '../warehouse/sql-text.ts'
+import type { ResultTable, RowStream } from '../warehouse/rows.ts'
+import type { Warehouse } from '../warehouse/warehouse.ts'
 import type { Context } from './context.ts'
 import type { QueryFormat } from './options.ts'
 import { temporaryFolder } from './temporary-folder.ts'

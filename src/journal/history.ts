@@ -27,6 +27,7 @@ import {
   type PageReceived,
   type RequestFailed,
   type BatchFinished,
+  type BatchSplit,
   type BatchRecord,
   type SplitPayload,
   type SuppressionChanged,
@@ -136,30 +137,12 @@ export function foldRecord(history: History, frame: PlacedFrame): void {
     case 'page_received':
       foldPage(history, record)
       return
-    case 'batch_finished': {
-      const run = runOf(history, record)
-      const batch = batchOf(run, record.batch_id)
-      // What it was read by must be there: of pages that were lost nothing is covered.
-      const isRead = batch === null ? !run.isIncomplete : isRecorded(batch, record.pages)
-      // One that is finished twice was judged at the first time.
-      if (!isRead && batch?.state !== 'finished') {
-        history.notRead.add(`${record.run_id} ${record.batch_id}`)
-      }
-      if (batch !== null) closeBatch(batch, 'finished')
-      if (!isRead) return
-      run.batchesDone += 1
-      foldCoverage(history, batch?.batch ?? payloadOf<BatchRecord>(frame), record)
+    case 'batch_finished':
+      foldFinishedBatch(history, record, frame)
       return
-    }
-    case 'batch_split': {
-      const run = runOf(history, record)
-      const batch = batchOf(run, record.batch_id)
-      if (batch === null) return
-      closeBatch(batch, 'split')
-      run.batchesPlanned -= 1
-      addBatches(run, payloadOf<SplitPayload>(frame).instead)
+    case 'batch_split':
+      foldSplitBatch(history, record, frame)
       return
-    }
     case 'organization_quarantined': {
       const name = canonicalName(history.ids, record.organization)
       const { at, reason } = record
@@ -193,6 +176,30 @@ export function foldRecord(history: History, frame: PlacedFrame): void {
     default:
       refuseUnknown(record)
   }
+}
+
+function foldFinishedBatch(history: History, record: BatchFinished, frame: PlacedFrame): void {
+  const run = runOf(history, record)
+  const batch = batchOf(run, record.batch_id)
+  // What it was read by must be there: of pages that were lost nothing is covered.
+  const isRead = batch === null ? !run.isIncomplete : isRecorded(batch, record.pages)
+  // One that is finished twice was judged at the first time.
+  if (!isRead && batch?.state !== 'finished') {
+    history.notRead.add(`${record.run_id} ${record.batch_id}`)
+  }
+  if (batch !== null) closeBatch(batch, 'finished')
+  if (!isRead) return
+  run.batchesDone += 1
+  foldCoverage(history, batch?.batch ?? payloadOf<BatchRecord>(frame), record)
+}
+
+function foldSplitBatch(history: History, record: BatchSplit, frame: PlacedFrame): void {
+  const run = runOf(history, record)
+  const batch = batchOf(run, record.batch_id)
+  if (batch === null) return
+  closeBatch(batch, 'split')
+  run.batchesPlanned -= 1
+  addBatches(run, payloadOf<SplitPayload>(frame).instead)
 }
 
 /** Counts what nobody answered as charged: the last step, once every record was added. */

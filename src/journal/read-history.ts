@@ -13,8 +13,8 @@ import { asStorageError } from '../support/errors.ts'
 import { foldLoss } from './fold-loss.ts'
 import type { HeldRun } from './held.ts'
 import { countUnanswered, emptyHistory, foldRecord, type History } from './history.ts'
-import type { Journal } from './journal.ts'
 import type { JournalState } from './loss.ts'
+import type { PlacedFrame } from './reader.ts'
 import type { SuppressionChanged } from './records.ts'
 import { SealListError, listedIn, sealsPath } from './seals.ts'
 
@@ -25,6 +25,14 @@ export const CHECKPOINT_FILE = 'history.checkpoint'
 const CHECKPOINT_FORMAT = 6
 const FIRST_LINE = /^jobtide history (\d+) ([0-9a-f]{8})\n/
 const LONGEST_FIRST_LINE = 64
+
+/** What a history is read from: a journal. */
+interface JournalSource {
+  readonly folder: string
+  segments(): string[]
+  read(segment: string, from?: number): Iterable<PlacedFrame>
+  check(): JournalState
+}
 
 /** A history and the bytes of each segment that are in it. */
 interface Checkpoint {
@@ -38,12 +46,12 @@ interface Checkpoint {
  * Everything the journal's headers add up to.
  * @throws JournalLossError when a sealed segment is lost, and that was not accepted
  */
-export function readHistory(journal: Journal): History {
+export function readHistory(journal: JournalSource): History {
   return countUnanswered(foldAll(journal).history)
 }
 
 /** What the journal says of the newest suppression list, whatever else is in it; null where there never was one. */
-export function newestSuppression(journal: Journal): SuppressionChanged | null {
+export function newestSuppression(journal: JournalSource): SuppressionChanged | null {
   const { known } = checkpointOf(journal)
   let newest = known?.history.suppression ?? null
   for (const segment of journal.segments()) {
@@ -59,7 +67,7 @@ export function newestSuppression(journal: Journal): SuppressionChanged | null {
  * Keeps what the journal adds up to now, so that the next start need not read all of it.
  * @throws StorageError when the disk refuses; the journal is whole all the same
  */
-export function saveCheckpoint(journal: Journal): void {
+export function saveCheckpoint(journal: JournalSource): void {
   if (journal.segments().length === 0) return
   const body = serialize(foldAll(journal))
   const line = `jobtide history ${CHECKPOINT_FORMAT} ${checksum(body)}\n`
@@ -77,7 +85,7 @@ export function removeCheckpoint(folder: string): void {
   }
 }
 
-function foldAll(journal: Journal): Checkpoint {
+function foldAll(journal: JournalSource): Checkpoint {
   const { known, nothing, lost } = checkpointOf(journal)
   return known === null
     ? foldSegments(journal, nothing, lost)
@@ -85,7 +93,7 @@ function foldAll(journal: Journal): Checkpoint {
 }
 
 /** The checkpoint, where it fits the journal as it is now; and what to begin with where it does not. */
-function checkpointOf(journal: Journal): {
+function checkpointOf(journal: JournalSource): {
   readonly known: Checkpoint | null
   readonly nothing: Checkpoint
   readonly lost: JournalState['losses']
@@ -117,7 +125,7 @@ export function refuseUnnamedLoss(folder: string, kept = readCheckpoint(folder))
 
 /** @param losses those that are not in `checkpoint` */
 function foldSegments(
-  journal: Journal,
+  journal: JournalSource,
   checkpoint: Checkpoint,
   losses: ReadonlyMap<string, readonly HeldRun[]>,
 ): Checkpoint {
@@ -152,7 +160,7 @@ function checkpointIn(body: Buffer): Checkpoint | null {
   }
 }
 
-function fits({ positions }: Checkpoint, journal: Journal): boolean {
+function fits({ positions }: Checkpoint, journal: JournalSource): boolean {
   const present = new Set(journal.segments())
   for (const [segment, bytes] of positions) {
     if (!present.has(segment)) return false

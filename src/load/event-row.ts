@@ -2,7 +2,7 @@
 
 import { createHash } from 'node:crypto'
 import type { JobChangeEvent } from '../api/schemas.ts'
-import type { SqlValue } from '../warehouse/warehouse.ts'
+import type { SqlValue } from '../warehouse/rows.ts'
 
 const KEY_HEX_DIGITS = 32
 

@@ -3,7 +3,8 @@
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { sqlFolder } from '../support/assets.ts'
-import type { SqlValue, Warehouse } from '../warehouse/warehouse.ts'
+import type { SqlValue } from '../warehouse/rows.ts'
+import type { Warehouse } from '../warehouse/warehouse.ts'
 
 /** Values by column. */
 export type Row = Readonly<Record<string, SqlValue>>

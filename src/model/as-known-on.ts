@@ -7,7 +7,8 @@
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { sqlFolder } from '../support/assets.ts'
-import { quoteIdentifier, type Warehouse } from '../warehouse/warehouse.ts'
+import { quoteIdentifier } from '../warehouse/sql-text.ts'
+import type { Warehouse } from '../warehouse/warehouse.ts'
 import { withoutSemicolon } from './checks.ts'
 
 /** A model and every table it reads. */

@@ -1,6 +1,7 @@
 /** Changed keys: the values of `incremental_by` columns whose rows are computed again, and tables that show only such rows. */
 
-import { quoteIdentifier, type Warehouse } from '../warehouse/warehouse.ts'
+import { quoteIdentifier } from '../warehouse/sql-text.ts'
+import type { Warehouse } from '../warehouse/warehouse.ts'
 import { DIFF_SIGN } from './difference.ts'
 import type { Project } from './project.ts'
 import { hasColumns, PERSON, type TableDelta } from './table-delta.ts'

@@ -12,7 +12,8 @@ import {
   type DescribedTable,
   type ModelFile,
 } from '../warehouse/catalog.ts'
-import { quoteIdentifier, type Warehouse } from '../warehouse/warehouse.ts'
+import { quoteIdentifier } from '../warehouse/sql-text.ts'
+import type { Warehouse } from '../warehouse/warehouse.ts'
 import type { CheckOutcome } from './check-outcome.ts'
 import { reconciliationIn, differencesSql, type Reconciliation } from './reconciliation.ts'
 import { constraintSql, constraintsOf, loadedConstraints, type Constraint } from './constraints.ts'

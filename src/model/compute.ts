@@ -4,7 +4,9 @@
  */
 
 import { taxonomyVersion } from '../titles/taxonomy.ts'
-import { quoteIdentifier, type SqlValue, type Warehouse } from '../warehouse/warehouse.ts'
+import { quoteIdentifier } from '../warehouse/sql-text.ts'
+import type { SqlValue } from '../warehouse/rows.ts'
+import type { Warehouse } from '../warehouse/warehouse.ts'
 import type { ComputedModel } from './computed-models.ts'
 import { changedRows, DIFF_SIGN } from './difference.ts'
 import type { TableDelta } from './table-delta.ts'

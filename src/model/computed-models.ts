@@ -6,7 +6,7 @@
 
 import { LEVELS, taxonomyVersion } from '../titles/taxonomy.ts'
 import type { DescribedTable } from '../warehouse/catalog.ts'
-import type { SqlValue } from '../warehouse/warehouse.ts'
+import type { SqlValue } from '../warehouse/rows.ts'
 
 /** One computed model. */
 export interface ComputedModel extends DescribedTable {

@@ -4,7 +4,7 @@
  */
 
 import type { AcceptedValues, DescribedTable, ModelFile, Reference } from '../warehouse/catalog.ts'
-import { quoteIdentifier, quoteText } from '../warehouse/warehouse.ts'
+import { quoteIdentifier, quoteText } from '../warehouse/sql-text.ts'
 
 /** Something that a header says of a table. */
 export type Constraint = KeyConstraint | ValuesConstraint | ReferenceConstraint

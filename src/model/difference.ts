@@ -1,6 +1,7 @@
 /** The difference between the rows a table has and those it should have, and writing only that. */
 
-import { quoteIdentifier, type Warehouse } from '../warehouse/warehouse.ts'
+import { quoteIdentifier } from '../warehouse/sql-text.ts'
+import type { Warehouse } from '../warehouse/warehouse.ts'
 import type { Temporaries } from './temporaries.ts'
 
 /** A column of a delta: 1 for a new row, -1 for one that is gone; a row that changed is both. No model has such a name. */

@@ -1,6 +1,6 @@
 /** Writes every table from all events and runs every check on whole tables. Part of the build's transaction. */
 
-import { quoteIdentifier } from '../warehouse/warehouse.ts'
+import { quoteIdentifier } from '../warehouse/sql-text.ts'
 import { knownOnMacros, knownOnName, makeKnownOnMacros } from './as-known-on.ts'
 import { lastFingerprint } from './build-state.ts'
 import type { BuildWork, BuiltModel, BuiltTables } from './build-work.ts'

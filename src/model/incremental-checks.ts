@@ -5,7 +5,8 @@
  */
 
 import { EACH_ROW } from '../warehouse/catalog.ts'
-import { quoteIdentifier, type Warehouse } from '../warehouse/warehouse.ts'
+import { quoteIdentifier } from '../warehouse/sql-text.ts'
+import type { Warehouse } from '../warehouse/warehouse.ts'
 import type { BuildWork } from './build-work.ts'
 import {
   isByPeople,

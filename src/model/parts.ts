@@ -5,7 +5,7 @@
  */
 
 import { loadedTables } from '../warehouse/catalog.ts'
-import { quoteIdentifier } from '../warehouse/warehouse.ts'
+import { quoteIdentifier } from '../warehouse/sql-text.ts'
 import type { BuildWork } from './build-work.ts'
 import type { ProjectNode } from './project.ts'
 import {

@@ -14,7 +14,8 @@ import {
   type DescribedTable,
   type ModelFile,
 } from '../warehouse/catalog.ts'
-import { quoteText, type Warehouse } from '../warehouse/warehouse.ts'
+import { quoteText } from '../warehouse/sql-text.ts'
+import type { Warehouse } from '../warehouse/warehouse.ts'
 import { checksOfHeaders, readChecks, withoutSemicolon, type Check } from './checks.ts'
 import { knownOnSql } from './as-known-on.ts'
 import { computedModels, type ComputedModel } from './computed-models.ts'

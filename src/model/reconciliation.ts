@@ -6,7 +6,7 @@
 
 import { EXIT, JobtideError } from '../support/errors.ts'
 import { headerOf, incrementalColumns } from '../warehouse/catalog.ts'
-import { quoteIdentifier } from '../warehouse/warehouse.ts'
+import { quoteIdentifier } from '../warehouse/sql-text.ts'
 import { listOf } from './difference.ts'
 
 /** What the header of such a check says: `-- reconciles: sums by columns`. */

@@ -15,7 +15,7 @@
  * should have → their difference, which is written → the changed keys for the models that read this one.
  */
 
-import { quoteIdentifier } from '../warehouse/warehouse.ts'
+import { quoteIdentifier } from '../warehouse/sql-text.ts'
 import { DIFF_SIGN } from './difference.ts'
 
 /** The column by which loads name the people with new or changed events. */

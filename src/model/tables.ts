@@ -3,7 +3,8 @@
 import { ConfigError, EXIT, JobtideError } from '../support/errors.ts'
 import type { DescribedTable } from '../warehouse/catalog.ts'
 import { SqlError } from '../warehouse/errors.ts'
-import { quoteIdentifier, quoteText, type Warehouse } from '../warehouse/warehouse.ts'
+import { quoteIdentifier, quoteText } from '../warehouse/sql-text.ts'
+import type { Warehouse } from '../warehouse/warehouse.ts'
 import type { ComputedModel } from './computed-models.ts'
 import type { ProjectNode } from './project.ts'
 

@@ -4,7 +4,8 @@
  * Everything is made inside the build's transaction: a rollback removes it.
  */
 
-import { quoteIdentifier, type Warehouse } from '../warehouse/warehouse.ts'
+import { quoteIdentifier } from '../warehouse/sql-text.ts'
+import type { Warehouse } from '../warehouse/warehouse.ts'
 import type { ModelFile } from '../warehouse/catalog.ts'
 
 type Placed = Pick<ModelFile, 'name' | 'schema'>

@@ -3,7 +3,8 @@
  */
 
 import { join } from 'node:path'
-import { quoteText, type Warehouse } from '../warehouse/warehouse.ts'
+import { quoteText } from '../warehouse/sql-text.ts'
+import type { Warehouse } from '../warehouse/warehouse.ts'
 import { DELETION_VECTOR_FOLDER, fileKey } from './keys.ts'
 import type { ManifestFile, ManifestTable } from './manifest.ts'
 import { writeParquet, type ScratchFile } from './parquet.ts'

@@ -3,7 +3,7 @@
  * deletion vector does not name. The only place that says how the two are put together.
  */
 
-import { quoteIdentifier, quoteText } from '../warehouse/warehouse.ts'
+import { quoteIdentifier, quoteText } from '../warehouse/sql-text.ts'
 import type { NamedObject } from './fetch-files.ts'
 import type { ManifestFile, ManifestTable } from './manifest.ts'
 

@@ -6,7 +6,8 @@
 import { createHash } from 'node:crypto'
 import { createReadStream } from 'node:fs'
 import { pipeline } from 'node:stream/promises'
-import { quoteIdentifier, quoteText, type Warehouse } from '../warehouse/warehouse.ts'
+import { quoteIdentifier, quoteText } from '../warehouse/sql-text.ts'
+import type { Warehouse } from '../warehouse/warehouse.ts'
 import type { PublishedColumn } from './columns.ts'
 import { PublishError } from './errors.ts'
 

@@ -5,7 +5,8 @@
 
 import { sum } from '../support/numbers.ts'
 import type { TableDefinition } from '../warehouse/catalog.ts'
-import { quoteIdentifier, type Warehouse } from '../warehouse/warehouse.ts'
+import { quoteIdentifier } from '../warehouse/sql-text.ts'
+import type { Warehouse } from '../warehouse/warehouse.ts'
 import type { PublishedColumn } from './columns.ts'
 
 /** The partition of a table that is not split, and of one that is but has no rows. */

@@ -12,12 +12,8 @@ import { sum } from '../support/numbers.ts'
 import { MIB } from '../support/units.ts'
 import { loadedTables } from '../warehouse/catalog.ts'
 import { removeDatabase, replaceDatabase } from '../warehouse/database-file.ts'
-import {
-  quoteIdentifier,
-  quoteText,
-  withWarehouse,
-  type Warehouse,
-} from '../warehouse/warehouse.ts'
+import { quoteIdentifier, quoteText } from '../warehouse/sql-text.ts'
+import { withWarehouse, type Warehouse } from '../warehouse/warehouse.ts'
 import { DamagedSnapshotError, fetchWhole } from './fetch-files.ts'
 import { FileCache } from './file-cache.ts'
 import { liveRowsSql, localRows } from './live-rows.ts'

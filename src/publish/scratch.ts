@@ -3,7 +3,8 @@
 import { mkdirSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { asStorageError } from '../support/errors.ts'
-import { quoteText, withWarehouse, type Warehouse } from '../warehouse/warehouse.ts'
+import { quoteText } from '../warehouse/sql-text.ts'
+import { withWarehouse, type Warehouse } from '../warehouse/warehouse.ts'
 
 /**
  * Runs `work` with a folder of its own: emptied before, removed after.

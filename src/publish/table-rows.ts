@@ -4,7 +4,8 @@
  */
 
 import type { TableDefinition } from '../warehouse/catalog.ts'
-import { quoteIdentifier, type Warehouse } from '../warehouse/warehouse.ts'
+import { quoteIdentifier } from '../warehouse/sql-text.ts'
+import type { Warehouse } from '../warehouse/warehouse.ts'
 import type { PublishedColumn } from './columns.ts'
 import { locatedRowsSql, type RowSource } from './live-rows.ts'
 import { partitionsOf, rowHashSql, yearSql, type Partition } from './partitions.ts'

@@ -1,6 +1,6 @@
 /** `views.sql`: one view for each table over exactly the files of one snapshot. Pure. */
 
-import { quoteIdentifier } from '../warehouse/warehouse.ts'
+import { quoteIdentifier } from '../warehouse/sql-text.ts'
 import { liveRowsSql } from './live-rows.ts'
 import { objectsOf, type Manifest } from './manifest.ts'
 

@@ -17,7 +17,8 @@ import { checkS3Options, type S3Options } from '../publish/store/s3-options.ts'
 import { packageRoot } from '../support/assets.ts'
 import { ConfigError, messageOf, whyUnread } from '../support/errors.ts'
 import { SqlError } from '../warehouse/errors.ts'
-import { openWarehouse, quoteIdentifier } from '../warehouse/warehouse.ts'
+import { quoteIdentifier } from '../warehouse/sql-text.ts'
+import { openWarehouse } from '../warehouse/warehouse.ts'
 
 /** What the command line says, overriding the pipeline file. Absent means: as the file says. */
 export interface Overrides {

@@ -6,7 +6,8 @@
 
 import { loadedTables } from './catalog.ts'
 import { removeDatabase } from './database-file.ts'
-import { quoteIdentifier, quoteText, withWarehouse, type Warehouse } from './warehouse.ts'
+import { quoteIdentifier, quoteText } from './sql-text.ts'
+import { withWarehouse, type Warehouse } from './warehouse.ts'
 
 /** What is not kept. */
 export interface ErasableRows {

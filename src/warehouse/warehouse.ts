@@ -28,22 +28,8 @@ import {
 } from './engine-settings.ts'
 import { BrokenOffError, NoSqlError, asWarehouseError } from './errors.ts'
 import { applySchema } from './schema.ts'
-
-/** A value bound to a parameter or appended to a table. A Date becomes a TIMESTAMPTZ. */
-export type SqlValue = string | number | bigint | boolean | Date | null
-
-/** A result set for display: values as JSON, exact (64-bit integers and decimals are strings). */
-export interface ResultTable {
-  readonly columns: readonly { readonly name: string; readonly type: string }[]
-  readonly rows: readonly (readonly unknown[])[]
-}
-
-/** A result that is fetched as it is read: neither side holds more of it than a few thousand rows. */
-export interface RowStream {
-  readonly columns: ResultTable['columns']
-  /** The next rows, at least one; null after the last. @throws BrokenOffError */
-  next(): Promise<ResultTable['rows'] | null>
-}
+import type { ResultTable, RowStream, SqlValue } from './rows.ts'
+import { quoteText, splitName } from './sql-text.ts'
 
 /** How to open a warehouse. */
 export interface WarehouseOptions extends EngineChoices {
@@ -67,10 +53,7 @@ export interface Warehouse {
   ): Promise<Readonly<Record<string, readonly Value[]>>>
   /** Runs one statement for display. */
   table(sql: string, parameters?: readonly SqlValue[]): Promise<ResultTable>
-  /**
-   * Runs statements, the last one for display, its rows as they are wanted. A caller that does not read to the end closes the warehouse,
-   * or runs another statement: both end this one.
-   */
+  /** Runs statements, the last one for display, row by row. Closing the warehouse or another statement ends it. */
   stream(sql: string): Promise<RowStream>
   /** Stops the statement that runs now, at its next step; it throws a SqlError then. Harmless when nothing runs. */
   interrupt(): void
@@ -85,8 +68,7 @@ export interface Warehouse {
    */
   append(table: string, columns: Readonly<Record<string, readonly SqlValue[]>>): Promise<void>
   /**
-   * Lets the engine have the memory that building models takes, by the size that the file has now: it may have grown a
-   * lot since it was opened. A limit that was asked for stays.
+   * Gives the engine the memory that building models takes, by the file's size now. A limit that was asked for stays.
    * @returns the limit in bytes
    */
   makeRoomForModels(): Promise<number>
@@ -355,11 +337,6 @@ async function nextChunk(result: DuckDBResult): Promise<DuckDBDataChunk | null> 
   throw new BrokenOffError()
 }
 
-function splitName(table: string): [schema: string | null, name: string] {
-  const dot = table.indexOf('.')
-  return dot < 0 ? [null, table] : [table.slice(0, dot), table.slice(dot + 1)]
-}
-
 const MICROSECONDS_PER_MILLISECOND = 1_000n
 
 function toEngine(values: readonly SqlValue[]): DuckDBValue[] {
@@ -368,14 +345,4 @@ function toEngine(values: readonly SqlValue[]): DuckDBValue[] {
       ? new DuckDBTimestampTZValue(BigInt(value.getTime()) * MICROSECONDS_PER_MILLISECOND)
       : value,
   )
-}
-
-/** Quotes an identifier for SQL text; values are bound as parameters, never quoted. */
-export function quoteIdentifier(name: string): string {
-  return `"${name.replaceAll('"', '""')}"`
-}
-
-/** Quotes a text literal for the few places where DuckDB takes no parameter, such as COPY options. */
-export function quoteText(text: string): string {
-  return `'${text.replaceAll("'", "''")}'`
 }

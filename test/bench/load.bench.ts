@@ -11,7 +11,8 @@ import { describe, expect, it } from 'vitest'
 import { openJournal, type Journal } from '../../src/journal/journal.ts'
 import { load } from '../../src/load/load.ts'
 import { DAY, MIB } from '../../src/support/units.ts'
-import { openWarehouse, quoteText, type Warehouse } from '../../src/warehouse/warehouse.ts'
+import { quoteText } from '../../src/warehouse/sql-text.ts'
+import { openWarehouse, type Warehouse } from '../../src/warehouse/warehouse.ts'
 import { START, aPage, aBatch, handClock, startRun, wireEvent } from '../load/load-fixture.ts'
 
 const EVENTS = 200_000

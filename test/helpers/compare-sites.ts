@@ -2,7 +2,8 @@
 
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { quoteText, type Warehouse } from '../../src/warehouse/warehouse.ts'
+import { quoteText } from '../../src/warehouse/sql-text.ts'
+import type { Warehouse } from '../../src/warehouse/warehouse.ts'
 import { memoryWarehouse } from './warehouse.ts'
 
 // When and by which run a row was seen differs between two runs of the same question; nothing else may.

@@ -1,7 +1,8 @@
 /** A warehouse in memory with the shipped schema, and events to put into it. A test names only the fields that matter. */
 
 import { createHash } from 'node:crypto'
-import { openWarehouse, type SqlValue, type Warehouse } from '../../src/warehouse/warehouse.ts'
+import type { SqlValue } from '../../src/warehouse/rows.ts'
+import { openWarehouse, type Warehouse } from '../../src/warehouse/warehouse.ts'
 
 /** A row of `job_change_events`; times as ISO 8601 text or Date. */
 export interface EventRow {

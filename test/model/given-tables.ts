@@ -2,7 +2,8 @@
 
 import { readFileSync, readdirSync } from 'node:fs'
 import { join } from 'node:path'
-import type { SqlValue, Warehouse } from '../../src/warehouse/warehouse.ts'
+import type { SqlValue } from '../../src/warehouse/rows.ts'
+import type { Warehouse } from '../../src/warehouse/warehouse.ts'
 import { insertEvents, naturalKey, type GivenEvent } from './insert-events.ts'
 
 interface GivenVersion extends GivenEvent {

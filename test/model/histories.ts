@@ -6,7 +6,8 @@
 
 import fc from 'fast-check'
 import { DAY } from '../../src/support/units.ts'
-import type { SqlValue, Warehouse } from '../../src/warehouse/warehouse.ts'
+import type { SqlValue } from '../../src/warehouse/rows.ts'
+import type { Warehouse } from '../../src/warehouse/warehouse.ts'
 
 const FIRST_DAY = Date.UTC(2024, 0, 1)
 const FIRST_NIGHT = Date.UTC(2024, 11, 1, 2, 15)

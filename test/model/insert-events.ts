@@ -1,6 +1,7 @@
 /** Puts events straight into job_change_events, so that models are tested on exactly the rows a test names. */
 
-import type { SqlValue, Warehouse } from '../../src/warehouse/warehouse.ts'
+import type { SqlValue } from '../../src/warehouse/rows.ts'
+import type { Warehouse } from '../../src/warehouse/warehouse.ts'
 
 /** The columns a test may name; what it leaves out has a default. Times are ISO 8601, UTC. */
 export interface GivenEvent {

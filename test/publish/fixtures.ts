@@ -13,7 +13,8 @@ import { realClock } from '../../src/support/clock.ts'
 import { silentLogger } from '../../src/support/logger.ts'
 import { newUlid } from '../../src/support/ulid.ts'
 import { loadedTables, type TableDefinition } from '../../src/warehouse/catalog.ts'
-import type { ResultTable, Warehouse } from '../../src/warehouse/warehouse.ts'
+import type { ResultTable } from '../../src/warehouse/rows.ts'
+import type { Warehouse } from '../../src/warehouse/warehouse.ts'
 import { insertEvents, memoryWarehouse, type EventRow } from '../helpers/warehouse.ts'
 
 /** What these tests publish: a table in one file for each year, and one in a single file. */

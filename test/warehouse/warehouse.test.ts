@@ -15,13 +15,9 @@ import { promisify } from 'node:util'
 import { describe, expect, it, onTestFinished } from 'vitest'
 import { packageRoot } from '../../src/support/assets.ts'
 import { asWarehouseError } from '../../src/warehouse/errors.ts'
-import {
-  openWarehouse,
-  quoteIdentifier,
-  quoteText,
-  type SqlValue,
-  type Warehouse,
-} from '../../src/warehouse/warehouse.ts'
+import { quoteIdentifier, quoteText } from '../../src/warehouse/sql-text.ts'
+import type { SqlValue } from '../../src/warehouse/rows.ts'
+import { openWarehouse, type Warehouse } from '../../src/warehouse/warehouse.ts'
 import { temporaryFolder } from '../helpers/temporary-folder.ts'
 import { insertEvents, memoryWarehouse } from '../helpers/warehouse.ts'
 

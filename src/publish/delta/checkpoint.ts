@@ -2,7 +2,7 @@
 
 import { readFile, writeFile } from 'node:fs/promises'
 import { DAY, MIB } from '../../support/units.ts'
-import { quoteText } from '../../warehouse/warehouse.ts'
+import { quoteText } from '../../warehouse/sql-text.ts'
 import { formatActions, type Action } from './actions.ts'
 import { withScratchFile, type DeltaLogSource } from './local-file.ts'
 import { checkpointKey, lastCheckpointKey } from './log-files.ts'

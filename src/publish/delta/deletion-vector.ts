@@ -1,6 +1,6 @@
 /** Deletion vectors as the Delta log holds them: inline, so that no further object is needed. */
 
-import { quoteText } from '../../warehouse/warehouse.ts'
+import { quoteText } from '../../warehouse/sql-text.ts'
 import { PublishError } from '../errors.ts'
 import type { ManifestTable } from '../manifest.ts'
 import type { DeletionVector } from './actions.ts'

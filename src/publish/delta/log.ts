@@ -1,6 +1,6 @@
 /** Reads the Delta log of a table: its newest checkpoint, then the commits after that. */
 
-import { quoteText } from '../../warehouse/warehouse.ts'
+import { quoteText } from '../../warehouse/sql-text.ts'
 import { DamagedLogError } from '../errors.ts'
 import type { ObjectStore } from '../store/object-store.ts'
 import { parseActions, type Action } from './actions.ts'

@@ -5,7 +5,8 @@
 
 import { messageOf } from '../../support/errors.ts'
 import { sum } from '../../support/numbers.ts'
-import { quoteIdentifier, quoteText, type Warehouse } from '../../warehouse/warehouse.ts'
+import { quoteIdentifier, quoteText } from '../../warehouse/sql-text.ts'
+import type { Warehouse } from '../../warehouse/warehouse.ts'
 import { fetchObject, type NamedObject } from '../fetch-files.ts'
 import type { FileCache } from '../file-cache.ts'
 import type { Manifest, ManifestFile, ManifestTable } from '../manifest.ts'

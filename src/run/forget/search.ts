@@ -13,12 +13,8 @@ import { asStorageError } from '../../support/errors.ts'
 import { MIB } from '../../support/units.ts'
 import { quoted, tablesOf } from '../../warehouse/erase.ts'
 import { isLockOfThisProcess } from '../../warehouse/process-lock.ts'
-import {
-  quoteIdentifier,
-  quoteText,
-  withWarehouse,
-  type Warehouse,
-} from '../../warehouse/warehouse.ts'
+import { quoteIdentifier, quoteText } from '../../warehouse/sql-text.ts'
+import { withWarehouse, type Warehouse } from '../../warehouse/warehouse.ts'
 import { dataDirectory } from '../data-directory.ts'
 import type { Marker } from './markers.ts'
 

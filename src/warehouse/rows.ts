@@ -1,0 +1,17 @@
+/** What goes into the engine and what comes out. */
+
+/** A value bound to a parameter or appended to a table. A Date becomes a TIMESTAMPTZ. */
+export type SqlValue = string | number | bigint | boolean | Date | null
+
+/** A result set for display: values as JSON, exact (64-bit integers and decimals are strings). */
+export interface ResultTable {
+  readonly columns: readonly { readonly name: string; readonly type: string }[]
+  readonly rows: readonly (readonly unknown[])[]
+}
+
+/** A result that is fetched as it is read: neither side holds more of it than a few thousand rows. */
+export interface RowStream {
+  readonly columns: ResultTable['columns']
+  /** The next rows, at least one; null after the last. @throws BrokenOffError */
+  next(): Promise<ResultTable['rows'] | null>
+}
