@@ -125,7 +125,9 @@ class Extraction {
   async #work(history: BatchHistory): Promise<void> {
     if (this.#stop.aborted) return
     try {
-      this.#isHeldBack ||= (await this.#options.mayBegin?.()) === false
+      // Not `||=`, which would undo what another worker was told while this one waited for its answer.
+      const isHeldBack = this.#isHeldBack || (await this.#options.mayBegin?.()) === false
+      if (isHeldBack) this.#isHeldBack = true
       if (this.#isHeldBack) return
       this.#begun.add(history)
       await this.#read(history)

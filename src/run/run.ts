@@ -208,7 +208,7 @@ class Run {
 
   async #mayBegin(): Promise<boolean> {
     if (this.#command !== 'backfill') return true
-    this.#givesWay ||= await isAwaited(this.#world.directory.root)
+    if (await isAwaited(this.#world.directory.root)) this.#givesWay = true
     return !this.#givesWay
   }
 

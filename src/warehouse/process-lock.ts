@@ -23,6 +23,8 @@ export interface ProcessLock {
 
 /** Real paths of the lock files that this process holds, or looks at. */
 const openHere = new Set<string>()
+/** Looks under way, by real path: a second one meanwhile gets the same answer, and does not take the first for a holder. */
+const looks = new Map<string, Promise<boolean>>()
 
 /**
  * Takes the lock `path`, in a folder that exists; the file is made where it is missing, and stays for ever.
@@ -48,7 +50,16 @@ export async function tryProcessLock(path: string): Promise<ProcessLock | null> 
 /** Whether a process holds the lock `path` now. @throws StorageError when the disk refuses */
 export async function isProcessLockHeld(path: string): Promise<boolean> {
   if (!existsSync(path)) return false
-  if (openHere.has(realOf(path))) return true
+  const real = realOf(path)
+  const underWay = looks.get(real)
+  if (underWay !== undefined) return underWay
+  if (openHere.has(real)) return true
+  const look = isHeldElsewhere(path).finally(() => looks.delete(real))
+  looks.set(real, look)
+  return look
+}
+
+async function isHeldElsewhere(path: string): Promise<boolean> {
   const isFree = await onlyHere(path, async (real, done) => {
     const close = await openOrNull(real, 'read')
     close?.()

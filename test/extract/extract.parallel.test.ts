@@ -65,6 +65,20 @@ describe('100 pages of 200 ms each', () => {
     },
   )
 
+  it('are begun no more once one worker was told so, also where another one hears of it late', async () => {
+    const { run, clock } = severalBatches(4, 2)
+    let asked = 0
+    const mayBegin = async () => {
+      asked += 1
+      if (asked === 2) return false
+      await clock.sleep(100)
+      return true
+    }
+    await run.extract({ concurrency: 2, mayBegin })
+    expect(run.finished()).toHaveLength(0)
+    expect(asked).toBe(2)
+  })
+
   it.each([
     { workers: 1, seconds: 20 },
     { workers: 2, seconds: 10 },

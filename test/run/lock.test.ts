@@ -66,6 +66,16 @@ describe('the lock of a data directory', () => {
     last.release()
   })
 
+  it('is looked at by several workers of a backfill at once, and none of them sees a process that is not there', async () => {
+    const dataDir = temporaryFolder()
+    const backfill = await take(dataDir, 'backfill', { givesWay: true })
+    // Makes the file of those who wait, which stays.
+    await expect(take(dataDir, 'run', { maxWaitMs: 300 })).rejects.toThrow('in use')
+    const looks = await Promise.all(Array.from({ length: 4 }, () => isAwaited(dataDir)))
+    expect(looks).toEqual([false, false, false, false])
+    backfill.release()
+  })
+
   it('that a backfill waits for is not asked for: only others stop a backfill', async () => {
     const dataDir = temporaryFolder()
     const first = await take(dataDir, 'backfill', { givesWay: true })
