@@ -83,17 +83,6 @@ export interface Latency {
   back(): number
 }
 
-/** Numbers in [0, 1) that are the same each time (mulberry32). */
-export function seededRandom(seed: number): () => number {
-  let state = seed
-  return () => {
-    state = (state + 0x6d2b79f5) | 0
-    let mixed = Math.imul(state ^ (state >>> 15), 1 | state)
-    mixed = (mixed + Math.imul(mixed ^ (mixed >>> 7), 61 | mixed)) ^ mixed
-    return ((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32
-  }
-}
-
 const { signal } = new AbortController()
 
 /** Workers that each send requests of `lengthMs`, one after another; gives the times at which they were sent. */

@@ -4,8 +4,9 @@ import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { Pacer } from '../../src/api/pacer.ts'
 import { HOUR, SECOND } from '../../src/support/units.ts'
+import { seededRandom } from '../../src/simulator/random.ts'
 import { virtualClock } from '../helpers/virtual-clock.ts'
-import { seededRandom, sendAll, strictService, type Latency } from './pace-fixture.ts'
+import { sendAll, strictService, type Latency } from './pace-fixture.ts'
 
 /** 5 to 20 ms there, 120 more on a new connection; 25 to 145 ms of thinking; 5 to 15 ms back. */
 function jitter(seed: number): Latency {

@@ -186,11 +186,4 @@ describe('asked again after a backoff', () => {
       ),
     )
   })
-
-  it('that differs for workers that failed together', () => {
-    const waits = [0.1, 0.4, 0.8].map((random) =>
-      decideRetry(noAnswer, aState({ previousWaitMs: 4 * SECOND, random })),
-    )
-    expect(new Set(waits.map((wait) => JSON.stringify(wait))).size).toBe(3)
-  })
 })

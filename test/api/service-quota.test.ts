@@ -2,14 +2,9 @@ import { describe, expect, it } from 'vitest'
 import { Pacer } from '../../src/api/pacer.ts'
 import type { RateReport } from '../../src/api/retry-after.ts'
 import { HOUR, MINUTE, SECOND } from '../../src/support/units.ts'
+import { seededRandom } from '../../src/simulator/random.ts'
 import { virtualClock } from '../helpers/virtual-clock.ts'
-import {
-  fixedWindowService,
-  permitsNow,
-  seededRandom,
-  sendAll,
-  strictService,
-} from './pace-fixture.ts'
+import { fixedWindowService, permitsNow, sendAll, strictService } from './pace-fixture.ts'
 
 const told = (remaining: number | null, resetMs: number | null): RateReport => ({
   limit: 10,

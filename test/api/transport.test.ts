@@ -204,15 +204,6 @@ describe('an answer that is not whole is no answer, and in doubt', () => {
 })
 
 describe('a request that never left is not in doubt', () => {
-  it('when the connection is refused', async () => {
-    const server = createServer()
-    const port = await listen(server)
-    await new Promise((resolve) => server.close(resolve))
-    const error = await failureOf(port)
-    expect(error.inDoubt).toBe(false)
-    expect(error.message).toContain('ECONNREFUSED')
-  })
-
   it('when the key cannot stand in a header', async () => {
     const apiKey = new Secret(`${KEY}\nx-injected: 1`)
     const error = await failureOf(await saying('200 OK\r\ncontent-length: 2', '{}'), { apiKey })

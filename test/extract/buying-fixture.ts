@@ -13,10 +13,34 @@ import {
 } from '../../src/journal/history.ts'
 import type { JournalWriter } from '../../src/journal/journal.ts'
 import type { JournalRecord, BatchRecord } from '../../src/journal/records.ts'
+import { Pacer } from '../../src/api/pacer.ts'
+import { Budget } from '../../src/extract/budget.ts'
+import { PageBuyer, type PageBuyerOptions } from '../../src/extract/page-buyer.ts'
 import type { Clock } from '../../src/support/clock.ts'
 import { createLogger, createScrubber } from '../../src/support/logger.ts'
+import { MINUTE } from '../../src/support/units.ts'
+import { aStart } from '../journal/journal-fixture.ts'
 
-export const silentLogger = createLogger('error', createScrubber(), () => undefined)
+const silentLogger = createLogger('error', createScrubber(), () => undefined)
+
+/** A buyer of run_1 without a budget, that waits 15 minutes at most; tests say what is otherwise. */
+export function aPageBuyer(
+  options: Pick<PageBuyerOptions, 'clock' | 'transport' | 'writer'> & Partial<PageBuyerOptions>,
+): PageBuyer {
+  const never = new AbortController().signal
+  return new PageBuyer({
+    runId: 'run_1',
+    pacer: new Pacer(options.clock, null),
+    budget: new Budget({ run: { limit: null, spent: 0 }, now: () => options.clock.now() }),
+    random: () => 0.5,
+    logger: silentLogger,
+    baseUrl: 'http://127.0.0.1',
+    maxWaitMs: 15 * MINUTE,
+    stop: never,
+    abort: never,
+    ...options,
+  })
+}
 
 /** A journal without a disk. */
 export interface MemoryJournal {
@@ -34,20 +58,7 @@ export function memoryJournal(batches: readonly BatchRecord[], at: number): Memo
     frames.push({ record, payload: () => bytes })
     records.push(record)
   }
-  write(
-    {
-      kind: 'run_started',
-      run_id: 'run_1',
-      at,
-      pipeline: 'nightly',
-      command: 'run',
-      organizations: batches.length,
-      batches: batches.length,
-      credits_limit: null,
-      question_sha256: 'question',
-    },
-    JSON.stringify(batches),
-  )
+  write(aStart({ run_id: 'run_1', at, batches: batches.length }), JSON.stringify(batches))
   return {
     records,
     open() {

@@ -7,6 +7,7 @@ import { extract } from '../../src/extract/extract.ts'
 import type { ExtractOptions, ExtractProgress } from '../../src/extract/options.ts'
 import type { RunHistory } from '../../src/journal/run-history.ts'
 import { readHistory } from '../../src/journal/read-history.ts'
+import type { PlacedFrame } from '../../src/journal/reader.ts'
 import { openJournal, type Journal, type JournalWriter } from '../../src/journal/journal.ts'
 import type {
   JournalRecord,
@@ -21,7 +22,9 @@ import type { Clock } from '../../src/support/clock.ts'
 import { createLogger, createScrubber } from '../../src/support/logger.ts'
 import { Secret } from '../../src/support/secret.ts'
 import { MINUTE } from '../../src/support/units.ts'
+import { aStart } from '../journal/journal-fixture.ts'
 import { temporaryFolder } from '../helpers/temporary-folder.ts'
+import { NOW } from '../simulator/simulator-fixture.ts'
 
 /**
  * A clock on which waiting takes no time: when somebody sleeps, it jumps to the end of the earliest sleep as soon as
@@ -70,9 +73,11 @@ export interface Extraction {
 }
 
 export interface ExtractionOptions {
-  readonly simulator: Simulator
-  readonly clock: Clock
-  readonly batches: readonly BatchRecord[]
+  readonly simulator: Pick<Simulator, 'url'>
+  /** Default: one that jumps, from NOW. */
+  readonly clock?: Clock
+  /** Default: one, of `org_a`. */
+  readonly batches?: readonly BatchRecord[]
   readonly key?: string
   /** Wraps the writer of each attempt. */
   readonly wrapWriter?: (writer: JournalWriter) => JournalWriter
@@ -99,31 +104,25 @@ export function batchesOf(
   return batches
 }
 
+/** Batches of one organisation each. */
+export const batchEach = (organizations: readonly string[]): BatchRecord[] =>
+  organizations.flatMap((id, i) => batchesOf([id], { batch_id: String(i).padStart(4, '0') }))
+
 /** Sets an extraction up; nothing is sent until `run`. */
 export function anExtraction(options: ExtractionOptions): Extraction {
-  const { simulator, clock, batches } = options
+  const { simulator, clock = jumpingClock(NOW), batches = batchesOf(['org_a']) } = options
   const journal = openJournal(temporaryFolder(), clock)
   const log: Record<string, unknown>[] = []
   const logger = createLogger('info', createScrubber(), (line) => {
     log.push(JSON.parse(line) as Record<string, unknown>)
   })
-  const records = () =>
-    journal.segments().flatMap((segment) => [...journal.read(segment)].map(({ record }) => record))
+  const frames = () => journal.segments().flatMap((segment) => [...journal.read(segment)])
+  const records = () => frames().map(({ record }) => record)
 
   async function start(): Promise<void> {
     const writer = journal.writer()
     await writer.append(
-      {
-        kind: 'run_started',
-        run_id: 'run_1',
-        at: clock.now(),
-        pipeline: 'nightly',
-        command: 'run',
-        organizations: batches.flatMap(({ organizations }) => organizations).length,
-        batches: batches.length,
-        credits_limit: null,
-        question_sha256: 'question',
-      },
+      aStart({ run_id: 'run_1', at: clock.now(), batches: batches.length }),
       JSON.stringify(batches),
     )
     await writer.close()
@@ -133,14 +132,7 @@ export function anExtraction(options: ExtractionOptions): Extraction {
     journal,
     log,
     records,
-    events: () =>
-      journal
-        .segments()
-        .flatMap((segment) =>
-          [...readPages(journal, segment)].flatMap(
-            (body) => (JSON.parse(body) as { data: JobChangeEvent[] }).data,
-          ),
-        ),
+    events: () => frames().flatMap(eventsOf),
     history: () => readHistory(journal).runs.get('run_1')!,
     ledger() {
       const total = readHistory(journal).runs.get('run_1')!.creditsCommitted
@@ -188,10 +180,9 @@ export function anExtraction(options: ExtractionOptions): Extraction {
   }
 }
 
-function* readPages(journal: Journal, segment: string): Generator<string> {
-  for (const frame of journal.read(segment)) {
-    if (frame.record.kind === 'page_received') yield frame.payload().toString('utf8')
-  }
+function eventsOf(frame: PlacedFrame): JobChangeEvent[] {
+  if (frame.record.kind !== 'page_received') return []
+  return (JSON.parse(frame.payload().toString('utf8')) as { data: JobChangeEvent[] }).data
 }
 
 const BROKEN: ReadonlySet<string | null> = new Set(['cut', 'reset', 'gzip_cut', 'garbage', 'html'])

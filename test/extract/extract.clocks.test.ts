@@ -1,15 +1,13 @@
 /** A service that says a wrong time, over HTTP: what is covered, what the next plan asks for, and what is said about it. */
 
-import { createServer } from 'node:http'
-import type { AddressInfo } from 'node:net'
-import { describe, expect, it, onTestFinished } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import { serviceTime } from '../../src/journal/history.ts'
 import { readHistory } from '../../src/journal/read-history.ts'
 import { neededWindow } from '../../src/plan/window.ts'
 import { anEvent } from '../simulator/simulator-fixture.ts'
-import type { Simulator } from '../../src/simulator/simulator.ts'
 import { DAY, MINUTE } from '../../src/support/units.ts'
 import { anExtraction, jumpingClock, batchesOf, type Extraction } from './extract-fixture.ts'
+import { pageServer } from './page-server.ts'
 
 const NOW = Date.UTC(2026, 10, 23, 2)
 const QUESTION = {
@@ -27,27 +25,13 @@ async function read(
   const events = Array.from({ length: 150 }, (_, n) =>
     anEvent({ person: `per_${n}`, organization: 'org_1' }),
   )
-  const server = createServer((request, response) => {
-    let asked = ''
-    request.setEncoding('utf8').on('data', (text: string) => (asked += text))
-    request.on('end', () => {
-      const { page } = JSON.parse(asked) as { page: number }
-      const data = events.slice((page - 1) * 50, page * 50)
-      const date = new Date(clock.now() + (ahead[page - 1] ?? 0) * DAY).toUTCString()
-      response.writeHead(200, { 'content-type': 'application/json', date })
-      const pagination = { page, limit: 50, has_more: page < 3 }
-      const credit_used = data.length === 0 ? 0 : 10
-      response.end(JSON.stringify({ success: true, data, pagination, credit_used }))
-    })
-  })
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
-  onTestFinished(() => void server.close())
-  const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
-  const extraction = anExtraction({
-    simulator: { url } as Simulator,
-    clock,
-    batches: batchesOf(['org_1'], { days_ago: 365 }),
-  })
+  const server = await pageServer(({ page }) => ({
+    data: events.slice((page - 1) * 50, page * 50),
+    hasMore: page < 3,
+    at: clock.now() + (ahead[page - 1] ?? 0) * DAY,
+  }))
+  const batches = batchesOf(['org_1'], { days_ago: 365 })
+  const extraction = anExtraction({ simulator: server, clock, batches })
   const progress = await extraction.run({ concurrency: 1 })
   return { extraction, progress }
 }

@@ -201,61 +201,6 @@ describe('pages that were bought', () => {
   })
 })
 
-describe('paging that does not end', () => {
-  const copyOf = (of: (page: number) => number, pages: number) => {
-    const { versions } = aBatch(pages)
-    const sorted = versions.toSorted((a, b) => a.lagDays - b.lagDays || a.id - b.id)
-    return (page: number): ListAnswer => ({
-      data: sorted.slice((of(page) - 1) * 50, of(page) * 50),
-      page,
-      hasMore: true,
-    })
-  }
-  const forms = [
-    { name: 'the same page again', of: () => 1, pages: 1, cause: '3 pages are the same' },
-    {
-      name: 'two pages in turn',
-      of: (page: number) => 2 - (page % 2),
-      pages: 2,
-      cause: 'pages are the same',
-    },
-    {
-      name: 'three pages in turn',
-      of: (page: number) => 1 + ((page - 1) % 3),
-      pages: 3,
-      cause: 'repeat what was on others',
-    },
-    {
-      name: 'the last page of 20 again and again',
-      of: (page: number) => Math.min(page, 20),
-      pages: 20,
-      cause: '3 pages are the same',
-    },
-    {
-      name: '20 pages over and over',
-      of: (page: number) => 1 + ((page - 1) % 20),
-      pages: 20,
-      cause: 'repeat what was on others',
-    },
-  ]
-  it.each(forms)(
-    '$name: at most 3 pages too many are billed, and the cause is named',
-    async ({ of, pages, cause }) => {
-      const distort = copyOf(of, pages)
-      const { run, server } = aBatch(pages, distort)
-      await expect(run.extract()).rejects.toThrow(cause)
-      expect(server.account.charged).toBeLessThanOrEqual((pages + 3) * 10)
-      expect(run.history().creditsCommitted).toBe(server.account.charged)
-    },
-  )
-
-  it('empty pages that promise more: none of them is billed', async () => {
-    const { run, server } = aBatch(7, (_page, answer) => ({ ...answer, hasMore: true }))
-    await expect(run.extract()).rejects.toThrow('empty pages promise more')
-    expect(server.account.charged).toBe(70)
-  })
-})
-
 describe('a batch with more pages than the service counts', () => {
   const LAST = 10_000
   /** org_a has endless new events, the others three pages each. */

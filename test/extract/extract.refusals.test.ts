@@ -1,11 +1,10 @@
 import { describe, expect, it } from 'vitest'
 import type { Fault } from '../../src/simulator/faults.ts'
-import { NOW, anEvent, manyEvents, simulate } from '../simulator/simulator-fixture.ts'
+import { anEvent, manyEvents, simulate } from '../simulator/simulator-fixture.ts'
 import {
   anExtraction,
   errorOf,
   expectEqualBooks,
-  jumpingClock,
   batchesOf,
   watchUnhandledRejections,
 } from './extract-fixture.ts'
@@ -28,7 +27,6 @@ describe('a refused key stops the run', () => {
       const simulator = await simulate(source, { keysWithoutPlan: ['poor-key'] })
       const extraction = anExtraction({
         simulator,
-        clock: jumpingClock(NOW),
         batches: eachItsBatch(fifty),
         key,
       })
@@ -50,8 +48,6 @@ describe('a refused key stops the run', () => {
       const simulator = await simulate(manyEvents(3), { faults })
       const extraction = anExtraction({
         simulator,
-        clock: jumpingClock(NOW),
-        batches: batchesOf(['org_a']),
       })
       const error = await errorOf(extraction.run())
       expect(error).toMatchObject({ exitCode: 2 })
@@ -72,7 +68,6 @@ describe('402: the account is empty', () => {
       const simulator = await simulate(source)
       const extraction = anExtraction({
         simulator,
-        clock: jumpingClock(NOW),
         batches: eachItsBatch(fifty),
       })
       const message = 'You have used all credits of your plan'
@@ -108,8 +103,6 @@ describe('the words of the service', () => {
       })
       const extraction = anExtraction({
         simulator,
-        clock: jumpingClock(NOW),
-        batches: batchesOf(['org_a']),
       })
       const error = await errorOf(extraction.run())
       expect(error.message).toContain('bad [31m thing 2J jobtide: forged line')
@@ -125,7 +118,6 @@ describe('400 that is not about a company', () => {
     const simulator = await simulate(manyEvents(3), { faults })
     const extraction = anExtraction({
       simulator,
-      clock: jumpingClock(NOW),
       batches: batchesOf(['org_a', 'org_b']),
     })
     const error = await errorOf(extraction.run())

@@ -30,7 +30,7 @@ describe('extract buys every event once', () => {
     ]
     const source = [...others, ...manyEvents(events)]
     const simulator = await simulate(source)
-    const extraction = anExtraction({ simulator, clock: clockAt(), batches: batchesOf(['org_a']) })
+    const extraction = anExtraction({ simulator })
     const report = await extraction.run({ concurrency: 1 })
     expect(report).toMatchObject({ pages, events, credits, batches: 1, batchesDone: 1 })
     // Without an event one request was needed to know that.
@@ -51,7 +51,7 @@ describe('extract buys every event once', () => {
     })
     const simulator = await simulate(source, { gzip: true })
     const batches = batchesOf(source.organizations.map(({ organization_id }) => organization_id))
-    const extraction = anExtraction({ simulator, clock: clockAt(), batches })
+    const extraction = anExtraction({ simulator, batches })
     await extraction.run({ concurrency })
     const visible = Array.from({ length: source.count }, (_, i) => i).filter(
       (event) => (source.detectedAt[event] ?? 0) <= NOW,
@@ -70,7 +70,7 @@ describe('extract buys every event once', () => {
       days_ago: 7,
       event_types: ['joined'],
     })
-    const extraction = anExtraction({ simulator, clock: clockAt(), batches })
+    const extraction = anExtraction({ simulator, batches })
     await extraction.run()
     expect(simulator.account().log).toMatchObject([
       { organizations: 1, event_type: 'joined', days_ago: 7, page: 1, limit: 50, events: 1 },
@@ -86,7 +86,7 @@ describe('extract buys every event once', () => {
   it('covers up to the server time of the first page, not of the last', async () => {
     const simulator = await simulate(manyEvents(120))
     const clock = clockAt()
-    const extraction = anExtraction({ simulator, clock, batches: batchesOf(['org_a']) })
+    const extraction = anExtraction({ simulator, clock })
     const passing = () => simulator.advance(60_000)
     await extraction.run({ onProgress: ({ pages }) => pages > 0 && passing() })
     const finished = extraction.records().find((record) => record.kind === 'batch_finished')
@@ -102,7 +102,7 @@ describe('extract buys every event once', () => {
       credit_used: 25,
     }
     const simulator = await simulate([anEvent()], { faults: [{ status: 200, body }] })
-    const extraction = anExtraction({ simulator, clock: clockAt(), batches: batchesOf(['org_a']) })
+    const extraction = anExtraction({ simulator })
     const report = await extraction.run()
     expect(report.credits).toBe(25)
     expect(extraction.ledger().charged).toBe(25)
@@ -113,7 +113,7 @@ describe('extract buys every event once', () => {
   it('keeps fields it does not know in the journal', async () => {
     const faults = [{ extra_field: 'person.pronouns', event: 'all' as const }]
     const simulator = await simulate(manyEvents(3), { faults })
-    const extraction = anExtraction({ simulator, clock: clockAt(), batches: batchesOf(['org_a']) })
+    const extraction = anExtraction({ simulator })
     await extraction.run()
     expect(extraction.events().filter(({ person }) => 'pronouns' in person)).toHaveLength(3)
   })
@@ -125,7 +125,7 @@ describe('a long run', () => {
     const source = organizations.flatMap((organization) => manyEvents(60, { organization }))
     const simulator = await simulate(source)
     const batches = organizations.flatMap((id, i) => batchesOf([id], { batch_id: `${i}` }))
-    const extraction = anExtraction({ simulator, clock: clockAt(), batches })
+    const extraction = anExtraction({ simulator, batches })
     const stop = new AbortController()
     const abort = new AbortController()
     const warnings: Error[] = []
@@ -150,7 +150,7 @@ describe('a run that stops is taken up again', () => {
       faults: [{ slow: { delay_ms: 30 }, times: 'always' }],
     })
     const batches = organizations.flatMap((id, i) => batchesOf([id], { batch_id: `000${i}` }))
-    const extraction = anExtraction({ simulator, clock: clockAt(), batches })
+    const extraction = anExtraction({ simulator, batches })
     const stop = new AbortController()
     const reason = new Error('stopped by signal')
     const onProgress = ({ pages }: { pages: number }) => pages >= 5 && stop.abort(reason)
@@ -171,7 +171,7 @@ describe('a run that stops is taken up again', () => {
 
   it('goes on in the middle of a batch with the next page', async () => {
     const simulator = await simulate(manyEvents(230))
-    const extraction = anExtraction({ simulator, clock: clockAt(), batches: batchesOf(['org_a']) })
+    const extraction = anExtraction({ simulator })
     const stop = new AbortController()
     const onProgress = ({ pages }: { pages: number }) =>
       pages === 2 && stop.abort(new Error('stop'))
@@ -185,7 +185,6 @@ describe('a run that stops is taken up again', () => {
     const batches = batchesOf(['org_a'])
     const extraction = anExtraction({
       simulator,
-      clock: clockAt(),
       batches,
       wrapWriter: (writer) => ({
         ...writer,

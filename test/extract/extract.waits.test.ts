@@ -4,7 +4,7 @@ import { readHistory } from '../../src/journal/read-history.ts'
 import type { Simulator } from '../../src/simulator/simulator.ts'
 import { realClock } from '../../src/support/clock.ts'
 import { HOUR, MINUTE, SECOND } from '../../src/support/units.ts'
-import { NOW, anEvent, manyEvents, simulate } from '../simulator/simulator-fixture.ts'
+import { NOW, anEvent, simulate } from '../simulator/simulator-fixture.ts'
 import {
   anExtraction,
   errorOf,
@@ -101,7 +101,7 @@ describe('a wait longer than max_wait', () => {
   it('ends the run with exit 5, names the time, and keeps it', async () => {
     const rejections = watchUnhandledRejections()
     const simulator = await simulate(events, { faults })
-    const extraction = anExtraction({ simulator, clock: jumpingClock(NOW), batches })
+    const extraction = anExtraction({ simulator, batches })
     const error = await errorOf(extraction.run({ concurrency: 4, maxWaitMs: 15 * MINUTE }))
     expect(error).toMatchObject({ name: 'UnavailableError', exitCode: 5 })
     const notBefore = Number(error['notBefore'])
@@ -150,21 +150,5 @@ describe('a plan of 3 requests an hour, said by X-RateLimit-Remaining: 0 on a pa
     await extraction.run({ concurrency: 1, maxWaitMs: 2 * HOUR })
     expect(simulator.account().by_status).toEqual({ '200': 24 })
     expect(extraction.events()).toHaveLength(24)
-  })
-})
-
-describe('a service that orders to wait for ever', () => {
-  it('429 with Retry-After: 30: exit 5 when nothing was answered for 15 min, 31 requests and 0 credits', async () => {
-    const always = { status: 429, headers: { 'Retry-After': 30 }, times: 'always' as const }
-    const simulator = await simulate(manyEvents(3), { faults: [always] })
-    const clock = jumpingClock(NOW)
-    const extraction = anExtraction({ simulator, clock, batches: batchesOf(['org_a']) })
-    const error = await errorOf(extraction.run())
-    expect(error).toMatchObject({ exitCode: 5 })
-    expect(error.message).toContain('no usable answer for 15 min')
-    expect(clock.now() - NOW).toBeLessThanOrEqual(16 * MINUTE)
-    expect(simulator.account().requests).toBeLessThanOrEqual(31)
-    expect(simulator.account().credits).toBe(0)
-    expect(extraction.ledger().total).toBe(0)
   })
 })

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import type { Obstacle } from '../../src/api/unreachable.ts'
 import { MINUTE, SECOND } from '../../src/support/units.ts'
-import { seededRandom } from '../api/pace-fixture.ts'
+import { seededRandom } from '../../src/simulator/random.ts'
 import type { ScriptedAnswer } from './buying-fixture.ts'
 import { errorOf } from './extract-fixture.ts'
 import {
@@ -75,26 +75,6 @@ describe('a service that fails by chance slows a run down and does not end it', 
     const run = flaky(7, share, [answer])
     await run.buy(300, { seed: 7 })
     expect(pagesOf(run)).toBe(300)
-  })
-
-  it('has fewer requests in flight: 8 while all is well, 4 at most when half of them fail', async () => {
-    let inFlight = 0
-    const most = { well: 0, ill: 0 }
-    const random = seededRandom(5)
-    const run = weather(({ nth }) => {
-      const isIll = nth > 100
-      inFlight = run.service.account.filter(
-        ({ sentAt, status }) => sentAt > run.clock.now() - (status === 200 ? 3_000 : 2_900),
-      ).length
-      if (nth <= 100) most.well = Math.max(most.well, inFlight + 1)
-      if (nth > 160) most.ill = Math.max(most.ill, inFlight + 1)
-      return isIll && random() < 0.5
-        ? { takesMs: 2_900, status: 502 }
-        : { ...aPage, takesMs: 3_000 }
-    })
-    await run.buy(200, { seed: 5 })
-    expect(most.well).toBeGreaterThanOrEqual(8)
-    expect(most.ill).toBeLessThanOrEqual(4)
   })
 
   it('begins each attempt with nothing counted: after an outage of 20 min the next attempt reads on at once', async () => {

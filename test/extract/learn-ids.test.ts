@@ -2,14 +2,8 @@ import { describe, expect, it } from 'vitest'
 import { eventFacts } from '../../src/extract/event-facts.ts'
 import { IdLearner } from '../../src/extract/learn-ids.ts'
 import type { OrganizationRef } from '../../src/journal/records.ts'
-import {
-  NOW,
-  anEvent,
-  manyEvents,
-  simulate,
-  type EventChoices,
-} from '../simulator/simulator-fixture.ts'
-import { anExtraction, jumpingClock, batchesOf, type Extraction } from './extract-fixture.ts'
+import { anEvent, manyEvents, simulate, type EventChoices } from '../simulator/simulator-fixture.ts'
+import { anExtraction, batchesOf, type Extraction } from './extract-fixture.ts'
 
 const url = (value: string): OrganizationRef => ({ by: 'url', value })
 const batchOf = (...references: OrganizationRef[]) => batchesOf(references)[0]!
@@ -121,7 +115,7 @@ describe('a run', () => {
     const batches = (['joined', 'left'] as const).flatMap((type) =>
       batchesOf(references, { batch_id: type, event_types: [type] }),
     )
-    const extraction = anExtraction({ simulator, clock: jumpingClock(NOW), batches })
+    const extraction = anExtraction({ simulator, batches })
     await extraction.run()
     expect(learntRecords(extraction)).toEqual(
       ['a', 'b', 'c'].map((name) => [
@@ -144,7 +138,7 @@ describe('a run', () => {
       anEvent({ organization: 'org_c', slug: 'other' }),
     ])
     const batches = batchesOf([url('firm'), url('other')])
-    const extraction = anExtraction({ simulator, clock: jumpingClock(NOW), batches })
+    const extraction = anExtraction({ simulator, batches })
     await extraction.run()
     expect(learntRecords(extraction)).toEqual([['other', 'org_c']])
   })

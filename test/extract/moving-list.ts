@@ -180,8 +180,8 @@ function missed(
     .map((version) => `${nameOf(version)} lag ${version.lagDays}`)
 }
 
-/** Reads two nights and expects that nothing is missing; notes what happened in `trace`. */
-export async function twoNights(schedule: Schedule, trace?: (text: string) => void): Promise<void> {
+/** Reads two nights and expects that nothing is missing. */
+export async function twoNights(schedule: Schedule): Promise<void> {
   // Every other run reads over midnight, and every third service's clock is ahead.
   const clock = virtualClock(Date.UTC(2026, 10, 19, 23, schedule.seed % 2 === 0 ? 0 : 59, 58))
   const aheadMs = schedule.seed % 3 === 0 ? 1.5 * HOUR : 0
@@ -194,7 +194,6 @@ export async function twoNights(schedule: Schedule, trace?: (text: string) => vo
   if (batch === undefined) throw new Error('no batch')
 
   const first = await readNight(schedule, batch, server, clock, schedule.stops)
-  if (trace !== undefined) tell(first, versions, startMs, trace)
   expect(missed(first, versions, first.beganAt, first.endedAt)).toEqual([])
 
   await clock.advance(12 * HOUR)
@@ -212,33 +211,4 @@ export async function twoNights(schedule: Schedule, trace?: (text: string) => vo
       !bought.has(nameOf(version)),
   )
   expect(lost.map(nameOf)).toEqual([])
-}
-
-function tell(
-  { run }: Night,
-  versions: readonly Version[],
-  startMs: number,
-  trace: (text: string) => void,
-): void {
-  const seconds = (ms: number) => ((ms - startMs) / SECOND).toFixed(3)
-  for (const record of run.records) {
-    if (record.kind === 'request_sent') trace(`${seconds(record.at)} ask ${record.page}`)
-    if (record.kind === 'page_received') {
-      trace(
-        `${seconds(record.at)} got ${record.page} events ${record.events} more ${record.has_more} server ${seconds(record.server_at)}`,
-      )
-    }
-    if (record.kind === 'batch_finished') trace(`finished to ${seconds(record.covered_to)}`)
-  }
-  const windowMs = (run.history().batches.values().next().value?.batch.days_ago ?? 9_999) * DAY
-  for (const version of versions) {
-    const { visibleAt, goneAt, detectedAt } = version
-    if (detectedAt + windowMs < startMs + 5 * DAY) {
-      trace(`${seconds(detectedAt + windowMs)} leaves ${nameOf(version)} lag ${version.lagDays}`)
-    }
-    if (visibleAt > 0)
-      trace(`${seconds(visibleAt)} comes ${nameOf(version)} lag ${version.lagDays}`)
-    if (goneAt !== Infinity)
-      trace(`${seconds(goneAt)} goes ${nameOf(version)} lag ${version.lagDays}`)
-  }
 }

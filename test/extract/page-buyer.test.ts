@@ -1,13 +1,11 @@
 import { describe, expect, it } from 'vitest'
-import { Pacer } from '../../src/api/pacer.ts'
 import { Budget } from '../../src/extract/budget.ts'
-import { PageBuyer } from '../../src/extract/page-buyer.ts'
-import { MINUTE, SECOND } from '../../src/support/units.ts'
+import { SECOND } from '../../src/support/units.ts'
 import { virtualClock } from '../helpers/virtual-clock.ts'
 import {
+  aPageBuyer,
   memoryJournal,
   scriptedService,
-  silentLogger,
   type ScriptedAnswer,
 } from './buying-fixture.ts'
 import { errorOf, batchesOf } from './extract-fixture.ts'
@@ -21,20 +19,8 @@ function aBuyer(...answers: ScriptedAnswer[]) {
   const journal = memoryJournal([batch], clock.now())
   const service = scriptedService(clock, (_, nth) => answers[nth - 1] ?? aPage)
   const { writer } = journal.open()
-  const buyer = new PageBuyer({
-    runId: 'run_1',
-    transport: service,
-    pacer: new Pacer(clock, null),
-    budget: new Budget({ run: { limit: 1_000, spent: 0 }, now: () => clock.now() }),
-    writer,
-    clock,
-    random: () => 0.5,
-    logger: silentLogger,
-    baseUrl: 'http://127.0.0.1',
-    maxWaitMs: 15 * MINUTE,
-    stop: new AbortController().signal,
-    abort: new AbortController().signal,
-  })
+  const budget = new Budget({ run: { limit: 1_000, spent: 0 }, now: () => clock.now() })
+  const buyer = aPageBuyer({ clock, transport: service, writer, budget })
   return { clock, journal, service, buyer }
 }
 
@@ -133,21 +119,8 @@ describe('a journal that cannot be written', () => {
     const service = scriptedService(clock, () => aPage)
     const budget = new Budget({ run: { limit: 10, spent: 0 }, now: () => clock.now() })
     const full = () => Promise.reject(new Error('disk full'))
-    const stop = new AbortController().signal
-    const buyer = new PageBuyer({
-      runId: 'run_1',
-      transport: service,
-      pacer: new Pacer(clock, null),
-      budget,
-      writer: { write: () => undefined, append: full, close: () => Promise.resolve() },
-      clock,
-      random: () => 0.5,
-      logger: silentLogger,
-      baseUrl: 'http://127.0.0.1',
-      maxWaitMs: MINUTE,
-      stop,
-      abort: stop,
-    })
+    const writer = { write: () => undefined, append: full, close: () => Promise.resolve() }
+    const buyer = aPageBuyer({ clock, transport: service, writer, budget })
     const both = [errorOf(buyer.buy(batch, 1)), errorOf(buyer.buy(batch, 2))]
     const [first, second] = await clock.run(Promise.all(both))
     expect(first?.message).toBe('disk full')

@@ -27,6 +27,9 @@ export interface AnsweredPage {
   readonly hasMore: boolean
   /** Default: as asked. */
   readonly limit?: number
+  readonly page?: number
+  /** Of its `Date` header, milliseconds since 1970 UTC. */
+  readonly at?: number
 }
 
 /** What the server was asked, and charged: 10 credits for a page with events. */
@@ -50,13 +53,14 @@ export async function pageServer(answer: (asked: AskedPage) => AnsweredPage): Pr
       }
       account.pages.push(asked.page)
       const organizations = asked.organization_ids
-      const page = answer({ page: asked.page, nth: account.pages.length, organizations })
-      const { data, hasMore, limit = asked.limit } = page
+      const said = answer({ page: asked.page, nth: account.pages.length, organizations })
+      const { data, hasMore, limit = asked.limit, page = asked.page, at } = said
       const credits = data.length > 0 ? 10 : 0
       account.credits += credits
-      const pagination = { page: asked.page, limit, has_more: hasMore }
+      const pagination = { page, limit, has_more: hasMore }
       const body = { success: true, message: 'ok', data, pagination, credit_used: credits }
       response.setHeader('Content-Type', 'application/json')
+      if (at !== undefined) response.setHeader('Date', new Date(at).toUTCString())
       response.end(JSON.stringify(body))
     })
   })

@@ -2,13 +2,12 @@ import { describe, expect, it } from 'vitest'
 import type { OrganizationRef } from '../../src/journal/records.ts'
 import { seededRandom } from '../../src/simulator/random.ts'
 import type { Simulator, SimulatorOptions } from '../../src/simulator/simulator.ts'
-import { NOW, anEvent, manyEvents, simulate } from '../simulator/simulator-fixture.ts'
+import { anEvent, manyEvents, simulate } from '../simulator/simulator-fixture.ts'
 import {
   anExtraction,
   batchesOf,
   errorOf,
   expectEqualBooks,
-  jumpingClock,
   type Extraction,
 } from './extract-fixture.ts'
 
@@ -45,7 +44,7 @@ async function aService(
   const tracked = companies.filter((slug) => !bad.includes(slug))
   const simulator = await simulate([...tracked, 'somebody-else'].map(eventOf), options)
   const batches = batchesOf(byUrl(companies))
-  const extraction = anExtraction({ simulator, clock: jumpingClock(NOW), batches })
+  const extraction = anExtraction({ simulator, batches })
   return { simulator, extraction, bad, tracked }
 }
 
@@ -127,7 +126,7 @@ describe('a message about companies', () => {
     const batches = (['joined', 'left'] as const).flatMap((type) =>
       batchesOf(byUrl(FIFTY), { batch_id: type, event_types: [type] }),
     )
-    const extraction = anExtraction({ simulator, clock: jumpingClock(NOW), batches })
+    const extraction = anExtraction({ simulator, batches })
     const report = await extraction.run({ concurrency: 1 })
     expect(slugsOf(report.quarantined.map(({ organization }) => organization))).toEqual(bad)
     const second = simulator.account().log.filter((asked) => asked.event_type === 'left')
@@ -194,7 +193,7 @@ describe('a company that the service drops while its batch is being read', () =>
     ).flat()
     const simulator = await simulate(source, { faults })
     const batches = batchesOf(['org_keeps', 'org_goes'])
-    const extraction = anExtraction({ simulator, clock: jumpingClock(NOW), batches })
+    const extraction = anExtraction({ simulator, batches })
     const report = await extraction.run({ concurrency: 4 })
     expect(report).toMatchObject({ batches: 1, batchesDone: 1, quarantined: [{}] })
     const people = extraction
@@ -202,23 +201,5 @@ describe('a company that the service drops while its batch is being read', () =>
       .filter(({ organization }) => organization.organization_id === 'org_keeps')
     expect(new Set(people.map(({ person }) => person.profile_id)).size).toBe(400)
     expectEqualBooks(extraction, simulator)
-  })
-})
-
-describe('what is never asked twice', () => {
-  it.each([
-    [400, 2],
-    [401, 3],
-    [402, 4],
-    [403, 3],
-    [404, 2],
-    [422, 2],
-  ])('%i: exactly 1 request with 1 batch, exit %i', async (status, exitCode) => {
-    const faults = [{ status, message: 'no', times: 'always' as const }]
-    const simulator = await simulate(manyEvents(3), { faults })
-    const batches = batchesOf(['org_a'])
-    const extraction = anExtraction({ simulator, clock: jumpingClock(NOW), batches })
-    expect(await errorOf(extraction.run())).toMatchObject({ exitCode })
-    expect(simulator.account().requests).toBe(1)
   })
 })

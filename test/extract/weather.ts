@@ -2,14 +2,13 @@
 
 import { Pacer } from '../../src/api/pacer.ts'
 import { Budget } from '../../src/extract/budget.ts'
-import { PageBuyer } from '../../src/extract/page-buyer.ts'
 import { MINUTE } from '../../src/support/units.ts'
-import { seededRandom } from '../api/pace-fixture.ts'
+import { seededRandom } from '../../src/simulator/random.ts'
 import { virtualClock, type VirtualClock } from '../helpers/virtual-clock.ts'
 import {
+  aPageBuyer,
   memoryJournal,
   scriptedService,
-  silentLogger,
   type MemoryJournal,
   type ScriptedAnswer,
   type ScriptedService,
@@ -42,7 +41,6 @@ export interface Weather {
 interface Choices {
   readonly from?: number
   readonly workers?: number
-  readonly maxWaitMs?: number
   readonly seed?: number
 }
 
@@ -58,25 +56,20 @@ export function weather(answerTo: (asked: Asked) => ScriptedAnswer): Weather {
     clock,
     service,
     journal,
-    async buy(to, { from = 1, workers = 8, maxWaitMs = 15 * MINUTE, seed } = {}) {
+    async buy(to, { from = 1, workers = 8, seed } = {}) {
       const stop = new AbortController()
       const run = journal.history().runs.get('run_1')!
-      const buyer = new PageBuyer({
-        runId: 'run_1',
+      const buyer = aPageBuyer({
+        clock,
         transport: service,
-        pacer: new Pacer(clock, 5, maxWaitMs),
+        writer: journal.open().writer,
+        pacer: new Pacer(clock, 5, 15 * MINUTE),
         budget: new Budget({
           run: { limit: null, spent: run.creditsCommitted },
           now: () => clock.now(),
         }),
-        writer: journal.open().writer,
-        clock,
-        random: seed === undefined ? () => 0.5 : seededRandom(seed),
-        logger: silentLogger,
-        baseUrl: 'http://127.0.0.1',
-        maxWaitMs,
+        ...(seed === undefined ? {} : { random: seededRandom(seed) }),
         stop: stop.signal,
-        abort: new AbortController().signal,
       })
       let next = from
       const worker = async () => {

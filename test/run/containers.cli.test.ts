@@ -12,7 +12,7 @@ import { openJournal } from '../../src/journal/journal.ts'
 import { realClock } from '../../src/support/clock.ts'
 import { CLI, openSite, type Site } from '../helpers/run-cli.ts'
 import { rounds } from '../helpers/tier.ts'
-import { seededRandom } from '../api/pace-fixture.ts'
+import { seededRandom } from '../../src/simulator/random.ts'
 
 const ROUNDS = rounds('JOBTIDE_CONTAINER_ROUNDS', 3, 200)
 const ROUNDS_PER_DIRECTORY = 10
