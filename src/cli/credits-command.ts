@@ -1,4 +1,7 @@
-/** `credits`: what was spent, on what, and what it brought. Without `--by` a summary with the month's limit and advice. */
+/**
+ * `credits`: what was spent, on what, and what it brought. Without `--by` a summary with the month's limit and advice. Sums
+ * come from the journal (credits-figures.ts); what was new, and the share of each organisation, from sql/reports/credits_*.sql.
+ */
 
 import { PAGE_EVENTS } from '../journal/batch-history.ts'
 import { openJournal } from '../journal/journal.ts'

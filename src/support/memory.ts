@@ -1,6 +1,7 @@
 /**
  * How much memory this process may take: what it was told, else what the machine and the control groups it runs in leave it.
- * A container is killed when it takes more, however much the machine has.
+ * A container is killed when it takes more, however much the machine has. What the engine gets of it is decided in
+ * src/warehouse/engine-settings.ts.
  */
 
 import { readFileSync } from 'node:fs'

@@ -6,6 +6,9 @@
  * Each step can be done again, and `forget.pending.json` says which comes next: an erasure that was stopped goes on with
  * the next `forget`, or at the end of the next run. Tombstones, the entries of the suppression list, come first: so no load
  * brings people back whatever happens after.
+ *
+ * The steps are in src/load/suppression.ts, journal.ts, rebuild.ts, snapshots.ts, ../analyst-copy.ts and search.ts; what is
+ * searched for is in markers.ts.
  */
 
 import { existsSync, readdirSync, rmSync } from 'node:fs'
