@@ -170,7 +170,7 @@ function summary(
         null,
         rows,
         [
-          ['organisation', ({ json }) => companyText(json.asked_as)],
+          ['organisation', ({ json }) => companyText(json.asked_as), 'id'],
           ['up to (UTC)', ({ json }) => json.covered_to, 'instant'],
           ['age', 'age', 'count'],
           ['gaps', ({ json }) => json.gaps.length, 'number'],
@@ -229,7 +229,7 @@ function proof({ pipeline, coverage, rows, now }: Found, shown: number): Report 
         'not_looked_at',
         unread.toSorted((a, b) => PLACE_ORDER.indexOf(a.place) - PLACE_ORDER.indexOf(b.place)),
         [
-          ['organisation', (row) => companyText(row.asked_as)],
+          ['organisation', (row) => companyText(row.asked_as), 'id'],
           [
             'event types',
             ({ event_types: types }) =>
