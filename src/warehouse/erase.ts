@@ -60,9 +60,34 @@ export async function copyWithout(path: string, target: string, rows: ErasableRo
         `insert into ${quoted(table)} by name select * from source.${quoted(table)} where not ${condition}`,
       )
     }
+    if (rows.eventsBefore !== null) await dateFirstSightings(warehouse, rows.eventsBefore)
     await warehouse.run('detach source; drop table erased_people; drop table erased_rejects')
     await warehouse.run('checkpoint')
   })
+}
+
+/** Dates events whose oldest versions are not kept by the first sighting of those that are, as a replay does. */
+async function dateFirstSightings(warehouse: Warehouse, eventsBefore: number): Promise<void> {
+  const versions = `source.${quoted(VERSIONS)}`
+  const isOld = isOldSql(eventsBefore)
+  await warehouse.run(
+    `update main.job_change_events as event
+     set first_seen_at = kept.first_seen_at, first_run_id = kept.first_run_id
+     from (
+       select event_key, min(first_seen_at) as first_seen_at,
+         arg_min(first_run_id, row(first_seen_at, first_run_id)) as first_run_id
+       from ${versions}
+       where not ${isOld} and event_key in (select event_key from ${versions} where ${isOld})
+       group by event_key
+     ) as kept
+     where event.event_key = kept.event_key`,
+  )
+}
+
+/** SQL: whether an event, or a version of one, is too old to be kept. */
+function isOldSql(eventsBefore: number): string {
+  const before = `cast(${quoteText(new Date(eventsBefore).toISOString())} as timestamptz)`
+  return `(changed_at < ${before} and detected_at < ${before})`
 }
 
 /** Notes people and rejects that are not kept in temporary tables. */
@@ -100,8 +125,7 @@ function conditionFor(
   }
   if (table === 'ops.rejects') parts.push('(request_id, position) in (from erased_rejects)')
   if (eventsBefore !== null && LOADED.has(table)) {
-    const before = `cast(${quoteText(new Date(eventsBefore).toISOString())} as timestamptz)`
-    const isOld = `(changed_at < ${before} and detected_at < ${before})`
+    const isOld = isOldSql(eventsBefore)
     parts.push(isOld)
     if (table === VERSIONS) {
       // An event of which one version is left has none.

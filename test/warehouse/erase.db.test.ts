@@ -75,10 +75,12 @@ describe('copyWithout', () => {
       ])
       await warehouse.run(
         `insert into job_change_event_versions by name
-         select event.* exclude (attributes_seen_at, last_run_id, times_seen) replace (v as detected_at), cast(v as varchar) as version_key
+         select event.* exclude (attributes_seen_at, last_run_id, times_seen)
+           replace (v as detected_at, v as first_seen_at), cast(v as varchar) as version_key
          from job_change_events as event,
            (values (timestamptz '2024-02-01'), (timestamptz '2025-06-01')) as versions(v)
-         where event_key = 'seen late'`,
+         where event_key = 'seen late';
+         update job_change_events set first_seen_at = timestamptz '2024-02-01' where event_key = 'seen late'`,
       )
     })
     const before = erasable({ profileIds: [], eventsBefore: Date.UTC(2025, 0, 1) })
@@ -92,5 +94,12 @@ describe('copyWithout', () => {
         union all select event_key from job_change_event_versions order by 1`),
     )
     expect(keys).toEqual([{ event_key: 'new' }, { event_key: 'seen late' }])
+    // As a replay has it, which no longer finds the older version.
+    const seen = await read(`${path}.erased`, (warehouse) =>
+      warehouse.all(
+        `select cast(first_seen_at as varchar) as at from job_change_events where event_key = 'seen late'`,
+      ),
+    )
+    expect(seen).toEqual([{ at: '2025-06-01 00:00:00+00' }])
   })
 })
