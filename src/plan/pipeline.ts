@@ -108,11 +108,11 @@ export const pipelineSchema = z.strictObject({
         .max(1000)
         .optional()
         .describe('Requests a second; absent leaves the pace to the service.'),
-      concurrency: z.int().min(1).max(32).default(4).describe('Requests at the same time.'),
+      concurrency: z.int().min(1).max(32).default(4).describe('Batches read side by side.'),
       max_wait: durationSchema
         .default('15m')
         .describe(
-          'The longest wait the service may order, and the longest time it may answer nothing, before the run stops (exit 5).',
+          'The longest wait that the service may order or in which it answers nothing (exit 5), and the longest wait for another run (exit 8).',
         ),
     })
     .default({ concurrency: 4, max_wait: '15m' }),

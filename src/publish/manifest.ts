@@ -16,7 +16,7 @@ const FORMAT_VERSION = 3
 const sha256Schema = z.string().regex(/^[0-9a-f]{64}$/)
 
 const fileSchema = z.object({
-  /** `tables/<table>/<partition>/<sha256>.parquet`. */
+  /** `tables/<table>/<partition>/<snapshot id>/<sha256>.parquet`. */
   key: z.string(),
   partition: z.string(),
   /** Rows in the file, those that are deleted included. */
@@ -34,7 +34,7 @@ const fileSchema = z.object({
 
 /** The positional deletes of a table: a Parquet file of `file` (SHA-256 of the data file) and `position` (from 0). */
 const deletionVectorSchema = z.object({
-  /** `tables/<table>/_deletion_vector/<sha256>.parquet`. */
+  /** `tables/<table>/_deletion_vector/<snapshot id>/<sha256>.parquet`. */
   key: z.string(),
   rows: z.int().positive(),
   bytes: z.int().positive(),

@@ -3,7 +3,7 @@
  * Every error that Jobtide expects is a JobtideError; anything else that reaches the command line is a defect (exit 1).
  */
 
-/** What the process exits with. The README documents each for operators. */
+/** What the process exits with. docs/operations.md tells operators what to do. */
 export const EXIT = {
   done: 0,
   defect: 1,
