@@ -22,17 +22,4 @@ describe('makeBatches', () => {
     const [batch] = makeBatches(needs(30, 2, 0), choices)
     expect(batch?.members).toEqual(Array.from({ length: 30 }, (_, n) => n))
   })
-
-  it('two requests share the events of a batch and are charged one by one', () => {
-    const [once] = makeBatches(needs(50, 2, 0), { requests: 1, workers: 1, widest: null })
-    const twice = makeBatches(needs(50, 2, 0), { requests: 2, workers: 1, widest: null })
-    expect(once?.events).toBeCloseTo(50, 9)
-    expect(twice).toHaveLength(1)
-    expect(twice[0]?.events).toBeCloseTo(50, 9)
-    expect(twice[0]?.pages).toBeCloseTo(2, 3)
-  })
-
-  it('has nothing to make of nothing', () => {
-    expect(makeBatches([], choices)).toEqual([])
-  })
 })

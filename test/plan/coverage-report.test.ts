@@ -2,7 +2,7 @@ import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { addInterval, type CoveredInterval } from '../../src/journal/coverage.ts'
 import { emptyHistory, type History } from '../../src/journal/history.ts'
-import type { EventType, OrganizationRef } from '../../src/journal/records.ts'
+import { EVENT_TYPES, type OrganizationRef } from '../../src/journal/records.ts'
 import {
   coverageReport,
   gapsOf,
@@ -11,19 +11,11 @@ import {
   type Wanted,
 } from '../../src/plan/coverage-report.ts'
 import { DAY, HOUR } from '../../src/support/units.ts'
+import { NOW, covered } from './plan-fixture.ts'
 
-const NOW = Date.UTC(2026, 10, 20, 12)
-const ALL: readonly EventType[] = ['joined', 'left', 'title_change']
+const ALL = EVENT_TYPES
 const byId = (value: string): OrganizationRef => ({ by: 'id', value })
 const byUrl = (value: string): OrganizationRef => ({ by: 'url', value })
-
-function covered(
-  from: number | null,
-  to: number,
-  eventTypes: readonly EventType[] = ALL,
-): CoveredInterval {
-  return { eventTypes, from: from === null ? null : NOW - from * DAY, to: NOW - to * DAY }
-}
 
 /** A history in which each organisation has these intervals, given in days ago. */
 function historyOf(coverage: Readonly<Record<string, readonly CoveredInterval[]>>): History {

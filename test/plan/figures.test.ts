@@ -1,46 +1,21 @@
 import { describe, expect, it } from 'vitest'
 import { emptyHistory, type History } from '../../src/journal/history.ts'
-import { EVENT_TYPES, type OrganizationRef } from '../../src/journal/records.ts'
+import { EVENT_TYPES } from '../../src/journal/records.ts'
 import { compareCadences } from '../../src/plan/cadence.ts'
 import { planFigures, windowFigures } from '../../src/plan/figures.ts'
 import { makePlan, type Question } from '../../src/plan/plan.ts'
 import { DAY, HOUR } from '../../src/support/units.ts'
+import { NOW, aPast, aQuestion, ids } from './plan-fixture.ts'
 
-const NOW = Date.UTC(2026, 5, 15, 2)
-
-function aQuestion(organizations: number, fields: Partial<Question> = {}): Question {
-  return {
-    pipeline: 'nightly',
-    organizations: Array.from({ length: organizations }, (_, n): OrganizationRef => ({
-      by: 'id',
-      value: `org_${n}`,
-    })),
-    eventTypes: EVENT_TYPES,
-    window: 'since-last',
-    initialWindow: 365,
-    overlapHours: 6,
-    ...fields,
-  }
-}
-
-/** Organisations that were read for a year up to a day ago, with so many events a day each. */
-function aPast(rates: readonly number[]): History {
-  const history = emptyHistory()
-  const at = NOW - DAY
-  for (const [n, rate] of rates.entries()) {
-    const events = Math.round(365 * rate)
-    history.coverage.set(`org_${n}`, [{ eventTypes: EVENT_TYPES, from: at - 365 * DAY, to: at }])
-    history.seen.set(`org_${n}`, { total: events, lastAt: at, events, days: 365, at })
-  }
-  return history
-}
+const ofList = (count: number, fields: Partial<Question> = {}) =>
+  aQuestion({ organizations: ids(count), ...fields })
 
 const figuresOf = (question: Question, history: History, pace: number | null = null) =>
   planFigures(makePlan(question, history, NOW), pace, 5)
 
 describe('planFigures', () => {
   it('50 organisations with 10 events a day in all: one page of about 20 events, for certain', () => {
-    const question = aQuestion(50, { window: 2 })
+    const question = ofList(50, { window: 2 })
     const figures = figuresOf(question, aPast(Array<number>(50).fill(0.2)), 5)
     expect(figures.requestsAtLeast).toBe(1)
     expect(figures.requestsExpected).toBeCloseTo(1, 3)
@@ -50,7 +25,7 @@ describe('planFigures', () => {
   })
 
   it('an empty batch is a request without a charge', () => {
-    const figures = figuresOf(aQuestion(50), aPast(Array<number>(50).fill(0)))
+    const figures = figuresOf(ofList(50), aPast(Array<number>(50).fill(0)))
     expect(figures.requestsExpected).toBeCloseTo(1, 1)
     expect(figures.credits).toMatchObject({ low: 0, high: 10 })
     expect(figures.durationMs).toBeNull()
@@ -58,7 +33,7 @@ describe('planFigures', () => {
 
   it('two event types are two requests, each with half of the events', () => {
     const history = aPast(Array<number>(50).fill(0.2))
-    const question = aQuestion(50, { window: 2 })
+    const question = ofList(50, { window: 2 })
     const both = figuresOf({ ...question, eventTypes: ['joined', 'left'] }, history)
     expect(both.requestsAtLeast).toBe(2)
     expect(both.events).toBeCloseTo(figuresOf(question, history).events, 6)
@@ -66,10 +41,10 @@ describe('planFigures', () => {
   })
 
   it('of a list that was never asked gives no bill; one that was read is known within a tenth', () => {
-    expect(figuresOf(aQuestion(200), emptyHistory()).credits).toBeNull()
+    expect(figuresOf(ofList(200), emptyHistory()).credits).toBeNull()
     const past = aPast(Array<number>(200).fill(0.2))
     past.coverage.clear()
-    const known = figuresOf(aQuestion(200), past).credits!
+    const known = figuresOf(ofList(200), past).credits!
     expect(known.low).toBeGreaterThan(0.88 * known.expected)
     expect(known.high).toBeLessThan(1.12 * known.expected)
   })
@@ -77,8 +52,8 @@ describe('planFigures', () => {
   it('where everything is asked, the range holds the bill of one year and of nine, whatever is known of the rates', () => {
     const past = aPast(Array<number>(200).fill(0.2))
     past.coverage.clear()
-    const aYear = figuresOf(aQuestion(200), past).credits!
-    const all = figuresOf(aQuestion(200, { window: 'all' }), past).credits!
+    const aYear = figuresOf(ofList(200), past).credits!
+    const all = figuresOf(ofList(200, { window: 'all' }), past).credits!
     expect(all.low).toBeLessThan(1.02 * aYear.expected)
     expect(all.high).toBeGreaterThan(8.8 * aYear.expected)
     expect(all.high).toBeLessThan(10 * aYear.expected)
@@ -90,7 +65,7 @@ describe('planFigures', () => {
       for (const name of past.coverage.keys()) {
         past.coverage.set(name, [{ eventTypes: EVENT_TYPES, from: null, to }])
       }
-      expect(figuresOf(aQuestion(50), past)).toMatchObject({
+      expect(figuresOf(ofList(50), past)).toMatchObject({
         mostExpensive: [],
         expensiveHalf: null,
       })
@@ -98,13 +73,13 @@ describe('planFigures', () => {
   })
 
   it('counts who was never asked and who never sent an event', () => {
-    const figures = figuresOf(aQuestion(5), aPast([1, 0, 0]))
+    const figures = figuresOf(ofList(5), aPast([1, 0, 0]))
     expect(figures).toMatchObject({ neverAsked: 2, silent: 2 })
   })
 
   it('names as mostExpensive those whose page is nearly empty; one event a month costs a page each time', () => {
     const rates = Array.from({ length: 100 }, (_, n) => (n < 50 ? 0.5 : n === 99 ? 1 / 30 : 0))
-    const { mostExpensive } = figuresOf(aQuestion(100), aPast(rates))
+    const { mostExpensive } = figuresOf(ofList(100), aPast(rates))
     const [first] = mostExpensive
     expect(first?.organization).toBe('org_99')
     // A window of two days finds each event twice, and each time it is alone on its page.
@@ -115,11 +90,11 @@ describe('planFigures', () => {
 
   it('the more expensive half, 50 silent ones, takes a page now and then for next to no new event', () => {
     const rates = Array.from({ length: 100 }, (_, n) => (n % 2 === 0 ? 0.4 : 0))
-    const { expensiveHalf } = figuresOf(aQuestion(100), aPast(rates))
+    const { expensiveHalf } = figuresOf(ofList(100), aPast(rates))
     expect(expensiveHalf?.organizations).toBe(50)
     expect(expensiveHalf?.ofNewEvents).toBeLessThan(0.01)
     expect(expensiveHalf?.ofCredits).toBeGreaterThan(2 * (expensiveHalf?.ofNewEvents ?? 0))
-    expect(figuresOf(aQuestion(5), emptyHistory()).expensiveHalf).toBeNull()
+    expect(figuresOf(ofList(5), emptyHistory()).expensiveHalf).toBeNull()
   })
 
   it('groups batches by the window that is asked and the one that is needed, and says why', () => {
@@ -129,7 +104,7 @@ describe('planFigures', () => {
         { eventTypes: EVENT_TYPES, from: null, to: NOW - 1.9 * DAY },
       ])
     }
-    const windows = windowFigures(makePlan(aQuestion(160), history, NOW))
+    const windows = windowFigures(makePlan(ofList(160), history, NOW))
     expect(windows.reduce((sum, { organizations }) => sum + organizations, 0)).toBe(160)
     expect(new Set(windows.map(({ why }) => why))).toEqual(
       new Set(['wider for free', 'needed', 'cheaper together']),
@@ -139,7 +114,7 @@ describe('planFigures', () => {
 })
 
 describe('compareCadences', () => {
-  const plan = makePlan(aQuestion(500), aPast(Array<number>(500).fill(0.05)), NOW)
+  const plan = makePlan(ofList(500), aPast(Array<number>(500).fill(0.05)), NOW)
   const cadences = compareCadences(plan, 6)
 
   it('asks for the distance and the overlap, in whole days', () => {

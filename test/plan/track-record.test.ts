@@ -1,7 +1,8 @@
 import { describe, expect, it } from 'vitest'
-import { newRunHistory, type RunHistory } from '../../src/journal/run-history.ts'
+import type { RunHistory } from '../../src/journal/run-history.ts'
 import type { RunOutcome } from '../../src/journal/records.ts'
 import { trackRecord } from '../../src/plan/track-record.ts'
+import { finishedRun } from './plan-fixture.ts'
 
 interface RunChoices {
   readonly pipeline?: string
@@ -13,32 +14,8 @@ interface RunChoices {
 /** A run that brought so many events; 1,000 were expected. */
 function aRun(came: number, choices: RunChoices = {}): RunHistory {
   const { pipeline = 'nightly', expected = 1_000, outcome = 'done', resumed = 0 } = choices
-  const run = newRunHistory(
-    {
-      kind: 'run_started',
-      run_id: 'run',
-      at: 0,
-      pipeline,
-      command: 'run',
-      organizations: 1,
-      batches: 0,
-      credits_limit: null,
-      question_sha256: 'q',
-      ...(expected === 0 ? {} : { expected_events: expected }),
-    },
-    [],
-  )
-  run.events = came
-  run.resumed = resumed
-  run.finished = {
-    kind: 'run_finished',
-    run_id: 'run',
-    at: 0,
-    outcome,
-    exit_code: 0,
-    message: null,
-  }
-  return run
+  const fields = { pipeline, ...(expected === 0 ? {} : { expected_events: expected }) }
+  return Object.assign(finishedRun(came, fields, outcome), { resumed })
 }
 
 const times = (count: number, run: RunHistory) => Array<RunHistory>(count).fill(run)

@@ -4,21 +4,11 @@ import { addInterval, type CoveredInterval } from '../../src/journal/coverage.ts
 import { EVENT_TYPES, type EventType } from '../../src/journal/records.ts'
 import { neededWindow, type Window, type WindowQuestion } from '../../src/plan/window.ts'
 import { DAY } from '../../src/support/units.ts'
-import { NOW, covered } from './plan-fixture.ts'
-
-function aQuestion(fields: Partial<WindowQuestion>): WindowQuestion {
-  return {
-    eventTypes: EVENT_TYPES,
-    window: 'since-last',
-    initialWindow: 365,
-    overlapHours: 6,
-    ...fields,
-  }
-}
+import { NOW, aQuestion, covered } from './plan-fixture.ts'
 
 describe('neededWindow', () => {
   const needed = (fields: Partial<WindowQuestion>, ...coverage: CoveredInterval[]): Window =>
-    neededWindow(aQuestion(fields), coverage, NOW)
+    neededWindow({ ...aQuestion(), ...fields }, coverage, NOW)
 
   it.each([
     { gap: 0.5, overlap: 6, days: 1 },
