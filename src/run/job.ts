@@ -16,9 +16,11 @@ import { parseS3Address } from '../publish/store/s3-address.ts'
 import { checkS3Options, type S3Options } from '../publish/store/s3-options.ts'
 import { packageRoot } from '../support/assets.ts'
 import { ConfigError, messageOf, whyUnread } from '../support/errors.ts'
+import { isWithin } from '../support/file-modes.ts'
 import { SqlError } from '../warehouse/errors.ts'
 import { quoteIdentifier } from '../warehouse/sql-text.ts'
 import { openWarehouse } from '../warehouse/warehouse.ts'
+import { dataDirectory } from './data-directory.ts'
 
 /** What the command line says, overriding the pipeline file. Absent means: as the file says. */
 export interface Overrides {
@@ -151,6 +153,7 @@ function snapshotTarget(
     overrides.snapshotTo === undefined
       ? absoluteDestination(snapshot?.to ?? '', dataDir)
       : absoluteDestination(overrides.snapshotTo, '.')
+  refuseOwnFolder(to, dataDir)
   const s3 = snapshot?.s3
   const options: S3Options = {
     region: s3?.region,
@@ -165,6 +168,17 @@ function snapshotTarget(
 }
 
 const KEPT_BY_DEFAULT = 30
+
+// A publish empties the first, an erasure removes the second: readers would lose every snapshot.
+function refuseOwnFolder(to: string, dataDir: string): void {
+  if (to.startsWith('s3://')) return
+  const { scratch, published, journal } = dataDirectory(dataDir)
+  const own = [scratch, published, journal].find((folder) => isWithin(folder, to))
+  if (own === undefined) return
+  throw new ConfigError(`snapshots cannot go to ${to}: Jobtide keeps its own files in ${own}`, {
+    hint: 'Name another folder, such as snapshots; nothing was sent.',
+  })
+}
 
 /** An s3:// address as it is, a folder made absolute from `base`. */
 export function absoluteDestination(destination: string, base: string): string {

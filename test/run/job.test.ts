@@ -2,6 +2,7 @@ import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import { questionSha256 } from '../../src/plan/plan.ts'
+import { EXIT } from '../../src/support/errors.ts'
 import { absoluteDestination, readJob, readSnapshotTarget } from '../../src/run/job.ts'
 import { pipelineText } from '../helpers/run-cli.ts'
 import { temporaryFolder } from '../helpers/temporary-folder.ts'
@@ -86,6 +87,18 @@ describe('readJob', () => {
       snapshot: null,
     })
   })
+
+  it.each(['scratch', 'published', 'journal/mine'])(
+    'refuses %s as the place of snapshots: Jobtide empties or fills that folder itself',
+    async (to) => {
+      const { pipeline } = files()
+      const snapshotTo = join(DATA_DIR, to)
+      await expect(readJob(pipeline, { snapshotTo }, DATA_DIR)).rejects.toMatchObject({
+        exitCode: EXIT.usage,
+        message: expect.stringContaining(`snapshots cannot go to ${snapshotTo}`),
+      })
+    },
+  )
 
   it('takes the first 1 of 2 organisations with a limit, which is another question', async () => {
     const { pipeline } = files(['limits: { credits_per_month: 400 }'])
