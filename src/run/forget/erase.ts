@@ -81,9 +81,9 @@ export async function erase(world: ErasureWorld, request: Erasable): Promise<Cer
   }
 }
 
-// What killed processes leave: private files and databases in the making, folders of searches.
+// What killed processes leave: private files and databases in the making, folders of searches, and what a query spilled.
 const LEFT_OVER =
-  /^(?:(?:forget\.pending|suppressed)\.json\.\d+\.tmp|scratch(?:\.forget-\d+)?|published|(?:jobtide|analyst)\.duckdb(?:\.(?:new|tmp|replay|restore|erased))+(?:\.wal)?)$/
+  /^(?:(?:forget\.pending|suppressed)\.json\.\d+\.tmp|scratch(?:\.forget-\d+)?|published|(?:jobtide|analyst)\.duckdb(?:\.(?:new|tmp|replay|restore|erased))+(?:\.wal|\.\d+)?)$/
 
 class Erasure {
   readonly #world: ErasureWorld

@@ -123,6 +123,9 @@ describe('erase', () => {
       writeFileSync(join(root, `jobtide.duckdb.${ending}`), ADA)
     }
     writeFileSync(join(root, 'analyst.duckdb.new'), ADA)
+    const spilled = join(root, 'analyst.duckdb.tmp.4711')
+    mkdirSync(spilled)
+    writeFileSync(join(spilled, 'duckdb_temp_storage_DEFAULT-0.tmp'), ADA)
     const stranger = join(root, 'export.csv')
     writeFileSync(stranger, `profile_id\n${ADA}\n`)
     const other = join(root, 'demo')
