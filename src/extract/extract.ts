@@ -66,18 +66,18 @@ class Extraction {
   #events = 0
 
   constructor(options: ExtractOptions) {
-    const { run, creditsLimit, monthlyCredits, clock, stop, writer, concurrency } = options
+    const { run, creditsLimit, creditsSpent = 0, monthlyCredits, clock, stop, writer } = options
     const { run_id: runId } = run.started
     this.#options = options
     this.#stop = AbortSignal.any([stop, this.#halt.signal])
-    this.#creditsBefore = run.creditsCommitted - run.creditsAtLastStop
+    this.#creditsBefore = Math.max(creditsSpent, run.creditsCommitted - run.creditsAtLastStop)
     this.#budget = new Budget({
       run: { limit: creditsLimit, spent: this.#creditsBefore },
       ...(monthlyCredits === undefined ? {} : { month: monthlyCredits }),
       now: () => clock.now(),
     })
     this.#ledger = new BatchLedger(runId, writer, clock)
-    this.#queue = new PQueue({ concurrency })
+    this.#queue = new PQueue({ concurrency: options.concurrency })
     this.#buyer = new PageBuyer({ ...options, runId, budget: this.#budget, stop: this.#stop })
     this.#untracked = new UntrackedCompanies((batch, companies) =>
       this.#buyer.accepts(batch, companies),

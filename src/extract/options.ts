@@ -26,6 +26,8 @@ export interface ExtractOptions {
   readonly baseUrl: string
   /** Credits this run may spend; null for no limit. */
   readonly creditsLimit: number | null
+  /** Credits that count against the limit and may have been spent under another run: this command's, before it gave way. */
+  readonly creditsSpent?: number
   /** Credits that all runs of the pipeline may spend in a calendar month; absent: no limit. */
   readonly monthlyCredits?: BudgetOptions['month']
   /** Batches, and so requests, at the same time, 1 or more. */

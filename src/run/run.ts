@@ -85,11 +85,12 @@ export async function runJob(
   const beganAt = world.clock.monotonic()
   let bought = NOTHING_YET
   for (let sessions = 0; ; sessions += 1) {
+    const { credits } = bought
     const ended = await withSession(
       job,
       command,
       world,
-      (session) => new Run(job, command, service, world, session).run(),
+      (session) => new Run(job, command, service, world, session).run(credits),
       sessions === 0 ? job.maxWaitMs : Number.POSITIVE_INFINITY,
     )
     bought = together(bought, ended.extract)
@@ -157,7 +158,8 @@ class Run {
     this.#session = session
   }
 
-  async run(): Promise<Omit<RunReport, 'durationMs'> | GaveWay> {
+  /** @param creditsSpent by this command before it gave way: another day, or another run of the pipeline, makes a new run */
+  async run(creditsSpent: number): Promise<Omit<RunReport, 'durationMs'> | GaveWay> {
     const { clock } = this.#world
     const { history, journal, writer } = this.#session
     // Before a credit is spent, because the load would refuse.
@@ -165,7 +167,7 @@ class Run {
     const begun = await beginRun({ job: this.#job, command: this.#command, history, writer, clock })
     const { run, ...beginning } = begun
     try {
-      const { report, endedEarly } = await this.#extract(run)
+      const { report, endedEarly } = await this.#extract(run, creditsSpent)
       if (this.#givesWay && endedEarly === null) return { extract: report }
       const unknown = endedEarly === null && report.events === 0 ? this.#unknownList() : null
       return {
@@ -188,11 +190,13 @@ class Run {
   // A budget or an account that is used up, or a service that is away, ends the buying; what was bought is worth loading.
   async #extract(
     run: RunHistory,
+    creditsSpent: number,
   ): Promise<{ report: ExtractProgress; endedEarly: JobtideError | null }> {
     let last: ExtractProgress = NOTHING_YET
     try {
       const report = await extract({
         ...extraction(this.#job, this.#service, this.#world, this.#session, run),
+        creditsSpent,
         mayBegin: () => this.#mayBegin(),
         onProgress: (progress) => {
           last = progress

@@ -7,6 +7,7 @@ import { openJournal, type Journal } from '../../src/journal/journal.ts'
 import type { Question } from '../../src/plan/plan.ts'
 import { dataDirectory } from '../../src/run/data-directory.ts'
 import type { Job } from '../../src/run/job.ts'
+import type { RunCommand } from '../../src/run/begin.ts'
 import { runJob, type RunReport } from '../../src/run/run.ts'
 import type { RunProgress, RunWorld } from '../../src/run/stages.ts'
 import { createLogger, createScrubber } from '../../src/support/logger.ts'
@@ -17,6 +18,8 @@ import type { TestSimulator } from '../simulator/simulator-fixture.ts'
 
 export interface Nights {
   readonly journal: Journal
+  /** The data directory. */
+  readonly root: string
   /** Buys at `nowMs`. */
   night(
     nowMs: number,
@@ -24,6 +27,8 @@ export interface Nights {
       readonly job?: Partial<Job>
       readonly stop?: AbortSignal
       readonly onProgress?: (step: RunProgress) => void
+      readonly command?: RunCommand
+      readonly onGaveWay?: () => void
     },
   ): Promise<RunReport>
 }
@@ -70,20 +75,24 @@ export function nightsOf(simulator: TestSimulator, job: Job): Nights {
   const service = { baseUrl: simulator.url, transport }
   return {
     journal: openJournal(directory.journal, clock),
+    root: directory.root,
     night(nowMs, choices = {}) {
       clock.nowMs = nowMs
       const world: RunWorld = {
         directory,
-        clock,
+        // Lets other work go on, as no promise that is kept already does: waiting for a lock is a loop.
+        clock: { ...clock, sleep: () => new Promise((resolve) => setImmediate(resolve)) },
         random: () => 0.5,
-        logger: createLogger('silent', createScrubber(), () => undefined),
+        logger: createLogger('info', createScrubber(), (line) => {
+          if (line.includes('"gave_way"')) choices.onGaveWay?.()
+        }),
         version: 'test',
         s3Endpoint: undefined,
         stop: choices.stop ?? new AbortController().signal,
         abort: new AbortController().signal,
         onProgress: (step) => choices.onProgress?.(step),
       }
-      return runJob({ ...job, ...choices.job }, 'extract', service, world)
+      return runJob({ ...job, ...choices.job }, choices.command ?? 'extract', service, world)
     },
   }
 }
