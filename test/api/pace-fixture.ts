@@ -15,8 +15,13 @@ export interface Service {
 
 const NO_REPORT: RateReport = { limit: null, remaining: null, resetMs: null }
 
-/** A service that refuses the request that would be one too many in the `windowMs` before it. */
-export function strictService(clock: VirtualClock, requests: number, windowMs = SECOND) {
+/** A service that refuses the request that would be one too many in the `windowMs` that begin at `startOf` it. */
+export function strictService(
+  clock: VirtualClock,
+  requests: number,
+  windowMs = SECOND,
+  startOf = (at: number) => at,
+) {
   const accepted: number[] = []
   let total = 0
   let refused = 0
@@ -29,13 +34,13 @@ export function strictService(clock: VirtualClock, requests: number, windowMs = 
         refused += 1
         return false
       }
-      accepted.push(now)
+      accepted.push(startOf(now))
       total += 1
       return true
     },
     /** The reset, when one more is taken, is told in whole seconds. */
     report(): RateReport {
-      const resetMs = (accepted[0] ?? clock.monotonic()) + windowMs - clock.monotonic()
+      const resetMs = (accepted[0] ?? startOf(clock.monotonic())) + windowMs - clock.monotonic()
       return {
         limit: requests,
         remaining: requests - accepted.length,
@@ -49,32 +54,7 @@ export function strictService(clock: VirtualClock, requests: number, windowMs = 
 
 /** A service that begins a new count every `windowMs`. */
 export function fixedWindowService(clock: VirtualClock, requests: number, windowMs = SECOND) {
-  let window = 0
-  let taken = 0
-  let total = 0
-  let refused = 0
-  return {
-    arrive(): boolean {
-      const current = Math.floor(clock.monotonic() / windowMs)
-      if (current !== window) taken = 0
-      window = current
-      if (taken >= requests) {
-        refused += 1
-        return false
-      }
-      taken += 1
-      total += 1
-      return true
-    },
-    /** The reset is told in whole seconds. */
-    report(): RateReport {
-      const resetMs = (window + 1) * windowMs - clock.monotonic()
-      const wholeMs = Math.ceil(resetMs / SECOND) * SECOND
-      return { limit: requests, remaining: requests - taken, resetMs: wholeMs }
-    },
-    accepted: () => total,
-    refused: () => refused,
-  }
+  return strictService(clock, requests, windowMs, (at) => Math.floor(at / windowMs) * windowMs)
 }
 
 /** How long a request is on its way there, and then until it is answered, in milliseconds. */

@@ -13,22 +13,14 @@ describe('the wait that headers ask for', () => {
     expect(waitWanted(headers, OURS)).toBe(waitMs)
   })
 
-  it.each(['America/New_York', 'Pacific/Apia', 'Asia/Kolkata'])(
-    'is the same for every shape on a machine in %s',
-    (zone) => {
+  it('is the same on a machine in any time zone whose clock is wrong by 1 day either way', () => {
+    for (const zone of ['America/New_York', 'Asia/Kolkata']) {
       process.env['TZ'] = zone
       expect(new Date(SERVER).getTimezoneOffset()).not.toBe(0)
-      expect(ALL.map(([, headers]) => waitWanted(headers, OURS))).toEqual(
-        ALL.map(([, , waitMs]) => waitMs),
-      )
-    },
-  )
-
-  it('is the same for every shape when our clock is wrong by 1 day either way', () => {
-    for (const ours of [SERVER - DAY, SERVER + DAY]) {
-      expect(ALL.map(([, headers]) => waitWanted(headers, ours))).toEqual(
-        ALL.map(([, , waitMs]) => waitMs),
-      )
+      for (const ours of [SERVER - DAY, SERVER + DAY]) {
+        for (const [what, headers, waitMs] of ALL)
+          expect([what, waitWanted(headers, ours)]).toEqual([what, waitMs])
+      }
     }
   })
 

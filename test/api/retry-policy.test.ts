@@ -89,15 +89,6 @@ describe('everybody waits', () => {
     expect(decision).toMatchObject({ kind: 'pause-all', giveUp })
   })
 
-  it.each([
-    ['10', 11],
-    ['60', 62],
-    ['3600', 3_602],
-  ])('Retry-After: %s takes at most %d s with the longest jitter', (value, seconds) => {
-    const decision = decideRetry(aStatus(503, { 'retry-after': value }), aState({ random: 1 }))
-    expect(decision).toMatchObject({ waitMs: seconds * SECOND })
-  })
-
   it('is never shorter than what the service said (property)', () => {
     fc.assert(
       fc.property(

@@ -1,27 +1,13 @@
-import { createServer as createHttpServer, type RequestListener } from 'node:http'
-import { createServer, type AddressInfo, type Server, type Socket } from 'node:net'
-import { inspect } from 'node:util'
+import type { RequestListener } from 'node:http'
+import { createServer, type Socket } from 'node:net'
 import { gzipSync } from 'node:zlib'
-import { describe, expect, it, onTestFinished } from 'vitest'
-import { NoAnswerError, createTransport, type TransportOptions } from '../../src/api/transport.ts'
-import { realClock } from '../../src/support/clock.ts'
+import { describe, expect, it } from 'vitest'
+import { NoAnswerError, type TransportOptions } from '../../src/api/transport.ts'
 import { Secret } from '../../src/support/secret.ts'
 import { MIB } from '../../src/support/units.ts'
+import { KEY, failureOf, httpServer, listen, signal, transportTo } from './transport-fixture.ts'
 
-const KEY = 'sk_live_4f9a0c77+b/e'
 const PAGE = JSON.stringify({ data: [{ name: 'Zoë Müller' }], page: 1 })
-const { signal } = new AbortController()
-
-async function listen(server: Server): Promise<number> {
-  const sockets = new Set<Socket>()
-  server.on('connection', (socket: Socket) => sockets.add(socket))
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
-  onTestFinished(() => {
-    server.close()
-    for (const socket of sockets) socket.destroy()
-  })
-  return (server.address() as AddressInfo).port
-}
 
 /** A server that answers every request with these bytes, written as `write` does it. */
 async function rawServer(write: (socket: Socket) => void): Promise<number> {
@@ -39,33 +25,6 @@ const saying = async (head: string, body: string | Buffer = '') =>
     socket.write(`HTTP/1.1 ${head}\r\n\r\n`)
     socket.end(body)
   })
-
-const httpServer = async (listener: RequestListener) => listen(createHttpServer(listener))
-
-function transportTo(port: number, options: Partial<TransportOptions> = {}) {
-  const transport = createTransport({
-    baseUrl: `http://127.0.0.1:${port}`,
-    apiKey: new Secret(KEY),
-    clock: realClock,
-    connections: 4,
-    ...options,
-  })
-  onTestFinished(() => transport.close())
-  return transport
-}
-
-/** What went wrong with one request. */
-async function failureOf(port: number, options: Partial<TransportOptions> = {}) {
-  const error: unknown = await transportTo(port, options)
-    .post('/x', {}, signal)
-    .then(
-      (answer) => new Error(`an answer: ${answer.status} ${answer.body.toString()}`),
-      (failure: unknown) => failure,
-    )
-  if (!(error instanceof NoAnswerError)) throw error
-  expect(inspect(error, { depth: 9, showHidden: true })).not.toContain(KEY)
-  return error
-}
 
 describe('a request', () => {
   it('carries key, body and what it accepts', async () => {

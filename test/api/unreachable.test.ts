@@ -1,23 +1,12 @@
-import { createServer as createHttpServer } from 'node:http'
-import { createServer, type AddressInfo, type Server } from 'node:net'
+import { createServer } from 'node:net'
 import { createServer as createTlsServer } from 'node:tls'
-import { describe, expect, it, onTestFinished } from 'vitest'
-import { NoAnswerError, createTransport, type TransportOptions } from '../../src/api/transport.ts'
+import { describe, expect, it } from 'vitest'
 import { whyUnreachable } from '../../src/api/unreachable.ts'
-import { realClock } from '../../src/support/clock.ts'
-import { Secret } from '../../src/support/secret.ts'
 import { selfSignedCertificate } from '../helpers/certificate.ts'
 import { startConnectProxy } from '../helpers/connect-proxy.ts'
+import { failureOf, httpServer, listen, signal, transportTo } from './transport-fixture.ts'
 
-const { signal } = new AbortController()
-
-async function listen(server: Server): Promise<number> {
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
-  onTestFinished(() => void server.close())
-  return (server.address() as AddressInfo).port
-}
-
-const aService = () => listen(createHttpServer((_request, response) => response.end('{}')))
+const aService = () => httpServer((_request, response) => response.end('{}'))
 
 async function closedPort(): Promise<number> {
   const server = createServer()
@@ -26,31 +15,9 @@ async function closedPort(): Promise<number> {
   return port
 }
 
-function transportTo(baseUrl: string, proxies?: TransportOptions['proxies']) {
-  const transport = createTransport({
-    baseUrl,
-    apiKey: new Secret('sk_live_4f9a0c77'),
-    clock: realClock,
-    connections: 2,
-    ...(proxies === undefined ? {} : { proxies }),
-  })
-  onTestFinished(() => transport.close())
-  return transport
-}
-
-async function failureOf(baseUrl: string, proxies?: TransportOptions['proxies']) {
-  try {
-    await transportTo(baseUrl, proxies).post('/x', {}, signal)
-  } catch (error) {
-    if (error instanceof NoAnswerError) return error
-    throw error
-  }
-  throw new Error('an answer came')
-}
-
 const through = (port: number, user = '') => {
   const proxy = `http://${user}127.0.0.1:${port}`
-  return { http: proxy, https: proxy, noProxy: '' }
+  return { proxies: { http: proxy, https: proxy, noProxy: '' } }
 }
 
 describe('a connection that does not come about names host and port, and is not in doubt', () => {
@@ -116,7 +83,9 @@ describe('a proxy', () => {
 
   it('is passed by for the hosts of NO_PROXY', async () => {
     const proxy = await startConnectProxy({ status: 403 })
-    const settings = { ...through(proxy.port), noProxy: '.example.com,127.0.0.1' }
+    const settings = {
+      proxies: { ...through(proxy.port).proxies, noProxy: '.example.com,127.0.0.1' },
+    }
     const transport = transportTo(`http://127.0.0.1:${await aService()}`, settings)
     expect((await transport.post('/x', {}, signal)).status).toBe(200)
     expect(proxy.asked).toEqual([])

@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { BudgetReachedError, Budget, type BudgetOptions } from '../../src/extract/budget.ts'
+import { Budget, type BudgetOptions } from '../../src/extract/budget.ts'
 import { monthlyCredits } from '../../src/journal/spending.ts'
 import { seededRandom } from '../../src/simulator/random.ts'
 import { HOUR, MINUTE, SECOND } from '../../src/support/units.ts'
@@ -24,13 +24,6 @@ const budgetOf = (
 ): Budget => new Budget({ run: { limit, spent }, ...(month === undefined ? {} : { month }), now })
 
 describe('a budget', () => {
-  it('lets 5 pages of 10 through 50 credits and refuses the 6th', async () => {
-    const budget = budgetOf(50)
-    for (let page = 0; page < 5; page += 1) (await budget.reserve(never())).settle(10)
-    await expect(budget.reserve(never())).rejects.toThrow(BudgetReachedError)
-    expect(budget.spent).toBe(50)
-  })
-
   it.each([
     { limit: 9, spent: 0 },
     { limit: 59, spent: 50 },

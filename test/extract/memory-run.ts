@@ -3,16 +3,13 @@
 import { Pacer } from '../../src/api/pacer.ts'
 import { extract } from '../../src/extract/extract.ts'
 import type { ExtractOptions, ExtractProgress } from '../../src/extract/options.ts'
-import { countUnanswered, emptyHistory, foldRecord } from '../../src/journal/history.ts'
 import type { RunHistory } from '../../src/journal/run-history.ts'
 import type { JournalWriter } from '../../src/journal/journal.ts'
 import type { JournalRecord, BatchFinished, BatchRecord } from '../../src/journal/records.ts'
-import type { PlacedFrame } from '../../src/journal/reader.ts'
 import { createLogger, createScrubber } from '../../src/support/logger.ts'
 import type { VirtualClock } from '../helpers/virtual-clock.ts'
+import { memoryJournal } from './buying-fixture.ts'
 import type { ListServer } from './list-server.ts'
-
-const RUN = 'run_1'
 
 export interface MemoryRun {
   readonly records: JournalRecord[]
@@ -33,35 +30,22 @@ export function memoryRun(
   server: Pick<ListServer, 'transport' | 'namesIn' | 'vanish'>,
   clock: VirtualClock,
 ): MemoryRun {
-  const frames: PlacedFrame[] = []
   const bought = new Set<string>()
-  let generation = 0
+  const journal = memoryJournal(batches, clock.now(), ({ kind }, body) => {
+    if (kind !== 'page_received') return
+    for (const name of server.namesIn(body.toString())) bought.add(name)
+  })
+  let process: ReturnType<typeof journal.open> | undefined
   let latest: RunHistory | undefined
 
-  function keep(record: JournalRecord, payload?: string | Uint8Array): void {
-    frames.push({ record, size: 0, end: 0, payload: () => Buffer.from(payload ?? '') })
-    if (record.kind !== 'page_received') return
-    for (const name of server.namesIn(Buffer.from(payload ?? '').toString())) bought.add(name)
-  }
-
-  function writer(): JournalWriter {
-    generation += 1
-    const own = generation
-    const write: JournalWriter['write'] = (record, payload) => {
-      if (own !== generation) throw new Error('the process was killed')
-      keep(record, payload)
-    }
-    return {
-      write,
-      append: async (record, payload) => write(record, payload),
-      close: () => Promise.resolve(),
-    }
+  function open(): JournalWriter {
+    process?.kill()
+    process = journal.open(true)
+    return process.writer
   }
 
   function history(): RunHistory {
-    const all = emptyHistory()
-    for (const frame of frames) foldRecord(all, frame)
-    const run = countUnanswered(all).runs.get(RUN)
+    const run = journal.history().runs.get('run_1')
     if (run === undefined) throw new Error('the run has no beginning')
     return run
   }
@@ -70,7 +54,7 @@ export function memoryRun(
     run: (latest = history()),
     transport: server.transport,
     pacer: new Pacer(clock, null),
-    writer: writer(),
+    writer: open(),
     clock,
     random: () => 0.5,
     logger: createLogger('error', createScrubber(), () => undefined),
@@ -84,28 +68,12 @@ export function memoryRun(
     ...overrides,
   })
 
-  keep(
-    {
-      kind: 'run_started',
-      run_id: RUN,
-      at: clock.now(),
-      pipeline: 'nightly',
-      command: 'run',
-      organizations: 1,
-      batches: batches.length,
-      credits_limit: null,
-      question_sha256: 'question',
-    },
-    JSON.stringify(batches),
-  )
   return {
-    get records() {
-      return frames.map(({ record }) => record)
-    },
+    records: journal.records,
     bought,
     extract: (overrides = {}) => clock.run(extract(optionsOf(overrides))),
     kill() {
-      generation += 1
+      process?.kill()
       server.vanish()
     },
     history,
@@ -114,6 +82,6 @@ export function memoryRun(
       return latest
     },
     finished: () =>
-      frames.flatMap(({ record }) => (record.kind === 'batch_finished' ? [record] : [])),
+      journal.records.flatMap((record) => (record.kind === 'batch_finished' ? [record] : [])),
   }
 }

@@ -44,28 +44,18 @@ describe('the record of a pause', () => {
   const pauses = (journal: ReturnType<typeof aBuyer>['journal']) =>
     journal.records.filter(({ kind }) => kind === 'paused')
 
-  it('is written once for a 429 that says 0 requests remain and when there are more', async () => {
-    const headers = {
-      'x-ratelimit-limit': '5',
-      'x-ratelimit-remaining': '0',
-      'x-ratelimit-reset': '30',
-    }
-    const { clock, journal, buyer } = aBuyer({ takesMs: 100, status: 429, headers })
-    await clock.run(buyer.buy(batch, 1))
-    expect(pauses(journal)).toHaveLength(1)
-    expect(pauses(journal)).toMatchObject([{ reason: '429' }])
-  })
-
-  it('is written once for a page that used up the requests of the plan', async () => {
-    const headers = {
-      'x-ratelimit-limit': '5',
-      'x-ratelimit-remaining': '0',
-      'x-ratelimit-reset': '30',
-    }
-    const { clock, journal, service, buyer } = aBuyer({ ...aPage, headers })
-    await clock.run(buyer.buy(batch, 1))
-    await clock.run(buyer.buy(batch, 2))
-    expect(pauses(journal)).toMatchObject([{ reason: 'requests of the plan used up' }])
+  const headers = {
+    'x-ratelimit-limit': '5',
+    'x-ratelimit-remaining': '0',
+    'x-ratelimit-reset': '30',
+  }
+  it.each([
+    ['a 429', { takesMs: 100, status: 429, headers }, 1, '429'],
+    ['a page', { ...aPage, headers }, 2, 'requests of the plan used up'],
+  ])('is written once for %s that says 0 requests remain', async (_, answer, pages, reason) => {
+    const { clock, journal, service, buyer } = aBuyer(answer)
+    for (let page = 1; page <= pages; page += 1) await clock.run(buyer.buy(batch, page))
+    expect(pauses(journal)).toMatchObject([{ reason }])
     const [first, second] = service.account
     expect((second?.sentAt ?? 0) - (first?.sentAt ?? 0)).toBeGreaterThanOrEqual(30 * SECOND)
   })
@@ -94,13 +84,6 @@ describe('accepts', () => {
     else expect(found).toMatchObject(expected)
     const ledger = journal.history().runs.get('run_1')?.creditsCommitted
     expect(ledger).toBe(service.account[0]?.charged)
-  })
-
-  it('is told of a refused key like any other request', async () => {
-    const { clock, buyer } = aBuyer({ takesMs: 100, status: 401 })
-    expect(await errorOf(clock.run(buyer.accepts(batch, batch.organizations)))).toMatchObject({
-      exitCode: 3,
-    })
   })
 
   it('asks again when the connection breaks', async () => {

@@ -1,5 +1,3 @@
-import { existsSync } from 'node:fs'
-import { resolve } from 'node:path'
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { packParcels } from '../../src/plan/packing.ts'
@@ -12,9 +10,7 @@ import {
 } from '../../src/plan/batch-cost.ts'
 import { makeBatches } from '../../src/plan/batches.ts'
 import { spreadPackings } from '../../src/plan/spreading.ts'
-import { readEventsFile } from '../../src/simulator/events-file.ts'
 
-const FILE = resolve(import.meta.dirname, '../../../shared/cases/repeated-keys.ndjson.gz')
 const cost = batchCost(1)
 
 /** Organisations with so many expected events each in a window of 100 days. */
@@ -73,18 +69,6 @@ describe('spreadPackings', () => {
       }),
       { numRuns: 100 },
     )
-  })
-
-  it('of 29,822 real events of 15 organisations makes 5 batches or more, of at most 603 pages (skipped where ../shared is absent)', async (context) => {
-    if (!existsSync(FILE)) context.skip('../shared/cases is absent')
-    const source = await readEventsFile(FILE)
-    const counts = source.organizations.map((_, number) => source.eventsOf(number).length)
-    const batches = eventsOfEach(parcels(counts), 8)
-    expect(batches.length).toBeGreaterThanOrEqual(5)
-    const pages = batches.reduce((sum, events) => sum + Math.ceil(events / 50), 0)
-    expect(pages).toBeLessThanOrEqual(603)
-    // The longest is read while the others are: by then nothing is left.
-    expect(Math.ceil((batches[0] ?? 0) / 50)).toBeLessThanOrEqual(597 / 5)
   })
 })
 
