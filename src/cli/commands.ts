@@ -1,13 +1,8 @@
 /** Every command: its name, arguments and options, and the function that is imported when it is called. */
 
 import type { Command } from 'commander'
-import type { Overrides } from '../run/job.ts'
 import type { ExitCode } from '../support/errors.ts'
-import type { CommonOptions, Context, Start } from './context.ts'
-import type { CoverageOptions } from './coverage-command.ts'
-import type { CreditsOptions } from './credits-command.ts'
-import type { DiffOptions } from './diff-command.ts'
-import type { ForgetOptions } from './forget-command.ts'
+import type { CommonOptions, Start } from './context.ts'
 import {
   COMMON_OPTIONS,
   CREDIT_GROUPS,
@@ -20,15 +15,7 @@ import {
   toOption,
   wholeNumber,
   type OptionDeclaration,
-  type QueryFormat,
 } from './options.ts'
-import type { PlanOptions } from './plan-command.ts'
-import type { RejectsOptions } from './rejects-command.ts'
-import type { SimulateOptions } from './simulate-command.ts'
-import type { SnapshotsOptions } from './snapshots-command.ts'
-import type { PublishCommandOptions, ReplayOptions } from './stage-commands.ts'
-import type { TitlesOptions } from './titles-command.ts'
-import type { VerifyOptions } from './verify-command.ts'
 
 interface Declaration {
   readonly name: string
@@ -36,39 +23,37 @@ interface Declaration {
   /** As commander writes them: `<required>`, `[optional]`, `[several...]`; what they are; a value that stands for none. */
   readonly arguments?: readonly (readonly [name: string, about: string, standard?: string])[]
   readonly options?: readonly OptionDeclaration[]
-  /** Each names its own types of options and arguments. */
-  readonly run: (context: Context, options: never, ...args: never[]) => Promise<ExitCode>
+  /** The function, imported only for this command: it takes the context, the arguments, and the options at last. */
+  readonly import: () => Promise<(...given: never[]) => Promise<ExitCode>>
 }
 
 const PIPELINE = 'name below pipelines/, or a path'
 const URL =
   'a destination (folder or s3://bucket/prefix), or one snapshot: <destination>/snapshots/<id>'
 
-// Imported for one command only: a database or the SDK of S3 takes longer than most commands.
-const runCommands = () => import('./run-commands.ts')
-const stageCommands = () => import('./stage-commands.ts')
+// A database or the SDK of S3 takes longer to import than most commands take.
+const stages = () => import('./stage-commands.ts')
+const runs = () => import('./run-commands.ts')
 
 const running: readonly Declaration[] = [
   {
     name: 'demo',
     about: 'the whole journey on this machine: no account, no network',
-    run: async (context) => (await import('./demo-command.ts')).demoCommand(context),
+    import: async () => (await import('./demo-command.ts')).demoCommand,
   },
   {
     name: 'run',
     about: 'plan, extract, load, build and publish a pipeline',
     arguments: [['<pipeline>', PIPELINE]],
     options: [...RUN_OPTIONS, LOSS_OPTION, ...GUARD_OPTIONS],
-    run: async (context, options: Overrides, pipeline: string) =>
-      (await runCommands()).runCommand(context, 'run', pipeline, options),
+    import: async () => (await runs()).runCommand,
   },
   {
     name: 'backfill',
     about: 'a run over a long window',
     arguments: [['[pipeline]', PIPELINE, 'backfill']],
     options: [...RUN_OPTIONS, LOSS_OPTION, ...GUARD_OPTIONS],
-    run: async (context, options: Overrides, pipeline: string) =>
-      (await runCommands()).runCommand(context, 'backfill', pipeline, options),
+    import: async () => (await runs()).backfillCommand,
   },
   {
     name: 'plan',
@@ -83,31 +68,24 @@ const running: readonly Declaration[] = [
       ],
       ['--cadence', 'compare asking nightly, every second night and weekly', null, null, 'sample'],
     ],
-    run: async (context, { sample, ...options }: PlanOptions, pipeline: string) =>
-      sample === undefined
-        ? (await import('./plan-command.ts')).planCommand(context, pipeline, options)
-        : (await import('./sample-command.ts')).sampleCommand(context, pipeline, {
-            ...options,
-            sample,
-          }),
+    import: async () => (await import('./plan-command.ts')).planCommand,
   },
   {
     name: 'extract',
     about: 'buy the pages of a pipeline into the journal, and nothing else',
     arguments: [['<pipeline>', PIPELINE]],
     options: [...RUN_OPTIONS, LOSS_OPTION],
-    run: async (context, options: Overrides, pipeline: string) =>
-      (await runCommands()).runCommand(context, 'extract', pipeline, options),
+    import: async () => (await runs()).extractCommand,
   },
   {
     name: 'load',
     about: 'bring the warehouse up to date with the journal',
-    run: async (context) => (await stageCommands()).loadCommand(context),
+    import: async () => (await stages()).loadCommand,
   },
   {
     name: 'build',
     about: 'build and check the models',
-    run: async (context) => (await stageCommands()).buildCommand(context),
+    import: async () => (await stages()).buildCommand,
   },
   {
     name: 'publish',
@@ -120,15 +98,13 @@ const running: readonly Declaration[] = [
       ['--accept-schema-change', 'publish although tables or columns went or changed type'],
       ...GUARD_OPTIONS,
     ],
-    run: async (context, options: PublishCommandOptions) =>
-      (await stageCommands()).publishCommand(context, options),
+    import: async () => (await stages()).publishCommand,
   },
   {
     name: 'replay',
     about: 'rebuild the warehouse from the journal for 0 credits',
     options: [LOSS_OPTION],
-    run: async (context, options: ReplayOptions) =>
-      (await stageCommands()).replayCommand(context, options),
+    import: async () => (await stages()).replayCommand,
   },
 ]
 
@@ -136,7 +112,7 @@ const looking: readonly Declaration[] = [
   {
     name: 'status',
     about: 'last runs, coverage, credits, rejects, snapshot',
-    run: async (context) => (await import('./status-command.ts')).statusCommand(context),
+    import: async () => (await import('./status-command.ts')).statusCommand,
   },
   {
     name: 'coverage',
@@ -146,8 +122,7 @@ const looking: readonly Declaration[] = [
       ['--prove', 'list what was not looked at, by organisation, event type and interval'],
       ['--all', 'show every row'],
     ],
-    run: async (context, options: CoverageOptions, pipeline?: string) =>
-      (await import('./coverage-command.ts')).coverageCommand(context, pipeline, options),
+    import: async () => (await import('./coverage-command.ts')).coverageCommand,
   },
   {
     name: 'credits',
@@ -158,30 +133,26 @@ const looking: readonly Declaration[] = [
       ['--days <n>', 'only the last n days, today included', wholeNumber(1, 100_000)],
       ['--all', 'show every row'],
     ],
-    run: async (context, options: CreditsOptions, pipeline?: string) =>
-      (await import('./credits-command.ts')).creditsCommand(context, pipeline, options),
+    import: async () => (await import('./credits-command.ts')).creditsCommand,
   },
   {
     name: 'rejects',
     about: 'events that did not fit, and why',
     options: [['--limit <n>', 'how many to show, the newest first', wholeNumber(0, 1e9), 20]],
-    run: async (context, options: RejectsOptions) =>
-      (await import('./rejects-command.ts')).rejectsCommand(context, options),
+    import: async () => (await import('./rejects-command.ts')).rejectsCommand,
   },
   {
     name: 'query',
     about: 'read-only SQL on the warehouse',
     arguments: [['<sql>', 'one SQL statement']],
     options: [['--format <format>', 'how to print', QUERY_FORMATS, 'table']],
-    run: async (context, { format }: { format: QueryFormat }, sql: string) =>
-      (await import('./query-command.ts')).queryCommand(context, sql, format),
+    import: async () => (await import('./query-command.ts')).queryCommand,
   },
   {
     name: 'models',
     about: 'the tables: what a row is, rows, columns, what each is made from',
     arguments: [['[table]', 'one table in full']],
-    run: async (context, _: object, table?: string) =>
-      (await import('./models-command.ts')).modelsCommand(context, table),
+    import: async () => (await import('./models-command.ts')).modelsCommand,
   },
   {
     name: 'titles',
@@ -197,8 +168,7 @@ const looking: readonly Declaration[] = [
       ['--format <format>', 'how to print', TITLES_FORMATS, 'csv'],
       ['--ladder <name>', 'read them by a ladder of config/ladders.yaml'],
     ],
-    run: async (context, options: TitlesOptions, file: string) =>
-      (await import('./titles-command.ts')).titlesCommand(context, file, options),
+    import: async () => (await import('./titles-command.ts')).titlesCommand,
   },
   {
     name: 'simulate',
@@ -213,8 +183,7 @@ const looking: readonly Declaration[] = [
       ['--rate-limit <n>', 'requests a second before it answers 429', wholeNumber(1, 100_000)],
       ['--faults <file>', 'JSON array of faults: src/simulator/README.md'],
     ],
-    run: async (context, options: SimulateOptions) =>
-      (await import('./simulate-command.ts')).simulateCommand(context, options),
+    import: async () => (await import('./simulate-command.ts')).simulateCommand,
   },
 ]
 
@@ -224,8 +193,7 @@ const publishing: readonly Declaration[] = [
     about: 'the published snapshots: rows, bytes, checks, coverage',
     arguments: [['[destination]', 'folder or s3://bucket/prefix; absent: that of the pipeline']],
     options: [PIPELINE_OPTION],
-    run: async (context, options: SnapshotsOptions, destination?: string) =>
-      (await import('./snapshots-command.ts')).snapshotsCommand(context, destination, options),
+    import: async () => (await import('./snapshots-command.ts')).snapshotsCommand,
   },
   {
     name: 'verify',
@@ -233,16 +201,14 @@ const publishing: readonly Declaration[] = [
       'prove every byte of the journal, and a published snapshot: files, hashes, rows, keys, Delta logs',
     arguments: [['[url]', `${URL}; absent: the journal alone`]],
     options: [PIPELINE_OPTION],
-    run: async (context, options: VerifyOptions, url?: string) =>
-      (await import('./verify-command.ts')).verifyCommand(context, url, options),
+    import: async () => (await import('./verify-command.ts')).verifyCommand,
   },
   {
     name: 'restore',
     about: 'make a warehouse from a published snapshot',
     arguments: [['<url>', URL]],
     options: [PIPELINE_OPTION],
-    run: async (context, options: VerifyOptions, url: string) =>
-      (await import('./restore-command.ts')).restoreCommand(context, url, options),
+    import: async () => (await import('./restore-command.ts')).restoreCommand,
   },
   {
     name: 'diff',
@@ -256,8 +222,7 @@ const publishing: readonly Declaration[] = [
       ['--table <name>', 'show the rows of one table'],
       ['--limit <n>', 'how many rows to show', wholeNumber(0, 1e9), 20],
     ],
-    run: async (context, options: DiffOptions, before: string, after: string) =>
-      (await import('./diff-command.ts')).diffCommand(context, before, after, options),
+    import: async () => (await import('./diff-command.ts')).diffCommand,
   },
   {
     name: 'forget',
@@ -269,15 +234,13 @@ const publishing: readonly Declaration[] = [
       ['--older-than <days>', 'events that are older, not people', wholeNumber(1, 100_000)],
       ['--yes', 'do it'],
     ],
-    run: async (context, options: ForgetOptions, people: readonly string[]) =>
-      (await import('./forget-command.ts')).forgetCommand(context, people, options),
+    import: async () => (await import('./forget-command.ts')).forgetCommand,
   },
   {
     name: 'export-person',
     about: 'everything that is known of a person, as JSON',
     arguments: [['<profile_id>', 'the person']],
-    run: async (context, _: object, person: string) =>
-      (await import('./export-person-command.ts')).exportPersonCommand(context, person),
+    import: async () => (await import('./export-person-command.ts')).exportPersonCommand,
   },
 ]
 
@@ -285,17 +248,14 @@ const publishing: readonly Declaration[] = [
 export function addCommands(program: Command, start: Start): void {
   for (const declared of [...running, ...looking, ...publishing]) {
     const command = program.command(declared.name).description(declared.about)
-    for (const [name, about, standard] of declared.arguments ?? []) {
-      command.argument(name, about, standard)
-    }
+    for (const one of declared.arguments ?? []) command.argument(...one)
     for (const one of [...COMMON_OPTIONS, ...(declared.options ?? [])])
       command.addOption(toOption(one))
     command.action((...given: unknown[]) => {
       // Commander gives the arguments, then the options, then the command.
-      const args = given.slice(0, -2)
-      const options = given.at(-2) as CommonOptions
-      return start(options, (context) =>
-        declared.run(context, options as never, ...(args as never[])),
+      const args = given.slice(0, -1)
+      return start(args.at(-1) as CommonOptions, async (context) =>
+        (await declared.import())(...([context, ...args] as never[])),
       )
     })
   }

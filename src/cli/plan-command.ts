@@ -31,12 +31,17 @@ const SHOWN = 5
 // Batches of a sample that is proposed: of 40 batches the range is half to half as much again.
 const SAMPLE = 5
 
-/** `plan` without `--sample`. */
+/** `plan`. */
 export async function planCommand(
-  { output, directory, clock, environment }: Context,
+  context: Context,
   pipeline: string,
-  options: PlanOptions,
+  { sample, ...options }: PlanOptions,
 ): Promise<ExitCode> {
+  if (sample !== undefined) {
+    const { sampleCommand } = await import('./sample-command.ts')
+    return sampleCommand(context, pipeline, { ...options, sample })
+  }
+  const { output, directory, clock, environment } = context
   const job = await readJob(pipeline, options, directory.root)
   refuseBundledListElsewhere(job, environment)
   const history = readHistory(openJournal(directory.journal, clock))

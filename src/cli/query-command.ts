@@ -39,7 +39,7 @@ const DEAF_AFTER_MS = 300
 export async function queryCommand(
   context: Context,
   sql: string,
-  format: QueryFormat,
+  { format }: { readonly format: QueryFormat },
 ): Promise<ExitCode> {
   const { output } = context
   if (sql.trim() === '') throw new NoSqlError()

@@ -11,7 +11,16 @@ import { problemOf, runReport } from './run-result.ts'
 import { withService } from './service.ts'
 
 /** `run`, `backfill` and `extract`: buys what the pipeline asks for, and all but `extract` load, build and publish it. */
-export async function runCommand(
+export const runCommand = buying('run')
+export const backfillCommand = buying('backfill')
+export const extractCommand = buying('extract')
+
+function buying(command: RunCommand) {
+  return (context: Context, pipeline: string, options: Overrides) =>
+    buy(context, command, pipeline, options)
+}
+
+async function buy(
   context: Context,
   command: RunCommand,
   pipeline: string,
