@@ -28,7 +28,7 @@ refused as (
 )
 
 select
-    cast(pages.bought as double) as bought,
+    cast(pages.bought as double) as pages_bought,
     cast(pages.events as double) as events,
-    cast(greatest(0, pages.events - first_seen.events - refused.events) as double) as known
+    cast(greatest(0, pages.events - first_seen.events - refused.events) as double) as events_known_before
 from pages, first_seen, refused

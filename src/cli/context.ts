@@ -20,26 +20,6 @@ export interface CommonOptions {
   readonly logLevel: LogLevel
 }
 
-/** The process as a command sees it. */
-export interface Context {
-  readonly environment: Environment
-  readonly clock: Clock
-  readonly random: () => number
-  readonly output: Output
-  readonly scrubber: Scrubber
-  readonly logger: Logger
-  readonly progress: ProgressDisplay
-  readonly directory: DataDirectory
-  readonly stop: AbortSignal
-  readonly abort: AbortSignal
-}
-
-/** Runs a command once its options are known; returns the exit code. */
-export type Start = (
-  options: CommonOptions,
-  work: (context: Context) => Promise<ExitCode>,
-) => Promise<void>
-
 /** What makes a context, together with the options. */
 export interface ProcessParts {
   readonly environment: Environment
@@ -50,6 +30,19 @@ export interface ProcessParts {
   readonly stop: AbortSignal
   readonly abort: AbortSignal
 }
+
+/** The process as a command sees it. */
+export interface Context extends ProcessParts {
+  readonly logger: Logger
+  readonly progress: ProgressDisplay
+  readonly directory: DataDirectory
+}
+
+/** Runs a command once its options are known; returns the exit code. */
+export type Start = (
+  options: CommonOptions,
+  work: (context: Context) => Promise<ExitCode>,
+) => Promise<void>
 
 /** The context of one command. */
 export function createContext(options: CommonOptions, parts: ProcessParts): Context {

@@ -55,24 +55,37 @@ export async function coverageCommand(
     ...job.question,
     window: job.question.window === 'since-last' ? job.question.initialWindow : job.question.window,
   }
-  const reading = await readWarehouse(directory.warehouse, (warehouse) =>
+  const { value, why } = await readWarehouse(directory.warehouse, (warehouse) =>
     queryReport<KnownOrganization>(warehouse, 'coverage_organizations'),
   )
-  const known =
-    reading.kind === 'read' ? new Map(reading.value.map((row) => [row.organization_id, row])) : null
+  const known = value && new Map(value.map((row) => [row.organization_id, row]))
   const coverage = coverageReport(wanted, history, now)
-  const rows = coverage.organizations.map((one) => organizationRow(one, known, now))
-  const found: Found = { pipeline: job?.pipeline ?? null, coverage, rows, now }
+  const rows = coverage.organizations.map((one) =>
+    organizationRow(one, known?.get(one.organizationId)),
+  )
+  const isWithoutEvents = (one: OrganizationCoverage) =>
+    isSilent(one) && (known?.get(one.organizationId)?.events ?? 0) === 0
+  const silent = known && coverage.organizations.filter(isWithoutEvents)
+  const found: Found = { pipeline: job?.pipeline ?? null, coverage, rows, silent, now }
   const shown = all ? Number.POSITIVE_INFINITY : ROWS_SHOWN
-  const why = reading.kind === 'read' ? null : reading.why
-  const report = prove ? proof(found, shown) : summary(found, shown, why)
+  const { values, ...report } = prove ? proof(found, shown) : summary(found, shown, why)
   output.report({
     ...report,
     values: {
       data_dir: directory.root,
-      ...summaryValues(found, known !== null),
+      pipeline: found.pipeline,
+      at: isoInstant(now),
+      organizations: rows.length,
+      read: coverage.read,
+      never_read: coverage.neverRead,
+      quarantined: coverage.quarantined,
+      with_gaps: coverage.withGaps,
+      without_events: silent?.length ?? null,
+      oldest_watermark: instantOrNull(coverage.oldestWatermark),
+      newest_watermark: instantOrNull(coverage.newestWatermark),
+      rows,
       warehouse: why === null ? null : { unavailable: why },
-      ...report.values,
+      ...values,
     },
   })
   return EXIT.done
@@ -88,40 +101,28 @@ interface KnownOrganization {
 interface Found {
   readonly pipeline: string | null
   readonly coverage: CoverageReport
+  /** In the order of the coverage. */
   readonly rows: readonly OrganizationRow[]
+  /** Those that were read and never sent an event; null where the warehouse cannot be read. */
+  readonly silent: readonly OrganizationCoverage[] | null
   /** Milliseconds since 1970 UTC, by the service's clock. */
   readonly now: number
 }
 
 type OrganizationRow = ReturnType<typeof organizationRow>
 
-function organizationRow(
-  one: OrganizationCoverage,
-  known: ReadonlyMap<string, KnownOrganization> | null,
-  now: number,
-) {
-  const inWarehouse = known?.get(one.organizationId)
-  const watermark = one.watermark
+function organizationRow(one: OrganizationCoverage, known: KnownOrganization | undefined) {
+  const { organizationId, askedAs, watermark, quarantined } = one
   return {
-    json: {
-      organization_id: one.organizationId,
-      asked_as: one.askedAs,
-      name: inWarehouse?.name ?? null,
-      covered_from: instantOrNull(watermark === null ? null : one.from),
-      covered_to: instantOrNull(watermark),
-      gaps: gapsOf(one).map(stretchValues),
-      events: inWarehouse?.events ?? null,
-      last_event_received_at: instantOrNull(one.lastEventAt),
-      quarantined: one.quarantined && {
-        at: isoInstant(one.quarantined.at),
-        reason: one.quarantined.reason,
-      },
-    },
-    age:
-      watermark === null ? '-' : now - watermark < MINUTE ? 'now' : durationText(now - watermark),
-    eventsShown: inWarehouse?.events ?? one.events,
-    isSilent: known !== null && isSilent(one) && (inWarehouse?.events ?? 0) === 0,
-    isNeverRead: isNeverRead(one),
+    organization_id: organizationId,
+    asked_as: askedAs,
+    name: known?.name ?? null,
+    covered_from: instantOrNull(watermark === null ? null : one.from),
+    covered_to: instantOrNull(watermark),
+    gaps: gapsOf(one).map(stretchValues),
+    events: known?.events ?? null,
+    last_event_received_at: instantOrNull(one.lastEventAt),
+    quarantined: quarantined && { at: isoInstant(quarantined.at), reason: quarantined.reason },
   }
 }
 
@@ -129,53 +130,39 @@ function stretchValues({ eventTypes, from, to }: UnreadStretch) {
   return { event_types: eventTypes, from: instantOrNull(from), to: isoInstant(to) }
 }
 
-function summaryValues({ pipeline, coverage, rows, now }: Found, isWarehouseRead: boolean) {
-  return {
-    pipeline,
-    at: isoInstant(now),
-    organizations: rows.length,
-    read: coverage.read,
-    never_read: coverage.neverRead,
-    quarantined: coverage.quarantined,
-    with_gaps: coverage.withGaps,
-    without_events: isWarehouseRead ? rows.filter((row) => row.isSilent).length : null,
-    oldest_watermark: instantOrNull(coverage.oldestWatermark),
-    newest_watermark: instantOrNull(coverage.newestWatermark),
-    rows: rows.map(({ json }) => json),
-  }
-}
-
 function summary(
-  { pipeline, coverage, rows, now }: Found,
+  { pipeline, coverage, rows, silent, now }: Found,
   shown: number,
   why: string | null,
 ): Report {
   const { read, neverRead, quarantined, withGaps, oldestWatermark, newestWatermark } = coverage
-  const silent = rows.filter((row) => row.isSilent).length
-  const instantText = (at: number) => `${minuteText(at)} UTC (${agoText(now - at)})`
+  const ageOf = (at: number) => (now - at < MINUTE ? 'now' : durationText(now - at))
+  const watermarkText = (at: number) => `${minuteText(at)} UTC (${agoText(now - at)})`
   const noGaps = neverRead === 0 ? 'none' : 'none in what was read'
+  const lines = coverage.organizations.map((one, place) => ({ one, row: rows[place] }))
   return {
     title: `${pipeline === null ? '' : `${pipeline}: `}${countText(rows.length, 'organisation')}, ${numberText(read)} read, ${numberText(neverRead)} never read, ${numberText(quarantined)} quarantined`,
     sections: [
       [
-        oldestWatermark !== null && ['oldest watermark', instantText(oldestWatermark)],
-        newestWatermark !== null && ['newest watermark', instantText(newestWatermark)],
+        oldestWatermark !== null && ['oldest watermark', watermarkText(oldestWatermark)],
+        newestWatermark !== null && ['newest watermark', watermarkText(newestWatermark)],
         ['gaps', withGaps === 0 ? noGaps : `in ${countText(withGaps, 'organisation')}`],
-        silent > 0 && [
-          'no events',
-          `${countText(silent, 'organisation')} read, and never sent one`,
-        ],
+        silent !== null &&
+          silent.length > 0 && [
+            'no events',
+            `${countText(silent.length, 'organisation')} read, and never sent one`,
+          ],
       ],
       table(
         null,
-        rows,
+        lines,
         [
-          ['organisation', ({ json }) => companyText(json.asked_as), 'id'],
-          ['up to (UTC)', ({ json }) => json.covered_to, 'instant'],
-          ['age', 'age', 'count'],
-          ['gaps', ({ json }) => json.gaps.length, 'number'],
-          ['events', 'eventsShown', 'number'],
-          ['note', noteOf],
+          ['organisation', ({ one }) => companyText(one.askedAs), 'id'],
+          ['up to (UTC)', ({ one }) => one.watermark, 'instant'],
+          ['age', ({ one }) => one.watermark && ageOf(one.watermark), 'count'],
+          ['gaps', ({ row }) => row?.gaps.length, 'number'],
+          ['events', ({ one, row }) => row?.events ?? one.events, 'number'],
+          ['note', ({ one, row }) => noteOf(one, row?.name ?? '', silent?.includes(one) === true)],
         ],
         { shown },
       ),
@@ -184,11 +171,11 @@ function summary(
   }
 }
 
-function noteOf({ json, ...row }: OrganizationRow): string {
-  if (json.quarantined !== null) return `quarantined: ${json.quarantined.reason}`
-  if (row.isNeverRead) return 'never read'
-  if (row.isSilent) return 'no event yet'
-  return json.asked_as === json.organization_id ? (json.name ?? '') : json.organization_id
+function noteOf(one: OrganizationCoverage, name: string, isWithoutEvents: boolean): string {
+  if (one.quarantined !== null) return `quarantined: ${one.quarantined.reason}`
+  if (isNeverRead(one)) return 'never read'
+  if (isWithoutEvents) return 'no event yet'
+  return one.askedAs === one.organizationId ? name : one.organizationId
 }
 
 const PLACES: Readonly<Record<UnreadStretch['place'], string>> = {

@@ -4,8 +4,6 @@
  */
 
 import { PAGE_EVENTS } from '../journal/batch-history.ts'
-import { openJournal } from '../journal/journal.ts'
-import { readHistory } from '../journal/read-history.ts'
 import { CREDITS_PER_PAGE, dayOf, monthOf, nextMonthAt } from '../journal/spending.ts'
 import { readJob } from '../run/job.ts'
 import { EXIT, type ExitCode } from '../support/errors.ts'
@@ -15,29 +13,23 @@ import type { Warehouse } from '../warehouse/warehouse.ts'
 import type { Context } from './context.ts'
 import {
   adviceOn,
-  runsIn,
+  ledgerOf,
   spendingBy,
+  spendingOf,
   spendingOfRuns,
-  totalSpending,
   type Ledger,
   type NewEvents,
   type OrganizationSpending,
   type PageUse,
+  type RunSpending,
   type Scope,
   type Spending,
 } from './credits-figures.ts'
 import type { CreditGroup } from './options.ts'
-import { refuseEmpty } from './refuse-empty.ts'
+import { historyShown } from './refuse-empty.ts'
 import { queryReport } from './report-query.ts'
-import { table, type Column, type Fact, type Report, type Table } from './report.ts'
-import {
-  countText,
-  creditsText,
-  minuteText,
-  namedCompanyText,
-  numberText,
-  printable,
-} from './text.ts'
+import { table, type Cell, type Column, type Report } from './report.ts'
+import { companyText, countText, creditsText, numberText } from './text.ts'
 import { readWarehouse } from './warehouse-reader.ts'
 
 /** Options of `credits`. */
@@ -50,7 +42,8 @@ export interface CreditsOptions {
   readonly all?: boolean
 }
 
-const ADVICE_DAYS = 90
+// Organisations and advice of the summary are about recent days.
+const RECENT_DAYS = 90
 const DAYS_SHOWN = 7
 const ROWS_SHOWN = 20
 const MOST_EXPENSIVE_SHOWN = 5
@@ -60,44 +53,38 @@ const UNEXPECTED_SHOWN = 5
 export async function creditsCommand(
   context: Context,
   pipeline: string | undefined,
-  options: CreditsOptions,
+  { by, days, all = false }: CreditsOptions,
 ): Promise<ExitCode> {
   const { directory, clock, output } = context
   const job = pipeline === undefined ? null : await readJob(pipeline, {}, directory.root)
-  const journal = openJournal(directory.journal, clock)
-  refuseEmpty(journal, directory)
-  const history = readHistory(journal)
+  const history = historyShown(context)
   const now = clock.now()
-  const since = options.days === undefined ? null : firstDayOf(options.days, now)
-  const scope: Scope = { pipeline: job?.pipeline ?? null, since }
-  // Organisations and advice of the summary are about recent days.
-  const adviceSince = since ?? (options.by === undefined ? firstDayOf(ADVICE_DAYS, now) : null)
-  const recent: Scope = { ...scope, since: adviceSince }
-  const reading = await readWarehouse(directory.warehouse, (warehouse) =>
+  const firstDayOf = (count: number) => dayOf(now - (count - 1) * DAY)
+  const scope: Scope = {
+    pipeline: job?.pipeline ?? null,
+    since: days === undefined ? null : firstDayOf(days),
+  }
+  const recentDays = days ?? RECENT_DAYS
+  const recent = by === undefined ? { ...scope, since: firstDayOf(recentDays) } : scope
+  const { value: additions, why } = await readWarehouse(directory.warehouse, (warehouse) =>
     readAdditions(warehouse, scope, recent),
   )
-  const additions = reading.kind === 'read' ? reading.value : null
-  const why = reading.kind === 'read' ? null : reading.why
-  const ledger: Ledger = { history, newEvents: additions?.newEvents ?? null, scope }
-  const found: Found = { ledger, additions, why, now, adviceSince }
+  const ledger = ledgerOf(history, additions?.newEvents ?? null, scope)
+  const found: Found = { ledger, additions, why, recentDays }
+  const ofMonth = ledgerOf(history, null, { ...scope, since: `${monthOf(now)}-01` })
+  const thisMonth = monthValues(spendingOf(ofMonth), now, job?.creditsPerMonth ?? null)
   const { values, ...report } =
-    options.by === undefined
-      ? summary(found, job?.creditsPerMonth ?? null)
-      : breakdown(found, options.by, options.all ?? false)
-  const unavailable = why === null ? null : { unavailable: why }
-  const where = { data_dir: directory.root, pipeline: scope.pipeline, since }
-  output.report({ ...report, values: { ...where, ...values, warehouse: unavailable } })
+    by === undefined ? summary(found, thisMonth, scope.pipeline) : breakdown(by, all, found)
+  output.report({
+    ...report,
+    values: {
+      data_dir: directory.root,
+      ...scope,
+      ...values,
+      warehouse: why === null ? null : { unavailable: why },
+    },
+  })
   return EXIT.done
-}
-
-interface Found {
-  readonly ledger: Ledger
-  readonly additions: Additions | null
-  /** Why the warehouse adds nothing; null where it does. */
-  readonly why: string | null
-  /** Milliseconds since 1970 UTC. */
-  readonly now: number
-  readonly adviceSince: string | null
 }
 
 /** What the warehouse adds. */
@@ -106,19 +93,16 @@ interface Additions {
   /** The most expensive first. */
   readonly organizations: readonly OrganizationSpending[]
   readonly pageUse: PageUse
-  readonly unexpected: readonly UnexpectedCharge[]
+  /** Pages whose charge was not the expected one: sql/reports/credits_unexpected.sql. */
+  readonly unexpected: readonly Readonly<Record<string, Cell>>[]
 }
 
-interface UnexpectedCharge {
-  readonly requested_at: Date
-  readonly pipeline: string
-  readonly batch_id: string
-  readonly page: number
-  readonly events: number
-  /** What it is counted with. */
-  readonly credits_used: number
-  /** What was sent, where that cannot be a price; else null. */
-  readonly credits_sent: string | null
+interface Found {
+  readonly ledger: Ledger
+  readonly additions: Additions | null
+  /** Why the warehouse adds nothing; null where it does. */
+  readonly why: string | null
+  readonly recentDays: number
 }
 
 async function readAdditions(
@@ -126,50 +110,48 @@ async function readAdditions(
   scope: Scope,
   recent: Scope,
 ): Promise<Additions> {
-  const [pageUse = { bought: 0, events: 0, known: 0 }] = await queryReport<PageUse>(
-    warehouse,
-    'credits_page_use',
-    { ...recent },
-  )
+  const read = <Row extends object>(name: string, of: Scope) =>
+    queryReport<Row>(warehouse, name, { ...of, credits_per_page: CREDITS_PER_PAGE })
+  const [pageUse] = await read<PageUse>('credits_page_use', recent)
   return {
-    newEvents: await queryReport(warehouse, 'credits_new_events'),
-    organizations: await queryReport(warehouse, 'credits_organizations', { ...recent }),
-    pageUse,
-    unexpected: await queryReport(warehouse, 'credits_unexpected', {
-      ...scope,
-      credits_per_page: CREDITS_PER_PAGE,
-    }),
+    newEvents: await read('credits_new_events', scope),
+    organizations: await read('credits_organizations', recent),
+    pageUse: pageUse ?? { pages_bought: 0, events: 0, events_known_before: 0 },
+    unexpected: await read('credits_unexpected', scope),
   }
 }
 
-/** The first of the last `days` UTC days, today included. */
-function firstDayOf(days: number, nowMs: number): string {
-  return dayOf(nowMs - (days - 1) * DAY)
-}
-
 /** A row of a table of credits: how it is named, and its figures. */
-interface Row {
-  readonly name?: string | null
-  readonly run_id?: string
-  readonly pipeline?: string
-  readonly asked_as?: string
-  readonly credits: number
-  readonly pages?: number
-  readonly events?: number
-  readonly new_events?: number | null
-  readonly credits_per_new_event?: number | null
+type Row = Partial<Omit<Spending, 'name'>> &
+  Partial<Pick<RunSpending, 'run_id' | 'pipeline'>> &
+  Partial<Pick<OrganizationSpending, 'organization_id' | 'asked_as' | 'name'>>
+
+interface Group {
+  readonly names: readonly Column<Row>[]
+  rows(ledger: Ledger, additions: Additions | null): readonly Row[]
 }
 
-const companyOf = ({ asked_as: asked = '', name = null }: Row) => namedCompanyText(asked, name)
-const NAMES: Readonly<Record<CreditGroup, readonly Column<Row>[]>> = {
-  day: [['day (UTC)', 'name']],
-  month: [['month (UTC)', 'name']],
-  pipeline: [['pipeline', 'name']],
-  run: [
-    ['run', 'run_id', 'id'],
-    ['pipeline', ({ pipeline = '' }) => pipeline],
-  ],
-  organization: [['organisation', companyOf]],
+const GROUPS: Readonly<Record<CreditGroup, Group>> = {
+  day: {
+    names: [['day (UTC)', 'name']],
+    rows: (ledger) => spendingBy(({ day }) => day, ledger).toReversed(),
+  },
+  month: {
+    names: [['month (UTC)', 'name']],
+    rows: (ledger) => spendingBy(({ day }) => day.slice(0, 7), ledger).toReversed(),
+  },
+  pipeline: {
+    names: [['pipeline', 'name']],
+    rows: (ledger) => spendingBy(({ pipeline }) => pipeline, ledger),
+  },
+  run: {
+    names: [
+      ['run', (row) => row.run_id ?? row.name, 'id'],
+      ['pipeline', ({ pipeline = '' }) => pipeline],
+    ],
+    rows: spendingOfRuns,
+  },
+  organization: { names: [['organisation', companyOf]], rows: organizationRows },
 }
 const FIGURES: readonly Column<Row>[] = [
   ['credits', 'credits', 'credits'],
@@ -179,54 +161,50 @@ const FIGURES: readonly Column<Row>[] = [
   ['per new', 'credits_per_new_event', 'price'],
 ]
 
-function breakdown({ ledger, additions, why }: Found, by: CreditGroup, isAll: boolean): Report {
-  const total = totalSpending(ledger)
-  const rowsBy = (): readonly Row[] => {
-    if (by === 'run') return spendingOfRuns(ledger)
-    if (by !== 'organization') return spendingBy(by, ledger)
-    return additions === null ? [] : organizationRows(additions.organizations, total)
-  }
-  const totalRow: Row =
-    by === 'organization'
-      ? { ...total, asked_as: total.name, name: null }
-      : { ...total, run_id: total.name }
-  const rows = table('rows', rowsBy(), [...NAMES[by], ...FIGURES], {
+function companyOf({ asked_as: askedAs, name = null }: Row): string | null {
+  if (askedAs === undefined) return name
+  return name === null ? companyText(askedAs) : `${name} (${companyText(askedAs)})`
+}
+
+function breakdown(by: CreditGroup, isAll: boolean, { ledger, additions, why }: Found): Report {
+  const { names, rows } = GROUPS[by]
+  const total = spendingOf(ledger)
+  const shown = table<Row>('rows', rows(ledger, additions), [...names, ...FIGURES], {
     ...(isAll ? {} : { shown: ROWS_SHOWN }),
-    total: totalRow,
+    total,
     notes: why === null ? [] : [`without what was new, and by whom: ${why}`],
   })
-  return { sections: [rows], values: { by, total } }
+  return { sections: [shown], values: { by, total } }
 }
 
 // Shares are fractions; less than this is left of adding them up, and no credit.
 const NO_CREDIT = 0.01
 
 /** With a last row for what no organisation is known to have caused: in doubt, or not loaded yet. */
-function organizationRows(organizations: readonly OrganizationSpending[], total: Spending) {
-  const credits = total.credits - sum(organizations.map((one) => one.credits))
-  if (Math.abs(credits) < NO_CREDIT) return organizations
-  const name = null
+function organizationRows(ledger: Ledger, additions: Additions | null): readonly Row[] {
+  if (additions === null) return []
+  const { organizations } = additions
+  const credits = spendingOf(ledger).credits - sum(organizations.map((one) => one.credits))
   const askedAs = '(unattributed: in doubt, or not loaded)'
-  return [...organizations, { organization_id: null, asked_as: askedAs, name, credits }]
+  return Math.abs(credits) < NO_CREDIT
+    ? organizations
+    : [...organizations, { organization_id: null, asked_as: askedAs, name: null, credits }]
 }
 
 function summary(
-  { ledger, additions, why, now, adviceSince }: Found,
-  limit: number | null,
+  { ledger, additions, why, recentDays }: Found,
+  thisMonth: Month,
+  pipeline: string | null,
 ): Report {
-  const total = totalSpending(ledger)
-  const days = spendingBy('day', ledger)
-  const runs = runsIn(ledger.history, ledger.scope).length
-  const month = monthOf(now)
-  const { charged, in_doubt: inDoubt } = totalSpending({
-    ...ledger,
-    scope: { ...ledger.scope, since: `${month}-01` },
-  })
-  const renewsOn = dayOf(nextMonthAt(now))
-  const recentDays = Math.round((Date.parse(dayOf(now)) - Date.parse(adviceSince ?? '')) / DAY) + 1
-  const advice =
-    additions === null ? [] : adviceOn(additions.organizations, additions.pageUse, recentDays)
-  const ofPipeline = ledger.scope.pipeline === null ? '' : ` of ${ledger.scope.pipeline}`
+  const total = spendingOf(ledger)
+  const { pageUse, organizations = [], unexpected = [] } = additions ?? {}
+  const { new_events: newEvents, credits_per_new_event: price } = total
+  const inDays = `in ${countText(recentDays, 'day')}`
+  const days = GROUPS.day.rows(ledger, null)
+  const runs = ledger.runs.length
+  const ofPipeline = pipeline === null ? '' : ` of ${pipeline}`
+  const perPage = (events = 0) => (events / (pageUse?.pages_bought ?? 1)).toFixed(1)
+  const advice = pageUse === undefined ? [] : adviceOn(organizations, pageUse, inDays)
   return {
     sections: [
       [
@@ -238,19 +216,34 @@ function summary(
           'in doubt',
           `${creditsText(total.in_doubt)} credits: sent, no whole answer, perhaps billed`,
         ],
-        ['this month', monthText(month, charged + inDoubt, limit, renewsOn)],
-        ...newEventFacts(total, additions?.pageUse ?? null, recentDays),
+        ['this month', monthText(thisMonth)],
+        newEvents !== null && [
+          'new events',
+          price === null ? 'none' : `${numberText(newEvents)} at ${price.toFixed(2)} credits each`,
+        ],
+        pageUse !== undefined &&
+          pageUse.pages_bought > 0 && [
+            'a page held',
+            `${perPage(pageUse.events)} of ${PAGE_EVENTS} events, ${perPage(pageUse.events_known_before)} of them known before (${countText(recentDays, 'day')})`,
+          ],
         total.unexpected_charges > 0 && [
           'unexpected',
-          unexpectedText(total.unexpected_charges, additions?.unexpected ?? []),
+          `${countText(total.unexpected_charges, 'page')} not charged 10, or 0 when empty`,
         ],
         why !== null && ['new events', `unknown: ${why}`],
       ],
-      table<Row>('days', days, [...NAMES.day, ...FIGURES], {
+      table('unexpected_charges', unexpected, UNEXPECTED, {
+        shown: UNEXPECTED_SHOWN,
+        more: 'all with --json',
+      }),
+      table<Row>('days', days, [...GROUPS.day.names, ...FIGURES], {
         shown: DAYS_SHOWN,
         more: 'all with --by day --all',
       }),
-      mostExpensive(additions?.organizations ?? [], recentDays),
+      table<Row>(null, mostExpensive(organizations), [
+        [`most expensive ${inDays}`, companyOf],
+        ...FIGURES.filter(([head]) => head !== 'pages'),
+      ]),
     ],
     notes: [
       '',
@@ -260,69 +253,46 @@ function summary(
     values: {
       runs,
       total,
-      this_month: {
-        month,
-        charged,
-        in_doubt: inDoubt,
-        limit,
-        left: limit === null ? null : limit - charged - inDoubt,
-        renews_on: renewsOn,
-      },
-      recent: additions && {
-        days: recentDays,
-        pages_bought: additions.pageUse.bought,
-        events: additions.pageUse.events,
-        events_known_before: additions.pageUse.known,
-        organizations: additions.organizations.length,
-      },
-      unexpected_charges: additions && additions.unexpected,
+      this_month: thisMonth,
+      recent: pageUse
+        ? { days: recentDays, ...pageUse, organizations: organizations.length }
+        : null,
       advice,
     },
   }
 }
 
-function monthText(month: string, spent: number, limit: number | null, renewsOn: string): string {
-  if (limit === null) return `${creditsText(spent)} credits in ${month}`
-  const share = Math.round((spent / limit) * 100)
-  return `${creditsText(spent)} of ${numberText(limit)} credits (${share} %) in ${month}; starts again on ${renewsOn}`
+const UNEXPECTED: readonly Column<Readonly<Record<string, Cell>>>[] = [
+  ['unexpected (UTC)', 'requested_at', 'instant'],
+  ['pipeline', 'pipeline'],
+  ['batch', 'batch_id'],
+  ['page', 'page', 'number'],
+  ['events', 'events', 'number'],
+  ['credits', 'credits_used', 'credits'],
+  ['sent', 'credits_sent'],
+]
+
+type Month = ReturnType<typeof monthValues>
+
+function monthValues(ofMonth: Spending, now: number, limit: number | null) {
+  const { charged, in_doubt: inDoubt, credits } = ofMonth
+  const left = limit === null ? null : limit - credits
+  const renewsOn = dayOf(nextMonthAt(now))
+  return { month: monthOf(now), charged, in_doubt: inDoubt, limit, left, renews_on: renewsOn }
 }
 
-function newEventFacts(total: Spending, use: PageUse | null, days: number): Fact[] {
-  const { new_events: newEvents, credits_per_new_event: price } = total
-  if (newEvents === null) return []
-  const perPage = (events: number) => (events / (use?.bought ?? 1)).toFixed(1)
-  return [
-    [
-      'new events',
-      price === null ? 'none' : `${numberText(newEvents)} at ${price.toFixed(2)} credits each`,
-    ],
-    use !== null &&
-      use.bought > 0 && [
-        'a page held',
-        `${perPage(use.events)} of ${PAGE_EVENTS} events, ${perPage(use.known)} of them known before (${countText(days, 'day')})`,
-      ],
-  ]
+function monthText({ month, limit, charged, in_doubt: inDoubt, renews_on: day }: Month): string {
+  const spent = creditsText(charged + inDoubt)
+  if (limit === null) return `${spent} credits in ${month}`
+  const share = Math.round(((charged + inDoubt) / limit) * 100)
+  return `${spent} of ${numberText(limit)} credits (${share} %) in ${month}; starts again on ${day}`
 }
 
-function unexpectedText(count: number, charges: readonly UnexpectedCharge[]): string {
-  const lines = charges.slice(0, UNEXPECTED_SHOWN).map((charge) => {
-    const { requested_at: at, credits_used: used, credits_sent: sent } = charge
-    const credits = `${creditsText(used)} credits`
-    const charged = sent === null ? credits : `${printable(sent)} sent, counted as ${credits}`
-    return `${minuteText(at.getTime())} ${charge.pipeline} ${charge.batch_id} page ${charge.page}: ${countText(charge.events, 'event')}, ${charged}`
-  })
-  return [`${countText(count, 'page')} not charged 10, or 0 when empty:`, ...lines].join('\n')
-}
-
-function mostExpensive(organizations: readonly OrganizationSpending[], days: number): Table {
+function mostExpensive(organizations: readonly OrganizationSpending[]): OrganizationSpending[] {
   // Without a new event the price has no bound; a number keeps such organisations comparable.
   const price = (one: OrganizationSpending) => one.credits_per_new_event ?? Number.MAX_VALUE
-  const rows = organizations
+  return organizations
     .filter(({ credits }) => credits >= 1)
     .toSorted((a, b) => price(b) - price(a) || b.credits - a.credits)
     .slice(0, MOST_EXPENSIVE_SHOWN)
-  return table<Row>(null, rows, [
-    [`most expensive in ${countText(days, 'day')}`, companyOf],
-    ...FIGURES.filter(([head]) => head !== 'pages'),
-  ])
 }

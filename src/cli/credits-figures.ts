@@ -19,6 +19,23 @@ export interface Scope {
   readonly since: string | null
 }
 
+/** Events that were new on a day, by the run that received them first: sql/reports/credits_new_events.sql. */
+export interface NewEvents {
+  readonly day: string
+  readonly pipeline: string
+  readonly run_id: string
+  readonly events: number
+}
+
+/** The ledger of a scope. */
+export interface Ledger {
+  readonly days: readonly DaySpending[]
+  /** The newest first. */
+  readonly runs: readonly RunHistory[]
+  /** Null when the warehouse cannot be read. */
+  readonly newEvents: readonly NewEvents[] | null
+}
+
 /** Spending of a group, or of all; the keys are those of JSON. */
 export interface Spending {
   /** The day, month or pipeline. */
@@ -40,84 +57,81 @@ export interface Spending {
   readonly unexpected_charges: number
 }
 
-/** Events that were new on a day, by the run that received them first. */
-export interface NewEvents {
-  readonly day: string
-  readonly pipeline: string
-  readonly run_id: string
+type Place = Pick<NewEvents, 'day' | 'pipeline'>
+
+/** The ledger of a part of the history. */
+export function ledgerOf(
+  { runs, spending }: Pick<History, 'runs' | 'spending'>,
+  newEvents: readonly NewEvents[] | null,
+  { pipeline, since }: Scope,
+): Ledger {
+  const isIn = (of: Place) =>
+    (pipeline === null || of.pipeline === pipeline) && (since === null || of.day >= since)
+  return {
+    days: [...spending.values()].filter(isIn),
+    runs: [...runs.values()]
+      .filter(({ started }) => isIn({ day: dayOf(started.at), pipeline: started.pipeline }))
+      .toSorted((a, b) => b.started.at - a.started.at),
+    newEvents: newEvents?.filter(isIn) ?? null,
+  }
+}
+
+/** What an organisation cost: sql/reports/credits_organizations.sql. */
+export interface OrganizationSpending {
+  /** Null for what no organisation is known to have caused. */
+  readonly organization_id: string | null
+  readonly asked_as: string
+  readonly name: string | null
+  readonly credits: number
+  readonly new_events: number
+  readonly credits_per_new_event: number | null
+}
+
+/** How well the pages that were charged were used: sql/reports/credits_page_use.sql. */
+export interface PageUse {
+  readonly pages_bought: number
   readonly events: number
+  readonly events_known_before: number
 }
 
-/** What a grouping works on. */
-export interface Ledger {
-  readonly history: Pick<History, 'runs' | 'spending'>
-  /** Null when the warehouse cannot be read. */
-  readonly newEvents: readonly NewEvents[] | null
-  readonly scope: Scope
-}
-
-const GROUP_NAMES = {
-  day: ({ day }: { day: string }) => day,
-  month: ({ day }: { day: string }) => day.slice(0, 7),
-  pipeline: ({ pipeline }: { pipeline: string }) => pipeline,
-} as const
-
-/** Spending by day or month, the newest first, or by pipeline in the order of names. */
-export function spendingBy(by: keyof typeof GROUP_NAMES, ledger: Ledger): Spending[] {
-  const nameOf = GROUP_NAMES[by]
-  const spent = [...ledger.history.spending.values()].filter((one) => isIn(ledger.scope, one))
-  const received = ledger.newEvents?.filter((one) => isIn(ledger.scope, one)) ?? null
-  const names = [...new Set([...spent, ...(received ?? [])].map(nameOf))].toSorted()
-  const groups = names.map((name) =>
-    addedUp(
-      name,
-      spent.filter((one) => nameOf(one) === name),
-      received?.filter((one) => nameOf(one) === name) ?? null,
-    ),
-  )
-  return by === 'pipeline' ? groups : groups.toReversed()
-}
-
-/** All spending of the ledger's scope, as one row. */
-export function totalSpending({ history, newEvents, scope }: Ledger): Spending {
-  return addedUp(
-    'all',
-    [...history.spending.values()].filter((one) => isIn(scope, one)),
-    newEvents?.filter((one) => isIn(scope, one)) ?? null,
-  )
-}
-
-function addedUp(
-  name: string,
-  spent: readonly DaySpending[],
-  received: readonly NewEvents[] | null,
+/** All spending of a ledger as one row, or that of what `isIn` chooses. */
+export function spendingOf(
+  { days, newEvents }: Ledger,
+  name = 'all',
+  isIn: (of: Place) => boolean = () => true,
 ): Spending {
-  const charged = sum(spent.map((one) => one.charged))
-  const inDoubt = sum(spent.map((one) => one.inDoubt))
-  const newEvents = received && sum(received.map(({ events }) => events))
+  const chosen = days.filter(isIn)
+  const total = (of: (day: DaySpending) => number) => sum(chosen.map(of))
+  const charged = total((day) => day.charged)
+  const inDoubt = total((day) => day.inDoubt)
+  const fresh = newEvents && sum(newEvents.filter(isIn).map(({ events }) => events))
   return {
     name,
     credits: charged + inDoubt,
     charged,
     in_doubt: inDoubt,
-    requests: sum(spent.map(({ requests }) => requests)),
-    pages: sum(spent.map(({ pages }) => pages)),
-    events: sum(spent.map(({ events }) => events)),
-    new_events: newEvents,
-    credits_per_new_event: pricePerNewEvent(charged + inDoubt, newEvents),
-    unexpected_charges: sum(spent.map(({ unexpected }) => unexpected)),
+    requests: total(({ requests }) => requests),
+    pages: total(({ pages }) => pages),
+    events: total(({ events }) => events),
+    new_events: fresh,
+    credits_per_new_event: pricePerNewEvent(charged + inDoubt, fresh),
+    unexpected_charges: total(({ unexpected }) => unexpected),
   }
 }
 
-/** Runs in the ledger's scope, the newest first; the keys are those of JSON. */
-export function spendingOfRuns({ history, newEvents, scope }: Ledger) {
-  const received = new Map<string, number>()
-  for (const { run_id: id, events } of newEvents ?? []) {
-    received.set(id, (received.get(id) ?? 0) + events)
-  }
-  return runsIn(history, scope).map(({ started, finished, ...run }) => {
-    const credits = run.creditsCommitted
-    const fresh = newEvents === null ? null : (received.get(started.run_id) ?? 0)
+/** Spending by the name of each day's group, in the order of names. */
+export function spendingBy(nameOf: (of: Place) => string, ledger: Ledger): Spending[] {
+  const names = new Set([...ledger.days, ...(ledger.newEvents ?? [])].map(nameOf))
+  return [...names].toSorted().map((name) => spendingOf(ledger, name, (of) => nameOf(of) === name))
+}
+
+export type RunSpending = ReturnType<typeof spendingOfRuns>[number]
+
+/** Spending of each run, the newest first; the keys are those of JSON. */
+export function spendingOfRuns({ runs, newEvents }: Ledger) {
+  return runs.map(({ started, finished, creditsCommitted: credits, requests, pages, events }) => {
+    const received = newEvents?.filter(({ run_id: id }) => id === started.run_id) ?? null
+    const fresh = received && sum(received.map((one) => one.events))
     return {
       run_id: started.run_id,
       pipeline: started.pipeline,
@@ -125,49 +139,17 @@ export function spendingOfRuns({ history, newEvents, scope }: Ledger) {
       started_at: isoInstant(started.at),
       outcome: finished?.outcome ?? 'unfinished',
       credits,
-      requests: run.requests,
-      pages: run.pages,
-      events: run.events,
+      requests,
+      pages,
+      events,
       new_events: fresh,
       credits_per_new_event: pricePerNewEvent(credits, fresh),
     }
   })
 }
 
-/** Runs in the scope, the newest first. */
-export function runsIn({ runs }: Pick<History, 'runs'>, scope: Scope): RunHistory[] {
-  return [...runs.values()]
-    .filter(({ started }) => isIn(scope, { day: dayOf(started.at), pipeline: started.pipeline }))
-    .toSorted((a, b) => b.started.at - a.started.at)
-}
-
-function isIn({ pipeline, since }: Scope, of: { day: string; pipeline: string }): boolean {
-  return (pipeline === null || of.pipeline === pipeline) && (since === null || of.day >= since)
-}
-
 function pricePerNewEvent(credits: number, newEvents: number | null): number | null {
   return newEvents === null || newEvents === 0 ? null : credits / newEvents
-}
-
-/** What an organisation cost, as sql/reports/credits_organizations.sql returns it. */
-export interface OrganizationSpending {
-  readonly organization_id: string
-  readonly asked_as: string
-  readonly name: string | null
-  readonly credits: number
-  /** Pages with its events in them. */
-  readonly pages: number
-  readonly events: number
-  readonly new_events: number
-  readonly credits_per_new_event: number | null
-}
-
-/** How well the pages that were charged were used. */
-export interface PageUse {
-  readonly bought: number
-  readonly events: number
-  /** Events in them that had been received before. */
-  readonly known: number
 }
 
 // Below this share a page is badly filled, judged from so many pages on.
@@ -176,24 +158,23 @@ const PAGES_TO_JUDGE = 10
 
 /** What a payer might change, in whole sentences; none where there is nothing to say. */
 export function adviceOn(
-  organizations: readonly OrganizationSpending[],
-  pageUse: PageUse,
-  days: number,
+  organizations: readonly Pick<OrganizationSpending, 'credits' | 'new_events'>[],
+  { pages_bought: bought, events }: Pick<PageUse, 'pages_bought' | 'events'>,
+  inDays: string,
 ): string[] {
   const idle = organizations.filter((one) => one.new_events === 0 && one.credits > 0)
   const idleCredits = Math.round(sum(idle.map(({ credits }) => credits)))
-  const filled = pageUse.events / (pageUse.bought * PAGE_EVENTS)
-  const inDays = `in ${countText(days, 'day')}`
-  const advice: string[] = []
-  if (idleCredits >= 1) {
-    advice.push(
-      `${countText(idle.length, 'organisation')} cost ${numberText(idleCredits)} credits and gave 0 new events ${inDays}: ask less often, or leave out`,
-    )
-  }
-  if (pageUse.bought >= PAGES_TO_JUDGE && filled < BADLY_FILLED) {
-    advice.push(
-      `pages were ${Math.round(filled * 100)} % full ${inDays}, and cost the same at any size: fewer nights fill them better; see \`jobtide plan <pipeline> --cadence\``,
-    )
-  }
-  return advice
+  const filled = events / (bought * PAGE_EVENTS)
+  return [
+    ...(idleCredits < 1
+      ? []
+      : [
+          `${countText(idle.length, 'organisation')} cost ${numberText(idleCredits)} credits and gave 0 new events ${inDays}: ask less often, or leave out`,
+        ]),
+    ...(bought < PAGES_TO_JUDGE || filled >= BADLY_FILLED
+      ? []
+      : [
+          `pages were ${Math.round(filled * 100)} % full ${inDays}, and cost the same at any size: fewer nights fill them better; see \`jobtide plan <pipeline> --cadence\``,
+        ]),
+  ]
 }

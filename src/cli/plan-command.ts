@@ -15,7 +15,7 @@ import { EXIT, type ExitCode } from '../support/errors.ts'
 import { refuseBundledListElsewhere } from './bundled-list.ts'
 import type { Context } from './context.ts'
 import { table, type Fact, type Table } from './report.ts'
-import { countText, durationText, numberText } from './text.ts'
+import { aboutText, countText, durationText, numberText } from './text.ts'
 
 /** What `plan` can be asked in addition to a run. */
 export interface PlanOptions extends Overrides {
@@ -69,12 +69,12 @@ export async function planCommand(
 }
 
 function windowsTable(plan: CostedPlan, figures: PlanFigures): Table {
-  const rows = windowFigures(plan).map((window) => ({
+  const rows = windowFigures(plan).map(({ why, organizations, batches, ...window }) => ({
     days_ago: daysAgo(window.days),
     needed_days: daysAgo(window.neededDays),
-    why: window.why,
-    organizations: window.organizations,
-    batches: window.batches,
+    why,
+    organizations,
+    batches,
     expected_events: known(figures, window.events),
     expected_credits: known(figures, window.credits),
   }))
@@ -83,8 +83,8 @@ function windowsTable(plan: CostedPlan, figures: PlanFigures): Table {
     ['needed', (row) => row.needed_days ?? 'all', 'count'],
     ['organisations', 'organizations', 'number'],
     ['batches', 'batches', 'number'],
-    ['events', (row) => aboutText(row.expected_events), 'number'],
-    ['credits', (row) => aboutText(row.expected_credits), 'number'],
+    ['events', 'expected_events', 'about'],
+    ['credits', 'expected_credits', 'about'],
     ['why', 'why'],
   ])
 }
@@ -144,20 +144,13 @@ function listFacts(job: Job, plan: CostedPlan, { neverAsked, silent }: PlanFigur
   )
 }
 
-function expensiveTable({ mostExpensive, expensiveHalf }: PlanFigures): Table {
+function expensiveTable({ mostExpensive }: PlanFigures): Table {
   const rows = mostExpensive.map((one) => ({
     organization: one.organization,
     new_events: rounded(one.newEvents),
     credits: rounded(one.credits),
     credits_per_new_event: rounded(one.creditsPerNewEvent),
   }))
-  const percent = (share: number) => `${Math.round(100 * share)} %`
-  const notes =
-    expensiveHalf === null
-      ? []
-      : [
-          `the more expensive half: ${countText(expensiveHalf.organizations, 'organisation')}, ${percent(expensiveHalf.ofCredits)} of credits, ${percent(expensiveHalf.ofNewEvents)} of new events`,
-        ]
   return table(
     'most_expensive',
     rows,
@@ -165,13 +158,9 @@ function expensiveTable({ mostExpensive, expensiveHalf }: PlanFigures): Table {
       ['most expensive', 'organization'],
       ['new events', (row) => row.new_events.toFixed(3), 'number'],
       ['credits', 'credits', 'price'],
-      [
-        'credits per new event',
-        ({ credits_per_new_event: each }) => (each < 1_000 ? each.toFixed(1) : '> 1,000'),
-        'number',
-      ],
+      ['credits per new event', 'credits_per_new_event', 'credits'],
     ],
-    { shown: SHOWN, more: 'more with --json', notes },
+    { shown: SHOWN, more: 'more with --json' },
   )
 }
 
@@ -190,8 +179,8 @@ function cadenceTable(plan: CostedPlan, job: Job): Table {
     [
       ['every', ({ every_days: days }) => (days === 1 ? 'night' : `${days} nights`)],
       ['days asked', 'days_ago', 'count'],
-      ['requests/week', (row) => aboutText(row.requests_per_week), 'number'],
-      ['credits/week', (row) => aboutText(row.credits_per_week), 'number'],
+      ['requests/week', 'requests_per_week', 'about'],
+      ['credits/week', 'credits_per_week', 'about'],
       ['mean age', (row) => `${row.mean_age_days.toFixed(1)} days`, 'number'],
       ['90 % younger than', (row) => `${row.p90_age_days.toFixed(1)} days`, 'number'],
     ],
@@ -297,9 +286,4 @@ function known({ credits }: PlanFigures, value: number | null): number | null {
 
 function rounded(value: number): number {
   return Math.round(value * 1_000) / 1_000
-}
-
-function aboutText(value: number | null): string | null {
-  if (value === null) return null
-  return value > 0 && value < 1 ? '< 1' : numberText(Math.round(value))
 }

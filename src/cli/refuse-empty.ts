@@ -1,9 +1,19 @@
 /** Refuses to show what was done where nothing was. */
 
 import { existsSync } from 'node:fs'
-import type { Journal } from '../journal/journal.ts'
+import type { History } from '../journal/history.ts'
+import { openJournal, type Journal } from '../journal/journal.ts'
+import { readHistory } from '../journal/read-history.ts'
 import type { DataDirectory } from '../run/data-directory.ts'
 import { ConfigError } from '../support/errors.ts'
+import type { Context } from './context.ts'
+
+/** The history of a data directory. @throws as {@link refuseEmpty} does */
+export function historyShown({ directory, clock }: Context): History {
+  const journal = openJournal(directory.journal, clock)
+  refuseEmpty(journal, directory)
+  return readHistory(journal)
+}
 
 /**
  * @throws ConfigError when the journal of the data directory has no record; a warehouse beside it is named

@@ -4,6 +4,7 @@
  */
 
 import {
+  aboutText,
   agoText,
   bytesText,
   creditsText,
@@ -21,6 +22,7 @@ export type Kind =
   | 'count'
   | 'number'
   | 'credits'
+  | 'about'
   | 'price'
   | 'bytes'
   | 'duration'
@@ -112,6 +114,7 @@ const NUMBER_TEXTS: Readonly<Record<Exclude<Kind, 'instant'>, (value: number) =>
   count: String,
   number: numberText,
   credits: creditsText,
+  about: aboutText,
   price: (value) => value.toFixed(2),
   bytes: bytesText,
   duration: durationText,

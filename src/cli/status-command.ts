@@ -4,16 +4,14 @@
  */
 
 import type { History } from '../journal/history.ts'
-import { openJournal } from '../journal/journal.ts'
-import { readHistory } from '../journal/read-history.ts'
 import type { RunHistory } from '../journal/run-history.ts'
 import { monthOf } from '../journal/spending.ts'
 import { coverageOf } from '../plan/window.ts'
 import { isoInstant } from '../support/clock.ts'
 import { EXIT, type ExitCode } from '../support/errors.ts'
 import type { Context } from './context.ts'
-import { totalSpending } from './credits-figures.ts'
-import { refuseEmpty } from './refuse-empty.ts'
+import { ledgerOf, spendingOf } from './credits-figures.ts'
+import { historyShown } from './refuse-empty.ts'
 import { queryReport } from './report-query.ts'
 import { table, type Fact } from './report.ts'
 import { clocksText } from './run-result.ts'
@@ -35,9 +33,7 @@ interface WarehouseStatus {
 /** Shows the status of a data directory. */
 export async function statusCommand(context: Context): Promise<ExitCode> {
   const { directory, clock, output } = context
-  const journal = openJournal(directory.journal, clock)
-  refuseEmpty(journal, directory)
-  const history = readHistory(journal)
+  const history = historyShown(context)
   const now = clock.now()
   const runs = [...history.runs.values()].map(runStatus).toReversed()
   const [last] = runs
@@ -86,7 +82,7 @@ export async function statusCommand(context: Context): Promise<ExitCode> {
       quarantined: [...quarantined].map(([organization, { reason }]) => ({ organization, reason })),
       not_before: notBefore,
       clocks: clocks && { service: isoInstant(clocks.date), here: isoInstant(clocks.ours) },
-      warehouse: warehouse.kind === 'read' ? warehouse.value[0] : { unavailable: warehouse.why },
+      warehouse: warehouse.value?.[0] ?? { unavailable: warehouse.why },
     },
   })
   return EXIT.done
@@ -139,7 +135,7 @@ function coverageText(
 
 function creditStatus(history: History, now: number) {
   const spentSince = (since: string | null) =>
-    totalSpending({ history, newEvents: null, scope: { pipeline: null, since } })
+    spendingOf(ledgerOf(history, null, { pipeline: null, since }))
   const all = spentSince(null)
   return {
     credits: all.credits,
@@ -155,9 +151,9 @@ function creditsLine(credits: ReturnType<typeof creditStatus>, runs: number): st
   return `${creditsText(all)} in ${countText(runs, 'run')}, ${creditsText(thisMonth)} this month${inDoubt}`
 }
 
-function warehouseFacts(warehouse: Reading<WarehouseStatus[]>): Fact[] {
-  if (warehouse.kind === 'unreadable') return [['warehouse', warehouse.why]]
-  return warehouse.value.flatMap((row): Fact[] => [
+function warehouseFacts({ value, why }: Reading<WarehouseStatus[]>): Fact[] {
+  if (why !== null) return [['warehouse', why]]
+  return value.flatMap((row): Fact[] => [
     [
       'warehouse',
       `${countText(row.events, 'event')}, ${countText(row.rejects, 'reject')}, ${countText(row.failed_checks, 'failed check')}`,

@@ -23,6 +23,11 @@ export function creditsText(credits: number): string {
   return credits.toLocaleString('en-US', { maximumFractionDigits: 1 })
 }
 
+/** What is only expected: whole, but never 0 where it is not. */
+export function aboutText(value: number): string {
+  return value > 0 && value < 1 ? '< 1' : numberText(Math.round(value))
+}
+
 /** Bytes with a decimal unit: `1234567` → `1.2 MB`. */
 export function bytesText(bytes: number): string {
   const units = ['B', 'kB', 'MB', 'GB', 'TB']
@@ -62,16 +67,6 @@ export function companyText(askedAs: string): string {
   return last === undefined ? askedAs : `…/${last}`
 }
 
-/** A company with its name, where that is known: `Acme (…/acme)`. */
-export function namedCompanyText(askedAs: string, name: string | null): string {
-  return name === null ? companyText(askedAs) : `${name} (${companyText(askedAs)})`
-}
-
-/** What stands below a table that does not show all of its rows; nothing where it does. */
-export function moreRowsText(shown: number, all: number): string[] {
-  return shown >= all ? [] : [`(the first ${shown} of ${numberText(all)}; all with --all)`]
-}
-
 /** A text from outside for a terminal: control characters could move the cursor or change colours. */
 export function printable(text: string): string {
   return text.replaceAll(/\p{Cc}/gu, '·')
@@ -89,23 +84,17 @@ export function wrapText(text: string, width: number, indent: string): string {
   return lines.map((line) => `${indent}${line}`.trimEnd()).join('\n')
 }
 
-const NO_LINES = {
-  top: '',
-  'top-mid': '',
-  'top-left': '',
-  'top-right': '',
-  bottom: '',
-  'bottom-mid': '',
-  'bottom-left': '',
-  'bottom-right': '',
-  left: '',
-  'left-mid': '',
-  mid: '',
-  'mid-mid': '',
-  right: '',
-  'right-mid': '',
-  middle: '  ',
-} as const
+const BORDERS = [
+  'top',
+  'bottom',
+  'left',
+  'right',
+  'mid',
+  'top-mid',
+  'bottom-mid',
+  'left-mid',
+].concat(['right-mid', 'mid-mid', 'top-left', 'top-right', 'bottom-left', 'bottom-right'])
+const NO_LINES = { ...Object.fromEntries(BORDERS.map((name) => [name, ''])), middle: '  ' }
 const GAP = 2
 const NARROWEST_COLUMN = 8
 
@@ -131,7 +120,7 @@ export function tableText(
   const widths = fitWidths(head, rows, options)
   const table = new Table({
     head: head.map((cell, column) => cut(cell, widths[column])),
-    chars: { ...NO_LINES },
+    chars: NO_LINES,
     style: { head: [], border: [], 'padding-left': 0, 'padding-right': 0 },
     colAligns: head.map((_, column) => (options.numeric?.[column] === true ? 'right' : 'left')),
   })

@@ -12,8 +12,7 @@ import { agoText, minuteText } from './text.ts'
 
 /** What was read, or why nothing was. */
 export type Reading<T> =
-  | { readonly kind: 'read'; readonly value: T }
-  | { readonly kind: 'unreadable'; readonly why: string }
+  { readonly value: T; readonly why: null } | { readonly value: null; readonly why: string }
 
 /** Reads from the warehouse at `path`; it may be missing, locked or damaged. */
 export async function readWarehouse<T>(
@@ -21,11 +20,11 @@ export async function readWarehouse<T>(
   work: (warehouse: Warehouse) => Promise<T>,
 ): Promise<Reading<T>> {
   try {
-    return { kind: 'read', value: await withWarehouse({ path, mode: 'read' }, work) }
+    return { value: await withWarehouse({ path, mode: 'read' }, work), why: null }
   } catch (error) {
     // A defect is no reason to go on without the warehouse: it is to be seen.
     if (!(error instanceof JobtideError) || error.exitCode === EXIT.defect) throw error
-    return { kind: 'unreadable', why: error.message }
+    return { value: null, why: error.message }
   }
 }
 
