@@ -128,7 +128,7 @@ type Row = Partial<Omit<Spending, 'name'>> &
 
 interface Group {
   readonly names: readonly Column<Row>[]
-  rows(ledger: Ledger, additions: Additions | null): readonly Row[]
+  readonly rows: (ledger: Ledger, additions: Additions | null) => readonly Row[]
 }
 
 const GROUPS: Readonly<Record<CreditGroup, Group>> = {
