@@ -95,11 +95,21 @@ class Extraction {
     this.#report()
     // What was begun is finished first, so that a small budget finishes something.
     for (const history of wanted.filter(isBegun)) this.#enqueue(history)
-    for (const history of wanted.filter((one) => !isBegun(one))) this.#enqueue(history)
+    for (const history of this.#inRandomOrder(wanted.filter((one) => !isBegun(one)))) {
+      this.#enqueue(history)
+    }
     await this.#queue.onIdle()
     if (this.#failure !== null) throw this.#failure.error
     stop.throwIfAborted()
     return this.#progress()
+  }
+
+  // A plan begins with those that are expected to send most. What is read first is to tell what the rest will cost.
+  #inRandomOrder(batches: readonly BatchHistory[]): BatchHistory[] {
+    return batches
+      .map((history) => ({ history, place: this.#options.random() }))
+      .toSorted((a, b) => a.place - b.place)
+      .map(({ history }) => history)
   }
 
   // A time the service named holds for every later run too.
