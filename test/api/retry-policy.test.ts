@@ -72,7 +72,6 @@ describe('everybody waits', () => {
   it.each([
     [1, MINUTE],
     [2, 2 * MINUTE],
-    [7, 2 * MINUTE],
     [20, 2 * MINUTE],
   ])('429 or 503 without a word, the %d. in a row: %d ms', (pausesInARow, waitMs) => {
     for (const status of [429, 503]) {

@@ -85,15 +85,6 @@ describe('makePlan', () => {
     expect(perCredit).toEqual(perCredit.toSorted((a, b) => b - a))
   })
 
-  it('asks 10 pages of two days before one page of nine days, which is asked as ten for free', () => {
-    const known = aPast(Array.from({ length: 100 }, (_, n) => (n < 50 ? 0.05 : 5)))
-    for (let n = 0; n < 50; n += 1) known.coverage.set(`org_${n}`, [covered(400, 8)])
-    const { batches } = plan({ organizations: ids(100) }, known)
-    expect(batches.map(({ days_ago }) => days_ago)).toEqual([2, 10])
-    expect(batches[0]?.expected_pages).toBeGreaterThan(9)
-    expect(batches[1]?.expected_pages).toBeLessThan(1.1)
-  })
-
   it.each<[Question['window'], number | null]>([
     ['since-last', 3],
     [2, 2],

@@ -9,21 +9,6 @@ const extraCredits = (rate: number, from: number, to: number) =>
     forecastPages(rate * from, CAUTIOUS_DISPERSION).pages)
 
 describe('widenForFree', () => {
-  it('a batch that surely has a page and surely no second one looks back as far as its page reaches', () => {
-    expect(widenForFree(5, 2, 365)).toBe(5)
-    expect(widenForFree(9, 2, 365)).toBe(3)
-  })
-
-  it('a batch that may be empty is not widened: each day more makes a page more likely', () => {
-    expect(widenForFree(0.5, 2, 365)).toBe(2)
-  })
-
-  it('a batch in which hardly anything ever happens goes to 30 days, or to the initial window', () => {
-    expect(widenForFree(1e-6, 2, 365)).toBe(30)
-    expect(widenForFree(1e-6, 2, 14)).toBe(14)
-    expect(widenForFree(1e-6, 45, 365)).toBe(45)
-  })
-
   it('costs at most 0.01 credits more, never less than is needed, and no longer window would do', () => {
     fc.assert(
       fc.property(
