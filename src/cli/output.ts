@@ -3,13 +3,12 @@
  * `--json` stdout carries exactly one JSON document.
  */
 
-import { CheckFailedError } from '../model/check-outcome.ts'
+import { CheckFailedError, type CheckOutcome } from '../model/check-outcome.ts'
 import { onAbort } from '../support/abort.ts'
 import { JobtideError, EXIT, errorDocument, type ExitCode } from '../support/errors.ts'
 import type { Scrubber } from '../support/logger.ts'
-import { failedChecksText } from './failed-checks.ts'
 import { reportDocument, reportText, type Report } from './report.ts'
-import { wrapText } from './text.ts'
+import { countText, tableText, wrapText } from './text.ts'
 
 /** Where a command writes. */
 export interface Output {
@@ -153,4 +152,25 @@ function wrapHint(hint: string, columns: number): string {
 // What a service or a file says is shown, but cannot move the cursor or forge a line.
 function oneLineEach(message: string): string {
   return message.replaceAll(/[^\P{Cc}\n]/gu, '·')
+}
+
+const INDENT = '    '
+
+/** Each failed check with its offending rows below it, up to `width` characters wide. */
+export function failedChecksText(failed: readonly CheckOutcome[], width: number): string {
+  return failed.map((outcome) => outcomeText(outcome, width)).join('\n')
+}
+
+function outcomeText({ name, offenders, sample }: CheckOutcome, width: number): string {
+  const more = offenders > sample.length ? `, the first ${sample.length} of them` : ''
+  const head = Object.keys(sample[0] ?? {})
+  const rows = sample.map((row) => head.map((column) => valueText(row[column])))
+  const table = tableText(head, rows, { width: width - INDENT.length })
+  const lines = table.split('\n').map((line) => `${INDENT}${line}`)
+  return [`  ${name}: ${countText(offenders, 'row')}${more}`, ...lines].join('\n')
+}
+
+function valueText(value: unknown): string {
+  if (value === null || value === undefined) return '–'
+  return typeof value === 'string' ? value : JSON.stringify(value)
 }

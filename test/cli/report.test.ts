@@ -1,6 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { failedChecksText } from '../../src/cli/failed-checks.ts'
-import { describeProblem } from '../../src/cli/output.ts'
+import { describeProblem, failedChecksText } from '../../src/cli/output.ts'
 import { reportDocument, reportText, table, type Report } from '../../src/cli/report.ts'
 import { companyText } from '../../src/cli/text.ts'
 import { ConfigError } from '../../src/support/errors.ts'
