@@ -37,8 +37,7 @@ export async function dropSnapshots(
     const { reason } = await collectGarbage({ ...options, ...all })
     if (reason !== null)
       throw new PublishError(`old files are still in ${store.destination}: ${reason}`)
-    const remove = (keys: readonly string[]) => store.remove(keys)
-    await forgetLogHistory({ ...options, manifest: current.manifest, remove })
+    await forgetLogHistory({ ...options, manifest: current.manifest })
   }
   await store.purge({ versions: true, uploadsBegunBefore: Number.POSITIVE_INFINITY })
 }

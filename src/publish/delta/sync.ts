@@ -123,21 +123,13 @@ async function checkpointIfDue(
   await writeCheckpoint(options, table, state, Date.parse(options.manifest.created_at))
 }
 
-/** What taking old versions out of the logs takes. */
-export interface LogHistoryOptions extends SyncOptions {
-  /** Removes objects; no other process reads or writes the logs meanwhile. */
-  readonly remove: (keys: readonly string[]) => Promise<void>
-}
-
 /**
  * Removes every version of the manifest's logs but the newest, which then stands in a checkpoint: what older versions say
  * of values in their files (the smallest profile id, say) is gone from the logs. A store that keeps versions of
- * objects keeps those.
- * @returns the keys that were removed
+ * objects keeps those. No other process reads or writes the logs meanwhile.
  * @throws PublishError when a log is damaged, or the store refuses
  */
-export async function forgetLogHistory(options: LogHistoryOptions): Promise<string[]> {
-  const removed: string[] = []
+export async function forgetLogHistory(options: SyncOptions): Promise<void> {
   for (const { name } of options.manifest.tables) {
     options.signal?.throwIfAborted()
     const { state, checkpoint, keys } = await readStoredLog(options, name)
@@ -150,8 +142,6 @@ export async function forgetLogHistory(options: LogHistoryOptions): Promise<stri
       { log: logFolder(name), files: old.length },
       'publish.delta_history_removed',
     )
-    await options.remove(old)
-    removed.push(...old)
+    await options.store.remove(old)
   }
-  return removed
 }

@@ -241,10 +241,7 @@ describe('forgetLogHistory', () => {
   it('leaves version 25, its checkpoint and the hint of 26 versions, and the log goes on', async () => {
     const lake = await madeLake()
     const manifest = await twentyFiveNights(lake)
-    const remove = (keys: readonly string[]) => lake.store.remove(keys)
-    const options = { ...sourceOf(lake), manifest, logger: silentLogger, remove }
-    const removed = await forgetLogHistory(options)
-    expect(removed).toHaveLength(27)
+    await forgetLogHistory({ ...sourceOf(lake), manifest, logger: silentLogger })
     expect(await logKeys(lake)).toEqual([
       checkpointKey('events', 25),
       commitKey('events', 25),
