@@ -249,7 +249,7 @@ describe('events read in sets', () => {
       ),
       { numRuns: rounds('JOBTIDE_ODD_PAGES', 50, 3_000) },
     )
-  })
+  }, 600_000)
 
   it('are all read by the engine where they are ordinary', async () => {
     const warehouse = await memory()
