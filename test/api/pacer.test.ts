@@ -203,6 +203,13 @@ describe('workers that wait', () => {
     expect(order).toEqual(Array.from({ length: 20 }, (_, position) => position))
   })
 
+  it('leave no listener behind over 200 permits', async () => {
+    const clock = virtualClock()
+    const pacer = new Pacer(clock, 1_000)
+    for (let i = 0; i < 200; i += 1) (await clock.run(pacer.permit(signal))).release('answered')
+    expect(getEventListeners(signal, 'abort')).toHaveLength(0)
+  })
+
   it('are told when the wait is longer than max_wait, also those that wait already', async () => {
     const clock = virtualClock()
     const pacer = new Pacer(clock, 1, 15 * MINUTE)
