@@ -11,11 +11,11 @@ import { ledgerSite, type LedgerSite } from './ledger-fixture.ts'
 const show = (site: LedgerSite, pipeline: string, destination?: string) =>
   site.show((context) => snapshotsCommand(context, destination, { pipeline }))
 
-/** A data directory whose pipeline publishes to `published` in it. */
-function aSite(lines: readonly string[] = ['snapshot: {to: published}']) {
+/** A data directory whose pipeline publishes to `snapshots` in it. */
+function aSite(lines: readonly string[] = ['snapshot: {to: snapshots}']) {
   const site = ledgerSite(START)
   const pipeline = site.pipeline('nightly', ['org_1'], lines)
-  const folder = join(site.folder, 'published')
+  const folder = join(site.folder, 'snapshots')
   return { site, pipeline, folder }
 }
 
@@ -98,7 +98,7 @@ describe('snapshots', () => {
     expect(text).toBe(`nothing was published to ${folder} yet`)
     expect(document).toEqual({ destination: folder, current: null, bytes: 0, snapshots: [] })
     expect((await show(site, pipeline)).exitCode).toBe(0)
-    await expect(openFolderStore(site.folder, realClock).list('published')).resolves.toEqual([])
+    await expect(openFolderStore(site.folder, realClock).list('snapshots')).resolves.toEqual([])
   })
 
   it('says that readers see none of them where the pointer was removed', async () => {
