@@ -72,9 +72,7 @@ export async function proveSnapshot(options: VerifyOptions): Promise<ProvedSnaps
   const { store } = options
   const { snapshotId, manifest, findings } = await verifySnapshot(options)
   const isBeside = ({ kind, object }: Finding) =>
-    // A Delta log is a further way to the same files, and nothing is restored from it.
     kind === 'stale' ||
-    kind === 'delta' ||
     kind === 'extra' ||
     (object === POINTER_KEY && options.snapshotId !== null) ||
     (object.startsWith('snapshots/') && !object.startsWith(`snapshots/${snapshotId ?? ''}/`))

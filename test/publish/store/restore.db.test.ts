@@ -9,7 +9,6 @@ import type { Journal } from '../../../src/journal/journal.ts'
 import { load } from '../../../src/load/load.ts'
 import { buildModels } from '../../../src/model/build.ts'
 import { computedModels } from '../../../src/model/computed-models.ts'
-import { commitKey } from '../../../src/publish/delta/log-files.ts'
 import type { ObjectStore } from '../../../src/publish/store/object-store.ts'
 import { openStore } from '../../../src/publish/store/open-store.ts'
 import { publishSnapshot } from '../../../src/publish/publish.ts'
@@ -265,15 +264,6 @@ describe('a restore', () => {
       },
     )
     expect(readdirSync(data)).toEqual([])
-  })
-
-  it('has every row of a snapshot of whose Delta log another engine has taken a file', async () => {
-    const lake = await publishedLake()
-    const { key } = (await lake.table('people')).files.find(({ deletes }) => deletes === 0)!
-    const path = key.slice('tables/people/'.length)
-    const remove = { path, dataChange: true, deletionTimestamp: START }
-    writeFileSync(lake.path(commitKey('people', 2)), `${JSON.stringify({ remove })}\n`)
-    expect(await restore(lake.store)).toMatchObject({ rows: 45_002 })
   })
 
   it('takes the place of what a killed one left', async () => {
