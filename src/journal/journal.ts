@@ -31,7 +31,6 @@ import type { JournalRecord } from './records.ts'
 import { SealListError, appendSeal, createSeals, sealsPath } from './seals.ts'
 
 const SEGMENT_BYTES = 256 * MIB
-const fdatasyncAsync = promisify(fdatasync)
 
 /** How a journal is kept. */
 export interface JournalOptions {
@@ -223,7 +222,7 @@ class SegmentWriter implements JournalWriter {
   async #sync(segment: OpenSegment): Promise<void> {
     if (this.#broken !== null) throw this.#broken
     try {
-      await fdatasyncAsync(segment.file)
+      await promisify(fdatasync)(segment.file)
     } catch (error) {
       this.#broken = brokenBy(error, segment.path)
       throw this.#broken

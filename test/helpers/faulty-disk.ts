@@ -1,11 +1,12 @@
 /**
- * A disk that fails when it is told to, for tests that mock `node:fs` with faultyFs(): every call goes to the real
- * file system unless a fault is set for it.
+ * A disk that fails when it is told to: {@link useFaultyDisk} puts it in the place of `node:fs` for one file of tests.
+ * Every call goes to the real file system unless a fault is set for it.
  */
 
-import type * as Fs from 'node:fs'
+import fs from 'node:fs'
+import { syncBuiltinESMExports } from 'node:module'
 import { promisify } from 'node:util'
-import { vi } from 'vitest'
+import { afterAll, afterEach, beforeAll } from 'vitest'
 
 /** What the disk does next; `heal` takes all faults away. */
 export const disk = {
@@ -36,9 +37,21 @@ export function systemError(code: string, syscall: string): NodeJS.ErrnoExceptio
   return Object.assign(new Error(`${code}: made up, ${syscall}`), { code, syscall })
 }
 
-/** `node:fs` with the faults of `disk`. */
-export async function faultyFs(): Promise<typeof Fs> {
-  const real = await vi.importActual<typeof Fs>('node:fs')
+/** Replaces functions of a built-in module, for its named imports too, until the file's tests have ended. */
+export function replaceBuiltins<M extends object>(module: M, replacements: Partial<M>): void {
+  const names = Object.keys(replacements) as (keyof M)[]
+  const real = Object.fromEntries(names.map((name) => [name, module[name]]))
+  const put = (functions: object) => () => {
+    Object.assign(module, functions)
+    syncBuiltinESMExports()
+  }
+  beforeAll(put(replacements))
+  afterAll(put(real))
+}
+
+/** Lets `disk` decide what fails, for the tests of the calling file; each test begins with a healthy disk. */
+export function useFaultyDisk(): void {
+  const real = { ...fs }
 
   function writeSync(file: number, bytes: Buffer, offset = 0): number {
     if (disk.roomBytes <= 0) throw systemError('ENOSPC', 'write')
@@ -51,10 +64,10 @@ export async function faultyFs(): Promise<typeof Fs> {
     if (disk.syncFails !== null) throw systemError(disk.syncFails, 'fsync')
     real.fsyncSync(file)
   }
-  function fdatasync(file: number, done: (error: Error | null) => void): void {
+  async function fdatasync(file: number): Promise<void> {
     disk.syncs += 1
-    if (disk.syncFails === null) real.fdatasync(file, done)
-    else done(systemError(disk.syncFails, 'fdatasync'))
+    if (disk.syncFails !== null) throw systemError(disk.syncFails, 'fdatasync')
+    await promisify(real.fdatasync)(file)
   }
   const failing =
     <A extends unknown[]>(
@@ -67,20 +80,14 @@ export async function faultyFs(): Promise<typeof Fs> {
       if (code !== null) throw systemError(code, syscall)
       call(...args)
     }
-  const faulty = {
-    ...real,
-    writeSync,
+  replaceBuiltins(fs, {
+    writeSync: writeSync as typeof fs.writeSync,
     fsyncSync,
-    fdatasync: Object.assign(fdatasync, {
-      [promisify.custom]: (file: number) =>
-        new Promise<void>((resolve, reject) => {
-          fdatasync(file, (error) =>
-            error === null || error === undefined ? resolve() : reject(error),
-          )
-        }),
-    }),
+    fdatasync: Object.assign(real.fdatasync.bind(fs), {
+      [promisify.custom]: fdatasync,
+    }) as unknown as typeof fs.fdatasync,
     renameSync: failing(() => disk.renameFails, 'rename', real.renameSync),
     ftruncateSync: failing(() => disk.truncateFails, 'ftruncate', real.ftruncateSync),
-  }
-  return { ...faulty, default: faulty } as unknown as typeof Fs
+  })
+  afterEach(() => disk.heal())
 }

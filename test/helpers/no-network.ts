@@ -15,13 +15,16 @@ interface Target {
 // Every way to open a TCP or TLS connection in Node ends in this method.
 const connect = Reflect.get(Socket.prototype, 'connect') as (...args: unknown[]) => Socket
 
-Reflect.set(Socket.prototype, 'connect', function guarded(this: Socket, ...args: unknown[]) {
+function guarded(this: Socket, ...args: unknown[]): Socket {
   const { host = 'localhost', path } = targetOf(args)
   if (path === undefined && !LOOPBACK.test(host)) {
     throw new Error(`a test may not leave this machine, but asked for ${host}`)
   }
   return connect.apply(this, args)
-})
+}
+
+// One process runs many test files, and this before each of them.
+if (connect.name !== guarded.name) Reflect.set(Socket.prototype, 'connect', guarded)
 
 /** `connect(options)`, `connect(port, host)`, `connect(path)`, or the list that `net.connect` makes of any of these. */
 function targetOf(args: readonly unknown[]): Target {

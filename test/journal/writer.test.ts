@@ -1,19 +1,18 @@
 import { mkdirSync, readFileSync, readdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { createHash } from 'node:crypto'
-import { afterEach, describe, expect, it, vi } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import { openJournal } from '../../src/journal/journal.ts'
 import { endsWithSeal, validPrefix } from '../../src/journal/reader.ts'
 import type { Seal } from '../../src/journal/records.ts'
 import { createSeals } from '../../src/journal/seals.ts'
 import { HOUR, KIB } from '../../src/support/units.ts'
-import { disk } from '../helpers/faulty-disk.ts'
+import { disk, useFaultyDisk } from '../helpers/faulty-disk.ts'
 import { temporaryFolder } from '../helpers/temporary-folder.ts'
 import { virtualClock } from '../helpers/virtual-clock.ts'
 import { aJournal, aPage, contentOf, onlySegment, pagesOf, unlist } from './journal-fixture.ts'
 
-vi.mock('node:fs', async () => (await import('../helpers/faulty-disk.ts')).faultyFs())
-afterEach(() => disk.heal())
+useFaultyDisk()
 
 const numbers = (count: number) => Array.from({ length: count }, (_, i) => i + 1)
 /** A text that does not compress. */

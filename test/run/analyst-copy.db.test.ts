@@ -1,7 +1,7 @@
 /** The copy for analysts: what is in it, who can read it meanwhile, and what a kill or a full disk leaves of it. */
 
 import { spawn } from 'node:child_process'
-import type * as FsPromises from 'node:fs/promises'
+import fs from 'node:fs/promises'
 import {
   existsSync,
   readFileSync,
@@ -14,7 +14,7 @@ import {
 import { createInterface } from 'node:readline'
 import { join } from 'node:path'
 import { pathToFileURL } from 'node:url'
-import { describe, expect, it, onTestFinished, vi } from 'vitest'
+import { describe, expect, it, onTestFinished } from 'vitest'
 import { buildModels } from '../../src/model/build.ts'
 import { findAnalystCopy, makeAnalystCopy } from '../../src/run/analyst-copy.ts'
 import { dataDirectory, type DataDirectory } from '../../src/run/data-directory.ts'
@@ -22,20 +22,19 @@ import { packageRoot } from '../../src/support/assets.ts'
 import { realClock } from '../../src/support/clock.ts'
 import { EXIT } from '../../src/support/errors.ts'
 import { withWarehouse, type Warehouse } from '../../src/warehouse/warehouse.ts'
-import { systemError } from '../helpers/faulty-disk.ts'
+import { replaceBuiltins, systemError } from '../helpers/faulty-disk.ts'
 import { temporaryFolder } from '../helpers/temporary-folder.ts'
 import { insertEvents } from '../helpers/warehouse.ts'
 
-const disk = vi.hoisted(() => ({ isFull: false }))
-vi.mock('node:fs/promises', async (original) => {
-  const real = await original<typeof FsPromises>()
-  const copyFile: typeof real.copyFile = async (from, to, mode) => {
-    await real.copyFile(from, to, mode)
+const disk = { isFull: false }
+const copyWhole = fs.copyFile
+replaceBuiltins(fs, {
+  copyFile: async (from, to, mode) => {
+    await copyWhole(from, to, mode)
     if (!disk.isFull) return
     truncateSync(to, 100_000)
     throw systemError('ENOSPC', 'copyfile')
-  }
-  return { ...real, copyFile, default: { ...real, copyFile } }
+  },
 })
 
 const ROUNDS_OF_KILLS = 6

@@ -1,13 +1,12 @@
 import { mkdirSync, readFileSync, readdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { afterEach, describe, expect, it, vi } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import { writeFileAtomic } from '../../src/support/atomic-file.ts'
 import { StorageError } from '../../src/support/errors.ts'
-import { disk } from '../helpers/faulty-disk.ts'
+import { disk, useFaultyDisk } from '../helpers/faulty-disk.ts'
 import { temporaryFolder } from '../helpers/temporary-folder.ts'
 
-vi.mock('node:fs', async () => (await import('../helpers/faulty-disk.ts')).faultyFs())
-afterEach(() => disk.heal())
+useFaultyDisk()
 
 describe('writeFileAtomic', () => {
   it('writes text and bytes, and makes the folders above', () => {
