@@ -53,7 +53,6 @@ export async function simulateCommand(
     clock,
     port: options.port,
     apiKeys: [options.key],
-    logSize: 100_000,
     ...(options.rateLimit === undefined
       ? {}
       : { rateLimit: { requests: options.rateLimit, windowMs: SECOND } }),

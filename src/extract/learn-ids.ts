@@ -5,7 +5,7 @@
  */
 
 import type { OrganizationRef, BatchRecord } from '../journal/records.ts'
-import { companySlug } from './company-slug.ts'
+import { companySlug } from '../support/text.ts'
 import type { EventFacts } from './event-facts.ts'
 
 /** A company whose id became known. */

@@ -6,7 +6,7 @@
 
 import type { BadRequestError } from '../api/errors.ts'
 import { organizationName, type BatchRecord, type OrganizationRef } from '../journal/records.ts'
-import { companySlug } from './company-slug.ts'
+import { companySlug } from '../support/text.ts'
 
 /** Whether the service accepts companies; its refusal when it does not track one, null when it does not say. */
 export type ProbeAnswer = 'accepted' | BadRequestError | null

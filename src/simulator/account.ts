@@ -1,11 +1,9 @@
-/** The simulator's own books: what was asked, what was answered, what was charged. Ledgers are compared with it. */
+/** The simulator's own account: what was asked, answered and charged. Ledgers are compared with it. */
 
 /** One request as the simulator saw it. A null means that the request did not get far enough to say. */
 export interface AccountEntry {
   /** Server time, ISO 8601. */
   readonly at: string
-  readonly method: string
-  readonly path: string
   /** The API key, when it is one that the simulator knows. */
   readonly key: string | null
   /** How many organisations the request named; 0 asks for all. */
@@ -34,36 +32,35 @@ export interface Account {
   readonly log: readonly AccountEntry[]
 }
 
-/** Keeps the account. */
-export interface Bookkeeper {
-  record(entry: AccountEntry): void
-  account(): Account
-}
+const LOG_SIZE = 100_000
 
-/** Books without entries, which keep the last `logSize` requests in the log (Infinity for all). */
-export function createBookkeeper(logSize: number): Bookkeeper {
-  const byStatus = new Map<string, number>()
-  let log: AccountEntry[] = []
-  let requests = 0
-  let chargedPages = 0
-  let credits = 0
-  return {
-    record(entry) {
-      requests += 1
-      if (entry.credits_used > 0) chargedPages += 1
-      credits += entry.credits_used
-      const status = String(entry.status ?? 'none')
-      byStatus.set(status, (byStatus.get(status) ?? 0) + 1)
-      log.push(entry)
-      // Dropping half at a time keeps recording cheap.
-      if (log.length > 2 * logSize) log = log.slice(-logSize)
-    },
-    account: () => ({
-      requests,
-      by_status: Object.fromEntries(byStatus),
-      charged_pages: chargedPages,
-      credits,
-      log: log.slice(-logSize),
-    }),
+/** Keeps the account. */
+export class Bookkeeper {
+  readonly #byStatus: Record<string, number> = {}
+  #log: AccountEntry[] = []
+  #requests = 0
+  #chargedPages = 0
+  #credits = 0
+
+  record(entry: AccountEntry): void {
+    const { status, credits_used: credits } = entry
+    const name = String(status ?? 'none')
+    this.#requests += 1
+    this.#chargedPages += credits > 0 ? 1 : 0
+    this.#credits += credits
+    this.#byStatus[name] = (this.#byStatus[name] ?? 0) + 1
+    this.#log.push(entry)
+    // Dropping half at a time keeps recording cheap.
+    if (this.#log.length > 2 * LOG_SIZE) this.#log = this.#log.slice(-LOG_SIZE)
+  }
+
+  account(): Account {
+    return {
+      requests: this.#requests,
+      by_status: { ...this.#byStatus },
+      charged_pages: this.#chargedPages,
+      credits: this.#credits,
+      log: this.#log.slice(-LOG_SIZE),
+    }
   }
 }

@@ -7,18 +7,19 @@
  * changes when dates are rounded to months.
  */
 
+import { sum } from '../support/numbers.ts'
 import { DAY } from '../support/units.ts'
 import type { EventType } from './events.ts'
 import {
   firstRank,
+  pickAddition,
   promoted,
-  retitled,
   sideTitle,
   sideways,
   titleOf,
   type MadeUpPerson,
   type Rank,
-} from './made-up-people.ts'
+} from './made-up.ts'
 import { exponential, pickWeighted, type Random } from './random.ts'
 
 /** Why a change happened: the truth that events do not tell. */
@@ -70,6 +71,7 @@ export const YEARLY_RATES = {
 /** Where people go who leave. */
 const DESTINATIONS = { move: 0.4, back: 0.15, later: 0.08, away: 0.37 } as const
 
+/** A job, or the title that it has after a change. */
 interface Job {
   readonly organization: number
   readonly rank: Rank
@@ -77,116 +79,104 @@ interface Job {
   readonly previousTitle: string | null
 }
 
-/**
- * The career of `person` from `at` on.
- * @param isStaff they already work for `organization`; otherwise they join it at `at`
- */
-export function* careerOf(
-  random: Random,
-  person: MadeUpPerson,
-  organization: number,
-  at: number,
-  isStaff: boolean,
-  stage: Stage,
-): Generator<Change> {
-  const rank = firstRank(random, person)
-  let job: Job = { organization, rank, title: titleOf(random, person, rank), previousTitle: null }
-  if (!isStaff) yield joined('hire', job, at)
-  const rates = { exit: stage.turnover, ...YEARLY_RATES }
-  const yearly = Object.values(rates).reduce((sum, rate) => sum + rate, 0)
-  // An organisation of a second job is never that of a main one: nobody holds two jobs at one place.
-  const secondJobs = new Set<number>()
-  let now = at
-  for (;;) {
-    now += Math.max(SHORTEST_STEP, exponential(random, YEAR / yearly))
-    if (now >= stage.endAt) return
-    const step = pickWeighted(random, rates)
-    if (step === 'exit') {
-      yield { ...changeOf('exit', 'left', job, now), previousTitle: job.previousTitle }
-      const next = nextJob(random, person, job, secondJobs, stage)
-      if (next === undefined) return
-      now += next.gap
-      if (now >= stage.endAt) return
-      job = next.job
-      yield joined(next.cause, job, now)
-    } else if (step === 'secondJob') {
-      yield* secondJob(random, person, job, secondJobs, now, stage)
-    } else {
-      const change = newTitle(random, person, job, step)
-      job = change.job
-      yield {
-        ...changeOf(change.cause, 'title_change', job, now),
-        previousTitle: job.previousTitle,
+/** One person's career. */
+export class Career {
+  readonly #random: Random
+  readonly #person: MadeUpPerson
+  readonly #stage: Stage
+  /** Organisations of second jobs: never that of a main one, because nobody holds two jobs at one place. */
+  readonly #secondJobs = new Set<number>()
+  #job: Job
+
+  /** @param organization number of the one that they work for first */
+  constructor(random: Random, person: MadeUpPerson, organization: number, stage: Stage) {
+    this.#random = random
+    this.#person = person
+    this.#stage = stage
+    this.#job = this.#newJob(organization, firstRank(random, person))
+  }
+
+  /**
+   * What happens from `at` on.
+   * @param isStaff they already work for their organisation; otherwise they join it at `at`
+   */
+  *changes(at: number, isStaff: boolean): Generator<Change> {
+    const { endAt, turnover } = this.#stage
+    if (!isStaff) yield change('hire', 'joined', this.#job, at)
+    const rates = { exit: turnover, ...YEARLY_RATES }
+    const meanStep = YEAR / sum(Object.values(rates))
+    for (let now = at; ;) {
+      now += Math.max(SHORTEST_STEP, exponential(this.#random, meanStep))
+      if (now >= endAt) return
+      const step = pickWeighted(this.#random, rates)
+      if (step === 'exit') {
+        yield change('exit', 'left', this.#job, now)
+        const next = this.#nextJob()
+        now += next?.gap ?? 0
+        if (next === undefined || now >= endAt) return
+        this.#job = next.job
+        yield change(next.cause, 'joined', this.#job, now)
+      } else if (step === 'secondJob') {
+        yield* this.#secondJob(now)
+      } else {
+        yield change(this.#takeNewTitle(step), 'title_change', this.#job, now)
       }
     }
   }
-}
 
-function changeOf(cause: Cause, type: EventType, job: Job, at: number): Change {
-  const { organization, title } = job
-  return { cause, type, organization, at, title, previousTitle: null }
-}
-
-function joined(cause: Cause, job: Job, at: number): Change {
-  return changeOf(cause, 'joined', job, at)
-}
-
-/** What someone who left does next, and after how long; undefined when they are not seen again. */
-function nextJob(
-  random: Random,
-  person: MadeUpPerson,
-  last: Job,
-  secondJobs: ReadonlySet<number>,
-  stage: Stage,
-): { job: Job; cause: Cause; gap: number } | undefined {
-  const destination = pickWeighted(random, DESTINATIONS)
-  if (destination === 'away') return undefined
-  const rank = random() < 0.4 ? (promoted(last.rank) ?? last.rank) : last.rank
-  const title = titleOf(random, person, rank)
-  const awayFor = (3 + random() * 21) * MONTH
-  if (destination === 'back') {
-    const job = { organization: last.organization, rank, title, previousTitle: null }
-    return { job, cause: 'rehire', gap: awayFor }
+  #newJob(organization: number, rank: Rank): Job {
+    const title = titleOf(this.#random, this.#person, rank)
+    return { organization, rank, title, previousTitle: null }
   }
-  const excluded = new Set([...secondJobs, last.organization])
-  const organization = stage.otherOrganization(random, excluded)
-  if (organization === undefined) return undefined
-  const job = { organization, rank, title, previousTitle: null }
-  if (destination === 'later') return { job, cause: 'hire', gap: awayFor }
-  // Half begin where they left off, the others after a break of up to three months.
-  return { job, cause: 'move', gap: random() < 0.5 ? 0 : random() * 3 * MONTH }
+
+  /** What someone who left does next, and after how long; undefined when they are not seen again. */
+  #nextJob(): { job: Job; cause: Cause; gap: number } | undefined {
+    const random = this.#random
+    const { organization: last, rank: lastRank } = this.#job
+    const destination = pickWeighted(random, DESTINATIONS)
+    if (destination === 'away') return undefined
+    const rank = random() < 0.4 ? (promoted(lastRank) ?? lastRank) : lastRank
+    const job = this.#newJob(last, rank)
+    const awayFor = (3 + random() * 21) * MONTH
+    if (destination === 'back') return { job, cause: 'rehire', gap: awayFor }
+    const excluded = new Set([...this.#secondJobs, last])
+    const organization = this.#stage.otherOrganization(random, excluded)
+    if (organization === undefined) return undefined
+    const elsewhere = { ...job, organization }
+    if (destination === 'later') return { job: elsewhere, cause: 'hire', gap: awayFor }
+    // Half begin where they left off, the others after a break of up to three months.
+    return { job: elsewhere, cause: 'move', gap: random() < 0.5 ? 0 : random() * 3 * MONTH }
+  }
+
+  *#secondJob(at: number): Generator<Change> {
+    if (this.#secondJobs.size > 0) return
+    const random = this.#random
+    const { organization: main, rank } = this.#job
+    const organization = this.#stage.otherOrganization(random, new Set([main]))
+    if (organization === undefined) return
+    this.#secondJobs.add(organization)
+    const job = { organization, rank, title: sideTitle(random, this.#person), previousTitle: null }
+    yield change('second_job', 'joined', job, at)
+    const endAt = at + (6 + random() * 30) * MONTH
+    if (endAt < this.#stage.endAt) yield change('second_job_end', 'left', job, endAt)
+  }
+
+  #takeNewTitle(step: 'promotion' | 'sideways' | 'retitle'): Cause {
+    const random = this.#random
+    const { rank: before, title: previousTitle } = this.#job
+    const higher = step === 'promotion' ? promoted(before) : undefined
+    // At the top there is no promotion, only another wording.
+    const cause = step === 'promotion' && higher === undefined ? 'retitle' : step
+    const rank = higher ?? (step === 'sideways' ? sideways(random, this.#person, before) : before)
+    const bare = titleOf(random, this.#person, rank)
+    const isSame = cause === 'retitle' && bare === previousTitle
+    const title = isSame ? `${bare}, ${pickAddition(random)}` : bare
+    this.#job = { ...this.#job, rank, title, previousTitle }
+    return cause
+  }
 }
 
-function* secondJob(
-  random: Random,
-  person: MadeUpPerson,
-  main: Job,
-  secondJobs: Set<number>,
-  at: number,
-  stage: Stage,
-): Generator<Change> {
-  if (secondJobs.size > 0) return
-  const organization = stage.otherOrganization(random, new Set([main.organization]))
-  if (organization === undefined) return
-  secondJobs.add(organization)
-  const title = sideTitle(random, person)
-  const job = { organization, rank: main.rank, title, previousTitle: null }
-  yield joined('second_job', job, at)
-  const endAt = at + (6 + random() * 30) * MONTH
-  if (endAt < stage.endAt) yield changeOf('second_job_end', 'left', job, endAt)
-}
-
-function newTitle(
-  random: Random,
-  person: MadeUpPerson,
-  job: Job,
-  step: 'promotion' | 'sideways' | 'retitle',
-): { job: Job; cause: Cause } {
-  const higher = step === 'promotion' ? promoted(job.rank) : undefined
-  // At the top there is no promotion, only another wording.
-  const cause = step === 'promotion' && higher === undefined ? 'retitle' : step
-  const rank = higher ?? (step === 'sideways' ? sideways(random, person, job.rank) : job.rank)
-  const title =
-    cause === 'retitle' ? retitled(random, person, rank, job.title) : titleOf(random, person, rank)
-  return { job: { ...job, rank, title, previousTitle: job.title }, cause }
+function change(cause: Cause, type: EventType, job: Job, at: number): Change {
+  const { organization, title, previousTitle } = job
+  return { cause, type, organization, at, title, previousTitle }
 }

@@ -1,7 +1,7 @@
 /**
  * Faults asked for by data: each is a plain JSON object that says which requests it strikes, how often, and what it
- * does to them. This file checks and chooses; what a fault does to a page is in page-faults.ts, what it does on the
- * wire in wire-faults.ts. The table in README.md has an example of each.
+ * does to them. This file checks and chooses; what a fault does on the wire is in wire-faults.ts. README.md has an
+ * example of each.
  */
 
 import { z } from 'zod'
@@ -17,7 +17,7 @@ const amount = z.union([
 const BODILESS = new Set([204, 205, 304])
 
 const actions = {
-  /** Answer this status instead of the page. */
+  /** Answer this status, with `headers`, `message` or `body`, instead of the page. */
   status: z
     .int()
     .min(200)
@@ -36,46 +36,13 @@ const actions = {
     .optional(),
   /** Reset the connection before the headers. */
   reset: z.literal(true).optional(),
-  /** Answer 200 with a page of HTML. */
-  html: z.literal(true).optional(),
-  /** Send the body gzipped, whether the client accepts it or not. */
-  gzip: z.literal(true).optional(),
   /** Send this many bytes (or percent) of the gzipped body as if they were all. */
   gzip_cut: amount.optional(),
-  /** Answer 200 with a body that is no JSON. */
-  garbage: z.literal(true).optional(),
-  /** Add a field (a dotted path) to an event. */
-  extra_field: z.string().min(1).optional(),
-  /** Remove a field (a dotted path) from an event. */
-  missing_field: z.string().min(1).optional(),
-  /** Give a field (a dotted path) of an event a value of another type. */
-  wrong_type: z.string().min(1).optional(),
-  /** Begin the page with the last event of the page before it. */
-  duplicate: z.literal(true).optional(),
-  /** Say has_more, also after the last page. */
-  has_more_forever: z.literal(true).optional(),
-  /** Send page 1 whatever page is asked for, and say has_more. */
-  same_page_forever: z.literal(true).optional(),
-  /** Send no events and say has_more. */
-  empty_with_has_more: z.literal(true).optional(),
-  /** Say that this is page 1 whatever page is asked for. */
-  stuck_page_number: z.literal(true).optional(),
 }
 
 /** What a fault can do. */
 export type FaultAction = keyof typeof actions
 const ACTIONS = Object.keys(actions) as FaultAction[]
-
-/** Whether a page is charged when one of these takes its place; `charged` in the fault says otherwise. */
-const CHARGED: Partial<Record<FaultAction, boolean>> = {
-  cut: true,
-  slow: true,
-  reset: false,
-  html: false,
-  gzip: true,
-  gzip_cut: true,
-  garbage: true,
-}
 
 const faultSchema = z
   .strictObject({
@@ -83,7 +50,6 @@ const faultSchema = z
     page: z.int().min(1).optional(),
     organization_id: z.string().min(1).optional(),
     nth: z.int().min(1).optional(),
-    every: z.int().min(1).optional(),
     probability: z.number().min(0).max(1).optional(),
     seed: z.int().default(1),
     times: z.union([z.int().min(1), z.literal('always')]).default(1),
@@ -93,7 +59,6 @@ const faultSchema = z
     headers: z.record(z.string(), z.union([z.string(), z.number()])).optional(),
     message: z.string().optional(),
     body: z.unknown().optional(),
-    event: z.union([z.int().min(0), z.literal('all')]).default(0),
     charged: z.boolean().optional(),
   })
   .superRefine((fault, context) => {
@@ -102,13 +67,8 @@ const faultSchema = z
     if (chosen.length !== 1) {
       refuse(`a fault has exactly one action, not ${chosen.length} (${ACTIONS.join(', ')})`)
     }
-    const [action] = chosen
-    if (action === undefined) return
-    if (fault.charged !== undefined && CHARGED[action] === undefined) {
-      refuse(`charged does not go with ${action}`)
-    }
     for (const detail of ['headers', 'message', 'body'] as const) {
-      if (fault[detail] !== undefined && action !== 'status') {
+      if (fault[detail] !== undefined && fault.status === undefined) {
         refuse(`${detail} goes with status only`)
       }
     }
@@ -125,14 +85,8 @@ export interface Strike {
   readonly isCharged: boolean
 }
 
-/** Chooses the fault for each request. */
-export interface FaultPlan {
-  /**
-   * The first fault that strikes a request for `page` that names the organisations `ids`.
-   * At most one fault strikes a request.
-   */
-  strike(page: number, ids: ReadonlySet<string>): Strike | undefined
-}
+/** The first fault that strikes a request for `page` that names the organisations `ids`: one at most. */
+export type FaultPlan = (page: number, ids: ReadonlySet<string>) => Strike | undefined
 
 /**
  * A plan that begins to count now.
@@ -148,25 +102,19 @@ export function createFaultPlan(faults: unknown): FaultPlan {
     throw new ConfigError(`${where}: ${issue?.message}`)
   }
   const armed = parsed.data.map(arm)
-  return {
-    strike(page, ids) {
-      for (const candidate of armed) {
-        const strike = candidate(page, ids)
-        if (strike !== undefined) return strike
-      }
-      return undefined
-    },
+  return (page, ids) => {
+    for (const candidate of armed) {
+      const strike = candidate(page, ids)
+      if (strike !== undefined) return strike
+    }
+    return undefined
   }
 }
 
-/** `nth`, `every` and `probability` count the requests that `page` and `organization_id` let through. */
-function arm(fault: Strike['fault']): FaultPlan['strike'] {
+/** `nth` and `probability` count the requests that `page` and `organization_id` let through. */
+function arm(fault: Strike['fault']): FaultPlan {
   const action = ACTIONS.find((name) => fault[name] !== undefined) ?? 'status'
-  const strike = {
-    fault,
-    action,
-    isCharged: fault.charged ?? CHARGED[action] ?? action !== 'status',
-  }
+  const isCharged = fault.charged ?? (action !== 'status' && action !== 'reset')
   const random = seededRandom(fault.seed)
   let left = fault.times === 'always' ? Infinity : fault.times
   let seen = 0
@@ -175,10 +123,9 @@ function arm(fault: Strike['fault']): FaultPlan['strike'] {
     if (fault.organization_id !== undefined && !ids.has(fault.organization_id)) return undefined
     seen += 1
     if (fault.nth !== undefined && fault.nth !== seen) return undefined
-    if (fault.every !== undefined && seen % fault.every !== 0) return undefined
     if (fault.probability !== undefined && random() >= fault.probability) return undefined
     if (left === 0) return undefined
     left -= 1
-    return strike
+    return { fault, action, isCharged }
   }
 }

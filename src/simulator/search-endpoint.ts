@@ -4,18 +4,30 @@
  */
 
 import type { AccountEntry } from './account.ts'
-import type { CompanyDirectory } from './companies.ts'
+import { CompanyDirectory, type UnknownNames } from './companies.ts'
 import type { EventSource } from './events.ts'
-import type { FaultPlan, Strike } from './faults.ts'
-import { renderPage } from './page-faults.ts'
-import { errorBody } from './page.ts'
-import { rateLimitHeaders, type RateLimit, type RateWindow } from './rate-window.ts'
+import { createFaultPlan, type Fault, type FaultPlan, type Strike } from './faults.ts'
+import { RateWindow, type RateLimit } from './rate-window.ts'
 import { BadRequest, searchFromBody, type SearchRequest } from './search-request.ts'
-import type { Search } from './search.ts'
+import { Search, type FoundPage } from './search.ts'
 import type { Answer } from './wire-faults.ts'
 
 /** The path of the endpoint. */
 export const SEARCH_PATH = '/api/v1/job-changes/search'
+
+/** What is served, to whom, and how. */
+export interface SearchEndpointOptions {
+  readonly source: EventSource
+  /** Keys that are let in; default `simulator-key`. */
+  readonly apiKeys?: readonly string[]
+  /** Keys that are known but whose plan lacks job changes: 403. */
+  readonly keysWithoutPlan?: readonly string[]
+  /** Without it there is no 429 and there are no `X-RateLimit-*` headers. */
+  readonly rateLimit?: RateLimit
+  readonly faults?: readonly Fault[]
+  /** Which of the untracked companies a 400 names: the first one (default), all, or none. */
+  readonly unknownNames?: UnknownNames
+}
 
 /** The parts of a request that matter, and the server's time. */
 export interface SearchCall {
@@ -27,128 +39,121 @@ export interface SearchCall {
   readonly monotonicMs: number
 }
 
-/** What an account entry says about a search, apart from when and how it came. */
-export type SearchFacts = Omit<AccountEntry, 'at' | 'method' | 'path' | 'status'>
-
-/** An answer, the fault that changes how it travels, and the facts for the account. */
+/** An answer, the fault that struck, and what the account says about the search, where it got so far. */
 export interface Reply {
   readonly answer: Answer
-  readonly strike: Strike | undefined
-  readonly facts: SearchFacts
+  readonly strike?: Strike | undefined
+  readonly facts?: Partial<AccountEntry>
 }
 
-/** What the endpoint works with. */
-export interface SearchEndpointParts {
-  readonly source: EventSource
-  readonly search: Search
-  readonly directory: CompanyDirectory
-  readonly apiKeys: ReadonlySet<string>
-  readonly keysWithoutPlan: ReadonlySet<string>
-  readonly limit: { readonly rate: RateLimit; readonly window: RateWindow } | undefined
-  /** The faults of the moment: they can be replaced while the simulator runs. */
-  readonly faults: () => FaultPlan
+// Credits for a page with at least one event; an empty page is free.
+const CREDITS_PER_PAGE = 10
+
+/** The endpoint over one source of events. */
+export class SearchEndpoint {
+  readonly #options: SearchEndpointOptions
+  readonly #search: Search
+  readonly #directory: CompanyDirectory
+  readonly #limit: RateWindow | undefined
+  #faults: FaultPlan
+
+  /** @throws ConfigError when a fault is wrong */
+  constructor(options: SearchEndpointOptions) {
+    const { source, rateLimit, unknownNames = 'first', faults = [] } = options
+    this.#options = options
+    this.#search = new Search(source)
+    this.#directory = new CompanyDirectory(source, unknownNames)
+    this.#limit = rateLimit && new RateWindow(rateLimit)
+    this.#faults = createFaultPlan(faults)
+  }
+
+  /** Replaces all faults. @throws ConfigError naming the one that is wrong */
+  setFaults(faults: unknown): void {
+    this.#faults = createFaultPlan(faults)
+  }
+
+  /** Answers one search. */
+  answer(call: SearchCall): Reply {
+    const { apiKeys = ['simulator-key'], keysWithoutPlan = [] } = this.#options
+    const key = /^Bearer +(\S+)$/i.exec(call.authorization ?? '')?.[1]
+    if (key === undefined) return refusal(401, 'missing API key: send Authorization: Bearer <key>')
+    if (keysWithoutPlan.includes(key)) {
+      return refusal(403, 'your plan does not include job change data', key)
+    }
+    if (!apiKeys.includes(key)) return refusal(401, 'invalid API key')
+    const admission = this.#limit?.admit(key, call.monotonicMs)
+    const headers = admission?.headers ?? {}
+    if (admission?.isAdmitted === false) {
+      return refusal(429, 'rate limit of the plan exceeded', key, headers)
+    }
+    try {
+      const request = readSearch(call)
+      return this.#answerPage(request, this.#directory.named(request), call.nowMs, key, headers)
+    } catch (error) {
+      if (!(error instanceof BadRequest)) throw error
+      return refusal(400, error.message, key, headers)
+    }
+  }
+
+  #answerPage(
+    request: SearchRequest,
+    organizations: ReadonlySet<number> | undefined,
+    nowMs: number,
+    key: string,
+    headers: Answer['headers'],
+  ): Reply {
+    const all = this.#options.source.organizations
+    const ids = [...(organizations ?? [])].map((number) => all[number]?.organization_id ?? '')
+    const strike = this.#faults(request.page, new Set(ids))
+    const found = this.#search.page(request, organizations, nowMs)
+    const price = found.events.length > 0 ? CREDITS_PER_PAGE : 0
+    const { credit_used: said = price } = (strike?.fault.body ?? {}) as { credit_used?: number }
+    const isPage = strike?.fault.status === undefined
+    return {
+      answer: isPage
+        ? answerOf(200, pageBody(request, found, price), headers)
+        : statusAnswer(strike.fault, headers),
+      strike,
+      facts: {
+        key,
+        organizations: ids.length,
+        event_type: request.eventType ?? null,
+        days_ago: request.daysAgo ?? null,
+        page: request.page,
+        limit: request.limit,
+        fault: strike?.action ?? null,
+        events: isPage ? found.events.length : 0,
+        credits_used: strike?.isCharged === false ? 0 : said,
+      },
+    }
+  }
 }
 
-/** Facts about a request that did not get as far as a search. */
-export const NO_FACTS: SearchFacts = {
-  key: null,
-  organizations: null,
-  event_type: null,
-  days_ago: null,
-  page: null,
-  limit: null,
-  events: 0,
-  credits_used: 0,
-  fault: null,
-}
-
-const JSON_HEADERS = { 'Content-Type': 'application/json; charset=utf-8' }
-
-/** An error answer in the shape of the endpoint. */
-export function errorAnswer(
-  status: number,
-  message: string,
-  headers: Readonly<Record<string, string>> = {},
-): Answer {
-  return { status, headers: { ...JSON_HEADERS, ...headers }, body: errorBody(message) }
-}
-
-/** Answers one call of the endpoint. */
-export function answerSearch(parts: SearchEndpointParts, call: SearchCall): Reply {
-  const key = bearerKey(call.authorization)
-  if (key === undefined) return refusal(401, 'missing API key: send Authorization: Bearer <key>')
-  if (parts.keysWithoutPlan.has(key)) {
-    return refusal(403, 'your plan does not include job change data', { ...NO_FACTS, key })
-  }
-  if (!parts.apiKeys.has(key)) return refusal(401, 'invalid API key')
-
-  const { limit } = parts
-  const admission = limit?.window.admit(key, call.monotonicMs)
-  const headers = limit && admission ? rateLimitHeaders(limit.rate, admission, call.nowMs) : {}
-  if (admission?.isAdmitted === false) {
-    return refusal(429, 'rate limit of the plan exceeded', { ...NO_FACTS, key }, headers)
-  }
-
-  let request: SearchRequest
-  let organizations: number[] | undefined
-  try {
-    request = readSearch(call)
-    organizations = parts.directory.named(request)
-  } catch (error) {
-    if (!(error instanceof BadRequest)) throw error
-    return refusal(400, error.message, { ...NO_FACTS, key }, headers)
-  }
-  return answerPage(parts, request, organizations, call.nowMs, key, headers)
-}
-
-function answerPage(
-  parts: SearchEndpointParts,
-  request: SearchRequest,
-  organizations: readonly number[] | undefined,
-  nowMs: number,
-  key: string,
-  headers: Readonly<Record<string, string>>,
-): Reply {
-  const { source, search } = parts
-  const ids = organizations?.map((number) => source.organizations[number]?.organization_id ?? '')
-  const strike = parts.faults().strike(request.page, new Set(ids))
-  const facts: SearchFacts = {
-    ...NO_FACTS,
-    key,
-    organizations: organizations?.length ?? 0,
-    event_type: request.eventType ?? null,
-    days_ago: request.daysAgo ?? null,
-    page: request.page,
-    limit: request.limit,
-    fault: strike?.action ?? null,
-  }
-  if (strike?.fault.status !== undefined) {
-    return { answer: statusAnswer(strike.fault, headers), strike, facts }
-  }
-  const find = (page: number) => search.page({ ...request, page }, organizations, nowMs)
-  const page = renderPage(source, request, find, strike)
+function answerOf(status: number, body: string, headers: Answer['headers'] = {}): Answer {
   return {
-    answer: { status: 200, headers: { ...JSON_HEADERS, ...headers }, body: page.body },
-    strike,
-    facts: {
-      ...facts,
-      events: page.events,
-      credits_used: strike?.isCharged === false ? 0 : page.creditsUsed,
-    },
+    status,
+    headers: { 'Content-Type': 'application/json; charset=utf-8', ...headers },
+    body: Buffer.from(body),
   }
+}
+
+/** An answer of the simulator that is not a page of events. */
+export function jsonAnswer(status: number, value: unknown, headers?: Answer['headers']): Answer {
+  return answerOf(status, JSON.stringify(value), headers)
+}
+
+/** An error answer in the shape of the endpoint. Errors are never charged. */
+export function errorAnswer(status: number, message: string, headers?: Answer['headers']): Answer {
+  return jsonAnswer(status, { success: false, message, data: null, credit_used: 0 }, headers)
 }
 
 function refusal(
   status: number,
   message: string,
-  facts: SearchFacts = NO_FACTS,
-  headers: Readonly<Record<string, string>> = {},
+  key: string | null = null,
+  headers: Answer['headers'] = {},
 ): Reply {
-  return { answer: errorAnswer(status, message, headers), strike: undefined, facts }
-}
-
-function bearerKey(authorization: string | undefined): string | undefined {
-  return /^Bearer +(\S+)$/i.exec(authorization ?? '')?.[1]
+  return { answer: errorAnswer(status, message, headers), facts: { key } }
 }
 
 function readSearch(call: SearchCall): SearchRequest {
@@ -158,14 +163,19 @@ function readSearch(call: SearchCall): SearchRequest {
   return searchFromBody(call.body)
 }
 
-function statusAnswer(fault: Strike['fault'], headers: Readonly<Record<string, string>>): Answer {
-  const status = fault.status ?? 503
-  const own = Object.entries(fault.headers ?? {}).map(([name, value]) => [name, String(value)])
-  const answer = errorAnswer(status, fault.message ?? `fault: status ${status}`, {
-    ...headers,
-    ...Object.fromEntries(own),
-  })
-  if (fault.body === undefined) return answer
-  const body = typeof fault.body === 'string' ? fault.body : JSON.stringify(fault.body)
-  return { ...answer, body: Buffer.from(body) }
+function pageBody({ page, limit }: SearchRequest, found: FoundPage, price: number): string {
+  const data = found.events.map(({ json }) => json).join()
+  const pagination = JSON.stringify({ page, limit, has_more: found.hasMore })
+  return `{"success":true,"message":"ok","data":[${data}],"pagination":${pagination},"credit_used":${price}}`
+}
+
+function statusAnswer(
+  { status = 503, message, headers: own = {}, body }: Strike['fault'],
+  limits: Answer['headers'],
+): Answer {
+  const texts = Object.entries(own).map(([name, value]) => [name, String(value)])
+  const headers = { ...limits, ...(Object.fromEntries(texts) as Answer['headers']) }
+  if (typeof body === 'string') return answerOf(status, body, headers)
+  if (body !== undefined) return jsonAnswer(status, body, headers)
+  return errorAnswer(status, message ?? `fault: status ${status}`, headers)
 }

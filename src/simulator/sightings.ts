@@ -6,10 +6,9 @@
 import { isoInstant } from '../support/clock.ts'
 import { DAY, SECOND } from '../support/units.ts'
 import type { Cause, Change } from './careers.ts'
-import { AT_WORD, NAMES, TITLE_ADDITIONS } from './made-up-words.ts'
-import type { JobChangeEvent, TrackedOrganization } from './events.ts'
-import type { MadeUpPerson } from './made-up-people.ts'
-import { logNormal, pick, pickWeighted, type Random } from './random.ts'
+import type { JobChangeEvent } from './events.ts'
+import { pickAddition, pickWord, type MadeUpOrganization, type MadeUpPerson } from './made-up.ts'
+import { logNormal, pickWeighted, type Random } from './random.ts'
 
 /** An event and the truth about it. */
 export interface Sighting {
@@ -32,7 +31,7 @@ export function* sightingsOf(
   random: Random,
   person: MadeUpPerson,
   change: Change,
-  organization: TrackedOrganization & { readonly name: string },
+  organization: MadeUpOrganization['tracked'],
 ): Generator<Sighting> {
   const changedAt = roundedDate(change.at, person.givesDays)
   const detectedAt = changedAt + lagDays(random) * DAY + secondsOfDay(random)
@@ -40,7 +39,7 @@ export function* sightingsOf(
     event_type: change.type,
     ...dates(changedAt, detectedAt),
     title: { current: change.title, previous: change.previousTitle },
-    person: personAs(random, person, change, organization.name),
+    person: personAs(random, person, change.title, organization.name),
     organization,
   }
   const { cause } = change
@@ -78,38 +77,25 @@ function dates(changedAt: number, detectedAt: number) {
 function personAs(
   random: Random,
   person: MadeUpPerson,
-  change: Change,
+  title: string,
   organizationName: string,
 ): JobChangeEvent['person'] {
-  const { profileId, handle, firstName, lastName } = person
+  const { profileId, handle, firstName, lastName, words } = person
   const isHandleKnown = random() >= 0.02
+  const headlines = {
+    full: `${title} ${words.at} ${organizationName}`,
+    bar: `${title} | ${organizationName}`,
+    bare: title,
+    none: null,
+  }
   return {
     profile_id: profileId,
     handle: isHandleKnown ? handle : null,
     full_name: `${firstName} ${lastName}`,
     first_name: firstName,
     last_name: lastName,
-    headline: headline(random, person, change.title, organizationName),
+    headline: headlines[pickWeighted(random, { full: 0.6, bar: 0.2, bare: 0.15, none: 0.05 })],
     network_url: isHandleKnown ? `https://network.example/in/${handle}` : null,
-  }
-}
-
-function headline(
-  random: Random,
-  person: MadeUpPerson,
-  title: string,
-  organizationName: string,
-): string | null {
-  const style = pickWeighted(random, { full: 0.6, bar: 0.2, bare: 0.15, none: 0.05 })
-  switch (style) {
-    case 'full':
-      return `${title} ${AT_WORD[person.language]} ${organizationName}`
-    case 'bar':
-      return `${title} | ${organizationName}`
-    case 'bare':
-      return title
-    case 'none':
-      return null
   }
 }
 
@@ -121,12 +107,12 @@ function correction(random: Random, event: JobChangeEvent, person: MadeUpPerson)
     return { ...event, person: { ...event.person, headline: text } }
   }
   if (what === 'name') {
-    const added = pick(random, NAMES[person.language].family)
+    const added = pickWord(random, person.words.family)
     const last_name = `${person.lastName}-${added}`
     const full_name = `${person.firstName} ${last_name}`
     return { ...event, person: { ...event.person, last_name, full_name } }
   }
-  const added = pick(random, TITLE_ADDITIONS)
+  const added = pickAddition(random)
   const put = (text: string | null) => (text === null ? null : `${text} (${added})`)
   const title =
     event.event_type === 'title_change'

@@ -1,4 +1,4 @@
-/** How answers travel: whole, or by a fault cut, slowly, reset, or as something that is not the page at all. */
+/** How answers travel: whole, or by a fault cut, slowly, or reset. */
 
 import type { ServerResponse } from 'node:http'
 import { gzipSync } from 'node:zlib'
@@ -11,54 +11,24 @@ export interface Answer {
   readonly body: Buffer
 }
 
-const HTML = Buffer.from(
-  '<!doctype html>\n<html><head><title>Just a moment</title></head><body><h1>Please wait</h1></body></html>\n',
-)
-
 /** Sends `answer`, changed on its way by the fault that struck, if it is one about the wire. */
 export function sendAnswer(
   response: ServerResponse,
   answer: Answer,
-  strike: Strike | undefined,
+  fault: Strike['fault'] | undefined,
 ): void {
-  const fault = strike?.fault
-  if (fault?.reset === true) {
-    response.socket?.resetAndDestroy()
-  } else if (fault?.cut !== undefined) {
-    sendCut(response, answer, bytesOf(fault.cut, answer.body.length))
-  } else if (fault?.slow !== undefined) {
-    sendSlowly(response, answer, fault.slow)
-  } else {
-    sendWhole(response, changedAnswer(answer, strike))
-  }
-}
-
-function changedAnswer(answer: Answer, strike: Strike | undefined): Answer {
-  const fault = strike?.fault
-  if (fault?.html === true) {
-    return { ...answer, headers: { ...answer.headers, 'Content-Type': 'text/html' }, body: HTML }
-  }
-  if (fault?.garbage === true) {
-    // The page up to its middle and then bytes that no JSON has: the length is right, the text is not.
-    const half = answer.body.subarray(0, Math.floor(answer.body.length / 2))
-    return { ...answer, body: Buffer.concat([half, Buffer.from('\u0000}}]garbage')]) }
-  }
-  if (fault?.gzip === true) return gzipped(answer)
-  if (fault?.gzip_cut !== undefined) {
-    const packed = gzipped(answer)
-    return { ...packed, body: packed.body.subarray(0, bytesOf(fault.gzip_cut, packed.body.length)) }
-  }
-  return answer
-}
-
-/** The answer with its body gzipped. */
-export function gzipped(answer: Answer): Answer {
-  if (answer.headers['Content-Encoding'] === 'gzip') return answer
-  return {
-    ...answer,
-    headers: { ...answer.headers, 'Content-Encoding': 'gzip' },
-    body: gzipSync(answer.body),
-  }
+  const { headers, body } = answer
+  if (fault?.reset === true) response.socket?.resetAndDestroy()
+  else if (fault?.cut !== undefined) sendCut(response, answer, bytesOf(fault.cut, body.length))
+  else if (fault?.slow !== undefined) sendSlowly(response, answer, fault.slow)
+  else if (fault?.gzip_cut !== undefined) {
+    const packed = gzipSync(body)
+    sendWhole(response, {
+      ...answer,
+      headers: { ...headers, 'Content-Encoding': 'gzip' },
+      body: packed.subarray(0, bytesOf(fault.gzip_cut, packed.length)),
+    })
+  } else sendWhole(response, answer)
 }
 
 /** At most all but one byte, so that something is always missing. */

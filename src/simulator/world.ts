@@ -3,12 +3,12 @@
  * happened. All of it follows from the options: the same options give the same events, byte for byte.
  */
 
-import { DAY } from '../support/units.ts'
 import { ConfigError } from '../support/errors.ts'
-import { careerOf, SHORTEST_STEP, YEARLY_RATES, type Stage } from './careers.ts'
-import { createEventCollector, type EventSource } from './events.ts'
-import { makeUpOrganizations, type MadeUpOrganization } from './made-up-organizations.ts'
-import { makeUpPerson } from './made-up-people.ts'
+import { sum } from '../support/numbers.ts'
+import { DAY } from '../support/units.ts'
+import { Career, SHORTEST_STEP, YEARLY_RATES, type Stage } from './careers.ts'
+import { EventCollector, type EventSource } from './events.ts'
+import { makeUpOrganizations, makeUpPerson, type MadeUpOrganization } from './made-up.ts'
 import { exponential, mixSeeds, seededRandom, type Random } from './random.ts'
 import { sightingsOf, type Sighting } from './sightings.ts'
 
@@ -42,9 +42,8 @@ const SHARE_THAT_HAPPENS = 0.95
  * @throws ConfigError when an option is out of its range
  */
 export function createWorld(options: WorldOptions): EventSource {
-  const collector = createEventCollector()
-  const organizations = organizationsOf(options)
-  for (const { tracked } of organizations) collector.addOrganization(tracked)
+  const collector = new EventCollector()
+  for (const { tracked } of organizationsOf(options)) collector.addOrganization(tracked)
   for (const { event } of worldSightings(options)) collector.add(event)
   return collector.finish()
 }
@@ -58,60 +57,59 @@ export function* worldSightings(options: WorldOptions): Generator<Sighting> {
   const organizations = organizationsOf(options)
   const stage: Stage = { endAt, turnover, otherOrganization: bySize(organizations) }
   const scale = staffScale(options, organizations)
-  for (const [number, organization] of organizations.entries()) {
+
+  function* lifeOf(
+    personSeed: number,
+    number: number,
+    home: MadeUpOrganization['home'],
+    at: number,
+    isStaff: boolean,
+  ): Generator<Sighting> {
+    const person = makeUpPerson(seededRandom(mixSeeds(personSeed, 1)), home)
+    const seen = seededRandom(mixSeeds(personSeed, 2))
+    const career = new Career(seededRandom(mixSeeds(personSeed, 3)), person, number, stage)
+    for (const change of career.changes(at, isStaff)) {
+      const where = organizations[change.organization]
+      if (where !== undefined) yield* sightingsOf(seen, person, change, where.tracked)
+    }
+  }
+
+  for (const [number, { size, home }] of organizations.entries()) {
     const random = seededRandom(mixSeeds(seed, number, 2))
     // A fraction of a person becomes a whole one as often as the fraction says.
-    const staff = Math.floor(organization.size * scale + random())
+    const staff = Math.floor(size * scale + random())
     for (let i = 0; i < staff; i += 1) {
       // Their last change was up to two months ago, so that changes begin at once. None is before the start: see careers.ts.
       const from = startAt - random() * SHORTEST_STEP
-      yield* lifeOf(mixSeeds(seed, number, 3, i), organizations, number, from, true, stage)
+      yield* lifeOf(mixSeeds(seed, number, 3, i), number, home, from, true)
     }
-    const hiresPerYear = organization.size * scale * turnover * HIRED_FROM_OUTSIDE
+    const hiresPerYear = size * scale * turnover * HIRED_FROM_OUTSIDE
     let at = startAt
     for (let i = 0; hiresPerYear > 0; i += 1) {
       at += exponential(random, YEAR / hiresPerYear)
       if (at >= endAt) break
-      yield* lifeOf(mixSeeds(seed, number, 4, i), organizations, number, at, false, stage)
+      yield* lifeOf(mixSeeds(seed, number, 4, i), number, home, at, false)
     }
   }
 }
 
-function* lifeOf(
-  personSeed: number,
-  organizations: readonly MadeUpOrganization[],
-  organization: number,
-  at: number,
-  isStaff: boolean,
-  stage: Stage,
-): Generator<Sighting> {
-  const first = organizations[organization]
-  if (first === undefined) return
-  const person = makeUpPerson(seededRandom(mixSeeds(personSeed, 1)), first.home)
-  const seen = seededRandom(mixSeeds(personSeed, 2))
-  const career = seededRandom(mixSeeds(personSeed, 3))
-  for (const change of careerOf(career, person, organization, at, isStaff, stage)) {
-    const where = organizations[change.organization]
-    if (where !== undefined) yield* sightingsOf(seen, person, change, where.tracked)
-  }
-}
-
-function organizationsOf({ seed, organizations, startAt, endAt, ...rest }: WorldOptions) {
+function organizationsOf(options: WorldOptions): MadeUpOrganization[] {
+  const { seed, organizations, startAt, endAt, events = 0, turnover = TURNOVER } = options
   if (!Number.isInteger(organizations) || organizations < 1) {
     throw new ConfigError(`organizations must be an integer from 1; got ${organizations}`)
   }
   if (!(startAt < endAt)) throw new ConfigError('startAt must be before endAt')
-  if (!((rest.turnover ?? TURNOVER) >= 0 && (rest.turnover ?? TURNOVER) <= 2)) {
-    throw new ConfigError(`turnover must be from 0 to 2; got ${rest.turnover}`)
+  if (!(turnover >= 0 && turnover <= 2)) {
+    throw new ConfigError(`turnover must be from 0 to 2; got ${turnover}`)
   }
-  if (!((rest.events ?? 0) >= 0)) throw new ConfigError(`events must be 0 or more`)
+  if (!(events >= 0)) throw new ConfigError('events must be 0 or more')
   return makeUpOrganizations(seed, organizations)
 }
 
 /** The share of people the service looks at that makes about as many events as were asked for. */
 function staffScale(options: WorldOptions, organizations: readonly MadeUpOrganization[]): number {
   const wanted = options.events ?? organizations.length * EVENTS_PER_ORGANIZATION
-  const people = organizations.reduce((sum, { size }) => sum + size, 0)
+  const people = sum(organizations.map(({ size }) => size))
   const { promotion, sideways, retitle, secondJob } = YEARLY_RATES
   const turnover = options.turnover ?? TURNOVER
   const yearly = 2 * turnover + promotion + sideways + retitle + 2 * secondJob

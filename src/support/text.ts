@@ -18,6 +18,18 @@ export function onOneLine(text: string): string {
     .trim()
 }
 
+/** The slug in a company URL, in lower case: what follows `/company/`, else the last part of the path. */
+export function companySlug(urlOrSlug: string): string {
+  const [path = ''] = urlOrSlug.trim().split(/[?#]/, 1)
+  const parts = path.split('/').filter((part) => part !== '')
+  const slug = parts[parts.indexOf('company') + 1 || parts.length - 1] ?? parts.at(-1) ?? ''
+  try {
+    return decodeURIComponent(slug).toLowerCase()
+  } catch {
+    return slug.toLowerCase()
+  }
+}
+
 /** One line of CSV (RFC 4180 but for its line end, which is a newline); null is an empty cell. */
 export function csvLine(cells: readonly (string | number | boolean | null)[]): string {
   return `${cells.map((cell) => quoted(cell === null ? '' : String(cell))).join(',')}\n`

@@ -9,7 +9,7 @@ import type { EventSource, JobChangeEvent } from '../../src/simulator/events.ts'
 import { Secret } from '../../src/support/secret.ts'
 import { DAY } from '../../src/support/units.ts'
 import { virtualClock, type VirtualClock } from '../helpers/virtual-clock.ts'
-import { NOW, simulate } from '../simulator/simulator-fixture.ts'
+import { NOW, eventsIn, simulate } from '../simulator/simulator-fixture.ts'
 import { batchesOf } from './extract-fixture.ts'
 import { memoryRun, type MemoryRun } from './memory-run.ts'
 
@@ -111,7 +111,7 @@ export async function buyAll(
   await run.extract({ concurrency })
   const { credits, charged_pages: pages } = simulator.account()
   expect(run.history().creditsCommitted).toBe(credits)
-  const all = Array.from({ length: source.count }, (_, i) => versionOf(source.eventAt(i)))
+  const all = eventsIn(source).map(versionOf)
   expect(all.filter((version) => !run.bought.has(version))).toEqual([])
   return pages
 }

@@ -197,7 +197,6 @@ export async function openSite(options: SiteOptions = {}): Promise<Site> {
     source: createWorld(worldOf(world)),
     clock,
     apiKeys: [KEY],
-    logSize: Number.POSITIVE_INFINITY,
     ...simulatorOptions,
   })
   onTestFinished(() => simulator.close())

@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { gzipSync } from 'node:zlib'
 import { describe, expect, it, onTestFinished } from 'vitest'
 import { readEventsFile } from '../../src/simulator/events-file.ts'
-import { anEvent, manyEvents } from './simulator-fixture.ts'
+import { anEvent, eventsIn, manyEvents } from './simulator-fixture.ts'
 
 function fileOf(name: string, content: string | Buffer): string {
   const directory = mkdtempSync(join(tmpdir(), 'jobtide-'))
@@ -27,8 +27,7 @@ describe('a file of events', () => {
       const source = await readEventsFile(
         fileOf(name, pack(`${linesOf([a!, b!, c!])}\n\n${linesOf([b!])}`)),
       )
-      const read = Array.from({ length: source.count }, (_, event) => source.eventAt(event))
-      expect(read).toEqual([a, b, b, c])
+      expect(eventsIn(source)).toEqual([a, b, b, c])
     },
   )
 
@@ -36,7 +35,7 @@ describe('a file of events', () => {
     const { person, ...rest } = anEvent()
     const line = { ...rest, person: { profile_id: person.profile_id }, colour: 'red' }
     const source = await readEventsFile(fileOf('events.ndjson', linesOf([line])))
-    expect(source.eventAt(0)).toEqual({
+    expect(eventsIn(source)[0]).toEqual({
       ...line,
       person: {
         profile_id: 'per_1',

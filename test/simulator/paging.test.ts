@@ -1,10 +1,18 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { EVENT_TYPES } from '../../src/simulator/events.ts'
-import { createSearch } from '../../src/simulator/search.ts'
+import { Search } from '../../src/simulator/search.ts'
 import { searchFromBody } from '../../src/simulator/search-request.ts'
 import { DAY, HOUR } from '../../src/support/units.ts'
-import { anEvent, manyEvents, NOW, peopleOf, simulate, sourceOf } from './simulator-fixture.ts'
+import {
+  anEvent,
+  eventsIn,
+  manyEvents,
+  NOW,
+  peopleOf,
+  simulate,
+  sourceOf,
+} from './simulator-fixture.ts'
 
 describe('order', () => {
   it('is by fewest days to detection, then latest detection, then as added', async () => {
@@ -85,19 +93,20 @@ describe('pages', () => {
       fc.property(fc.array(choices, { maxLength: 60 }), question, times, (all, asked, moments) => {
         const events = all.map((choice, i) => anEvent({ ...choice, person: `per_${i}` }))
         const source = sourceOf(events)
-        const search = createSearch(source)
+        const search = new Search(source)
         const { organizations, ...parameters } = asked
         const numbers = source.organizations.flatMap((organization, number) =>
           organizations.includes(organization.organization_id) ? [number] : [],
         )
+        const wanted = organizations.length > 0 ? new Set(numbers) : undefined
         for (const moment of moments) {
           const now = NOW + moment * 12 * HOUR
           const found: string[] = []
           for (let page = 1, more = true; more; page += 1) {
             const request = { ...searchFromBody(JSON.stringify(parameters)), page }
-            const answer = search.page(request, organizations.length ? numbers : undefined, now)
+            const answer = search.page(request, wanted, now)
             expect(answer.events.length).toBeLessThanOrEqual(asked.limit)
-            found.push(...Array.from(answer.events, (n) => source.eventAt(n).person.profile_id))
+            found.push(...eventsIn(answer).map(({ person }) => person.profile_id))
             more = answer.hasMore
           }
           const expected = events

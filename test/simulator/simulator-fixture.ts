@@ -3,7 +3,7 @@
 import { request } from 'undici'
 import { onTestFinished } from 'vitest'
 import {
-  createEventCollector,
+  EventCollector,
   type EventSource,
   type JobChangeEvent,
 } from '../../src/simulator/events.ts'
@@ -77,9 +77,14 @@ export function manyEvents(count: number, choices: EventChoices = {}): JobChange
 }
 
 export function sourceOf(events: readonly JobChangeEvent[]): EventSource {
-  const collector = createEventCollector()
+  const collector = new EventCollector()
   for (const event of events) collector.add(event)
   return collector.finish()
+}
+
+/** The events of a source or a found page, freshest first. */
+export function eventsIn({ events }: Pick<EventSource, 'events'>): JobChangeEvent[] {
+  return events.map(({ json }) => JSON.parse(json) as JobChangeEvent)
 }
 
 export interface TestAnswer {
@@ -107,7 +112,7 @@ export async function simulate(
   options: Partial<SimulatorOptions> = {},
 ): Promise<TestSimulator> {
   const clock = standingClock()
-  const source = 'count' in events ? events : sourceOf(events)
+  const source = 'organizations' in events ? events : sourceOf(events)
   const simulator = await startSimulator({ source, clock, ...options })
   onTestFinished(() => simulator.close())
 

@@ -1,0 +1,188 @@
+/** The people and organisations of a made-up world, put together from the words in config/simulator/world.yaml. */
+
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { parse } from 'yaml'
+import { packageRoot } from '../support/assets.ts'
+import type { TrackedOrganization } from './events.ts'
+import { hexId, logNormal, mixSeeds, pick, seededRandom, type Random } from './random.ts'
+
+/** The languages that titles and names come in. */
+type Language = 'en' | 'de' | 'fr' | 'es' | 'pt'
+
+/** Rungs, lowest first; a rung is a list of spellings that mean the same. */
+type Ladder = readonly (readonly string[])[]
+
+interface Country {
+  readonly language: Language
+  /** Share of organisations at home here; the shares add up to 100. */
+  readonly share: number
+  readonly legal_forms: readonly string[]
+}
+
+interface LanguageWords {
+  /** How a headline joins title and organisation. */
+  readonly at: string
+  /** Given and family names, separated by spaces. */
+  readonly feminine: string
+  readonly masculine: string
+  readonly family: string
+  /** Second jobs that are held beside a main one. */
+  readonly side_titles: readonly string[]
+  readonly ladders: readonly Ladder[]
+}
+
+interface WorldWords {
+  readonly countries: readonly Country[]
+  readonly organizations: { readonly beginnings: string; readonly trades: string }
+  readonly title_additions: readonly string[]
+  readonly languages: Readonly<Record<Language, LanguageWords>>
+}
+
+const file = join(packageRoot, 'config', 'simulator', 'world.yaml')
+const words = parse(readFileSync(file, 'utf8')) as WorldWords
+
+/** One of the words in a text. */
+export function pickWord(random: Random, text: string): string {
+  return pick(random, text.split(' '))
+}
+
+/** An addition by which a title is rewritten without a change of rank. */
+export function pickAddition(random: Random): string {
+  return pick(random, words.title_additions)
+}
+
+/** An organisation as the world knows it. */
+export interface MadeUpOrganization {
+  readonly tracked: TrackedOrganization & { readonly name: string }
+  readonly home: Country
+  /** People who work there: 5 to 50,000. */
+  readonly size: number
+}
+
+const SMALLEST = 5
+const LARGEST = 50_000
+// Chosen: half of the organisations have fewer than 180 people, one in a hundred more than about 9,000.
+const MEDIAN_SIZE = 180
+const SIZE_SIGMA = 1.7
+
+/** `count` organisations; the first ones are the same for every count. */
+export function makeUpOrganizations(seed: number, count: number): MadeUpOrganization[] {
+  const slugs = new Set<string>()
+  return Array.from({ length: count }, (_, number) => {
+    const random = seededRandom(mixSeeds(seed, number, 1))
+    const home = pickCountry(random)
+    const size = Math.round(logNormal(random, MEDIAN_SIZE, SIZE_SIGMA))
+    const organization_id = `org_${hexId(random, 16)}`
+    let name = makeUpName(random, home)
+    // Thousands of organisations use up the names; like the network, a number tells slugs apart.
+    let slug = slugFor(name)
+    for (let i = 2; slugs.has(slug); i += 1) {
+      name = makeUpName(random, home)
+      slug = i > 5 ? `${slugFor(name)}-${i}` : slugFor(name)
+    }
+    slugs.add(slug)
+    const network_url = `https://network.example/company/${slug}`
+    return {
+      tracked: { organization_id, name, slug, network_url },
+      home,
+      size: Math.min(LARGEST, Math.max(SMALLEST, size)),
+    }
+  })
+}
+
+function pickCountry(random: Random): Country {
+  let left = random() * 100
+  const { countries } = words
+  return countries.find((country) => (left -= country.share) < 0) ?? pick(random, countries)
+}
+
+function makeUpName(random: Random, { legal_forms: forms }: Country): string {
+  const { beginnings, trades } = words.organizations
+  const hasForm = random() < 0.5 && forms.length > 0
+  const name = `${pickWord(random, beginnings)} ${pickWord(random, trades)}`
+  return hasForm ? `${name} ${pick(random, forms)}` : name
+}
+
+/** A name as it stands in a URL: lower case, no accents, words joined by hyphens. */
+function slugFor(name: string): string {
+  const plain = name.normalize('NFKD').replaceAll(/\p{M}/gu, '').toLowerCase()
+  return plain.replaceAll(/[^\p{L}\p{N}]+/gu, '-').replaceAll(/^-|-$/g, '')
+}
+
+/** A person, as far as it does not change from one job to the next. */
+export interface MadeUpPerson {
+  readonly profileId: string
+  readonly handle: string
+  readonly firstName: string
+  readonly lastName: string
+  readonly isFeminine: boolean
+  /** Those of the language of their titles and headline. */
+  readonly words: LanguageWords
+  /** Whether they give exact days; most people give months. */
+  readonly givesDays: boolean
+}
+
+const ABROAD = 0.15
+const ENGLISH_TITLES_ELSEWHERE = 0.25
+const GIVES_DAYS = 0.12
+
+/** Someone who works, at first, for an organisation at home in `home`. */
+export function makeUpPerson(random: Random, home: Country): MadeUpPerson {
+  const { language } = random() < ABROAD ? pick(random, words.countries) : home
+  const isFeminine = random() < 0.48
+  const names = words.languages[language]
+  const firstName = pickWord(random, isFeminine ? names.feminine : names.masculine)
+  const lastName = pickWord(random, names.family)
+  const profileId = `per_${hexId(random, 20)}`
+  const handle = `${slugFor(`${firstName} ${lastName}`)}-${hexId(random, 6)}`
+  const isEnglish = random() < ENGLISH_TITLES_ELSEWHERE
+  // One draw is not used: without it every seed would make another world than the documented one.
+  random()
+  const givesDays = random() < GIVES_DAYS
+  const inTitles = isEnglish ? words.languages.en : names
+  return { profileId, handle, firstName, lastName, isFeminine, words: inTitles, givesDays }
+}
+
+/** A rank: which ladder of the person's language, and how high on it. */
+export interface Rank {
+  readonly ladder: Ladder
+  readonly rung: number
+}
+
+// Chosen: many begin in the middle of the ladder, few at the top.
+const RUNG_SHARES = [0.18, 0.32, 0.25, 0.12, 0.08, 0.04, 0.01]
+
+/** Where someone stands when the world first sees them. */
+export function firstRank(random: Random, person: MadeUpPerson): Rank {
+  let left = random()
+  const rung = RUNG_SHARES.findIndex((share) => (left -= share) < 0)
+  return { ladder: pick(random, person.words.ladders), rung: Math.max(0, rung) }
+}
+
+/** One rung higher; undefined at the top. */
+export function promoted({ ladder, rung }: Rank): Rank | undefined {
+  return rung + 1 < ladder.length ? { ladder, rung: rung + 1 } : undefined
+}
+
+/** A peer in another line of work. */
+export function sideways(random: Random, person: MadeUpPerson, rank: Rank): Rank {
+  const others = person.words.ladders.filter((ladder) => ladder !== rank.ladder)
+  return { ladder: pick(random, others), rung: rank.rung }
+}
+
+/** One of the spellings of a rank's title, in the form for the person. */
+export function titleOf(random: Random, person: MadeUpPerson, { ladder, rung }: Rank): string {
+  return formFor(person, pick(random, ladder[rung] ?? []))
+}
+
+/** The title of a second job. */
+export function sideTitle(random: Random, person: MadeUpPerson): string {
+  return formFor(person, pick(random, person.words.side_titles))
+}
+
+/** Titles are stored as `masculine|feminine` where the two differ. */
+function formFor(person: MadeUpPerson, title: string): string {
+  const [masculine = title, feminine = masculine] = title.split('|')
+  return person.isFeminine ? feminine : masculine
+}
