@@ -1,7 +1,7 @@
 /** The commands that buy everything a pipeline asks for: run, backfill and extract. */
 
 import type { RunCommand } from '../run/begin.ts'
-import { eraseAfterRun } from '../run/forget/after-run.ts'
+import { eraseAfterRun } from '../run/forget/erase.ts'
 import type { Overrides } from '../run/job.ts'
 import { runJob } from '../run/run.ts'
 import { EXIT, type ExitCode } from '../support/errors.ts'

@@ -1,11 +1,10 @@
 /**
- * A warehouse without people, and without events from before a day. A `delete` only marks rows: their bytes stay in the
- * file. So the fixed tables are copied to a new file without the rows, and a build makes the models there; unlike a replay
- * this keeps what a restore brought, and takes a fraction of its time.
+ * Takes people, and events from before a day, out of a warehouse. A `delete` only marks rows: their bytes stay in the file.
+ * So what is left is copied to a new file afterwards, tables and views of the user's own included.
  */
 
 import { loadedTables } from './catalog.ts'
-import { removeDatabase } from './database-file.ts'
+import { removeDatabase, replaceDatabase } from './database-file.ts'
 import { quoteIdentifier, quoteText } from './sql-text.ts'
 import { withWarehouse, type Warehouse } from './warehouse.ts'
 
@@ -21,12 +20,22 @@ export interface ErasableRows {
 /** Rows by table, such as `main.people`; tables without any are left out. */
 export type RowsByTable = Readonly<Record<string, number>>
 
+const LOADED = new Set(loadedTables.map(({ name }) => `main.${name}`))
+const VERSIONS = 'main.job_change_event_versions'
+
 /** Counts the rows that are not kept, in every table that names people. */
 export async function countErasable(
   warehouse: Warehouse,
   rows: ErasableRows,
 ): Promise<RowsByTable> {
-  await stage(warehouse, 'ops.rejects', rows)
+  const rejects = await warehouse.all<{ id: string; event: string }>(
+    `select ${REJECT_ID} as id, event from ops.rejects`,
+  )
+  const erased = rejects.filter(({ event }) => rows.isErasedReject(event)).map(({ id }) => id)
+  await warehouse.run(
+    `set variable erased_people = ${listSql(rows.profileIds)};
+     set variable erased_rejects = ${listSql(erased)}`,
+  )
   const counts: Record<string, number> = {}
   for (const [table, columns] of await tablesOf(warehouse)) {
     const [found] = await warehouse.all<{ rows: number }>(
@@ -37,38 +46,55 @@ export async function countErasable(
   return counts
 }
 
-const LOADED = new Set(loadedTables.map(({ name }) => `main.${name}`))
-const VERSIONS = 'main.job_change_event_versions'
-// The build fills the first two, with samples of any table; a new file has the third already.
-const NOT_COPIED = new Set(['ops.checks', 'ops.build_state', 'ops.schema_files'])
-
 /**
- * Copies the fixed tables of the warehouse `path` to a new one at `target`, without what is not kept. It has no models:
- * the next build there is a full refresh.
- * @throws LockedError when another program writes the warehouse
- * @throws StorageError when the disk refuses
+ * Deletes the rows that are not kept; the next build is a full refresh.
+ * @returns how many, by table
  */
-export async function copyWithout(path: string, target: string, rows: ErasableRows): Promise<void> {
-  removeDatabase(target)
-  await withWarehouse({ path: target, mode: 'write' }, async (warehouse) => {
-    await warehouse.run(`attach ${quoteText(path)} as source (read_only)`)
-    await stage(warehouse, 'source.ops.rejects', rows)
+export async function deleteErasable(
+  warehouse: Warehouse,
+  rows: ErasableRows,
+): Promise<RowsByTable> {
+  return warehouse.transaction(async () => {
+    const counts = await countErasable(warehouse, rows)
+    if (rows.eventsBefore !== null) await dateFirstSightings(warehouse, rows.eventsBefore)
     for (const [table, columns] of await tablesOf(warehouse)) {
-      if (NOT_COPIED.has(table) || (!table.startsWith('ops.') && !LOADED.has(table))) continue
-      const condition = conditionFor(table, columns, rows, 'source.')
+      if (counts[table] === undefined) continue
       await warehouse.run(
-        `insert into ${quoted(table)} by name select * from source.${quoted(table)} where not ${condition}`,
+        `delete from ${quoted(table)} where ${conditionFor(table, columns, rows)}`,
       )
     }
-    if (rows.eventsBefore !== null) await dateFirstSightings(warehouse, rows.eventsBefore)
-    await warehouse.run('detach source; drop table erased_people; drop table erased_rejects')
-    await warehouse.run('checkpoint')
+    // Samples of what checks found may name anybody.
+    await warehouse.run('delete from ops.checks; delete from ops.build_state')
+    return counts
   })
+}
+
+/**
+ * Copies what a database holds to a new file, which takes its place: so nothing is left of rows that were deleted.
+ * @throws LockedError when another program has the file open
+ * @throws StorageError when the disk refuses: then the old file is still there
+ */
+export async function compactDatabase(path: string): Promise<void> {
+  const fresh = `${path}.erased`
+  removeDatabase(fresh)
+  try {
+    await withWarehouse({ path, mode: 'write' }, async (warehouse) => {
+      const [open] = await warehouse.all<{ name: string }>('select current_database() as name')
+      await warehouse.run(
+        `attach ${quoteText(fresh)} as compacted;
+         copy from database ${quoteIdentifier(open?.name ?? '')} to compacted;
+         checkpoint compacted;
+         detach compacted`,
+      )
+    })
+    await replaceDatabase(path, fresh)
+  } finally {
+    removeDatabase(fresh)
+  }
 }
 
 /** Dates events whose oldest versions are not kept by the first sighting of those that are, as a replay does. */
 async function dateFirstSightings(warehouse: Warehouse, eventsBefore: number): Promise<void> {
-  const versions = `source.${quoted(VERSIONS)}`
   const isOld = isOldSql(eventsBefore)
   await warehouse.run(
     `update main.job_change_events as event
@@ -76,8 +102,8 @@ async function dateFirstSightings(warehouse: Warehouse, eventsBefore: number): P
      from (
        select event_key, min(first_seen_at) as first_seen_at,
          arg_min(first_run_id, row(first_seen_at, first_run_id)) as first_run_id
-       from ${versions}
-       where not ${isOld} and event_key in (select event_key from ${versions} where ${isOld})
+       from ${VERSIONS}
+       where not ${isOld} and event_key in (select event_key from ${VERSIONS} where ${isOld})
        group by event_key
      ) as kept
      where event.event_key = kept.event_key`,
@@ -90,26 +116,11 @@ function isOldSql(eventsBefore: number): string {
   return `(changed_at < ${before} and detected_at < ${before})`
 }
 
-/** Notes people and rejects that are not kept in temporary tables. */
-async function stage(warehouse: Warehouse, rejects: string, rows: ErasableRows): Promise<void> {
-  await warehouse.run(`
-    create or replace temp table erased_people (profile_id varchar);
-    create or replace temp table erased_rejects (request_id varchar, position integer)`)
-  // As JSON: the engine appends nothing to a file that is open for reading, not even to temporary tables.
-  await warehouse.run(`insert into erased_people select unnest(from_json($1, '["varchar"]'))`, [
-    JSON.stringify(rows.profileIds),
-  ])
-  const all = await warehouse.all<{ request_id: string; position: number; event: string }>(
-    `select request_id, position, event from ${rejects}`,
-  )
-  const erased = all
-    .filter(({ event }) => rows.isErasedReject(event))
-    .map(({ request_id, position }) => ({ request_id, position }))
-  await warehouse.run(
-    `insert into erased_rejects
-     select unnest(from_json($1, '[{"request_id": "varchar", "position": "integer"}]'), recursive := true)`,
-    [JSON.stringify(erased)],
-  )
+const REJECT_ID = `request_id || ' ' || position`
+
+/** SQL: a list of texts. As JSON, because the engine prepares no statement that sets a variable. */
+function listSql(texts: readonly string[]): string {
+  return `from_json(${quoteText(JSON.stringify(texts))}, '["varchar"]')`
 }
 
 /** SQL: whether a row of a table is not kept; never null. */
@@ -117,20 +128,23 @@ function conditionFor(
   table: string,
   columns: readonly string[],
   { eventsBefore }: ErasableRows,
-  database = '',
 ): string {
   const parts = ['false']
   if (columns.includes('profile_id')) {
-    parts.push('profile_id in (select profile_id from erased_people)')
+    // As text, whatever it is in a table of the user's own.
+    const id = 'cast(profile_id as varchar)'
+    parts.push(`coalesce(${id} in (select unnest(getvariable('erased_people'))), false)`)
   }
-  if (table === 'ops.rejects') parts.push('(request_id, position) in (from erased_rejects)')
+  if (table === 'ops.rejects') {
+    parts.push(`${REJECT_ID} in (select unnest(getvariable('erased_rejects')))`)
+  }
   if (eventsBefore !== null && LOADED.has(table)) {
     const isOld = isOldSql(eventsBefore)
     parts.push(isOld)
     if (table === VERSIONS) {
       // An event of which one version is left has none.
       parts.push(
-        `event_key in (select event_key from ${database}${quoted(table)} where not ${isOld} group by 1 having count(*) = 1)`,
+        `event_key in (select event_key from ${VERSIONS} where not ${isOld} group by 1 having count(*) = 1)`,
       )
     }
   }

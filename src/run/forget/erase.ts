@@ -3,39 +3,36 @@
  *
  *     tombstones ▶ journal ▶ warehouse ▶ snapshots ▶ copies ▶ proof ▶ certificate
  *
- * Each step can be done again, and `forget.pending.json` says which comes next: an erasure that was stopped goes on with
- * the next `forget`, or at the end of the next run. Tombstones, the entries of the suppression list, come first: so no load
- * brings people back whatever happens after.
- *
- * The steps are in src/load/suppression.ts, journal.ts, rebuild.ts, snapshots.ts, ../analyst-copy.ts and search.ts; what is
- * searched for is in markers.ts.
+ * Tombstones, the entries of the suppression list, come first: so no load brings people back whatever happens after. Each step
+ * can be repeated. An erasure that was stopped begins again with the next `forget`, or at the end of the next run, which know
+ * from `forget.pending.json` whom it is about and what to search for.
  */
 
 import { existsSync, readdirSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { openJournal } from '../../journal/journal.ts'
-import { suppress, type Erasable } from '../../load/suppression.ts'
+import { load } from '../../load/load.ts'
+import { readSuppression, suppress, type Erasable } from '../../load/suppression.ts'
 import { isoInstant } from '../../support/clock.ts'
-import { asStorageError } from '../../support/errors.ts'
+import { LockedError, asStorageError } from '../../support/errors.ts'
 import { stableJson } from '../../support/json.ts'
-import { sum } from '../../support/numbers.ts'
 import { writePrivateFile } from '../../support/private-file.ts'
 import { newUlid } from '../../support/ulid.ts'
-import { withWarehouse, type Warehouse } from '../../warehouse/warehouse.ts'
+import { DAY } from '../../support/units.ts'
+import { withWarehouse } from '../../warehouse/warehouse.ts'
 import { analystCopyPath, makeAnalystCopy } from '../analyst-copy.ts'
+import type { SnapshotTarget } from '../job.ts'
 import { acquireLock } from '../lock.ts'
-import { eraseFromJournal } from './journal.ts'
-import { markersOf } from './markers.ts'
 import {
   PENDING_FILE,
-  STEPS,
   readPending,
+  removePending,
   together,
   writePending,
   type Pending,
 } from './pending.ts'
-import { rebuildWithout } from './rebuild.ts'
-import { remainingIn, searchFolder, type SearchReport } from './search.ts'
+import { eraseFromJournal, rebuildWithout } from './rebuild.ts'
+import { allOf, markersOf, remainingIn, searchFolder, type SearchReport } from './search.ts'
 import { eraseInTarget, knownDestinations, searchTarget } from './snapshots.ts'
 import { searchIn, tell, type ErasureWorld } from './world.ts'
 
@@ -75,182 +72,212 @@ export async function erase(world: ErasureWorld, request: Erasable): Promise<Cer
   const lock = await acquireLock(directory.root, { command: 'forget', clock })
   try {
     openJournal(directory.journal, clock).recover()
-    return await new Erasure(world).run(request)
+    const earlier = readPending(directory.root)
+    const isNew = request.profileIds.length > 0 || request.eventsBefore !== null
+    const pending = earlier === null && !isNew ? null : together(earlier, request)
+    return await eraseAll(world, pending, isNew)
   } finally {
     lock.release()
   }
+}
+
+async function eraseAll(
+  world: ErasureWorld,
+  begun: Pending | null,
+  isNew: boolean,
+): Promise<Certificate | null> {
+  const { directory, clock } = world
+  const { root, warehouse } = directory
+  const journal = openJournal(directory.journal, clock)
+  const isEmpty = journal.segments().length === 0 && !existsSync(warehouse)
+  const here = isEmpty ? nothingKnown(begun) : await bringUpToDate(world, begun)
+  if (begun === null) {
+    if (!isEmpty) await eraseFromJournal(world, 'noted')
+    return null
+  }
+  let pending = begun
+  const keep = (change: Partial<Pending>) => {
+    pending = { ...pending, ...change }
+    writePending(root, pending)
+  }
+  // What to look for is noted while it is still there, and before anything is changed.
+  if (isNew) keep({ markers: here.markers })
+  const { profile_ids: profileIds, events_before: before, markers } = pending
+  const eventsBefore = before === null ? null : Date.parse(before)
+  const people = await suppress(journal, { profileIds, eventsBefore }, clock.now())
+  if (!isEmpty) {
+    tell(world, 'journal')
+    const segments = await eraseFromJournal(world, pending.is_rebuilt ? 'noted' : 'all')
+    keep({ segments: [...pending.segments, ...segments] })
+  }
+  if (!isEmpty && !pending.is_rebuilt) {
+    tell(world, 'warehouse')
+    const rows = { ...(await rebuildWithout(world, warehouse, profileIds)) }
+    for (const [table, count] of Object.entries(pending.rows)) {
+      rows[table] = (rows[table] ?? 0) + count
+    }
+    keep({ rows, is_rebuilt: true })
+  }
+  // Snapshots are left to their own retention where only events of an age are erased.
+  const targets = markers.length === 0 ? [] : world.targets(here.destinations)
+  tell(world, 'snapshots')
+  keep({ stores: await eraseInTargets(world, targets, pending) })
+  tell(world, 'copies')
+  await eraseCopies(world)
+  tell(world, 'proof')
+  const certificate = certify(world, pending, people, await prove(world, targets, pending))
+  if (certificate.is_complete) removePending(root)
+  return certificate
+}
+
+/** What is searched for, and where snapshots may be. */
+interface Known {
+  readonly markers: Pending['markers']
+  readonly destinations: readonly string[]
+}
+
+function nothingKnown(pending: Pending | null): Known {
+  const ids = pending?.profile_ids ?? []
+  return { markers: ids.map((text) => ({ text, is_unique: true })), destinations: [] }
+}
+
+/** Loads what the journal holds, and says what the warehouse knows of the people then. */
+async function bringUpToDate(world: ErasureWorld, pending: Pending | null): Promise<Known> {
+  const { directory, clock, onProgress } = world
+  const journal = openJournal(directory.journal, clock)
+  return withWarehouse({ path: directory.warehouse, mode: 'write' }, async (warehouse) => {
+    await load({
+      warehouse,
+      journal,
+      onProgress: (progress) => onProgress({ stage: 'load', ...progress }),
+    })
+    const ids = pending?.profile_ids ?? []
+    const found = ids.length === 0 ? [] : await markersOf(warehouse, ids)
+    const all = [...(pending?.markers ?? []), ...found]
+    return {
+      markers: [...new Map(all.map((marker) => [marker.text, marker])).values()],
+      destinations: await knownDestinations(warehouse),
+    }
+  })
+}
+
+async function eraseInTargets(
+  world: ErasureWorld,
+  targets: readonly SnapshotTarget[],
+  { markers, stores }: Pending,
+): Promise<Pending['stores']> {
+  const found: Pending['stores'] = []
+  for (const target of targets) {
+    const store = await eraseInTarget(world, target, markers)
+    const before = stores.find(({ destination }) => destination === store.destination)
+    found.push({ ...store, snapshots: [...(before?.snapshots ?? []), ...store.snapshots] })
+  }
+  return found
 }
 
 // What killed processes leave: private files and databases in the making, folders of searches, and what a query spilled.
 const LEFT_OVER =
   /^(?:(?:forget\.pending|suppressed)\.json\.\d+\.tmp|scratch(?:\.forget-\d+)?|published|(?:jobtide|analyst)\.duckdb(?:\.(?:new|tmp|replay|restore|erased))+(?:\.wal|\.\d+)?)$/
 
-class Erasure {
-  readonly #world: ErasureWorld
-  /** Whether the data directory holds neither journal nor warehouse. */
-  readonly #isEmpty: boolean
-  /** The keyed hash of each person. */
-  #people: readonly string[] = []
-  #proof: SearchReport = { files: 0, bytes: 0, matches: [] }
-  #pending = together(null, { profileIds: [], eventsBefore: null })
-
-  constructor(world: ErasureWorld) {
-    this.#world = world
-    const { journal, warehouse } = world.directory
-    const segments = openJournal(journal, world.clock).segments()
-    this.#isEmpty = segments.length === 0 && !existsSync(warehouse)
-  }
-
-  async run(request: Erasable): Promise<Certificate | null> {
-    const earlier = readPending(this.#world.directory.root)
-    const isNew = request.profileIds.length > 0 || request.eventsBefore !== null
-    if (!this.#isEmpty) await eraseFromJournal(this.#world, 'noted')
-    if (earlier === null && !isNew) return null
-    this.#pending = together(earlier, request)
-    if (isNew) this.#keep({ step: STEPS[0], markers: await this.#markers() })
-    this.#people = await this.#suppress()
-    for (const [index, step] of STEPS.entries()) {
-      if (index < STEPS.indexOf(this.#pending.step)) continue
-      tell(this.#world, step)
-      this.#keep({ ...(await this.#steps[step]()), step: STEPS[index + 1] ?? step })
+/** What in the data directory was made of the rest, and what killed processes left. */
+async function eraseCopies({ directory, clock, logger }: ErasureWorld): Promise<void> {
+  const { root } = directory
+  try {
+    const names = existsSync(root) ? readdirSync(root) : []
+    for (const name of names.filter((entry) => LEFT_OVER.test(entry))) {
+      rmSync(join(root, name), { recursive: true, force: true })
     }
-    return this.#certify()
+  } catch (error) {
+    throw asStorageError(error, root)
   }
+  const copy = analystCopyPath(directory)
+  if (!existsSync(copy)) return
+  const { problem } = await makeAnalystCopy({ directory, clock })
+  if (problem === null) return
+  // One that still names them must not stay, even if there is no other.
+  logger.warn({ reason: problem.message }, 'erasure.no_analyst_copy')
+  rmSync(copy, { force: true })
+}
 
-  readonly #steps: Readonly<Record<(typeof STEPS)[number], () => Promise<Partial<Pending>>>> = {
-    journal: async () => {
-      if (this.#isEmpty) return {}
-      const segments = await eraseFromJournal(this.#world, 'all')
-      return { segments: [...this.#pending.segments, ...segments] }
-    },
-    warehouse: async () => {
-      if (this.#isEmpty) return {}
-      const { profile_ids: ids, rows: before } = this.#pending
-      const rows = { ...(await rebuildWithout(this.#world, this.#world.directory.warehouse, ids)) }
-      for (const [table, count] of Object.entries(before)) rows[table] = (rows[table] ?? 0) + count
-      return { rows }
-    },
-    snapshots: () => this.#eraseSnapshots(),
-    copies: () => this.#eraseCopies(),
-    proof: async () => {
-      if (this.#pending.markers.length > 0) this.#proof = await this.#search()
-      return {}
-    },
+async function prove(
+  world: ErasureWorld,
+  targets: readonly SnapshotTarget[],
+  { markers, stores }: Pending,
+): Promise<SearchReport> {
+  if (markers.length === 0) return allOf([])
+  const { root } = world.directory
+  // The pending erasure names them on purpose, and goes when this proof holds.
+  const options = { ...searchIn(world, 'proof'), markers }
+  const reports = [await searchFolder(root, options, join(root, PENDING_FILE))]
+  for (const target of targets) {
+    const isReached = stores.some((one) => one.destination === target.to && one.problem === null)
+    const report = isReached ? await searchTarget(world, target, markers) : null
+    if (report !== null) reports.push(report)
   }
+  return allOf(reports)
+}
 
-  /** What to look for, noted while it is still there, and before anything is changed. */
-  async #markers(): Promise<Pending['markers']> {
-    const { profile_ids: ids, markers } = this.#pending
-    if (ids.length === 0) return []
-    if (this.#isEmpty) return ids.map((text) => ({ text, is_unique: true }))
-    const found = await this.#withWarehouse((warehouse) => markersOf(warehouse, ids))
-    return [...new Map([...markers, ...found].map((marker) => [marker.text, marker])).values()]
+function certify(
+  { directory, clock, version }: ErasureWorld,
+  { events_before, segments, rows, stores, markers }: Pending,
+  people: readonly string[],
+  proof: SearchReport,
+): Certificate {
+  const failed = stores.flatMap(({ destination, problem }) =>
+    problem === null ? [] : [`${destination}: ${problem}`],
+  )
+  const remaining = [...failed, ...remainingIn(directory.root, proof.matches)]
+  const now = clock.now()
+  const id = newUlid(now)
+  const path = join(directory.root, 'certificates', `forget-${id}.json`)
+  const content = {
+    format_version: 2 as const,
+    id,
+    made_at: isoInstant(now),
+    jobtide: version,
+    is_complete: remaining.length === 0,
+    remaining,
+    people,
+    events_before,
+    segments,
+    rows,
+    stores,
+    proof: { texts: markers.length, ...proof },
   }
+  writePrivateFile(path, `${stableJson(content, 2)}\n`)
+  return { path, ...content }
+}
 
-  #suppress(): Promise<string[]> {
-    const { directory, clock } = this.#world
-    const { profile_ids: profileIds, events_before: before } = this.#pending
-    const eventsBefore = before === null ? null : Date.parse(before)
-    const journal = openJournal(directory.journal, clock)
-    return suppress(journal, { profileIds, eventsBefore }, clock.now())
-  }
-
-  /** Snapshots are left to their own retention where only events of an age are erased. */
-  async #eraseSnapshots(): Promise<Pick<Pending, 'stores'>> {
-    const { markers, stores } = this.#pending
-    const found: Pending['stores'] = []
-    for (const target of markers.length === 0 ? [] : await this.#targets()) {
-      const store = await eraseInTarget(this.#world, target, markers)
-      const before = stores.find(({ destination }) => destination === store.destination)
-      found.push({ ...store, snapshots: [...(before?.snapshots ?? []), ...store.snapshots] })
+/**
+ * Erases, at the end of a run that has closed its journal segment, what an earlier erasure left, and what the run bought of
+ * erased people: pages are kept as they come, because they were paid for.
+ *
+ * Events that changed and were detected more than `retentionDays` ago go a month at a time, because all of the journal and
+ * the warehouse is written for it: from the first of a month on, everything goes that would come to be too old in that
+ * month. So no event is ever kept for longer.
+ * @param retentionDays 1 to 100,000; null keeps events of any age
+ * @returns null when nothing was left to erase, or it is left to the end of the next run, because others are at work
+ */
+export async function eraseAfterRun(
+  world: ErasureWorld,
+  retentionDays: number | null,
+): Promise<Certificate | null> {
+  const { directory, clock, logger } = world
+  const suppression = readSuppression(openJournal(directory.journal, clock))
+  const now = new Date(clock.now())
+  const nextMonth = Date.UTC(now.getUTCFullYear(), now.getUTCMonth() + 1, 1)
+  const cutoff = retentionDays === null ? null : nextMonth - retentionDays * DAY
+  const isDue = cutoff !== null && (suppression.eventsBefore ?? Number.NEGATIVE_INFINITY) < cutoff
+  if (suppression.isEmpty && !isDue && readPending(directory.root) === null) return null
+  try {
+    const certificate = await erase(world, { profileIds: [], eventsBefore: isDue ? cutoff : null })
+    if (certificate?.is_complete === false) {
+      logger.warn({ remaining: certificate.remaining }, 'erasure.incomplete')
     }
-    return { stores: found }
-  }
-
-  async #targets() {
-    const known = this.#isEmpty ? [] : await this.#withWarehouse(knownDestinations)
-    return this.#world.targets(known)
-  }
-
-  /** What in the data directory was made of the rest, and what killed processes left. */
-  async #eraseCopies(): Promise<Partial<Pending>> {
-    const { directory, clock, logger } = this.#world
-    const { root } = directory
-    try {
-      const names = existsSync(root) ? readdirSync(root) : []
-      for (const name of names.filter((entry) => LEFT_OVER.test(entry))) {
-        rmSync(join(root, name), { recursive: true, force: true })
-      }
-    } catch (error) {
-      throw asStorageError(error, root)
-    }
-    const copy = analystCopyPath(directory)
-    if (!existsSync(copy)) return {}
-    const { problem } = await makeAnalystCopy({ directory, clock })
-    if (problem === null) return {}
-    // One that still names them must not stay, even if there is no other.
-    logger.warn({ reason: problem.message }, 'erasure.no_analyst_copy')
-    rmSync(copy, { force: true })
-    return {}
-  }
-
-  async #search(): Promise<SearchReport> {
-    const { markers, stores } = this.#pending
-    const { root } = this.#world.directory
-    const options = { ...searchIn(this.#world, 'proof'), markers }
-    // The pending erasure names them on purpose, and goes when this proof holds.
-    const reports = [await searchFolder(root, options, join(root, PENDING_FILE))]
-    for (const target of await this.#targets()) {
-      const isReached = stores.some(
-        ({ destination, problem }) => destination === target.to && problem === null,
-      )
-      const report = isReached ? await searchTarget(this.#world, target, markers) : null
-      if (report !== null) reports.push(report)
-    }
-    return {
-      files: sum(reports.map(({ files }) => files)),
-      bytes: sum(reports.map(({ bytes }) => bytes)),
-      matches: reports.flatMap(({ matches }) => matches),
-    }
-  }
-
-  #certify(): Certificate {
-    const { directory, clock, version } = this.#world
-    const { events_before, segments, rows, stores, markers } = this.#pending
-    const failed = stores.flatMap(({ destination, problem }) =>
-      problem === null ? [] : [`${destination}: ${problem}`],
-    )
-    const remaining = [...failed, ...remainingIn(directory.root, this.#proof.matches)]
-    const now = clock.now()
-    const id = newUlid(now)
-    const path = join(directory.root, 'certificates', `forget-${id}.json`)
-    const content = {
-      format_version: 2 as const,
-      id,
-      made_at: isoInstant(now),
-      jobtide: version,
-      is_complete: remaining.length === 0,
-      remaining,
-      people: this.#people,
-      events_before,
-      segments,
-      rows,
-      stores,
-      proof: { texts: markers.length, ...this.#proof },
-    }
-    writePrivateFile(path, `${stableJson(content, 2)}\n`)
-    if (content.is_complete) writePending(directory.root, null)
-    // Mended by then, the rest is looked for again.
-    else this.#keep({ step: 'snapshots' })
-    return { path, ...content }
-  }
-
-  #keep(change: Partial<Pending>): void {
-    this.#pending = { ...this.#pending, ...change }
-    writePending(this.#world.directory.root, this.#pending)
-  }
-
-  #withWarehouse<T>(work: (warehouse: Warehouse) => Promise<T>): Promise<T> {
-    return withWarehouse({ path: this.#world.directory.warehouse, mode: 'write' }, work)
+    return certificate
+  } catch (error) {
+    if (!(error instanceof LockedError)) throw error
+    logger.info({ reason: error.message }, 'erasure.postponed')
+    return null
   }
 }

@@ -13,13 +13,10 @@ import { isoInstant } from '../../support/clock.ts'
 import { StorageError, asStorageError, messageOf } from '../../support/errors.ts'
 import { stableJson } from '../../support/json.ts'
 import { writePrivateFile } from '../../support/private-file.ts'
-import type { Marker } from './markers.ts'
+import type { Marker } from './search.ts'
 
 /** Name of the file below a data directory. */
 export const PENDING_FILE = 'forget.pending.json'
-
-/** The steps of an erasure, in order; each can be done again. */
-export const STEPS = ['journal', 'warehouse', 'snapshots', 'copies', 'proof'] as const
 
 /** A destination, and which snapshots there named the people. */
 export interface StoreFindings {
@@ -31,12 +28,12 @@ export interface StoreFindings {
 }
 
 const pendingSchema = z.strictObject({
-  format_version: z.literal(2),
-  /** The step that comes next; the ones before are done. */
-  step: z.enum(STEPS),
+  format_version: z.literal(3),
   profile_ids: z.array(z.string()),
   events_before: z.iso.datetime().nullable(),
   markers: z.array(z.custom<Marker>()),
+  /** Whether journal and warehouse are without them: they are not written again for what is left elsewhere. */
+  is_rebuilt: z.boolean(),
   /** What was done so far, for the certificate. */
   segments: z.array(z.custom<ErasedSegment>()),
   rows: z.record(z.string(), z.int()),
@@ -61,13 +58,14 @@ export function readPending(dataDir: string): Pending | null {
   }
 }
 
-/** Keeps what is left to do; null: nothing. @throws StorageError when the disk refuses */
-export function writePending(dataDir: string, pending: Pending | null): void {
+/** Keeps what is left to do. @throws StorageError when the disk refuses */
+export function writePending(dataDir: string, pending: Pending): void {
+  writePrivateFile(join(dataDir, PENDING_FILE), `${stableJson(pending, 2)}\n`)
+}
+
+/** Nothing is left to do. @throws StorageError when the disk refuses */
+export function removePending(dataDir: string): void {
   const path = join(dataDir, PENDING_FILE)
-  if (pending !== null) {
-    writePrivateFile(path, `${stableJson(pending, 2)}\n`)
-    return
-  }
   try {
     rmSync(path, { force: true })
     fsyncDirectory(dirname(path))
@@ -78,18 +76,24 @@ export function writePending(dataDir: string, pending: Pending | null): void {
 
 /** What is to be erased: what an earlier erasure left, and what is asked for now. */
 export function together(earlier: Pending | null, { profileIds, eventsBefore }: Erasable): Pending {
-  const asked = eventsBefore ?? Number.NEGATIVE_INFINITY
-  const earlierDay = earlier?.events_before ?? null
-  const before = earlierDay === null ? asked : Math.max(Date.parse(earlierDay), asked)
+  const days = [
+    earlier?.events_before ?? null,
+    eventsBefore === null ? null : isoInstant(eventsBefore),
+  ]
   return {
-    format_version: 2,
-    step: STEPS[0],
+    format_version: 3,
     markers: [],
     segments: [],
     rows: {},
     stores: [],
     ...earlier,
+    is_rebuilt: earlier?.is_rebuilt === true && profileIds.length === 0 && eventsBefore === null,
     profile_ids: [...new Set([...(earlier?.profile_ids ?? []), ...profileIds])],
-    events_before: Number.isFinite(before) ? isoInstant(before) : null,
+    // The later of the two.
+    events_before:
+      days
+        .filter((day) => day !== null)
+        .toSorted()
+        .at(-1) ?? null,
   }
 }

@@ -7,9 +7,9 @@ import { isOlder, peopleIn, readSuppression, type Erasable } from '../../load/su
 import { jsonOrNull } from '../../support/json.ts'
 import { countErasable, type RowsByTable } from '../../warehouse/erase.ts'
 import { withWarehouse } from '../../warehouse/warehouse.ts'
-import { findInJournal } from './journal.ts'
-import { markersOf } from './markers.ts'
 import { readPending, together, type Pending, type StoreFindings } from './pending.ts'
+import { findInJournal } from './rebuild.ts'
+import { markersOf } from './search.ts'
 import { findInTarget, knownDestinations } from './snapshots.ts'
 import type { ErasureWorld } from './world.ts'
 

@@ -1,29 +1,95 @@
 /**
  * The proof that nothing is left of people: every file is read byte by byte, and once more as what it is (pages of the
- * journal unpacked, tables of databases and Parquet files value by value), and searched for their texts.
+ * journal unpacked, tables of databases and Parquet files value by value), and searched for the texts by which they could be
+ * told from all others.
  */
 
 import { createReadStream, existsSync, readdirSync } from 'node:fs'
 import { dirname, join, sep } from 'node:path'
+import { readSegment } from '../../journal/reader.ts'
 import { withLocalFile } from '../../publish/delta/local-file.ts'
 import { withScratch, withScratchEngine } from '../../publish/scratch.ts'
 import type { ObjectStore } from '../../publish/store/object-store.ts'
-import { readSegment } from '../../journal/reader.ts'
 import { asStorageError } from '../../support/errors.ts'
+import { sum } from '../../support/numbers.ts'
 import { MIB } from '../../support/units.ts'
 import { quoted, tablesOf } from '../../warehouse/erase.ts'
 import { isLockOfThisProcess } from '../../warehouse/process-lock.ts'
 import { quoteIdentifier, quoteText } from '../../warehouse/sql-text.ts'
 import { withWarehouse, type Warehouse } from '../../warehouse/warehouse.ts'
 import { dataDirectory } from '../data-directory.ts'
-import type { Marker } from './markers.ts'
+
+/** A text to look for. */
+export interface Marker {
+  readonly text: string
+  /** False where longer texts of others hold it, such as `per_1` in `per_12`: then only whole values count. */
+  readonly is_unique: boolean
+}
+
+// Shorter ones stand in everything.
+const SHORTEST_BYTES = 6
+
+const OWN_COLUMNS =
+  'person_handle, person_full_name, person_headline, person_network_url, title_current, title_previous'
+const ALL_COLUMNS = `profile_id, ${OWN_COLUMNS}, person_first_name, person_last_name, organization_name, organization_slug, organization_network_url`
+
+/**
+ * The ids of people, and those texts about them that are 6 bytes or longer and stand in no text about anybody else, nor in
+ * what describes the tables.
+ */
+export async function markersOf(
+  warehouse: Warehouse,
+  profileIds: readonly string[],
+): Promise<Marker[]> {
+  // A join of texts and candidates, and not `exists`: so only the candidates are kept in memory.
+  const rows = await warehouse.all<{ text: string; is_id: boolean; is_shared: boolean }>(
+    `with
+      erased as materialized (select unnest(from_json($1, '["varchar"]')) as profile_id),
+      events as (
+        from job_change_events select profile_id in (from erased) as is_theirs, ${ALL_COLUMNS}
+        union all by name
+        from job_change_event_versions select profile_id in (from erased) as is_theirs, ${ALL_COLUMNS}),
+      candidates as (
+        select distinct text from (select unnest([${OWN_COLUMNS}]) as text from events where is_theirs)
+        where strlen(text) >= ${SHORTEST_BYTES}
+        union
+        from erased),
+      others as (
+        select unnest([${ALL_COLUMNS}]) as text from events where not is_theirs
+        union all select comment from duckdb_columns() where not internal
+        union all select comment from duckdb_tables()
+        union all select sql from duckdb_views() where not internal
+        union all select macro_definition from duckdb_functions() where not internal),
+      shared as (
+        select distinct candidates.text
+        from others inner join candidates on contains(others.text, candidates.text))
+    select text, text in (from erased) as is_id, text in (from shared) as is_shared
+    from candidates order by text`,
+    [JSON.stringify(profileIds)],
+  )
+  return rows
+    .filter(({ is_id, is_shared }) => is_id || !is_shared)
+    .map(({ text, is_shared }) => ({
+      text,
+      is_unique: !is_shared && Buffer.byteLength(text) >= SHORTEST_BYTES,
+    }))
+}
 
 /** What was searched, and where something is left. */
 export interface SearchReport {
   readonly files: number
   readonly bytes: number
-  /** Paths of files, or keys of objects. */
+  /** Paths of files, or keys of objects; of a database, with the table. */
   readonly matches: readonly string[]
+}
+
+/** What several searches found. */
+export function allOf(reports: readonly SearchReport[]): SearchReport {
+  return {
+    files: sum(reports.map(({ files }) => files)),
+    bytes: sum(reports.map(({ bytes }) => bytes)),
+    matches: reports.flatMap(({ matches }) => matches),
+  }
 }
 
 /** What a search needs. */
@@ -84,9 +150,8 @@ async function searchAll(
       const search = async (path: string, name: string) => {
         const raw = await searchBytes(path, needles)
         bytes += raw.bytes
-        if (raw.isFound || (await searchContent(path, name, markers, needles, engine))) {
-          matches.push(name)
-        }
+        const where = await searchContent(path, name, markers, needles, engine)
+        if (where !== null || raw.isFound) matches.push(where ?? name)
       }
       for (const [index, name] of names.entries()) {
         signal?.throwIfAborted()
@@ -126,38 +191,35 @@ async function searchBytes(path: string, needles: readonly Buffer[]) {
   return { bytes, isFound }
 }
 
+/** Searches what a file holds; null where nothing is found. */
 async function searchContent(
   path: string,
   name: string,
   markers: readonly Marker[],
   needles: readonly Buffer[],
   engine: Warehouse,
-): Promise<boolean> {
+): Promise<string | null> {
   if (name.endsWith('.journal')) {
     for (const frame of readSegment(path)) {
       const payload = frame.payload()
-      if (needles.some((needle) => payload.includes(needle))) return true
+      if (needles.some((needle) => payload.includes(needle))) return name
     }
-    return false
   }
   if (name.endsWith('.parquet')) {
-    return searchRelation(
-      engine,
-      `read_parquet(${quoteText(path)}, hive_partitioning = false)`,
-      markers,
-    )
+    const relation = `read_parquet(${quoteText(path)}, hive_partitioning = false)`
+    if (await isIn(engine, relation, markers)) return name
   }
-  if (!name.endsWith('.duckdb')) return false
+  if (!name.endsWith('.duckdb')) return null
   return withWarehouse({ path, mode: 'read' }, async (warehouse) => {
     for (const table of (await tablesOf(warehouse)).keys()) {
-      if (await searchRelation(warehouse, quoted(table), markers)) return true
+      if (await isIn(warehouse, quoted(table), markers)) return `${name}, table ${table},`
     }
-    return false
+    return null
   })
 }
 
 /** Whether a row of a relation holds one of the texts, whatever the type of the column. */
-async function searchRelation(
+async function isIn(
   warehouse: Warehouse,
   relation: string,
   markers: readonly Marker[],

@@ -11,12 +11,12 @@ import { withScratch, withScratchEngine } from '../../publish/scratch.ts'
 import type { ObjectStore } from '../../publish/store/object-store.ts'
 import { packageRoot } from '../../support/assets.ts'
 import { ConfigError, EXIT, JobtideError } from '../../support/errors.ts'
+import { isWithin } from '../../support/file-modes.ts'
 import { withWarehouse, type Warehouse } from '../../warehouse/warehouse.ts'
 import { readSnapshotTarget, type SnapshotTarget } from '../job.ts'
 import { PUBLISHING_MEMORY, loadStage, openTarget, publishStage } from '../stages.ts'
-import type { Marker } from './markers.ts'
 import type { StoreFindings } from './pending.ts'
-import { searchFolder, searchStore, type SearchReport } from './search.ts'
+import { searchFolder, searchStore, type Marker, type SearchReport } from './search.ts'
 import { searchIn, type ErasureWorld } from './world.ts'
 
 /**
@@ -141,16 +141,15 @@ async function publish(world: ErasureWorld, target: SnapshotTarget): Promise<voi
   await withWarehouse(open, (warehouse) => loadStage(warehouse, journal, world))
 }
 
-/** Searches all of a destination; null where there is nothing, or where it is searched with the data directory. */
+/** Searches all of a destination; null where it is searched with the data directory. */
 export async function searchTarget(
   world: ErasureWorld,
   target: SnapshotTarget,
   markers: readonly Marker[],
 ): Promise<SearchReport | null> {
   const options = { ...searchIn(world, 'proof'), markers }
-  if (!target.to.startsWith('s3://')) {
-    if (!existsSync(target.to) || target.to.startsWith(`${world.directory.root}/`)) return null
-    return searchFolder(target.to, options)
+  if (isFolder(target)) {
+    return isWithin(world.directory.root, target.to) ? null : searchFolder(target.to, options)
   }
   const store = await openTarget(target, world)
   const keys = (await store.list('')).map(({ key }) => key)
@@ -164,8 +163,10 @@ async function inTarget(
   work: (store: ObjectStore) => Promise<string[]>,
 ): Promise<StoreFindings> {
   const destination = target.to
-  if (!destination.startsWith('s3://') && !existsSync(destination)) {
-    return { destination, problem: null, snapshots: [] }
+  if (isFolder(target) && !existsSync(destination)) {
+    const problem =
+      'there is no such folder: mount it, or make an empty one in its place if it is gone for good'
+    return { destination, problem, snapshots: [] }
   }
   try {
     return { destination, problem: null, snapshots: await work(await openTarget(target, world)) }
@@ -175,4 +176,8 @@ async function inTarget(
     if (!(error instanceof JobtideError) || error.exitCode === EXIT.defect) throw error
     return { destination, problem: error.message, snapshots: [] }
   }
+}
+
+function isFolder({ to }: SnapshotTarget): boolean {
+  return !to.startsWith('s3://')
 }

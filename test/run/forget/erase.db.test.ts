@@ -2,16 +2,27 @@ import { existsSync, mkdirSync, readFileSync, statSync, writeFileSync } from 'no
 import { join } from 'node:path'
 import { afterAll, describe, expect, it } from 'vitest'
 import { load } from '../../../src/load/load.ts'
+import { suppress } from '../../../src/load/suppression.ts'
 import { listSnapshots, readCurrent } from '../../../src/publish/read-snapshot.ts'
 import { openFolderStore } from '../../../src/publish/store/folder-store.ts'
-import { erase } from '../../../src/run/forget/erase.ts'
-import { exportPerson } from '../../../src/run/forget/export-person.ts'
+import { erase, eraseAfterRun } from '../../../src/run/forget/erase.ts'
 import { PENDING_FILE } from '../../../src/run/forget/pending.ts'
 import { planErasure } from '../../../src/run/forget/plan.ts'
+import { leaveOutErased } from '../../../src/run/forget/rebuild.ts'
 import { acquireLock } from '../../../src/run/lock.ts'
 import { buildStage } from '../../../src/run/stages.ts'
 import { realClock } from '../../../src/support/clock.ts'
-import { dumpTables, memory } from '../../load/load-fixture.ts'
+import { DAY } from '../../../src/support/units.ts'
+import { insertEvents } from '../../helpers/warehouse.ts'
+import {
+  aBatch,
+  aPage,
+  dumpTables,
+  memory,
+  segment,
+  startRun,
+  wireEvent,
+} from '../../load/load-fixture.ts'
 import {
   ADA,
   LATE,
@@ -25,15 +36,21 @@ import {
   matchesIn,
   others,
   removeNights,
+  targetAt,
   twoNights,
+  type ForgetSite,
 } from './forget-fixture.ts'
 
 afterAll(removeNights)
+
+const loadInto = (site: ForgetSite) =>
+  site.read((warehouse) => load({ warehouse, journal: site.journal }))
 
 describe('erase', () => {
   it('takes 1 of 200 people out of everything, for good, and nobody else', async () => {
     const { site, target } = await twoNights()
     const { root } = site.directory
+    await site.read((now) => now.run(`create view own_view as from people where events > 1`))
     const before = await site.read(others)
     const store = openFolderStore(target.to, realClock)
     const ids = (await listSnapshots(store)).map(({ snapshot_id: id }) => id)
@@ -73,13 +90,9 @@ describe('erase', () => {
     for (const [name, rows] of Object.entries(await site.read((now) => dumpTables(now, leftOut)))) {
       expect([name, rows]).toEqual([name, expected[name]])
     }
-    // The next night goes on from there.
-    expect(await site.read((now) => load({ warehouse: now, journal: site.journal }))).toMatchObject(
-      { pages: 0, suppressed: 0 },
-    )
-    await site.night(target, 3)
-    await expectProved(target.to)
-    await expect(exportPerson(site.world, 'per_ada')).rejects.toThrow(/nothing is known of/)
+    // The next load goes on from there, and a view of the user's own is still there.
+    expect(await loadInto(site)).toMatchObject({ pages: 0, suppressed: 0 })
+    await site.read((now) => now.run('from own_view'))
   }, 240_000)
 
   it('of snapshots drops those that name them, and no other', async () => {
@@ -99,8 +112,7 @@ describe('erase', () => {
     await buy(site.journal, 1)
     await erase(site.erasing(), REQUEST)
     await buy(site.journal, 2)
-    const report = await site.read((now) => load({ warehouse: now, journal: site.journal }))
-    expect(report).toMatchObject({ suppressed: 3 })
+    expect(await loadInto(site)).toMatchObject({ suppressed: 3 })
     const replayed = await memory()
     expect(await load({ warehouse: replayed, journal: site.journal })).toMatchObject({
       rejected: 0,
@@ -112,13 +124,15 @@ describe('erase', () => {
     expect(await matchesIn(site.directory.journal)).toHaveLength(1)
     await erase(site.erasing(), NOTHING_NEW)
     expect(await matchesIn(site.directory.root)).toEqual([])
-    await expect(exportPerson(site.world, ADA)).rejects.toThrow(/was erased/)
   }, 120_000)
 
   it('removes what killed processes left, and says where something is left that is not ours to erase', async () => {
     const site = forgetSite()
     const { root } = site.directory
     await buy(site.journal, 1)
+    await site.read((now) =>
+      now.run(`create table own (note varchar); insert into own values ('${ADA}')`),
+    )
     for (const ending of ['restore', 'restore.wal', 'restore.erased', 'replay.new']) {
       writeFileSync(join(root, `jobtide.duckdb.${ending}`), ADA)
     }
@@ -131,11 +145,14 @@ describe('erase', () => {
     const other = join(root, 'demo')
     mkdirSync(join(other, 'journal'), { recursive: true })
     for (const name of ['one.csv', 'two.csv']) writeFileSync(join(other, name), ADA)
-    const certificate = await erase(site.erasing(), REQUEST)
+    const away = join(root, 'not-mounted')
+    const certificate = await erase(site.erasing([targetAt(away)]), REQUEST)
     expect(certificate?.is_complete).toBe(false)
     expect(certificate?.remaining).toEqual([
+      `${away}: there is no such folder: mount it, or make an empty one in its place if it is gone for good`,
       `${other} still names a person who was to be erased: it is a data directory of its own; forget there, too, with --data-dir`,
       `${stranger} still names a person who was to be erased`,
+      `${site.directory.warehouse}, table main.own, still names a person who was to be erased`,
     ])
   }, 120_000)
 
@@ -158,8 +175,111 @@ describe('erase', () => {
     expect(certificate).toMatchObject({ is_complete: true, segments: [], rows: {} })
     expect(JSON.parse(readFileSync(certificate!.path, 'utf8')).people).toEqual(certificate!.people)
     await buy(site.journal, 1)
-    expect(await site.read((now) => load({ warehouse: now, journal: site.journal }))).toMatchObject(
-      { suppressed: 3 },
+    expect(await loadInto(site)).toMatchObject({ suppressed: 3 })
+  })
+})
+
+const now = realClock.now()
+
+const suppressPeople = (site: ForgetSite, profileIds: readonly string[]) =>
+  suppress(site.journal, { profileIds, eventsBefore: null }, now)
+
+async function buyEvents(site: ForgetSite, events: readonly unknown[]): Promise<void> {
+  const runId = `run_${site.journal.segments().length}`
+  await segment(site.journal, (writer) => {
+    startRun(writer, [aBatch()], runId)
+    const { record, body } = aPage(events, { runId })
+    writer.write(record, body)
+  })
+}
+
+/** Whose events are in the journal. */
+function peopleIn({ journal }: ForgetSite): string[] {
+  const frames = journal.segments().flatMap((name) => [...journal.read(name)])
+  const pages = frames
+    .filter(({ record }) => record.kind === 'page_received')
+    .map((page) => JSON.parse(page.payload().toString()))
+  return (pages as { data: { person: { profile_id: string } }[] }[]).flatMap(({ data }) =>
+    data.map(({ person }) => person.profile_id),
+  )
+}
+
+describe('eraseAfterRun', () => {
+  it('takes the 2 events of an erased person out of the segment that brought them, and no other byte', async () => {
+    const site = forgetSite()
+    await buyEvents(site, [wireEvent({ person: 'per_2' })])
+    await suppressPeople(site, ['per_1'])
+    await buyEvents(site, [
+      wireEvent(),
+      wireEvent({ person: 'per_3' }),
+      wireEvent({ type: 'left' }),
+    ])
+    expect(await loadInto(site)).toMatchObject({ inserted: 2, suppressed: 2 })
+    const [first] = site.journal.segments()
+    const untouched = readFileSync(join(site.directory.journal, first!))
+    const running = await acquireLock(site.directory.root, { command: 'run', clock: realClock })
+    expect(await eraseAfterRun(site.erasing(), null)).toBeNull()
+    // While a pipeline runs it is left to the next run.
+    expect(peopleIn(site)).toContain('per_1')
+    running.release()
+    expect(await eraseAfterRun(site.erasing(), null)).toBeNull()
+    expect(peopleIn(site)).toEqual(['per_2', 'per_3'])
+    expect(readFileSync(join(site.directory.journal, first!))).toEqual(untouched)
+    // The warehouse goes on where it was, and one made by a replay is the same.
+    expect(await loadInto(site)).toMatchObject({ pages: 0 })
+    expect(await load({ warehouse: await memory(), journal: site.journal })).toMatchObject({
+      inserted: 2,
+      suppressed: 0,
+    })
+  })
+
+  it('of 3 events erases the one that will be over 365 days old this month, once a month', async () => {
+    const site = forgetSite()
+    const today = new Date(now)
+    const cutoff = Date.UTC(today.getUTCFullYear(), today.getUTCMonth() + 1, 1) - 365 * DAY
+    const events = [
+      wireEvent({ person: 'old', changedAt: cutoff - DAY, detectedAt: cutoff - 1 }),
+      wireEvent({ person: 'seen_late', changedAt: cutoff - DAY, detectedAt: cutoff }),
+      wireEvent({ person: 'new', changedAt: cutoff, detectedAt: cutoff + DAY }),
+    ]
+    await buyEvents(site, events)
+    const running = await acquireLock(site.directory.root, { command: 'run', clock: realClock })
+    expect(await eraseAfterRun(site.erasing(), 365)).toBeNull()
+    running.release()
+    expect(await eraseAfterRun(site.erasing(), 365)).toMatchObject({
+      is_complete: true,
+      people: [],
+      events_before: new Date(cutoff).toISOString(),
+      rows: { 'main.job_change_events': 1 },
+    })
+    expect(peopleIn(site)).toEqual(['seen_late', 'new'])
+    expect(await eraseAfterRun(site.erasing(), 365)).toBeNull()
+    // A longer retention does not bring back what is gone; a read of everything does not either.
+    expect(await eraseAfterRun(site.erasing(), 9_999)).toBeNull()
+    await buyEvents(site, events)
+    expect(await loadInto(site)).toMatchObject({ inserted: 0, suppressed: 1 })
+    await eraseAfterRun(site.erasing(), 365)
+    expect(peopleIn(site)).not.toContain('old')
+  })
+})
+
+describe('leaveOutErased', () => {
+  it('leaves 1 of 2 restored people out who was erased meanwhile; nobody erased, and the file stays as it is', async () => {
+    const site = forgetSite()
+    const path = site.directory.warehouse
+    await site.read((warehouse) =>
+      insertEvents(warehouse, [{ profile_id: 'per_1' }, { profile_id: 'per_2' }]),
     )
+    const { ino } = statSync(path)
+    await suppressPeople(site, ['per_7'])
+    expect(await leaveOutErased(site.world, path)).toBe(0)
+    expect(statSync(path).ino).toBe(ino)
+    await suppressPeople(site, ['per_1'])
+    expect(await leaveOutErased(site.world, path)).toBe(1)
+    const people = () => site.read((warehouse) => warehouse.all('select profile_id from people'))
+    expect(await people()).toEqual([{ profile_id: 'per_2' }])
+    await suppress(site.journal, { profileIds: [], eventsBefore: Date.UTC(2100, 0, 1) }, now)
+    expect(await leaveOutErased(site.world, path)).toBe(0)
+    expect(await people()).toEqual([])
   })
 })

@@ -1,8 +1,7 @@
 import { mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
-import { markersOf, type Marker } from '../../../src/run/forget/markers.ts'
-import { searchFolder } from '../../../src/run/forget/search.ts'
+import { markersOf, searchFolder, type Marker } from '../../../src/run/forget/search.ts'
 import { quoteText } from '../../../src/warehouse/sql-text.ts'
 import { withWarehouse } from '../../../src/warehouse/warehouse.ts'
 import { temporaryFolder } from '../../helpers/temporary-folder.ts'
@@ -42,7 +41,7 @@ describe('searchFolder', () => {
     const found = await search(folder, [marker(NAME)])
     expect(found.filter((name) => name.endsWith('.journal'))).toHaveLength(1)
     expect(found.filter((name) => !name.endsWith('.journal'))).toEqual([
-      'a.duckdb',
+      'a.duckdb, table main.named,',
       'a.parquet',
       'ascii.json',
       'escaped.json',
