@@ -66,7 +66,6 @@ const running: readonly Declaration[] = [
         'forecast from n random batches: reads them, and keeps them for the run',
         wholeNumber(2, 1e6),
       ],
-      ['--cadence', 'compare asking nightly, every second night and weekly', null, null, 'sample'],
     ],
     import: async () => (await import('./plan-command.ts')).planCommand,
   },

@@ -174,7 +174,7 @@ export function adviceOn(
     ...(bought < PAGES_TO_JUDGE || filled >= BADLY_FILLED
       ? []
       : [
-          `pages were ${Math.round(filled * 100)} % full ${inDays}, and cost the same at any size: fewer nights fill them better; see \`jobtide plan <pipeline> --cadence\``,
+          `pages were ${Math.round(filled * 100)} % full ${inDays}, and cost the same at any size: asking less often fills them better`,
         ]),
   ]
 }

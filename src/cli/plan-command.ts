@@ -4,14 +4,15 @@ import { serviceTime, type History } from '../journal/history.ts'
 import { readHistory } from '../journal/read-history.ts'
 import { openJournal } from '../journal/journal.ts'
 import { pagesBought } from '../journal/batch-history.ts'
-import { monthOf, monthlyCredits } from '../journal/spending.ts'
-import { daysAgo } from '../plan/batches.ts'
-import { compareCadences } from '../plan/cadence.ts'
-import { planFigures, whyOf, windowFigures, type PlanFigures } from '../plan/figures.ts'
-import { makePlan, questionSha256, type CostedPlan } from '../plan/plan.ts'
+import type { BatchRecord } from '../journal/records.ts'
+import { CREDITS_PER_PAGE, monthOf, monthlyCredits } from '../journal/spending.ts'
+import { FEWEST_RUNS, billRange, type BillRange } from '../plan/forecast.ts'
+import { makePlan, questionSha256, type Plan } from '../plan/plan.ts'
 import { readJob, type Job, type Overrides } from '../run/job.ts'
 import { beginning } from '../run/resume.ts'
 import { EXIT, type ExitCode } from '../support/errors.ts'
+import { sum } from '../support/numbers.ts'
+import { SECOND } from '../support/units.ts'
 import { refuseBundledListElsewhere } from './bundled-list.ts'
 import type { Context } from './context.ts'
 import { table, type Fact, type Table } from './report.ts'
@@ -21,13 +22,8 @@ import { aboutText, countText, durationText, numberText } from './text.ts'
 export interface PlanOptions extends Overrides {
   /** Forecast from so many batches, which are read; see sample-command.ts. */
   readonly sample?: number
-  /** Compare how often to ask. */
-  readonly cadence?: boolean
 }
 
-// Organisations that programs get, and people see.
-const NAMED = 50
-const SHOWN = 5
 // Batches of a sample that is proposed: of 40 batches the range is half to half as much again.
 const SAMPLE = 5
 
@@ -47,70 +43,80 @@ export async function planCommand(
   const history = readHistory(openJournal(directory.journal, clock))
   const nowMs = clock.now()
   const plan = makePlan(job.question, history, serviceTime(history, nowMs))
-  const figures = planFigures(plan, job.requestsPerSecond, NAMED)
+  const { expectedCredits: expected } = plan
+  const range = expected === null ? null : billRange(expected, history.runs.values(), job.pipeline)
+  const forecast = { plan, expected, range }
   const spent = monthlyCredits(history.spending, job.pipeline).get(monthOf(nowMs)) ?? 0
   const openRun = openRunOf(job, history, nowMs)
   output.report({
     title: `${job.pipeline}: ${countText(plan.organizations, 'organisation')} in ${countText(plan.batches.length, 'batch')}; nothing was sent`,
     sections: [
-      windowsTable(plan, figures),
+      windowsTable(job, plan),
       [
-        ...billFacts(job, figures),
-        ...budgetFacts(job, spent, figures.credits?.high ?? 0),
-        ...listFacts(job, plan, figures),
+        ...billFacts(job, forecast),
+        ...budgetFacts(job, spent, range?.high ?? expected ?? 0),
+        ...listFacts(job, plan),
       ],
-      expensiveTable(figures),
-      ...(options.cadence === true ? [cadenceTable(plan, job)] : []),
     ],
     notes: openRun === null ? [] : [openRunText(openRun)],
-    values: { ...planValues(job, plan, figures, spent), open_run: openRun },
+    values: { ...planValues(job, forecast, spent), open_run: openRun },
   })
   return EXIT.done
 }
 
-function windowsTable(plan: CostedPlan, figures: PlanFigures): Table {
-  const rows = windowFigures(plan).map(({ why, organizations, batches, ...window }) => ({
-    days_ago: daysAgo(window.days),
-    needed_days: daysAgo(window.neededDays),
-    why,
-    organizations,
-    batches,
-    expected_events: known(figures, window.events),
-    expected_credits: known(figures, window.credits),
-  }))
+/** A plan and its bill; null where that is not known. */
+interface Forecast {
+  readonly plan: Plan
+  readonly expected: number | null
+  readonly range: BillRange | null
+}
+
+function windowsTable({ question }: Job, plan: Plan): Table {
+  // Two event types are asked in two batches of the same organisations.
+  const asks = question.eventTypes.length === 2 ? 2 : 1
+  const windows = [...new Set(plan.batches.map(({ days_ago: days }) => days))]
+  const rows = windows.map((days) => {
+    const batches = plan.batches.filter((batch) => batch.days_ago === days)
+    const organizations = sum(batches.map((batch) => batch.organizations.length)) / asks
+    const credits = known(plan, CREDITS_PER_PAGE * sum(batches.map(pagesOf)))
+    return { days_ago: days, organizations, batches: batches.length, expected_credits: credits }
+  })
   return table('windows', rows, [
     ['days asked', (row) => row.days_ago ?? 'all', 'count'],
-    ['needed', (row) => row.needed_days ?? 'all', 'count'],
     ['organisations', 'organizations', 'number'],
     ['batches', 'batches', 'number'],
-    ['events', 'expected_events', 'about'],
     ['credits', 'expected_credits', 'about'],
-    ['why', 'why'],
   ])
 }
 
-function billFacts(job: Job, figures: PlanFigures): Fact[] {
-  const { credits, requestsAtLeast, requestsExpected, durationMs } = figures
-  if (credits === null) {
-    // Without a history any range would be made up.
-    const sample = Math.min(SAMPLE, requestsAtLeast - 1)
-    return [
-      ['bill', 'not known: none of these organisations was read before'],
-      sample >= 2 && ['to know it', `jobtide plan ${job.pipeline} --sample ${sample}`],
-    ]
+function billFacts(job: Job, { plan, expected, range }: Forecast): Fact[] {
+  const batches = plan.batches.length
+  const sample = Math.min(SAMPLE, batches - 1)
+  const toKnow: Fact = sample >= 2 && [
+    'to know it',
+    `jobtide plan ${job.pipeline} --sample ${sample}`,
+  ]
+  // Without a history any figure would be made up.
+  if (expected === null) {
+    return [['bill', 'not known: none of these organisations was read before'], toKnow]
   }
+  const requests = requestsOf(plan)
   const pace =
-    durationMs === null
+    job.requestsPerSecond === null
       ? 'the pace is left to the service'
-      : `${durationText(durationMs)} at ${numberText(job.requestsPerSecond ?? 0)} a second`
+      : `${durationText((requests / job.requestsPerSecond) * SECOND)} at ${numberText(job.requestsPerSecond)} a second`
   return [
-    [
-      'bill',
-      `about ${aboutText(credits.expected)} credits, 90 % sure between ${numberText(credits.low)} and ${numberText(credits.high)}`,
-    ],
+    ['bill', `about ${aboutText(expected)} credits`],
+    range === null
+      ? ['range', `not known before ${FEWEST_RUNS} runs of ${job.pipeline} are done`]
+      : [
+          'range',
+          `${numberText(range.low)} to ${numberText(range.high)}, if it is off as the last ${range.runs} runs were`,
+        ],
+    range === null && toKnow,
     [
       'requests',
-      `about ${numberText(Math.round(requestsExpected))}, at least ${numberText(requestsAtLeast)}; ${pace}`,
+      `about ${numberText(Math.round(requests))}, at least ${numberText(batches)}; ${pace}`,
     ],
   ]
 }
@@ -132,10 +138,10 @@ function budgetFacts({ creditsLimit, creditsPerMonth }: Job, spent: number, high
   ]
 }
 
-function listFacts(job: Job, plan: CostedPlan, { neverAsked, silent }: PlanFigures): Fact[] {
+function listFacts(job: Job, plan: Plan): Fact[] {
   const facts: readonly (readonly [label: string, count: number, what: string])[] = [
-    ['new', neverAsked, 'never asked before'],
-    ['silent', silent, 'asked before without one event'],
+    ['new', plan.neverAsked, 'never asked before'],
+    ['silent', plan.silent, 'asked before without one event'],
     ['left out', plan.quarantined.length, 'refused by the service lately'],
     ['twice', duplicatesOf(job, plan), 'named twice in the list'],
   ]
@@ -144,57 +150,11 @@ function listFacts(job: Job, plan: CostedPlan, { neverAsked, silent }: PlanFigur
   )
 }
 
-function expensiveTable({ mostExpensive }: PlanFigures): Table {
-  const rows = mostExpensive.map((one) => ({
-    organization: one.organization,
-    new_events: rounded(one.newEvents),
-    credits: rounded(one.credits),
-    credits_per_new_event: rounded(one.creditsPerNewEvent),
-  }))
-  return table(
-    'most_expensive',
-    rows,
-    [
-      ['most expensive', 'organization'],
-      ['new events', (row) => row.new_events.toFixed(3), 'number'],
-      ['credits', 'credits', 'price'],
-      ['credits per new event', 'credits_per_new_event', 'credits'],
-    ],
-    { shown: SHOWN, more: 'more with --json' },
-  )
-}
-
-function cadenceTable(plan: CostedPlan, job: Job): Table {
-  const rows = compareCadences(plan, job.question.overlapHours).map((one) => ({
-    every_days: one.everyDays,
-    days_ago: one.days,
-    requests_per_week: rounded(one.requestsPerWeek),
-    credits_per_week: rounded(one.creditsPerWeek),
-    mean_age_days: one.meanAgeDays,
-    p90_age_days: one.ninetiethPercentileAgeDays,
-  }))
-  return table(
-    'cadences',
-    rows,
-    [
-      ['every', ({ every_days: days }) => (days === 1 ? 'night' : `${days} nights`)],
-      ['days asked', 'days_ago', 'count'],
-      ['requests/week', 'requests_per_week', 'about'],
-      ['credits/week', 'credits_per_week', 'about'],
-      ['mean age', (row) => `${row.mean_age_days.toFixed(1)} days`, 'number'],
-      ['90 % younger than', (row) => `${row.p90_age_days.toFixed(1)} days`, 'number'],
-    ],
-    { notes: ['once all are covered; age: from the detection of an event until it is bought'] },
-  )
-}
-
 function planValues(
   job: Job,
-  plan: CostedPlan,
-  figures: PlanFigures,
+  { plan, expected, range }: Forecast,
   spent: number,
 ): Record<string, unknown> {
-  const { credits, expensiveHalf: half } = figures
   return {
     pipeline: job.pipeline,
     organizations: plan.organizations,
@@ -205,32 +165,20 @@ function planValues(
     credits_per_month: job.creditsPerMonth,
     credits_spent_this_month: spent,
     snapshot_to: job.snapshot?.to ?? null,
-    requests_at_least: figures.requestsAtLeast,
-    expected_requests: known(figures, figures.requestsExpected),
-    expected_events: known(figures, figures.events),
-    expected_credits: known(figures, credits?.expected ?? null),
-    credits_90_percent: credits && { low: credits.low, high: credits.high },
+    requests_at_least: plan.batches.length,
+    expected_requests: known(plan, requestsOf(plan)),
+    expected_credits: expected,
+    credits_range: range,
     requests_per_second: job.requestsPerSecond,
-    expected_duration_ms: known(figures, figures.durationMs),
-    never_asked: figures.neverAsked,
-    without_events: figures.silent,
-    expensive_half: half && {
-      organizations: half.organizations,
-      share_of_credits: rounded(half.ofCredits),
-      share_of_new_events: rounded(half.ofNewEvents),
-    },
-    batch_forecasts: plan.batches.map((batch, place) => {
-      const forecast = plan.forecasts[Math.floor(place / plan.requestsPerForecast)]
-      return {
-        batch_id: batch.batch_id,
-        organizations: batch.organizations.length,
-        days_ago: batch.days_ago,
-        needed_days: forecast === undefined ? null : daysAgo(forecast.neededDays),
-        why: forecast === undefined ? null : whyOf(forecast),
-        event_types: batch.event_types,
-        expected_pages: known(figures, batch.expected_pages ?? null),
-      }
-    }),
+    never_asked: plan.neverAsked,
+    without_events: plan.silent,
+    batch_forecasts: plan.batches.map((batch) => ({
+      batch_id: batch.batch_id,
+      organizations: batch.organizations.length,
+      days_ago: batch.days_ago,
+      event_types: batch.event_types,
+      expected_pages: known(plan, pagesOf(batch)),
+    })),
   }
 }
 
@@ -274,16 +222,21 @@ function openRunText(run: OpenRun): string {
 }
 
 /** What the reader of the list found, and companies that it names by URL and by id. */
-function duplicatesOf(job: Job, plan: CostedPlan): number {
+function duplicatesOf(job: Job, plan: Plan): number {
   const asked = plan.organizations + plan.quarantined.length
   return job.duplicates + job.question.organizations.length - asked
 }
 
-/** A figure; null where it would be a guess, because nothing of the list was read before. */
-function known({ credits }: PlanFigures, value: number | null): number | null {
-  return credits === null || value === null ? null : rounded(value)
+function pagesOf({ expected_pages: pages = 0 }: BatchRecord): number {
+  return pages
 }
 
-function rounded(value: number): number {
-  return Math.round(value * 1_000) / 1_000
+// A batch without an event is a request all the same.
+function requestsOf({ batches }: Plan): number {
+  return sum(batches.map((batch) => Math.max(1, pagesOf(batch))))
+}
+
+/** A figure; null where it would be a guess, because nothing of the list was read before. */
+function known({ expectedCredits }: Plan, value: number): number | null {
+  return expectedCredits === null ? null : Math.round(value * 1_000) / 1_000
 }

@@ -41,8 +41,8 @@ export interface RunStarted {
   readonly organizations: number
   readonly batches: number
   readonly credits_limit: number | null
-  /** Events that the plan expected from the rates; absent where it had to guess. */
-  readonly expected_events?: number
+  /** What the plan expected it to cost; absent where it had to guess. */
+  readonly expected_credits?: number
   /** Hash of what was asked for: a run is only resumed for the same question. */
   readonly question_sha256: string
 }

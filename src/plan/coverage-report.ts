@@ -22,12 +22,12 @@ export interface Wanted {
   readonly window: Window
 }
 
-/** A stretch of detection time that was not looked at. Milliseconds since 1970 UTC, by the service's clock. */
-export interface UnreadStretch {
+/** Detection time, milliseconds since 1970 UTC by the service's clock; `from` null means from the beginning. */
+type Stretch = Pick<CoveredInterval, 'from' | 'to'>
+
+/** A stretch of detection time that was not looked at. */
+export interface UnreadStretch extends Stretch {
   readonly eventTypes: readonly EventType[]
-  /** Null means from the beginning. */
-  readonly from: number | null
-  readonly to: number
   /** Where it lies: before the first read, between two, after the last, or nothing was read at all. */
   readonly place: 'before' | 'between' | 'since' | 'never'
 }
@@ -38,7 +38,7 @@ export interface OrganizationCoverage {
   readonly organizationId: string
   /** The name it has in the list, or from which its id was learnt. */
   readonly askedAs: string
-  /** From when on all event types are covered, gaps apart; null means from the beginning. Only with an watermark. */
+  /** From when on all event types are covered, gaps apart; null means from the beginning. Only with a watermark. */
   readonly from: number | null
   /** Up to when all event types are covered, gaps apart; null when one of them was never read. */
   readonly watermark: number | null
@@ -79,19 +79,14 @@ export function coverageReport(
   const names = wanted === null ? knownNames(history) : listedNames(wanted, history)
   const organizations = [...names]
     .map(([id, askedAs]) => organizationCoverage(id, askedAs, wanted, history, nowMs))
-    .toSorted(
-      (a, b) => compareWatermarks(a.watermark, b.watermark) || compareTexts(a.askedAs, b.askedAs),
-    )
-  const watermarks = organizations.flatMap(({ watermark }) =>
-    watermark === null ? [] : [watermark],
-  )
+    .toSorted((a, b) => (a.watermark ?? 0) - (b.watermark ?? 0) || (a.askedAs < b.askedAs ? -1 : 1))
+  const watermarks = organizations.flatMap(({ watermark }) => watermark ?? [])
   return {
     organizations,
     read: watermarks.length,
     neverRead: organizations.filter(isNeverRead).length,
     quarantined: organizations.filter(({ quarantined }) => quarantined !== null).length,
     withGaps: organizations.filter((one) => gapsOf(one).length > 0).length,
-    // Sorted: those without an watermark come first.
     oldestWatermark: watermarks[0] ?? null,
     newestWatermark: watermarks.at(-1) ?? null,
   }
@@ -107,9 +102,7 @@ export function isNeverRead({ watermark, quarantined }: OrganizationCoverage): b
   return watermark === null && quarantined === null
 }
 
-/**
- * Whether an organisation was read and never sent an event: its id may be wrong, or no person works there.
- */
+/** Whether an organisation was read and never sent an event: its id may be wrong, or no person works there. */
 export function isSilent({ watermark, events }: OrganizationCoverage): boolean {
   return watermark !== null && events === 0
 }
@@ -122,17 +115,14 @@ export function unreadBetween(
   covered: readonly CoveredInterval[],
   from: number | null,
   to: number,
-): { from: number | null; to: number }[] {
-  const unread: { from: number | null; to: number }[] = []
-  let readTo = fromBeginning(from)
-  const leaveOutUntil = (end: number) => {
+): Stretch[] {
+  const unread: Stretch[] = []
+  let readTo = from ?? Number.NEGATIVE_INFINITY
+  for (const next of [...covered, { from: to, to }]) {
+    const end = Math.min(startOf(next), to)
     if (end > readTo) unread.push({ from: Number.isFinite(readTo) ? readTo : null, to: end })
+    readTo = Math.max(readTo, next.to)
   }
-  for (const interval of covered) {
-    leaveOutUntil(Math.min(fromBeginning(interval.from), to))
-    readTo = Math.max(readTo, interval.to)
-  }
-  leaveOutUntil(to)
   return unread
 }
 
@@ -146,18 +136,22 @@ function organizationCoverage(
   const intervals = history.coverage.get(organizationId) ?? []
   const types = wanted?.eventTypes ?? typesOf(intervals)
   const byType = types.map((type) => ({ type, covered: coverageOf(type, intervals) }))
-  const watermarks = byType.map(({ covered }) => covered.at(-1)?.to ?? null)
   const seen = history.seen.get(organizationId)
   return {
     organizationId,
     askedAs,
-    from: latestStart(byType.map(({ covered }) => covered[0]?.from ?? null)),
-    watermark: watermarks.reduce(
-      (a, b) => (compareWatermarks(a, b) <= 0 ? a : b),
-      watermarks[0] ?? null,
-    ),
+    // No instant is 0: it stands for what is not there.
+    from: Math.max(...byType.map(({ covered }) => covered[0]?.from ?? 0)) || null,
+    watermark: Math.min(...byType.map(({ covered }) => covered.at(-1)?.to ?? 0)) || null,
     unread: joinTypes(
-      byType.flatMap(({ type, covered }) => unreadOf(type, covered, wanted, nowMs)),
+      byType.flatMap(({ type, covered }) => {
+        const from = wanted === null ? (covered[0]?.from ?? null) : startOfWindow(wanted, nowMs)
+        return unreadBetween(covered, from, nowMs).map((stretch) => ({
+          ...stretch,
+          eventTypes: [type],
+          place: placeOf(stretch, covered),
+        }))
+      }),
     ),
     events: seen?.total ?? 0,
     lastEventAt: seen === undefined || seen.total === 0 ? null : seen.lastAt,
@@ -165,30 +159,11 @@ function organizationCoverage(
   }
 }
 
-function unreadOf(
-  type: EventType,
-  covered: readonly CoveredInterval[],
-  wanted: Wanted | null,
-  nowMs: number,
-): UnreadStretch[] {
+function placeOf(stretch: Stretch, covered: readonly CoveredInterval[]): UnreadStretch['place'] {
   const [first] = covered
-  const watermark = covered.at(-1)?.to
-  const from = wanted === null ? (first?.from ?? null) : startOf(wanted.window, nowMs)
-  return unreadBetween(covered, from, nowMs).map((stretch) => ({
-    ...stretch,
-    eventTypes: [type],
-    place: placeOf(stretch, first, watermark),
-  }))
-}
-
-function placeOf(
-  stretch: { readonly from: number | null; readonly to: number },
-  first: CoveredInterval | undefined,
-  watermark: number | undefined,
-): UnreadStretch['place'] {
-  if (first === undefined || watermark === undefined) return 'never'
-  if (stretch.to <= fromBeginning(first.from)) return 'before'
-  return fromBeginning(stretch.from) >= watermark ? 'since' : 'between'
+  if (first === undefined) return 'never'
+  if (stretch.to <= startOf(first)) return 'before'
+  return startOf(stretch) >= (covered.at(-1)?.to ?? 0) ? 'since' : 'between'
 }
 
 // Event types are asked for together as a rule, and are then said together.
@@ -196,15 +171,18 @@ function joinTypes(stretches: readonly UnreadStretch[]): UnreadStretch[] {
   const joined = new Map<string, UnreadStretch>()
   for (const stretch of stretches) {
     const key = `${stretch.place} ${stretch.from} ${stretch.to}`
-    const known = joined.get(key)
-    const eventTypes = [...(known?.eventTypes ?? []), ...stretch.eventTypes]
+    const eventTypes = [...(joined.get(key)?.eventTypes ?? []), ...stretch.eventTypes]
     joined.set(key, { ...stretch, eventTypes })
   }
   return [...joined.values()].toSorted((a, b) => a.to - b.to)
 }
 
-function startOf(window: Window, nowMs: number): number | null {
+function startOfWindow({ window }: Wanted, nowMs: number): number | null {
   return window === 'all' ? null : nowMs - window * DAY
+}
+
+function startOf({ from }: Stretch): number {
+  return from ?? Number.NEGATIVE_INFINITY
 }
 
 function typesOf(intervals: readonly CoveredInterval[]): readonly EventType[] {
@@ -213,19 +191,13 @@ function typesOf(intervals: readonly CoveredInterval[]): readonly EventType[] {
   return asked.size === 0 ? EVENT_TYPES : EVENT_TYPES.filter((type) => asked.has(type))
 }
 
-function latestStart(starts: readonly (number | null)[]): number | null {
-  const known = starts.filter((start) => start !== null)
-  return known.length === 0 ? null : Math.max(...known)
-}
-
-/** Canonical name → name shown, of a list: a company that it names twice counts once. */
+/** Canonical name → name shown, of a list: a company that it names twice counts once, by its first name. */
 function listedNames({ organizations }: Wanted, { ids }: KnownHistory): Map<string, string> {
-  const names = new Map<string, string>()
-  for (const organization of organizations) {
-    const id = canonicalName(ids, organization)
-    if (!names.has(id)) names.set(id, organizationName(organization))
-  }
-  return names
+  return new Map(
+    organizations
+      .toReversed()
+      .map((organization) => [canonicalName(ids, organization), organizationName(organization)]),
+  )
 }
 
 function knownNames({ coverage, quarantined, ids, runs }: KnownHistory): Map<string, string> {
@@ -236,18 +208,4 @@ function knownNames({ coverage, quarantined, ids, runs }: KnownHistory): Map<str
     .flatMap(({ batch }) => batch.organizations.map((one) => canonicalName(ids, one)))
   const known = new Set([...coverage.keys(), ...quarantined.keys(), ...inRuns])
   return new Map([...known].map((id) => [id, askedAs.get(id) ?? id]))
-}
-
-// What was never read was read least far.
-function compareWatermarks(a: number | null, b: number | null): number {
-  if (a === b) return 0
-  return fromBeginning(a) - fromBeginning(b)
-}
-
-function fromBeginning(at: number | null): number {
-  return at ?? Number.NEGATIVE_INFINITY
-}
-
-function compareTexts(a: string, b: string): number {
-  return a < b ? -1 : Number(a > b)
 }

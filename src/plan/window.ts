@@ -19,8 +19,7 @@ export interface WindowQuestion {
   readonly isAfterLoss?: boolean
 }
 
-/** The longest window the service takes, in days; beyond it only "everything" is left. */
-export const LONGEST_WINDOW_DAYS = 365
+const LONGEST_WINDOW_DAYS = 365
 
 /**
  * The window that closes the gap between what is covered and what is wanted, in whole days rounded up, the overlap
@@ -28,54 +27,26 @@ export const LONGEST_WINDOW_DAYS = 365
  * asked.
  */
 export function neededWindow(
-  question: WindowQuestion,
+  { eventTypes, window, initialWindow, overlapHours, isAfterLoss }: WindowQuestion,
   coverage: readonly CoveredInterval[],
   nowMs: number,
 ): Window {
-  const { needed } = uncoveredDays(question, coverage, nowMs)
-  return windowFor(question, needed)
-}
-
-/** The window that reaches so many days back. @param neededDays Infinity for everything */
-export function windowFor({ window }: WindowQuestion, neededDays: number): Window {
-  const days = Math.max(1, Math.ceil(neededDays))
+  const wanted = window === 'since-last' ? initialWindow : window
+  const from = wanted === 'all' ? Number.NEGATIVE_INFINITY : nowMs - wanted * DAY
+  const starts = eventTypes.map((type) => {
+    const intervals = coverageOf(type, coverage)
+    // Since the last time: the end of the oldest unbroken interval. Asking from there also fills a gap after it. A window
+    // from `from` on: the end of the interval that covers its beginning.
+    const reached =
+      window === 'since-last' && isAfterLoss !== true
+        ? intervals[0]
+        : intervals.find((one) => (one.from ?? Number.NEGATIVE_INFINITY) <= from && one.to > from)
+    // Nothing that lies ahead was read: the overlap is still asked for.
+    return reached === undefined ? from : Math.min(reached.to, nowMs) - overlapHours * HOUR
+  })
+  const days = Math.max(1, Math.ceil((nowMs - Math.min(...starts)) / DAY))
   if (typeof window === 'number') return Math.min(days, window)
   return days > LONGEST_WINDOW_DAYS ? 'all' : days
-}
-
-/** How long ago, in days, what is wanted and not covered begins; Infinity for everything. */
-export interface UncoveredDays {
-  /** With the overlap. */
-  readonly needed: number
-  /** Without it: what is asked for the first time. */
-  readonly fresh: number
-}
-
-/** How far back one organisation must be asked. */
-export function uncoveredDays(
-  question: WindowQuestion,
-  coverage: readonly CoveredInterval[],
-  nowMs: number,
-): UncoveredDays {
-  const wanted = question.window === 'since-last' ? question.initialWindow : question.window
-  const from = wanted === 'all' ? Number.NEGATIVE_INFINITY : nowMs - wanted * DAY
-  let neededStart = nowMs
-  let freshStart = nowMs
-  for (const type of question.eventTypes) {
-    const intervals = coverageOf(type, coverage)
-    const known =
-      question.window === 'since-last' && question.isAfterLoss !== true
-        ? oldestWatermark(intervals)
-        : watermarkFrom(intervals, from)
-    // Nothing that lies ahead was read: the overlap is still asked for.
-    const watermark = known === null ? null : Math.min(known, nowMs)
-    neededStart = Math.min(
-      neededStart,
-      watermark === null ? from : watermark - question.overlapHours * HOUR,
-    )
-    freshStart = Math.min(freshStart, watermark ?? from)
-  }
-  return { needed: (nowMs - neededStart) / DAY, fresh: (nowMs - freshStart) / DAY }
 }
 
 /**
@@ -86,27 +57,8 @@ export function coverageOf(
   type: EventType,
   coverage: readonly CoveredInterval[],
 ): CoveredInterval[] {
-  const [only] = coverage
-  if (only !== undefined && coverage.length === 1 && only.eventTypes.includes(type)) {
-    return [{ eventTypes: [type], from: only.from, to: only.to }]
-  }
   return coverage
     .filter(({ eventTypes }) => eventTypes.includes(type))
-    .reduce<CoveredInterval[]>(
-      (joined, { from, to }) => addInterval(joined, { eventTypes: [type], from, to }),
-      [],
-    )
-}
-
-// Since the last time: the end of the oldest unbroken interval. Asking from there also fills a gap after it.
-function oldestWatermark(intervals: readonly CoveredInterval[]): number | null {
-  return intervals.length === 0 ? null : Math.min(...intervals.map(({ to }) => to))
-}
-
-// A window from `from` on: the end of the interval that covers its beginning.
-function watermarkFrom(intervals: readonly CoveredInterval[], from: number): number | null {
-  const covering = intervals.filter(
-    (interval) => (interval.from ?? Number.NEGATIVE_INFINITY) <= from && interval.to > from,
-  )
-  return covering.length === 0 ? null : Math.max(...covering.map(({ to }) => to))
+    .map(({ from, to }) => ({ eventTypes: [type], from, to }))
+    .reduce<CoveredInterval[]>(addInterval, [])
 }

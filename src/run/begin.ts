@@ -5,7 +5,7 @@ import { addBatches, newRunHistory, type RunHistory } from '../journal/run-histo
 import type { JournalWriter } from '../journal/journal.ts'
 import type { RunResumed, RunStarted, BatchRecord } from '../journal/records.ts'
 import { pagesBought, type BatchHistory } from '../journal/batch-history.ts'
-import { makePlan, questionSha256, type CostedPlan, type Plan } from '../plan/plan.ts'
+import { makePlan, questionSha256, type Plan } from '../plan/plan.ts'
 import type { Clock } from '../support/clock.ts'
 import { EXIT } from '../support/errors.ts'
 import { newUlid } from '../support/ulid.ts'
@@ -82,7 +82,7 @@ function pagesOf(batches: readonly BatchHistory[]): number {
 
 async function start(
   { job, command, writer, clock }: BeginOptions,
-  plan: CostedPlan,
+  plan: Plan,
   sha256: string,
 ): Promise<RunHistory> {
   const started: RunStarted = {
@@ -94,7 +94,7 @@ async function start(
     organizations: plan.organizations,
     batches: plan.batches.length,
     credits_limit: job.creditsLimit,
-    ...(plan.expectedEvents === null ? {} : { expected_events: plan.expectedEvents }),
+    ...(plan.expectedCredits === null ? {} : { expected_credits: plan.expectedCredits }),
     question_sha256: sha256,
   }
   await writer.append(started, JSON.stringify(plan.batches))

@@ -3,8 +3,6 @@
 import { it } from 'vitest'
 import { emptyHistory } from '../../src/journal/history.ts'
 import { EVENT_TYPES, type OrganizationRef } from '../../src/journal/records.ts'
-import { compareCadences } from '../../src/plan/cadence.ts'
-import { planFigures } from '../../src/plan/figures.ts'
 import { makePlan, type Question } from '../../src/plan/plan.ts'
 import { logNormal, seededRandom } from '../../src/simulator/random.ts'
 import { DAY } from '../../src/support/units.ts'
@@ -61,14 +59,5 @@ it(`plans a night over ${ORGANIZATIONS} organisations`, () => {
   const { question, history } = aList()
   timed('plan, the first time in a process', 1, () => makePlan(question, history, NOW))
   const plan = timed('plan, warm', ROUNDS, () => makePlan(question, history, NOW))
-  const { credits } = timed('figures', ROUNDS, () => planFigures(plan, 5, 50))
-  const cadences = timed('cadences', ROUNDS, () => compareCadences(plan, 6))
-  process.stdout.write(
-    `${plan.batches.length} batches, ${Math.round(credits?.expected ?? 0)} credits (${credits?.low} to ${credits?.high})\n`,
-  )
-  for (const { everyDays, creditsPerWeek } of cadences) {
-    process.stdout.write(
-      `every ${everyDays} nights: ${Math.round(creditsPerWeek)} credits a week\n`,
-    )
-  }
+  process.stdout.write(`${plan.batches.length} batches, ${plan.expectedCredits} credits\n`)
 })

@@ -273,7 +273,7 @@ describe('advice', () => {
       events: 200,
       advice: [
         '2 organisations cost 20 credits and gave 0 new events in 90 days: ask less often, or leave out',
-        'pages were 40 % full in 90 days, and cost the same at any size: fewer nights fill them better; see `jobtide plan <pipeline> --cadence`',
+        'pages were 40 % full in 90 days, and cost the same at any size: asking less often fills them better',
       ],
     },
     // Nothing to save, or too little to judge.

@@ -102,15 +102,13 @@ describe('plan', () => {
     expect(text).toMatch(/^new +120 organisations never asked before$/m)
     expect(text).toMatch(/^bill +not known: none of these organisations was read before$/m)
     expect(text).toMatch(/jobtide plan nightly --sample 3$/m)
-    expect(text).not.toMatch(/most expensive/)
     expect(document).toMatchObject({
       organizations: 120,
       batches: 4,
-      windows: [{ days_ago: 365, needed_days: 365, why: 'needed', organizations: 120, batches: 4 }],
+      windows: [{ days_ago: 365, organizations: 120, batches: 4 }],
       never_asked: 120,
-      most_expensive: [],
       expected_credits: null,
-      credits_90_percent: null,
+      credits_range: null,
       requests_at_least: 4,
       requests_per_second: 5,
     })
@@ -120,27 +118,19 @@ describe('plan', () => {
     const { text, document } = await plan(await afterAYear(100), 100)
     expect(document).toMatchObject({ batches: 2, without_events: 50, never_asked: 0 })
     expect(document['batch_forecasts']).toMatchObject([
-      { batch_id: '0001', organizations: 50, needed_days: 2 },
-      { batch_id: '0002', organizations: 50, needed_days: 2 },
+      { batch_id: '0001', organizations: 50, days_ago: 2 },
+      { batch_id: '0002', organizations: 50, days_ago: 2 },
     ])
     expect(document['expected_credits']).toBeLessThan(13)
     expect(text).toMatch(/^silent +50 organisations asked before without one event$/m)
-    expect(text).toMatch(/^most expensive +new events +credits/m)
+    expect(text).toMatch(/^range +not known before 5 runs of nightly are done$/m)
   })
 
-  it('fits a terminal of 80 columns, the cadences included', async () => {
-    const { text } = await plan(await afterAYear(100), 140, { cadence: true })
+  it('fits a terminal of 80 columns, and has a row for each window', async () => {
+    const { text } = await plan(await afterAYear(100), 140)
     expect(Math.max(...text.split('\n').map((line) => line.length))).toBeLessThanOrEqual(80)
-    expect(text).toMatch(/^night +2 /m)
-    expect(text).toMatch(/^7 nights +8 /m)
-  })
-
-  it('with --cadence has nightly, every second night and weekly in the document, each cheaper than the one before', async () => {
-    const { document } = await plan(await afterAYear(100), 100, { cadence: true })
-    const cadences = document['cadences'] as { every_days: number; credits_per_week: number }[]
-    expect(cadences.map(({ every_days: days }) => days)).toEqual([1, 2, 7])
-    const credits = cadences.map(({ credits_per_week: week }) => week)
-    expect(credits).toEqual(credits.toSorted((a, b) => b - a))
+    expect(text).toMatch(/^ +2 +100 +2 +\d+$/m)
+    expect(text).toMatch(/^ +365 +40 +1 +[\d,]+$/m)
   })
 
   it('says that the next run goes on with one that was killed: 4 batches, of which 2 pages are bought', async () => {
@@ -193,7 +183,6 @@ describe('plan', () => {
       credits_limit: null,
       credits_per_month: 100,
       credits_spent_this_month: 10,
-      expected_duration_ms: null,
     })
   })
 })

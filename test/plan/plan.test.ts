@@ -7,7 +7,7 @@ import type { Sightings } from '../../src/journal/sightings.ts'
 import { makePlan, questionSha256, type PlanHistory, type Question } from '../../src/plan/plan.ts'
 import { neededWindow } from '../../src/plan/window.ts'
 import { DAY } from '../../src/support/units.ts'
-import { NOW, aPast, aQuestion, covered, finishedRun, ids, sightings } from './plan-fixture.ts'
+import { NOW, aPast, aQuestion, covered, ids, sightings } from './plan-fixture.ts'
 
 const plan = (question: Partial<Question>, history: Partial<PlanHistory> = {}) =>
   makePlan(aQuestion(question), { ...emptyHistory(), ...history }, NOW)
@@ -16,7 +16,7 @@ describe('makePlan', () => {
   it.each([
     [1, [1]],
     [50, [50]],
-    [51, [50, 1]],
+    [51, [25, 26]],
     [150, [50, 50, 50]],
   ])('packs %i organisations into batches of %j', (count, sizes) => {
     const { batches, organizations } = plan({ organizations: ids(count) })
@@ -71,26 +71,24 @@ describe('makePlan', () => {
     expect(batches.flatMap((batch) => batch.organizations)).toEqual(ids(1))
   })
 
-  it('asks what is needed every night first, and of that the batches with most organisations for a credit', () => {
-    const rates = Array.from({ length: 200 }, (_, place) => (place < 50 ? 2 : 0.001 * place))
-    const known = aPast(rates)
-    const { batches } = plan({ organizations: ids(260) }, known)
-    const windows = batches.map(({ days_ago }) => days_ago ?? Number.NaN)
-    const firstReads = windows.filter((days) => days === 365)
-    expect(windows.slice(-firstReads.length)).toEqual(firstReads)
-    const nightly = batches.filter(({ days_ago: days }) => days !== 365)
-    const perCredit = nightly.map(
-      (batch) => batch.organizations.length / (batch.expected_pages ?? 0),
-    )
-    expect(perCredit).toEqual(perCredit.toSorted((a, b) => b - a))
+  it('puts 50 silent organisations of 100 into a batch of their own, and first reads last', () => {
+    const known = aPast(Array.from({ length: 100 }, (_, place) => (place % 2 === 0 ? 0.4 : 0)))
+    const { batches, ...planned } = plan({ organizations: ids(160) }, known)
+    expect(batches.map(({ days_ago: days }) => days)).toEqual([2, 2, 365, 365])
+    expect(batches[0]?.organizations).toEqual(ids(100).filter((_, place) => place % 2 === 0))
+    expect(planned).toMatchObject({ neverAsked: 60, silent: 50 })
   })
 
-  it.each<[Question['window'], number | null]>([
-    ['since-last', 3],
-    [2, 2],
-  ])('a window of %s is asked as %j days where the page has room for more', (window, days) => {
-    const { batches } = plan({ organizations: ids(50), window }, aPast(Array(50).fill(0.15)))
-    expect(batches.map(({ days_ago }) => days_ago)).toEqual([days])
+  it('expects the bill of what was read before: 50 with 10 events a day, two days back, are a page', () => {
+    const organizations = ids(50)
+    const known = aPast(Array<number>(50).fill(0.2))
+    expect(plan({ organizations }, known).expectedCredits).toBe(10)
+    // Each of the two requests has half of the events, and is a page all the same.
+    const types = plan({ organizations, eventTypes: ['joined', 'left'] }, known)
+    expect(types.expectedCredits).toBe(20)
+    const silent = plan({ organizations }, aPast(Array<number>(50).fill(0)))
+    expect(silent.expectedCredits).toBeLessThan(2)
+    expect(plan({ organizations }).expectedCredits).toBeNull()
   })
 
   it('asks each organisation once for each event type, 50 at a time, at least as far back as it needs, for any past', () => {
@@ -183,46 +181,5 @@ describe('makePlan', () => {
     ['fewer types', { eventTypes: ['joined'] }],
   ])('%s is another question', (_, change) => {
     expect(questionSha256(aQuestion(change))).not.toBe(questionSha256(aQuestion()))
-  })
-})
-
-describe('the track record of a pipeline', () => {
-  /** Fourteen runs that brought half of the 1,000 events that were expected. */
-  const runs = new Map(
-    Array.from(
-      { length: 14 },
-      (_, n) =>
-        [`run_${n}`, finishedRun(500, { run_id: `run_${n}`, expected_events: 1_000 })] as const,
-    ),
-  )
-  const known = aPast(Array<number>(50).fill(4))
-  const organizations = ids(60)
-
-  it('corrects the forecast of the nights, not that of a first read', () => {
-    const before = plan({ organizations }, known).forecasts
-    const after = plan({ organizations }, { ...known, runs }).forecasts
-    expect(before.map(({ days }) => days)).toEqual([2, 365])
-    expect(before[0]?.events).toBeCloseTo(400, -1)
-    expect(after[0]?.events).toBeCloseTo(200, -1)
-    expect(after[1]?.events).toBeCloseTo(before[1]?.events ?? Number.NaN, 6)
-  })
-
-  it('is kept of what the rates alone say, so that a correction is not corrected again', () => {
-    const nightly = { organizations: ids(50) }
-    expect(plan(nightly, known).expectedEvents).toBeCloseTo(400, -1)
-    expect(plan(nightly, { ...known, runs }).expectedEvents).toBe(
-      plan(nightly, known).expectedEvents,
-    )
-  })
-
-  it.each<[string, Partial<Question>]>([
-    ['a first read of a year', { organizations, initialWindow: 365 }],
-    [
-      'a list that was never asked',
-      { organizations: [{ by: 'id', value: 'new' }], initialWindow: 2 },
-    ],
-  ])('is not kept of %s', (_, question) => {
-    const past = question.initialWindow === 2 ? {} : known
-    expect(plan(question, past).expectedEvents).toBeNull()
   })
 })

@@ -1,0 +1,104 @@
+/**
+ * What asking is expected to bring: events from the rate of each organisation, pages from events. Pure. It is made to pack
+ * batches well and to name a likely bill; how far off the bills of a pipeline were, its last runs tell.
+ */
+
+import { PAGE_EVENTS } from '../journal/batch-history.ts'
+import type { RunHistory } from '../journal/run-history.ts'
+import type { Sightings } from '../journal/sightings.ts'
+import { CREDITS_PER_PAGE } from '../journal/spending.ts'
+import { sum } from '../support/numbers.ts'
+
+// Events a day where nothing of the list was read: chosen.
+const UNKNOWN_RATE = 0.2
+// Lists mix banks with start-ups: a fifth of an event says as much of an organisation as the rest of its list does.
+const TYPICAL_EVENTS = 0.2
+
+/**
+ * How many events a day an organisation of this list is expected to have: its own rate, mixed with a little of the list's
+ * typical one, which stands alone where it was never read.
+ */
+export function ratesOf(
+  list: readonly (Sightings | undefined)[],
+): (seen: Sightings | undefined) => number {
+  const looked = list.filter((one) => one !== undefined).filter(({ days }) => days > 0)
+  // Half an event more, so that a list that was silent so far is not taken to be silent for ever.
+  const typical =
+    (sum(looked.map(({ events }) => events)) + 0.5) /
+    (sum(looked.map(({ days }) => days)) + 0.5 / UNKNOWN_RATE)
+  return (seen) => {
+    // Pages of a batch that was not read to its end are events without the days they were looked for in.
+    const { events, days } = seen === undefined || seen.days === 0 ? { events: 0, days: 0 } : seen
+    return (events + TYPICAL_EVENTS) / (days + TYPICAL_EVENTS / typical)
+  }
+}
+
+// Variance of an organisation's count in a window, over its expectation: job changes come in bursts. Measured on the public
+// events of 2018 of 10,650 organisations: 1.27 for windows of one and two days, 1.24 for a week, 1.10 for a month.
+const DISPERSION = 1.25
+// Nothing is expected beyond so many standard deviations.
+const REACH = 5
+// A logistic curve of this steepness is the normal distribution to within 0.01.
+const STEEPNESS = 1.702
+
+/**
+ * Pages with events, ⌈N / 50⌉ of a count N of which only the expectation is known: the sum of the probabilities that there is
+ * a first page, a second, and so on. Within 0.02 pages of the exact sum over a negative binomial distribution.
+ */
+export function expectedPages(events: number): number {
+  if (events <= 0) return 0
+  const deviation = Math.sqrt(DISPERSION * events)
+  const sure = Math.max(0, Math.floor((events - REACH * deviation) / PAGE_EVENTS))
+  const last = (events + REACH * deviation) / PAGE_EVENTS
+  let pages = sure
+  for (let before = sure; before < last; before += 1) {
+    pages +=
+      before === 0
+        ? 1 - DISPERSION ** (-events / (DISPERSION - 1))
+        : 1 / (1 + Math.exp((STEEPNESS * (before * PAGE_EVENTS + 0.5 - events)) / deviation))
+  }
+  return pages
+}
+
+/** Between which bills a run ends if it is off its forecast as the last runs of its pipeline were, in credits. */
+export interface BillRange {
+  readonly low: number
+  readonly high: number
+  /** How many runs say so: the next one is within the range in (n - 1) of (n + 1) cases. */
+  readonly runs: number
+}
+
+/** Fewer runs give no range. */
+export const FEWEST_RUNS = 5
+const MOST_RUNS = 19
+
+/**
+ * The range of a bill; null while too few runs of the pipeline were done with a forecast.
+ * @param runs in the order of the journal
+ */
+export function billRange(
+  expectedCredits: number,
+  runs: Iterable<RunHistory>,
+  pipeline: string,
+): BillRange | null {
+  // One page more on both sides, so that a night without any is compared, too.
+  const factors = [...runs]
+    .filter(({ started }) => started.pipeline === pipeline)
+    .filter(isWhole)
+    .flatMap(({ started: { expected_credits: expected }, creditsCommitted: came }) =>
+      expected === undefined ? [] : (came + CREDITS_PER_PAGE) / (expected + CREDITS_PER_PAGE),
+    )
+    .slice(-MOST_RUNS)
+  if (factors.length < FEWEST_RUNS) return null
+  const pages = (factor: number) => (factor * expectedCredits) / CREDITS_PER_PAGE + factor - 1
+  return {
+    low: Math.max(0, Math.floor(pages(Math.min(...factors)))) * CREDITS_PER_PAGE,
+    high: Math.ceil(pages(Math.max(...factors))) * CREDITS_PER_PAGE,
+    runs: factors.length,
+  }
+}
+
+// A run that ended early, or was read on another day, did not ask what was forecast.
+function isWhole({ finished, resumed, batchesDone, batchesPlanned }: RunHistory): boolean {
+  return finished?.outcome === 'done' && resumed === 0 && batchesDone === batchesPlanned
+}
