@@ -19,6 +19,7 @@ import { organizationName, type BatchRecord, type OrganizationRef } from '../jou
 import { CREDITS_PER_PAGE } from '../journal/spending.ts'
 import { isoInstant } from '../support/clock.ts'
 import { Condition } from '../support/condition.ts'
+import { shuffled } from '../support/numbers.ts'
 import { SECOND } from '../support/units.ts'
 import { BatchLedger } from './batch-ledger.ts'
 import { Budget } from './budget.ts'
@@ -95,21 +96,16 @@ class Extraction {
     this.#report()
     // What was begun is finished first, so that a small budget finishes something.
     for (const history of wanted.filter(isBegun)) this.#enqueue(history)
-    for (const history of this.#inRandomOrder(wanted.filter((one) => !isBegun(one)))) {
-      this.#enqueue(history)
-    }
+    // The others in random order: what is read first is to tell what the rest will cost.
+    const others = shuffled(
+      wanted.filter((one) => !isBegun(one)),
+      this.#options.random,
+    )
+    for (const history of others) this.#enqueue(history)
     await this.#queue.onIdle()
     if (this.#failure !== null) throw this.#failure.error
     stop.throwIfAborted()
     return this.#progress()
-  }
-
-  // A plan begins with those that are expected to send most. What is read first is to tell what the rest will cost.
-  #inRandomOrder(batches: readonly BatchHistory[]): BatchHistory[] {
-    return batches
-      .map((history) => ({ history, place: this.#options.random() }))
-      .toSorted((a, b) => a.place - b.place)
-      .map(({ history }) => history)
   }
 
   // A time the service named holds for every later run too.

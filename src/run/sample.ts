@@ -3,6 +3,7 @@
 import { extract } from '../extract/extract.ts'
 import type { ExtractProgress } from '../extract/options.ts'
 import { EXIT } from '../support/errors.ts'
+import { shuffled } from '../support/numbers.ts'
 import { beginRun } from './begin.ts'
 import { closingOf, closingRecord } from './closing.ts'
 import type { Job } from './job.ts'
@@ -41,15 +42,12 @@ export async function sampleRun(
     const { history, writer } = session
     const begun = await beginRun({ job, command: 'plan', history, writer, clock })
     const { run, organizations, leftBehind } = begun
-    const drawn = [...run.batches.values()]
-      .filter(({ state }) => state === 'planned')
-      .map(({ batch }) => ({ id: batch.batch_id, place: random() }))
-      .toSorted((a, b) => a.place - b.place)
-      .slice(0, count)
+    const unread = [...run.batches.values()].filter(({ state }) => state === 'planned')
+    const drawn = shuffled(unread, random).slice(0, count)
     try {
       const progress = await extract({
         ...extraction(job, service, world, session, run),
-        only: new Set(drawn.map(({ id }) => id)),
+        only: new Set(drawn.map(({ batch }) => batch.batch_id)),
         onProgress: (now) => world.onProgress({ stage: 'extract', ...now }),
       })
       await writer.append(closingRecord(run, 'sampled', EXIT.done, null, clock.now()))

@@ -10,6 +10,7 @@ import { RATE_DAYS, addSightings } from '../../src/journal/sightings.ts'
 import { billRange, type BillRange } from '../../src/plan/forecast.ts'
 import { makePlan, type Question } from '../../src/plan/plan.ts'
 import { exponential, logNormal, seededRandom, type Random } from '../../src/simulator/random.ts'
+import { shuffled } from '../../src/support/numbers.ts'
 import { DAY, HOUR } from '../../src/support/units.ts'
 import { aQuestion, finishedRun } from './plan-fixture.ts'
 
@@ -198,10 +199,7 @@ export function inRandomBatches(
   const all: Bought = { credits: [], requests: [], events: new Set() }
   for (let night = 0; night <= NIGHTS; night += 1) {
     const now = firstRead + night * DAY
-    const names = question.organizations
-      .map(({ value }) => ({ value, place: random() }))
-      .toSorted((a, b) => a.place - b.place)
-      .map(({ value }) => value)
+    const names = shuffled(question.organizations, random).map(({ value }) => value)
     const bought: Reading = { pages: 0, requests: 0, events: all.events }
     for (let at = 0; at < names.length; at += 50) {
       readBatch(bought, events, names.slice(at, at + 50), night === 0 ? YEAR : daysAgo, now)
