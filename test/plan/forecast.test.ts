@@ -76,7 +76,7 @@ describe('the range of a bill', () => {
       'nightly',
     )
 
-  it('is as far off as the cheapest and the dearest of the last runs were, in whole pages', () => {
+  it('is as far off as the lowest and the highest bill of the last runs were, in whole pages', () => {
     expect(rangeOf(800, 1_000, 1_000, 1_100, 900)).toEqual({ low: 1_600, high: 2_200, runs: 5 })
   })
 
