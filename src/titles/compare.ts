@@ -3,11 +3,12 @@
  * down; where they are about the same, the words decide whether it is another job or the same one written otherwise.
  */
 
-import type { Job } from './core.ts'
-import { readTitle, type ReadTitle } from './read-title.ts'
-import { deputyWords, sportsWords } from './roles.ts'
-import { isEqual, isOtherGender, isSameJob, isTypingError } from './same-job.ts'
-import { stepsUp } from './trade-steps.ts'
+import { readJob, type Job } from './core.ts'
+import { toEnglish } from './english.ts'
+import { lists } from './roles.ts'
+import { isEqual, isSameJob, isTypingError } from './same-job.ts'
+import { readTitle, type ReadTitle } from './understand.ts'
+import { isOtherGender, splitTitle } from './words.ts'
 
 /** Clearly up, clearly down, another role at about the same level, the same job in other words, or not known. */
 export type TitleChange = 'promotion' | 'demotion' | 'lateral' | 'retitle' | 'unclassified'
@@ -37,31 +38,15 @@ export function compareTitles(
 ): ComparedTitles {
   const before = readTitle(previous, ladder)
   const after = readTitle(current, ladder)
-  const step = riseAtThePresident(previous, current)
-  if (step !== 0) return namedRise(step)
   const same = sameWords(before, after)
   if (same !== null) return same
   if (isDeputyOf(before.inOrder, after.inOrder)) return deputyStep('promotion')
   if (isDeputyOf(after.inOrder, before.inOrder)) return deputyStep('demotion')
-  const isSports = isOfSports(before) || isOfSports(after)
-  const from = rankOf(before, isSports)
-  const to = rankOf(after, isSports)
+  const from = before.understood.rank
+  const to = after.understood.rank
   return from === null || to === null
     ? withoutRank(before, after)
     : withRanks(before, after, to - from)
-}
-
-// The general manager of a club stands above every director, the deputy of one below the vice presidents.
-const RANK_IN_SPORTS = 91
-const DEPUTY_IN_SPORTS = 79
-
-function rankOf({ job, understood }: ReadTitle, isSports: boolean): number | null {
-  if (!isSports || !job.words.includes('general manager')) return understood.rank
-  return job.deputy < 0 ? DEPUTY_IN_SPORTS : RANK_IN_SPORTS
-}
-
-function isOfSports({ english }: ReadTitle): boolean {
-  return english.some((word) => sportsWords.has(word))
 }
 
 /** The same words, whatever their order, case, spelling, gender or language. */
@@ -74,7 +59,7 @@ function sameWords(before: ReadTitle, after: ReadTitle): ComparedTitles | null {
   if (isTypingError(before.words, after.words)) {
     return { label: 'retitle', rule: 'typing_error', confidence: 0.95 }
   }
-  if (isOtherGender(before.inOrder, after.inOrder)) {
+  if (isEqual(before.inOrder, after.inOrder, isOtherGender)) {
     return { label: 'retitle', rule: 'gender', confidence: 0.97 }
   }
   if (isTranslation(before, after)) {
@@ -97,32 +82,7 @@ function isTranslation(before: ReadTitle, after: ReadTitle): boolean {
   return (!isKnown || isNear) && isEqual(before.english, after.english)
 }
 
-const AT_THE_PRESIDENT = /^\s*(?:(special|deputy)\s+)?assistant\s+to\s+the\s+president\b/i
-const STEPS_AT_THE_PRESIDENT = ['special', 'deputy', ''] as const
-
-/**
- * How many steps among a president's assistants `current` stands above `previous`, whatever else they are: Special Assistant <
- * Deputy Assistant < Assistant to the President. 0 where one is none of them.
- */
-function riseAtThePresident(previous: string, current: string): number {
-  const from = stepAtThePresident(previous)
-  const to = stepAtThePresident(current)
-  return from < 0 || to < 0 ? 0 : to - from
-}
-
-function stepAtThePresident(title: string): number {
-  const found = AT_THE_PRESIDENT.exec(title)
-  if (found === null) return -1
-  const rank = found[1]?.toLowerCase() ?? ''
-  return STEPS_AT_THE_PRESIDENT.findIndex((step) => step === rank)
-}
-
-function namedRise(rise: number): ComparedTitles {
-  const label = rise > 0 ? 'promotion' : 'demotion'
-  return { label, rule: 'step_of_title', confidence: 0.9 }
-}
-
-const STANDS_FOR_ANOTHER = new Set([...deputyWords, 'vice'])
+const STANDS_FOR_ANOTHER = new Set([...lists.deputies, 'vice'])
 
 /** Whether `before` is `after` with words such as "Assistant" or "Vice" in front. */
 function isDeputyOf(before: readonly string[], after: readonly string[]): boolean {
@@ -183,10 +143,26 @@ function atOneLevel(before: ReadTitle, after: ReadTitle, isSame: boolean): Compa
   return { label: 'lateral', rule: 'other_job', confidence: isKnown ? 0.9 : 0.6 }
 }
 
+/** For each trade, where on its steps a job stands. */
+const trades: readonly ReadonlyMap<string, number>[] = lists.steps_of_trades.map(
+  (titles) =>
+    new Map(titles.map((title, step) => [nameOf(readJob(toEnglish(splitTitle(title)))), step])),
+)
+
+function nameOf({ words }: Job): string {
+  return words.join(' ')
+}
+
+/** Steps that levels do not tell apart: a registered nurse who becomes a nurse practitioner. */
 function stepOfTrade(before: ReadTitle, after: ReadTitle): ComparedTitles | null {
-  const steps = stepsUp(before.job, after.job)
-  if (steps === null || steps === 0) return null
-  return { label: steps > 0 ? 'promotion' : 'demotion', rule: 'step_of_trade', confidence: 0.85 }
+  for (const steps of trades) {
+    const from = steps.get(nameOf(before.job))
+    const to = steps.get(nameOf(after.job))
+    if (from === undefined || to === undefined) continue
+    if (from === to) return null
+    return { label: to > from ? 'promotion' : 'demotion', rule: 'step_of_trade', confidence: 0.85 }
+  }
+  return null
 }
 
 /** "Deputy Manager" → "Manager", "Interim Head of X" → "Head of X": a step where both have one rank. */

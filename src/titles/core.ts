@@ -3,25 +3,9 @@
  * have the same words here, whatever their language, gender or word order.
  */
 
-import type { EnglishTitle } from './english.ts'
-import { functionWords } from './function-words.ts'
-import { PhraseBook } from './phrase-book.ts'
-import {
-  withUsualNames,
-  deputyWords,
-  fillerPhrases,
-  generalJobs,
-  gradeSteps,
-  leadingPhrases,
-  levelPhrases,
-  placePhrases,
-  jobsWithFieldApart,
-  sideRolePhrases,
-  softwareWords,
-  standInJobs,
-  technologyPhrases,
-  unitPhrases,
-} from './roles.ts'
+import { functionWords } from './functions.ts'
+import type { EnglishTitle } from './languages.ts'
+import { gradeSteps, kinds, lists, sideRoles } from './roles.ts'
 
 /** The job that a title names. */
 export interface Job {
@@ -41,24 +25,8 @@ export interface Job {
   readonly language: string
 }
 
-type Kind = 'unit' | 'leading' | 'level' | 'filler' | 'place' | 'technology'
-
-const kinds = new PhraseBook<Kind>()
-for (const [kind, phrases] of [
-  ['unit', unitPhrases],
-  ['leading', leadingPhrases],
-  ['level', levelPhrases],
-  ['place', placePhrases],
-  ['technology', technologyPhrases],
-  ['filler', fillerPhrases],
-] as const) {
-  for (const words of phrases) kinds.add(withUsualNames(words), kind)
-}
-
 // What follows is where or for what somebody works: "Senior Software Engineer on Code Intelligence", "Développeur à Beta".
 const BEGINS_A_TEAM = new Set(['on', 'for', 'at', 'within', 'from', 'with'])
-
-const AND = { value: 'filler', length: 1 } as const
 
 interface ReadPart {
   readonly words: string[]
@@ -100,7 +68,7 @@ function namesOf({ words, technologies }: ReadPart): readonly string[] {
 function needsField(part: ReadPart): boolean {
   if (part.leads) return namesOf(part).length === 0
   const [only = ''] = part.words
-  return part.words.length === 1 && jobsWithFieldApart.has(only)
+  return part.words.length === 1 && lists.jobs_with_field_apart.has(only)
 }
 
 /** The job in words: "software engineer", "sales management"; null where the title names none. */
@@ -117,15 +85,15 @@ function headOf({ words, leads, standIn }: Job): string[] {
 
 function namesJobItself(word: string): boolean {
   const words = word.split(' ')
-  const strength = functionWords.longestAt(words, words.length - 1)?.value.strength
-  return strength === 'job' || strength === 'default' || generalJobs.has(words.at(-1) ?? '')
+  const strength = functionWords.find(words, words.length - 1)?.strength
+  return strength === 'job' || strength === 'default' || lists.general.has(words.at(-1) ?? '')
 }
 
 const HEAD_FIRST = new Set(['fr', 'es', 'pt', 'it'])
 
 function headLast(words: readonly string[]): readonly string[] {
   const [first = '', ...others] = words
-  return generalJobs.has(first.split(' ').at(-1) ?? '') ? [...others, first] : words
+  return lists.general.has(first.split(' ').at(-1) ?? '') ? [...others, first] : words
 }
 
 function readPart(words: readonly string[]): ReadPart {
@@ -137,19 +105,16 @@ function readPart(words: readonly string[]): ReadPart {
     grade: 0,
     deputy: 0,
   }
-  for (let at = 0; at < words.length;) {
-    const found = words[at] === 'and' ? AND : kinds.longestAt(words, at)
-    const length = found?.length ?? 1
-    const text = words.slice(at, at + length).join(' ')
-    at += length
+  for (const { value: kind, at, end } of kinds.scan(words)) {
+    const text = words.slice(at, end).join(' ')
     if (BEGINS_A_TEAM.has(text) && namesField(part)) break
-    if (found === null || found.value === 'unit') part.words.push(text)
-    else if (found.value === 'leading') part.leads = true
-    else if (found.value === 'technology') part.technologies.push(text)
-    if (found?.value === 'level' && standInJobs.has(text)) part.standIn = text
-    const step = found?.value === 'unit' ? 0 : (gradeSteps.get(text) ?? 0)
+    if (kind === null || kind === 'unit') part.words.push(text)
+    else if (kind === 'leading') part.leads = true
+    else if (kind === 'technology') part.technologies.push(text)
+    else if (kind === 'level' && lists.stand_in_jobs.has(text)) part.standIn = text
+    const step = kind === 'unit' ? 0 : (gradeSteps.get(text) ?? 0)
     part.grade += step
-    if (deputyWords.has(text)) part.deputy += step
+    if (lists.deputies.has(text)) part.deputy += step
   }
   nameSoftwareWork(part.words, part.technologies)
   return part
@@ -157,20 +122,17 @@ function readPart(words: readonly string[]): ReadPart {
 
 // "Specialist for Tax" still says nothing before the "for".
 function namesField({ words }: ReadPart): boolean {
-  return words.some((word) => !generalJobs.has(word))
+  return words.some((word) => !lists.general.has(word))
 }
 
 /** "React Developer", "Web Engineer" and "Developer" are software engineers; "Mechanical Engineer" is not. */
 function nameSoftwareWork(words: string[], technologies: readonly string[]): void {
   const [only = ''] = words
-  const isSoftware = technologies.some((name) => softwareWords.has(name))
+  const isSoftware = technologies.some((name) => lists.software.has(name))
   if (words.length === 1 && (only === 'developer' || (only === 'engineer' && isSoftware))) {
     words[0] = 'software engineer'
   }
 }
-
-const sideRoles = new PhraseBook<true>()
-for (const words of sideRolePhrases) sideRoles.add(withUsualNames(words), true)
 
 /** Whether a title is only a role beside a main job: a board seat, an adviser, a mentor, an investor, a volunteer. */
 export function isSideRole(title: EnglishTitle): boolean {
@@ -186,18 +148,17 @@ export function isSideRole(title: EnglishTitle): boolean {
 }
 
 function isSide(words: readonly string[], at: number): boolean {
-  const found = sideRoles.longestAt(words, at)
-  const next = words[at + (found?.length ?? 0)]
-  if (found === null) return false
-  return next === undefined || next === 'and' || kinds.longestAt([next], 0)?.value === 'filler'
+  const found = sideRoles.longest(words, at)
+  const next = words[found.end]
+  return found.value !== null && (next === undefined || kinds.find([next]) === 'filler')
 }
 
 /** Whether the words from `from` to the next "and" name a job. */
 function namesJob(words: readonly string[], from: number): boolean {
   for (let at = from; at < words.length && words[at] !== 'and'; at += 1) {
-    const strength = functionWords.longestAt(words, at)?.value.strength
+    const strength = functionWords.find(words, at)?.strength
     if (strength === 'job' || strength === 'default') return true
-    if (kinds.longestAt(words, at)?.value === 'leading') return true
+    if (kinds.find(words, at) === 'leading') return true
   }
   return false
 }

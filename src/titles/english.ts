@@ -3,24 +3,16 @@
  * are translated, English words for the same job become the usual one. Knows nothing of levels or fields.
  */
 
-import { withUsualNames } from './roles.ts'
-import { cognate } from './cognates.ts'
 import { compound } from './compounds.ts'
-import { englishWords } from './function-words.ts'
-import { translations, type Translation } from './languages.ts'
+import { englishWords } from './functions.ts'
+import { cognateEndings, translations, type EnglishTitle, type Translation } from './languages.ts'
 import { masculine } from './masculine.ts'
 import { remembered } from './memo.ts'
 import { PhraseBook } from './phrase-book.ts'
+import { withUsualNames } from './roles.ts'
+import type { Parts } from './words.ts'
 
-/** A title's words in English. */
-export interface EnglishTitle {
-  /** The parts between commas, dashes and brackets. */
-  readonly parts: readonly (readonly string[])[]
-  /** The language that most of its words belong to; `en` where nothing speaks for another. */
-  readonly language: string
-}
-
-const singleWords = new Map<string, Translation[]>()
+const languagesBySingleWord = new Map<string, Set<string>>()
 const byLanguage = new Map<string, PhraseBook<Translation>>()
 const anyLanguage = new PhraseBook<Translation>()
 
@@ -28,83 +20,86 @@ const anyLanguage = new PhraseBook<Translation>()
 const SHORTEST_FOREIGN = 4
 
 for (const translation of translations) {
+  const { language } = translation
   const words = translation.words.map(masculine)
-  const book = byLanguage.get(translation.language) ?? new PhraseBook<Translation>()
-  byLanguage.set(translation.language, book)
+  const book = byLanguage.get(language) ?? new PhraseBook<Translation>()
+  byLanguage.set(language, book)
   book.add(words, translation)
   const [first = ''] = words
-  if (words.length > 1) anyLanguage.add(words, translation)
-  else {
-    singleWords.set(first, [...(singleWords.get(first) ?? []), translation])
-    if (!englishWords.has(first) && first.length >= SHORTEST_FOREIGN)
-      anyLanguage.add(words, translation)
+  if (words.length === 1) {
+    const languages = languagesBySingleWord.get(first) ?? new Set()
+    languagesBySingleWord.set(first, languages.add(language))
   }
+  const isForeign = first.length >= SHORTEST_FOREIGN && !englishWords.has(first)
+  if (words.length > 1 || isForeign) anyLanguage.add(words, translation)
 }
 
 /** Brings the words of a title, as `splitTitle` gives them, to English. */
-export function toEnglish(parts: readonly (readonly string[])[]): EnglishTitle {
+export function toEnglish(parts: Parts): EnglishTitle {
   const plain = parts.map((words) => words.map(masculine))
-  const language = languageOf(plain)
+  const language = languageOf(plain.flat())
   const book = byLanguage.get(language)
-  return {
-    language,
-    parts: plain.map((words) => withUsualNames(translated(words, book))),
-  }
+  return { language, parts: plain.map((words) => withUsualNames(translated(words, book))) }
 }
 
 /** The language that most words belong to; one word of another among several English ones is a name. */
-function languageOf(parts: readonly (readonly string[])[]): string {
-  let votes: Map<string, number> | null = null
-  let ownEnglish = 0
+function languageOf(words: readonly string[]): string {
+  const votes = new Map<string, number>()
   let best = 'en'
-  let most = 0
-  for (const words of parts) {
-    for (const word of words) {
-      if (englishWords.has(word)) {
-        if (!singleWords.has(word)) ownEnglish += 1
-        continue
-      }
-      for (const language of languagesOf(word)) {
-        votes ??= new Map()
-        const count = (votes.get(language) ?? 0) + 1
-        votes.set(language, count)
-        if (count > most) {
-          best = language
-          most = count
-        }
-      }
-    }
+  for (const language of words.flatMap((word) => languagesOf(word))) {
+    votes.set(language, (votes.get(language) ?? 0) + 1)
+    if ((votes.get(language) ?? 0) > (votes.get(best) ?? 0)) best = language
   }
-  return most === 1 && ownEnglish > 2 ? 'en' : best
+  const isEnglish = (word: string) => englishWords.has(word) && !languagesBySingleWord.has(word)
+  return votes.get(best) === 1 && words.filter(isEnglish).length > 2 ? 'en' : best
 }
 
 const languagesOf = remembered((word: string): readonly string[] => {
-  if (word.length === 1) return []
-  const found = singleWords.get(word)
-  if (found !== undefined) return [...new Set(found.map(({ language }) => language))]
-  return compound(word) === null ? [] : ['de']
+  if (word.length === 1 || englishWords.has(word)) return []
+  const languages = languagesBySingleWord.get(word)
+  return languages ? [...languages] : compound(word) === null ? [] : ['de']
 })
-
-function unknownWord(word: string): readonly string[] {
-  if (englishWords.has(word)) return [word]
-  const shared = cognate(word)
-  return compound(word) ?? [shared ?? word]
-}
 
 function translated(words: readonly string[], book: PhraseBook<Translation> | undefined): string[] {
   const english: string[] = []
   for (let at = 0; at < words.length;) {
-    const own = book?.longestAt(words, at) ?? null
-    const any = anyLanguage.longestAt(words, at)
-    const found = own !== null && own.length >= (any?.length ?? 0) ? own : any
-    if (found !== null) {
-      english.push(...found.value.english)
-      at += found.length
-    } else {
-      const word = words[at] ?? ''
-      english.push(...unknownWord(word))
-      at += 1
-    }
+    const any = anyLanguage.longest(words, at)
+    const own = book?.longest(words, at) ?? any
+    const found = own.value !== null && (any.value === null || own.end >= any.end) ? own : any
+    english.push(...(found.value?.english ?? unknownWord(words[at] ?? '')))
+    at = found.end
   }
   return english
+}
+
+function unknownWord(word: string): readonly string[] {
+  return englishWords.has(word) ? [word] : (compound(word) ?? [cognate(word) ?? word])
+}
+
+const SHORTEST_COGNATE = 6
+
+/**
+ * The English word that `word` is a spelling of ("implementación", "Onkologie", "géologue"), where a rule of endings leads to
+ * one that the lists hold; else null.
+ */
+const cognate = remembered((word: string): string | null => {
+  if (word.length < SHORTEST_COGNATE) return null
+  for (const [ending, replacements] of cognateEndings) {
+    if (!word.endsWith(ending)) continue
+    const stem = word.slice(0, word.length - ending.length)
+    const spellings = replacements.flatMap((text) => spellingsOf(stem + text))
+    const known = spellings.find((spelling) => englishWords.has(spelling))
+    if (known !== undefined) return known
+  }
+  return null
+})
+
+// "k" and "z" of German, "f" and single letters of Spanish: "Produktion", "farmaceutico", "comercial".
+function spellingsOf(word: string): string[] {
+  const latin = word.replace(/k/g, 'c').replace(/z(?=i)/g, 'c')
+  const greek = latin.replace(/^f|f(?=[aeio])/g, 'ph').replace(/^qu/, 'ch')
+  const doubled = latin
+    .replace(/(?<=^[aeio])([cdlmnprst])(?!\1)/, '$1$1')
+    .replace(/(?<=^co)m(?=e)/, 'mm')
+  return [word, latin, greek, doubled]
 }

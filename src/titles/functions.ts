@@ -1,12 +1,64 @@
 /**
  * In which field somebody works: read from the English words of a title. Which words say what is data
- * (config/titles/functions.yaml); this file only says which of several counts.
+ * (config/titles/functions.yaml), checked once, on import; this file only says which of several counts.
  */
 
-import type { EnglishTitle } from './english.ts'
-import { functionWords, type FunctionWord, type Strength } from './function-words.ts'
+import { z } from 'zod'
+import type { EnglishTitle } from './languages.ts'
 import { isNumeral } from './numerals.ts'
-import { generalJobs } from './roles.ts'
+import { PhraseBook } from './phrase-book.ts'
+import { lists as roles, withUsualNames } from './roles.ts'
+import { wordList, FUNCTIONS, readTaxonomy, type JobFunction } from './taxonomy.ts'
+import { wordsOfPhrase } from './words.ts'
+
+/** How strongly a phrase says in which field somebody works, weakest first. */
+const STRENGTHS = ['default', 'hint', 'field', 'job'] as const
+type Strength = (typeof STRENGTHS)[number]
+
+/** What a phrase says. */
+export interface FunctionWord {
+  readonly function: JobFunction
+  readonly strength: Strength
+}
+
+const lists = readTaxonomy(
+  'functions.yaml',
+  z.record(
+    z.enum(FUNCTIONS),
+    z.strictObject({
+      jobs: wordList,
+      fields: wordList,
+      hints: wordList.default([]),
+      default: wordList.default([]),
+      native: wordList.default([]),
+    }),
+  ),
+)
+
+const ENGLISH_GRAMMAR = ['of', 'the', 'for', 'at', 'to', 'with', 'from', 'by', 'on', 'in', 'and']
+
+/** Every phrase that says in which field somebody works. */
+export const functionWords = new PhraseBook<FunctionWord>()
+const english = new Set<string>(ENGLISH_GRAMMAR)
+for (const name of FUNCTIONS) {
+  const { jobs, fields, hints, default: defaults, native } = lists[name]
+  for (const [strength, phrases] of Object.entries({
+    job: jobs,
+    field: fields,
+    hint: hints,
+    default: defaults,
+  })) {
+    for (const words of phrases.map(wordsOfPhrase)) {
+      functionWords.add(withUsualNames(words), { function: name, strength: strength as Strength })
+      for (const word of words) english.add(word)
+    }
+  }
+  for (const phrase of native) {
+    functionWords.add(wordsOfPhrase(phrase), { function: name, strength: 'field' })
+  }
+}
+/** Every English word of the lists: such a word of a title is not taken for one of another language without a reason. */
+export const englishWords: ReadonlySet<string> = english
 
 interface Mention {
   readonly word: FunctionWord
@@ -16,22 +68,43 @@ interface Mention {
 }
 
 /** What of a title names the field of work, or null where nothing does. */
-export function readFunction(title: EnglishTitle): FunctionWord | null {
+export function readFunction({ parts, language }: EnglishTitle): FunctionWord | null {
   let hint: FunctionWord | null = null
   let general: FunctionWord | null = null
-  for (const words of title.parts) {
-    const mentions = mentionsOf(words, title.language)
-    const named = firstNamed(mentions, title.language)
+  for (const words of parts) {
+    const mentions = mentionsOf(words, language)
+    const named = firstNamed(mentions, language)
     // A field that a later part names goes before a hint, and a hint before what a general job alone says.
-    if (named !== null && mentions.some(({ word }) => isField(word))) return named
+    if (
+      named !== null &&
+      mentions.some(({ word }) => rankOf(word) >= rankOf({ strength: 'field' }))
+    ) {
+      return named
+    }
     hint ??= named
     general ??= mentions[0]?.word ?? null
   }
   return hint ?? general
 }
 
-function isField({ strength }: FunctionWord): boolean {
-  return strength === 'job' || strength === 'field'
+function rankOf({ strength }: Pick<FunctionWord, 'strength'>): number {
+  return STRENGTHS.indexOf(strength)
+}
+
+// "Sales Director for Insurance" sells: what follows such a word is where, not what.
+const BEGINS_WHERE = new Set(['in', 'for', 'at', 'on', 'with', 'within'])
+
+function mentionsOf(words: readonly string[], language: string): Mention[] {
+  let conjunct = 0
+  return functionWords.scan(words).flatMap(({ value, at, end }) => {
+    const word = words[at] ?? ''
+    const isOne = end === at + 1
+    if (value === null || (isOne && isGrade(words, at, language))) {
+      if (word === 'and' || (at > 0 && BEGINS_WHERE.has(word))) conjunct += 1
+      return []
+    }
+    return [{ word: value, conjunct, isGeneralJob: isOne && roles.general.has(word) }]
+  })
 }
 
 const GRADE_OR_JOB = 'assistant'
@@ -43,53 +116,21 @@ function isGrade(words: readonly string[], at: number, language: string): boolea
   return language === 'en' && next !== 'and' && !isNumeral(next)
 }
 
-function mentionsOf(words: readonly string[], language: string): Mention[] {
-  const mentions: Mention[] = []
-  let conjunct = 0
-  for (let at = 0; at < words.length;) {
-    const found = functionWords.longestAt(words, at)
-    if (found === null || (found.length === 1 && isGrade(words, at, language))) {
-      if (beginsAnother(words[at] ?? '', at)) conjunct += 1
-      at += 1
-      continue
-    }
-    const isGeneralJob = found.length === 1 && generalJobs.has(words[at] ?? '')
-    mentions.push({ word: found.value, conjunct, isGeneralJob })
-    at += found.length
-  }
-  return mentions
-}
-
-// "Sales Director for Insurance" sells: what follows such a word is where, not what.
-const BEGINS_WHERE = new Set(['in', 'for', 'at', 'on', 'with', 'within'])
-
-function beginsAnother(word: string, at: number): boolean {
-  return word === 'and' || (at > 0 && BEGINS_WHERE.has(word))
-}
-
 /**
  * Of what a part names, what is named first. Within one noun phrase a job goes before a field and a field before a hint; of two
  * fields English means the last ("software sales"), other languages the first.
  */
 function firstNamed(mentions: readonly Mention[], language: string): FunctionWord | null {
-  let best: Mention | null = null
-  for (const mention of mentions) {
-    if (mention.word.strength === 'default') continue
-    if (best === null) best = mention
-    else if (mention.conjunct !== best.conjunct) break
-    else if (isBetter(mention, best, language)) best = mention
-  }
-  return best?.word ?? null
+  const named = mentions.filter(({ word }) => word.strength !== 'default')
+  const phrase = named.filter(({ conjunct }) => conjunct === named[0]?.conjunct)
+  if (phrase.length === 0) return null
+  return phrase.reduce((best, each) => (isBetter(each, best, language) ? each : best)).word
 }
 
-const ORDER: readonly Strength[] = ['default', 'hint', 'field', 'job']
-
 function isBetter(later: Mention, best: Mention, language: string): boolean {
-  const { strength } = later.word
-  if (strength !== best.word.strength) {
-    return ORDER.indexOf(strength) > ORDER.indexOf(best.word.strength)
-  }
+  const more = rankOf(later.word) - rankOf(best.word)
+  if (more !== 0) return more > 0
   // "Nurse Recruiter" recruits, but "IT Support Engineer" is told by what stands before the general word.
-  if (strength === 'job') return best.isGeneralJob || !later.isGeneralJob
+  if (later.word.strength === 'job') return best.isGeneralJob || !later.isGeneralJob
   return language === 'en'
 }

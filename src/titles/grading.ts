@@ -3,7 +3,6 @@
  * keeps its level and moves inside it.
  */
 
-import { ANYWHERE } from './level-phrases.ts'
 import {
   plainProfession,
   rankRanges,
@@ -14,6 +13,7 @@ import {
   type Standing,
 } from './lexicon.ts'
 import { isHighStep } from './numerals.ts'
+import type { Parts } from './words.ts'
 
 /** What a title says about seniority, and by which rule. */
 export interface ReadLevel extends Standing {
@@ -43,15 +43,12 @@ export const unnamedContributor: Head = { ...plainProfession, rule: 'grade_alone
  * A role with its grades applied.
  * @param words the words of the role: "staff" is a grade beside some professions only
  */
-export function gradedRole(
-  head: Head,
-  grades: readonly Grade[],
-  words: readonly string[] = [],
-): Role {
-  const effective = grades.filter(({ name }) => name !== 'staff' || isOnStaffLadder(words))
+export function gradedRole(head: Head, grades: readonly Grade[], words: readonly string[]): Role {
+  const isOnStaffLadder = words.some((_, at) => staffLadder.find(words, at) !== null)
+  const effective = grades.filter(({ name }) => name !== 'staff' || isOnStaffLadder)
   const graded = isPost(head.standing)
     ? gradedPost(head.standing, effective)
-    : gradedContributor(head, effective)
+    : gradedContributor(head.standing, effective)
   const isMoved = graded.level !== head.standing.level || graded.rank !== head.standing.rank
   const kind = isPost(head.standing) ? 'grade_of_post' : ruleOfContributor(head, effective)
   return {
@@ -70,10 +67,6 @@ function ruleOfContributor(head: Head, grades: readonly Grade[]): string {
   return head === unnamedContributor ? head.rule : 'grade_of_profession'
 }
 
-function isOnStaffLadder(words: readonly string[]): boolean {
-  return words.some((_, at) => staffLadder.find(words, at, ANYWHERE) !== null)
-}
-
 function gradedPost(post: Standing, grades: readonly Grade[]): Standing {
   if (post.level === 'manager' && grades.some(({ makesEntryOfPosts }) => makesEntryOfPosts)) {
     return standingOf('entry', 11)
@@ -84,38 +77,21 @@ function gradedPost(post: Standing, grades: readonly Grade[]): Standing {
 
 const INSIDE_LEVEL_STEP = 3
 
-function gradedContributor(head: Head, grades: readonly Grade[]): Standing {
-  const { standing } = head
-  if (grades.length === 0) return standing
-  const moved = [...new Set(grades)].flatMap(({ contributor, name }) =>
-    contributor === null ? [] : [{ ...contributor, name }],
-  )
-  const top = moved.reduce<(Standing & { readonly name: string }) | null>(
-    (best, each) => (best === null || each.rank > best.rank ? each : best),
-    null,
-  )
-  if (standing.level === 'intern') return standing
-  // Deputy and acting team leads stay what they are; "lead" and "senior" only shift them.
-  if (top === null)
-    return shiftInside(
-      standing,
-      standing.management ? grades.reduce((sum, grade) => sum + grade.shift('lead'), 0) : 0,
-    )
-  if (standing.management) {
-    if (top.rank < standing.rank && top.level !== 'lead') {
-      return top.level === 'senior' ? shiftInside(standing, 2) : shiftInside(standing, -2)
-    }
-    return top.management ? top : shiftInside(standing, 2)
-  }
-  const { name: _name, ...moves } = top
-  if (moves.level === 'lead' || standing.level === 'lead' || standing.level === 'senior') {
+function gradedContributor(standing: Standing, grades: readonly Grade[]): Standing {
+  const moves = grades.flatMap(({ contributor }) => contributor ?? [])
+  const [top] = moves.toSorted((a, b) => b.rank - a.rank)
+  if (top === undefined || standing.level === 'intern') return standing
+  // Team leads stay what they are: "senior" and "lead" lift them, other grades lower them.
+  if (standing.management)
+    return shiftInside(standing, top.rank < rankRanges.senior.lowest ? -2 : 2)
+  if (top.level === 'lead' || standing.level === 'lead' || standing.level === 'senior') {
     return gradedExpert(
       standing,
-      moves,
-      moved.some(({ name }) => name === 'senior'),
+      top,
+      grades.some(({ name }) => name === 'senior'),
     )
   }
-  return moves
+  return top
 }
 
 /** Architects and other leading experts: "Senior Staff" stands above "Staff", a junior architect is a beginner. */
@@ -129,20 +105,16 @@ function gradedExpert(base: Standing, moves: Standing, isSenior: boolean): Stand
 }
 
 function shiftInside(standing: Standing, by: number): Standing {
-  const { lowest, highest: most } = rankRanges[standing.level]
-  return { ...standing, rank: Math.max(lowest, Math.min(most, standing.rank + by)) }
+  const { lowest, highest } = rankRanges[standing.level]
+  return { ...standing, rank: Math.max(lowest, Math.min(highest, standing.rank + by)) }
 }
 
 /** "Sr. UX", "Nutrition II": a grade beside words that are not known says the level of a contributor. */
-export function aloneGrades(
-  grades: readonly Grade[],
-  parts: readonly (readonly string[])[],
-): ReadLevel | null {
-  if (parts.flat().length < 2) return null
-  const standing = gradedContributor(plainProfession, grades)
+export function aloneGrades(grades: readonly Grade[], parts: Parts): ReadLevel | null {
   // "October 1" is no title: the first step of a ladder is read only beside a known role.
   const isSaid = grades.some(
     ({ contributor, name }) => contributor !== null && name !== 'staff' && name !== 'numeralone',
   )
-  return isSaid ? { ...standing, rule: 'grade_alone' } : null
+  if (!isSaid || parts.flat().length < 2) return null
+  return { ...gradedContributor(plainProfession.standing, grades), rule: 'grade_alone' }
 }

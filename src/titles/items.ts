@@ -2,29 +2,19 @@
 
 import {
   endsLikeProfession,
-  gradeNamed,
   phrases,
   professionByEnding,
   type Grade,
   type Head,
   type Meaning,
 } from './lexicon.ts'
-import { ANYWHERE, type FoundPhrase, type Place } from './level-phrases.ts'
 import { remembered } from './memo.ts'
 import { gradeOfNumeral, isNumeral } from './numerals.ts'
-import { baseForms } from './word-forms.ts'
+import type { Found, Place } from './phrase-book.ts'
+import { baseForms } from './words.ts'
 
 /** A phrase of a part: what it means, the words it takes. */
-export interface Item {
-  readonly meaning: Meaning | null
-  readonly at: number
-  readonly end: number
-}
-
-/** Whether a person is named, or a grade that can stand for one. */
-export function hasHead(items: readonly Item[]): boolean {
-  return items.some(({ meaning }) => headOf(meaning)?.isField === false)
-}
+export type Item = Found<Meaning>
 
 /** The head that a phrase is, or that a grade is where no other follows. */
 export function headOf(meaning: Meaning | null): Head | null {
@@ -32,10 +22,9 @@ export function headOf(meaning: Meaning | null): Head | null {
   return meaning?.kind === 'grade' ? meaning.alone : null
 }
 
-/** The phrases of a part; where none of them is a role, a word that ends like a profession may be one. */
-export function readItems(words: readonly string[], place: Place<Meaning>): Item[] {
-  const items = scan(words, place)
-  return hasHead(items) ? items : withUnknownHead(items, words)
+/** Whether a person is named, or a grade that can stand for one. */
+export function hasHead(items: readonly Item[]): boolean {
+  return items.some(({ value }) => headOf(value)?.isField === false)
 }
 
 const OF = new Set(['of', 'de', 'd', 'da', 'do', 'del', 'des', 'du', 'di'])
@@ -50,33 +39,44 @@ export function wordsInOrder(words: readonly string[]): readonly string[] {
   return grade === undefined ? words : [grade, ...words.slice(0, at), ...words.slice(at + 1)]
 }
 
-const isGradeWithin = remembered((word) => {
-  const meaning = phrases.find([word], 0, ANYWHERE)?.value
+function isGradeWithin(word: string): boolean {
+  const meaning = phrases.find([word])
   return meaning?.kind === 'grade' && GRADES_WITHIN.has(meaning.grade.name)
-})
+}
 
-function scan(words: readonly string[], place: Place<Meaning>): Item[] {
+/** The phrases of a part; where none of them is a role, a word that ends like a profession may be one. */
+export function readItems(words: readonly string[], counts: Place<Meaning>['counts']): Item[] {
+  const place = { endsBefore, counts }
   const items: Item[] = []
-  for (let at = 0; at < words.length;) {
-    const found = phrases.find(words, at, place) ?? findByForm(words, at, place)
-    const end = at + (found?.length ?? 1)
-    items.push({ meaning: found?.value ?? null, at, end })
-    at = end
+  for (let at = 0; at < words.length; at = items.at(-1)?.end ?? words.length) {
+    const found = phrases.longest(words, at, place)
+    items.push(found.value === null ? (findByForm(words, at, place) ?? found) : found)
   }
-  return items
+  return hasHead(items) ? items : withUnknownHead(items, words)
+}
+
+/** A phrase that asks for the end may end before a link, an "and" or a numeral. */
+const endsRole = remembered(
+  (word) => isNumeral(word) || isLink(word) || isAnd(phrases.find([word])),
+)
+
+function endsBefore(words: readonly string[], at: number): boolean {
+  return endsRole(words[at] ?? '')
+}
+
+function isLink(word: string): boolean {
+  return phrases.find([word])?.kind === 'link'
+}
+
+function isAnd(meaning: Meaning | null): boolean {
+  return meaning?.kind === 'and'
 }
 
 /** A feminine or plural form, or umlauts written as two letters. */
-function findByForm(
-  words: readonly string[],
-  at: number,
-  place: Place<Meaning>,
-): FoundPhrase<Meaning> | null {
-  for (const form of knownForms(words[at] ?? '')) {
-    const found = phrases.find(words.with(at, form), at, place)
-    if (found !== null && found.value.kind !== 'link' && found.value.kind !== 'and') return found
-  }
-  return null
+function findByForm(words: readonly string[], at: number, place: Place<Meaning>): Item | undefined {
+  return knownForms(words[at] ?? '')
+    .map((form) => phrases.longest(words.with(at, form), at, place))
+    .find(({ value }) => value !== null && value.kind !== 'link' && !isAnd(value))
 }
 
 const knownForms = remembered((word) =>
@@ -85,24 +85,21 @@ const knownForms = remembered((word) =>
 
 /** Where a part has no known head, a word in the head's place may end like a profession. */
 function withUnknownHead(items: Item[], words: readonly string[]): Item[] {
-  const isUnknown = (item: Item) => item.meaning === null
-  const wordOf = (item: Item) => words[item.at] ?? ''
+  const link = items.findIndex(({ value }, index) => index > 0 && value?.kind === 'link')
   const noun = items
-    .slice(0, firstLink(items))
-    .filter(({ meaning, at }) => meaning?.kind !== 'grade' && !isNumeral(words[at] ?? ''))
-  const last = noun.at(-1)
-  const first = noun[0]
+    .slice(0, link < 0 ? items.length : link)
+    .filter(({ value, at }) => value?.kind !== 'grade' && !isNumeral(words[at] ?? ''))
+  const unknown = (place: keyof typeof endsLikeProfession) => (item: Item | undefined) =>
+    item !== undefined && item.value === null && endings(words[item.at] ?? '')[place]
   const head =
-    items.findLast((item) => isUnknown(item) && endings(wordOf(item)).anywhere) ??
-    [last].find((item) => item && isUnknown(item) && endings(wordOf(item)).asLastWord) ??
-    [first].find((item) => item && isUnknown(item) && endings(wordOf(item)).asFirstWord)
-  return head === undefined
-    ? items
-    : items.map((item) => (item === head ? { ...item, meaning: professionByEnding } : item))
+    items.findLast(unknown('anywhere')) ??
+    [noun.at(-1)].find(unknown('asLastWord')) ??
+    [noun[0]].find(unknown('asFirstWord'))
+  return items.map((item) => (item === head ? { ...item, value: professionByEnding } : item))
 }
 
 const endings = remembered((word) => {
-  const forms = baseForms(word, true)
+  const forms = [word, ...baseForms(word)]
   return {
     anywhere: forms.some(endsLikeProfession.anywhere),
     asLastWord: forms.some(endsLikeProfession.asLastWord),
@@ -110,43 +107,20 @@ const endings = remembered((word) => {
   }
 })
 
-function firstLink(items: readonly Item[]): number {
-  const at = items.findIndex(({ meaning }, index) => index > 0 && meaning?.kind === 'link')
-  return at < 0 ? items.length : at
-}
-
 /** What stands between "and"s: each is a role or a part of a name. */
 export function groupsOf(items: readonly Item[]): Item[][] {
   const groups: Item[][] = [[]]
   for (const item of items) {
-    if (item.meaning?.kind === 'and') groups.push([])
+    if (isAnd(item.value)) groups.push([])
     else groups.at(-1)?.push(item)
   }
   return groups.filter((group) => group.length > 0)
 }
 
-/** A phrase that asks for the end may end before a link, an "and" or a numeral. */
-export function endsBefore(words: readonly string[], at: number): boolean {
-  const word = words[at]
-  return word === undefined || endsRole(word)
-}
-
-const endsRole = remembered((word) => {
-  if (isNumeral(word)) return true
-  const kind = phrases.find([word], 0, ANYWHERE)?.value.kind
-  return kind === 'link' || kind === 'and'
-})
-
-/** Whether what the role is about follows a word: "of", "for". */
-export const isLink: (word: string) => boolean = remembered(
-  (word) => phrases.find([word], 0, ANYWHERE)?.value.kind === 'link',
-)
-
 /** "(Interim)", "Senior Level", but not "Sekundarstufe I". */
 export function isOnlyGrades(items: readonly Item[], words: readonly string[]): boolean {
   return items.every(
-    ({ meaning, at }) =>
-      meaning?.kind === 'grade' || (meaning === null && isNumeral(words[at] ?? '')),
+    ({ value, at }) => value?.kind === 'grade' || (value === null && isNumeral(words[at] ?? '')),
   )
 }
 
@@ -159,28 +133,24 @@ export function gradesIn(
   words: readonly string[],
   post?: { readonly head: Item; readonly last: number },
 ): Grade[] {
-  return items.flatMap(({ meaning, at, end }) => {
-    if (post !== undefined && at > post.head.at && at !== post.head.end && end !== post.last) {
-      return []
-    }
-    if (meaning?.kind === 'grade') return [meaning.grade]
-    if (meaning?.kind === 'head') return []
-    const numeral = gradeOfNumeral(words, at)
-    return numeral === null ? [] : [gradeNamed(numeral)]
+  return items.flatMap((item) => {
+    const { at, end } = item
+    const isFar = post && at > post.head.at && at !== post.head.end && end !== post.last
+    return isFar ? [] : (gradeOf(item, words) ?? [])
   })
 }
 
 /** The grades at the end of what a role is about: "Analista de Sistemas Senior". */
 export function trailingGrades(topic: readonly Item[], words: readonly string[]): Grade[] {
-  const grades: Grade[] = []
-  for (const item of topic.toReversed()) {
-    if (item.meaning?.kind === 'grade' && item.meaning.alone?.isDependent !== true) {
-      grades.push(item.meaning.grade)
-      continue
-    }
-    const numeral = item.meaning?.kind === 'head' ? null : gradeOfNumeral(words, item.at)
-    if (numeral === null) break
-    grades.push(gradeNamed(numeral))
-  }
-  return grades
+  const last = topic.findLastIndex(
+    (item) =>
+      gradeOf(item, words) === null ||
+      (item.value?.kind === 'grade' && item.value.alone?.isDependent === true),
+  )
+  return topic.slice(last + 1).flatMap((item) => gradeOf(item, words) ?? [])
+}
+
+function gradeOf({ value, at }: Item, words: readonly string[]): Grade | null {
+  if (value?.kind === 'grade') return value.grade
+  return value?.kind === 'head' ? null : gradeOfNumeral(words, at)
 }

@@ -6,9 +6,10 @@
 import { join } from 'node:path'
 import { z } from 'zod'
 import { packageRoot } from '../support/assets.ts'
-import { standingOf, type Standing } from './lexicon.ts'
+import type { ReadLevel } from './grading.ts'
+import { standingOf } from './lexicon.ts'
 import { LEVELS } from './taxonomy.ts'
-import { splitTitle } from './words.ts'
+import { splitTitle, type Parts } from './words.ts'
 import { readYaml } from './yaml-file.ts'
 
 const rungSchema = z.strictObject({
@@ -76,19 +77,10 @@ export const ladders: readonly Ladder[] = readYaml(
   laddersSchema,
 ).ladders
 
-/** What a ladder says of a title. */
-export interface LadderReading extends Standing {
-  /** `ladder:<name>` */
-  readonly rule: string
-}
-
 /** Reads titles, as `splitTitle` gives them, by the ladder of that name; null where it does not name them or is none. */
-export type ReadByLadder = (
-  ladder: string,
-  parts: readonly (readonly string[])[],
-) => LadderReading | null
+export type ReadByLadder = (ladder: string, parts: Parts) => ReadLevel | null
 
-/** A reader of these ladders. */
+/** A reader of these ladders; the rule of what it reads is `ladder:<name>`. */
 export function ladderReader(of: readonly Ladder[]): ReadByLadder {
   const rungsByLadder = new Map(
     of.map(({ name, rungs }) => [
@@ -100,16 +92,15 @@ export function ladderReader(of: readonly Ladder[]): ReadByLadder {
     ]),
   )
   return (ladder, parts) => {
-    const rungs = rungsByLadder.get(ladder)
-    if (rungs === undefined) return null
     const text = textOf(parts)
-    return rungs.find(({ words }) => text.includes(words))?.reading ?? null
+    const rung = rungsByLadder.get(ladder)?.find(({ words }) => text.includes(words))
+    return rung?.reading ?? null
   }
 }
 
 /** Reads titles by the ladders of config/ladders.yaml. */
 export const readByLadder: ReadByLadder = ladderReader(ladders)
 
-function textOf(parts: readonly (readonly string[])[]): string {
+function textOf(parts: Parts): string {
   return ` ${parts.flat().join(' ')} `
 }

@@ -9,7 +9,6 @@ const lists = readTaxonomy(
   z.strictObject({
     translations: z.record(z.string().regex(/^[a-z]{2}$/), z.record(z.string().min(1), wordList)),
     cognates: z.record(z.string().min(1), z.array(z.string())),
-    gender_endings: wordList,
   }),
 )
 
@@ -41,10 +40,10 @@ export const cognateEndings: readonly (readonly [string, readonly string[]])[] =
   lists.cognates,
 ).toSorted(([a], [b]) => b.length - a.length)
 
-/** Endings of a word for a man and for a woman: ["eur", "euse"]. */
-export const genderEndings: readonly (readonly [string, string])[] = lists.gender_endings.map(
-  (pair) => {
-    const [man = '', woman = ''] = pair.split('/')
-    return [man, woman]
-  },
-)
+/** A title's words in English. */
+export interface EnglishTitle {
+  /** The parts between commas, dashes and brackets. */
+  readonly parts: readonly (readonly string[])[]
+  /** The language that most of its words belong to; `en` where nothing speaks for another. */
+  readonly language: string
+}

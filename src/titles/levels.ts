@@ -13,21 +13,20 @@ import {
   type Role,
 } from './grading.ts'
 import {
-  endsBefore,
   gradesIn,
   groupsOf,
   hasHead,
   headOf,
-  isLink,
   isOnlyGrades,
   readItems,
   trailingGrades,
   wordsInOrder,
   type Item,
 } from './items.ts'
-import type { Place } from './level-phrases.ts'
-import { phrases, teamWords, type Grade, type Head, type Meaning } from './lexicon.ts'
-import { presentParts } from './present.ts'
+import type { Grade, Head, Meaning } from './lexicon.ts'
+import { presentParts } from './own-parts.ts'
+import type { Place } from './phrase-book.ts'
+import type { Parts } from './words.ts'
 
 interface ReadPart {
   readonly roles: readonly Role[]
@@ -36,36 +35,27 @@ interface ReadPart {
 }
 
 /** The level of a title, from its parts; null where it does not say. */
-export function readLevel(title: readonly (readonly string[])[]): ReadLevel | null {
+export function readLevel(title: Parts): ReadLevel | null {
   const parts = presentParts(title)
-  const place: Place<Meaning> = {
-    endsBefore,
-    counts: (meaning) =>
-      meaning.kind !== 'head' || meaning.with === null || holdsOne(parts, meaning.with),
-  }
+  const text = ` ${parts.flat().join(' ')} `
+  const counts = (meaning: Meaning) =>
+    meaning.kind !== 'head' || (meaning.with?.some((phrase) => text.includes(phrase)) ?? true)
   const read: ReadPart[] = []
   for (const words of parts) {
-    const main = read.find(({ roles }) => roles.length > 0) ?? null
-    read.push(readPart(words, main, place))
+    const isFirst = read.every(({ roles }) => roles.length === 0)
+    read.push(readPart(words, isFirst, counts))
   }
   const [first, ...others] = withoutFields(read.flatMap(({ roles }) => roles))
   const detached = read.flatMap(({ detachedGrades }) => detachedGrades)
   // Of "Former VP, Marketing" only the field is of today.
   if (parts !== title && first?.head.isField === true) return null
   if (first === undefined) return detached.length > 0 ? aloneGrades(detached, parts) : null
-  const roles = [
+  const main =
     detached.length > 0
       ? gradedRole(first.head, [...first.grades, ...detached], parts.flat())
-      : first,
-    ...others,
-  ]
-  const role = learnerOf(roles) ?? highestOf(roles)
-  return role === undefined ? null : { ...role.standing, rule: role.rule }
-}
-
-function holdsOne(parts: readonly (readonly string[])[], wanted: readonly string[]): boolean {
-  const text = ` ${parts.flat().join(' ')} `
-  return wanted.some((phrase) => text.includes(phrase))
+      : first
+  const role = learnerOf([main, ...others]) ?? highest([main, ...others])
+  return { ...role.standing, rule: role.rule }
 }
 
 /** A field of work is a role only where no person is named: "Marketing", but not in "Junior Developer, Marketing". */
@@ -74,11 +64,10 @@ function withoutFields(roles: readonly Role[]): readonly Role[] {
   return people.length > 0 ? people : roles
 }
 
-function highestOf(roles: readonly Role[]): Role | undefined {
-  return roles.reduce<Role | undefined>(
-    (best, role) => (best === undefined || role.standing.rank > best.standing.rank ? role : best),
-    undefined,
-  )
+function highest<T extends { readonly standing: { readonly rank: number } }>(
+  roles: readonly [T, ...T[]],
+): T {
+  return roles.reduce((best, each) => (each.standing.rank > best.standing.rank ? each : best))
 }
 
 /** "Marketing Manager (Intern)": who learns is no manager yet; "Manager, Intern Team" is one. */
@@ -91,16 +80,18 @@ function learnerOf(roles: readonly Role[]): Role | undefined {
 
 // ——— one part ———
 
-/** @param main the part before it that names the first role; null where none does */
-function readPart(part: readonly string[], main: ReadPart | null, place: Place<Meaning>): ReadPart {
+/** @param isFirst whether no part before it names a role */
+function readPart(
+  part: readonly string[],
+  isFirst: boolean,
+  counts: Place<Meaning>['counts'],
+): ReadPart {
   const words = wordsInOrder(part)
-  const isFirst = main === null
-  const found = readItems(words, place)
-  const items = isFirst ? found : withoutStrayPosts(found, words, main.roles)
+  const items = readItems(words, counts)
   // "Office of the Counselor" beside a role is where it is; alone it may still name the role.
   const linkAt = items.findIndex(
-    ({ meaning }, index) =>
-      meaning?.kind === 'link' && index > 0 && (!isFirst || hasHead(items.slice(0, index))),
+    ({ value }, index) =>
+      value?.kind === 'link' && index > 0 && (!isFirst || hasHead(items.slice(0, index))),
   )
   const own = linkAt < 0 ? items : items.slice(0, linkAt)
   const topic = linkAt < 0 ? [] : items.slice(linkAt)
@@ -114,62 +105,23 @@ function readPart(part: readonly string[], main: ReadPart | null, place: Place<M
       roles.push({ ...role, isWhole: group.length === items.length })
       carried = role.grades
     } else {
-      const grades = gradesIn(group, words)
-      detachedGrades.push(...grades)
-      carried = grades
+      carried = gradesIn(group, words)
+      detachedGrades.push(...carried)
     }
   }
-  roles.push(...postsAfterAnd(topic, words))
-  if (roles.length > 0) return { roles, detachedGrades: [] }
-  return { roles, detachedGrades: isFirst || isOnlyGrades(items, words) ? detachedGrades : [] }
-}
-
-/**
- * After a role, an English post that describes another word is nobody's: "Product Owner, CEO Dashboard", "Engineer, Partners".
- * After a manager only that of an office or a team is none: "Business Manager, COO Office".
- */
-function withoutStrayPosts(
-  items: readonly Item[],
-  words: readonly string[],
-  roles: readonly Role[],
-): readonly Item[] {
-  const isContributor = roles.every(
-    ({ head, standing }) => head.isEnglish && !isPost(head.standing) && !isPost(standing),
-  )
-  return items.map((item, index) => {
-    const { meaning, at, end } = item
-    if (meaning?.kind !== 'head' || !isPost(meaning.standing) || !meaning.isEnglish) return item
-    const isOfTeam = teamWords.has(words[end] ?? '')
-    const isNamed = isFollowed(items.slice(index + 1), words) && !isLink(words[end - 1] ?? '')
-    const isStray = isContributor && (isNamed || isMany(words, at, end))
-    return isOfTeam || isStray ? { ...item, meaning: null } : item
-  })
-}
-
-/** Whether words of a name follow: "Director Compensation", but not "Director of Sales" or "Director II". */
-function isFollowed(after: readonly Item[], words: readonly string[]): boolean {
-  const [next] = after
-  if (next === undefined || next.meaning?.kind === 'link' || next.meaning?.kind === 'and')
-    return false
-  return !isOnlyGrades(after, words)
-}
-
-function isMany(words: readonly string[], at: number, end: number): boolean {
-  const word = words[at] ?? ''
-  return end === at + 1 && word.endsWith('s') && phrases.knows(word.slice(0, -1))
+  const post = postAfterAnd(topic, words)
+  if (post !== null) roles.push(post)
+  const areGrades = roles.length === 0 && (isFirst || isOnlyGrades(items, words))
+  return { roles, detachedGrades: areGrades ? detachedGrades : [] }
 }
 
 /** "VP of Sales and General Manager": after a topic an "and" may bring another post, as its last word. */
-function postsAfterAnd(topic: readonly Item[], words: readonly string[]): Role[] {
-  return groupsOf(topic)
-    .slice(1)
-    .flatMap((group) => {
-      const last = group.at(-1)
-      const head = last?.meaning?.kind === 'head' ? last.meaning : null
-      if (head === null || last === undefined || !isPost(head.standing) || last.end < words.length)
-        return []
-      return [gradedRole(head, gradesIn(group, words))]
-    })
+function postAfterAnd(topic: readonly Item[], words: readonly string[]): Role | null {
+  const group = groupsOf(topic).slice(1).at(-1) ?? []
+  const head = group.at(-1)?.value
+  return head?.kind === 'head' && isPost(head.standing)
+    ? gradedRole(head, gradesIn(group, words), [])
+    : null
 }
 
 // ——— one role ———
@@ -189,17 +141,20 @@ function readGroup(
   const chosen = chooseHead(group)
   if (chosen === null) return null
   const { item } = chosen
+  const isOfPost = isPost(chosen.head.standing)
   // A grade that stands for a contributor is a grade of somebody unnamed: "Senior Office Assistant".
-  const isUnnamed = item.meaning?.kind === 'grade' && !isPost(chosen.head.standing)
-  const head = isUnnamed ? unnamedContributor : chosen.head
+  const isUnnamed = item.value?.kind === 'grade' && !isOfPost
   const own = gradesIn(
     isUnnamed ? group : group.filter((each) => each !== item),
     words,
-    isPost(head.standing) ? { head: item, last: group.at(-1)?.end ?? 0 } : undefined,
+    isOfPost ? { head: item, last: group.at(-1)?.end ?? 0 } : undefined,
   )
   const grades = [...own, ...trailing]
-  const isContributor = !isPost(head.standing)
-  return gradedRole(head, isContributor && grades.length === 0 ? carried : grades, words)
+  return gradedRole(
+    isUnnamed ? unnamedContributor : chosen.head,
+    !isOfPost && grades.length === 0 ? carried : grades,
+    words,
+  )
 }
 
 interface ChosenHead {
@@ -209,59 +164,38 @@ interface ChosenHead {
 
 function chooseHead(group: readonly Item[]): ChosenHead | null {
   const heads = group.flatMap((item) =>
-    item.meaning?.kind === 'head' ? [{ item, head: item.meaning }] : [],
+    item.value?.kind === 'head' ? [{ item, head: item.value }] : [],
   )
   const people = heads.filter(({ head }) => !head.isField)
+  const alone = headAlone(group)
   // A field is the head only where nobody else is: "Marketing", but not in "Marketing Lead" or "General Manager Production".
-  const certain = people.length > 0 || headAlone(group) !== null ? people : heads
+  const certain = people.length > 0 || alone !== null ? people : heads
   const last = certain.at(-1)
-  if (last === undefined) return headAlone(group)
-  const assistant = assistantAfter(last.item, group)
-  if (assistant !== null) return assistant
-  if (last.head.isDependent) return last
+  if (last === undefined) return alone
+  // "Nurse Assistant", "Manager Assistant": who assists as the last word is the head.
+  const dependent = group.findLast(
+    (item) => item.at >= last.item.at && headOf(item.value)?.isDependent === true,
+  )
+  const dependentHead = dependent && headOf(dependent.value)
+  if (dependent && dependentHead) return { item: dependent, head: dependentHead }
   const learner = certain.find(({ head }) => head.learner === 'decides')
   if (learner !== undefined) return learner
-  const candidates = certain.filter((_, index) => !isPartOfName(certain, index, group))
-  const posts = candidates.filter(({ head }) => isPost(head.standing))
-  if (posts.length > 0) return highest(posts)
-  const intern = candidates.find(({ head }) => head.learner !== null)
-  return intern ?? highest(candidates) ?? last
+  const posts = certain.filter(({ head }) => isPost(head.standing))
+  const intern = certain.find(({ head }) => head.learner !== null)
+  return posts.length > 0 ? lastHighest(posts) : (intern ?? lastHighest(certain))
 }
 
-/** "Nurse Assistant", "Manager Assistant": who assists as the last word is the head. */
-function assistantAfter(last: Item, group: readonly Item[]): ChosenHead | null {
-  const item = group.findLast(
-    ({ meaning, at }) => at > last.at && meaning?.kind === 'grade' && meaning.alone?.isDependent,
-  )
-  const head = item === undefined ? null : headOf(item.meaning)
-  return item === undefined || head === null ? null : { item, head }
-}
-
-/** "CEO Office Manager": words between two heads make the first one a part of the second's name. */
-function isPartOfName(
-  heads: readonly ChosenHead[],
-  index: number,
-  group: readonly Item[],
-): boolean {
-  const own = heads[index]
-  const next = heads[index + 1]
-  if (own === undefined || next === undefined || !own.head.isAttributive) return false
-  return next.item.at > own.item.end && heads.at(-1)?.item === group.at(-1)
-}
-
-function highest<T extends { readonly head: Head }>(heads: readonly T[]): T | null {
-  return heads.reduce<T | null>(
-    (best, each) =>
-      best === null || each.head.standing.rank >= best.head.standing.rank ? each : best,
-    null,
-  )
+function lastHighest(heads: readonly ChosenHead[]): ChosenHead | null {
+  const [best] = heads.toReversed().toSorted((a, b) => b.head.standing.rank - a.head.standing.rank)
+  return best ?? null
 }
 
 /** "Design Lead", "Assistant Marketing": a grade is the head where no other word is. */
 function headAlone(group: readonly Item[]): ChosenHead | null {
-  const grades = group.flatMap((item) => {
-    const head = headOf(item.meaning)
-    return head === null || item.meaning?.kind !== 'grade' ? [] : [{ item, head }]
-  })
-  return highest(grades)
+  return lastHighest(
+    group.flatMap((item) => {
+      const head = item.value?.kind === 'grade' ? headOf(item.value) : null
+      return head === null ? [] : [{ item, head }]
+    }),
+  )
 }

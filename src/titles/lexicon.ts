@@ -4,20 +4,23 @@
  */
 
 import { z } from 'zod'
-import { LevelPhrases } from './level-phrases.ts'
+import { PhraseBook } from './phrase-book.ts'
 import { wordList, LEVELS, readTaxonomy, type KnownLevel } from './taxonomy.ts'
 import { foldLetters } from './words.ts'
 
-const byLanguage = z.record(z.string().min(1), wordList)
+const foldedList = wordList.transform((list) => list.map(foldLetters))
+const foldedSet = foldedList.transform((list): ReadonlySet<string> => new Set(list))
+const byLanguage = z.record(z.string().min(1), foldedList)
 const rank = z.int().min(0).max(99)
 const level = z.enum(LEVELS)
 
-const postSchema = z.strictObject({
+const headSchema = z.strictObject({
   level,
   rank: rank.optional(),
   management: z.boolean().optional(),
-  /** Gives way to a head that follows after other words: "CEO Office Manager". */
-  attributive: z.boolean().default(false),
+  /** A learner who is none beside a post. */
+  gives_way: z.boolean().default(false),
+  with: foldedList.optional(),
   words: byLanguage,
 })
 
@@ -30,58 +33,55 @@ const gradeSchema = z.strictObject({
   words: byLanguage.default({}),
 })
 
-const levelsSchema = z.strictObject({
-  levels: z.record(
-    level,
-    z.strictObject({ lowest: rank, usual: rank, highest: rank, management: z.boolean() }),
-  ),
-  links: wordList,
-  ands: wordList,
-  silent: wordList,
-  tense: z.strictObject({
-    before: wordList,
-    before_a_role: wordList,
-    after: wordList,
-    ends: wordList,
-  }),
-  serving: wordList,
-  teams: wordList,
-  grades: z.record(z.string().regex(/^[a-z]+$/), gradeSchema),
-  posts: z.array(postSchema),
-  learners: z.array(
-    z.strictObject({
-      level: z.enum(['intern', 'entry']),
-      rank: rank.optional(),
-      gives_way: z.boolean().default(false),
-      words: byLanguage,
-    }),
-  ),
-})
-
-const tradesSchema = z.record(
-  z.string().regex(/^[a-z_]+$/),
-  z.array(
-    z.strictObject({
+const levels = readTaxonomy(
+  'levels.yaml',
+  z.strictObject({
+    levels: z.record(
       level,
-      rank: rank.optional(),
-      management: z.boolean().optional(),
-      with: wordList.optional(),
-      words: byLanguage,
+      z.strictObject({ lowest: rank, usual: rank, highest: rank, management: z.boolean() }),
+    ),
+    links: foldedList,
+    ands: foldedList,
+    silent: foldedList,
+    tense: z.strictObject({
+      before: foldedSet,
+      before_a_role: foldedSet,
+      after: foldedSet,
+      ends: foldedSet,
     }),
-  ),
-)
-
-const professionsSchema = z.strictObject({
-  staff_ladder: wordList,
-  professions: byLanguage,
-  fields: wordList,
-  endings: z.strictObject({
-    anywhere: wordList,
-    last_word: wordList,
-    first_word: wordList,
-    not_professions: wordList,
+    serving: foldedList,
+    grades: z.record(z.string().regex(/^[a-z]+$/), gradeSchema),
+    posts: z.array(headSchema),
+    learners: z.array(headSchema),
+    numerals: z.strictObject({
+      roman: wordList,
+      steps: wordList,
+      letters: z.record(z.string().regex(/^[a-z]+$/), wordList),
+      letters_without_steps: wordList,
+      words: wordList,
+      words_without_steps: wordList,
+    }),
+    confidence: z.record(z.string(), z.number().min(0).max(1)),
   }),
-})
+)
+const trades = readTaxonomy(
+  'trades.yaml',
+  z.record(z.string().regex(/^[a-z_]+$/), z.array(headSchema)),
+)
+const professions = readTaxonomy(
+  'professions.yaml',
+  z.strictObject({
+    staff_ladder: foldedList,
+    professions: byLanguage,
+    fields: foldedSet,
+    endings: z.strictObject({
+      anywhere: foldedSet,
+      last_word: foldedSet,
+      first_word: foldedSet,
+      not_professions: foldedSet,
+    }),
+  }),
+)
 
 /** Where a title stands. */
 export interface Standing {
@@ -104,16 +104,12 @@ export interface Head {
   readonly kind: 'head'
   readonly standing: Standing
   readonly rule: string
-  /** Gives way to a head that follows after other words. */
-  readonly isAttributive: boolean
   /** As the last word it decides over any post before it: "Director Assistant". */
   readonly isDependent: boolean
   /** Somebody who learns: decides over professions, and over posts unless it gives way to them. */
   readonly learner: 'gives_way' | 'decides' | null
   /** A field of work rather than a person: "Marketing". */
   readonly isField: boolean
-  /** An English word: there what stands before another word describes it. */
-  readonly isEnglish: boolean
   /** Counts only where one of these phrases stands in the title. */
   readonly with: readonly string[] | null
 }
@@ -128,39 +124,29 @@ export interface GradeWord {
 /** What a phrase does in a title. */
 export type Meaning = Head | GradeWord | { readonly kind: 'link' | 'and' | 'silent' }
 
-const { levels, links, ands, silent, tense, serving, teams, grades, posts, learners } =
-  readTaxonomy('levels.yaml', levelsSchema)
-const trades = readTaxonomy('trades.yaml', tradesSchema)
-const { staff_ladder, professions, fields, endings } = readTaxonomy(
-  'professions.yaml',
-  professionsSchema,
-)
-
 /** Lowest, usual and highest rank of each level. */
-export const rankRanges = levels
+export const rankRanges = levels.levels
+/** Words that say that a role is not of today, by where they stand. */
+export const tenseWords = levels.tense
+/** Steps of ladders written as numerals. */
+export const numerals = levels.numerals
+/** How likely the level is right, by the rule that decided it. */
+export const confidences: Readonly<Record<string, number>> = levels.confidence
+/** Who serves somebody: phrases as words. */
+export const servingPhrases = levels.serving.map((phrase) => phrase.split(' '))
 
 /** The standing of a level, with its usual rank and management unless said otherwise. */
 export function standingOf(
   of: KnownLevel,
   ownRank?: number,
-  management = levels[of].management,
+  management = rankRanges[of].management,
 ): Standing {
-  return { level: of, rank: ownRank ?? levels[of].usual, management }
+  return { level: of, rank: ownRank ?? rankRanges[of].usual, management }
 }
 
 function head(standing: Standing, rule: string, more: Partial<Head> = {}): Head {
-  return {
-    kind: 'head',
-    standing,
-    rule,
-    isAttributive: false,
-    isDependent: false,
-    learner: null,
-    isField: false,
-    isEnglish: true,
-    with: null,
-    ...more,
-  }
+  const plain = { isDependent: false, learner: null, isField: false, with: null }
+  return { kind: 'head', standing, rule, ...plain, ...more }
 }
 
 /** A plain professional title. */
@@ -169,18 +155,12 @@ export const plainProfession = head(standingOf('mid'), 'profession')
 export const professionByEnding = head(standingOf('mid'), 'profession_ending')
 
 const gradesByName = new Map(
-  Object.entries(grades).map(([name, spec]): [string, Grade] => [
-    name,
-    {
-      name,
-      contributor:
-        spec.contributor === undefined
-          ? null
-          : standingOf(spec.contributor.level, spec.contributor.rank, spec.contributor.management),
-      shift: (of) => spec.post_of[of] ?? spec.post,
-      makesEntryOfPosts: spec.makes_entry_of_posts,
-    },
-  ]),
+  Object.entries(levels.grades).map(([name, spec]): [string, Grade] => {
+    const said = spec.contributor
+    const contributor = said ? standingOf(said.level, said.rank, said.management) : null
+    const shift = (of: KnownLevel) => spec.post_of[of] ?? spec.post
+    return [name, { name, contributor, shift, makesEntryOfPosts: spec.makes_entry_of_posts }]
+  }),
 )
 
 /** The grade of that name in levels.yaml. */
@@ -191,109 +171,72 @@ export function gradeNamed(name: string): Grade {
 }
 
 /** Every word and phrase that says something about the level. */
-export const phrases: LevelPhrases<Meaning> = new LevelPhrases()
+export const phrases = new PhraseBook<Meaning>()
 
 // What is added first counts where two lists hold the same phrase: what a trade knows goes before what words usually mean.
-for (const phrase of silent) phrases.add(phrase, { kind: 'silent' })
+addAll(levels.silent, () => ({ kind: 'silent' }))
 const entriesOfTrades = Object.entries(trades).flatMap(([trade, entries]) =>
-  entries.map((entry) => ({ ...entry, trade })),
+  entries.map((entry) => ({ ...entry, rule: `trade:${trade}` })),
 )
 // An entry that asks for another word in the title is the more special one.
 for (const entry of entriesOfTrades.toSorted((a, b) => Number(!a.with) - Number(!b.with))) {
-  addAll(
-    entry.words,
-    head(standingOf(entry.level, entry.rank, entry.management), `trade:${entry.trade}`, {
-      with: entry.with?.map((phrase) => ` ${foldLetters(phrase)} `) ?? null,
-      isDependent: entry.level === 'entry',
-    }),
-  )
+  addHead(entry, entry.rule, { isDependent: entry.level === 'entry' })
 }
-for (const { words, level: of, rank: at, gives_way: givesWay } of learners) {
-  addAll(
-    words,
-    head(standingOf(of, at), 'learner', {
-      learner: givesWay ? 'gives_way' : 'decides',
-      isDependent: true,
-    }),
-  )
+for (const entry of levels.learners) {
+  const learner = entry.gives_way ? 'gives_way' : 'decides'
+  addHead(entry, 'learner', { learner, isDependent: true })
 }
-for (const post of posts) {
-  addAll(
-    post.words,
-    head(standingOf(post.level, post.rank, post.management), 'post', {
-      isAttributive: post.attributive,
-    }),
-  )
+for (const entry of levels.posts) addHead(entry, 'post')
+for (const [name, { words, alone }] of Object.entries(levels.grades)) {
+  const own = alone && head(standingOf(alone.level, alone.rank), 'grade_alone')
+  const single = own ? { ...own, isDependent: alone.dependent } : null
+  addAll(Object.values(words).flat(), () => ({
+    kind: 'grade',
+    grade: gradeNamed(name),
+    alone: single,
+  }))
 }
-for (const [name, { words, alone }] of Object.entries(grades)) {
-  const own =
-    alone === undefined
-      ? null
-      : head(standingOf(alone.level, alone.rank), 'grade_alone', {
-          isDependent: alone.dependent,
-        })
-  addAll(words, { kind: 'grade', grade: gradeNamed(name), alone: own })
-}
-const fieldWords = new Set(fields.map(foldLetters))
-for (const [language, words] of Object.entries(professions)) {
-  for (const phrase of words) {
-    const isField = fieldWords.has(foldLetters(phrase))
-    phrases.add(phrase, inLanguage(language, { ...plainProfession, isField }))
-  }
-}
-for (const phrase of ands) phrases.add(phrase, { kind: 'and' })
-for (const phrase of links) phrases.add(phrase, { kind: 'link' })
+addAll(Object.values(professions.professions).flat(), (phrase) => ({
+  ...plainProfession,
+  isField: professions.fields.has(phrase),
+}))
+addAll(levels.ands, () => ({ kind: 'and' }))
+addAll(levels.links, () => ({ kind: 'link' }))
 
-function addAll(words: Readonly<Record<string, readonly string[]>>, meaning: Meaning): void {
-  for (const [language, list] of Object.entries(words)) {
-    const own = meaning.kind === 'head' ? inLanguage(language, meaning) : meaning
-    for (const phrase of list) phrases.add(phrase, own)
-  }
+function addHead(
+  { level: of, rank: at, management, with: wanted, words }: z.infer<typeof headSchema>,
+  rule: string,
+  more: Partial<Head> = {},
+): void {
+  const standing = standingOf(of, at, management)
+  const meaning = head(standing, rule, {
+    ...more,
+    with: wanted?.map((phrase) => ` ${phrase} `) ?? null,
+  })
+  addAll(Object.values(words).flat(), () => meaning)
 }
 
-function inLanguage(language: string, meaning: Head): Head {
-  return { ...meaning, isEnglish: language === 'en' }
+function addAll(list: readonly string[], meaningOf: (phrase: string) => Meaning): void {
+  for (const phrase of list) phrases.add(phrase.split(' '), meaningOf(phrase))
 }
-
-/** Words that say that a role is not of today, by where they stand. */
-export const tenseWords = {
-  before: foldedSet(tense.before),
-  before_a_role: foldedSet(tense.before_a_role),
-  after: foldedSet(tense.after),
-  ends: foldedSet(tense.ends),
-}
-
-/** Words for a group of people: "CEO Office" is where somebody works. */
-export const teamWords: ReadonlySet<string> = foldedSet(teams)
-
-function foldedSet(list: readonly string[]): ReadonlySet<string> {
-  return new Set(list.map(foldLetters))
-}
-
-/** Who serves somebody: phrases as words. */
-export const servingPhrases: readonly (readonly string[])[] = serving.map((phrase) =>
-  foldLetters(phrase).split(' '),
-)
 
 /** Professions for which "staff" is a grade. */
-export const staffLadder: LevelPhrases<true> = new LevelPhrases()
-for (const phrase of staff_ladder) staffLadder.add(phrase, true)
+export const staffLadder = new PhraseBook<true>()
+for (const phrase of professions.staff_ladder) staffLadder.add(phrase.split(' '), true)
 
-const notProfessions = new Set(endings.not_professions.map(foldLetters))
 const SHORTEST_WORD = 5
 
-function endsLike(list: readonly string[]): (word: string) => boolean {
-  const known = new Set(list.map(foldLetters))
-  const lengths = [...new Set(list.map(({ length }) => length))]
+function endsLike(known: ReadonlySet<string>): (word: string) => boolean {
+  const lengths = [...new Set([...known].map(({ length }) => length))]
   return (word) =>
     word.length >= SHORTEST_WORD &&
-    !notProfessions.has(word) &&
+    !professions.endings.not_professions.has(word) &&
     lengths.some((length) => word.length > length + 1 && known.has(word.slice(-length)))
 }
 
 /** Whether a word ends like a profession in any place, as the last or as the first word of a noun phrase. */
 export const endsLikeProfession = {
-  anywhere: endsLike(endings.anywhere),
-  asLastWord: endsLike(endings.last_word),
-  asFirstWord: endsLike(endings.first_word),
+  anywhere: endsLike(professions.endings.anywhere),
+  asLastWord: endsLike(professions.endings.last_word),
+  asFirstWord: endsLike(professions.endings.first_word),
 }

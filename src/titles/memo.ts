@@ -1,36 +1,24 @@
-/** Remembers what pure functions said: a bounded number of answers, of which those asked for again stay. */
-
-/** Answers by key. Twice `most` at most: what was not asked for while `most` others were new is forgotten. */
-export class Memo<T> {
-  readonly #most: number
-  #young = new Map<string, T>()
-  #old = new Map<string, T>()
-
-  /** @param most 1 or more */
-  constructor(most: number) {
-    this.#most = most
-  }
-
-  /** The answer for `key`, or `read()`, which is then remembered. */
-  recall(key: string, read: () => T): T {
-    const young = this.#young.get(key)
-    if (young !== undefined) return young
-    const old = this.#old.get(key)
-    const answer = old === undefined ? read() : old
-    if (this.#young.size >= this.#most) {
-      this.#old = this.#young
-      this.#young = new Map()
-    }
-    this.#young.set(key, answer)
-    return answer
-  }
-}
+/** Remembers what pure functions said. */
 
 // More words than titles usually have.
 const MOST_WORDS = 50_000
 
-/** `read`, with its answers remembered, within a bound. */
-export function remembered<T>(read: (word: string) => T): (word: string) => T {
-  const answers = new Memo<T>(MOST_WORDS)
-  return (word) => answers.recall(word, () => read(word))
+/**
+ * `read`, with its answers remembered: those asked for again stay, of the others twice `most` at most.
+ * @param most 1 or more
+ */
+export function remembered<T>(read: (text: string) => T, most = MOST_WORDS): (text: string) => T {
+  let young = new Map<string, T>()
+  let old = new Map<string, T>()
+  return (text) => {
+    const known = young.get(text)
+    if (known !== undefined) return known
+    const answer = old.get(text) ?? read(text)
+    if (young.size >= most) {
+      old = young
+      young = new Map()
+    }
+    young.set(text, answer)
+    return answer
+  }
 }

@@ -1,80 +1,139 @@
-/** Phrases that are looked up word by word: the longest one that begins at a place wins. */
+/**
+ * Phrases that are looked up word by word: the longest one that begins at a place wins.
+ *
+ * In a phrase `*` stands for one to three words, `*leiter` for every word with that ending, `farma*` for every word that
+ * begins so, a leading `^` asks that the phrase begins the list, a final `$` that it ends it or that `endsBefore` the next word.
+ */
 
 import { remembered } from './memo.ts'
 
-/** A phrase that was found: what it stands for and how many words it takes. */
+/** What the words from `at` to `end` stand for; null where no phrase begins at `at`. */
 export interface Found<T> {
+  readonly value: T | null
+  readonly at: number
+  readonly end: number
+}
+
+interface Entry<T> {
+  readonly atStart: boolean
+  readonly atEnd: boolean
   readonly value: T
-  readonly length: number
 }
 
-/** A word of phrases: what ends with it, and which words follow it. */
-interface Step<T> {
-  found: Found<T> | null
-  next: Map<string, Step<T>> | null
+interface Node<T> {
+  readonly next: Map<string, Node<T>>
+  readonly entries: Entry<T>[]
 }
 
-// An ending or a beginning shorter than this would be found in words of another meaning.
-const SHORTEST_AFFIX = 3
+/** What finding may ask about the place and the rest of the title. */
+export interface Place<T> {
+  /** Whether a phrase with `$` may end before this word. */
+  readonly endsBefore: (words: readonly string[], at: number) => boolean
+  /** Whether `value` counts in this title at all. */
+  readonly counts: (value: T) => boolean
+}
 
-/**
- * Many phrases, each standing for a value. A phrase of one word may be written `word*` (every word that begins so) or `*word`
- * (every word that ends so); a whole word goes before a beginning, a beginning before an ending, and the longer before the
- * shorter.
- */
+/** Every place: phrases are found wherever they stand, and all count. */
+const ANYWHERE: Place<unknown> = { endsBefore: () => true, counts: () => true }
+
+const LONGEST_GAP_WORDS = 3
+const SHORTEST_AFFIX = 2
+
+/** Many phrases, each standing for a value; the first value that a phrase is given stays. All are added before any is found. */
 export class PhraseBook<T> {
-  readonly #first = new Map<string, Step<T>>()
-  readonly #beginnings = new Map<string, Found<T>>()
-  readonly #endings = new Map<string, Found<T>>()
+  readonly #root: Node<T> = { next: new Map(), entries: [] }
+  readonly #beginnings = new Map<string, T>()
+  readonly #endings = new Map<string, T>()
 
-  /** Adds a phrase; the first value that a phrase is given stays. All are added before any is looked up. */
   add(words: readonly string[], value: T): void {
-    const [only = ''] = words
-    if (words.length === 1 && only.endsWith('*'))
-      addOnce(this.#beginnings, only.slice(0, -1), value)
-    else if (words.length === 1 && only.startsWith('*'))
-      addOnce(this.#endings, only.slice(1), value)
-    else this.#addWhole(words, value)
+    const [only = ''] = words.length === 1 ? words : []
+    if (only.endsWith('*')) return addOnce(this.#beginnings, only.slice(0, -1), value)
+    if (only.startsWith('*')) return addOnce(this.#endings, only.slice(1), value)
+    const text = words.join(' ')
+    let node = this.#root
+    for (const word of text.replace(/^\^|\$$/g, '').split(' ')) {
+      const next = node.next.get(word) ?? { next: new Map(), entries: [] }
+      node.next.set(word, next)
+      node = next
+    }
+    const entry = { atStart: text.startsWith('^'), atEnd: text.endsWith('$'), value }
+    // A phrase that asks for more goes before one that asks for less.
+    const at = node.entries.findIndex((other) => asks(other) < asks(entry))
+    node.entries.splice(at < 0 ? node.entries.length : at, 0, entry)
   }
 
-  #addWhole(words: readonly string[], value: T): void {
-    let steps = this.#first
-    for (const [index, word] of words.entries()) {
-      const step = steps.get(word) ?? { found: null, next: null }
-      steps.set(word, step)
-      if (index === words.length - 1) step.found ??= { value, length: words.length }
-      else steps = step.next ??= new Map()
-    }
+  /** What the longest phrase that begins at `at` stands for; endings and beginnings count where no phrase does. */
+  find(words: readonly string[], at = 0, place: Place<T> = ANYWHERE): T | null {
+    return this.longest(words, at, place).value
   }
 
   /** The longest phrase that begins at `at`. */
-  longestAt(words: readonly string[], at: number): Found<T> | null {
-    const word = words[at]
-    if (word === undefined) return null
-    let step = this.#first.get(word)
-    let longest: Found<T> | null = null
-    for (let next = at + 1; step !== undefined; next += 1) {
-      longest = step.found ?? longest
-      const following = words[next]
-      step = following === undefined ? undefined : step.next?.get(following)
-    }
-    return longest ?? this.#byAffix(word)
+  longest(words: readonly string[], at: number, place: Place<T> = ANYWHERE): Found<T> {
+    const found = this.#longest(this.#root, words, at, at, place)
+    if (found !== null) return found
+    const value = this.#byAffix(words[at] ?? '')
+    return { value: value === null || place.counts(value) ? value : null, at, end: at + 1 }
   }
 
-  readonly #byAffix = remembered((word: string): Found<T> | null => {
-    if (this.#beginnings.size + this.#endings.size === 0) return null
-    for (let length = word.length; length >= SHORTEST_AFFIX; length -= 1) {
-      const found = this.#beginnings.get(word.slice(0, length))
-      if (found !== undefined) return found
+  /** All words, as the longest phrases from left to right. */
+  scan(words: readonly string[], place: Place<T> = ANYWHERE): Found<T>[] {
+    const found: Found<T>[] = []
+    for (let at = 0; at < words.length; at = found.at(-1)?.end ?? words.length) {
+      found.push(this.longest(words, at, place))
     }
-    for (let from = 0; from <= word.length - SHORTEST_AFFIX; from += 1) {
-      const found = this.#endings.get(word.slice(from))
-      if (found !== undefined) return found
+    return found
+  }
+
+  /** Whether any phrase begins with this word or any ending or beginning fits it. */
+  knows(word: string): boolean {
+    return this.#root.next.has(word) || this.#byAffix(word) !== null
+  }
+
+  #longest(
+    node: Node<T>,
+    words: readonly string[],
+    from: number,
+    at: number,
+    place: Place<T>,
+  ): Found<T> | null {
+    const word = words[at]
+    const next = word === undefined ? undefined : node.next.get(word)
+    const longer = next && this.#longest(next, words, from, at + 1, place)
+    if (longer) return longer
+    const gap = at > from ? node.next.get('*') : undefined
+    if (gap !== undefined) {
+      const last = Math.min(at + LONGEST_GAP_WORDS, words.length - 1)
+      for (let after = at + 1; after <= last; after += 1) {
+        const found = this.#longest(gap, words, from, after, place)
+        if (found !== null) return found
+      }
     }
-    return null
+    const entry = node.entries.find(
+      ({ atStart, atEnd, value }) =>
+        (!atStart || from === 0) &&
+        (!atEnd || at === words.length || place.endsBefore(words, at)) &&
+        place.counts(value),
+    )
+    return entry === undefined ? null : { value: entry.value, at: from, end: at }
+  }
+
+  // The longest affix, a beginning before an ending.
+  readonly #byAffix = remembered((word: string): T | null => {
+    const lengths = Array.from(
+      { length: word.length + 1 - SHORTEST_AFFIX },
+      (_, at) => word.length - at,
+    )
+    const beginning = lengths.find((length) => this.#beginnings.has(word.slice(0, length)))
+    if (beginning !== undefined) return this.#beginnings.get(word.slice(0, beginning)) ?? null
+    const ending = lengths.find((length) => this.#endings.has(word.slice(-length)))
+    return ending === undefined ? null : (this.#endings.get(word.slice(-ending)) ?? null)
   })
 }
 
-function addOnce<T>(found: Map<string, Found<T>>, key: string, value: T): void {
-  if (!found.has(key)) found.set(key, { value, length: 1 })
+function addOnce<T>(values: Map<string, T>, affix: string, value: T): void {
+  if (!values.has(affix)) values.set(affix, value)
+}
+
+function asks<T>({ atStart, atEnd }: Entry<T>): number {
+  return Number(atStart) + Number(atEnd)
 }

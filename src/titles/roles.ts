@@ -1,27 +1,32 @@
 /** The word lists of config/titles/roles.yaml, as words; checked once, on import. */
 
-import { PhraseBook } from './phrase-book.ts'
-import { wordsOfPhrase } from './words.ts'
 import { z } from 'zod'
+import { PhraseBook } from './phrase-book.ts'
 import { wordList, readTaxonomy } from './taxonomy.ts'
+import { wordsOfPhrase } from './words.ts'
 
-const lists = readTaxonomy(
+const phraseList = wordList.transform((list) => list.map(wordsOfPhrase))
+const wordSet = phraseList.transform(
+  (list): ReadonlySet<string> => new Set(list.map((words) => words.join(' '))),
+)
+
+/** The lists, by their names in the file. */
+export const lists = readTaxonomy(
   'roles.yaml',
   z.strictObject({
-    synonyms: z.record(z.string().min(1), wordList),
-    units: wordList,
-    leading: wordList,
-    jobs_with_field_apart: wordList,
-    general: wordList,
-    levels: wordList,
-    fillers: wordList,
-    places: wordList,
-    technologies: wordList,
-    software: wordList,
-    sports: wordList,
-    side_roles: wordList,
-    deputies: wordList,
-    stand_in_jobs: wordList,
+    synonyms: z.record(z.string().min(1), phraseList),
+    units: phraseList,
+    leading: phraseList,
+    jobs_with_field_apart: wordSet,
+    general: wordSet,
+    levels: phraseList,
+    fillers: phraseList,
+    places: phraseList,
+    technologies: phraseList,
+    software: wordSet,
+    side_roles: phraseList,
+    deputies: wordSet,
+    stand_in_jobs: wordSet,
     steps_of_trades: z.array(wordList),
     grades: z.record(z.string().min(1), z.int().min(-9).max(9)),
   }),
@@ -29,49 +34,35 @@ const lists = readTaxonomy(
 
 const usualNames = new PhraseBook<readonly string[]>()
 for (const [usual, names] of Object.entries(lists.synonyms)) {
-  for (const name of names) usualNames.add(wordsOfPhrase(name), wordsOfPhrase(usual))
+  for (const name of names) usualNames.add(name, wordsOfPhrase(usual))
 }
 
 /** `words` with every English phrase that has a more usual name replaced by it: "programmer" is a software engineer. */
 export function withUsualNames(words: readonly string[]): string[] {
-  const named: string[] = []
-  for (let at = 0; at < words.length;) {
-    const found = usualNames.longestAt(words, at)
-    named.push(...(found === null ? [words[at] ?? ''] : found.value))
-    at += found?.length ?? 1
-  }
-  return named
+  return usualNames.scan(words).flatMap(({ value, at, end }) => value ?? words.slice(at, end))
 }
 
-/** Jobs of several words that are one thing: the "manager" of a product manager leads nobody. */
-export const unitPhrases = phrases(lists.units)
-export const leadingPhrases = phrases(lists.leading)
-export const jobsWithFieldApart = wordSet(lists.jobs_with_field_apart)
-export const generalJobs = wordSet(lists.general)
-export const levelPhrases = phrases(lists.levels)
-export const fillerPhrases = phrases(lists.fillers)
-export const placePhrases = phrases(lists.places)
-export const technologyPhrases = phrases(lists.technologies)
-/** Words that put a post below the plain one. */
-export const deputyWords = wordSet(lists.deputies)
-/** Words of grade that are a job where no other word is one. */
-export const standInJobs = wordSet(lists.stand_in_jobs)
-export const softwareWords = wordSet(lists.software)
-export const sportsWords = wordSet(lists.sports)
-export const sideRolePhrases = phrases(lists.side_roles)
+/** What a phrase is for the job that a title names. */
+export type Kind = 'unit' | 'leading' | 'level' | 'filler' | 'place' | 'technology'
 
-/** Jobs of one trade, each list from the lowest up. */
-export const stepsOfTrades: readonly (readonly string[])[] = lists.steps_of_trades
+/** Every phrase of a kind, in usual names. */
+export const kinds = new PhraseBook<Kind>()
+addKind('unit', lists.units)
+addKind('leading', lists.leading)
+addKind('level', lists.levels)
+addKind('place', lists.places)
+addKind('technology', lists.technologies)
+addKind('filler', [['and'], ...lists.fillers])
+
+function addKind(kind: Kind, phrases: readonly (readonly string[])[]): void {
+  for (const words of phrases) kinds.add(withUsualNames(words), kind)
+}
+
+/** Roles beside a main job. */
+export const sideRoles = new PhraseBook<true>()
+for (const words of lists.side_roles) sideRoles.add(withUsualNames(words), true)
 
 /** How far a phrase of grade lifts a job above the plain one. */
 export const gradeSteps: ReadonlyMap<string, number> = new Map(
   Object.entries(lists.grades).map(([phrase, step]) => [wordsOfPhrase(phrase).join(' '), step]),
 )
-
-function phrases(list: readonly string[]): string[][] {
-  return list.map(wordsOfPhrase)
-}
-
-function wordSet(list: readonly string[]): ReadonlySet<string> {
-  return new Set(list.map((phrase) => wordsOfPhrase(phrase).join(' ')))
-}

