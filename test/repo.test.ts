@@ -75,7 +75,7 @@ describe('imports', () => {
 
   it.each([
     ['@duckdb/', /^src\/warehouse\/warehouse\.ts$/],
-    ['@aws-sdk/', /^src\/publish\/store\/s3-(?:client|upkeep)\.ts$/],
+    ['@aws-sdk/', /^src\/publish\/store\/s3-(?:connection|store|upkeep)\.ts$/],
     ['@smithy/', /^src\/publish\/store\/s3-[a-z]+\.ts$/],
     ['undici', /^src\/api\/transport\.ts$/],
     ['commander', /^src\/cli\/(?:main|options|commands)\.ts$/],

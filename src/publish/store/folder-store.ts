@@ -6,8 +6,10 @@
 
 import { randomUUID } from 'node:crypto'
 import {
+  chmodSync,
   constants,
   createReadStream,
+  existsSync,
   linkSync,
   readFileSync,
   readdirSync,
@@ -15,23 +17,23 @@ import {
   rmSync,
   statSync,
 } from 'node:fs'
-import { chmod, copyFile } from 'node:fs/promises'
+import { copyFile, writeFile } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
-import { syncFile } from '../../support/atomic-file.ts'
+import { fsyncDirectory, syncFile } from '../../support/atomic-file.ts'
 import type { Clock } from '../../support/clock.ts'
 import { messageOf, StorageError, systemCode } from '../../support/errors.ts'
 import type { FileModes } from '../../support/file-modes.ts'
 import { sha256Hex } from '../../support/hash.ts'
-import { DAY } from '../../support/units.ts'
+import { DAY, SECOND } from '../../support/units.ts'
+import { tryProcessLock, type ProcessLock } from '../../warehouse/process-lock.ts'
 import { PublishError } from '../errors.ts'
 import {
   makeFolder,
   orNothing,
-  placeFile,
   plainFile,
   removeEmptyFolders,
-  writeSynced,
-} from './folder-files.ts'
+  writeWholeFile,
+} from './local-files.ts'
 import {
   checkKey,
   type ObjectStore,
@@ -39,11 +41,13 @@ import {
   type Purge,
   type StoredObject,
 } from './object-store.ts'
-import { withPointerLock } from './pointer-lock.ts'
-import { writeWholeFile } from './whole-file.ts'
 
 const INCOMING = '.incoming'
 const LOCK = 'pointer.lock'
+const LOCKED_AT_MOST_MS = 10 * SECOND
+const LOOK_AGAIN_MS = 20
+// A folder that becomes empty is removed, perhaps right before an object is put into it.
+const PLACE_TRIES = 5
 
 /**
  * Opens the store in the absolute folder `root`; to write, makes it where it is missing.
@@ -95,59 +99,84 @@ class FolderStore implements ObjectStore {
   }
 
   async put(key: string, bytes: Uint8Array): Promise<void> {
-    await this.#place(key, async (temporary) => writeSynced(temporary, bytes, this.#modes))
+    const write = (temporary: string) => writeFile(temporary, bytes, { flag: 'wx' })
+    await this.#write(key, write, (temporary, path) => this.#name(temporary, path, renameSync))
   }
 
   async putFile(key: string, path: string, signal?: AbortSignal): Promise<void> {
     signal?.throwIfAborted()
-    await this.#place(key, async (temporary) => {
-      await copyFile(path, temporary, constants.COPYFILE_EXCL | constants.COPYFILE_FICLONE)
-      // It has the mode of what it was copied from.
-      if (this.#modes !== null) await chmod(temporary, this.#modes.file)
-      await syncFile(temporary)
-    })
-  }
-
-  async #place(key: string, write: (temporary: string) => Promise<void>): Promise<void> {
-    const path = this.localPath(key)
-    await this.#withTemporary(path, async (temporary) => {
-      await write(temporary)
-      placeFile(path, this.#modes, () => renameSync(temporary, path))
-    })
+    const mode = constants.COPYFILE_EXCL | constants.COPYFILE_FICLONE
+    const write = (temporary: string) => copyFile(path, temporary, mode)
+    await this.#write(key, write, (temporary, to) => this.#name(temporary, to, renameSync))
   }
 
   async replace(key: string, bytes: Uint8Array, expected: ObjectVersion | null): Promise<boolean> {
-    const path = this.localPath(key)
-    return this.#withTemporary(path, async (temporary) => {
-      await writeSynced(temporary, bytes, this.#modes)
-      if (expected === null) return this.#create(path, temporary)
-      const lock = join(this.#root, INCOMING, LOCK)
-      return withPointerLock(lock, this.#clock, this.#modes, () => {
+    const write = (temporary: string) => writeFile(temporary, bytes, { flag: 'wx' })
+    return this.#write(key, write, async (temporary, path) => {
+      if (expected === null) return this.#name(temporary, path, linkSync)
+      const lock = await this.#lock()
+      try {
         if (this.#read(key)?.version !== expected) return false
-        placeFile(path, this.#modes, () => renameSync(temporary, path))
-        return true
-      })
+        return this.#name(temporary, path, renameSync)
+      } finally {
+        lock.release()
+      }
     })
   }
 
-  #create(path: string, temporary: string): boolean {
-    try {
-      placeFile(path, this.#modes, () => linkSync(temporary, path))
-      return true
-    } catch (error) {
-      if (systemCode(error) === 'EEXIST') return false
-      throw error
-    }
-  }
-
-  async #withTemporary<T>(path: string, work: (temporary: string) => Promise<T>): Promise<T> {
+  /** Writes a temporary file and syncs it; `place` gives it its name. */
+  async #write<T>(
+    key: string,
+    write: (temporary: string) => Promise<void>,
+    place: (temporary: string, path: string) => T | Promise<T>,
+  ): Promise<T> {
+    const path = this.localPath(key)
     const temporary = join(this.#root, INCOMING, randomUUID())
     try {
-      return await work(temporary)
+      await write(temporary)
+      // A copy has the mode of what it was copied from.
+      if (this.#modes !== null) chmodSync(temporary, this.#modes.file)
+      await syncFile(temporary)
+      return await place(temporary, path)
     } catch (error) {
       throw asPublishError(error, path)
     } finally {
       rmSync(temporary, { force: true })
+    }
+  }
+
+  /** Makes the folder where it is missing, and gives a file its name; false where link() finds one there. */
+  #name(temporary: string, path: string, give: (from: string, to: string) => void): boolean {
+    for (let attempt = 1; ; attempt += 1) {
+      makeFolder(dirname(path), this.#modes)
+      try {
+        give(temporary, path)
+        fsyncDirectory(dirname(path))
+        return true
+      } catch (error) {
+        const code = systemCode(error)
+        if (code === 'EEXIST') return false
+        if (code !== 'ENOENT' || attempt === PLACE_TRIES) throw error
+      }
+    }
+  }
+
+  /** Takes the lock of the pointer, for the milliseconds in which it is compared and replaced. */
+  async #lock(): Promise<ProcessLock> {
+    const path = join(this.#root, INCOMING, LOCK)
+    const giveUpAt = this.#clock.monotonic() + LOCKED_AT_MOST_MS
+    const isNew = !existsSync(path)
+    for (;;) {
+      const lock = await tryProcessLock(path)
+      // So that other users can publish there.
+      if (lock !== null && isNew && this.#modes !== null) chmodSync(path, this.#modes.file)
+      if (lock !== null) return lock
+      if (this.#clock.monotonic() >= giveUpAt) {
+        throw new PublishError(`another publisher holds the lock of the pointer: ${path}`, {
+          hint: 'Run publish again when it is done.',
+        })
+      }
+      await this.#clock.sleep(LOOK_AGAIN_MS)
     }
   }
 

@@ -1,70 +1,69 @@
-/** The options of a bucket, and which of them cannot be meant together. */
+/** Where a bucket is and how it is reached: the address, taken apart, and the options that can be meant together. */
 
 import { isIP } from 'node:net'
-import { ConfigError } from '../../support/errors.ts'
+import { ConfigError, messageOf } from '../../support/errors.ts'
+import { checkKey, type S3Options } from './object-store.ts'
 
-/** Encryption at rest that is asked of the server with every object; `none` leaves it to the bucket. */
-export type ServerSideEncryption = 'none' | 'AES256' | 'aws:kms'
-
-/** How to reach a bucket and how objects lie in it. Everything has a default. */
-export interface S3Options {
-  /** Default: what the AWS SDK finds; with an endpoint us-east-1. */
-  readonly region?: string | undefined
-  /** `http(s)://host[:port]` of an S3-compatible server; default AWS. */
-  readonly endpoint?: string | undefined
-  /** The bucket in the path instead of the host name. Default: true with an endpoint, false without. */
-  readonly pathStyle?: boolean | undefined
-  readonly sse?: ServerSideEncryption | undefined
-  /** Only with `aws:kms`; default the account's own key. */
-  readonly kmsKeyId?: string | undefined
-  /** Of data; the small objects that coordinate publishers lie in the bucket's own class. */
-  readonly storageClass?: string | undefined
+/** A place in a bucket. */
+export interface S3Address {
+  readonly bucket: string
+  /** Empty, or ends in a slash. */
+  readonly prefix: string
 }
 
+const ADDRESS = /^s3:\/\/([a-z0-9][a-z0-9.-]{1,61}[a-z0-9])(?:\/(.*))?$/
 // Objects of these classes are readable only hours after a request for them.
 const ARCHIVES = ['GLACIER', 'DEEP_ARCHIVE']
 const NOTHING_SENT = 'Nothing was sent.'
 
-/**
- * Lets only options pass that can be meant together.
- * @throws ConfigError naming the first that cannot
- */
-export function checkS3Options(options: S3Options): void {
-  const { endpoint, kmsKeyId, sse = 'none', storageClass } = options
-  if (kmsKeyId !== undefined && sse !== 'aws:kms') {
-    throw new ConfigError(`kms_key_id is given, but sse is ${sse}`, {
-      hint: `Set sse: aws:kms, or leave kms_key_id out. ${NOTHING_SENT}`,
-    })
+/** Takes `s3://bucket/prefix` apart. @throws ConfigError when it is none, or its prefix is no plain key */
+export function parseS3Address(address: string): S3Address {
+  const hint = 'Write it as s3://bucket or s3://bucket/prefix, with plain names; nothing was sent.'
+  const [, bucket, path = ''] = ADDRESS.exec(address) ?? []
+  if (bucket === undefined) throw new ConfigError(`${address} is not an S3 address`, { hint })
+  const prefix = path.replace(/\/+$/, '')
+  try {
+    if (prefix !== '') checkKey(prefix)
+  } catch (error) {
+    throw new ConfigError(`${address} is not an S3 address: ${messageOf(error)}`, { hint })
   }
-  if (storageClass !== undefined && !/^[A-Z][A-Z0-9_-]*$/.test(storageClass)) {
-    throw new ConfigError(`${JSON.stringify(storageClass)} is not a storage class`, {
-      hint: `Such as STANDARD_IA or INTELLIGENT_TIERING. ${NOTHING_SENT}`,
-    })
-  }
-  if (storageClass !== undefined && ARCHIVES.includes(storageClass)) {
-    throw new ConfigError(`objects of the storage class ${storageClass} cannot be read at once`, {
-      hint: `Use GLACIER_IR, STANDARD_IA or INTELLIGENT_TIERING. ${NOTHING_SENT}`,
-    })
-  }
-  if (endpoint !== undefined) checkEndpoint(endpoint, options.pathStyle)
+  return { bucket, prefix: prefix === '' ? '' : `${prefix}/` }
 }
 
-function checkEndpoint(endpoint: string, pathStyle: boolean | undefined): void {
-  const url = URL.canParse(endpoint) ? new URL(endpoint) : null
-  const isPlain =
-    url !== null &&
-    /^https?:$/.test(url.protocol) &&
-    `${url.username}${url.password}${url.search}${url.hash}` === '' &&
-    url.pathname === '/'
-  if (!isPlain) {
+/** Lets only options pass that can be meant together. @throws ConfigError naming the first that cannot */
+export function checkS3Options(options: S3Options): void {
+  const { endpoint, kmsKeyId, sse = 'none', storageClass } = options
+  const refuse = (what: string, advice: string) => {
+    throw new ConfigError(what, { hint: `${advice} ${NOTHING_SENT}` })
+  }
+  if (kmsKeyId !== undefined && sse !== 'aws:kms') {
+    refuse(`kms_key_id is given, but sse is ${sse}`, 'Set sse: aws:kms, or leave kms_key_id out.')
+  }
+  if (storageClass !== undefined && !/^[A-Z][A-Z0-9_-]*$/.test(storageClass)) {
+    const what = `${JSON.stringify(storageClass)} is not a storage class`
+    refuse(what, 'Such as STANDARD_IA or INTELLIGENT_TIERING.')
+  }
+  if (storageClass !== undefined && ARCHIVES.includes(storageClass)) {
+    const what = `objects of the storage class ${storageClass} cannot be read at once`
+    refuse(what, 'Use GLACIER_IR, STANDARD_IA or INTELLIGENT_TIERING.')
+  }
+  if (endpoint === undefined) return
+  const host = plainHost(endpoint)
+  if (host === null) {
     // Not repeated: there may be a password in it.
-    throw new ConfigError('the S3 endpoint is not http(s)://host or http(s)://host:port', {
-      hint: `Mend JOBTIDE_S3_ENDPOINT or the endpoint of the pipeline file. ${NOTHING_SENT}`,
-    })
+    const what = 'the S3 endpoint is not http(s)://host or http(s)://host:port'
+    return refuse(what, 'Mend JOBTIDE_S3_ENDPOINT or the endpoint of the pipeline file.')
   }
-  if (pathStyle === false && isIP(url.hostname.replace(/^\[|\]$/g, '')) !== 0) {
-    throw new ConfigError(`path_style: false cannot be used with the address ${url.hostname}`, {
-      hint: `A bucket name cannot stand before an IP address: leave path_style out. ${NOTHING_SENT}`,
-    })
+  if (options.pathStyle === false && isIP(host.replace(/^\[|\]$/g, '')) !== 0) {
+    const what = `path_style: false cannot be used with the address ${host}`
+    refuse(what, 'A bucket name cannot stand before an IP address: leave path_style out.')
   }
+}
+
+/** The host of an endpoint that has a scheme, a host and perhaps a port, and nothing else; null for any other. */
+function plainHost(endpoint: string): string | null {
+  if (!URL.canParse(endpoint)) return null
+  const { protocol, username, password, search, hash, pathname, hostname } = new URL(endpoint)
+  const isPlain = `${username}${password}${search}${hash}` === '' && pathname === '/'
+  return /^https?:$/.test(protocol) && isPlain ? hostname : null
 }

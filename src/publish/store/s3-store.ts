@@ -1,27 +1,38 @@
-/** Objects in an S3 bucket or an S3-compatible server: what to do when a request's outcome is not certain. */
+/**
+ * Objects in an S3 bucket or an S3-compatible server. Small objects go up as buffers, large files in parts: both can be
+ * sent again and carry checksums that the server verifies, a plain stream neither. Sends no ACL: who may read is the
+ * bucket's own business. The `s3-*.ts` files alone import the AWS SDK, and are loaded only for a destination on S3.
+ */
 
-import { readFile, stat } from 'node:fs/promises'
+import {
+  GetObjectCommand,
+  HeadObjectCommand,
+  PutObjectCommand,
+  type GetObjectCommandOutput,
+  type PutObjectCommandInput,
+  type StorageClass,
+} from '@aws-sdk/client-s3'
+import { Upload } from '@aws-sdk/lib-storage'
+import { createReadStream } from 'node:fs'
+import { stat } from 'node:fs/promises'
+import type { Readable } from 'node:stream'
 import type { Clock } from '../../support/clock.ts'
 import { asStorageError, JobtideError, messageOf } from '../../support/errors.ts'
-import { SECOND } from '../../support/units.ts'
+import { MIB, SECOND } from '../../support/units.ts'
 import { PublishError } from '../errors.ts'
+import { writeWholeFile } from './local-files.ts'
 import {
   checkKey,
   type ObjectStore,
   type ObjectVersion,
   type Purge,
+  type S3Options,
   type StoreOptions,
   type StoredObject,
 } from './object-store.ts'
-import { parseS3Address } from './s3-address.ts'
-import {
-  connectBucket,
-  MULTIPART_FROM_BYTES,
-  type BucketConnection,
-  type IncomingObject,
-} from './s3-client.ts'
-import { checkS3Options } from './s3-options.ts'
-import { probeConditionalWrites, spellEtag, type Condition, type EtagStyle } from './s3-probe.ts'
+import { connectBucket, nullIfAbsent, statusOf, type S3Connection } from './s3-connection.ts'
+import { checkS3Options, parseS3Address } from './s3-options.ts'
+import { ifMatch, probeConditionalWrites, type Condition, type EtagStyle } from './s3-probe.ts'
 import {
   abortUpload,
   listObjects,
@@ -30,19 +41,17 @@ import {
   removeObjects,
   type ObjectName,
 } from './s3-upkeep.ts'
-import { writeWholeFile } from './whole-file.ts'
 
+const PART_BYTES = 8 * MIB
+const PARTS_AT_ONCE = 4
 // Fixed, so that where credentials may not delete there is one scratch object and never two.
 const PROBE_KEY = 'conditional-write-probe'
-
 // For what the SDK does not repeat by itself: reading the body of an answer, a write that met another, and keys that a
 // removal of many, which answers 200 all the same, left.
 const ATTEMPTS = 4
 const PAUSE_MS = SECOND / 4
 // The most keys that one request can remove.
 const REMOVE_AT_ONCE = 1_000
-// Reasons not to remove a key that pass by themselves.
-const PASSING = new Set(['InternalError', 'SlowDown', 'ServiceUnavailable', 'OperationAborted'])
 
 /**
  * Opens `s3://bucket/prefix`; to write, also proves that its conditional writes work.
@@ -57,26 +66,35 @@ export async function openS3Store(
   const options = s3Endpoint === undefined ? s3 : { ...s3, endpoint: s3Endpoint }
   checkS3Options(options)
   const connection = await connectBucket(parseS3Address(destination), options)
-  const store = new S3Store(connection, clock)
+  const store = new S3Store(connection, options, clock)
   try {
     if (access === 'write') await store.probe()
     return store
   } catch (error) {
-    connection.close()
+    connection.client.destroy()
     throw error
   }
 }
 
 class S3Store implements ObjectStore {
   readonly destination: string
-  readonly #connection: BucketConnection
+  readonly #s3: S3Connection
   readonly #clock: Clock
+  /** What is asked of the server with every object. */
+  readonly #encryption: Pick<PutObjectCommandInput, 'ServerSideEncryption' | 'SSEKMSKeyId'>
+  /** What is asked with data. Servers other than AWS have classes of their own. */
+  readonly #ofData: { StorageClass: StorageClass | undefined }
   #etagStyle: EtagStyle = 'quoted'
 
-  constructor(connection: BucketConnection, clock: Clock) {
-    this.destination = connection.url
-    this.#connection = connection
+  constructor(s3: S3Connection, { sse, kmsKeyId, storageClass }: S3Options, clock: Clock) {
+    this.destination = s3.url
+    this.#s3 = s3
     this.#clock = clock
+    this.#encryption =
+      sse === undefined || sse === 'none'
+        ? {}
+        : { ServerSideEncryption: sse, SSEKMSKeyId: kmsKeyId }
+    this.#ofData = { StorageClass: storageClass as StorageClass | undefined }
   }
 
   urlOf(key: string): string {
@@ -90,69 +108,97 @@ class S3Store implements ObjectStore {
   }
 
   async probe(): Promise<void> {
-    const target = {
-      write: (bytes: Uint8Array, condition: Condition) =>
-        this.#writeIf(PROBE_KEY, bytes, condition),
-      etag: async () => (await this.#connection.head(PROBE_KEY))?.etag ?? null,
-    }
-    this.#etagStyle = await probeConditionalWrites(target, this.destination, this.#clock)
+    this.#etagStyle = await probeConditionalWrites(
+      (bytes, condition) => this.#putIf(PROBE_KEY, bytes, condition),
+      async () => (await this.get(PROBE_KEY))?.version ?? null,
+      this.destination,
+      this.#clock,
+    )
     // Credentials that may not delete leave one small object behind; that is no reason not to publish.
-    await removeObjects(this.#connection, [{ key: PROBE_KEY }]).catch(() => undefined)
+    await removeObjects(this.#s3, [{ key: PROBE_KEY }]).catch(() => undefined)
   }
 
   async put(key: string, bytes: Uint8Array): Promise<void> {
-    await this.#connection.put(key, bytes)
+    await this.#s3.call('write', key, () => this.#put(key, bytes, this.#ofData))
+  }
+
+  /** One request; the new ETag. */
+  async #put(key: string, bytes: Uint8Array, more: Partial<PutObjectCommandInput>) {
+    const { ETag = '', ServerSideEncryption: done } = await this.#s3.client.send(
+      new PutObjectCommand({ ...this.#inputFor(key), ...more, Body: bytes }),
+    )
+    const { ServerSideEncryption: asked = done } = this.#encryption
+    if (asked === done) return ETag
+    throw new PublishError(`the server did not encrypt ${this.urlOf(key)} with ${asked}`, {
+      hint: 'Leave sse out, or use a server that supports it.',
+    })
+  }
+
+  #inputFor(key: string) {
+    return { ...this.#s3.at(key), ...this.#encryption, ChecksumAlgorithm: 'SHA256' as const }
   }
 
   async putFile(key: string, path: string, signal?: AbortSignal): Promise<void> {
     signal?.throwIfAborted()
-    const { size } = await onDisk(path, stat(path))
-    if (size >= MULTIPART_FROM_BYTES) await this.#putInParts(key, path, size, signal)
-    else await this.#connection.put(key, await onDisk(path, readFile(path)))
-  }
-
-  // A completed upload can answer 200 and still have failed, and a lost answer can hide that it was completed: only the
-  // object itself is proof.
-  async #putInParts(key: string, path: string, bytes: number, signal?: AbortSignal): Promise<void> {
-    const isThere = async () => (await this.head(key))?.bytes === bytes
+    const { size } = await stat(path).catch((error: unknown) => {
+      throw asStorageError(error, path)
+    })
+    const body = createReadStream(path)
+    const upload = new Upload({
+      client: this.#s3.client,
+      params: { ...this.#inputFor(key), ...this.#ofData, Body: body },
+      partSize: PART_BYTES,
+      queueSize: PARTS_AT_ONCE,
+      leavePartsOnError: false,
+    })
+    // Not upload.abort(): that rejects while parts are still under way, and what they leave would be paid for. Without
+    // more to read the upload waits for them, is aborted on the server, and only then fails.
+    const onAbort = () => body.destroy(new Error('stopped'))
+    signal?.addEventListener('abort', onAbort, { once: true })
     try {
-      await this.#connection.putInParts(key, path, signal)
+      await this.#s3.call('write', key, () => upload.done())
     } catch (error) {
       signal?.throwIfAborted()
-      if (await isThere().catch(() => false)) return
-      throw error
+      // A lost answer can hide that it was completed: only the object itself is proof.
+      const stored = await this.head(key).catch(() => null)
+      if (stored?.bytes !== size) throw error
+    } finally {
+      signal?.removeEventListener('abort', onAbort)
+      body.destroy()
     }
-    if (await isThere()) return
-    throw new PublishError(`${this.urlOf(key)} is not there although its upload was completed`)
   }
 
-  async get(key: string): Promise<{ bytes: Uint8Array; version: ObjectVersion } | null> {
-    return this.#reading(key, undefined, async (body, version) => {
+  get(key: string): Promise<{ bytes: Uint8Array; version: ObjectVersion } | null> {
+    return this.#read(key, undefined, async ({ Body, ETag = '' }) => {
       const chunks: Uint8Array[] = []
-      for await (const chunk of body) chunks.push(chunk)
-      return { bytes: Buffer.concat(chunks), version }
+      for await (const chunk of Body as Readable) chunks.push(chunk as Uint8Array)
+      return { bytes: Buffer.concat(chunks), version: ETag }
     })
   }
 
   async download(key: string, path: string, signal?: AbortSignal): Promise<boolean> {
-    const done = await this.#reading(key, signal, async (body) => {
-      await writeWholeFile(path, body)
+    const done = await this.#read(key, signal, async ({ Body }) => {
+      await writeWholeFile(path, Body as Readable)
       return true
     })
     return done ?? false
   }
 
-  // The SDK repeats a request, but not the reading of its answer: a connection that breaks in the middle of a body ends here.
-  async #reading<T>(
+  // The SDK repeats a request, but not the reading of its answer: a connection that breaks in the middle of a body, or
+  // bytes that do not have the checksum that the server announced, end here.
+  async #read<T>(
     key: string,
     signal: AbortSignal | undefined,
-    take: (body: AsyncIterable<Uint8Array>, version: ObjectVersion) => Promise<T>,
+    take: (answer: GetObjectCommandOutput) => Promise<T>,
   ): Promise<T | null> {
+    const command = new GetObjectCommand({ ...this.#s3.at(key), ChecksumMode: 'ENABLED' })
+    const options = signal === undefined ? {} : { abortSignal: signal }
+    const send = () => this.#s3.client.send(command, options).catch(nullIfAbsent)
     for (let attempt = 1; ; attempt += 1) {
       try {
         signal?.throwIfAborted()
-        const incoming = await this.#connection.get(key, signal)
-        return incoming === null ? null : await take(wholeBody(incoming), incoming.etag)
+        const answer = await this.#s3.call('read', key, send)
+        return answer === null ? null : await take(answer)
       } catch (error) {
         signal?.throwIfAborted()
         if (error instanceof JobtideError) throw error
@@ -168,20 +214,22 @@ class S3Store implements ObjectStore {
   }
 
   async head(key: string): Promise<{ bytes: number } | null> {
-    const found = await this.#connection.head(key)
-    return found === null ? null : { bytes: found.bytes }
+    const command = new HeadObjectCommand(this.#s3.at(key))
+    const send = () => this.#s3.client.send(command).catch(nullIfAbsent)
+    const found = await this.#s3.call('read', key, send)
+    return found === null ? null : { bytes: found.ContentLength ?? 0 }
   }
 
   async list(prefix: string): Promise<StoredObject[]> {
-    const objects = await listObjects(this.#connection, prefix)
+    const objects = await listObjects(this.#s3, prefix)
     return objects.toSorted((a, b) => (a.key < b.key ? -1 : 1))
   }
 
   async replace(key: string, bytes: Uint8Array, expected: ObjectVersion | null): Promise<boolean> {
     const condition: Condition =
-      expected === null ? { absent: true } : { etag: spellEtag(expected, this.#etagStyle) }
+      expected === null ? { IfNoneMatch: '*' } : ifMatch(expected, this.#etagStyle)
     try {
-      if ((await this.#writeIf(key, bytes, condition)) !== null) return true
+      if ((await this.#putIf(key, bytes, condition)) !== null) return true
     } catch (error) {
       if (await this.#holds(key, bytes).catch(() => false)) return true
       throw error
@@ -196,12 +244,12 @@ class S3Store implements ObjectStore {
   }
 
   /** Writes under a condition; the new ETag, or null when the condition did not hold. */
-  async #writeIf(key: string, bytes: Uint8Array, condition: Condition): Promise<string | null> {
-    const header = 'etag' in condition ? { IfMatch: condition.etag } : { IfNoneMatch: '*' as const }
+  async #putIf(key: string, bytes: Uint8Array, condition: Condition): Promise<string | null> {
+    const write = () => this.#put(key, bytes, condition).catch(orRefusal)
     for (let attempt = 1; attempt <= ATTEMPTS; attempt += 1) {
-      const outcome = await this.#connection.putIf(key, bytes, header)
-      if (outcome === 'lost') return null
-      if (outcome !== 'conflict') return outcome.etag
+      const outcome = await this.#s3.call('write', key, write)
+      if (typeof outcome === 'string') return outcome
+      if (outcome.isLost) return null
       await this.#clock.sleep(PAUSE_MS * attempt)
     }
     return null
@@ -218,41 +266,38 @@ class S3Store implements ObjectStore {
     }
   }
 
+  // A second attempt asks for all of them again: what is gone by then counts as removed.
   async #removeBatch(names: readonly ObjectName[]): Promise<void> {
-    let left = names
     for (let attempt = 1; ; attempt += 1) {
-      const failures = await removeObjects(this.#connection, left)
+      const failures = await removeObjects(this.#s3, names)
       const [first] = failures
       if (first === undefined) return
-      if (attempt === ATTEMPTS || failures.every(({ code }) => !PASSING.has(code))) {
+      if (attempt === ATTEMPTS) {
         const others = failures.length === 1 ? '' : ` and ${failures.length - 1} others`
-        const what = `${this.destination}/${first.key}${others}`
-        throw new PublishError(`${what} could not be removed (${first.code})`, {
-          hint: removalHint(first.code),
+        const what = `s3://${this.#s3.bucket}/${first.Key}${others}`
+        throw new PublishError(`${what} could not be removed (${first.Code})`, {
+          hint:
+            first.Code === 'AccessDenied'
+              ? 'The credentials need s3:DeleteObject and s3:DeleteObjectVersion there, and no lock may lie on the object.'
+              : 'Try again later.',
           context: { failures: failures.slice(0, 100) },
         })
       }
-      // The names as asked, never as answered: a version whose id an answer leaves out would be asked for as the object.
-      left = left.filter(({ key, versionId }) =>
-        failures.some(
-          (failed) => failed.key === key && (failed.versionId ?? versionId) === versionId,
-        ),
-      )
       await this.#clock.sleep(PAUSE_MS * attempt)
     }
   }
 
   async purge({ uploadsBegunBefore, versions = false }: Purge): Promise<number> {
     let purged = versions ? await this.#removeOldVersions() : 0
-    for (const upload of await listUploads(this.#connection)) {
+    for (const upload of await listUploads(this.#s3)) {
       if (upload.begunAt >= uploadsBegunBefore) continue
-      if (await abortUpload(this.#connection, upload)) purged += 1
+      if (await abortUpload(this.#s3, upload)) purged += 1
     }
     return purged
   }
 
   async #removeOldVersions(): Promise<number> {
-    const versions = await listVersions(this.#connection)
+    const versions = await listVersions(this.#s3)
     const old = versions.filter(({ isLatest, isMarker }) => !isLatest && !isMarker)
     const markers = versions.filter(({ isMarker }) => isMarker)
     // Markers go last and by themselves: without its marker a removed object would be there again.
@@ -262,28 +307,13 @@ class S3Store implements ObjectStore {
   }
 }
 
-function removalHint(code: string): string {
-  return code === 'AccessDenied'
-    ? 'The credentials need s3:DeleteObject and s3:DeleteObjectVersion there, and no lock may lie on the object.'
-    : 'Try again later.'
-}
-
-/** The body of an answer; fails where it ends early. */
-async function* wholeBody({ body, bytes }: IncomingObject): AsyncGenerator<Uint8Array> {
-  let received = 0
-  for await (const chunk of body) {
-    received += chunk.length
-    yield chunk
-  }
-  if (bytes !== null && received !== bytes) {
-    throw new Error(`${received} of ${bytes} bytes arrived`)
-  }
-}
-
-async function onDisk<T>(path: string, reading: Promise<T>): Promise<T> {
-  try {
-    return await reading
-  } catch (error) {
-    throw asStorageError(error, path)
-  }
+/**
+ * What kept a conditional write from being done. Lost: another writer won, 412, or 404 where the object vanished
+ * meanwhile. Otherwise it met another on its way, 409, and perhaps neither was done. @throws all other errors
+ */
+function orRefusal(error: unknown): { isLost: boolean } {
+  const status = statusOf(error)
+  if (status === 409) return { isLost: false }
+  if (status === 412 || (error as Error).name === 'NoSuchKey') return { isLost: true }
+  throw error
 }
