@@ -1,6 +1,6 @@
 /**
  * Writes the deletion vector of a table: which rows of which data files are deleted, by position (positional deletes).
- * export.ts finds the rows; delta/deletion-vector.ts says the same in the Delta log.
+ * export.ts finds the rows; delta/inline-vector.ts says the same in the Delta log.
  */
 
 import { join } from 'node:path'

@@ -3,10 +3,10 @@
 import { readFile, writeFile } from 'node:fs/promises'
 import { DAY, MIB } from '../../support/units.ts'
 import { quoteText } from '../../warehouse/sql-text.ts'
-import { formatActions, type Action } from './actions.ts'
+import { formatActions, type Action, type RemoveFile } from './actions.ts'
 import { withScratchFile, type DeltaLogSource } from './local-file.ts'
 import { checkpointKey, lastCheckpointKey } from './log-files.ts'
-import type { LogState } from './replay.ts'
+import type { LogState } from './log.ts'
 
 /** How long a removed file is named, the default of `delta.deletedFileRetentionDuration`. */
 const TOMBSTONE_DAYS = 7
@@ -34,37 +34,28 @@ const LEAST_LINE_BYTES = MIB
 
 /**
  * Writes the checkpoint of a log at the version of `state`, which has been committed, and tells readers of it.
- * @param at when it is made, in milliseconds since 1970 UTC: files that were removed long before are no longer named
  * @throws PublishError when the store refuses
  */
 export async function writeCheckpoint(
   source: DeltaLogSource,
   table: string,
   state: LogState,
-  at: number,
 ): Promise<void> {
-  const actions = actionsOf(state, at)
+  const actions = actionsOf(state)
   const bytes = await parquetOf(source, actions)
   await putUnlessThere(source, checkpointKey(table, state.version), bytes)
-  await tellReaders(source, table, {
-    version: state.version,
-    size: actions.length,
-    sizeInBytes: bytes.length,
-    numOfAddFiles: state.files.size,
-  })
+  await tellReaders(source, table, { version: state.version, size: actions.length })
 }
 
-function actionsOf(state: LogState, at: number): Action[] {
-  const isFresh = (removedAt: number | null | undefined) =>
-    (removedAt ?? 0) > at - TOMBSTONE_DAYS * DAY
+function actionsOf({ protocol, metaData, txn, tombstones, files }: LogState): Action[] {
+  const longAgo = (txn?.lastUpdated ?? 0) - TOMBSTONE_DAYS * DAY
+  const isFresh = ({ deletionTimestamp = 0 }: RemoveFile) => deletionTimestamp > longAgo
   return [
-    { protocol: state.protocol },
-    { metaData: state.metaData },
-    ...[...state.txns.values()].map((txn) => ({ txn })),
-    ...[...state.tombstones.values()]
-      .filter((remove) => isFresh(remove.deletionTimestamp))
-      .map((remove) => ({ remove })),
-    ...[...state.files.values()].map((add) => ({ add: { ...add, dataChange: false } })),
+    ...(protocol === null ? [] : [{ protocol }]),
+    ...(metaData === null ? [] : [{ metaData }]),
+    ...(txn === null ? [] : [{ txn }]),
+    ...[...tombstones.values()].filter(isFresh).map((remove) => ({ remove })),
+    ...[...files.values()].map((add) => ({ add: { ...add, dataChange: false } })),
   ]
 }
 
@@ -112,7 +103,7 @@ async function putUnlessThere(
 async function tellReaders(
   { store }: DeltaLogSource,
   table: string,
-  hint: { version: number; size: number; sizeInBytes: number; numOfAddFiles: number },
+  hint: { version: number; size: number },
 ): Promise<void> {
   const key = lastCheckpointKey(table)
   const stored = await store.get(key)

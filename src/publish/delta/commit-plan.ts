@@ -1,29 +1,31 @@
 /** What a commit must say so that a table's Delta log shows what the manifest says. Pure. */
 
-import { createHash } from 'node:crypto'
+import { sha256Hex } from '../../support/hash.ts'
 import { stableJson } from '../../support/json.ts'
 import { DamagedLogError } from '../errors.ts'
 import type { Manifest, ManifestTable } from '../manifest.ts'
 import {
   logicalFile,
-  withoutNulls,
   type Action,
   type AddFile,
   type DeletionVector,
   type MetaData,
   type Protocol,
-  type RemoveFile,
 } from './actions.ts'
 import { tableFolder } from './log-files.ts'
-import { APP_ID, sequenceOf, type LogState } from './replay.ts'
+import { APP_ID, sequenceOf, type LogState } from './log.ts'
 import { schemaString } from './schema.ts'
 import { fileStats } from './stats.ts'
 
 const DELETION_VECTORS = 'deletionVectors'
-// With these in a log, another engine may have asked for more than Jobtide's commits do; appendOnly and invariants do
-// nothing until a property or a column asks for them, and engines list them whenever they upgrade a table.
-const HARMLESS_FEATURES = [DELETION_VECTORS, 'timestampNtz', 'appendOnly', 'invariants']
-const TABLE_FEATURES = { minReaderVersion: 3, minWriterVersion: 7 }
+const PLAIN: Protocol = { minReaderVersion: 1, minWriterVersion: 2 }
+// A feature that was needed once stays: older versions can still be read.
+const WITH_VECTORS: Protocol = {
+  minReaderVersion: 3,
+  minWriterVersion: 7,
+  readerFeatures: [DELETION_VECTORS],
+  writerFeatures: [DELETION_VECTORS],
+}
 
 /** What a commit is made of. */
 export interface CommitFacts {
@@ -69,36 +71,25 @@ function commitInfo(manifest: Manifest, at: number): NonNullable<Action['commitI
 }
 
 function nextProtocol({ state, table, vectors }: CommitFacts): Protocol {
-  const known = state.protocol ?? { minReaderVersion: 1, minWriterVersion: 2 }
-  const listed = [...new Set([...(known.readerFeatures ?? []), ...(known.writerFeatures ?? [])])]
-  const foreign = listed.filter((feature) => !HARMLESS_FEATURES.includes(feature))
-  const isRaised = known.minWriterVersion > 2 && known.minWriterVersion < 7
-  if (foreign.length > 0 || isRaised) throw refuseForeign(table.name, known, foreign)
-  // A feature that was needed once stays: older versions can still be read.
-  if (vectors.size === 0 || listed.includes(DELETION_VECTORS)) return known
-  const withNeeded = (features: readonly string[] | null | undefined) =>
-    [...new Set([...(features ?? []), DELETION_VECTORS])].toSorted()
-  return {
-    ...TABLE_FEATURES,
-    readerFeatures: withNeeded(known.readerFeatures),
-    writerFeatures: withNeeded(known.writerFeatures),
-  }
-}
-
-function refuseForeign(table: string, protocol: Protocol, foreign: readonly string[]): Error {
-  const what = foreign.length > 0 ? foreign.join(', ') : `version ${protocol.minWriterVersion}`
-  return new DamagedLogError(
-    `another engine has changed the Delta log of ${table}: it asks of writers for ${what}`,
+  const known = state.protocol ?? PLAIN
+  if (sameJson(known, WITH_VECTORS)) return WITH_VECTORS
+  if (sameJson(known, PLAIN)) return vectors.size > 0 ? WITH_VECTORS : PLAIN
+  const features = known.writerFeatures ?? [`version ${known.minWriterVersion}`]
+  throw new DamagedLogError(
+    `another engine has changed the Delta log of ${table.name}: it asks of writers for ${features.join(', ')}`,
     {
-      hint: `Remove the folder ${tableFolder(table)}_delta_log there: the next publish writes it again.`,
+      hint: `Remove the folder ${tableFolder(table.name)}_delta_log there: the next publish writes it again.`,
     },
   )
 }
 
-function nextMetaData({ state, manifest, table }: CommitFacts, protocol: Protocol, at: number) {
+function nextMetaData(
+  { state, manifest, table }: CommitFacts,
+  protocol: Protocol,
+  at: number,
+): MetaData {
   const known = state.metaData
-  const hasVectors = protocol.writerFeatures?.includes(DELETION_VECTORS) === true
-  const metaData: MetaData = {
+  return {
     id: known?.id ?? tableId(table.name, manifest.snapshot_id),
     name: table.name,
     description: table.grain,
@@ -109,25 +100,21 @@ function nextMetaData({ state, manifest, table }: CommitFacts, protocol: Protoco
     configuration: {
       ...known?.configuration,
       // Writers may only write deletion vectors where it says so.
-      ...(hasVectors ? { 'delta.enableDeletionVectors': 'true' } : {}),
+      ...(protocol === WITH_VECTORS ? { 'delta.enableDeletionVectors': 'true' } : {}),
     },
   }
-  return metaData
 }
 
 // A UUID that follows from the table and its first snapshot, so that two publishers of one snapshot agree on it.
 function tableId(table: string, snapshotId: string): string {
-  const hash = createHash('sha256').update(`delta ${table} ${snapshotId}`).digest()
-  hash.writeUInt8((hash.readUInt8(6) & 0x0f) | 0x80, 6)
-  hash.writeUInt8((hash.readUInt8(8) & 0x3f) | 0x80, 8)
-  return hash.toString('hex', 0, 16).replace(/^(.{8})(.{4})(.{4})(.{4})(.{12})$/, '$1-$2-$3-$4-$5')
+  const hash = sha256Hex(Buffer.from(`delta ${table} ${snapshotId}`))
+  return hash.replace(/^(.{8})(.{4})(.{4})(.{4})(.{12}).*$/, '$1-$2-$3-$4-$5')
 }
 
 /** Files that the log has and the manifest has not, with the same deletion vector, go; those it lacks come. */
 function fileActions({ state, table, vectors }: CommitFacts, at: number): Action[] {
   const wanted = new Map<string, AddFile>()
   for (const file of table.files) {
-    const vector = vectors.get(file.key)
     // Keys are made of characters that stand for themselves in a URI, so the path needs no encoding.
     const path = file.key.slice(tableFolder(table.name).length)
     wanted.set(path, {
@@ -137,36 +124,33 @@ function fileActions({ state, table, vectors }: CommitFacts, at: number): Action
       modificationTime: at,
       dataChange: true,
       stats: fileStats(file, table.schema),
-      ...(vector === undefined ? {} : { deletionVector: vector }),
+      deletionVector: vectors.get(file.key),
     })
   }
-  const isSame = (a: AddFile | undefined, b: AddFile | undefined) =>
-    a !== undefined && b !== undefined && logicalFile(a) === logicalFile(b)
+  const isSame = (a: AddFile, b: AddFile | undefined) =>
+    b !== undefined && logicalFile(a) === logicalFile(b)
   const removed = [...state.files.values()].filter((file) => !isSame(file, wanted.get(file.path)))
-  const added = [...wanted.values()].filter((file) => !isSame(state.files.get(file.path), file))
+  const added = [...wanted.values()].filter((file) => !isSame(file, state.files.get(file.path)))
   return [
-    ...byPath(removed).map((file) => ({ remove: removalOf(file, at) })),
+    ...byPath(removed).map(({ path, size, deletionVector }) => ({
+      remove: {
+        path,
+        deletionTimestamp: at,
+        dataChange: true,
+        extendedFileMetadata: true,
+        partitionValues: {},
+        size,
+        deletionVector,
+      },
+    })),
     ...byPath(added).map((add) => ({ add })),
   ]
 }
 
-function removalOf({ path, size, deletionVector }: AddFile, at: number): RemoveFile {
-  return {
-    path,
-    deletionTimestamp: at,
-    dataChange: true,
-    extendedFileMetadata: true,
-    partitionValues: {},
-    size,
-    ...(deletionVector ? { deletionVector } : {}),
-  }
-}
-
-function byPath<T extends { readonly path: string }>(files: readonly T[]): T[] {
+function byPath(files: readonly AddFile[]): AddFile[] {
   return files.toSorted((a, b) => (a.path < b.path ? -1 : 1))
 }
 
-// A checkpoint turns what is absent into null.
 function sameJson(a: object, b: object | null): boolean {
-  return b !== null && stableJson(withoutNulls(a)) === stableJson(withoutNulls(b))
+  return b !== null && stableJson(a) === stableJson(b)
 }

@@ -27,13 +27,12 @@ export async function withLocalFile<T>(
   work: (path: string) => Promise<T>,
 ): Promise<T> {
   const ownPath = store.localPath(key)
-  if (ownPath !== null) {
-    if ((await store.head(key)) === null) throw missing(store.urlOf(key))
-    return work(ownPath)
-  }
+  if (ownPath !== null && (await store.head(key)) !== null) return work(ownPath)
   return withScratchFile(scratchFolder, async (path) => {
-    if (!(await store.download(key, path, signal))) throw missing(store.urlOf(key))
-    return work(path)
+    if (ownPath === null && (await store.download(key, path, signal))) return work(path)
+    throw new PublishError(`${store.urlOf(key)} is not there`, {
+      hint: 'Something other than Jobtide removed it: restore it from a backup.',
+    })
   })
 }
 
@@ -49,10 +48,4 @@ export async function withScratchFile<T>(
   } finally {
     rmSync(path, { force: true })
   }
-}
-
-function missing(url: string): PublishError {
-  return new PublishError(`${url} is not there`, {
-    hint: 'Something other than Jobtide removed it: restore it from a backup.',
-  })
 }

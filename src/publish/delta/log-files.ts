@@ -4,10 +4,11 @@ import { DAY } from '../../support/units.ts'
 import type { StoredObject } from '../store/object-store.ts'
 
 /** What is kept of a log, the default of `delta.logRetentionDuration`. */
-export const LOG_RETENTION_DAYS = 30
+const LOG_RETENTION_DAYS = 30
 const VERSION_DIGITS = 20
-const COMMIT = /^(\d{20})\.json$/
-const CHECKPOINT = /^(\d{20})\.checkpoint\.parquet$/
+const COMMIT = /\/(\d{20})\.json$/
+const CHECKPOINT = /\/(\d{20})\.checkpoint\.parquet$/
+const OF_A_VERSION = /\/(\d{20})\.[^/]*$/
 
 /** The folder of a table's data files, to which the paths of its log are relative; ends in a slash. */
 export function tableFolder(table: string): string {
@@ -38,26 +39,14 @@ function padded(version: number): string {
   return String(version).padStart(VERSION_DIGITS, '0')
 }
 
-/** The versions that a log has commits and checkpoints of, each ascending. */
-export interface LogVersions {
-  readonly commits: readonly number[]
-  readonly checkpoints: readonly number[]
-}
-
-/** What the keys of a log's folder stand for; those of other kinds are passed over. */
-export function versionsOf(keys: readonly string[]): LogVersions {
+/** The versions that a log has commits and checkpoints of, each ascending; keys of other kinds are passed over. */
+export function versionsOf(keys: readonly string[]): { commits: number[]; checkpoints: number[] } {
   return { commits: matching(keys, COMMIT), checkpoints: matching(keys, CHECKPOINT) }
 }
 
 function matching(keys: readonly string[], name: RegExp): number[] {
-  return keys
-    .flatMap((key) => name.exec(nameOf(key))?.[1] ?? [])
-    .map(Number)
-    .toSorted((a, b) => a - b)
-}
-
-function nameOf(key: string): string {
-  return key.slice(key.lastIndexOf('/') + 1)
+  const versions = keys.flatMap((key) => name.exec(key)?.[1] ?? []).map(Number)
+  return versions.toSorted((a, b) => a - b)
 }
 
 /**
@@ -67,8 +56,7 @@ function nameOf(key: string): string {
  * @param now milliseconds since 1970 UTC
  */
 export function expiredLogFiles(objects: readonly StoredObject[], now: number): string[] {
-  const midnight = Math.floor(now / DAY) * DAY
-  const cutOff = midnight - LOG_RETENTION_DAYS * DAY
+  const cutOff = (Math.floor(now / DAY) - LOG_RETENTION_DAYS) * DAY
   const old = objects.filter(({ modifiedAt }) => modifiedAt <= cutOff).map(({ key }) => key)
   const lastCommit = versionsOf(old).commits.at(-1)
   if (lastCommit === undefined) return []
@@ -79,8 +67,5 @@ export function expiredLogFiles(objects: readonly StoredObject[], now: number): 
 
 /** The keys of commits and checkpoints of versions before `version`, and of what other engines keep beside them. */
 export function logFilesBefore(keys: readonly string[], version: number): string[] {
-  return keys.filter((key) => {
-    const found = /^(\d{20})\./.exec(nameOf(key))?.[1]
-    return found !== undefined && Number(found) < version
-  })
+  return keys.filter((key) => Number(OF_A_VERSION.exec(key)?.[1] ?? version) < version)
 }

@@ -1,12 +1,46 @@
-/** Reads the Delta log of a table: its newest checkpoint, then the commits after that. */
+/** The Delta log of a table: its newest checkpoint, the commits after that, and what their actions add up to. */
 
 import { quoteText } from '../../warehouse/sql-text.ts'
 import { DamagedLogError } from '../errors.ts'
 import type { ObjectStore } from '../store/object-store.ts'
-import { parseActions, type Action } from './actions.ts'
+import {
+  logicalFile,
+  parseActions,
+  type Action,
+  type AddFile,
+  type MetaData,
+  type Protocol,
+  type RemoveFile,
+} from './actions.ts'
 import { withLocalFile, type DeltaLogSource } from './local-file.ts'
 import { checkpointKey, commitKey, logFolder, versionsOf } from './log-files.ts'
-import { applyActions, emptyLog, type LogState } from './replay.ts'
+
+/** The application that Jobtide's `txn` actions name. */
+export const APP_ID = 'jobtide'
+
+/** A table as its log has it at one version. */
+export interface LogState {
+  /** -1: a log without a commit. */
+  readonly version: number
+  readonly protocol: Protocol | null
+  readonly metaData: MetaData | null
+  /** Jobtide's own. */
+  readonly txn: Action['txn'] | null
+  /** By path. */
+  readonly files: ReadonlyMap<string, AddFile>
+  /** Removed files by {@link logicalFile}. */
+  readonly tombstones: ReadonlyMap<string, RemoveFile>
+}
+
+/** A log without a commit. */
+export const emptyLog: LogState = {
+  version: -1,
+  protocol: null,
+  metaData: null,
+  txn: null,
+  files: new Map(),
+  tombstones: new Map(),
+}
 
 /** A log as it lies in the store. */
 export interface StoredLog {
@@ -15,6 +49,38 @@ export interface StoredLog {
   readonly checkpoint: number | null
   /** The keys of everything in its folder. */
   readonly keys: readonly string[]
+}
+
+/** The sequence number of the snapshot that a log has come to; 0 for none. */
+export function sequenceOf({ txn }: LogState): number {
+  return txn?.version ?? 0
+}
+
+/** The state after the actions of one commit, or of a checkpoint. */
+export function applyActions(
+  state: LogState,
+  version: number,
+  actions: readonly Action[],
+): LogState {
+  const files = new Map(state.files)
+  const tombstones = new Map(state.tombstones)
+  let { protocol, metaData, txn } = state
+  // A commit has no order of its own; what is added and removed in one differs in its deletion vector.
+  for (const { remove } of actions) {
+    if (remove === undefined) continue
+    const known = files.get(remove.path)
+    if (known !== undefined && logicalFile(known) === logicalFile(remove)) files.delete(remove.path)
+    tombstones.set(logicalFile(remove), remove)
+  }
+  for (const action of actions) {
+    protocol = action.protocol ?? protocol
+    metaData = action.metaData ?? metaData
+    if (action.txn?.appId === APP_ID) txn = action.txn
+    if (action.add === undefined) continue
+    files.set(action.add.path, action.add)
+    tombstones.delete(logicalFile(action.add))
+  }
+  return { version, protocol, metaData, txn, files, tombstones }
 }
 
 /**

@@ -14,45 +14,25 @@ type Bound = string | number
 
 /** The `stats` of a file: JSON. */
 export function fileStats(file: ManifestFile, columns: ManifestTable['schema']): string {
+  // What is undefined is left out of JSON.
+  const byColumn = (valueOf: (name: string, type: string) => Bound | undefined) =>
+    Object.fromEntries(columns.map(({ name, type }) => [name, valueOf(name, type)]))
   return JSON.stringify({
     numRecords: file.rows,
-    minValues: boundsOf(file, columns, 'min'),
-    maxValues: boundsOf(file, columns, 'max'),
-    nullCount: nullCounts(file, columns),
+    minValues: byColumn((name, type) => boundOf(file.min[name], type, 'min')),
+    maxValues: byColumn((name, type) => boundOf(file.max[name], type, 'max')),
+    // A column that is younger than the file has neither bounds nor nulls in the manifest, and is null in every row. So
+    // nothing is said of a column without either: "no nulls" would make readers pass over rows that have one.
+    nullCount: byColumn(
+      (name) => file.nulls[name] ?? (file.min[name] === undefined ? undefined : 0),
+    ),
     // A deleted row may be the smallest or the largest.
     ...(file.deletes > 0 ? { tightBounds: false } : {}),
   })
 }
 
-// A column that is younger than the file has neither bounds nor nulls in the manifest, and is null in every row. So
-// nothing is said of a column without either: "no nulls" would make readers pass over rows that have one.
-function nullCounts(
-  { min, nulls }: ManifestFile,
-  columns: ManifestTable['schema'],
-): Readonly<Record<string, number>> {
-  const counts: Record<string, number> = {}
-  for (const { name } of columns) {
-    const count = nulls[name] ?? (min[name] === undefined ? undefined : 0)
-    if (count !== undefined) counts[name] = count
-  }
-  return counts
-}
-
-function boundsOf(
-  file: ManifestFile,
-  columns: ManifestTable['schema'],
-  side: Side,
-): Readonly<Record<string, Bound>> {
-  const bounds: Record<string, Bound> = {}
-  for (const { name, type } of columns) {
-    const text = file[side][name]
-    const bound = text === undefined ? undefined : boundOf(text, type, side)
-    if (bound !== undefined) bounds[name] = bound
-  }
-  return bounds
-}
-
-function boundOf(text: string, type: string, side: Side): Bound | undefined {
+function boundOf(text: string | undefined, type: string, side: Side): Bound | undefined {
+  if (text === undefined) return undefined
   switch (type) {
     case 'VARCHAR':
       return textBound(text, side)

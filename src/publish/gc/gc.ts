@@ -7,17 +7,17 @@
  * however long the deleting takes and whatever other processes publish or delete meanwhile.
  */
 
+import { messageOf } from '../../support/errors.ts'
 import { sha256Hex } from '../../support/hash.ts'
 import type { Logger } from '../../support/logger.ts'
 import { sum } from '../../support/numbers.ts'
 import { DAY } from '../../support/units.ts'
-import { PublishError } from '../errors.ts'
+import { expiredLogFiles } from '../delta/log-files.ts'
 import { knownKey } from '../keys.ts'
-import { POINTER_KEY, parseManifest, snapshotKeys, type Manifest } from '../manifest.ts'
-import { readCurrent, type CurrentSnapshot } from '../read-snapshot.ts'
+import { POINTER_KEY, objectsOf, parseManifest, snapshotKeys, type Manifest } from '../manifest.ts'
+import { readCurrent } from '../read-snapshot.ts'
 import type { ObjectStore, StoredObject } from '../store/object-store.ts'
-import { planGc, type GcFacts, type GcPlan } from './gc-plan.ts'
-import type { Keep } from './retention.ts'
+import { expiredSnapshots, neverPublished, type Keep } from './retention.ts'
 
 /** What a collection needs. */
 export interface GcOptions {
@@ -47,12 +47,21 @@ export interface GcReport {
   readonly uploads: number
 }
 
-const NOTHING: GcReport = { reason: null, snapshots: [], objects: 0, bytes: 0, uploads: 0 }
+/** What lies in a store. */
+interface Inventory {
+  /** Of all snapshots that have one. */
+  readonly manifests: readonly Manifest[]
+  /** What `latest.json` names. */
+  readonly currentId: string
+  /** When `latest.json` was last replaced, by the store's clock (milliseconds since 1970 UTC). */
+  readonly pointerMovedAt: number
+  /** Everything below `snapshots/` and `tables/`. */
+  readonly objects: readonly StoredObject[]
+}
+
+const NOTHING = { snapshots: [], objects: 0, bytes: 0, uploads: 0 }
 // As many as S3 deletes with one request.
 const OBJECTS_AT_ONCE = 1_000
-
-/** In a store with a damaged manifest nothing is deleted: a file would look as if no snapshot named it. */
-class DoubtfulStoreError extends PublishError {}
 
 /**
  * Collects the garbage of a store, or reports why not.
@@ -60,42 +69,22 @@ class DoubtfulStoreError extends PublishError {}
  */
 export async function collectGarbage(options: GcOptions): Promise<GcReport> {
   const { store, logger, olderThanMs = DAY } = options
-  const report = await collect(options).catch((error: unknown) => {
-    if (!(error instanceof DoubtfulStoreError)) throw error
-    return { ...NOTHING, reason: `${error.message}; nothing is deleted as long as that is so` }
-  })
-  const { snapshots, objects, bytes, uploads, reason } = report
-  const done = { snapshots: snapshots.length, objects, bytes, uploads, reason }
-  logger.info({ ...done, older_than_ms: olderThanMs, at: store.destination }, 'gc.done')
+  const inventory = await takeInventory(store)
+  const report =
+    typeof inventory === 'string'
+      ? { ...NOTHING, reason: inventory }
+      : await collect(options, inventory, inventory.pointerMovedAt - olderThanMs)
+  const done = { ...report, snapshots: report.snapshots.length, older_than_ms: olderThanMs }
+  logger.info({ ...done, at: store.destination }, 'gc.done')
   return report
 }
 
-async function collect(options: GcOptions): Promise<GcReport> {
-  const { store, keep, olderThanMs = DAY, signal } = options
-  // The listings come before the pointer is read: what is newer than they are is not even looked at.
-  const [pointer] = await store.list(POINTER_KEY)
-  const objects = [...(await store.list('snapshots/')), ...(await store.list('tables/'))]
-  const current = await readCurrent(store)
-  if (pointer === undefined || current === null) {
-    return { ...NOTHING, reason: 'nothing is published there' }
-  }
-  const manifests = await readManifests(store, objects, current)
-  const pointerMovedAt = pointer.modifiedAt
-  const currentId = current.pointer.snapshot_id
-  const facts: GcFacts = { manifests, currentId, pointerMovedAt, objects, keep, olderThanMs }
-  const plan = planGc(facts)
-  await deleteSteps(store, plan, signal)
-  const gone = plan.steps.flat()
-  return {
-    reason: null,
-    snapshots: plan.expired,
-    objects: gone.length,
-    bytes: sum(gone.map(({ bytes }) => bytes)),
-    uploads: await store.purge({ uploadsBegunBefore: pointerMovedAt - olderThanMs }),
-  }
-}
-
-async function deleteSteps(store: ObjectStore, { steps }: GcPlan, signal?: AbortSignal) {
+async function collect(
+  { store, keep, signal }: GcOptions,
+  inventory: Inventory,
+  oldBefore: number,
+): Promise<GcReport> {
+  const { expired, steps } = plan(inventory, keep, oldBefore)
   for (const step of steps) {
     for (let from = 0; from < step.length; from += OBJECTS_AT_ONCE) {
       signal?.throwIfAborted()
@@ -103,14 +92,79 @@ async function deleteSteps(store: ObjectStore, { steps }: GcPlan, signal?: Abort
     }
   }
   signal?.throwIfAborted()
+  const gone = steps.flat()
+  return {
+    reason: null,
+    snapshots: expired,
+    objects: gone.length,
+    bytes: sum(gone.map(({ bytes }) => bytes)),
+    uploads: await store.purge({ uploadsBegunBefore: oldBefore }),
+  }
 }
 
-/** Reads every listed manifest, and proves each that another one names with its hash. */
-async function readManifests(
-  store: ObjectStore,
-  objects: readonly StoredObject[],
-  current: CurrentSnapshot,
-): Promise<Manifest[]> {
+/**
+ * The snapshots that expire, oldest first, and what to delete, one step after the other, so that a snapshot with a manifest
+ * has its files, whenever the deleting stops.
+ */
+function plan(
+  { manifests, currentId, pointerMovedAt, objects }: Inventory,
+  keep: Keep | null,
+  oldBefore: number,
+): { expired: string[]; steps: StoredObject[][] } {
+  const isOld = ({ modifiedAt }: StoredObject) => modifiedAt < oldBefore
+  const never = neverPublished(manifests, currentId)
+  const dated = manifests
+    .filter(({ snapshot_id: id }) => !never.has(id))
+    .map(({ snapshot_id: id, created_at: at }) => ({ id, createdAt: Date.parse(at) }))
+  const expired = keep === null ? [] : expiredSnapshots(dated, keep, currentId)
+  const manifestsOf = (isGone: (id: string, object: StoredObject) => boolean) =>
+    objects.filter((object) => {
+      const known = knownKey(object.key)
+      return known?.kind === 'manifest' && isGone(known.snapshotId, object)
+    })
+  // First what was never published: only the manifest of the snapshot that won against it tells that.
+  const steps = [
+    manifestsOf((id, object) => never.has(id) && isOld(object)),
+    manifestsOf((id) => expired.includes(id)),
+  ]
+  const gone = new Set(steps.flat().map(({ key }) => key))
+  const kept = manifests.filter(({ snapshot_id: id }) => !gone.has(snapshotKeys(id).manifest))
+  const named = new Set([
+    ...kept.flatMap(objectsOf).map(({ key }) => key),
+    ...kept.map(({ snapshot_id: id }) => snapshotKeys(id).views),
+  ])
+  const oldLogFiles = expiredLogs(objects, pointerMovedAt)
+  const garbage = objects.filter((object) => {
+    const known = knownKey(object.key)
+    if (known?.kind === 'log') return oldLogFiles.has(object.key)
+    if (known === null || known.kind === 'manifest') return false
+    return !named.has(object.key) && isOld(object)
+  })
+  return { expired, steps: [...steps, garbage] }
+}
+
+function expiredLogs(objects: readonly StoredObject[], now: number): ReadonlySet<string> {
+  const logs = new Map<string, StoredObject[]>()
+  for (const object of objects) {
+    const known = knownKey(object.key)
+    if (known?.kind !== 'log') continue
+    logs.set(known.table, [...(logs.get(known.table) ?? []), object])
+  }
+  return new Set([...logs.values()].flatMap((log) => expiredLogFiles(log, now)))
+}
+
+/**
+ * Lists a store, reads every manifest, and proves each that another one names with its hash.
+ * @returns the reason not to delete anything, in a store with a damaged manifest: a file would look as if no snapshot named it
+ */
+async function takeInventory(store: ObjectStore): Promise<Inventory | string> {
+  // The listings come before the pointer is read: what is newer than they are is not even looked at.
+  const [pointer] = await store.list(POINTER_KEY)
+  const objects = [...(await store.list('snapshots/')), ...(await store.list('tables/'))]
+  const current = await readCurrent(store)
+  if (pointer === undefined || current === null) return 'nothing is published there'
+  const currentId = current.manifest.snapshot_id
+  const doubt = (what: string) => `${what}; nothing is deleted as long as that is so`
   const hashes = new Map<string, string>()
   const manifests = [current.manifest]
   for (const { key } of objects) {
@@ -119,28 +173,24 @@ async function readManifests(
     // What was listed may be gone: another collection deletes the same.
     const stored = await store.get(key)
     if (stored === null) continue
-    const { snapshotId: id } = known
-    const manifest = readable(stored.bytes, store.urlOf(key))
-    if (manifest.snapshot_id !== id) {
-      throw new DoubtfulStoreError(`${store.urlOf(key)} is the manifest of ${manifest.snapshot_id}`)
+    const where = store.urlOf(key)
+    let manifest: Manifest
+    try {
+      manifest = parseManifest(stored.bytes, null, where)
+    } catch (error) {
+      return doubt(messageOf(error))
     }
+    const { snapshot_id: id } = manifest
+    if (id !== known.snapshotId) return doubt(`${where} is the manifest of ${id}`)
     hashes.set(id, sha256Hex(stored.bytes))
-    if (id !== current.manifest.snapshot_id) manifests.push(manifest)
+    if (id !== currentId) manifests.push(manifest)
   }
-  for (const { snapshot_id: id, manifest_sha256 } of manifests.flatMap(
-    (one) => one.previous ?? [],
-  )) {
-    if ((hashes.get(id) ?? manifest_sha256) === manifest_sha256) continue
+  for (const { previous } of manifests) {
+    if (previous === null) continue
+    const { snapshot_id: id, manifest_sha256: sha256 } = previous
+    if ((hashes.get(id) ?? sha256) === sha256) continue
     const where = store.urlOf(snapshotKeys(id).manifest)
-    throw new DoubtfulStoreError(`${where} is not what the snapshot after it says that it is`)
+    return doubt(`${where} is not what the snapshot after it says that it is`)
   }
-  return manifests
-}
-
-function readable(bytes: Uint8Array, where: string): Manifest {
-  try {
-    return parseManifest(bytes, null, where)
-  } catch (error) {
-    throw error instanceof PublishError ? new DoubtfulStoreError(error.message) : error
-  }
+  return { manifests, currentId, pointerMovedAt: pointer.modifiedAt, objects }
 }

@@ -1,8 +1,12 @@
-/** Which snapshots are kept: the last few, and the newest of each of so many days, weeks and months (UTC). Pure. */
+/**
+ * Which snapshots are kept: the last few, and the newest of each of so many days, weeks and months (UTC); and which were
+ * never published. Pure.
+ */
 
 import { ConfigError } from '../../support/errors.ts'
 import { isoInstant } from '../../support/clock.ts'
 import { DAY } from '../../support/units.ts'
+import type { Manifest } from '../manifest.ts'
 
 /** How many snapshots are kept by each rule, 0 to 100,000; a snapshot stays as long as one rule keeps it. */
 export interface Keep {
@@ -33,8 +37,8 @@ const HINT = 'Say how many, such as 30, or by rule: last=7,daily=30,weekly=12,mo
  * @throws ConfigError when it is neither, or keeps nothing
  */
 export function parseKeep(value: unknown): Keep {
+  if (typeof value === 'number') return parseKeep({ last: value })
   const rules = typeof value === 'string' ? rulesFromText(value) : value
-  if (typeof rules === 'number') return parseKeep({ last: rules })
   if (typeof rules !== 'object' || rules === null || Array.isArray(rules)) {
     throw badKeep(`expected a number or rules, got ${JSON.stringify(value)}`)
   }
@@ -56,7 +60,7 @@ export function parseKeep(value: unknown): Keep {
 }
 
 function rulesFromText(text: string): unknown {
-  if (/^\s*\d+\s*$/.test(text)) return Number(text)
+  if (/^\s*\d+\s*$/.test(text)) return { last: Number(text) }
   const rules = new Map<string, number>()
   for (const part of text.split(',')) {
     const [, name = '', digits] = /^\s*([a-z]+)\s*=\s*(\d+)\s*$/.exec(part) ?? []
@@ -114,3 +118,31 @@ const dayOf = (epochMs: number) => Math.floor(epochMs / DAY)
 // 1970-01-01 was a Thursday, three days after a Monday.
 const weekOf = (epochMs: number) => Math.floor((dayOf(epochMs) + 3) / 7)
 const monthOf = (epochMs: number) => isoInstant(epochMs).slice(0, 7)
+
+/**
+ * Finds snapshots that are whole but were never what the pointer named: their publisher was killed, or another one won.
+ * They follow the current snapshot, or one that a snapshot of its chain follows, or another snapshot of their kind. Anything less
+ * certain counts as published, such as the snapshots of before `latest.json` was removed by hand.
+ */
+export function neverPublished(
+  manifests: readonly Manifest[],
+  currentId: string,
+): ReadonlySet<string> {
+  const byId = new Map(manifests.map((manifest) => [manifest.snapshot_id, manifest]))
+  const chain = new Set<string>()
+  const followed = new Set([currentId])
+  for (let at = byId.get(currentId); at !== undefined && !chain.has(at.snapshot_id);) {
+    chain.add(at.snapshot_id)
+    if (at.previous === null) break
+    followed.add(at.previous.snapshot_id)
+    at = byId.get(at.previous.snapshot_id)
+  }
+  const never = new Set<string>()
+  for (const { snapshot_id: id, previous } of manifests.toSorted(
+    (a, b) => a.sequence - b.sequence,
+  )) {
+    if (chain.has(id) || previous === null) continue
+    if (followed.has(previous.snapshot_id) || never.has(previous.snapshot_id)) never.add(id)
+  }
+  return never
+}

@@ -2,11 +2,10 @@
 
 import { messageOf } from '../../support/errors.ts'
 import { planCommit } from '../delta/commit-plan.ts'
-import { readDeletionVectors } from '../delta/deletion-vector.ts'
+import { readDeletionVectors } from '../delta/inline-vector.ts'
 import type { DeltaLogSource } from '../delta/local-file.ts'
 import { logFolder, tableFolder } from '../delta/log-files.ts'
-import { readStoredLog } from '../delta/log.ts'
-import { sequenceOf, type LogState } from '../delta/replay.ts'
+import { readStoredLog, sequenceOf, type LogState } from '../delta/log.ts'
 import type { Manifest, ManifestTable } from '../manifest.ts'
 import type { Finding } from './verify-findings.ts'
 

@@ -2,7 +2,6 @@
 
 import { rmSync } from 'node:fs'
 import { join } from 'node:path'
-import { onTestFinished } from 'vitest'
 import {
   formatJson,
   pointerTo,
@@ -14,15 +13,16 @@ import {
 import { openFolderStore } from '../../../src/publish/store/folder-store.ts'
 import type { ObjectStore } from '../../../src/publish/store/object-store.ts'
 import { sha256OfFile, writeParquet } from '../../../src/publish/parquet.ts'
+import type { DeltaLogSource } from '../../../src/publish/delta/local-file.ts'
 import { syncDeltaLogs } from '../../../src/publish/delta/sync.ts'
 import { isoInstant, realClock } from '../../../src/support/clock.ts'
 import { silentLogger } from '../../../src/support/logger.ts'
-import { sum } from '../../../src/support/numbers.ts'
 import { DAY } from '../../../src/support/units.ts'
 import { quoteText } from '../../../src/warehouse/sql-text.ts'
 import type { Warehouse } from '../../../src/warehouse/warehouse.ts'
 import { temporaryFolder } from '../../helpers/temporary-folder.ts'
 import { memoryWarehouse } from '../../helpers/warehouse.ts'
+import { aManifest, aTable } from '../manifests.ts'
 
 /** The columns of a made table: one of each kind that engines are known to differ in. */
 export const COLUMNS: ManifestTable['schema'] = [
@@ -115,29 +115,12 @@ export class MadeLake {
   /** A manifest of what is there now, a day after the one before; its file of deleted rows is in the store. */
   async manifest(): Promise<Manifest> {
     this.sequence += 1
-    const table = await this.describe()
-    return {
-      format_version: 3,
+    return aManifest({
       snapshot_id: `01J${String(this.sequence).padStart(23, '0')}`,
       sequence: this.sequence,
-      previous: null,
       created_at: isoInstant(FIRST_DAY + this.sequence * DAY),
-      run_id: null,
-      journal_id: '01M82GZFCDS2H9RXZ13JAAZES0',
-      not_kept: { people: 0, events_before: null },
-      versions: { jobtide: '0.4.0', duckdb: 'v1.5.6' },
-      tables: [table],
-      new_bytes: 0,
-      coverage: {
-        organizations: 0,
-        intervals: 0,
-        covered_from: { min: null, max: null },
-        covered_to: { min: null, max: null },
-        sha256: '0'.repeat(64),
-      },
-      checks: null,
-      credits: { total: 0, of_run: 0 },
-    }
+      tables: [await this.describe()],
+    })
   }
 
   /** The table as a manifest tells it. */
@@ -145,20 +128,13 @@ export class MadeLake {
     const files = this.#files.map((file) => {
       return { ...file, deletes: this.#deleted.get(file.key)?.length ?? 0 }
     })
-    const rows = sum(files.map((file) => file.rows - file.deletes))
-    return {
+    return aTable({
       name: this.table,
-      grain: 'One row per number.',
-      key: ['id'],
-      partition_by: null,
       schema: this.columns,
       last_field_id: this.columns.length,
-      rows,
-      bytes: sum(files.map((file) => file.bytes)),
-      partitions: [{ name: 'all', rows, fingerprint: '' }],
       deletion_vector: await this.#putDeleted(),
       files,
-    }
+    })
   }
 
   async #putDeleted(): Promise<ManifestTable['deletion_vector']> {
@@ -181,9 +157,14 @@ export class MadeLake {
   }
 
   /** Syncs the logs with a manifest. */
-  async sync(manifest: Manifest, store = this.store) {
-    const { warehouse, scratchFolder } = this
-    return syncDeltaLogs({ store, warehouse, scratchFolder, manifest, logger: silentLogger })
+  async sync(manifest: Manifest, store = this.store): Promise<void> {
+    await syncDeltaLogs({ ...this.source, store, manifest, logger: silentLogger })
+  }
+
+  /** What reading the log takes. */
+  get source(): DeltaLogSource {
+    const { store, warehouse, scratchFolder } = this
+    return { store, warehouse, scratchFolder }
   }
 
   /** Makes a manifest, moves the pointer to it, and syncs the logs. */
@@ -204,9 +185,10 @@ export async function putPointer(store: ObjectStore, manifest: Manifest): Promis
   await store.replace('latest.json', Buffer.from(formatJson(pointer)), current?.version ?? null)
 }
 
-/** A lake in a folder of its own. */
+let engine: Promise<Warehouse> | undefined
+
+/** A lake in a folder of its own; those of one file share an engine. */
 export async function madeLake(store?: ObjectStore): Promise<MadeLake> {
-  const warehouse = await memoryWarehouse()
-  onTestFinished(() => warehouse.close())
-  return new MadeLake(store ?? openFolderStore(temporaryFolder(), realClock), warehouse)
+  engine ??= memoryWarehouse()
+  return new MadeLake(store ?? openFolderStore(temporaryFolder(), realClock), await engine)
 }

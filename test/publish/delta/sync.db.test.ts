@@ -1,4 +1,8 @@
+/** The Delta log of a table over many nights: what it shows, whoever else writes to it, dies or damages it. */
+
 import { describe, expect, it } from 'vitest'
+import { formatActions, parseActions, type Action } from '../../../src/publish/delta/actions.ts'
+import { deletionVectorOf } from '../../../src/publish/delta/inline-vector.ts'
 import {
   checkpointKey,
   commitKey,
@@ -7,14 +11,13 @@ import {
   logFolder,
   versionsOf,
 } from '../../../src/publish/delta/log-files.ts'
-import { readStoredLog } from '../../../src/publish/delta/log.ts'
-import { sequenceOf } from '../../../src/publish/delta/replay.ts'
-import { deletionVectorOf } from '../../../src/publish/delta/deletion-vector.ts'
-import { parseActions, type Action } from '../../../src/publish/delta/actions.ts'
+import { readStoredLog, sequenceOf } from '../../../src/publish/delta/log.ts'
 import { forgetLogHistory } from '../../../src/publish/delta/sync.ts'
-import { silentLogger } from '../../../src/support/logger.ts'
 import type { Manifest } from '../../../src/publish/manifest.ts'
+import { EXIT } from '../../../src/support/errors.ts'
+import { silentLogger } from '../../../src/support/logger.ts'
 import { dyingStore } from '../fixtures.ts'
+import { folderAndS3 } from '../places.ts'
 import { YOUNG_COLUMN, madeLake, putPointer, type MadeLake } from './made-lake.ts'
 
 /** The actions of one commit. */
@@ -24,17 +27,13 @@ async function commitOf(lake: MadeLake, version: number): Promise<Action[]> {
   return parseActions(Buffer.from(stored.bytes).toString(), 'log')
 }
 
-const kindsOf = (actions: readonly Action[]) => actions.map((action) => Object.keys(action)[0])
+const kindsOf = async (lake: MadeLake, version: number) =>
+  (await commitOf(lake, version)).map((action) => Object.keys(action)[0])
 
-async function logKeys(lake: MadeLake): Promise<string[]> {
-  return (await lake.store.list(logFolder(lake.table))).map(({ key }) => key)
-}
+const logKeys = async (lake: MadeLake) =>
+  (await lake.store.list(logFolder(lake.table))).map(({ key }) => key)
 
-const sourceOf = ({ store, warehouse, scratchFolder }: MadeLake) => {
-  return { store, warehouse, scratchFolder }
-}
-
-const stateOf = async (lake: MadeLake) => (await readStoredLog(sourceOf(lake), lake.table)).state
+const stateOf = async (lake: MadeLake) => (await readStoredLog(lake.source, lake.table)).state
 
 /** Fails unless the log shows the files and deleted rows of the lake as it is now. */
 async function expectLogShows(lake: MadeLake, manifest: Manifest): Promise<void> {
@@ -51,99 +50,86 @@ async function expectLogShows(lake: MadeLake, manifest: Manifest): Promise<void>
   expect(sequenceOf(state)).toBe(manifest.sequence)
 }
 
-describe('syncDeltaLogs', () => {
-  it('writes a first version of 6 actions for 2 files, which asks nothing new of readers', async () => {
-    const lake = await madeLake()
-    await lake.add(0, 50, 'changed_year=2019')
-    await lake.add(50, 50, 'changed_year=2020')
-    const manifest = await lake.publish()
-    const actions = await commitOf(lake, 0)
-    expect(kindsOf(actions)).toEqual(['commitInfo', 'txn', 'protocol', 'metaData', 'add', 'add'])
-    expect(actions[0]?.commitInfo?.snapshot_id).toBe(manifest.snapshot_id)
-    expect(actions[1]?.txn).toMatchObject({ appId: 'jobtide', version: 1 })
-    expect(actions[2]?.protocol).toEqual({ minReaderVersion: 1, minWriterVersion: 2 })
-    expect(actions[3]?.metaData).toMatchObject({ name: 'events', partitionColumns: [] })
-    expect(actions[4]?.add?.path).toMatch(/^changed_year=2019\/[0-9a-f]{64}\.parquet$/)
-    await expectLogShows(lake, manifest)
-  })
+/** A lake of one file of `rows` rows, published `nights` times. */
+async function publishedLake(rows = 20, nights = 1): Promise<MadeLake> {
+  const lake = await madeLake()
+  await lake.add(0, rows)
+  for (let night = 0; night < nights; night += 1) await lake.publish()
+  return lake
+}
 
-  it('tells of deleted rows by a deletion vector, and of more of them by another', async () => {
+const everyVersion = (count: number) => Array.from({ length: count }, (_, version) => version)
+
+describe('a Delta log', () => {
+  it('of 5 nights tells of 2 files, of deleted rows, of more of them, of a new column, and of nothing new', async () => {
     const lake = await madeLake()
-    const { key } = await lake.add(0, 5_000)
-    await lake.publish()
-    lake.delete(key, [0, 7, 4_999])
-    const second = await lake.publish()
-    expect(kindsOf(await commitOf(lake, 1))).toEqual([
-      'commitInfo',
-      'txn',
-      'protocol',
-      'metaData',
-      'remove',
-      'add',
+    const { key } = await lake.add(0, 5_000, 'changed_year=2019')
+    await lake.add(5_000, 50, 'changed_year=2020')
+    const first = await lake.publish()
+    const actions = await commitOf(lake, 0)
+    expect(actions).toMatchObject([
+      { commitInfo: { snapshot_id: first.snapshot_id } },
+      { txn: { appId: 'jobtide', version: 1 } },
+      { protocol: { minReaderVersion: 1, minWriterVersion: 2 } },
+      { metaData: { name: 'events', partitionColumns: [] } },
+      { add: { path: expect.stringMatching(/^changed_year=2019\/[0-9a-f]{64}\.parquet$/) } },
+      { add: {} },
     ])
-    await expectLogShows(lake, second)
+    await expectLogShows(lake, first)
+
+    lake.delete(key, [0, 7, 4_999])
+    await expectLogShows(lake, await lake.publish())
+    const asked = ['commitInfo', 'txn', 'protocol', 'metaData', 'remove', 'add']
+    expect(await kindsOf(lake, 1)).toEqual(asked)
+
     lake.delete(key, [8])
-    const third = await lake.publish()
-    const actions = await commitOf(lake, 2)
-    expect(kindsOf(actions)).toEqual(['commitInfo', 'txn', 'remove', 'add'])
-    expect(actions[2]?.remove?.deletionVector?.cardinality).toBe(3)
-    expect(actions[3]?.add?.deletionVector?.cardinality).toBe(4)
-    await expectLogShows(lake, third)
-    expect((await stateOf(lake)).protocol).toMatchObject({
+    await expectLogShows(lake, await lake.publish())
+    const third = await commitOf(lake, 2)
+    expect(third.slice(2)).toMatchObject([
+      { remove: { deletionVector: { cardinality: 3 } } },
+      { add: { deletionVector: { cardinality: 4 } } },
+    ])
+    expect((await stateOf(lake)).protocol).toEqual({
       minReaderVersion: 3,
       minWriterVersion: 7,
       readerFeatures: ['deletionVectors'],
       writerFeatures: ['deletionVectors'],
     })
-  })
 
-  it('tells of a new column in the commit that brings its first file', async () => {
-    const lake = await madeLake()
-    await lake.add(0, 10)
-    await lake.publish()
     lake.columns = [...lake.columns, YOUNG_COLUMN]
-    await lake.add(10, 10)
-    const manifest = await lake.publish()
-    const actions = await commitOf(lake, 1)
-    expect(kindsOf(actions)).toEqual(['commitInfo', 'txn', 'metaData', 'add'])
-    const first = await commitOf(lake, 0)
-    expect(actions[2]?.metaData?.id).toBe(first[3]?.metaData?.id)
-    expect(actions[2]?.metaData?.schemaString).toContain('"young","type":"integer"')
-    await expectLogShows(lake, manifest)
+    await lake.add(6_000, 10)
+    await expectLogShows(lake, await lake.publish())
+    expect(await kindsOf(lake, 3)).toEqual(['commitInfo', 'txn', 'metaData', 'add'])
+    const { metaData } = await stateOf(lake)
+    expect(metaData?.id).toBe(actions[3]?.metaData?.id)
+    expect(metaData?.schemaString).toContain('"young","type":"integer"')
+
+    await expectLogShows(lake, await lake.publish())
+    expect(await kindsOf(lake, 4)).toEqual(['commitInfo', 'txn'])
   })
 
-  it('does nothing the second time, nor for a snapshot that a later one has overtaken', async () => {
-    const lake = await madeLake()
-    await lake.add(0, 10)
-    const first = await lake.publish()
+  it('stays as it is the second time, and for a snapshot that a later one has overtaken', async () => {
+    const lake = await publishedLake()
+    const first = { ...(await lake.manifest()), sequence: 1 }
     const second = await lake.publish()
     const keys = await logKeys(lake)
-    const untouched = { table: 'events', version: 1, committed: false }
-    expect(await lake.sync(second)).toEqual([untouched])
-    expect(await lake.sync(first)).toEqual([untouched])
+    await lake.sync(second)
+    await lake.sync(first)
     expect(await logKeys(lake)).toEqual(keys)
   })
 
-  it('has a commit for each snapshot although nothing in the table changed', async () => {
-    const lake = await madeLake()
-    await lake.add(0, 10)
-    await lake.publish()
-    await lake.publish()
-    expect(kindsOf(await commitOf(lake, 1))).toEqual(['commitInfo', 'txn'])
-  })
-
   it('shows snapshot 1 of a destination that was begun again after 5 nights, and not that of a slow publisher', async () => {
-    const lake = await madeLake()
-    await lake.add(0, 10)
+    const lake = await publishedLake(10, 5)
     await lake.add(10, 10)
-    for (let night = 0; night < 5; night += 1) await lake.publish()
-    lake.drop(lake.files[0]?.key ?? '')
     const again = { ...(await lake.manifest()), sequence: 1 }
-    expect(await lake.sync(again)).toMatchObject([{ version: 4, committed: false }])
+    await lake.sync(again)
+    expect((await stateOf(lake)).version).toBe(4)
     await putPointer(lake.store, again)
-    expect(await lake.sync(again)).toMatchObject([{ version: 5, committed: true }])
-    await expectLogShows(lake, again)
-    expect(await lake.sync(again)).toMatchObject([{ version: 5, committed: false }])
+    for (let time = 0; time < 2; time += 1) {
+      await lake.sync(again)
+      expect((await stateOf(lake)).version).toBe(5)
+      await expectLogShows(lake, again)
+    }
   })
 
   it('shows the newest of 3 snapshots when 6 publishers sync at once, each version whole', async () => {
@@ -154,12 +140,10 @@ describe('syncDeltaLogs', () => {
       lake.delete(key, [row])
       manifests.push(await lake.manifest(), await lake.manifest())
     }
-    await Promise.all(manifests.map(async (manifest) => lake.sync(manifest)))
-    const newest = manifests.at(-1)
-    if (newest === undefined) throw new Error('no manifest')
-    await expectLogShows(lake, newest)
+    await Promise.all(manifests.map((manifest) => lake.sync(manifest)))
+    await expectLogShows(lake, manifests.at(-1)!)
     const { commits } = versionsOf(await logKeys(lake))
-    expect(commits).toEqual(commits.map((_, index) => index))
+    expect(commits).toEqual(everyVersion(commits.length))
     const sequences: number[] = []
     for (const version of commits) {
       const actions = await commitOf(lake, version)
@@ -167,96 +151,10 @@ describe('syncDeltaLogs', () => {
     }
     expect(sequences).toEqual([...new Set(sequences)].toSorted((a, b) => a - b))
   })
-})
 
-/** Publishes until the log has 26 versions: files come and go, rows are deleted, a column comes. */
-async function twentyFiveNights(lake: MadeLake): Promise<Manifest> {
-  const base = await lake.add(0, 3_000)
-  let manifest = await lake.publish()
-  for (let night = 1; night <= 25; night += 1) {
-    if (night === 13) lake.columns = [...lake.columns, YOUNG_COLUMN]
-    const { key } = await lake.add(3_000 + night * 10, 10)
-    lake.delete(base.key, [night * 100, night * 100 + 1])
-    if (night % 6 === 0) lake.drop(key)
-    manifest = await lake.publish()
-  }
-  return manifest
-}
-
-describe('checkpoints', () => {
-  it('come every 10 versions, and 16 versions can then be read without what came before', async () => {
-    const lake = await madeLake()
-    const manifest = await twentyFiveNights(lake)
-    expect(versionsOf(await logKeys(lake)).checkpoints).toEqual([10, 20])
-    await expectLogShows(lake, manifest)
-    await lake.store.remove(logFilesBefore(await logKeys(lake), 20))
-    expect(versionsOf(await logKeys(lake)).commits).toEqual([20, 21, 22, 23, 24, 25])
-    await expectLogShows(lake, manifest)
-    const { metaData, protocol } = await stateOf(lake)
-    expect(metaData?.schemaString).toContain('"young"')
-    expect(protocol?.readerFeatures).toEqual(['deletionVectors'])
-    await lake.publish()
-    expect(kindsOf(await commitOf(lake, 26))).toEqual(['commitInfo', 'txn'])
-  })
-
-  it('are told of by _last_checkpoint with the number of their actions', async () => {
-    const lake = await madeLake()
-    await twentyFiveNights(lake)
-    const stored = await lake.store.get(lastCheckpointKey('events'))
-    const hint = JSON.parse(Buffer.from(stored?.bytes ?? []).toString()) as Record<string, number>
-    const path = lake.store.localPath(checkpointKey('events', 20)) ?? ''
-    const rows = await lake.warehouse.all<{ all: bigint; adds: bigint; bytes: bigint }>(
-      `select count(*) as all, count(add) as adds,
-         (select octet_length(content) from read_blob($1)) as bytes from read_parquet($1)`,
-      [path],
-    )
-    expect(rows).toEqual([
-      {
-        all: BigInt(hint['size'] ?? 0),
-        adds: BigInt(hint['numOfAddFiles'] ?? 0),
-        bytes: BigInt(hint['sizeInBytes'] ?? 0),
-      },
-    ])
-    expect(hint['version']).toBe(20)
-    // Removed files are named for 7 days: 8 nights' versions of the file with deleted rows do not reach that far back.
-    const [removed] = await lake.warehouse.all<{ n: bigint }>(
-      `select count(remove) as n from read_parquet($1)`,
-      [path],
-    )
-    expect(Number(removed?.n)).toBeLessThanOrEqual(9)
-    expect(Number(removed?.n)).toBeGreaterThanOrEqual(7)
-  })
-
-  it('are made by the next sync where a publisher died before', async () => {
-    const lake = await madeLake()
-    const manifest = await twentyFiveNights(lake)
-    await lake.store.remove([checkpointKey('events', 20), lastCheckpointKey('events')])
-    await lake.sync(manifest)
-    expect(versionsOf(await logKeys(lake)).checkpoints).toEqual([10, 25])
-    await expectLogShows(lake, manifest)
-  })
-})
-
-describe('forgetLogHistory', () => {
-  it('leaves version 25, its checkpoint and the hint of 26 versions, and the log goes on', async () => {
-    const lake = await madeLake()
-    const manifest = await twentyFiveNights(lake)
-    await forgetLogHistory({ ...sourceOf(lake), manifest, logger: silentLogger })
-    expect(await logKeys(lake)).toEqual([
-      checkpointKey('events', 25),
-      commitKey('events', 25),
-      lastCheckpointKey('events'),
-    ])
-    await expectLogShows(lake, manifest)
-    await expectLogShows(lake, await lake.publish())
-  })
-})
-
-describe('a publisher that dies', () => {
-  it('before or after any operation leaves a log that the next sync finishes', async () => {
-    const lake = await madeLake()
-    const { key } = await lake.add(0, 100)
-    for (let night = 1; night < 10; night += 1) await lake.publish()
+  it('is finished by the next sync, before or after whatever operation its publisher died', async () => {
+    const lake = await publishedLake(100, 9)
+    const { key } = lake.files[0]!
     let deaths = 0
     for (const when of ['before', 'after'] as const) {
       for (let at = 1, isDying = true; isDying; at += 1) {
@@ -274,7 +172,124 @@ describe('a publisher that dies', () => {
     }
     expect(deaths).toBeGreaterThan(16)
     const { commits, checkpoints } = versionsOf(await logKeys(lake))
-    expect(commits).toEqual(commits.map((_, index) => index))
+    expect(commits).toEqual(everyVersion(commits.length))
     expect(checkpoints).toEqual([10, 20, 30].slice(0, checkpoints.length))
+  })
+})
+
+describe.each(folderAndS3())('checkpoints in $place', ({ open }) => {
+  it('come every 10 versions, are read without what came before, and are made again where one is missing', async () => {
+    const lake = await madeLake(await open())
+    const base = await lake.add(0, 3_000)
+    let manifest = await lake.publish()
+    for (let night = 1; night <= 25; night += 1) {
+      if (night === 13) lake.columns = [...lake.columns, YOUNG_COLUMN]
+      const { key } = await lake.add(3_000 + night * 10, 10)
+      lake.delete(base.key, [night * 100, night * 100 + 1])
+      if (night % 6 === 0) lake.drop(key)
+      manifest = await lake.publish()
+    }
+    expect(versionsOf(await logKeys(lake)).checkpoints).toEqual([10, 20])
+    await expectLogShows(lake, manifest)
+    const hint = await lake.store.get(lastCheckpointKey('events'))
+    const path = `${lake.scratchFolder}/checkpoint.parquet`
+    await lake.store.download(checkpointKey('events', 20), path)
+    const rows = await lake.warehouse.all<{ n: bigint; removed: bigint }>(
+      'select count(*) as n, count(remove) as removed from read_parquet($1)',
+      [path],
+    )
+    expect(JSON.parse(String(hint?.bytes))).toEqual({ version: 20, size: Number(rows[0]?.n) })
+    // Removed files are named for 7 days, one a night and those that were dropped.
+    expect([7n, 8n, 9n]).toContain(rows[0]?.removed)
+
+    await lake.store.remove([checkpointKey('events', 20), lastCheckpointKey('events')])
+    await lake.sync(manifest)
+    expect(versionsOf(await logKeys(lake)).checkpoints).toEqual([10, 25])
+    await lake.store.remove(logFilesBefore(await logKeys(lake), 25))
+    expect(versionsOf(await logKeys(lake)).commits).toEqual([25])
+    await expectLogShows(lake, manifest)
+    const { metaData, protocol } = await stateOf(lake)
+    expect(metaData?.schemaString).toContain('"young"')
+    expect(protocol?.readerFeatures).toEqual(['deletionVectors'])
+
+    manifest = await lake.publish()
+    await forgetLogHistory({ ...lake.source, manifest, logger: silentLogger })
+    const kept = [checkpointKey('events', 26), commitKey('events', 26), lastCheckpointKey('events')]
+    expect(await logKeys(lake)).toEqual(kept)
+    await expectLogShows(lake, manifest)
+    await expectLogShows(lake, await lake.publish())
+  })
+})
+
+const foreignFile: Action = {
+  add: {
+    path: 'part-0.parquet',
+    partitionValues: {},
+    size: 9,
+    modificationTime: 1,
+    dataChange: false,
+    stats: '{"numRecords":20}',
+  },
+}
+
+describe('a Delta log that another engine wrote to', () => {
+  it('shows the snapshot again after the next publish, also of one that changes nothing', async () => {
+    const lake = await publishedLake()
+    const path = lake.files[0]?.key.split('/').slice(2).join('/') ?? ''
+    const actions = [foreignFile, { remove: { path, dataChange: false } }]
+    await lake.store.put(commitKey('events', 1), Buffer.from(formatActions(actions)))
+    const same = { ...(await lake.manifest()), sequence: 1 }
+    for (let time = 0; time < 2; time += 1) {
+      await lake.sync(same)
+      await expectLogShows(lake, same)
+      expect((await stateOf(lake)).version).toBe(2)
+    }
+  })
+
+  it.each([
+    ['rowTracking', { minReaderVersion: 3, minWriterVersion: 7, writerFeatures: ['rowTracking'] }],
+    ['version 4', { minReaderVersion: 1, minWriterVersion: 4 }],
+  ])('is refused where that engine asks of writers for %s', async (what, protocol) => {
+    const lake = await publishedLake()
+    const text = formatActions([{ protocol }])
+    await lake.store.put(commitKey('events', 1), Buffer.from(text))
+    await expect(lake.publish()).rejects.toMatchObject({
+      exitCode: EXIT.publishFailed,
+      message: expect.stringContaining(what),
+      hint: expect.stringContaining('Remove the folder tables/events/_delta_log'),
+    })
+  })
+})
+
+describe('a damaged Delta log', () => {
+  it('is refused by its missing version, and written again when its folder is removed', async () => {
+    const lake = await publishedLake(5, 3)
+    await lake.store.remove([commitKey('events', 1)])
+    await expect(lake.publish()).rejects.toThrow(/lost its version 1/)
+    await lake.store.remove([commitKey('events', 0)])
+    await expect(lake.publish()).rejects.toThrow(/lost its version 0/)
+    await lake.store.remove(await logKeys(lake))
+    await expectLogShows(lake, await lake.publish())
+    expect((await stateOf(lake)).version).toBe(0)
+  })
+
+  it('is refused by a line that is none', async () => {
+    const lake = await madeLake()
+    await lake.store.put(commitKey('events', 0), Buffer.from('{"txn":{}}\n'))
+    await expect(lake.publish()).rejects.toThrow(/json, line 1, is no line of a Delta log/)
+  })
+
+  it('is not made from a file of deleted rows with 1 row too few or a row that is not there', async () => {
+    const lake = await madeLake()
+    const { key } = await lake.add(0, 5)
+    lake.delete(key, [1, 4])
+    const manifest = await lake.manifest()
+    const [table] = manifest.tables
+    for (const wrong of [{ deletes: 3 }, { rows: 4 }]) {
+      const files = table!.files.map((file) => ({ ...file, ...wrong }))
+      const sync = lake.sync({ ...manifest, tables: [{ ...table!, files }] })
+      await expect(sync).rejects.toThrow(/does not name [23] rows/)
+    }
+    expect((await stateOf(lake)).version).toBe(-1)
   })
 })

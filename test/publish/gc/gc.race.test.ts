@@ -15,13 +15,11 @@ import {
   manifestOf,
   memoryStore,
   missingObjects,
-  newWorld,
   pointerBytes,
   publishManifest,
   putSnapshot,
-  type Fate,
+  START,
   type MemoryStore,
-  type World,
 } from './gc-world.ts'
 
 const CONTENTS = ['a', 'b', 'c', 'd', 'e']
@@ -73,20 +71,82 @@ function fates({ seed, longestMs }: Actor): () => Fate {
   return () => ({
     untilEffectMs: delay(),
     untilAnswerMs: delay(),
-    lost: random() < 0.1 ? 'answer' : 'nothing',
+    isLost: random() < 0.1,
   })
+}
+
+/** What can happen to a request: how long until it takes effect, then until its answer, and whether that gets lost. */
+interface Fate {
+  readonly untilEffectMs: number
+  readonly untilAnswerMs: number
+  /** Then an error comes at the time of the answer, which may be before the effect. */
+  readonly isLost: boolean
+}
+
+/** Several machines, one store, one time: an agenda of what happens when. */
+class World {
+  /** The true time, which is the store's, milliseconds since 1970 UTC. */
+  nowMs = START
+  #order = 0
+  readonly #agenda: { at: number; order: number; happen: () => void }[] = []
+
+  after(ms: number, happen: () => void): void {
+    this.#order += 1
+    this.#agenda.push({ at: this.nowMs + ms, order: this.#order, happen })
+  }
+
+  sleep(ms: number): Promise<void> {
+    return new Promise((resolve) => this.after(ms, resolve))
+  }
+
+  /** A machine's way to `store`. @param isDead once true, nothing of its requests comes back */
+  connect(store: ObjectStore, fateOf: () => Fate, isDead: () => boolean): ObjectStore {
+    return new Proxy(store, {
+      get: (target, name) => {
+        const member: unknown = Reflect.get(target, name, target)
+        if (typeof member !== 'function' || name === 'urlOf') return member
+        return (...values: unknown[]) =>
+          new Promise((resolve, reject) => {
+            if (isDead()) return
+            const { untilEffectMs, untilAnswerMs, isLost } = fateOf()
+            const answer = (done: () => void) =>
+              this.after(untilAnswerMs, () => {
+                if (!isDead()) done()
+              })
+            this.after(untilEffectMs, () => {
+              const result = Promise.resolve(Reflect.apply(member, target, values) as unknown)
+              result.catch(() => undefined)
+              if (!isLost) answer(() => result.then(resolve, reject))
+            })
+            if (isLost) answer(() => reject(new Error(`no answer to ${String(name)}`)))
+          })
+      },
+    })
+  }
+
+  /** Runs all that was begun to its end. */
+  async run(): Promise<void> {
+    for (;;) {
+      await new Promise<void>((resolve) => setImmediate(resolve))
+      this.#agenda.sort((a, b) => a.at - b.at || a.order - b.order)
+      const next = this.#agenda.shift()
+      if (next === undefined) return
+      this.nowMs = next.at
+      next.happen()
+    }
+  }
 }
 
 /** The world of one run. The clocks of the store's machines differ by up to 11 hours. */
 class Race {
-  readonly world: World = newWorld()
+  readonly world = new World()
   readonly store: MemoryStore
   readonly published = new Set<string>()
   readonly damage: string[] = []
 
   constructor() {
     let writes = 0
-    this.store = memoryStore(() => this.world.now() + (((writes += 7) % 12) - 6) * HOUR * 0.9)
+    this.store = memoryStore(() => this.world.nowMs + (((writes += 7) % 12) - 6) * HOUR * 0.9)
   }
 
   /** The store, which looks after each change whether every published snapshot is whole. */
@@ -111,7 +171,6 @@ class Race {
   }
 
   async act(actor: Actor, number: number): Promise<void> {
-    const clock = this.world.clock(actor.skewMs)
     const fateOf = fates(actor)
     let requests = 0
     const store = this.world.connect(
@@ -122,7 +181,7 @@ class Race {
       },
       () => requests > actor.diesAt,
     )
-    await clock.sleep(actor.startsAfterMs)
+    await this.world.sleep(actor.startsAfterMs)
     try {
       if (actor.publishes) await this.publish(store, actor, number)
       const report = await collectGarbage({
@@ -139,14 +198,14 @@ class Race {
   async publish(store: ObjectStore, actor: Actor, number: number): Promise<void> {
     const current = await readCurrent(store)
     const after = current?.manifest ?? null
-    const createdAt = this.world.now() + actor.skewMs
+    const createdAt = this.world.nowMs + actor.skewMs
     const { contents } = actor
     const manifest = manifestOf({ id: idOf(number), createdAt, contents, after })
     await putSnapshot(store, manifest, after)
-    const began = this.world.now()
+    const began = this.world.nowMs
     const version = current?.version ?? null
     const hasWon = await store.replace(POINTER_KEY, pointerBytes(manifest), version)
-    if (hasWon && this.world.now() - began > DAY) seen.old += 1
+    if (hasWon && this.world.nowMs - began > DAY) seen.old += 1
     if (!hasWon) seen.beaten += 1
   }
 }
@@ -156,13 +215,13 @@ describe('publishers and collectors of garbage at the same time', () => {
     await fc.assert(
       fc.asyncProperty(fc.array(anActor, { minLength: 2, maxLength: 7 }), async (actors) => {
         const race = new Race()
-        const first = manifestOf({ id: idOf(1), createdAt: race.world.now(), contents: ['a', 'b'] })
+        const first = manifestOf({ id: idOf(1), createdAt: race.world.nowMs, contents: ['a', 'b'] })
         await publishManifest(race.watched(), first)
         // What was uploaded days ago and never published: files with the contents that publishers are about to write.
         for (const content of CONTENTS) {
           const sha256 = sha256Hex(Buffer.from(content))
           const key = fileKey('joiners', 'changed_year=2024', sha256)
-          const modifiedAt = race.world.now() - 3 * DAY
+          const modifiedAt = race.world.nowMs - 3 * DAY
           race.store.objects.set(key, { bytes: Buffer.from('x'), modifiedAt, version: content })
         }
         const done = actors.map((actor, index) => race.act(actor, index + 2))
@@ -171,12 +230,12 @@ describe('publishers and collectors of garbage at the same time', () => {
         expect(done).toHaveLength(actors.length)
 
         // What killed processes left goes after the next publish that comes two days later.
-        const later = race.world.clock(0).sleep(2 * DAY)
+        const later = race.world.sleep(2 * DAY)
         await race.world.run()
         await later
         const current = await readCurrent(race.store)
         const after = current?.manifest ?? null
-        const facts = { id: idOf(99), createdAt: race.world.now(), contents: ['a', 'f'], after }
+        const facts = { id: idOf(99), createdAt: race.world.nowMs, contents: ['a', 'f'], after }
         const last = manifestOf(facts)
         await publishManifest(race.watched(), last, after)
         const keep = parseKeep(1)

@@ -167,34 +167,4 @@ describe('garbage collection', () => {
     expect(report.reason).toMatch(reason)
     expect(nights.keys()).toEqual(before)
   })
-
-  it('that is killed at any request leaves snapshots whole, delays no publisher, and the next one ends its work', async () => {
-    for (let at = 1, hasEnded = false; !hasEnded; at += 1) {
-      const nights = await fourNights()
-      let requests = 0
-      const dying = new Proxy(nights.store, {
-        get(target, name) {
-          const member: unknown = Reflect.get(target, name, target)
-          if (typeof member !== 'function' || name === 'urlOf') return member
-          return async (...values: unknown[]) => {
-            requests += 1
-            if (requests < at) return (await Reflect.apply(member, target, values)) as unknown
-            // Of many objects every second one is gone.
-            const [keys] = values
-            if (Array.isArray(keys)) await target.remove(keys.filter((_, i) => i % 2 === at % 2))
-            throw new Error('killed')
-          }
-        },
-      })
-      hasEnded = await collect(dying).then(
-        () => true,
-        () => false,
-      )
-      expect(missingObjects(nights.store, new Set([1, 2, 3, 4].map(idOf))), `at ${at}`).toEqual([])
-      await nights.publish(['a', 'of the next night'])
-      expect(await collect(nights.store), `at ${at}`).toMatchObject({ reason: null })
-      expect(nights.snapshots(), `at ${at}`).toEqual([idOf(4), idOf(5)])
-      expect(nights.keys('tables/'), `at ${at}`).toHaveLength(3)
-    }
-  })
 })

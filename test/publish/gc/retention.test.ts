@@ -8,17 +8,13 @@ const NOTHING: Keep = { last: 0, daily: 0, weekly: 0, monthly: 0 }
 
 describe('what to keep', () => {
   it.each([
-    [30, { ...NOTHING, last: 30 }],
-    ['30', { ...NOTHING, last: 30 }],
+    [30, { last: 30 }],
+    ['30', { last: 30 }],
     ['last=7,daily=30,weekly=12,monthly=24', { last: 7, daily: 30, weekly: 12, monthly: 24 }],
-    [' monthly = 24 , last=1', { ...NOTHING, last: 1, monthly: 24 }],
-    [{ daily: 14 }, { ...NOTHING, daily: 14 }],
-    [
-      { last: 2, weekly: undefined },
-      { ...NOTHING, last: 2 },
-    ],
+    [' monthly = 24 , last=1', { last: 1, monthly: 24 }],
+    [{ daily: 14, weekly: undefined }, { daily: 14 }],
   ])('is read from %j', (value, keep) => {
-    expect(parseKeep(value)).toEqual(keep)
+    expect(parseKeep(value)).toEqual({ ...NOTHING, ...keep })
   })
 
   it.each([
@@ -30,7 +26,6 @@ describe('what to keep', () => {
     ['daily=100001', 'daily must be a whole number from 0 to 100000, got 100001'],
     [{ daily: '3' }, 'daily must be a whole number from 0 to 100000, got "3"'],
     ['yearly=3', 'there is no rule "yearly", only last, daily, weekly, monthly'],
-    ['', 'expected rule=number, got ""'],
     ['last=7,', 'expected rule=number, got ""'],
     ['last=7,last=8', 'last is there twice'],
     ['-3', 'expected rule=number, got "-3"'],
@@ -47,130 +42,84 @@ describe('what to keep', () => {
   })
 })
 
-/** Snapshots that are named by the instants they were made at; the last one is what readers see. */
-function keptOf(keep: Partial<Keep>, instants: readonly string[]): string[] {
-  const snapshots = instants.map((id) => ({ id, createdAt: Date.parse(`${id}:00Z`) }))
-  const expired = expiredSnapshots(snapshots, { ...NOTHING, ...keep }, instants.at(-1) ?? '')
-  return instants.filter((id) => !expired.includes(id))
-}
+const seventyNights = Array.from({ length: 70 }, (_, night) =>
+  isoInstant(Date.UTC(2026, 8, 12, 2, 15) + night * DAY).slice(0, 16),
+)
 
-describe('expired snapshots', () => {
-  it('are all but the last 2', () => {
-    const nights = ['2026-11-17T02:15', '2026-11-18T02:15', '2026-11-19T02:15', '2026-11-20T02:15']
-    expect(keptOf({ last: 2 }, nights)).toEqual(nights.slice(2))
+describe('the snapshots that are kept', () => {
+  it.each<[string, Partial<Keep>, string, string]>([
+    ['the last 2', { last: 2 }, '2026-11-18T02:15', '2026-11-19T02:15 2026-11-20T02:15'],
+    [
+      'the newest of each of the last 2 days that have one, by UTC',
+      { daily: 2 },
+      '2026-11-01T23:59 2026-11-02T00:00',
+      '2026-11-02T23:59 2026-11-20T02:15',
+    ],
+    [
+      // 2026-12-28 is a Monday: its week is 2026-W53 and ends on Sunday, 2027-01-03.
+      'the newest of each of 2 weeks, which begin on Monday, across a new year',
+      { weekly: 2 },
+      '2026-12-27T23:59 2026-12-28T00:00',
+      '2027-01-03T23:59 2027-01-04T00:00',
+    ],
+    [
+      'the newest of each of 3 months, of different lengths',
+      { monthly: 3 },
+      '2025-12-31T23:59 2026-02-01T00:00',
+      '2026-01-31T23:59 2026-02-28T23:59 2026-03-01T00:00',
+    ],
+    [
+      'all that any rule keeps: by 2 last, 3 days and 3 months 5 of 70 nights',
+      { last: 2, daily: 3, monthly: 3 },
+      seventyNights.join(' '),
+      '2026-09-30T02:15 2026-10-31T02:15 2026-11-18T02:15 2026-11-19T02:15 2026-11-20T02:15',
+    ],
+  ])('are %s', (_, rules, others, kept) => {
+    const instants = [...new Set(`${others} ${kept}`.split(' '))].toSorted()
+    const snapshots = instants.map((id) => ({ id, createdAt: Date.parse(`${id}:00Z`) }))
+    const expired = expiredSnapshots(snapshots, { ...NOTHING, ...rules }, instants.at(-1) ?? '')
+    expect(instants.filter((id) => !expired.includes(id)).join(' ')).toBe(kept)
   })
 
-  it('are all but the newest of each of the last 2 days that have one, by UTC', () => {
-    const kept = keptOf({ daily: 2 }, [
-      '2026-11-01T23:59',
-      '2026-11-02T00:00',
-      '2026-11-02T23:59',
-      '2026-11-20T00:00',
-      '2026-11-20T02:15',
-    ])
-    expect(kept).toEqual(['2026-11-02T23:59', '2026-11-20T02:15'])
-  })
-
-  it('are all but the newest of each of 2 weeks, which begin on Monday, across a new year', () => {
-    // 2026-12-28 is a Monday: its week is 2026-W53 and ends on Sunday, 2027-01-03.
-    const kept = keptOf({ weekly: 2 }, [
-      '2026-12-27T23:59',
-      '2026-12-28T00:00',
-      '2027-01-03T23:59',
-      '2027-01-04T00:00',
-    ])
-    expect(kept).toEqual(['2027-01-03T23:59', '2027-01-04T00:00'])
-  })
-
-  it('are all but the newest of each of 3 months, of different lengths', () => {
-    const kept = keptOf({ monthly: 3 }, [
-      '2025-12-31T23:59',
-      '2026-01-31T23:59',
-      '2026-02-01T00:00',
-      '2026-02-28T23:59',
-      '2026-03-01T00:00',
-    ])
-    expect(kept).toEqual(['2026-01-31T23:59', '2026-02-28T23:59', '2026-03-01T00:00'])
-  })
-
-  it('are none of those that any rule keeps: 2 last, 3 days and 3 months of 70 nights are 5', () => {
-    const nights = Array.from({ length: 70 }, (_, night) =>
-      isoInstant(Date.UTC(2026, 8, 12, 2, 15) + night * DAY).slice(0, 16),
-    )
-    expect(keptOf({ last: 2, daily: 3, monthly: 3 }, nights)).toEqual([
-      '2026-09-30T02:15',
-      '2026-10-31T02:15',
-      '2026-11-18T02:15',
-      '2026-11-19T02:15',
-      '2026-11-20T02:15',
-    ])
-  })
-
-  it('never count what readers see as old, even where a faster clock made others look newer', () => {
+  it('begin with what readers see, even where a faster clock made others look newer', () => {
     const snapshots = [
       { id: 'pointed at', createdAt: 1_000 },
       { id: 'of a fast clock', createdAt: 2_000 },
     ]
-    expect(expiredSnapshots(snapshots, { ...NOTHING, last: 1 }, 'pointed at')).toEqual([
-      'of a fast clock',
-    ])
+    const expired = expiredSnapshots(snapshots, { ...NOTHING, last: 1 }, 'pointed at')
+    expect(expired).toEqual(['of a fast clock'])
   })
-})
 
-const number = fc.integer({ min: 0, max: 6 })
-const keeps = fc.record({ last: number, daily: number, weekly: number, monthly: number })
-// Up to 30 snapshots in a year, several of which can be of one day, or of one moment.
-const lakes = fc
-  .array(fc.integer({ min: 0, max: 4 * 365 }), { minLength: 1, maxLength: 30 })
-  .chain((quarters) =>
-    fc.record({
-      snapshots: fc.constant(
-        quarters.map((quarter, index) => ({
-          id: `s${index}`,
-          createdAt: Date.UTC(2026, 0, 1) + (quarter * DAY) / 4,
-        })),
-      ),
-      current: fc.nat({ max: quarters.length - 1 }).map((index) => `s${index}`),
-    }),
-  )
+  const number = fc.integer({ min: 0, max: 6 })
+  const keeps = fc.record({ last: number, daily: number, weekly: number, monthly: number })
+  // Up to 30 snapshots in a year, several of which can be of one day, or of one moment.
+  const quarters = fc.array(fc.integer({ min: 0, max: 4 * 365 }), { minLength: 1, maxLength: 30 })
 
-describe('expired snapshots of any lake under any rules', () => {
-  it('never hold the one that readers see, and leave at most as many as the rules say', () => {
+  it('of any lake are as many as the rules say, no fewer when more is kept, and stay when the rest is gone', () => {
     fc.assert(
-      fc.property(lakes, keeps, ({ snapshots, current }, keep) => {
+      fc.property(quarters, fc.nat(), keeps, keeps, (times, nth, keep, more) => {
+        const snapshots = times.map((quarter, index) => {
+          return { id: `s${index}`, createdAt: Date.UTC(2026, 0, 1) + (quarter * DAY) / 4 }
+        })
+        const current = `s${nth % times.length}`
         const expired = expiredSnapshots(snapshots, keep, current)
         expect(expired).not.toContain(current)
         expect(new Set(expired).size).toBe(expired.length)
+        const left = snapshots.filter(({ id }) => !expired.includes(id))
         const most = Math.max(1, keep.last + keep.daily + keep.weekly + keep.monthly)
-        expect(snapshots.length - expired.length).toBeLessThanOrEqual(most)
-        expect(snapshots.length - expired.length).toBeGreaterThanOrEqual(
+        expect(left.length).toBeLessThanOrEqual(most)
+        expect(left.length).toBeGreaterThanOrEqual(
           Math.min(snapshots.length, Math.max(1, keep.last)),
         )
-      }),
-    )
-  })
-
-  it('are no more when more is kept', () => {
-    fc.assert(
-      fc.property(lakes, keeps, keeps, ({ snapshots, current }, keep, more) => {
-        const both: Keep = {
+        const generous: Keep = {
           last: keep.last + more.last,
           daily: keep.daily + more.daily,
           weekly: keep.weekly + more.weekly,
           monthly: keep.monthly + more.monthly,
         }
-        const expired = expiredSnapshots(snapshots, keep, current)
-        expect(expired).toEqual(expect.arrayContaining(expiredSnapshots(snapshots, both, current)))
-      }),
-    )
-  })
-
-  it('are none once they are gone, in whatever order the rest is named', () => {
-    fc.assert(
-      fc.property(lakes, keeps, ({ snapshots, current }, keep) => {
-        const expired = new Set(expiredSnapshots(snapshots, keep, current))
-        const left = snapshots.filter(({ id }) => !expired.has(id)).toReversed()
-        expect(expiredSnapshots(left, keep, current)).toEqual([])
+        const fewer = expiredSnapshots(snapshots, generous, current)
+        expect(expired).toEqual(expect.arrayContaining(fewer))
+        expect(expiredSnapshots(left.toReversed(), keep, current)).toEqual([])
       }),
     )
   })
