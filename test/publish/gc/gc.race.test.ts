@@ -116,7 +116,7 @@ class World {
             this.after(untilEffectMs, () => {
               const result = Promise.resolve(Reflect.apply(member, target, values) as unknown)
               result.catch(() => undefined)
-              if (!isLost) answer(() => result.then(resolve, reject))
+              if (!isLost) answer(() => void result.then(resolve, reject))
             })
             if (isLost) answer(() => reject(new Error(`no answer to ${String(name)}`)))
           })
