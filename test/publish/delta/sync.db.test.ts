@@ -1,4 +1,4 @@
-/** The Delta log of a table over many nights: what it shows, whoever else writes to it, dies or damages it. */
+/** The Delta log of a table over many nights: what it shows, also when others write to it, die or damage it. */
 
 import { describe, expect, it } from 'vitest'
 import { formatActions, parseActions, type Action } from '../../../src/publish/delta/actions.ts'
