@@ -99,7 +99,7 @@ function runStatus(run: RunHistory) {
     batches_done: run.batchesDone,
     pages: run.pages,
     credits: run.creditsCommitted,
-    in_doubt: run.unanswered.size,
+    in_doubt: run.unanswered,
   }
 }
 

@@ -15,7 +15,7 @@ import {
   type BatchHistory,
 } from '../journal/batch-history.ts'
 import { takeRecord, unverifiedPage } from '../journal/page-drift.ts'
-import { organizationName, type BatchRecord, type OrganizationRef } from '../journal/records.ts'
+import { type BatchRecord, type OrganizationRef } from '../journal/records.ts'
 import { CREDITS_PER_PAGE } from '../journal/spending.ts'
 import { isoInstant } from '../support/clock.ts'
 import { Condition } from '../support/condition.ts'
@@ -240,11 +240,9 @@ class Extraction {
   }
 
   async #quarantine(organizations: readonly OrganizationRef[], reason: string): Promise<void> {
-    const known = new Set(
-      this.#quarantined.map(({ organization }) => organizationName(organization)),
-    )
+    const known = new Set(this.#quarantined.map(({ organization }) => organization.value))
     for (const organization of organizations) {
-      if (known.has(organizationName(organization))) continue
+      if (known.has(organization.value)) continue
       this.#quarantined.push({ organization, reason })
       const { logger } = this.#options
       logger.info({ organization: organization.value, reason }, 'organization_quarantined')

@@ -5,7 +5,7 @@
  */
 
 import type { BadRequestError } from '../api/errors.ts'
-import { organizationName, type BatchRecord, type OrganizationRef } from '../journal/records.ts'
+import type { BatchRecord, OrganizationRef } from '../journal/records.ts'
 import { companySlug } from '../support/text.ts'
 
 /** Whether the service accepts companies; its refusal when it does not track one, null when it does not say. */
@@ -57,7 +57,7 @@ export class UntrackedCompanies {
         batch.organizations.filter((company) => !untracked.includes(company)),
       )
     }
-    for (const company of untracked) this.#known.add(organizationName(company))
+    for (const company of untracked) this.#known.add(company.value)
     return untracked
   }
 
@@ -67,7 +67,7 @@ export class UntrackedCompanies {
     left: readonly OrganizationRef[],
     message: string,
   ): Promise<readonly OrganizationRef[]> {
-    const known = left.filter((company) => this.#known.has(organizationName(company)))
+    const known = left.filter((company) => this.#known.has(company.value))
     if (known.length > 0) return known
     const named = left.filter((company) => namesOf(company).some((name) => mentions(message, name)))
     const [first] = named

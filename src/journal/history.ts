@@ -8,24 +8,24 @@ import { EXIT, JobtideError } from '../support/errors.ts'
 import type { PlacedFrame } from './reader.ts'
 import { addInterval, coveredBy, type CoveredInterval } from './coverage.ts'
 import { RATE_DAYS, addSightings, type Sightings } from './sightings.ts'
-import { CREDITS_PER_PAGE, expectedCredits, spendingOf, type DaySpending } from './spending.ts'
+import type { HeldRun } from './held.ts'
+import { takeRecord } from './page-drift.ts'
+import { addCounts, costOf, dayOf, spendingOf, type Counts, type DaySpending } from './spending.ts'
 import {
-  addPage,
   addBatches,
-  forgetBatches,
-  newRunHistory,
   batchOf,
+  forgetBatches,
+  lostRun,
+  newRunHistory,
   type RunHistory,
 } from './run-history.ts'
-import { closeBatch, isRecorded } from './batch-history.ts'
+import { closeBatch, isRecorded, restartBatch } from './batch-history.ts'
 import {
   RESUMABLE_OUTCOMES,
-  organizationName,
   type JournalRecord,
   type OrganizationLearnt,
   type OrganizationRef,
   type PageReceived,
-  type RequestFailed,
   type BatchFinished,
   type BatchSplit,
   type BatchRecord,
@@ -65,6 +65,8 @@ export interface History {
   clockDispute: { readonly runId: string; readonly ours: number; readonly date: number } | null
   /** The newest suppression list; null where there never was one. */
   suppression: SuppressionChanged | null
+  /** Whether the records added now are from before a loss was accepted: others of their runs may be lost. */
+  hasGaps: boolean
 }
 
 /** The history of a journal without records. */
@@ -85,6 +87,7 @@ export function emptyHistory(): History {
     serverReachedAt: 0,
     clockDispute: null,
     suppression: null,
+    hasGaps: false,
   }
 }
 
@@ -108,13 +111,18 @@ export function serviceTime(
  */
 export function foldRecord(history: History, frame: PlacedFrame): void {
   const { record } = frame
+  const cost = costOf(record)
+  if (cost !== null) countFor(history, runOf(history, cost), dayOf(cost.sentAt), cost.counts)
   switch (record.kind) {
     case 'run_started':
       // Only the latest run of a pipeline can be resumed.
       for (const run of history.runs.values()) {
         if (run.finished !== null && run.started.pipeline === record.pipeline) forgetBatches(run)
       }
-      beginRun(history, newRunHistory(record, payloadOf<BatchRecord[]>(frame)))
+      history.runs.set(
+        record.run_id,
+        newRunHistory(record, payloadOf<BatchRecord[]>(frame), history.hasGaps),
+      )
       return
     case 'run_resumed': {
       const run = runOf(history, record)
@@ -124,16 +132,6 @@ export function foldRecord(history: History, frame: PlacedFrame): void {
       addBatches(run, addedBatches(frame))
       return
     }
-    case 'request_sent': {
-      const run = runOf(history, record)
-      run.requests += 1
-      run.unanswered.set(record.request_id, record.at)
-      spendingOf(history.spending, run.started.pipeline, record.at).requests += 1
-      return
-    }
-    case 'request_failed':
-      foldFailure(history, record)
-      return
     case 'page_received':
       foldPage(history, record)
       return
@@ -159,17 +157,16 @@ export function foldRecord(history: History, frame: PlacedFrame): void {
     case 'run_finished': {
       const run = runOf(history, record)
       run.finished = record
-      // Nobody will answer what is unanswered now: it is counted in full before the stop, as it is in the total.
       // A sample is the beginning of its run, which has one budget.
-      if (record.outcome !== 'sampled') {
-        run.creditsAtLastStop = run.creditsCommitted + run.unanswered.size * CREDITS_PER_PAGE
-      }
+      if (record.outcome !== 'sampled') run.creditsAtLastStop = run.creditsCommitted
       if (!RESUMABLE_OUTCOMES.has(record.outcome)) forgetBatches(run)
       return
     }
     case 'suppression_changed':
       if ((history.suppression?.generation ?? 0) < record.generation) history.suppression = record
       return
+    case 'request_sent':
+    case 'request_failed':
     case 'snapshot_published':
     case 'seal':
       return
@@ -202,44 +199,38 @@ function foldSplitBatch(history: History, record: BatchSplit, frame: PlacedFrame
   addBatches(run, payloadOf<SplitPayload>(frame).instead)
 }
 
-/** Counts what nobody answered as charged: the last step, once every record was added. */
-export function countUnanswered(history: History): History {
-  for (const run of history.runs.values()) {
-    run.creditsCommitted += run.unanswered.size * CREDITS_PER_PAGE
-    for (const sentAt of run.unanswered.values()) {
-      spendingOf(history.spending, run.started.pipeline, sentAt).inDoubt += CREDITS_PER_PAGE
+/** A request counts for the pipeline on the day on which it was sent. */
+function countFor(history: History, run: RunHistory, day: string, counts: Counts): void {
+  addCounts(spendingOf(history.spending, run.started.pipeline, day), counts)
+  run.requests += counts.requests
+  run.unanswered += counts.unanswered
+  run.pages += counts.pages
+  run.events += counts.events
+  run.creditsCommitted += counts.charged + counts.inDoubt
+}
+
+/**
+ * Adds what was lost of a segment, after its records that are left. Charges count as if it were there. A batch that
+ * pages were lost of was read to where they stood, at most: it is as if it was never begun.
+ */
+export function foldLoss(history: History, lost: readonly HeldRun[]): void {
+  for (const { run_id: runId, started, days, pages } of lost) {
+    const known = history.runs.get(runId)
+    const run = known ?? (started === undefined ? lostRun(runId) : newRunHistory(started, [], true))
+    history.runs.set(runId, run)
+    for (const [day, counts] of Object.entries(days)) countFor(history, run, day, counts)
+    for (const batchId of Object.keys(pages)) {
+      const batch = run.batches.get(batchId)
+      if (batch?.state === 'planned') restartBatch(batch)
     }
   }
-  return history
-}
-
-// That records of it are lost may be known before it begins.
-function beginRun({ runs }: History, run: RunHistory): void {
-  const { run_id: runId } = run.started
-  run.isIncomplete = runs.get(runId)?.isIncomplete ?? false
-  runs.delete(runId)
-  runs.set(runId, run)
-}
-
-function foldFailure(history: History, record: RequestFailed): void {
-  const run = runOf(history, record)
-  run.unanswered.delete(record.request_id)
-  if (!record.in_doubt) return
-  run.creditsCommitted += CREDITS_PER_PAGE
-  spendingOf(history.spending, run.started.pipeline, record.requested_at).inDoubt +=
-    CREDITS_PER_PAGE
 }
 
 function foldPage(history: History, record: PageReceived): void {
   const run = runOf(history, record)
   foldClocks(history, record)
-  addPage(run, record)
-  const spending = spendingOf(history.spending, run.started.pipeline, record.requested_at)
-  if (record.events > 0) spending.pages += 1
-  spending.events += record.events
-  spending.charged += record.credits_used
-  const isExpected = record.credits_used === expectedCredits(record.events)
-  if (!isExpected || record.credits_sent !== undefined) spending.unexpected += 1
+  const batch = record.free_probe === true ? null : batchOf(run, record.batch_id)
+  if (batch !== null) takeRecord(batch, record)
   for (const [id, events, recent] of record.seen) {
     const { at } = record
     const added = { total: events, lastAt: at, events: recent, days: 0, at }
@@ -264,8 +255,8 @@ export function canonicalName(
   ids: ReadonlyMap<string, string>,
   reference: OrganizationRef,
 ): string {
-  const name = organizationName(reference)
-  return reference.by === 'id' ? name : (ids.get(name) ?? name)
+  const { by, value } = reference
+  return by === 'id' ? value : (ids.get(value) ?? value)
 }
 
 // What was known under a URL is known of the id.
@@ -274,7 +265,7 @@ function learn(
   { organization, organization_id: id, at }: OrganizationLearnt,
 ): void {
   const { ids, learntAt, coverage, asked, seen, quarantined } = history
-  const name = organizationName(organization)
+  const name = organization.value
   ids.set(name, id)
   learntAt.set(name, at)
   if (name === id) return
@@ -333,12 +324,17 @@ export function payloadOf<T>(frame: PlacedFrame): T {
   return JSON.parse(frame.payload().toString('utf8')) as T
 }
 
-function runOf(history: History, record: { readonly run_id: string }): RunHistory {
-  const run = history.runs.get(record.run_id)
-  if (run !== undefined) return run
-  throw new JobtideError(
-    EXIT.storage,
-    `the journal has records of run ${record.run_id} but not its beginning`,
-    { hint: 'A journal segment is missing: restore the journal folder from a backup.' },
-  )
+function runOf(history: History, { run_id: runId }: { readonly run_id: string }): RunHistory {
+  const known = history.runs.get(runId)
+  if (known !== undefined) return known
+  if (!history.hasGaps) {
+    throw new JobtideError(
+      EXIT.storage,
+      `the journal has records of run ${runId} but not its beginning`,
+      { hint: 'A journal segment is missing: restore the journal folder from a backup.' },
+    )
+  }
+  const run = lostRun(runId)
+  history.runs.set(runId, run)
+  return run
 }

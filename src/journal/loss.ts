@@ -18,6 +18,7 @@ import { MIB } from '../support/units.ts'
 import { Holdings, lossText, totalsOf, withoutKept, type HeldRun } from './held.ts'
 import { endsWithSeal, listSegments, validPrefix } from './reader.ts'
 import {
+  GAPS,
   SealListError,
   parseSeals,
   readSealBytes,
@@ -40,6 +41,8 @@ export interface JournalState {
   readonly bytes: number
   /** What was lost and accepted to be, by segment. */
   readonly losses: ReadonlyMap<string, readonly HeldRun[]>
+  /** The newest segment when a loss was accepted last: of all runs up to it records may be lost. Empty for never. */
+  readonly gapsUpTo: string
 }
 
 /** Sealed segments are gone, or not as they were. */
@@ -79,7 +82,7 @@ export function checkSegments(folder: string, depth: 'ends' | 'bytes'): JournalS
     const list = readSealBytes(folder)
     if (list === null) {
       if (present.length > 0) throw new SealListError(sealsPath(folder), 'is missing')
-      return { segments: 0, bytes: 0, losses: new Map() }
+      return { segments: 0, bytes: 0, losses: new Map(), gapsUpTo: '' }
     }
     const seals = [...parseSeals(folder, list).values()]
     const damages = damagesOf(folder, seals, depth)
@@ -97,6 +100,7 @@ function stateOf(seals: readonly SealedSegment[]): JournalState {
     losses: new Map(
       seals.filter(({ lost }) => lost.length > 0).map(({ segment, lost }) => [segment, lost]),
     ),
+    gapsUpTo: seals.find(({ segment }) => segment === GAPS)?.upTo ?? '',
   }
 }
 

@@ -10,19 +10,16 @@ import { deserialize, serialize } from 'node:v8'
 import { crc32 } from 'node:zlib'
 import { fsyncDirectory, readIfThere, writeFileAtomic } from '../support/atomic-file.ts'
 import { asStorageError } from '../support/errors.ts'
-import { foldLoss } from './fold-loss.ts'
-import type { HeldRun } from './held.ts'
-import { countUnanswered, emptyHistory, foldRecord, type History } from './history.ts'
+import { emptyHistory, foldLoss, foldRecord, type History } from './history.ts'
 import type { JournalState } from './loss.ts'
 import type { PlacedFrame } from './reader.ts'
-import type { SuppressionChanged } from './records.ts'
 import { SealListError, listedIn, sealsPath } from './seals.ts'
 
 /** Name of the checkpoint in the journal's folder. */
 export const CHECKPOINT_FILE = 'history.checkpoint'
 
 // To be raised whenever History, or what a record adds to it, changes: an older checkpoint is then not used.
-const CHECKPOINT_FORMAT = 6
+const CHECKPOINT_FORMAT = 7
 const FIRST_LINE = /^jobtide history (\d+) ([0-9a-f]{8})\n/
 const LONGEST_FIRST_LINE = 64
 
@@ -47,20 +44,7 @@ interface Checkpoint {
  * @throws JournalLossError when a sealed segment is lost, and that was not accepted
  */
 export function readHistory(journal: JournalSource): History {
-  return countUnanswered(foldAll(journal).history)
-}
-
-/** What the journal says of the newest suppression list, whatever else is in it; null where there never was one. */
-export function newestSuppression(journal: JournalSource): SuppressionChanged | null {
-  const { known } = checkpointOf(journal)
-  let newest = known?.history.suppression ?? null
-  for (const segment of journal.segments()) {
-    for (const { record } of journal.read(segment, known?.positions.get(segment) ?? 0)) {
-      if (record.kind !== 'suppression_changed') continue
-      if ((newest?.generation ?? 0) < record.generation) newest = record
-    }
-  }
-  return newest
+  return foldAll(journal).history
 }
 
 /**
@@ -86,29 +70,14 @@ export function removeCheckpoint(folder: string): void {
 }
 
 function foldAll(journal: JournalSource): Checkpoint {
-  const { known, nothing, lost } = checkpointOf(journal)
-  return known === null
-    ? foldSegments(journal, nothing, lost)
-    : foldSegments(journal, known, new Map())
-}
-
-/** The checkpoint, where it fits the journal as it is now; and what to begin with where it does not. */
-function checkpointOf(journal: JournalSource): {
-  readonly known: Checkpoint | null
-  readonly nothing: Checkpoint
-  readonly lost: JournalState['losses']
-} {
   // In this order: another process may seal a segment and keep a checkpoint meanwhile.
   const kept = readCheckpoint(journal.folder)
-  const { losses: lost } = journal.check()
-  const losses = checksum(Buffer.from(JSON.stringify([...lost])))
+  const { losses: lost, gapsUpTo } = journal.check()
   if (kept !== null) refuseUnnamedLoss(journal.folder, kept)
-  const isUsable = kept?.losses === losses && fits(kept, journal)
-  return {
-    known: isUsable ? kept : null,
-    nothing: { history: emptyHistory(), positions: new Map(), losses },
-    lost,
-  }
+  const losses = checksum(Buffer.from(JSON.stringify([gapsUpTo, ...lost])))
+  if (kept?.losses === losses && fits(kept, journal)) return foldSegments(journal, kept)
+  const nothing = { history: emptyHistory(), positions: new Map(), losses }
+  return foldSegments(journal, nothing, lost, gapsUpTo)
 }
 
 /**
@@ -123,15 +92,17 @@ export function refuseUnnamedLoss(folder: string, kept = readCheckpoint(folder))
   throw new SealListError(sealsPath(folder), `no longer names ${unnamed}, which is gone`)
 }
 
-/** @param losses those that are not in `checkpoint` */
+/** @param losses those that are not in `checkpoint`, and up to which segment there may be others */
 function foldSegments(
   journal: JournalSource,
   checkpoint: Checkpoint,
-  losses: ReadonlyMap<string, readonly HeldRun[]>,
+  losses: JournalState['losses'] = new Map(),
+  gapsUpTo = '',
 ): Checkpoint {
   const { history, positions } = checkpoint
   const present = new Set(journal.segments())
   for (const segment of [...new Set([...present, ...losses.keys()])].toSorted()) {
+    history.hasGaps = segment <= gapsUpTo
     const frames = present.has(segment) ? journal.read(segment, positions.get(segment) ?? 0) : []
     for (const frame of frames) {
       foldRecord(history, frame)

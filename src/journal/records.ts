@@ -245,8 +245,3 @@ export type JournalRecord =
   | SnapshotPublished
   | SuppressionChanged
   | Seal
-
-/** The text by which an organisation is known in coverage: its id, or its URL as given. */
-export function organizationName(reference: OrganizationRef): string {
-  return reference.value
-}

@@ -16,14 +16,13 @@ import { join } from 'node:path'
 import { fsyncDirectory } from '../support/atomic-file.ts'
 import type { Clock } from '../support/clock.ts'
 import { asStorageError } from '../support/errors.ts'
-import { ulidTime } from '../support/ulid.ts'
 import { encodeFrame } from './frame.ts'
-import { Holdings, lossText, withoutKept, type HeldRun } from './held.ts'
-import { checkSegments, damagesOf, hashFile, heldIn, sizeOf, type Damage } from './loss.ts'
+import { Holdings, lossText, withoutKept } from './held.ts'
+import { checkSegments, damagesOf, hashFile, sizeOf, type Damage } from './loss.ts'
 import { refuseUnnamedLoss, removeCheckpoint } from './read-history.ts'
 import { listSegments, refuse, validPrefix, type OnDamage } from './reader.ts'
-import type { RunStarted } from './records.ts'
 import {
+  GAPS,
   SealListError,
   appendSeal,
   listedIn,
@@ -33,9 +32,6 @@ import {
   type SealLine,
   type SealedSegment,
 } from './seals.ts'
-
-/** Sorts before every segment: names the runs that records may be lost of which no list tells of. */
-const UNKNOWN_SEGMENT = '(unknown)'
 
 /**
  * Closes and lists every segment that is not listed.
@@ -95,37 +91,34 @@ function sealFile(path: string, records: number, clock: Clock): void {
   }
 }
 
-/** Makes the list say what is there, and what of each segment is lost. Stopped at any point, it can be called again. */
+/**
+ * Makes the list say what is there, and what of each segment is lost. Runs that had begun by then are not resumed: what of
+ * their plans is lost cannot be told in every case. Stopped at any point, it can be called again.
+ */
 function acceptLosses(folder: string, clock: Clock): string[] {
   const accepted: string[] = []
   if (!isListWhole(folder)) {
-    rewriteSeals(folder, rebuildList(folder))
+    const listed = listedIn(folder, 'skip')
+    rewriteSeals(folder, [...listed.values(), gapsLine(folder, listed)])
     accepted.push(
       `${sealsPath(folder)} is rebuilt from the segments that are there; a run in them is not resumed, because what it lost cannot be told`,
     )
   }
   for (const damage of damagesOf(folder, listedIn(folder, 'refuse').values(), 'bytes')) {
+    noteGaps(folder)
     accepted.push(acceptDamage(folder, damage, clock))
   }
   closeSegments(folder, clock, (damage) => {
     // Before they are cut off: stopped between the two, the run would seem whole.
-    nameIncomplete(folder, heldIn(damage.path))
+    noteGaps(folder)
     accepted.push(
       `${damage.message}; accepted as lost: what stands behind it, and credits that were charged for it cannot be counted`,
     )
   })
-  nameIncomplete(folder, withoutBeginning(folder))
+  if (lacksBeginning(folder)) noteGaps(folder)
   // It names what it has read, and what is accepted now may be of that.
   removeCheckpoint(folder)
   return accepted
-}
-
-// Of a segment that went together with the list nobody knows what it held: any run may have lost a part of its plan.
-function rebuildList(folder: string): SealLine[] {
-  const listed = listedIn(folder, 'skip')
-  const inSegments = listSegments(folder).flatMap((segment) => heldIn(join(folder, segment)))
-  const runs = [...[...listed.values()].flatMap(({ held }) => held), ...inSegments]
-  return [...listed.values(), incompleteLine(listed, runs)]
 }
 
 function acceptDamage(folder: string, { sealed, what }: Damage, clock: Clock): string {
@@ -133,13 +126,8 @@ function acceptDamage(folder: string, { sealed, what }: Damage, clock: Clock): s
   const path = join(folder, segment)
   const kept = existsSync(path) ? closeSegment(path, clock, () => undefined) : null
   const lost = kept === null ? held : withoutKept(held, kept.held)
-  appendSeal(folder, {
-    segment,
-    bytes: kept?.bytes ?? 0,
-    sha256: kept?.sha256 ?? null,
-    lost,
-    before: null,
-  })
+  const { bytes, sha256 } = kept ?? { bytes: 0, sha256: null }
+  appendSeal(folder, { segment, bytes, sha256, lost, before: null })
   return `journal segment ${path} ${what}; accepted as lost: ${lossText(lost)}`
 }
 
@@ -155,48 +143,24 @@ function isListWhole(folder: string): boolean {
   }
 }
 
+/** Notes that records may be lost of all runs that are there. */
+function noteGaps(folder: string): void {
+  appendSeal(folder, gapsLine(folder, listedIn(folder, 'refuse')))
+}
+
+function gapsLine(folder: string, listed: ReadonlyMap<string, SealedSegment>): SealLine {
+  const upTo = [...listed.keys(), ...listSegments(folder)].toSorted().at(-1) ?? ''
+  return { segment: GAPS, upTo }
+}
+
 // A segment that went together with its line may have held the beginning of a run that goes on in another one.
-function withoutBeginning(folder: string): HeldRun[] {
-  const runs = [...listedIn(folder, 'refuse').values()].flatMap(({ held }) => held)
-  const begun = new Set(runs.filter((run) => run.started !== undefined).map((run) => run.run_id))
-  return runs.filter((run) => !begun.has(run.run_id))
-}
-
-/** Notes in the list that records of these runs may be lost; those noted before stay. */
-function nameIncomplete(folder: string, runs: readonly HeldRun[]): void {
+function lacksBeginning(folder: string): boolean {
   const listed = listedIn(folder, 'refuse')
-  const line = incompleteLine(listed, runs)
-  if (line.lost.length > (listed.get(UNKNOWN_SEGMENT)?.lost.length ?? 0)) appendSeal(folder, line)
-}
-
-function incompleteLine(listed: ReadonlyMap<string, SealedSegment>, runs: readonly HeldRun[]) {
-  const started = new Map<string, RunStarted | undefined>()
-  for (const run of [...(listed.get(UNKNOWN_SEGMENT)?.lost ?? []), ...runs]) {
-    started.set(run.run_id, started.get(run.run_id) ?? run.started)
-  }
-  const lost = [...started].map(([runId, record]) => incompleteRun(runId, record))
-  return { segment: UNKNOWN_SEGMENT, lost }
-}
-
-function incompleteRun(runId: string, started: RunStarted | undefined): HeldRun {
-  const at = ulidTime(runId)
-  return {
-    run_id: runId,
-    records: 1,
-    started: started ?? {
-      kind: 'run_started',
-      run_id: runId,
-      at: Number.isNaN(at) ? 0 : at,
-      pipeline: 'unknown',
-      command: 'run',
-      organizations: 0,
-      batches: 0,
-      credits_limit: null,
-      question_sha256: '',
-    },
-    pages: {},
-    days: [],
-    open: [],
-    answered: [],
-  }
+  const known = listed.get(GAPS)?.upTo ?? ''
+  const begun = new Set(
+    [...listed.values()].flatMap(({ held }) => held.map(({ started }) => started?.run_id)),
+  )
+  return [...listed.values()]
+    .filter(({ segment }) => segment > known)
+    .some(({ held }) => held.some(({ run_id: runId }) => !begun.has(runId)))
 }

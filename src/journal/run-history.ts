@@ -1,9 +1,9 @@
 /** A run, as the records of the journal tell it. */
 
 import { EXIT, JobtideError } from '../support/errors.ts'
-import type { PageReceived, RunFinished, RunStarted, BatchRecord } from './records.ts'
+import { ulidTime } from '../support/ulid.ts'
+import type { RunFinished, RunStarted, BatchRecord } from './records.ts'
 import { newBatchHistory, type BatchHistory } from './batch-history.ts'
-import { takeRecord } from './page-drift.ts'
 
 /** A run and what it did so far. */
 export interface RunHistory {
@@ -14,7 +14,7 @@ export interface RunHistory {
   readonly batches: Map<string, BatchHistory>
   /** True once its batches were let go of: what it still writes then, as a process that lost its lock may, is only counted. */
   isForgotten: boolean
-  /** True once records of it were lost: it is not resumed, and may speak of batches that nobody knows. */
+  /** Records of it may be lost: it is not resumed, and may speak of batches that nobody knows. */
   isIncomplete: boolean
   finished: RunFinished | null
   resumed: number
@@ -26,22 +26,26 @@ export interface RunHistory {
   events: number
   /** Requests sent. */
   requests: number
-  /** Credits charged, and 10 for each request in doubt. */
+  /** Requests sent and neither answered nor failed: under way, or their process was killed. */
+  unanswered: number
+  /** Credits charged, and 10 for each request that is unanswered or in doubt. */
   creditsCommitted: number
   /** Credits committed when the run last stopped cleanly: a budget starts again there, but not after a kill. */
   creditsAtLastStop: number
-  /** Requests sent and neither answered nor failed, with the time they were sent: their process was killed. */
-  readonly unanswered: Map<string, number>
 }
 
 /** A run that was planned and did nothing yet. */
-export function newRunHistory(started: RunStarted, batches: readonly BatchRecord[]): RunHistory {
+export function newRunHistory(
+  started: RunStarted,
+  batches: readonly BatchRecord[],
+  isIncomplete = false,
+): RunHistory {
   const run: RunHistory = {
     started,
     questionSha256: started.question_sha256,
     batches: new Map(),
     isForgotten: false,
-    isIncomplete: false,
+    isIncomplete,
     finished: null,
     resumed: 0,
     batchesPlanned: 0,
@@ -49,12 +53,29 @@ export function newRunHistory(started: RunStarted, batches: readonly BatchRecord
     pages: 0,
     events: 0,
     requests: 0,
+    unanswered: 0,
     creditsCommitted: 0,
     creditsAtLastStop: 0,
-    unanswered: new Map(),
   }
   addBatches(run, batches)
   return run
+}
+
+/** A run whose beginning is lost. */
+export function lostRun(runId: string): RunHistory {
+  const at = ulidTime(runId)
+  const started: RunStarted = {
+    kind: 'run_started',
+    run_id: runId,
+    at: Number.isNaN(at) ? 0 : at,
+    pipeline: 'unknown',
+    command: 'run',
+    organizations: 0,
+    batches: 0,
+    credits_limit: null,
+    question_sha256: '',
+  }
+  return newRunHistory(started, [], true)
 }
 
 /** Adds batches to a run that nothing was read of yet. */
@@ -63,18 +84,7 @@ export function addBatches(run: RunHistory, batches: readonly BatchRecord[]): vo
   run.batchesPlanned += batches.length
 }
 
-/** Adds a page that was received. */
-export function addPage(run: RunHistory, record: PageReceived): void {
-  run.unanswered.delete(record.request_id)
-  run.creditsCommitted += record.credits_used
-  if (record.free_probe === true) return
-  if (record.events > 0) run.pages += 1
-  run.events += record.events
-  const batch = batchOf(run, record.batch_id)
-  if (batch !== null) takeRecord(batch, record)
-}
-
-/** Whether records of some run were lost. */
+/** Whether records of some run may be lost. */
 export function hasLostRecords(runs: ReadonlyMap<string, RunHistory>): boolean {
   return [...runs.values()].some(({ isIncomplete }) => isIncomplete)
 }

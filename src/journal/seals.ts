@@ -3,8 +3,9 @@
  * take the list. It is only appended to: a line for each segment that was sealed, and another one whenever a segment is
  * rewritten (erase.ts) or its loss is accepted (recover.ts). A later line changes what the earlier ones say.
  *
- * A line is `<crc32> <bytes> <JSON>`, after a line feed of its own. One that a full disk or a power cut tore is shorter than it says, and does not
- * count: its segment is listed again by the next recovery. Anything else that does not fit is damage.
+ * A line is `<crc32> <bytes> <JSON>`, after a line feed of its own. One that a full disk or a power cut tore is shorter
+ * than it says, and does not count: its segment is listed again by the next recovery. Anything else that does not fit is
+ * damage.
  */
 
 import { closeSync, constants, fsyncSync, linkSync, openSync, writeSync } from 'node:fs'
@@ -14,6 +15,8 @@ import { EXIT, JobtideError, asStorageError, systemCode } from '../support/error
 import type { HeldRun } from './held.ts'
 
 const HEADER = 'jobtide seals 1'
+/** Stands in the place of a segment in the lines that say where records may be lost; see SealedSegment. */
+export const GAPS = '(gaps)'
 const LINE = /^([0-9a-f]{8}) (\d{1,10}) (.*)$/s
 const TORN_BEFORE_JSON = /^[0-9a-f]{1,8}(?: \d{0,10})?$/
 
@@ -32,6 +35,8 @@ export interface SealedSegment extends FileState {
   readonly lost: readonly HeldRun[]
   /** The state in which it may be found, too: it is about to be rewritten. */
   readonly before: FileState | null
+  /** Of GAPS only: of runs in segments up to this one records may be lost, of which no line tells. */
+  readonly upTo?: string
 }
 
 /** What a line says of a segment; what it does not say stays as it was. */

@@ -1,6 +1,7 @@
-/** What was spent, by day and pipeline, and what a page should cost. Pure. */
+/** What requests cost and brought: of one record, by day and pipeline; and what a page should cost. Pure. */
 
 import { isoInstant } from '../support/clock.ts'
+import type { JournalRecord } from './records.ts'
 
 /** Credits that a request in doubt is counted with. */
 export const CREDITS_PER_PAGE = 10
@@ -36,20 +37,70 @@ export function chargeOfPage(sent: unknown, events: number): PageCharge {
   return { credits: expectedCredits(events), sent: text.slice(0, LONGEST_SENT) }
 }
 
-/** What a pipeline spent on a day. */
-export interface DaySpending {
-  readonly day: string
-  readonly pipeline: string
+/** What requests cost and brought. Sums over records, so that of any part of them they can be taken away again. */
+export interface Counts {
   requests: number
+  /** Requests of which neither an answer nor a failure is known: under way, or their process was killed. */
+  unanswered: number
   /** Pages with events: those that cost. */
   pages: number
   events: number
   /** Charged by the service; see chargeOfPage. */
   charged: number
-  /** Counted for requests that were sent and perhaps charged. */
+  /** 10 for each request that is unanswered, or failed and was perhaps charged. */
   inDoubt: number
   /** Pages whose charge was not the expected 10, or 0 for an empty one. */
   unexpected: number
+}
+
+/** Nothing was asked. */
+export function noCounts(): Counts {
+  return {
+    requests: 0,
+    unanswered: 0,
+    pages: 0,
+    events: 0,
+    charged: 0,
+    inDoubt: 0,
+    unexpected: 0,
+  }
+}
+
+/** Adds `added` to `sum`; with `times` -1 it is taken away. */
+export function addCounts(sum: Counts, added: Readonly<Counts>, times: 1 | -1 = 1): void {
+  for (const name of Object.keys(noCounts()) as (keyof Counts)[]) sum[name] += times * added[name]
+}
+
+/** What a record adds to the ledger of its run. */
+export interface Cost {
+  readonly run_id: string
+  /** When the request was sent: all that comes of it counts on that day. */
+  readonly sentAt: number
+  readonly counts: Counts
+}
+
+/** What a record adds to the ledger; null for one that is about no request. */
+export function costOf(record: JournalRecord): Cost | null {
+  if (record.kind === 'request_sent') {
+    const counts = { ...noCounts(), requests: 1, unanswered: 1, inDoubt: CREDITS_PER_PAGE }
+    return { run_id: record.run_id, sentAt: record.at, counts }
+  }
+  if (record.kind !== 'request_failed' && record.kind !== 'page_received') return null
+  const { run_id, requested_at: sentAt } = record
+  const counts = { ...noCounts(), unanswered: -1, inDoubt: -CREDITS_PER_PAGE }
+  if (record.kind === 'request_failed') {
+    return { run_id, sentAt, counts: record.in_doubt ? { ...counts, inDoubt: 0 } : counts }
+  }
+  const { events, credits_used: charged, credits_sent: sent } = record
+  const pages = events > 0 ? 1 : 0
+  const unexpected = charged === expectedCredits(events) && sent === undefined ? 0 : 1
+  return { run_id, sentAt, counts: { ...counts, pages, events, charged, unexpected } }
+}
+
+/** What a pipeline spent on a day. */
+export interface DaySpending extends Counts {
+  readonly day: string
+  readonly pipeline: string
 }
 
 /** The UTC day, `2026-11-20`. */
@@ -68,18 +119,14 @@ export function nextMonthAt(epochMs: number): number {
   return Date.UTC(date.getUTCFullYear(), date.getUTCMonth() + 1)
 }
 
-/** The entry of a pipeline and the UTC day of `atMs`; made where it is missing. */
+/** The entry of a pipeline and a UTC day; made where it is missing. */
 export function spendingOf(
   all: Map<string, DaySpending>,
   pipeline: string,
-  atMs: number,
+  day: string,
 ): DaySpending {
-  const day = dayOf(atMs)
   const key = `${day} ${pipeline}`
-  const known = all.get(key)
-  if (known !== undefined) return known
-  const nothing = { requests: 0, pages: 0, events: 0, charged: 0, inDoubt: 0, unexpected: 0 }
-  const spending: DaySpending = { day, pipeline, ...nothing }
+  const spending = all.get(key) ?? { day, pipeline, ...noCounts() }
   all.set(key, spending)
   return spending
 }

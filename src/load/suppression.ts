@@ -1,21 +1,49 @@
 /**
- * Whose events are not kept: erased people, and events from before a day. The list lies in the data directory beside the
- * journal and names nobody: it holds keyed hashes of ids (suppression-list.ts). The service goes on sending those events;
- * `load` leaves them out, so neither a page bought later nor a replay brings a person back.
+ * Whose events are not kept: erased people, and events from before a day. The service goes on sending those events; `load`
+ * leaves them out, so neither a page bought later nor a replay brings a person back.
+ *
+ * The list lies in the data directory beside the journal and names nobody: it holds keyed hashes of ids. Losing it would
+ * bring people back, so it proves itself (its MAC), and the journal and the certificates are witnesses that there was a
+ * list, and how new it was. Only the loss of all of them at once goes unnoticed.
  */
 
+import { createHmac, randomBytes } from 'node:crypto'
+import { existsSync, readdirSync } from 'node:fs'
+import { dirname, join } from 'node:path'
+import { z } from 'zod'
 import { eventSchema } from '../api/schemas.ts'
 import type { Journal } from '../journal/journal.ts'
-import type { SuppressionChanged } from '../journal/records.ts'
+import { readHistory } from '../journal/read-history.ts'
+import { readIfThere } from '../support/atomic-file.ts'
 import { isoInstant } from '../support/clock.ts'
-import {
-  emptyList,
-  noteList,
-  personHash,
-  readList,
-  writeList,
-  type SuppressionList,
-} from './suppression-list.ts'
+import { StorageError, asStorageError, messageOf } from '../support/errors.ts'
+import { stableJson } from '../support/json.ts'
+import { writePrivateFile } from '../support/private-file.ts'
+
+/** Name of the list below a data directory. */
+export const SUPPRESSED_FILE = 'suppressed.json'
+
+const KEY_BYTES = 32
+const hashSchema = z.string().regex(/^[0-9a-f]{64}$/)
+
+const contentSchema = z.strictObject({
+  format_version: z.literal(3),
+  /** Rises by 1 with each change. */
+  generation: z.int().min(1),
+  /** Of all hashes, so that nobody can test an id without this file. Never published. */
+  key: hashSchema,
+  /** HMAC-SHA-256 of each profile_id, in hex. */
+  people: z.array(hashSchema),
+  /** Events that changed and were detected before this are not kept; null keeps all. */
+  events_before: z.iso.datetime().nullable(),
+})
+/** `mac`: HMAC-SHA-256 of all the rest. */
+const listSchema = contentSchema.extend({ mac: hashSchema })
+
+type Content = z.infer<typeof contentSchema>
+type List = z.infer<typeof listSchema>
+/** What the journal says of the newest list. */
+type Witness = Pick<List, 'generation' | 'mac'> | null
 
 /** People, and events by age. */
 export interface Erasable {
@@ -31,9 +59,9 @@ export class Suppression {
   /** Events that changed and were detected before this are not kept, milliseconds since 1970 UTC; null keeps all. */
   readonly eventsBefore: number | null
 
-  constructor(list: Pick<SuppressionList, 'key' | 'people' | 'events_before'>) {
+  constructor(list: Pick<Content, 'key' | 'people' | 'events_before'>) {
     this.#key = list.key
-    this.#hashes = new Set(list.people.map(({ hmac }) => hmac))
+    this.#hashes = new Set(list.people)
     this.eventsBefore = list.events_before === null ? null : Date.parse(list.events_before)
   }
 
@@ -66,10 +94,7 @@ export class Suppression {
  * @param witness what the journal says of the newest list; read from it unless given
  * @throws StorageError when the list is lost or was changed: then it is not known whose events to leave out
  */
-export function readSuppression(
-  journal: Journal,
-  witness?: SuppressionChanged | null,
-): Suppression {
+export function readSuppression(journal: Journal, witness?: Witness): Suppression {
   return new Suppression(readList(journal, witness) ?? emptyList())
 }
 
@@ -85,25 +110,114 @@ export async function suppress(
   { profileIds, eventsBefore }: Erasable,
   nowMs: number,
 ): Promise<string[]> {
-  const list = readList(journal) ?? emptyList()
-  const hashes = profileIds.map((id) => personHash(list.key, id))
-  const known = new Set(list.people.map(({ hmac }) => hmac))
-  const added = [...new Set(hashes)]
-    .filter((hmac) => !known.has(hmac))
-    .map((hmac) => ({ hmac, since: isoInstant(nowMs) }))
-  const isLater =
-    eventsBefore !== null &&
-    (list.events_before === null || Date.parse(list.events_before) < eventsBefore)
-  if (added.length > 0 || isLater) {
-    writeList(journal, {
-      ...list,
-      generation: list.generation + 1,
-      people: [...list.people, ...added],
-      events_before: isLater ? isoInstant(eventsBefore) : list.events_before,
+  const witness = readHistory(journal).suppression
+  let list = readList(journal, witness)
+  const { key, people, events_before: before, generation } = list ?? emptyList()
+  const hashes = profileIds.map((id) => personHash(key, id))
+  const all = [...new Set([...people, ...hashes])]
+  const isLater = eventsBefore !== null && (before === null || Date.parse(before) < eventsBefore)
+  if (all.length > people.length || isLater) {
+    list = writeList(journal, {
+      format_version: 3,
+      generation: generation + 1,
+      key,
+      people: all,
+      events_before: isLater ? isoInstant(eventsBefore) : before,
     })
   }
-  await noteList(journal, nowMs)
+  await noteList(journal, list, witness, nowMs)
   return hashes
+}
+
+// In the journal, so that the loss of the list, or an older one in its place, is noticed from here on. A journal without
+// records stays so: it holds nobody.
+async function noteList(
+  journal: Journal,
+  list: List | null,
+  witness: Witness,
+  nowMs: number,
+): Promise<void> {
+  if (list === null || journal.segments().length === 0) return
+  const { generation, mac } = list
+  if (witness?.generation === generation) return
+  const writer = journal.writer()
+  try {
+    await writer.append({ kind: 'suppression_changed', at: nowMs, generation, mac })
+  } finally {
+    await writer.close()
+  }
+}
+
+function emptyList(): Content {
+  const key = randomBytes(KEY_BYTES).toString('hex')
+  return { format_version: 3, generation: 0, key, people: [], events_before: null }
+}
+
+/** The list of the data directory that a journal lies in; null where there never was one. */
+function readList(
+  journal: Journal,
+  witness: Witness = readHistory(journal).suppression,
+): List | null {
+  const folder = dirname(journal.folder)
+  const path = join(folder, SUPPRESSED_FILE)
+  const bytes = readIfThere(path)
+  if (bytes === null) {
+    if (witness !== null) throw lost(`${path} is missing, and the journal says that there was one`)
+    if (!hasCertificates(join(folder, 'certificates'))) return null
+    throw lost(`${path} is missing, and certificates/ says that there was one`)
+  }
+  const list = parseList(path, bytes)
+  if (witness !== null && list.generation < witness.generation) {
+    const age = `it is number ${list.generation}, and the journal knows of number ${witness.generation}`
+    throw lost(`${path} is an older list: ${age}`)
+  }
+  if (witness?.generation === list.generation && witness.mac !== list.mac) {
+    throw lost(`${path} is not the list that the journal knows`)
+  }
+  return list
+}
+
+function writeList(journal: Journal, content: Content): List {
+  const list = { ...content, mac: macOf(content) }
+  writePrivateFile(join(dirname(journal.folder), SUPPRESSED_FILE), `${stableJson(list, 2)}\n`)
+  return list
+}
+
+/** The keyed hash of a person's id, in hex. */
+export function personHash(key: string, profileId: string): string {
+  return createHmac('sha256', Buffer.from(key, 'hex')).update(profileId).digest('hex')
+}
+
+// With a line feed, which no profile_id has: no person's hash is a list's.
+function macOf(content: Content): string {
+  return personHash(content.key, `suppression list\n${stableJson(content)}`)
+}
+
+function parseList(path: string, bytes: Buffer): List {
+  let list: List
+  try {
+    list = listSchema.parse(JSON.parse(bytes.toString()))
+  } catch (error) {
+    throw lost(`${path} is not a list of this Jobtide: ${messageOf(error)}`, error)
+  }
+  const { mac, ...content } = list
+  if (macOf(content) === mac) return list
+  throw lost(`${path} was changed: its content does not fit its MAC`)
+}
+
+function hasCertificates(folder: string): boolean {
+  try {
+    return existsSync(folder) && readdirSync(folder).some((name) => name.startsWith('forget-'))
+  } catch (error) {
+    throw asStorageError(error, folder)
+  }
+}
+
+function lost(sentence: string, cause?: unknown): StorageError {
+  return new StorageError(sentence, {
+    hint: `Restore the newest ${SUPPRESSED_FILE} from a backup: without it people who were erased would come back. Nothing was loaded.`,
+    ...(cause === undefined ? {} : { cause }),
+  })
 }
 
 /**

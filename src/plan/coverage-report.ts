@@ -5,12 +5,7 @@
 
 import type { CoveredInterval } from '../journal/coverage.ts'
 import { canonicalName, type History } from '../journal/history.ts'
-import {
-  EVENT_TYPES,
-  organizationName,
-  type EventType,
-  type OrganizationRef,
-} from '../journal/records.ts'
+import { EVENT_TYPES, type EventType, type OrganizationRef } from '../journal/records.ts'
 import { DAY } from '../support/units.ts'
 import { coverageOf, type Window } from './window.ts'
 
@@ -196,7 +191,7 @@ function listedNames({ organizations }: Wanted, { ids }: KnownHistory): Map<stri
   return new Map(
     organizations
       .toReversed()
-      .map((organization) => [canonicalName(ids, organization), organizationName(organization)]),
+      .map((organization) => [canonicalName(ids, organization), organization.value]),
   )
 }
 

@@ -4,7 +4,7 @@
  */
 
 import { canonicalName, type History } from '../journal/history.ts'
-import { organizationName, type BatchRecord, type OrganizationRef } from '../journal/records.ts'
+import type { BatchRecord, OrganizationRef } from '../journal/records.ts'
 import { hasLostRecords } from '../journal/run-history.ts'
 import { CREDITS_PER_PAGE } from '../journal/spending.ts'
 import { sha256Hex } from '../support/hash.ts'
@@ -128,7 +128,7 @@ function batchRecords(
 /** Names a question, so that a run of the same one is known; the order of the list does not change what is asked. */
 export function questionSha256(question: Question): string {
   const { pipeline, eventTypes, window, initialWindow, overlapHours } = question
-  const organizations = question.organizations.map(organizationName).toSorted()
+  const organizations = question.organizations.map(({ value }) => value).toSorted()
   const text = stableJson({
     pipeline,
     eventTypes: eventTypes.toSorted(),

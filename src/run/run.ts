@@ -13,7 +13,7 @@ import type { ExtractOptions, ExtractProgress } from '../extract/options.ts'
 import type { RunHistory } from '../journal/run-history.ts'
 import { serviceTime } from '../journal/history.ts'
 import { readHistory } from '../journal/read-history.ts'
-import { organizationName, type RunFinished } from '../journal/records.ts'
+import { type RunFinished } from '../journal/records.ts'
 import { monthlyCredits } from '../journal/spending.ts'
 import { load, type LoadReport } from '../load/load.ts'
 import { readSuppression } from '../load/suppression.ts'
@@ -220,7 +220,7 @@ class Run {
   #unreadOrganizations(runId: string): number {
     const batches = readHistory(this.#session.journal).runs.get(runId)?.batches.values() ?? []
     const unread = [...batches].filter(({ state }) => state === 'planned')
-    const names = unread.flatMap(({ batch }) => batch.organizations.map(organizationName))
+    const names = unread.flatMap(({ batch }) => batch.organizations.map(({ value }) => value))
     return new Set(names).size
   }
 

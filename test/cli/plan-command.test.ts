@@ -14,7 +14,7 @@ import { createScrubber } from '../../src/support/logger.ts'
 import { DAY } from '../../src/support/units.ts'
 import { temporaryFolder } from '../helpers/temporary-folder.ts'
 import { virtualClock } from '../helpers/virtual-clock.ts'
-import { RUN, aPage, aBatch, aStart } from '../journal/journal-fixture.ts'
+import { RUN, aBatch, aPage, aRequest, aStart } from '../journal/journal-fixture.ts'
 
 const NOW = Date.UTC(2026, 5, 15, 2)
 
@@ -77,6 +77,7 @@ async function afterAYear(organizations: number): Promise<string> {
     n % 2 === 0 ? [[value, 73, 73]] : [],
   )
   writer.write(aStart({ at }), JSON.stringify([batch]))
+  writer.write(aRequest(1, { at }))
   writer.write(aPage(1, { at, requested_at: at, server_at: at, seen, has_more: false }), '{}')
   writer.write(
     {

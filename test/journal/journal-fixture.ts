@@ -79,6 +79,20 @@ export function aJournal(options: JournalOptions = {}, clock: Clock = virtualClo
   return openJournal(join(temporaryFolder(), 'journal'), clock, options)
 }
 
+/** A record, and what is its payload as JSON; a text is its payload as it is. */
+export type Entry = readonly [JournalRecord, unknown?]
+
+/** Adds a segment with these records, and returns its path. */
+export async function writeRecords(journal: Journal, entries: readonly Entry[]): Promise<string> {
+  const writer = journal.writer()
+  for (const [record, payload] of entries) {
+    const isText = payload === undefined || typeof payload === 'string'
+    writer.write(record, isText ? payload : JSON.stringify(payload))
+  }
+  await writer.close()
+  return join(journal.folder, journal.segments().at(-1)!)
+}
+
 /** Every record of a journal but its seals, with its payload as text. */
 export function contentOf(journal: Journal): { record: JournalRecord; payload: string }[] {
   return journal

@@ -5,8 +5,17 @@ import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import type { Journal } from '../../src/journal/journal.ts'
 import { CHECKPOINT_FILE, readHistory, saveCheckpoint } from '../../src/journal/read-history.ts'
-import type { JournalRecord, BatchRecord } from '../../src/journal/records.ts'
-import { aJournal, aPage, aRequest, aBatch, aStart, onlySegment } from './journal-fixture.ts'
+import type { BatchRecord } from '../../src/journal/records.ts'
+import {
+  aBatch,
+  aJournal,
+  aPage,
+  aRequest,
+  aStart,
+  onlySegment,
+  writeRecords as append,
+  type Entry,
+} from './journal-fixture.ts'
 import { writeNight } from './years-of-nights.ts'
 
 const checkpointOf = (journal: Journal) => join(journal.folder, CHECKPOINT_FILE)
@@ -15,16 +24,6 @@ const checkpointOf = (journal: Journal) => join(journal.folder, CHECKPOINT_FILE)
 function fromTheBeginning(journal: Journal) {
   rmSync(checkpointOf(journal), { force: true })
   return readHistory(journal)
-}
-
-type Entry = readonly [JournalRecord, unknown?]
-
-async function append(journal: Journal, entries: readonly Entry[]): Promise<void> {
-  const writer = journal.writer()
-  for (const [record, payload] of entries) {
-    writer.write(record, payload === undefined ? undefined : JSON.stringify(payload))
-  }
-  await writer.close()
 }
 
 /** A night as it stands in a journal: two batches, one read to its end, the other perhaps only begun. */

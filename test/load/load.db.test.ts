@@ -1,20 +1,18 @@
-import { mkdirSync, renameSync } from 'node:fs'
-import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
+import { parseEvent } from '../../src/api/schemas.ts'
 import { openJournal, type Journal, type JournalWriter } from '../../src/journal/journal.ts'
-import type { JournalRecord, RunFinished } from '../../src/journal/records.ts'
+import type { JournalRecord, OrganizationRef, RunFinished } from '../../src/journal/records.ts'
 import { eventKey } from '../../src/load/event-row.ts'
 import { load } from '../../src/load/load.ts'
-import { parseEvent } from '../../src/api/schemas.ts'
 import { DAY } from '../../src/support/units.ts'
-import { openWarehouse, type Warehouse } from '../../src/warehouse/warehouse.ts'
+import type { Warehouse } from '../../src/warehouse/warehouse.ts'
 import { temporaryFolder } from '../helpers/temporary-folder.ts'
-import { memoryWarehouse } from '../helpers/warehouse.ts'
 import {
   START,
-  aPage,
   aBatch,
+  aPage,
   dumpTables,
+  finishBatch,
   handClock,
   journalOfPages,
   journalOfRuns,
@@ -31,6 +29,15 @@ async function aJournal(write: (writer: JournalWriter) => void): Promise<Journal
   return journal
 }
 
+type Page = ReturnType<typeof aPage>
+
+/** A warehouse into which a journal with these segments was loaded, and what the load reports. */
+async function loaded(...segments: readonly (readonly Page[])[]) {
+  const warehouse = await memory()
+  const journal = await journalOfPages(temporaryFolder(), segments)
+  return { warehouse, journal, report: await load({ warehouse, journal }) }
+}
+
 const ends = (fields: Partial<RunFinished> = {}): RunFinished => ({
   kind: 'run_finished',
   run_id: 'run_1',
@@ -40,17 +47,23 @@ const ends = (fields: Partial<RunFinished> = {}): RunFinished => ({
   message: null,
   ...fields,
 })
+const byUrl = (value: string): OrganizationRef => ({ by: 'url', value })
+const byId = (value: string): OrganizationRef => ({ by: 'id', value })
+const refused = (organization: OrganizationRef, at: number, reason: string): JournalRecord => ({
+  kind: 'organization_quarantined',
+  run_id: 'run_1',
+  at,
+  organization,
+  reason,
+})
 
 describe('load', () => {
   it('counts what it did: pages, sightings, new events, changed ones, rejects', async () => {
-    const warehouse = await memory()
-    const journal = await journalOfPages(temporaryFolder(), [
-      [
-        aPage([wireEvent(), wireEvent(), wireEvent({ person: 'per_2' })]),
-        aPage([wireEvent({ person: 'per_3' }), { event_type: 'joined' }], { page: 2 }),
-      ],
+    const { report } = await loaded([
+      aPage([wireEvent(), wireEvent(), wireEvent({ person: 'per_2' })]),
+      aPage([wireEvent({ person: 'per_3' }), { event_type: 'joined' }], { page: 2 }),
     ])
-    expect(await load({ warehouse, journal })).toEqual({
+    expect(report).toEqual({
       pages: 2,
       sightings: 4,
       inserted: 3,
@@ -59,90 +72,21 @@ describe('load', () => {
       suppressed: 0,
       newUnknownFields: [],
     })
-    const [event] = await warehouse.all(
-      `select times_seen from job_change_events where profile_id = 'per_1'`,
-    )
-    expect(event).toEqual({ times_seen: 2 })
   })
 
-  const again = (fields: Parameters<typeof wireEvent>[0], at: number) => [
-    [aPage([wireEvent({ name: 'Ada' })], { at: START })],
-    [aPage([wireEvent({ name: 'Ada', ...fields })], { at })],
-  ]
   it.each([
-    { what: 'the same again', fields: {}, at: START + 1, updated: 0, name: 'Ada', seen: START + 1 },
-    {
-      what: 'a correction detected later',
-      fields: { name: 'Bea', detectedAt: START },
-      at: START,
-      updated: 1,
-      name: 'Bea',
-      seen: START,
-    },
-    {
-      what: 'a correction received later',
-      fields: { name: 'Bea' },
-      at: START + 1,
-      updated: 1,
-      name: 'Bea',
-      seen: START + 1,
-    },
-    {
-      what: 'another text of the same times, greater',
-      fields: { name: 'Bea' },
-      at: START,
-      updated: 1,
-      name: 'Bea',
-      seen: START,
-    },
-    {
-      what: 'another text of the same times, smaller',
-      fields: { name: 'Abe' },
-      at: START,
-      updated: 0,
-      name: 'Ada',
-      seen: START,
-    },
-    {
-      what: 'an older sighting, received later',
-      fields: { name: 'Bea', detectedAt: START - 9 * DAY },
-      at: START + 1,
-      updated: 0,
-      name: 'Ada',
-      seen: START,
-    },
-    {
-      what: 'an older sighting, received earlier',
-      fields: { name: 'Bea' },
-      at: START - 1,
-      updated: 0,
-      name: 'Ada',
-      seen: START,
-    },
-  ])('$what: $updated updated', async ({ fields, at, updated, name, seen }) => {
-    const warehouse = await memory()
-    const journal = await journalOfPages(temporaryFolder(), again(fields, at))
-    const report = await load({ warehouse, journal })
+    ['the same again', {}, START + 1, 0],
+    ['a correction detected later', { name: 'Bea', detectedAt: START }, START, 1],
+    ['a correction received later', { name: 'Bea' }, START + 1, 1],
+    ['another text of the same times, greater', { name: 'Bea' }, START, 1],
+    ['another text of the same times, smaller', { name: 'Abe' }, START, 0],
+    ['an older sighting, later', { name: 'Bea', detectedAt: START - 9 * DAY }, START + 1, 0],
+    ['an older sighting, received earlier', { name: 'Bea' }, START - 1, 0],
+  ])('%s: %#', async (_, fields, at, updated) => {
+    const first = aPage([wireEvent({ name: 'Ada' })], { at: START })
+    const again = aPage([wireEvent({ name: 'Ada', ...fields })], { at })
+    const { report } = await loaded([first], [again])
     expect(report).toMatchObject({ inserted: 1, updated })
-    const rows = await warehouse.all(
-      'select person_full_name, attributes_seen_at, times_seen from job_change_events',
-    )
-    expect(rows).toEqual([
-      { person_full_name: name, attributes_seen_at: new Date(seen), times_seen: 2 },
-    ])
-  })
-
-  it('loading again changes nothing and reads nothing', async () => {
-    const warehouse = await memory()
-    const journal = await journalOfPages(temporaryFolder(), [[aPage([wireEvent()])]])
-    await load({ warehouse, journal })
-    const before = await dumpTables(warehouse, [])
-    expect(await load({ warehouse, journal })).toMatchObject({
-      pages: 0,
-      sightings: 0,
-      inserted: 0,
-    })
-    expect(await dumpTables(warehouse, [])).toEqual(before)
   })
 
   it('goes on in a segment that has grown since', async () => {
@@ -180,21 +124,41 @@ describe('load', () => {
   })
 
   it('keeps instants to the millisecond, from the year 1 to 9999', async () => {
-    const warehouse = await memory()
     const instants = [
       '0001-01-01T00:00:00.001Z',
       '2026-01-01T00:00:00.999Z',
       '9999-12-31T23:59:59.999Z',
     ]
     const events = instants.map((text) => wireEvent({ changedAt: Date.parse(text) }))
-    const journal = await journalOfPages(temporaryFolder(), [[aPage(events)]])
-    await load({ warehouse, journal })
+    const { warehouse } = await loaded([aPage(events)])
     const rows = await warehouse.all<{ changed_at: Date }>(
       'select changed_at from job_change_events order by 1',
     )
     expect(rows.map(({ changed_at }) => changed_at.toISOString())).toEqual(instants)
   })
 })
+
+/** A warehouse on the same tables that calls `before` before each statement, and `commit` before each commit. */
+function guarded(warehouse: Warehouse, before: () => void, commit: () => void): Warehouse {
+  return new Proxy(warehouse, {
+    get(target, name: keyof Warehouse) {
+      const of = target[name]
+      if (typeof of !== 'function') return of
+      if (name === 'transaction') {
+        return (work: () => Promise<unknown>) =>
+          target.transaction(async () => {
+            const result = await work()
+            commit()
+            return result
+          })
+      }
+      return (...args: never[]) => {
+        if (name === 'run' || name === 'append') before()
+        return (of as (...all: never[]) => unknown).apply(target, args)
+      }
+    },
+  })
+}
 
 describe('position and rows move together', () => {
   // Every place where a load can break off: the engine refuses the n-th call inside a transaction.
@@ -207,62 +171,31 @@ describe('position and rows move together', () => {
       }
     })
     const clean = await memory()
+    const empty = await dumpTables(clean, [])
     await load({ warehouse: clean, journal })
-    const expected = await dumpTables(clean, [])
+    const { 'ops.runs': runs, ...events } = await dumpTables(clean, [])
+    const warehouse = await memory()
     let failures = 0
-    for (let statement = 1; ; statement += 1) {
-      const warehouse = await memoryWarehouse({ threads: 1 })
-      const before = await dumpTables(warehouse, [])
-      let calls = 0
-      let transactions = 0
-      const fail = () => {
-        calls += 1
-        if (calls === statement) throw new Error('the power is out')
-      }
-      const fragile: Warehouse = {
-        path: warehouse.path,
-        all: (sql, parameters) => warehouse.all(sql, parameters),
-        columns: (sql, parameters) => warehouse.columns(sql, parameters),
-        table: (sql, parameters) => warehouse.table(sql, parameters),
-        stream: (sql) => warehouse.stream(sql),
-        interrupt: () => warehouse.interrupt(),
-        close: () => warehouse.close(),
-        makeRoomForModels: () => warehouse.makeRoomForModels(),
-        transaction: (work) =>
-          warehouse.transaction(async () => {
-            const result = await work()
-            // The last place: everything is merged, nothing is committed.
-            fail()
-            transactions += 1
-            return result
-          }),
-        async run(sql, parameters) {
+    // The facts come last, in a transaction of their own.
+    for (const [commitsBefore, before] of [empty, { ...events, 'ops.runs': [] }].entries()) {
+      for (let allowed = 0, commits = commitsBefore; commits === commitsBefore; allowed += 1) {
+        let calls = 0
+        const fail = () => {
+          calls += 1
+          if (calls > allowed) throw new Error('the power is out')
+        }
+        const fragile = guarded(warehouse, fail, () => {
           fail()
-          await warehouse.run(sql, parameters)
-        },
-        async append(table, columns) {
-          fail()
-          await warehouse.append(table, columns)
-        },
+          commits += 1
+        })
+        const error: unknown = await load({ warehouse: fragile, journal }).catch((e: unknown) => e)
+        if (commits !== commitsBefore) break
+        expect(error).toMatchObject({ message: 'the power is out' })
+        expect(await dumpTables(warehouse, [])).toEqual(before)
+        failures += 1
       }
-      const error: unknown = await load({ warehouse: fragile, journal }).catch(
-        (thrown: unknown) => thrown,
-      )
-      if (transactions === 2) {
-        warehouse.close()
-        break
-      }
-      failures += 1
-      expect(error).toMatchObject({ message: 'the power is out' })
-      const { 'ops.runs': runs, ...events } = await dumpTables(warehouse, [])
-      const { 'ops.runs': noRuns, ...noEvents } = before
-      // The facts come last, in a transaction of their own.
-      expect(runs).toEqual(noRuns)
-      if (transactions === 0) expect(events).toEqual(noEvents)
-      await load({ warehouse, journal })
-      expect(await dumpTables(warehouse, [])).toEqual(expected)
-      warehouse.close()
     }
+    expect(await dumpTables(warehouse, [])).toEqual({ ...events, 'ops.runs': runs })
     expect(failures).toBeGreaterThan(10)
   })
 
@@ -270,20 +203,15 @@ describe('position and rows move together', () => {
     const warehouse = await memory()
     const pages = Array.from({ length: 6 }, (_, i) => aPage([wireEvent({ person: `per_${i}` })]))
     const journal = await journalOfPages(temporaryFolder(), [pages])
-    let transactions = 0
-    const fragile: Warehouse = Object.create(warehouse, {
-      transaction: {
-        value: (work: () => Promise<unknown>) => {
-          transactions += 1
-          if (transactions === 4) throw new Error('the power is out')
-          return warehouse.transaction(work)
-        },
+    let commits = 0
+    const fragile = guarded(
+      warehouse,
+      () => undefined,
+      () => {
+        commits += 1
+        if (commits === 4) throw new Error('the power is out')
       },
-      run: { value: warehouse.run.bind(warehouse) },
-      columns: { value: warehouse.columns.bind(warehouse) },
-      all: { value: warehouse.all.bind(warehouse) },
-      append: { value: warehouse.append.bind(warehouse) },
-    }) as Warehouse
+    )
     const options = { journal, chunkEvents: 4 }
     await expect(load({ warehouse: fragile, ...options })).rejects.toThrow('the power is out')
     const count = () => warehouse.all('select count(*)::int as n from job_change_events')
@@ -295,17 +223,13 @@ describe('position and rows move together', () => {
 
 describe('what does not fit', () => {
   it('is kept with the reason and its place; the rest of the page is loaded', async () => {
-    const warehouse = await memory()
     const bad = { ...wireEvent({ person: 'per_2' }), detected_at: 'soon' }
     const worse = { ...wireEvent(), person: null }
-    const page = aPage([wireEvent(), bad, wireEvent({ person: 'per_3' }), worse, 'text'], {
-      page: 7,
-      requestId: 'request_x',
-    })
-    const journal = await journalOfPages(temporaryFolder(), [[page]])
-    expect(await load({ warehouse, journal })).toMatchObject({ inserted: 2, rejected: 3 })
-    const rejects = await warehouse.all('select * from ops.rejects order by position')
-    expect(rejects).toMatchObject([
+    const place = { page: 7, requestId: 'request_x' }
+    const page = aPage([wireEvent(), bad, wireEvent({ person: 'per_3' }), worse, 'text'], place)
+    const { warehouse, journal, report } = await loaded([page])
+    expect(report).toMatchObject({ inserted: 2, rejected: 3 })
+    expect(await warehouse.all('select * from ops.rejects order by position')).toMatchObject([
       {
         run_id: 'run_1',
         batch_id: '0001',
@@ -324,27 +248,26 @@ describe('what does not fit', () => {
   })
 
   it('4 events that no table can hold are 4 rejects, and the 5th is loaded', async () => {
-    const warehouse = await memory()
     const odd = [
-      { ...wireEvent(), detection_lag_days: 2 ** 31 },
-      { ...wireEvent(), changed_at: '0001-01-01T00:00:00+01:00' },
-      { ...wireEvent(), detected_at: '9999-12-31T23:59:59-01:00' },
-      { ...wireEvent(), changed_at: '0000-06-01' },
+      { detection_lag_days: 2 ** 31 },
+      { changed_at: '0001-01-01T00:00:00+01:00' },
+      { detected_at: '9999-12-31T23:59:59-01:00' },
+      { changed_at: '0000-06-01' },
+      {},
     ]
-    const journal = await journalOfPages(temporaryFolder(), [[aPage([...odd, wireEvent()])]])
-    expect(await load({ warehouse, journal })).toMatchObject({ inserted: 1, rejected: 4 })
-    const rejects = await warehouse.all('select reason from ops.rejects order by position')
-    const outOfYears = expect.stringContaining('expected a year from 1 to 9999 in UTC') as unknown
-    expect(rejects).toEqual([
-      { reason: expect.stringMatching(/^detection_lag_days: /) as unknown },
-      { reason: outOfYears },
-      { reason: outOfYears },
-      { reason: outOfYears },
-    ])
+    const events = odd.map((fields) => ({ ...wireEvent(), ...fields }))
+    const { warehouse, report } = await loaded([aPage(events)])
+    expect(report).toMatchObject({ inserted: 1, rejected: 4 })
+    const rejects = await warehouse.all<{ reason: string }>(
+      'select reason from ops.rejects order by position',
+    )
+    expect(rejects[0]?.reason).toMatch(/^detection_lag_days: /)
+    for (const { reason } of rejects.slice(1)) {
+      expect(reason).toContain('expected a year from 1 to 9999 in UTC')
+    }
   })
 
   it('an event nested 50,000 deep is a reject without its text, wherever the depth is', async () => {
-    const warehouse = await memory()
     const deep = `${'['.repeat(50_000)}${']'.repeat(50_000)}`
     const wire = JSON.stringify(wireEvent())
     const page = aPage(['DEEP', { ...wireEvent(), title: 'DEEP' }, wireEvent()])
@@ -352,12 +275,8 @@ describe('what does not fit', () => {
     const body = page.body
       .replaceAll('"DEEP"', deep)
       .replace(`,${wire}]`, `,{"extra":${deep},${wire.slice(1)}]`)
-    const journal = await journalOfPages(temporaryFolder(), [[{ ...page, body }]])
-    expect(await load({ warehouse, journal })).toMatchObject({
-      inserted: 1,
-      rejected: 2,
-      newUnknownFields: ['extra'],
-    })
+    const { warehouse, report } = await loaded([{ ...page, body }])
+    expect(report).toMatchObject({ inserted: 1, rejected: 2, newUnknownFields: ['extra'] })
     const rejects = await warehouse.all('select reason, event from ops.rejects order by position')
     const event = 'nested too deeply to be written'
     expect(rejects).toEqual([
@@ -367,22 +286,15 @@ describe('what does not fit', () => {
   })
 
   it('an event with 200,000 unknown fields is loaded, and each of them reported', async () => {
-    const warehouse = await memory()
     const fields = Array.from({ length: 200_000 }, (_, i) => [`field_${i}`, 1] as const)
-    const strange = { ...wireEvent(), ...Object.fromEntries(fields) }
-    const journal = await journalOfPages(temporaryFolder(), [[aPage([strange])]])
-    const report = await load({ warehouse, journal })
+    const { report } = await loaded([aPage([{ ...wireEvent(), ...Object.fromEntries(fields) }])])
     expect([report.inserted, report.newUnknownFields.length]).toEqual([1, 200_000])
   })
 
   it('unknown fields are reported once, by the first load that meets them', async () => {
-    const warehouse = await memory()
     const strange = { ...wireEvent(), mood: 1, person: { ...wireEvent().person, pronouns: 'x' } }
-    const journal = await journalOfPages(temporaryFolder(), [[aPage([strange, strange])]])
-    expect((await load({ warehouse, journal })).newUnknownFields.toSorted()).toEqual([
-      'mood',
-      'person.pronouns',
-    ])
+    const { warehouse, journal, report } = await loaded([aPage([strange, strange])])
+    expect(report.newUnknownFields.toSorted()).toEqual(['mood', 'person.pronouns'])
     await segment(journal, (writer) => {
       const { record, body } = aPage([{ ...strange, weather: 2 }], { at: START + DAY })
       writer.write(record, body)
@@ -396,82 +308,37 @@ describe('what does not fit', () => {
   })
 })
 
-describe('corrected events, job_change_event_versions', () => {
-  const titled = (title: string, detectedAt = START - DAY) => wireEvent({ title, detectedAt })
-  const versionsOf = (warehouse: Warehouse) =>
-    warehouse.all(
-      `select title_current as title, first_seen_at, last_seen_at
-       from job_change_event_versions order by first_seen_at, title_current`,
-    )
-
-  it('keeps nothing of an event that was received 3 times with the same content', async () => {
-    const warehouse = await memory()
-    const pages = [0, 1, 2].map((day) => aPage([titled('Engineer')], { at: START + day * DAY }))
-    await load({ warehouse, journal: await journalOfPages(temporaryFolder(), [pages]) })
-    expect(await versionsOf(warehouse)).toEqual([])
-  })
-
-  it('keeps both versions of an event whose title was corrected, with when each was received', async () => {
-    const pages = [
-      aPage([titled('Enginer')], { at: START }),
-      aPage([titled('Enginer')], { at: START + DAY }),
-      aPage([titled('Engineer')], { at: START + 2 * DAY }),
-    ]
-    for (const chunkEvents of [1, 10]) {
-      const warehouse = await memory()
-      const journal = await journalOfPages(temporaryFolder(), [pages])
-      await load({ warehouse, journal, chunkEvents })
-      expect(await versionsOf(warehouse)).toEqual([
-        { title: 'Enginer', first_seen_at: new Date(START), last_seen_at: new Date(START + DAY) },
-        {
-          title: 'Engineer',
-          first_seen_at: new Date(START + 2 * DAY),
-          last_seen_at: new Date(START + 2 * DAY),
-        },
-      ])
-    }
-  })
-})
-
 describe('ops.changed_people, whom the next build looks at', () => {
-  const changedPeople = async (warehouse: Warehouse) =>
-    (
-      await warehouse.all<{ person: string }>(
-        'select distinct profile_id as person from ops.changed_people order by 1',
-      )
-    ).map(({ person }) => person)
-
   it('names who has a new event or a corrected one, and nobody whose event was received again as it is', async () => {
-    const warehouse = await memory()
     const known = wireEvent({ person: 'per_1' })
-    const other = wireEvent({ person: 'per_2' })
-    const folder = temporaryFolder()
-    await load({ warehouse, journal: await journalOfPages(folder, [[aPage([known, other])]]) })
-    expect(await changedPeople(warehouse)).toEqual(['per_1', 'per_2'])
+    const { warehouse } = await loaded([aPage([known, wireEvent({ person: 'per_2' })])])
+    const changedPeople = () =>
+      warehouse.all('select distinct profile_id as person from ops.changed_people order by 1')
+    expect(await changedPeople()).toEqual([{ person: 'per_1' }, { person: 'per_2' }])
 
     await warehouse.run('delete from ops.changed_people')
     const corrected = wireEvent({ person: 'per_2', title: 'Chief', detectedAt: START })
     const later = aPage([known, corrected, wireEvent({ person: 'per_3' })], { at: START + DAY })
     await load({ warehouse, journal: await journalOfPages(temporaryFolder(), [[later]]) })
-    expect(await changedPeople(warehouse)).toEqual(['per_2', 'per_3'])
+    expect(await changedPeople()).toEqual([{ person: 'per_2' }, { person: 'per_3' }])
   })
 })
 
 describe('the ledger, ops.pages', () => {
-  const named = (page: number, request: string) => ({
+  const named = (page: number, request_id: string) => ({
     run_id: 'run_1',
     batch_id: '0001',
     page,
-    request_id: request,
+    request_id,
   })
-  const failed = (
-    page: number,
-    request: string,
-    status: number | null,
-    in_doubt: boolean,
-  ): JournalRecord => ({
+  const sent = (request: string): JournalRecord => ({
+    kind: 'request_sent',
+    ...named(1, request),
+    at: START,
+  })
+  const failed = (request: string, status: number | null, in_doubt: boolean): JournalRecord => ({
     kind: 'request_failed',
-    ...named(page, request),
+    ...named(1, request),
     requested_at: START,
     at: START + 50,
     status,
@@ -481,58 +348,34 @@ describe('the ledger, ops.pages', () => {
 
   it('has one row for each request, in doubt until its answer is known', async () => {
     const warehouse = await memory()
-    const journal = openJournal(temporaryFolder(), handClock())
+    const journal = await journalOfRuns(temporaryFolder())
     const writer = journal.writer()
-    startRun(writer, [aBatch()])
-    for (const request of ['a', 'b', 'c', 'd', 'e']) {
-      writer.write({ kind: 'request_sent', ...named(1, request), at: START })
-    }
-    await writer.append(failed(1, 'b', 503, false))
+    for (const request of ['a', 'b', 'c', 'd', 'e']) writer.write(sent(request))
+    await writer.append(failed('b', 503, false))
     await load({ warehouse, journal })
-    const ledger = () =>
-      warehouse.all(
-        'select request_id, outcome, status, credits_used, error from ops.pages order by request_id',
-      )
-    const unanswered = {
-      outcome: 'in_doubt',
-      status: null,
-      credits_used: 10,
-      error: 'no answer was recorded',
-    }
-    const refused = {
-      request_id: 'b',
-      outcome: 'failed',
-      status: 503,
-      credits_used: 0,
-      error: 'what went wrong',
-    }
-    expect(await ledger()).toEqual([
-      { request_id: 'a', ...unanswered },
-      refused,
-      { request_id: 'c', ...unanswered },
-      { request_id: 'd', ...unanswered },
-      { request_id: 'e', ...unanswered },
-    ])
+    const ledger = async () =>
+      (
+        await warehouse.all(
+          'select request_id, outcome, status, credits_used, error from ops.pages order by 1',
+        )
+      ).map((row) => Object.values(row).join(' '))
+    const unanswered = 'in_doubt  10 no answer was recorded'
+    const refusal = 'b failed 503 0 what went wrong'
+    const all = [`a ${unanswered}`, refusal, ...['c', 'd', 'e'].map((id) => `${id} ${unanswered}`)]
+    expect(await ledger()).toEqual(all)
 
     const page = aPage([wireEvent()], { requestId: 'a', hasMore: true })
-    writer.write(page.record, page.body)
-    writer.write(failed(1, 'c', null, true))
     const empty = aPage([], { requestId: 'd', page: 2 })
-    writer.write(empty.record, empty.body)
+    for (const { record, body } of [page, empty]) writer.write(record, body)
+    await writer.append(failed('c', null, true))
     await writer.close()
     await load({ warehouse, journal })
     expect(await ledger()).toEqual([
-      { request_id: 'a', outcome: 'received', status: 200, credits_used: 10, error: null },
-      refused,
-      {
-        request_id: 'c',
-        outcome: 'in_doubt',
-        status: null,
-        credits_used: 10,
-        error: 'what went wrong',
-      },
-      { request_id: 'd', outcome: 'received', status: 200, credits_used: 0, error: null },
-      { request_id: 'e', ...unanswered },
+      'a received 200 10 ',
+      refusal,
+      'c in_doubt  10 what went wrong',
+      'd received 200 0 ',
+      `e ${unanswered}`,
     ])
     expect(await warehouse.all(`select * from ops.pages where request_id = 'a'`)).toEqual([
       {
@@ -550,85 +393,68 @@ describe('the ledger, ops.pages', () => {
       },
     ])
   })
+
+  it('keeps an answer that was loaded before its request, whether in one load or in two', async () => {
+    const { record, body } = aPage([wireEvent()], { requestId: 'a' })
+    for (const loads of [1, 2]) {
+      const warehouse = await memory()
+      const journal = await journalOfRuns(temporaryFolder())
+      const writer = journal.writer()
+      await writer.append(record, body)
+      if (loads === 2) await load({ warehouse, journal })
+      await writer.append(sent('a'))
+      await writer.close()
+      await load({ warehouse, journal })
+      const rows = await warehouse.all('select request_id, outcome, credits_used from ops.pages')
+      expect(rows).toEqual([{ request_id: 'a', outcome: 'received', credits_used: 10 }])
+    }
+  })
 })
 
 describe('runs and batches', () => {
   const two = [aBatch(), aBatch({ batch_id: '0002', days_ago: 30, event_types: ['joined'] })]
-  const finish = (writer: JournalWriter, batch = aBatch(), at = START + 5_000) =>
-    writer.write(
-      {
-        kind: 'batch_finished',
-        run_id: 'run_1',
-        batch_id: batch.batch_id,
-        at,
-        // Only pages that the journal holds can be named here.
-        pages: 0,
-        events: 120,
-        covered_from: batch.days_ago === null ? null : START - batch.days_ago * DAY,
-        covered_to: START,
-      },
-      JSON.stringify(batch),
-    )
+  const finish = (writer: JournalWriter, batch = aBatch()) => {
+    const from = batch.days_ago === null ? null : START - batch.days_ago * DAY
+    finishBatch(writer, batch, { from, to: START }, 'run_1', START + 5_000)
+  }
   const runs = (warehouse: Warehouse) =>
     warehouse.all<Record<string, unknown>>('select * from ops.runs')
   const batches = (warehouse: Warehouse) =>
     warehouse.all<Record<string, unknown>>('select * from ops.batches order by batch_id')
 
   it('are shown from planned to finished, whether loaded at once or record by record', async () => {
-    const steps: ((writer: JournalWriter) => void)[] = [
-      (writer) => startRun(writer, two),
-      (writer) => finish(writer),
-      (writer) => writer.write(ends({ outcome: 'interrupted', exit_code: 130, message: 'stop' })),
-      (writer) => writer.write({ kind: 'run_resumed', run_id: 'run_1', at: START + 10_000 }),
-      (writer) => finish(writer, two[1]),
-      (writer) => writer.write(ends({ at: START + 20_000 })),
+    const stop = ends({ outcome: 'interrupted', exit_code: 130, message: 'stop' })
+    const resumed: JournalRecord = { kind: 'run_resumed', run_id: 'run_1', at: START + 10_000 }
+    const steps: [(writer: JournalWriter) => void, unknown[]][] = [
+      [(writer) => startRun(writer, two), ['unfinished', null, 0]],
+      [(writer) => finish(writer), ['unfinished', null, 0]],
+      [(writer) => writer.write(stop), ['interrupted', 130, 0]],
+      [(writer) => writer.write(resumed), ['unfinished', null, 1]],
+      [(writer) => finish(writer, two[1]), ['unfinished', null, 1]],
+      [(writer) => writer.write(ends({ at: START + 20_000 })), ['done', 0, 1]],
     ]
     const stepwise = await memory()
     const journal = openJournal(temporaryFolder(), handClock())
     const writer = journal.writer()
-    const outcomes: unknown[] = []
-    for (const step of steps) {
+    for (const [step, expected] of steps) {
       step(writer)
       await load({ warehouse: stepwise, journal })
       const [run] = await runs(stepwise)
-      outcomes.push([run?.['outcome'], run?.['exit_code'], run?.['resumed']])
+      expect([run?.['outcome'], run?.['exit_code'], run?.['resumed']]).toEqual(expected)
     }
     await writer.close()
-    expect(outcomes).toEqual([
-      ['unfinished', null, 0],
-      ['unfinished', null, 0],
-      ['interrupted', 130, 0],
-      ['unfinished', null, 1],
-      ['unfinished', null, 1],
-      ['done', 0, 1],
-    ])
     expect(await runs(stepwise)).toMatchObject([
       { run_id: 'run_1', kind: 'run', organizations: 2, batches: 2, message: null },
     ])
     expect(await batches(stepwise)).toMatchObject([
-      {
-        batch_id: '0001',
-        state: 'finished',
-        pages: 0,
-        events: 120,
-        days_ago: null,
-        covered_from: null,
-      },
+      { batch_id: '0001', state: 'finished', pages: 0, days_ago: null, covered_from: null },
       { batch_id: '0002', state: 'finished', days_ago: 30, event_types: 'joined' },
     ])
+    const covered = { organization_id: 'org_1', covered_to: new Date(START) }
+    const from = new Date(START - 30 * DAY)
     expect(await stepwise.all('select * from ops.coverage order by event_types')).toEqual([
-      {
-        organization_id: 'org_1',
-        event_types: 'joined',
-        covered_from: new Date(START - 30 * DAY),
-        covered_to: new Date(START),
-      },
-      {
-        organization_id: 'org_1',
-        event_types: 'joined,left,title_change',
-        covered_from: null,
-        covered_to: new Date(START),
-      },
+      { ...covered, event_types: 'joined', covered_from: from },
+      { ...covered, event_types: 'joined,left,title_change', covered_from: null },
     ])
     const atOnce = await memory()
     await load({ warehouse: atOnce, journal })
@@ -637,96 +463,69 @@ describe('runs and batches', () => {
 
   it('a split batch stays as split, its parts are planned; companies quarantined are named', async () => {
     const warehouse = await memory()
-    const whole = aBatch({ organizations: ['a', 'b', 'c'].map((value) => ({ by: 'url', value })) })
-    const part = (number: number, values: string[]) =>
-      aBatch({
-        batch_id: `0001.${number}`,
-        organizations: values.map((value) => ({ by: 'url', value })),
-      })
-    const refuse = (at: number, reason: string): JournalRecord => ({
-      kind: 'organization_quarantined',
-      run_id: 'run_1',
-      at,
-      organization: { by: 'url', value: 'c' },
-      reason,
-    })
+    const whole = aBatch({ organizations: ['a', 'b', 'c'].map(byUrl) })
+    const parts = ['a', 'b'].map((value, i) =>
+      aBatch({ batch_id: `0001.${i + 1}`, organizations: [byUrl(value)] }),
+    )
     const journal = await aJournal((writer) => {
       startRun(writer, [whole])
-      writer.write(refuse(START, 'not tracked'))
+      writer.write(refused(byUrl('c'), START, 'not tracked'))
       writer.write(
         { kind: 'batch_split', run_id: 'run_1', batch_id: '0001', at: START + 1, reason: 'x' },
-        JSON.stringify({ batch: whole, instead: [part(1, ['a']), part(2, ['b'])] }),
+        JSON.stringify({ batch: whole, instead: parts }),
       )
-      finish(writer, part(1, ['a']))
+      finish(writer, parts[0])
     })
     await load({ warehouse, journal })
-    const states = (await batches(warehouse)).map((row) => [
-      row['batch_id'],
-      row['state'],
-      row['organizations'],
+    expect(await batches(warehouse)).toMatchObject([
+      { batch_id: '0001', state: 'split', organizations: 3 },
+      { batch_id: '0001.1', state: 'finished', organizations: 1 },
+      { batch_id: '0001.2', state: 'planned', organizations: 1 },
     ])
-    expect(states).toEqual([
-      ['0001', 'split', 3],
-      ['0001.1', 'finished', 1],
-      ['0001.2', 'planned', 1],
-    ])
-    expect(await warehouse.all('select organization_id from ops.coverage')).toEqual([
-      { organization_id: 'a' },
-    ])
+    const covered = await warehouse.all('select organization_id from ops.coverage')
+    expect(covered).toEqual([{ organization_id: 'a' }])
+    const quarantined = (at: number, reason: string) => [
+      { organization_id: 'c', reason, quarantined_at: new Date(at) },
+    ]
     const aside = 'from ops.organizations_quarantined'
-    expect(await warehouse.all(aside)).toEqual([
-      { organization_id: 'c', reason: 'not tracked', quarantined_at: new Date(START) },
-    ])
-    await segment(journal, (writer) => writer.write(refuse(START + DAY, 'still not tracked')))
+    expect(await warehouse.all(aside)).toEqual(quarantined(START, 'not tracked'))
+    const again = refused(byUrl('c'), START + DAY, 'still not tracked')
+    await segment(journal, (writer) => writer.write(again))
     await load({ warehouse, journal })
-    expect(await warehouse.all(aside)).toEqual([
-      { organization_id: 'c', reason: 'still not tracked', quarantined_at: new Date(START + DAY) },
-    ])
+    expect(await warehouse.all(aside)).toEqual(quarantined(START + DAY, 'still not tracked'))
   })
 
   it('shows the end of a run that is about to be closed, and the same once it is', async () => {
     const warehouse = await memory()
+    const closing = ends({ outcome: 'budget', exit_code: 4 })
     const journal = await aJournal((writer) => startRun(writer, two))
-    await load({ warehouse, journal, closing: ends({ outcome: 'budget', exit_code: 4 }) })
+    await load({ warehouse, journal, closing })
     const before = await dumpTables(warehouse)
     expect(await runs(warehouse)).toMatchObject([{ outcome: 'budget', exit_code: 4 }])
-    await segment(journal, (writer) => writer.write(ends({ outcome: 'budget', exit_code: 4 })))
+    await segment(journal, (writer) => writer.write(closing))
     await load({ warehouse, journal })
     expect(await dumpTables(warehouse)).toEqual(before)
   })
 
   it('snapshots are projected, counts over 2^53 included', async () => {
     const warehouse = await memory()
+    const same = {
+      run_id: null,
+      snapshot_id: 'snapshot_1',
+      destination: 's3://bucket/prefix',
+      tables: 9,
+      files: 12,
+      new_files: 3,
+    }
+    const counts = { rows: 2 ** 40, bytes: 2 ** 52, new_bytes: 0 }
     const journal = await aJournal((writer) =>
-      writer.write({
-        kind: 'snapshot_published',
-        run_id: null,
-        at: START,
-        snapshot_id: 'snapshot_1',
-        destination: 's3://bucket/prefix',
-        tables: 9,
-        files: 12,
-        new_files: 3,
-        rows: 2 ** 40,
-        bytes: 2 ** 52,
-        new_bytes: 0,
-      }),
+      writer.write({ kind: 'snapshot_published', at: START, ...same, ...counts }),
     )
     await load({ warehouse, journal })
     await load({ warehouse, journal })
+    const shown = { row_count: 2n ** 40n, bytes: 2n ** 52n, new_bytes: 0n }
     expect(await warehouse.all('select * from ops.snapshots')).toEqual([
-      {
-        snapshot_id: 'snapshot_1',
-        run_id: null,
-        destination: 's3://bucket/prefix',
-        published_at: new Date(START),
-        tables: 9,
-        files: 12,
-        new_files: 3,
-        row_count: 2n ** 40n,
-        bytes: 2n ** 52n,
-        new_bytes: 0n,
-      },
+      { published_at: new Date(START), ...same, ...shown },
     ])
   })
 
@@ -741,60 +540,113 @@ describe('runs and batches', () => {
   })
 })
 
-describe('replay', () => {
-  it('gives the warehouse that was loaded night by night, in any chunk size, in a file', async () => {
-    const folder = temporaryFolder()
-    mkdirSync(join(folder, 'journal'))
-    const clock = handClock()
-    const journal = openJournal(join(folder, 'journal'), clock)
-    const path = join(folder, 'jobtide.duckdb')
-    for (let night = 0; night < 5; night += 1) {
-      clock.nowMs = START + night * DAY
-      const runId = `run_${night}`
-      const batches = [aBatch({ days_ago: night === 0 ? null : 2 })]
-      await segment(journal, (writer) => {
-        startRun(writer, batches, runId, clock.nowMs)
-        const people = Array.from({ length: 30 }, (_, i) => `per_${(i * 7 + night * 11) % 60}`)
-        const events = people.map((person, i) =>
-          wireEvent({
-            person,
-            type: (['joined', 'left', 'title_change'] as const)[(i + night) % 3]!,
-            changedAt: START - (i % 10) * DAY,
-            detectedAt: clock.nowMs - ((i * night) % 5) * DAY,
-            name: `Name ${(i * night) % 4}`,
-          }),
-        )
-        const odd = night === 3 ? [{ ...wireEvent(), mood: 1 }, { bad: true }] : []
-        const { record, body } = aPage([...events, ...odd], { runId, at: clock.nowMs })
-        writer.write(record, body)
-        writer.write(
-          {
-            kind: 'batch_finished',
-            run_id: runId,
-            batch_id: '0001',
-            at: clock.nowMs,
-            pages: 1,
-            events: 30,
-            covered_from: night === 0 ? null : clock.nowMs - 2 * DAY,
-            covered_to: clock.nowMs,
-          },
-          JSON.stringify(batches[0]),
-        )
-        writer.write(ends({ run_id: runId, at: clock.nowMs }))
+describe('organisations', () => {
+  it('have 1 row in ops.page_organizations for each page that they have events in', async () => {
+    const of = (organization: string, person: string) => wireEvent({ organization, person })
+    // The last three are refused, but paid for like the others.
+    const refusals = [
+      { organization: { organization_id: 'org_3' } },
+      { organization: { organization_id: 7 } },
+      'text',
+    ]
+    const events = [of('org_1', 'per_1'), of('org_2', 'per_2'), of('org_1', 'per_3'), ...refusals]
+    const full = aPage(events, { requestId: 'full' })
+    const { warehouse } = await loaded([full, aPage([], { requestId: 'empty' })])
+    expect(await warehouse.all('from ops.page_organizations order by all')).toEqual([
+      { request_id: 'full', organization_id: 'org_1', events: 2 },
+      { request_id: 'full', organization_id: 'org_2', events: 1 },
+      { request_id: 'full', organization_id: 'org_3', events: 1 },
+    ])
+  })
+
+  it('share the 10 credits of a page by events, so that the sum is the ledger’s', async () => {
+    const pages = Array.from({ length: 7 }, (_, page) =>
+      aPage(
+        Array.from({ length: page * 3 }, (_unused, i) =>
+          wireEvent({ organization: `org_${(i * i) % (page + 1)}`, person: `per_${page}_${i}` }),
+        ),
+        { page: page + 1 },
+      ),
+    )
+    const { warehouse } = await loaded(pages)
+    const [sums] = await warehouse.all<{ ledger: number; shares: number; organizations: number }>(`
+      select (select sum(credits_used) from ops.pages) as ledger,
+             (select sum(credits) from ops.organization_charges) as shares,
+             (select sum(credits) from ops.organizations) as organizations`)
+    expect(sums?.ledger).toBe(60)
+    expect(sums?.shares).toBeCloseTo(60, 9)
+    expect(sums?.organizations).toBeCloseTo(60, 9)
+    const [third] = await warehouse.all(
+      `select credits from ops.organization_charges
+       where organization_id = 'org_0' and events = 2 and credits < 4`,
+    )
+    // 2 of the 6 events of page 3.
+    expect(third).toEqual({ credits: 10 / 3 })
+  })
+
+  it('have 1 row in ops.organizations under whatever name, with what an operator asks of it', async () => {
+    const warehouse = await memory()
+    const first = aBatch({ organizations: [byUrl('acme'), byUrl('quiet'), byId('org_3')] })
+    const second = aBatch({ batch_id: '0002', organizations: [byId('org_1')] })
+    const acme = (person: string, organizationName: string, detectedAt: number) =>
+      wireEvent({ organization: 'org_1', person, organizationName, detectedAt })
+    const unnamed = wireEvent({ organization: 'org_9', organizationName: null })
+    const page = aPage([
+      acme('per_1', 'Acme', START - 2 * DAY),
+      acme('per_2', 'Acme Inc', START - DAY),
+      unnamed,
+      unnamed,
+    ])
+    const journal = await aJournal((writer) => {
+      startRun(writer, [first, second])
+      writer.write(page.record, page.body)
+      writer.write({
+        kind: 'organization_learnt',
+        run_id: 'run_1',
+        at: START + 1,
+        organization: byUrl('acme'),
+        organization_id: 'org_1',
       })
-      const warehouse = await openWarehouse({ path, mode: 'write' })
-      await load({ warehouse, journal, chunkEvents: 1 + night * 20 })
-      warehouse.close()
+      writer.write(refused(byId('org_3'), START + 2, 'was unknown once'))
+      writer.write(refused(byUrl('nobody'), START + 4, 'not tracked'))
+      writer.write(refused(byUrl('nobody'), START + 3, 'an older refusal'))
+      finishBatch(writer, first, { from: null, to: START }, 'run_1', START + 5)
+      finishBatch(writer, second, { from: null, to: START + DAY })
+    })
+    await load({ warehouse, journal })
+    const row = (organization_id: string, fields: object) => ({
+      organization_id,
+      asked_as: organization_id,
+      name: null,
+      learnt_at: null,
+      first_asked_at: null,
+      last_asked_at: null,
+      events: 0n,
+      last_event_at: null,
+      credits: 0,
+      quarantined_at: null,
+      quarantined_reason: null,
+      ...fields,
+    })
+    const asked = { first_asked_at: new Date(START + 5), last_asked_at: new Date(START + 5) }
+    const cost = { last_event_at: new Date(START - DAY), credits: 5 }
+    const untracked = { quarantined_at: new Date(START + 4), quarantined_reason: 'not tracked' }
+    const known = {
+      asked_as: 'acme',
+      name: 'Acme Inc',
+      learnt_at: new Date(START + 1),
+      first_asked_at: new Date(START + 5),
+      last_asked_at: new Date(START + DAY),
     }
-    const nightly = await openWarehouse({ path, mode: 'write' })
-    const expected = await dumpTables(nightly, ['ops.checks'])
-    nightly.close()
-    renameSync(path, `${path}.old`)
-    for (const chunkEvents of [1, 45, 100_000]) {
-      const replayed = await memory()
-      await load({ warehouse: replayed, journal, chunkEvents })
-      expect(await dumpTables(replayed, ['ops.checks'])).toEqual(expected)
-    }
+    expect(await warehouse.all('select * from ops.organizations order by organization_id')).toEqual(
+      [
+        row('nobody', untracked),
+        row('org_1', { ...known, ...cost, events: 2n }),
+        row('org_3', asked),
+        row('org_9', { ...cost, events: 1n }),
+        row('quiet', asked),
+      ],
+    )
   })
 })
 
@@ -823,7 +675,7 @@ describe('eventKey', () => {
   })
 
   it('tells person, organisation, type and time apart, and titles of a title_change only', () => {
-    const other = [
+    const keys = [
       keyOf({}),
       keyOf({ person: 'per_2' }),
       keyOf({ organization: 'org_2' }),
@@ -834,7 +686,7 @@ describe('eventKey', () => {
       keyOf({ person: 'per_1","org_1', organization: 'x' }),
       keyOf({ person: 'per_1', organization: '"org_1","x' }),
     ]
-    expect(new Set(other).size).toBe(other.length)
+    expect(new Set(keys).size).toBe(keys.length)
     expect(keyOf({ title: 'A' })).toBe(keyOf({ title: 'B' }))
     const untitled = keyOf({ type: 'title_change', title: null })
     expect(keyOf({ type: 'title_change', title: '' })).toBe(untitled)

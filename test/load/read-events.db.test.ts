@@ -6,8 +6,7 @@ import { parseEvent, parsePage, unknownFields } from '../../src/api/schemas.ts'
 import { eventColumns } from '../../src/load/event-row.ts'
 import { EventReader, type PageBody } from '../../src/load/read-events.ts'
 import { loadSql } from '../../src/load/rows.ts'
-import { personHash } from '../../src/load/suppression-list.ts'
-import { Suppression } from '../../src/load/suppression.ts'
+import { Suppression, personHash } from '../../src/load/suppression.ts'
 import { receivedJson } from '../../src/support/json.ts'
 import type { Warehouse } from '../../src/warehouse/warehouse.ts'
 import { rounds } from '../helpers/tier.ts'
@@ -156,7 +155,7 @@ const suppressions = [
   new Suppression({ key, people: [], events_before: null }),
   new Suppression({
     key,
-    people: [{ hmac: personHash(key, 'per_2'), since: '2026-01-01T00:00:00Z' }],
+    people: [personHash(key, 'per_2')],
     events_before: '1990-01-01T00:00:00Z',
   }),
 ]
