@@ -14,7 +14,7 @@ import { createScrubber } from '../../src/support/logger.ts'
 import { DAY } from '../../src/support/units.ts'
 import { temporaryFolder } from '../helpers/temporary-folder.ts'
 import { virtualClock } from '../helpers/virtual-clock.ts'
-import { RUN, aBatch, aPage, aRequest, aStart } from '../journal/journal-fixture.ts'
+import { RUN, aBatch, aFinish, aPage, aRequest, aStart } from '../journal/journal-fixture.ts'
 
 const NOW = Date.UTC(2026, 5, 15, 2)
 
@@ -79,19 +79,8 @@ async function afterAYear(organizations: number): Promise<string> {
   writer.write(aStart({ at }), JSON.stringify([batch]))
   writer.write(aRequest(1, { at }))
   writer.write(aPage(1, { at, requested_at: at, server_at: at, seen, has_more: false }), '{}')
-  writer.write(
-    {
-      kind: 'batch_finished',
-      run_id: RUN,
-      batch_id: batch.batch_id,
-      at,
-      pages: 1,
-      events: 50,
-      covered_from: at - 365 * DAY,
-      covered_to: at,
-    },
-    JSON.stringify(batch),
-  )
+  const covered = { covered_from: at - 365 * DAY, covered_to: at }
+  writer.write(aFinish({ at, pages: 1, events: 50, ...covered }), JSON.stringify(batch))
   await writer.close()
   return folder
 }

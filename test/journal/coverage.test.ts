@@ -1,6 +1,8 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { addInterval, type CoveredInterval } from '../../src/journal/coverage.ts'
+import { RATE_HALF_LIFE_MS, addSightings, type Sightings } from '../../src/journal/sightings.ts'
+import { DAY } from '../../src/support/units.ts'
 
 describe('addInterval', () => {
   const all = ['joined', 'left', 'title_change'] as const
@@ -44,29 +46,47 @@ describe('addInterval', () => {
       { numRuns: 500 },
     )
   })
+})
 
-  it('does not change the list it was given', () => {
-    const known = [{ eventTypes: all, from: 1, to: 5 }]
-    addInterval(known, { eventTypes: all, from: 3, to: 9 })
-    expect(known).toEqual([{ eventTypes: all, from: 1, to: 5 }])
+const of = (fields: Partial<Sightings>): Sightings => ({
+  total: 0,
+  lastAt: 0,
+  events: 0,
+  days: 0,
+  at: 0,
+  ...fields,
+})
+
+describe('addSightings', () => {
+  it('halves the weight of what is 90 days old', () => {
+    const old = of({ total: 8, events: 8, days: 10, at: 0, lastAt: 5 })
+    const known = addSightings(old, of({ total: 1, events: 1, days: 2, at: 90 * DAY }))
+    expect(known).toEqual({ total: 9, lastAt: 5, events: 5, days: 7, at: 90 * DAY })
+    expect(RATE_HALF_LIFE_MS).toBe(90 * DAY)
   })
 
-  it.each([
-    ['touch', 5, 9, [[1, 9]]],
-    ['overlap', 3, 9, [[1, 9]]],
-    [
-      'are apart by 1 ms',
-      6,
-      9,
-      [
-        [1, 5],
-        [6, 9],
-      ],
-    ],
-    ['lie inside', 2, 3, [[1, 5]]],
-    ['reach back to the beginning', null, 3, [[null, 5]]],
-  ])('of [1, 5] and one that they %s', (_how, from, to, expected) => {
-    const joined = addInterval([{ eventTypes: all, from: 1, to: 5 }], { eventTypes: all, from, to })
-    expect(joined.map((interval) => [interval.from, interval.to])).toEqual(expected)
+  it('gives the same for any order of 20 observations', () => {
+    const observation = fc.record({
+      total: fc.nat(50),
+      lastAt: fc.nat(400).map((days) => days * DAY),
+      events: fc.nat(50),
+      days: fc.nat(365),
+      at: fc.nat(400).map((days) => days * DAY),
+    })
+    const lists = fc
+      .array(observation, { minLength: 1, maxLength: 20 })
+      .chain((list) =>
+        fc.tuple(fc.constant(list), fc.shuffledSubarray(list, { minLength: list.length })),
+      )
+    fc.assert(
+      fc.property(lists, ([list, shuffled]) => {
+        const sum = (observations: readonly Sightings[]) =>
+          observations.reduce<Sightings | undefined>(addSightings, undefined)
+        const [one, other] = [sum(list), sum(shuffled)]
+        expect(other?.events).toBeCloseTo(one?.events ?? Number.NaN, 8)
+        expect(other?.days).toBeCloseTo(one?.days ?? Number.NaN, 8)
+        expect([other?.total, other?.at, other?.lastAt]).toEqual([one?.total, one?.at, one?.lastAt])
+      }),
+    )
   })
 })

@@ -127,6 +127,9 @@ describe('eraseFromSegment', () => {
     erase(journal)
     journal.check('bytes')
     expect(contentOf(journal)).toEqual(contentOf(whole))
+    // From here on only the new segment is the one that was sealed.
+    writeFileSync(path, old)
+    expect(() => journal.check()).toThrow(`has ${old.length} bytes, not the ${rewritten.length}`)
   })
 
   it('refuses a segment that may still be written to', async () => {

@@ -8,6 +8,7 @@ import { DAY } from '../../src/support/units.ts'
 import {
   RUN,
   aBatch,
+  aFinish,
   aJournal,
   aPage,
   aRequest,
@@ -55,18 +56,9 @@ const stopped = (outcome: RunFinished['outcome'] = 'budget'): Entry => [
   { kind: 'run_finished', run_id: RUN, at: 9, outcome, exit_code: 4, message: null },
 ]
 const resumed: Entry = [{ kind: 'run_resumed', run_id: RUN, at: 10 }]
-const finished = (from: number | null, to: number, run_id = RUN): Entry => [
-  {
-    kind: 'batch_finished',
-    run_id,
-    batch_id: 's1',
-    at: to,
-    // Of the pages that it was read by, losses.test.ts knows.
-    pages: 0,
-    events: 0,
-    covered_from: from,
-    covered_to: to,
-  },
+// Of the pages that a batch was read by, losses.test.ts knows.
+const finished = (covered_from: number | null, covered_to: number, run_id = RUN): Entry => [
+  aFinish({ run_id, at: covered_to, covered_from, covered_to }),
 ]
 const refused = (at: number, reason = 'not tracked'): Entry => [
   {

@@ -4,6 +4,7 @@ import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { openJournal, type Journal, type JournalOptions } from '../../src/journal/journal.ts'
 import type {
+  BatchFinished,
   JournalRecord,
   PageReceived,
   RequestSent,
@@ -70,6 +71,21 @@ export function aPage(page: number, fields: Partial<PageReceived> = {}): PageRec
     has_more: true,
     body_sha256: 'b',
     seen: [],
+    ...fields,
+  }
+}
+
+/** A batch that was read to its end; no pages are named, so that none are missed. */
+export function aFinish(fields: Partial<BatchFinished> = {}): BatchFinished {
+  return {
+    kind: 'batch_finished',
+    run_id: RUN,
+    batch_id: 's1',
+    at: 0,
+    pages: 0,
+    events: 0,
+    covered_from: null,
+    covered_to: 0,
     ...fields,
   }
 }

@@ -9,7 +9,7 @@ import { takeRecord } from '../../src/journal/page-drift.ts'
 import { neededWindow, type Window, type WindowQuestion } from '../../src/plan/window.ts'
 import { DAY, HOUR, MINUTE, SECOND } from '../../src/support/units.ts'
 import { rounds } from '../helpers/tier.ts'
-import { RUN, aPage, aBatch, aStart } from './journal-fixture.ts'
+import { RUN, aBatch, aFinish, aPage, aStart } from './journal-fixture.ts'
 
 const NOW = Date.UTC(2028, 1, 28, 2)
 
@@ -115,16 +115,13 @@ class World {
     for (const event of inAll) event.got = true
     const covered = coveredTime(read, this.time)
     this.#fold(
-      {
-        kind: 'batch_finished',
-        run_id: RUN,
+      aFinish({
         batch_id: name,
         at: this.time + this.oursAhead,
         pages: lies.length,
-        events: 0,
         covered_from: covered.from,
         covered_to: covered.to,
-      },
+      }),
       JSON.stringify(batch),
     )
     return needed

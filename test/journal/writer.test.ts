@@ -1,4 +1,4 @@
-import { mkdirSync, readFileSync, readdirSync, writeFileSync } from 'node:fs'
+import { mkdirSync, readdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { createHash } from 'node:crypto'
 import { describe, expect, it } from 'vitest'
@@ -20,6 +20,14 @@ const noise = (bytes: number, seed = 1) =>
   Array.from({ length: bytes / 32 }, (_, i) =>
     createHash('sha256').update(`${seed} ${i}`).digest('base64').slice(0, 32),
   ).join('')
+
+/** A journal in which a writer has page 1 on the disk. */
+async function withPage(body = 'page') {
+  const journal = aJournal()
+  const writer = journal.writer()
+  await writer.append(aPage(1), body)
+  return { journal, writer }
+}
 
 describe('a writer', () => {
   it('without records leaves no file, closed once or twice', async () => {
@@ -53,17 +61,6 @@ describe('a writer', () => {
     expect(seal.sha256).toBe(createHash('sha256').update(before).digest('hex'))
   })
 
-  it('begins a new segment after close()', async () => {
-    const journal = aJournal()
-    const writer = journal.writer()
-    await writer.append(aPage(1))
-    await writer.close()
-    await writer.append(aPage(2))
-    await writer.close()
-    expect(journal.segments()).toHaveLength(2)
-    expect(pagesOf(journal)).toEqual([1, 2])
-  })
-
   it('names segments in the order of writing, also when the wall clock jumps back 1 h between them', async () => {
     const clock = virtualClock()
     const journal = aJournal({}, clock)
@@ -74,16 +71,6 @@ describe('a writer', () => {
       clock.jump(page % 2 === 0 ? HOUR : -HOUR)
     }
     expect(pagesOf(journal)).toEqual(numbers(6))
-  })
-
-  it('appends beside a file in the folder that is no segment of ours', async () => {
-    const journal = aJournal()
-    mkdirSync(journal.folder, { recursive: true })
-    writeFileSync(join(journal.folder, 'notes.txt'), 'x')
-    const writer = journal.writer()
-    await writer.append(aPage(1))
-    await writer.close()
-    expect(pagesOf(journal)).toEqual([1])
   })
 })
 
@@ -161,22 +148,12 @@ describe('rotation', () => {
     await writer.close()
     expect(journal.segments()).toHaveLength(3)
   })
-
-  it('is at 256 MiB when nothing else is said', async () => {
-    const journal = aJournal()
-    const writer = journal.writer()
-    for (const page of numbers(40)) await writer.append(aPage(page), noise(64 * KIB, page))
-    await writer.close()
-    expect(journal.segments()).toHaveLength(1)
-  })
 })
 
 describe('a full disk', () => {
   it('in the middle of a record, at any byte, leaves no half record, and later records are whole', async () => {
     for (let room = 0; room < 420; room += 7) {
-      const journal = aJournal()
-      const writer = journal.writer()
-      await writer.append(aPage(1), 'page 1')
+      const { journal, writer } = await withPage('page 1')
       disk.roomBytes = room
       const full = writer.append(aPage(2), noise(512))
       await expect(full).rejects.toMatchObject({ exitCode: 9, context: { code: 'ENOSPC' } })
@@ -199,9 +176,7 @@ describe('a full disk', () => {
   })
 
   it('at the seal is said, closes the file, and loses no record: recover() seals later', async () => {
-    const journal = aJournal()
-    const writer = journal.writer()
-    await writer.append(aPage(1))
+    const { journal, writer } = await withPage()
     disk.roomBytes = 20
     await expect(writer.close()).rejects.toMatchObject({ exitCode: 9 })
     await writer.close()
@@ -212,9 +187,7 @@ describe('a full disk', () => {
   })
 
   it('that cannot even cut the half record off ends the writer; the record counts as torn', async () => {
-    const journal = aJournal()
-    const writer = journal.writer()
-    await writer.append(aPage(1))
+    const { journal, writer } = await withPage()
     Object.assign(disk, { roomBytes: 30, truncateFails: 'EIO' })
     await expect(writer.append(aPage(2))).rejects.toThrow('ENOSPC')
     disk.heal()
@@ -226,9 +199,7 @@ describe('a full disk', () => {
 
   it('takes writes of 7 bytes at a time for whole records', async () => {
     disk.longestWrite = 7
-    const journal = aJournal()
-    const writer = journal.writer()
-    await writer.append(aPage(1), 'page 1')
+    const { journal, writer } = await withPage('page 1')
     await writer.close()
     expect(contentOf(journal).map(({ payload }) => payload)).toEqual(['page 1'])
   })
@@ -236,9 +207,7 @@ describe('a full disk', () => {
 
 describe('a failed fsync', () => {
   it('fails the appends that waited for it and every later call, and is never tried again', async () => {
-    const journal = aJournal()
-    const writer = journal.writer()
-    await writer.append(aPage(1))
+    const { journal, writer } = await withPage()
     disk.syncFails = 'EIO'
     const { syncs } = disk
     const appends = numbers(5).map((page) => writer.append(aPage(page + 1)))
@@ -282,20 +251,8 @@ describe('a failed fsync', () => {
 })
 
 describe('recover()', () => {
-  it('leaves a sealed segment as it is', async () => {
-    const journal = aJournal()
-    const writer = journal.writer()
-    await writer.append(aPage(1))
-    await writer.close()
-    const before = onlySegment(journal).bytes()
-    journal.recover()
-    expect(onlySegment(journal).bytes()).toEqual(before)
-  })
-
   it('seals what a killed process left open as that process would have sealed it', async () => {
-    const journal = aJournal()
-    const writer = journal.writer()
-    await writer.append(aPage(1), 'page 1')
+    const { journal, writer } = await withPage('page 1')
     const open = onlySegment(journal).bytes()
     journal.recover()
     const recovered = onlySegment(journal).bytes()
@@ -305,9 +262,7 @@ describe('recover()', () => {
   })
 
   it('cuts what stands behind a seal off without sealing twice', async () => {
-    const journal = aJournal()
-    const writer = journal.writer()
-    await writer.append(aPage(1))
+    const { journal, writer } = await withPage()
     await writer.close()
     const { bytes, set } = onlySegment(journal)
     const sealed = bytes()
@@ -316,20 +271,15 @@ describe('recover()', () => {
     expect(bytes()).toEqual(sealed)
   })
 
-  it('removes a segment without a whole record: an empty one, and a torn first record', () => {
+  it('removes a segment without a whole record: an empty one, and a torn first record; and makes no folder', () => {
     const folder = join(temporaryFolder(), 'journal')
+    openJournal(folder, virtualClock()).recover()
     mkdirSync(folder)
     unlist(folder)
     writeFileSync(join(folder, 'a.journal'), '')
     writeFileSync(join(folder, 'b.journal'), 'J1 200 0 0123')
     openJournal(folder, virtualClock()).recover()
     expect(readdirSync(folder)).toEqual([])
-  })
-
-  it('of no folder makes none', () => {
-    const folder = join(temporaryFolder(), 'none')
-    openJournal(folder, virtualClock()).recover()
-    expect(() => readFileSync(folder)).toThrow('ENOENT')
   })
 
   it('done twice changes nothing the second time', async () => {

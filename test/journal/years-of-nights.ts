@@ -3,7 +3,7 @@
 import type { Journal } from '../../src/journal/journal.ts'
 import type { SeenOrganization, BatchRecord } from '../../src/journal/records.ts'
 import { DAY } from '../../src/support/units.ts'
-import { aBatch, aStart } from './journal-fixture.ts'
+import { aBatch, aFinish, aPage, aRequest, aStart } from './journal-fixture.ts'
 
 const BATCH_ORGANIZATIONS = 50
 const FIRST_NIGHT = Date.UTC(2023, 10, 20, 2, 15)
@@ -42,36 +42,16 @@ export async function writeNight(
   )
   for (const batch of batches) {
     const names = { run_id, batch_id: batch.batch_id }
-    const request = { ...names, page: 1, request_id: `${night}.${batch.batch_id}` }
+    const request = { ...names, request_id: `${night}.${batch.batch_id}` }
     const seen = batch.organizations
       .filter((_, i) => i % 10 === 0)
       .map(({ value }): SeenOrganization => [value, 1, 1])
-    writer.write({ kind: 'request_sent', ...request, at })
-    writer.write({
-      kind: 'page_received',
-      ...request,
-      requested_at: at,
-      at,
-      server_at: at,
-      status: 200,
-      events: seen.length,
-      credits_used: 10,
-      has_more: false,
-      body_sha256: '0'.repeat(64),
-      seen,
-    })
-    writer.write(
-      {
-        kind: 'batch_finished',
-        ...names,
-        at,
-        pages: 1,
-        events: seen.length,
-        covered_from: at - daysAgo * DAY,
-        covered_to: at,
-      },
-      JSON.stringify(batch),
-    )
+    const events = seen.length
+    const page = { ...request, requested_at: at, at, server_at: at, has_more: false, events, seen }
+    writer.write(aRequest(1, { ...request, at }))
+    writer.write(aPage(1, { ...page, body_sha256: '0'.repeat(64) }))
+    const covered = { covered_from: at - daysAgo * DAY, covered_to: at }
+    writer.write(aFinish({ ...names, at, pages: 1, events, ...covered }), JSON.stringify(batch))
   }
   writer.write({ kind: 'run_finished', run_id, at, outcome: 'done', exit_code: 0, message: null })
   await writer.close()

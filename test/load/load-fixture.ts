@@ -1,21 +1,21 @@
 /** Journals written record by record, for tests of `load`: no HTTP, times as the test says. */
 
-import { createHash } from 'node:crypto'
+import { onTestFinished } from 'vitest'
 import { eventOrganizations } from '../../src/api/schemas.ts'
-import type { Journal, JournalWriter } from '../../src/journal/journal.ts'
-import { openJournal } from '../../src/journal/journal.ts'
-import type {
-  BatchRecord,
-  JournalRecord,
-  PageReceived,
-  SeenOrganization,
-} from '../../src/journal/records.ts'
+import { openJournal, type Journal, type JournalWriter } from '../../src/journal/journal.ts'
+import type { BatchRecord, PageReceived, SeenOrganization } from '../../src/journal/records.ts'
 import type { JobChangeEvent } from '../../src/simulator/events.ts'
 import type { Clock } from '../../src/support/clock.ts'
+import { sha256Hex } from '../../src/support/hash.ts'
 import { DAY } from '../../src/support/units.ts'
-import { onTestFinished } from 'vitest'
 import type { Warehouse } from '../../src/warehouse/warehouse.ts'
 import { memoryWarehouse } from '../helpers/warehouse.ts'
+import {
+  aFinish,
+  aStart,
+  aBatch as batchRecord,
+  aPage as pageRecord,
+} from '../journal/journal-fixture.ts'
 
 export const START = Date.UTC(2026, 2, 1)
 
@@ -47,29 +47,27 @@ export interface EventChoices {
 
 /** One event as the service sends it. */
 export function wireEvent(choices: EventChoices = {}): JobChangeEvent {
-  const changedAt = choices.changedAt ?? START - 30 * DAY
-  const given = <T>(value: T | undefined, fallback: T) => (value === undefined ? fallback : value)
+  const { changedAt = START - 30 * DAY, detectedAt = START - DAY, lagDays = 29 } = choices
+  const { title = 'Engineer', previousTitle = null, headline = null } = choices
+  const { name = 'Ada Adams', organizationName = 'One' } = choices
   return {
     event_type: choices.type ?? 'joined',
-    detected_at: new Date(choices.detectedAt ?? START - DAY).toISOString(),
+    detected_at: new Date(detectedAt).toISOString(),
     changed_at: new Date(changedAt).toISOString(),
-    detection_lag_days: choices.lagDays ?? 29,
-    title: {
-      current: given(choices.title, 'Engineer'),
-      previous: given(choices.previousTitle, null),
-    },
+    detection_lag_days: lagDays,
+    title: { current: title, previous: previousTitle },
     person: {
       profile_id: choices.person ?? 'per_1',
       handle: null,
-      full_name: given(choices.name, 'Ada Adams'),
+      full_name: name,
       first_name: null,
       last_name: null,
-      headline: given(choices.headline, null),
+      headline,
       network_url: null,
     },
     organization: {
       organization_id: choices.organization ?? 'org_1',
-      name: given(choices.organizationName, 'One'),
+      name: organizationName,
       slug: null,
       network_url: null,
     },
@@ -104,25 +102,20 @@ export function aPage(
     pagination: { page, limit: 50, has_more: hasMore },
     credit_used: credits,
   })
-  return {
-    body,
-    record: {
-      kind: 'page_received',
-      run_id: choices.runId ?? 'run_1',
-      batch_id: choices.batchId ?? '0001',
-      page,
-      request_id: choices.requestId ?? `request_${requests}`,
-      requested_at: at - 200,
-      at,
-      server_at: at - 100,
-      status: 200,
-      events: events.length,
-      credits_used: credits,
-      has_more: hasMore,
-      body_sha256: createHash('sha256').update(body).digest('hex'),
-      seen: seenIn(events),
-    },
-  }
+  const record = pageRecord(page, {
+    run_id: choices.runId ?? 'run_1',
+    batch_id: choices.batchId ?? '0001',
+    request_id: choices.requestId ?? `request_${requests}`,
+    requested_at: at - 200,
+    at,
+    server_at: at - 100,
+    events: events.length,
+    credits_used: credits,
+    has_more: hasMore,
+    body_sha256: sha256Hex(body),
+    seen: seenIn(events),
+  })
+  return { body, record }
 }
 
 function seenIn(events: readonly unknown[]): SeenOrganization[] {
@@ -134,34 +127,18 @@ function seenIn(events: readonly unknown[]): SeenOrganization[] {
 }
 
 /** A batch of one organisation over everything. */
-export function aBatch(fields: Partial<BatchRecord> = {}): BatchRecord {
-  return {
-    batch_id: '0001',
-    organizations: [{ by: 'id', value: 'org_1' }],
-    days_ago: null,
-    event_types: ['joined', 'left', 'title_change'],
-    ...fields,
-  }
-}
+export const aBatch = (fields: Partial<BatchRecord> = {}): BatchRecord =>
+  batchRecord({ batch_id: '0001', days_ago: null, ...fields })
 
 /** Writes the start of a run. */
 export function startRun(
   writer: JournalWriter,
   batches: readonly BatchRecord[],
-  runId = 'run_1',
+  run_id = 'run_1',
   at = START,
 ): void {
-  const record: JournalRecord = {
-    kind: 'run_started',
-    run_id: runId,
-    at,
-    pipeline: 'nightly',
-    command: 'run',
-    organizations: batches.reduce((sum, { organizations }) => sum + organizations.length, 0),
-    batches: batches.length,
-    credits_limit: null,
-    question_sha256: 'question',
-  }
+  const organizations = batches.reduce((sum, batch) => sum + batch.organizations.length, 0)
+  const record = aStart({ run_id, at, organizations, batches: batches.length })
   writer.write(record, JSON.stringify(batches))
 }
 
@@ -193,13 +170,13 @@ export async function journalOfPages(
 }
 
 /** Adds one segment with `pages`. */
-export async function writePages(
+export function writePages(
   journal: Journal,
   pages: readonly ReturnType<typeof aPage>[],
 ): Promise<void> {
-  const writer = journal.writer()
-  for (const { record, body } of pages) writer.write(record, body)
-  await writer.close()
+  return segment(journal, (writer) => {
+    for (const { record, body } of pages) writer.write(record, body)
+  })
 }
 
 /** Everything that `load` and `build` keep, except what describes the file itself; equal dumps are equal warehouses. */
@@ -236,27 +213,16 @@ export async function segment(
   await writer.close()
 }
 
-/** Writes that a batch was read to its end. */
+/** Writes that a batch was read to its end; one that names pages is read only where the journal holds them. */
 export function finishBatch(
   writer: JournalWriter,
   batch: BatchRecord,
-  covered: { readonly from: number | null; readonly to: number },
-  runId = 'run_1',
-  at = covered.to,
-  // A chunk of no pages: one that names pages is read only where the journal holds them.
+  { from, to }: { readonly from: number | null; readonly to: number },
+  run_id = 'run_1',
+  at = to,
   pages = 0,
 ): void {
-  writer.write(
-    {
-      kind: 'batch_finished',
-      run_id: runId,
-      batch_id: batch.batch_id,
-      at,
-      pages,
-      events: 0,
-      covered_from: covered.from,
-      covered_to: covered.to,
-    },
-    JSON.stringify(batch),
-  )
+  const covered = { covered_from: from, covered_to: to }
+  const record = aFinish({ run_id, batch_id: batch.batch_id, at, pages, ...covered })
+  writer.write(record, JSON.stringify(batch))
 }

@@ -82,7 +82,7 @@ describe('load', () => {
     ['another text of the same times, smaller', { name: 'Abe' }, START, 0],
     ['an older sighting, later', { name: 'Bea', detectedAt: START - 9 * DAY }, START + 1, 0],
     ['an older sighting, received earlier', { name: 'Bea' }, START - 1, 0],
-  ])('%s: %#', async (_, fields, at, updated) => {
+  ])('%s is counted as it should be', async (_, fields, at, updated) => {
     const first = aPage([wireEvent({ name: 'Ada' })], { at: START })
     const again = aPage([wireEvent({ name: 'Ada', ...fields })], { at })
     const { report } = await loaded([first], [again])
