@@ -15,7 +15,9 @@ const NIGHTS = 1_095
 it('knows 40,000 organisations over 1,095 nights', { timeout: 1_800_000 }, async () => {
   const journal = aJournal()
   for (let night = 0; night < NIGHTS; night += 1) {
-    await writeNight(journal, night, ORGANIZATIONS)
+    const writer = journal.writer()
+    writeNight(writer, night, ORGANIZATIONS)
+    await writer.close()
     // As at the end of a night; each night would only make the bench longer.
     if (night % 100 === 99) saveCheckpoint(journal)
   }

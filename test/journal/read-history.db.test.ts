@@ -155,7 +155,9 @@ describe('a checkpoint', () => {
 
   it('of 500 organisations after 1,095 nights is so small that 40,000 would take less than 50 MB', async () => {
     const journal = aJournal()
-    for (let number = 0; number < 1_095; number += 1) await writeNight(journal, number, 500)
+    const writer = journal.writer()
+    for (let number = 0; number < 1_095; number += 1) writeNight(writer, number, 500)
+    await writer.close()
     saveCheckpoint(journal)
     const { size } = statSync(checkpointOf(journal))
     expect(size * 80).toBeLessThan(50_000_000)

@@ -1,6 +1,6 @@
 /** Years of nights as they stand in a journal: every organisation read every night, some with events. */
 
-import type { Journal } from '../../src/journal/journal.ts'
+import type { JournalWriter } from '../../src/journal/journal.ts'
 import type { SeenOrganization, BatchRecord } from '../../src/journal/records.ts'
 import { DAY } from '../../src/support/units.ts'
 import { aBatch, aFinish, aPage, aRequest, aStart } from './journal-fixture.ts'
@@ -25,17 +25,12 @@ function batchesOf(organizations: number, daysAgo: number): BatchRecord[] {
   })
 }
 
-/** Writes one night (from 0): a segment with one page for each batch, in which every tenth organisation has an event. */
-export async function writeNight(
-  journal: Journal,
-  night: number,
-  organizations: number,
-): Promise<void> {
+/** Writes one night (from 0): one page for each batch, in which every tenth organisation has an event. */
+export function writeNight(writer: JournalWriter, night: number, organizations: number): void {
   const at = FIRST_NIGHT + night * DAY
   const run_id = `01JD${String(night).padStart(22, '0')}`
   const daysAgo = night === 0 ? 365 : 2
   const batches = batchesOf(organizations, daysAgo)
-  const writer = journal.writer()
   writer.write(
     aStart({ run_id, at, organizations, batches: batches.length }),
     JSON.stringify(batches),
@@ -54,7 +49,6 @@ export async function writeNight(
     writer.write(aFinish({ ...names, at, pages: 1, events, ...covered }), JSON.stringify(batch))
   }
   writer.write({ kind: 'run_finished', run_id, at, outcome: 'done', exit_code: 0, message: null })
-  await writer.close()
 }
 
 /** The time just after the last of so many nights. */
