@@ -1,7 +1,6 @@
 /**
  * The rules of this repository, enforced: who may import whom, what only one file may touch, what every SQL file, test
- * and package version looks like. A long file or function is printed as a hint and fails nothing here;
- * the linter has the limits (.oxlintrc.json).
+ * and package version looks like. How long a file or function may be, and that no imports form a cycle, the linter says.
  */
 
 import { readFileSync, readdirSync, statSync } from 'node:fs'
@@ -48,29 +47,6 @@ describe('imports', () => {
       .filter(({ target }) => layerOf(target) !== layer)
       .filter(({ target }) => !mayImport[layer]?.includes(layerOf(target)))
     expect(wrong).toEqual([])
-  })
-
-  // Imports of types alone are gone when the program runs; only the others can leave a module half made.
-  it('have no cycle', () => {
-    const done = new Set<string>()
-    const cycles: string[] = []
-    const walk = (file: string, path: readonly string[]): void => {
-      if (path.includes(file)) cycles.push([...path.slice(path.indexOf(file)), file].join(' → '))
-      if (done.has(file) || path.includes(file)) return
-      for (const target of localImports(file, 'values')) walk(target, [...path, file])
-      done.add(file)
-    }
-    for (const file of source) walk(file, [])
-    expect(cycles).toEqual([])
-  })
-
-  it('name a file that exists, with its ending', () => {
-    const missing = typeScript.flatMap((file) =>
-      localImports(file)
-        .filter((target) => !files.includes(target))
-        .map((target) => `${file} → ${target}`),
-    )
-    expect(missing).toEqual([])
   })
 
   it.each([
@@ -298,18 +274,6 @@ describe('nothing is left lying about', () => {
   })
 })
 
-describe('hints', () => {
-  it('long files and functions, to look at again', () => {
-    const longFiles = source
-      .map((file) => ({ file, lines: read(file).split('\n').length - 1 }))
-      .filter(({ lines }) => lines > 300)
-      .map(({ file, lines }) => `${file}: ${lines} lines`)
-    const hints = [...longFiles, ...source.flatMap(longFunctions)]
-    if (hints.length > 0) process.stdout.write(`over 300 or 60 lines:\n  ${hints.join('\n  ')}\n`)
-    expect(source.length).toBeGreaterThan(50)
-  })
-})
-
 interface PackageJson {
   readonly engines: { readonly node: string }
   readonly dependencies: Readonly<Record<string, string>>
@@ -358,17 +322,15 @@ function statementsOf(path: string): string[] {
     .map((text) => text.trim())
 }
 
-/** What a file imports or re-exports, as written; `values` leaves out `import type`. */
-function importsOf(path: string, which: 'all' | 'values' = 'all'): string[] {
+/** What a file imports or re-exports, as written. */
+function importsOf(path: string): string[] {
   const pattern =
     /^(?:import|export)\b[^'"`;]*?\bfrom\s*'([^']+)'|^import\s+'([^']+)'|\bimport\(\s*'([^']+)'\s*\)/gm
-  return [...codeOf(path).matchAll(pattern)]
-    .filter(([text]) => which === 'all' || !/^(?:import|export) type\b/.test(text))
-    .map((match) => match[1] ?? match[2] ?? match[3] ?? '')
+  return [...codeOf(path).matchAll(pattern)].map((match) => match[1] ?? match[2] ?? match[3] ?? '')
 }
 
-function localImports(path: string, which: 'all' | 'values' = 'all'): string[] {
-  return importsOf(path, which)
+function localImports(path: string): string[] {
+  return importsOf(path)
     .filter((target) => target.startsWith('.'))
     .map((target) => relative(packageRoot, resolve(packageRoot, dirname(path), target)))
 }
@@ -380,20 +342,6 @@ function matching(paths: readonly string[], pattern: RegExp): string[] {
 /** As `matching`, comments included. */
 function mentioning(paths: readonly string[], pattern: RegExp): string[] {
   return paths.filter((path) => pattern.test(read(path)))
-}
-
-// Formatted code: a function at the margin, or a method two spaces in, ends at the bracket of its own indentation.
-function longFunctions(path: string): string[] {
-  const lines = read(path).split('\n')
-  return lines.flatMap((line, start) => {
-    const opening = /^(\s{0,2})(?:export )?(?:async )?(?:function\*? |static |#?[\w]+\().*\{$/.exec(
-      line,
-    )
-    if (opening === null || /^\s*(?:if|for|while|switch)\b/.test(line)) return []
-    const end = lines.indexOf(`${opening[1] ?? ''}}`, start)
-    const name = /(?:function\*? |static |^\s*#?)(\w+)\(/.exec(line)?.[1] ?? line.trim()
-    return end - start > 60 ? [`${path}:${start + 1} ${name}: ${end - start + 1} lines`] : []
-  })
 }
 
 describe('the build', () => {

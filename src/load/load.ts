@@ -25,6 +25,8 @@ import { readSuppression, type Suppression } from './suppression.ts'
 export interface LoadOptions {
   readonly warehouse: Warehouse
   readonly journal: Journal
+  /** What the journal adds up to, read before this load; read from it unless given. */
+  readonly history?: History | undefined
   /** Events merged in one transaction, roughly, 1 or more. */
   readonly chunkEvents?: number
   /**
@@ -95,7 +97,7 @@ class Load {
     this.#warehouse = options.warehouse
     this.#journal = options.journal
     // Before the segments are read: coverage must not be ahead of the events.
-    this.#history = readHistory(this.#journal)
+    this.#history = options.history ?? readHistory(this.#journal)
     // By the journal's place, and not an option: no caller can forget it, and bring a person back.
     this.#suppression = readSuppression(this.#journal, this.#history.suppression)
   }

@@ -51,7 +51,8 @@ export async function beginRun(options: BeginOptions): Promise<BegunRun> {
   const how = beginning(history, { question, questionSha256: sha256, nowMs, serverNowMs })
   const earlier = how.kind === 'new' ? null : how.run
   for (const run of runsToAbandon(history, job.pipeline, earlier)) {
-    const reason = 'its process was killed; nothing of it can be read on, planned again'
+    const reason =
+      'it did not end: it was killed, or gave way; nothing of it can be read on, planned again'
     await writer.append(closingRecord(run, 'abandoned', EXIT.done, reason, nowMs))
   }
   if (how.kind === 'new') {

@@ -11,9 +11,9 @@ import { BudgetReachedError } from '../extract/budget.ts'
 import { extract } from '../extract/extract.ts'
 import type { ExtractOptions, ExtractProgress } from '../extract/options.ts'
 import type { RunHistory } from '../journal/run-history.ts'
-import { serviceTime } from '../journal/history.ts'
+import { serviceTime, type History } from '../journal/history.ts'
 import { readHistory } from '../journal/read-history.ts'
-import { type RunFinished } from '../journal/records.ts'
+import type { RunFinished } from '../journal/records.ts'
 import { monthlyCredits } from '../journal/spending.ts'
 import { load, type LoadReport } from '../load/load.ts'
 import { readSuppression } from '../load/suppression.ts'
@@ -84,14 +84,15 @@ export async function runJob(
 ): Promise<RunReport> {
   const beganAt = world.clock.monotonic()
   let bought = NOTHING_YET
-  for (let sessions = 0; ; sessions += 1) {
-    const { credits } = bought
+  for (let maxWaitMs = job.maxWaitMs; ; maxWaitMs = Number.POSITIVE_INFINITY) {
+    // Another day, or another run of the pipeline, makes a new run; the budget is that of this command.
+    const creditsSpent = bought.credits
     const ended = await withSession(
       job,
       command,
       world,
-      (session) => new Run(job, command, service, world, session).run(credits),
-      sessions === 0 ? job.maxWaitMs : Number.POSITIVE_INFINITY,
+      (session) => attempt({ job, command, service, world, session, creditsSpent }),
+      maxWaitMs,
     )
     bought = together(bought, ended.extract)
     if ('runId' in ended) {
@@ -99,11 +100,6 @@ export async function runJob(
     }
     world.logger.info({ pages: bought.pages }, 'gave_way')
   }
-}
-
-/** A backfill that another process waited for. Its run is not closed. */
-interface GaveWay {
-  readonly extract: ExtractProgress
 }
 
 /** What two parts of one run bought. */
@@ -132,183 +128,184 @@ const NOTHING_YET: ExtractProgress = {
   quarantined: [],
 }
 
-type Stages = Pick<RunReport, 'load' | 'build' | 'publish' | 'stageFailure' | 'analystCopy'>
-
-const NO_STAGES: Stages = {
-  load: null,
-  build: null,
-  publish: null,
-  stageFailure: null,
-  analystCopy: null,
+/** A run in one session: from the lock of the data directory to giving it back. */
+interface Attempt {
+  readonly job: Job
+  readonly command: RunCommand
+  readonly service: Service
+  readonly world: RunWorld
+  readonly session: Session
+  readonly creditsSpent: number
 }
 
-class Run {
-  readonly #job: Job
-  readonly #command: RunCommand
-  readonly #service: Service
-  readonly #world: RunWorld
-  readonly #session: Session
-  #givesWay = false
-
-  constructor(job: Job, command: RunCommand, service: Service, world: RunWorld, session: Session) {
-    this.#job = job
-    this.#command = command
-    this.#service = service
-    this.#world = world
-    this.#session = session
-  }
-
-  /** @param creditsSpent by this command before it gave way: another day, or another run of the pipeline, makes a new run */
-  async run(creditsSpent: number): Promise<Omit<RunReport, 'durationMs'> | GaveWay> {
-    const { clock } = this.#world
-    const { history, journal, writer } = this.#session
-    // Before a credit is spent, because the load would refuse.
-    if (this.#command !== 'extract') readSuppression(journal)
-    const begun = await beginRun({ job: this.#job, command: this.#command, history, writer, clock })
-    const { run, ...beginning } = begun
-    try {
-      const { report, endedEarly } = await this.#extract(run, creditsSpent)
-      if (this.#givesWay && endedEarly === null) return { extract: report }
-      const unknown = endedEarly === null && report.events === 0 ? this.#unknownList() : null
-      return {
-        runId: run.started.run_id,
-        pipeline: this.#job.pipeline,
-        ...beginning,
-        batches: report.batches,
-        extract: report,
-        unread: endedEarly === null ? 0 : this.#unreadOrganizations(run.started.run_id),
-        ...(await this.#finish(run, endedEarly, unknown)),
-        unknownList: unknown,
-        endedEarly,
-      }
-    } catch (error) {
-      await this.#closeFailed(run, error)
-      throw error
+/** @returns only what was bought, where a backfill gives way: its run is not closed */
+async function attempt(
+  parts: Attempt,
+): Promise<Omit<RunReport, 'durationMs'> | Pick<RunReport, 'extract'>> {
+  const { job, command, world, session } = parts
+  const { clock } = world
+  const { journal, writer, history: before } = session
+  // Before a credit is spent, because the load would refuse.
+  if (command !== 'extract') readSuppression(journal, before.suppression)
+  const begun = await beginRun({ job, command, history: before, writer, clock })
+  const { run, ...beginning } = begun
+  try {
+    const { report, endedEarly, givesWay } = await buy(parts, run)
+    if (givesWay && endedEarly === null) return { extract: report }
+    const history = readHistory(journal)
+    const unknown =
+      endedEarly === null && report.events === 0
+        ? unknownList(job, history, serviceTime(history, clock.now()))
+        : null
+    return {
+      runId: run.started.run_id,
+      pipeline: job.pipeline,
+      ...beginning,
+      batches: report.batches,
+      extract: report,
+      unread: endedEarly === null ? 0 : unreadOrganizations(history, run),
+      ...(await finish(parts, run, history, endedEarly, unknown)),
+      unknownList: unknown,
+      endedEarly,
     }
+  } catch (error) {
+    await closeFailed(parts, run, error)
+    throw error
   }
+}
 
-  // A budget or an account that is used up, or a service that is away, ends the buying; what was bought is worth loading.
-  async #extract(
-    run: RunHistory,
-    creditsSpent: number,
-  ): Promise<{ report: ExtractProgress; endedEarly: JobtideError | null }> {
-    let last: ExtractProgress = NOTHING_YET
-    try {
-      const report = await extract({
-        ...extraction(this.#job, this.#service, this.#world, this.#session, run),
-        creditsSpent,
-        mayBegin: () => this.#mayBegin(),
-        onProgress: (progress) => {
-          last = progress
-          this.#world.onProgress({ stage: 'extract', ...progress })
-        },
-      })
-      return { report, endedEarly: null }
-    } catch (error) {
-      if (!endsEarly(error)) throw error
-      return { report: last, endedEarly: error }
-    }
+// A budget or an account that is used up, or a service that is away, ends the buying; what was bought is worth loading.
+async function buy(parts: Attempt, run: RunHistory) {
+  const { job, command, service, world, session, creditsSpent } = parts
+  let report: ExtractProgress = NOTHING_YET
+  let endedEarly: JobtideError | null = null
+  let givesWay = false
+  try {
+    report = await extract({
+      ...extraction(job, service, world, session, run),
+      creditsSpent,
+      mayBegin: async () => {
+        if (command === 'backfill') givesWay ||= await isAwaited(world.directory.root)
+        return !givesWay
+      },
+      onProgress: (progress) => {
+        report = progress
+        world.onProgress({ stage: 'extract', ...progress })
+      },
+    })
+  } catch (error) {
+    if (!endsEarly(error)) throw error
+    endedEarly = error
   }
+  return { report, endedEarly, givesWay }
+}
 
-  async #mayBegin(): Promise<boolean> {
-    if (this.#command !== 'backfill') return true
-    if (await isAwaited(this.#world.directory.root)) this.#givesWay = true
-    return !this.#givesWay
+// The journal knows every batch that was split while the run went on.
+function unreadOrganizations(history: History, { started }: RunHistory): number {
+  const batches = history.runs.get(started.run_id)?.batches.values() ?? []
+  const unread = [...batches].filter(({ state }) => state === 'planned')
+  const names = unread.flatMap(({ batch }) => batch.organizations.map(({ value }) => value))
+  return new Set(names).size
+}
+
+type Stages = Pick<RunReport, 'load' | 'build' | 'publish' | 'stageFailure' | 'analystCopy'>
+
+/**
+ * The stages after the journal. Closing the run there comes last: one that was killed before is taken up again, and loses
+ * nothing.
+ * @param history as it is when all is bought
+ */
+async function finish(
+  parts: Attempt,
+  run: RunHistory,
+  history: History,
+  endedEarly: JobtideError | null,
+  unknown: UnknownList | null,
+): Promise<Stages> {
+  const { command, world, session } = parts
+  const { clock, stop } = world
+  const { journal, writer } = session
+  // With a wrong list everything was done that could be: such a run is not taken up again.
+  const closing = (): RunFinished =>
+    unknown?.isSure === true
+      ? closingRecord(run, 'done', unknown.problem.exitCode, unknown.problem.message, clock.now())
+      : closingOf(run, endedEarly, clock)
+  let stages: Stages = {
+    load: null,
+    build: null,
+    publish: null,
+    stageFailure: null,
+    analystCopy: null,
   }
-
-  // Asked of the journal, which knows every batch that was split while the run went on.
-  #unreadOrganizations(runId: string): number {
-    const batches = readHistory(this.#session.journal).runs.get(runId)?.batches.values() ?? []
-    const unread = [...batches].filter(({ state }) => state === 'planned')
-    const names = unread.flatMap(({ batch }) => batch.organizations.map(({ value }) => value))
-    return new Set(names).size
+  if (command === 'extract') {
+    await writer.append(closing())
+    return stages
   }
-
-  #unknownList(): UnknownList | null {
-    const history = readHistory(this.#session.journal)
-    return unknownList(this.#job, history, serviceTime(history, this.#world.clock.now()))
+  try {
+    const loaded = await inWarehouse(world, (warehouse) =>
+      loadStage(warehouse, journal, world, history),
+    )
+    stages = { ...stages, load: loaded }
+    stages = { ...stages, build: await inWarehouse(world, (open) => buildStage(open, world)) }
+    stages = { ...stages, publish: await publish(parts, run) }
+    const record = closing()
+    await show(parts, record, history)
+    await writer.append(record)
+  } catch (error) {
+    if (!(error instanceof JobtideError) || stop.aborted) throw error
+    await closeFailed(parts, run, error)
+    return { ...stages, stageFailure: error }
   }
-
-  // Closing the run in the journal comes last: a run that was killed before is taken up again, and loses nothing.
-  async #finish(
-    run: RunHistory,
-    endedEarly: JobtideError | null,
-    unknown: UnknownList | null,
-  ): Promise<Stages> {
-    const { clock, stop } = this.#world
-    const { writer } = this.#session
-    // With a wrong list everything was done that could be: such a run is not taken up again.
-    const closing = (): RunFinished =>
-      unknown?.isSure === true
-        ? closingRecord(run, 'done', unknown.problem.exitCode, unknown.problem.message, clock.now())
-        : closingOf(run, endedEarly, clock)
-    if (this.#command === 'extract') {
-      await writer.append(closing())
-      return NO_STAGES
-    }
-    let stages = NO_STAGES
-    try {
-      for await (const done of this.#stages(run.started.run_id)) stages = { ...stages, ...done }
-      const record = closing()
-      await this.#show(record)
-      await writer.append(record)
-    } catch (error) {
-      if (!(error instanceof JobtideError) || stop.aborted) throw error
-      await this.#closeFailed(run, error)
-      return { ...stages, stageFailure: error }
-    }
-    if (stages.publish === null) return stages
-    return { ...stages, analystCopy: await this.#copyForAnalysts() }
-  }
-
-  async *#stages(runId: string): AsyncGenerator<Partial<Stages>> {
-    const world = this.#world
-    const { journal, writer } = this.#session
-    const { snapshot, publishing } = this.#job
-    yield { load: await this.#withWarehouse((warehouse) => loadStage(warehouse, journal, world)) }
-    yield { build: await this.#withWarehouse((warehouse) => buildStage(warehouse, world)) }
-    if (snapshot === null) return
-    const by = { runId, writer }
-    yield {
-      publish: await this.#withWarehouse(
-        (warehouse) => publishStage(warehouse, snapshot, by, world, publishing),
-        PUBLISHING_MEMORY,
-      ),
-    }
-  }
-
+  if (stages.publish === null) return stages
   // Last, when the warehouse is closed and shows the end of the run. Everything is published by then.
-  async #copyForAnalysts(): Promise<AnalystCopyReport> {
-    const copy = await makeAnalystCopy(this.#world)
-    const { path, problem } = copy
-    if (problem !== null) {
-      this.#world.logger.warn({ path, reason: problem.message }, 'no_analyst_copy')
-    }
-    return copy
-  }
+  const copy = await makeAnalystCopy(world)
+  const { path, problem } = copy
+  if (problem !== null) world.logger.warn({ path, reason: problem.message }, 'no_analyst_copy')
+  return { ...stages, analystCopy: copy }
+}
 
-  /** Lets the warehouse show the end of the run that the journal gets next. */
-  async #show(closing: RunFinished): Promise<void> {
-    const { journal } = this.#session
-    const onProgress = () => this.#world.abort.throwIfAborted()
-    await this.#withWarehouse((warehouse) => load({ warehouse, journal, closing, onProgress }))
-  }
+async function publish(
+  { job, world, session }: Attempt,
+  { started }: RunHistory,
+): Promise<PublishStageReport | null> {
+  const { snapshot, publishing } = job
+  if (snapshot === null) return null
+  const by = { runId: started.run_id, writer: session.writer }
+  return inWarehouse(
+    world,
+    (warehouse) => publishStage(warehouse, snapshot, by, world, publishing),
+    PUBLISHING_MEMORY,
+  )
+}
 
-  // Each stage opens the warehouse for itself: the engine gives memory back only when it is closed.
-  #withWarehouse<T>(work: (warehouse: Warehouse) => Promise<T>, mostMemory?: number): Promise<T> {
-    const path = this.#world.directory.warehouse
-    const limit = mostMemory === undefined ? {} : { mostMemory }
-    return withWarehouse({ path, mode: 'write', ...limit }, work)
-  }
+/** Lets the warehouse show the end of the run that the journal gets next. */
+async function show(
+  { world, session }: Attempt,
+  closing: RunFinished,
+  history?: History,
+): Promise<void> {
+  const onProgress = () => world.abort.throwIfAborted()
+  await inWarehouse(world, (warehouse) =>
+    load({ warehouse, journal: session.journal, history, closing, onProgress }),
+  )
+}
 
-  // The error to report is the one that ended the run. Where even its end cannot be noted (a full disk) the run counts
-  // as killed, and is taken up again all the same.
-  async #closeFailed(run: RunHistory, error: unknown): Promise<void> {
-    const closing = closingOf(run, error, this.#world.clock)
-    // The warehouse may be the very thing that is out of reach; it shows the end after the next load.
-    if (this.#command !== 'extract') await this.#show(closing).catch(() => undefined)
-    await this.#session.writer.append(closing).catch(() => undefined)
-  }
+// Each stage opens the warehouse for itself: the engine gives memory back only when it is closed.
+function inWarehouse<T>(
+  { directory }: RunWorld,
+  work: (warehouse: Warehouse) => Promise<T>,
+  mostMemory?: number,
+): Promise<T> {
+  return withWarehouse({ path: directory.warehouse, mode: 'write', mostMemory }, work)
+}
+
+// The error to report is the one that ended the run. Where even its end cannot be noted (a full disk) the run counts
+// as killed, and is taken up again all the same.
+async function closeFailed(parts: Attempt, run: RunHistory, error: unknown): Promise<void> {
+  const closing = closingOf(run, error, parts.world.clock)
+  // The warehouse may be the very thing that is out of reach; it shows the end after the next load.
+  if (parts.command !== 'extract') await show(parts, closing).catch(() => undefined)
+  await parts.session.writer.append(closing).catch(() => undefined)
 }
 
 function endsEarly(error: unknown): error is JobtideError {

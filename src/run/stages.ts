@@ -6,6 +6,7 @@
 
 import { join } from 'node:path'
 import type { ExtractProgress } from '../extract/options.ts'
+import type { History } from '../journal/history.ts'
 import { journalIdentity } from '../journal/identity.ts'
 import { openJournal, type Journal, type JournalWriter } from '../journal/journal.ts'
 import { readSuppression } from '../load/suppression.ts'
@@ -66,16 +67,18 @@ export type RunProgress =
       readonly total: number
     }
 
-/** Brings the warehouse up to date with the journal. */
+/** Brings the warehouse up to date with the journal. @param history of the journal; read from it unless given */
 export async function loadStage(
   warehouse: Warehouse,
   journal: Journal,
   world: Pick<RunWorld, 'onProgress' | 'stop'>,
+  history?: History,
 ): Promise<LoadReport> {
   world.stop.throwIfAborted()
   return load({
     warehouse,
     journal,
+    history,
     onProgress: (progress) => {
       world.stop.throwIfAborted()
       world.onProgress({ stage: 'load', ...progress })

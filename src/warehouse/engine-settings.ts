@@ -13,7 +13,7 @@ export interface EngineChoices {
   /** DuckDB's memory limit such as `1GB`; default: by the size of the file. */
   readonly memoryLimit?: string
   /** The most that default may be, in bytes; default: 1.5 GiB. */
-  readonly mostMemory?: number
+  readonly mostMemory?: number | undefined
   /** Threads, 1 or more; default: one for each core, at most 4, and no more than there is memory for. */
   readonly threads?: number
 }

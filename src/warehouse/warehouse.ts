@@ -40,41 +40,7 @@ export interface WarehouseOptions extends EngineChoices {
 }
 
 /** An open warehouse with one connection: statements run one after another. */
-export interface Warehouse {
-  readonly path: string
-  /** Runs one or more statements and returns nothing. */
-  run(sql: string, parameters?: readonly SqlValue[]): Promise<void>
-  /** Runs one statement and returns its rows as objects; `Row` is the caller's word for what the SQL returns. */
-  all<Row extends object>(sql: string, parameters?: readonly SqlValue[]): Promise<Row[]>
-  /** As `all`, by column: for many rows, where an object for each would cost more than the statement. */
-  columns<Value>(
-    sql: string,
-    parameters?: readonly SqlValue[],
-  ): Promise<Readonly<Record<string, readonly Value[]>>>
-  /** Runs one statement for display. */
-  table(sql: string, parameters?: readonly SqlValue[]): Promise<ResultTable>
-  /** Runs statements, the last one for display, row by row. Closing the warehouse or another statement ends it. */
-  stream(sql: string): Promise<RowStream>
-  /** Stops the statement that runs now, at its next step; it throws a SqlError then. Harmless when nothing runs. */
-  interrupt(): void
-  /**
-   * Everything in `work` or nothing. Not nestable. When COMMIT itself fails the work may have happened: callers make
-   * their work repeatable and look again.
-   */
-  transaction<T>(work: () => Promise<T>): Promise<T>
-  /**
-   * Appends `columns` (name → values) to a table whose other columns are null.
-   * @throws TypeError for a column that the table does not have, or columns of different lengths
-   */
-  append(table: string, columns: Readonly<Record<string, readonly SqlValue[]>>): Promise<void>
-  /**
-   * Gives the engine the memory that building models takes, by the file's size now. A limit that was asked for stays.
-   * @returns the limit in bytes
-   */
-  makeRoomForModels(): Promise<number>
-  /** Closes the file and gives up its lock. Closing twice is fine. */
-  close(): void
-}
+export type Warehouse = Pick<OpenWarehouse, keyof OpenWarehouse>
 
 const CHUNK_ROWS = 2_048
 // All that the client says of SQL without a statement.
@@ -152,7 +118,7 @@ async function connect(path: string, options: WarehouseOptions): Promise<Warehou
     const instance = await DuckDBInstance.fromCache(path, engineSettings(options))
     const connection = await instance.connect()
     await connection.run(`set timezone = 'UTC'`)
-    return new DuckDBWarehouse(options, instance, connection)
+    return new OpenWarehouse(options, instance, connection)
   } catch (error) {
     throw asWarehouseError(error, path)
   }
@@ -173,7 +139,7 @@ export async function openBareFile(path: string, mode: 'read' | 'write'): Promis
   }
 }
 
-class DuckDBWarehouse implements Warehouse {
+class OpenWarehouse {
   readonly path: string
   readonly #options: WarehouseOptions
   readonly #instance: DuckDBInstance
@@ -187,26 +153,31 @@ class DuckDBWarehouse implements Warehouse {
     this.#connection = connection
   }
 
+  /** Runs one or more statements and returns nothing. */
   async run(sql: string, parameters: readonly SqlValue[] = []): Promise<void> {
     await this.#guard(() => this.#connection.run(sql, toEngine(parameters)))
   }
 
+  /** Runs one statement and returns its rows as objects; `Row` is the caller's word for what the SQL returns. */
   async all<Row extends object>(sql: string, parameters: readonly SqlValue[] = []): Promise<Row[]> {
     return (await this.#read(sql, parameters)).getRowObjectsJS() as Row[]
   }
 
+  /** As `all`, by column: for many rows, where an object for each would cost more than the statement. */
   async columns<Value>(
     sql: string,
     parameters: readonly SqlValue[] = [],
-  ): Promise<Record<string, Value[]>> {
+  ): Promise<Readonly<Record<string, readonly Value[]>>> {
     return (await this.#read(sql, parameters)).getColumnsObjectJS() as Record<string, Value[]>
   }
 
+  /** Runs one statement for display. */
   async table(sql: string, parameters: readonly SqlValue[] = []): Promise<ResultTable> {
     const reader = await this.#read(sql, parameters)
     return { columns: columnsOf(reader), rows: reader.getRowsJson() }
   }
 
+  /** Runs statements, the last one for display, row by row. Closing the warehouse or another statement ends it. */
   async stream(sql: string): Promise<RowStream> {
     const result = await this.#guard(() => this.#streamLast(sql))
     return {
@@ -218,10 +189,15 @@ class DuckDBWarehouse implements Warehouse {
     }
   }
 
+  /** Stops the statement that runs now, at its next step; it throws a SqlError then. Harmless when nothing runs. */
   interrupt(): void {
     if (!this.#closed) this.#connection.interrupt()
   }
 
+  /**
+   * Everything in `work` or nothing. Not nestable. When COMMIT itself fails the work may have happened: callers make
+   * their work repeatable and look again.
+   */
   async transaction<T>(work: () => Promise<T>): Promise<T> {
     await this.run('begin')
     try {
@@ -235,12 +211,16 @@ class DuckDBWarehouse implements Warehouse {
     }
   }
 
+  /**
+   * Appends `columns` (name → values) to a table whose other columns are null.
+   * @throws TypeError for a column that the table does not have, or columns of different lengths
+   */
   async append(
     table: string,
     columns: Readonly<Record<string, readonly SqlValue[]>>,
   ): Promise<void> {
     const rowCount = Object.values(columns)[0]?.length ?? 0
-    const tableColumns = await this.#guard(() => this.#columnNames(table))
+    const tableColumns = (await this.#read(`from ${table} limit 0`, [])).columnNames()
     for (const [name, values] of Object.entries(columns)) {
       if (!tableColumns.includes(name)) throw new TypeError(`${table} has no column ${name}`)
       if (values.length === rowCount) continue
@@ -264,6 +244,10 @@ class DuckDBWarehouse implements Warehouse {
     })
   }
 
+  /**
+   * Gives the engine the memory that building models takes, by the file's size now. A limit that was asked for stays.
+   * @returns the limit in bytes
+   */
   async makeRoomForModels(): Promise<number> {
     if (this.#options.memoryLimit === undefined) {
       await this.run(`set memory_limit = ${quoteText(memoryLimitForModels(this.#options))}`)
@@ -274,6 +258,7 @@ class DuckDBWarehouse implements Warehouse {
     return row?.bytes ?? 0
   }
 
+  /** Closes the file and gives up its lock. Closing twice is fine. */
   close(): void {
     if (this.#closed) return
     this.#closed = true
@@ -299,11 +284,6 @@ class DuckDBWarehouse implements Warehouse {
         prepared.destroySync()
       }
     }
-  }
-
-  async #columnNames(table: string): Promise<string[]> {
-    const reader = await this.#connection.runAndReadAll(`from ${table} limit 0`)
-    return reader.columnNames()
   }
 
   #read(sql: string, parameters: readonly SqlValue[]): Promise<DuckDBResultReader> {

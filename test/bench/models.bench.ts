@@ -1,14 +1,22 @@
 /**
- * All models and checks over 10 million events, from nothing and after a night of 50,000 new ones, with the memory that the
- * process took. JOBTIDE_BENCH_EVENTS takes another number.
+ * All models, checks and a publish over 10 million events, from nothing and after a night of 50,000 new ones, with the memory
+ * that the process took. JOBTIDE_BENCH_EVENTS takes another number.
  */
 
 import { mkdtempSync, rmSync, statSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { describe, expect, it } from 'vitest'
+import { expect, it } from 'vitest'
 import { buildModels, type BuildReport } from '../../src/model/build.ts'
+import { computedModels } from '../../src/model/computed-models.ts'
+import { publishSnapshot } from '../../src/publish/publish.ts'
+import { openFolderStore } from '../../src/publish/store/folder-store.ts'
+import { PUBLISHING_MEMORY } from '../../src/run/stages.ts'
+import { realClock } from '../../src/support/clock.ts'
+import { silentLogger } from '../../src/support/logger.ts'
+import { newUlid } from '../../src/support/ulid.ts'
 import { MIB } from '../../src/support/units.ts'
+import { publishedTables, readModelFiles } from '../../src/warehouse/catalog.ts'
 import { withWarehouse, type Warehouse } from '../../src/warehouse/warehouse.ts'
 import { makeEvents, makeNight } from './made-events.ts'
 
@@ -19,13 +27,8 @@ const NIGHT = EVENTS / 200
 const THREADS = 2
 const SLOWEST_SHOWN = 8
 
-interface Measured<T> {
-  readonly result: T
-  readonly seconds: number
-  readonly peakMib: number
-}
-
-async function measured<T>(work: () => Promise<T>): Promise<Measured<T>> {
+/** Does `work` and prints its time, and the most memory that the process had meanwhile. */
+async function measured<T>(name: string, work: () => Promise<T>): Promise<T> {
   let peak = 0
   const look = () => {
     peak = Math.max(peak, process.memoryUsage.rss())
@@ -35,16 +38,13 @@ async function measured<T>(work: () => Promise<T>): Promise<Measured<T>> {
   try {
     const result = await work()
     look()
-    return { result, seconds: (performance.now() - began) / 1_000, peakMib: peak / MIB }
+    const seconds = ((performance.now() - began) / 1_000).toFixed(1).padStart(7)
+    const mib = (peak / MIB).toFixed(0).padStart(5)
+    process.stdout.write(`${name.padEnd(28)} ${seconds} s  ${mib} MiB\n`)
+    return result
   } finally {
     clearInterval(timer)
   }
-}
-
-function print(name: string, { seconds, peakMib }: Measured<unknown>): void {
-  process.stdout.write(
-    `${name.padEnd(28)} ${seconds.toFixed(1).padStart(7)} s  ${peakMib.toFixed(0).padStart(5)} MiB\n`,
-  )
 }
 
 function printSlowest({ models, durationMs }: BuildReport): void {
@@ -59,40 +59,59 @@ function printSlowest({ models, durationMs }: BuildReport): void {
   for (const part of parts) process.stdout.write(`    ${part}\n`)
 }
 
-describe('models', () => {
-  it(`${EVENTS} events, then a night of ${NIGHT}`, async () => {
-    const folder = mkdtempSync(join(tmpdir(), 'jobtide-bench-'))
-    const path = join(folder, 'jobtide.duckdb')
-    const open = <T>(work: (warehouse: Warehouse) => Promise<T>, options = {}) =>
-      withWarehouse({ path, mode: 'write', threads: THREADS, ...options }, work)
-    const making = { memoryLimit: '2GB' }
-    const builtAt = new Date('2024-12-02T03:00:00Z')
-    try {
-      const made = await measured(() =>
-        open(async (warehouse) => {
-          await makeEvents(warehouse, SIZE)
-          await warehouse.run('checkpoint')
-        }, making),
-      )
-      const whole = await open((warehouse) =>
-        measured(() => buildModels(warehouse, { buildId: 'whole', builtAt })),
-      )
-      expect(whole.result.fullRefreshReason).not.toBeNull()
-      await open((warehouse) => makeNight(warehouse, SIZE, NIGHT), making)
-      const night = await open((warehouse) =>
-        measured(() => buildModels(warehouse, { buildId: 'night', builtAt })),
-      )
-      expect(night.result.fullRefreshReason).toBeNull()
-      process.stdout.write(
-        `file with all tables         ${(statSync(path).size / MIB).toFixed(0)} MiB\n`,
-      )
-      print('making the events', made)
-      print('full refresh', whole)
-      printSlowest(whole.result)
-      print(`incremental build of ${NIGHT}`, night)
-      printSlowest(night.result)
-    } finally {
-      rmSync(folder, { recursive: true, force: true })
-    }
+function publishTo(warehouse: Warehouse, folder: string) {
+  return publishSnapshot({
+    warehouse,
+    tables: [...publishedTables(readModelFiles()), ...computedModels],
+    store: openFolderStore(join(folder, 'store'), realClock),
+    scratchFolder: join(folder, 'scratch'),
+    cacheFolder: join(folder, 'published'),
+    clock: realClock,
+    snapshotId: newUlid(realClock.now()),
+    runId: null,
+    journalId: '01M82GZFCDS2H9RXZ13JAAZES0',
+    notKept: { people: 0, events_before: null },
+    version: '0.0.0',
+    logger: silentLogger,
   })
+}
+
+it(`models and publishes ${EVENTS} events, then a night of ${NIGHT}`, async () => {
+  const folder = mkdtempSync(join(tmpdir(), 'jobtide-bench-'))
+  const path = join(folder, 'jobtide.duckdb')
+  const open = <T>(work: (warehouse: Warehouse) => Promise<T>, options = {}) =>
+    withWarehouse({ path, mode: 'write', threads: THREADS, ...options }, work)
+  const making = { memoryLimit: '2GB' }
+  const builtAt = new Date('2024-12-02T03:00:00Z')
+  const build = (name: string) =>
+    measured(name, () => open((warehouse) => buildModels(warehouse, { buildId: name, builtAt })))
+  const publish = (name: string) =>
+    measured(name, () =>
+      open((warehouse) => publishTo(warehouse, folder), { mostMemory: PUBLISHING_MEMORY }),
+    )
+  try {
+    await measured('making the events', () =>
+      open(async (warehouse) => {
+        await makeEvents(warehouse, SIZE)
+        await warehouse.run('checkpoint')
+      }, making),
+    )
+    const whole = await build('full refresh')
+    expect(whole.fullRefreshReason).not.toBeNull()
+    printSlowest(whole)
+    const first = await publish('first publish')
+    expect(await publish('publish again')).toMatchObject({ unchanged: true })
+    await open((warehouse) => makeNight(warehouse, SIZE, NIGHT), making)
+    const night = await build(`incremental build of ${NIGHT}`)
+    expect(night.fullRefreshReason).toBeNull()
+    printSlowest(night)
+    const { newBytes, newFiles } = await publish('publish of the night')
+    const mib = (bytes: number) => `${(bytes / MIB).toFixed(1)} MiB`
+    process.stdout.write(
+      `warehouse ${mib(statSync(path).size)}, snapshot ${mib(first.bytes)} in ${first.files} files; ` +
+        `the night sent ${mib(newBytes)} in ${newFiles} files\n`,
+    )
+  } finally {
+    rmSync(folder, { recursive: true, force: true })
+  }
 })

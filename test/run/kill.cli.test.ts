@@ -18,7 +18,8 @@ import { rounds } from '../helpers/tier.ts'
 
 const KILLS = rounds('JOBTIDE_KILLS', 3, 100)
 const SEED = Number(process.env['JOBTIDE_KILL_SEED'] ?? Math.floor(Math.random() * 1e9))
-const CHAINS = 3
+// Side by side where there are many.
+const CHAINS = KILLS < 50 ? 1 : 3
 const CONCURRENCY = 3
 const STAGES = ['start', 'extract', 'load', 'build', 'publish', 'close'] as const
 type Stage = (typeof STAGES)[number]
