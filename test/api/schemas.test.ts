@@ -3,8 +3,8 @@ import {
   errorMessage,
   parseEvent,
   parsePage,
-  unknownFields,
   shortened,
+  unknownFields,
 } from '../../src/api/schemas.ts'
 
 const PAGE = {
@@ -27,7 +27,7 @@ const EVENT = {
     full_name: 'Zoë Müller',
     first_name: 'Zoë',
     last_name: 'Müller',
-    headline: null,
+    headline: ' 𝒵\u0000 ',
     network_url: 'https://network.example/in/zoe',
   },
   organization: { organization_id: 'org_1', name: 'Acme', slug: 'acme', network_url: null },
@@ -46,6 +46,10 @@ function eventWith(path: string, value: unknown): unknown {
   return event
 }
 
+/** The field that is named when it has each of these values; the rest of the reason is not looked at. */
+const namedWith = (path: string, values: readonly unknown[]) =>
+  values.map((value) => String(parseEvent(eventWith(path, value))).split(': ')[0])
+
 describe('parsePage', () => {
   it('reads events, page, limit, has_more and credits', () => {
     expect(parsePage(page({}))).toEqual({
@@ -57,21 +61,12 @@ describe('parsePage', () => {
     })
   })
 
-  it.each([undefined, null, '50', 2.5])(
-    'takes a page whose limit is %j for one without',
-    (limit) => {
-      expect(parsePage(page({ pagination: { ...PAGE.pagination, limit } }))).toMatchObject({
-        page: 2,
-        limit: null,
-      })
-    },
-  )
-
   it.each([
-    ['an empty page', page({ data: [], credit_used: 0 })],
     ['negative credits: a page that was paid for is not refused', page({ credit_used: -10 })],
     ['credits as text', page({ credit_used: '10' })],
     ['new fields at any level', page({ x: 1, pagination: { ...PAGE.pagination, total: 9 } })],
+    ['no limit', page({ pagination: { page: 2, has_more: true } })],
+    ['a limit as text', page({ pagination: { ...PAGE.pagination, limit: '50' } })],
     ['no success and no message', page({ success: undefined, message: undefined })],
     ['a byte order mark', Buffer.concat([Buffer.from('\uFEFF'), page({})])],
     ['events of any kind: they are judged one by one', page({ data: [null, 5, 'x', []] })],
@@ -80,37 +75,26 @@ describe('parsePage', () => {
   })
 
   it.each([
-    ['an empty body', Buffer.alloc(0), 'not JSON, begins with ""'],
-    ['HTML', Buffer.from('<html><body>Sign in'), 'not JSON, begins with "<html><body>Sign in"'],
+    ['an empty body', Buffer.alloc(0), /^not JSON, begins with ""$/],
+    ['HTML', Buffer.from('<html><body>Sign in'), /^not JSON, begins with "<html><body>Sign in"$/],
     ['cut JSON', page({}).subarray(0, 30), /^not JSON/],
-    ['two pages', Buffer.concat([page({}), page({})]), /^not JSON/],
     ['a list', Buffer.from('[]'), /^it: .*object/],
     ['success: false', page({ success: false, data: [] }), /^success: /],
     ['no data', page({ data: undefined }), /^data: .*array/],
     ['data null, as in errors', page({ data: null }), /^data: .*array/],
     ['no pagination', page({ pagination: undefined }), /^pagination: /],
     ['page 0', page({ pagination: { page: 0, has_more: true } }), /^pagination.page: /],
-    ['page "2"', page({ pagination: { page: '2', has_more: true } }), /^pagination.page: /],
     ['no has_more', page({ pagination: { page: 2 } }), /^pagination.has_more: /],
     ['no credits', page({ credit_used: undefined }), /^credit_used: /],
   ])('refuses %s with the reason', (_what, body, reason) => {
-    const found = parsePage(body)
-    if (typeof found !== 'string') throw new Error('was taken')
-    if (typeof reason === 'string') expect(found).toBe(reason)
-    else expect(found).toMatch(reason)
+    expect(parsePage(body)).toMatch(reason)
   })
 })
 
 describe('parseEvent', () => {
   it('gives instants as milliseconds and every other field as sent; a lone surrogate is U+FFFD', () => {
-    const headline = ' 𝒵\u0000 '
-    const event = {
+    expect(parseEvent(EVENT)).toEqual({
       ...EVENT,
-      detection_lag_days: 2_147_483_647,
-      person: { ...EVENT.person, headline },
-    }
-    expect(parseEvent(event)).toEqual({
-      ...event,
       detected_at: Date.UTC(2026, 10, 20, 2, 15),
       changed_at: Date.UTC(2026, 10, 1),
     })
@@ -129,82 +113,58 @@ describe('parseEvent', () => {
     'person.profile_id',
     'organization.organization_id',
   ]
+  const { profile_id: _person, ...person } = EVENT.person
+  const { organization_id: _organization, ...organization } = EVENT.organization
   const optional = [
     'detection_lag_days',
     'title.current',
     'title.previous',
-    'person.handle',
-    'person.full_name',
-    'person.first_name',
-    'person.last_name',
-    'person.headline',
-    'person.network_url',
-    'organization.name',
-    'organization.slug',
-    'organization.network_url',
+    ...Object.keys(person).map((field) => `person.${field}`),
+    ...Object.keys(organization).map((field) => `organization.${field}`),
   ]
 
-  it.each(
-    needed.flatMap((path) => [ABSENT, null, 7, true, [], ''].map((value) => ({ path, value }))),
-  )('names $path when it is $value', ({ path, value }) => {
-    const reason = parseEvent(eventWith(path, value))
-    // A list where an object is needed is named by the list itself.
-    expect(reason).toMatch(new RegExp(`^${path}: `))
+  it.each(needed)('names %s when it is missing or no text', (path) => {
+    const values = [ABSENT, null, 7, true, [], '']
+    expect(namedWith(path, values)).toEqual(values.map(() => path))
   })
 
-  it.each(optional)('takes %s as null when it is null or missing', (path) => {
-    const [head = '', field] = path.split('.')
-    for (const value of [null, ABSENT]) {
-      const event = parseEvent(eventWith(path, value)) as unknown as Record<string, never>
-      const found: unknown = field === undefined ? event[head] : event[head]?.[field]
-      expect(found).toBeNull()
-    }
-  })
-
-  it.each(optional.flatMap((path) => [true, [], {}, 1.5].map((value) => ({ path, value }))))(
-    'names $path when it is $value',
-    ({ path, value }) => {
-      expect(parseEvent(eventWith(path, value))).toMatch(new RegExp(`^${path}: `))
+  it.each(optional)(
+    'takes %s as null when it is null or missing, and names it otherwise',
+    (path) => {
+      const [head = '', field] = path.split('.')
+      for (const value of [null, ABSENT]) {
+        const event = parseEvent(eventWith(path, value)) as unknown as Record<string, never>
+        const found: unknown = field === undefined ? event[head] : event[head]?.[field]
+        expect(found).toBeNull()
+      }
+      expect(namedWith(path, [true, [], {}, 1.5])).toEqual(Array(4).fill(path))
     },
   )
 
-  it.each([2_147_483_648, -2_147_483_649, 3e9, 1e21])(
-    'refuses a detection lag of %d days: its column has 32 bits',
-    (days) => {
-      expect(parseEvent(eventWith('detection_lag_days', days))).toMatch(/^detection_lag_days: /)
-    },
-  )
+  it.each([
+    ['a detection lag of more than 32 bits', 'detection_lag_days', [2 ** 31, -(2 ** 31) - 1, 1e21]],
+    ['another event type', 'event_type', ['promoted', 'Joined', 'joined ', '__proto__']],
+    // Keys are compared byte by byte for ever; a number may have been rounded already.
+    ...['person.profile_id', 'organization.organization_id'].map(
+      (path) =>
+        [
+          'an id that is damaged, has control characters or is a number',
+          path,
+          ['a\uD800', '\uDC00', 'a\u0000b', 'a\nb', 'a\uFFFD', '\u0085', 9_007_199_254_740_992],
+        ] as const,
+    ),
+  ] as const)('refuses %s (%s)', (_what, path, values) => {
+    expect(namedWith(path, values)).toEqual(values.map(() => path))
+  })
 
   it.each([null, undefined, 5, 'event', [], [EVENT]])('refuses %j', (value) => {
     expect(parseEvent(value)).toMatch(/^it: .*object/)
-  })
-
-  it.each(['promoted', 'Joined', 'joined ', '__proto__'])('refuses the event type %j', (type) => {
-    expect(parseEvent(eventWith('event_type', type))).toMatch(/^event_type: /)
-  })
-})
-
-describe('ids', () => {
-  const paths = ['person.profile_id', 'organization.organization_id']
-
-  it.each(paths)('%s that is a number is refused: large ones were rounded already', (path) => {
-    const rounded: unknown = JSON.parse('9007199254740993')
-    expect(rounded).toBe(9_007_199_254_740_992)
-    expect(parseEvent(eventWith(path, rounded))).toMatch(new RegExp(`^${path}: .*string.*number`))
-  })
-
-  it.each(paths)('%s with damaged text or control characters is refused', (path) => {
-    for (const id of ['a\uD800', '\uDC00', 'a\u0000b', 'a\nb', 'a\uFFFD', '\u0085']) {
-      const reason = parseEvent(eventWith(path, id))
-      expect([id, reason]).toEqual([id, expect.stringMatching(new RegExp(`^${path}: `))])
-    }
   })
 })
 
 describe('instants', () => {
   it.each([
     ['2026-11-20T02:15:00Z', '2026-11-20T02:15:00.000Z'],
-    ['2026-11-20T02:15:00.123Z', '2026-11-20T02:15:00.123Z'],
     ['2026-11-20T02:15:00.123456789Z', '2026-11-20T02:15:00.123Z'],
     ['2026-11-20T02:15:00+02:00', '2026-11-20T00:15:00.000Z'],
     ['2026-11-20T02:15:00-0330', '2026-11-20T05:45:00.000Z'],
@@ -212,7 +172,6 @@ describe('instants', () => {
     ['2026-11-20 02:15:00', '2026-11-20T02:15:00.000Z'],
     ['2026-11-20t02:15:00z', '2026-11-20T02:15:00.000Z'],
     ['2026-11-20', '2026-11-20T00:00:00.000Z'],
-    ['0001-01-01T00:00:00Z', '0001-01-01T00:00:00.000Z'],
     ['0001-01-01T00:00:00-01:00', '0001-01-01T01:00:00.000Z'],
     ['9999-12-31T23:59:59.999+01:00', '9999-12-31T22:59:59.999Z'],
     ['2024-02-29', '2024-02-29T00:00:00.000Z'],
@@ -228,7 +187,6 @@ describe('instants', () => {
   it.each([
     'soon',
     '20.11.2026',
-    '2026-02-30',
     '2026-02-29T00:00:00Z',
     '2026-11-20T25:00:00Z',
     '2026-11-20T02',
@@ -239,70 +197,49 @@ describe('instants', () => {
     '+012026-11-20T00:00:00Z',
     'Fri, 20 Nov 2026 02:15:00 GMT',
     '2026-11-20T02:15:00Z\n',
-  ])('%j is refused with its text', (text) => {
+    'x'.repeat(41),
+  ])('%j is refused with its text, or the first 40 characters of it', (text) => {
     expect(parseEvent(eventWith('detected_at', text))).toBe(
-      `detected_at: expected an ISO 8601 instant, got ${JSON.stringify(text)}`,
+      `detected_at: expected an ISO 8601 instant, got ${JSON.stringify(text.slice(0, 40))}`,
     )
   })
 
   it.each([
-    '0000-01-01',
     '0000-12-31T23:59:59.999Z',
     '0001-01-01T00:00:00+01:00',
     '9999-12-31T23:59:59-01:00',
     '9999-12-31T24:00:00Z',
   ])('%s is refused: its year in UTC is not 1 to 9999', (text) => {
-    for (const path of ['changed_at', 'detected_at']) {
-      expect(parseEvent(eventWith(path, text))).toBe(
-        `${path}: expected a year from 1 to 9999 in UTC, got "${text}"`,
-      )
-    }
-  })
-
-  it('of 10,000 characters are quoted by their first 40', () => {
-    const reason = parseEvent(eventWith('detected_at', 'x'.repeat(10_000)))
-    expect(reason).toBe(`detected_at: expected an ISO 8601 instant, got "${'x'.repeat(40)}"`)
+    expect(parseEvent(eventWith('changed_at', text))).toBe(
+      `changed_at: expected a year from 1 to 9999 in UTC, got "${text}"`,
+    )
   })
 })
 
 describe('unknownFields', () => {
-  it('finds those at each of the 4 levels, and none in an event as documented', () => {
+  it('finds those at each of the 4 levels, none in an event as documented, and takes any value', () => {
     expect(unknownFields(EVENT)).toEqual([])
     const event = { ...EVENT, a: 1, title: { b: 1 }, person: { c: 1 }, organization: { d: null } }
     expect(unknownFields(event)).toEqual(['a', 'title.b', 'person.c', 'organization.d'])
-  })
-
-  it.each([null, undefined, 5, 'x', [], { title: null, person: 7 }])('takes %j', (value) => {
-    expect(unknownFields(value)).toEqual([])
+    for (const value of [null, undefined, 5, [], { title: null, person: 7 }]) {
+      expect(unknownFields(value)).toEqual([])
+    }
   })
 })
 
-describe('errorMessage', () => {
+describe('the words of an error answer', () => {
   it.each([
-    [
-      'the message of the service',
-      '{"message":"limit must be at most 50"}',
-      'limit must be at most 50',
-    ],
+    ['the message of the service', '{"message":"limit is 50"}', 'limit is 50'],
     ['the beginning of anything else', '<h1>Bad\n  Gateway</h1>', '<h1>Bad Gateway</h1>'],
     ['a message that is no text', '{"message":5}', '{"message":5}'],
     ['no body', '', 'no message'],
     ['what a terminal would obey', '{"message":"a\\u001b[31mb\\u0007\\r\\nc"}', 'a [31mb c'],
-  ])('is %s', (_what, body, expected) => {
+    ['of 50,000 characters', `{"message":"${'x'.repeat(5e4)}"}`, `${'x'.repeat(16_383)}…`],
+  ])('are %s', (_what, body, expected) => {
     expect(errorMessage(Buffer.from(body))).toBe(expected)
   })
 
-  it('is whole when it names 50 companies, and has at most 16,384 characters', () => {
-    const names = Array.from({ length: 50 }, (_, i) => `https://network.example/company/firm-${i}`)
-    const message = `companies not tracked: ${names.join(', ')}`
-    expect(errorMessage(Buffer.from(JSON.stringify({ message })))).toBe(message)
-    const long = JSON.stringify({ message: 'x'.repeat(50_000) })
-    expect(errorMessage(Buffer.from(long))).toHaveLength(16_384)
-  })
-})
-
-describe('shortened', () => {
-  it('leaves 300 characters as they are, and cuts 301 before a name that would be cut in two', () => {
+  it('are shown whole up to 300 characters, and cut before a name that would be cut in two', () => {
     const name = 'x'.repeat(100)
     expect(shortened(`${name} ${name},${'y'.repeat(98)}`)).toHaveLength(300)
     expect(shortened(`${name} ${name},${'y'.repeat(99)}`)).toBe(`${name} ${name},…`)

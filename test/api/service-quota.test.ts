@@ -98,54 +98,40 @@ const jitter = () => {
   return { there: () => 5 + 10 * random(), back: () => 40 + 100 * random() }
 }
 
-describe('a pace that the service teaches, 10 workers and 1,000 requests', () => {
+describe('what the service teaches, to 10 workers and 1,000 requests', () => {
   const services = [
     ['sliding windows of 50 per 1 s', strictService, 50, SECOND, 0.55],
     ['fixed windows of 50 per 1 s', fixedWindowService, 50, SECOND, 0.75],
+    ['sliding windows of 60 per 1 s', strictService, 60, SECOND, 0.55],
     ['sliding windows of 20 per 10 s', strictService, 20, 10 * SECOND, 0.9],
     ['fixed windows of 20 per 10 s', fixedWindowService, 20, 10 * SECOND, 0.95],
     ['sliding windows of 100 per 60 s', strictService, 100, MINUTE, 0.95],
     ['fixed windows of 100 per 60 s', fixedWindowService, 100, MINUTE, 0.95],
+    // As many requests in a window that is longer: a count does not show it until a request is refused.
+    ['sliding windows of 50 per 2 s', strictService, 50, 2 * SECOND, 0.55],
+    ['fixed windows of 50 per 2 s', fixedWindowService, 50, 2 * SECOND, 0.75],
   ] as const
 
-  it.each([null, 10, 50])('of %s requests/s of its own: 0 refused', async (own) => {
-    for (const [what, start, requests, windowMs, leastUse] of services) {
+  it.each(services)('%s', async (_, start, requests, windowMs, leastUse) => {
+    for (const own of [null, 10, 50]) {
       const clock = virtualClock()
-      const service = start(clock, requests, windowMs)
-      const startedAt = clock.monotonic()
+      const counted = start(clock, requests, windowMs)
       const pacer = new Pacer(clock, own)
+      const service = {
+        arrive() {
+          const isTaken = counted.arrive()
+          if (!isTaken) pacer.pause(SECOND)
+          return isTaken
+        },
+        report: () => counted.report(),
+      }
+      const startedAt = clock.monotonic()
       await sendAll(clock, { pacer, workers: 10, requests: 1_000, latency: jitter(), service })
-      expect([what, service.refused()]).toEqual([what, 0])
-      const perSecond = (service.accepted() / (clock.monotonic() - startedAt)) * SECOND
+      const isHidden = own === requests && windowMs > SECOND
+      expect([own, counted.refused() <= (isHidden ? 5 : 0)]).toEqual([own, true])
+      const perSecond = (counted.accepted() / (clock.monotonic() - startedAt)) * SECOND
       const allowed = Math.min(own ?? Infinity, (requests / windowMs) * SECOND)
       expect(perSecond / allowed).toBeGreaterThan(leastUse)
     }
-  })
-})
-
-describe('a limit of 50 requests/s that is not the service’s own, 10 workers and 2,000 requests', () => {
-  it.each([
-    ['sliding windows of 30 per 1 s', strictService, 30, SECOND, 0],
-    ['fixed windows of 30 per 1 s', fixedWindowService, 30, SECOND, 0],
-    ['sliding windows of 60 per 1 s', strictService, 60, SECOND, 0],
-    ['sliding windows of 100 per 3 s', strictService, 100, 3 * SECOND, 0],
-    ['fixed windows of 100 per 3 s', fixedWindowService, 100, 3 * SECOND, 0],
-    // As many requests in a window that is longer: a count does not show it until a request is refused.
-    ['sliding windows of 50 per 2 s', strictService, 50, 2 * SECOND, 5],
-    ['fixed windows of 50 per 2 s', fixedWindowService, 50, 2 * SECOND, 5],
-  ] as const)('%s', async (_, start, requests, windowMs, mostRefused) => {
-    const clock = virtualClock()
-    const pacer = new Pacer(clock, 50)
-    const counted = start(clock, requests, windowMs)
-    const service = {
-      arrive() {
-        const isTaken = counted.arrive()
-        if (!isTaken) pacer.pause(SECOND)
-        return isTaken
-      },
-      report: () => counted.report(),
-    }
-    await sendAll(clock, { pacer, workers: 10, requests: 2_000, latency: jitter(), service })
-    expect(counted.refused()).toBeLessThanOrEqual(mostRefused)
   })
 })

@@ -43,17 +43,11 @@ describe('a connection that does not come about names host and port, and is not 
     expect(error.message).toContain('self-signed certificate')
   })
 
-  it('when https is spoken to a server of http', async () => {
-    const error = await failureOf(`https://localhost:${await aService()}`)
-    expect(error).toMatchObject({ obstacle: 'certificate', inDoubt: false })
-  })
-
   it.each([
     ['ENOTFOUND', 'name', 'the name api.example.com is not known'],
-    ['EAI_AGAIN', 'name', 'the name api.example.com is not known'],
     ['EHOSTUNREACH', 'route', 'there is no way to it'],
-    ['ENETUNREACH', 'route', 'there is no way to it'],
     ['UND_ERR_CONNECT_TIMEOUT', 'timeout', 'no connection came about in time'],
+    ['ERR_SSL_WRONG_VERSION_NUMBER', 'certificate', 'no TLS connection came about: as it says'],
     ['CERT_HAS_EXPIRED', 'certificate', 'no TLS connection came about: as it says'],
     ['ERR_TLS_CERT_ALTNAME_INVALID', 'certificate', 'no TLS connection came about: as it says'],
   ])('%s is %s', (code, obstacle, words) => {

@@ -101,15 +101,6 @@ describe('parseOrganizations', () => {
     expect(refusal(Buffer.from('org_1\n', 'utf16le'))).toContain('list.csv:1: not an organisation')
   })
 
-  it('reads 100,000 lines within 6 seconds', () => {
-    const ids = Array.from({ length: 100_000 }, (_, i) => `org_${i}`)
-    const began = performance.now()
-    const list = parse(`organization_id\r\n${ids.join('\r\n')}`)
-    expect(performance.now() - began).toBeLessThan(6_000)
-    expect(list.organizations).toHaveLength(100_000)
-    expect(list.organizations.at(-1)).toEqual({ by: 'id', value: 'org_99999' })
-  })
-
   it('gives the same organisations for any list written with any header, delimiter and line end', () => {
     const name = fc.stringMatching(/^[a-z][a-z0-9-]{0,12}$/)
     fc.assert(

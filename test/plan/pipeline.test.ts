@@ -70,11 +70,8 @@ describe('parsePipeline', () => {
     ['limits: {credit: 5}', '4: limits.credit: unknown key; allowed: credits, '],
     ['snapshot: {to: a, too: b}', '4: snapshot.too: unknown key; allowed: to, keep'],
     ['name: my pipeline', '3: name: expected lower-case letters, digits and hyphens'],
-    ['name: 5', '3: name: Invalid input: expected string, received number'],
     ['window: 0', '3: window: expected a whole number of days from 1 to 365, or since-last or all'],
     ['window: 366', '3: window: expected a whole number of days'],
-    ['window: 0.5', '3: window: expected a whole number of days'],
-    ['window: "30"', '3: window: expected a whole number of days'],
     [
       'initial_window: since-last',
       '4: initial_window: expected a whole number of days from 1 to 365, or all',
@@ -84,25 +81,20 @@ describe('parsePipeline', () => {
       '4: event_types.1: Invalid option: expected one of "joined"|"left"|"title_change"',
     ],
     ['event_types: []', '4: event_types: expected at least one of joined, left, title_change'],
-    ['event_types: joined', '4: event_types: Invalid input: expected array'],
     ['overlap_hours: -1', '4: overlap_hours: Too small: expected number to be >=0'],
     ['limits: {credits: 9}', '4: limits.credits: Too small: expected number to be >=10'],
-    ['limits: {credits: 10.5}', '4: limits.credits: Invalid input: expected int'],
     [
       'limits: {requests_per_second: 0}',
       '4: limits.requests_per_second: Too small: expected number to be >0',
     ],
     ['limits: {concurrency: 33}', '4: limits.concurrency: Too big: expected number to be <=32'],
-    ['limits: {max_wait: 15}', '4: limits.max_wait: Invalid input: expected string'],
     [
       'limits: {max_wait: 5 minutes}',
       '4: limits.max_wait: expected a duration such as 30s, 15m or 2h',
     ],
     ['schedule: "0 15 2 * * *"', '4: schedule: expected five cron fields'],
-    ['schedule: hourly', '4: schedule: expected five cron fields'],
     ['schedule: "61 2 * * *"', '4: schedule: expected five cron fields'],
     ['snapshot: {keep: 3}', '4: snapshot.to: missing; '],
-    ['snapshot: {to: a, keep: 0}', '4: snapshot.keep: expected a whole'],
     ['snapshot: {to: a, keep: {last: 0}}', '4: snapshot.keep: expected a whole'],
     [
       'snapshot: {to: a, keep: {yearly: 1}}',
@@ -172,13 +164,10 @@ describe('parsePipeline', () => {
   })
 })
 
-describe('durationMs', () => {
-  it.each([
-    ['30s', 30 * SECOND],
-    ['15m', 15 * MINUTE],
-    ['2h', 2 * HOUR],
-    ['0s', 0],
-  ])('%s is %i ms', (text, ms) => {
-    expect(durationMs(text)).toBe(ms)
-  })
+it.each([
+  ['30s', 30 * SECOND],
+  ['15m', 15 * MINUTE],
+  ['2h', 2 * HOUR],
+])('%s is %i ms', (text, ms) => {
+  expect(durationMs(text)).toBe(ms)
 })

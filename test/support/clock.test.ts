@@ -1,6 +1,6 @@
 import { getEventListeners } from 'node:events'
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
-import { isoInstant, realClock, shiftedClock } from '../../src/support/clock.ts'
+import { realClock, shiftedClock } from '../../src/support/clock.ts'
 import { DAY, HOUR } from '../../src/support/units.ts'
 
 describe('realClock.sleep', () => {
@@ -69,11 +69,5 @@ describe('shiftedClock', () => {
     expect(shifted.now()).toBe(1_000 + 24 * HOUR + 1)
     expect(shifted.monotonic()).toBe(7)
     expect(base.now()).toBe(1_000)
-  })
-})
-
-describe('isoInstant', () => {
-  it('is UTC with milliseconds', () => {
-    expect(isoInstant(Date.UTC(2026, 10, 20, 2, 15))).toBe('2026-11-20T02:15:00.000Z')
   })
 })

@@ -1,6 +1,7 @@
 import { inspect } from 'node:util'
 import { describe, expect, it } from 'vitest'
 import { createLogger, createScrubber } from '../../src/support/logger.ts'
+import { Secret } from '../../src/support/secret.ts'
 
 // With the characters that each encoding changes: / + = % " \ and a letter outside ASCII.
 const KEY = 'sk_live/4+f9"a0\\c7=%é'
@@ -95,13 +96,6 @@ describe('the log scrubber', () => {
     expect(logged({ word: 'apple' }, 'x', ['apple'])).toContain('apple')
     expect(logged({ word: 'apples' }, 'x', ['apples'])).not.toContain('apples')
   })
-
-  it('changes nothing in a line without a secret', () => {
-    const scrubber = createScrubber()
-    scrubber.add(KEY)
-    const line = '{"level":30,"msg":"page 7 of 9, 50 events"}\n'
-    expect(scrubber.scrub(line)).toBe(line)
-  })
 })
 
 describe('a log line', () => {
@@ -113,12 +107,29 @@ describe('a log line', () => {
     expect(parsed).toMatchObject({ level: 30, name: 'a\r\nb\u001B[31m', msg: 'two\nlines' })
     expect(parsed['time']).toMatch(/^\d{4}-\d{2}-\d{2}T.*Z$/)
   })
+})
 
-  it('is not written below the level', () => {
-    const lines: string[] = []
-    const logger = createLogger('warn', createScrubber(), (line) => lines.push(line))
-    logger.info('no')
-    logger.warn('yes')
-    expect(lines).toHaveLength(1)
+describe('a Secret', () => {
+  const secret = new Secret(KEY)
+
+  it.each([
+    ['a template', `${String(secret)}`],
+    ['JSON', JSON.stringify({ deep: [{ secret }] })],
+    ['inspect of what holds it, hidden parts too', inspect({ secret }, { showHidden: true })],
+    ['inspect of a map', inspect(new Map([['key', secret]]), { depth: 9 })],
+    ['a join', [secret, secret].join()],
+  ])('shows [redacted] and not its value in %s', (_way, shown) => {
+    expect(shown).toContain('[redacted]')
+    expect(leaks(shown, KEY)).toBe(false)
+    expect(secret.reveal()).toBe(KEY)
+  })
+
+  it.each([
+    ['its keys', Reflect.ownKeys(secret)],
+    ['a copy of its fields', Object.assign({}, secret)],
+    ['a structured clone', structuredClone(secret)],
+    ['an error that holds it as its cause', inspect(new Error('failed', { cause: secret }))],
+  ])('hides its value from %s', (_way, shown) => {
+    expect(leaks(inspect(shown, { depth: 9, showHidden: true }), KEY)).toBe(false)
   })
 })
