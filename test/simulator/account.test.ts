@@ -8,15 +8,8 @@ describe('the account', () => {
   it('equals what 7 answers said: 4 pages charged, 40 credits', async () => {
     const simulator = await simulate(manyEvents(70))
     let credits = 0
-    for (const parameters of [
-      {},
-      { page: 2 },
-      { page: 3 },
-      { page: 4 },
-      { limit: 99 },
-      { limit: 50 },
-    ]) {
-      credits += (await simulator.post(parameters)).body.credit_used
+    for (const asked of [{}, { page: 2 }, { page: 3 }, { page: 4 }, { limit: 99 }, { limit: 50 }]) {
+      credits += (await simulator.post(asked)).body.credit_used
     }
     credits += (await simulator.post({}, { authorization: 'Bearer no' })).body.credit_used
     const account = simulator.account()
@@ -33,27 +26,11 @@ describe('the account', () => {
 
   it('logs what each request asked for', async () => {
     const simulator = await simulate([anEvent()])
-    await simulator.post({
-      organization_ids: 'org_a',
-      days_ago: 7,
-      event_type: 'joined',
-      page: 1,
-      limit: 10,
-    })
+    const asked = { days_ago: 7, event_type: 'joined', page: 1, limit: 10 }
+    await simulator.post({ organization_ids: 'org_a', ...asked })
+    const answer = { organizations: 1, status: 200, events: 1, credits_used: 10, fault: null }
     expect(simulator.account().log).toEqual([
-      {
-        at: '2026-06-15T12:00:00.000Z',
-        key: 'simulator-key',
-        organizations: 1,
-        event_type: 'joined',
-        days_ago: 7,
-        page: 1,
-        limit: 10,
-        status: 200,
-        events: 1,
-        credits_used: 10,
-        fault: null,
-      },
+      { at: '2026-06-15T12:00:00.000Z', key: 'simulator-key', ...asked, ...answer },
     ])
   })
 })
@@ -82,13 +59,11 @@ describe('the rate limit of the plan', () => {
       return (await simulator.post({})).status
     }
     expect([await status(0), await status(30_000), await status(30_000)]).toEqual([200, 200, 200])
-    expect([await status(59_999), await status(60_000), await status(60_000)]).toEqual([
-      429, 200, 429,
-    ])
-    expect([await status(89_999), await status(90_000), await status(90_000)]).toEqual([
-      429, 200, 200,
-    ])
-    expect(await status(90_000)).toBe(429)
+    const later = []
+    for (const at of [59_999, 60_000, 60_000, 89_999, 90_000, 90_000, 90_000]) {
+      later.push(await status(at))
+    }
+    expect(later).toEqual([429, 200, 429, 429, 200, 200, 429])
   })
 })
 

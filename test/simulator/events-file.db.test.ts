@@ -1,15 +1,13 @@
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { gzipSync } from 'node:zlib'
-import { describe, expect, it, onTestFinished } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import { readEventsFile } from '../../src/simulator/events-file.ts'
+import { temporaryFolder } from '../helpers/temporary-folder.ts'
 import { anEvent, eventsIn, manyEvents } from './simulator-fixture.ts'
 
 function fileOf(name: string, content: string | Buffer): string {
-  const directory = mkdtempSync(join(tmpdir(), 'jobtide-'))
-  onTestFinished(() => rmSync(directory, { recursive: true }))
-  const path = join(directory, name)
+  const path = join(temporaryFolder(), name)
   writeFileSync(path, content)
   return path
 }

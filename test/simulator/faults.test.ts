@@ -15,29 +15,22 @@ interface RawAnswer {
 }
 
 /** One search over a bare socket: exactly what is on the wire, until the server closes. */
-async function raw(simulator: TestSimulator, page = 1): Promise<RawAnswer> {
+async function raw(simulator: TestSimulator): Promise<RawAnswer> {
   const socket = connect(Number(new URL(simulator.url).port), '127.0.0.1')
   const chunks: Buffer[] = []
   let error: string | undefined
   let firstByteMs = 0
   const sentAt = performance.now()
-  const body = JSON.stringify({ limit: 50, page })
   socket.on('data', (chunk: Buffer) => {
     if (chunks.length === 0) firstByteMs = performance.now() - sentAt
     chunks.push(chunk)
   })
   socket.on('error', (problem: NodeJS.ErrnoException) => (error = problem.code))
+  const body = JSON.stringify({ limit: 50, page: 1 })
   socket.write(
-    [
-      `POST ${PATH} HTTP/1.1`,
-      'Host: x',
-      'Authorization: Bearer simulator-key',
-      'Content-Type: application/json',
-      `Content-Length: ${body.length}`,
-      'Connection: close',
-      '',
-      body,
-    ].join('\r\n'),
+    `POST ${PATH} HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer simulator-key\r\n` +
+      `Content-Type: application/json\r\nContent-Length: ${body.length}\r\n` +
+      `Connection: close\r\n\r\n${body}`,
   )
   await new Promise((resolve) => socket.once('close', resolve))
   const all = Buffer.concat(chunks)
@@ -85,7 +78,6 @@ describe('faults on the wire', () => {
   it.each([
     ['1000 bytes', 1_000, () => 1_000],
     ['50%', '50%', (whole: number) => Math.floor(whole / 2)],
-    ['0 bytes', 0, () => 0],
     ['more than all', 10_000_000, (whole: number) => whole - 1],
   ])(
     'cut after %s announces the whole body, sends that much, and is charged',
@@ -158,27 +150,21 @@ describe('which requests a fault strikes', () => {
     [{ status: 500 }, [1]],
     [{ status: 500, times: 3 }, [1, 2, 3]],
     [{ status: 500, nth: 5 }, [5]],
-    [{ status: 500, organization_id: 'org_b' }, [2]],
     [{ status: 500, organization_id: 'org_b', nth: 2 }, [4]],
     [{ status: 500, organization_id: 'org_nobody', times: 'always' }, []],
-    [{ status: 500, page: 2, times: 'always' }, []],
     [{ status: 500, probability: 0, times: 'always' }, []],
   ])('%j strikes requests %j of 12', async (fault, struck) => {
     expect(await strikes([fault])).toEqual(struck)
   })
 
   it('probability 0.3 strikes about 60 of 200 requests, the same ones for the same seed', async () => {
-    const fault = (seed: number): Fault => ({
-      status: 500,
-      probability: 0.3,
-      seed,
-      times: 'always',
-    })
-    const first = await strikes([fault(1)], 200)
+    const struck = (seed: number) =>
+      strikes([{ status: 500, probability: 0.3, seed, times: 'always' }], 200)
+    const first = await struck(1)
     expect(first.length).toBeGreaterThan(40)
     expect(first.length).toBeLessThan(80)
-    expect(await strikes([fault(1)], 200)).toEqual(first)
-    expect(await strikes([fault(2)], 200)).not.toEqual(first)
+    expect(await struck(1)).toEqual(first)
+    expect(await struck(2)).not.toEqual(first)
   })
 })
 

@@ -19,20 +19,11 @@ beforeAll(() => {
   sightings = [...worldSightings(options)]
 })
 
-const keyOf = ({
-  event_type: type,
-  person,
-  organization,
-  title,
-  changed_at: changedAt,
-}: JobChangeEvent) =>
-  [
-    person.profile_id,
-    organization.organization_id,
-    type,
-    changedAt,
-    type === 'title_change' ? title.current : '',
-  ].join()
+const keyOf = ({ event_type: type, person, organization, title, changed_at: at }: JobChangeEvent) =>
+  JSON.stringify([
+    ...[person.profile_id, organization.organization_id, type, at],
+    type === 'title_change' ? title.current : null,
+  ])
 
 const share = (isCounted: (sighting: Sighting) => boolean) =>
   sightings.filter(isCounted).length / sightings.length
@@ -63,17 +54,8 @@ describe('a world', () => {
   it('has every kind of change, at least 100 of each', () => {
     const counts = new Map<string, number>()
     for (const { cause } of sightings) counts.set(cause, (counts.get(cause) ?? 0) + 1)
-    for (const cause of [
-      'hire',
-      'move',
-      'rehire',
-      'second_job',
-      'exit',
-      'second_job_end',
-      'promotion',
-      'sideways',
-      'retitle',
-    ]) {
+    const jobs = ['hire', 'move', 'rehire', 'exit', 'second_job', 'second_job_end']
+    for (const cause of [...jobs, 'promotion', 'sideways', 'retitle']) {
       expect(counts.get(cause), cause).toBeGreaterThan(100)
     }
   })
