@@ -20,10 +20,13 @@ beforeAll(() => {
 })
 
 const keyOf = ({ event_type: type, person, organization, title, changed_at: at }: JobChangeEvent) =>
-  JSON.stringify([
-    ...[person.profile_id, organization.organization_id, type, at],
-    type === 'title_change' ? title.current : null,
-  ])
+  [
+    person.profile_id,
+    organization.organization_id,
+    type,
+    at,
+    type === 'title_change' ? title.current : '',
+  ].join()
 
 const share = (isCounted: (sighting: Sighting) => boolean) =>
   sightings.filter(isCounted).length / sightings.length
