@@ -1,11 +1,17 @@
--- What each organisation cost: its share of the charges of the pages that held its events. The most expensive first.
+-- What each organisation cost: its share of the charges of the pages that held its events. The most expensive first, at last
+-- what no organisation is known to have caused.
 with charged as (
-    select organization_id, count(*) as pages, sum(charges.events) as events, sum(charges.credits) as credits
-    from ops.organization_charges as charges
-    join ops.runs as runs on runs.run_id = charges.run_id
+    select
+        shares.organization_id,
+        sum(coalesce(shares.credits, pages.credits_used)) as credits,
+        count(shares.events) as pages,
+        sum(shares.events) as events
+    from ops.pages as pages
+    join ops.runs as runs on runs.run_id = pages.run_id
+    left join ops.organization_charges as shares on shares.request_id = pages.request_id
     where ($pipeline::varchar is null or runs.pipeline = $pipeline)
-        and ($since::varchar is null or charges.requested_at >= cast($since as timestamptz))
-    group by organization_id
+        and ($since::varchar is null or pages.requested_at >= cast($since as timestamptz))
+    group by shares.organization_id
 ),
 
 received as (
@@ -18,8 +24,8 @@ received as (
 )
 
 select
-    known.organization_id,
-    known.asked_as,
+    charged.organization_id,
+    coalesce(known.asked_as, '(unattributed: in doubt)') as asked_as,
     known.name,
     charged.credits,
     cast(charged.pages as double) as pages,
@@ -27,6 +33,7 @@ select
     cast(coalesce(received.new_events, 0) as double) as new_events,
     charged.credits / nullif(received.new_events, 0) as credits_per_new_event
 from charged
-join ops.organizations as known on known.organization_id = charged.organization_id
+left join ops.organizations as known on known.organization_id = charged.organization_id
 left join received on received.organization_id = charged.organization_id
-order by charged.credits desc, known.organization_id
+where charged.credits > 0
+order by charged.organization_id is null, charged.credits desc, charged.organization_id

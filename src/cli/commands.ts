@@ -33,7 +33,7 @@ const URL =
 
 // A database or the SDK of S3 takes longer to import than most commands take.
 const stages = () => import('./stage-commands.ts')
-const runs = () => import('./run-commands.ts')
+const runs = () => import('./service-commands.ts')
 
 const running: readonly Declaration[] = [
   {
@@ -189,10 +189,10 @@ const looking: readonly Declaration[] = [
 const publishing: readonly Declaration[] = [
   {
     name: 'snapshots',
-    about: 'the published snapshots: rows, bytes, checks, coverage',
+    about: 'the published snapshots: rows, bytes, what was new',
     arguments: [['[destination]', 'folder or s3://bucket/prefix; absent: that of the pipeline']],
     options: [PIPELINE_OPTION],
-    import: async () => (await import('./snapshots-command.ts')).snapshotsCommand,
+    import: async () => (await import('./snapshot-commands.ts')).snapshotsCommand,
   },
   {
     name: 'verify',
@@ -200,14 +200,14 @@ const publishing: readonly Declaration[] = [
       'prove every byte of the journal, and a published snapshot: files, hashes, rows, keys, Delta logs',
     arguments: [['[url]', `${URL}; absent: the journal alone`]],
     options: [PIPELINE_OPTION],
-    import: async () => (await import('./verify-command.ts')).verifyCommand,
+    import: async () => (await import('./proof-commands.ts')).verifyCommand,
   },
   {
     name: 'restore',
     about: 'make a warehouse from a published snapshot',
     arguments: [['<url>', URL]],
     options: [PIPELINE_OPTION],
-    import: async () => (await import('./restore-command.ts')).restoreCommand,
+    import: async () => (await import('./proof-commands.ts')).restoreCommand,
   },
   {
     name: 'diff',
@@ -221,7 +221,7 @@ const publishing: readonly Declaration[] = [
       ['--table <name>', 'show the rows of one table'],
       ['--limit <n>', 'how many rows to show', wholeNumber(0, 1e9), 20],
     ],
-    import: async () => (await import('./diff-command.ts')).diffCommand,
+    import: async () => (await import('./snapshot-commands.ts')).diffCommand,
   },
   {
     name: 'forget',
@@ -239,7 +239,7 @@ const publishing: readonly Declaration[] = [
     name: 'export-person',
     about: 'everything that is known of a person, as JSON',
     arguments: [['<profile_id>', 'the person']],
-    import: async () => (await import('./export-person-command.ts')).exportPersonCommand,
+    import: async () => (await import('./forget-command.ts')).exportPersonCommand,
   },
 ]
 

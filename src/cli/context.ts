@@ -54,7 +54,7 @@ export function createContext(options: CommonOptions, parts: ProcessParts): Cont
     progress,
     logger: createLogger(options.logLevel, scrubber, (line) => {
       progress.makeRoom()
-      output.logLine(line)
+      output.write(line)
     }),
     directory: dataDirectory(dataDirFrom(environment, options.dataDir)),
   }

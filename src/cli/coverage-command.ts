@@ -17,15 +17,12 @@ import {
   type UnreadStretch,
 } from '../plan/coverage-report.ts'
 import { readJob } from '../run/job.ts'
-import { isoInstant } from '../support/clock.ts'
 import { EXIT, type ExitCode } from '../support/errors.ts'
 import { MINUTE } from '../support/units.ts'
 import type { Context } from './context.ts'
-import { refuseEmpty } from './refuse-empty.ts'
-import { queryReport } from './report-query.ts'
+import { queryReport, readWarehouse, refuseEmpty } from './reading.ts'
 import { table, type Report } from './report.ts'
 import { agoText, companyText, countText, durationText, minuteText, numberText } from './text.ts'
-import { readWarehouse } from './warehouse-reader.ts'
 
 /** Options of `coverage`. */
 export interface CoverageOptions {
@@ -58,32 +55,28 @@ export async function coverageCommand(
   const { value, why } = await readWarehouse(directory.warehouse, (warehouse) =>
     queryReport<KnownOrganization>(warehouse, 'coverage_organizations'),
   )
-  const known = value && new Map(value.map((row) => [row.organization_id, row]))
-  const coverage = coverageReport(wanted, history, now)
-  const rows = coverage.organizations.map((one) =>
-    organizationRow(one, known?.get(one.organizationId)),
-  )
-  const isWithoutEvents = (one: OrganizationCoverage) =>
-    isSilent(one) && (known?.get(one.organizationId)?.events ?? 0) === 0
-  const silent = known && coverage.organizations.filter(isWithoutEvents)
-  const found: Found = { pipeline: job?.pipeline ?? null, coverage, rows, silent, now }
-  const shown = all ? Number.POSITIVE_INFINITY : ROWS_SHOWN
-  const { values, ...report } = prove ? proof(found, shown) : summary(found, shown, why)
+  const known = new Map(value?.map((row) => [row.organization_id, row]))
+  const { organizations, ...coverage } = coverageReport(wanted, history, now)
+  const found: Found = {
+    pipeline: job?.pipeline ?? null,
+    coverage,
+    rows: organizations.map((one) => ({ ...one, known: known.get(one.organizationId) })),
+    now,
+    shown: all ? Number.POSITIVE_INFINITY : ROWS_SHOWN,
+  }
+  const { values, ...report } = prove ? proof(found) : summary(found, why)
   output.report({
     ...report,
     values: {
-      data_dir: directory.root,
+      dataDir: directory.root,
       pipeline: found.pipeline,
-      at: isoInstant(now),
-      organizations: rows.length,
-      read: coverage.read,
-      never_read: coverage.neverRead,
-      quarantined: coverage.quarantined,
-      with_gaps: coverage.withGaps,
-      without_events: silent?.length ?? null,
-      oldest_watermark: instantOrNull(coverage.oldestWatermark),
-      newest_watermark: instantOrNull(coverage.newestWatermark),
-      rows,
+      at: new Date(now),
+      organizations: organizations.length,
+      ...coverage,
+      oldestWatermark: dateOrNull(coverage.oldestWatermark),
+      newestWatermark: dateOrNull(coverage.newestWatermark),
+      withoutEvents: found.rows.filter(isWithoutEvents).length,
+      rows: found.rows.map(rowValues),
       warehouse: why === null ? null : { unavailable: why },
       ...values,
     },
@@ -98,48 +91,50 @@ interface KnownOrganization {
   readonly events: number
 }
 
-interface Found {
-  readonly pipeline: string | null
-  readonly coverage: CoverageReport
-  /** In the order of the coverage. */
-  readonly rows: readonly OrganizationRow[]
-  /** Those that were read and never sent an event; null where the warehouse cannot be read. */
-  readonly silent: readonly OrganizationCoverage[] | null
-  /** Milliseconds since 1970 UTC, by the service's clock. */
-  readonly now: number
+/** An organisation, and what the warehouse adds where it can be read. */
+interface Row extends OrganizationCoverage {
+  readonly known: KnownOrganization | undefined
 }
 
-type OrganizationRow = ReturnType<typeof organizationRow>
+interface Found {
+  readonly pipeline: string | null
+  readonly coverage: Omit<CoverageReport, 'organizations'>
+  readonly rows: readonly Row[]
+  /** Milliseconds since 1970 UTC, by the service's clock. */
+  readonly now: number
+  /** How many rows people see. */
+  readonly shown: number
+}
 
-function organizationRow(one: OrganizationCoverage, known: KnownOrganization | undefined) {
-  const { organizationId, askedAs, watermark, quarantined } = one
+function isWithoutEvents(row: Row): boolean {
+  return isSilent(row) && (row.known?.events ?? 0) === 0
+}
+
+function rowValues(row: Row) {
+  const { organizationId, askedAs, from, watermark, lastEventAt, quarantined, known } = row
   return {
-    organization_id: organizationId,
-    asked_as: askedAs,
+    organizationId,
+    askedAs,
     name: known?.name ?? null,
-    covered_from: instantOrNull(watermark === null ? null : one.from),
-    covered_to: instantOrNull(watermark),
-    gaps: gapsOf(one).map(stretchValues),
-    events: known?.events ?? null,
-    last_event_received_at: instantOrNull(one.lastEventAt),
-    quarantined: quarantined && { at: isoInstant(quarantined.at), reason: quarantined.reason },
+    coveredFrom: dateOrNull(watermark === null ? null : from),
+    coveredTo: dateOrNull(watermark),
+    gaps: gapsOf(row).map(stretchValues),
+    events: known?.events ?? row.events,
+    lastEventReceivedAt: dateOrNull(lastEventAt),
+    quarantined: quarantined && { ...quarantined, at: new Date(quarantined.at) },
   }
 }
 
 function stretchValues({ eventTypes, from, to }: UnreadStretch) {
-  return { event_types: eventTypes, from: instantOrNull(from), to: isoInstant(to) }
+  return { eventTypes, from: dateOrNull(from), to: new Date(to) }
 }
 
-function summary(
-  { pipeline, coverage, rows, silent, now }: Found,
-  shown: number,
-  why: string | null,
-): Report {
+function summary({ pipeline, coverage, rows, now, shown }: Found, why: string | null): Report {
   const { read, neverRead, quarantined, withGaps, oldestWatermark, newestWatermark } = coverage
   const ageOf = (at: number) => (now - at < MINUTE ? 'now' : durationText(now - at))
   const watermarkText = (at: number) => `${minuteText(at)} UTC (${agoText(now - at)})`
   const noGaps = neverRead === 0 ? 'none' : 'none in what was read'
-  const lines = coverage.organizations.map((one, place) => ({ one, row: rows[place] }))
+  const silent = rows.filter(isWithoutEvents).length
   return {
     title: `${pipeline === null ? '' : `${pipeline}: `}${countText(rows.length, 'organisation')}, ${numberText(read)} read, ${numberText(neverRead)} never read, ${numberText(quarantined)} quarantined`,
     sections: [
@@ -147,22 +142,21 @@ function summary(
         oldestWatermark !== null && ['oldest watermark', watermarkText(oldestWatermark)],
         newestWatermark !== null && ['newest watermark', watermarkText(newestWatermark)],
         ['gaps', withGaps === 0 ? noGaps : `in ${countText(withGaps, 'organisation')}`],
-        silent !== null &&
-          silent.length > 0 && [
-            'no events',
-            `${countText(silent.length, 'organisation')} read, and never sent one`,
-          ],
+        silent > 0 && [
+          'no events',
+          `${countText(silent, 'organisation')} read, and never sent one`,
+        ],
       ],
       table(
         null,
-        lines,
+        rows,
         [
-          ['organisation', ({ one }) => companyText(one.askedAs), 'id'],
-          ['up to (UTC)', ({ one }) => one.watermark, 'instant'],
-          ['age', ({ one }) => one.watermark && ageOf(one.watermark), 'count'],
-          ['gaps', ({ row }) => row?.gaps.length, 'number'],
-          ['events', ({ one, row }) => row?.events ?? one.events, 'number'],
-          ['note', ({ one, row }) => noteOf(one, row?.name ?? '', silent?.includes(one) === true)],
+          ['organisation', ({ askedAs }) => companyText(askedAs), 'id'],
+          ['up to (UTC)', 'watermark', 'instant'],
+          ['age', ({ watermark }) => watermark && ageOf(watermark), 'count'],
+          ['gaps', (row) => gapsOf(row).length, 'number'],
+          ['events', ({ known, events }) => known?.events ?? events, 'number'],
+          ['note', noteOf],
         ],
         { shown },
       ),
@@ -171,11 +165,11 @@ function summary(
   }
 }
 
-function noteOf(one: OrganizationCoverage, name: string, isWithoutEvents: boolean): string {
-  if (one.quarantined !== null) return `quarantined: ${one.quarantined.reason}`
-  if (isNeverRead(one)) return 'never read'
-  if (isWithoutEvents) return 'no event yet'
-  return one.askedAs === one.organizationId ? name : one.organizationId
+function noteOf(row: Row): string {
+  if (row.quarantined !== null) return `quarantined: ${row.quarantined.reason}`
+  if (isNeverRead(row)) return 'never read'
+  if (isWithoutEvents(row)) return 'no event yet'
+  return row.askedAs === row.organizationId ? (row.known?.name ?? '') : row.organizationId
 }
 
 const PLACES: Readonly<Record<UnreadStretch['place'], string>> = {
@@ -186,11 +180,11 @@ const PLACES: Readonly<Record<UnreadStretch['place'], string>> = {
 }
 const PLACE_ORDER = Object.keys(PLACES)
 
-function proof({ pipeline, coverage, rows, now }: Found, shown: number): Report {
-  const unread = coverage.organizations.flatMap((one) =>
-    one.unread.map((stretch) => ({
-      organization_id: one.organizationId,
-      asked_as: one.askedAs,
+function proof({ pipeline, rows, now, shown }: Found): Report {
+  const unread = rows.flatMap((row) =>
+    row.unread.map((stretch) => ({
+      organizationId: row.organizationId,
+      askedAs: row.askedAs,
       ...stretchValues(stretch),
       place: stretch.place,
     })),
@@ -201,10 +195,10 @@ function proof({ pipeline, coverage, rows, now }: Found, shown: number): Report 
     const since = pipeline === null ? 'since it was first read' : `in the window of ${pipeline}`
     return {
       title: `nothing was left out: ${organizations}, each read without a gap ${since}, up to ${until}`,
-      values: { not_looked_at: [] },
+      values: { notLookedAt: [] },
     }
   }
-  const unreadOrganizations = new Set(unread.map((row) => row.organization_id)).size
+  const unreadOrganizations = new Set(unread.map((row) => row.organizationId)).size
   const title = `not looked at: ${countText(unread.length, 'stretch', 'stretches')} of ${numberText(unreadOrganizations)} of ${organizations}, by ${until}`
   const onlySince = unread.every(({ place }) => place === 'since')
   return {
@@ -216,14 +210,14 @@ function proof({ pipeline, coverage, rows, now }: Found, shown: number): Report 
         'not_looked_at',
         unread.toSorted((a, b) => PLACE_ORDER.indexOf(a.place) - PLACE_ORDER.indexOf(b.place)),
         [
-          ['organisation', (row) => companyText(row.asked_as), 'id'],
+          ['organisation', (row) => companyText(row.askedAs), 'id'],
           [
             'event types',
-            ({ event_types: types }) =>
-              types.length === EVENT_TYPES.length ? 'all' : types.join(),
+            ({ eventTypes }) =>
+              eventTypes.length === EVENT_TYPES.length ? 'all' : eventTypes.join(),
           ],
-          ['from (UTC)', ({ from }) => (from === null ? 'the beginning' : instantText(from))],
-          ['to (UTC)', ({ to }) => (Date.parse(to) === now ? 'now' : instantText(to))],
+          ['from (UTC)', ({ from }) => (from === null ? 'the beginning' : minuteText(+from))],
+          ['to (UTC)', ({ to }) => (+to === now ? 'now' : minuteText(+to))],
           ['where', ({ place }) => PLACES[place]],
         ],
         { shown },
@@ -232,10 +226,6 @@ function proof({ pipeline, coverage, rows, now }: Found, shown: number): Report 
   }
 }
 
-function instantText(iso: string): string {
-  return minuteText(Date.parse(iso))
-}
-
-function instantOrNull(at: number | null): string | null {
-  return at === null ? null : isoInstant(at)
+function dateOrNull(at: number | null): Date | null {
+  return at === null ? null : new Date(at)
 }

@@ -1,36 +1,22 @@
-/**
- * `credits`: what was spent, on what, and what it brought. Without `--by` a summary with the month's limit and advice. Sums
- * come from the journal (credits-figures.ts); what was new, and the share of each organisation, from sql/reports/credits_*.sql.
- */
+/** `credits`: what was spent, on what, and what it brought: the queries sql/reports/credits_*.sql on the ledger. */
 
 import { PAGE_EVENTS } from '../journal/batch-history.ts'
-import { CREDITS_PER_PAGE, dayOf, monthOf, nextMonthAt } from '../journal/spending.ts'
+import {
+  CREDITS_PER_PAGE,
+  dayOf,
+  monthOf,
+  monthlyCredits,
+  nextMonthAt,
+} from '../journal/spending.ts'
 import { readJob } from '../run/job.ts'
 import { EXIT, type ExitCode } from '../support/errors.ts'
 import { sum } from '../support/numbers.ts'
 import { DAY } from '../support/units.ts'
-import type { Warehouse } from '../warehouse/warehouse.ts'
 import type { Context } from './context.ts'
-import {
-  adviceOn,
-  ledgerOf,
-  spendingBy,
-  spendingOf,
-  spendingOfRuns,
-  type Ledger,
-  type NewEvents,
-  type OrganizationSpending,
-  type PageUse,
-  type RunSpending,
-  type Scope,
-  type Spending,
-} from './credits-figures.ts'
 import type { CreditGroup } from './options.ts'
-import { historyShown } from './refuse-empty.ts'
-import { queryReport } from './report-query.ts'
-import { table, type Cell, type Column, type Report } from './report.ts'
+import { historyShown, queryReport, whileReading } from './reading.ts'
+import { table, type Cell, type Column, type Report, type Section } from './report.ts'
 import { companyText, countText, creditsText, numberText } from './text.ts'
-import { readWarehouse } from './warehouse-reader.ts'
 
 /** Options of `credits`. */
 export interface CreditsOptions {
@@ -42,12 +28,32 @@ export interface CreditsOptions {
   readonly all?: boolean
 }
 
-// Organisations and advice of the summary are about recent days.
+/** What a day, month, pipeline, run or organisation cost: sql/reports/credits_by.sql, credits_organizations.sql. */
+interface Row {
+  readonly name: string | null
+  /** How an organisation is asked for. */
+  readonly asked_as?: string
+  readonly pipeline?: string
+  /** Charged or in doubt. */
+  readonly credits: number
+  readonly pages: number
+  readonly events: number
+  readonly new_events: number
+  readonly credits_per_new_event: number | null
+}
+
+/** What all of it cost. */
+interface Total extends Row {
+  readonly in_doubt: number
+  readonly rejects: number
+  readonly unexpected_charges: number
+}
+
+// The organisations of the summary are about recent days.
 const RECENT_DAYS = 90
 const DAYS_SHOWN = 7
 const ROWS_SHOWN = 20
-const MOST_EXPENSIVE_SHOWN = 5
-const UNEXPECTED_SHOWN = 5
+const FEW_SHOWN = 5
 
 /** Shows what was spent, by one pipeline or by all. */
 export async function creditsCommand(
@@ -57,101 +63,69 @@ export async function creditsCommand(
 ): Promise<ExitCode> {
   const { directory, clock, output } = context
   const job = pipeline === undefined ? null : await readJob(pipeline, {}, directory.root)
-  const history = historyShown(context)
-  const now = clock.now()
-  const firstDayOf = (count: number) => dayOf(now - (count - 1) * DAY)
-  const scope: Scope = {
-    pipeline: job?.pipeline ?? null,
-    since: days === undefined ? null : firstDayOf(days),
-  }
+  const name = job?.pipeline ?? null
+  const months = monthlyCredits(historyShown(context).spending, name)
+  const firstDay = (count: number) => dayOf(clock.now() - (count - 1) * DAY)
+  const since = days === undefined ? null : firstDay(days)
   const recentDays = days ?? RECENT_DAYS
-  const recent = by === undefined ? { ...scope, since: firstDayOf(recentDays) } : scope
-  const { value: additions, why } = await readWarehouse(directory.warehouse, (warehouse) =>
-    readAdditions(warehouse, scope, recent),
-  )
-  const ledger = ledgerOf(history, additions?.newEvents ?? null, scope)
-  const found: Found = { ledger, additions, why, recentDays }
-  const ofMonth = ledgerOf(history, null, { ...scope, since: `${monthOf(now)}-01` })
-  const thisMonth = monthValues(spendingOf(ofMonth), now, job?.creditsPerMonth ?? null)
-  const { values, ...report } =
-    by === undefined ? summary(found, thisMonth, scope.pipeline) : breakdown(by, all, found)
+  const found = await whileReading(context, async (warehouse) => {
+    const read = <Of extends object>(query: string, choices: object = {}) => {
+      const scope = { pipeline: name, since, by: 'day', credits_per_page: CREDITS_PER_PAGE }
+      return queryReport<Of>(warehouse, query, { ...scope, ...choices })
+    }
+    const recently = by === undefined ? { since: firstDay(recentDays) } : {}
+    const organizations = await read<Row>('credits_organizations', recently)
+    const [total, ...rows] = (await read('credits_by', by && { by })) as [Total, ...Row[]]
+    const unexpected = await read<Record<string, Cell>>('credits_unexpected')
+    return { total, rows: by === 'organization' ? organizations : rows, organizations, unexpected }
+  })
+  const month = monthOf(clock.now())
+  const thisMonth = {
+    month,
+    credits: months.get(month) ?? 0,
+    limit: job?.creditsPerMonth ?? null,
+    renews_on: dayOf(nextMonthAt(clock.now())),
+  }
+  // A warehouse that is behind the journal knows of less, and one made from what an accepted loss left of it.
+  const unloaded = days === undefined ? sum([...months.values()]) - found.total.credits : 0
+  const { notes = [], ...report } =
+    by === undefined
+      ? summary(found, thisMonth, recentDays)
+      : breakdown(found, by, all ? Number.POSITIVE_INFINITY : ROWS_SHOWN)
+  const behind = `without ${creditsText(unloaded)} credits that are in the journal and not in the warehouse: jobtide load`
   output.report({
     ...report,
+    notes: [...(unloaded > 0 ? [behind] : []), ...notes],
     values: {
       data_dir: directory.root,
-      ...scope,
-      ...values,
-      warehouse: why === null ? null : { unavailable: why },
+      pipeline: name,
+      since,
+      total: found.total,
+      this_month: thisMonth,
+      unloaded,
     },
   })
   return EXIT.done
 }
 
-/** What the warehouse adds. */
-interface Additions {
-  readonly newEvents: readonly NewEvents[]
-  /** The most expensive first. */
-  readonly organizations: readonly OrganizationSpending[]
-  readonly pageUse: PageUse
-  /** Pages whose charge was not the expected one: sql/reports/credits_unexpected.sql. */
-  readonly unexpected: readonly Readonly<Record<string, Cell>>[]
-}
-
 interface Found {
-  readonly ledger: Ledger
-  readonly additions: Additions | null
-  /** Why the warehouse adds nothing; null where it does. */
-  readonly why: string | null
-  readonly recentDays: number
+  readonly total: Total
+  /** A row for each of what `--by` names, else for each day. */
+  readonly rows: readonly Row[]
+  readonly organizations: readonly Row[]
+  /** Pages whose charge was not the expected one. */
+  readonly unexpected: readonly Record<string, Cell>[]
 }
 
-async function readAdditions(
-  warehouse: Warehouse,
-  scope: Scope,
-  recent: Scope,
-): Promise<Additions> {
-  const read = <Row extends object>(name: string, of: Scope) =>
-    queryReport<Row>(warehouse, name, { ...of, credits_per_page: CREDITS_PER_PAGE })
-  const [pageUse] = await read<PageUse>('credits_page_use', recent)
-  return {
-    newEvents: await read('credits_new_events', scope),
-    organizations: await read('credits_organizations', recent),
-    pageUse: pageUse ?? { pages_bought: 0, events: 0, events_known_before: 0 },
-    unexpected: await read('credits_unexpected', scope),
-  }
-}
-
-/** A row of a table of credits: how it is named, and its figures. */
-type Row = Partial<Omit<Spending, 'name'>> &
-  Partial<Pick<RunSpending, 'run_id' | 'pipeline'>> &
-  Partial<Pick<OrganizationSpending, 'organization_id' | 'asked_as' | 'name'>>
-
-interface Group {
-  readonly names: readonly Column<Row>[]
-  readonly rows: (ledger: Ledger, additions: Additions | null) => readonly Row[]
-}
-
-const GROUPS: Readonly<Record<CreditGroup, Group>> = {
-  day: {
-    names: [['day (UTC)', 'name']],
-    rows: (ledger) => spendingBy(({ day }) => day, ledger).toReversed(),
-  },
-  month: {
-    names: [['month (UTC)', 'name']],
-    rows: (ledger) => spendingBy(({ day }) => day.slice(0, 7), ledger).toReversed(),
-  },
-  pipeline: {
-    names: [['pipeline', 'name']],
-    rows: (ledger) => spendingBy(({ pipeline }) => pipeline, ledger),
-  },
-  run: {
-    names: [
-      ['run', (row) => row.run_id ?? row.name, 'id'],
-      ['pipeline', ({ pipeline = '' }) => pipeline],
-    ],
-    rows: spendingOfRuns,
-  },
-  organization: { names: [['organisation', companyOf]], rows: organizationRows },
+const NAMES: Readonly<Record<CreditGroup, readonly Column<Row>[]>> = {
+  day: [['day (UTC)', 'name']],
+  month: [['month (UTC)', 'name']],
+  pipeline: [['pipeline', 'name']],
+  run: [
+    ['run', 'name', 'id'],
+    ['pipeline', 'pipeline'],
+  ],
+  organization: [['organisation', companyOf]],
 }
 const FIGURES: readonly Column<Row>[] = [
   ['credits', 'credits', 'credits'],
@@ -161,108 +135,73 @@ const FIGURES: readonly Column<Row>[] = [
   ['per new', 'credits_per_new_event', 'price'],
 ]
 
-function companyOf({ asked_as: askedAs, name = null }: Row): string | null {
+function companyOf({ asked_as: askedAs, name }: Row): string | null {
   if (askedAs === undefined) return name
   return name === null ? companyText(askedAs) : `${name} (${companyText(askedAs)})`
 }
 
-function breakdown(by: CreditGroup, isAll: boolean, { ledger, additions, why }: Found): Report {
-  const { names, rows } = GROUPS[by]
-  const total = spendingOf(ledger)
-  const shown = table<Row>('rows', rows(ledger, additions), [...names, ...FIGURES], {
-    ...(isAll ? {} : { shown: ROWS_SHOWN }),
-    total,
-    notes: why === null ? [] : [`without what was new, and by whom: ${why}`],
-  })
-  return { sections: [shown], values: { by, total } }
+function breakdown({ total, rows }: Found, by: CreditGroup, shown: number): Report {
+  return { sections: [table('rows', rows, [...NAMES[by], ...FIGURES], { shown, total })] }
 }
 
-// Shares are fractions; less than this is left of adding them up, and no credit.
-const NO_CREDIT = 0.01
-
-/** With a last row for what no organisation is known to have caused: in doubt, or not loaded yet. */
-function organizationRows(ledger: Ledger, additions: Additions | null): readonly Row[] {
-  if (additions === null) return []
-  const { organizations } = additions
-  const credits = spendingOf(ledger).credits - sum(organizations.map((one) => one.credits))
-  const askedAs = '(unattributed: in doubt, or not loaded)'
-  return Math.abs(credits) < NO_CREDIT
-    ? organizations
-    : [...organizations, { organization_id: null, asked_as: askedAs, name: null, credits }]
-}
-
-function summary(
-  { ledger, additions, why, recentDays }: Found,
-  thisMonth: Month,
-  pipeline: string | null,
-): Report {
-  const total = spendingOf(ledger)
-  const { pageUse, organizations = [], unexpected = [] } = additions ?? {}
-  const { new_events: newEvents, credits_per_new_event: price } = total
-  const inDays = `in ${countText(recentDays, 'day')}`
-  const days = GROUPS.day.rows(ledger, null)
-  const runs = ledger.runs.length
-  const ofPipeline = pipeline === null ? '' : ` of ${pipeline}`
-  const perPage = (events = 0) => (events / (pageUse?.pages_bought ?? 1)).toFixed(1)
-  const advice = pageUse === undefined ? [] : adviceOn(organizations, pageUse, inDays)
+function summary({ total, rows, organizations, unexpected }: Found, month: Month, days: number) {
+  const { credits, in_doubt: inDoubt, pages, events, new_events: newEvents } = total
+  const { credits_per_new_event: price, unexpected_charges: unexpectedCharges } = total
+  const perPage = (count: number) => (Math.max(0, count) / pages).toFixed(1)
+  const known = organizations.filter((one) => one.name !== null)
+  const idle = known.filter((one) => one.new_events === 0)
+  const idleCredits = Math.round(sum(idle.map((one) => one.credits)))
+  const recently = `in ${countText(days, 'day')}`
+  // Without a new event the price has no bound; a number keeps such organisations comparable.
+  const priceOf = (one: Row) => one.credits_per_new_event ?? Number.MAX_VALUE
+  const mostExpensive = known
+    .filter((one) => one.credits >= 1)
+    .toSorted((a, b) => priceOf(b) - priceOf(a) || b.credits - a.credits)
+  const facts: Section = [
+    ['charged', `${creditsText(credits - inDoubt)} credits since ${rows.at(-1)?.name ?? 'never'}`],
+    inDoubt > 0 && [
+      'in doubt',
+      `${creditsText(inDoubt)} credits: sent, no whole answer, perhaps billed`,
+    ],
+    ['this month', monthText(month)],
+    [
+      'new events',
+      price === null ? 'none' : `${numberText(newEvents)} at ${price.toFixed(2)} credits each`,
+    ],
+    pages > 0 && [
+      'a page held',
+      `${perPage(events)} of ${PAGE_EVENTS} events, ${perPage(events - newEvents - total.rejects)} of them known before`,
+    ],
+    unexpectedCharges > 0 && [
+      'unexpected',
+      `${countText(unexpectedCharges, 'page')} not charged 10, or 0 when empty`,
+    ],
+    idleCredits > 0 && [
+      'nothing new',
+      `${countText(idle.length, 'organisation')} cost ${numberText(idleCredits)} credits and gave 0 new events ${recently}: ask less often, or leave out`,
+    ],
+  ]
   return {
     sections: [
-      [
-        [
-          'charged',
-          `${creditsText(total.charged)} credits in ${countText(runs, 'run')}${ofPipeline} since ${days.at(-1)?.name ?? 'never'}`,
-        ],
-        total.in_doubt > 0 && [
-          'in doubt',
-          `${creditsText(total.in_doubt)} credits: sent, no whole answer, perhaps billed`,
-        ],
-        ['this month', monthText(thisMonth)],
-        newEvents !== null && [
-          'new events',
-          price === null ? 'none' : `${numberText(newEvents)} at ${price.toFixed(2)} credits each`,
-        ],
-        pageUse !== undefined &&
-          pageUse.pages_bought > 0 && [
-            'a page held',
-            `${perPage(pageUse.events)} of ${PAGE_EVENTS} events, ${perPage(pageUse.events_known_before)} of them known before (${countText(recentDays, 'day')})`,
-          ],
-        total.unexpected_charges > 0 && [
-          'unexpected',
-          `${countText(total.unexpected_charges, 'page')} not charged 10, or 0 when empty`,
-        ],
-        why !== null && ['new events', `unknown: ${why}`],
-      ],
+      facts,
       table('unexpected_charges', unexpected, UNEXPECTED, {
-        shown: UNEXPECTED_SHOWN,
+        shown: FEW_SHOWN,
         more: 'all with --json',
       }),
-      table<Row>('days', days, [...GROUPS.day.names, ...FIGURES], {
+      table('days', rows, [...NAMES.day, ...FIGURES], {
         shown: DAYS_SHOWN,
         more: 'all with --by day --all',
       }),
-      table<Row>(null, mostExpensive(organizations), [
-        [`most expensive ${inDays}`, companyOf],
+      table<Row>(null, mostExpensive.slice(0, FEW_SHOWN), [
+        [`most expensive ${recently}`, companyOf],
         ...FIGURES.filter(([head]) => head !== 'pages'),
       ]),
     ],
-    notes: [
-      '',
-      ...advice.map((sentence) => `→ ${sentence}`),
-      'more: jobtide credits --by day, month, pipeline, run or organization',
-    ],
-    values: {
-      runs,
-      total,
-      this_month: thisMonth,
-      recent: pageUse
-        ? { days: recentDays, ...pageUse, organizations: organizations.length }
-        : null,
-      advice,
-    },
+    notes: ['', 'more: jobtide credits --by day, month, pipeline, run or organization'],
   }
 }
 
-const UNEXPECTED: readonly Column<Readonly<Record<string, Cell>>>[] = [
+const UNEXPECTED: readonly Column<Record<string, Cell>>[] = [
   ['unexpected (UTC)', 'requested_at', 'instant'],
   ['pipeline', 'pipeline'],
   ['batch', 'batch_id'],
@@ -272,27 +211,16 @@ const UNEXPECTED: readonly Column<Readonly<Record<string, Cell>>>[] = [
   ['sent', 'credits_sent'],
 ]
 
-type Month = ReturnType<typeof monthValues>
-
-function monthValues(ofMonth: Spending, now: number, limit: number | null) {
-  const { charged, in_doubt: inDoubt, credits } = ofMonth
-  const left = limit === null ? null : limit - credits
-  const renewsOn = dayOf(nextMonthAt(now))
-  return { month: monthOf(now), charged, in_doubt: inDoubt, limit, left, renews_on: renewsOn }
+interface Month {
+  readonly month: string
+  readonly credits: number
+  /** Null where the pipeline has none, and over all pipelines. */
+  readonly limit: number | null
+  readonly renews_on: string
 }
 
-function monthText({ month, limit, charged, in_doubt: inDoubt, renews_on: day }: Month): string {
-  const spent = creditsText(charged + inDoubt)
-  if (limit === null) return `${spent} credits in ${month}`
-  const share = Math.round(((charged + inDoubt) / limit) * 100)
-  return `${spent} of ${numberText(limit)} credits (${share} %) in ${month}; starts again on ${day}`
-}
-
-function mostExpensive(organizations: readonly OrganizationSpending[]): OrganizationSpending[] {
-  // Without a new event the price has no bound; a number keeps such organisations comparable.
-  const price = (one: OrganizationSpending) => one.credits_per_new_event ?? Number.MAX_VALUE
-  return organizations
-    .filter(({ credits }) => credits >= 1)
-    .toSorted((a, b) => price(b) - price(a) || b.credits - a.credits)
-    .slice(0, MOST_EXPENSIVE_SHOWN)
+function monthText({ month, credits, limit, renews_on: day }: Month): string {
+  if (limit === null) return `${creditsText(credits)} credits in ${month}`
+  const share = Math.round((credits / limit) * 100)
+  return `${creditsText(credits)} of ${numberText(limit)} credits (${share} %) in ${month}; starts again on ${day}`
 }

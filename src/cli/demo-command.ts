@@ -4,7 +4,7 @@
  */
 
 import { readdirSync, rmSync, writeFileSync } from 'node:fs'
-import { join } from 'node:path'
+import { join, relative } from 'node:path'
 import { createTransport } from '../api/transport.ts'
 import { dataDirectory, type DataDirectory } from '../run/data-directory.ts'
 import { readJob } from '../run/job.ts'
@@ -16,9 +16,9 @@ import { shiftedClock, type Clock } from '../support/clock.ts'
 import { ConfigError, EXIT, asStorageError, type ExitCode } from '../support/errors.ts'
 import { Secret } from '../support/secret.ts'
 import { DAY } from '../support/units.ts'
-import { withWarehouse } from '../warehouse/warehouse.ts'
+import { withWarehouse, type Warehouse } from '../warehouse/warehouse.ts'
 import { runWorld, type Context } from './context.ts'
-import { queryReport } from './report-query.ts'
+import { queryReport } from './reading.ts'
 import { table, type Report } from './report.ts'
 import { runValues } from './run-result.ts'
 import { worldAround } from './simulate-command.ts'
@@ -77,11 +77,11 @@ async function journey(context: Context, directory: DataDirectory): Promise<Exit
 
     const { credits, requests } = simulator.account()
     const service = { requests, credits }
-    const found = await readFound(directory, second.runId)
     const tookMs = clock.monotonic() - beganAt
-    context.output.report(
-      demoReport({ root: directory.root, first, second, found, tookMs, service }),
+    const report = await withWarehouse({ path: directory.warehouse, mode: 'read' }, (warehouse) =>
+      demoReport(warehouse, { root: directory.root, first, second, tookMs, service }),
     )
+    context.output.report(report)
     return EXIT.done
   } finally {
     context.progress.stop()
@@ -120,59 +120,44 @@ async function emptyFolder(root: string, clock: Clock): Promise<void> {
 const CHANGES_SHOWN = 2
 const FLOWS_SHOWN = 2
 
-interface Change {
-  readonly what: 'joined' | 'left' | 'promoted'
-  readonly person: string
-  readonly organization: string
-  readonly title: string
-}
-
-interface Found {
-  /** What the night brought, the newest first. */
-  readonly changes: readonly Change[]
-  readonly flows: readonly {
-    readonly from_organization: string
-    readonly to_organization: string
-    readonly people: number
-  }[]
-}
-
-function readFound(directory: DataDirectory, nightRunId: string): Promise<Found> {
-  return withWarehouse({ path: directory.warehouse, mode: 'read' }, async (warehouse) => ({
-    changes: await queryReport(warehouse, 'demo_changes', { run_id: nightRunId }),
-    flows: await queryReport(warehouse, 'demo_flows', { limit: FLOWS_SHOWN }),
-  }))
-}
-
 interface Shown {
   readonly root: string
   readonly first: RunReport
   readonly second: RunReport
-  readonly found: Found
   readonly tookMs: number
   /** By the simulator's account. */
   readonly service: { readonly requests: number; readonly credits: number }
 }
 
 // 24 lines, so that all of it stands in a terminal with the prompt below it.
-function demoReport({ root, first, second, found, tookMs, service }: Shown): Report {
-  const folder = relativeTo(root)
-  const kinds = (['joined', 'left', 'promoted'] as const).map((what) => {
-    const changes = found.changes.filter((change) => change.what === what)
-    const latest = changes
-      .slice(0, CHANGES_SHOWN)
-      .map(({ person, organization, title }) => ({ person, organization, title }))
-    return { what, count: changes.length, latest }
+async function demoReport(warehouse: Warehouse, shown: Shown): Promise<Report> {
+  const { root, first, second, tookMs, service } = shown
+  const below = relative(process.cwd(), root)
+  const folder = below.startsWith('..') ? root : below
+  // What the night brought, the newest first.
+  const changes = await queryReport<{
+    what: string
+    person: string
+    organization: string
+    title: string
+  }>(warehouse, 'demo_changes', { run_id: second.runId })
+  const flows = await queryReport<{
+    from_organization: string
+    to_organization: string
+    people: number
+  }>(warehouse, 'demo_flows', { limit: FLOWS_SHOWN })
+  const kinds = ['joined', 'left', 'promoted'].map((what) => {
+    const found = changes.filter((change) => change.what === what)
+    return { what, count: found.length, latest: found.slice(0, CHANGES_SHOWN) }
   })
-  const changeRows = kinds.flatMap(({ what, count, latest }) =>
-    (latest.length === 0 ? [{ person: '', organization: '', title: '' }] : latest).map(
-      (change, index) => ({ ...change, kind: index === 0 ? `${numberText(count)} ${what}` : '' }),
-    ),
-  )
   const runs = [
     { name: 'a year back', run: first },
     { name: 'the night after', run: second },
   ]
+  const mostMoves = flows.map(
+    (one) =>
+      `${one.from_organization} → ${one.to_organization}: ${countText(one.people, 'person', 'people')}`,
+  )
   return {
     sections: [
       table(null, runs, [
@@ -183,22 +168,23 @@ function demoReport({ root, first, second, found, tookMs, service }: Shown): Rep
         ['new rows', ({ run }) => run.load?.inserted, 'number'],
         ['changed', ({ run }) => run.load?.updated, 'number'],
       ]),
-      table(null, changeRows, [
-        ['that night', 'kind'],
-        ['who', 'person'],
-        ['where', 'organization'],
-        ['title', 'title'],
-      ]),
-      [
+      table(
+        null,
+        kinds.flatMap(({ what, count, latest }) =>
+          latest.map((change, index) => ({
+            ...change,
+            kind: index === 0 ? `${numberText(count)} ${what}` : '',
+          })),
+        ),
         [
-          'most moves',
-          found.flows
-            .map(
-              (one) =>
-                `${one.from_organization} → ${one.to_organization}: ${countText(one.people, 'person', 'people')}`,
-            )
-            .join('\n'),
+          ['that night', 'kind'],
+          ['who', 'person'],
+          ['where', 'organization'],
+          ['title', 'title'],
         ],
+      ),
+      [
+        ['most moves', mostMoves.join('\n')],
         ['journal', `${folder}/journal (each page bought once, kept for ever)`],
         ['warehouse', `${folder}/jobtide.duckdb`],
         [
@@ -213,17 +199,12 @@ function demoReport({ root, first, second, found, tookMs, service }: Shown): Rep
       `  npx jobtide status --data-dir ${folder}`,
     ],
     values: {
-      data_dir: root,
+      dataDir: root,
       backfill: runValues(first),
       nightly: runValues(second),
       service,
-      ...Object.fromEntries(kinds.map(({ what, count, latest }) => [what, { count, latest }])),
-      talent_flows: found.flows,
+      ...Object.fromEntries(kinds.map(({ what, ...found }) => [what, found])),
+      talentFlows: flows,
     },
   }
-}
-
-function relativeTo(path: string): string {
-  const here = `${process.cwd()}/`
-  return path.startsWith(here) ? path.slice(here.length) : path
 }

@@ -1,12 +1,13 @@
 /**
- * `forget`: people, or events that are too old, out of everything that Jobtide keeps. Without `--yes` it only says where
- * they are.
+ * `forget`: people, or events that are too old, out of everything that Jobtide keeps; without `--yes` it only says where
+ * they are. `export-person`: everything that is known of one person.
  */
 
 import { readFileSync } from 'node:fs'
 import { resolve } from 'node:path'
 import type { Erasable } from '../load/suppression.ts'
 import { erase, type Certificate } from '../run/forget/erase.ts'
+import { exportPerson } from '../run/forget/export-person.ts'
 import { readPending } from '../run/forget/pending.ts'
 import { planErasure, type ErasurePlan } from '../run/forget/plan.ts'
 import { targetsOf } from '../run/forget/snapshots.ts'
@@ -57,6 +58,14 @@ export async function forgetCommand(
   } finally {
     progress.stop()
   }
+}
+
+/** `export-person`, as JSON whatever the options. @throws ConfigError when nothing is known of them */
+export async function exportPersonCommand(context: Context, profileId: string): Promise<ExitCode> {
+  const found = await exportPerson(runWorld(context), profileId)
+  // For people it is spread over lines; a program gets the same document.
+  context.output.report({ title: JSON.stringify(found, null, 2), data: found })
+  return EXIT.done
 }
 
 /** The world of an erasure, from a context. */
@@ -115,7 +124,7 @@ function planReport(plan: ErasurePlan): Report {
         ? 'Nothing of it is here. With --yes it is kept out from now on all the same.'
         : 'Nothing was changed. With --yes all that is written again without it, for good. Readers see a new snapshot of the warehouse in place of those dropped.',
     ],
-    values: { is_done: false, ...plan },
+    data: { is_done: false, ...plan },
   }
 }
 
@@ -141,7 +150,7 @@ function certificateReport(certificate: Certificate): Report {
             ...remaining.map(printable),
             'Mend that and run `jobtide forget --yes` again: it goes on where it stopped.',
           ],
-    values: { is_done: true, ...certificate },
+    data: { is_done: true, ...certificate },
   }
 }
 

@@ -1,43 +1,14 @@
 /** `models`: the tables for analysts: what a row of each is, how many there are, what it is made from, what its columns hold. */
 
 import { existsSync } from 'node:fs'
-import { readProject, type Project } from '../model/project.ts'
+import { readProject } from '../model/project.ts'
 import { ConfigError, EXIT, type ExitCode } from '../support/errors.ts'
 import { loadedTables } from '../warehouse/catalog.ts'
 import { withWarehouse, type Warehouse } from '../warehouse/warehouse.ts'
 import type { Context } from './context.ts'
-import { queryReport } from './report-query.ts'
+import { queryReport, whileReading } from './reading.ts'
 import type { Report } from './report.ts'
 import { countText } from './text.ts'
-import { whileReading } from './warehouse-reader.ts'
-
-/** A table as `models` shows it; the keys are those of JSON. */
-interface TableEntry {
-  readonly name: string
-  /** `core` holds steps on the way, which are shown only when they are asked for by name. */
-  readonly schema: 'main' | 'core'
-  /** loaded: from the journal; computed: from the words of config/titles; table or view: made by a SQL file. */
-  readonly kind: 'loaded' | 'computed' | 'table' | 'view'
-  /** The SQL file of a model below sql/models; null for the others. */
-  readonly file: string | null
-  readonly grain: string
-  readonly purpose: string | null
-  readonly key: readonly string[]
-  /** Null for a view, and where there is no warehouse yet or the table is not in it. */
-  readonly rows: number | null
-  readonly reads: readonly string[]
-  readonly read_by: readonly string[]
-  readonly columns: readonly ColumnEntry[]
-  /** Names of the checks that read it. */
-  readonly checks: readonly string[]
-}
-
-interface ColumnEntry {
-  readonly name: string
-  /** DuckDB's name of the type; null where the table is not in the warehouse. */
-  readonly type: string | null
-  readonly description: string | null
-}
 
 /** Shows every table, or one of them in full. */
 export async function modelsCommand(
@@ -52,67 +23,71 @@ export async function modelsCommand(
         readTables(warehouse, false),
       ))
   const one = table === undefined ? null : tableNamed(tables, table)
-  const forAnalysts = tables.filter(({ schema }) => schema === 'main')
+  // Steps on the way are shown only when they are asked for by name.
+  const shown = one === null ? tables.filter(({ schema }) => schema === 'main') : [one]
   output.report({
-    ...(one === null ? { notes: forAnalysts.flatMap(shortNotes) } : fullReport(one)),
-    values: { data_dir: directory.root, tables: one === null ? forAnalysts : [one] },
+    ...(one === null ? { notes: shown.flatMap(shortNotes) } : fullReport(one)),
+    values: { dataDir: directory.root, tables: shown },
   })
   if (!isThere) output.note(`there is no warehouse in ${directory.root} yet: rows are not known`)
   return EXIT.done
 }
 
-async function readTables(warehouse: Warehouse, isThere: boolean): Promise<TableEntry[]> {
-  const project = await readProject(warehouse)
-  const columns = await queryReport<ColumnEntry & { table: string }>(warehouse, 'models_columns')
-  const entries = declaredTables(project).map(async ({ descriptions, ...declared }) => {
-    const actual = columns
-      .filter(({ table }) => table === declared.name)
-      .map(({ name, type, description }) => ({ name, type, description }))
-    const described = [...descriptions].map(([name, description]) => {
-      const type = actual.find((column) => column.name === name)?.type ?? null
-      return { name, type, description }
-    })
-    const readers = (nodes: readonly { name: string; reads: readonly string[] }[]) =>
-      nodes.filter(({ reads }) => reads.includes(declared.name)).map(({ name }) => name)
-    const isCounted = isThere && actual.length > 0 && declared.kind !== 'view'
-    return {
-      ...declared,
-      rows: isCounted ? await rowsOf(warehouse, `${declared.schema}.${declared.name}`) : null,
-      read_by: readers(project.nodes),
-      columns: described.length > 0 ? described : actual,
-      checks: readers(project.checks),
-    }
-  })
-  return Promise.all(entries)
-}
+type TableEntry = Awaited<ReturnType<typeof readTables>>[number]
 
-interface DeclaredTable extends Omit<TableEntry, 'rows' | 'read_by' | 'columns' | 'checks'> {
-  /** Column → what it holds; empty for a loaded table: those say it in the warehouse. */
-  readonly descriptions: ReadonlyMap<string, string>
-}
-
-function declaredTables({ nodes }: Project): DeclaredTable[] {
-  const loaded = loadedTables.map(({ name, grain, key }): DeclaredTable => {
-    const nothing = { file: null, purpose: null, reads: [], descriptions: new Map() }
-    return { name, schema: 'main', kind: 'loaded', grain, key, ...nothing }
-  })
-  const made = nodes.map(
-    ({ name, schema, kind, model, file, definition, reads }): DeclaredTable => {
-      const { grain, purpose, key, columns: descriptions } = definition
+/** @param isCounted whether the rows are known */
+async function readTables(warehouse: Warehouse, isCounted: boolean) {
+  const { nodes, checks } = await readProject(warehouse)
+  const actual = await queryReport<{
+    table: string
+    name: string
+    type: string
+    description: string | null
+  }>(warehouse, 'models_columns')
+  const loaded = loadedTables.map((table) => ({
+    name: table.name,
+    schema: 'main',
+    kind: 'loaded',
+    file: null,
+    definition: table,
+    reads: [] as readonly string[],
+  }))
+  // The file is that of a model, below sql/models; computed models are from the words of config/titles.
+  const made = nodes.map((node) => ({ ...node, file: node.model && node.file }))
+  const tables = [...loaded, ...made].map(
+    async ({ name, schema, kind, file, reads, definition }) => {
+      const columns = actual.filter(({ table }) => table === name)
+      const typeOf = (column: string) => columns.find((one) => one.name === column)?.type ?? null
+      const described =
+        'columns' in definition
+          ? [...definition.columns].map(([column, description]) => ({
+              name: column,
+              type: typeOf(column),
+              description,
+            }))
+          : columns.map(({ table: _table, ...column }) => column)
+      const namesOf = (readers: readonly { name: string; reads: readonly string[] }[]) =>
+        readers.filter((one) => one.reads.includes(name)).map((one) => one.name)
       return {
         name,
         schema,
         kind,
-        file: model && file,
-        grain,
-        purpose,
-        key,
+        file,
+        grain: definition.grain,
+        purpose: 'purpose' in definition ? definition.purpose : null,
+        key: definition.key,
+        rows:
+          isCounted && columns.length > 0 && kind !== 'view'
+            ? await rowsOf(warehouse, `${schema}.${name}`)
+            : null,
         reads,
-        descriptions,
+        readBy: namesOf(nodes),
+        columns: described,
+        checks: namesOf(checks),
       }
     },
   )
-  return [...loaded, ...made]
+  return Promise.all(tables)
 }
 
 async function rowsOf(warehouse: Warehouse, table: string): Promise<number> {
@@ -150,21 +125,21 @@ function sourceText({ kind, reads }: TableEntry): string {
 }
 
 function fullReport(table: TableEntry): Report {
-  const { name, grain, purpose, key, read_by: readers, checks, file, columns } = table
-  const facts = [
+  const { name, grain, purpose, key, readBy, checks, file, columns } = table
+  const facts: readonly (readonly [label: string, text: string])[] = [
     ['key', key.join(', ')],
     ['rows', rowsText(table)],
     ['made from', sourceText(table)],
-    ['read by', readers.join(', ')],
+    ['read by', readBy.join(', ')],
     ['checks', checks.join(', ')],
     ['file', file === null ? '' : `sql/models/${file}`],
-  ] as const
+  ]
   return {
     title: name,
     notes: [
       `  ${[grain, purpose ?? ''].join(' ').trim()}`,
       '',
-      ...facts.filter(([, text]) => text !== '').map(([label, text]) => label.padEnd(11) + text),
+      ...facts.flatMap(([label, text]) => (text === '' ? [] : label.padEnd(11) + text)),
       '',
       ...columns.flatMap(({ name: column, type, description }) => [
         `${column}  ${(type ?? '').toLowerCase()}`.trimEnd(),

@@ -8,7 +8,7 @@ import { onAbort } from '../support/abort.ts'
 import { JobtideError, EXIT, errorDocument, type ExitCode } from '../support/errors.ts'
 import type { Scrubber } from '../support/logger.ts'
 import { reportDocument, reportText, type Report } from './report.ts'
-import { countText, tableText, wrapText } from './text.ts'
+import { countText, tableText, wrapLines } from './text.ts'
 
 /** Where a command writes. */
 export interface Output {
@@ -19,19 +19,15 @@ export interface Output {
   readonly columns: number
   /** The result of a command: text for people, with `--json` one document for programs. */
   report(report: Report): void
-  /** A result in both ways, such as `titles --format csv`. */
-  raw(text: string): void
   /**
-   * A part of a result that may be long. Resolves when there is room for the next part; false when the reader is gone, or
-   * `signal` aborts first.
+   * A part of a result that may be long, as it is. Resolves when there is room for the next part; false when the reader is
+   * gone, or `signal` aborts first.
    */
   stream(text: string, signal: AbortSignal): Promise<boolean>
   /** A line for people on stderr. */
   note(text: string): void
-  /** Characters for the line that progress redraws, on stderr. */
-  progress(text: string): void
-  /** One complete log line on stderr. */
-  logLine(line: string): void
+  /** Characters on stderr as they are: a log line with its end, or the line that progress redraws. */
+  write(text: string): void
   /** Says on stderr what went wrong and what to do next; for a command that has a result all the same. */
   problem(error: unknown): void
   /** The end of a command without a result: the problem, as JSON too where that is wanted. Returns the exit code. */
@@ -73,25 +69,19 @@ export function streamOutput(json: boolean, scrubber: Scrubber, streams: Streams
     report(report) {
       out(`${json ? JSON.stringify(reportDocument(report)) : reportText(report, columns)}\n`)
     },
-    raw: out,
     async stream(text, signal) {
       isStreamed = true
       if (!isUnread && !signal.aborted && !out(text)) await room(stdout, signal)
       return !isUnread && !signal.aborted
     },
     note: (text) => err(`${text}\n`),
-    progress: err,
-    logLine: err,
+    write: err,
     problem: (error) => err(describe(error)),
     failure(error) {
-      const known = error instanceof JobtideError ? error : null
-      const exitCode = known?.exitCode ?? EXIT.defect
       // After the beginning of another document a second one would help no reader: that it ends too soon says enough.
-      if (json && !isStreamed) {
-        out(`${JSON.stringify({ error: errorDocument(error) })}\n`)
-      }
+      if (json && !isStreamed) out(`${JSON.stringify({ error: errorDocument(error) })}\n`)
       err(describe(error))
-      return exitCode
+      return error instanceof JobtideError ? error.exitCode : EXIT.defect
     },
   }
 }
@@ -117,37 +107,20 @@ const ENDS_OF_WAITING = ['drain', 'error', 'close'] as const
  */
 export function describeProblem(error: unknown, columns: number, isTerminal: boolean): string {
   const known = error instanceof JobtideError ? error : null
-  if (known !== null && known.exitCode !== EXIT.defect) {
-    const rows =
-      known instanceof CheckFailedError ? `${failedChecksText(known.failed, columns)}\n` : ''
-    const said = `jobtide: ${oneLineEach(known.message)}`
-    const hint = known.hint === undefined ? '' : `${ARROW}${known.hint}\n`
-    if (!isTerminal) return `${said}\n${rows}${hint}`
-    return `${wrapLines(said, columns)}\n${rows}${wrapHint(hint, columns)}`
+  if (known === null || known.exitCode === EXIT.defect) {
+    const stack = error instanceof Error ? (error.stack ?? error.message) : String(error)
+    return `jobtide: ${stack}\n  → ${known?.hint ?? DEFECT_HINT}\n`
   }
-  const stack = error instanceof Error ? (error.stack ?? error.message) : String(error)
-  const hint =
-    known?.hint ??
-    'This is a defect in Jobtide; nothing that was bought is lost. Please report it with this text.'
-  return `jobtide: ${stack}\n  → ${hint}\n`
+  const lines = [
+    `jobtide: ${oneLineEach(known.message)}`,
+    ...(known instanceof CheckFailedError ? [failedChecksText(known.failed, columns)] : []),
+    ...(known.hint === undefined ? [] : [`  → ${known.hint}`]),
+  ].join('\n')
+  return `${isTerminal ? wrapLines(lines, columns) : lines}\n`
 }
 
-const ARROW = '  → '
-
-// A line that fits stays as it is: the engine points at a place of the SQL in the line above.
-function wrapLines(text: string, columns: number): string {
-  const lines = text.split('\n')
-  return lines
-    .map((line) => (line.length <= columns ? line : wrapText(line, columns, '')))
-    .join('\n')
-}
-
-function wrapHint(hint: string, columns: number): string {
-  if (hint === '') return ''
-  const indent = ' '.repeat(ARROW.length)
-  const text = wrapText(hint.slice(ARROW.length), columns, indent)
-  return `${ARROW}${text.slice(ARROW.length)}\n`
-}
+const DEFECT_HINT =
+  'This is a defect in Jobtide; nothing that was bought is lost. Please report it with this text.'
 
 // What a service or a file says is shown, but cannot move the cursor or forge a line.
 function oneLineEach(message: string): string {

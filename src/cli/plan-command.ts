@@ -13,14 +13,14 @@ import { beginning } from '../run/resume.ts'
 import { EXIT, type ExitCode } from '../support/errors.ts'
 import { sum } from '../support/numbers.ts'
 import { SECOND } from '../support/units.ts'
-import { refuseBundledListElsewhere } from './bundled-list.ts'
+import { refuseBundledList } from './bundled-list.ts'
 import type { Context } from './context.ts'
 import { table, type Fact, type Table } from './report.ts'
 import { aboutText, countText, durationText, numberText } from './text.ts'
 
 /** What `plan` can be asked in addition to a run. */
 export interface PlanOptions extends Overrides {
-  /** Forecast from so many batches, which are read; see sample-command.ts. */
+  /** Forecast from so many batches, which are read; see service-commands.ts. */
   readonly sample?: number
 }
 
@@ -34,62 +34,91 @@ export async function planCommand(
   { sample, ...options }: PlanOptions,
 ): Promise<ExitCode> {
   if (sample !== undefined) {
-    const { sampleCommand } = await import('./sample-command.ts')
+    const { sampleCommand } = await import('./service-commands.ts')
     return sampleCommand(context, pipeline, { ...options, sample })
   }
   const { output, directory, clock, environment } = context
   const job = await readJob(pipeline, options, directory.root)
-  refuseBundledListElsewhere(job, environment)
+  refuseBundledList(job, environment)
   const history = readHistory(openJournal(directory.journal, clock))
   const nowMs = clock.now()
   const plan = makePlan(job.question, history, serviceTime(history, nowMs))
-  const { expectedCredits: expected } = plan
-  const range = expected === null ? null : billRange(expected, history.runs.values(), job.pipeline)
-  const forecast = { plan, expected, range }
-  const spent = monthlyCredits(history.spending, job.pipeline).get(monthOf(nowMs)) ?? 0
+  const { expectedCredits, neverAsked, silent } = plan
+  const creditsRange =
+    expectedCredits === null
+      ? null
+      : billRange(expectedCredits, history.runs.values(), job.pipeline)
+  const creditsSpentThisMonth =
+    monthlyCredits(history.spending, job.pipeline).get(monthOf(nowMs)) ?? 0
   const openRun = openRunOf(job, history, nowMs)
+  // What the reader of the list found, and companies that it names by URL and by id.
+  const duplicates =
+    job.duplicates +
+    job.question.organizations.length -
+    (plan.organizations + plan.quarantined.length)
+  const lists: readonly (readonly [label: string, count: number, what: string])[] = [
+    ['new', neverAsked, 'never asked before'],
+    ['silent', silent, 'asked before without one event'],
+    ['left out', plan.quarantined.length, 'refused by the service lately'],
+    ['twice', duplicates, 'named twice in the list'],
+  ]
   output.report({
     title: `${job.pipeline}: ${countText(plan.organizations, 'organisation')} in ${countText(plan.batches.length, 'batch')}; nothing was sent`,
     sections: [
       windowsTable(job, plan),
       [
-        ...billFacts(job, forecast),
-        ...budgetFacts(job, spent, range?.high ?? expected ?? 0),
-        ...listFacts(job, plan),
+        ...billFacts(job, plan, creditsRange),
+        ...budgetFacts(job, creditsSpentThisMonth, creditsRange?.high ?? expectedCredits ?? 0),
+        ...lists.map(
+          ([label, count, what]): Fact =>
+            count > 0 && [label, `${countText(count, 'organisation')} ${what}`],
+        ),
       ],
     ],
     notes: openRun === null ? [] : [openRunText(openRun)],
-    values: { ...planValues(job, forecast, spent), open_run: openRun },
+    values: {
+      pipeline: job.pipeline,
+      organizations: plan.organizations,
+      duplicates,
+      batches: plan.batches.length,
+      quarantined: plan.quarantined.map(({ name, reason }) => ({ organization: name, reason })),
+      creditsLimit: job.creditsLimit,
+      creditsPerMonth: job.creditsPerMonth,
+      creditsSpentThisMonth,
+      snapshotTo: job.snapshot?.to ?? null,
+      requestsAtLeast: plan.batches.length,
+      expectedRequests: known(plan, requestsOf(plan)),
+      expectedCredits,
+      creditsRange,
+      requestsPerSecond: job.requestsPerSecond,
+      neverAsked,
+      withoutEvents: silent,
+      openRun,
+    },
   })
   return EXIT.done
-}
-
-/** A plan and its bill; null where that is not known. */
-interface Forecast {
-  readonly plan: Plan
-  readonly expected: number | null
-  readonly range: BillRange | null
 }
 
 function windowsTable({ question }: Job, plan: Plan): Table {
   // Two event types are asked in two batches of the same organisations.
   const asks = question.eventTypes.length === 2 ? 2 : 1
   const windows = [...new Set(plan.batches.map(({ days_ago: days }) => days))]
-  const rows = windows.map((days) => {
-    const batches = plan.batches.filter((batch) => batch.days_ago === days)
+  const rows = windows.map((daysAgo) => {
+    const batches = plan.batches.filter((batch) => batch.days_ago === daysAgo)
     const organizations = sum(batches.map((batch) => batch.organizations.length)) / asks
     const credits = known(plan, CREDITS_PER_PAGE * sum(batches.map(pagesOf)))
-    return { days_ago: days, organizations, batches: batches.length, expected_credits: credits }
+    return { daysAgo, organizations, batches: batches.length, expectedCredits: credits }
   })
   return table('windows', rows, [
-    ['days asked', (row) => row.days_ago ?? 'all', 'count'],
+    ['days asked', (row) => row.daysAgo ?? 'all', 'count'],
     ['organisations', 'organizations', 'number'],
     ['batches', 'batches', 'number'],
-    ['credits', 'expected_credits', 'about'],
+    ['credits', 'expectedCredits', 'about'],
   ])
 }
 
-function billFacts(job: Job, { plan, expected, range }: Forecast): Fact[] {
+function billFacts(job: Job, plan: Plan, range: BillRange | null): Fact[] {
+  const { expectedCredits: expected } = plan
   const batches = plan.batches.length
   const sample = Math.min(SAMPLE, batches - 1)
   const toKnow: Fact = sample >= 2 && [
@@ -138,61 +167,10 @@ function budgetFacts({ creditsLimit, creditsPerMonth }: Job, spent: number, high
   ]
 }
 
-function listFacts(job: Job, plan: Plan): Fact[] {
-  const facts: readonly (readonly [label: string, count: number, what: string])[] = [
-    ['new', plan.neverAsked, 'never asked before'],
-    ['silent', plan.silent, 'asked before without one event'],
-    ['left out', plan.quarantined.length, 'refused by the service lately'],
-    ['twice', duplicatesOf(job, plan), 'named twice in the list'],
-  ]
-  return facts.map(
-    ([label, count, what]) => count > 0 && [label, `${countText(count, 'organisation')} ${what}`],
-  )
-}
+type OpenRun = ReturnType<typeof openRunOf>
 
-function planValues(
-  job: Job,
-  { plan, expected, range }: Forecast,
-  spent: number,
-): Record<string, unknown> {
-  return {
-    pipeline: job.pipeline,
-    organizations: plan.organizations,
-    duplicates: duplicatesOf(job, plan),
-    batches: plan.batches.length,
-    quarantined: plan.quarantined.map(({ name, reason }) => ({ organization: name, reason })),
-    credits_limit: job.creditsLimit,
-    credits_per_month: job.creditsPerMonth,
-    credits_spent_this_month: spent,
-    snapshot_to: job.snapshot?.to ?? null,
-    requests_at_least: plan.batches.length,
-    expected_requests: known(plan, requestsOf(plan)),
-    expected_credits: expected,
-    credits_range: range,
-    requests_per_second: job.requestsPerSecond,
-    never_asked: plan.neverAsked,
-    without_events: plan.silent,
-    batch_forecasts: plan.batches.map((batch) => ({
-      batch_id: batch.batch_id,
-      organizations: batch.organizations.length,
-      days_ago: batch.days_ago,
-      event_types: batch.event_types,
-      expected_pages: known(plan, pagesOf(batch)),
-    })),
-  }
-}
-
-/** An earlier run that the next one goes on with, instead of what is planned. */
-interface OpenRun {
-  readonly run_id: string
-  readonly batches_left: number
-  readonly pages_of_them_bought: number
-  /** True when it is read on another day, or for another question: what it had not begun is planned again. */
-  readonly rest_planned_again: boolean
-}
-
-/** The run that the next one would resume; null when it would be planned from nothing. */
-function openRunOf({ question }: Job, history: History, nowMs: number): OpenRun | null {
+/** The earlier run that the next one goes on with, instead of what is planned; null when it would begin from nothing. */
+function openRunOf({ question }: Job, history: History, nowMs: number) {
   const sha256 = questionSha256(question)
   const serverNowMs = serviceTime(history, nowMs)
   const how = beginning(history, { question, questionSha256: sha256, nowMs, serverNowMs })
@@ -203,28 +181,23 @@ function openRunOf({ question }: Job, history: History, nowMs: number): OpenRun 
       ? how.kept
       : [...run.batches.values()].filter(({ state }) => state === 'planned')
   return {
-    run_id: run.started.run_id,
-    batches_left: unread.length,
-    pages_of_them_bought: unread.reduce((sum, batch) => sum + pagesBought(batch), 0),
-    rest_planned_again: how.kind === 'carried-on',
+    runId: run.started.run_id,
+    batchesLeft: unread.length,
+    pagesOfThemBought: unread.reduce((sum, batch) => sum + pagesBought(batch), 0),
+    // True when it is read on another day, or for another question: what it had not begun is planned again.
+    restPlannedAgain: how.kind === 'carried-on',
   }
 }
 
 /** What the next run does with an earlier one, for people. */
-function openRunText(run: OpenRun): string {
-  const { batches_left: batches, pages_of_them_bought: pages } = run
-  const rest = run.rest_planned_again ? ', and plans the rest again' : ''
+function openRunText(run: NonNullable<OpenRun>): string {
+  const { batchesLeft: batches, pagesOfThemBought: pages } = run
+  const rest = run.restPlannedAgain ? ', and plans the rest again' : ''
   const goesOn =
     batches === 0
       ? 'all of it is bought, and the next run only finishes it'
       : `the next run reads ${countText(batches, 'batch')} of it on${rest};\n  ${countText(pages, 'page')} of them ${pages === 1 ? 'is' : 'are'} bought`
-  return `run ${run.run_id} is open: ${goesOn}.\n  All figures here are of a run that begins from nothing`
-}
-
-/** What the reader of the list found, and companies that it names by URL and by id. */
-function duplicatesOf(job: Job, plan: Plan): number {
-  const asked = plan.organizations + plan.quarantined.length
-  return job.duplicates + job.question.organizations.length - asked
+  return `run ${run.runId} is open: ${goesOn}.\n  All figures here are of a run that begins from nothing`
 }
 
 function pagesOf({ expected_pages: pages = 0 }: BatchRecord): number {
@@ -238,5 +211,5 @@ function requestsOf({ batches }: Plan): number {
 
 /** A figure; null where it would be a guess, because nothing of the list was read before. */
 function known({ expectedCredits }: Plan, value: number): number | null {
-  return expectedCredits === null ? null : Math.round(value * 1_000) / 1_000
+  return expectedCredits === null ? null : value
 }

@@ -72,7 +72,7 @@ export class ProgressDisplay {
   stop(): void {
     if (this.#bar === '') return
     this.#draw()
-    this.#output.progress('\n')
+    this.#output.write('\n')
     this.#bar = ''
     this.#stage = ''
   }
@@ -80,12 +80,12 @@ export class ProgressDisplay {
   /** Clears the line of the bar for something else, such as a log line; the bar is drawn again below it. */
   makeRoom(): void {
     if (this.#bar === '') return
-    this.#output.progress(`\r${CLEAR_TO_END}`)
+    this.#output.write(`\r${CLEAR_TO_END}`)
     this.#shownAt = Number.NEGATIVE_INFINITY
   }
 
   #draw(): void {
-    this.#output.progress(`\r${this.#bar}${CLEAR_TO_END}`)
+    this.#output.write(`\r${this.#bar}${CLEAR_TO_END}`)
   }
 }
 

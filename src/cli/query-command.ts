@@ -14,9 +14,9 @@ import type { ResultTable, RowStream } from '../warehouse/rows.ts'
 import type { Warehouse } from '../warehouse/warehouse.ts'
 import type { Context } from './context.ts'
 import type { QueryFormat } from './options.ts'
-import { temporaryFolder } from './temporary-folder.ts'
+import { temporaryFolder } from './reading.ts'
 import { countText, tableText } from './text.ts'
-import { openForReading } from './warehouse-reader.ts'
+import { openForReading } from './reading.ts'
 
 type Columns = ResultTable['columns']
 type Rows = ResultTable['rows']
@@ -48,8 +48,10 @@ export async function queryCommand(
   const spillFolder = temporaryFolder('query')
   try {
     await answer(context, sql, spillFolder, (stream) => {
-      if (output.json || format === 'json') return printJson(stream, context)
-      return format === 'csv' ? printCsv(stream, context) : printTable(stream, context)
+      const isJson = output.json || format === 'json'
+      return isJson || format === 'csv'
+        ? printRows(stream, context, isJson)
+        : printTable(stream, context)
     })
     return EXIT.done
   } finally {
@@ -142,24 +144,24 @@ function spillLimit(folder: string): string {
   return `${Math.round(Math.min((bavail * bsize) / 2, MOST_SPILLED) / MIB)}MiB`
 }
 
-async function printJson(stream: RowStream, { output, stop }: Context): Promise<void> {
-  let before = '['
+async function printRows(
+  stream: RowStream,
+  { output, stop }: Context,
+  isJson: boolean,
+): Promise<void> {
+  const names = stream.columns.map(({ name }) => name)
+  const objectOf = (row: readonly unknown[]) =>
+    Object.fromEntries(names.map((name, index) => [name, row[index] ?? null]))
+  const lineOf = (row: readonly unknown[]) =>
+    isJson ? JSON.stringify(objectOf(row)) : csvLine(row.map(cellText))
+  const [between, end] = isJson ? [',', ']\n'] : ['', '']
+  // Goes out with the first rows: a statement that fails before them prints nothing.
+  let before = isJson ? '[' : csvLine(names)
   for await (const rows of rowsOf(stream)) {
-    const objects = rows.map((row) => JSON.stringify(asObject(stream.columns, row)))
-    if (!(await output.stream(before + objects.join(','), stop))) return
-    before = ','
+    if (!(await output.stream(before + rows.map(lineOf).join(between), stop))) return
+    before = between
   }
-  await output.stream(before === '[' ? '[]\n' : ']\n', stop)
-}
-
-async function printCsv(stream: RowStream, { output, stop }: Context): Promise<void> {
-  let before = csvLine(stream.columns.map(({ name }) => name))
-  for await (const rows of rowsOf(stream)) {
-    const lines = rows.map((row) => csvLine(row.map(cellText)))
-    if (!(await output.stream(before + lines.join(''), stop))) return
-    before = ''
-  }
-  if (before !== '') await output.stream(before, stop)
+  await output.stream(`${before === between ? '' : before}${end}`, stop)
 }
 
 // Rows beyond those that are shown are not fetched: how many there are would take as long as all of them.
@@ -169,7 +171,21 @@ async function printTable(stream: RowStream, { output, stop }: Context): Promise
     found.push(...rows.slice(0, ROWS_SHOWN + 1))
     if (found.length > ROWS_SHOWN) break
   }
-  await output.stream(`${asTable(stream.columns, found, output)}\n`, stop)
+  const shown = found.slice(0, ROWS_SHOWN)
+  const { columns } = stream
+  const text = tableText(
+    columns.map(({ name }) => name),
+    shown.map((row) => row.map(cellText)),
+    {
+      width: process.stdout.isTTY ? output.columns : Number.POSITIVE_INFINITY,
+      numeric: columns.map(({ type }) => NUMBERS.test(type)),
+    },
+  )
+  const count =
+    found.length > shown.length
+      ? `the first ${shown.length} rows; there are more: all with --format csv`
+      : countText(found.length, 'row')
+  await output.stream(`${text}\n(${count})\n`, stop)
 }
 
 async function* rowsOf(stream: RowStream): AsyncGenerator<unknown[][]> {
@@ -189,27 +205,6 @@ function readable(columns: Columns, rows: Rows): unknown[][] {
       return Number.isSafeInteger(number) ? number : value
     }),
   )
-}
-
-function asObject(columns: Columns, row: readonly unknown[]): Record<string, unknown> {
-  return Object.fromEntries(columns.map(({ name }, index) => [name, row[index] ?? null]))
-}
-
-function asTable(columns: Columns, rows: Rows, output: Context['output']): string {
-  const shown = rows.slice(0, ROWS_SHOWN)
-  const table = tableText(
-    columns.map(({ name }) => name),
-    shown.map((row) => row.map(cellText)),
-    {
-      width: process.stdout.isTTY ? output.columns : Number.POSITIVE_INFINITY,
-      numeric: columns.map(({ type }) => NUMBERS.test(type)),
-    },
-  )
-  const count =
-    rows.length > shown.length
-      ? `the first ${shown.length} rows; there are more: all with --format csv`
-      : countText(rows.length, 'row')
-  return `${table}\n(${count})`
 }
 
 function cellText(value: unknown): string {

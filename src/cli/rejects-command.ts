@@ -1,13 +1,12 @@
 /** `rejects`: events that were refused, why, and where they came from. The rest of their pages was loaded. */
 
 import { EXIT, type ExitCode } from '../support/errors.ts'
+import { jsonOrNull } from '../support/json.ts'
 import { sum } from '../support/numbers.ts'
-import type { Warehouse } from '../warehouse/warehouse.ts'
 import type { Context } from './context.ts'
-import { queryReport } from './report-query.ts'
+import { queryReport, whileReading } from './reading.ts'
 import { table } from './report.ts'
 import { countText, numberText } from './text.ts'
-import { whileReading } from './warehouse-reader.ts'
 
 /** Options of `rejects`. */
 export interface RejectsOptions {
@@ -30,26 +29,19 @@ export async function rejectsCommand(
   context: Context,
   { limit }: RejectsOptions,
 ): Promise<ExitCode> {
-  const { received, reasons, rows } = await whileReading(context, (warehouse) =>
-    readRejects(warehouse, limit),
-  )
+  const { received, reasons, rows } = await whileReading(context, async (warehouse) => {
+    const [sent] = await queryReport<{ received: number }>(warehouse, 'received_events')
+    return {
+      received: sent?.received ?? 0,
+      reasons: await queryReport<{ reason: string; events: number; last_at: Date }>(
+        warehouse,
+        'reject_reasons',
+      ),
+      rows: await queryReport<Reject>(warehouse, 'rejects', { limit }),
+    }
+  })
   const count = sum(reasons.map(({ events }) => events))
-  const shownRows = table(
-    null,
-    rows,
-    [
-      ['received (UTC)', 'received_at', 'instant'],
-      ['batch/page/place', ({ batch_id, page, position }) => `${batch_id}/${page}/${position}`],
-      ['reason', 'reason'],
-      ['event', 'event'],
-    ],
-    {
-      notes:
-        rows.length < count
-          ? [`(the newest ${numberText(rows.length)} of ${numberText(count)}; more with --limit)`]
-          : [],
-    },
-  )
+  const newest = `(the newest ${numberText(rows.length)} of ${numberText(count)}; more with --limit)`
   context.output.report({
     title:
       count === 0
@@ -61,35 +53,21 @@ export async function rejectsCommand(
         ['last (UTC)', 'last_at', 'instant'],
         ['reason', 'reason'],
       ]),
-      shownRows,
+      table(
+        null,
+        rows,
+        [
+          ['received (UTC)', 'received_at', 'instant'],
+          ['batch/page/place', ({ batch_id, page, position }) => `${batch_id}/${page}/${position}`],
+          ['reason', 'reason'],
+          ['event', 'event'],
+        ],
+        { notes: rows.length < count ? [newest] : [] },
+      ),
     ],
     notes: count === 0 ? [] : ['whole events: --json'],
-    values: {
-      data_dir: context.directory.root,
-      received,
-      rejects: count,
-      rows: rows.map((row) => ({ ...row, event: jsonOrText(row.event) })),
-    },
+    values: { dataDir: context.directory.root, received, rejects: count },
+    data: { rows: rows.map((row) => ({ ...row, event: jsonOrNull(row.event) ?? row.event })) },
   })
   return EXIT.done
-}
-
-async function readRejects(warehouse: Warehouse, limit: number) {
-  const [sent] = await queryReport<{ received: number }>(warehouse, 'received_events')
-  return {
-    received: sent?.received ?? 0,
-    reasons: await queryReport<{ reason: string; events: number; last_at: Date }>(
-      warehouse,
-      'reject_reasons',
-    ),
-    rows: await queryReport<Reject>(warehouse, 'rejects', { limit }),
-  }
-}
-
-function jsonOrText(event: string): unknown {
-  try {
-    return JSON.parse(event)
-  } catch {
-    return event
-  }
 }

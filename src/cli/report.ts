@@ -3,6 +3,7 @@
  * Pure.
  */
 
+import { toSnakeCase } from '../support/snake-case.ts'
 import {
   aboutText,
   agoText,
@@ -12,7 +13,7 @@ import {
   minuteText,
   numberText,
   tableText,
-  wrapText,
+  wrapLines,
 } from './text.ts'
 
 /** How a cell is shown to people; all but `text`, `id` and instants stand to the right, an `id` is never cut. */
@@ -61,8 +62,10 @@ export interface Report {
   readonly title?: string
   readonly sections?: readonly Section[]
   readonly notes?: readonly string[]
-  /** What programs get in addition to the rows of the tables; keys are in snake_case. */
-  readonly values?: Readonly<Record<string, unknown>>
+  /** What programs get in addition to the rows of the tables. Keys of both become snake_case, dates ISO 8601. */
+  readonly values?: object
+  /** What programs get as it is, such as an event as sent. */
+  readonly data?: object
 }
 
 /** Choices of a table. */
@@ -123,11 +126,11 @@ const NUMBER_TEXTS: Readonly<Record<Exclude<Kind, 'instant'>, (value: number) =>
 const LEFT_KINDS: ReadonlySet<Kind> = new Set(['text', 'id', 'instant', 'ago'])
 
 /** The report for programs: its values, and the rows of each table under the table's name. */
-export function reportDocument({ values = {}, sections = [] }: Report): Record<string, unknown> {
+export function reportDocument({ values, data, sections = [] }: Report): object {
   const tables = sections.flatMap((section) =>
     'rows' in section && section.name !== null ? [[section.name, section.rows] as const] : [],
   )
-  return { ...values, ...Object.fromEntries(tables) }
+  return { ...(toSnakeCase({ ...values, ...Object.fromEntries(tables) }) as object), ...data }
 }
 
 /** The report for people: tables and notes fit `width` characters, titles and facts stay the lines they are. */
@@ -160,14 +163,4 @@ function factLines(section: readonly Fact[]): string[] {
   return facts.map(([label, text]) =>
     `${label.padEnd(labelWidth)}${text.replaceAll('\n', indent)}`.trimEnd(),
   )
-}
-
-// Lines that fit stay as they are; others go on below their first word, or below what follows an arrow or a label.
-function wrapLines(text: string, width: number): string {
-  const wrapped = text.split('\n').map((line) => {
-    if (line.length <= width) return line
-    const [mark = ''] = /^(?:\w+(?: \w+)? {2,}| *(?:→ )?)/.exec(line) ?? []
-    return `${mark}${wrapText(line.slice(mark.length), width, ' '.repeat(mark.length)).trimStart()}`
-  })
-  return wrapped.join('\n')
 }

@@ -7,10 +7,8 @@ import { RefusedLossError } from '../publish/refuse-loss.ts'
 import type { AnalystCopyReport } from '../run/analyst-copy.ts'
 import type { RunReport } from '../run/run.ts'
 import type { PublishStageReport } from '../run/stages.ts'
-import { isoInstant } from '../support/clock.ts'
 import { EXIT, errorDocument, type JobtideError } from '../support/errors.ts'
 import { sum } from '../support/numbers.ts'
-import { toSnakeCase } from '../support/snake-case.ts'
 import type { Fact, Report } from './report.ts'
 import { bytesText, countText, durationText, minuteText, numberText, printable } from './text.ts'
 
@@ -71,40 +69,36 @@ function indented(facts: readonly Fact[]): Fact[] {
 const LABEL_WIDTH = 9
 
 /** A run for programs. */
-export function runValues(run: RunReport): Record<string, unknown> {
-  const { extract, unknownList } = run
+export function runValues(run: RunReport): object {
+  const { unknownList, load, build } = run
+  const { clockTrouble: clocks, quarantined, ...extract } = run.extract
   const problem = problemOf(run)
   return {
-    run_id: run.runId,
+    runId: run.runId,
     pipeline: run.pipeline,
     resumed: run.resumed,
     complete: run.endedEarly === null && run.stageFailure === null,
-    exit_code: problem?.exitCode ?? EXIT.done,
+    exitCode: problem?.exitCode ?? EXIT.done,
     message: problem?.message ?? null,
-    error: problem === null ? null : errorDocument(problem),
+    error: problem && errorDocument(problem),
     warning: problem === null ? (unknownList?.problem.message ?? null) : null,
     organizations: run.organizations,
-    organizations_unread: run.unread,
-    pages_left_behind: run.leftBehind,
+    organizationsUnread: run.unread,
+    pagesLeftBehind: run.leftBehind,
     extract: {
-      batches: extract.batches,
-      batches_done: extract.batchesDone,
-      pages: extract.pages,
-      events: extract.events,
-      credits: extract.credits,
-      unexpected_charges: extract.unexpectedCharges,
-      clocks: clocksValues(extract.clockTrouble),
-      quarantined: extract.quarantined.map(({ organization, reason }) => ({
-        organization: organization.value,
+      ...extract,
+      clocks: clocks && clocksValues(clocks),
+      quarantined: quarantined.map(({ organization: { value }, reason }) => ({
+        organization: value,
         reason,
       })),
       skipped: run.skipped.map(({ name, reason }) => ({ organization: name, reason })),
     },
-    load: run.load && loadValues(run.load),
-    build: run.build && buildValues(run.build),
-    publish: run.publish && publishValues(run.publish),
-    analyst_copy: run.analystCopy && analystCopyValues(run.analystCopy),
-    duration_ms: Math.round(run.durationMs),
+    load: load && loadValues(load),
+    build: build && buildValues(build),
+    publish: run.publish,
+    analystCopy: run.analystCopy,
+    durationMs: run.durationMs,
   }
 }
 
@@ -113,16 +107,8 @@ function stateOf({ stageFailure, endedEarly }: RunReport): string {
   return endedEarly === null ? 'done' : 'stopped early'
 }
 
-function clocksValues(trouble: ClockTrouble | null): Record<string, unknown> | null {
-  if (trouble === null) return null
-  const { answers, notBelieved, date, ours } = trouble
-  return {
-    answers,
-    not_believed: notBelieved,
-    service: isoInstant(date),
-    here: isoInstant(ours),
-    service_ahead_ms: date - ours,
-  }
+function clocksValues({ date, ours, ...trouble }: ClockTrouble): object {
+  return { ...trouble, service: new Date(date), here: new Date(ours), serviceAheadMs: date - ours }
 }
 
 /** Clocks that do not agree, and what is done about it. */
@@ -141,39 +127,29 @@ export function leftBehindText(pages: number): string {
 
 /** A load for programs. */
 export function loadValues({ sightings, ...load }: LoadReport): object {
-  return { events: sightings, ...(toSnakeCase(load) as object) }
+  return { events: sightings, ...load }
 }
 
 /** A load in one line. */
 export function loadText(load: LoadReport): string {
-  const { inserted, updated, rejected, suppressed, newUnknownFields } = load
-  const again = `${numberText(load.sightings - inserted - updated)} seen again`
-  const parts = [
-    again,
-    ...(rejected === 0 ? [] : [`${numberText(rejected)} rejected (jobtide rejects)`]),
-    ...(suppressed === 0 ? [] : [`${numberText(suppressed)} left out as erased`]),
-  ].join(', ')
+  const { sightings, inserted, updated, rejected, suppressed, newUnknownFields } = load
+  const seen = [
+    `${numberText(sightings - inserted - updated)} seen again`,
+    rejected > 0 && `${numberText(rejected)} rejected (jobtide rejects)`,
+    suppressed > 0 && `${numberText(suppressed)} left out as erased`,
+  ].filter(Boolean)
   const unknown =
     newUnknownFields.length === 0
       ? ''
       : `; fields not known to Jobtide, kept in the journal: ${newUnknownFields.join(', ')}`
   return inserted === 0 && updated === 0
-    ? `nothing new: no row changed (${parts})${unknown}`
-    : `${numberText(inserted)} new, ${numberText(updated)} changed, ${parts}${unknown}`
+    ? `nothing new: no row changed (${seen.join(', ')})${unknown}`
+    : `${numberText(inserted)} new, ${numberText(updated)} changed, ${seen.join(', ')}${unknown}`
 }
 
 /** A build for programs. */
-export function buildValues({ checks, models, ...build }: BuildReport): object {
-  return {
-    ...(toSnakeCase(build) as object),
-    models: models.map(({ name, rows, rowsChanged }) => ({
-      name,
-      rows,
-      rows_changed: rowsChanged,
-    })),
-    checks_passed: checks.length,
-    duration_ms: Math.round(build.durationMs),
-  }
+export function buildValues({ checks, ...build }: BuildReport): object {
+  return { ...build, checksPassed: checks.length }
 }
 
 /** A build in one line. */
@@ -186,35 +162,24 @@ export function buildText({ models, checks, fullRefreshReason }: BuildReport): s
   return `${all}; ${countText(changed, 'row')} changed${refreshed}`
 }
 
-/** A publish for programs. */
-export function publishValues(publish: PublishStageReport): object {
-  return toSnakeCase(publish) as object
-}
-
 /** A publish in a few lines. */
 export function publishText(publish: PublishStageReport): string {
-  const { gc, destination, newFiles } = publish
-  const removed = `${countText(gc.snapshots.length, 'old snapshot')} and ${countText(gc.objects, 'object')} removed, ${bytesText(gc.bytes)}`
-  const collected = [
-    ...(gc.objects === 0 ? [] : [removed]),
-    ...(gc.reason === null ? [] : [`old files stay: ${gc.reason}`]),
-  ]
-  const where = `snapshot ${publish.snapshotId}`
+  const { gc, destination, newFiles, snapshotId } = publish
   const files =
     newFiles === 0
       ? 'no new Parquet file'
       : `${numberText(newFiles)} new of ${countText(publish.files, 'Parquet file')}, ${bytesText(publish.newBytes)}`
-  const published = publish.nothingRead
-    ? ['nothing: nothing was read yet, so what readers see stays as it is', destination]
-    : publish.unchanged
-      ? [`nothing new: ${where} already shows all of it`]
-      : [`${where}: ${files}`, destination]
-  return [...published, ...collected].join('\n')
-}
-
-/** The copy for analysts for programs. */
-export function analystCopyValues({ path, bytes, problem }: AnalystCopyReport): object {
-  return { path, bytes, problem: problem?.message ?? null }
+  const lines = [
+    ...(publish.nothingRead
+      ? ['nothing: nothing was read yet, so what readers see stays as it is', destination]
+      : publish.unchanged
+        ? [`nothing new: snapshot ${snapshotId} already shows all of it`]
+        : [`snapshot ${snapshotId}: ${files}`, destination]),
+    gc.objects > 0 &&
+      `${countText(gc.snapshots.length, 'old snapshot')} and ${countText(gc.objects, 'object')} removed, ${bytesText(gc.bytes)}`,
+    gc.reason !== null && `old files stay: ${gc.reason}`,
+  ]
+  return lines.filter(Boolean).join('\n')
 }
 
 /** The copy for analysts in one line; null where it is as it should be. */
@@ -225,22 +190,16 @@ export function analystCopyText({ path, problem }: AnalystCopyReport): string | 
 const QUARANTINED_SHOWN = 5
 
 function quarantinedFact({ extract, skipped, unknownList }: RunReport): Fact {
-  const found = [
-    ...extract.quarantined.map(({ organization, reason }) => ({
-      name: organization.value,
-      reason,
-    })),
-    ...skipped,
-  ]
-  if (found.length === 0) return false
+  const now = extract.quarantined.map(
+    ({ organization, reason }) => `${organization.value}: ${reason}`,
+  )
+  const found = [...now, ...skipped.map(({ name, reason }) => `${name}: ${reason}`)]
   const more = found.length - QUARANTINED_SHOWN
-  return [
-    'quarantined',
-    [
-      `${countText(found.length, 'organisation')}${unknownList === null ? ', the others went on' : ''}`,
-      ...found.slice(0, QUARANTINED_SHOWN).map(({ name, reason }) => `${name}: ${reason}`),
-      ...(more > 0 ? [`and ${more} more: ops.organizations_quarantined`] : []),
-      '→ the service does not know them: correct or remove them in the list; tried again after 7 days',
-    ].join('\n'),
+  const lines = [
+    `${countText(found.length, 'organisation')}${unknownList === null ? ', the others went on' : ''}`,
+    ...found.slice(0, QUARANTINED_SHOWN),
+    ...(more > 0 ? [`and ${more} more: ops.organizations_quarantined`] : []),
+    '→ the service does not know them: correct or remove them in the list; tried again after 7 days',
   ]
+  return found.length > 0 && ['quarantined', lines.join('\n')]
 }

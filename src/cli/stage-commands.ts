@@ -5,28 +5,25 @@ import { openJournal, type Journal, type JournalWriter } from '../journal/journa
 import { DEFAULT_MAX_WAIT_MS, acquireLock } from '../run/lock.ts'
 import { parseKeep } from '../publish/gc/retention.ts'
 import { makeAnalystCopy } from '../run/analyst-copy.ts'
-import { readSnapshotTarget, type SnapshotTarget } from '../run/job.ts'
+import { readSnapshotTarget } from '../run/job.ts'
 import {
   PUBLISHING_MEMORY,
   buildStage,
   loadStage,
   publishStage,
   type PublishChoices,
-  type PublishStageReport,
 } from '../run/stages.ts'
 import { ConfigError, EXIT, LockedError, type ExitCode } from '../support/errors.ts'
 import { removeDatabase, replaceDatabase } from '../warehouse/database-file.ts'
 import { openWarehouse, withWarehouse, type Warehouse } from '../warehouse/warehouse.ts'
 import { runWorld, type Context } from './context.ts'
-import type { Fact } from './report.ts'
+import type { Report } from './report.ts'
 import {
-  analystCopyValues,
   analystCopyText,
   buildValues,
   buildText,
   loadValues,
   loadText,
-  publishValues,
   publishText,
 } from './run-result.ts'
 
@@ -35,16 +32,16 @@ const RUN_FIRST = 'Run a pipeline first, or name another folder with --data-dir.
 /** `load`: brings the warehouse up to date with the journal. */
 export async function loadCommand(context: Context): Promise<ExitCode> {
   return runAlone(context, 'load', async ({ warehouse, journal }) => {
-    const report = await loadStage(warehouse, journal, runWorld(context))
-    show(context, [['loaded', loadText(report)]], loadValues(report))
+    const load = await loadStage(warehouse, journal, runWorld(context))
+    return { sections: [[['loaded', loadText(load)]]], values: loadValues(load) }
   })
 }
 
 /** `build`: builds and checks the models. */
 export async function buildCommand(context: Context): Promise<ExitCode> {
   return runAlone(context, 'build', async ({ warehouse }) => {
-    const report = await buildStage(warehouse, runWorld(context))
-    show(context, [['built', buildText(report)]], buildValues(report))
+    const build = await buildStage(warehouse, runWorld(context))
+    return { sections: [[['built', buildText(build)]]], values: buildValues(build) }
   })
 }
 
@@ -60,30 +57,6 @@ export async function publishCommand(
   context: Context,
   options: PublishCommandOptions,
 ): Promise<ExitCode> {
-  const target = targetOf(context, options)
-  const world = runWorld(context)
-  let report: PublishStageReport | undefined
-  return runAlone(
-    context,
-    'publish',
-    async ({ warehouse, journal, writer }) => {
-      report = await publishStage(warehouse, target, { runId: null, writer }, world, options)
-      await loadStage(warehouse, journal, { ...world, onProgress: () => undefined })
-    },
-    async () => {
-      if (report === undefined) return
-      const copy = await makeAnalystCopy(world)
-      const problem = analystCopyText(copy)
-      show(
-        context,
-        [['published', publishText(report)], problem !== null && ['analysts', problem]],
-        { ...publishValues(report), analyst_copy: analystCopyValues(copy) },
-      )
-    },
-  )
-}
-
-function targetOf(context: Context, options: PublishCommandOptions): SnapshotTarget {
   const { pipeline, snapshotTo, keep } = options
   const overrides = snapshotTo === undefined ? {} : { snapshotTo }
   const target = readSnapshotTarget(pipeline, overrides, context.directory.root)
@@ -92,7 +65,19 @@ function targetOf(context: Context, options: PublishCommandOptions): SnapshotTar
       hint: 'Add `snapshot: {to: …}` to it, or name one with --snapshot-to.',
     })
   }
-  return keep === undefined ? target : { ...target, keep: parseKeep(keep) }
+  const kept = keep === undefined ? target : { ...target, keep: parseKeep(keep) }
+  const world = runWorld(context)
+  return runAlone(context, 'publish', async ({ warehouse, journal, writer }) => {
+    const publish = await publishStage(warehouse, kept, { runId: null, writer }, world, options)
+    await loadStage(warehouse, journal, { ...world, onProgress: () => undefined })
+    warehouse.close()
+    const analystCopy = await makeAnalystCopy(world)
+    const problem = analystCopyText(analystCopy)
+    return {
+      sections: [[['published', publishText(publish)], problem !== null && ['analysts', problem]]],
+      values: { ...publish, analystCopy },
+    }
+  })
 }
 
 /** Options of `replay`. */
@@ -123,15 +108,16 @@ export async function replayCommand(
       )
       const build = await withDatabase(rebuilt, (warehouse) => buildStage(warehouse, world))
       await replaceDatabase(directory.warehouse, rebuilt)
-      show(
-        context,
-        [
-          ['replayed', loadText(report)],
-          ['built', buildText(build)],
-          ['spent', '0 credits'],
+      return {
+        sections: [
+          [
+            ['replayed', loadText(report)],
+            ['built', buildText(build)],
+            ['spent', '0 credits'],
+          ],
         ],
-        { load: loadValues(report), build: buildValues(build), credits: 0 },
-      )
+        values: { load: loadValues(report), build: buildValues(build), credits: 0 },
+      }
     } finally {
       removeDatabase(rebuilt)
     }
@@ -144,12 +130,11 @@ interface StageParts {
   readonly writer: JournalWriter
 }
 
-/** Runs one stage by itself, with the journal and the warehouse; `afterwards` when that is closed. */
+/** Runs one stage by itself, with the journal and the warehouse. */
 async function runAlone(
   context: Context,
   command: string,
-  work: (parts: StageParts) => Promise<void>,
-  afterwards: () => Promise<void> = () => Promise.resolve(),
+  work: (parts: StageParts) => Promise<Report>,
 ): Promise<ExitCode> {
   const { directory } = context
   return withJournal(context, command, 'refuse', async (journal) => {
@@ -163,21 +148,20 @@ async function runAlone(
       ...(command === 'publish' ? { mostMemory: PUBLISHING_MEMORY } : {}),
     })
     try {
-      await work({ warehouse, journal, writer })
+      return await work({ warehouse, journal, writer })
     } finally {
       warehouse.close()
       await writer.close()
     }
-    await afterwards()
   })
 }
 
-/** Works with the lock of the data directory and a recovered journal. */
+/** Works with the lock of the data directory and a recovered journal, and shows the report. */
 async function withJournal(
-  { directory, clock, logger, progress, stop }: Context,
+  { directory, clock, logger, progress, stop, output }: Context,
   command: string,
   losses: 'refuse' | 'accept',
-  work: (journal: Journal) => Promise<void>,
+  work: (journal: Journal) => Promise<Report>,
 ): Promise<ExitCode> {
   const lock = await acquireLock(directory.root, {
     command,
@@ -188,10 +172,10 @@ async function withJournal(
   })
   try {
     const journal = openJournal(directory.journal, clock)
-    for (const reason of journal.recover(losses)) {
-      logger.warn({ reason }, 'journal.loss_accepted')
-    }
-    await work(journal)
+    for (const reason of journal.recover(losses)) logger.warn({ reason }, 'journal.loss_accepted')
+    const report = await work(journal)
+    progress.stop()
+    output.report(report)
     return EXIT.done
   } finally {
     progress.stop()
@@ -219,9 +203,4 @@ function withDatabase<T>(path: string, work: (warehouse: Warehouse) => Promise<T
     await warehouse.run('checkpoint')
     return result
   })
-}
-
-function show(context: Context, facts: readonly Fact[], values: object): void {
-  context.progress.stop()
-  context.output.report({ sections: [facts], values: { ...values } })
 }

@@ -4,19 +4,15 @@
  */
 
 import type { History } from '../journal/history.ts'
-import type { RunHistory } from '../journal/run-history.ts'
-import { monthOf } from '../journal/spending.ts'
+import { monthOf, monthlyCredits } from '../journal/spending.ts'
 import { coverageOf } from '../plan/window.ts'
-import { isoInstant } from '../support/clock.ts'
 import { EXIT, type ExitCode } from '../support/errors.ts'
+import { sum } from '../support/numbers.ts'
 import type { Context } from './context.ts'
-import { ledgerOf, spendingOf } from './credits-figures.ts'
-import { historyShown } from './refuse-empty.ts'
-import { queryReport } from './report-query.ts'
+import { historyShown, queryReport, readWarehouse, type Reading } from './reading.ts'
 import { table, type Fact } from './report.ts'
 import { clocksText } from './run-result.ts'
 import { agoText, countText, creditsText } from './text.ts'
-import { readWarehouse, type Reading } from './warehouse-reader.ts'
 
 const RUNS_SHOWN = 5
 
@@ -35,7 +31,18 @@ export async function statusCommand(context: Context): Promise<ExitCode> {
   const { directory, clock, output } = context
   const history = historyShown(context)
   const now = clock.now()
-  const runs = [...history.runs.values()].map(runStatus).toReversed()
+  const runs = [...history.runs.values()].toReversed().map((run) => ({
+    runId: run.started.run_id,
+    pipeline: run.started.pipeline,
+    startedAt: new Date(run.started.at),
+    outcome: run.finished?.outcome ?? 'unfinished',
+    exitCode: run.finished?.exit_code ?? null,
+    batches: run.batchesPlanned,
+    batchesDone: run.batchesDone,
+    pages: run.pages,
+    credits: run.creditsCommitted,
+    inDoubt: run.unanswered,
+  }))
   const [last] = runs
   const coverage = coverageStatus(history)
   const credits = creditStatus(history, now)
@@ -43,16 +50,16 @@ export async function statusCommand(context: Context): Promise<ExitCode> {
     queryReport<WarehouseStatus>(open, 'status'),
   )
   const { clockDispute, quarantined } = history
-  const clocks = clockDispute?.runId === last?.run_id ? clockDispute : null
-  const notBefore = history.notBefore > now ? isoInstant(history.notBefore) : null
-  const unread = (last?.batches ?? 0) - (last?.batches_done ?? 0)
+  const clocks = clockDispute?.runId === last?.runId ? clockDispute : null
+  const notBefore = history.notBefore > now ? new Date(history.notBefore) : null
+  const unread = (last?.batches ?? 0) - (last?.batchesDone ?? 0)
   output.report({
     sections: [
       table('runs', runs.slice(0, RUNS_SHOWN), [
-        ['started (UTC)', 'started_at', 'instant'],
+        ['started (UTC)', 'startedAt', 'instant'],
         ['pipeline', 'pipeline'],
         ['outcome', 'outcome'],
-        ['batches', (run) => `${run.batches_done}/${run.batches}`, 'count'],
+        ['batches', (run) => `${run.batchesDone}/${run.batches}`, 'count'],
         ['pages', 'pages', 'number'],
         ['credits', 'credits', 'number'],
       ]),
@@ -60,12 +67,15 @@ export async function statusCommand(context: Context): Promise<ExitCode> {
         ['coverage', coverageText(coverage, now)],
         unread > 0 && ['', `${countText(unread, 'batch')} of the last run not read to the end`],
         ['credits', creditsLine(credits, runs.length)],
-        credits.unexpected_charges > 0 && [
+        credits.unexpectedCharges > 0 && [
           '',
-          `${countText(credits.unexpected_charges, 'page')} not charged as expected: jobtide credits`,
+          `${countText(credits.unexpectedCharges, 'page')} not charged as expected: jobtide credits`,
         ],
         clocks !== null && ['clocks', `at the last run ${clocksText(clocks)}`],
-        notBefore !== null && ['wait', `the service wants no request before ${notBefore}`],
+        notBefore !== null && [
+          'wait',
+          `the service wants no request before ${notBefore.toISOString()}`,
+        ],
         quarantined.size > 0 && [
           'refused',
           `${countText(quarantined.size, 'organisation')} quarantined: the service does not know them`,
@@ -75,42 +85,21 @@ export async function statusCommand(context: Context): Promise<ExitCode> {
       ],
     ],
     values: {
-      data_dir: directory.root,
-      runs_total: runs.length,
+      dataDir: directory.root,
+      runsTotal: runs.length,
       coverage,
       ...credits,
       quarantined: [...quarantined].map(([organization, { reason }]) => ({ organization, reason })),
-      not_before: notBefore,
-      clocks: clocks && { service: isoInstant(clocks.date), here: isoInstant(clocks.ours) },
+      notBefore,
+      clocks: clocks && { service: new Date(clocks.date), here: new Date(clocks.ours) },
       warehouse: warehouse.value?.[0] ?? { unavailable: warehouse.why },
     },
   })
   return EXIT.done
 }
 
-function runStatus(run: RunHistory) {
-  return {
-    run_id: run.started.run_id,
-    pipeline: run.started.pipeline,
-    started_at: isoInstant(run.started.at),
-    outcome: run.finished?.outcome ?? 'unfinished',
-    exit_code: run.finished?.exit_code ?? null,
-    batches: run.batchesPlanned,
-    batches_done: run.batchesDone,
-    pages: run.pages,
-    credits: run.creditsCommitted,
-    in_doubt: run.unanswered,
-  }
-}
-
-interface CoverageStatus {
-  readonly organizations: number
-  /** The watermark of the organisation that is covered least far: everything before is covered for all. */
-  readonly covered_to: string | null
-  readonly with_gaps: number
-}
-
-function coverageStatus({ coverage }: History): CoverageStatus {
+/** `coveredTo` is the watermark of the organisation that is covered least far: everything before is covered for all. */
+function coverageStatus({ coverage }: History) {
   const byType = [...coverage.values()].map((intervals) => {
     const types = new Set(intervals.flatMap(({ eventTypes }) => eventTypes))
     return [...types].map((type) => coverageOf(type, intervals))
@@ -119,36 +108,35 @@ function coverageStatus({ coverage }: History): CoverageStatus {
   const least = watermarks.reduce((a, b) => Math.min(a, b), Number.POSITIVE_INFINITY)
   return {
     organizations: coverage.size,
-    covered_to: watermarks.length === 0 ? null : isoInstant(least),
-    with_gaps: byType.filter((types) => types.some((intervals) => intervals.length > 1)).length,
+    coveredTo: watermarks.length === 0 ? null : new Date(least),
+    withGaps: byType.filter((types) => types.some((intervals) => intervals.length > 1)).length,
   }
 }
 
 function coverageText(
-  { organizations, covered_to: to, with_gaps: gaps }: CoverageStatus,
+  { organizations, coveredTo: to, withGaps: gaps }: ReturnType<typeof coverageStatus>,
   now: number,
-) {
+): string {
   if (to === null) return 'nothing was read to its end yet'
   const found = gaps === 0 ? 'no gaps' : `${countText(gaps, 'organisation')} with gaps`
-  return `${countText(organizations, 'organisation')} up to ${to} (${agoText(now - Date.parse(to))}), ${found}`
+  return `${countText(organizations, 'organisation')} up to ${to.toISOString()} (${agoText(now - to.getTime())}), ${found}`
 }
 
-function creditStatus(history: History, now: number) {
-  const spentSince = (since: string | null) =>
-    spendingOf(ledgerOf(history, null, { pipeline: null, since }))
-  const all = spentSince(null)
+function creditStatus({ spending }: History, now: number) {
+  const months = monthlyCredits(spending, null)
+  const days = [...spending.values()]
   return {
-    credits: all.credits,
-    credits_this_month: spentSince(`${monthOf(now)}-01`).credits,
-    credits_in_doubt: all.in_doubt,
-    unexpected_charges: all.unexpected_charges,
+    credits: sum([...months.values()]),
+    creditsThisMonth: months.get(monthOf(now)) ?? 0,
+    creditsInDoubt: sum(days.map(({ inDoubt }) => inDoubt)),
+    unexpectedCharges: sum(days.map(({ unexpected }) => unexpected)),
   }
 }
 
 function creditsLine(credits: ReturnType<typeof creditStatus>, runs: number): string {
-  const { credits: all, credits_this_month: thisMonth, credits_in_doubt: doubt } = credits
+  const { credits: all, creditsThisMonth, creditsInDoubt: doubt } = credits
   const inDoubt = doubt === 0 ? '' : `, ${creditsText(doubt)} of it in doubt`
-  return `${creditsText(all)} in ${countText(runs, 'run')}, ${creditsText(thisMonth)} this month${inDoubt}`
+  return `${creditsText(all)} in ${countText(runs, 'run')}, ${creditsText(creditsThisMonth)} this month${inDoubt}`
 }
 
 function warehouseFacts({ value, why }: Reading<WarehouseStatus[]>): Fact[] {

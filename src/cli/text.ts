@@ -72,29 +72,27 @@ export function printable(text: string): string {
   return text.replaceAll(/\p{Cc}/gu, '·')
 }
 
-/** `text` in lines of at most `width` characters where its words allow, each after `indent`. */
-export function wrapText(text: string, width: number, indent: string): string {
-  const lines = ['']
-  for (const word of text.split(/\s+/).filter((part) => part !== '')) {
-    const line = lines.at(-1) ?? ''
-    const longer = line === '' ? word : `${line} ${word}`
-    if (line === '' || indent.length + longer.length <= width) lines[lines.length - 1] = longer
-    else lines.push(word)
-  }
-  return lines.map((line) => `${indent}${line}`.trimEnd()).join('\n')
+/**
+ * `text` in lines of at most `width` characters where its words allow. Lines that fit stay as they are; others go on below
+ * their first word, or below what follows an arrow or a label.
+ */
+export function wrapLines(text: string, width: number): string {
+  const wrapped = text.split('\n').map((line) => {
+    if (line.length <= width) return line
+    const [mark = ''] = /^(?:\w+(?: \w+)? {2,}| *(?:→ )?)/.exec(line) ?? []
+    const indent = ' '.repeat(mark.length)
+    const parts = new RegExp(`(.{1,${Math.max(1, width - mark.length)}}|\\S+)(?:\\s+|$)`, 'g')
+    return `${mark}${line.slice(mark.length).replaceAll(parts, `$1\n${indent}`)}`.trimEnd()
+  })
+  return wrapped.join('\n')
 }
 
-const BORDERS = [
-  'top',
-  'bottom',
-  'left',
-  'right',
-  'mid',
-  'top-mid',
-  'bottom-mid',
-  'left-mid',
-].concat(['right-mid', 'mid-mid', 'top-left', 'top-right', 'bottom-left', 'bottom-right'])
-const NO_LINES = { ...Object.fromEntries(BORDERS.map((name) => [name, ''])), middle: '  ' }
+const BORDERS =
+  'top bottom left right mid top-mid bottom-mid left-mid right-mid mid-mid top-left top-right bottom-left bottom-right'
+const NO_LINES = {
+  ...Object.fromEntries(BORDERS.split(' ').map((name) => [name, ''])),
+  middle: '  ',
+}
 const GAP = 2
 const NARROWEST_COLUMN = 8
 

@@ -34,22 +34,24 @@ export async function titlesCommand(
 ): Promise<ExitCode> {
   const { clock, output, progress, stop } = context
   refuseUnknownLadder(options.ladder)
-  const input = parseTitles(await readInput(file, stop), nameOf(file))
+  const input = parseTitles(
+    await readInput(file, stop),
+    file === STANDARD_INPUT ? 'standard input' : file,
+  )
   const asJson = output.json || options.format === 'json'
   const total = input.kind === 'titles' ? input.titles.length : input.pairs.length
   let done = 0
   for (const row of rowsOf(input, options.ladder)) {
-    output.raw(asJson ? `${done === 0 ? '[' : ',\n'}${JSON.stringify(row)}` : csvRow(row, done))
+    const text = asJson ? `${done === 0 ? '[' : ',\n'}${JSON.stringify(row)}` : csvRow(row, done)
+    if (!(await output.stream(text, stop))) break
     done += 1
-    if (done % ROWS_BETWEEN_STEPS !== 0) continue
+    if (done % ROWS_BETWEEN_STEPS !== 0 && (done < total || total < ROWS_BETWEEN_STEPS)) continue
     progress.show({ stage: 'titles', done, total })
     // Lets what was written go out and a Ctrl-C come in.
     await clock.sleep(1)
-    stop.throwIfAborted()
   }
-  if (asJson) output.raw(']\n')
-  if (total > ROWS_BETWEEN_STEPS && total % ROWS_BETWEEN_STEPS !== 0)
-    progress.show({ stage: 'titles', done: total, total })
+  stop.throwIfAborted()
+  if (asJson) await output.stream(']\n', stop)
   progress.stop()
   return EXIT.done
 }
@@ -63,18 +65,9 @@ function* rowsOf(input: TitlesInput, ladder: string | undefined): Generator<Row>
     return
   }
   for (const title of input.titles) {
-    const understood = understandTitle(title, ladder)
-    const { level, rank, isManagement, function: field, core, rule, confidence } = understood
-    yield {
-      title,
-      level,
-      rank,
-      is_management: isManagement,
-      function: field,
-      core,
-      rule,
-      confidence,
-    }
+    const read = understandTitle(title, ladder)
+    const { level, rank, isManagement: is_management, core, rule, confidence } = read
+    yield { title, level, rank, is_management, function: read.function, core, rule, confidence }
   }
 }
 
@@ -102,10 +95,6 @@ async function readInput(file: string, stop: AbortSignal): Promise<Uint8Array> {
       cause: error,
     })
   }
-}
-
-function nameOf(file: string): string {
-  return file === STANDARD_INPUT ? 'standard input' : file
 }
 
 function refuseUnknownLadder(ladder: string | undefined): void {

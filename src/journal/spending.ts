@@ -131,14 +131,14 @@ export function spendingOf(
   return spending
 }
 
-/** Credits charged or in doubt of a pipeline in each calendar month (UTC): `2026-11` → 4,210. */
+/** Credits charged or in doubt of a pipeline (null: of all) in each calendar month (UTC): `2026-11` → 4,210. */
 export function monthlyCredits(
   all: ReadonlyMap<string, DaySpending>,
-  pipeline: string,
+  pipeline: string | null,
 ): Map<string, number> {
   const months = new Map<string, number>()
   for (const spending of all.values()) {
-    if (spending.pipeline !== pipeline) continue
+    if (pipeline !== null && spending.pipeline !== pipeline) continue
     const month = spending.day.slice(0, 7)
     months.set(month, (months.get(month) ?? 0) + spending.charged + spending.inDoubt)
   }

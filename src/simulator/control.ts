@@ -8,9 +8,6 @@ import type { Answer } from './wire-faults.ts'
 /** Every control path begins like this. */
 export const CONTROL_PREFIX = '/_simulator/'
 
-/** A key of the answer to `GET /_simulator/clock`, by which a client knows that it talks to a simulator. */
-export const SIMULATOR_MARK = 'jobtide_simulator'
-
 /** What the control paths can see and do. */
 export interface Controls {
   account(): Account
@@ -32,7 +29,7 @@ export function answerControl(
     case 'GET account':
       return jsonAnswer(200, controls.account())
     case 'GET clock':
-      return jsonAnswer(200, { [SIMULATOR_MARK]: true, now: controls.now() })
+      return jsonAnswer(200, { jobtide_simulator: true, now: controls.now() })
     case 'POST clock':
       try {
         controls.advance(clockBody.parse(JSON.parse(body)).advance_ms)

@@ -162,7 +162,7 @@ describe('coverage', () => {
       'nightly: 2 organisations, 0 read, 2 never read, 0 quarantined\ngaps  none in what was read',
     )
     expect(text).toMatch(/without names and counts: there is no warehouse at\s/)
-    expect(document).toMatchObject({ oldest_watermark: null, without_events: null })
+    expect(document).toMatchObject({ oldest_watermark: null, without_events: 0 })
     await expect(show(site)).rejects.toMatchObject({
       exitCode: 2,
       message: expect.stringContaining('nothing was run yet') as unknown,

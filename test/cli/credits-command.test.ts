@@ -1,9 +1,8 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { creditsCommand, type CreditsOptions } from '../../src/cli/credits-command.ts'
-import { adviceOn } from '../../src/cli/credits-figures.ts'
 import { CREDIT_GROUPS } from '../../src/cli/options.ts'
-import { readWarehouse } from '../../src/cli/warehouse-reader.ts'
+import { readWarehouse } from '../../src/cli/reading.ts'
 import type { JournalWriter } from '../../src/journal/journal.ts'
 import { DAY, HOUR } from '../../src/support/units.ts'
 import { openWarehouse } from '../../src/warehouse/warehouse.ts'
@@ -55,11 +54,11 @@ describe('credits', () => {
     const { text, document, exitCode } = await show(site, {}, pipeline)
     expect(exitCode).toBe(0)
     expect(text.split('\n')).toEqual([
-      'charged      32 credits in 2 runs of nightly since 2026-01-20',
+      'charged      32 credits since 2026-01-20',
       'in doubt     20 credits: sent, no whole answer, perhaps billed',
       'this month   10 of 40 credits (25 %) in 2026-03; starts again on 2026-04-01',
       'new events   6 at 8.67 credits each',
-      'a page held  5.3 of 50 events, 3.0 of them known before (90 days)',
+      'a page held  5.3 of 50 events, 3.0 of them known before',
       'unexpected   1 page not charged 10, or 0 when empty',
       '',
       'unexpected (UTC)  pipeline  batch  page  events  credits  sent',
@@ -77,35 +76,50 @@ describe('credits', () => {
     ])
     expect(document).toMatchObject({
       pipeline: 'nightly',
-      runs: 2,
       total: {
         credits: 52,
-        charged: 32,
         in_doubt: 20,
         requests: 7,
         pages: 3,
+        events: 16,
+        new_events: 6,
+        rejects: 1,
         unexpected_charges: 1,
       },
-      this_month: { month: '2026-03', charged: 10, limit: 40, left: 30, renews_on: '2026-04-01' },
+      this_month: { month: '2026-03', credits: 10, limit: 40, renews_on: '2026-04-01' },
       unexpected_charges: [{ run_id: 'run_1', page: 2, events: 2, credits_used: 12 }],
-      recent: { pages_bought: 3, events: 16, events_known_before: 9 },
-      warehouse: null,
+      unloaded: 0,
     })
   })
 
-  it('is right, and says what it leaves out, where there is no warehouse', async () => {
+  it('says what it leaves out where the warehouse is behind the journal, and what to do where there is none', async () => {
     const site = await twoMonths()
-    const { text, document } = await show(site)
-    expect(text).toMatch(/^charged +32 credits in 2 runs since 2026-01-20$/m)
-    expect(text).toMatch(/^new events +unknown: there is no warehouse at .*jobtide\.duckdb$/m)
-    expect(text).toMatch(/^unexpected +1 page not charged 10, or 0 when empty/m)
-    expect(document).toMatchObject({
-      total: { credits: 52, new_events: null },
-      recent: null,
-      warehouse: { unavailable: expect.stringContaining('no warehouse') as unknown },
+    await expect(show(site)).rejects.toMatchObject({
+      exitCode: 2,
+      message: expect.stringMatching(/^there is no warehouse at .*jobtide\.duckdb$/) as unknown,
+      hint: expect.stringContaining('`jobtide load`') as unknown,
     })
-    const byOrganization = await show(site, { by: 'organization' })
-    expect(byOrganization.document).toMatchObject({ rows: [], total: { credits: 52 } })
+    await site.load()
+    await site.journal((writer) => {
+      startRun(writer, [aBatch()], 'run_3', START + HOUR)
+      const at = START + HOUR
+      buyPage(writer, [event('org_3', 'per_7')], { runId: 'run_3', at })
+    })
+    const { text, document } = await show(site)
+    expect(document).toMatchObject({ total: { credits: 52 }, unloaded: 10 })
+    expect(document).toMatchObject({ this_month: { month: '2026-03', credits: 20 } })
+    expect(text).toContain(
+      '\nwithout 10 credits that are in the journal and not in the warehouse: jobtide\nload',
+    )
+  })
+
+  it('says which organisations cost credits and gave nothing new in the days asked for', async () => {
+    const site = await twoMonths()
+    await site.load()
+    const { text } = await show(site, { days: 5 })
+    expect(text).toMatch(
+      /^nothing new +1 organisation cost 9 credits and gave 0 new events in 5 days: ask less often, or leave out$/m,
+    )
   })
 
   it.each([
@@ -130,11 +144,11 @@ describe('credits', () => {
     {
       by: 'organization' as const,
       lines: [
-        'organisation                             credits  pages  events  new  per new',
-        'Name of org_1 (org_1)                       20.5      3       5    5     4.10',
-        'Name of org_2 (org_2)                       11.5      2      10    1    11.50',
-        '(unattributed: in doubt, or not loaded)       20      -       -    -        -',
-        'all                                           52      3      16    6     8.67',
+        'organisation              credits  pages  events  new  per new',
+        'Name of org_1 (org_1)        20.5      3       5    5     4.10',
+        'Name of org_2 (org_2)        11.5      2      10    1    11.50',
+        '(unattributed: in doubt)       20      0       -    0        -',
+        'all                            52      3      16    6     8.67',
       ],
     },
   ])('by $by', async ({ by, lines }) => {
@@ -156,8 +170,8 @@ describe('credits', () => {
       ],
     })
     const other = await show(site, {}, site.pipeline('weekly', ['org_1']))
-    expect(other.document).toMatchObject({ runs: 0, total: { credits: 0 }, days: [] })
-    expect(other.text).toContain('charged     0 credits in 0 runs of weekly since never')
+    expect(other.document).toMatchObject({ total: { credits: 0 }, days: [] })
+    expect(other.text).toContain('charged     0 credits since never')
   })
 
   it('shows the first 20 rows, and all of them with --all', async () => {
@@ -169,6 +183,7 @@ describe('credits', () => {
         buyPage(writer, [event('org_1', `per_${day}`)], { runId, at: START + day * DAY + 1_000 })
       }
     })
+    await site.load()
     const first = (await show(site, { by: 'day' })).text.split('\n')
     expect(first[1]).toMatch(/^2026-03-25 +10 /)
     expect(first[21]).toMatch(/^all +250 +25 /)
@@ -176,13 +191,6 @@ describe('credits', () => {
     const all = (await show(site, { by: 'day', all: true })).text.split('\n')
     expect(all[25]).toMatch(/^2026-03-01 +10 /)
     expect(all[26]).toMatch(/^all +250 +25 /)
-  })
-
-  it('has nothing to show before the first run, and says so', async () => {
-    await expect(show(ledgerSite(START))).rejects.toMatchObject({
-      exitCode: 2,
-      message: expect.stringContaining('nothing was run yet') as unknown,
-    })
   })
 
   it('says that the journal is missing where there is a warehouse without one', async () => {
@@ -259,34 +267,6 @@ describe('the sums of every grouping', () => {
     if (kind === 'in doubt') failRequest(writer, at, true, choices)
     if (kind === 'unanswered') sendRequest(writer, at, choices)
   }
-})
-
-describe('advice', () => {
-  it.each([
-    {
-      spent: [
-        [12.4, 0],
-        [8, 0],
-        [12.4, 1],
-      ],
-      bought: 10,
-      events: 200,
-      advice: [
-        '2 organisations cost 20 credits and gave 0 new events in 90 days: ask less often, or leave out',
-        'pages were 40 % full in 90 days, and cost the same at any size: asking less often fills them better',
-      ],
-    },
-    // Nothing to save, or too little to judge.
-    { spent: [[12.4, 1]], bought: 10, events: 480, advice: [] },
-    { spent: [[0.2, 0]], bought: 9, events: 9, advice: [] },
-    { spent: [], bought: 0, events: 0, advice: [] },
-  ])('for $bought pages with $events events', ({ spent, bought, events, advice }) => {
-    const organizations = spent.map(([credits = 0, newEvents = 0]) => ({
-      new_events: newEvents,
-      credits,
-    }))
-    expect(adviceOn(organizations, { pages_bought: bought, events }, 'in 90 days')).toEqual(advice)
-  })
 })
 
 describe('a warehouse that only adds to the journal', () => {

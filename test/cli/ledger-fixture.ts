@@ -102,11 +102,9 @@ const SILENT: Output = {
   isTerminal: false,
   columns: 80,
   report: () => undefined,
-  raw: () => undefined,
   stream: () => Promise.resolve(true),
   note: () => undefined,
-  progress: () => undefined,
-  logLine: () => undefined,
+  write: () => undefined,
   problem: () => undefined,
   failure: () => 1,
 }

@@ -1,72 +1,31 @@
-import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
-import { createContext } from '../../src/cli/context.ts'
-import type { Output } from '../../src/cli/output.ts'
-import { reportDocument, reportText, type Report } from '../../src/cli/report.ts'
 import { planCommand, type PlanOptions } from '../../src/cli/plan-command.ts'
 import { emptyHistory } from '../../src/journal/history.ts'
-import { openJournal } from '../../src/journal/journal.ts'
 import type { OrganizationRef, SeenOrganization } from '../../src/journal/records.ts'
 import { makePlan, questionSha256 } from '../../src/plan/plan.ts'
 import { readJob } from '../../src/run/job.ts'
-import { createScrubber } from '../../src/support/logger.ts'
 import { DAY } from '../../src/support/units.ts'
-import { temporaryFolder } from '../helpers/temporary-folder.ts'
-import { virtualClock } from '../helpers/virtual-clock.ts'
 import { RUN, aBatch, aFinish, aPage, aRequest, aStart } from '../journal/journal-fixture.ts'
+import { ledgerSite, type LedgerSite } from './ledger-fixture.ts'
 
 const NOW = Date.UTC(2026, 5, 15, 2)
 
-interface Answer {
-  readonly text: string
-  readonly document: Record<string, unknown>
-}
-
-/** What `plan` says in this folder, with a pipeline over organisations org_0, org_1 … */
-async function plan(
-  folder: string,
+/** What `plan` says in this data directory, with a pipeline over organisations org_0, org_1 … */
+function plan(
+  site: LedgerSite,
   organizations: number,
   options: PlanOptions = {},
   limits = '{credits: 5000, requests_per_second: 5}',
-): Promise<Answer> {
+) {
   const ids = Array.from({ length: organizations }, (_, n) => `org_${n}`)
-  writeFileSync(join(folder, 'list.csv'), `organization_id\n${ids.join('\n')}\n`)
-  const pipeline = join(folder, 'nightly.yaml')
-  writeFileSync(
-    pipeline,
-    `name: nightly\norganizations: list.csv\nwindow: since-last\nlimits: ${limits}\n`,
-  )
-  const lines: string[] = []
-  let document: unknown
-  const output = {
-    columns: 80,
-    report(report: Report) {
-      lines.push(reportText(report, 80))
-      document = JSON.parse(JSON.stringify(reportDocument(report)))
-    },
-  } as unknown as Output
-  const clock = virtualClock(NOW)
-  const context = createContext(
-    { logLevel: 'silent', dataDir: join(folder, 'data') },
-    {
-      environment: {},
-      clock,
-      random: () => 0.5,
-      scrubber: createScrubber(),
-      output,
-      stop: new AbortController().signal,
-      abort: new AbortController().signal,
-    },
-  )
-  expect(await planCommand(context, pipeline, options)).toBe(0)
-  return { text: lines.join('\n'), document: document as Record<string, unknown> }
+  const pipeline = site.pipeline('nightly', ids, [`limits: ${limits}`])
+  return site.show((context) => planCommand(context, pipeline, options))
 }
 
-/** A folder in which these organisations were read for a year, up to a day ago; the even ones with 73 events each. */
-async function afterAYear(organizations: number): Promise<string> {
-  const folder = temporaryFolder()
-  const writer = openJournal(join(folder, 'data', 'journal'), virtualClock(NOW)).writer()
+/** Where these organisations were read for a year, up to a day ago; the even ones with 73 events each. */
+async function afterAYear(organizations: number): Promise<LedgerSite> {
+  const site = ledgerSite(NOW)
   const at = NOW - DAY
   const refs = Array.from({ length: organizations }, (_, n): OrganizationRef => ({
     by: 'id',
@@ -76,18 +35,19 @@ async function afterAYear(organizations: number): Promise<string> {
   const seen = refs.flatMap(({ value }, n): SeenOrganization[] =>
     n % 2 === 0 ? [[value, 73, 73]] : [],
   )
-  writer.write(aStart({ at }), JSON.stringify([batch]))
-  writer.write(aRequest(1, { at }))
-  writer.write(aPage(1, { at, requested_at: at, server_at: at, seen, has_more: false }), '{}')
-  const covered = { covered_from: at - 365 * DAY, covered_to: at }
-  writer.write(aFinish({ at, pages: 1, events: 50, ...covered }), JSON.stringify(batch))
-  await writer.close()
-  return folder
+  await site.journal((writer) => {
+    writer.write(aStart({ at }), JSON.stringify([batch]))
+    writer.write(aRequest(1, { at }))
+    writer.write(aPage(1, { at, requested_at: at, server_at: at, seen, has_more: false }), '{}')
+    const covered = { covered_from: at - 365 * DAY, covered_to: at }
+    writer.write(aFinish({ at, pages: 1, events: 50, ...covered }), JSON.stringify(batch))
+  })
+  return site
 }
 
 describe('plan', () => {
   it('of a list that was never asked says that its bill is not known, and how to sample it', async () => {
-    const { text, document } = await plan(temporaryFolder(), 120)
+    const { text, document } = await plan(ledgerSite(NOW), 120)
     expect(text).toMatch(/^nightly: 120 organisations in 4 batches; nothing was sent$/m)
     expect(text).toMatch(/^new +120 organisations never asked before$/m)
     expect(text).toMatch(/^bill +not known: none of these organisations was read before$/m)
@@ -107,10 +67,7 @@ describe('plan', () => {
   it('of a list that was read puts the 50 silent organisations into a batch of their own', async () => {
     const { text, document } = await plan(await afterAYear(100), 100)
     expect(document).toMatchObject({ batches: 2, without_events: 50, never_asked: 0 })
-    expect(document['batch_forecasts']).toMatchObject([
-      { batch_id: '0001', organizations: 50, days_ago: 2 },
-      { batch_id: '0002', organizations: 50, days_ago: 2 },
-    ])
+    expect(document['windows']).toMatchObject([{ days_ago: 2, organizations: 100, batches: 2 }])
     expect(document['expected_credits']).toBeLessThan(13)
     expect(text).toMatch(/^silent +50 organisations asked before without one event$/m)
     expect(text).toMatch(/^range +not known before 5 runs of nightly are done$/m)
@@ -124,21 +81,19 @@ describe('plan', () => {
   })
 
   it('says that the next run goes on with one that was killed: 4 batches, of which 2 pages are bought', async () => {
-    const folder = temporaryFolder()
-    const data = join(folder, 'data', 'journal')
-    const { document: before } = await plan(folder, 120)
+    const site = ledgerSite(NOW)
+    const { document: before } = await plan(site, 120)
     expect(before['open_run']).toBeNull()
-    const { question } = await readJob(join(folder, 'nightly.yaml'), {}, folder)
-    const writer = openJournal(data, virtualClock(NOW)).writer()
-    const { batches } = makePlan(question, emptyHistory(), NOW)
-    const start = aStart({ at: NOW, question_sha256: questionSha256(question) })
-    writer.write(start, JSON.stringify(batches))
-    const [batch] = batches
-    for (const page of [1, 2]) {
-      writer.write(aPage(page, { at: NOW, ...(batch && { batch_id: batch.batch_id }) }), '{}')
-    }
-    await writer.close()
-    const { text, document } = await plan(folder, 120)
+    const { question } = await readJob(join(site.folder, 'nightly.yaml'), {}, site.folder)
+    await site.journal((writer) => {
+      const { batches } = makePlan(question, emptyHistory(), NOW)
+      const start = aStart({ at: NOW, question_sha256: questionSha256(question) })
+      writer.write(start, JSON.stringify(batches))
+      for (const page of [1, 2]) {
+        writer.write(aPage(page, { at: NOW, batch_id: batches[0]!.batch_id }), '{}')
+      }
+    })
+    const { text, document } = await plan(site, 120)
     expect(document['open_run']).toEqual({
       run_id: RUN,
       batches_left: 4,

@@ -39,7 +39,7 @@ function screenOf(
   const write = (text: string) => {
     written += text
   }
-  const output = { isTerminal: true, columns, note: write, progress: write } as unknown as Output
+  const output = { isTerminal: true, columns, note: write, write } as unknown as Output
   let nowMs = 0
   const clock = { ...realClock, monotonic: () => (nowMs += SECOND) }
   const display = new ProgressDisplay(output, clock, false)

@@ -1,7 +1,7 @@
-/** `query` while another process writes the warehouse: the copy for analysts answers, and says so. */
+/** `query`: what it prints, for readers that stop or stall, for people who stop it, and while another process writes. */
 
-import { readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
-import { chmodSync, truncateSync, utimesSync } from 'node:fs'
+import { chmodSync, existsSync, readFileSync, readdirSync } from 'node:fs'
+import { statSync, truncateSync, utimesSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, it, onTestFinished } from 'vitest'
 import { makeAnalystCopy } from '../../src/run/analyst-copy.ts'
@@ -10,47 +10,232 @@ import { acquireLock } from '../../src/run/lock.ts'
 import { realClock } from '../../src/support/clock.ts'
 import { HOUR, SECOND } from '../../src/support/units.ts'
 import { openWarehouse, withWarehouse } from '../../src/warehouse/warehouse.ts'
-import { runCli } from '../helpers/run-cli.ts'
+import { callCli, runCli, startCli, type RunningCli } from '../helpers/run-cli.ts'
 import { temporaryFolder } from '../helpers/temporary-folder.ts'
 
-const SQL = 'select answer, 9007199254740993::bigint as big from notes'
-const JSON_OF = (answer: number) => `[{"answer":${answer},"big":"9007199254740993"}]\n`
+const ENDLESS = 'select * from range(100000000000)'
+const SILENT = 'select sum(a.range * b.range % 7) from range(1000000) as a, range(1000000) as b'
+// One call of one function over one list: the engine does not look for an interrupt inside of it.
+const DEAF =
+  'select len(list_sort(list_transform(range(30000000), lambda x: hash(x)))) from range(3)'
 
-/** A warehouse that was copied 3 hours after its last change, when `answer` was 1, and says 2 by now. */
-async function copiedThenChanged(): Promise<DataDirectory> {
-  const directory = dataDirectory(temporaryFolder())
-  const write = (sql: string) =>
-    withWarehouse({ path: directory.warehouse, mode: 'write' }, (warehouse) => warehouse.run(sql))
-  await write('create table notes as select 1 as answer')
-  const threeHoursAgo = (Date.now() - 3 * HOUR) / SECOND
-  utimesSync(directory.warehouse, threeHoursAgo, threeHoursAgo)
-  expect((await makeAnalystCopy({ directory, clock: realClock })).problem).toBeNull()
-  await write('update notes set answer = 2')
-  return directory
+async function emptyWarehouse(): Promise<string> {
+  const { root, warehouse } = dataDirectory(temporaryFolder())
+  await withWarehouse({ path: warehouse, mode: 'write' }, () => Promise.resolve())
+  return root
 }
 
-/** Holds the warehouse as a writer in this process does. */
-async function hold({ warehouse: path }: DataDirectory): Promise<void> {
-  const warehouse = await openWarehouse({ path, mode: 'write' })
-  onTestFinished(() => warehouse.close())
+/** Runs `query` in this process, on an empty warehouse unless a data directory is named. */
+async function query(args: readonly string[], root?: string) {
+  return callCli(['query', ...args, '--data-dir', root ?? (await emptyWarehouse())])
 }
 
-const query = ({ root }: DataDirectory, ...args: string[]) =>
-  runCli(['query', ...args, '--data-dir', root])
+/** Starts `query` in a process of its own, on an empty warehouse. */
+async function start(args: readonly string[], env = {}): Promise<RunningCli> {
+  return startCli(['query', ...args, '--data-dir', await emptyWarehouse()], { env })
+}
 
 describe('query', () => {
-  it('reads the copy while the warehouse is written, says its age on stderr, and prints the same JSON', async () => {
-    const directory = await copiedThenChanged()
-    const free = await query(directory, SQL, '--json')
-    expect([free.exitCode, free.stdout, free.stderr]).toEqual([0, JSON_OF(2), ''])
+  const sql = `select 1::bigint as n, 'a,"b"' as t, null as nothing, true as yes,
+    timestamptz '2026-01-02 03:04:05Z' as at, date '2026-01-02' as day, 1.50::decimal(9,2) as d,
+    9007199254740993::bigint as big, [1, 2] as list`
 
-    await hold(directory)
-    const [json, csv] = await Promise.all([
-      query(directory, SQL, '--json'),
-      query(directory, SQL, '--format', 'csv'),
+  it('prints a table, CSV and JSON', async () => {
+    const root = await emptyWarehouse()
+    expect((await query([sql], root)).stdout.split('\n')).toEqual([
+      'n  t      nothing  yes   at                    day            d               big  list',
+      '1  a,"b"           true  2026-01-02T03:04:05Z  2026-01-02  1.50  9007199254740993  [1,2]',
+      '(1 row)',
+      '',
     ])
+    expect((await query([sql, '--format', 'csv'], root)).stdout).toBe(
+      'n,t,nothing,yes,at,day,d,big,list\n1,"a,""b""",,true,2026-01-02T03:04:05Z,2026-01-02,1.50,9007199254740993,"[1,2]"\n',
+    )
+    const { stdout } = await query([sql, '--format', 'json'], root)
+    const [row] = JSON.parse(stdout) as Record<string, unknown>[]
+    expect(row).toMatchObject({ n: 1, t: 'a,"b"', nothing: null, yes: true, list: [1, 2] })
+    expect(row).toMatchObject({ at: '2026-01-02T03:04:05Z', big: '9007199254740993' })
+    expect((await query([sql, '--json'], root)).stdout).toBe(stdout)
+  })
+
+  it('refuses everything but reading, says so where there is no SQL, and names the tables only where one is not found', async () => {
+    const root = await emptyWarehouse()
+    const before = readdirSync(root)
+    for (const statement of [
+      'insert into job_change_events select * from job_change_events',
+      'drop table job_change_events',
+      `copy job_change_events to '${join(root, 'stolen.csv')}'`,
+      `attach '${join(root, 'other.duckdb')}' as other`,
+      `select * from read_csv('/etc/hostname')`,
+      'set enable_external_access = true',
+      'select nothing_here from job_change_events',
+      ' ',
+    ]) {
+      const { exitCode, stdout, stderr } = await query([statement], root)
+      expect([exitCode, stdout], statement).toEqual([2, ''])
+      expect(stderr).toMatch(/^jobtide: .+\n(.*\n)* {2}→ .+\n$/)
+    }
+    expect(readdirSync(root)).toEqual(before)
+    const stderr = async (statement: string) => (await query([statement], root)).stderr
+    for (const nothing of [';', '/* hi */ ; -- there']) {
+      expect(await stderr(nothing)).toMatch(/^jobtide: there is no SQL to run\n {2}→ Try: .+\n$/)
+    }
+    expect(await stderr('select * from nowhere')).toContain('\n  → Tables for analysts are in')
+    const syntax = await stderr('selec 1')
+    expect(syntax).toContain('syntax error at or near "selec"')
+    expect(syntax).not.toContain('→')
+  })
+
+  it('with --json prints one broken document and no second one where it fails late, or the error alone', async () => {
+    const late = `select case when range > 9000000 then error('boom') else 1 end as a from range(10000000)`
+    const broken = await query([late, '--json'])
+    expect(broken.exitCode).toBe(2)
+    expect(broken.stdout).toMatch(/^\[\{"a":1\},[^\]]*\{"a":1\}$/)
+    const early = await query([`select error('boom') from range(9)`, '--json'])
+    expect(JSON.parse(early.stdout)).toMatchObject({ error: { exit_code: 2 } })
+  })
+
+  it.each(['json', 'csv', 'table'])(
+    'prints %s in UTC in any time zone, byte for byte',
+    async (format) => {
+      const times = `select timestamptz '2024-12-31 23:30:00.5-01' as t, year(t) as y, date_trunc('month', t) as month_at,
+      t::varchar as text, t::date as day, {'in': [t]} as nested, strftime(t, '%H %Z') as hour, now() > t as is_past`
+      const args = ['query', times, '--format', format, '--data-dir', await emptyWarehouse()]
+      const [utc, other] = await Promise.all(
+        ['UTC', 'Asia/Kolkata'].map(async (TZ) => (await runCli(args, { env: { TZ } })).stdout),
+      )
+      expect(other).toBe(utc)
+      expect(utc).toContain('2025-01-01T00:30:00.5Z')
+      expect(utc).toContain('2025-01-01 00:30:00.5+00')
+    },
+  )
+})
+
+/** Peak memory of a process so far, in MB; 0 when it is gone. */
+function peakOf({ process: { pid } }: RunningCli): number {
+  const path = `/proc/${pid}/status`
+  const status = existsSync(path) ? readFileSync(path, 'utf8') : ''
+  return Number(/VmHWM:\s+(\d+) kB/.exec(status)?.[1] ?? 0) / 1_000
+}
+
+describe('query over 100,000,000,000 rows', () => {
+  it.each(['csv', 'json'])(
+    'as %s ends with 0 and without a word when its reader has read 20 MB, and never holds 400 MB',
+    async (format) => {
+      const cli = await start([ENDLESS, '--format', format])
+      const { stdout } = cli.process
+      await new Promise<void>((resolve) => {
+        let read = 0
+        stdout?.on('data', (text: string) => {
+          read += text.length
+          if (read < 20_000_000) return
+          stdout.pause()
+          resolve()
+        })
+      })
+      const peak = peakOf(cli)
+      stdout?.destroy()
+      const { exitCode, stderr } = await cli.ended
+      expect([exitCode, stderr]).toEqual([0, ''])
+      expect(peak).toBeLessThan(400)
+    },
+  )
+
+  it('as a table shows the first 200 and fetches no more; 200 of 200 are counted', async () => {
+    const { stdout } = await query([ENDLESS])
+    expect(stdout.trimEnd().split('\n').slice(-2)).toEqual([
+      '  199',
+      '(the first 200 rows; there are more: all with --format csv)',
+    ])
+    expect((await query(['from range(200)'])).stdout).toMatch(/199\n\(200 rows\)\n$/)
+  })
+
+  it('in a statement before the last one keeps none of them', async () => {
+    const cli = await start([
+      'create temp table n as select 7 as a; from range(100000000000); from n',
+    ])
+    const peaks: number[] = []
+    const timer = setInterval(() => peaks.push(peakOf(cli)), 20)
+    const { exitCode, stdout } = await cli.ended
+    clearInterval(timer)
+    expect([exitCode, stdout]).toEqual([0, 'a\n7\n(1 row)\n'])
+    expect(Math.max(...peaks)).toBeLessThan(400)
+  })
+})
+
+describe('query that is stopped', () => {
+  it.each([
+    ['while it counts and has no row yet', SILENT, 'SIGINT', 130, 2_000],
+    ['while nobody reads its rows', ENDLESS, 'SIGTERM', 143, 2_000],
+    // It ends by the signal itself.
+    ['inside of a function that the engine does not leave', DEAF, 'SIGINT', null, 3_000],
+  ] as const)('%s ends at once, and leaves no file', async (_, sql, signal, exitCode, withinMs) => {
+    const temporary = temporaryFolder()
+    const cli = await start([sql, '--format', 'csv'], { TMPDIR: temporary })
+    cli.process.stdout?.pause()
+    const pause = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms))
+    while (readdirSync(temporary).length === 0) await pause(20)
+    await pause(1_000)
+    const at = performance.now()
+    const took = new Promise<number>((resolve) => {
+      cli.process.once('exit', () => resolve(performance.now() - at))
+    })
+    cli.process.kill(signal)
+    const tookMs = await took
+    cli.process.stdout?.resume()
+    const ended = await cli.ended
+    expect([ended.exitCode, readdirSync(temporary)]).toEqual([exitCode, []])
+    expect(ended.stderr).toContain(`jobtide: stopped by ${signal}\n  → Nothing was changed`)
+    expect(tookMs).toBeLessThan(withinMs)
+  })
+})
+
+describe('query while another process writes the warehouse', () => {
+  const NOTES = 'select answer, 9007199254740993::bigint as big from notes'
+  const JSON_OF = (answer: number) => `[{"answer":${answer},"big":"9007199254740993"}]\n`
+
+  /** A warehouse that was copied 3 hours after its last change, when `answer` was 1, and says 2 by now. */
+  async function copiedThenChanged(): Promise<DataDirectory> {
+    const directory = dataDirectory(temporaryFolder())
+    const write = (sql: string) =>
+      withWarehouse({ path: directory.warehouse, mode: 'write' }, (warehouse) => warehouse.run(sql))
+    await write('create table notes as select 1 as answer')
+    const threeHoursAgo = (Date.now() - 3 * HOUR) / SECOND
+    utimesSync(directory.warehouse, threeHoursAgo, threeHoursAgo)
+    expect((await makeAnalystCopy({ directory, clock: realClock })).problem).toBeNull()
+    await write('update notes set answer = 2')
+    return directory
+  }
+
+  /** Holds the warehouse as a writer in this process does. */
+  async function hold({ warehouse: path }: DataDirectory): Promise<void> {
+    const warehouse = await openWarehouse({ path, mode: 'write' })
+    onTestFinished(() => warehouse.close())
+  }
+
+  // The engine lets one process open a file twice: the reader is another process.
+  const ask = ({ root }: DataDirectory, ...args: string[]) =>
+    runCli(['query', ...args, '--data-dir', root])
+
+  /** Makes the copy unreadable, and leaves its size and time as they are. */
+  function spoil({ root }: DataDirectory): void {
+    const path = join(root, 'analyst.duckdb')
+    const { size, mtimeMs } = statSync(path)
+    const head = Buffer.from(readFileSync(path)).fill(0, 0, 16_384)
+    chmodSync(path, 0o644)
+    truncateSync(path)
+    writeFileSync(path, head)
+    utimesSync(path, mtimeMs / SECOND, mtimeMs / SECOND)
+    expect(statSync(path).size).toBe(size)
+  }
+
+  it('reads the copy, says its age on stderr, and prints the same JSON', async () => {
+    const directory = await copiedThenChanged()
+    const free = await ask(directory, NOTES, '--json')
+    expect([free.exitCode, free.stdout, free.stderr]).toEqual([0, JSON_OF(2), ''])
+    await hold(directory)
+    const json = await ask(directory, NOTES, '--json')
     expect([json.exitCode, json.stdout]).toEqual([0, JSON_OF(1)])
-    expect([csv.exitCode, csv.stdout]).toEqual([0, 'answer,big\n1,9007199254740993\n'])
     expect(json.stderr).toMatch(
       /^answered from \/.*\/analyst\.duckdb, as of \d{4}-\d\d-\d\d \d\d:\d\d UTC \(3 h ago\):\n {2}the warehouse .* is open in another program.*\n$/,
     )
@@ -59,72 +244,52 @@ describe('query', () => {
   it('reads the copy also between the stages of a run, which has the warehouse closed then', async () => {
     const directory = await copiedThenChanged()
     const lock = await acquireLock(directory.root, { command: 'run', clock: realClock })
-    const during = await query(directory, SQL, '--json')
+    const during = await ask(directory, NOTES, '--json')
     lock.release()
     expect([during.exitCode, during.stdout]).toEqual([0, JSON_OF(1)])
     expect(during.stderr).toContain(
       `  the data directory is in use by \`jobtide run\` (process ${process.pid} on `,
     )
-    expect((await query(directory, SQL, '--json')).stdout).toBe(JSON_OF(2))
   })
 
-  it('ends with 8 while the warehouse is written and there is no copy, or one that cannot be read', async () => {
+  it('ends with 8 where there is no copy, or one that cannot be read', async () => {
     const none = dataDirectory(temporaryFolder())
     await hold(none)
-    const refused = await query(none, 'select 1')
+    const refused = await ask(none, 'select 1')
     expect([refused.exitCode, refused.stdout]).toEqual([8, ''])
     expect(refused.stderr).toMatch(/^jobtide: the warehouse .* is open in another program/)
 
     const directory = await copiedThenChanged()
     spoil(directory)
     await hold(directory)
-    const spoilt = await query(directory, SQL)
+    const spoilt = await ask(directory, NOTES)
     expect([spoilt.exitCode, spoilt.stdout]).toEqual([8, ''])
     expect(spoilt.stderr).toMatch(/is open in another .*; and its copy cannot be read: .*analyst/)
   })
 
-  it('asks a copy of the same state without a word, so that the warehouse is never open for it', async () => {
+  it('asks a copy of the same state without a word, and the warehouse where that copy is damaged', async () => {
     const directory = await copiedThenChanged()
     await makeAnalystCopy({ directory, clock: realClock })
-    await hold(directory)
-    const result = await query(directory, SQL, '--json')
-    expect([result.exitCode, result.stdout, result.stderr]).toEqual([0, JSON_OF(2), ''])
-  })
-
-  it('asks the warehouse where a copy of the same state is damaged', async () => {
-    const directory = await copiedThenChanged()
-    await makeAnalystCopy({ directory, clock: realClock })
+    const held = await openWarehouse({ path: directory.warehouse, mode: 'write' })
+    const copied = await ask(directory, NOTES, '--json')
+    held.close()
+    expect([copied.exitCode, copied.stdout, copied.stderr]).toEqual([0, JSON_OF(2), ''])
     spoil(directory)
-    const result = await query(directory, SQL, '--json')
+    const result = await ask(directory, NOTES, '--json')
     expect([result.exitCode, result.stdout, result.stderr]).toEqual([0, JSON_OF(2), ''])
   })
 
   it('two at once have a folder of their own each for what does not fit into memory, gone afterwards', async () => {
     const directory = await copiedThenChanged()
-    const temporary = temporaryFolder()
+    const env = { TMPDIR: temporaryFolder() }
     const sql = `select current_setting('temp_directory') as folder`
-    const results = await Promise.all(
-      [1, 2].map(() =>
-        runCli(['query', sql, '--json', '--data-dir', directory.root], {
-          env: { TMPDIR: temporary },
-        }),
-      ),
+    const args = ['query', sql, '--json', '--data-dir', directory.root]
+    const results = await Promise.all([1, 2].map(() => runCli(args, { env })))
+    const folders = results.map(
+      ({ stdout }) => (JSON.parse(stdout) as { folder: string }[])[0]?.folder,
     )
-    const folders = results.flatMap(({ stdout }) => JSON.parse(stdout) as { folder: string }[])
-    expect(new Set(folders.map(({ folder }) => folder)).size).toBe(2)
-    for (const { folder } of folders) expect(folder).toContain(join(temporary, 'jobtide-query-'))
-    expect(readdirSync(temporary)).toEqual([])
+    expect(new Set(folders).size).toBe(2)
+    for (const folder of folders) expect(folder).toContain(join(env.TMPDIR, 'jobtide-query-'))
+    expect(readdirSync(env.TMPDIR)).toEqual([])
   })
 })
-
-/** Makes the copy unreadable, and leaves its size and time as they are. */
-function spoil({ root }: DataDirectory): void {
-  const path = join(root, 'analyst.duckdb')
-  const { size, mtimeMs } = statSync(path)
-  const head = Buffer.from(readFileSync(path)).fill(0, 0, 16_384)
-  chmodSync(path, 0o644)
-  truncateSync(path)
-  writeFileSync(path, head)
-  utimesSync(path, mtimeMs / SECOND, mtimeMs / SECOND)
-  expect(statSync(path).size).toBe(size)
-}

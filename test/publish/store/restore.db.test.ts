@@ -4,7 +4,7 @@ import { existsSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from 'nod
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it, onTestFinished, vi } from 'vitest'
-import { describeAsBuilt } from '../../../src/cli/restore-command.ts'
+import { describeAsBuilt } from '../../../src/cli/proof-commands.ts'
 import type { Journal } from '../../../src/journal/journal.ts'
 import { load } from '../../../src/load/load.ts'
 import { buildModels } from '../../../src/model/build.ts'

@@ -1,0 +1,249 @@
+/**
+ * `verify`: proves again that every byte of the journal is as it was sealed, where there is one, and a published snapshot,
+ * listing everything that is not as it was published. `restore`: makes a warehouse of a snapshot that is proved.
+ */
+
+import { s3EndpointFrom } from '../config.ts'
+import { openJournal } from '../journal/journal.ts'
+import type { JournalState } from '../journal/loss.ts'
+import { readProject } from '../model/project.ts'
+import { columnsOf, commentOn } from '../model/tables.ts'
+import type { ManifestTable } from '../publish/manifest.ts'
+import {
+  proveSnapshot,
+  refuseExisting,
+  restoreSnapshot,
+  type RestoreReport,
+} from '../publish/restore.ts'
+import type { StoreOptions } from '../publish/store/object-store.ts'
+import { openStore } from '../publish/store/open-store.ts'
+import { splitSnapshotUrl } from '../publish/snapshot-url.ts'
+import type { Finding } from '../publish/verify/verify-findings.ts'
+import { verifySnapshot, type VerifyReport } from '../publish/verify/verify.ts'
+import { readSnapshotTarget } from '../run/job.ts'
+import { leaveOutErased } from '../run/forget/rebuild.ts'
+import { acquireLock } from '../run/lock.ts'
+import { EXIT, JobtideError, errorDocument, type ExitCode } from '../support/errors.ts'
+import type { Warehouse } from '../warehouse/warehouse.ts'
+import { runWorld, type Context } from './context.ts'
+import { refuseEmpty, temporaryFolder } from './reading.ts'
+import type { Report } from './report.ts'
+import { bytesText, countText, printable } from './text.ts'
+
+/** Options of the commands that read snapshots. */
+export interface VerifyOptions {
+  /** Whose S3 settings to use. */
+  readonly pipeline: string
+}
+
+/**
+ * `verify`: exit code 0 when journal and snapshot are proved, 6 with every finding when the snapshot is not, else 9 when
+ * the journal is not. A snapshot is proved also where the journal is damaged.
+ * @param url a destination, or `<destination>/snapshots/<snapshot id>`; absent: only the journal is proved
+ * @throws JournalLossError when the journal is not proved, and no snapshot is asked for
+ */
+export async function verifyCommand(
+  context: Context,
+  url: string | undefined,
+  options: VerifyOptions,
+): Promise<ExitCode> {
+  const { output, clock, directory, progress, stop } = context
+  const journal = openJournal(directory.journal, clock)
+  if (url === undefined) {
+    refuseEmpty(journal, directory)
+    const proved = journal.check('bytes')
+    output.report({
+      notes: journalNotes(proved),
+      values: { isProved: true, journal: journalValues(proved) },
+    })
+    return EXIT.done
+  }
+  let proved: JournalState | null = null
+  let loss: JobtideError | null = null
+  try {
+    proved = journal.check('bytes')
+  } catch (error) {
+    if (!(error instanceof JobtideError)) throw error
+    loss = error
+  }
+  try {
+    const { destination, snapshotId } = splitSnapshotUrl(url)
+    const store = await openStore(destination, storeOptionsFor(context, url, options))
+    const report = await verifySnapshot({
+      store,
+      snapshotId,
+      scratchFolder: temporaryFolder('verify'),
+      signal: stop,
+      onProgress: (step) => progress.show({ stage: 'verify', ...step }),
+    }).finally(() => progress.stop())
+    output.report(snapshotReport(report, store.destination, proved, loss))
+    if (report.findings.length > 0) return EXIT.checkFailed
+    return loss?.exitCode ?? EXIT.done
+  } finally {
+    if (loss !== null) output.problem(loss)
+  }
+}
+
+function journalNotes({ segments, bytes, losses }: JournalState): string[] {
+  const lost =
+    losses.size === 0
+      ? ''
+      : `; what ${countText(losses.size, 'segment')} lost was accepted to be lost`
+  return [
+    'the journal is proved',
+    `${countText(segments, 'segment')}, ${bytesText(bytes)}: every byte is as it was sealed${lost}`,
+  ]
+}
+
+function journalValues({ segments, bytes, losses }: JournalState): object {
+  return { segments, bytes, segmentsWithAcceptedLosses: [...losses.keys()] }
+}
+
+/** How a store is opened to be read; the pipeline is looked at only for a bucket. */
+export function storeOptionsFor(
+  { clock, environment, directory }: Context,
+  url: string,
+  { pipeline }: VerifyOptions,
+): StoreOptions {
+  const { destination } = splitSnapshotUrl(url)
+  if (!destination.startsWith('s3://')) return { clock, access: 'read' }
+  const target = readSnapshotTarget(pipeline, { snapshotTo: destination }, directory.root)
+  return { clock, s3: target?.s3, s3Endpoint: s3EndpointFrom(environment), access: 'read' }
+}
+
+function snapshotReport(
+  proof: VerifyReport,
+  destination: string,
+  journal: JournalState | null,
+  loss: JobtideError | null,
+): Report {
+  const { snapshotId, findings, tables, files, rows, copiedFrom } = proof
+  const what = `${snapshotId === null ? 'the snapshot' : `snapshot ${snapshotId}`} at ${destination}`
+  const counts = `${countText(tables, 'table')}, ${countText(files, 'file')}, ${countText(rows, 'row')}, ${bytesText(proof.bytes)}`
+  const isProved = findings.length === 0
+  const notes = isProved
+    ? [`${counts}: every byte and row is as published`]
+    : [...findings.flatMap(findingNotes), '', adviceFor(findings)]
+  if (isProved && copiedFrom !== null) {
+    notes.push(
+      `It was copied here from ${printable(copiedFrom)}: its views.sql goes on reading the files there.`,
+    )
+  }
+  return {
+    title: isProved ? `${what} is proved` : `${what}: ${countText(findings.length, 'finding')}`,
+    notes:
+      journal === null || journal.segments === 0 ? notes : [...notes, ...journalNotes(journal)],
+    values: {
+      ...proof,
+      manifest: undefined,
+      destination,
+      isProved: isProved && loss === null,
+      journal: journal && journalValues(journal),
+      ...(loss && { error: errorDocument(loss) }),
+    },
+  }
+}
+
+function findingNotes({ kind, table, object, message }: Finding): string[] {
+  const head = table === null ? kind : `${kind}  ${table}`
+  return ['', head, `  ${printable(object)}`, `  ${printable(message)}`]
+}
+
+const BESIDE_IT: ReadonlySet<string> = new Set(['delta', 'stale', 'extra'])
+
+function adviceFor(findings: readonly Finding[]): string {
+  return findings.every(({ kind }) => BESIDE_IT.has(kind))
+    ? 'The snapshot itself is whole: what is wrong stands beside it.'
+    : 'Nothing was changed here. Restore the objects from a backup, or use another snapshot: `jobtide snapshots` lists them.'
+}
+
+/**
+ * `restore`: proves the snapshot first, and makes nothing of one that `verify` would not prove.
+ * @param url a destination, or `<destination>/snapshots/<snapshot id>`
+ * @throws ConfigError when there is a warehouse already
+ * @throws DamagedSnapshotError when the snapshot is not proved
+ */
+export async function restoreCommand(
+  context: Context,
+  url: string,
+  options: VerifyOptions,
+): Promise<ExitCode> {
+  const { output, clock, directory, progress, stop: signal } = context
+  const { destination, snapshotId } = splitSnapshotUrl(url)
+  const store = await openStore(destination, storeOptionsFor(context, url, options))
+  refuseExisting(directory.warehouse)
+  const snapshot = await proveSnapshot({
+    store,
+    snapshotId,
+    scratchFolder: temporaryFolder('verify'),
+    signal,
+    onProgress: (step) => progress.show({ stage: 'verify', ...step }),
+  }).finally(() => progress.stop())
+  const { created_at: createdAt } = snapshot.manifest
+  const lock = await acquireLock(directory.root, { command: 'restore', clock })
+  try {
+    let erased = 0
+    const report = await restoreSnapshot({
+      snapshot,
+      path: directory.warehouse,
+      scratchFolder: temporaryFolder('restore'),
+      describe: describeAsBuilt,
+      beforeUse: async (path) => {
+        erased = await leaveOutErased(runWorld(context), path)
+      },
+      signal,
+      onProgress: (step) => progress.show({ stage: 'restore', ...step }),
+    })
+    progress.stop()
+    output.report(restoredReport(report, createdAt, erased))
+    return EXIT.done
+  } finally {
+    progress.stop()
+    lock.release()
+  }
+}
+
+/** Comments on the restored tables that this version makes itself, as its build does. */
+export async function describeAsBuilt(
+  warehouse: Warehouse,
+  tables: readonly ManifestTable[],
+): Promise<void> {
+  const restored = new Set(tables.map(({ name }) => name))
+  const { nodes } = await readProject(warehouse)
+  for (const node of nodes.filter(({ name }) => restored.has(name))) {
+    const columns = await columnsOf(warehouse, node.name)
+    if (columns.toSorted().join() !== [...node.definition.columns.keys()].toSorted().join())
+      continue
+    // A restore makes tables only, also of what a build makes a view.
+    await commentOn(warehouse, node.kind === 'view' ? { ...node, kind: 'table' } : node)
+  }
+}
+
+const NOT_IN_IT =
+  'Not in it: journal, ledger and coverage, and how often and when last an event was seen. Where the journal is left, `jobtide load` adds what it holds; `jobtide build` makes the tables again.'
+
+function restoredReport(restored: RestoreReport, createdAt: string, erasedPeople: number): Report {
+  const { snapshotId, path: warehouse, tables, rows, isCompared } = restored
+  const proof = isCompared
+    ? 'all of them the rows that were published'
+    : 'counted, not compared: another version of DuckDB published them'
+  const erased = `${countText(erasedPeople, 'person', 'people')} erased since it was published: left out again, and the tables built again without them`
+  return {
+    title: `restored: ${warehouse} from snapshot ${snapshotId} of ${createdAt}`,
+    notes: [
+      `${countText(tables.length, 'table')}, ${countText(rows, 'row')}: ${proof}`,
+      NOT_IN_IT,
+      ...(erasedPeople === 0 ? [] : [erased]),
+    ],
+    values: {
+      snapshotId,
+      createdAt,
+      warehouse,
+      rows,
+      tables,
+      isCompared,
+      notRestored: ['journal', 'ledger', 'coverage'],
+      erasedPeople,
+    },
+  }
+}

@@ -1,0 +1,157 @@
+/**
+ * What commands read: the journal's history, the queries of sql/reports, and the warehouse without keeping another process
+ * from writing it.
+ */
+
+import { existsSync, mkdtempSync, readFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import type { History } from '../journal/history.ts'
+import { openJournal, type Journal } from '../journal/journal.ts'
+import { readHistory } from '../journal/read-history.ts'
+import { findAnalystCopy } from '../run/analyst-copy.ts'
+import type { DataDirectory } from '../run/data-directory.ts'
+import { holderOf } from '../run/lock.ts'
+import { sqlFolder } from '../support/assets.ts'
+import { ConfigError, EXIT, JobtideError, LockedError, asStorageError } from '../support/errors.ts'
+import type { SqlValue } from '../warehouse/rows.ts'
+import { openWarehouse, withWarehouse, type Warehouse } from '../warehouse/warehouse.ts'
+import type { Context } from './context.ts'
+import { agoText, minuteText } from './text.ts'
+
+/** The history of a data directory. @throws as {@link refuseEmpty} does */
+export function historyShown({ directory, clock }: Context): History {
+  const journal = openJournal(directory.journal, clock)
+  refuseEmpty(journal, directory)
+  return readHistory(journal)
+}
+
+/**
+ * @throws ConfigError when the journal of the data directory has no record; a warehouse beside it is named
+ * @throws JournalLossError when it had some
+ */
+export function refuseEmpty(journal: Journal, { root, warehouse }: DataDirectory): void {
+  journal.check()
+  if (journal.segments().length > 0) return
+  if (existsSync(warehouse)) {
+    throw new ConfigError(
+      `there is a warehouse in ${root} and no journal: it was restored from a snapshot, or its journal is lost`,
+      {
+        hint: 'If it is lost, put `journal` and `journal.seals` back from a backup: a run without them buys everything again. `jobtide query` reads the warehouse as it is.',
+      },
+    )
+  }
+  throw new ConfigError(`nothing was run yet in ${root}`, {
+    hint: 'Try `jobtide demo`, or run a pipeline: `jobtide run nightly`.',
+  })
+}
+
+const PARAMETER = /\$([a-z_]+)/g
+
+/**
+ * Runs `sql/reports/<name>.sql`, in which parameters stand by name: `$pipeline`. `Row` is the caller's word for what it
+ * returns.
+ * @throws TypeError when a parameter of the query is not given
+ */
+export async function queryReport<Row extends object>(
+  warehouse: Warehouse,
+  name: string,
+  parameters: Readonly<Record<string, SqlValue>> = {},
+): Promise<Row[]> {
+  const sql = readFileSync(join(sqlFolder, 'reports', `${name}.sql`), 'utf8')
+  const names = [...new Set([...sql.matchAll(PARAMETER)].map(([, found = '']) => found))]
+  const values = names.map((found) => {
+    const value = parameters[found]
+    if (value === undefined) throw new TypeError(`sql/reports/${name}.sql needs $${found}`)
+    return value
+  })
+  // The engine's client binds by place.
+  return warehouse.all<Row>(
+    sql.replaceAll(PARAMETER, (_, found: string) => `$${names.indexOf(found) + 1}`),
+    values,
+  )
+}
+
+/** What was read, or why nothing was. */
+export type Reading<T> =
+  { readonly value: T; readonly why: null } | { readonly value: null; readonly why: string }
+
+/** For a command that is right without the warehouse: whatever is wrong with it becomes a sentence. */
+export async function readWarehouse<T>(
+  path: string,
+  work: (warehouse: Warehouse) => Promise<T>,
+): Promise<Reading<T>> {
+  try {
+    return { value: await withWarehouse({ path, mode: 'read' }, work), why: null }
+  } catch (error) {
+    // A defect is no reason to go on without the warehouse: it is to be seen.
+    if (!(error instanceof JobtideError) || error.exitCode === EXIT.defect) throw error
+    return { value: null, why: error.message }
+  }
+}
+
+/** What a reader of the warehouse needs of its context. */
+type ReaderContext = Pick<Context, 'directory' | 'clock' | 'output'>
+
+/**
+ * Opens the warehouse for reading, or the copy for analysts in its place: without a word while both show the same, because
+ * a warehouse that is open stops a run that wants to write; with a note on stderr while another process writes the warehouse.
+ * @throws LockedError when it is being written and there is no copy that can be read
+ * @throws JobtideError otherwise as openWarehouse does
+ */
+export async function openForReading({
+  directory,
+  clock,
+  output,
+}: ReaderContext): Promise<Warehouse> {
+  const open = (path: string) => openWarehouse({ path, mode: 'read' })
+  const copy = findAnalystCopy(directory)
+  if (copy === null) return open(directory.warehouse)
+  if (copy.isCurrent) {
+    return open(copy.path).catch((error: unknown) => {
+      // The warehouse shows the same, so whatever is wrong with the copy does no harm.
+      if (error instanceof JobtideError) return open(directory.warehouse)
+      throw error
+    })
+  }
+  try {
+    // A run closes the warehouse between its stages; a reader that opened it just then would end the run.
+    const holder = await holderOf(directory.root)
+    if (holder !== null) throw new LockedError(`the data directory is in use by ${holder}`)
+    return await open(directory.warehouse)
+  } catch (locked) {
+    if (!(locked instanceof LockedError)) throw locked
+    const opened = await open(copy.path).catch((error: unknown) => {
+      if (!(error instanceof JobtideError)) throw error
+      throw new LockedError(`${locked.message}; and its copy cannot be read: ${error.message}`, {
+        hint: 'Wait until the warehouse is free; the next publish makes the copy again.',
+        cause: error,
+      })
+    })
+    const asOf = `as of ${minuteText(copy.asOf)} UTC (${agoText(clock.now() - copy.asOf)})`
+    output.note(`answered from ${copy.path}, ${asOf}:\n  ${locked.message}`)
+    return opened
+  }
+}
+
+/** Opens as {@link openForReading} does, for `work`, and closes afterwards, whatever happened. */
+export async function whileReading<T>(
+  context: ReaderContext,
+  work: (warehouse: Warehouse) => Promise<T>,
+): Promise<T> {
+  const warehouse = await openForReading(context)
+  try {
+    return await work(warehouse)
+  } finally {
+    warehouse.close()
+  }
+}
+
+/** A new folder away from all data, which may be read-only, for what a command needs while it runs; the caller removes it. */
+export function temporaryFolder(command: string): string {
+  try {
+    return mkdtempSync(join(tmpdir(), `jobtide-${command}-`))
+  } catch (error) {
+    throw asStorageError(error, tmpdir())
+  }
+}

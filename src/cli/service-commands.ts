@@ -1,0 +1,139 @@
+/** The commands that ask the service: run, backfill, extract, and `plan --sample`. */
+
+import { createTransport } from '../api/transport.ts'
+import { apiKeyFrom, baseUrlFrom, proxiesFrom } from '../config.ts'
+import { CREDITS_PER_PAGE } from '../journal/spending.ts'
+import type { RunCommand } from '../run/begin.ts'
+import { eraseAfterRun } from '../run/forget/erase.ts'
+import { readJob, type Job, type Overrides } from '../run/job.ts'
+import { runJob, type Service } from '../run/run.ts'
+import { sampleRun, type SampleReport } from '../run/sample.ts'
+import { EXIT, type ExitCode } from '../support/errors.ts'
+import { SECOND } from '../support/units.ts'
+import { refuseBundledList } from './bundled-list.ts'
+import { packageVersion, runWorld, type Context } from './context.ts'
+import { erasureWorld } from './forget-command.ts'
+import type { Report } from './report.ts'
+import { leftBehindText, problemOf, runReport } from './run-result.ts'
+import { countText, durationText, numberText } from './text.ts'
+
+/** `run`, `backfill` and `extract`: buys what the pipeline asks for, and all but `extract` load, build and publish it. */
+export const runCommand = buying('run')
+export const backfillCommand = buying('backfill')
+export const extractCommand = buying('extract')
+
+function buying(command: RunCommand) {
+  return async (context: Context, pipeline: string, options: Overrides): Promise<ExitCode> => {
+    const { output } = context
+    const world = runWorld(context)
+    const report = await withService(context, pipeline, options, async (job, service) => {
+      const done = await runJob(job, command, service, world)
+      if (command !== 'extract' && done.stageFailure === null) {
+        // After the run has closed its journal segment: only then can that be rewritten.
+        await eraseAfterRun(erasureWorld(context, pipeline), job.retentionDays)
+      }
+      return done
+    })
+    output.report(runReport(report))
+    const problem = problemOf(report)
+    if (problem === null) return EXIT.done
+    output.problem(problem)
+    return problem.exitCode
+  }
+}
+
+/** `plan --sample N`: reads N random batches of the run to their end, keeps them, and projects the bill of all. */
+export async function sampleCommand(
+  context: Context,
+  pipeline: string,
+  options: Overrides & { readonly sample: number },
+): Promise<ExitCode> {
+  const sample = await withService(context, pipeline, options, (job, service) =>
+    sampleRun(job, options.sample, service, runWorld(context)),
+  )
+  context.output.report(sampleReport(sample))
+  return EXIT.done
+}
+
+/**
+ * Reads the job, works with the service, and hangs up afterwards. Its key is known to the scrubber from here on.
+ * @throws ConfigError when something is wrong with the pipeline or its list, or address or key is missing or unsafe
+ */
+async function withService<T>(
+  context: Context,
+  pipeline: string,
+  overrides: Overrides,
+  work: (job: Job, service: Service) => Promise<T>,
+): Promise<T> {
+  const { environment, logger, clock, scrubber, progress, directory } = context
+  const job = await readJob(pipeline, overrides, directory.root)
+  const baseUrl = baseUrlFrom(environment)
+  refuseBundledList(job, environment)
+  const proxies = proxiesFrom(environment, baseUrl)
+  const { secret, source, isReadableByOthers } = apiKeyFrom(environment)
+  if (isReadableByOthers) logger.warn({ key: source }, 'key_is_readable_by_others')
+  scrubber.add(secret.reveal())
+  const transport = createTransport({
+    baseUrl,
+    apiKey: secret,
+    clock,
+    connections: job.concurrency,
+    userAgent: `jobtide/${packageVersion()}`,
+    ...(proxies === undefined ? {} : { proxies }),
+  })
+  try {
+    return await work(job, { transport, baseUrl })
+  } finally {
+    progress.stop()
+    await transport.close()
+  }
+}
+
+function sampleReport(sample: SampleReport): Report {
+  const { runId, pipeline, organizations, leftBehind, progress, requestsPerSecond: pace } = sample
+  const { projection, batches, batchesDone, credits, pages } = progress
+  const left = batches - batchesDone
+  // What the rest is expected to cost.
+  const toBuy = projection && Math.max(0, projection.expected - sample.creditsOfRun)
+  const expected = countText(projection?.expected ?? 0, 'credit')
+  const bill =
+    projection === null
+      ? 'is not known yet'
+      : left === 0
+        ? `is ${expected}`
+        : `is about ${expected}, 90 % sure between ${numberText(projection.low)} and ${numberText(projection.high)}`
+  const rest = [
+    countText(left, 'batch'),
+    toBuy !== null && ` for about ${countText(toBuy, 'credit')}`,
+    toBuy !== null &&
+      pace !== null &&
+      `, ${durationText((toBuy / CREDITS_PER_PAGE / pace) * SECOND)} at ${numberText(pace)} a second`,
+  ].filter(Boolean)
+  return {
+    title: `${pipeline}: the bill of ${countText(organizations, 'organisation')} in ${countText(batches, 'batch')} ${bill}`,
+    sections: [
+      [
+        [
+          '  read',
+          `${countText(pages, 'page')} for ${countText(credits, 'credit')} now: kept for the run, of which ${countText(batchesDone, 'batch')} ${batchesDone === 1 ? 'is' : 'are'} read`,
+        ],
+        ['  to read', left === 0 ? 'nothing: the next run only has to finish' : rest.join('')],
+        leftBehind > 0 && ['  left', leftBehindText(leftBehind)],
+      ],
+    ],
+    notes: ['the next run of the same question reads the rest, and nothing twice'],
+    values: {
+      runId,
+      pipeline,
+      organizations,
+      batches,
+      batchesRead: batchesDone,
+      pagesNow: pages,
+      creditsSpentNow: credits,
+      pagesLeftBehind: leftBehind,
+      expectedCredits: projection && projection.expected,
+      credits_90_percent: projection && { low: projection.low, high: projection.high },
+      creditsToBuy: toBuy,
+    },
+  }
+}

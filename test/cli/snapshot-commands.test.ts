@@ -1,0 +1,297 @@
+/** `snapshots`, `diff`, `verify` and `restore`: what people and programs are told of what was published. */
+
+import { existsSync, readdirSync, renameSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { describe, expect, it } from 'vitest'
+import { restoreCommand, verifyCommand } from '../../src/cli/proof-commands.ts'
+import { diffCommand, snapshotsCommand } from '../../src/cli/snapshot-commands.ts'
+import { POINTER_KEY, type Manifest } from '../../src/publish/manifest.ts'
+import { openFolderStore } from '../../src/publish/store/folder-store.ts'
+import { realClock } from '../../src/support/clock.ts'
+import { EXIT } from '../../src/support/errors.ts'
+import { DAY } from '../../src/support/units.ts'
+import { withWarehouse } from '../../src/warehouse/warehouse.ts'
+import { newFolder } from '../publish/fixtures.ts'
+import { START, idOf, manifestOf, publishManifest, putSnapshot } from '../publish/gc/gc-world.ts'
+import { publishedLake } from '../publish/lake-fixtures.ts'
+import { ledgerSite, sendRequest } from './ledger-fixture.ts'
+
+const pipeline = 'nightly'
+
+describe('snapshots', () => {
+  /** A data directory whose pipeline publishes to `snapshots` in it, and what the command says there. */
+  function aSite(lines: readonly string[] = ['snapshot: {to: snapshots}']) {
+    const site = ledgerSite(START)
+    const named = site.pipeline('nightly', ['org_1'], lines)
+    const folder = join(site.folder, 'snapshots')
+    const show = (destination?: string) =>
+      site.show((context) => snapshotsCommand(context, destination, { pipeline: named }))
+    return { site, named, folder, store: openFolderStore(folder, realClock), show }
+  }
+
+  const asked = { id: idOf(1), createdAt: START - DAY, contents: ['aaaa', 'bb'] }
+  const first: Manifest = { ...manifestOf(asked), checks: null, new_bytes: 6 }
+  const later = { id: idOf(2), createdAt: START, contents: ['aaaa', 'ccc'], after: first }
+  const second: Manifest = { ...manifestOf({ ...asked, ...later }), new_bytes: 1_234_567 }
+
+  it('lists the newest first, marks what readers see, and counts shared files once', async () => {
+    const { folder, store, show } = aSite()
+    await publishManifest(store, first, null)
+    await publishManifest(store, second, first)
+    const { text, document, exitCode } = await show()
+    expect(exitCode).toBe(0)
+    expect(text.split('\n')).toEqual([
+      `${folder}: 2 snapshots, 9 B together`,
+      '',
+      '  snapshot                    created (UTC)     rows  bytes     new',
+      '→ 01JD0000000000000000000002  2026-11-20 02:15     2    7 B  1.2 MB',
+      '  01JD0000000000000000000001  2026-11-19 02:15     2    6 B     6 B',
+      '',
+      '→ what readers see; the address of another: DESTINATION/snapshots/SNAPSHOT',
+    ])
+    expect(document).toMatchObject({
+      destination: folder,
+      current: idOf(2),
+      bytes: 9,
+      snapshots: [
+        {
+          snapshot_id: idOf(2),
+          url: `${folder}/snapshots/${idOf(2)}`,
+          is_current: true,
+          sequence: 2,
+          created_at: '2026-11-20T02:15:00.000Z',
+          tables: 1,
+          files: 2,
+          new_bytes: 1_234_567,
+          checks: { passed: 84 },
+          coverage: { organizations: 1_200 },
+        },
+        { snapshot_id: idOf(1), is_current: false, checks: null, bytes: 6 },
+      ],
+    })
+  })
+
+  it('takes the destination that is named, and leaves out what the pointer never named', async () => {
+    const { site, show } = aSite([])
+    const folder = join(site.folder, 'elsewhere')
+    const store = openFolderStore(folder, realClock)
+    await publishManifest(store, first, null)
+    await putSnapshot(store, manifestOf({ ...asked, id: idOf(3), after: first }), first)
+    const { document } = await show(folder)
+    expect(document).toMatchObject({ current: idOf(1), snapshots: [{ snapshot_id: idOf(1) }] })
+    expect(document['snapshots']).toHaveLength(1)
+  })
+
+  it('says that nothing was published yet, that the pointer was removed, and what to do without a destination', async () => {
+    const { site, folder, store, show } = aSite()
+    const { text, document } = await show()
+    expect(text).toBe(`nothing was published to ${folder} yet`)
+    expect(document).toEqual({ destination: folder, current: null, bytes: 0, snapshots: [] })
+    await expect(openFolderStore(site.folder, realClock).list('snapshots')).resolves.toEqual([])
+
+    await publishManifest(store, first, null)
+    await store.remove([POINTER_KEY])
+    const removed = await show()
+    expect(removed.text).toMatch(/none of them is what readers see: there is no latest\.json$/)
+    expect(removed.document).toMatchObject({ current: null, snapshots: [{ is_current: false }] })
+
+    const nowhere = aSite([])
+    await expect(nowhere.show()).rejects.toMatchObject({
+      exitCode: 2,
+      message: `pipeline ${nowhere.named} has no snapshot destination`,
+      hint: 'Name a folder or an s3:// address: jobtide snapshots DESTINATION.',
+    })
+  })
+})
+
+describe('diff', () => {
+  it('counts rows and bytes of each table that changed, and shows the rows of one', async () => {
+    const lake = await publishedLake()
+    const { snapshot_id: id, created_at: at, previous } = await lake.manifest()
+    const before = `${lake.root}/snapshots/${previous?.snapshot_id}`
+    const diff = (from: string, limit = 20, table?: string) =>
+      ledgerSite(START).show((context) =>
+        diffCommand(context, from, lake.root, { pipeline, limit, ...(table && { table }) }),
+      )
+    const { text, document, exitCode } = await diff(before)
+    expect(exitCode).toBe(EXIT.done)
+    const [a, b, ...rest] = text.split('\n')
+    expect(a).toMatch(/^before {2}[0-9A-Z]{26} of /)
+    expect(b).toBe(`after   ${id} of ${at}`)
+    expect(rest.map((line) => line.replaceAll(/[0-9.]+ k?B/g, '# B'))).toEqual([
+      '',
+      expect.stringMatching(/^table {3}added {2}removed {2}changed {2}rows now +new +gone$/),
+      expect.stringMatching(/^people {6}5 {8}3 {7}20 {4}15,002 +# B +# B$/),
+      expect.stringMatching(/^moves {7}0 {8}0 {7}10 {4}30,000 +# B +# B$/),
+    ])
+    expect(document).toMatchObject({
+      before: { destination: lake.root },
+      after: { snapshot_id: id, destination: lake.root },
+      tables: [
+        { name: 'people', rows_added: 5, rows_removed: 3, rows_changed: 20, bytes_removed: 0 },
+        { name: 'moves', rows_added: 0, rows_removed: 0, rows_changed: 10 },
+      ],
+      rows: null,
+    })
+
+    const two = await diff(before, 2, 'people')
+    expect(two.text.split('\n').slice(-6)).toEqual([
+      '',
+      '~ person_id "person_000000"',
+      '    age: 0 → 1',
+      '~ person_id "person_000001"',
+      '    age: 1 → 2',
+      '… 26 more: --limit',
+    ])
+    const changed = (n: number) => ({
+      change: 'changed',
+      key: { person_id: `person_00000${n}` },
+      columns: [{ name: 'age', before: n, after: n + 1 }],
+    })
+    expect(two.document['rows']).toEqual([changed(0), changed(1)])
+    const lines = (await diff(before, 100, 'people')).text.split('\n')
+    expect(lines.filter((line) => line.startsWith('- '))).toEqual(
+      [7, 8, 9].map((n) => `- person_id "person_01499${n}"`),
+    )
+    expect(lines.at(-1)).toBe('+ person_id "person_14"')
+
+    expect((await diff(lake.root)).text.split('\n').at(-1)).toBe('no difference in 2 tables')
+  })
+})
+
+describe('verify', () => {
+  const verify = (url: string, site = ledgerSite(START)) =>
+    site.show((context) => verifyCommand(context, url, { pipeline }))
+
+  it('ends with 0 and says how much was proved; with 6 and the whole key of each finding', async () => {
+    const lake = await publishedLake()
+    const { snapshot_id: id } = await lake.manifest()
+    const good = await verify(lake.root)
+    expect(good.exitCode).toBe(EXIT.done)
+    expect(good.text).toMatch(
+      new RegExp(
+        `^snapshot ${id} at ${lake.root} is proved\n2 tables, 8 files, 45,002 rows, [0-9.]+ MB: every byte and row is as published$`,
+      ),
+    )
+    const counts = { tables: 2, files: 8, rows: 45_002, findings: [] }
+    const expected = { snapshot_id: id, destination: lake.root, is_proved: true, ...counts }
+    expect(good.document).toMatchObject(expected)
+
+    writeFileSync(lake.path('tables/moves/notes.txt'), 'mine')
+    const beside = await verify(lake.root)
+    expect(beside.exitCode).toBe(EXIT.checkFailed)
+    expect(beside.text).toContain('The snapshot itself is whole: what is wrong stands beside it.')
+
+    const key = (await lake.table('people')).files.at(-1)?.key ?? ''
+    const away = join(newFolder(), 'away.parquet')
+    renameSync(lake.path(key), away)
+    const { text, document, exitCode } = await verify(`${lake.root}/snapshots/${id}`)
+    expect(exitCode).toBe(EXIT.checkFailed)
+    expect(text.split('\n')).toEqual([
+      `snapshot ${id} at ${lake.root}: 2 findings`,
+      '',
+      'missing  people',
+      `  ${key}`,
+      '  it is not there',
+      '',
+      'extra  moves',
+      '  tables/moves/notes.txt',
+      '  nothing refers to it, and it is not named as Jobtide names files: remove it',
+      '',
+      'Nothing was changed here. Restore the objects from a backup, or use another',
+      'snapshot: `jobtide snapshots` lists them.',
+    ])
+    const missing = { kind: 'missing', table: 'people', object: key }
+    expect(document).toMatchObject({
+      is_proved: false,
+      findings: [
+        { ...missing, message: 'it is not there' },
+        { kind: 'extra', table: 'moves', object: 'tables/moves/notes.txt' },
+      ],
+    })
+
+    symlinkSync(away, lake.path(key))
+    expect((await verify(lake.root)).document['findings']).toContainEqual({
+      ...missing,
+      message: 'it lies behind a symbolic link, which is not followed',
+    })
+  })
+
+  it('proves the snapshot although the journal here has a loss: 9, and 6 where the snapshot has findings', async () => {
+    const lake = await publishedLake()
+    const site = ledgerSite(START)
+    await site.journal((writer) => sendRequest(writer, START))
+    const journal = join(site.folder, 'journal')
+    const [segment = ''] = readdirSync(journal).filter((name) => name !== 'identity')
+    rmSync(join(journal, segment))
+    const lost = await verify(lake.root, site)
+    expect(lost.exitCode).toBe(EXIT.storage)
+    expect(lost.text).toMatch(/^snapshot .* is proved\n2 tables, 8 files, .* as published$/)
+    expect(lost.document).toMatchObject({
+      is_proved: false,
+      findings: [],
+      rows: 45_002,
+      journal: null,
+      error: { exit_code: 9, message: expect.stringContaining(`${segment} is gone`) as unknown },
+    })
+    writeFileSync(lake.path('tables/moves/notes.txt'), 'mine')
+    const both = await verify(lake.root, site)
+    expect(both.exitCode).toBe(EXIT.checkFailed)
+    expect(both.document).toMatchObject({ error: { exit_code: 9 }, findings: [{ kind: 'extra' }] })
+  })
+
+  it('ends with 7 where nothing was published, and makes no folder', async () => {
+    const root = `${newFolder()}/nothing`
+    await expect(verify(root)).rejects.toMatchObject({
+      exitCode: EXIT.publishFailed,
+      message: `there is no folder ${root}`,
+    })
+    const empty = newFolder()
+    await expect(verify(empty)).rejects.toThrow(`nothing was published to ${empty}`)
+  })
+})
+
+describe('restore', () => {
+  it('makes the warehouse of the data directory, says what is not in it, and replaces none', async () => {
+    const lake = await publishedLake()
+    const restore = (site: ReturnType<typeof ledgerSite>, url: string) =>
+      site.show((context) => restoreCommand(context, url, { pipeline }))
+    const site = ledgerSite(START)
+    const { text, document, exitCode } = await restore(site, lake.root)
+    const { snapshot_id: id, created_at: at, previous } = await lake.manifest()
+    expect(exitCode).toBe(EXIT.done)
+    expect(text.split('\n')).toEqual([
+      `restored: ${site.warehouse} from snapshot ${id} of ${at}`,
+      '2 tables, 45,002 rows: all of them the rows that were published',
+      'Not in it: journal, ledger and coverage, and how often and when last an event',
+      'was seen. Where the journal is left, `jobtide load` adds what it holds; `jobtide',
+      'build` makes the tables again.',
+    ])
+    expect(document).toMatchObject({
+      snapshot_id: id,
+      warehouse: site.warehouse,
+      rows: 45_002,
+      tables: [
+        { name: 'people', rows: 15_002 },
+        { name: 'moves', rows: 30_000 },
+      ],
+      is_compared: true,
+      not_restored: ['journal', 'ledger', 'coverage'],
+    })
+    const count = 'select cast(count(*) as integer) as people from people'
+    await withWarehouse({ path: site.warehouse, mode: 'read' }, async (warehouse) => {
+      expect(await warehouse.all(count)).toEqual([{ people: 15_002 }])
+    })
+
+    await expect(restore(site, lake.root)).rejects.toMatchObject({
+      exitCode: EXIT.usage,
+      message: `there is a warehouse already: ${site.warehouse}`,
+    })
+    expect(existsSync(`${site.folder}/lock`)).toBe(false)
+    const before = await restore(
+      ledgerSite(START),
+      `${lake.root}/snapshots/${previous?.snapshot_id}`,
+    )
+    expect(before.document).toMatchObject({ snapshot_id: previous?.snapshot_id, rows: 45_000 })
+  })
+})
