@@ -12,7 +12,6 @@ import { checksOfHeaders, readChecks } from '../src/model/checks.ts'
 import { computedModels } from '../src/model/computed-models.ts'
 import { packageRoot, sqlFolder } from '../src/support/assets.ts'
 import { readModelFiles } from '../src/warehouse/catalog.ts'
-import { quoteText } from '../src/warehouse/sql-text.ts'
 import { openWarehouse, type Warehouse } from '../src/warehouse/warehouse.ts'
 
 const NOT_OURS = new Set(['node_modules', 'dist', 'data', 'coverage', '.git'])
@@ -158,25 +157,6 @@ describe('SQL', () => {
        where schema_name in ('main', 'core', 'ops') and not internal and comment is null`,
     )
     expect(silent).toEqual([])
-  })
-
-  const ROW_BY_ROW =
-    /^(SET_OPERATION_NODE|SELECT_NODE|BASE_TABLE|COLUMN_REF|FUNCTION|VALUE_CONSTANT|CASE_EXPR|COMPARE_\w+|CONJUNCTION_\w+|OPERATOR_NOT|ORDER_MODIFIER)$/
-  // A night asks of new rows and of rows that are gone, each by itself: that is only right for sums over single rows.
-  it.each(
-    checks.flatMap(({ name, reconciliation }) =>
-      reconciliation === null ? [] : [[name, reconciliation] as const],
-    ),
-  )('check %s sums up rows of one table after another', async (_, { entries }) => {
-    const [row] = await warehouse.all<{ tree: string }>(
-      `select json_serialize_sql(${quoteText(entries)}) as tree`,
-    )
-    const all = (pattern: RegExp) => [
-      ...new Set([...(row?.tree ?? '').matchAll(pattern)].map(([, word]) => word ?? '')),
-    ]
-    expect(all(/"type":"([A-Z_]+)"/g).filter((part) => !ROW_BY_ROW.test(part))).toEqual([])
-    expect(all(/"function_name":"([^"]+)"/g).filter((name) => !/^[+-]$/.test(name))).toEqual([])
-    expect(all(/"setop_all":(\w+)/g)).toEqual(['true'])
   })
 
   const VERB =

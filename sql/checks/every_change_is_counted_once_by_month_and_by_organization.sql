@@ -1,67 +1,94 @@
--- reconciles: joiners_by_month, leavers_by_month, promotions_by_month, boomerangs_by_month, side_roles_by_month by organization_id
--- reconciles: joiners_in_all, leavers_in_all, promotions_in_all, boomerangs_in_all by organization_id
+-- incremental_by: organization_id
+with
+
+entries as (
+    select
+        organization_id,
+        joiners as joiners_by_month,
+        0 as joiners_in_all,
+        leavers as leavers_by_month,
+        0 as leavers_in_all,
+        promotions as promotions_by_month,
+        0 as promotions_in_all,
+        boomerangs as boomerangs_by_month,
+        0 as boomerangs_in_all,
+        side_joiners + side_leavers as side_roles_by_month
+    from organization_monthly
+    union all
+    select
+        organization_id,
+        0 as joiners_by_month,
+        joiners as joiners_in_all,
+        0 as leavers_by_month,
+        leavers as leavers_in_all,
+        0 as promotions_by_month,
+        promotions as promotions_in_all,
+        0 as boomerangs_by_month,
+        boomerangs as boomerangs_in_all,
+        0 as side_roles_by_month
+    from organizations
+    union all
+    select
+        organization_id,
+        case when is_primary then -1 else 0 end as joiners_by_month,
+        case when is_primary then -1 else 0 end as joiners_in_all,
+        0 as leavers_by_month,
+        0 as leavers_in_all,
+        0 as promotions_by_month,
+        0 as promotions_in_all,
+        case when is_primary and is_boomerang then -1 else 0 end as boomerangs_by_month,
+        case when is_primary and is_boomerang then -1 else 0 end as boomerangs_in_all,
+        case when is_primary then 0 else -1 end as side_roles_by_month
+    from joiners
+    union all
+    select
+        organization_id,
+        0 as joiners_by_month,
+        0 as joiners_in_all,
+        case when is_primary then -1 else 0 end as leavers_by_month,
+        case when is_primary then -1 else 0 end as leavers_in_all,
+        0 as promotions_by_month,
+        0 as promotions_in_all,
+        0 as boomerangs_by_month,
+        0 as boomerangs_in_all,
+        case when is_primary then 0 else -1 end as side_roles_by_month
+    from leavers
+    union all
+    select
+        organization_id,
+        0 as joiners_by_month,
+        0 as joiners_in_all,
+        0 as leavers_by_month,
+        0 as leavers_in_all,
+        -1 as promotions_by_month,
+        -1 as promotions_in_all,
+        0 as boomerangs_by_month,
+        0 as boomerangs_in_all,
+        0 as side_roles_by_month
+    from promotions
+    where is_primary
+)
+
 select
     organization_id,
-    joiners as joiners_by_month,
-    0 as joiners_in_all,
-    leavers as leavers_by_month,
-    0 as leavers_in_all,
-    promotions as promotions_by_month,
-    0 as promotions_in_all,
-    boomerangs as boomerangs_by_month,
-    0 as boomerangs_in_all,
-    side_joiners + side_leavers as side_roles_by_month
-from organization_monthly
-union all
-select
-    organization_id,
-    0 as joiners_by_month,
-    joiners as joiners_in_all,
-    0 as leavers_by_month,
-    leavers as leavers_in_all,
-    0 as promotions_by_month,
-    promotions as promotions_in_all,
-    0 as boomerangs_by_month,
-    boomerangs as boomerangs_in_all,
-    0 as side_roles_by_month
-from organizations
-union all
-select
-    organization_id,
-    case when is_primary then -1 else 0 end as joiners_by_month,
-    case when is_primary then -1 else 0 end as joiners_in_all,
-    0 as leavers_by_month,
-    0 as leavers_in_all,
-    0 as promotions_by_month,
-    0 as promotions_in_all,
-    case when is_primary and is_boomerang then -1 else 0 end as boomerangs_by_month,
-    case when is_primary and is_boomerang then -1 else 0 end as boomerangs_in_all,
-    case when is_primary then 0 else -1 end as side_roles_by_month
-from joiners
-union all
-select
-    organization_id,
-    0 as joiners_by_month,
-    0 as joiners_in_all,
-    case when is_primary then -1 else 0 end as leavers_by_month,
-    case when is_primary then -1 else 0 end as leavers_in_all,
-    0 as promotions_by_month,
-    0 as promotions_in_all,
-    0 as boomerangs_by_month,
-    0 as boomerangs_in_all,
-    case when is_primary then 0 else -1 end as side_roles_by_month
-from leavers
-union all
-select
-    organization_id,
-    0 as joiners_by_month,
-    0 as joiners_in_all,
-    0 as leavers_by_month,
-    0 as leavers_in_all,
-    -1 as promotions_by_month,
-    -1 as promotions_in_all,
-    0 as boomerangs_by_month,
-    0 as boomerangs_in_all,
-    0 as side_roles_by_month
-from promotions
-where is_primary
+    sum(joiners_by_month) as joiners_by_month,
+    sum(leavers_by_month) as leavers_by_month,
+    sum(promotions_by_month) as promotions_by_month,
+    sum(boomerangs_by_month) as boomerangs_by_month,
+    sum(side_roles_by_month) as side_roles_by_month,
+    sum(joiners_in_all) as joiners_in_all,
+    sum(leavers_in_all) as leavers_in_all,
+    sum(promotions_in_all) as promotions_in_all,
+    sum(boomerangs_in_all) as boomerangs_in_all
+from entries
+group by organization_id
+having
+    sum(joiners_by_month) <> 0
+    or sum(leavers_by_month) <> 0
+    or sum(promotions_by_month) <> 0
+    or sum(boomerangs_by_month) <> 0
+    or sum(side_roles_by_month) <> 0
+    or sum(joiners_in_all) <> 0
+    or sum(leavers_in_all) <> 0
+    or sum(promotions_in_all) <> 0
+    or sum(boomerangs_in_all) <> 0

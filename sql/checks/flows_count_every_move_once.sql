@@ -1,6 +1,15 @@
--- reconciles: moves by from_organization_id
-select from_organization_id, moves
-from organization_pairs
-union all
-select from_organization_id, -1 as moves
-from moves
+-- incremental_by: from_organization_id
+with
+
+entries as (
+    select from_organization_id, moves
+    from organization_pairs
+    union all
+    select from_organization_id, -1 as moves
+    from moves
+)
+
+select from_organization_id, sum(moves) as moves
+from entries
+group by from_organization_id
+having sum(moves) <> 0

@@ -53,7 +53,14 @@ async function readTables(warehouse: Warehouse, isCounted: boolean) {
     reads: [] as readonly string[],
   }))
   // The file is that of a model, below sql/models; computed models are from the words of config/titles.
-  const made = nodes.map((node) => ({ ...node, file: node.model && node.file }))
+  const made = nodes.map(({ name, schema, kind, reads, computed, file, ...definition }) => ({
+    name,
+    schema,
+    kind,
+    reads,
+    file: computed === null ? file : null,
+    definition,
+  }))
   const tables = [...loaded, ...made].map(
     async ({ name, schema, kind, file, reads, definition }) => {
       const columns = actual.filter(({ table }) => table === name)

@@ -212,8 +212,7 @@ export async function describeAsBuilt(
   const { nodes } = await readProject(warehouse)
   for (const node of nodes.filter(({ name }) => restored.has(name))) {
     const columns = await columnsOf(warehouse, node.name)
-    if (columns.toSorted().join() !== [...node.definition.columns.keys()].toSorted().join())
-      continue
+    if (columns.toSorted().join() !== [...node.columns.keys()].toSorted().join()) continue
     // A restore makes tables only, also of what a build makes a view.
     await commentOn(warehouse, node.kind === 'view' ? { ...node, kind: 'table' } : node)
   }

@@ -19,10 +19,10 @@ export async function fullRefreshReasonOf(
   if (fingerprint === undefined) return 'there is no earlier build to go on from'
   if (fingerprint !== project.fingerprint)
     return 'models, checks or titles are not those of the last build'
-  for (const { name, definition } of project.nodes) {
+  for (const { name, columns: described } of project.nodes) {
     const columns = await columnsOf(warehouse, name)
     if (columns.length === 0) return `the table ${name} is not there`
-    if (columns.toSorted().join() !== [...definition.columns.keys()].toSorted().join()) {
+    if (columns.toSorted().join() !== [...described.keys()].toSorted().join()) {
       return `the table ${name} has other columns than it was made with`
     }
   }

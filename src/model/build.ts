@@ -6,12 +6,11 @@
 import { realClock, type Clock } from '../support/clock.ts'
 import { MIB } from '../support/units.ts'
 import type { Warehouse } from '../warehouse/warehouse.ts'
-import type { BuiltModel } from './build-work.ts'
 import { CheckFailedError } from './check-outcome.ts'
 import { recordChecks } from './checks.ts'
 import { fullRefreshReasonOf, writeState } from './build-state.ts'
 import { buildIncrementally } from './incremental-build.ts'
-import { readProject } from './project.ts'
+import { readProject, type BuiltModel } from './project.ts'
 import { refreshFully } from './full-refresh.ts'
 
 /** How to build. */

@@ -2,9 +2,8 @@
 
 import { quoteIdentifier } from '../warehouse/sql-text.ts'
 import type { Warehouse } from '../warehouse/warehouse.ts'
-import { DIFF_SIGN } from './difference.ts'
 import type { Project } from './project.ts'
-import { hasColumns, PERSON, type TableDelta } from './table-delta.ts'
+import { hasColumns, newRows, PERSON, type TableDelta } from './table-delta.ts'
 import type { Temporaries } from './temporaries.ts'
 
 /** Some keys. */
@@ -80,19 +79,14 @@ export async function showPeople(
   }
 }
 
-/** Lets tables show the rows that are new, `> 0`, or those that are gone, `< 0`. */
-export async function showDelta(
+/** Lets tables show the rows that are new. */
+export async function showNew(
   temporaries: Temporaries,
   reads: readonly TableDelta[],
-  rows: '> 0' | '< 0',
 ): Promise<void> {
   for (const { name, delta } of reads) {
-    await temporaries.shadow(
-      name,
-      delta === null
-        ? `select * from ${temporaries.stored(name)} limit 0`
-        : `select * exclude (${DIFF_SIGN}) from ${delta} where ${DIFF_SIGN} ${rows}`,
-    )
+    const none = `select * from ${temporaries.stored(name)} limit 0`
+    await temporaries.shadow(name, delta === null ? none : newRows(delta))
   }
 }
 

@@ -6,73 +6,27 @@
 
 import { readFileSync } from 'node:fs'
 import { basename } from 'node:path'
-import {
-  incrementalColumns,
-  sqlFilesIn,
-  type DescribedTable,
-  type ModelFile,
-} from '../warehouse/catalog.ts'
-import { quoteIdentifier } from '../warehouse/sql-text.ts'
+import { incrementalColumns, sqlFilesIn } from '../warehouse/catalog.ts'
 import type { Warehouse } from '../warehouse/warehouse.ts'
 import type { CheckOutcome } from './check-outcome.ts'
-import { reconciliationIn, differencesSql, type Reconciliation } from './reconciliation.ts'
-import { constraintSql, constraintsOf, loadedConstraints, type Constraint } from './constraints.ts'
-
-/** One rule and the select that returns what breaks it. */
-export interface Check {
-  readonly name: string
-  readonly sql: string
-  /** A cheaper select of one number, `suspects`; 0 proves that `sql` returns nothing. */
-  readonly suspicion: string | null
-  /** Columns by which it can be run on changed keys only, or `row`: on new rows only; none: on all. */
-  readonly incrementalBy: readonly string[]
-  /** The constraint of a header that it checks; null for a file of its own. */
-  readonly constraint: Constraint | null
-  /** What sums up to zero, for a reconciliation; else null. */
-  readonly reconciliation: Reconciliation | null
-}
+import { constraintsOf, loadedConstraints, type Check } from './constraints.ts'
 
 const SAMPLE_ROWS = 5
 
-/**
- * The checks in `folder`, by name.
- * @throws JobtideError naming a check whose header is wrong
- */
+/** The checks in `folder`, by name; what they read is not known yet. */
 export function readChecks(folder: string): Check[] {
   return sqlFilesIn(folder).map((path) => {
-    const text = withoutSemicolon(readFileSync(path, 'utf8'))
+    const sql = withoutSemicolon(readFileSync(path, 'utf8'))
+    const incrementalBy = incrementalColumns(sql)
     const name = basename(path, '.sql')
-    const reconciliation = reconciliationIn(name, text)
-    const sql =
-      reconciliation === null ? text : differencesSql(reconciliation, reconciliation.entries)
-    return {
-      name,
-      sql,
-      suspicion: null,
-      incrementalBy: incrementalColumns(text),
-      constraint: null,
-      reconciliation,
-    }
+    return { name, sql, suspicion: null, incrementalBy, reference: null, reads: [] }
   })
 }
 
 /** The checks that follow from what is said of the loaded tables and of `tables`, by name. */
-export function checksOfHeaders(tables: readonly (DescribedTable | ModelFile)[]): Check[] {
-  const constraints = [...loadedConstraints, ...tables.flatMap(constraintsOf)]
-  return constraints
-    .map((constraint) => checkOf(constraint, quoteIdentifier(constraint.table)))
-    .toSorted((a, b) => (a.name < b.name ? -1 : 1))
-}
-
-/** The check of one constraint, asked of `source`: its table, or some rows of it. */
-export function checkOf(constraint: Constraint, source: string): Check {
-  return {
-    name: constraint.name,
-    ...constraintSql(constraint, source),
-    incrementalBy: [],
-    constraint,
-    reconciliation: null,
-  }
+export function checksOfHeaders(tables: readonly Parameters<typeof constraintsOf>[0][]): Check[] {
+  const checks = [...loadedConstraints, ...tables.flatMap(constraintsOf)]
+  return checks.toSorted((a, b) => (a.name < b.name ? -1 : 1))
 }
 
 /** Runs one check; the sample is the same each time, also when rows are found in another order. */

@@ -17,12 +17,12 @@ const BATCH_ROWS = 50_000
 /** Makes a computed model from all rows of its inputs. Rows of this taxonomy that are there already stay. */
 export async function computeAll(warehouse: Warehouse, model: ComputedModel): Promise<void> {
   const name = quoteIdentifier(model.name)
-  if (model.mentioned === null) {
+  if (model.sql === '') {
     await warehouse.run(`delete from ${name}`)
     await warehouse.append(model.name, await model.rowsFor({}))
     return
   }
-  await warehouse.run(`create or replace temp table mentioned_keys as ${model.mentioned}`)
+  await warehouse.run(`create or replace temp table mentioned_keys as ${model.sql}`)
   await changedRows(
     warehouse,
     `delete from ${name} as known
@@ -39,11 +39,11 @@ export async function computeAll(warehouse: Warehouse, model: ComputedModel): Pr
  * @returns their number
  */
 export async function addMissing(warehouse: Warehouse, model: ComputedModel): Promise<number> {
-  if (model.mentioned === null) return 0
+  if (model.sql === '') return 0
   const key = model.key.map(quoteIdentifier).join(', ')
   await warehouse.run(
     `create or replace temp table missing_keys as
-     select ${key}, row_number() over (order by ${key}) as place from (${model.mentioned}) as mentioned
+     select ${key}, row_number() over (order by ${key}) as place from (${model.sql}) as mentioned
      where not exists (
          select 1 from ${quoteIdentifier(model.name)} as known where ${sameKey(model, 'known', 'mentioned')}
      )`,
@@ -75,7 +75,7 @@ export async function removeUnmentioned(
 ): Promise<number> {
   const mentionedIn = async (rows: string): Promise<string> => {
     await temporaries.shadow(read.name, rows)
-    const keys = await temporaries.keep(model.mentioned ?? '')
+    const keys = await temporaries.keep(model.sql)
     await temporaries.unshadow()
     return keys
   }

@@ -1,43 +1,53 @@
-/** Writes every table from all events and runs every check on whole tables. Part of the build's transaction. */
+/**
+ * Writes every table from all events and runs every check on whole tables. Part of the build's transaction.
+ *
+ * Tables of people are written part by part where there are many events: the part, not the warehouse, bounds the memory that a
+ * model needs. A part is a share of all people, so that a row depends on rows of its own part only. Temporary views under the
+ * names that a model reads decide which people it sees, as in an incremental build.
+ */
 
+import { loadedTables } from '../warehouse/catalog.ts'
 import { quoteIdentifier } from '../warehouse/sql-text.ts'
+import type { Warehouse } from '../warehouse/warehouse.ts'
 import { knownOnMacros, knownOnName, makeKnownOnMacros } from './as-known-on.ts'
 import { lastFingerprint } from './build-state.ts'
-import type { BuildWork, BuiltModel, BuiltTables } from './build-work.ts'
 import type { CheckOutcome } from './check-outcome.ts'
 import { runCheck } from './checks.ts'
 import { computeAll } from './compute.ts'
-import { Parts } from './parts.ts'
-import type { ProjectNode } from './project.ts'
+import type { BuildWork, BuiltModel, BuiltTables, ProjectNode } from './project.ts'
+import { PERSON } from './table-delta.ts'
 import {
+  columnsOf,
   commentOn,
   createComputedTable,
+  createModelTable,
+  describeModelTable,
   dropBuiltTables,
   refuseForeignTables,
   rowsIn,
   withErrorContext,
 } from './tables.ts'
+import { Temporaries } from './temporaries.ts'
 
 /** Builds everything. */
 export async function refreshFully(work: BuildWork): Promise<BuiltTables> {
-  const { warehouse, project, clock, finished } = work
+  const { warehouse, project, clock, finished, eventsPerPart } = work
   await dropBuiltTables(warehouse)
   await refuseForeignTables(warehouse, project.nodes)
-  const parts = await Parts.of(work)
+  const parts = Math.ceil((await rowsIn(warehouse, 'job_change_events')) / eventsPerPart)
+  const conditions: Conditions = new Map()
   const models: BuiltModel[] = []
   for (const node of project.nodes) {
     const startedMs = clock.monotonic()
-    const rows = await buildNode(work, node, parts)
-    models.push({
-      name: node.name,
-      rows,
-      rowsChanged: null,
-      durationMs: clock.monotonic() - startedMs,
-    })
+    const rows = await withErrorContext(`model ${node.name}`, () =>
+      createNode(work, node, parts, conditions),
+    )
+    const durationMs = clock.monotonic() - startedMs
+    models.push({ name: node.name, rows, rowsChanged: null, durationMs })
     finished(node.name, null)
   }
   // The macros depend on the same files as the fingerprint, not on rows.
-  const modelNodes = project.nodes.filter((node) => node.model !== null)
+  const modelNodes = project.nodes.filter(({ computed }) => computed === null)
   const macros = new Set(await knownOnMacros(warehouse))
   const isMissing = modelNodes.some(
     ({ name, schema }) => schema === 'main' && !macros.has(knownOnName(name)),
@@ -53,11 +63,75 @@ export async function refreshFully(work: BuildWork): Promise<BuiltTables> {
   return { models, outcomes }
 }
 
-async function buildNode(work: BuildWork, node: ProjectNode, parts: Parts): Promise<number | null> {
+/** Of each table made part by part: a condition, for each part, that holds for its rows; SQL. */
+type Conditions = Map<string, readonly string[]>
+
+/** @returns the rows of the table; null for a view */
+async function createNode(
+  work: BuildWork,
+  node: ProjectNode,
+  parts: number,
+  conditions: Conditions,
+): Promise<number | null> {
   const { warehouse } = work
-  if (node.computed === null) return parts.create(node)
-  await createComputedTable(warehouse, node.computed)
-  await computeAll(warehouse, node.computed)
-  await commentOn(warehouse, node)
-  return rowsIn(warehouse, quoteIdentifier(node.name))
+  if (node.computed !== null) {
+    await createComputedTable(warehouse, node.computed)
+    await computeAll(warehouse, node.computed)
+    await commentOn(warehouse, node)
+    return rowsIn(warehouse, quoteIdentifier(node.name))
+  }
+  if (parts > 1 && node.kind === 'table' && node.incrementalBy.join() === PERSON) {
+    return createInParts(work, node, parts, conditions)
+  }
+  return createModelTable(warehouse, node)
+}
+
+async function createInParts(
+  { warehouse, project }: BuildWork,
+  node: ProjectNode,
+  parts: number,
+  conditions: Conditions,
+): Promise<number> {
+  const temporaries = await Temporaries.in(warehouse, project.nodes)
+  const table = temporaries.stored(node.name)
+  const before = project.nodes.slice(0, project.nodes.indexOf(node))
+  const loaded = await namesOfPeople(warehouse)
+  const ofPeople = before.filter(({ incrementalBy }) => incrementalBy.join() === PERSON)
+  const inputs = [
+    ...loaded.map((name) => ({ name, viewSql: null })),
+    ...ofPeople.map(({ name, kind, sql }) => ({ name, viewSql: kind === 'view' ? sql : null })),
+  ]
+  const own: string[] = []
+  let last = -1n
+  for (let part = 0; part < parts; part += 1) {
+    const isOfPart = `hash(${quoteIdentifier(PERSON)}) % ${parts} = ${part}`
+    for (const { name, viewSql } of inputs) {
+      const condition = conditions.get(name)?.[part] ?? isOfPart
+      const rows = `select * from ${temporaries.stored(name)} where ${condition}`
+      await temporaries.shadow(name, viewSql ?? rows)
+    }
+    const begin = part === 0 ? `create table ${table} as` : `insert into ${table} by name`
+    await warehouse.run(`${begin}\n${node.sql}`)
+    await temporaries.unshadow()
+    // Rows of a part stand together, because rows are added at the end: to find them by place takes less than half of hashing
+    // the person of each row.
+    const [row] = await warehouse.all<{ last: bigint | null }>(
+      `select max(rowid) as last from ${table}`,
+    )
+    const end: bigint = row?.last ?? last
+    own.push(`rowid > ${last} and rowid <= ${end}`)
+    last = end
+  }
+  conditions.set(node.name, own)
+  await describeModelTable(warehouse, node)
+  return rowsIn(warehouse, table)
+}
+
+/** The loaded tables that have a person in each row. */
+async function namesOfPeople(warehouse: Warehouse): Promise<string[]> {
+  const names: string[] = []
+  for (const { name } of loadedTables) {
+    if ((await columnsOf(warehouse, name)).includes(PERSON)) names.push(name)
+  }
+  return names
 }

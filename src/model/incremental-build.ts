@@ -8,7 +8,6 @@
 
 import { loadedTables } from '../warehouse/catalog.ts'
 import type { Warehouse } from '../warehouse/warehouse.ts'
-import type { BuildWork, BuiltModel, BuiltTables } from './build-work.ts'
 import {
   isByPeople,
   keepKeys,
@@ -23,7 +22,7 @@ import { addMissing, removeUnmentioned } from './compute.ts'
 import type { ComputedModel } from './computed-models.ts'
 import { applyDifference, DIFF_SIGN, keepBefore, type ComparedTable } from './difference.ts'
 import { IncrementalChecks } from './incremental-checks.ts'
-import type { Project, ProjectNode } from './project.ts'
+import type { BuildWork, BuiltModel, BuiltTables, Project, ProjectNode } from './project.ts'
 import { changedInAll, changedKeysOf, PERSON, unchanged, type TableDelta } from './table-delta.ts'
 import { columnsOf, createModelTable, rowsIn, withErrorContext } from './tables.ts'
 import { Temporaries } from './temporaries.ts'
@@ -109,9 +108,9 @@ class IncrementalBuild {
   }
 
   async #refresh(node: ProjectNode): Promise<Refreshed> {
-    if (node.computed !== null) return this.#refreshComputed(node.computed)
+    if (node.computed !== null) return this.#refreshComputed(node, node.computed)
     const { name, kind, incrementalBy } = node
-    const columns = [...node.definition.columns.keys()]
+    const columns = [...node.columns.keys()]
     const reads = this.#readsOf(node)
     if (reads.every(({ change }) => change === 'none')) {
       return { table: unchanged(name, columns), rowsChanged: 0 }
@@ -188,10 +187,10 @@ class IncrementalBuild {
   }
 
   /** Adds the keys that changed people mention, and removes those that no row mentions any more. */
-  async #refreshComputed(computed: ComputedModel): Promise<Refreshed> {
-    const { name } = computed
-    const columns = [...computed.columns.keys()]
-    const reads = this.#readsOf(computed)
+  async #refreshComputed(node: ProjectNode, computed: ComputedModel): Promise<Refreshed> {
+    const { name } = node
+    const columns = [...node.columns.keys()]
+    const reads = this.#readsOf(node)
     if (reads.every(({ change }) => change === 'none')) {
       return { table: unchanged(name, columns), rowsChanged: 0 }
     }
@@ -210,6 +209,6 @@ class IncrementalBuild {
   }
 }
 
-function comparedTable({ name, definition }: ProjectNode): ComparedTable {
-  return { name, columns: [...definition.columns.keys()], key: definition.key }
+function comparedTable({ name, columns, key }: ProjectNode): ComparedTable {
+  return { name, columns: [...columns.keys()], key }
 }

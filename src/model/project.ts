@@ -7,57 +7,66 @@ import { createHash } from 'node:crypto'
 import { readFileSync } from 'node:fs'
 import { join, relative } from 'node:path'
 import { sqlFolder } from '../support/assets.ts'
+import type { Clock } from '../support/clock.ts'
 import { taxonomyVersion } from '../titles/taxonomy.ts'
-import {
-  loadedTables,
-  readModelFiles,
-  type DescribedTable,
-  type ModelFile,
-} from '../warehouse/catalog.ts'
+import { loadedTables, readModelFiles, type ModelFile } from '../warehouse/catalog.ts'
 import { quoteText } from '../warehouse/sql-text.ts'
 import type { Warehouse } from '../warehouse/warehouse.ts'
-import { checksOfHeaders, readChecks, withoutSemicolon, type Check } from './checks.ts'
 import { knownOnSql } from './as-known-on.ts'
+import type { CheckOutcome } from './check-outcome.ts'
+import { checksOfHeaders, readChecks, withoutSemicolon } from './checks.ts'
 import { computedModels, type ComputedModel } from './computed-models.ts'
+import type { Check } from './constraints.ts'
 import { runOrder, tablesRead } from './run-order.ts'
 
-/** One table or view that a build makes. */
-export interface ProjectNode {
-  readonly name: string
+/** One table or view that a build makes. Of a computed model `sql` returns its keys, if it has any. */
+export interface ProjectNode extends Omit<ModelFile, 'kind' | 'path'> {
   readonly kind: 'computed' | 'table' | 'view'
-  /** Where it stands; see ModelFile. */
-  readonly schema: 'main' | 'core'
   /** Names of the tables that it reads: its lineage. */
   readonly reads: readonly string[]
-  /** What it is. */
-  readonly definition: DescribedTable
-  /** The select that makes a model; empty for a computed model. */
-  readonly sql: string
   /** As `sql`, with the schema before each table of `core`: a view is read by those who do not search that schema. */
   readonly storedSql: string
-  /** Columns by which it can be computed in parts; see ModelFile. */
-  readonly incrementalBy: readonly string[]
-  /** A computed model. */
+  /** Null for other models. */
   readonly computed: ComputedModel | null
-  /** A model and its file, relative to the folder of the models. */
-  readonly model: ModelFile | null
+  /** Of other models the file, relative to the folder of the models; else empty. */
   readonly file: string
-}
-
-/** A check and the tables that it reads. */
-export interface ProjectCheck extends Check {
-  readonly reads: readonly string[]
 }
 
 /** Everything that a build makes and checks. */
 export interface Project {
   /** In run order. */
   readonly nodes: readonly ProjectNode[]
-  readonly checks: readonly ProjectCheck[]
+  readonly checks: readonly Check[]
   /** The statements that define the functions which the models call. */
   readonly macros: string
   /** Changes whenever the same rows could give other tables or other checks. */
   readonly fingerprint: string
+}
+
+/** What a build is made with. */
+export interface BuildWork {
+  readonly warehouse: Warehouse
+  readonly project: Project
+  readonly clock: Clock
+  readonly eventsPerPart: number
+  /** Tells that a step is finished, and how many rows it wrote and deleted. */
+  readonly finished: (name: string, rowsChanged: number | null) => void
+}
+
+/** One table or view that the build made. */
+export interface BuiltModel {
+  readonly name: string
+  /** Rows in it; null for a view, which stores none. */
+  readonly rows: number | null
+  /** Rows written and deleted; null when the table was written in full. */
+  readonly rowsChanged: number | null
+  readonly durationMs: number
+}
+
+/** What a build made, before it is committed. */
+export interface BuiltTables {
+  readonly models: readonly BuiltModel[]
+  readonly outcomes: readonly CheckOutcome[]
 }
 
 /**
@@ -71,56 +80,46 @@ export async function readProject(
   checkFolder: string = join(sqlFolder, 'checks'),
 ): Promise<Project> {
   const models = readModelFiles(modelFolder)
-  const known = new Set([...models, ...loadedTables, ...computedModels].map(({ name }) => name))
-  // A computed model is left out where the model that it reads is.
-  const computedNow = computedModels.filter(({ reads }) => reads.every((name) => known.has(name)))
-  const checks = [...checksOfHeaders([...computedNow, ...models]), ...readChecks(checkFolder)]
-  const treeOf = await syntaxTrees(
-    warehouse,
-    [...computedNow.map(({ mentioned }) => mentioned ?? ''), ...models, ...checks].map((one) =>
-      typeof one === 'string' ? one : one.sql,
-    ),
-  )
-  const computedNodes = computedNow.map((computed): ProjectNode => ({
-    name: computed.name,
-    kind: 'computed',
-    schema: 'main',
-    reads: computed.reads,
-    definition: computed,
-    sql: '',
-    storedSql: '',
-    incrementalBy: [],
-    computed,
-    model: null,
-    file: '',
-  }))
+  const fileChecks = readChecks(checkFolder)
+  const treeOf = await syntaxTrees(warehouse, [...computedModels, ...models, ...fileChecks])
+  const readsOf = (kind: string, { name, sql }: NamedSql) =>
+    sql === '' ? [] : tablesRead(treeOf(sql), `${kind} ${name}`)
   const core = new Set(models.filter(({ schema }) => schema === 'core').map(({ name }) => name))
   const modelNodes = models.map((model): ProjectNode => {
-    const file = relative(modelFolder, model.path)
+    const sql = withoutSemicolon(model.sql)
     return {
-      name: model.name,
-      kind: model.kind,
-      schema: model.schema,
-      reads: tablesRead(treeOf(model.sql), `model ${model.name}`),
-      definition: model,
-      sql: withoutSemicolon(model.sql),
-      storedSql: withSchemas(withoutSemicolon(model.sql), core),
-      incrementalBy: model.incrementalBy,
+      ...model,
+      reads: readsOf('model', model),
+      sql,
+      storedSql: withSchemas(sql, core),
       computed: null,
-      model,
-      file,
+      file: relative(modelFolder, model.path),
     }
   })
-  const projectChecks = checks.map((check): ProjectCheck => {
-    return { ...check, reads: tablesRead(treeOf(check.sql), `check ${check.name}`) }
-  })
+  const existing = loadedTables.map(({ name }) => name)
+  const known = new Set([...[...models, ...computedModels].map(({ name }) => name), ...existing])
+  const computedNodes = computedModels
+    .map((computed): ProjectNode => {
+      const reads = readsOf('model', computed)
+      return { ...computed, kind: 'computed', reads, storedSql: '', computed, file: '' }
+    })
+    // A computed model is left out where the model that it reads is.
+    .filter(({ reads }) => reads.every((name) => known.has(name)))
   const unordered = [...computedNodes, ...modelNodes]
-  const existing = loadedTables.map((table) => table.name)
   const byName = new Map(unordered.map((node) => [node.name, node]))
   const nodes = runOrder(unordered, existing).flatMap((name) => byName.get(name) ?? [])
+  const checks = [
+    ...checksOfHeaders(unordered),
+    ...fileChecks.map((check) => ({ ...check, reads: readsOf('check', check) })),
+  ]
   const macros = readFileSync(join(sqlFolder, 'macros.sql'), 'utf8')
   const fingerprint = fingerprintOf(nodes, checks, macros + knownOnSql())
-  return { nodes, checks: projectChecks, macros, fingerprint }
+  return { nodes, checks, macros, fingerprint }
+}
+
+interface NamedSql {
+  readonly name: string
+  readonly sql: string
 }
 
 function withSchemas(sql: string, core: ReadonlySet<string>): string {
@@ -134,16 +133,15 @@ function withSchemas(sql: string, core: ReadonlySet<string>): string {
 /** The syntax trees of many selects, asked for at once: one by one they take as long as building a small warehouse. */
 async function syntaxTrees(
   warehouse: Warehouse,
-  texts: readonly string[],
+  of: readonly NamedSql[],
 ): Promise<(sql: string) => string> {
-  const distinct = [...new Set(texts)]
-  const values = distinct.map((text, place) => `(${place}, ${quoteText(text)})`)
+  const values = of.map(({ sql }, place) => `(${place}, ${quoteText(sql)})`)
   const rows = await warehouse.all<{ tree: string }>(
     `select json_serialize_sql(sql_text) as tree
      from (values ${values.join(', ')}) as texts(place, sql_text)
      order by place`,
   )
-  const trees = new Map(distinct.map((text, place) => [text, rows[place]?.tree ?? '{}']))
+  const trees = new Map(of.map(({ sql }, place) => [sql, rows[place]?.tree ?? '{}']))
   return (sql) => trees.get(sql) ?? '{}'
 }
 
@@ -153,11 +151,9 @@ function fingerprintOf(
   macros: string,
 ): string {
   const hash = createHash('sha256').update(taxonomyVersion).update('\0').update(macros)
-  for (const { name, kind, schema, definition, sql, computed } of nodes) {
-    const header = [definition.grain, definition.purpose, ...definition.columns].flat()
-    hash.update(
-      JSON.stringify([name, kind, schema, header, sql, computed?.types, computed?.mentioned]),
-    )
+  for (const { name, kind, schema, grain, purpose, columns, sql, computed } of nodes) {
+    const header = [grain, purpose, ...columns].flat()
+    hash.update(JSON.stringify([name, kind, schema, header, sql, computed?.types]))
   }
   for (const { name, sql } of checks) hash.update(JSON.stringify([name, sql]))
   return hash.digest('hex')

@@ -64,7 +64,7 @@ export function hasColumns(table: TableDelta, columns: readonly string[]): boole
   return columns.every((column) => table.columns.includes(column))
 }
 
-/** The rows of a delta that are new; SQL. */
+/** The rows of a delta that are new; a select. */
 export function newRows(delta: string): string {
-  return `(select * from ${delta} where ${DIFF_SIGN} > 0)`
+  return `select * exclude (${DIFF_SIGN}) from ${delta} where ${DIFF_SIGN} > 0`
 }

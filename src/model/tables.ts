@@ -62,9 +62,7 @@ export async function createModelTable(
 ): Promise<number | null> {
   const name = `${node.schema}.${quoteIdentifier(node.name)}`
   const select = node.kind === 'view' ? node.storedSql : node.sql
-  await withErrorContext(`model ${node.name}`, () =>
-    warehouse.run(`create or replace ${node.kind} ${name} as\n${select}`),
-  )
+  await warehouse.run(`create or replace ${node.kind} ${name} as\n${select}`)
   await describeModelTable(warehouse, node)
   return node.kind === 'view' ? null : rowsIn(warehouse, name)
 }
@@ -100,7 +98,7 @@ async function refuseOtherColumns(warehouse: Warehouse, node: ProjectNode): Prom
     `select * from ${node.schema}.${quoteIdentifier(node.name)} limit 0`,
   )
   const actual = columns.map(({ name }) => name)
-  const described = [...node.definition.columns.keys()]
+  const described = [...node.columns.keys()]
   const problems = [
     ...actual.filter((name) => !described.includes(name)).map((name) => `${name} is not described`),
     ...described.filter((name) => !actual.includes(name)).map((name) => `${name} is not selected`),
@@ -128,12 +126,12 @@ export async function commentOn(warehouse: Warehouse, node: ProjectNode): Promis
   const name = `${node.schema}.${quoteIdentifier(node.name)}`
   const kind = node.kind === 'view' ? 'view' : 'table'
   const mark = node.kind === 'computed' ? '' : `${MODEL_MARK}${node.file}`
-  const statements = [...node.definition.columns].map(
+  const statements = [...node.columns].map(
     ([column, text]) =>
       `comment on column ${name}.${quoteIdentifier(column)} is ${quoteText(text)};`,
   )
   await warehouse.run(
-    `comment on ${kind} ${name} is ${quoteText(`${describe(node.definition)}${mark}`)};\n${statements.join('\n')}`,
+    `comment on ${kind} ${name} is ${quoteText(`${describe(node)}${mark}`)};\n${statements.join('\n')}`,
   )
 }
 

@@ -98,9 +98,7 @@ const LAYERS = ['staging', 'core', 'marts'] as const
  * @throws JobtideError naming file and header line when a header is incomplete
  */
 export function readModelFiles(folder: string = join(sqlFolder, 'models')): ModelFile[] {
-  return LAYERS.flatMap((layer) =>
-    sqlFilesIn(join(folder, layer)).map((path) => parseModelFile(path, readFileSync(path, 'utf8'))),
-  )
+  return LAYERS.flatMap((layer) => sqlFilesIn(join(folder, layer)).map(readModelFile))
 }
 
 // Its last interval ends later with every run, so a night without news would not be one: the manifest sums coverage up, and
@@ -143,7 +141,8 @@ export function sqlFilesIn(folder: string): string[] {
  *     --   column: what it holds
  * @throws JobtideError naming the file and the line that is missing or wrong
  */
-function parseModelFile(path: string, sql: string): ModelFile {
+export function readModelFile(path: string): ModelFile {
+  const sql = readFileSync(path, 'utf8')
   const header = headerLines(sql)
   const wrong = (problem: string) => new JobtideError(EXIT.defect, `${path}: ${problem}`)
   const field = (name: string): string => {

@@ -88,8 +88,8 @@ describe('a case that stands for a rule comes out differently without it', () =>
  */
 function queryWithout(table: string, without: Without): string {
   const changed = new Set([without.model])
-  for (const { name, reads, sql } of nodes) {
-    if (sql !== '' && reads.some((one) => changed.has(one))) changed.add(name)
+  for (const { name, reads, computed } of nodes) {
+    if (computed === null && reads.some((one) => changed.has(one))) changed.add(name)
   }
   if (!changed.has(table)) return ''
   const needed = new Set([table])

@@ -255,53 +255,6 @@ describe('a check that fails', () => {
   })
 })
 
-describe('a reconciliation', () => {
-  const check = (header: string) => {
-    writeFileSync(
-      join(folder, 'checks', 'everybody_arrived_once.sql'),
-      `${header}
-select organization_id, people from sizes
-union all
-select organization_id, -1 as people from arrivals
-`,
-    )
-  }
-
-  it('is run on what changed: 1 arrival too many is found, what was wrong before is not', async () => {
-    check('-- reconciles: people by organization_id')
-    await build()
-    await insertEvents(warehouse, [event('dee', 'acme', '2024-04-01')])
-    expect((await build()).fullRefreshReason).toBeNull()
-    await warehouse.run(`update sizes set people = 7 where organization_id = 'globex'`)
-    await insertEvents(warehouse, [event('ada', 'acme', '2024-06-01')])
-    const failed = build()
-    await expect(failed).rejects.toMatchObject({
-      context: {
-        failed: [
-          {
-            name: 'everybody_arrived_once',
-            sample: [{ organization_id: 'acme', people: '-1' }],
-          },
-        ],
-      },
-    })
-  })
-
-  it('is refused with incremental_by, and when lines name sums by different columns', async () => {
-    check('-- reconciles: people by organization_id\n-- incremental_by: organization_id')
-    await expect(build()).rejects.toThrow(/a reconciliation is computed from differences/)
-    check('-- reconciles: people by organization_id\n-- reconciles: people by profile_id')
-    await expect(build()).rejects.toThrow(/sums by different columns/)
-  })
-
-  it.each(['people', 'people by a by b'])('is refused when the header is "%s"', async (line) => {
-    check(`-- reconciles: ${line}`)
-    await expect(build()).rejects.toThrow(
-      `check everybody_arrived_once: "-- reconciles: ${line}" is not "sums by columns"`,
-    )
-  })
-})
-
 describe('a view', () => {
   it('shows what changed, and writes nothing', async () => {
     model('marts/shares', {

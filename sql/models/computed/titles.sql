@@ -1,0 +1,40 @@
+-- grain: One row per ladder and distinct title of an event, of a corrected one also its titles before.
+-- key: ladder, title
+-- purpose: How each title is understood: level, field of work, role, and how sure that is.
+-- columns:
+--   ladder: The ladder it is read by: standard, or the name of one in config/ladders.yaml.
+--   title: The title as written.
+--   level: intern, entry, mid, senior, lead, manager, director, vp, cxo, or unknown where the title does not say.
+--   level_order: level as a number, 1 (intern) to 9 (cxo); null when unknown.
+--   rank: Seniority as a number from 0 to 99, which also orders the steps inside a level; null when unknown.
+--   is_management: Whether the title manages people; null when unknown.
+--   function: Field of work such as engineering or sales; other when the title names none, unknown when it is not understood.
+--   core: The role without level, team and place, in English words where known; null when none is seen.
+--   is_side_role: Whether it is a role beside a main job: board member, adviser, investor, volunteer.
+--   rule: The rule that decided the level.
+--   confidence: How likely the level is right, 0 to 1; 0 when unknown.
+--   taxonomy_version: Version of the taxonomy that said so; another one labels every title again.
+with
+
+written as (
+    select organization_id, title_current as title from job_change_events
+    union all
+    select organization_id, title_previous as title from job_change_events
+    union all
+    select organization_id, title_current as title from job_change_event_versions
+    union all
+    select organization_id, title_previous as title from job_change_event_versions
+)
+
+select 'standard' as ladder, title_current as title from job_change_events where title_current is not null
+union
+select 'standard' as ladder, title_previous as title from job_change_events where title_previous is not null
+union
+select 'standard' as ladder, title_current as title from job_change_event_versions where title_current is not null
+union
+select 'standard' as ladder, title_previous as title from job_change_event_versions where title_previous is not null
+union
+select own.ladder, written.title
+from written
+inner join organization_ladders as own on own.organization_id = written.organization_id
+where written.title is not null
