@@ -153,15 +153,15 @@ describe('a checkpoint', () => {
     expect([...readHistory(journal).runs.values()]).toMatchObject([{ isIncomplete: true }])
   })
 
-  it('of 500 organisations after 1,095 nights is so small that 40,000 would take less than 50 MB', async () => {
+  it('of 1,000 organisations after 1,095 nights is so small that 40,000 would take less than 50 MB', async () => {
     const journal = aJournal()
     const writer = journal.writer()
-    for (let number = 0; number < 1_095; number += 1) writeNight(writer, number, 500)
+    for (let number = 0; number < 1_095; number += 1) writeNight(writer, number, 1_000)
     await writer.close()
     saveCheckpoint(journal)
     const { size } = statSync(checkpointOf(journal))
-    expect(size * 80).toBeLessThan(50_000_000)
-    expect(readHistory(journal).coverage.size).toBe(500)
+    expect(size * 40).toBeLessThan(50_000_000)
+    expect(readHistory(journal).coverage.size).toBe(1_000)
   })
 
   it('is not made for a journal without records', () => {
