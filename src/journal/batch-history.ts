@@ -109,11 +109,6 @@ function earliestOf({ clocks, serverAt }: ReadPage): number {
   return clocks?.earliest ?? serverAt
 }
 
-/** Whether the journal holds each of the pages 1 … `pages` of a batch: only then it was read to its end. */
-export function isRecorded({ read }: BatchHistory, pages: number): boolean {
-  return read.length >= pages
-}
-
 /** Whether a part of it was read. */
 export function isBegun({ firstPageAt }: BatchHistory): boolean {
   return firstPageAt !== null

@@ -12,9 +12,10 @@ import { EXIT, JobtideError, asStorageError } from '../support/errors.ts'
 import { encodeFrame } from './frame.ts'
 import type { Journal } from './journal.ts'
 import { cutMarks } from './page-keys.ts'
+import { fileState } from './loss.ts'
 import { removeCheckpoint } from './read-history.ts'
 import { endsWithSeal, readAt, type PlacedFrame } from './reader.ts'
-import { appendSeal, type FileState } from './seals.ts'
+import { appendSeal } from './seals.ts'
 
 /** Takes events out of the body of a page; null where it holds none of them. */
 export type CutPage = (body: Buffer) => {
@@ -76,7 +77,8 @@ export function eraseFromSegment(
     })
   }
   try {
-    const { before, after } = rewrite(journal, segment, rewritten, cut)
+    rewrite(journal, segment, rewritten, cut)
+    const [before, after] = [fileState(path), fileState(rewritten)]
     // Its positions would point into a record of the new segment, and it holds marks of events.
     removeCheckpoint(folder)
     // The list of seals knows both while the one takes the place of the other, and then only the new one.
@@ -90,47 +92,30 @@ export function eraseFromSegment(
   }
 }
 
-type WrittenState = FileState & { readonly sha256: string }
-
-/** Writes a segment without the events to `target`, synced; says what was read and what was written. */
-function rewrite(
-  journal: Journal,
-  segment: string,
-  target: string,
-  cut: CutPage,
-): { readonly before: WrittenState; readonly after: WrittenState } {
+/** Writes a segment without the events to `target`, synced. */
+function rewrite(journal: Journal, segment: string, target: string, cut: CutPage): void {
   const source = openSync(join(journal.folder, segment), 'r')
   const file = openSync(target, 'w')
-  const hashes = { before: createHash('sha256'), after: createHash('sha256') }
-  const bytes = { before: 0, after: 0 }
+  const hash = createHash('sha256')
   let records = 0
+  let readTo = 0
   try {
     for (const frame of journal.read(segment)) {
-      const original = readAt(source, bytes.before, frame.size)
-      hashes.before.update(original)
-      bytes.before = frame.end
+      const seal = { ...frame.record, records, sha256: hash.copy().digest('hex') }
       const written =
-        frame.record.kind === 'seal'
-          ? encodeFrame({
-              ...frame.record,
-              records,
-              sha256: hashes.after.copy().digest('hex'),
-            })
+        seal.kind === 'seal'
+          ? encodeFrame(seal)
           : // A record that holds nothing to erase is copied byte for byte.
-            (cutFrame(frame, cut) ?? original)
+            (cutFrame(frame, cut) ?? readAt(source, readTo, frame.size))
       for (let at = 0; at < written.length;) at += writeSync(file, written, at)
-      hashes.after.update(written)
-      bytes.after += written.length
+      hash.update(written)
       records += 1
+      readTo = frame.end
     }
     fsyncSync(file)
   } finally {
     closeSync(source)
     closeSync(file)
-  }
-  return {
-    before: { bytes: bytes.before, sha256: hashes.before.digest('hex') },
-    after: { bytes: bytes.after, sha256: hashes.after.digest('hex') },
   }
 }
 

@@ -19,7 +19,7 @@ import {
   newRunHistory,
   type RunHistory,
 } from './run-history.ts'
-import { closeBatch, isRecorded, restartBatch } from './batch-history.ts'
+import { closeBatch, restartBatch } from './batch-history.ts'
 import {
   RESUMABLE_OUTCOMES,
   type JournalRecord,
@@ -178,8 +178,8 @@ export function foldRecord(history: History, frame: PlacedFrame): void {
 function foldFinishedBatch(history: History, record: BatchFinished, frame: PlacedFrame): void {
   const run = runOf(history, record)
   const batch = batchOf(run, record.batch_id)
-  // What it was read by must be there: of pages that were lost nothing is covered.
-  const isRead = batch === null ? !run.isIncomplete : isRecorded(batch, record.pages)
+  // Each of the pages 1 … n that it was read by must be there: of pages that were lost nothing is covered.
+  const isRead = batch === null ? !run.isIncomplete : batch.read.length >= record.pages
   // One that is finished twice was judged at the first time.
   if (!isRead && batch?.state !== 'finished') {
     history.notRead.add(`${record.run_id} ${record.batch_id}`)

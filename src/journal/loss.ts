@@ -130,25 +130,25 @@ function damageOf(path: string, sealed: SealedSegment, depth: 'ends' | 'bytes'):
     : 'does not hold the bytes it was sealed with'
 }
 
-/** What is lost of a segment, as it is now. */
-function lostOf(folder: string, { segment, held }: SealedSegment): HeldRun[] {
+/** What is lost of a segment, as it is now: what stands behind the first damage. */
+function lostOf(folder: string, { segment, held }: SealedSegment): readonly HeldRun[] {
   const path = join(folder, segment)
-  return existsSync(path) ? withoutKept(held, heldIn(path)) : [...held]
-}
-
-/** What a segment holds, up to the first damage. */
-export function heldIn(path: string): HeldRun[] {
-  const held = new Holdings()
+  if (!existsSync(path)) return held
+  const kept = new Holdings()
   validPrefix(
     path,
-    (record) => held.add(record),
+    (record) => kept.add(record),
     () => undefined,
   )
-  return held.held()
+  return withoutKept(held, kept.held())
 }
 
-/** Bytes of a file. @throws StorageError when the disk refuses */
-export function sizeOf(path: string): number {
+/** Bytes and hash of a segment as it is now. @throws StorageError when the disk refuses */
+export function fileState(path: string): FileState & { readonly sha256: string } {
+  return { bytes: sizeOf(path), sha256: hashFile(path) }
+}
+
+function sizeOf(path: string): number {
   try {
     return statSync(path).size
   } catch (error) {

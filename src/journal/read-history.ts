@@ -11,8 +11,8 @@ import { crc32 } from 'node:zlib'
 import { fsyncDirectory, readIfThere, writeFileAtomic } from '../support/atomic-file.ts'
 import { asStorageError } from '../support/errors.ts'
 import { emptyHistory, foldLoss, foldRecord, type History } from './history.ts'
-import type { JournalState } from './loss.ts'
-import type { PlacedFrame } from './reader.ts'
+import { checkSegments, type JournalState } from './loss.ts'
+import { listSegments, readSegment } from './reader.ts'
 import { SealListError, listedIn, sealsPath } from './seals.ts'
 
 /** Name of the checkpoint in the journal's folder. */
@@ -23,13 +23,8 @@ const CHECKPOINT_FORMAT = 7
 const FIRST_LINE = /^jobtide history (\d+) ([0-9a-f]{8})\n/
 const LONGEST_FIRST_LINE = 64
 
-/** What a history is read from: a journal. */
-interface JournalSource {
-  readonly folder: string
-  segments(): string[]
-  read(segment: string, from?: number): Iterable<PlacedFrame>
-  check(): JournalState
-}
+/** A journal, or where one is. */
+type JournalFolder = { readonly folder: string }
 
 /** A history and the bytes of each segment that are in it. */
 interface Checkpoint {
@@ -43,19 +38,19 @@ interface Checkpoint {
  * Everything the journal's headers add up to.
  * @throws JournalLossError when a sealed segment is lost, and that was not accepted
  */
-export function readHistory(journal: JournalSource): History {
-  return foldAll(journal).history
+export function readHistory({ folder }: JournalFolder): History {
+  return foldAll(folder).history
 }
 
 /**
  * Keeps what the journal adds up to now, so that the next start need not read all of it.
  * @throws StorageError when the disk refuses; the journal is whole all the same
  */
-export function saveCheckpoint(journal: JournalSource): void {
-  if (journal.segments().length === 0) return
-  const body = serialize(foldAll(journal))
+export function saveCheckpoint({ folder }: JournalFolder): void {
+  if (listSegments(folder).length === 0) return
+  const body = serialize(foldAll(folder))
   const line = `jobtide history ${CHECKPOINT_FORMAT} ${checksum(body)}\n`
-  writeFileAtomic(join(journal.folder, CHECKPOINT_FILE), Buffer.concat([Buffer.from(line), body]))
+  writeFileAtomic(join(folder, CHECKPOINT_FILE), Buffer.concat([Buffer.from(line), body]))
 }
 
 /** Removes the checkpoint below `folder`; the next run writes another. @throws StorageError when the disk refuses */
@@ -69,15 +64,15 @@ export function removeCheckpoint(folder: string): void {
   }
 }
 
-function foldAll(journal: JournalSource): Checkpoint {
+function foldAll(folder: string): Checkpoint {
   // In this order: another process may seal a segment and keep a checkpoint meanwhile.
-  const kept = readCheckpoint(journal.folder)
-  const { losses: lost, gapsUpTo } = journal.check()
-  if (kept !== null) refuseUnnamedLoss(journal.folder, kept)
+  const kept = readCheckpoint(folder)
+  const { losses: lost, gapsUpTo } = checkSegments(folder, 'ends')
+  if (kept !== null) refuseUnnamedLoss(folder, kept)
   const losses = checksum(Buffer.from(JSON.stringify([gapsUpTo, ...lost])))
-  if (kept?.losses === losses && fits(kept, journal)) return foldSegments(journal, kept)
+  if (kept?.losses === losses && fits(kept, folder)) return foldSegments(folder, kept)
   const nothing = { history: emptyHistory(), positions: new Map(), losses }
-  return foldSegments(journal, nothing, lost, gapsUpTo)
+  return foldSegments(folder, nothing, lost, gapsUpTo)
 }
 
 /**
@@ -94,16 +89,18 @@ export function refuseUnnamedLoss(folder: string, kept = readCheckpoint(folder))
 
 /** @param losses those that are not in `checkpoint`, and up to which segment there may be others */
 function foldSegments(
-  journal: JournalSource,
+  folder: string,
   checkpoint: Checkpoint,
   losses: JournalState['losses'] = new Map(),
   gapsUpTo = '',
 ): Checkpoint {
   const { history, positions } = checkpoint
-  const present = new Set(journal.segments())
+  const present = new Set(listSegments(folder))
   for (const segment of [...new Set([...present, ...losses.keys()])].toSorted()) {
     history.hasGaps = segment <= gapsUpTo
-    const frames = present.has(segment) ? journal.read(segment, positions.get(segment) ?? 0) : []
+    const frames = present.has(segment)
+      ? readSegment(join(folder, segment), positions.get(segment) ?? 0)
+      : []
     for (const frame of frames) {
       foldRecord(history, frame)
       positions.set(segment, frame.end)
@@ -131,11 +128,11 @@ function checkpointIn(body: Buffer): Checkpoint | null {
   }
 }
 
-function fits({ positions }: Checkpoint, journal: JournalSource): boolean {
-  const present = new Set(journal.segments())
+function fits({ positions }: Checkpoint, folder: string): boolean {
+  const present = new Set(listSegments(folder))
   for (const [segment, bytes] of positions) {
     if (!present.has(segment)) return false
-    if (statSync(join(journal.folder, segment)).size < bytes) return false
+    if (statSync(join(folder, segment)).size < bytes) return false
   }
   return true
 }

@@ -3,7 +3,15 @@
  * what is before it counts, what is torn never was acknowledged. Anything else that does not fit is damage and is said.
  */
 
-import { closeSync, existsSync, fstatSync, openSync, readSync, readdirSync } from 'node:fs'
+import {
+  closeSync,
+  existsSync,
+  fstatSync,
+  openSync,
+  readSync,
+  readdirSync,
+  statSync,
+} from 'node:fs'
 import { EXIT, JobtideError, asStorageError } from '../support/errors.ts'
 import { MIB } from '../support/units.ts'
 import { FRAME_MAGIC, decodeFrame, type Frame } from './frame.ts'
@@ -15,13 +23,11 @@ export const SEGMENT_SUFFIX = '.journal'
 /** A journal segment holds bytes that are no record, and they are not a torn end. */
 export class JournalDamagedError extends JobtideError {
   override readonly name = 'JournalDamagedError'
-  readonly path: string
   constructor(path: string, at: number, reason: string) {
     super(EXIT.storage, `journal segment ${path} is damaged at byte ${at}: ${reason}`, {
       hint: 'Restore that file from a backup, then run the same command again. Nothing from that byte on was read. Where there is no backup, --accept-loss goes on without it and buys it again (run, backfill, extract, replay).',
       context: { path, at },
     })
-    this.path = path
   }
 }
 
@@ -147,12 +153,7 @@ export function validPrefix(
     if (!(error instanceof JournalDamagedError)) throw error
     onDamage(error)
   }
-  const file = openForReading(path)
-  try {
-    return { bytes, records, sealed, torn: fstatSync(file).size > bytes }
-  } finally {
-    closeSync(file)
-  }
+  return { bytes, records, sealed, torn: statSync(path).size > bytes }
 }
 
 /** Throws what it is told. */

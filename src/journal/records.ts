@@ -30,11 +30,33 @@ export interface OrganizationRef {
 export const EVENT_TYPES = ['joined', 'left', 'title_change'] as const
 export type EventType = (typeof EVENT_TYPES)[number]
 
-/** A run was planned. Payload: JSON of `BatchRecord[]`. */
-export interface RunStarted {
-  readonly kind: 'run_started'
-  readonly run_id: string
+/** What every record says. */
+interface Of<Kind extends string> {
+  readonly kind: Kind
   readonly at: number
+}
+
+interface OfRun<Kind extends string> extends Of<Kind> {
+  readonly run_id: string
+}
+
+interface OfBatch<Kind extends string> extends OfRun<Kind> {
+  readonly batch_id: string
+}
+
+interface OfRequest<Kind extends string> extends OfBatch<Kind> {
+  readonly page: number
+  readonly request_id: string
+}
+
+/** What came of a request. */
+interface OfAnswer<Kind extends string> extends OfRequest<Kind> {
+  /** When the request was sent. */
+  readonly requested_at: number
+}
+
+/** A run was planned. Payload: JSON of `BatchRecord[]`. */
+export interface RunStarted extends OfRun<'run_started'> {
   readonly pipeline: string
   /** `plan` when it was begun to forecast its bill (`plan --sample`). */
   readonly command: 'run' | 'backfill' | 'extract' | 'plan'
@@ -48,33 +70,16 @@ export interface RunStarted {
 }
 
 /** A run that had stopped is resumed. Payload: JSON of the `BatchRecord[]` that are asked in addition to its own. */
-export interface RunResumed {
-  readonly kind: 'run_resumed'
-  readonly run_id: string
-  readonly at: number
+export interface RunResumed extends OfRun<'run_resumed'> {
   /** Hash of what is asked for from here on; absent when that is what was asked before. */
   readonly question_sha256?: string
 }
 
 /** Written before each request leaves, so that no charge can go unseen. */
-export interface RequestSent {
-  readonly kind: 'request_sent'
-  readonly run_id: string
-  readonly batch_id: string
-  readonly page: number
-  readonly request_id: string
-  readonly at: number
-}
+export type RequestSent = OfRequest<'request_sent'>
 
 /** A page that was paid for (or was empty). Payload: the body as received. */
-export interface PageReceived {
-  readonly kind: 'page_received'
-  readonly run_id: string
-  readonly batch_id: string
-  readonly page: number
-  readonly request_id: string
-  readonly requested_at: number
-  readonly at: number
+export interface PageReceived extends OfAnswer<'page_received'> {
   readonly server_at: number
   /** Where the answer's `Date` and other clocks did not agree; absent where they did. */
   readonly clocks?: ClockDispute
@@ -105,14 +110,7 @@ export interface PageReceived {
 export type SeenOrganization = readonly [organizationId: string, events: number, recent: number]
 
 /** A request that brought no page. */
-export interface RequestFailed {
-  readonly kind: 'request_failed'
-  readonly run_id: string
-  readonly batch_id: string
-  readonly page: number
-  readonly request_id: string
-  readonly requested_at: number
-  readonly at: number
+export interface RequestFailed extends OfAnswer<'request_failed'> {
   readonly status: number | null
   readonly error: string
   /** False when the service certainly charged nothing; true when it may have. */
@@ -120,11 +118,7 @@ export interface RequestFailed {
 }
 
 /** A batch was read to its end: its organisations are covered for that time. Payload: JSON of its `BatchRecord`. */
-export interface BatchFinished {
-  readonly kind: 'batch_finished'
-  readonly run_id: string
-  readonly batch_id: string
-  readonly at: number
+export interface BatchFinished extends OfBatch<'batch_finished'> {
   readonly pages: number
   readonly events: number
   /** Server time; null means from the beginning. */
@@ -139,37 +133,24 @@ export interface SplitPayload {
 }
 
 /** A batch was replaced by smaller ones. Payload: JSON of `SplitPayload`. */
-export interface BatchSplit {
-  readonly kind: 'batch_split'
-  readonly run_id: string
-  readonly batch_id: string
-  readonly at: number
+export interface BatchSplit extends OfBatch<'batch_split'> {
   readonly reason: string
 }
 
 /** A company could not be asked for and was left out. */
-export interface OrganizationQuarantined {
-  readonly kind: 'organization_quarantined'
-  readonly run_id: string
-  readonly at: number
+export interface OrganizationQuarantined extends OfRun<'organization_quarantined'> {
   readonly organization: OrganizationRef
   readonly reason: string
 }
 
 /** The id of a company that was asked for by URL or slug became known from its events. */
-export interface OrganizationLearnt {
-  readonly kind: 'organization_learnt'
-  readonly run_id: string
-  readonly at: number
+export interface OrganizationLearnt extends OfRun<'organization_learnt'> {
   readonly organization: OrganizationRef
   readonly organization_id: string
 }
 
 /** The service named a time before which it wants no request. */
-export interface Paused {
-  readonly kind: 'paused'
-  readonly run_id: string
-  readonly at: number
+export interface Paused extends OfRun<'paused'> {
   readonly not_before: number
   readonly reason: string
 }
@@ -188,20 +169,15 @@ export const RESUMABLE_OUTCOMES: ReadonlySet<RunOutcome> = new Set<RunOutcome>([
 ])
 
 /** A run ended. A run without this record was killed and can be resumed. */
-export interface RunFinished {
-  readonly kind: 'run_finished'
-  readonly run_id: string
-  readonly at: number
+export interface RunFinished extends OfRun<'run_finished'> {
   readonly outcome: RunOutcome
   readonly exit_code: ExitCode
   readonly message: string | null
 }
 
 /** A snapshot's pointer was moved. */
-export interface SnapshotPublished {
-  readonly kind: 'snapshot_published'
+export interface SnapshotPublished extends Of<'snapshot_published'> {
   readonly run_id: string | null
-  readonly at: number
   readonly snapshot_id: string
   readonly destination: string
   readonly tables: number
@@ -213,18 +189,14 @@ export interface SnapshotPublished {
 }
 
 /** The suppression list has changed: one with a lower number is not the newest. */
-export interface SuppressionChanged {
-  readonly kind: 'suppression_changed'
-  readonly at: number
+export interface SuppressionChanged extends Of<'suppression_changed'> {
   readonly generation: number
   /** As in the list; it proves nothing without the key. */
   readonly mac: string
 }
 
 /** The last record of a segment that was closed properly. */
-export interface Seal {
-  readonly kind: 'seal'
-  readonly at: number
+export interface Seal extends Of<'seal'> {
   readonly records: number
   /** SHA-256 of every byte of the segment before this record. */
   readonly sha256: string

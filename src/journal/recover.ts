@@ -18,7 +18,7 @@ import type { Clock } from '../support/clock.ts'
 import { asStorageError } from '../support/errors.ts'
 import { encodeFrame } from './frame.ts'
 import { Holdings, lossText, withoutKept } from './held.ts'
-import { checkSegments, damagesOf, hashFile, sizeOf, type Damage } from './loss.ts'
+import { checkSegments, damagesOf, hashFile, fileState, type Damage } from './loss.ts'
 import { refuseUnnamedLoss, removeCheckpoint } from './read-history.ts'
 import { listSegments, refuse, validPrefix, type OnDamage } from './reader.ts'
 import {
@@ -73,7 +73,7 @@ function closeSegment(path: string, clock: Clock, onDamage: OnDamage): ClosedSeg
     }
     if (prefix.torn) truncateSync(path, prefix.bytes)
     if (!prefix.sealed) sealFile(path, prefix.records, clock)
-    return { bytes: sizeOf(path), sha256: hashFile(path), held: holdings.held() }
+    return { ...fileState(path), held: holdings.held() }
   } catch (error) {
     throw asStorageError(error, `journal segment ${path}`)
   }

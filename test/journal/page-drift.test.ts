@@ -56,26 +56,6 @@ const leaves = (seconds: number, identity = `leaves ${seconds}`): MarkedEvent =>
   detectedAt: NOW + seconds * SECOND - WINDOW,
 })
 
-describe('pages in order', () => {
-  it('are counted, and an event that was pushed down and comes twice is no reason to go back', () => {
-    const batch = aBatch()
-    for (const page of [1, 2, 3]) read(batch, page, page, { keys: marks(page * 49) })
-    expect(batch).toMatchObject({ pages: 3, events: 150, hasMore: true })
-  })
-
-  it('that lack one before them, as after a loss, are left out', () => {
-    const batch = aBatch()
-    for (const page of [1, 3, 4]) read(batch, page)
-    expect(batch.pages).toBe(1)
-  })
-
-  it('asked for again forget what came after', () => {
-    const batch = aBatch()
-    for (const page of [1, 2, 3, 2]) read(batch, page)
-    expect(batch).toMatchObject({ pages: 2, events: 100 })
-  })
-})
-
 describe('an event that leaves the window', () => {
   it('above a page that is read later: that page and the one above are read again', () => {
     const batch = aBatch()
@@ -107,16 +87,6 @@ describe('an event that leaves the window', () => {
       read(batch, 2, 0, { has_more: false })
       expect(unverifiedPage(batch)).toBe(time < 2 ? 1 : null)
     }
-  })
-
-  it('from a page that paging went back above is not forgotten', () => {
-    const batch = aBatch()
-    read(batch, 1, 0, { first: [leaves(10)] })
-    read(batch, 2, 0, { first: [leaves(20)] })
-    read(batch, 3, 11)
-    read(batch, 2, 12)
-    read(batch, 3, 21)
-    expect(batch.pages).toBe(1)
   })
 
   it('and should have left before is no reason to read a page for ever', () => {
@@ -160,12 +130,6 @@ describe('a batch that is resumed', () => {
     read(batch, 1, 0, later)
     read(batch, 2, 0, { ...later, has_more: false })
     expect(coveredTime(batch, 0)).toEqual({ from: NOW + SECOND, to: NOW + 30 * DAY })
-  })
-
-  it('without a window always goes on', () => {
-    const batch = aBatch({ days_ago: null })
-    read(batch, 1)
-    expect(isStale(batch, NOW + 400 * DAY)).toBe(false)
   })
 
   it('covers up to its first page and back from its last one', () => {

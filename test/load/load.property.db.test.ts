@@ -20,13 +20,11 @@ import {
   wireEvent,
   writePages,
 } from './load-fixture.ts'
-import {
-  attributes,
-  naturalKey,
-  referenceEvents,
-  referenceVersions,
-  type ReferenceSighting,
-} from './reference.ts'
+interface Sighting {
+  readonly event: JobChangeEvent
+  readonly at: number
+  readonly runId: string
+}
 
 const anyText = fc.constantFrom(null, 'A', 'B', 'b')
 const anyEvent = fc
@@ -91,123 +89,127 @@ describe('load, for any sightings in any order', () => {
         const sightings = segments.flatMap(({ pages }) =>
           pages.flatMap(({ events, at, runId }) => events.map((event) => ({ event, at, runId }))),
         )
-        await withLoaded(segments, rows, (warehouse) => expectReference(warehouse, sightings))
+        const tables = await withLoaded(segments, rows, tablesOf)
+        expect(tables).toEqual(reference(sightings))
       }),
       { numRuns: rounds('JOBTIDE_LOADS', 8, 100) },
     )
   })
 
   it('makes the same tables of texts with control characters, quotes and lone surrogates', async () => {
-    const nasty = fc.constantFrom(
-      null,
-      '',
-      '\u001e',
-      '\u001f',
-      '\u001e\u001f',
-      'null',
-      '"',
-      '\\',
-      "'; drop",
-      '\ud800',
-      'é',
-    )
+    const texts = ['', '\u001e', '\u001f', '\u001e\u001f', 'null', '"', '\\', "'; drop", '\ud800']
+    const nasty = fc.constantFrom(null, 'é', ...texts)
     const event = fc
       .record({ name: nasty, headline: nasty, organizationName: nasty, previousTitle: nasty })
       .map((texts) => wireEvent(texts))
     await fc.assert(
       fc.asyncProperty(fc.array(event, { minLength: 2, maxLength: 6 }), async (events) => {
-        const inOrder = (order: readonly JobChangeEvent[]) => [
-          { pages: [{ events: [...order], at: START, runId: 'run_1' }], place: 1, loadAfter: true },
-        ]
-        const forward = await withLoaded(inOrder(events), 1, (warehouse) => dumpTables(warehouse))
-        const single = events.toReversed().map((one, place) => ({
-          pages: [{ events: [one], at: START, runId: 'run_1' }],
+        const segment = (events: JobChangeEvent[], place: number) => ({
+          pages: [{ events, at: START, runId: 'run_1' }],
           place,
           loadAfter: true,
-        }))
-        const backward = await withLoaded(single, 1, (warehouse) => dumpTables(warehouse))
-        expect(backward['job_change_events']).toEqual(forward['job_change_events'])
-        expect(backward['job_change_event_versions']).toEqual(forward['job_change_event_versions'])
+        })
+        const single = events.toReversed().map((one, place) => segment([one], place))
+        const forward = await withLoaded([segment(events, 1)], 1, dumpOf)
+        const backward = await withLoaded(single, 1, dumpOf)
+        expect(backward).toEqual(forward)
       }),
       { numRuns: rounds('JOBTIDE_LOADS', 3, 30) },
     )
   })
 })
 
-async function expectReference(
-  warehouse: Warehouse,
-  sightings: readonly ReferenceSighting[],
-): Promise<void> {
-  const rows = await warehouse.all<Record<string, Date | string | number | null>>(
-    'select * from job_change_events',
+/** The two tables of events as they are. */
+async function dumpOf(warehouse: Warehouse) {
+  const { job_change_events: events, job_change_event_versions: versions } =
+    await dumpTables(warehouse)
+  return [events, versions]
+}
+
+/** The two tables of events, without their hashes, in the order of their content. */
+async function tablesOf(warehouse: Warehouse): Promise<readonly [string[], string[]]> {
+  const read = (table: string, hashes: string) =>
+    warehouse.all(`select * exclude (${hashes}) from ${table}`)
+  const [keys] = await warehouse.all(
+    'select count(*) = count(distinct event_key) as are_unique from job_change_events',
   )
-  const keys = new Map<string, string>()
-  const byKey = new Map(sightings.map(({ event }) => [naturalKey(event), event]))
-  const found = rows.map((row) => {
-    const event = asWire(row)
-    const key = naturalKey(event)
-    expect(byKey.has(key)).toBe(true)
-    keys.set(key, String(row['event_key']))
-    return [
-      key,
-      {
-        detected_at: event.detected_at,
-        attributes: attributes(event),
-        attributes_seen_at: isoOf(row['attributes_seen_at']),
-        first_seen_at: isoOf(row['first_seen_at']),
-        last_seen_at: isoOf(row['last_seen_at']),
-        first_run_id: row['first_run_id'],
-        last_run_id: row['last_run_id'],
-        times_seen: row['times_seen'],
-      },
-    ] as const
+  expect(keys).toEqual({ are_unique: true })
+  return [
+    lines(await read('job_change_events', 'event_key')),
+    lines(await read('job_change_event_versions', 'event_key, version_key, first_run_id')),
+  ]
+}
+
+// Not by SQL, and from the contract alone: the newest sighting of a natural key is its event, and the distinct contents of
+// an event that has several are its versions.
+function reference(sightings: readonly Sighting[]): readonly [string[], string[]] {
+  const groups = grouped(sightings, ({ event: { person, organization, title, ...event } }) => {
+    const key = [person.profile_id, organization.organization_id, event.event_type]
+    const renamed = event.event_type === 'title_change' ? (title.current ?? '') : ''
+    return [...key, event.changed_at, renamed].join(' | ')
   })
-  expect(new Set(keys.values()).size).toBe(keys.size)
-  expect(found.toSorted(([a], [b]) => (a < b ? -1 : 1))).toEqual([...referenceEvents(sightings)])
-
-  const versions = new Map<string, (readonly [string, string, string])[]>()
-  for (const row of await warehouse.all<Record<string, Date | string | number | null>>(
-    'select * from job_change_event_versions',
-  )) {
-    const event = asWire(row)
-    const content = JSON.stringify([event.detected_at, ...attributes(event)])
-    const version = [content, isoOf(row['first_seen_at']), isoOf(row['last_seen_at'])] as const
-    versions.set(naturalKey(event), [...(versions.get(naturalKey(event)) ?? []), version])
-  }
-  const byContent = [...versions].map(
-    ([key, list]) => [key, list.toSorted(([a], [b]) => (a < b ? -1 : 1))] as const,
-  )
-  expect(new Map(byContent)).toEqual(referenceVersions(sightings))
+  const events = groups.map((group) => {
+    const newest = group.reduce((best, next) => (isNewer(next, best) ? next : best))
+    const bySeen = group.toSorted((a, b) => a.at - b.at || (a.runId < b.runId ? -1 : 1))
+    return {
+      ...columnsOf(newest.event),
+      attributes_seen_at: new Date(newest.at),
+      ...seenIn(group),
+      first_run_id: bySeen[0]?.runId,
+      last_run_id: bySeen.at(-1)?.runId,
+      times_seen: group.length,
+    }
+  })
+  const versions = groups.flatMap((group) => {
+    const contents = grouped(group, ({ event }) => JSON.stringify(columnsOf(event)))
+    const versionsOf = contents.map((same) => ({ ...columnsOf(same[0]!.event), ...seenIn(same) }))
+    return versionsOf.length > 1 ? versionsOf : []
+  })
+  return [lines(events), lines(versions)]
 }
 
-function asWire(row: Record<string, Date | string | number | null>): JobChangeEvent {
-  const text = (name: string) => row[name] as string | null
+const lines = (rows: readonly object[]) => rows.map((row) => JSON.stringify(row)).toSorted()
+
+function grouped(list: readonly Sighting[], keyOf: (one: Sighting) => string): Sighting[][] {
+  const groups = new Map<string, Sighting[]>()
+  for (const one of list) groups.set(keyOf(one), [...(groups.get(keyOf(one)) ?? []), one])
+  return [...groups.values()]
+}
+
+function seenIn(group: readonly Sighting[]) {
+  const times = group.map(({ at }) => at)
+  const [first, last] = [new Date(Math.min(...times)), new Date(Math.max(...times))]
+  return { first_seen_at: first, last_seen_at: last }
+}
+
+function isNewer(a: Sighting, b: Sighting): boolean {
+  const detected = Date.parse(a.event.detected_at) - Date.parse(b.event.detected_at)
+  if (detected !== 0) return detected > 0
+  if (a.at !== b.at) return a.at > b.at
+  const attributes = ({ event }: Sighting) => JSON.stringify(Object.values(columnsOf(event)))
+  return attributes(a) > attributes(b)
+}
+
+function columnsOf({ person, organization, title, ...event }: JobChangeEvent) {
   return {
-    event_type: text('event_type') as JobChangeEvent['event_type'],
-    detected_at: isoOf(row['detected_at']),
-    changed_at: isoOf(row['changed_at']),
-    detection_lag_days: row['detection_lag_days'] as number,
-    title: { current: text('title_current'), previous: text('title_previous') },
-    person: {
-      profile_id: text('profile_id') ?? '',
-      handle: text('person_handle'),
-      full_name: text('person_full_name'),
-      first_name: text('person_first_name'),
-      last_name: text('person_last_name'),
-      headline: text('person_headline'),
-      network_url: text('person_network_url'),
-    },
-    organization: {
-      organization_id: text('organization_id') ?? '',
-      name: text('organization_name'),
-      slug: text('organization_slug'),
-      network_url: text('organization_network_url'),
-    },
+    profile_id: person.profile_id,
+    organization_id: organization.organization_id,
+    event_type: event.event_type,
+    changed_at: event.changed_at,
+    detected_at: event.detected_at,
+    detection_lag_days: event.detection_lag_days,
+    title_current: title.current,
+    title_previous: title.previous,
+    person_handle: person.handle,
+    person_full_name: person.full_name,
+    person_first_name: person.first_name,
+    person_last_name: person.last_name,
+    person_headline: person.headline,
+    person_network_url: person.network_url,
+    organization_name: organization.name,
+    organization_slug: organization.slug,
+    organization_network_url: organization.network_url,
   }
-}
-
-function isoOf(value: unknown): string {
-  return (value as Date).toISOString()
 }
 
 // Segments are written in the order of the list but named by `place`: later ones can sort before earlier ones. The
@@ -217,43 +219,34 @@ async function withLoaded<T>(
   chunkEvents: number,
   look: (warehouse: Warehouse) => Promise<T>,
 ): Promise<T> {
-  return withFolder(async (folder) => {
-    const warehouse = await memoryWarehouse({ threads: 1 })
-    try {
-      const journal = await journalOfRuns(join(folder, 'journal'), ['run_1', 'run_2'])
-      for (const name of journal.segments()) {
-        renameSync(join(journal.folder, name), join(journal.folder, '000-0.journal'))
-      }
-      rmSync(sealsPath(journal.folder))
-      createSeals(journal.folder)
-      for (const [number, { pages, place, loadAfter }] of segments.entries()) {
-        const elsewhere = openJournal(join(folder, 'elsewhere'), handClock())
-        await writePages(
-          elsewhere,
-          pages.map(({ events, at, runId }) => aPage(events, { at, runId })),
-        )
-        for (const name of elsewhere.segments()) {
-          const moved = `${String(place + 1).padStart(4, '0')}-${number}.journal`
-          renameSync(join(elsewhere.folder, name), join(journal.folder, moved))
-        }
-        if (loadAfter) await load({ warehouse, journal, chunkEvents })
-      }
-      await load({ warehouse, journal, chunkEvents })
-      const before = await dumpTables(warehouse, [])
-      await load({ warehouse, journal, chunkEvents })
-      expect(await dumpTables(warehouse, [])).toEqual(before)
-      return await look(warehouse)
-    } finally {
-      warehouse.close()
-    }
-  })
-}
-
-async function withFolder<T>(work: (folder: string) => Promise<T>): Promise<T> {
   const folder = mkdtempSync(join(tmpdir(), 'jobtide-test-'))
+  const warehouse = await memoryWarehouse({ threads: 1 })
   try {
-    return await work(folder)
+    const journal = await journalOfRuns(join(folder, 'journal'), ['run_1', 'run_2'])
+    for (const name of journal.segments()) {
+      renameSync(join(journal.folder, name), join(journal.folder, '000-0.journal'))
+    }
+    rmSync(sealsPath(journal.folder))
+    createSeals(journal.folder)
+    for (const [number, { pages, place, loadAfter }] of segments.entries()) {
+      const elsewhere = openJournal(join(folder, 'elsewhere'), handClock())
+      await writePages(
+        elsewhere,
+        pages.map(({ events, at, runId }) => aPage(events, { at, runId })),
+      )
+      for (const name of elsewhere.segments()) {
+        const moved = `${String(place + 1).padStart(4, '0')}-${number}.journal`
+        renameSync(join(elsewhere.folder, name), join(journal.folder, moved))
+      }
+      if (loadAfter) await load({ warehouse, journal, chunkEvents })
+    }
+    await load({ warehouse, journal, chunkEvents })
+    const before = await dumpTables(warehouse, [])
+    await load({ warehouse, journal, chunkEvents })
+    expect(await dumpTables(warehouse, [])).toEqual(before)
+    return await look(warehouse)
   } finally {
+    warehouse.close()
     rmSync(folder, { recursive: true, force: true })
   }
 }
