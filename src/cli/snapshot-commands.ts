@@ -140,7 +140,8 @@ export async function diffCommand(
   const found = sum(
     changed.flatMap((one) => [one.rows_added, one.rows_removed, one.rows_changed].map(Number)),
   )
-  const more = found - (rows?.length ?? found)
+  // Rows of a table that only one has are not shown.
+  const more = rows === null || rows.length === 0 ? 0 : found - rows.length
   output.report({
     sections: [
       [
@@ -153,8 +154,6 @@ export async function diffCommand(
         ['removed', 'rows_removed', 'number'],
         ['changed', 'rows_changed', 'number'],
         ['rows now', 'rows_after', 'number'],
-        ['new', 'bytes_added', 'bytes'],
-        ['gone', 'bytes_removed', 'bytes'],
       ]),
     ],
     notes: more > 0 ? [...notes, `… ${numberText(more)} more: --limit`] : notes,
@@ -196,10 +195,6 @@ function columnNotes(row: TableDiff): string[] {
     [
       row.columns_removed.length > 0,
       `only the snapshot before has ${row.columns_removed.join(', ')}`,
-    ],
-    [
-      row.columns_retyped.length > 0,
-      `another type, compared as text: ${row.columns_retyped.join(', ')}`,
     ],
   ]
   return notes.flatMap(([is, what]) => (is ? `${row.name}: ${what}` : []))

@@ -1,31 +1,30 @@
 /**
- * What changed between two snapshots, of one destination or of two: for each table the rows that were added, removed and
- * changed, by a full join over the key, and the bytes. Files that hold the same rows in both are not read.
+ * What changed between two snapshots, of one destination or of two: for each table how many rows were added, removed and
+ * changed, by a full join over the key. Tables whose partitions have the same fingerprints in both are not read.
  */
 
 import { join } from 'node:path'
 import { ConfigError } from '../support/errors.ts'
-import { sum } from '../support/numbers.ts'
+import { stableJson } from '../support/json.ts'
 import { SqlError } from '../warehouse/errors.ts'
-import { quoteIdentifier, quoteText } from '../warehouse/sql-text.ts'
+import { quoteIdentifier } from '../warehouse/sql-text.ts'
 import type { Warehouse } from '../warehouse/warehouse.ts'
-import { DamagedSnapshotError, fetchWhole, type NamedObject } from './fetch-files.ts'
-import { FileCache } from './file-cache.ts'
-import { liveRowsSql, localRows, locatedRowsSql } from './live-rows.ts'
-import { objectsOf, type Manifest, type ManifestTable } from './manifest.ts'
-import { withScratch, withScratchEngine } from './scratch.ts'
-import type { ObjectStore } from './store/object-store.ts'
+import { DamagedSnapshotError, FileCache } from './file-cache.ts'
+import { liveRowsSql, localRows } from './live-rows.ts'
+import type { ManifestTable } from './manifest.ts'
+import type { OpenSnapshot } from './read-snapshot.ts'
+import { withScratch, withScratchEngine, type Step } from './scratch.ts'
 
 /** What a comparison needs. */
 export interface DiffOptions {
-  readonly before: { readonly store: ObjectStore; readonly manifest: Manifest }
-  readonly after: { readonly store: ObjectStore; readonly manifest: Manifest }
+  readonly before: OpenSnapshot
+  readonly after: OpenSnapshot
   /** A folder of its own: emptied before, removed after. */
   readonly scratchFolder: string
   /** Compare only this table, and show so many of its rows. */
   readonly rows?: { readonly table: string; readonly limit: number }
-  /** Called after each table: `done` of `total`, the last one was `name`. */
-  readonly onProgress?: (step: { done: number; total: number; name: string }) => void
+  /** Called after each table. */
+  readonly onProgress?: (step: Step) => void
   /** Stops between two tables. */
   readonly signal?: AbortSignal
 }
@@ -39,15 +38,11 @@ export interface TableDiff {
   /** Null, all three: rows cannot be told apart, because the key is another one. */
   readonly rows_added: number | null
   readonly rows_removed: number | null
-  /** The same key, other values. */
+  /** The same key, other values in columns that both have. */
   readonly rows_changed: number | null
-  /** Bytes of objects that only the snapshot after has, and only the one before. */
-  readonly bytes_added: number
-  readonly bytes_removed: number
+  /** `column TYPE` of the columns that only one has, by name and type. */
   readonly columns_added: readonly string[]
   readonly columns_removed: readonly string[]
-  /** `column: type before → type after`; these are compared as text. */
-  readonly columns_retyped: readonly string[]
 }
 
 /** One row that changed. */
@@ -63,24 +58,9 @@ export interface ChangedRow {
   }[]
 }
 
-/** One table in one of the snapshots. */
-interface Side {
-  readonly table: ManifestTable
-  readonly duckdb: string
-  readonly files: FileCache
-}
-
-/** The columns that both sides have. */
-interface Columns {
-  readonly key: readonly string[]
-  readonly others: readonly string[]
-  /** Compared as text. */
-  readonly retyped: ReadonlySet<string>
-}
-
 /**
  * Compares two snapshots.
- * @returns the tables, and the first changed rows by key where they were asked for
+ * @returns the tables, and the first changed rows by key where they were asked for and both have the table
  * @throws ConfigError when neither has the table whose rows are asked for
  * @throws DamagedSnapshotError when a file is missing, is not as it was published, or cannot be read
  * @throws PublishError when a store refuses
@@ -89,188 +69,145 @@ export async function diffSnapshots(
   options: DiffOptions,
 ): Promise<{ tables: TableDiff[]; rows: ChangedRow[] | null }> {
   const { before, after, scratchFolder, rows: wanted, onProgress, signal } = options
-  const names = [...after.manifest.tables, ...before.manifest.tables].map(({ name }) => name)
-  const all = [...new Set(names)].filter((name) => wanted === undefined || name === wanted.table)
-  if (wanted !== undefined && all.length === 0) {
+  const all = [...after.manifest.tables, ...before.manifest.tables].map(({ name }) => name)
+  const names = [...new Set(all)].filter((name) => wanted === undefined || name === wanted.table)
+  if (wanted !== undefined && names.length === 0) {
     throw new ConfigError(`neither snapshot has a table ${wanted.table}`, {
-      hint: `Tables: ${[...new Set(names)].toSorted().join(', ')}.`,
+      hint: `Tables: ${[...new Set(all)].toSorted().join(', ')}.`,
     })
   }
   const tables: TableDiff[] = []
-  let rows: ChangedRow[] | null = null
+  let rows: readonly ChangedRow[] | null = null
   await withScratch(scratchFolder, () =>
     withScratchEngine(scratchFolder, async (warehouse) => {
-      for (const [at, name] of all.entries()) {
+      for (const name of names) {
         signal?.throwIfAborted()
-        const sideOf = ({ store, manifest }: DiffOptions['before'], folder: string) => {
-          const table = manifest.tables.find((one) => one.name === name)
-          const files = new FileCache(store, join(scratchFolder, folder), signal)
-          return table && { table, duckdb: manifest.versions.duckdb, files }
-        }
-        const [a, b] = [sideOf(before, 'before'), sideOf(after, 'after')]
+        const sideOf = ({ store, manifest }: OpenSnapshot): Side => ({
+          table: manifest.tables.find((table) => table.name === name),
+          duckdb: manifest.versions.duckdb,
+          files: new FileCache(store, join(scratchFolder, 'files'), signal),
+        })
+        const [a, b] = [sideOf(before), sideOf(after)]
         const found = await compare(warehouse, a, b, wanted?.limit ?? 0)
-        tables.push({ name, ...describe(a?.table, b?.table), ...found.counts })
+        tables.push({
+          name,
+          rows_before: a.table?.rows ?? null,
+          rows_after: b.table?.rows ?? null,
+          ...found.counts,
+          columns_added: columnsOnlyIn(b.table, a.table),
+          columns_removed: columnsOnlyIn(a.table, b.table),
+        })
         if (wanted !== undefined) rows = found.rows
-        for (const side of [a, b]) side?.files.keepOnly([])
-        onProgress?.({ done: at + 1, total: all.length, name })
+        onProgress?.({ done: tables.length, total: names.length, name })
       }
     }),
   )
   return { tables, rows }
 }
 
-function describe(before: ManifestTable | undefined, after: ManifestTable | undefined) {
-  const typesOf = (table: ManifestTable | undefined) =>
-    new Map((before && after ? table : undefined)?.schema.map(({ name, type }) => [name, type]))
-  const [was, is] = [typesOf(before), typesOf(after)]
-  const bytesOnlyIn = (table: ManifestTable | undefined, other: ManifestTable | undefined) => {
-    const [own, others] = [table, other].map((of) => objectsOf({ tables: of ? [of] : [] }))
-    const known = new Set(others?.map(({ sha256 }) => sha256))
-    return sum((own ?? []).filter(({ sha256 }) => !known.has(sha256)).map(({ bytes }) => bytes))
-  }
-  return {
-    rows_before: before?.rows ?? null,
-    rows_after: after?.rows ?? null,
-    bytes_added: bytesOnlyIn(after, before),
-    bytes_removed: bytesOnlyIn(before, after),
-    columns_added: [...is.keys()].filter((name) => !was.has(name)),
-    columns_removed: [...was.keys()].filter((name) => !is.has(name)),
-    columns_retyped: [...is].flatMap(([name, type]) => {
-      const old = was.get(name)
-      return old === undefined || old === type ? [] : [`${name}: ${old} → ${type}`]
-    }),
-  }
+/** One table in one of the snapshots. */
+interface Side {
+  readonly table: ManifestTable | undefined
+  readonly duckdb: string
+  readonly files: FileCache
 }
 
-type Counts = Pick<TableDiff, 'rows_added' | 'rows_removed' | 'rows_changed'>
+function columnsOnlyIn(table: ManifestTable | undefined, other: ManifestTable | undefined) {
+  if (table === undefined || other === undefined) return []
+  const known = new Set(other.schema.map(columnText))
+  return table.schema.map(columnText).filter((column) => !known.has(column))
+}
+
+function columnText({ name, type }: ManifestTable['schema'][number]): string {
+  return `${name} ${type}`
+}
+
+const COUNTS = ['rows_added', 'rows_removed', 'rows_changed'] as const
+
+type Counts = Pick<TableDiff, (typeof COUNTS)[number]>
 
 async function compare(
   warehouse: Warehouse,
-  before: Side | undefined,
-  after: Side | undefined,
+  before: Side,
+  after: Side,
   limit: number,
-): Promise<{ counts: Counts; rows: ChangedRow[] }> {
-  const [a, b] = [before ?? after, after ?? before]
-  const counts = { rows_added: 0, rows_removed: 0, rows_changed: 0 }
-  if (a === undefined || b === undefined) return { counts, rows: [] }
-  const columns = columnsOf(a.table, b.table)
-  if (columns === null) {
+): Promise<{ counts: Counts; rows: readonly ChangedRow[] }> {
+  const [a, b] = [before.table, after.table]
+  const none = { rows_added: 0, rows_removed: 0, rows_changed: 0 }
+  if (a === undefined || b === undefined) {
+    const counts = { ...none, rows_added: b?.rows ?? 0, rows_removed: a?.rows ?? 0 }
+    return { counts, rows: [] }
+  }
+  const told = ({ key, schema }: ManifestTable) =>
+    schema
+      .filter(({ name }) => key.includes(name))
+      .map(columnText)
+      .toSorted()
+      .join()
+  if (told(a) !== told(b)) {
     return { counts: { rows_added: null, rows_removed: null, rows_changed: null }, rows: [] }
   }
-  if (before === undefined || after === undefined) {
-    counts.rows_added = after?.table.rows ?? 0
-    counts.rows_removed = before?.table.rows ?? 0
-    if (limit === 0) return { counts, rows: [] }
+  // The hash of a row may differ between versions of the engine.
+  const isSameEngine = before.duckdb === after.duckdb
+  if (isSameEngine && stableJson(a.partitions) === stableJson(b.partitions)) {
+    return { counts: none, rows: [] }
   }
-  const rowsA = before === undefined ? null : await rowsToCompare(before, after)
-  const rowsB = after === undefined ? null : await rowsToCompare(after, before)
-  const columnsFrom = rowsA ?? rowsB
-  if (columnsFrom === null) return { counts, rows: [] }
-  for (const [name, rows] of [['before', rowsA] as const, ['after', rowsB] as const]) {
-    await stage(warehouse, name, columns, rows ?? `select * from (${columnsFrom}) limit 0`)
-  }
+  const known = new Set(a.schema.map(columnText))
+  const common = b.schema.filter((column) => known.has(columnText(column)))
+  const others = common.map(({ name }) => name).filter((name) => !b.key.includes(name))
+  await stage(warehouse, 'before', before.files, a, others)
+  await stage(warehouse, 'after', after.files, b, others)
+  const joined = `diff_before as before full join diff_after as after using (${b.key.map(quoteIdentifier).join(', ')})`
   const [found] = await warehouse.all<Record<keyof Counts, bigint>>(
     `select count(*) filter (where before.row_hash is null) as rows_added,
        count(*) filter (where after.row_hash is null) as rows_removed,
        count(*) filter (where before.row_hash <> after.row_hash) as rows_changed
-     from ${joined(columns)}`,
+     from ${joined}`,
   )
-  for (const name of ['rows_added', 'rows_removed', 'rows_changed'] as const) {
-    counts[name] = Number(found?.[name])
-  }
-  return { counts, rows: limit === 0 ? [] : await changedRows(warehouse, columns, limit) }
-}
-
-function columnsOf(before: ManifestTable, after: ManifestTable): Columns | null {
-  const types = new Map(before.schema.map(({ name, type }) => [name, type]))
-  const common = after.schema.filter(({ name }) => types.has(name))
-  const names = common.map(({ name }) => name)
-  const { key } = after
-  if (before.key.toSorted().join() !== key.toSorted().join()) return null
-  if (!key.every((name) => names.includes(name))) return null
-  const retyped = common.filter(({ name, type }) => types.get(name) !== type)
+  const counts = Object.fromEntries(COUNTS.map((name) => [name, Number(found?.[name])])) as Counts
   return {
-    key,
-    others: names.filter((name) => !key.includes(name)),
-    retyped: new Set(retyped.map(({ name }) => name)),
+    counts,
+    rows: limit === 0 ? [] : await changedRows(warehouse, b.key, others, joined, limit),
   }
 }
 
-/**
- * A select of the rows of `side` that `other` may not have; null where there are none. Partitions with the same fingerprint
- * hold the same rows. Of a file that is in both, only rows matter that are deleted in the other.
- */
-async function rowsToCompare(side: Side, other: Side | undefined): Promise<string | null> {
-  const { table } = side
-  const fetch = (object: NamedObject) => fetchWhole(side.files, object)
-  const schemaOf = ({ schema }: ManifestTable) =>
-    schema.map(({ name, type }) => `${name} ${type}`).join()
-  if (other === undefined || schemaOf(table) !== schemaOf(other.table)) {
-    return liveRowsSql(await localRows(table, table.files, fetch))
-  }
-  const isEqual = new Set(
-    table.partitions.flatMap(({ name, rows, fingerprint }) => {
-      const known = other.table.partitions.find((one) => one.name === name)
-      // The hash of a row may differ between versions of the engine.
-      const isSameEngine = side.duckdb === other.duckdb
-      return isSameEngine && known?.fingerprint === fingerprint && known.rows === rows ? name : []
-    }),
-  )
-  const known = new Map(other.table.files.map((file) => [file.sha256, file]))
-  const vector = other.table.deletion_vector
-  const isSameVector = vector?.sha256 === table.deletion_vector?.sha256
-  const files = table.files.filter(({ partition, sha256 }) => {
-    const isElsewhere = known.has(sha256)
-    const hasDeletes = (known.get(sha256)?.deletes ?? 0) > 0
-    return !isEqual.has(partition) && (!isElsewhere || (!isSameVector && hasDeletes))
-  })
-  if (files.length === 0) return null
-  const source = await localRows(table, files, fetch)
-  const shared = files.filter(({ sha256 }) => known.has(sha256))
-  if (shared.length === 0 || vector === null) return liveRowsSql(source)
-  const hashes = shared.map(({ sha256 }) => quoteText(sha256)).join(', ')
-  const path = quoteText(await fetchWhole(other.files, vector))
-  return `select * from (${locatedRowsSql(source)}) where stored_in not in (${hashes})
-    or (stored_in, stored_at) in (select file, position from read_parquet(${path}, hive_partitioning = false))`
-}
-
+/** Puts the live rows of a table into a temporary one, and their files away. */
 async function stage(
   warehouse: Warehouse,
   side: 'before' | 'after',
-  { key, others, retyped }: Columns,
-  rows: string,
+  files: FileCache,
+  table: ManifestTable,
+  others: readonly string[],
 ): Promise<void> {
-  const told = (name: string) =>
-    retyped.has(name) ? `cast(${quoteIdentifier(name)} as varchar)` : quoteIdentifier(name)
-  const columns = [...key, ...others].map((name) => `${told(name)} as ${quoteIdentifier(name)}`)
+  const source = await localRows(table, table.files, (object) => files.fetchWhole(object))
+  const names = others.map(quoteIdentifier)
+  const columns = [...table.key.map(quoteIdentifier), ...names]
   // The text makes it a hash also where there is nothing but the key.
-  const hash = `hash(${["'row'", ...others.map(told)].join(', ')}) as row_hash`
+  const hash = `hash(${["'row'", ...names].join(', ')}) as row_hash`
   await warehouse
     .run(
-      `create or replace temp table diff_${side} as select ${columns.join(', ')}, ${hash} from (${rows})`,
+      `create or replace temp table diff_${side} as select ${columns.join(', ')}, ${hash} from (${liveRowsSql(source)})`,
     )
     .catch((error: unknown) => {
       if (!(error instanceof SqlError)) throw error
       throw new DamagedSnapshotError(`a file cannot be read: ${error.message}`, error)
     })
-}
-
-function joined({ key }: Columns): string {
-  return `diff_before as before full join diff_after as after using (${key.map(quoteIdentifier).join(', ')})`
+  files.keepOnly([])
 }
 
 async function changedRows(
   warehouse: Warehouse,
-  columns: Columns,
+  key: readonly string[],
+  others: readonly string[],
+  joined: string,
   limit: number,
 ): Promise<ChangedRow[]> {
-  const { key, others } = columns
   const keys = key.map(quoteIdentifier)
   const { rows } = await warehouse.table(
     `select case when before.row_hash is null then 'added' when after.row_hash is null then 'removed' else 'changed' end,
-       ${keys.map((name) => `coalesce(before.${name}, after.${name})`).join(', ')}
+       ${keys.join(', ')}
        ${others.map((name) => `, before.${quoteIdentifier(name)}, after.${quoteIdentifier(name)}`).join('')}
-     from ${joined(columns)}
+     from ${joined}
      where before.row_hash is distinct from after.row_hash
      order by ${keys.map((_, at) => at + 2).join(', ')}
      limit ${limit}`,

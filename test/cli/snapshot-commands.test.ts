@@ -105,7 +105,7 @@ describe('snapshots', () => {
 })
 
 describe('diff', () => {
-  it('counts rows and bytes of each table that changed, and shows the rows of one', async () => {
+  it('counts rows of each table that changed, and shows the rows of one', async () => {
     const lake = await publishedLake()
     const { snapshot_id: id, created_at: at, previous } = await lake.manifest()
     const before = `${lake.root}/snapshots/${previous?.snapshot_id}`
@@ -118,17 +118,17 @@ describe('diff', () => {
     const [a, b, ...rest] = text.split('\n')
     expect(a).toMatch(/^before {2}[0-9A-Z]{26} of /)
     expect(b).toBe(`after   ${id} of ${at}`)
-    expect(rest.map((line) => line.replaceAll(/[0-9.]+ k?B/g, '# B'))).toEqual([
+    expect(rest).toEqual([
       '',
-      expect.stringMatching(/^table {3}added {2}removed {2}changed {2}rows now +new +gone$/),
-      expect.stringMatching(/^people {6}5 {8}3 {7}20 {4}15,002 +# B +# B$/),
-      expect.stringMatching(/^moves {7}0 {8}0 {7}10 {4}30,000 +# B +# B$/),
+      'table   added  removed  changed  rows now',
+      'people      5        3       20    15,002',
+      'moves       0        0       10    30,000',
     ])
     expect(document).toMatchObject({
       before: { destination: lake.root },
       after: { snapshot_id: id, destination: lake.root },
       tables: [
-        { name: 'people', rows_added: 5, rows_removed: 3, rows_changed: 20, bytes_removed: 0 },
+        { name: 'people', rows_added: 5, rows_removed: 3, rows_changed: 20 },
         { name: 'moves', rows_added: 0, rows_removed: 0, rows_changed: 10 },
       ],
       rows: null,
