@@ -17,7 +17,7 @@ import {
 } from '../publish/restore.ts'
 import type { StoreOptions } from '../publish/store/object-store.ts'
 import { openStore } from '../publish/store/open-store.ts'
-import { splitSnapshotUrl } from '../publish/snapshot-url.ts'
+import { splitSnapshotUrl } from '../publish/read-snapshot.ts'
 import type { Finding } from '../publish/verify/verify-findings.ts'
 import { verifySnapshot, type VerifyReport } from '../publish/verify/verify.ts'
 import { readSnapshotTarget } from '../run/job.ts'

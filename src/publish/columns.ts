@@ -3,7 +3,7 @@
 import type { TableDefinition } from '../warehouse/catalog.ts'
 import type { Warehouse } from '../warehouse/warehouse.ts'
 import { PublishError } from './errors.ts'
-import type { ManifestTable } from './manifest.ts'
+import { PLAIN_NAME, type ManifestTable } from './manifest.ts'
 
 /** One column of a published table, as the manifest tells it. */
 export type PublishedColumn = ManifestTable['schema'][number]
@@ -20,7 +20,7 @@ type Column = Pick<PublishedColumn, 'name' | 'type' | 'comment'>
  * The columns of a table that go into snapshots. Known names keep their field ids; new ones get the next.
  * @param previous the table in the snapshot before
  * @throws PublishError when the table is not there, lacks a column it is sorted by, or has a column that Parquet
- *   cannot hold exactly
+ *   cannot hold exactly, or whose name is not plain
  */
 export async function publishedColumns(
   warehouse: Warehouse,
@@ -41,7 +41,7 @@ export async function publishedColumns(
   }
   const kept = all.filter((column) => !leftOut.includes(column.name))
   refuseMissing(definition, kept)
-  refuseInexact(table, kept)
+  refuseUnfit(table, kept)
   // Of another type it is another column to readers that go by ids.
   const known = new Map(previous?.schema.map((column) => [idOf(column), column.field_id]))
   let lastFieldId = previous?.last_field_id ?? 0
@@ -64,13 +64,18 @@ function refuseMissing(definition: TableDefinition, columns: readonly Column[]):
   throw new PublishError(`table ${table} has no column ${missing.join(', ')} to sort or split by`)
 }
 
-function refuseInexact(table: string, columns: readonly Column[]): void {
-  const column = columns.find(({ type }) => /\bU?HUGEINT\b/.test(type))
-  if (column === undefined) return
-  throw new PublishError(
-    `${table}.${column.name} is a ${column.type}, which Parquet would round to DOUBLE`,
-    { hint: 'In the model, cast it: cast(… as decimal(38,0)), or to bigint where it fits.' },
-  )
+function refuseUnfit(table: string, columns: readonly Column[]): void {
+  for (const { name, type } of columns) {
+    if (/\bU?HUGEINT\b/.test(type)) {
+      throw new PublishError(`${table}.${name} is a ${type}, which Parquet would round to DOUBLE`, {
+        hint: 'In the model, cast it: cast(… as decimal(38,0)), or to bigint where it fits.',
+      })
+    }
+    if (PLAIN_NAME.test(name)) continue
+    throw new PublishError(`${table}.${JSON.stringify(name)} is no name of a published column`, {
+      hint: 'In the model, name it with letters, digits and underscores.',
+    })
+  }
 }
 
 /**

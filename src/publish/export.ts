@@ -7,15 +7,15 @@ import { join } from 'node:path'
 import { messageOf } from '../support/errors.ts'
 import { sum } from '../support/numbers.ts'
 import type { TableDefinition } from '../warehouse/catalog.ts'
+import { quoteText } from '../warehouse/sql-text.ts'
 import type { Warehouse } from '../warehouse/warehouse.ts'
 import { hasSameColumns, publishedColumns, type PublishedColumns } from './columns.ts'
-import { writeDataFile } from './data-file.ts'
-import { DeletionVectorWriter } from './deletion-vector.ts'
 import { PublishError } from './errors.ts'
+import { DELETION_VECTOR_FOLDER, fileKey } from './keys.ts'
 import { filesToKeep, stateOf, type PartitionState } from './layout.ts'
 import { localRows } from './live-rows.ts'
 import type { ManifestFile, ManifestTable } from './manifest.ts'
-import { sha256OfFile, type ScratchFile } from './parquet.ts'
+import { sha256OfFile, writeParquet, type ScratchFile } from './parquet.ts'
 import { splitColumn, type Partition } from './partitions.ts'
 import { TableRows } from './table-rows.ts'
 
@@ -26,8 +26,8 @@ export interface ExportContext {
   readonly folder: string
   /** Absent: the snapshot before, if any, did not have the table. */
   readonly previous: PreviousTable | undefined
-  /** The version of DuckDB at work: fingerprints of another one cannot be compared. */
-  readonly engine: string
+  /** What the snapshot calls an object whose `fileKey` is `key`. */
+  readonly ownKey: (key: string) => string
   /** Rewrites every partition that is not one whole file. */
   readonly compact: boolean
   /** Tables with more rows are split by year, where their definition says of which column. */
@@ -38,8 +38,8 @@ export interface ExportContext {
 export interface PreviousTable {
   /** Without files where one of them was found to be unusable: then only its columns are gone on from. */
   readonly table: ManifestTable
-  /** The version of DuckDB that wrote it. */
-  readonly engine: string
+  /** Whether the DuckDB at work wrote it: fingerprints of another version cannot be compared. */
+  readonly isSameEngine: boolean
   /** Whether an object is in the store, whole as far as its size tells. */
   readonly isThere: (file: { readonly key: string; readonly bytes: number }) => boolean
   /** A local file with the bytes of an object; null when it is not there. */
@@ -88,9 +88,13 @@ interface PartitionPlan {
   readonly state: PartitionState
   /** Its files in the snapshot before that stay. */
   readonly kept: readonly ManifestFile[]
-  /** Rows in none of them. */
-  readonly fresh: number
 }
+
+const DELETES = 'temp."deleted rows"'
+const DELETION_VECTOR_COLUMNS = [
+  { name: 'file', type: 'VARCHAR', field_id: 1, comment: null },
+  { name: 'position', type: 'BIGINT', field_id: 2, comment: null },
+]
 
 class TableExport {
   readonly #definition: TableDefinition
@@ -98,6 +102,8 @@ class TableExport {
   readonly #columns: PublishedColumns
   /** The snapshot before, where its files can stand beside new ones. */
   readonly #base: PreviousTable | undefined
+  readonly #rows: TableRows
+  readonly #written: ScratchFile[] = []
 
   constructor(definition: TableDefinition, context: ExportContext, columns: PublishedColumns) {
     this.#definition = definition
@@ -109,22 +115,21 @@ class TableExport {
       hasSameColumns(previous.table, columns.columns) &&
       previous.table.key.join() === definition.key.join()
     this.#base = canGoOn ? previous : undefined
+    this.#rows = new TableRows(context.warehouse, definition.name, columns.columns)
   }
 
   async run(): Promise<ExportedTable> {
-    const { warehouse, folder, compact } = this.#context
     const { name, grain, key, partitionByYearOf: split } = this.#definition
     const { columns, lastFieldId } = this.#columns
-    const isCompared = this.#base !== undefined && !compact
-    const rows = new TableRows(warehouse, name, columns)
-    const partitions = await rows.read(this.#definition, isCompared)
-    const vector = await DeletionVectorWriter.of(warehouse)
+    const isCompared = this.#base !== undefined && !this.#context.compact
+    const partitions = await this.#rows.read(this.#definition, columns, isCompared)
     const plans: PartitionPlan[] = []
-    for (const partition of partitions) plans.push(await this.#plan(partition, rows, vector))
-    const { files: all, written } = await this.#write(plans, rows)
-    await rows.drop()
-    const { files, deletionVector } = await vector.write(name, all, folder)
-    if (deletionVector !== null) written.push(deletionVector.file)
+    for (const partition of partitions) plans.push(await this.#plan(partition))
+    await this.#rows.forgetHashes()
+    const all: ManifestFile[] = []
+    for (const plan of plans) all.push(...plan.kept, ...(await this.#writeRows(plan)))
+    const { files, deletionVector } = await this.#writeDeletes(all)
+    await this.#rows.drop()
     const table: ManifestTable = {
       name,
       grain,
@@ -133,44 +138,35 @@ class TableExport {
       schema: [...columns],
       last_field_id: lastFieldId,
       rows: sum(partitions.map((partition) => partition.rows)),
-      bytes: sum(files.map(({ bytes }) => bytes)) + (deletionVector?.entry.bytes ?? 0),
+      bytes: sum(files.map(({ bytes }) => bytes)) + (deletionVector?.bytes ?? 0),
       partitions: partitions.map((partition) => {
         return { name: partition.name, rows: partition.rows, fingerprint: partition.fingerprint }
       }),
-      deletion_vector: deletionVector?.entry ?? null,
+      deletion_vector: deletionVector,
       files,
     }
     refuseMiscounted(table)
-    return { table, files: written }
+    return { table, files: this.#written }
   }
 
-  async #plan(
-    partition: Partition,
-    rows: TableRows,
-    vector: DeletionVectorWriter,
-  ): Promise<PartitionPlan> {
-    const rewritten = { partition, state: 'rewritten', kept: [], fresh: partition.rows } as const
+  async #plan(partition: Partition): Promise<PartitionPlan> {
+    const rewritten = { partition, state: 'rewritten', kept: [] } as const
+    const base = this.#base
     const { compact } = this.#context
     const before = this.#filesBefore(partition)
-    if (before.length === 0) return rewritten
+    if (base === undefined || before.length === 0) return rewritten
     const isOneWhole = before.length === 1 && before[0]?.deletes === 0
     if (this.#isUnchanged(partition) && (!compact || isOneWhole)) {
-      await this.#keepDeletes(before, vector)
-      return { partition, state: 'unchanged', kept: before, fresh: 0 }
+      return { partition, state: 'unchanged', kept: before }
     }
     const kept = compact ? [] : filesToKeep(before)
-    if (this.#base === undefined || kept.length === 0) return rewritten
-    const stored = await localRows(this.#base.table, kept, ({ key }) => this.#local(key))
-    const { gone, goneRows, freshRows } = await rows
-      .compare(partition, stored)
-      .catch((error: unknown) => {
-        throw this.#unusable(messageOf(error))
-      })
-    const state = stateOf({ rows: partition.rows, kept, gone: goneRows, fresh: freshRows })
-    if (state === 'rewritten') return rewritten
-    await this.#keepDeletes(kept, vector)
-    await vector.add(gone)
-    return { partition, state, kept, fresh: freshRows }
+    if (kept.length === 0) return rewritten
+    const stored = await localRows(base.table, kept, ({ key }) => this.#local(key))
+    const changes = await this.#rows.compare(partition, stored).catch((error: unknown) => {
+      throw this.#unusable(messageOf(error))
+    })
+    const state = stateOf({ rows: partition.rows, kept, ...changes })
+    return state === 'rewritten' ? rewritten : { partition, state, kept }
   }
 
   /** The partition's files in the snapshot before; none where one of them is missing. */
@@ -185,17 +181,8 @@ class TableExport {
 
   #isUnchanged({ name, rows, fingerprint }: Partition): boolean {
     const before = this.#base?.table.partitions.find((partition) => partition.name === name)
-    return (
-      this.#base?.engine === this.#context.engine &&
-      before?.fingerprint === fingerprint &&
-      before.rows === rows
-    )
-  }
-
-  async #keepDeletes(files: readonly ManifestFile[], vector: DeletionVectorWriter): Promise<void> {
-    const stored = this.#base?.table.deletion_vector ?? null
-    if (stored === null || files.every((file) => file.deletes === 0)) return
-    await vector.keep(await this.#local(stored.key), files)
+    const isSame = before?.fingerprint === fingerprint && before.rows === rows
+    return isSame && this.#base?.isSameEngine === true
   }
 
   async #local(key: string): Promise<string> {
@@ -211,29 +198,58 @@ class TableExport {
     return new UnusableFilesError(this.#definition.name, why)
   }
 
-  async #write(
-    plans: readonly PartitionPlan[],
-    rows: TableRows,
-  ): Promise<{ files: ManifestFile[]; written: ScratchFile[] }> {
-    const { warehouse, folder } = this.#context
+  /** Writes what a partition has and its kept files have not; no file where that is nothing. */
+  async #writeRows({ partition, state }: PartitionPlan): Promise<ManifestFile[]> {
+    if (state === 'unchanged' || state === 'reduced') return []
     const { name: table, key } = this.#definition
-    const { columns } = this.#columns
-    const isAdded = ({ state, fresh }: PartitionPlan) => state !== 'rewritten' && fresh > 0
-    await rows.keepFresh(plans.filter(isAdded).map(({ partition }) => partition))
-    const files: ManifestFile[] = []
-    const written: ScratchFile[] = []
-    for (const plan of plans) {
-      const { partition, state, kept } = plan
-      files.push(...kept)
-      if (state !== 'rewritten' && !isAdded(plan)) continue
-      const from = `from ${state === 'rewritten' ? rows.of(partition) : rows.freshOf(partition)}`
-      const path = join(folder, `${table}.${partition.name}.${state}.parquet`)
-      const source = { table, partition: partition.name, columns, key, from }
-      const { entry, file } = await writeDataFile(warehouse, source, path)
-      files.push(entry)
-      written.push(file)
+    const rows = state === 'rewritten' ? this.#rows.of(partition) : this.#rows.freshOf(partition)
+    const source = { columns: this.#columns.columns, key, from: `from ${rows}` }
+    const path = join(this.#context.folder, `${table}.${partition.name}.${state}.parquet`)
+    const { path: _, ...file } = await writeParquet(this.#context.warehouse, source, path)
+    const own = this.#context.ownKey(fileKey(table, partition.name, file.sha256))
+    this.#written.push({ key: own, path, bytes: file.bytes, rows: file.rows })
+    return [{ ...file, key: own, partition: partition.name, deletes: 0 }]
+  }
+
+  /**
+   * Writes the deletion vector: what the one before names of the files that stay, and the rows of them that are gone since.
+   * @returns the files with their number of deletes, without those of which every row is deleted
+   */
+  async #writeDeletes(
+    all: readonly ManifestFile[],
+  ): Promise<{ files: ManifestFile[]; deletionVector: ManifestTable['deletion_vector'] }> {
+    const { warehouse, folder, ownKey } = this.#context
+    const { name } = this.#definition
+    const ofFiles = `file in (${all.map(({ sha256 }) => quoteText(sha256)).join(', ')})`
+    const before = all.some((file) => file.deletes > 0) ? this.#base?.table.deletion_vector : null
+    const kept = before
+      ? `union all select file, position
+         from read_parquet(${quoteText(await this.#local(before.key))}, hive_partitioning = false) where ${ofFiles}`
+      : ''
+    await warehouse.run(
+      `create temp table ${DELETES} as select file, position
+       from (select stored_in as file, stored_at as position from ${this.#rows.gone}) where ${ofFiles} ${kept}`,
+    )
+    const counts = await warehouse.all<{ file: string; deletes: bigint }>(
+      `select file, count(*) as deletes from ${DELETES} group by file`,
+    )
+    const deletesOf = new Map(counts.map(({ file, deletes }) => [file, Number(deletes)]))
+    const files = all
+      .map((file) => ({ ...file, deletes: deletesOf.get(file.sha256) ?? 0 }))
+      .filter((file) => file.rows === 0 || file.deletes < file.rows)
+    const hashes = files.filter((file) => file.deletes > 0).map(({ sha256 }) => quoteText(sha256))
+    let deletionVector: ManifestTable['deletion_vector'] = null
+    if (hashes.length > 0) {
+      const from = `from ${DELETES} where file in (${hashes.join(', ')})`
+      const source = { columns: DELETION_VECTOR_COLUMNS, key: ['file', 'position'], from }
+      const path = join(folder, `${name}.deletion-vector.parquet`)
+      const { rows, bytes, sha256 } = await writeParquet(warehouse, source, path)
+      const key = ownKey(fileKey(name, DELETION_VECTOR_FOLDER, sha256))
+      this.#written.push({ key, path, bytes, rows })
+      deletionVector = { key, rows, bytes, sha256 }
     }
-    return { files, written }
+    await warehouse.run(`drop table ${DELETES}`)
+    return { files, deletionVector }
   }
 }
 

@@ -1,12 +1,44 @@
 /**
- * Data files at hand: what a publisher compares the rows of today with. Where the store is a folder they are there already; of
- * others the files that were last published are kept beside the warehouse, and what is missing is fetched.
+ * Objects of a snapshot as local files. Where the store is a folder they are there already; of others the files that were
+ * last published are kept beside the warehouse, for the next publish to compare with, and what is missing is fetched.
  */
 
-import { existsSync, lstatSync, mkdirSync, readdirSync, renameSync, rmSync } from 'node:fs'
+import {
+  existsSync,
+  lstatSync,
+  mkdirSync,
+  readdirSync,
+  renameSync,
+  rmSync,
+  statSync,
+} from 'node:fs'
 import { basename, dirname, join } from 'node:path'
-import { asStorageError } from '../support/errors.ts'
+import { EXIT, JobtideError, asStorageError, type ErrorDetails } from '../support/errors.ts'
+import { sha256OfFile } from './parquet.ts'
 import type { ObjectStore } from './store/object-store.ts'
+
+/** A published snapshot is not what it was. Nothing was made of it. */
+export class DamagedSnapshotError extends JobtideError {
+  override readonly name = 'DamagedSnapshotError'
+  constructor(what: string, details: Omit<ErrorDetails, 'hint'> = {}) {
+    super(EXIT.checkFailed, `the snapshot is damaged: ${what}`, {
+      hint: '`jobtide verify` names everything that is wrong with it; take another one (`jobtide snapshots`).',
+      ...details,
+    })
+  }
+}
+
+/** An object as a manifest names it. */
+export interface NamedObject {
+  readonly key: string
+  readonly bytes: number
+  readonly sha256: string
+}
+
+/** The object as a local file, or what is wrong with it. */
+export type Fetched =
+  | { readonly kind: 'whole'; readonly path: string }
+  | { readonly kind: 'missing' | 'size' | 'sha256'; readonly message: string }
 
 /** Local copies of content-addressed objects. */
 export class FileCache {
@@ -31,15 +63,30 @@ export class FileCache {
     return (await this.#store.download(key, path, this.#signal)) ? path : null
   }
 
-  /** Whether a symbolic link stands where the object, or a folder of its key, would be: a store follows none. */
-  isBehindLink(key: string): boolean {
-    let path = this.#store.localPath(key)
-    if (path === null) return false
-    for (const _ of key.split('/')) {
-      if (lstatSync(path, { throwIfNoEntry: false })?.isSymbolicLink() === true) return true
-      path = dirname(path)
+  /** Brings an object here and proves size and SHA-256. @throws PublishError when the store refuses */
+  async fetch({ key, bytes, sha256 }: NamedObject): Promise<Fetched> {
+    const path = await this.pathOf(key)
+    if (path === null) {
+      const message = this.#isBehindLink(key)
+        ? 'it lies behind a symbolic link, which is not followed'
+        : 'it is not there'
+      return { kind: 'missing', message }
     }
-    return false
+    const { size } = statSync(path)
+    if (size !== bytes) {
+      const what = size < bytes ? 'cut short' : 'changed'
+      return { kind: 'size', message: `it has ${size} bytes where ${bytes} belong: it was ${what}` }
+    }
+    const found = await sha256OfFile(path)
+    if (found === sha256) return { kind: 'whole', path }
+    return { kind: 'sha256', message: `its bytes are others: their SHA-256 is ${found}` }
+  }
+
+  /** As `fetch`, for those who need the object whole. @throws DamagedSnapshotError when it is not */
+  async fetchWhole(object: NamedObject): Promise<string> {
+    const fetched = await this.fetch(object)
+    if (fetched.kind === 'whole') return fetched.path
+    throw new DamagedSnapshotError(`${object.key}: ${fetched.message}`)
   }
 
   /** Takes a file that is in the store now; the file at `path` is gone afterwards. */
@@ -63,6 +110,17 @@ export class FileCache {
         if (!kept.has(name)) rmSync(join(this.#folder, name), { force: true })
       }
     })
+  }
+
+  /** Whether a symbolic link stands where the object, or a folder of its key, would be: a store follows none. */
+  #isBehindLink(key: string): boolean {
+    let path = this.#store.localPath(key)
+    if (path === null) return false
+    for (const _ of key.split('/')) {
+      if (lstatSync(path, { throwIfNoEntry: false })?.isSymbolicLink() === true) return true
+      path = dirname(path)
+    }
+    return false
   }
 
   // The name of an object ends in the SHA-256 of its bytes, so names of different tables never mean different bytes.

@@ -1,4 +1,4 @@
-/** How objects below `tables/` and `snapshots/` are named, and which of them are named as we do. Pure. */
+/** How objects below `tables/` and `snapshots/` are named, and which of them are named as Jobtide names them. Pure. */
 
 /** The folder of a table's deletion vectors, beside those of its partitions. */
 export const DELETION_VECTOR_FOLDER = '_deletion_vector'
@@ -6,6 +6,29 @@ export const DELETION_VECTOR_FOLDER = '_deletion_vector'
 /** The key of a data file or a deletion vector; `folder` is the partition, or {@link DELETION_VECTOR_FOLDER}. */
 export function fileKey(table: string, folder: string, sha256: string): string {
   return `tables/${table}/${folder}/${sha256}.parquet`
+}
+
+interface Named {
+  readonly key: string
+}
+
+/**
+ * Gives the files of a new snapshot keys of their own: {@link fileKey} with the id of the snapshot before the hash. No other
+ * publish ever wrote such a key, so garbage collection cannot be about to delete it. A file whose bytes the snapshot before
+ * has already keeps the key that it has there.
+ */
+export function keysOfSnapshot(
+  before: { readonly files: readonly Named[]; readonly deletion_vector: Named | null } | undefined,
+  snapshotId: string,
+): (key: string) => string {
+  const stored = [before?.files ?? [], before?.deletion_vector ?? []].flat()
+  const known = new Map(stored.map(({ key }) => [withoutOwner(key), key]))
+  return (key) => known.get(key) ?? key.replace(/[^/]+$/, `${snapshotId}/$&`)
+}
+
+/** The key of a file without the id of the snapshot that wrote it. */
+export function withoutOwner(key: string): string {
+  return key.replace(/\/[0-9A-Z]{26}(?=\/[^/]+$)/, '')
 }
 
 /** What a key stands for: a data file or deletion vector, a file of a Delta log, or a part of a snapshot. */

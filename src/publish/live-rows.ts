@@ -4,7 +4,7 @@
  */
 
 import { quoteIdentifier, quoteText } from '../warehouse/sql-text.ts'
-import type { NamedObject } from './fetch-files.ts'
+import type { NamedObject } from './file-cache.ts'
 import type { ManifestFile, ManifestTable } from './manifest.ts'
 
 /** Where the rows of a table are read from. */

@@ -1,19 +1,28 @@
 /**
  * The text of a snapshot: manifest and pointer, built and read back. Pure. A manifest is JSON with sorted keys, so two
- * snapshots of the same data differ only in who made them and when.
+ * snapshots of the same data differ only in who made them and when. What is read back may have been written by anybody:
+ * names and keys that could mean more than themselves, in a path, in SQL or on a screen, are refused here for all readers.
  */
 
 import { z } from 'zod'
 import { sha256Hex } from '../support/hash.ts'
 import { stableJson } from '../support/json.ts'
 import { PublishError } from './errors.ts'
+import { DELETION_VECTOR_FOLDER, fileKey, withoutOwner } from './keys.ts'
+import { isPlainKey } from './store/object-store.ts'
 
 /** The key of the pointer, the only object that ever changes. */
 export const POINTER_KEY = 'latest.json'
 
 const FORMAT_VERSION = 3
 
+/** Names of tables and columns as Jobtide gives them. */
+export const PLAIN_NAME = /^[A-Za-z][A-Za-z0-9_]*$/
+
 const sha256Schema = z.string().regex(/^[0-9a-f]{64}$/)
+const nameSchema = z.string().regex(PLAIN_NAME)
+const snapshotIdSchema = z.string().regex(/^[0-9A-Z]{26}$/)
+const instantSchema = z.string().regex(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d+)?Z$/)
 
 const fileSchema = z.object({
   /** `tables/<table>/<partition>/<snapshot id>/<sha256>.parquet`. */
@@ -50,29 +59,40 @@ const partitionSchema = z.object({
 })
 
 const columnSchema = z.object({
-  name: z.string(),
+  name: nameSchema,
   type: z.string(),
   field_id: z.int().positive(),
   comment: z.string().nullable(),
 })
 
-const tableSchema = z.object({
-  name: z.string(),
-  grain: z.string(),
-  key: z.array(z.string()),
-  /** Files hold one calendar year (UTC) of this column; null for a table in one file. */
-  partition_by: z.object({ column: z.string(), unit: z.literal('year') }).nullable(),
-  schema: z.array(columnSchema),
-  /** The highest field id ever given in this table. */
-  last_field_id: z.int().nonnegative(),
-  /** Rows that count. */
-  rows: z.int().nonnegative(),
-  /** Of all files of the table, the deletion vector included. */
-  bytes: z.int().nonnegative(),
-  partitions: z.array(partitionSchema).min(1),
-  deletion_vector: deletionVectorSchema.nullable(),
-  files: z.array(fileSchema),
-})
+const tableSchema = z
+  .object({
+    name: nameSchema,
+    grain: z.string(),
+    key: z.array(z.string()),
+    /** Files hold one calendar year (UTC) of this column; null for a table in one file. */
+    partition_by: z.object({ column: z.string(), unit: z.literal('year') }).nullable(),
+    schema: z.array(columnSchema),
+    /** The highest field id ever given in this table. */
+    last_field_id: z.int().nonnegative(),
+    /** Rows that count. */
+    rows: z.int().nonnegative(),
+    /** Of all files of the table, the deletion vector included. */
+    bytes: z.int().nonnegative(),
+    partitions: z.array(partitionSchema).min(1),
+    deletion_vector: deletionVectorSchema.nullable(),
+    files: z.array(fileSchema),
+  })
+  .superRefine(({ name, files, deletion_vector: vector }, context) => {
+    const objects = files.map(({ key, partition, sha256 }) => ({ key, folder: partition, sha256 }))
+    if (vector !== null) objects.push({ ...vector, folder: DELETION_VECTOR_FOLDER })
+    for (const { key, folder, sha256 } of objects) {
+      const own = fileKey(name, folder, sha256)
+      if (withoutOwner(key) === own && isPlainKey(key)) continue
+      const message = `it names ${JSON.stringify(key)} where ${JSON.stringify(own)} belongs`
+      context.addIssue({ code: 'custom', message })
+    }
+  })
 
 const edgesSchema = z.object({ min: z.string().nullable(), max: z.string().nullable() })
 
@@ -97,12 +117,12 @@ const notKeptSchema = z.object({
 
 const manifestSchema = z.object({
   format_version: z.literal(FORMAT_VERSION),
-  snapshot_id: z.string(),
+  snapshot_id: snapshotIdSchema,
   /** 1 for the first snapshot of a destination, then 2, 3, … */
   sequence: z.int().positive(),
   /** The snapshot that readers saw before this one. */
-  previous: z.object({ snapshot_id: z.string(), manifest_sha256: sha256Schema }).nullable(),
-  created_at: z.string(),
+  previous: z.object({ snapshot_id: snapshotIdSchema, manifest_sha256: sha256Schema }).nullable(),
+  created_at: instantSchema,
   /** The run that published; null for a publish by itself. */
   run_id: z.string().nullable(),
   /** The journal whose rows these are, a ULID. */
@@ -120,11 +140,15 @@ const manifestSchema = z.object({
   credits: z.object({ total: z.int().nonnegative(), of_run: z.int().nonnegative() }),
 })
 
-const pointerSchema = z.object({
-  snapshot_id: z.string(),
-  manifest_key: z.string(),
-  manifest_sha256: sha256Schema,
-})
+const pointerSchema = z
+  .object({
+    snapshot_id: snapshotIdSchema,
+    manifest_key: z.string(),
+    manifest_sha256: sha256Schema,
+  })
+  .refine(({ snapshot_id: id, manifest_key: key }) => key === snapshotKeys(id).manifest, {
+    message: 'the manifest that it names is not that of its snapshot',
+  })
 
 /** Everything there is to know about one snapshot. */
 export type Manifest = z.infer<typeof manifestSchema>
@@ -134,8 +158,6 @@ export type ManifestTable = Manifest['tables'][number]
 export type ManifestFile = ManifestTable['files'][number]
 /** What `latest.json` holds. */
 export type Pointer = z.infer<typeof pointerSchema>
-/** What was looked at, in short. */
-export type CoverageSummary = z.infer<typeof coverageSchema>
 /** What Jobtide has erased on purpose, in short. */
 export type NotKept = z.infer<typeof notKeptSchema>
 

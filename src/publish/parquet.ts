@@ -10,6 +10,7 @@ import { quoteIdentifier, quoteText } from '../warehouse/sql-text.ts'
 import type { Warehouse } from '../warehouse/warehouse.ts'
 import type { PublishedColumn } from './columns.ts'
 import { PublishError } from './errors.ts'
+import type { ManifestFile } from './manifest.ts'
 
 /** What to write. */
 export interface ParquetSource {
@@ -21,22 +22,13 @@ export interface ParquetSource {
 }
 
 /** A Parquet file in the scratch folder, and what a reader may want to know without opening it. */
-export interface WrittenFile {
+export interface WrittenFile extends Omit<ManifestFile, 'key' | 'partition' | 'deletes'> {
   readonly path: string
-  readonly rows: number
-  readonly bytes: number
-  readonly sha256: string
-  readonly min: Readonly<Record<string, string>>
-  readonly max: Readonly<Record<string, string>>
-  readonly nulls: Readonly<Record<string, number>>
 }
 
 /** A file in the scratch folder that belongs into the store. */
-export interface ScratchFile {
+export interface ScratchFile extends Pick<WrittenFile, 'path' | 'bytes' | 'rows'> {
   readonly key: string
-  readonly path: string
-  readonly bytes: number
-  readonly rows: number
 }
 
 const COPY_OPTIONS =
@@ -62,9 +54,12 @@ export async function writeParquet(
   const names = columns.map(({ name }) => quoteIdentifier(name)).join(', ')
   const order = key.map(quoteIdentifier).join(', ')
   const fieldIds = columns.map((column) => `${quoteIdentifier(column.name)}: ${column.field_id}`)
+  // v2 is smaller, but writes floating-point numbers of many values with the encoding BYTE_STREAM_SPLIT, and Spark 4.0 refuses
+  // to read a file with it; the tables that have such numbers grow by up to 5 % with v1.
+  const version = columns.some(({ type }) => /\b(?:DOUBLE|FLOAT)\b/.test(type)) ? 'v1' : 'v2'
   const [result] = await warehouse.all<CopyResult>(
     `copy (select ${names} ${from} order by ${order})
-     to ${quoteText(path)} (${COPY_OPTIONS}, parquet_version ${parquetVersion(columns)}, field_ids {${fieldIds.join(', ')}})`,
+     to ${quoteText(path)} (${COPY_OPTIONS}, parquet_version ${version}, field_ids {${fieldIds.join(', ')}})`,
   )
   if (result === undefined) throw new PublishError(`nothing was written to ${path}`)
   return {
@@ -76,34 +71,29 @@ export async function writeParquet(
   }
 }
 
-// v2 is smaller, but writes floating-point numbers of many values with the encoding BYTE_STREAM_SPLIT, and Spark 4.0 refuses
-// to read a file with it; the tables that have such numbers grow by up to 5 % with v1.
-function parquetVersion(columns: readonly PublishedColumn[]): 'v1' | 'v2' {
-  return columns.some(({ type }) => /\b(?:DOUBLE|FLOAT)\b/.test(type)) ? 'v1' : 'v2'
-}
-
 // Bounds let a reader skip files. Text other than keys stays out: names of people do not belong in a manifest.
 function statisticsOf(
   statistics: MapEntries<MapEntries<string>>,
   columns: readonly PublishedColumn[],
   key: readonly string[],
 ): Pick<WrittenFile, 'min' | 'max' | 'nulls'> {
-  const min: Record<string, string> = {}
-  const max: Record<string, string> = {}
-  const nulls: Record<string, number> = {}
-  for (const column of columns) {
-    const own = statistics.find((entry) => entry.key === quoteIdentifier(column.name))?.value
-    const valueOf = (name: string) => own?.find((entry) => entry.key === name)?.value
-    const nullCount = Number(valueOf('null_count') ?? 0)
-    if (nullCount > 0) nulls[column.name] = nullCount
-    if (column.type === 'VARCHAR' && !key.includes(column.name)) continue
-    const smallest = valueOf('min')
-    const largest = valueOf('max')
-    if (smallest === undefined || largest === undefined) continue
-    min[column.name] = smallest
-    max[column.name] = largest
+  const found: Pick<WrittenFile, 'min' | 'max' | 'nulls'> = { min: {}, max: {}, nulls: {} }
+  for (const { name, type } of columns) {
+    const own = statistics.find((entry) => entry.key === quoteIdentifier(name))?.value
+    const {
+      null_count: nulls = '0',
+      min,
+      max,
+    } = Object.fromEntries(own?.map(({ key: what, value }) => [what, value]) ?? []) as Partial<
+      Record<string, string>
+    >
+    if (Number(nulls) > 0) found.nulls[name] = Number(nulls)
+    if (min === undefined || max === undefined || (type === 'VARCHAR' && !key.includes(name)))
+      continue
+    found.min[name] = min
+    found.max[name] = max
   }
-  return { min, max, nulls }
+  return found
 }
 
 /** The SHA-256 of a file's bytes, in hex. */

@@ -8,6 +8,7 @@ import type { TableDefinition } from '../warehouse/catalog.ts'
 import { quoteIdentifier } from '../warehouse/sql-text.ts'
 import type { Warehouse } from '../warehouse/warehouse.ts'
 import type { PublishedColumn } from './columns.ts'
+import type { ManifestTable } from './manifest.ts'
 
 /** The partition of a table that is not split, and of one that is but has no rows. */
 const WHOLE_TABLE = 'all'
@@ -31,13 +32,6 @@ export interface Partition {
   readonly rows: number
   /** The same for the same rows in any order. */
   readonly fingerprint: string
-}
-
-/** The hashes of some rows, taken together. */
-export interface RowHashes {
-  readonly rows: number
-  readonly xor: bigint
-  readonly sum: bigint
 }
 
 /** The column by whose years a table is split; null: it is one partition. */
@@ -65,14 +59,6 @@ export function rowHashSql(columns: readonly PublishedColumn[]): string {
   return `hash(${hashed.join(', ')})`
 }
 
-/** The fingerprint of rows whose hashes were taken together in parts: the same in any order and however they are split. */
-export function fingerprintOf(parts: readonly RowHashes[]): string {
-  if (sum(parts.map(({ rows }) => rows)) === 0) return ''
-  const xor = parts.reduce((all, part) => all ^ part.xor, 0n)
-  const total = parts.reduce((all, part) => all + part.sum, 0n)
-  return `${xor.toString(16).toUpperCase()}-${total}`
-}
-
 /** The version of DuckDB at work: hashes and fingerprints of another one cannot be compared. */
 export async function engineVersion(warehouse: Warehouse): Promise<string> {
   const [engine] = await warehouse.all<{ version: string }>('select version() as version')
@@ -91,34 +77,27 @@ export function yearSql(partitionByYearOf: string | null): string {
  */
 export async function partitionsOf(
   warehouse: Warehouse,
-  { partitionByYearOf }: Pick<TableDefinition, 'partitionByYearOf'>,
+  partitionByYearOf: string | null,
   columns: readonly PublishedColumn[],
   source: string,
   hashed = `select ${yearSql(partitionByYearOf)} as year, ${rowHashSql(columns)} as row_hash from ${source}`,
 ): Promise<Partition[]> {
   const split = columns.find((column) => column.name === partitionByYearOf)
-  const counts = await warehouse.all<{
-    readonly year: number | null
-    readonly row_count: bigint
-    readonly xor: bigint
-    readonly sum: bigint
-  }>(
-    `select year, count(*) as row_count, bit_xor(row_hash) as xor, sum(row_hash) as sum
+  const counts = await warehouse.all<{ year: number | null; rows: bigint; fingerprint: string }>(
+    `select year, count(*) as rows, printf('%X-%s', bit_xor(row_hash), cast(sum(row_hash) as varchar)) as fingerprint
      from (${hashed}) group by year`,
   )
-  const stem = split === undefined ? '' : `${split.name.replace(/_(at|on)$/, '')}_year`
-  const partitions = counts.map(({ year, row_count: count, xor, sum: total }) => {
-    const rows = Number(count)
-    const fingerprint = fingerprintOf([{ rows, xor, sum: total }])
-    const sized = { rows, fingerprint }
-    if (split === undefined) return { name: WHOLE_TABLE, year, condition: 'true', ...sized }
-    const name = `${stem}=${year ?? NULL_PARTITION}`
-    const isNull = `${yearSql(partitionByYearOf)} is null`
-    return { name, year, condition: year === null ? isNull : withinYear(split, year), ...sized }
-  })
-  if (partitions.length === 0) {
+  if (counts.length === 0) {
     return [{ name: WHOLE_TABLE, year: null, condition: 'true', rows: 0, fingerprint: '' }]
   }
+  const partitions = counts.map(({ year, rows: count, fingerprint }) => {
+    const counted = { year, rows: Number(count), fingerprint }
+    if (split === undefined) return { name: WHOLE_TABLE, condition: 'true', ...counted }
+    const stem = split.name.replace(/_(at|on)$/, '')
+    const isNull = `${yearSql(partitionByYearOf)} is null`
+    const condition = year === null ? isNull : withinYear(split, year)
+    return { name: `${stem}_year=${year ?? NULL_PARTITION}`, condition, ...counted }
+  })
   return partitions.toSorted((a, b) => (a.name < b.name ? -1 : 1))
 }
 
@@ -126,4 +105,32 @@ export async function partitionsOf(
 function withinYear({ name, type }: PublishedColumn, year: number): string {
   const startOf = (of: number) => `cast('${String(of).padStart(4, '0')}-01-01' as ${type})`
   return `${quoteIdentifier(name)} >= ${startOf(year)} and ${quoteIdentifier(name)} < ${startOf(year + 1)}`
+}
+
+/** How rows differ from the partitions that were published; nothing when they are the same. */
+export async function partitionDifferences(
+  warehouse: Warehouse,
+  { schema, partition_by: split }: Pick<ManifestTable, 'schema' | 'partition_by'>,
+  published: ManifestTable['partitions'],
+  { source, isSameEngine }: { readonly source: string; readonly isSameEngine: boolean },
+): Promise<{ readonly kind: 'rows' | 'partition' | 'fingerprint'; readonly message: string }[]> {
+  const found = await partitionsOf(warehouse, split?.column ?? null, schema, source)
+  const names = new Set(published.map(({ name }) => name))
+  const strays = sum(found.map(({ name, rows }) => (names.has(name) ? 0 : rows)))
+  const stray = {
+    kind: 'partition' as const,
+    message: `${strays} rows belong to no such partition`,
+  }
+  return [
+    ...(strays > 0 ? [stray] : []),
+    ...published.flatMap(({ name, rows, fingerprint }) => {
+      const own = found.find((one) => one.name === name)
+      const message = `${name} has ${own?.rows ?? 0} rows that count where ${rows} belong`
+      if ((own?.rows ?? 0) !== rows) return { kind: 'rows' as const, message }
+      // The hash of a row may differ between versions of the engine.
+      if (!isSameEngine || (own?.fingerprint ?? '') === fingerprint) return []
+      const other = `the rows of ${name} are not those that were published`
+      return { kind: 'fingerprint' as const, message: other }
+    }),
+  ]
 }

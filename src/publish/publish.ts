@@ -13,31 +13,30 @@ import { incompatibilities, refuseIncompatible } from './columns.ts'
 import { schemaString } from './delta/schema.ts'
 import { syncDeltaLogs } from './delta/sync.ts'
 import { PublishError } from './errors.ts'
-import {
-  UnusableFilesError,
-  exportTable,
-  type ExportedTable,
-  type PreviousTable,
-} from './export.ts'
+import { UnusableFilesError, exportTable, type PreviousTable } from './export.ts'
 import { FileCache } from './file-cache.ts'
+import { keysOfSnapshot } from './keys.ts'
 import { readChecks, readLedger } from './ledger.ts'
 import {
   POINTER_KEY,
   buildManifest,
+  formatJson,
   objectsOf,
   parsePointer,
+  pointerTo,
   sameContent,
+  snapshotKeys,
   type Manifest,
+  type ManifestTable,
   type NotKept,
 } from './manifest.ts'
-import { withOwnKeys } from './own-keys.ts'
 import type { ScratchFile } from './parquet.ts'
 import { SPLIT_ABOVE_ROWS } from './partitions.ts'
 import { readCurrent, type CurrentSnapshot } from './read-snapshot.ts'
 import { isEmpty, isOfAnotherJournal, refuseLoss, type LossChoices } from './refuse-loss.ts'
-import { withScratch } from './scratch.ts'
+import { withScratch, type Step } from './scratch.ts'
 import type { ObjectStore } from './store/object-store.ts'
-import { movePointer, putManifest } from './write-snapshot.ts'
+import { viewsSql } from './views.ts'
 
 /** What a publish needs. */
 export interface PublishOptions extends LossChoices {
@@ -75,12 +74,8 @@ export interface PublishOptions extends LossChoices {
 }
 
 /** A finished step: a table written to scratch, or a file that is now in the store. */
-export interface PublishStep {
+export interface PublishStep extends Step {
   readonly phase: 'export' | 'upload'
-  readonly done: number
-  readonly total: number
-  /** Name of the table, or key of the file. */
-  readonly name: string
 }
 
 /** What a publish did. */
@@ -116,29 +111,39 @@ export async function publishSnapshot(options: PublishOptions): Promise<PublishR
 
 async function publishFromScratch(options: PublishOptions): Promise<PublishReport> {
   const { store, cacheFolder, signal } = options
+  const { destination } = store
   const cache = new FileCache(store, cacheFolder, signal)
   const current = await readCurrent(store)
-  const { files, newFiles, missing, manifest } = await exportSnapshot(options, current, cache)
+  const exported = await exportSnapshot(options, current, cache)
+  const { manifest } = exported
   const before = current?.manifest ?? null
   if (isEmpty(manifest) && (before === null || isOfAnotherJournal(before, manifest))) {
-    return nothingToShow(store, before)
+    // An empty snapshot would tell readers that nothing ever happened.
+    const nothing = { tables: 0, files: 0, newFiles: 0, rows: 0, bytes: 0, newBytes: 0 }
+    const snapshotId = before?.snapshot_id ?? null
+    return { snapshotId, unchanged: true, nothingRead: true, ...nothing, destination }
   }
-  if (before !== null) refuseToReplace(before, manifest, options)
-  const unchanged = current !== null && sameContent(current.manifest, manifest)
+  if (before !== null) {
+    refuseLoss(before, manifest, destination, options)
+    if (options.acceptSchemaChange !== true) {
+      refuseIncompatible(incompatibilities(before.tables, manifest.tables), destination)
+    }
+  }
+  const unchanged = before !== null && sameContent(before, manifest)
   // Also where nothing changed: a file that was lost was written again.
-  await putFiles(options, files, missing, cache)
-  const shown = unchanged ? current.manifest : manifest
+  await putFiles(options, exported, cache)
+  const shown = unchanged ? before : manifest
   const report = {
     snapshotId: shown.snapshot_id,
     nothingRead: false,
     unchanged,
     tables: shown.tables.length,
     files: objectsOf(shown).length,
-    newFiles: unchanged ? 0 : newFiles.length,
+    newFiles: unchanged ? 0 : exported.newFiles,
     rows: sum(shown.tables.map(({ rows }) => rows)),
     bytes: sum(shown.tables.map(({ bytes }) => bytes)),
     newBytes: unchanged ? 0 : manifest.new_bytes,
-    destination: store.destination,
+    destination,
   }
   if (!unchanged) {
     await putSnapshot(options, manifest, current)
@@ -150,31 +155,18 @@ async function publishFromScratch(options: PublishOptions): Promise<PublishRepor
   return report
 }
 
-// An empty snapshot would tell readers that nothing ever happened.
-function nothingToShow({ destination }: ObjectStore, before: Manifest | null): PublishReport {
-  const nothing = { tables: 0, files: 0, newFiles: 0, rows: 0, bytes: 0, newBytes: 0 }
-  const snapshotId = before?.snapshot_id ?? null
-  return { snapshotId, unchanged: true, nothingRead: true, ...nothing, destination }
-}
-
-function refuseToReplace(before: Manifest, now: Manifest, options: PublishOptions): void {
-  const { destination } = options.store
-  refuseLoss(before, now, destination, options)
-  if (options.acceptSchemaChange === true) return
-  refuseIncompatible(incompatibilities(before.tables, now.tables), destination)
-}
-
-type StoredSize = Parameters<PreviousTable['isThere']>[0]
-
 interface ExportedSnapshot {
   readonly manifest: Manifest
   /** Files that were written. */
   readonly files: readonly ScratchFile[]
   /** Keys of those of them that are not in the store as part of the snapshot before. */
   readonly missing: ReadonlySet<string>
-  /** Those of them that the snapshot before did not have. */
-  readonly newFiles: readonly ScratchFile[]
+  /** How many of them the snapshot before did not have. */
+  readonly newFiles: number
 }
+
+/** Says what the snapshot before has of a table, where its files can be used. */
+type Previous = (table: ManifestTable, isSameEngine: boolean) => PreviousTable
 
 async function exportSnapshot(
   options: PublishOptions,
@@ -183,22 +175,17 @@ async function exportSnapshot(
 ): Promise<ExportedSnapshot> {
   const { warehouse, store, logger } = options
   const sizes = new Map((await store.list('tables/')).map(({ key, bytes }) => [key, bytes]))
-  const isThere = ({ key, bytes }: StoredSize) => sizes.get(key) === bytes
   const unusable = new Set<string>()
+  const previous: Previous = (table, isSameEngine) => ({
+    table: unusable.has(table.name) ? { ...table, files: [] } : table,
+    isSameEngine,
+    isThere: ({ key, bytes }) => sizes.get(key) === bytes,
+    localPath: (key) => cache.pathOf(key),
+  })
   for (;;) {
-    const previous = (name: string): PreviousTable | undefined => {
-      const table = current?.manifest.tables.find((one) => one.name === name)
-      if (table === undefined || current === null) return undefined
-      return {
-        table: unusable.has(name) ? { ...table, files: [] } : table,
-        engine: current.manifest.versions.duckdb,
-        isThere,
-        localPath: (key) => cache.pathOf(key),
-      }
-    }
     try {
       // One transaction: all tables, the coverage and the credits are those of one moment.
-      return await warehouse.transaction(() => exportTables(options, current, previous, isThere))
+      return await warehouse.transaction(() => exportTables(options, current, sizes, previous))
     } catch (error) {
       if (!(error instanceof UnusableFilesError) || unusable.has(error.table)) throw error
       unusable.add(error.table)
@@ -210,60 +197,65 @@ async function exportSnapshot(
 async function exportTables(
   options: PublishOptions,
   current: CurrentSnapshot | null,
-  previous: (table: string) => PreviousTable | undefined,
-  isThere: (file: StoredSize) => boolean,
+  sizes: ReadonlyMap<string, number>,
+  previous: Previous,
 ): Promise<ExportedSnapshot> {
-  const { warehouse, tables, scratchFolder: folder, runId, clock } = options
+  const { warehouse, scratchFolder: folder, runId, clock, snapshotId } = options
   const { compact = false, splitAboveRows = SPLIT_ABOVE_ROWS } = options
+  const before = current?.manifest
   const checks = await readChecks(warehouse)
   const { coverage, credits, duckdb } = await readLedger(warehouse, runId)
-  const exported: ExportedTable[] = []
-  for (const table of tables) {
+  const tables: ManifestTable[] = []
+  const files: ScratchFile[] = []
+  for (const definition of options.tables) {
     options.signal?.throwIfAborted()
-    const before = previous(table.name)
-    const of = { warehouse, folder, engine: duckdb, compact, splitAboveRows, previous: before }
-    exported.push(withOwnKeys(await exportTable(table, of), before?.table, options.snapshotId))
-    const done = exported.length
-    options.onProgress?.({ phase: 'export', done, total: tables.length, name: table.name })
+    const { name } = definition
+    const known = before?.tables.find((table) => table.name === name)
+    const exported = await exportTable(definition, {
+      warehouse,
+      folder,
+      compact,
+      splitAboveRows,
+      previous: known && previous(known, before?.versions.duckdb === duckdb),
+      ownKey: keysOfSnapshot(known, snapshotId),
+    })
+    tables.push(exported.table)
+    files.push(...exported.files)
+    const total = options.tables.length
+    options.onProgress?.({ phase: 'export', done: tables.length, total, name })
   }
   // A column that a Delta table cannot hold is refused now, and not when readers have the snapshot already.
-  for (const { table } of exported) schemaString(table)
-  const before = current?.manifest
-  const now = exported.map(({ table }) => table)
+  for (const table of tables) schemaString(table)
   const known = new Set(before === undefined ? [] : objectsOf(before).map(({ key }) => key))
-  const files = exported.flatMap((table) => table.files)
   const newFiles = files.filter(({ key }) => !known.has(key))
   // What the snapshot before does not name is never taken over: garbage collection may be about to delete it.
-  const missing = files.filter((file) => !known.has(file.key) || !isThere(file))
+  const missing = files.filter(({ key, bytes }) => !known.has(key) || sizes.get(key) !== bytes)
   const manifest = buildManifest({
-    snapshot_id: options.snapshotId,
+    snapshot_id: snapshotId,
     sequence: (before?.sequence ?? 0) + 1,
-    previous:
-      current === null
-        ? null
-        : {
-            snapshot_id: current.pointer.snapshot_id,
-            manifest_sha256: current.pointer.manifest_sha256,
-          },
+    previous: current && {
+      snapshot_id: current.pointer.snapshot_id,
+      manifest_sha256: current.pointer.manifest_sha256,
+    },
     created_at: isoInstant(clock.now()),
     run_id: runId,
     journal_id: options.journalId,
     not_kept: options.notKept,
     versions: { jobtide: options.version, duckdb },
-    tables: now,
+    tables,
     new_bytes: sum(newFiles.map(({ bytes }) => bytes)),
     coverage,
     checks,
     credits,
   })
-  return { files, newFiles, missing: new Set(missing.map(({ key }) => key)), manifest }
+  const missingKeys = new Set(missing.map(({ key }) => key))
+  return { files, newFiles: newFiles.length, missing: missingKeys, manifest }
 }
 
 /** Uploads the missing files, and moves all of them out of the scratch folder. */
 async function putFiles(
   { store, signal, logger, onProgress }: PublishOptions,
-  files: readonly ScratchFile[],
-  missing: ReadonlySet<string>,
+  { files, missing }: ExportedSnapshot,
   cache: FileCache,
 ): Promise<void> {
   for (const [index, { key, path, rows, bytes }] of files.entries()) {
@@ -277,26 +269,33 @@ async function putFiles(
   }
 }
 
+/** Stores views and manifest, and moves the pointer: readers see nothing of the snapshot before that. */
 async function putSnapshot(
   { store, signal, logger }: PublishOptions,
   manifest: Manifest,
   current: CurrentSnapshot | null,
 ): Promise<void> {
-  const pointer = await putManifest(store, manifest)
+  const { snapshot_id: id } = manifest
+  const keys = snapshotKeys(id)
+  const text = formatJson(manifest)
+  await store.put(keys.views, Buffer.from(viewsSql(manifest, (key) => store.urlOf(key))))
+  await store.put(keys.manifest, Buffer.from(text))
   signal?.throwIfAborted()
-  if (!(await movePointer(store, pointer, current))) throw await lostTo(store, current)
-  logger.info({ snapshot: manifest.snapshot_id, at: store.destination }, 'publish.pointer_moved')
+  const pointer = Buffer.from(formatJson(pointerTo(id, text)))
+  if (!(await store.replace(POINTER_KEY, pointer, current?.version ?? null))) {
+    throw await lostTo(store, current)
+  }
+  logger.info({ snapshot: id, at: store.destination }, 'publish.pointer_moved')
 }
 
 async function lostTo(store: ObjectStore, current: CurrentSnapshot | null): Promise<PublishError> {
+  const url = store.urlOf(POINTER_KEY)
   const stored = await store.get(POINTER_KEY)
   const from = current?.pointer.snapshot_id ?? 'no snapshot'
-  const to =
-    stored === null
-      ? 'no snapshot'
-      : parsePointer(stored.bytes, store.urlOf(POINTER_KEY)).snapshot_id
-  return new PublishError(
-    `another publisher moved ${store.urlOf(POINTER_KEY)} from ${from} to ${to}`,
-    { hint: 'Run publish again.', context: { from, to } },
-  )
+  const to = stored === null ? 'no snapshot' : parsePointer(stored.bytes, url).snapshot_id
+  const hint = 'Run publish again.'
+  return new PublishError(`another publisher moved ${url} from ${from} to ${to}`, {
+    hint,
+    context: { from, to },
+  })
 }

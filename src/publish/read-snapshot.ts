@@ -12,7 +12,6 @@ import {
 } from './manifest.ts'
 import type { ObjectStore, ObjectVersion, StoreOptions } from './store/object-store.ts'
 import { openStore } from './store/open-store.ts'
-import { splitSnapshotUrl } from './snapshot-url.ts'
 
 /** The snapshot that readers see now. */
 export interface CurrentSnapshot {
@@ -73,12 +72,17 @@ export async function listSnapshots(store: ObjectStore): Promise<Manifest[]> {
   return manifests
 }
 
+/** Takes `<destination>` or `<destination>/snapshots/<snapshot id>` apart; the id is null where readers' own is meant. */
+export function splitSnapshotUrl(url: string): { destination: string; snapshotId: string | null } {
+  const parts = /^(.+)\/snapshots\/([0-9A-Z]{26})\/?$/.exec(url) ?? []
+  const [, destination = url, snapshotId = null] = parts
+  return { destination, snapshotId }
+}
+
 /** A snapshot and the store it is in. */
 export interface OpenSnapshot {
   readonly store: ObjectStore
   readonly manifest: Manifest
-  /** Whether `latest.json` names it. */
-  readonly isCurrent: boolean
 }
 
 /**
@@ -87,19 +91,28 @@ export interface OpenSnapshot {
  * @throws PublishError when there is no such snapshot, or it cannot be read
  */
 export async function openSnapshot(url: string, options: StoreOptions): Promise<OpenSnapshot> {
-  const { destination, snapshotId } = splitSnapshotUrl(url)
-  const id = snapshotId ?? undefined
+  const { destination, snapshotId: id } = splitSnapshotUrl(url)
   const store = await openStore(destination, options)
-  const current = await readCurrent(store)
-  if (id === undefined || id === current?.manifest.snapshot_id) {
-    if (current !== null) return { store, manifest: current.manifest, isCurrent: true }
-    throw new PublishError(`nothing was published to ${destination}`, {
-      hint: `There is no ${POINTER_KEY} there. Check the address.`,
-    })
+  if (id !== null) {
+    const manifest = await readSnapshot(store, id)
+    if (manifest === null) throw noSnapshot(id, destination)
+    return { store, manifest }
   }
-  const manifest = await readSnapshot(store, id)
-  if (manifest !== null) return { store, manifest, isCurrent: false }
-  throw new PublishError(`there is no snapshot ${id} in ${destination}`, {
+  const current = await readCurrent(store)
+  if (current === null) throw nothingPublished(destination)
+  return { store, manifest: current.manifest }
+}
+
+/** What a reader is told of an address without a pointer. */
+export function nothingPublished(destination: string): PublishError {
+  return new PublishError(`nothing was published to ${destination}`, {
+    hint: `There is no ${POINTER_KEY} there. Check the address.`,
+  })
+}
+
+/** What a reader is told of a snapshot that is not there. */
+export function noSnapshot(id: string, destination: string): PublishError {
+  return new PublishError(`there is no snapshot ${id} in ${destination}`, {
     hint: 'List what is there with `jobtide snapshots`.',
   })
 }

@@ -6,6 +6,13 @@ import { asStorageError } from '../support/errors.ts'
 import { quoteText } from '../warehouse/sql-text.ts'
 import { withWarehouse, type Warehouse } from '../warehouse/warehouse.ts'
 
+/** `done` of `total` parts of the work are finished; the last one was `name`. */
+export interface Step {
+  readonly done: number
+  readonly total: number
+  readonly name: string
+}
+
 /**
  * Runs `work` with a folder of its own: emptied before, removed after.
  * @throws StorageError when the disk refuses it, or what `work` throws

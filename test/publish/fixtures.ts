@@ -1,11 +1,11 @@
 /** What the publish tests share: a small warehouse over several years, and a publish with defaults. */
 
-import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { mkdirSync, mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
-import { onTestFinished } from 'vitest'
+import { expect, onTestFinished } from 'vitest'
 import { POINTER_KEY, snapshotKeys } from '../../src/publish/manifest.ts'
-import { withoutOwner } from '../../src/publish/own-keys.ts'
+import { withoutOwner } from '../../src/publish/keys.ts'
 import { publishSnapshot, type PublishOptions } from '../../src/publish/publish.ts'
 import { readCurrent } from '../../src/publish/read-snapshot.ts'
 import type { ObjectStore } from '../../src/publish/store/object-store.ts'
@@ -13,7 +13,6 @@ import { realClock } from '../../src/support/clock.ts'
 import { silentLogger } from '../../src/support/logger.ts'
 import { newUlid } from '../../src/support/ulid.ts'
 import { loadedTables, type TableDefinition } from '../../src/warehouse/catalog.ts'
-import type { ResultTable } from '../../src/warehouse/rows.ts'
 import type { Warehouse } from '../../src/warehouse/warehouse.ts'
 import { insertEvents, memoryWarehouse, type EventRow } from '../helpers/warehouse.ts'
 
@@ -111,41 +110,46 @@ export async function publish(
   })
 }
 
-/** Copies every object of a store into a new folder, under its key. */
-export async function mirrorOf(store: ObjectStore): Promise<string> {
+/** The `views.sql` of the snapshot that readers see; of a bucket it reads copies in a new folder. */
+async function viewsOf(store: ObjectStore): Promise<string> {
+  const id = (await readCurrent(store))?.pointer.snapshot_id ?? ''
+  const text = Buffer.from((await store.get(snapshotKeys(id).views))?.bytes ?? []).toString()
+  if (store.localPath(POINTER_KEY) !== null) return text
   const folder = newFolder()
-  for (const { key } of await store.list('')) {
-    const object = await store.get(key)
-    if (object === null) throw new Error(`${key} is listed but not there`)
+  for (const { key } of await store.list('tables/')) {
     mkdirSync(dirname(join(folder, key)), { recursive: true })
-    writeFileSync(join(folder, key), object.bytes)
+    await store.download(key, join(folder, key))
   }
-  return folder
+  return text.replaceAll(store.destination, folder)
 }
 
-/** A DuckDB that ran the `views.sql` of the snapshot that readers see; its views are the default schema. */
+/** A DuckDB that ran the `views.sql` of the snapshot that readers see. */
 export async function readerOf(store: ObjectStore): Promise<Warehouse> {
-  const current = await readCurrent(store)
-  if (current === null) throw new Error('nothing was published')
-  const folder = await mirrorOf(store)
-  const { views } = snapshotKeys(current.pointer.snapshot_id)
-  const sql = readFileSync(join(folder, views), 'utf8').replaceAll(store.destination, folder)
   const reader = await memoryWarehouse()
-  await reader.run('create schema snapshot; use snapshot')
-  await reader.run(sql)
+  await reader.run(`create schema snapshot; use snapshot; ${await viewsOf(store)}`)
   return reader
 }
 
-/** What readers should see of a table: the published columns in order, sorted by key, with their types. */
-export async function tableOf(
+/** Readers of `views.sql` see the columns and rows of the warehouse's tables, but for what is left out of snapshots. */
+export async function expectReadersToSee(
   warehouse: Warehouse,
-  definition: TableDefinition,
-): Promise<ResultTable> {
-  const { rows } = await warehouse.table(`describe ${definition.name}`)
-  const names = rows.map(([name]) => String(name))
-  const kept = names.filter((name) => !definition.leftOut.includes(name))
-  const order = definition.key.join(', ')
-  return warehouse.table(`select ${kept.join(', ')} from ${definition.name} order by ${order}`)
+  store: ObjectStore,
+  definitions: readonly TableDefinition[] = snapshotTables,
+): Promise<void> {
+  const views = (await viewsOf(store)).replaceAll('replace view ', 'replace view reader.')
+  await warehouse.run(`create schema if not exists reader; ${views}`)
+  for (const { name, leftOut } of definitions) {
+    const left = leftOut.length === 0 ? '' : `exclude (${leftOut.join(', ')})`
+    const [now, seen] = [`select * ${left} from main.${name}`, `select * from reader.${name}`]
+    expect(await columnsOf(warehouse, seen), name).toEqual(await columnsOf(warehouse, now))
+    const different = `from ((${now} except all ${seen}) union all (${seen} except all ${now})) limit 3`
+    expect(await warehouse.all(different), name).toEqual([])
+  }
+  await warehouse.run('drop schema reader cascade')
+}
+
+async function columnsOf(warehouse: Warehouse, select: string) {
+  return warehouse.all(`select column_name, column_type from (describe ${select})`)
 }
 
 /** The keys of the data files in a store. */

@@ -1,7 +1,8 @@
 /** What tests of a whole snapshot share: a lake with deleted rows and three snapshots, and hands that damage it. */
 
 import { createHash } from 'node:crypto'
-import { readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { onTestFinished } from 'vitest'
 import {
@@ -13,7 +14,7 @@ import {
   type ManifestTable,
 } from '../../src/publish/manifest.ts'
 import type { ObjectStore } from '../../src/publish/store/object-store.ts'
-import { openStore } from '../../src/publish/store/open-store.ts'
+import { openFolderStore } from '../../src/publish/store/folder-store.ts'
 import { readCurrent } from '../../src/publish/read-snapshot.ts'
 import { viewsSql } from '../../src/publish/views.ts'
 import { realClock } from '../../src/support/clock.ts'
@@ -65,11 +66,10 @@ export const aNight = `
   update moves set title = 'Corrected' where move_id in (
     select move_id from moves where year(moved_at) = 2020 order by move_id limit 10)`
 
-/** A lake in a folder. */
+/** A lake in a folder, unless another store was named. */
 export interface Lake {
   readonly root: string
   readonly store: ObjectStore
-  readonly warehouse: Warehouse
   /** The tables of the snapshot that readers see. */
   manifest(): Promise<Manifest>
   table(name: string): Promise<ManifestTable>
@@ -77,18 +77,20 @@ export interface Lake {
   path(key: string): string
 }
 
-/** Publishes the lake, and once more after a night. */
-export async function publishedLake(store?: ObjectStore): Promise<Lake> {
-  const warehouse = await lakeWarehouse()
-  const root = newFolder()
-  const lake = lakeIn(root, store ?? (await openStore(root, { clock: realClock })), warehouse)
-  await publish(warehouse, lake.store, { tables: lakeTables })
-  await warehouse.run(aNight)
-  await publish(warehouse, lake.store, { tables: lakeTables })
-  return lake
-}
+let template: Promise<string> | undefined
 
-function lakeIn(root: string, store: ObjectStore, warehouse: Warehouse): Lake {
+/** A lake that was published, and once more after a night. */
+export async function publishedLake(elsewhere?: ObjectStore): Promise<Lake> {
+  template ??= publishTemplate()
+  const from = openFolderStore(await template, realClock)
+  const root = newFolder()
+  const store = elsewhere ?? openFolderStore(root, realClock)
+  // The pointer comes first in the list, and last into the store.
+  for (const { key } of (await from.list('')).toReversed()) {
+    const bytes = readFileSync(from.urlOf(key))
+    const views = () => bytes.toString().replaceAll(from.destination, store.destination)
+    await store.put(key, key.endsWith('/views.sql') ? Buffer.from(views()) : bytes)
+  }
   const manifest = async () => {
     const current = await readCurrent(store)
     if (current === null) throw new Error('nothing was published')
@@ -97,7 +99,6 @@ function lakeIn(root: string, store: ObjectStore, warehouse: Warehouse): Lake {
   return {
     root,
     store,
-    warehouse,
     manifest,
     async table(name) {
       const found = (await manifest()).tables.find((table) => table.name === name)
@@ -106,6 +107,17 @@ function lakeIn(root: string, store: ObjectStore, warehouse: Warehouse): Lake {
     },
     path: (key) => join(root, key),
   }
+}
+
+async function publishTemplate(): Promise<string> {
+  const folder = mkdtempSync(join(tmpdir(), 'jobtide-lake-'))
+  process.on('exit', () => rmSync(folder, { recursive: true, force: true }))
+  const warehouse = await lakeWarehouse()
+  const store = openFolderStore(folder, realClock)
+  await publish(warehouse, store, { tables: lakeTables })
+  await warehouse.run(aNight)
+  await publish(warehouse, store, { tables: lakeTables })
+  return folder
 }
 
 /** Turns one bit in the middle of an object. */
@@ -132,7 +144,7 @@ export async function forge(lake: Lake, change: (manifest: Manifest) => void): P
   const text = formatJson(manifest)
   const keys = snapshotKeys(manifest.snapshot_id)
   overwrite(lake, keys.manifest, Buffer.from(text))
-  overwrite(lake, keys.views, Buffer.from(viewsSql(manifest, (key) => lake.store.urlOf(key))))
+  overwrite(lake, keys.views, Buffer.from(viewsSql(manifest, (key) => `${lake.root}/${key}`)))
   const pointer = formatJson(pointerTo(manifest.snapshot_id, text))
   overwrite(lake, POINTER_KEY, Buffer.from(pointer))
 }
@@ -142,7 +154,8 @@ export async function replaceFile(lake: Lake, table: string, sql: string): Promi
   const path = join(newFolder(), 'forged.parquet')
   const { schema } = await lake.table(table)
   const ids = schema.map(({ name, field_id: id }) => `${name}: ${id}`).join(', ')
-  await lake.warehouse.run(
+  const engine = await memoryWarehouse()
+  await engine.run(
     `copy (${sql}) to '${path}' (format parquet, compression zstd, field_ids {${ids}})`,
   )
   const bytes = readFileSync(path)

@@ -101,11 +101,16 @@ const LONGEST_KEY = 900
 const SEGMENT = /^[A-Za-z0-9_=-][A-Za-z0-9._=-]*$/
 
 /**
- * Lets only plain keys pass: segments of `A-Z a-z 0-9 . _ = -` that do not start with a dot, at most 900 characters.
- * Such a key means the same in a folder, in a URL and in SQL, and cannot leave the root of its store.
+ * Whether a key is plain: segments of `A-Z a-z 0-9 . _ = -` that do not start with a dot, at most 900 characters. Such a key
+ * means the same in a folder, in a URL and in SQL, and cannot leave the root of its store.
  */
+export function isPlainKey(key: string): boolean {
+  return key.length <= LONGEST_KEY && key.split('/').every((segment) => SEGMENT.test(segment))
+}
+
+/** Lets only {@link isPlainKey plain keys} pass. @throws PublishError for others */
 export function checkKey(key: string): void {
-  if (key.length <= LONGEST_KEY && key.split('/').every((segment) => SEGMENT.test(segment))) return
+  if (isPlainKey(key)) return
   throw new PublishError(`${JSON.stringify(key)} cannot be the key of an object`, {
     hint: 'Keys are segments of A-Z a-z 0-9 . _ = - between slashes; no segment starts with a dot.',
   })

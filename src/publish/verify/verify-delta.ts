@@ -7,21 +7,19 @@ import type { DeltaLogSource } from '../delta/local-file.ts'
 import { logFolder, tableFolder } from '../delta/log-files.ts'
 import { readStoredLog, sequenceOf, type LogState } from '../delta/log.ts'
 import type { Manifest, ManifestTable } from '../manifest.ts'
-import type { Finding } from './verify-findings.ts'
+import type { Report } from './verify-findings.ts'
 
 const MEND = '`jobtide publish` brings it up to date'
 
-/** Verifies the log of a table of the snapshot that the pointer names, whose deletion vector is proved. */
+/** Verifies the log of a table of the snapshot that the pointer names, whose objects are proved. */
 export async function verifyDeltaLog(
   source: DeltaLogSource,
   manifest: Manifest,
   table: ManifestTable,
-): Promise<Finding[]> {
+  report: Report,
+): Promise<void> {
   const { sequence } = manifest
-  const object = logFolder(table.name)
-  const stale = (message: string): Finding[] => {
-    return [{ kind: 'stale', table: table.name, object, message }]
-  }
+  const stale = (message: string) => report('stale', logFolder(table.name), message)
   try {
     const { state } = await readStoredLog(source, table.name)
     const at = sequenceOf(state)
@@ -32,26 +30,17 @@ export async function verifyDeltaLog(
     }
     const vectors = await readDeletionVectors(source, table)
     const plan = planCommit({ state, manifest, table, vectors }) ?? []
-    const added = new Set(plan.flatMap(({ add }) => add?.path ?? []))
-    const removed = new Set(plan.flatMap(({ remove }) => remove?.path ?? []))
     const keyOf = (path: string) => tableFolder(table.name) + path
-    const messages = [
-      ...(plan.some(({ metaData, protocol }) => metaData ?? protocol)
-        ? ['it has other columns']
-        : []),
-      ...[...added].map((path) =>
-        removed.has(path)
-          ? `other rows of ${keyOf(path)} are deleted in it`
-          : `it does not name ${keyOf(path)}`,
-      ),
-      ...[...removed]
-        .filter((path) => !added.has(path))
-        .map((path) => `it names ${keyOf(path)}, which is not in the snapshot`),
-      ...wrongSizes(state, table),
-    ]
-    return messages.map((message) => ({ kind: 'delta', table: table.name, object, message }))
+    const messages = plan.flatMap(({ metaData, protocol, add, remove }) => {
+      if (metaData ?? protocol) return 'it has other columns'
+      if (add) return `it does not name ${keyOf(add.path)} with the rows of the snapshot`
+      return remove ? `it names ${keyOf(remove.path)}, or other rows of it` : []
+    })
+    for (const message of [...messages, ...wrongSizes(state, table)]) {
+      report('delta', logFolder(table.name), message)
+    }
   } catch (error) {
-    return stale(`it cannot be read: ${messageOf(error)}`)
+    stale(`it cannot be read: ${messageOf(error)}`)
   }
 }
 

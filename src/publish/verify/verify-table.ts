@@ -1,17 +1,16 @@
 /**
- * One table of a snapshot against what the manifest says of it: its deletion vector, each of its files, and what the files
- * add up to. One file is here at a time. What a file must be is a list of checks that one scan answers.
+ * One table of a snapshot against what the manifest says of it: the bytes of its objects, the columns and statistics of each
+ * file, and the rows that are left without those that the deletion vector names.
  */
 
 import { messageOf } from '../../support/errors.ts'
-import { sum } from '../../support/numbers.ts'
 import { quoteIdentifier, quoteText } from '../../warehouse/sql-text.ts'
 import type { Warehouse } from '../../warehouse/warehouse.ts'
-import { fetchObject, type NamedObject } from '../fetch-files.ts'
 import type { FileCache } from '../file-cache.ts'
-import type { Manifest, ManifestFile, ManifestTable } from '../manifest.ts'
-import { engineVersion, fingerprintOf, rowHashSql, type RowHashes } from '../partitions.ts'
-import type { FindingKind, Report } from './verify-findings.ts'
+import { liveRowsSql, localRows } from '../live-rows.ts'
+import { objectsOf, type ManifestFile, type ManifestTable } from '../manifest.ts'
+import { partitionDifferences } from '../partitions.ts'
+import type { Report } from './verify-findings.ts'
 
 /** What the verification of a table works with. */
 export interface VerifyWork {
@@ -19,189 +18,84 @@ export interface VerifyWork {
   readonly warehouse: Warehouse
   readonly files: FileCache
   readonly report: Report
-  /** Called after each file. */
-  readonly onFile: (file: ManifestFile) => void
+  /** Called when the bytes of an object are verified. */
+  readonly onObject: (object: { readonly key: string }) => void
   readonly signal: AbortSignal | undefined
 }
 
-/** The rows that the deletion vector of the table names; filled until the next table is verified. */
-const DELETED = 'temp.verified_deletes'
-const KEYS = 'temp.verified_keys'
-
-/** @returns false when the deletion vector could not be read; that is reported */
+/**
+ * @param isSameEngine whether the DuckDB at work wrote the snapshot: then rows are compared by content, else counted
+ * @returns whether every object is what the manifest says; else it is reported, and not all of the rest is looked at
+ */
 export async function verifyTable(
   work: VerifyWork,
   table: ManifestTable,
-  versions: Manifest['versions'],
+  isSameEngine: boolean,
 ): Promise<boolean> {
-  const { warehouse, signal, onFile } = work
-  await warehouse.run(`
-    create or replace temp table ${DELETED} (file varchar, position bigint);
-    create or replace temp table ${KEYS} (hash_a ubigint, hash_b ubigint)`)
-  const isVectorKnown = await verifyDeletionVector(work, table)
-  const hashes: (RowHashes & { readonly partition: string })[] = []
-  let areAllRead = isVectorKnown
-  for (const file of table.files) {
+  const { files, report, onObject, signal } = work
+  const paths = new Map<string, string>()
+  const objects = objectsOf({ tables: [table] })
+  for (const object of objects) {
     signal?.throwIfAborted()
-    const canCount = isVectorKnown || file.deletes === 0
-    const found = await verifyFile(work, table, file, canCount)
-    if (found === null) areAllRead = false
-    else hashes.push({ ...found, partition: file.partition })
-    onFile(file)
+    const fetched = await files.fetch(object)
+    if (fetched.kind === 'whole') paths.set(object.key, fetched.path)
+    else report(fetched.kind, object.key, fetched.message)
+    onObject(object)
   }
-  // Sums over files of which some cannot be read would only repeat that.
-  if (!areAllRead) return isVectorKnown
-  const wrong = (kind: FindingKind, object: string, message: string) =>
-    work.report({ kind, table: table.name, object: `tables/${table.name}/${object}`, message })
-  const [keys] = await warehouse.all<{ repeated: bigint }>(
-    `select count(*) as repeated from (select 1 from ${KEYS} group by hash_a, hash_b having count(*) > 1)`,
-  )
-  const repeated = Number(keys?.repeated)
-  if (repeated > 0) {
-    wrong('key', '', `${repeated} keys (${table.key.join(', ')}) stand in more than one row`)
+  let isReadable = true
+  for (const file of table.files) {
+    const path = paths.get(file.key)
+    if (path !== undefined && !(await verifyFile(work, table, file, path))) isReadable = false
   }
-  const isSameEngine = (await engineVersion(warehouse)) === versions.duckdb
-  for (const { name, rows, fingerprint } of table.partitions) {
-    const own = hashes.filter(({ partition }) => partition === name)
-    const live = sum(own.map((file) => file.rows))
-    if (live !== rows) {
-      wrong('rows', `${name}/`, `it has ${live} rows that count where ${rows} belong`)
-    } else if (isSameEngine && fingerprintOf(own) !== fingerprint) {
-      wrong('fingerprint', `${name}/`, 'its rows are not those that were published')
-    }
-  }
+  // Sums over objects of which some are damaged would only repeat that.
+  if (paths.size < objects.length || !isReadable) return paths.size === objects.length
+  const folder = `tables/${table.name}/`
+  await reading(report, folder, () => verifyRows(work, table, paths, isSameEngine))
   return true
 }
 
-/** What must be true of a file: an aggregate over its rows has this value. */
-interface Check {
-  readonly kind: FindingKind
-  readonly sql: string
-  readonly value: number
-  /** One sentence about another value. */
-  readonly message: (found: number) => string
+/** Runs what reads objects whose bytes are proved; what DuckDB refuses is reported. */
+async function reading<T>(
+  report: Report,
+  object: string,
+  read: () => Promise<T>,
+): Promise<T | null> {
+  try {
+    return await read()
+  } catch (error) {
+    report('unreadable', object, `it cannot be read: ${messageOf(error).split('\n', 1)[0]}`)
+    return null
+  }
 }
 
+/** @returns whether its rows can be read as those of the table */
 async function verifyFile(
-  work: VerifyWork,
+  { warehouse, report }: VerifyWork,
   table: ManifestTable,
   file: ManifestFile,
-  canCount: boolean,
-): Promise<RowHashes | null> {
-  const { warehouse, report } = work
-  const wrong = (kind: FindingKind, message: string) =>
-    report({ kind, table: table.name, object: file.key, message })
-  return readObject(work, table, file, async (path) => {
+  path: string,
+): Promise<boolean> {
+  const isReadable = await reading(report, file.key, async () => {
     const problems = await columnProblems(warehouse, table, path)
-    for (const problem of problems) wrong('columns', problem)
-    if (problems.length > 0) return null
+    for (const problem of problems) report('columns', file.key, problem)
+    if (problems.length > 0) return false
     // Only now it is known that the manifest's words for the types are those of the engine.
-    const checks = [...fileChecks(table, file), ...(canCount ? liveChecks(table, file) : [])]
-    const rows = scanSql(table, file, path)
-    const hash = rowHashSql(table.schema)
-    const [found] = await warehouse.all<Record<string, bigint>>(
-      `select ${checks.map(({ sql }, at) => `${sql} as check_${at}`).join(', ')},
-         count(*) filter (where ${LIVE}) as live, bit_xor(${hash}) filter (where ${LIVE}) as xor_hash,
-         sum(${hash}) filter (where ${LIVE}) as sum_hash
-       from (${rows})`,
+    const checks = table.schema.flatMap((column) => statisticsChecks(column, file))
+    const [found] = await warehouse.all<{ rows: bigint; holds: boolean[] }>(
+      `select count(*) as rows, [${checks.map(({ sql }) => `coalesce(${sql}, false)`).join(', ')}] as holds
+       from read_parquet(${quoteText(path)}, hive_partitioning = false)`,
     )
-    for (const [at, { kind, value, message }] of checks.entries()) {
-      const own = Number(found?.[`check_${at}`])
-      if (own !== value) wrong(kind, message(own))
+    const rows = Number(found?.rows)
+    if (rows !== file.rows) {
+      report('rows', file.key, `it has ${rows} rows where ${file.rows} belong`)
     }
-    if (!canCount) return null
-    if (isKeyShared(table, file)) {
-      const [a, b] = [table.key, table.key.toReversed()].map(hashOf)
-      await warehouse.run(`insert into ${KEYS} select ${a}, ${b} from (${rows}) where ${LIVE}`)
+    for (const [at, { what }] of checks.entries()) {
+      if (found?.holds[at] === true) continue
+      report('statistics', file.key, `the ${what} is not the one of the manifest`)
     }
-    const { live, xor_hash: xor, sum_hash: total } = found ?? {}
-    return { rows: Number(live), xor: xor ?? 0n, sum: total ?? 0n }
+    return true
   })
-}
-
-// Names with a space: no column of a table has one.
-const LIVE = '"is live"'
-const before = (at: number) => `"before ${at}"`
-
-/** The rows of a file, each with the key of the row before it and whether it is live. */
-function scanSql({ key }: ManifestTable, file: ManifestFile, path: string): string {
-  const lags = key.map((name, at) => `lag(${quoteIdentifier(name)}) over () as ${before(at)}`)
-  const live =
-    file.deletes === 0
-      ? 'true'
-      : `file_row_number not in (select position from ${DELETED} where file = ${quoteText(file.sha256)})`
-  return `select *, ${live} as ${LIVE} from (select *, ${lags.join(', ')}
-    from read_parquet(${quoteText(path)}, hive_partitioning = false, file_row_number = true))`
-}
-
-function fileChecks({ key, schema }: ManifestTable, file: ManifestFile): Check[] {
-  const own = `row(${key.map(quoteIdentifier).join(', ')})`
-  const last = `row(${key.map((_, at) => before(at)).join(', ')})`
-  const said = [file.min, file.max, file.nulls].flatMap((of) => Object.keys(of))
-  const unknown = said.filter((name) => schema.every((column) => column.name !== name))
-  return [
-    expected('rows', 'count(*)', file.rows, (n) => `it has ${n} rows where ${file.rows} belong`),
-    none('order', `${before(0)} is not null and ${last} > ${own}`, 'come after a larger key'),
-    none('key', `${last} = ${own}`, 'have the key of the row before them'),
-    ...schema.map(({ name }) => {
-      const nulls = file.nulls[name] ?? 0
-      const sql = `count(*) filter (where ${quoteIdentifier(name)} is null)`
-      return expected(
-        'statistics',
-        sql,
-        nulls,
-        (n) => `${name} has ${n} nulls where ${nulls} belong`,
-      )
-    }),
-    ...schema.flatMap((column) => boundChecks(column, file)),
-    ...unknown.map((name) =>
-      expected('statistics', '0', 1, () => `the manifest bounds ${name}, no column of it`),
-    ),
-  ]
-}
-
-function liveChecks({ key, partition_by: split }: ManifestTable, file: ManifestFile): Check[] {
-  const live = file.rows - file.deletes
-  const isNull = key.map((name) => `${quoteIdentifier(name)} is null`).join(' or ')
-  const year = /_year=(-?\d+)$/.exec(file.partition)?.[1] ?? 'null'
-  const isStray =
-    split === null ? 'false' : `year(${quoteIdentifier(split.column)}) is distinct from ${year}`
-  return [
-    expected('rows', `count(*) filter (where ${LIVE})`, live, (n) => {
-      return `${n} of its rows count where ${live} should`
-    }),
-    none('key', `${LIVE} and (${isNull})`, 'have no whole key'),
-    none('partition', `${LIVE} and ${isStray}`, `do not belong to ${file.partition}`),
-  ]
-}
-
-function expected(kind: FindingKind, sql: string, value: number, message: Check['message']): Check {
-  return { kind, sql, value, message }
-}
-
-function none(kind: FindingKind, condition: string, what: string): Check {
-  return expected(kind, `count(*) filter (where ${condition})`, 0, (n) => `${n} rows ${what}`)
-}
-
-// Bounds of longer text are cut at 256 bytes: they hold, but are not values of the column.
-const LONGEST_EXACT_BYTES = 250
-
-function boundChecks({ name, type }: ManifestTable['schema'][number], file: ManifestFile): Check[] {
-  const column = quoteIdentifier(name)
-  // The bounds of Parquet leave out what is not a number.
-  const numbers = /^(?:DOUBLE|FLOAT)$/.test(type) ? ` filter (where not isnan(${column}))` : ''
-  return (['min', 'max'] as const).flatMap((side) => {
-    const text = file[side][name]
-    if (text === undefined) return []
-    const actual = `${side}(${column})${numbers}`
-    const said = `try_cast(${quoteText(text)} as ${type})`
-    const holds = `${said} ${side === 'min' ? '<=' : '>='} ${actual} and strlen(${actual}) > ${LONGEST_EXACT_BYTES}`
-    const isRight = `${said} is not distinct from ${actual}${type === 'VARCHAR' ? ` or (${holds})` : ''}`
-    const message = `the ${side === 'min' ? 'smallest' : 'largest'} ${name} is not the one of the manifest`
-    return [
-      expected('statistics', `cast(coalesce(${isRight}, false) as integer)`, 1, () => message),
-    ]
-  })
+  return isReadable === true
 }
 
 async function columnProblems(
@@ -226,53 +120,66 @@ async function columnProblems(
   })
 }
 
-/** Whether another file could hold the same key; not when the key says in which partition a row is. */
-function isKeyShared({ files, key, partition_by: split }: ManifestTable, file: ManifestFile) {
-  const isSplit = split !== null && key.includes(split.column)
-  return files.some((one) => one !== file && (!isSplit || one.partition === file.partition))
-}
+// Bounds of longer text are cut at 256 bytes: they hold, but are not values of the column.
+const LONGEST_EXACT_BYTES = 250
 
-function hashOf(columns: readonly string[]): string {
-  return `hash(${columns.map(quoteIdentifier).join(', ')}, 'key')`
-}
-
-/** Reads the deletion vector into `DELETED`; the live rows of each file tell whether it names the right ones. */
-async function verifyDeletionVector(work: VerifyWork, table: ManifestTable): Promise<boolean> {
-  const { deletion_vector: vector } = table
-  if (vector === null) return true
-  const { warehouse } = work
-  const named = await readObject(work, table, vector, async (path) => {
-    await warehouse.run(
-      `insert into ${DELETED} select file, position from read_parquet(${quoteText(path)}, hive_partitioning = false)`,
-    )
-    const [counted] = await warehouse.all<{ named: bigint }>(
-      `select count(*) as named from ${DELETED}`,
-    )
-    return Number(counted?.named)
+/** What must be true of the rows of a file: SQL over all of them. */
+function statisticsChecks({ name, type }: ManifestTable['schema'][number], file: ManifestFile) {
+  const column = quoteIdentifier(name)
+  const nulls = `count(*) filter (where ${column} is null) = ${file.nulls[name] ?? 0}`
+  // The bounds of Parquet leave out what is not a number.
+  const numbers = /^(?:DOUBLE|FLOAT)$/.test(type) ? ` filter (where not isnan(${column}))` : ''
+  const bounds = (['min', 'max'] as const).flatMap((side) => {
+    const text = file[side][name]
+    if (text === undefined) return []
+    const actual = `${side}(${column})${numbers}`
+    const said = `try_cast(${quoteText(text)} as ${type})`
+    const holds = `${said} ${side === 'min' ? '<=' : '>='} ${actual} and strlen(${actual}) > ${LONGEST_EXACT_BYTES}`
+    const sql = `${said} is not distinct from ${actual}${type === 'VARCHAR' ? ` or (${holds})` : ''}`
+    return [{ what: `${side === 'min' ? 'smallest' : 'largest'} ${name}`, sql: `(${sql})` }]
   })
-  if (named !== null && named !== vector.rows) {
-    const message = `it names ${named} rows where ${vector.rows} belong`
-    work.report({ kind: 'rows', table: table.name, object: vector.key, message })
-  }
-  return named !== null
+  return [{ what: `number of nulls in ${name}`, sql: nulls }, ...bounds]
 }
 
-/** Reads an object whose bytes are proved; null when that cannot be, which is reported. */
-async function readObject<T>(
-  { files, report }: VerifyWork,
-  { name: table }: ManifestTable,
-  object: NamedObject,
-  read: (path: string) => Promise<T | null>,
-): Promise<T | null> {
-  const fetched = await fetchObject(files, object)
-  try {
-    if (fetched.kind === 'whole') return await read(fetched.path)
-    report({ ...fetched, table, object: object.key })
-  } catch (error) {
-    const message = `it cannot be read: ${messageOf(error).split('\n', 1)[0]}`
-    report({ kind: 'unreadable', table, object: object.key, message })
-  } finally {
-    files.keepOnly([])
+/** Verifies the rows that are left: what the deletion vector takes away, keys, and the partitions' rows. */
+async function verifyRows(
+  { warehouse, report }: VerifyWork,
+  table: ManifestTable,
+  paths: ReadonlyMap<string, string>,
+  isSameEngine: boolean,
+): Promise<void> {
+  const pathOf = async ({ key }: { readonly key: string }) => paths.get(key) ?? key
+  const { files, partitions, deletion_vector: vector } = table
+  if (vector !== null) {
+    const named = await warehouse.all<{ file: string; rows: bigint; last: bigint }>(
+      `select file, count(distinct position) as rows, max(position) as last
+       from read_parquet(${quoteText(await pathOf(vector))}, hive_partitioning = false) group by file`,
+    )
+    for (const { key, sha256, rows, deletes } of files) {
+      const own = named.find(({ file }) => file === sha256)
+      if (Number(own?.rows ?? 0) === deletes && Number(own?.last ?? 0) < Math.max(rows, 1)) continue
+      report('rows', vector.key, `it does not name ${deletes} rows of ${key}`)
+    }
   }
-  return null
+  const live = liveRowsSql(await localRows(table, files, pathOf))
+  const names = table.key.map(quoteIdentifier)
+  const [keys] = await warehouse.all<{ partial: bigint; repeated: bigint }>(
+    `select count(*) filter (where is_partial) as partial, count(*) filter (where rows > 1) as repeated
+     from (select bool_or(${names.map((name) => `${name} is null`).join(' or ')}) as is_partial, count(*) as rows
+           from (${live}) group by hash(${names.join(', ')}), hash('key', ${names.join(', ')}))`,
+  )
+  const folder = `tables/${table.name}/`
+  if (Number(keys?.partial) > 0) report('key', folder, `${keys?.partial} rows have no whole key`)
+  if (Number(keys?.repeated) > 0) {
+    const message = `${keys?.repeated} keys (${table.key.join(', ')}) stand in more than one row`
+    report('key', folder, message)
+  }
+  for (const partition of partitions) {
+    const own = files.filter((file) => file.partition === partition.name)
+    const source = `(${liveRowsSql(await localRows(table, own, pathOf))})`
+    const by = { source, isSameEngine }
+    for (const { kind, message } of await partitionDifferences(warehouse, table, [partition], by)) {
+      report(kind, `${folder}${partition.name}/`, message)
+    }
+  }
 }

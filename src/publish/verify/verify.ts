@@ -5,23 +5,19 @@
 
 import { join } from 'node:path'
 import { sum } from '../../support/numbers.ts'
+import { DAY } from '../../support/units.ts'
 import { PublishError } from '../errors.ts'
 import { FileCache } from '../file-cache.ts'
-import {
-  POINTER_KEY,
-  objectsOf,
-  snapshotKeys,
-  type Manifest,
-  type ManifestTable,
-} from '../manifest.ts'
-import { withScratch, withScratchEngine } from '../scratch.ts'
-import type { ObjectStore } from '../store/object-store.ts'
+import { knownKey } from '../keys.ts'
+import { POINTER_KEY, objectsOf, snapshotKeys, type Manifest } from '../manifest.ts'
+import { engineVersion } from '../partitions.ts'
+import { withScratch, withScratchEngine, type Step } from '../scratch.ts'
+import type { ObjectStore, StoredObject } from '../store/object-store.ts'
 import { placeOfViews, viewsSql } from '../views.ts'
-import { verifyDeltaLog } from './verify-delta.ts'
-import { findExtra, takeInventory } from './verify-extra.ts'
 import { verifyChain, type SnapshotChain } from './verify-chain.ts'
+import { verifyDeltaLog } from './verify-delta.ts'
 import type { Finding, Report } from './verify-findings.ts'
-import { unsafeNames, verifyManifest } from './verify-manifest.ts'
+import { contradictions } from './verify-manifest.ts'
 import { verifyTable } from './verify-table.ts'
 
 /** What a verification needs. */
@@ -31,16 +27,10 @@ export interface VerifyOptions {
   readonly snapshotId: string | null
   /** A folder of its own: emptied before, removed after. */
   readonly scratchFolder: string
-  readonly onProgress?: (step: VerifyStep) => void
+  /** Called after each data file and deletion vector. */
+  readonly onProgress?: (step: Step) => void
   /** Stops between two files. */
   readonly signal?: AbortSignal
-}
-
-/** `done` of `total` data files are verified; the last one was `name`. */
-export interface VerifyStep {
-  readonly done: number
-  readonly total: number
-  readonly name: string
 }
 
 /** What a verification found. */
@@ -70,38 +60,44 @@ export async function verifySnapshot(options: VerifyOptions): Promise<VerifyRepo
 }
 
 async function verify(options: VerifyOptions): Promise<VerifyReport> {
-  const { store, snapshotId } = options
+  const { store } = options
   const findings: Finding[] = []
-  const report = (finding: Finding) => findings.push(finding)
-  const inventory = await takeInventory(store)
-  const chain = await verifyChain(store, snapshotId, report)
+  const report: Report = (kind, object, message) => {
+    const table = /^tables\/([^/]+)\//.exec(object)?.[1] ?? null
+    findings.push({ kind, table, object, message })
+  }
+  // Before the manifests are read: then what it lists is in one of them, or is not published.
+  const [pointer] = await store.list(POINTER_KEY)
+  const objects = [...(await store.list('tables/')), ...(await store.list('snapshots/'))]
+  const chain = await verifyChain(store, options.snapshotId, report)
   if (chain === null) return { ...NOTHING_READ, findings }
   const { manifest, all } = chain
-  const { manifest: object } = snapshotKeys(chain.snapshotId)
-  verifyManifest(manifest, object, report)
-  const copiedFrom = await verifyViews(store, chain, report)
+  const { snapshot_id: snapshotId, tables } = manifest
+  const { manifest: object } = snapshotKeys(snapshotId)
+  for (const message of contradictions(tables)) report('manifest', object, message)
+  const copiedFrom = await verifyViews(store, manifest, report)
   await verifyTables(options, chain, report)
   // What a manifest that cannot be read names is not known.
   if (all !== null) {
-    findings.push(...(await findExtra(store, inventory, all)))
+    // Publishers at work may have written what is not older than this.
+    const oldBefore = (pointer?.modifiedAt ?? Number.NEGATIVE_INFINITY) - DAY
+    await findExtra(store, objects, all, oldBefore, report)
   }
   // A snapshot that is no longer kept goes manifest first; what is missing of it then is no damage.
   if (findings.length > 0 && (await store.head(object)) === null) {
     throw new PublishError(
-      `snapshot ${chain.snapshotId} was deleted by garbage collection while it was verified`,
-      {
-        hint: 'Verify the one that readers see now.',
-      },
+      `snapshot ${snapshotId} was deleted by garbage collection while it was verified`,
+      { hint: 'Verify the one that readers see now.' },
     )
   }
   return {
-    snapshotId: chain.snapshotId,
+    snapshotId,
     manifest,
     copiedFrom,
-    tables: manifest.tables.length,
+    tables: tables.length,
     files: objectsOf(manifest).length,
-    rows: sum(manifest.tables.map(({ rows }) => rows)),
-    bytes: sum(manifest.tables.map(({ bytes }) => bytes)),
+    rows: sum(tables.map(({ rows }) => rows)),
+    bytes: sum(tables.map(({ bytes }) => bytes)),
     findings,
   }
 }
@@ -119,29 +115,23 @@ const NOTHING_READ = {
 /** @returns where the views read the files, when the snapshot was copied here from there */
 async function verifyViews(
   store: ObjectStore,
-  { snapshotId, manifest }: SnapshotChain,
+  manifest: Manifest,
   report: Report,
 ): Promise<string | null> {
-  const { views: object } = snapshotKeys(snapshotId)
+  const { views: object } = snapshotKeys(manifest.snapshot_id)
   const stored = await store.get(object)
   if (stored === null) {
-    report({ kind: 'missing', table: null, object, message: 'it is not there' })
+    report('missing', object, 'it is not there')
     return null
   }
-  if (manifest.tables.some(hasUnsafeNames)) return null
   const text = Buffer.from(stored.bytes).toString()
   if (text === viewsSql(manifest, (key) => store.urlOf(key))) return null
   // The address of each file stands in it, so it goes on naming those of the place where it was published.
   const copiedFrom = placeOfViews(text, manifest)
   if (copiedFrom === null) {
-    const message = 'it is not the one that belongs to the manifest: it was changed'
-    report({ kind: 'views', table: null, object, message })
+    report('views', object, 'it is not the one that belongs to the manifest: it was changed')
   }
   return copiedFrom
-}
-
-function hasUnsafeNames(table: ManifestTable): boolean {
-  return unsafeNames(table).length > 0
 }
 
 async function verifyTables(
@@ -149,25 +139,57 @@ async function verifyTables(
   { manifest, isCurrent, pointerVersion }: SnapshotChain,
   report: Report,
 ): Promise<void> {
-  const ofLogs: Finding[] = []
-  const total = sum(manifest.tables.map((table) => table.files.length))
+  const ofLogs: Parameters<Report>[] = []
+  const total = objectsOf(manifest).length
   let done = 0
-  const onFile = ({ key: name }: { readonly key: string }) => {
+  const onObject = ({ key: name }: { readonly key: string }) => {
     done += 1
     onProgress?.({ done, total, name })
   }
   await withScratchEngine(scratchFolder, async (warehouse) => {
     const files = new FileCache(store, join(scratchFolder, 'files'), signal)
     const source = { store, warehouse, scratchFolder, ...(signal === undefined ? {} : { signal }) }
-    const work = { warehouse, files, report, onFile, signal }
+    const isSameEngine = (await engineVersion(warehouse)) === manifest.versions.duckdb
     for (const table of manifest.tables) {
-      if (hasUnsafeNames(table)) continue
-      const isVectorKnown = await verifyTable(work, table, manifest.versions)
-      if (isCurrent && isVectorKnown)
-        ofLogs.push(...(await verifyDeltaLog(source, manifest, table)))
+      const isWhole = await verifyTable(
+        { warehouse, files, report, onObject, signal },
+        table,
+        isSameEngine,
+      )
+      files.keepOnly([])
+      if (!isCurrent || !isWhole) continue
+      await verifyDeltaLog(source, manifest, table, (...finding) => ofLogs.push(finding))
     }
   })
   // A publisher that has moved the pointer since has moved the logs, too.
   const version = (await store.get(POINTER_KEY))?.version ?? null
-  if (version === pointerVersion) ofLogs.forEach(report)
+  if (version !== pointerVersion) return
+  for (const finding of ofLogs) report(...finding)
+}
+
+/** Finds the objects that no manifest names, but for those that a publisher at work may have written. */
+async function findExtra(
+  store: ObjectStore,
+  objects: readonly StoredObject[],
+  manifests: readonly Manifest[],
+  oldBefore: number,
+  report: Report,
+): Promise<void> {
+  const named = new Set(
+    manifests.flatMap((manifest) => {
+      const keys = snapshotKeys(manifest.snapshot_id)
+      return [keys.manifest, keys.views, ...objectsOf(manifest).map(({ key }) => key)]
+    }),
+  )
+  for (const { key, modifiedAt } of objects) {
+    const known = knownKey(key)
+    if (named.has(key) || known?.kind === 'log') continue
+    if (known !== null && modifiedAt >= oldBefore) continue
+    if ((await store.head(key)) === null) continue
+    const message =
+      known === null
+        ? 'nothing refers to it, and it is not named as Jobtide names files: remove it'
+        : 'nothing refers to it; garbage collection after a publish deletes it'
+    report('extra', key, message)
+  }
 }

@@ -1,6 +1,6 @@
 /** Snapshots made by hand, and a store in memory that a test can see and change. */
 
-import { fileKey } from '../../../src/publish/keys.ts'
+import { fileKey, keysOfSnapshot } from '../../../src/publish/keys.ts'
 import {
   POINTER_KEY,
   formatJson,
@@ -9,7 +9,6 @@ import {
   snapshotKeys,
   type Manifest,
 } from '../../../src/publish/manifest.ts'
-import { withOwnKeys } from '../../../src/publish/own-keys.ts'
 import type { ObjectStore } from '../../../src/publish/store/object-store.ts'
 import { isoInstant } from '../../../src/support/clock.ts'
 import { sha256Hex } from '../../../src/support/hash.ts'
@@ -74,19 +73,12 @@ export function manifestOf(facts: {
 }): Manifest {
   const { id, createdAt, contents, after = null } = facts
   const partition = 'changed_year=2024'
+  const ownKey = keysOfSnapshot(after?.tables[0], id)
   const files = contents.map((content) => {
     const sha256 = sha256Hex(Buffer.from(content))
-    const key = fileKey('joiners', partition, sha256)
+    const key = ownKey(fileKey('joiners', partition, sha256))
     return aFile({ key, partition, bytes: content.length, sha256 })
   })
-  const own = withOwnKeys(
-    {
-      table: aTable({ name: 'joiners', files }),
-      files: files.map((file) => ({ ...file, path: '' })),
-    },
-    after?.tables[0],
-    id,
-  )
   const pointer = after && pointerTo(after.snapshot_id, formatJson(after))
   return aManifest({
     snapshot_id: id,
@@ -96,7 +88,7 @@ export function manifestOf(facts: {
       manifest_sha256: pointer.manifest_sha256,
     },
     created_at: isoInstant(createdAt),
-    tables: [own.table],
+    tables: [aTable({ name: 'joiners', files })],
     coverage: {
       organizations: 1_200,
       intervals: 1_200,

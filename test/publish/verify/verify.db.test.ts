@@ -1,18 +1,29 @@
-/** Every way in which a snapshot can be other than it was published is found, and named; a whole one has no findings. */
+/**
+ * Every way in which a snapshot can be other than it was published, by accident or to do harm, is found and named. A restore
+ * refuses it, too, unless it only stands beside the snapshot; and nothing comes of it. A whole one has no findings.
+ */
 
 import fc from 'fast-check'
 import { createHash } from 'node:crypto'
 import {
+  appendFileSync,
   copyFileSync,
+  existsSync,
   readFileSync,
   readdirSync,
+  renameSync,
   rmSync,
+  symlinkSync,
   truncateSync,
   utimesSync,
   writeFileSync,
 } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, it, onTestFinished, vi } from 'vitest'
+import { restoreCommand } from '../../../src/cli/restore-command.ts'
+import { verifyCommand } from '../../../src/cli/verify-command.ts'
+import { collectGarbage } from '../../../src/publish/gc/gc.ts'
+import { parseKeep } from '../../../src/publish/gc/retention.ts'
 import {
   POINTER_KEY,
   objectsOf,
@@ -20,37 +31,40 @@ import {
   type Manifest,
   type ManifestTable,
 } from '../../../src/publish/manifest.ts'
-import { collectGarbage } from '../../../src/publish/gc/gc.ts'
-import { parseKeep } from '../../../src/publish/gc/retention.ts'
 import { openStore } from '../../../src/publish/store/open-store.ts'
 import { verifySnapshot, type VerifyOptions } from '../../../src/publish/verify/verify.ts'
+import { placeOfViews, viewsSql } from '../../../src/publish/views.ts'
 import { realClock } from '../../../src/support/clock.ts'
-import { messageOf } from '../../../src/support/errors.ts'
+import { EXIT, messageOf } from '../../../src/support/errors.ts'
 import { silentLogger } from '../../../src/support/logger.ts'
 import { newUlid } from '../../../src/support/ulid.ts'
 import { DAY } from '../../../src/support/units.ts'
+import { ledgerSite } from '../../cli/ledger-fixture.ts'
 import { signInTo } from '../../helpers/s3-credentials.ts'
 import { startS3Server } from '../../helpers/s3-server.ts'
-import { newFolder, publish } from '../fixtures.ts'
+import { temporaryFolder } from '../../helpers/temporary-folder.ts'
+import { memoryWarehouse } from '../../helpers/warehouse.ts'
+import { START } from '../../load/load-fixture.ts'
+import { publish } from '../fixtures.ts'
 import {
+  aNight,
   flipByte,
   forge,
   lakeTables,
+  lakeWarehouse,
   publishedLake,
   replaceFile,
   type Lake,
 } from '../lake-fixtures.ts'
 
-async function verify(lake: Lake, options: Partial<VerifyOptions> = {}) {
-  return verifySnapshot({
-    store: lake.store,
-    snapshotId: null,
-    scratchFolder: join(newFolder(), 'scratch'),
-    ...options,
-  })
+async function verify({ store }: Pick<Lake, 'store'>, options: Partial<VerifyOptions> = {}) {
+  const scratchFolder = join(temporaryFolder(), 'scratch')
+  return verifySnapshot({ store, snapshotId: null, scratchFolder, ...options })
 }
 
-const findingsOf = async (lake: Lake) => (await verify(lake)).findings
+function restore(url: string, site = ledgerSite(START)) {
+  return site.show((context) => restoreCommand(context, url, { pipeline: 'nightly' }))
+}
 
 describe('a snapshot that is whole', () => {
   it('has no findings: 2 tables, 45,002 rows, 33 deleted rows in 2 files; nor has the one before', async () => {
@@ -62,54 +76,118 @@ describe('a snapshot that is whole', () => {
     expect(tables.map((table) => table.deletion_vector?.rows)).toEqual([23, 10])
     const report = await verify(lake, { onProgress })
     expect(report).toMatchObject({ snapshotId, tables: 2, rows: 45_002, findings: [] })
-    expect(steps).toEqual(['1/6', '2/6', '3/6', '4/6', '5/6', '6/6'])
+    expect(steps).toEqual(['1/8', '2/8', '3/8', '4/8', '5/8', '6/8', '7/8', '8/8'])
     const before = previous?.snapshot_id ?? ''
     const report2 = await verify(lake, { snapshotId: before })
     expect(report2).toMatchObject({ snapshotId: before, rows: 45_000, findings: [] })
   })
 
-  it('has none on S3, and none of its files stays here', async () => {
+  it('has none on S3, where the files of one table at a time are here', async () => {
     const server = await startS3Server()
     onTestFinished(() => server.close())
     onTestFinished(() => void vi.unstubAllEnvs())
     signInTo(server)
     const options = { clock: realClock, s3Endpoint: server.endpoint }
     const lake = await publishedLake(await openStore(`s3://${server.bucket}/lake`, options))
-    const scratchFolder = join(newFolder(), 'scratch')
+    const scratchFolder = join(temporaryFolder(), 'scratch')
     const here: number[] = []
     const onProgress = () => here.push(readdirSync(join(scratchFolder, 'files')).length)
     const report = await verify(lake, { scratchFolder, onProgress })
     expect(report).toMatchObject({ rows: 45_002, findings: [] })
-    expect(here).toEqual([0, 0, 0, 0, 0, 0])
+    expect(here).toEqual([1, 2, 3, 1, 2, 3, 4, 5])
   })
 
   it('has none with keys of 400 bytes, whose bounds are cut, and numbers that are none', async () => {
-    const lake = await publishedLake()
-    await lake.warehouse.run(`
+    const [lake, warehouse] = [await publishedLake(), await lakeWarehouse()]
+    await warehouse.run(`
       insert into people select repeat('ü', 200) || i, 1, null, 1, null from range(3) numbers(i);
       alter table people add column share double;
       update people set share = case age when 1 then 'nan'::double when 2 then '-inf'::double else 0.1 * age end;
       create or replace table moves as from moves limit 0`)
-    await publish(lake.warehouse, lake.store, { tables: lakeTables, acceptShrink: true })
-    expect(await verify(lake)).toMatchObject({ rows: 15_005, findings: [] })
+    await publish(warehouse, lake.store, { tables: lakeTables, acceptShrink: true })
+    expect(await verify(lake)).toMatchObject({ rows: 15_003, findings: [] })
   })
+
+  it('has none either while 5 nights are published and their garbage is collected beside it', async () => {
+    const lake = await publishedLake()
+    const { store } = lake
+    const warehouse = await lakeWarehouse()
+    await warehouse.run(aNight)
+    let isOver = false
+    const nights = async () => {
+      for (let night = 1; night <= 5; night += 1) {
+        await warehouse.run(
+          `update people set age = age + 1 where hash(person_id, ${night}) % 1000 = 0`,
+        )
+        await publish(warehouse, store, { tables: lakeTables })
+        await collectGarbage({ store, keep: parseKeep(2), olderThanMs: 0, logger: silentLogger })
+      }
+      isOver = true
+    }
+    const verified: unknown[] = []
+    const verifications = async () => {
+      while (!isOver) {
+        const found = await verify(lake).catch((error: unknown) => {
+          // Of a snapshot that is no longer kept, nothing is said.
+          if (messageOf(error).includes('was deleted by garbage collection'))
+            return { findings: [] }
+          throw error
+        })
+        verified.push(found.findings)
+      }
+    }
+    await Promise.all([nights(), verifications()])
+    expect(verified.flat()).toEqual([])
+    expect(verified.length).toBeGreaterThan(1)
+  })
+
+  it('is proved and restored where it was copied to; verify says where its views read', async () => {
+    const lake = await publishedLake()
+    const views = lake.path(snapshotKeys((await lake.manifest()).snapshot_id).views)
+    writeFileSync(views, readFileSync(views, 'utf8').replaceAll(lake.root, '/srv/lake'))
+    const { exitCode, text, document } = await ledgerSite(START).show((context) =>
+      verifyCommand(context, lake.root, { pipeline: 'nightly' }),
+    )
+    expect([exitCode, document['copied_from']]).toEqual([EXIT.done, '/srv/lake'])
+    expect(text.replaceAll('\n', ' ')).toContain(
+      'It was copied here from /srv/lake: its views.sql goes on reading the files there.',
+    )
+    const site = ledgerSite(START)
+    const restored = await restore(lake.root, site)
+    expect(restored.document).toMatchObject({ rows: 45_002, is_compared: true })
+    expect(existsSync(site.warehouse)).toBe(true)
+  })
+
+  it.each(['/srv/it’s "his"', "/srv/it's", 's3://bucket/pre'])(
+    'from %s is known by its views',
+    async (place) => {
+      const manifest = await (await publishedLake()).manifest()
+      const text = viewsSql(manifest, (key) => `${place}/${key}`)
+      expect(placeOfViews(text, manifest)).toBe(place)
+      expect(placeOfViews(text.replace(place.slice(0, 5), '/srw/'), manifest)).toBeNull()
+    },
+  )
 })
 
 /** The objects of a lake that damages are done to. */
 async function partsOf(lake: Lake) {
   const [people, moves] = [await lake.table('people'), await lake.table('moves')]
   const { snapshot_id: id, previous } = await lake.manifest()
+  const log = 'tables/people/_delta_log/'
   return {
     lake,
     people,
     moves,
+    /** A folder that is none of the snapshot's. */
+    outside: temporaryFolder(),
     whole: people.files[0]?.key ?? '',
     small: people.files[1]?.key ?? '',
     vector: people.deletion_vector?.key ?? '',
     manifest: snapshotKeys(id).manifest,
     before: snapshotKeys(previous?.snapshot_id ?? '').manifest,
     views: snapshotKeys(id).views,
-    log: 'tables/people/_delta_log/',
+    log,
+    commit: `${log}${'1'.padStart(20, '0')}.json`,
   }
 }
 
@@ -120,11 +198,13 @@ const edit = ({ lake }: Parts, key: string, from: string | RegExp, to: string) =
   writeFileSync(lake.path(key), text.replace(from, to))
 }
 
-/** Changes the first table of the manifest, or `moves`, as somebody would who wants to be believed. */
-const forged = (change: (people: ManifestTable, moves: ManifestTable) => void) => (parts: Parts) =>
-  forge(parts.lake, ({ tables: [people, moves] }: Manifest) => {
-    if (people !== undefined && moves !== undefined) change(people, moves)
-  })
+/** Changes the first table of the manifest, or another part, as somebody would who wants to be believed. */
+const forged =
+  (change: (people: ManifestTable, parts: Parts, manifest: Manifest) => void) => (parts: Parts) =>
+    forge(parts.lake, (manifest) => {
+      const [people] = manifest.tables
+      if (people !== undefined) change(people, parts, manifest)
+    })
 
 /** Puts other rows in the place of the last file of a table, and names them in the manifest. */
 const replaced = (table: 'people' | 'moves', select: string) => async (parts: Parts) => {
@@ -132,9 +212,12 @@ const replaced = (table: 'people' | 'moves', select: string) => async (parts: Pa
   return replaceFile(parts.lake, table, select.replace('FILE', `read_parquet('${last}')`))
 }
 
-async function putOtherVector({ lake, vector }: Parts): Promise<void> {
-  const path = join(newFolder(), 'vector.parquet')
-  await lake.warehouse.run(
+async function putOtherVector(parts: Parts): Promise<void> {
+  const { lake, vector } = parts
+  const path = join(temporaryFolder(), 'vector.parquet')
+  await (
+    await memoryWarehouse()
+  ).run(
     `copy (select file, position + 5 as position from read_parquet('${lake.path(vector)}') order by all) to '${path}'`,
   )
   const bytes = readFileSync(path)
@@ -147,92 +230,112 @@ async function putOtherVector({ lake, vector }: Parts): Promise<void> {
     if (old === null) return
     people.bytes += bytes.length - old.bytes
     people.deletion_vector = { ...old, key, sha256, bytes: bytes.length }
-  })({ lake } as Parts)
+  })(parts)
 }
 
-type Expected = readonly [kind: string, object: string, message: string | RegExp]
+/** Moves what lies under a key out of the snapshot, and leaves a link to it. */
+const linkedOut =
+  (keyOf: (parts: Parts) => string) =>
+  (parts: Parts): void => {
+    const path = parts.lake.path(keyOf(parts))
+    const away = join(parts.outside, 'away')
+    renameSync(path, away)
+    symlinkSync(away, path)
+  }
 
-// Each damage, and the findings that must be among those of `verify`; `only` where there must be no others.
-const damages: readonly [
-  name: string,
-  damage: (parts: Parts) => unknown,
-  expected: readonly Expected[],
-  only?: 'only',
-][] = [
+const harm = (outside: string) => `copy (select 1 as harm) to '${outside}/harm.csv'`
+
+const named = (nameOf: (outside: string) => string) =>
+  forged((people, { outside }) => {
+    people.name = nameOf(outside)
+  })
+
+const keyed = (key: string) =>
+  forged(({ files: [file] }) => {
+    if (file !== undefined) file.key = key
+  })
+
+// The parser refuses it, so nothing else of the manifest is looked at.
+const NOT_OURS = /^manifest manifest: .* was not written by this Jobtide: /
+const LINK = 'it lies behind a symbolic link, which is not followed'
+const NO_TYPE =
+  /^stale log: it cannot be read: people\.age is a .*, which a Delta table cannot hold$/
+
+type Damage = (parts: Parts) => unknown
+
+// What is done, and what `verify` says then, as `<kind> <object>: <message>`: all of it, and nothing else.
+const damages: readonly (readonly [string, Damage, ...(string | RegExp)[]])[] = [
   [
     'a bit of a data file is turned',
     ({ lake, whole }) => flipByte(lake, whole),
-    [['sha256', 'whole', /^its bytes are others: their SHA-256 is [0-9a-f]{64}$/]],
-    'only',
+    /^sha256 whole: its bytes are others: their SHA-256 is [0-9a-f]{64}$/,
   ],
   [
     'a data file is gone',
     ({ lake, small }) => rmSync(lake.path(small)),
-    [['missing', 'small', 'it is not there']],
-    'only',
+    'missing small: it is not there',
   ],
   [
-    'a data file lacks its last 100 bytes',
+    'a data file lacks its last bytes',
     ({ lake, small }) => truncateSync(lake.path(small), 100),
-    [['size', 'small', /^it has 100 bytes where \d+ belong: it was cut short$/]],
-    'only',
+    /^size small: it has 100 bytes where \d+ belong: it was cut short$/,
   ],
   [
     'the manifest has 1 row more than the file',
     forged((people) => {
       for (const one of [people, people.files[0], people.partitions[0]]) if (one) one.rows += 1
     }),
-    [
-      ['rows', 'whole', 'it has 15000 rows where 15001 belong'],
-      ['rows', 'tables/people/all/', 'it has 15002 rows that count where 15003 belong'],
-    ],
+    'rows whole: it has 15000 rows where 15001 belong',
+    'rows tables/people/all/: all has 15002 rows that count where 15003 belong',
+    /^delta log: it names tables\/people\/.* with other bytes or rows$/,
   ],
   [
     'the manifest contradicts itself',
     forged((people) => {
       people.rows += 1
     }),
-    [['manifest', 'manifest', 'it says 15003 rows, and its parts add up to 15002']],
-    'only',
+    'manifest manifest: people: it says 15003 rows, and its parts add up to 15002',
+  ],
+  [
+    'a count is too large to be true',
+    forged((people) => {
+      people.rows = Number.MAX_SAFE_INTEGER
+    }),
+    /^manifest manifest: people: it says 9007199254740991 rows, and /,
   ],
   [
     'the manifest was changed after the pointer moved',
     (parts) => edit(parts, parts.manifest, '"checks": null', '"checks":  null'),
-    [['manifest', 'manifest', /and latest\.json says/]],
-    'only',
+    /^manifest manifest: its SHA-256 is .*, and latest\.json says .*: it was changed after/,
   ],
   [
-    'the manifest before was changed after the next snapshot was published',
-    (parts) => edit(parts, parts.before, '"checks": null', '"checks":  null'),
-    [['manifest', 'before', /and the snapshot after it/]],
-    'only',
-  ],
-  [
-    'the manifest is no JSON: nothing else is said',
+    'the manifest is no JSON',
     ({ lake, manifest }) => writeFileSync(lake.path(manifest), 'lost'),
-    [['manifest', 'manifest', /it is not JSON/]],
-    'only',
+    /^manifest manifest: .* it is not JSON/,
   ],
   [
     'the pointer is gone',
     ({ lake }) => rmSync(lake.path(POINTER_KEY)),
-    [['pointer', POINTER_KEY, 'it is not there, so readers find none of the snapshots']],
-    'only',
+    'pointer latest.json: it is not there, so readers find none of the snapshots',
+  ],
+  [
+    'the pointer names a file elsewhere as the manifest',
+    (parts) => edit(parts, POINTER_KEY, /snapshots\/.*json/, '../../../../../etc/hostname'),
+    /^pointer latest\.json: .* the manifest that it names is not that of its snapshot/,
   ],
   [
     'another deletion vector stands under the name of the right one',
     ({ lake, vector, moves }) =>
       copyFileSync(lake.path(moves.deletion_vector?.key ?? ''), lake.path(vector)),
-    [[/^(?:size|sha256)$/.source, 'vector', /./]],
-    'only',
+    /^(?:size|sha256) vector: /,
   ],
   [
     'the deletion vector names other rows',
     putOtherVector,
-    [
-      ['rows', 'whole', /^\d+ of its rows count where 14977 should$/],
-      ['stale', 'log', /does not name 23 rows of /],
-    ],
+    /^rows tables\/people\/_deletion_vector\/.*: it does not name 23 rows of /,
+    /^rows tables\/people\/all\/: all has \d+ rows that count where 15002 belong$/,
+    /^key tables\/people\/: \d+ keys \(person_id\) stand in more than one row$/,
+    /^stale log: .* does not name 23 rows of /,
   ],
   [
     'a key stands in two files',
@@ -240,23 +343,21 @@ const damages: readonly [
       'people',
       `select case person_id when 'person_14' then 'person_000100' else person_id end as person_id, * exclude (person_id) from FILE order by person_id`,
     ),
-    [['key', 'tables/people/', '1 keys (person_id) stand in more than one row']],
+    'key tables/people/: 1 keys (person_id) stand in more than one row',
+    /^statistics tables\/people\/all\/.*: the largest person_id is not the one of the manifest$/,
+    'fingerprint tables/people/all/: the rows of all are not those that were published',
+    /^delta log: /,
   ],
   [
-    'rows stand in the wrong order, and one of another year',
+    'a row is of another year',
     replaced(
       'moves',
       `select move_id, moved_at + to_years(case when row_number() over (order by move_id) = 3 then 1 else 0 end) as moved_at, person_id, title from FILE order by move_id desc`,
     ),
-    [
-      ['order', 'tables/moves/moved_year=2021/', /rows come after a larger key$/],
-      ['partition', 'tables/moves/moved_year=2021/', /^1 rows do not belong to moved_year=2021$/],
-      [
-        'fingerprint',
-        'tables/moves/moved_year=2021/',
-        'its rows are not those that were published',
-      ],
-    ],
+    'partition tables/moves/moved_year=2021/: 1 rows belong to no such partition',
+    /^rows tables\/moves\/moved_year=2021\/: moved_year=2021 has \d+ rows that count where \d+ belong$/,
+    /^statistics tables\/moves\/moved_year=2021\/.*: the largest moved_at is not/,
+    /^delta tables\/moves\/_delta_log\/: /,
   ],
   [
     'a column has another type',
@@ -264,146 +365,264 @@ const damages: readonly [
       'people',
       'select * replace (cast(age as bigint) as age) from FILE order by person_id',
     ),
-    [['columns', 'tables/people/all/', 'age is BIGINT where INTEGER belongs']],
+    /^columns tables\/people\/all\/.*: age is BIGINT where INTEGER belongs$/,
+    /^delta log: /,
   ],
   [
     'a column is there that the manifest does not know',
     replaced('people', 'select *, 1 as more from FILE order by person_id'),
-    [['columns', 'tables/people/all/', /^its columns are .*, more where .* belong$/]],
+    /^columns tables\/people\/all\/.*: its columns are .*, more where .* belong$/,
+    /^delta log: /,
   ],
   [
     'the field ids of two columns are swapped',
     forged(({ schema: [, age, name] }) => {
       if (age && name) [age.field_id, name.field_id] = [name.field_id, age.field_id]
     }),
-    [['columns', 'whole', 'age has the field id 2 where 3 belongs']],
+    /^columns (?:whole|small): age has the field id 2 where 3 belongs$/,
+    /^columns (?:whole|small): name has the field id 3 where 2 belongs$/,
   ],
   [
     'nulls and bounds in the manifest are others than in the file',
-    forged((_, { files: [file] }) => {
+    forged((_, __, { tables: [, moves] }) => {
+      const [file] = moves?.files ?? []
       if (file === undefined) return
       file.nulls['person_id'] = 1
       file.min['move_id'] = 'move_1'
       file.max['moved_at'] = '2019-12-30 00:00:00+00'
     }),
-    [
-      ['statistics', 'tables/moves/moved_year=2019/', /^person_id has \d{4} nulls where 1 belong$/],
-      ['statistics', 'tables/moves/moved_year=2019/', /^the smallest move_id is not the one/],
-      ['statistics', 'tables/moves/moved_year=2019/', /^the largest moved_at is not the one/],
-    ],
+    /^statistics .*=2019\/.*: the number of nulls in person_id is not the one of the manifest$/,
+    /^statistics .*=2019\/.*: the smallest move_id is not the one of the manifest$/,
+    /^statistics .*=2019\/.*: the largest moved_at is not the one of the manifest$/,
   ],
   [
     'the views name a file less',
     (parts) => edit(parts, parts.views, /^ {2}'.*',\n/m, ''),
-    [['views', 'views', 'it is not the one that belongs to the manifest: it was changed']],
-    'only',
+    'views views: it is not the one that belongs to the manifest: it was changed',
   ],
   [
+    'the views have a statement more',
+    ({ lake, views, outside }) => appendFileSync(lake.path(views), harm(outside)),
+    /^views views: /,
+  ],
+  [
+    'the views read from a server of others',
+    (parts) => {
+      const text = readFileSync(parts.lake.path(parts.views), 'utf8')
+      writeFileSync(
+        parts.lake.path(parts.views),
+        text.replaceAll(parts.lake.root, 'https://example.com'),
+      )
+    },
+    /^views views: /,
+  ],
+  [
+    'a Delta log names a file less',
+    (parts) => edit(parts, parts.commit, /^\{"add":\{"path":"(?!.*deletionVector).*\n/m, ''),
+    /^delta log: it does not name tables\/people\/all\//,
+  ],
+  ['a data file is a symbolic link', linkedOut(({ whole }) => whole), `missing whole: ${LINK}`],
+  [
+    'the folder of a table is a symbolic link',
+    linkedOut(() => 'tables/people'),
+    `missing whole: ${LINK}`,
+    `missing small: ${LINK}`,
+    `missing vector: ${LINK}`,
+  ],
+  [
+    'the manifest is a symbolic link',
+    linkedOut(({ manifest }) => manifest),
+    'missing manifest: latest.json names it and it is not there',
+  ],
+  [
+    'the pointer is a symbolic link',
+    linkedOut(() => POINTER_KEY),
+    /^pointer latest\.json: it is not there/,
+  ],
+  [
+    'the views are a symbolic link',
+    linkedOut(({ views }) => views),
+    'missing views: it is not there',
+  ],
+  ['a key leads out', keyed('../../../../etc/passwd'), NOT_OURS],
+  ['a key is an absolute path', keyed('/etc/passwd'), NOT_OURS],
+  ['a key leads out on a winding way', keyed('tables/x/./../../../evil'), NOT_OURS],
+  ['the name of a table is SQL', named((outside) => `x"; ${harm(outside)}; --`), NOT_OURS],
+  ['the name of a table is that of one of ours', named(() => 'schema_files'), NOT_OURS],
+  ['the name of a table is one of JavaScript', named(() => '__proto__'), NOT_OURS],
+  ['the name of a table clears the screen', named(() => '\u001B[2Jred'), NOT_OURS],
+  [
+    'the name of a table is one of JavaScript, and its keys fit',
+    (parts) => {
+      renameSync(parts.lake.path('tables/people'), parts.lake.path('tables/__proto__'))
+      return forged((people) => {
+        people.name = '__proto__'
+        for (const object of objectsOf({ tables: [people] })) {
+          object.key = object.key.replace('tables/people/', 'tables/__proto__/')
+        }
+      })(parts)
+    },
+    NOT_OURS,
+  ],
+  [
+    'the name of a column is SQL',
+    forged((people) => {
+      const name = `a" , (select content from read_text('/etc/passwd')) as "b`
+      people.key[0] = name
+      if (people.schema[0]) people.schema[0].name = name
+    }),
+    NOT_OURS,
+  ],
+  [
+    'the type of a column is SQL',
+    forged(({ schema: [, age] }, { outside }) => {
+      if (age) age.type = `integer); ${harm(outside)}; --`
+    }),
+    /^columns (?:whole|small): age is INTEGER where integer\); copy/,
+    NO_TYPE,
+  ],
+  [
+    'the comment of a column is SQL',
+    forged(({ schema: [, age] }, { outside }) => {
+      if (age) age.comment = `'; ${harm(outside)}; --`
+    }),
+    'delta log: it has other columns',
+  ],
+  [
+    'the time of the snapshot is SQL',
+    forged((_, { outside }, manifest) => {
+      manifest.created_at = `2026-11-22T21:00:00.000Z\n${harm(outside)}; --`
+    }),
+    NOT_OURS,
+  ],
+  [
+    'the id of the snapshot leads out',
+    (parts) =>
+      edit(
+        parts,
+        parts.manifest,
+        /"snapshot_id": "[0-9A-Z]{26}",\n {2}"t/,
+        '"snapshot_id": "../../../outside",\n  "t',
+      ),
+    NOT_OURS,
+  ],
+  [
+    'a table has no file',
+    forged((people) => {
+      Object.assign(people, { files: [], deletion_vector: null, rows: 0, bytes: 0 })
+      for (const partition of people.partitions) partition.rows = 0
+    }),
+    'manifest manifest: people: it names no file',
+    /^unreadable tables\/people\/: it cannot be read: /,
+    /^delta log: it names tables\/people\//,
+  ],
+]
+
+const casesOf = (of: typeof damages) =>
+  of.map(([name, damage, ...expected]) => ({ name, damage, expected }))
+
+/** What stands beside a snapshot: a restore passes over it. */
+const beside: typeof damages = [
+  [
     'a Delta log is 1 snapshot behind',
-    ({ lake, log }) => rmSync(lake.path(`${log}${'1'.padStart(20, '0')}.json`)),
-    [
-      [
-        'stale',
-        'log',
-        'it is stale: at snapshot number 1, not 2; `jobtide publish` brings it up to date',
-      ],
-    ],
-    'only',
+    ({ lake, commit }) => rmSync(lake.path(commit)),
+    'stale log: it is stale: at snapshot number 1, not 2; `jobtide publish` brings it up to date',
   ],
   [
     'a Delta log is gone',
     ({ lake, log }) => rmSync(lake.path(log), { recursive: true }),
-    [['stale', 'log', /^there is no Delta log/]],
-    'only',
-  ],
-  [
-    'a Delta log names a file less',
-    (parts) =>
-      edit(
-        parts,
-        `${parts.log}${'1'.padStart(20, '0')}.json`,
-        /^\{"add":\{"path":"(?!.*deletionVector).*\n/m,
-        '',
-      ),
-    [['delta', 'log', /^it does not name tables\/people\/all\//]],
-    'only',
+    /^stale log: there is no Delta log/,
   ],
   [
     'a file of a failed publish lies about for two days; one of today is nobody’s concern yet',
     ({ lake }) => {
-      const twoDaysAgo = (realClock.now() - 2 * DAY) / 1_000
-      for (const [name, at] of [
-        ['0', twoDaysAgo] as const,
-        ['1', realClock.now() / 1_000] as const,
-      ]) {
-        const path = lake.path(`tables/people/all/${name.repeat(64)}.parquet`)
+      for (const [name, days] of ['2', '0'].entries()) {
+        const path = lake.path(`tables/people/all/${String(name).repeat(64)}.parquet`)
         writeFileSync(path, 'what is this')
+        const at = (realClock.now() - Number(days) * DAY) / 1_000
         utimesSync(path, at, at)
       }
     },
-    [['extra', 'tables/people/all/000', /garbage collection after a publish deletes it$/]],
-    'only',
+    /^extra tables\/people\/all\/000.*: .* garbage collection after a publish deletes it$/,
   ],
   [
     'a file lies about that Jobtide does not name so',
     ({ lake }) => writeFileSync(lake.path('tables/moves/notes.txt'), 'mine'),
-    [['extra', 'tables/moves/notes.txt', /^nothing refers to it, and it is not named as/]],
-    'only',
+    /^extra tables\/moves\/notes\.txt: nothing refers to it, and it is not named as/,
+  ],
+  [
+    'the manifest before was changed after the next snapshot was published',
+    (parts) => edit(parts, parts.before, '"checks": null', '"checks":  null'),
+    /^manifest before: its SHA-256 is .*, and the snapshot after it, [0-9A-Z]{26}, says /,
+  ],
+  [
+    'another manifest is damaged',
+    ({ lake, before }) => writeFileSync(lake.path(before), 'lost'),
+    /^manifest before: .* it is not JSON/,
   ],
 ]
 
-it('has no findings either while 6 nights are published and their garbage is collected beside it', async () => {
-  const lake = await publishedLake()
-  const { store, warehouse } = lake
-  let isOver = false
-  const nights = async () => {
-    for (let night = 1; night <= 6; night += 1) {
-      await warehouse.run(
-        `update people set age = age + 1 where hash(person_id, ${night}) % 1000 = 0`,
-      )
-      await publish(warehouse, store, { tables: lakeTables })
-      await collectGarbage({ store, keep: parseKeep(2), olderThanMs: 0, logger: silentLogger })
-    }
-    isOver = true
-  }
-  const verified: unknown[] = []
-  const verifications = async () => {
-    while (!isOver) {
-      const found = await findingsOf(lake).catch((error: unknown) => {
-        // Of a snapshot that is no longer kept, nothing is said.
-        if (messageOf(error).includes('was deleted by garbage collection')) return []
-        throw error
-      })
-      verified.push(found)
-    }
-  }
-  await Promise.all([nights(), verifications()])
-  expect(verified.flat()).toEqual([])
-  expect(verified.length).toBeGreaterThan(1)
-})
+/** Everything below some folders, with the hash of each file. */
+function contents(...folders: readonly string[]): string[] {
+  return folders
+    .flatMap((folder) => readdirSync(folder, { recursive: true, withFileTypes: true }))
+    .filter((entry) => entry.isFile())
+    .map((entry) => join(entry.parentPath, entry.name))
+    .map((path) => `${path} ${createHash('sha256').update(readFileSync(path)).digest('hex')}`)
+    .toSorted()
+}
 
-describe('a snapshot that is not whole', () => {
-  it.each(damages)('%s', async (_, damage, expected, only) => {
+/** Does the damage, and expects these findings and no others, and that a verification writes nothing. */
+async function expectFindings(
+  damage: Damage,
+  expected: readonly (string | RegExp)[],
+): Promise<Parts> {
+  const parts = await partsOf(await publishedLake())
+  const names = new Map(Object.entries(parts).map(([name, key]) => [key, name]))
+  await damage(parts)
+  const before = contents(parts.lake.root, parts.outside)
+  const findings = (await verify(parts.lake)).findings.map(
+    ({ kind, object, message }) => `${kind} ${names.get(object) ?? object}: ${message}`,
+  )
+  const fits = (text: string, one: string | RegExp) =>
+    typeof one === 'string' ? text === one : one.test(text)
+  const missing = expected.filter((one) => !findings.some((text) => fits(text, one)))
+  const more = findings.filter((text) => !expected.some((one) => fits(text, one)))
+  expect({ missing, more }, findings.join('\n')).toEqual({ missing: [], more: [] })
+  expect(contents(parts.lake.root, parts.outside)).toEqual(before)
+  return parts
+}
+
+describe('a snapshot that is not as it was published', () => {
+  it.each(casesOf(damages))('$name: not restored', async ({ damage, expected }) => {
+    const { lake, outside } = await expectFindings(damage, expected)
+    const before = contents(lake.root, outside)
+    const site = ledgerSite(START)
+    await expect(restore(lake.root, site)).rejects.toMatchObject({
+      exitCode: EXIT.checkFailed,
+      message: expect.stringMatching(/^the snapshot is damaged: /) as string,
+      hint: expect.stringContaining('`jobtide verify`') as string,
+      context: { findings: expect.arrayContaining([expect.anything()]) as unknown[] },
+    })
+    expect(readdirSync(site.folder)).toEqual([])
+    expect(contents(lake.root, outside)).toEqual(before)
+  })
+
+  it.each(casesOf(beside))('$name: restored', async ({ damage, expected }) => {
+    const { lake } = await expectFindings(damage, expected)
+    expect((await restore(lake.root)).document).toMatchObject({ rows: 45_002 })
+  })
+
+  it('without a pointer it is restored by its id; one that is not there ends with 7, and makes nothing', async () => {
     const lake = await publishedLake()
-    const parts = await partsOf(lake)
-    await damage(parts)
-    const found = await findingsOf(lake)
-    for (const [kind, object, message] of expected) {
-      const named: unknown = Object.hasOwn(parts, object) ? parts[object as keyof Parts] : object
-      const isSaid = found.some(
-        (finding) =>
-          new RegExp(`^(?:${kind})$`).test(finding.kind) &&
-          finding.object.startsWith(String(named)) &&
-          (typeof message === 'string'
-            ? finding.message === message
-            : message.test(finding.message)),
-      )
-      expect(
-        isSaid,
-        `${kind} ${String(named)}: ${message} in ${JSON.stringify(found, null, 1)}`,
-      ).toBe(true)
-    }
-    if (only) expect(found).toHaveLength(expected.length)
+    const { snapshot_id: id } = await lake.manifest()
+    rmSync(lake.path(POINTER_KEY))
+    const { document } = await restore(`${lake.root}/snapshots/${id}`)
+    expect(document).toMatchObject({ rows: 45_002 })
+    const site = ledgerSite(START)
+    const restoring = restore(`${lake.root}/snapshots/${newUlid(START)}`, site)
+    await expect(restoring).rejects.toMatchObject({ exitCode: EXIT.publishFailed })
+    expect(readdirSync(site.folder)).toEqual([])
   })
 
   it('is told apart by any bit of any object that it consists of', async () => {
@@ -421,14 +640,14 @@ describe('a snapshot that is not whole', () => {
         const bytes = readFileSync(path)
         const at = Math.floor(place * bytes.length)
         writeFileSync(path, bytes.with(at, (bytes[at] ?? 0) ^ mask))
-        const found = await findingsOf(lake)
+        const { findings } = await verify(lake)
         writeFileSync(path, bytes)
-        expect(found.length).toBeGreaterThan(0)
-        if (object !== POINTER_KEY) expect(found.map((one) => one.object)).toContain(object)
+        expect(findings.length).toBeGreaterThan(0)
+        if (object !== POINTER_KEY) expect(findings.map((one) => one.object)).toContain(object)
       }),
       { numRuns: 20 },
     )
-    expect(await findingsOf(lake)).toEqual([])
+    expect((await verify(lake)).findings).toEqual([])
   })
 
   it('is deleted by garbage collection while it is verified: that is no damage; or is not there at all', async () => {
@@ -438,8 +657,8 @@ describe('a snapshot that is not whole', () => {
     await expect(verify(lake, { snapshotId })).rejects.toThrow(
       `there is no snapshot ${snapshotId} in ${lake.root}`,
     )
-    const store = await openStore(newFolder(), { clock: realClock })
-    await expect(verify(lake, { store })).rejects.toThrow('nothing was published to')
+    const store = await openStore(temporaryFolder(), { clock: realClock })
+    await expect(verify({ store })).rejects.toThrow('nothing was published to')
     const sweep = () => {
       const keys = [snapshotKeys(id).manifest, ...(tables[1]?.files ?? []).map(({ key }) => key)]
       for (const key of keys) rmSync(lake.path(key), { force: true })
