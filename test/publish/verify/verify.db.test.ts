@@ -20,8 +20,7 @@ import {
 } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, it, onTestFinished, vi } from 'vitest'
-import { restoreCommand } from '../../../src/cli/restore-command.ts'
-import { verifyCommand } from '../../../src/cli/verify-command.ts'
+import { restoreCommand, verifyCommand } from '../../../src/cli/proof-commands.ts'
 import { collectGarbage } from '../../../src/publish/gc/gc.ts'
 import { parseKeep } from '../../../src/publish/gc/retention.ts'
 import {
