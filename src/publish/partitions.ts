@@ -116,13 +116,13 @@ export async function partitionDifferences(
 ): Promise<{ readonly kind: 'rows' | 'partition' | 'fingerprint'; readonly message: string }[]> {
   const found = await partitionsOf(warehouse, split?.column ?? null, schema, source)
   const names = new Set(published.map(({ name }) => name))
-  const strays = sum(found.map(({ name, rows }) => (names.has(name) ? 0 : rows)))
-  const stray = {
+  const misplacedRows = sum(found.map(({ name, rows }) => (names.has(name) ? 0 : rows)))
+  const misplaced = {
     kind: 'partition' as const,
-    message: `${strays} rows belong to no such partition`,
+    message: `${misplacedRows} rows belong to no such partition`,
   }
   return [
-    ...(strays > 0 ? [stray] : []),
+    ...(misplacedRows > 0 ? [misplaced] : []),
     ...published.flatMap(({ name, rows, fingerprint }) => {
       const own = found.find((one) => one.name === name)
       const message = `${name} has ${own?.rows ?? 0} rows that count where ${rows} belong`
