@@ -7,7 +7,6 @@
 
 import { onAbort } from '../support/abort.ts'
 import type { Clock } from '../support/clock.ts'
-import { Condition } from '../support/condition.ts'
 import { CircuitBreaker, type RequestOutcome } from './circuit-breaker.ts'
 import { RateLimiter, rateLimitOf } from './rate-limiter.ts'
 import type { RateReport } from './retry-after.ts'
@@ -52,10 +51,9 @@ export class Pacer {
   readonly #breaker = new CircuitBreaker()
   readonly #inFlight = new Set<InFlight>()
   #pausedUntil = Number.NEGATIVE_INFINITY
-  /** Who waits for a permit, in order. Only the first looks when it may be given. */
-  readonly #queue: symbol[] = []
-  readonly #queueMoved = new Condition()
-  /** Lets the first in the queue look again. */
+  /** The permit that was asked for last: who asks waits for it first. */
+  #last: Promise<unknown> = Promise.resolve()
+  /** Lets the first who waits look again. */
   #wakeFirst = () => {}
 
   /**
@@ -78,16 +76,10 @@ export class Pacer {
    * @throws the signal's reason when it aborts first
    * @throws WaitTooLongError when the permit would come later than the pacer may let wait
    */
-  async permit(signal: AbortSignal): Promise<Permit> {
-    const position = Symbol('queue position')
-    this.#queue.push(position)
-    try {
-      while (this.#queue[0] !== position) await this.#queueMoved.wait(signal)
-      return await this.#first(signal)
-    } finally {
-      this.#queue.splice(this.#queue.indexOf(position), 1)
-      this.#queueMoved.notifyAll()
-    }
+  permit(signal: AbortSignal): Promise<Permit> {
+    const permit = this.#last.then(() => this.#first(signal))
+    this.#last = permit.catch(() => undefined)
+    return permit
   }
 
   /** Gives no permit for `ms` milliseconds from now; of several pauses the latest end counts. */

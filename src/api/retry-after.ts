@@ -35,11 +35,6 @@ export function statedDate(headers: Headers): number | null {
   return parseDate(headerOf(headers, 'date') ?? '') ?? null
 }
 
-/** The time of the answer by its own `Date`, for other times in its headers; `fallbackMs` where that is missing. */
-export function serverTime(headers: Headers, fallbackMs: number): number {
-  return statedDate(headers) ?? fallbackMs
-}
-
 /**
  * How long the service wants us to wait: `Retry-After` as whole seconds or a date (RFC 9110 §10.2.3), else
  * `X-RateLimit-Reset` in any of its shapes. Undefined when it says nothing that can be understood.
@@ -47,7 +42,7 @@ export function serverTime(headers: Headers, fallbackMs: number): number {
  * @returns milliseconds from the receipt of the answer, 1 s to 30 days
  */
 export function waitWanted(headers: Headers, nowMs: number): number | undefined {
-  const serverNow = serverTime(headers, nowMs)
+  const serverNow = statedDate(headers) ?? nowMs
   const wait =
     parseRetryAfter(headerOf(headers, 'retry-after'), serverNow) ??
     parseReset(headerOf(headers, 'x-ratelimit-reset'), serverNow)
@@ -120,7 +115,8 @@ export function rateReport(headers: Headers, nowMs: number): RateReport {
   return {
     limit: countOf(headerOf(headers, 'x-ratelimit-limit')),
     remaining: countOf(headerOf(headers, 'x-ratelimit-remaining')),
-    resetMs: parseReset(headerOf(headers, 'x-ratelimit-reset'), serverTime(headers, nowMs)) ?? null,
+    resetMs:
+      parseReset(headerOf(headers, 'x-ratelimit-reset'), statedDate(headers) ?? nowMs) ?? null,
   }
 }
 

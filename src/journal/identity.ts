@@ -4,9 +4,8 @@
  */
 
 import { join } from 'node:path'
-import { readIfThere } from '../support/atomic-file.ts'
+import { createPrivateFile, readIfThere } from '../support/atomic-file.ts'
 import { StorageError } from '../support/errors.ts'
-import { createPrivateFile } from '../support/private-file.ts'
 import { newUlid } from '../support/ulid.ts'
 
 /** Name of the file in the folder of the journal. */

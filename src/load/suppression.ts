@@ -14,11 +14,10 @@ import { z } from 'zod'
 import { eventSchema } from '../api/schemas.ts'
 import type { Journal } from '../journal/journal.ts'
 import { readHistory } from '../journal/read-history.ts'
-import { readIfThere } from '../support/atomic-file.ts'
+import { readIfThere, writePrivateFile } from '../support/atomic-file.ts'
 import { isoInstant } from '../support/clock.ts'
 import { StorageError, asStorageError, messageOf } from '../support/errors.ts'
 import { stableJson } from '../support/json.ts'
-import { writePrivateFile } from '../support/private-file.ts'
 
 /** Name of the list below a data directory. */
 export const SUPPRESSED_FILE = 'suppressed.json'

@@ -3,6 +3,7 @@
 import {
   closeSync,
   fsyncSync,
+  linkSync,
   mkdirSync,
   openSync,
   readFileSync,
@@ -14,6 +15,8 @@ import { open } from 'node:fs/promises'
 import { dirname } from 'node:path'
 import { asStorageError, systemCode } from './errors.ts'
 
+const OWNER_ONLY = 0o600
+
 /**
  * Replaces `path` by `content`: a temporary file beside it, fsync, rename, fsync of the folder.
  * Creates missing folders.
@@ -21,6 +24,25 @@ import { asStorageError, systemCode } from './errors.ts'
  */
 export function writeFileAtomic(path: string, content: string | Uint8Array): void {
   placeFileAtomic(path, content, (temporary) => renameSync(temporary, path))
+}
+
+/** As writeFileAtomic, readable by its owner alone: what is in it names people, or is a key. */
+export function writePrivateFile(path: string, content: string): void {
+  placeFileAtomic(path, content, (temporary) => renameSync(temporary, path), OWNER_ONLY)
+}
+
+/** As writePrivateFile, unless `path` exists: then nothing happens, and the answer is false. */
+export function createPrivateFile(path: string, content: string): boolean {
+  const place = (temporary: string) => {
+    try {
+      linkSync(temporary, path)
+      return true
+    } catch (error) {
+      if (systemCode(error) === 'EEXIST') return false
+      throw error
+    }
+  }
+  return placeFileAtomic(path, content, place, OWNER_ONLY)
 }
 
 /**

@@ -8,11 +8,10 @@ import { dirname, join } from 'node:path'
 import { z } from 'zod'
 import type { ErasedSegment } from '../../journal/erase.ts'
 import type { Erasable } from '../../load/suppression.ts'
-import { fsyncDirectory, readIfThere } from '../../support/atomic-file.ts'
+import { fsyncDirectory, readIfThere, writePrivateFile } from '../../support/atomic-file.ts'
 import { isoInstant } from '../../support/clock.ts'
 import { StorageError, asStorageError, messageOf } from '../../support/errors.ts'
 import { stableJson } from '../../support/json.ts'
-import { writePrivateFile } from '../../support/private-file.ts'
 import type { Marker } from './search.ts'
 
 /** Name of the file below a data directory. */
