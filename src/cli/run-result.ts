@@ -1,6 +1,6 @@
 /** What a run and its stages did, as facts for people and values for programs. Pure. */
 
-import type { ClockTrouble } from '../extract/service-clock.ts'
+import type { ClockTrouble } from '../extract/options.ts'
 import type { LoadReport } from '../load/load.ts'
 import type { BuildReport } from '../model/build.ts'
 import { RefusedLossError } from '../publish/refuse-loss.ts'

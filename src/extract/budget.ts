@@ -32,10 +32,17 @@ export interface Reservation {
   settle(charged: number): void
 }
 
+/** A limit, what counts against it, and its month; null for the run's. */
+interface Limit {
+  readonly limit: number
+  readonly spent: number
+  readonly month: string | null
+}
+
 /** No other page may be bought: the run, or the month, has spent what it may. */
 export class BudgetReachedError extends JobtideError {
   override readonly name = 'BudgetReachedError'
-  constructor({ limit, spent, month }: { limit: number; spent: number; month: string | null }) {
+  constructor({ limit, spent, month }: Limit) {
     const context = { limit, spent, per: month === null ? 'run' : 'month' }
     if (month === null) {
       super(EXIT.budget, `the run's budget of ${limit} credits is reached (${spent} spent)`, {
@@ -52,33 +59,27 @@ export class BudgetReachedError extends JobtideError {
   }
 }
 
-/** What counts against one limit. */
-interface Bucket {
-  readonly limit: number | null
-  /** Null for the run's. */
-  readonly month: string | null
-  spent: number
-  /** Requests whose price is reserved. */
-  reserved: number
-}
-
 /** Gives out credits. */
 export class Budget {
   readonly #options: BudgetOptions
-  readonly #run: Bucket
-  readonly #months = new Map<string, Bucket>()
+  /** By calendar month. */
+  readonly #spentIn: Map<string, number>
   readonly #settled = new Condition()
+  /** Requests whose price is reserved. */
+  #reserved = 0
+  #spent: number
   /** The most that a page has cost so far: a service that charges more than expected is believed. */
   #price = CREDITS_PER_PAGE
 
   constructor(options: BudgetOptions) {
     this.#options = options
-    this.#run = { ...options.run, month: null, reserved: 0 }
+    this.#spent = options.run.spent
+    this.#spentIn = new Map(options.month?.spentBy)
   }
 
   /** Credits of the run, charged or in doubt so far. */
   get spent(): number {
-    return this.#run.spent
+    return this.#spent
   }
 
   /**
@@ -89,61 +90,53 @@ export class Budget {
   async reserve(signal: AbortSignal): Promise<Reservation> {
     for (;;) {
       signal.throwIfAborted()
-      const month = this.#thisMonth()
-      const short = [this.#run, month].filter((bucket) => this.#isShort(bucket, 1))
-      if (short.length === 0) return this.#reservation(month)
-      const empty = short.find(({ reserved }) => reserved === 0)
-      if (empty !== undefined) throw new BudgetReachedError({ ...empty, limit: empty.limit ?? 0 })
+      const reached = this.#reachedBy(this.#reserved + 1)
+      if (reached === undefined) return this.#reservation()
+      if (this.#reserved === 0) throw new BudgetReachedError(reached)
       await this.#settled.wait(signal)
     }
   }
 
-  #thisMonth(): Bucket {
-    const { month: options, now } = this.#options
-    const month = monthOf(now())
-    const known = this.#months.get(month)
-    if (known !== undefined) return known
-    const spent = options?.spentBy.get(month) ?? 0
-    const bucket: Bucket = { limit: options?.limit ?? null, month, spent, reserved: 0 }
-    this.#months.set(month, bucket)
-    return bucket
+  /** The limit that so many requests would exceed. */
+  #reachedBy(requests: number): Limit | undefined {
+    const { run, month } = this.#options
+    const thisMonth = this.#thisMonth()
+    const limits = [
+      { month: null, limit: run.limit ?? Infinity, spent: this.#spent },
+      {
+        month: thisMonth,
+        limit: month?.limit ?? Infinity,
+        spent: this.#spentIn.get(thisMonth) ?? 0,
+      },
+    ]
+    return limits.find(({ limit, spent }) => spent + requests * this.#price > limit)
   }
 
-  #isShort({ limit, spent, reserved }: Bucket, more: 0 | 1): boolean {
-    return limit !== null && spent + (reserved + more) * this.#price > limit
+  #thisMonth(): string {
+    return monthOf(this.#options.now())
   }
 
-  #reservation(begun: Bucket): Reservation {
-    let month = begun
+  #reservation(): Reservation {
+    let month = this.#thisMonth()
     let isOpen = true
-    const move = (bucket: Bucket, by: 1 | -1) => {
-      bucket.reserved += by
-      if (by < 0) this.#settled.notifyAll()
-    }
+    this.#reserved += 1
     const giveBack = () => {
       isOpen = false
-      move(this.#run, -1)
-      move(month, -1)
+      this.#reserved -= 1
+      this.#settled.notifyAll()
     }
-    move(this.#run, 1)
-    move(month, 1)
     return {
       canDispatch: () => {
-        const current = this.#thisMonth()
-        if (current !== month) {
-          move(current, 1)
-          move(month, -1)
-          month = current
-        }
-        if (!this.#isShort(this.#run, 0) && !this.#isShort(month, 0)) return true
+        month = this.#thisMonth()
+        if (this.#reachedBy(this.#reserved) === undefined) return true
         giveBack()
         return false
       },
       settle: (charged) => {
         if (!isOpen) return
         this.#price = Math.max(this.#price, charged)
-        this.#run.spent += charged
-        month.spent += charged
+        this.#spent += charged
+        this.#spentIn.set(month, (this.#spentIn.get(month) ?? 0) + charged)
         giveBack()
       },
     }

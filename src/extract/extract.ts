@@ -9,6 +9,7 @@ import { BadRequestError, UnavailableError } from '../api/errors.ts'
 import { shortened } from '../api/schemas.ts'
 import {
   closeBatch,
+  coveredTime,
   isBegun,
   isStale,
   newBatchHistory,
@@ -21,15 +22,13 @@ import { isoInstant } from '../support/clock.ts'
 import { Condition } from '../support/condition.ts'
 import { shuffled } from '../support/numbers.ts'
 import { SECOND } from '../support/units.ts'
-import { BatchLedger } from './batch-ledger.ts'
 import { Budget } from './budget.ts'
 import type { ExtractOptions, ExtractProgress, Quarantined } from './options.ts'
 import { PageBuyer, type BoughtPage } from './page-buyer.ts'
 import { PagingGuard, expectSameList } from './paging-guard.ts'
-import { LAST_PAGE } from './request-body.ts'
-import { halve, partOf } from './split.ts'
+import { fractionOf, pagesToBuy, project } from './projection.ts'
+import { LAST_PAGE, halve, partOf } from './question.ts'
 import { UntrackedCompanies } from './untracked.ts'
-import { Workload, pagesToBuy } from './workload.ts'
 
 /**
  * Reads the batches of the run that are not read yet. Pages of earlier attempts at the same run are not counted.
@@ -47,7 +46,6 @@ const NEXT = 1
 class Extraction {
   readonly #options: ExtractOptions
   readonly #queue: PQueue
-  readonly #ledger: BatchLedger
   readonly #buyer: PageBuyer
   readonly #untracked: UntrackedCompanies
   readonly #budget: Budget
@@ -58,7 +56,8 @@ class Extraction {
   readonly #begun = new Set<BatchHistory>()
   readonly #progressed = new Condition()
   readonly #quarantined: Quarantined[] = []
-  readonly #workload = new Workload()
+  /** The batches of the run, but for those that were replaced by others. */
+  #batches: BatchHistory[]
   readonly #creditsBefore: number
   /** No further batch may be begun. */
   #isHeldBack = false
@@ -67,9 +66,10 @@ class Extraction {
   #events = 0
 
   constructor(options: ExtractOptions) {
-    const { run, creditsLimit, creditsSpent = 0, monthlyCredits, clock, stop, writer } = options
+    const { run, creditsLimit, creditsSpent = 0, monthlyCredits, clock, stop } = options
     const { run_id: runId } = run.started
     this.#options = options
+    this.#batches = [...run.batches.values()].filter(isKept)
     this.#stop = AbortSignal.any([stop, this.#halt.signal])
     this.#creditsBefore = Math.max(creditsSpent, run.creditsCommitted - run.creditsAtLastStop)
     this.#budget = new Budget({
@@ -77,22 +77,19 @@ class Extraction {
       ...(monthlyCredits === undefined ? {} : { month: monthlyCredits }),
       now: () => clock.now(),
     })
-    this.#ledger = new BatchLedger(runId, writer, clock)
     this.#queue = new PQueue({ concurrency: options.concurrency })
-    this.#buyer = new PageBuyer({ ...options, runId, budget: this.#budget, stop: this.#stop })
+    this.#buyer = new PageBuyer(runId, this.#budget, { ...options, stop: this.#stop })
     this.#untracked = new UntrackedCompanies((batch, companies) =>
       this.#buyer.accepts(batch, companies),
     )
   }
 
   async run(): Promise<ExtractProgress> {
-    const { run, only, stop } = this.#options
+    const { only, stop } = this.#options
     this.#honourEarlierPause()
-    const open = [...run.batches.values()].filter(({ state }) => state !== 'split')
-    for (const history of open) this.#workload.add(history)
-    this.#workload.update()
-    const unread = open.filter(({ state }) => state === 'planned')
-    const wanted = unread.filter(({ batch }) => only?.has(batch.batch_id) ?? true)
+    const wanted = this.#batches.filter(
+      ({ state, batch }) => state === 'planned' && (only?.has(batch.batch_id) ?? true),
+    )
     this.#report()
     // What was begun is finished first, so that a small budget finishes something.
     for (const history of wanted.filter(isBegun)) this.#enqueue(history)
@@ -166,7 +163,8 @@ class Extraction {
         }
         const bought = await this.#buyer.buy(batch, page)
         guard.look(history, bought)
-        this.#take(history, bought)
+        takeRecord(history, bought.record)
+        this.#count(bought)
       } catch (error) {
         if (!(error instanceof BadRequestError)) throw error
         return this.#withoutUntracked(history, error)
@@ -202,12 +200,7 @@ class Extraction {
     return this.#budget.spent + pages * CREDITS_PER_PAGE <= creditsLimit
   }
 
-  #take(history: BatchHistory, { record }: BoughtPage): void {
-    takeRecord(history, record)
-    this.#count(record)
-  }
-
-  #count({ events }: BoughtPage['record']): void {
+  #count({ record: { events } }: BoughtPage): void {
     if (events > 0) this.#pages += 1
     this.#events += events
     this.#report()
@@ -216,9 +209,9 @@ class Extraction {
 
   async #tooWide(history: BatchHistory): Promise<void> {
     const { batch } = history
-    const { record } = await this.#buyer.buy(batch, history.pages)
-    this.#count(record)
-    expectSameList(history, record)
+    const again = await this.#buyer.buy(batch, history.pages)
+    this.#count(again)
+    expectSameList(history, again.record)
     const reason = `more than ${LAST_PAGE} pages`
     const [organization, another] = batch.organizations
     if (organization === undefined || another !== undefined) {
@@ -240,13 +233,14 @@ class Extraction {
   }
 
   async #quarantine(organizations: readonly OrganizationRef[], reason: string): Promise<void> {
-    const known = new Set(this.#quarantined.map(({ organization }) => organization.value))
+    const { logger, writer } = this.#options
+    const known = this.#quarantined.map(({ organization }) => organization.value)
     for (const organization of organizations) {
-      if (known.has(organization.value)) continue
+      if (known.includes(organization.value)) continue
       this.#quarantined.push({ organization, reason })
-      const { logger } = this.#options
       logger.info({ organization: organization.value, reason }, 'organization_quarantined')
-      await this.#ledger.quarantined(organization, reason)
+      const quarantined = { ...this.#stamp(), organization, reason }
+      await writer.append({ kind: 'organization_quarantined', ...quarantined })
     }
   }
 
@@ -255,34 +249,46 @@ class Extraction {
     instead: readonly BatchRecord[],
     reason: string,
   ): Promise<void> {
-    await this.#ledger.replaced(history.batch, instead, reason)
+    const { batch } = history
+    await this.#options.writer.append(
+      { kind: 'batch_split', ...this.#stamp(), batch_id: batch.batch_id, reason },
+      JSON.stringify({ batch, instead }),
+    )
     closeBatch(history, 'split')
-    this.#workload.remove(history)
-    for (const smaller of instead.map(newBatchHistory)) {
-      this.#workload.add(smaller)
-      this.#enqueue(smaller, NEXT)
-    }
-    this.#workload.update()
+    const smaller = instead.map(newBatchHistory)
+    this.#batches = [...this.#batches.filter(isKept), ...smaller]
+    for (const one of smaller) this.#enqueue(one, NEXT)
     this.#report()
   }
 
   async #finish(history: BatchHistory, isContinued: boolean): Promise<void> {
-    if (!isContinued) this.#buyer.learnIds(history.batch)
-    await this.#ledger.finished(history)
+    const { batch, pages, events } = history
+    if (!isContinued) this.#buyer.learnIds(batch)
+    const { batch_id } = batch
+    const stamp = this.#stamp()
+    const { from: covered_from, to: covered_to } = coveredTime(history, stamp.at)
+    await this.#options.writer.append(
+      { kind: 'batch_finished', ...stamp, batch_id, pages, events, covered_from, covered_to },
+      JSON.stringify(batch),
+    )
     closeBatch(history, 'finished')
-    this.#workload.update()
     this.#report()
+  }
+
+  #stamp(): { readonly run_id: string; readonly at: number } {
+    const { run, clock } = this.#options
+    return { run_id: run.started.run_id, at: clock.now() }
   }
 
   #progress(): ExtractProgress {
     return {
-      fraction: this.#workload.fraction(),
-      batchesDone: this.#workload.batchesDone,
-      batches: this.#workload.batches,
+      fraction: fractionOf(this.#batches),
+      batchesDone: this.#batches.filter(({ state }) => state === 'finished').length,
+      batches: this.#batches.length,
       pages: this.#pages,
       events: this.#events,
       credits: this.#budget.spent - this.#creditsBefore,
-      projection: this.#workload.projection,
+      projection: project(this.#batches),
       quarantined: this.#quarantined,
       unexpectedCharges: this.#buyer.unexpectedCharges,
       clockTrouble: this.#buyer.clockTrouble,
@@ -292,4 +298,8 @@ class Extraction {
   #report(): void {
     this.#options.onProgress?.(this.#progress())
   }
+}
+
+function isKept({ state }: BatchHistory): boolean {
+  return state !== 'split'
 }

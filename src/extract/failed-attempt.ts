@@ -71,31 +71,26 @@ export function outcomeOf(failure: Failure): RequestOutcome {
   return failure.status >= 400 && failure.status < 500 ? 'answered' : 'failed'
 }
 
-const PAGE_HINT =
-  'Run the same command again later: it goes on where it stopped. When this page fails again, report it to the provider.'
-const UNREADABLE_HINT =
-  'Each of these answers may have been billed. Is JOBTIDE_BASE_URL the address of the service, and does something on the way answer instead? Run the same command again later: it goes on where it stopped.'
-
 /**
  * The error that ends the run, or the batch (BadRequestError); null when the page may be asked for again.
  * @param url where the request went
  * @param maxWaitMs how long nothing may be answered
  */
 export function errorOf(
-  { decision, failure, notBefore }: FailedAttempt,
+  failed: FailedAttempt,
   attempts: PageAttempts,
-  { url, maxWaitMs }: { readonly url: string; readonly maxWaitMs: number },
+  url: string,
+  maxWaitMs: number,
 ): JobtideError | null {
+  const { decision, failure } = failed
   const words = wordsOf(failure)
-  const giveUp = (why: GiveUpReason) =>
-    giveUpError(why, failure, attempts, isoInstant(notBefore), durationText(maxWaitMs))
   switch (decision.kind) {
     case 'retry':
       return null
     case 'pause-all':
-      return decision.giveUp === null ? null : giveUp(decision.giveUp)
+      return decision.giveUp && giveUpError(decision.giveUp, failed, attempts, maxWaitMs)
     case 'give-up':
-      return giveUp(decision.why)
+      return giveUpError(decision.why, failed, attempts, maxWaitMs)
     case 'bad-request':
       return new BadRequestError(messageOf(failure))
     case 'refused':
@@ -107,46 +102,56 @@ export function errorOf(
   }
 }
 
+const PAGE_HINT =
+  'Run the same command again later: it goes on where it stopped. When this page fails again, report it to the provider.'
+const UNREADABLE_HINT =
+  'Each of these answers may have been billed. Is JOBTIDE_BASE_URL the address of the service, and does something on the way answer instead? Run the same command again later: it goes on where it stopped.'
+
 function giveUpError(
   why: GiveUpReason,
-  failure: Failure,
+  { failure, notBefore }: FailedAttempt,
   { page, batchId, failures }: PageAttempts,
-  notBefore: string,
-  maxWait: string,
+  maxWaitMs: number,
 ): JobtideError {
-  const words = wordsOf(failure)
   const what = `page ${page} of batch ${batchId}`
-  const unavailable = (text: string, hint?: string) =>
-    new UnavailableError(`${text}: ${words}`, null, hint === undefined ? {} : { hint })
+  const unavailable = (text: string, until: number | null, hint?: string) => {
+    const message = `${text}: ${wordsOf(failure)}`
+    return new UnavailableError(message, until, hint === undefined ? {} : { hint })
+  }
   switch (why) {
     case 'long-wait':
-      return new UnavailableError(
-        `the service asks for no request before ${notBefore}: ${words}`,
-        Date.parse(notBefore),
-      )
-    case 'outage':
       return unavailable(
-        `the service gave no usable answer for ${maxWait}, the last time to ${what}`,
+        `the service asks for no request before ${isoInstant(notBefore)}`,
+        notBefore,
       )
+    case 'outage': {
+      const wait =
+        maxWaitMs < MINUTE
+          ? `${Math.round(maxWaitMs / SECOND)} s`
+          : `${Math.round(maxWaitMs / MINUTE)} min`
+      return unavailable(
+        `the service gave no usable answer for ${wait}, the last time to ${what}`,
+        null,
+      )
+    }
     case 'unreadable':
       return unavailable(
         `the service answers with something that is no page, the last time to ${what}`,
+        null,
         UNREADABLE_HINT,
       )
     case 'page':
       return unavailable(
         `${what} could not be had in ${failures} attempts, while other requests were answered`,
+        null,
         PAGE_HINT,
       )
     case 'unreachable': {
       const obstacle = failure.kind === 'no-answer' ? failure.obstacle : null
+      const words = wordsOf(failure)
       return obstacle === null
         ? new UnavailableError(words, null)
         : unreachableError(obstacle, words)
     }
   }
-}
-
-function durationText(ms: number): string {
-  return ms < MINUTE ? `${Math.round(ms / SECOND)} s` : `${Math.round(ms / MINUTE)} min`
 }

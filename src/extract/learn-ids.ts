@@ -4,15 +4,12 @@
  * slug that two companies share must not be taken for one of them.
  */
 
-import type { OrganizationRef, BatchRecord } from '../journal/records.ts'
+import type { BatchRecord, OrganizationLearnt } from '../journal/records.ts'
 import { companySlug } from '../support/text.ts'
-import type { EventFacts } from './event-facts.ts'
+import type { EventFacts } from './page-record.ts'
 
 /** A company whose id became known. */
-export interface LearntId {
-  readonly organization: OrganizationRef
-  readonly organizationId: string
-}
+export type LearntId = Pick<OrganizationLearnt, 'organization' | 'organization_id'>
 
 /** Collects the ids of one run over the pages of its batches. */
 export class IdLearner {
@@ -45,7 +42,7 @@ export class IdLearner {
       const [id, another] = ids.get(isAlone ? '' : companySlug(organization.value)) ?? []
       if (id === undefined || another !== undefined) return []
       this.#learnt.add(organization.value)
-      return [{ organization, organizationId: id }]
+      return [{ organization, organization_id: id }]
     })
   }
 }

@@ -9,13 +9,9 @@ import type { Clock } from '../support/clock.ts'
 import type { Logger } from '../support/logger.ts'
 import type { BudgetOptions } from './budget.ts'
 import type { Projection } from './projection.ts'
-import type { ClockTrouble } from './service-clock.ts'
 
-/** What an extraction needs. */
-export interface ExtractOptions {
-  readonly run: RunHistory
-  /** Reads only these batches of the run, by batch_id; absent: all. */
-  readonly only?: ReadonlySet<string>
+/** What buying pages needs of the world. */
+export interface BuyingOptions {
   readonly transport: Transport
   readonly pacer: Pacer
   readonly writer: JournalWriter
@@ -23,7 +19,23 @@ export interface ExtractOptions {
   /** A random number in [0, 1). */
   readonly random: () => number
   readonly logger: Logger
+  /** Where requests go, for messages. */
   readonly baseUrl: string
+  /** The longest wait, in milliseconds: that the service may order, and for an answer at all. */
+  readonly maxWaitMs: number
+  /** How far the service's clock was ahead of this machine's in the run before, in ms; absent or null: unknown. */
+  readonly serverAheadMs?: number | null
+  /** Stops cleanly: requests in flight are finished. */
+  readonly stop: AbortSignal
+  /** Breaks off requests in flight. */
+  readonly abort: AbortSignal
+}
+
+/** What an extraction needs. */
+export interface ExtractOptions extends BuyingOptions {
+  readonly run: RunHistory
+  /** Reads only these batches of the run, by batch_id; absent: all. */
+  readonly only?: ReadonlySet<string>
   /** Credits this run may spend; null for no limit. */
   readonly creditsLimit: number | null
   /** Credits that count against the limit and may have been spent under another run: this command's, before it gave way. */
@@ -32,17 +44,10 @@ export interface ExtractOptions {
   readonly monthlyCredits?: BudgetOptions['month']
   /** Batches, and so requests, at the same time, 1 or more. */
   readonly concurrency: number
-  readonly maxWaitMs: number
   /** Milliseconds since 1970 UTC before which the service wants no request, from an earlier run; 0 for none. */
   readonly notBefore: number
-  /** How far the service's clock was ahead of this machine's in the run before, in ms; absent or null: unknown. */
-  readonly serverAheadMs?: number | null
   /** Whether another batch may be begun; those that are begun are read to their end. Absent: always. */
   readonly mayBegin?: () => Promise<boolean>
-  /** Stops cleanly: requests in flight are finished. */
-  readonly stop: AbortSignal
-  /** Breaks off requests in flight. */
-  readonly abort: AbortSignal
   readonly onProgress?: (progress: ExtractProgress) => void
 }
 
@@ -70,4 +75,14 @@ export interface ExtractProgress {
 export interface Quarantined {
   readonly organization: OrganizationRef
   readonly reason: string
+}
+
+/** Answers of this process whose `Date` and this machine's clock did not agree. */
+export interface ClockTrouble {
+  readonly answers: number
+  /** Of these, the answers whose `Date` was not believed, because others contradict it. */
+  readonly notBelieved: number
+  /** The clocks at the last of them, milliseconds since 1970 UTC. */
+  readonly date: number
+  readonly ours: number
 }

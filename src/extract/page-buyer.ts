@@ -4,53 +4,28 @@
  * probes go the same way: they ask for the last page that the service counts, which is empty unless a list is too long.
  */
 
-import { BadRequestError, UnavailableError } from '../api/errors.ts'
 import type { RequestOutcome } from '../api/circuit-breaker.ts'
-import { WaitTooLongError, type Pacer, type Permit } from '../api/pacer.ts'
+import { BadRequestError, UnavailableError } from '../api/errors.ts'
+import { WaitTooLongError, type Permit } from '../api/pacer.ts'
 import { rateReport } from '../api/retry-after.ts'
 import type { Failure } from '../api/retry-policy.ts'
 import { errorMessage, parsePage, type PageEnvelope } from '../api/schemas.ts'
-import { NoAnswerError, type Answer, type Transport } from '../api/transport.ts'
-import type { JournalWriter } from '../journal/journal.ts'
+import { NoAnswerError, type Answer } from '../api/transport.ts'
 import type { OrganizationRef, BatchRecord, PageReceived } from '../journal/records.ts'
 import { CREDITS_PER_PAGE, expectedCredits } from '../journal/spending.ts'
-import { isoInstant, type Clock } from '../support/clock.ts'
-import type { Logger } from '../support/logger.ts'
+import { isoInstant } from '../support/clock.ts'
 import { newUlid } from '../support/ulid.ts'
 import type { Budget } from './budget.ts'
-import { eventFacts } from './event-facts.ts'
 import { isInDoubt, wordsOf, type FailedAttempt, type PageAttempts } from './failed-attempt.ts'
 import { IdLearner } from './learn-ids.ts'
-import { pageRecord } from './page-record.ts'
-import { LAST_PAGE, requestBody } from './request-body.ts'
+import type { BuyingOptions, ClockTrouble } from './options.ts'
+import { eventFacts, pageRecord } from './page-record.ts'
+import { LAST_PAGE, requestBody } from './question.ts'
 import { Retries } from './retries.ts'
-import { createServiceClock, type ClockTrouble, type ServiceClock } from './service-clock.ts'
+import { ServiceClock } from './service-clock.ts'
 import { isAboutCompany, type ProbeAnswer } from './untracked.ts'
 
 const SEARCH_PATH = '/api/v1/job-changes/search'
-
-/** What buying a page needs of the world. */
-export interface PageBuyerOptions {
-  readonly runId: string
-  readonly transport: Transport
-  readonly pacer: Pacer
-  readonly budget: Budget
-  readonly writer: JournalWriter
-  readonly clock: Clock
-  /** A random number in [0, 1), for jitter. */
-  readonly random: () => number
-  readonly logger: Logger
-  /** How far the service's clock was ahead of this machine's in the run before, in ms; absent or null: unknown. */
-  readonly serverAheadMs?: number | null
-  /** Where requests go, for messages. */
-  readonly baseUrl: string
-  /** The longest wait, in milliseconds: that the service may order, and for an answer at all. */
-  readonly maxWaitMs: number
-  /** Stops new requests; one in flight is finished. */
-  readonly stop: AbortSignal
-  /** Breaks off requests in flight. */
-  readonly abort: AbortSignal
-}
 
 /** A page that is in the journal. */
 export interface BoughtPage {
@@ -79,17 +54,20 @@ interface Attempt extends Question {
 
 /** Buys the pages of one run; what it learns of the service's state is shared by all workers. */
 export class PageBuyer {
-  readonly #options: PageBuyerOptions
+  readonly #runId: string
+  readonly #budget: Budget
+  readonly #options: BuyingOptions
   readonly #serviceClock: ServiceClock
   readonly #retries: Retries
   readonly #ids = new IdLearner()
   #unexpectedCharges = 0
 
-  constructor(options: PageBuyerOptions) {
-    const { clock, logger, serverAheadMs, baseUrl } = options
+  constructor(runId: string, budget: Budget, options: BuyingOptions) {
+    this.#runId = runId
+    this.#budget = budget
     this.#options = options
-    this.#serviceClock = createServiceClock(clock, logger, serverAheadMs ?? null)
-    this.#retries = new Retries({ ...options, url: `${baseUrl}${SEARCH_PATH}` })
+    this.#serviceClock = new ServiceClock(options)
+    this.#retries = new Retries(options, `${options.baseUrl}${SEARCH_PATH}`)
   }
 
   /** Pages so far that cost something else than expected. */
@@ -99,7 +77,7 @@ export class PageBuyer {
 
   /** Where the service's clock and this machine's did not agree; null where they did. */
   get clockTrouble(): ClockTrouble | null {
-    return this.#serviceClock.trouble()
+    return this.#serviceClock.trouble
   }
 
   /**
@@ -121,13 +99,9 @@ export class PageBuyer {
     batch: BatchRecord,
     organizations: readonly OrganizationRef[],
   ): Promise<ProbeAnswer> {
-    try {
-      const { record } = await this.#get({ ...batch, organizations }, LAST_PAGE, true)
-      return record.events === 0 ? 'accepted' : null
-    } catch (error) {
-      if (!(error instanceof BadRequestError)) throw error
-      return isAboutCompany(error.serverMessage) ? error : null
-    }
+    const answer = await this.#probe({ ...batch, organizations })
+    if ('kind' in answer) return answer.events === 0 ? 'accepted' : null
+    return isAboutCompany(answer.serverMessage) ? answer : null
   }
 
   /**
@@ -135,11 +109,16 @@ export class PageBuyer {
    * @throws what buy() throws, but for BadRequestError
    */
   async isTooWide(batch: BatchRecord): Promise<boolean> {
+    const answer = await this.#probe(batch)
+    return 'kind' in answer && answer.has_more
+  }
+
+  async #probe(batch: BatchRecord): Promise<PageReceived | BadRequestError> {
     try {
-      return (await this.#get(batch, LAST_PAGE, true)).record.has_more
+      return (await this.#get(batch, LAST_PAGE, true)).record
     } catch (error) {
-      if (!(error instanceof BadRequestError)) throw error
-      return false
+      if (error instanceof BadRequestError) return error
+      throw error
     }
   }
 
@@ -148,15 +127,10 @@ export class PageBuyer {
    * @throws StorageError when the journal cannot be written
    */
   learnIds(batch: BatchRecord): void {
-    const { runId, clock, writer } = this.#options
-    for (const { organization, organizationId } of this.#ids.learn(batch)) {
-      writer.write({
-        kind: 'organization_learnt',
-        run_id: runId,
-        at: clock.now(),
-        organization,
-        organization_id: organizationId,
-      })
+    const { clock, writer } = this.#options
+    for (const learnt of this.#ids.learn(batch)) {
+      const at = clock.now()
+      writer.write({ kind: 'organization_learnt', run_id: this.#runId, at, ...learnt })
     }
   }
 
@@ -174,9 +148,9 @@ export class PageBuyer {
   }
 
   async #tryOnce(question: Question): Promise<BoughtPage | FailedAttempt> {
-    const { budget, stop, abort } = this.#options
+    const { stop, abort } = this.#options
     for (;;) {
-      const reservation = await budget.reserve(stop)
+      const reservation = await this.#budget.reserve(stop)
       let charged = 0
       try {
         const permit = await this.#waitForPermit()
@@ -216,12 +190,12 @@ export class PageBuyer {
 
   /** Notes that a request leaves: handed to the operating system, which a killed process survives. */
   #dispatch(question: Question, permit: Permit): Attempt {
-    const { clock, writer, runId } = this.#options
+    const { clock, writer } = this.#options
     const requestedAt = clock.now()
     const requestId = newUlid(requestedAt)
     writer.write({
       kind: 'request_sent',
-      run_id: runId,
+      run_id: this.#runId,
       batch_id: question.batch.batch_id,
       page: question.page,
       request_id: requestId,
@@ -276,11 +250,11 @@ export class PageBuyer {
 
   // When the append resolves the page is on the disk, and bought.
   async #keep(attempt: Attempt, answer: Answer, envelope: PageEnvelope): Promise<BoughtPage> {
-    const { runId, writer, logger } = this.#options
+    const { writer, logger } = this.#options
     const { batch, page, isFreeProbe } = attempt
     const events = envelope.events.map(eventFacts)
     const time = this.#serviceClock.read(answer.headers, answer.receivedAt)
-    const record = pageRecord({ ...attempt, runId, answer, envelope, events, time })
+    const record = pageRecord({ ...attempt, runId: this.#runId, answer, envelope, events, time })
     await writer.append(record, answer.body)
     const { credits_used: charged, credits_sent: sent } = record
     const expected = expectedCredits(events.length)
@@ -295,12 +269,10 @@ export class PageBuyer {
   // Decides before anything is awaited: a pause holds from the moment its order was read, also while that is being
   // written down. One fsync puts the failure and the pause on the disk.
   async #fail(attempt: Attempt, failure: Failure, status: number | null): Promise<FailedAttempt> {
-    const { runId, writer, pacer } = this.#options
+    const { writer, pacer } = this.#options
     const { attempts, batch, page, requestId, requestedAt, permit, sentAt } = attempt
-    const failed = this.#retries.decide(failure, attempts, {
-      sentAt,
-      isHalfOpen: permit.isHalfOpen,
-    })
+    const { isHalfOpen } = permit
+    const failed = this.#retries.decide(failure, attempts, { sentAt, isHalfOpen })
     const { decision, at, notBefore } = failed
     if (decision.kind === 'pause-all') {
       pacer.pause(decision.waitMs)
@@ -308,7 +280,7 @@ export class PageBuyer {
     }
     await writer.append({
       kind: 'request_failed',
-      run_id: runId,
+      run_id: this.#runId,
       batch_id: batch.batch_id,
       page,
       request_id: requestId,
@@ -323,8 +295,8 @@ export class PageBuyer {
 
   /** Notes a time before which no request may leave. */
   #notePause(at: number, notBefore: number, reason: string): void {
-    const { runId, writer } = this.#options
-    writer.write({ kind: 'paused', run_id: runId, at, not_before: notBefore, reason })
+    const pause = { run_id: this.#runId, at, not_before: notBefore, reason }
+    this.#options.writer.write({ kind: 'paused', ...pause })
   }
 }
 

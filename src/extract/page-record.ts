@@ -1,13 +1,52 @@
-/** The journal's record of a page that was received. Pure. */
+/**
+ * The journal's record of a page that was received. Its header says so much of the events that paging and planning never
+ * need the body. Pure.
+ */
 
-import type { PageEnvelope } from '../api/schemas.ts'
+import {
+  detectionTimes,
+  eventOrganizations,
+  parseEvent,
+  type EventOrganization,
+  type JobChangeEvent,
+  type PageEnvelope,
+} from '../api/schemas.ts'
 import type { Answer } from '../api/transport.ts'
-import { encodeMarks } from '../journal/page-keys.ts'
-import type { BatchRecord, PageReceived } from '../journal/records.ts'
+import { encodeMarks, type MarkedEvent } from '../journal/page-keys.ts'
+import type { BatchRecord, PageReceived, SeenOrganization } from '../journal/records.ts'
 import type { ServiceTime } from '../journal/service-time.ts'
+import { RATE_DAYS } from '../journal/sightings.ts'
 import { chargeOfPage } from '../journal/spending.ts'
 import { sha256Hex } from '../support/hash.ts'
-import { foreignOrganizations, seenOrganizations, type EventFacts } from './event-facts.ts'
+import { receivedJson } from '../support/json.ts'
+import { DAY } from '../support/units.ts'
+
+/** An event as far as headers speak of it. */
+export interface EventFacts extends MarkedEvent {
+  /** Null when the event does not name it properly. */
+  readonly organization: EventOrganization | null
+}
+
+/** Reads one event; of one that does not fit, what does. */
+export function eventFacts(value: unknown): EventFacts {
+  const event = parseEvent(value)
+  if (typeof event !== 'string') {
+    const { detected_at: detectedAt, organization } = event
+    return { identity: identityOf(event), detectedAt, organization }
+  }
+  return {
+    identity: receivedJson(value),
+    detectedAt: detectionTimes([value])[0] ?? null,
+    organization: eventOrganizations([value])[0] ?? null,
+  }
+}
+
+// The natural key: the same in all versions of an event.
+function identityOf({ person, organization, event_type, changed_at, title }: JobChangeEvent) {
+  const newTitle = event_type === 'title_change' ? title.current : null
+  const { organization_id } = organization
+  return JSON.stringify([person.profile_id, organization_id, event_type, changed_at, newTitle])
+}
 
 /** A page as it came, and what it was asked for. */
 export interface ReceivedPage {
@@ -55,4 +94,31 @@ export function pageRecord(received: ReceivedPage): PageReceived {
     seen: seenOrganizations(own, time.at),
     ...(foreign.size === 0 ? {} : { foreign: [...foreign] }),
   }
+}
+
+/** The events of each organisation in a page, and how many of these were detected in the 365 days before `serverAt`. */
+function seenOrganizations(events: readonly EventFacts[], serverAt: number): SeenOrganization[] {
+  const seen = new Map<string, { all: number; recent: number }>()
+  for (const { organization, detectedAt } of events) {
+    if (organization === null) continue
+    const count = seen.get(organization.organization_id) ?? { all: 0, recent: 0 }
+    count.all += 1
+    if (detectedAt !== null && detectedAt >= serverAt - RATE_DAYS * DAY) count.recent += 1
+    seen.set(organization.organization_id, count)
+  }
+  return [...seen].map(([id, { all, recent }]) => [id, all, recent])
+}
+
+/**
+ * Ids in a page that its batch certainly did not ask for. None where it asked for a company by URL: until the id of that
+ * one is known any id may be its, also under another name, because companies are renamed and merged.
+ */
+function foreignOrganizations(
+  events: readonly EventFacts[],
+  { organizations }: BatchRecord,
+): Set<string> {
+  if (organizations.some(({ by }) => by === 'url')) return new Set()
+  const asked = new Set(organizations.map(({ value }) => value))
+  const found = events.flatMap(({ organization }) => organization?.organization_id ?? [])
+  return new Set(found.filter((id) => !asked.has(id)))
 }

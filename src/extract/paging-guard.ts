@@ -10,24 +10,22 @@ import { decodeMarks } from '../journal/page-keys.ts'
 import { PAGE_EVENTS, type BatchHistory } from '../journal/batch-history.ts'
 import type { PageReceived } from '../journal/records.ts'
 import type { BoughtPage } from './page-buyer.ts'
-import { LAST_PAGE } from './request-body.ts'
+import { LAST_PAGE } from './question.ts'
 
 // The service fills its pages, but one that leaves some events out after it has counted them ends all the same. Below half
 // a page is chosen, and three in a row: one that was cut by accident is no reason to stop.
 const FILLED_SHARE = 0.5
 const UNFILLED_MAX = 3
-// A page can come again once when exactly a page of new events arrives above it, but hardly twice.
-const COPIES_MAX = 2
+// A page can come again when exactly a page of new events arrives above it, but hardly three times.
 const REPEATS_MAX = 3
 // Events that come in above push all others down, so that pages come again cut elsewhere: 1,000 at once are so many pages.
 const PUSHED_MAX = 20
 
 /** Watches the pages of one batch, for as long as one process reads it: what came in since an earlier day is no fault. */
 export class PagingGuard {
-  /** Pages that are the same as an earlier one, by that one. */
-  readonly #originals = new Map<number, number>()
+  /** Pages whose events were on others. */
   readonly #repeats = new Set<number>()
-  /** Of the repeats: cut elsewhere, because events that came in above pushed theirs down. */
+  /** Of these: cut elsewhere, because events that came in above pushed theirs down. */
   readonly #pushed = new Set<number>()
   /** The latest pages in a row that promise more although they are not half full, with their events. */
   readonly #unfilled = new Map<number, number>()
@@ -35,19 +33,15 @@ export class PagingGuard {
   /**
    * Looks at a page before it is taken. The same page asked for again is no repeat.
    * @throws JobtideError (exit 5) at the third page in a row that is not half full and promises more, at the third page
-   *   that is the same as another, at the third that only has events of other pages, and at the 21st where these were
-   *   only pushed down
+   *   that only has events of other pages, and at the 21st where these were only pushed down
    */
   look(history: BatchHistory, { record, limit }: BoughtPage): void {
     const { page } = record
     this.#lookForRoom(record, Math.min(limit ?? PAGE_EVENTS, PAGE_EVENTS))
-    if (page <= history.pages) return
-    const others = pagesOfItsEvents(history, record)
-    const [first] = others
-    if (first === undefined) return
+    const others = page <= history.pages ? [] : pagesOfItsEvents(history, record)
+    if (others.length === 0) return
     this.#repeats.add(page)
     if (isPushedDown(others)) this.#pushed.add(page)
-    else this.#countCopy(this.#originals.get(first) ?? first, record)
     const { size } = this.#repeats
     if (size - this.#pushed.size < REPEATS_MAX && size <= PUSHED_MAX) return
     stop(`${size} pages repeat what was on others`, record)
@@ -61,12 +55,6 @@ export class PagingGuard {
     if (size < UNFILLED_MAX) return
     const isEmpty = [...this.#unfilled.values()].every((count) => count === 0)
     stop(`${size} ${isEmpty ? 'empty pages' : 'pages that are not half full'} promise more`, record)
-  }
-
-  #countCopy(original: number, record: PageReceived): void {
-    this.#originals.set(record.page, original)
-    const copies = [...this.#originals.values()].filter((page) => page === original)
-    if (copies.length >= COPIES_MAX) stop(`${COPIES_MAX + 1} pages are the same`, record)
   }
 }
 
@@ -89,8 +77,7 @@ export function expectSameList({ drift }: BatchHistory, record: PageReceived): v
 /** The earlier pages that its events were met on, in their order; none when one of them was on none. */
 function pagesOfItsEvents({ drift }: BatchHistory, { page, keys }: PageReceived): number[] {
   const met = decodeMarks(keys ?? '').map(({ key }) => drift.met.get(key)?.page ?? page)
-  const known = met.filter((earlier) => earlier < page)
-  return known.length === met.length ? known : []
+  return met.every((earlier) => earlier < page) ? met : []
 }
 
 /**

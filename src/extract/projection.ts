@@ -1,7 +1,7 @@
 /**
- * What a run costs in all, judged by the batches that were read to their end. Pure.
+ * How much of a run is done, and what it costs in all, judged by the pages of its batches. Pure.
  *
- * The rest is taken to be like what was read, in proportion to the pages that were expected of it. The 90 % range is
+ * The bill is projected from the batches that were read to their end. The rest is taken to be like what was read, in proportion to the pages that were expected of it. The 90 % range is
  * Student's t of that ratio, and above it an allowance for giants: one in n + 1 of the other batches is larger than all
  * n that were read, and lists of companies have long tails. Simulated on 131,811 real events of 39,163 organisations in
  * random batches of 50: without the allowance the range held in 69 to 80 % of draws, with it in 88 to 96 %, for 3 to
@@ -51,8 +51,28 @@ export function project(batches: readonly BatchHistory[]): Projection | null {
   )
 }
 
+// What is read beyond expectation shows that a batch goes on, not that it is done.
+const NEARLY = 0.95
+
+/** How much of the batches is read, from 0 to 1; one with many pages is worth more than one with few. */
+export function fractionOf(batches: readonly BatchHistory[]): number {
+  const planned = sum(batches.map(expectedPages))
+  const read = batches.map((history) => {
+    const pages = expectedPages(history)
+    return history.state === 'finished' ? pages : Math.min(NEARLY * pages, history.pages)
+  })
+  return planned === 0 ? 1 : Math.min(1, sum(read) / planned)
+}
+
+/** Pages that a batch still has, as far as that is known: at least 1. One longer than expected is taken to be half read. */
+export function pagesToBuy(history: BatchHistory): number {
+  const { pages, hasMore } = history
+  const expected = expectedPages(history)
+  return Math.max(1, expected > pages ? expected - pages : hasMore ? pages : 0)
+}
+
 /** Pages that a batch is expected to have: one that is expected to be empty is a request all the same. */
-export function expectedPages({ batch }: BatchHistory): number {
+function expectedPages({ batch }: BatchHistory): number {
   return Math.max(batch.expected_pages ?? LEAST_PAGES, LEAST_PAGES)
 }
 

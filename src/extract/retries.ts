@@ -11,8 +11,6 @@ import {
   type Failure,
   type RetryDecision,
 } from '../api/retry-policy.ts'
-import type { Clock } from '../support/clock.ts'
-import type { Logger } from '../support/logger.ts'
 import {
   errorOf,
   isInDoubt,
@@ -21,20 +19,7 @@ import {
   type FailedAttempt,
   type PageAttempts,
 } from './failed-attempt.ts'
-
-/** What retrying needs of the world. */
-export interface RetryOptions {
-  readonly clock: Clock
-  /** A random number in [0, 1), for jitter. */
-  readonly random: () => number
-  readonly logger: Logger
-  /** Where requests go, for messages. */
-  readonly url: string
-  /** The longest wait, in milliseconds: that the service may order, and for an answer at all. */
-  readonly maxWaitMs: number
-  /** Ends waits. */
-  readonly stop: AbortSignal
-}
+import type { BuyingOptions } from './options.ts'
 
 /** The request that failed. */
 export interface FailedRequest {
@@ -47,25 +32,37 @@ export interface FailedRequest {
 // A service that answers with another page than the asked one twice will not do better the third time.
 const WRONG_PAGES_MAX = 2
 
+/** Failures in a row. Requests that were in flight together got the same order, or the same rubbish: they count once. */
+class Streak {
+  count = 0
+  #lastAt = Number.NEGATIVE_INFINITY
+
+  /** Counts the failure of a request sent at `sentAt`, unless it was in flight when the last one was counted. */
+  add(sentAt: number, now: number): void {
+    if (sentAt < this.#lastAt) return
+    this.count += 1
+    this.#lastAt = now
+  }
+}
+
 /** The failures of one attempt at a run. Times are on the monotonic clock. */
 export class Retries {
-  readonly #options: RetryOptions
+  readonly #options: BuyingOptions
+  readonly #url: string
   /** Whether there was a connection, whatever came of it. */
   #wasReached = false
   #answeredAt = Number.NEGATIVE_INFINITY
   /** The first request that failed since was sent then, or was on its way when another one was answered. */
   #troubleSince: number | null = null
-  /** Failures since, one after another: those of requests that were in flight together count once. */
-  #failuresInARow = 0
-  #failedAt = Number.NEGATIVE_INFINITY
   #trouble: string | null = null
-  #pausesInARow = 0
-  #pausedAt = Number.NEGATIVE_INFINITY
-  #unreadableInARow = 0
-  #unreadableAt = Number.NEGATIVE_INFINITY
+  readonly #failures = new Streak()
+  readonly #pauses = new Streak()
+  readonly #unreadable = new Streak()
 
-  constructor(options: RetryOptions) {
+  /** @param url where requests go, for messages */
+  constructor(options: BuyingOptions, url: string) {
     this.#options = options
+    this.#url = url
   }
 
   /** What the last failure said, when nothing was answered since; null when all is well. */
@@ -78,10 +75,8 @@ export class Retries {
     this.#wasReached = true
     this.#answeredAt = this.#options.clock.monotonic()
     this.#troubleSince = null
-    this.#failuresInARow = 0
     this.#trouble = null
-    this.#pausesInARow = 0
-    this.#unreadableInARow = 0
+    for (const streak of [this.#failures, this.#pauses, this.#unreadable]) streak.count = 0
   }
 
   /** Decides what follows. Nothing is awaited, so that an order to wait holds from the moment it was read. */
@@ -90,12 +85,11 @@ export class Retries {
     const isNever = isNeverReached(failure, { wasReached: this.#wasReached })
     const outcome = isNever ? 'undecided' : outcomeOf(failure)
     if (outcome === 'answered') this.answered()
-    else this.#count(failure, attempts, request)
+    else this.#count(failure, attempts, request, isNever)
     const decision = this.#decisionOf(failure, attempts)
     const waitMs = 'waitMs' in decision ? decision.waitMs : 0
     const at = this.#options.clock.now()
     attempts.previousWaitMs = waitMs
-    if (outcome !== 'answered') this.#trouble = wordsOf(failure)
     return { failure, decision, outcome, at, notBefore: Math.ceil(at + waitMs) }
   }
 
@@ -105,14 +99,14 @@ export class Retries {
    *   it may not
    */
   async follow(failed: FailedAttempt, attempts: PageAttempts): Promise<void> {
-    const { clock, logger, stop } = this.#options
+    const { clock, logger, maxWaitMs, stop } = this.#options
     const { decision, failure } = failed
     const waitMs = 'waitMs' in decision ? Math.round(decision.waitMs) : 0
     const reason = wordsOf(failure)
     if (decision.kind === 'pause-all') {
       logger.warn({ status: decision.status, wait_ms: waitMs, message: reason }, 'paused')
     }
-    const error = errorOf(failed, attempts, this.#options)
+    const error = errorOf(failed, attempts, this.#url, maxWaitMs)
     if (error !== null) throw error
     // The end of a pause is waited for by the pacer, with all other workers.
     if (decision.kind !== 'retry') return
@@ -121,28 +115,21 @@ export class Retries {
   }
 
   // The failure of a half-open probe says nothing of its page; an answer that cannot be read does, and more of them would
-  // be paid for; and before the service was reached there is nothing to probe. Requests that were in flight together get
-  // the same order, or the same rubbish: they count once.
-  #count(failure: Failure, attempts: PageAttempts, { sentAt, isHalfOpen }: FailedRequest): void {
+  // be paid for; and before the service was reached there is nothing to probe.
+  #count(
+    failure: Failure,
+    attempts: PageAttempts,
+    { sentAt, isHalfOpen }: FailedRequest,
+    isNever: boolean,
+  ): void {
     const now = this.#options.clock.monotonic()
-    const isNever = isNeverReached(failure, { wasReached: this.#wasReached })
     this.#wasReached ||= !isNever
     this.#troubleSince ??= Math.max(sentAt, this.#answeredAt)
-    if (sentAt >= this.#failedAt) {
-      this.#failuresInARow += 1
-      this.#failedAt = now
-    }
-    if (isOrderToWait(failure)) {
-      if (sentAt < this.#pausedAt) return
-      this.#pausesInARow += 1
-      this.#pausedAt = now
-      return
-    }
-    if (isUnreadable(failure) && sentAt >= this.#unreadableAt) {
-      this.#unreadableInARow += 1
-      this.#unreadableAt = now
-    }
-    if (isHalfOpen && !isUnreadable(failure) && !isNever) return
+    this.#trouble = wordsOf(failure)
+    this.#failures.add(sentAt, now)
+    if (isOrderToWait(failure)) return this.#pauses.add(sentAt, now)
+    if (isUnreadable(failure)) this.#unreadable.add(sentAt, now)
+    else if (isHalfOpen && !isNever) return
     attempts.failures += 1
     if (isInDoubt(failure)) attempts.billable += 1
   }
@@ -153,10 +140,10 @@ export class Retries {
     return decideRetry(failure, {
       attempts: attempts.failures,
       billable: attempts.billable,
-      unreadableInARow: this.#unreadableInARow,
-      pausesInARow: this.#pausesInARow,
+      unreadableInARow: this.#unreadable.count,
+      pausesInARow: this.#pauses.count,
       outageMs: clock.monotonic() - (this.#troubleSince ?? clock.monotonic()),
-      failuresInARow: this.#failuresInARow,
+      failuresInARow: this.#failures.count,
       wasReached: this.#wasReached,
       maxWaitMs,
       nowMs: clock.now(),

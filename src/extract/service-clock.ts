@@ -4,58 +4,54 @@ import { statedDate, type Headers } from '../api/retry-after.ts'
 import { agreeOnTime, type ServiceTime } from '../journal/service-time.ts'
 import { isoInstant, type Clock } from '../support/clock.ts'
 import type { Logger } from '../support/logger.ts'
+import type { ClockTrouble } from './options.ts'
 
-/** Answers of this process whose `Date` and this machine's clock did not agree. */
-export interface ClockTrouble {
-  readonly answers: number
-  /** Of these, the answers whose `Date` was not believed, because others contradict it. */
-  readonly notBelieved: number
-  /** The clocks at the last of them, milliseconds since 1970 UTC. */
-  readonly date: number
-  readonly ours: number
+interface ServiceClockOptions {
+  readonly clock: Pick<Clock, 'monotonic'>
+  readonly logger: Pick<Logger, 'warn'>
+  /** How far the service was ahead in the run before, in ms; absent or null: unknown. */
+  readonly serverAheadMs?: number | null
 }
 
 /** Tells the service's time of answers, and remembers where clocks did not agree. */
-export interface ServiceClock {
-  /** @param receivedAt this machine's time when the answer was here */
-  read(headers: Headers, receivedAt: number): ServiceTime
+export class ServiceClock {
+  readonly #options: ServiceClockOptions
+  #believed: { readonly at: number; readonly monotonic: number } | null = null
+  #trouble: ClockTrouble | null = null
+
+  constructor(options: ServiceClockOptions) {
+    this.#options = options
+  }
+
   /** Null while clocks agree. */
-  trouble(): ClockTrouble | null
-}
+  get trouble(): ClockTrouble | null {
+    return this.#trouble
+  }
 
-/** A clock for one process. @param aheadBefore how far the service was ahead in the run before, in ms; null: unknown */
-export function createServiceClock(
-  clock: Pick<Clock, 'monotonic'>,
-  logger: Pick<Logger, 'warn'>,
-  aheadBefore: number | null,
-): ServiceClock {
-  let believed: { readonly at: number; readonly monotonic: number } | null = null
-  let trouble: ClockTrouble | null = null
+  /** @param ours this machine's time when the answer was here */
+  read(headers: Headers, ours: number): ServiceTime {
+    const { clock, serverAheadMs } = this.#options
+    const monotonic = clock.monotonic()
+    const believed = this.#believed
+    const time = agreeOnTime({
+      date: statedDate(headers),
+      ours,
+      expected: believed && believed.at + monotonic - believed.monotonic,
+      remembered: typeof serverAheadMs === 'number' ? ours + serverAheadMs : null,
+    })
+    if (time.dispute?.jump !== true) this.#believed = { at: time.at, monotonic }
+    if (time.dispute !== null) this.#note(time.dispute, ours)
+    return time
+  }
 
-  function note({ dispute }: ServiceTime, ours: number): void {
-    if (dispute === null) return
-    const { date, jump = false } = dispute
-    const before = trouble ?? { answers: 0, notBelieved: 0 }
-    const notBelieved = before.notBelieved + Number(jump)
+  #note({ date, jump }: NonNullable<ServiceTime['dispute']>, ours: number): void {
+    const before = this.#trouble ?? { answers: 0, notBelieved: 0 }
+    const notBelieved = before.notBelieved + (jump ? 1 : 0)
     // Said once for each kind: a wrong clock is wrong in every answer.
     if (jump ? notBelieved === 1 : before.answers === before.notBelieved) {
       const times = { service: isoInstant(date), here: isoInstant(ours) }
-      logger.warn(times, jump ? 'date_not_believed' : 'clocks_disagree')
+      this.#options.logger.warn(times, jump ? 'date_not_believed' : 'clocks_disagree')
     }
-    trouble = { answers: before.answers + 1, notBelieved, date, ours }
-  }
-
-  return {
-    read(headers, receivedAt) {
-      const monotonic = clock.monotonic()
-      const expected = believed === null ? null : believed.at + monotonic - believed.monotonic
-      const remembered = aheadBefore === null ? null : receivedAt + aheadBefore
-      const date = statedDate(headers)
-      const time = agreeOnTime({ date, ours: receivedAt, expected, remembered })
-      if (time.dispute?.jump !== true) believed = { at: time.at, monotonic }
-      note(time, receivedAt)
-      return time
-    },
-    trouble: () => trouble,
+    this.#trouble = { answers: before.answers + 1, notBelieved, date, ours }
   }
 }

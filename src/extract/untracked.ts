@@ -43,19 +43,16 @@ export class UntrackedCompanies {
    */
   async find(batch: BatchRecord, refusal: BadRequestError): Promise<readonly OrganizationRef[]> {
     const untracked: OrganizationRef[] = []
-    for (let answer: ProbeAnswer = refusal; answer !== null && answer !== 'accepted';) {
-      const left = batch.organizations.filter((company) => !untracked.includes(company))
-      if (left.length === 0) break
+    let left = batch.organizations
+    let answer: ProbeAnswer = refusal
+    while (answer !== null && answer !== 'accepted' && left.length > 0) {
       const told = await this.#told(batch, left, answer.serverMessage)
       if (told.length === 0 && !isAboutCompany(answer.serverMessage)) throw refusal
-      if (left.length === 1) untracked.push(...left)
-      else if (told.length > 0) untracked.push(...told)
-      else untracked.push(...(await this.#search(batch, left, true)))
-      if (told.length === 0 || untracked.length === batch.organizations.length) break
-      answer = await this.#ask(
-        batch,
-        batch.organizations.filter((company) => !untracked.includes(company)),
-      )
+      const found = told.length > 0 ? told : await this.#search(batch, left, true)
+      untracked.push(...found)
+      left = left.filter((company) => !found.includes(company))
+      if (told.length === 0) break
+      if (left.length > 0) answer = await this.#ask(batch, left)
     }
     for (const company of untracked) this.#known.add(company.value)
     return untracked

@@ -1,205 +1,385 @@
-/** An extraction over real HTTP against the simulator, with a journal in a folder of its own; and its ledger. */
-
-import { expect, onTestFinished } from 'vitest'
-import { Pacer } from '../../src/api/pacer.ts'
-import { createTransport } from '../../src/api/transport.ts'
-import { extract } from '../../src/extract/extract.ts'
-import type { ExtractOptions, ExtractProgress } from '../../src/extract/options.ts'
-import type { RunHistory } from '../../src/journal/run-history.ts'
-import { readHistory } from '../../src/journal/read-history.ts'
-import type { PlacedFrame } from '../../src/journal/reader.ts'
-import { openJournal, type Journal, type JournalWriter } from '../../src/journal/journal.ts'
-import type {
-  JournalRecord,
-  OrganizationRef,
-  RequestFailed,
-  BatchRecord,
-} from '../../src/journal/records.ts'
-import { BATCH_ORGANIZATIONS } from '../../src/plan/packing.ts'
-import type { JobChangeEvent } from '../../src/simulator/events.ts'
-import type { Simulator } from '../../src/simulator/simulator.ts'
-import type { Clock } from '../../src/support/clock.ts'
-import { createLogger, createScrubber } from '../../src/support/logger.ts'
-import { Secret } from '../../src/support/secret.ts'
-import { MINUTE } from '../../src/support/units.ts'
-import { aStart } from '../journal/journal-fixture.ts'
-import { temporaryFolder } from '../helpers/temporary-folder.ts'
-import { NOW } from '../simulator/simulator-fixture.ts'
-
 /**
- * A clock on which waiting takes no time: when somebody sleeps, it jumps to the end of the earliest sleep as soon as
- * everything that can go on has gone on.
+ * Runs in memory on a clock where hours take no time: a service that answers as a test says, or as the simulator does, and
+ * a journal that a killed process leaves as it is.
  */
-export function jumpingClock(startMs: number): Clock {
-  let nowMs = startMs
-  const sleepers: { readonly until: number; readonly wake: () => void }[] = []
-  const jump = () => {
-    const next = sleepers.toSorted((a, b) => a.until - b.until)[0]
-    if (next === undefined) return
-    sleepers.splice(sleepers.indexOf(next), 1)
-    nowMs = Math.max(nowMs, next.until)
-    next.wake()
-  }
+
+import { expect } from 'vitest'
+import { Pacer } from '../../src/api/pacer.ts'
+import { NoAnswerError, type Answer, type Transport } from '../../src/api/transport.ts'
+import type { Obstacle } from '../../src/api/unreachable.ts'
+import { Budget } from '../../src/extract/budget.ts'
+import { extract } from '../../src/extract/extract.ts'
+import type { BuyingOptions, ExtractOptions, ExtractProgress } from '../../src/extract/options.ts'
+import { PageBuyer } from '../../src/extract/page-buyer.ts'
+import { emptyHistory, foldRecord, type History } from '../../src/journal/history.ts'
+import type { JournalWriter } from '../../src/journal/journal.ts'
+import type { JournalRecord, OrganizationRef, BatchRecord } from '../../src/journal/records.ts'
+import type { RunHistory } from '../../src/journal/run-history.ts'
+import type { EventSource, JobChangeEvent } from '../../src/simulator/events.ts'
+import { SearchEndpoint, type SearchEndpointOptions } from '../../src/simulator/search-endpoint.ts'
+import { createLogger, createScrubber } from '../../src/support/logger.ts'
+import { sum } from '../../src/support/numbers.ts'
+import { DAY, MINUTE } from '../../src/support/units.ts'
+import { virtualClock, type VirtualClock } from '../helpers/virtual-clock.ts'
+import { aStart } from '../journal/journal-fixture.ts'
+import { NOW, eventsIn, sourceOf } from '../simulator/simulator-fixture.ts'
+
+/** A batch over everything, of these organisations. */
+export function batchOf(
+  organizations: readonly (string | OrganizationRef)[],
+  fields: Partial<BatchRecord> = {},
+): BatchRecord {
   return {
-    now: () => nowMs,
-    monotonic: () => nowMs,
-    sleep: (ms, signal) =>
-      new Promise((resolve, reject) => {
-        if (signal?.aborted) return reject(signal.reason as Error)
-        const onAbort = () => reject(signal?.reason as Error)
-        signal?.addEventListener('abort', onAbort, { once: true })
-        const wake = () => {
-          signal?.removeEventListener('abort', onAbort)
-          resolve()
-        }
-        sleepers.push({ until: nowMs + ms, wake })
-        // Longer than a request on loopback takes, so that those in flight end before the time jumps.
-        setTimeout(jump, 20)
-      }),
+    batch_id: '0001',
+    organizations: organizations.map((one) =>
+      typeof one === 'string' ? { by: 'id', value: one } : one,
+    ),
+    days_ago: null,
+    event_types: ['joined', 'left', 'title_change'],
+    ...fields,
   }
 }
 
-export interface Extraction {
-  readonly journal: Journal
+/** Batches of so many organisations each. */
+export function batchesOf(
+  organizations: readonly (string | OrganizationRef)[],
+  each = 1,
+  fields: Partial<BatchRecord> = {},
+): BatchRecord[] {
+  return Array.from({ length: Math.ceil(organizations.length / each) }, (_, i) => {
+    const batch_id = String(i).padStart(4, '0')
+    return batchOf(organizations.slice(i * each, (i + 1) * each), { batch_id, ...fields })
+  })
+}
+
+/** A request, as far as its answer depends on it. */
+export interface Asked {
+  readonly page: number
+  readonly limit: number
+  readonly organizations: readonly string[]
+  readonly daysAgo: number | null
+  /** From 1: how many requests there were. */
+  readonly nth: number
+  /** Milliseconds since the service was made. */
+  readonly afterMs: number
+  readonly body: Readonly<Record<string, unknown>>
+}
+
+/** What the service does with a request. What is not said is an empty last page at once. */
+export interface Answered {
+  /** Milliseconds until the answer is there. */
+  readonly takesMs?: number
+  /** Default 200. Null breaks the connection, or with `obstacle` there is none. */
+  readonly status?: number | null
+  readonly obstacle?: Obstacle
+  /** What comes instead of a page or an error in JSON. */
+  readonly text?: string
+  readonly headers?: Readonly<Record<string, string>>
+  readonly message?: string
+  readonly data?: readonly unknown[]
+  readonly hasMore?: boolean
+  /** Default: as asked. */
+  readonly page?: number
+  readonly limit?: number
+  /** What is charged; by default 10 for a page with events, else 0. */
+  readonly charge?: number
+}
+
+/** A request in the service's account. */
+export interface AccountedRequest {
+  /** Our time when it left. */
+  readonly sentAt: number
+  readonly page: number
+  readonly body: Readonly<Record<string, unknown>>
+  /** Null while there is no answer, and when the connection broke. */
+  status: number | null
+  charged: number
+}
+
+export interface Service extends Transport {
+  readonly clock: VirtualClock
+  readonly account: AccountedRequest[]
+  /** Credits charged so far. */
+  charged(): number
+}
+
+/** A service that answers as `answerTo` says. */
+export function aService(
+  answerTo: (asked: Asked) => Answered | Promise<Answered>,
+  clock = virtualClock(NOW),
+): Service {
+  const account: AccountedRequest[] = []
+  const beganAt = clock.monotonic()
+  return {
+    clock,
+    account,
+    charged: () => sum(account.map(({ charged }) => charged)),
+    async post(_path, question, signal) {
+      // As it would go over the wire.
+      const body = JSON.parse(JSON.stringify(question)) as Asked['body']
+      const page = Number(body['page'])
+      const entry: AccountedRequest = { sentAt: clock.now(), page, body, status: null, charged: 0 }
+      account.push(entry)
+      const answered = await answerTo({
+        page,
+        limit: Number(body['limit']),
+        organizations: (body['organization_ids'] ?? []) as string[],
+        daysAgo: (body['days_ago'] ?? null) as number | null,
+        nth: account.length,
+        afterMs: clock.monotonic() - beganAt,
+        body,
+      })
+      const { status = 200, data = [], takesMs = 0, obstacle } = answered
+      entry.status = status
+      entry.charged = answered.charge ?? (status === 200 && data.length > 0 ? 10 : 0)
+      await clock.sleep(takesMs, signal)
+      if (obstacle !== undefined) throw new NoAnswerError('no way there', false, null, obstacle)
+      if (status === null) throw new NoAnswerError('connection reset', true, null)
+      return toAnswer(answered, status, entry, clock.now())
+    },
+    close: () => Promise.resolve(),
+  }
+}
+
+function toAnswer(
+  { headers = {}, message = 'as it says', data = [], hasMore = false, text, ...said }: Answered,
+  status: number,
+  { charged, body }: AccountedRequest,
+  receivedAt: number,
+): Answer {
+  const { page = body['page'], limit = body['limit'] } = said
+  const pagination = { page, limit, has_more: hasMore }
+  const whole = { success: true, message, data, pagination, credit_used: charged }
+  const error = { success: false, message, data: null, credit_used: 0 }
+  const json = text ?? JSON.stringify(status === 200 ? whole : error)
+  return { status, headers, body: Buffer.from(json), receivedAt }
+}
+
+/** How the simulator answers, and how long it takes. */
+export interface SimulatedOptions extends Partial<SearchEndpointOptions> {
+  readonly clock?: VirtualClock
+  readonly takesMs?: number
+  /** The key that is sent. */
+  readonly key?: string
+}
+
+/** The simulator's endpoint, asked without a socket in between: faults of the wire do nothing. */
+export function simulated(
+  events: readonly JobChangeEvent[] | EventSource,
+  {
+    clock = virtualClock(NOW),
+    takesMs = 0,
+    key = 'simulator-key',
+    ...options
+  }: SimulatedOptions = {},
+): Service & { readonly endpoint: SearchEndpoint } {
+  const source = 'organizations' in events ? events : sourceOf(events)
+  const endpoint = new SearchEndpoint({ source, ...options })
+  const service = aService(({ body }) => {
+    const { answer, facts } = endpoint.answer({
+      body: JSON.stringify(body),
+      contentType: 'application/json',
+      authorization: `Bearer ${key}`,
+      nowMs: clock.now(),
+      monotonicMs: clock.monotonic(),
+    })
+    const { status, body: text } = answer
+    const names = Object.entries(answer.headers).map(([name, value]) => [name.toLowerCase(), value])
+    const headers = { ...Object.fromEntries(names), date: new Date(clock.now()).toUTCString() }
+    return { takesMs, status, headers, text: text.toString(), charge: facts?.credits_used ?? 0 }
+  }, clock)
+  return { ...service, endpoint }
+}
+
+/** A journal without a disk. */
+export interface MemoryJournal {
+  readonly frames: readonly { readonly record: JournalRecord; readonly payload: () => Buffer }[]
+  /** Records of one kind. */
+  records<K extends JournalRecord['kind']>(kind: K): Extract<JournalRecord, { kind: K }>[]
+  /** A process that writes; after `kill` nothing of it arrives any more, and where it is loud it is told. */
+  open(isLoud?: boolean): { readonly writer: JournalWriter; kill(): void }
+  history(): History
+  /** What the journal adds up to. */
+  run(): RunHistory
+}
+
+export function memoryJournal(
+  batches: readonly BatchRecord[],
+  at: number,
+  onWrite: (record: JournalRecord) => void | Promise<void> = () => undefined,
+): MemoryJournal {
+  const frames: { record: JournalRecord; payload: () => Buffer }[] = []
+  const write = (record: JournalRecord, payload: string | Uint8Array = '') => {
+    const bytes = Buffer.from(payload as string)
+    frames.push({ record, payload: () => bytes })
+  }
+  write(aStart({ run_id: 'run_1', at, batches: batches.length }), JSON.stringify(batches))
+  const history = () => {
+    const folded = emptyHistory()
+    for (const frame of frames) foldRecord(folded, { ...frame, size: 0, end: 0 })
+    return folded
+  }
+  return {
+    frames,
+    records: <K extends JournalRecord['kind']>(kind: K) =>
+      frames.flatMap(({ record }) =>
+        record.kind === kind ? [record as Extract<JournalRecord, { kind: K }>] : [],
+      ),
+    open(isLoud = false) {
+      let isAlive = true
+      const writeAlive: JournalWriter['write'] = (record, payload) => {
+        if (isAlive) write(record, payload)
+        else if (isLoud) throw new Error('the process was killed')
+      }
+      return {
+        writer: {
+          write: writeAlive,
+          append: async (record, payload) => {
+            await onWrite(record)
+            writeAlive(record, payload)
+          },
+          close: () => Promise.resolve(),
+        },
+        kill() {
+          isAlive = false
+        },
+      }
+    },
+    history,
+    run: () => history().runs.get('run_1')!,
+  }
+}
+
+const never = new AbortController().signal
+
+/** What buying needs, with defaults: no pace, waits of 15 minutes at most. */
+function buyingOptions(
+  service: Service,
+  writer: JournalWriter,
+  overrides: Partial<BuyingOptions>,
+): BuyingOptions {
+  const { clock } = service
+  const { maxWaitMs = 15 * MINUTE } = overrides
+  return {
+    transport: service,
+    pacer: new Pacer(clock, null, maxWaitMs),
+    writer,
+    clock,
+    random: () => 0.5,
+    logger: createLogger('error', createScrubber(), () => undefined),
+    baseUrl: 'https://service.example',
+    maxWaitMs,
+    stop: never,
+    abort: never,
+    ...overrides,
+  }
+}
+
+/** A buyer of run_1, by default without a budget. */
+export function aPageBuyer(
+  service: Service,
+  writer: JournalWriter,
+  options: Partial<BuyingOptions> & { readonly budget?: Budget } = {},
+): PageBuyer {
+  const run = { limit: null, spent: 0 }
+  const budget = options.budget ?? new Budget({ run, now: () => service.clock.now() })
+  return new PageBuyer('run_1', budget, buyingOptions(service, writer, options))
+}
+
+export interface TestRun extends MemoryJournal {
   readonly log: Record<string, unknown>[]
   /** Runs, or takes the run up again after whatever ended the last call. */
-  run(overrides?: Partial<ExtractOptions>): Promise<ExtractProgress>
-  records(): JournalRecord[]
-  /** Bodies of the pages in the journal, in order. */
+  extract(overrides?: Partial<ExtractOptions>): Promise<ExtractProgress>
+  /** From here on nothing is written any more and no answer arrives, until the next extraction begins. */
+  kill(): void
+  /** What the last extraction worked with. */
+  live(): RunHistory
+  /** The events of all pages in the journal, in order. */
   events(): JobChangeEvent[]
-  history(): RunHistory
+  /** Names of the events in all pages; see nameOf. */
+  bought(): Set<string>
   /** Credits in the journal: charged for pages, and counted for requests in doubt. */
   ledger(): { charged: number; inDoubt: number; total: number }
 }
 
-export interface ExtractionOptions {
-  readonly simulator: Pick<Simulator, 'url'>
-  /** Default: one that jumps, from NOW. */
-  readonly clock?: Clock
-  /** Default: one, of `org_a`. */
-  readonly batches?: readonly BatchRecord[]
-  readonly key?: string
-  /** Wraps the writer of each attempt. */
-  readonly wrapWriter?: (writer: JournalWriter) => JournalWriter
-}
-
-/** Batches over everything, of at most 50 organisations each. */
-export function batchesOf(
-  organizations: readonly (string | OrganizationRef)[],
-  fields: Partial<BatchRecord> = {},
-): BatchRecord[] {
-  const references = organizations.map((organization) =>
-    typeof organization === 'string' ? ({ by: 'id', value: organization } as const) : organization,
-  )
-  const batches: BatchRecord[] = []
-  for (let from = 0; from < references.length; from += BATCH_ORGANIZATIONS) {
-    batches.push({
-      batch_id: String(batches.length + 1).padStart(4, '0'),
-      organizations: references.slice(from, from + BATCH_ORGANIZATIONS),
-      days_ago: null,
-      event_types: ['joined', 'left', 'title_change'],
-      ...fields,
-    })
-  }
-  return batches
-}
-
-/** Batches of one organisation each. */
-export const batchEach = (organizations: readonly string[]): BatchRecord[] =>
-  organizations.flatMap((id, i) => batchesOf([id], { batch_id: String(i).padStart(4, '0') }))
-
-/** Sets an extraction up; nothing is sent until `run`. */
-export function anExtraction(options: ExtractionOptions): Extraction {
-  const { simulator, clock = jumpingClock(NOW), batches = batchesOf(['org_a']) } = options
-  const journal = openJournal(temporaryFolder(), clock)
+/** A run of some batches, by default one of `org_a`. `onWrite` is called before each record that is appended. */
+export function aRun(
+  service: Service,
+  batches: readonly BatchRecord[] = [batchOf(['org_a'])],
+  onWrite?: (record: JournalRecord) => void | Promise<void>,
+): TestRun {
+  const { clock } = service
   const log: Record<string, unknown>[] = []
   const logger = createLogger('info', createScrubber(), (line) => {
     log.push(JSON.parse(line) as Record<string, unknown>)
   })
-  const frames = () => journal.segments().flatMap((segment) => [...journal.read(segment)])
-  const records = () => frames().map(({ record }) => record)
-
-  async function start(): Promise<void> {
-    const writer = journal.writer()
-    await writer.append(
-      aStart({ run_id: 'run_1', at: clock.now(), batches: batches.length }),
-      JSON.stringify(batches),
-    )
-    await writer.close()
+  const journal = memoryJournal(batches, clock.now(), onWrite)
+  let process: ReturnType<typeof journal.open> | undefined
+  let latest = journal.run()
+  let gone = new AbortController()
+  const kill = () => {
+    process?.kill()
+    gone.abort(new Error('the process was killed'))
   }
-
+  const events = () =>
+    journal.frames
+      .filter(({ record }) => record.kind === 'page_received')
+      .flatMap(
+        ({ payload }) => (JSON.parse(payload().toString()) as { data: JobChangeEvent[] }).data,
+      )
   return {
-    journal,
+    ...journal,
     log,
-    records,
-    events: () => frames().flatMap(eventsOf),
-    history: () => readHistory(journal).runs.get('run_1')!,
+    kill,
+    live: () => latest,
+    events,
+    bought: () => new Set(events().map(nameOf)),
     ledger() {
-      const total = readHistory(journal).runs.get('run_1')!.creditsCommitted
-      const charged = records()
-        .filter((record) => record.kind === 'page_received')
-        .reduce((sum, { credits_used }) => sum + credits_used, 0)
+      const { creditsCommitted: total } = journal.run()
+      const pages = journal.records('page_received')
+      const charged = sum(pages.map(({ credits_used: credits }) => credits))
       return { charged, inDoubt: total - charged, total }
     },
-    async run(overrides = {}) {
-      if (journal.segments().length === 0) await start()
-      journal.recover()
-      const history = readHistory(journal)
-      const connections = overrides.concurrency ?? 4
-      const transport = createTransport({
-        baseUrl: simulator.url,
-        apiKey: new Secret(options.key ?? 'simulator-key'),
-        clock,
-        connections,
-      })
-      const plain = journal.writer()
-      const writer = options.wrapWriter?.(plain) ?? plain
-      try {
-        return await extract({
-          run: history.runs.get('run_1')!,
-          transport,
-          baseUrl: simulator.url,
-          pacer: new Pacer(clock, null, overrides.maxWaitMs ?? 15 * MINUTE),
-          writer,
-          clock,
-          random: () => 0.5,
-          logger,
-          creditsLimit: null,
-          concurrency: 4,
-          maxWaitMs: 15 * MINUTE,
-          notBefore: history.notBefore,
-          stop: new AbortController().signal,
-          abort: new AbortController().signal,
-          ...overrides,
-        })
-      } finally {
-        await plain.close()
-        await transport.close()
+    async extract(overrides = {}) {
+      process?.kill()
+      process = journal.open(true)
+      const { signal } = (gone = new AbortController())
+      const transport: Transport = {
+        ...service,
+        post: (path, body, stop) => service.post(path, body, AbortSignal.any([stop, signal])),
       }
+      latest = journal.run()
+      const work = extract({
+        ...buyingOptions(service, process.writer, { transport, logger, ...overrides }),
+        run: latest,
+        creditsLimit: null,
+        concurrency: 4,
+        notBefore: journal.history().notBefore,
+        ...overrides,
+      })
+      return clock.run(work)
     },
   }
 }
 
-function eventsOf(frame: PlacedFrame): JobChangeEvent[] {
-  if (frame.record.kind !== 'page_received') return []
-  return (JSON.parse(frame.payload().toString('utf8')) as { data: JobChangeEvent[] }).data
+/** What makes an event, and which version of it, itself. */
+export function nameOf({ person, organization, ...event }: JobChangeEvent): string {
+  return [
+    person.profile_id,
+    organization.organization_id,
+    event.event_type,
+    event.detected_at,
+    event.detection_lag_days,
+  ].join(' ')
 }
 
-/**
- * What stands in the journal's ledger is what the simulator charged, to the credit; but for empty pages that broke on
- * their way: they were free, and nobody but the simulator can know that.
- */
-export function expectEqualBooks(extraction: Extraction, simulator: Simulator): void {
-  const { credits, log } = simulator.account()
-  const lost = log.filter(
-    ({ fault, status, credits_used: charged }) =>
-      charged === 0 && fault !== null && fault !== 'slow' && (status ?? 200) === 200,
-  )
-  expect(extraction.ledger().total).toBe(credits + 10 * lost.length)
-}
-
-export function failuresOf(extraction: Extraction): RequestFailed[] {
-  return extraction.records().filter((record) => record.kind === 'request_failed')
+/** The journal's ledger says what the service charged, to the credit. */
+export function expectSameCredits(run: TestRun, service: Service): void {
+  expect(run.ledger()).toEqual({
+    charged: service.charged(),
+    inDoubt: 0,
+    total: service.charged(),
+  })
 }
 
 /** The error that a promise rejects with. */
@@ -212,13 +392,18 @@ export async function errorOf(promise: Promise<unknown>): Promise<Error & Record
   throw new Error('expected an error, got none')
 }
 
-/** Counts what the process would die of. */
-export function watchUnhandledRejections(): () => unknown[] {
-  const seen: unknown[] = []
-  const note = (reason: unknown) => seen.push(reason)
-  process.on('unhandledRejection', note)
-  onTestFinished(() => {
-    process.off('unhandledRejection', note)
-  })
-  return () => seen
+/** Buys all that the source has, in batches of so many organisations, expects that it is all there, and counts pages. */
+export async function buyAll(
+  source: EventSource,
+  perBatch: number,
+  concurrency: number,
+): Promise<number> {
+  const service = simulated(source, { clock: virtualClock(NOW + 365 * DAY), takesMs: 100 })
+  const ids = source.organizations.map(({ organization_id: id }) => id)
+  const run = aRun(service, batchesOf(ids, perBatch))
+  await run.extract({ concurrency })
+  expectSameCredits(run, service)
+  const bought = run.bought()
+  expect(eventsIn(source).filter((event) => !bought.has(nameOf(event)))).toEqual([])
+  return service.account.filter(({ charged }) => charged > 0).length
 }

@@ -1,18 +1,34 @@
 import { getEventListeners } from 'node:events'
 import { describe, expect, it } from 'vitest'
+import type { JobChangeEvent } from '../../src/simulator/events.ts'
 import { createWorld } from '../../src/simulator/world.ts'
-import { DAY, SECOND } from '../../src/support/units.ts'
-import { NOW, anEvent, manyEvents, simulate } from '../simulator/simulator-fixture.ts'
+import { DAY, MINUTE, SECOND } from '../../src/support/units.ts'
+import { NOW, anEvent, manyEvents, sourceOf } from '../simulator/simulator-fixture.ts'
 import {
-  anExtraction,
-  errorOf,
-  expectEqualBooks,
-  jumpingClock,
+  aRun,
+  aService,
+  batchOf,
   batchesOf,
-  watchUnhandledRejections,
+  buyAll,
+  errorOf,
+  expectSameCredits,
+  nameOf,
+  simulated,
+  type Asked,
+  type SimulatedOptions,
 } from './extract-fixture.ts'
 
-const clockAt = () => jumpingClock(NOW)
+const ROUND_TRIP_MS = 200
+
+/** So many organisations with so many pages each, each in a batch, on a service that answers after 200 ms. */
+function severalBatches(count: number, pages: number, options: SimulatedOptions = {}) {
+  const ids = Array.from({ length: count }, (_, i) => `org_${i}`)
+  const events = ids.flatMap((organization) => manyEvents(pages * 50, { organization }))
+  const service = simulated(events, { takesMs: ROUND_TRIP_MS, ...options })
+  const run = aRun(service, batchesOf(ids, 1, { expected_pages: pages }))
+  const finished = () => run.records('batch_finished').map(({ batch_id: id }) => id)
+  return { service, run, finished, clock: service.clock }
+}
 
 describe('extract buys every event once', () => {
   it.each([
@@ -25,169 +41,247 @@ describe('extract buys every event once', () => {
       anEvent({ organization: 'org_b' }),
       anEvent({ person: 'per_later', detectedDaysAgo: -1 }),
     ]
-    const source = [...others, ...manyEvents(events)]
-    const simulator = await simulate(source)
-    const extraction = anExtraction({ simulator })
-    const report = await extraction.run({ concurrency: 1 })
+    // Fields that it does not know are kept, too.
+    const wanted = manyEvents(events).map((event) => ({ ...event, colour: 'red' }))
+    const service = simulated([...others, ...wanted])
+    const run = aRun(service)
+    const report = await run.extract({ concurrency: 1 })
     expect(report).toMatchObject({ pages, events, credits, batches: 1, batchesDone: 1 })
     // Without an event one request was needed to know that.
-    expect(simulator.account()).toMatchObject({ requests: Math.max(1, pages), credits })
-    expect(extraction.events().map(({ person }) => person.profile_id)).toEqual(
-      manyEvents(events).map(({ person }) => person.profile_id),
-    )
-    expectEqualBooks(extraction, simulator)
+    expect(service.account).toHaveLength(Math.max(1, pages))
+    expect(run.events()).toEqual(wanted)
+    expectSameCredits(run, service)
   })
 
-  it.each([1, 4, 16])('a world of 120 organisations with %i workers', async (concurrency) => {
-    const source = createWorld({
-      seed: 7,
-      organizations: 120,
-      startAt: NOW - 730 * DAY,
-      endAt: NOW - DAY,
-      events: 3_000,
-    })
-    const simulator = await simulate(source)
-    const batches = batchesOf(source.organizations.map(({ organization_id }) => organization_id))
-    const extraction = anExtraction({ simulator, batches })
-    await extraction.run({ concurrency })
+  it.each([1, 4, 16])('of a world of 120 organisations with %i workers', async (concurrency) => {
+    const world = { seed: 7, organizations: 120, startAt: NOW - 730 * DAY, endAt: NOW - DAY }
+    const source = createWorld({ ...world, events: 3_000 })
+    const service = simulated(source, { takesMs: ROUND_TRIP_MS })
+    const ids = source.organizations.map(({ organization_id: id }) => id)
+    const run = aRun(service, batchesOf(ids, 50))
+    await run.extract({ concurrency })
     const visible = source.events.filter(({ detectedAt }) => detectedAt <= NOW)
-    const bought = extraction.events().map((event) => JSON.stringify(event))
+    const bought = run.events().map((event) => JSON.stringify(event))
     expect(bought.toSorted()).toEqual(visible.map(({ json }) => json).toSorted())
-    expectEqualBooks(extraction, simulator)
-    expect(extraction.history().batches.size).toBe(3)
+    expectSameCredits(run, service)
   })
 
   it('asks with the window, the only event type, ids and URLs of the batch, 50 events a page', async () => {
-    const simulator = await simulate([anEvent({ detectedDaysAgo: 3 })])
-    const batches = batchesOf(['org_a', { by: 'url', value: 'company-a' }], {
+    const service = simulated([anEvent({ detectedDaysAgo: 3 })])
+    const batch = batchOf(['org_a', { by: 'url', value: 'company-a' }], {
       days_ago: 7,
       event_types: ['joined'],
     })
-    const extraction = anExtraction({ simulator, batches })
-    await extraction.run()
-    expect(simulator.account().log).toMatchObject([
-      { organizations: 1, event_type: 'joined', days_ago: 7, page: 1, limit: 50, events: 1 },
+    const run = aRun(service, [batch])
+    await run.extract()
+    expect(service.account.map(({ body }) => body)).toEqual([
+      {
+        organization_ids: ['org_a'],
+        company_urls: ['company-a'],
+        event_type: 'joined',
+        days_ago: 7,
+        page: 1,
+        limit: 50,
+      },
     ])
-    const finished = extraction.records().find((record) => record.kind === 'batch_finished')
-    expect(finished).toMatchObject({
-      covered_from: NOW - 7 * DAY + SECOND,
-      covered_to: NOW,
-      pages: 1,
-    })
+    expect(run.records('batch_finished')).toMatchObject([
+      { covered_from: NOW - 7 * DAY + SECOND, covered_to: NOW, pages: 1 },
+    ])
   })
 
   it('covers up to the server time of the first page, not of the last', async () => {
-    const simulator = await simulate(manyEvents(120))
-    const clock = clockAt()
-    const extraction = anExtraction({ simulator, clock })
-    const passing = () => simulator.advance(60_000)
-    await extraction.run({ onProgress: ({ pages }) => pages > 0 && passing() })
-    const finished = extraction.records().find((record) => record.kind === 'batch_finished')
-    expect(finished).toMatchObject({ covered_from: null, covered_to: NOW, pages: 3 })
+    const run = aRun(simulated(manyEvents(120), { takesMs: MINUTE }))
+    await run.extract()
+    expect(run.records('batch_finished')).toMatchObject([
+      { covered_from: null, covered_to: NOW, pages: 3 },
+    ])
   })
 
-  it('warns once of each charge that is neither 10 nor 0 for an empty page, and books it as sent', async () => {
-    const body = {
-      success: true,
-      message: 'ok',
-      data: [anEvent()],
-      pagination: { page: 1, limit: 50, has_more: false },
-      credit_used: 25,
-    }
-    const simulator = await simulate([anEvent()], { faults: [{ status: 200, body }] })
-    const extraction = anExtraction({ simulator })
-    const report = await extraction.run()
-    expect(report.credits).toBe(25)
-    expect(extraction.ledger().charged).toBe(25)
-    const warnings = extraction.log.filter(({ msg }) => msg === 'unexpected_charge')
-    expect(warnings).toMatchObject([{ page: 1, credits_used: 25, expected: 10 }])
+  it('warns once of each charge that is neither 10 nor 0 for an empty page, and counts it as sent', async () => {
+    const charges = [5, 10, 20, 10]
+    const run = aRun(
+      aService(({ page }) => ({
+        data: manyEvents(50, { organization: `org_${page}` }),
+        hasMore: page < 4,
+        charge: charges[page - 1] ?? 0,
+      })),
+    )
+    expect(await run.extract()).toMatchObject({ credits: 45, unexpectedCharges: 2 })
+    expect(run.ledger()).toEqual({ charged: 45, inDoubt: 0, total: 45 })
+    expect([...run.history().spending.values()]).toMatchObject([{ unexpected: 2, charged: 45 }])
+    const warnings = run.log.filter(({ msg }) => msg === 'unexpected_charge')
+    expect(warnings).toMatchObject([
+      { page: 1, credits_used: 5, expected: 10 },
+      { page: 3, credits_used: 20, expected: 10 },
+    ])
   })
 
-  it('keeps fields it does not know in the journal', async () => {
-    const source = manyEvents(3).map((event) => ({
-      ...event,
-      person: { ...event.person, pronouns: 'they' },
-    }))
-    const simulator = await simulate(source)
-    const extraction = anExtraction({ simulator })
-    await extraction.run()
-    expect(extraction.events().filter(({ person }) => 'pronouns' in person)).toHaveLength(3)
+  it('leaves no listener on its signals after 200 pages by 8 workers in a budget that is just enough', async () => {
+    const { run } = severalBatches(100, 2)
+    const stop = new AbortController()
+    const abort = new AbortController()
+    const signals = { stop: stop.signal, abort: abort.signal }
+    await run.extract({ concurrency: 8, creditsLimit: 2_000, ...signals })
+    expect(run.run().pages).toBe(200)
+    expect(getEventListeners(stop.signal, 'abort')).toHaveLength(0)
+    expect(getEventListeners(abort.signal, 'abort')).toHaveLength(0)
   })
 })
 
-describe('a long run', () => {
-  it('leaves no listener on its signals after 200 pages by 8 workers in a budget that is just enough', async () => {
-    const organizations = Array.from({ length: 100 }, (_, i) => `org_${i}x`)
-    const source = organizations.flatMap((organization) => manyEvents(60, { organization }))
-    const simulator = await simulate(source)
-    const batches = organizations.flatMap((id, i) => batchesOf([id], { batch_id: `${i}` }))
-    const extraction = anExtraction({ simulator, batches })
-    const stop = new AbortController()
-    const abort = new AbortController()
-    const warnings: Error[] = []
-    const note = (warning: Error) => warnings.push(warning)
-    process.on('warning', note)
-    const signals = { stop: stop.signal, abort: abort.signal }
-    await extraction.run({ concurrency: 8, creditsLimit: 2_000, ...signals })
-    process.off('warning', note)
-    expect(extraction.history().pages).toBe(200)
-    expect(getEventListeners(stop.signal, 'abort')).toHaveLength(0)
-    expect(getEventListeners(abort.signal, 'abort')).toHaveLength(0)
-    expect(warnings.map(({ name }) => name)).toEqual([])
+describe('batches are read side by side, the pages of each in order', () => {
+  it.each([1, 4])('100 pages in one batch in 20.2 s, with %i workers', async (concurrency) => {
+    const { run, service, clock } = severalBatches(1, 100)
+    await run.extract({ concurrency })
+    // One request more asks whether there are more pages than the service counts; it is free.
+    expect(clock.now() - NOW).toBeLessThanOrEqual(101 * ROUND_TRIP_MS)
+    expect(service.account).toHaveLength(101)
+    expect(run.records('batch_finished')).toMatchObject([{ pages: 100, events: 5_000 }])
+    expectSameCredits(run, service)
+  })
+
+  it.each([
+    { workers: 1, seconds: 20 },
+    { workers: 2, seconds: 10 },
+    { workers: 4, seconds: 5 },
+  ])('25 pages in each of 4 in $seconds s with $workers workers', async ({ workers, seconds }) => {
+    const { run, service, clock } = severalBatches(4, 25)
+    await run.extract({ concurrency: workers })
+    expect((clock.now() - NOW) / 1_000).toBeLessThanOrEqual(seconds)
+    expect(service.charged()).toBe(1_000)
+  })
+
+  it('with 3 workers: page after page of three at a time', async () => {
+    const { run, service } = severalBatches(6, 10)
+    await run.extract({ concurrency: 3 })
+    const pages = service.account.slice(0, 9).map(({ page }) => page)
+    expect(pages).toEqual([1, 1, 1, 2, 2, 2, 3, 3, 3])
+  })
+
+  it('with 300 credits for 6 batches of 10 pages: 3 are finished, not six begun', async () => {
+    const { run, finished } = severalBatches(6, 10)
+    await expect(run.extract({ creditsLimit: 300 })).rejects.toThrow('300 credits')
+    expect(finished()).toEqual(['0000', '0001', '0002'])
+  })
+
+  it('are begun no more once one worker was told so, also where another one hears of it late', async () => {
+    const { run, clock, finished } = severalBatches(4, 2)
+    let asked = 0
+    const mayBegin = async () => {
+      asked += 1
+      if (asked === 2) return false
+      await clock.sleep(100)
+      return true
+    }
+    await run.extract({ concurrency: 2, mayBegin })
+    expect(finished()).toEqual([])
+    expect(asked).toBe(2)
   })
 })
 
 describe('a run that stops is taken up again', () => {
   it('a stop finishes the requests in flight, and the next attempt buys nothing twice', async () => {
-    const rejections = watchUnhandledRejections()
-    const organizations = Array.from({ length: 8 }, (_, i) => `org_${i}x`)
-    const source = organizations.flatMap((organization) => manyEvents(60, { organization }))
-    const simulator = await simulate(source, {
-      faults: [{ slow: { delay_ms: 30 }, times: 'always' }],
-    })
-    const batches = organizations.flatMap((id, i) => batchesOf([id], { batch_id: `000${i}` }))
-    const extraction = anExtraction({ simulator, batches })
+    const { run, service } = severalBatches(8, 2)
     const stop = new AbortController()
     const reason = new Error('stopped by signal')
     const onProgress = ({ pages }: { pages: number }) => pages >= 5 && stop.abort(reason)
-    const first = await errorOf(extraction.run({ concurrency: 4, stop: stop.signal, onProgress }))
-    expect(first).toBe(reason)
-    const { requests } = simulator.account()
-    expect(requests).toBeLessThanOrEqual(5 + 4)
+    expect(await errorOf(run.extract({ stop: stop.signal, onProgress }))).toBe(reason)
+    expect(service.account.length).toBeLessThanOrEqual(5 + 4)
     // What was in flight was finished and kept: nothing is in doubt.
-    expect(extraction.history().unanswered).toBe(0)
-    expectEqualBooks(extraction, simulator)
+    expectSameCredits(run, service)
+    await run.extract()
+    expect(service.account).toHaveLength(16)
+    expect(run.events()).toHaveLength(800)
+    expectSameCredits(run, service)
+  })
 
-    await extraction.run({ concurrency: 4 })
-    expect(simulator.account().requests).toBe(16)
-    expect(extraction.events()).toHaveLength(480)
-    expectEqualBooks(extraction, simulator)
-    expect(rejections()).toEqual([])
+  it.each([2, 5, 17])('a kill after %i pages costs only what was in flight', async (after) => {
+    const { run, service } = severalBatches(1, 30)
+    const onProgress = ({ pages }: { pages: number }) => pages === after && run.kill()
+    await expect(run.extract({ onProgress })).rejects.toThrow('killed')
+    await run.extract()
+    expect(service.charged()).toBeLessThanOrEqual(300 + 10)
+    expect(run.ledger().total).toBeGreaterThanOrEqual(service.charged())
+    expect(run.bought().size).toBe(1_500)
+  })
+
+  it('finishes first what an earlier attempt had begun', async () => {
+    const { run, finished } = severalBatches(6, 4)
+    await errorOf(run.extract({ concurrency: 1, creditsLimit: 60 }))
+    expect(finished()).toEqual(['0000'])
+    await errorOf(run.extract({ concurrency: 1, creditsLimit: 80 }))
+    expect(finished()).toEqual(['0000', '0001'])
   })
 
   it('writes the end of a batch that was bought whole but not closed, without a request', async () => {
-    const simulator = await simulate(manyEvents(10))
-    const batches = batchesOf(['org_a'])
-    const extraction = anExtraction({
-      simulator,
-      batches,
-      wrapWriter: (writer) => ({
-        ...writer,
-        write: (record, payload) => writer.write(record, payload),
-        close: () => writer.close(),
-        append: async (record, payload) => {
-          if (record.kind === 'batch_finished' && !extraction.log.some((line) => line['second'])) {
-            throw new Error('killed here')
-          }
-          await writer.append(record, payload)
-        },
-      }),
+    const service = simulated(manyEvents(10))
+    let isKilled = false
+    const run = aRun(service, undefined, ({ kind }) => {
+      if (kind !== 'batch_finished' || isKilled) return
+      isKilled = true
+      throw new Error('killed here')
     })
-    expect((await errorOf(extraction.run())).message).toBe('killed here')
-    extraction.log.push({ second: true })
-    const report = await extraction.run()
-    expect(report).toMatchObject({ batchesDone: 1, pages: 0 })
-    expect(simulator.account().requests).toBe(1)
-    expect(extraction.history().batches.get('0001')?.state).toBe('finished')
+    expect((await errorOf(run.extract())).message).toBe('killed here')
+    expect(await run.extract()).toMatchObject({ batchesDone: 1, pages: 0 })
+    expect(service.account).toHaveLength(1)
+    expect(run.run().batches.get('0001')?.state).toBe('finished')
+  })
+})
+
+describe('a batch with more pages than the service counts', () => {
+  it('is split by organisation as soon as that is known, and what cannot be covered is said', async () => {
+    const others = ['org_b', 'org_c', 'org_d']
+    const source = others.flatMap((organization) => manyEvents(150, { organization }))
+    const all = simulated(source)
+    const { clock } = all
+    /** org_a has new events without end. */
+    const endless = ({ page }: Asked) => ({
+      data: manyEvents(50, { organization: 'org_a' }).map((event, i) => ({
+        ...event,
+        person: { ...event.person, profile_id: `per_${page}_${i}` },
+      })),
+      hasMore: page <= 10_000,
+    })
+    const service = aService(async (asked) => {
+      if (asked.organizations.includes('org_a')) return endless(asked)
+      const answer = await all.post('', asked.body, new AbortController().signal)
+      return { text: answer.body.toString(), charge: all.account.at(-1)?.charged ?? 0 }
+    }, clock)
+    const run = aRun(service, [batchOf(['org_a', ...others])])
+    const report = await run.extract()
+    const reason = 'more than 10000 pages: not coverable in this window'
+    expect(report.quarantined).toMatchObject([{ organization: { value: 'org_a' }, reason }])
+    expect(Math.max(...service.account.map(({ page }) => page))).toBe(10_000)
+    const finished = run.records('batch_finished').map(({ batch_id: id }) => id)
+    expect(finished.toSorted()).toEqual(['0001.1.2', '0001.2'])
+    const bought = run.bought()
+    expect(source.filter((event) => !bought.has(nameOf(event)))).toEqual([])
+    // Found out with the help of pages that are free when they are not there, not after 10,000 pages.
+    expect(service.charged() / 10).toBeLessThanOrEqual(210)
+    expectSameCredits(run, service)
+  })
+})
+
+/** 2,000 events of 5 organisations; 7 % of them correct another one, and stand anywhere beside it. */
+function repeatingEvents(): JobChangeEvent[] {
+  const all: JobChangeEvent[] = []
+  for (let i = 0; all.length < 2_000; i += 1) {
+    const detectedAt = NOW - (5 + ((i * 37) % 300)) * DAY
+    const organization = `org_${i % 5}`
+    const event = anEvent({ person: `per_${i}`, organization, detectedAt, lagDays: (i * 13) % 90 })
+    all.push(event)
+    if (i % 13 !== 0) continue
+    const seenAgain = new Date(detectedAt + 4 * DAY).toISOString()
+    all.push({ ...event, detected_at: seenAgain, detection_lag_days: (i * 7) % 90 })
+  }
+  return all
+}
+
+describe('a list where keys repeat, because corrections stand beside what they correct', () => {
+  it.each([1, 2, 4, 8])('of 40 pages costs 40 pages, with %i workers', async (workers) => {
+    expect(await buyAll(sourceOf(repeatingEvents()), 5, workers)).toBe(40)
+  })
+
+  it('of 5 organisations in a batch each costs 8 or 9 pages for each, with 8 workers', async () => {
+    expect(await buyAll(sourceOf(repeatingEvents()), 1, 8)).toBeLessThanOrEqual(42)
   })
 })

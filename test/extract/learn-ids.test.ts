@@ -1,22 +1,19 @@
 import { describe, expect, it } from 'vitest'
-import { eventFacts } from '../../src/extract/event-facts.ts'
 import { IdLearner } from '../../src/extract/learn-ids.ts'
+import { eventFacts } from '../../src/extract/page-record.ts'
 import type { OrganizationRef } from '../../src/journal/records.ts'
-import { anEvent, manyEvents, simulate, type EventChoices } from '../simulator/simulator-fixture.ts'
-import { anExtraction, batchesOf, type Extraction } from './extract-fixture.ts'
+import { anEvent, manyEvents, type EventChoices } from '../simulator/simulator-fixture.ts'
+import { aRun, batchOf, simulated } from './extract-fixture.ts'
 
 const url = (value: string): OrganizationRef => ({ by: 'url', value })
-const batchOf = (...references: OrganizationRef[]) => batchesOf(references)[0]!
 const events = (...choices: EventChoices[]) => choices.map((one) => eventFacts(anEvent(one)))
 
 /** What a batch that asks for `references` learns of the events. */
 function learntOf(references: readonly OrganizationRef[], ...choices: EventChoices[]) {
   const ids = new IdLearner()
-  const batch = batchOf(...references)
+  const batch = batchOf(references)
   ids.look(batch, events(...choices))
-  return ids
-    .learn(batch)
-    .map(({ organization, organizationId }) => [organization.value, organizationId])
+  return ids.learn(batch).map(({ organization, organization_id: id }) => [organization.value, id])
 }
 
 const acme: EventChoices = { organization: 'org_7', slug: 'acme' }
@@ -43,9 +40,9 @@ describe('the id of a company is learnt', () => {
   it('by the URL of the event where it has no slug', () => {
     const event = anEvent(acme)
     const ids = new IdLearner()
-    const batch = batchOf(url('acme'), url('globex'))
+    const batch = batchOf([url('acme'), url('globex')])
     ids.look(batch, [eventFacts({ ...event, organization: { ...event.organization, slug: null } })])
-    expect(ids.learn(batch)).toMatchObject([{ organizationId: 'org_7' }])
+    expect(ids.learn(batch)).toMatchObject([{ organization_id: 'org_7' }])
   })
 
   it('as its only id, where it was asked for alone under another slug', () => {
@@ -54,7 +51,7 @@ describe('the id of a company is learnt', () => {
 
   it('once in a run', () => {
     const ids = new IdLearner()
-    const joined = batchOf(url('acme'), url('globex'))
+    const joined = batchOf([url('acme'), url('globex')])
     const left = { ...joined, batch_id: '0002' }
     for (const batch of [joined, left]) ids.look(batch, events(acme))
     expect(ids.learn(joined)).toHaveLength(1)
@@ -65,10 +62,10 @@ describe('the id of a company is learnt', () => {
 describe('no id is learnt', () => {
   it('for a slug that two companies share, also when they are on different pages', () => {
     const ids = new IdLearner()
-    const batch = batchOf(url('acme'), url('globex'))
+    const batch = batchOf([url('acme'), url('globex')])
     ids.look(batch, events(acme))
     ids.look(batch, events({ ...acme, organization: 'org_70' }, globex))
-    expect(ids.learn(batch)).toMatchObject([{ organizationId: 'org_8' }])
+    expect(ids.learn(batch)).toMatchObject([{ organization_id: 'org_8' }])
   })
 
   it('for a company without events, or with another slug', () => {
@@ -81,47 +78,35 @@ describe('no id is learnt', () => {
 
   it('from events that are damaged', () => {
     const ids = new IdLearner()
-    const batch = batchOf(url('acme'))
+    const batch = batchOf([url('acme')])
     const damaged = [null, 7, { organization: { slug: 'acme' } }, { organization: null }]
     ids.look(batch, damaged.map(eventFacts))
     expect(ids.learn(batch)).toEqual([])
   })
 })
 
-const learntRecords = (extraction: Extraction) =>
-  extraction
-    .records()
-    .flatMap((record) =>
-      record.kind === 'organization_learnt'
-        ? [[record.organization.value, record.organization_id]]
-        : [],
-    )
-
 describe('a run', () => {
-  it('writes what it learnt of 3 companies once, before their batches are finished', async () => {
-    const source = ['a', 'b', 'c'].flatMap((name) =>
-      manyEvents(60, { organization: `org_${name}`, slug: `firm-${name}` }),
+  it('writes what it learnt of 3 companies once, before their batch is finished', async () => {
+    const names = ['a', 'b', 'c']
+    const service = simulated(
+      names.flatMap((name) =>
+        manyEvents(60, { organization: `org_${name}`, slug: `firm-${name}` }),
+      ),
     )
-    const simulator = await simulate(source)
-    const references = ['a', 'b', 'c'].map((name) =>
-      url(`https://network.example/company/firm-${name}`),
+    const references = names.map((name) => url(`https://network.example/company/firm-${name}`))
+    const run = aRun(
+      service,
+      (['joined', 'left'] as const).map((type) =>
+        batchOf(references, { batch_id: type, event_types: [type] }),
+      ),
     )
-    const batches = (['joined', 'left'] as const).flatMap((type) =>
-      batchesOf(references, { batch_id: type, event_types: [type] }),
+    await run.extract()
+    expect(run.records('organization_learnt')).toMatchObject(
+      references.map((organization, i) => ({ organization, organization_id: `org_${names[i]}` })),
     )
-    const extraction = anExtraction({ simulator, batches })
-    await extraction.run()
-    expect(learntRecords(extraction)).toEqual(
-      ['a', 'b', 'c'].map((name) => [
-        `https://network.example/company/firm-${name}`,
-        `org_${name}`,
-      ]),
+    const kinds = run.frames.map(({ record }) =>
+      record.kind === 'batch_finished' ? `end of ${record.batch_id}` : record.kind,
     )
-    const records = extraction.records()
-    const lastLearnt = records.findLastIndex(({ kind }) => kind === 'organization_learnt')
-    const end = records.findIndex(
-      (record) => record.kind === 'batch_finished' && record.batch_id === 'joined',
-    )
-    expect(end).toBe(lastLearnt + 1)
+    expect(kinds.indexOf('end of joined')).toBe(kinds.lastIndexOf('organization_learnt') + 1)
   })
 })

@@ -1,18 +1,22 @@
 import { describe, expect, it } from 'vitest'
-import { project } from '../../src/extract/projection.ts'
+import { fractionOf, pagesToBuy, project } from '../../src/extract/projection.ts'
 import { newBatchHistory, type BatchHistory } from '../../src/journal/batch-history.ts'
 import { logNormal, seededRandom } from '../../src/simulator/random.ts'
 import { rounds } from '../helpers/tier.ts'
-import { batchesOf } from './extract-fixture.ts'
+import { batchOf } from './extract-fixture.ts'
 
 const DRAWS = rounds('JOBTIDE_DRAWS', 300, 2_000)
 
 /** A batch that has, or will have, so many events. */
 function aBatch(events: number, state: BatchHistory['state'], expected?: number): BatchHistory {
   const fields = expected === undefined ? {} : { expected_pages: expected }
-  const [batch] = batchesOf(['org_a'], fields)
   const pages = state === 'finished' ? Math.ceil(events / 50) : 0
-  return { ...newBatchHistory(batch!), state, pages: Math.max(pages, 1), events: pages && events }
+  return {
+    ...newBatchHistory(batchOf(['org_a'], fields)),
+    state,
+    pages: Math.max(pages, 1),
+    events: pages && events,
+  }
 }
 
 /** In how many of the draws the bill of all batches was within the range, when `read` of them were read. */
@@ -74,5 +78,32 @@ describe('a projection', () => {
     expect(project([aBatch(100, 'finished'), aBatch(0, 'planned')])).toBeNull()
     const empty = [aBatch(0, 'finished'), aBatch(0, 'finished'), aBatch(0, 'planned')]
     expect(project(empty)).toMatchObject({ expected: 0, low: 0 })
+  })
+})
+
+/** A batch of which so many pages were read. */
+const begun = (expected: number, pages: number, state: BatchHistory['state'] = 'planned') => ({
+  ...newBatchHistory(batchOf(['org_a'], { expected_pages: expected })),
+  state,
+  pages,
+})
+
+describe('a run of a batch of 9 pages and one that may be empty', () => {
+  const small = begun(0.2, 0)
+  it.each([
+    [0, 'before the first page', [begun(9, 0), small]],
+    [0.3, 'after 3 pages', [begun(9, 3), small]],
+    [0.855, 'while the large one has more pages than expected', [begun(9, 40), small]],
+    [0.9, 'when the large one is finished', [begun(9, 3, 'finished'), small]],
+    [1, 'when it has no batch', []],
+  ] as const)('is done to %f %s', (fraction, _, batches) => {
+    expect(fractionOf(batches)).toBeCloseTo(fraction)
+  })
+})
+
+describe('what a batch of 9 expected pages still costs', () => {
+  it('is 9 pages at first, 6 after 3, as many as were read once it is longer than expected, and 1 at least', () => {
+    expect([0, 3, 9, 20].map((pages) => pagesToBuy(begun(9, pages)))).toEqual([9, 6, 9, 20])
+    expect(pagesToBuy(begun(0.2, 0))).toBe(1)
   })
 })

@@ -2,7 +2,7 @@ import { existsSync } from 'node:fs'
 import { resolve } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import { readEventsFile } from '../../src/simulator/events-file.ts'
-import { buyAll } from './page-server.ts'
+import { buyAll } from './extract-fixture.ts'
 
 const FILE = resolve(import.meta.dirname, '../../../shared/cases/repeated-keys.ndjson.gz')
 

@@ -1,14 +1,16 @@
 import { describe, expect, it } from 'vitest'
 import type { OrganizationRef } from '../../src/journal/records.ts'
+import type { Fault } from '../../src/simulator/faults.ts'
 import { seededRandom } from '../../src/simulator/random.ts'
-import type { Simulator, SimulatorOptions } from '../../src/simulator/simulator.ts'
-import { anEvent, manyEvents, simulate } from '../simulator/simulator-fixture.ts'
+import { anEvent, manyEvents } from '../simulator/simulator-fixture.ts'
 import {
-  anExtraction,
+  aRun,
+  batchOf,
   batchesOf,
   errorOf,
-  expectEqualBooks,
-  type Extraction,
+  expectSameCredits,
+  simulated,
+  type SimulatedOptions,
 } from './extract-fixture.ts'
 
 const FIFTY = Array.from({ length: 50 }, (_, i) => `acme-${String(i).padStart(2, '0')}`)
@@ -34,48 +36,36 @@ const ODD_PAGE = {
   credit_used: 10,
 }
 
-interface Service {
-  readonly simulator: Simulator
-  readonly extraction: Extraction
-  readonly bad: readonly string[]
-  readonly tracked: readonly string[]
-}
-
-/** A service that tracks all of these companies but the bad ones, and a run that asks for all in one batch. */
-async function aService(
+/** A service that tracks all of these companies but the bad ones, and a run that asks for 50 in a batch. */
+function aService(
   bad: readonly string[],
-  options: Partial<SimulatorOptions>,
+  options: SimulatedOptions = { unknownNames: 'none' },
   companies: readonly string[] = FIFTY,
-): Promise<Service> {
+) {
   const tracked = companies.filter((slug) => !bad.includes(slug))
-  const simulator = await simulate([...tracked, 'somebody-else'].map(eventOf), options)
-  const batches = batchesOf(byUrl(companies))
-  const extraction = anExtraction({ simulator, batches })
-  return { simulator, extraction, bad, tracked }
+  const service = simulated([...tracked, 'somebody'].map(eventOf), { takesMs: 10, ...options })
+  const run = aRun(service, batchesOf(byUrl(companies), 50))
+  return { service, run, bad, tracked }
 }
 
 /** A service that refuses the bad companies itself, for reasons of its own, on this page or on all. */
-function refusing(bad: readonly string[], message: string, page?: number) {
+function refusing(bad: readonly string[], message: string, page?: number): Fault[] {
   return bad.map((slug) => ({
     organization_id: `org_${slug}`,
     status: 400,
     message,
-    times: 'always' as const,
+    times: 'always',
     ...(page === undefined ? {} : { page }),
   }))
 }
 
-/** All tracked companies were read, in one batch; the bad ones are quarantined, once each, and no other is. */
-function expectFound({ extraction, simulator, bad, tracked }: Service): void {
-  const read = extraction.events().map(({ organization }) => organization.slug ?? '')
+/** All tracked companies were read once; the bad ones are quarantined, once each, and no other is. */
+function expectFound({ run, service, bad, tracked }: ReturnType<typeof aService>): void {
+  const read = run.events().map(({ organization }) => organization.slug ?? '')
   expect(read.toSorted()).toEqual(tracked.toSorted())
-  const quarantined = extraction
-    .records()
-    .flatMap((record) => (record.kind === 'organization_quarantined' ? [record.organization] : []))
-  expect(slugsOf(quarantined)).toEqual(bad.toSorted())
-  const open = [...extraction.history().batches.values()].filter(({ state }) => state !== 'split')
-  expect(open.map(({ state }) => state)).toEqual(tracked.length === 0 ? [] : ['finished'])
-  expectEqualBooks(extraction, simulator)
+  const quarantined = run.records('organization_quarantined')
+  expect(slugsOf(quarantined.map(({ organization }) => organization))).toEqual(bad.toSorted())
+  expectSameCredits(run, service)
 }
 
 describe('50 companies, of which some are not tracked: the others are read once in one batch', () => {
@@ -94,80 +84,77 @@ describe('50 companies, of which some are not tracked: the others are read once 
     { names: 'all' as const, count: 50, most: 2 },
   ])(
     'the message names $names of $count: at most $most requests, no credit more',
-    async (world) => {
-      const service = await aService(anySet(world.count), { unknownNames: world.names })
-      const report = await service.extraction.run()
-      expectFound(service)
+    async ({ names, count, most }) => {
+      const world = aService(anySet(count), { unknownNames: names })
+      const report = await world.run.extract()
+      expectFound(world)
       expect(report.quarantined.map(({ reason }) => reason)).toEqual(
-        Array.from({ length: world.count }, () => expect.stringContaining('not tracked') as string),
+        Array.from({ length: count }, () => expect.stringContaining('not tracked') as string),
       )
-      const { requests, credits } = service.simulator.account()
-      expect(requests).toBeLessThanOrEqual(world.most)
-      expect(credits).toBe(world.count === 50 ? 0 : 10)
+      expect(report).toMatchObject({ batches: count === 50 ? 0 : 1 })
+      expect(world.service.account.length).toBeLessThanOrEqual(most)
+      expect(world.service.charged()).toBe(count === 50 ? 0 : 10)
     },
   )
 })
 
 describe('a message about companies', () => {
-  const cases = [
+  it.each([
     { what: 'that repeats the question', companies: FIFTY.slice(0, 8), bad: ['acme-05'] },
     {
       what: 'with words that are slugs of tracked companies',
       companies: ['target', 'not', 'request', 'gone'],
       bad: ['gone'],
     },
-  ]
-  it.each(cases)('$what blames none but the bad one', async ({ companies, bad }) => {
+  ])('$what blames none but the bad one', async ({ companies, bad }) => {
     const message = `request not tracked, one of our target: ${companies.join(', ')}`
-    const tracked = companies.filter((slug) => !bad.includes(slug))
-    const faults = refusing(bad, message)
-    const service = await aService([], { faults }, companies)
-    await service.extraction.run()
-    expectFound({ ...service, bad, tracked })
+    const world = aService([], { faults: refusing(bad, message) }, companies)
+    await world.run.extract()
+    expectFound({ ...world, bad, tracked: companies.filter((slug) => !bad.includes(slug)) })
   })
 
   it('of one batch is known to the next: the bad ones of 2 event types are searched once', async () => {
     const bad = ['acme-03', 'acme-21', 'acme-40']
-    const { simulator } = await aService(bad, { unknownNames: 'none' })
-    const batches = (['joined', 'left'] as const).flatMap((type) =>
-      batchesOf(byUrl(FIFTY), { batch_id: type, event_types: [type] }),
+    const { service } = aService(bad)
+    const batches = (['joined', 'left'] as const).map((type) =>
+      batchOf(byUrl(FIFTY), { batch_id: type, event_types: [type] }),
     )
-    const extraction = anExtraction({ simulator, batches })
-    const report = await extraction.run({ concurrency: 1 })
+    const report = await aRun(service, batches).extract({ concurrency: 1, random: () => 0 })
     expect(slugsOf(report.quarantined.map(({ organization }) => organization))).toEqual(bad)
-    const second = simulator.account().log.filter((asked) => asked.event_type === 'left')
+    const second = service.account.filter(({ body }) => body['event_type'] === 'left')
     expect(second.length).toBeLessThanOrEqual(3)
   })
 })
 
 describe('a search', () => {
   it('that is stopped in the middle goes on in the next attempt and finds the rest', async () => {
-    const service = await aService(anySet(4), { unknownNames: 'none' })
+    const world = aService(anySet(4))
     const stop = new AbortController()
-    const onProgress = () => setTimeout(() => stop.abort(new Error('stop')), 30)
-    await errorOf(service.extraction.run({ stop: stop.signal, onProgress }))
-    await service.extraction.run()
-    expectFound(service)
-    expect(service.simulator.account().credits).toBe(10)
+    void world.service.clock.sleep(100).then(() => stop.abort(new Error('stop')))
+    await errorOf(world.run.extract({ stop: stop.signal }))
+    await world.run.extract()
+    expectFound(world)
+    expect(world.service.charged()).toBe(10)
   })
 
   it('in 4 batches at once leaves all tracked companies read', async () => {
     const companies = Array.from({ length: 200 }, (_, i) => `firm-${i}`)
-    const bad = companies.filter((_, i) => i % 23 === 5)
-    const { extraction, tracked } = await aService(bad, { unknownNames: 'none' }, companies)
-    const report = await extraction.run({ concurrency: 4 })
-    const quarantined = report.quarantined.map(({ organization }) => organization)
-    expect(slugsOf(quarantined)).toEqual(bad.toSorted())
-    expect(extraction.events()).toHaveLength(tracked.length)
+    const world = aService(
+      companies.filter((_, i) => i % 23 === 5),
+      { unknownNames: 'none' },
+      companies,
+    )
+    const report = await world.run.extract({ concurrency: 4 })
+    expectFound(world)
     expect(report).toMatchObject({ batches: 4, batchesDone: 4, credits: 40 })
   })
 
   it.each([401, 403])('that is answered %i asks nothing after it', async (status) => {
     const faults = [{ page: 10_000, nth: 2, status }]
-    const { simulator, extraction } = await aService(['acme-25'], { unknownNames: 'none', faults })
-    expect(await errorOf(extraction.run())).toMatchObject({ exitCode: 3 })
-    const { log } = simulator.account()
-    expect(log.findIndex((entry) => entry.status === status)).toBe(log.length - 1)
+    const { service, run } = aService(['acme-25'], { unknownNames: 'none', faults })
+    expect(await errorOf(run.extract())).toMatchObject({ exitCode: 3 })
+    const statuses = service.account.map((request) => request.status)
+    expect(statuses.indexOf(status)).toBe(statuses.length - 1)
   })
 
   it.each([
@@ -176,35 +163,30 @@ describe('a search', () => {
     ['accepts all on page 10,000', null],
   ])('where the service %s: halves are read, no company is lost or blamed', async (_, answer) => {
     const bad = ['acme-03', 'acme-33']
-    const probe = answer === null ? [] : [{ page: 10_000, times: 'always' as const, ...answer }]
+    const probe: Fault[] = answer === null ? [] : [{ page: 10_000, times: 'always', ...answer }]
     const companies = refusing(bad, 'a company is not tracked', answer === null ? 1 : undefined)
-    const order = answer?.status === 400 ? [...probe, ...companies] : [...companies, ...probe]
-    const { extraction, simulator } = await aService([], { faults: order })
-    const report = await extraction.run()
+    const faults = answer?.status === 400 ? [...probe, ...companies] : [...companies, ...probe]
+    const { run, service } = aService([], { faults })
+    const report = await run.extract()
     expect(slugsOf(report.quarantined.map(({ organization }) => organization))).toEqual(bad)
-    const read = new Set(extraction.events().map(({ organization }) => organization.slug))
+    const read = new Set(run.events().map(({ organization }) => organization.slug))
     expect(FIFTY.filter((slug) => !read.has(slug))).toEqual(bad)
-    expectEqualBooks(extraction, simulator)
+    expectSameCredits(run, service)
   })
-})
 
-describe('a company that the service drops while its batch is being read', () => {
-  it('is quarantined from the second page on, and the other is read from the start', async () => {
+  it('for a company that the service drops from page 2 on: it is quarantined, the other is read from the start', async () => {
     const source = ['org_keeps', 'org_goes'].flatMap((organization) =>
       manyEvents(400, { organization }),
     )
     const faults = Array.from({ length: 20 }, (_, i) =>
       refusing(['goes'], 'organization not tracked: org_goes', i + 2),
     ).flat()
-    const simulator = await simulate(source, { faults })
-    const batches = batchesOf(['org_keeps', 'org_goes'])
-    const extraction = anExtraction({ simulator, batches })
-    const report = await extraction.run({ concurrency: 4 })
+    const service = simulated(source, { faults })
+    const run = aRun(service, [batchOf(['org_keeps', 'org_goes'])])
+    const report = await run.extract()
     expect(report).toMatchObject({ batches: 1, batchesDone: 1, quarantined: [{}] })
-    const people = extraction
-      .events()
-      .filter(({ organization }) => organization.organization_id === 'org_keeps')
-    expect(new Set(people.map(({ person }) => person.profile_id)).size).toBe(400)
-    expectEqualBooks(extraction, simulator)
+    const kept = run.events().filter(({ organization }) => organization.slug === 'company-keeps')
+    expect(new Set(kept.map(({ person }) => person.profile_id)).size).toBe(400)
+    expectSameCredits(run, service)
   })
 })

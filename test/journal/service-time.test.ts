@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { createServiceClock } from '../../src/extract/service-clock.ts'
+import { ServiceClock } from '../../src/extract/service-clock.ts'
 import { emptyHistory, foldRecord, serviceTime, type History } from '../../src/journal/history.ts'
 import type { JournalRecord } from '../../src/journal/records.ts'
 import { agreeOnTime } from '../../src/journal/service-time.ts'
@@ -84,11 +84,11 @@ class World {
     )
     const batch = aBatch({ batch_id: name, days_ago: needed === 'all' ? null : needed })
     history.runs.get(RUN)!.batches.set(name, newBatchHistory(batch))
-    const clock = createServiceClock(
-      { monotonic: () => this.time },
-      { warn: () => undefined },
-      history.serverAheadMs,
-    )
+    const clock = new ServiceClock({
+      clock: { monotonic: () => this.time },
+      logger: { warn: () => undefined },
+      serverAheadMs: history.serverAheadMs,
+    })
     const read: BatchHistory = newBatchHistory(batch)
     const seen = this.events.filter(({ got }) => !got)
     const isIn = (stamp: number) =>

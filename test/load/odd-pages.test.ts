@@ -1,14 +1,12 @@
-/** Pages with something in them that cannot be: bought over HTTP, then loaded. */
+/** Pages with something in them that cannot be: bought, then loaded. */
 
-import { createServer } from 'node:http'
-import type { AddressInfo } from 'node:net'
-import { describe, expect, it, onTestFinished } from 'vitest'
-import { readHistory } from '../../src/journal/read-history.ts'
+import { describe, expect, it } from 'vitest'
 import type { OrganizationRef } from '../../src/journal/records.ts'
 import { chargeOfPage, monthlyCredits } from '../../src/journal/spending.ts'
 import { load } from '../../src/load/load.ts'
-import type { Simulator } from '../../src/simulator/simulator.ts'
-import { anExtraction, jumpingClock, batchesOf } from '../extract/extract-fixture.ts'
+import { aRun, aService, batchOf } from '../extract/extract-fixture.ts'
+import { virtualClock } from '../helpers/virtual-clock.ts'
+import { aJournal } from '../journal/journal-fixture.ts'
 import { START, memory, wireEvent } from './load-fixture.ts'
 
 /** Reads one page with these events from a service that charges `credits`, JSON as it is, and loads it. */
@@ -19,24 +17,18 @@ async function readAndLoad(
   creditsLimit: number | null = null,
 ) {
   const data = JSON.stringify(events)
-  const server = createServer((request, response) => {
-    request.resume()
-    const date = new Date(START).toUTCString()
-    response.writeHead(200, { 'content-type': 'application/json', date })
-    response.end(
-      `{"success":true,"data":${data},"pagination":{"page":1,"limit":50,"has_more":false},"credit_used":${credits}}`,
-    )
-  })
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
-  onTestFinished(() => void server.close())
-  const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
-  const simulator = { url } as Simulator
-  const batches = batchesOf(organizations)
-  const extraction = anExtraction({ simulator, clock: jumpingClock(START), batches })
-  const progress = await extraction.run({ creditsLimit })
+  const date = new Date(START).toUTCString()
+  const text = `{"success":true,"data":${data},"pagination":{"page":1,"limit":50,"has_more":false},"credit_used":${credits}}`
+  const service = aService(() => ({ headers: { date }, text }), virtualClock(START))
+  const extraction = aRun(service, [batchOf(organizations)])
+  const progress = await extraction.extract({ creditsLimit })
+  const journal = aJournal()
+  const writer = journal.writer()
+  for (const { record, payload } of extraction.frames) writer.write(record, payload())
+  await writer.close()
   const warehouse = await memory()
-  const report = await load({ warehouse, journal: extraction.journal })
-  return { extraction, progress, warehouse, report, history: readHistory(extraction.journal) }
+  const report = await load({ warehouse, journal })
+  return { extraction, progress, warehouse, report, history: extraction.history() }
 }
 
 const of = (organization: string, person: string) => wireEvent({ organization, person })

@@ -1,0 +1,314 @@
+/** Answers that are not a page, or that say when to come back or what time it is. */
+
+import { describe, expect, it, onTestFinished } from 'vitest'
+import { createTransport } from '../../src/api/transport.ts'
+import { serviceTime } from '../../src/journal/history.ts'
+import { neededWindow } from '../../src/plan/window.ts'
+import type { Fault } from '../../src/simulator/faults.ts'
+import { Secret } from '../../src/support/secret.ts'
+import { DAY, HOUR, MINUTE, SECOND } from '../../src/support/units.ts'
+import { virtualClock } from '../helpers/virtual-clock.ts'
+import {
+  NOW,
+  anEvent,
+  manyEvents,
+  simulate,
+  type TestSimulator,
+} from '../simulator/simulator-fixture.ts'
+import {
+  aRun,
+  aService,
+  batchOf,
+  batchesOf,
+  errorOf,
+  expectSameCredits,
+  simulated,
+  type Service,
+  type SimulatedOptions,
+} from './extract-fixture.ts'
+
+const FIFTY = Array.from({ length: 50 }, (_, i) => `org_${i}x`)
+
+/** 50 batches of one organisation with one page each. */
+function fifty(options: SimulatedOptions = {}) {
+  const events = FIFTY.map((organization) => anEvent({ organization }))
+  const service = simulated(events, { takesMs: 60, ...options })
+  return { service, run: aRun(service, batchesOf(FIFTY)) }
+}
+
+/** A service that answers each request with this. */
+const always = (status: number, message: string) => aService(() => ({ status, message }))
+
+describe('a refused key stops the run', () => {
+  it.each([
+    { status: 401, key: 'wrong-key', concurrency: 1, most: 1 },
+    { status: 403, key: 'poor-key', concurrency: 8, most: 8 },
+  ])(
+    '$status: at most $most requests with $concurrency workers, exit 3, 0 credits',
+    async ({ status, key, concurrency, most }) => {
+      const { run, service } = fifty({ key, keysWithoutPlan: ['poor-key'] })
+      const error = await errorOf(run.extract({ concurrency }))
+      expect(error).toMatchObject({ name: 'RefusedError', exitCode: 3, context: { status } })
+      expect(service.account.length).toBeLessThanOrEqual(most)
+      expect(run.ledger().total).toBe(0)
+      expect(JSON.stringify([error.message, run.frames, run.log])).not.toContain(key)
+    },
+  )
+
+  it.each([404, 405, 410, 422, 301])(
+    '%i means a wrong address: 1 request, exit 2, the address is named',
+    async (status) => {
+      const service = always(status, 'nothing here')
+      const error = await errorOf(aRun(service).extract())
+      expect(error).toMatchObject({ exitCode: 2 })
+      expect(error.message).toContain(`${status} from https://service.example`)
+      expect(service.account).toHaveLength(1)
+    },
+  )
+
+  it('400 that is not about a company stops it after 1 request: asking with fewer would not help', async () => {
+    const service = always(400, 'page must be a number')
+    const run = aRun(service, [batchOf(['org_a', 'org_b'])])
+    const error = await errorOf(run.extract())
+    expect(error).toMatchObject({ name: 'BadRequestError', exitCode: 2 })
+    expect(error.message).toContain('page must be a number')
+    expect(error['hint']).toContain('Nothing was charged')
+    expect(service.account).toHaveLength(1)
+    expect(run.ledger().total).toBe(0)
+  })
+
+  it.each([
+    { concurrency: 1, most: 11 },
+    { concurrency: 8, most: 18 },
+  ])(
+    '402: with exit 4 and at most $most requests with $concurrency workers; 10 pages are kept',
+    async ({ concurrency, most }) => {
+      const message = 'You have used all credits of your plan'
+      const { run, service } = fifty({
+        faults: FIFTY.slice(10).map((id) => ({ organization_id: id, status: 402, message })),
+      })
+      const error = await errorOf(run.extract({ concurrency, random: () => 0 }))
+      expect(error).toMatchObject({ name: 'PaymentRequiredError', exitCode: 4 })
+      expect(error.message).toContain(`(402): ${message}`)
+      expect(error['hint']).toMatch(/Nothing was charged for this request. Top up .* again/)
+      expect(service.account.length).toBeLessThanOrEqual(most)
+      expect(run.ledger()).toEqual({ charged: 100, inDoubt: 0, total: 100 })
+      service.endpoint.setFaults([])
+      await run.extract({ concurrency })
+      expect(run.events()).toHaveLength(50)
+      expectSameCredits(run, service)
+    },
+  )
+
+  const ESC = String.fromCharCode(27)
+  const CSI = String.fromCharCode(0x9b)
+  const forged = `bad ${ESC}[31m thing${CSI}2J\r\n\u2028jobtide: forged \u202eline\u2066`
+  it.each([400, 401, 402, 403, 404])(
+    'the words of a %i reach no reader with control characters, line ends or turned writing',
+    async (status) => {
+      const run = aRun(always(status, forged))
+      const error = await errorOf(run.extract())
+      expect(error.message).toContain('bad [31m thing 2J jobtide: forged line')
+      const records = run.frames.map(({ record }) => record)
+      const kept = JSON.stringify([error.message, run.log, records])
+      expect(kept).not.toMatch(/[\p{Cc}\p{Bidi_Control}\u2028]|\\u00|\\[rn]/u)
+    },
+  )
+})
+
+/** The simulator over HTTP. */
+function overHttp(simulator: TestSimulator): Service {
+  const clock = virtualClock(NOW)
+  const apiKey = new Secret('simulator-key')
+  const transport = createTransport({ baseUrl: simulator.url, apiKey, clock, connections: 4 })
+  onTestFinished(() => transport.close())
+  return { ...transport, clock, account: [], charged: () => simulator.account().credits }
+}
+
+describe('a request that brings no whole page is sent again whole', () => {
+  const cases: { name: string; fault: Fault; inDoubt: number }[] = [
+    { name: 'status 500', fault: { status: 500 }, inDoubt: 0 },
+    { name: 'status 504 in HTML', fault: { status: 504, body: '<html>' }, inDoubt: 0 },
+    { name: 'a body cut in the middle', fault: { cut: '50%' }, inDoubt: 10 },
+    { name: 'a body cut at once', fault: { cut: 0 }, inDoubt: 10 },
+    { name: 'a reset connection', fault: { reset: true, charged: true }, inDoubt: 10 },
+    { name: 'a gzip body cut in the middle', fault: { gzip_cut: '50%' }, inDoubt: 10 },
+    {
+      name: 'a body that is no JSON',
+      fault: { status: 200, body: '{"data":[}', charged: true },
+      inDoubt: 10,
+    },
+    {
+      name: 'JSON that is no page',
+      fault: { status: 200, body: { data: 1 }, charged: true },
+      inDoubt: 10,
+    },
+  ]
+  it.each(cases)(
+    '$name: one more request, $inDoubt credits in doubt',
+    async ({ fault, inDoubt }) => {
+      const simulator = await simulate(manyEvents(120), { faults: [{ page: 2, ...fault }] })
+      const run = aRun(overHttp(simulator))
+      await run.extract({ concurrency: 1 })
+      expect(run.events()).toEqual(manyEvents(120))
+      expect(simulator.account().log.map(({ page }) => page)).toEqual([1, 2, 2, 3])
+      expect(run.records('request_failed')).toMatchObject([{ page: 2, in_doubt: inDoubt > 0 }])
+      expect(run.ledger()).toEqual({ charged: 30, inDoubt, total: 30 + inDoubt })
+      expect(simulator.account().credits).toBe(30 + inDoubt)
+    },
+  )
+
+  it('a fifth of all requests failing in every way loses no event and no credit', async () => {
+    const ids = FIFTY.slice(0, 6)
+    const source = ids.flatMap((organization) => manyEvents(130, { organization }))
+    const kinds: Fault[] = cases.map(({ fault }) => fault)
+    const simulator = await simulate(source, {
+      faults: kinds.map((kind, i) => ({
+        ...kind,
+        probability: 0.03,
+        seed: 40 + i,
+        times: 'always' as const,
+      })),
+    })
+    const run = aRun(overHttp(simulator), batchesOf(ids))
+    await run.extract({ concurrency: 3 })
+    expect(run.records('request_failed').length).toBeGreaterThan(0)
+    expect(run.events()).toHaveLength(6 * 130)
+    expect(run.ledger().total).toBe(simulator.account().credits)
+  })
+})
+
+describe('no worker sends before a time the service named', () => {
+  it('503 with Retry-After: 2 holds 8 workers back, also while the pause is being written down', async () => {
+    const faults = [{ nth: 1, status: 503, headers: { 'Retry-After': 2 } }]
+    const events = FIFTY.map((organization) => anEvent({ organization }))
+    const service = simulated(events, { takesMs: 60, faults })
+    // A disk that takes 150 ms to keep a failure; pages are kept at once, so that the other workers go on.
+    const run = aRun(service, batchesOf(FIFTY), ({ kind }) =>
+      kind === 'request_failed' ? service.clock.sleep(150) : undefined,
+    )
+    await run.extract({ concurrency: 8 })
+    const orderedAt = (service.account.find(({ status }) => status === 503)?.sentAt ?? 0) + 60
+    const later = service.account.slice(8).map(({ sentAt }) => sentAt)
+    expect(Math.min(...later)).toBeGreaterThanOrEqual(orderedAt + 2 * SECOND)
+    expect(run.events()).toHaveLength(50)
+    expectSameCredits(run, service)
+  })
+
+  it('12 requests a second: the first answers name the limit, and at most 2 requests are refused', async () => {
+    const { run, service } = fifty({ rateLimit: { requests: 12, windowMs: SECOND } })
+    await run.extract({ concurrency: 8 })
+    expect(run.events()).toHaveLength(50)
+    expect(service.account.filter(({ status }) => status === 429).length).toBeLessThanOrEqual(2)
+  })
+
+  it('a run that was stopped during a pause waits for its end when it is taken up again', async () => {
+    const { run, service } = fifty({ faults: [{ status: 503, headers: { 'Retry-After': 2 } }] })
+    const stop = new AbortController()
+    void service.clock.sleep(400).then(() => stop.abort(new Error('stop')))
+    await errorOf(run.extract({ concurrency: 1, stop: stop.signal }))
+    expect(service.account).toHaveLength(1)
+    await run.extract({ concurrency: 8 })
+    const [first, second] = service.account
+    expect(second!.sentAt - first!.sentAt).toBeGreaterThanOrEqual(2_000)
+    expect(run.events()).toHaveLength(50)
+  })
+
+  it('a wait longer than max_wait ends the run with exit 5 and names the time; before it the next run asks nothing, after it all', async () => {
+    const { run, service } = fifty({
+      faults: [{ nth: 3, status: 503, headers: { 'Retry-After': 3_600 }, message: 'closed' }],
+    })
+    const error = await errorOf(run.extract())
+    expect(error).toMatchObject({ name: 'UnavailableError', exitCode: 5 })
+    const notBefore = Number(error['notBefore'])
+    expect(notBefore).toBeGreaterThanOrEqual(NOW + HOUR)
+    expect(error.message).toContain(new Date(notBefore).toISOString())
+    expect(error['hint']).toContain(new Date(notBefore).toISOString())
+    expect(run.history().notBefore).toBe(notBefore)
+    const { length } = service.account
+    expect(length).toBeLessThanOrEqual(3 + 4)
+    const tooEarly = await errorOf(run.extract({ maxWaitMs: 10 * MINUTE }))
+    expect(tooEarly).toMatchObject({ name: 'UnavailableError', exitCode: 5 })
+    expect(service.account).toHaveLength(length)
+    await run.extract({ maxWaitMs: 2 * HOUR })
+    expect(service.account[length]!.sentAt).toBeGreaterThanOrEqual(notBefore)
+    expect(run.events()).toHaveLength(50)
+    expectSameCredits(run, service)
+  })
+
+  it('a plan of 30 requests an hour is bought to its last request, then exit 5 and 0 refused requests; the time is kept', async () => {
+    const { run, service } = fifty({ rateLimit: { requests: 30, windowMs: HOUR } })
+    const error = await errorOf(run.extract({ concurrency: 1 }))
+    expect(error).toMatchObject({ name: 'UnavailableError', exitCode: 5 })
+    expect(run.records('paused')).toMatchObject([{ reason: 'requests of the plan used up' }])
+    expect(run.history().notBefore).toBeGreaterThan(NOW + HOUR - MINUTE)
+    await errorOf(run.extract({ concurrency: 1 }))
+    expect(service.account.map(({ status }) => status)).toEqual(Array(30).fill(200))
+    await run.extract({ concurrency: 1, maxWaitMs: 2 * HOUR })
+    expect(service.account.map(({ status }) => status)).toEqual(Array(50).fill(200))
+    expect(run.events()).toHaveLength(50)
+  })
+})
+
+describe('a Date header that is wrong', () => {
+  const QUESTION = {
+    eventTypes: ['joined', 'left', 'title_change'],
+    window: 'since-last',
+    initialWindow: 365,
+    overlapHours: 6,
+  } as const
+
+  /** Reads three pages of one organisation; the `Date` of each is `ahead` of the truth by so many days. */
+  async function read(ahead: readonly number[]) {
+    const clock = virtualClock(NOW)
+    const events = manyEvents(150)
+    const service = aService(({ page }) => {
+      const date = new Date(clock.now() + (ahead[page - 1] ?? 0) * DAY).toUTCString()
+      const data = events.slice((page - 1) * 50, page * 50)
+      return { data, hasMore: page < 3, headers: { date } }
+    }, clock)
+    const run = aRun(service, [batchOf(['org_a'], { days_ago: 365 })])
+    const { clockTrouble } = await run.extract()
+    const history = run.history()
+    const coverage = history.coverage.get('org_a') ?? []
+    const daysAfter = (days: number) =>
+      neededWindow(QUESTION, coverage, serviceTime(history, NOW + days * DAY))
+    /** How far coverage is from these days before now, to the minute. */
+    const inDays = (at: number | null | undefined) =>
+      Math.round((((at ?? 0) - NOW) / DAY) * 1_440) / 1_440
+    const covered = coverage.map(({ from, to }) => [inDays(from), inDays(to)])
+    const said = run.log.map(({ msg }) => msg)
+    return { clockTrouble, covered, daysAfter, said, dispute: history.clockDispute }
+  }
+
+  it('in one of 3 pages, 30 days ahead: not believed, coverage is as without it, and 14 days later 15 days are asked', async () => {
+    const { clockTrouble, covered, daysAfter, said, dispute } = await read([0, 30, 0])
+    expect(covered).toEqual([[-365, 0]])
+    expect(daysAfter(14)).toBe(15)
+    expect(clockTrouble).toMatchObject({ answers: 1, notBelieved: 1 })
+    expect(said).toEqual(['date_not_believed'])
+    expect(dispute).toMatchObject({ runId: 'run_1' })
+  })
+
+  it('in all pages, 30 days ahead: coverage ends at our clock, and 14 days later no day is left out', async () => {
+    const { clockTrouble, covered, daysAfter, said } = await read([30, 30, 30])
+    // What the service may have left out at the other end is not covered.
+    expect(covered).toEqual([[-335, 0]])
+    expect(daysAfter(14)).toBe(45)
+    expect(clockTrouble).toMatchObject({ answers: 3, notBelieved: 0 })
+    // Once, not for each page.
+    expect(said).toEqual(['clocks_disagree'])
+  })
+
+  it('in all pages, 30 days behind: coverage ends at the service clock, and a day later 32 days are asked', async () => {
+    const { covered, daysAfter } = await read([-30, -30, -30])
+    expect(covered).toEqual([[-365, -30]])
+    expect(daysAfter(1)).toBe(32)
+  })
+
+  it('by 2 minutes is believed as it is, and nothing is said', async () => {
+    const { clockTrouble, covered, said, dispute } = await read(Array(3).fill(2 / 1_440))
+    expect(covered).toEqual([[2 / 1_440 - 365, 2 / 1_440]])
+    expect([clockTrouble, said, dispute]).toEqual([null, [], null])
+  })
+})

@@ -1,0 +1,317 @@
+/** A service that fails: by chance, for one page, for minutes, for hours, or before it was ever reached. */
+
+import { describe, expect, it } from 'vitest'
+import { Pacer } from '../../src/api/pacer.ts'
+import type { Obstacle } from '../../src/api/unreachable.ts'
+import { Budget } from '../../src/extract/budget.ts'
+import { seededRandom } from '../../src/simulator/random.ts'
+import { sum } from '../../src/support/numbers.ts'
+import { MINUTE, SECOND } from '../../src/support/units.ts'
+import {
+  aPageBuyer,
+  aService,
+  batchOf,
+  errorOf,
+  memoryJournal,
+  type AccountedRequest,
+  type Answered,
+  type Asked,
+} from './extract-fixture.ts'
+
+const batch = batchOf(['org_a', 'org_b'])
+const aPage: Answered = { takesMs: 300, data: [{}], hasMore: true }
+const html: Answered = { takesMs: 200, charge: 0, text: '<html>Please wait' }
+const broken: Answered = { takesMs: 200, status: null, charge: 10 }
+
+/** A service that answers so, and buyers of its pages at 5 requests a second. */
+function aShop(answerTo: (asked: Asked) => Answered) {
+  const service = aService(answerTo)
+  const { clock, account } = service
+  const beganAt = clock.now()
+  const journal = memoryJournal([batch], clock.now())
+  const isPage = ({ status, charged }: AccountedRequest) => status === 200 && charged > 0
+  return {
+    service,
+    clock,
+    account,
+    journal,
+    isPage,
+    pages: () => account.filter(isPage).length,
+    tookMs: () => clock.now() - beganAt,
+    /** Credits that the journal counts for requests of which nobody knows whether they were billed. */
+    inDoubt: () => sum([...journal.history().spending.values()].map(({ inDoubt }) => inDoubt)),
+    /** Buys pages `from` to `to` in a new attempt at the run; rejects with the first error. */
+    async buy(to: number, { from = 1, workers = 8, seed = 0 } = {}): Promise<void> {
+      const stop = new AbortController()
+      const run = { limit: null, spent: journal.run().creditsCommitted }
+      const buyer = aPageBuyer(service, journal.open().writer, {
+        pacer: new Pacer(clock, 5, 15 * MINUTE),
+        budget: new Budget({ run, now: () => clock.now() }),
+        ...(seed === 0 ? {} : { random: seededRandom(seed) }),
+        stop: stop.signal,
+      })
+      let next = from
+      const work = async () => {
+        while (next <= to) await buyer.buy(batch, next++)
+      }
+      const failures: unknown[] = []
+      const working = Array.from({ length: workers }, () =>
+        work().catch((error: unknown) => {
+          failures.push(error)
+          stop.abort(error)
+        }),
+      )
+      await clock.run(Promise.all(working))
+      if (failures.length > 0) throw failures[0] as Error
+    },
+  }
+}
+
+/** A service that answers with `storm` for the time given, and with pages before and after. */
+const aStorm = (storm: Answered, fromMs: number, lastsMs: number) =>
+  aShop(({ afterMs }) => (afterMs < fromMs || afterMs >= fromMs + lastsMs ? aPage : storm))
+
+/** Each kind as often as the others; a connection that breaks, a cut body and HTML may be billed. */
+const kinds: Answered[] = [
+  { takesMs: 200, status: 503, headers: { 'retry-after': '1' } },
+  { takesMs: 200, status: 429, headers: { 'retry-after': '1' } },
+  { takesMs: 200, status: 502 },
+  { takesMs: 200, status: 500 },
+  broken,
+  { ...broken, charge: 0 },
+  html,
+]
+
+/** A service that fails by chance, the same each time. */
+function flaky(seed: number, share: number, of: readonly Answered[]) {
+  const random = seededRandom(seed)
+  return aShop(() => (random() < share ? of[Math.floor(random() * of.length)]! : aPage))
+}
+
+const RUNS = Number(process.env['JOBTIDE_WORLDS'] ?? 2)
+
+describe('a service that fails by chance slows a run down and does not end it', () => {
+  it.each([
+    { workers: 1, minutes: 15 },
+    { workers: 8, minutes: 8 },
+  ])(
+    'at 15 % of all kinds and with $workers workers buys 400 pages in one attempt with at most 520 requests',
+    async ({ workers, minutes }) => {
+      for (let seed = 1; seed <= RUNS; seed += 1) {
+        const shop = flaky(seed, 0.15, kinds)
+        await shop.buy(400, { workers, seed })
+        expect(shop.pages()).toBe(400)
+        expect(shop.account.length).toBeLessThanOrEqual(520)
+        // 80 s at 5 requests a second, and the waits.
+        expect(shop.tookMs()).toBeLessThanOrEqual(minutes * MINUTE)
+        // To the credit: a connection that broke and HTML are counted as if they were billed.
+        const doubtful = shop.account.filter(
+          (one) => !shop.isPage(one) && (one.status === null || one.status === 200),
+        )
+        expect(shop.inDoubt()).toBe(10 * doubtful.length)
+      }
+    },
+  )
+
+  it.each([
+    { what: '502', answer: kinds[2]! },
+    { what: '503 with Retry-After: 1', answer: kinds[0]! },
+  ])('at 50 %% of $what: 300 pages in one attempt', async ({ answer }) => {
+    const shop = flaky(7, 0.5, [answer])
+    await shop.buy(300, { seed: 7 })
+    expect(shop.pages()).toBe(300)
+  })
+})
+
+describe('a page that always fails while others are answered', () => {
+  it.each([
+    ['500: 20 attempts, 0 credits in doubt', { takesMs: 200, status: 500 }, 20, 0],
+    ['a broken connection: 6 attempts, 60 credits in doubt', broken, 6, 60],
+    ['HTML with 200: 6 attempts, 60 credits in doubt', html, 6, 60],
+  ] as const)('%s; then exit 5 names it', async (_, answer, attempts, inDoubt) => {
+    const shop = aShop(({ page }) => (page === 17 ? answer : { ...aPage, takesMs: 3_000 }))
+    const error = await errorOf(shop.buy(1_000, { workers: 2 }))
+    expect(error).toMatchObject({ exitCode: 5 })
+    expect(error.message).toMatch(
+      new RegExp(`^page 17 of batch 0001 could not be had in ${attempts} attempts, while other`),
+    )
+    expect(shop.account.filter(({ page }) => page === 17)).toHaveLength(attempts)
+    expect(shop.inDoubt()).toBe(inDoubt)
+    expect(shop.tookMs()).toBeLessThanOrEqual(10 * MINUTE)
+  })
+})
+
+describe('a service that answers everything with HTML and 200', () => {
+  it.each([
+    { workers: 1, most: 5 },
+    { workers: 8, most: 12 },
+  ])('ends it with exit 5 after $most answers at most, $workers workers', async (world) => {
+    const shop = aShop(() => html)
+    const error = await errorOf(shop.buy(400, world))
+    expect(error).toMatchObject({ exitCode: 5 })
+    expect(error.message).toContain('something that is no page')
+    expect(shop.account.length).toBeLessThanOrEqual(world.most)
+    // Each may be billed.
+    expect(shop.inDoubt()).toBe(10 * shop.account.length)
+  })
+})
+
+describe('a service that cannot be reached', () => {
+  const noWay = (obstacle: Obstacle, takesMs = 20): Answered => ({
+    takesMs,
+    status: null,
+    obstacle,
+  })
+
+  it.each([
+    ['refused', 5, 15, 20],
+    ['name', 5, 15, 20],
+    ['route', 5, 15, 20],
+    ['proxy', 5, 15, 20],
+    ['certificate', 2, 15, 20],
+    ['timeout', 5, 30, 10_000],
+  ] as const)(
+    'from the beginning (%s) ends the run with exit %i within %i s, 0 credits',
+    async (obstacle, exitCode, seconds, takesMs) => {
+      for (const workers of [1, 8]) {
+        const shop = aShop(() => noWay(obstacle, takesMs))
+        // A second attempt ends as quickly: the first one opened no circuit breaker.
+        for (const attempt of [1, 2]) {
+          const beganAt = shop.clock.now()
+          const error = await errorOf(shop.buy(400, { workers }))
+          expect(error, `attempt ${attempt}`).toMatchObject({ exitCode, context: { obstacle } })
+          expect(error['hint']).toMatch(
+            obstacle === 'certificate' ? /NODE_EXTRA_CA_CERTS/ : /HTTPS_PROXY/,
+          )
+          expect(shop.clock.now() - beganAt).toBeLessThanOrEqual(seconds * SECOND)
+        }
+        expect(shop.inDoubt()).toBe(0)
+      }
+    },
+  )
+
+  it('for 5 s, as a service that is just being started, does not end it', async () => {
+    const shop = aShop(({ afterMs }) => (afterMs < 5 * SECOND ? noWay('refused') : aPage))
+    await shop.buy(20)
+    expect(shop.pages()).toBe(20)
+  })
+
+  it.each(['refused', 'certificate'] as const)(
+    'for 10 min after a page came (%s) is an outage like any other: the run goes on',
+    async (obstacle) => {
+      const shop = aStorm(noWay(obstacle), 2 * SECOND, 10 * MINUTE)
+      await shop.buy(100)
+      expect(shop.pages()).toBe(100)
+      expect(shop.account.length - 100).toBeLessThanOrEqual(21 + 8)
+    },
+  )
+})
+
+describe('an outage', () => {
+  const told = (status: number, seconds: number): Answered => ({
+    takesMs: 200,
+    status,
+    headers: { 'retry-after': `${seconds}` },
+  })
+  const storms: { name: string; answer: Answered }[] = [
+    { name: '503 with Retry-After: 60', answer: told(503, 60) },
+    { name: '503 with Retry-After: 1', answer: told(503, 1) },
+    { name: '503 without Retry-After', answer: { takesMs: 200, status: 503 } },
+    { name: '429 with Retry-After: 1', answer: told(429, 1) },
+    { name: '500', answer: { takesMs: 200, status: 500 } },
+    { name: '502 after 10 s', answer: { takesMs: 10 * SECOND, status: 502 } },
+    { name: 'resets, each perhaps charged', answer: broken },
+  ]
+
+  it.each(storms)(
+    '$name for 10 min: 100 pages are bought with a probe each 30 s, 21 at most, and the 8 in flight more; after it none fails',
+    async ({ answer }) => {
+      const shop = aStorm(answer, 2 * SECOND, 10 * MINUTE)
+      const endsAt = shop.clock.now() + 2 * SECOND + 10 * MINUTE
+      await shop.buy(100)
+      expect(shop.account.length).toBeLessThanOrEqual(100 + 21 + 8)
+      expect(shop.pages()).toBe(100)
+      // The first probe after it succeeds.
+      const after = shop.account.filter(({ sentAt }) => sentAt >= endsAt)
+      expect(after.filter(({ status }) => status !== 200)).toEqual([])
+      expect((after[0]?.sentAt ?? Infinity) - endsAt).toBeLessThanOrEqual(125 * SECOND)
+      // To the credit, what was lost on its way is counted.
+      expect(shop.journal.run().creditsCommitted).toBe(shop.service.charged())
+    },
+  )
+
+  it.each(storms)(
+    '$name for hours: exit 5 at 15 to 18 min without an answer (max_wait), at most 45 requests; the next attempt reads on at once',
+    async ({ answer }) => {
+      const shop = aStorm(answer, 2 * SECOND, 30 * MINUTE)
+      const error = await errorOf(shop.buy(400))
+      expect(error).toMatchObject({ name: 'UnavailableError', exitCode: 5 })
+      expect(error.message).toMatch(
+        /^the service gave no usable answer for 15 min, the last time to/,
+      )
+      expect(shop.tookMs()).toBeGreaterThanOrEqual(15 * MINUTE)
+      expect(shop.tookMs()).toBeLessThanOrEqual(18 * MINUTE)
+      const before = shop.pages()
+      expect(shop.account.length - before).toBeLessThanOrEqual(45)
+      // It begins with nothing counted.
+      await shop.clock.advance(20 * MINUTE)
+      const beganAt = shop.clock.now()
+      await shop.buy(100, { from: before + 1 })
+      expect(shop.pages()).toBe(100)
+      expect(shop.clock.now() - beganAt).toBeLessThanOrEqual(2 * MINUTE)
+    },
+  )
+})
+
+describe('a journal that cannot be written', () => {
+  it('counts the request that was on its way: nobody else spends its 10 credits', async () => {
+    const { service, clock, account } = aShop(() => aPage)
+    const budget = new Budget({ run: { limit: 10, spent: 0 }, now: () => clock.now() })
+    const full = () => Promise.reject(new Error('disk full'))
+    const writer = { write: () => undefined, append: full, close: () => Promise.resolve() }
+    const buyer = aPageBuyer(service, writer, { budget })
+    const both = [errorOf(buyer.buy(batch, 1)), errorOf(buyer.buy(batch, 2))]
+    const [first, second] = await clock.run(Promise.all(both))
+    expect(first?.message).toBe('disk full')
+    expect(second).toMatchObject({ exitCode: 4 })
+    expect(account).toHaveLength(1)
+  })
+})
+
+describe('a free probe of companies', () => {
+  /** A buyer whose requests are answered so, one after the other. */
+  function aProbe(...answers: Answered[]) {
+    const { service, clock, account, journal } = aShop(({ nth }) => answers[nth - 1] ?? aPage)
+    const buyer = aPageBuyer(service, journal.open().writer)
+    const ask = (companies = batch.organizations) => clock.run(buyer.accepts(batch, companies))
+    return { ask, account, journal }
+  }
+
+  it('asks for page 10,000 of the companies named: an empty one is yes, for 0 credits, and no page of the batch', async () => {
+    const { ask, account, journal } = aProbe({ takesMs: 100 })
+    expect(await ask(batch.organizations.slice(1))).toBe('accepted')
+    expect(account).toMatchObject([
+      { charged: 0, body: { organization_ids: ['org_b'], page: 10_000 } },
+    ])
+    expect(journal.run()).toMatchObject({ pages: 0, requests: 1, creditsCommitted: 0 })
+    expect(journal.run().batches.get('0001')).toMatchObject({ state: 'planned', pages: 0 })
+  })
+
+  it.each([
+    ['no', { status: 400, message: 'company not tracked' }, { name: 'BadRequestError' }],
+    ['neither', { status: 400, message: 'page must be at most 500' }, null],
+    ['neither, and what it cost is in the ledger', aPage, null],
+  ])('says %s', async (_, answer, expected) => {
+    const { ask, account, journal } = aProbe(answer)
+    const found = await ask()
+    if (expected === null) expect(found).toBeNull()
+    else expect(found).toMatchObject(expected)
+    expect(journal.run().creditsCommitted).toBe(account[0]?.charged)
+  })
+
+  it('asks again when the connection breaks', async () => {
+    const { ask, account } = aProbe(broken, { takesMs: 100 })
+    expect(await ask()).toBe('accepted')
+    expect(account).toHaveLength(2)
+  })
+})
