@@ -105,7 +105,6 @@ function acceptLosses(folder: string, clock: Clock): string[] {
     )
   }
   for (const damage of damagesOf(folder, listedIn(folder, 'refuse').values(), 'bytes')) {
-    noteGaps(folder)
     accepted.push(acceptDamage(folder, damage, clock))
   }
   closeSegments(folder, clock, (damage) => {
@@ -126,6 +125,7 @@ function acceptDamage(folder: string, { sealed, what }: Damage, clock: Clock): s
   const path = join(folder, segment)
   const kept = existsSync(path) ? closeSegment(path, clock, () => undefined) : null
   const lost = kept === null ? held : withoutKept(held, kept.held)
+  if (lost.length > 0) noteGaps(folder)
   const { bytes, sha256 } = kept ?? { bytes: 0, sha256: null }
   appendSeal(folder, { segment, bytes, sha256, lost, before: null })
   return `journal segment ${path} ${what}; accepted as lost: ${lossText(lost)}`

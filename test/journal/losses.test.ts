@@ -6,7 +6,7 @@ import { readHistory, saveCheckpoint } from '../../src/journal/read-history.ts'
 import { monthlyCredits } from '../../src/journal/spending.ts'
 import { appendSeal, createSeals, parseSeals, sealsPath } from '../../src/journal/seals.ts'
 import type { Journal } from '../../src/journal/journal.ts'
-import type { JournalRecord, RunResumed } from '../../src/journal/records.ts'
+import type { JournalRecord } from '../../src/journal/records.ts'
 import { sha256Hex } from '../../src/support/hash.ts'
 import { DAY, KIB } from '../../src/support/units.ts'
 import {
@@ -72,6 +72,28 @@ function cutTo(journal: Journal, path: string, records: number): void {
   truncateSync(path, ([...journal.read(name)][records - 1]?.end ?? 0) + 7)
 }
 
+/** Loses segments, and accepts that. */
+function lose(journal: Journal, ...paths: readonly string[]): string[] {
+  for (const path of paths) rmSync(path)
+  return journal.recover('accept')
+}
+
+/** Takes the last line off the list of two segments. */
+function unlistSecond(journal: Journal): void {
+  const path = sealsPath(journal.folder)
+  writeFileSync(path, readFileSync(path, 'utf8').split('\n').slice(0, 2).join('\n'))
+}
+
+function flipByte(path: string, at: number): void {
+  const bytes = readFileSync(path)
+  bytes[at] = (bytes[at] ?? 0) ^ 1
+  writeFileSync(path, bytes)
+}
+
+/** The names of runs, and whether each lost records. */
+const runsIn = (journal: Journal) =>
+  [...readHistory(journal).runs].map(([id, { isIncomplete }]) => [id, isIncomplete])
+const otherRun = (number: number) => `${RUN.slice(0, -1)}${number}`
 const coveredIn = (journal: Journal) => [...readHistory(journal).coverage.keys()]
 const creditsIn = (journal: Journal) => [
   readHistory(journal).runs.get(RUN)?.creditsCommitted,
@@ -104,9 +126,7 @@ describe('a sealed segment', () => {
 
   it('that was zeroed at its end has no seal; one changed byte in the middle is found when all bytes are hashed', async () => {
     const { journal, first, second } = await twoSegments()
-    const bytes = readFileSync(first)
-    bytes[1_500] = (bytes[1_500] ?? 0) ^ 1
-    writeFileSync(first, bytes)
+    flipByte(first, 1_500)
     expect(journal.check('ends').segments).toBe(2)
     expect(() => journal.check('bytes')).toThrow('does not hold the bytes it was sealed with')
     const zeroed = readFileSync(second)
@@ -169,10 +189,8 @@ describe('an accepted loss', () => {
     expect(coveredIn(journal)).toEqual(['org_s1', 'org_s2'])
     expect(creditsIn(journal)).toEqual([80, 80])
     saveCheckpoint(journal)
-    rmSync(first)
-    expect(journal.recover('accept')).toEqual([
-      expect.stringContaining('is gone; accepted as lost: 6 pages'),
-    ])
+    const said = expect.stringContaining('is gone; accepted as lost: 6 pages') as unknown
+    expect(lose(journal, first)).toEqual([said])
     expect(coveredIn(journal)).toEqual([])
     expect(creditsIn(journal)).toEqual([80, 80])
     expect(journal.check('bytes').losses.size).toBe(1)
@@ -183,12 +201,8 @@ describe('an accepted loss', () => {
 
   it('behind the pages of a batch leaves that one covered', async () => {
     const journal = aJournal()
-    const first = await segment(journal, [
-      begin,
-      ...pages('s1', 1, 2),
-      finished('s1', 2),
-      ...pages('s2', 1),
-    ])
+    const s1 = [...pages('s1', 1, 2), finished('s1', 2)]
+    const first = await segment(journal, [begin, ...s1, ...pages('s2', 1)])
     await segment(journal, [resumed, ...pages('s2', 2), finished('s2', 2), end])
     cutTo(journal, first, 7)
     journal.recover('accept')
@@ -204,8 +218,7 @@ describe('an accepted loss', () => {
     const second = await segment(journal, [resumed, ...pages('s1', 2, 3)])
     await segment(journal, [resumed, ...pages('s1', 4), finished('s1', 4), end])
     expect(coveredIn(journal)).toEqual(['org_s1'])
-    rmSync(second)
-    journal.recover('accept')
+    lose(journal, second)
     expect(coveredIn(journal)).toEqual([])
   })
 
@@ -218,8 +231,7 @@ describe('an accepted loss', () => {
         await segment(journal, [page, ...pages('s1', 2)]),
       ]
       expect(creditsIn(journal)).toEqual([20, 20])
-      rmSync(paths[lost]!)
-      journal.recover('accept')
+      lose(journal, paths[lost]!)
       expect(creditsIn(journal)).toEqual([20, 20])
     }
   })
@@ -237,29 +249,37 @@ describe('an accepted loss', () => {
     rmSync(sealsPath(journal.folder))
     expect(() => readHistory(journal)).toThrow(/journal\.seals is missing/)
     await expect(segment(journal, [begin])).rejects.toThrow(/journal\.seals is missing/)
-    rmSync(first)
-    journal.recover('accept')
-    expect(readHistory(journal).runs.get(RUN)).toMatchObject({
-      isIncomplete: true,
-      creditsCommitted: 20,
-    })
-    expect(coveredIn(journal)).toEqual([])
-    await segment(journal, [[aStart({ run_id: `${RUN.slice(0, -1)}1`, at: AT + DAY }), batches]])
+    lose(journal, first)
+    expect(runsIn(journal)).toEqual([[RUN, true]])
+    expect([coveredIn(journal), readHistory(journal).runs.get(RUN)?.creditsCommitted]).toEqual([
+      [],
+      20,
+    ])
+    await segment(journal, [[aStart({ run_id: otherRun(1), at: AT + DAY }), batches]])
     expect(journal.check('bytes').segments).toBe(2)
+  })
+
+  it('ends every run that had begun by then, and none that begins later', async () => {
+    const { journal, second } = await twoSegments()
+    const open = { run_id: otherRun(1), at: AT, pipeline: 'weekly' }
+    await segment(journal, [[aStart(open), batches]])
+    lose(journal, second)
+    await segment(journal, [[aStart({ run_id: otherRun(2), at: AT + DAY }), batches]])
+    expect(runsIn(journal)).toEqual([
+      [RUN, true],
+      [otherRun(1), true],
+      [otherRun(2), false],
+    ])
   })
 
   it('of a damaged segment that is not listed is said with its byte, and voids the run whose 4 later pages it cuts off', async () => {
     for (const isListed of [true, false]) {
       const { journal, second } = await twoSegments()
-      const [first, last] = readFileSync(sealsPath(journal.folder), 'utf8').split('\n').slice(0, 2)
       // Its process was killed; or the list is rebuilt.
-      if (isListed) writeFileSync(sealsPath(journal.folder), `${first}\n${last}`)
+      if (isListed) unlistSecond(journal)
       else rmSync(sealsPath(journal.folder))
-      const name = basename(second)
-      const at = [...journal.read(name)][3]!.end
-      const bytes = readFileSync(second)
-      bytes[at + 10] = (bytes[at + 10] ?? 0) ^ 1
-      writeFileSync(second, bytes)
+      const at = [...journal.read(basename(second))][3]!.end
+      flipByte(second, at + 10)
       expect(() => journal.recover()).toThrow(expect.objectContaining({ exitCode: 9 }))
       const said = journal.recover('accept')
       expect(said.at(-1)).toMatch(`journal segment ${second} is damaged at byte ${at}: `)
@@ -273,64 +293,45 @@ describe('an accepted loss', () => {
 
   it('of the list and of the plan of a batch whose pages are there leaves a journal that is read, and covers nothing of it', async () => {
     const part = aBatch({ batch_id: 's1.1' })
+    const split = { kind: 'batch_split', run_id: RUN, batch_id: 's1', at: AT, reason: 'x' } as const
     const plans: Entry[] = [
-      [{ ...(resumed[0] as RunResumed) }, [part]],
-      [
-        { kind: 'batch_split', run_id: RUN, batch_id: 's1', at: AT, reason: 'x' },
-        { batch: batches[0], instead: [part] },
-      ],
+      [resumed[0], [part]],
+      [split, { batch: batches[0], instead: [part] }],
     ]
     for (const plan of plans) {
       const journal = aJournal()
       await segment(journal, [begin])
       const second = await segment(journal, [plan])
       await segment(journal, [...pages('s1.1', 1, 2), finished('s1.1', 2)])
-      rmSync(second)
-      rmSync(sealsPath(journal.folder))
-      journal.recover('accept')
-      expect(coveredIn(journal)).toEqual([])
-      expect(creditsIn(journal)).toEqual([20, 20])
-      expect(readHistory(journal).runs.get(RUN)).toMatchObject({ isIncomplete: true })
-      // A later run buys it, and is as any other.
-      const later = { run_id: `${RUN.slice(0, -1)}1`, at: AT + DAY }
-      await segment(journal, [[aStart(later), batches]])
-      expect([...readHistory(journal).runs.values()].map((run) => run.isIncomplete)).toEqual([
-        true,
-        false,
-      ])
+      lose(journal, second, sealsPath(journal.folder))
+      expect([coveredIn(journal), creditsIn(journal)]).toEqual([[], [20, 20]])
+      expect(runsIn(journal)).toEqual([[RUN, true]])
     }
   })
 
-  it('of the beginnings of two runs, accepted one after the other, keeps the names of both', async () => {
+  it('of the beginnings of three runs, accepted one after the other, keeps the names of all', async () => {
     const journal = aJournal()
-    const ids = [RUN, `${RUN.slice(0, -1)}1`]
-    for (const id of ids) {
-      const first = await segment(journal, [[aStart({ run_id: id, at: AT }), batches]])
-      await segment(journal, [[{ kind: 'run_resumed', run_id: id, at: AT }]])
-      rmSync(first)
-      rmSync(sealsPath(journal.folder))
-      journal.recover('accept')
+    const list = sealsPath(journal.folder)
+    const ids = [RUN, otherRun(1), otherRun(2)]
+    for (const run_id of ids) {
+      const listed = existsSync(list) ? readFileSync(list) : null
+      const first = await segment(journal, [[aStart({ run_id, at: AT }), batches]])
+      await segment(journal, [[{ kind: 'run_resumed', run_id, at: AT }]])
+      // The list is gone; or it is whole, but for a line that went together with its segment.
+      if (run_id === otherRun(2)) writeFileSync(list, listed!)
+      else rmSync(list)
+      lose(journal, first)
     }
     expect([...readHistory(journal).runs.keys()]).toEqual(ids)
-    // The list is whole, but for a line that went together with its segment.
-    const listed = readFileSync(sealsPath(journal.folder))
-    const third = `${RUN.slice(0, -1)}2`
-    const first = await segment(journal, [[aStart({ run_id: third, at: AT }), batches]])
-    await segment(journal, [[{ kind: 'run_resumed', run_id: third, at: AT }]])
-    writeFileSync(sealsPath(journal.folder), listed)
-    rmSync(first)
+    const bytes = readFileSync(list)
     journal.recover('accept')
-    expect([...readHistory(journal).runs.keys()]).toEqual([...ids, third])
-    const bytes = readFileSync(sealsPath(journal.folder))
-    journal.recover('accept')
-    expect(readFileSync(sealsPath(journal.folder))).toEqual(bytes)
+    expect(readFileSync(list)).toEqual(bytes)
   })
 
   it('is taken back when the segment is found again', async () => {
     const { journal, first } = await twoSegments()
     const bytes = readFileSync(first)
-    rmSync(first)
-    journal.recover('accept')
+    lose(journal, first)
     writeFileSync(first, bytes)
     expect(() => readHistory(journal)).toThrow('is there again, after its loss was accepted')
     journal.recover('accept')
@@ -363,7 +364,7 @@ describe('the list of seals', () => {
     expect(damaged).toBeGreaterThan(whole.length / 7 - 12)
   })
 
-  it('torn at any byte of its last line, also with a line after that, is completed by recover()', async () => {
+  it('torn at any byte of its last line is completed by recover()', async () => {
     const { journal } = await twoSegments()
     const path = sealsPath(journal.folder)
     const whole = readFileSync(path)
@@ -392,13 +393,8 @@ describe('the list of seals', () => {
 
   it('that lost its last line together with that segment is said not to name it, by the checkpoint', async () => {
     const { journal, second } = await twoSegments()
-    const path = sealsPath(journal.folder)
     saveCheckpoint(journal)
-    const text = readFileSync(path, 'utf8')
-    writeFileSync(path, text.split('\n').slice(0, 2).join('\n'))
-    journal.recover()
-    expect(readHistory(journal).runs.size).toBe(1)
-    writeFileSync(path, text.split('\n').slice(0, 2).join('\n'))
+    unlistSecond(journal)
     rmSync(second)
     journal.recover()
     const unnamed = `no longer names ${basename(second)}, which is gone`
@@ -412,13 +408,10 @@ describe('the list of seals', () => {
     expect([coveredIn(journal), creditsIn(journal)]).toEqual([[], [60, 60]])
   })
 
-  it('is made before the first segment, once, and beside the folder', async () => {
-    const journal = aJournal()
-    await segment(journal, [begin])
-    const before = readFileSync(sealsPath(journal.folder))
+  it('is made once: a second process does not empty it', async () => {
+    const { journal } = await twoSegments()
     createSeals(journal.folder)
-    expect(readFileSync(sealsPath(journal.folder))).toEqual(before)
-    expect(existsSync(join(journal.folder, 'journal.seals'))).toBe(false)
+    expect(journal.check('bytes').segments).toBe(2)
   })
 
   it('that is older than the folder, as after a kill between seal and line or in a backup, is completed: nothing is lost', async () => {
@@ -426,7 +419,7 @@ describe('the list of seals', () => {
     const path = sealsPath(journal.folder)
     const whole = readFileSync(path, 'utf8')
     saveCheckpoint(journal)
-    writeFileSync(path, whole.split('\n').slice(0, 2).join('\n'))
+    unlistSecond(journal)
     expect(coveredIn(journal)).toEqual(['org_s1', 'org_s2'])
     journal.recover()
     expect(readFileSync(path, 'utf8')).toBe(whole)

@@ -6,13 +6,13 @@ import { readHistory } from '../../src/journal/read-history.ts'
 import { sealsPath } from '../../src/journal/seals.ts'
 import { load } from '../../src/load/load.ts'
 import { temporaryFolder } from '../helpers/temporary-folder.ts'
-import { memoryWarehouse } from '../helpers/warehouse.ts'
 import {
   START,
   aPage,
   aBatch,
   finishBatch,
   handClock,
+  memory,
   segment,
   startRun,
   wireEvent,
@@ -22,7 +22,7 @@ const batches = ['0001', '0002'].map((id) =>
   aBatch({ batch_id: id, organizations: [{ by: 'id', value: `org_${id}` }] }),
 )
 
-/** Two chunks of one page each; the beginning of their run, and the page of the first, stand in a segment of their own. */
+/** Two batches of one page each; the beginning of their run, and the page of the first, stand in a segment of their own. */
 async function journalOfTwo() {
   const journal = openJournal(join(temporaryFolder(), 'journal'), handClock())
   const page = (batchId: string) => aPage([wireEvent({ person: `per_${batchId}` })], { batchId })
@@ -40,43 +40,32 @@ async function journalOfTwo() {
 }
 
 describe('load after a loss that was accepted', () => {
-  it('covers no chunk of a run whose plan is lost, as the journal does, keeps that run, and loads 1 of 2 events', async () => {
+  it('covers no batch of a run whose plan is lost, as the journal does; keeps that run, and what a warehouse holds of it', async () => {
     const journal = await journalOfTwo()
-    const warehouse = await memoryWarehouse()
+    const [warehouse, older] = [await memory(), await memory()]
+    await load({ warehouse: older, journal })
     rmSync(join(journal.folder, journal.segments()[0]!))
     await expect(load({ warehouse, journal })).rejects.toMatchObject({ exitCode: 9 })
     expect(await warehouse.all('select * from ops.journal_positions')).toEqual([])
     journal.recover('accept')
     expect(await load({ warehouse, journal })).toMatchObject({ pages: 1, inserted: 1 })
-    expect(await warehouse.all('select organization_id from ops.coverage')).toEqual([])
+    expect(await load({ warehouse: older, journal })).toMatchObject({ pages: 0, inserted: 0 })
     expect(readHistory(journal).coverage.size).toBe(0)
-    expect(
-      await warehouse.all('select batch_id, state from ops.batches order by batch_id'),
-    ).toEqual([
+    for (const [one, events] of [[warehouse, 1] as const, [older, 2] as const]) {
+      expect(await one.all('from ops.coverage')).toEqual([])
+      expect(await one.all('select person_full_name from job_change_events')).toHaveLength(events)
+      expect(await one.all('select run_id, pipeline from ops.runs')).toEqual([
+        { run_id: 'run_1', pipeline: 'nightly' },
+      ])
+    }
+    const states = await warehouse.all('select batch_id, state from ops.batches order by batch_id')
+    expect(states).toEqual([
       { batch_id: '0001', state: 'planned' },
       { batch_id: '0002', state: 'planned' },
     ])
-    expect(await warehouse.all('select run_id, pipeline from ops.runs')).toEqual([
-      { run_id: 'run_1', pipeline: 'nightly' },
-    ])
-    expect(await load({ warehouse, journal })).toMatchObject({ pages: 0, inserted: 0 })
   })
 
-  it('keeps 2 events in a warehouse that holds what was lost, and covers neither organisation any more', async () => {
-    const journal = await journalOfTwo()
-    const warehouse = await memoryWarehouse()
-    await load({ warehouse, journal })
-    rmSync(join(journal.folder, journal.segments()[0]!))
-    journal.recover('accept')
-    expect(await load({ warehouse, journal })).toMatchObject({ pages: 0, inserted: 0 })
-    const [row] = await warehouse.all<{ events: number; covered: number }>(
-      `select (select count(*)::int from job_change_events) as events,
-              (select count(*)::int from ops.coverage) as covered`,
-    )
-    expect(row).toEqual({ events: 2, covered: 0 })
-  })
-
-  it('covers what the journal covers when the list went too: no chunk whose page 2 of 3 is gone, until it is bought again', async () => {
+  it('covers what the journal covers when the list went too: no batch whose page 2 of 3 is gone, until it is bought again', async () => {
     const batch = aBatch({ organizations: [{ by: 'id', value: 'org_1' }] })
     const page = (number: number, runId: string) =>
       aPage([wireEvent({ person: `per_${number}` })], { page: number, runId })
@@ -90,7 +79,7 @@ describe('load after a loss that was accepted', () => {
       startRun(writer, [batch])
       bought(writer, [1])
     })
-    const incremental = await memoryWarehouse()
+    const incremental = await memory()
     await load({ warehouse: incremental, journal })
     await segment(journal, (writer) => bought(writer, [2]))
     await segment(journal, (writer) => {
@@ -101,7 +90,7 @@ describe('load after a loss that was accepted', () => {
     rmSync(sealsPath(journal.folder))
     journal.recover('accept')
     const covered = async (state: string) => {
-      for (const warehouse of [incremental, await memoryWarehouse()]) {
+      for (const warehouse of [incremental, await memory()]) {
         await load({ warehouse, journal })
         const organizations = await warehouse.all('select organization_id from ops.coverage')
         expect(organizations).toEqual(
