@@ -1,11 +1,12 @@
 /** The commands for one stage: load, build, publish, and replay. None of them asks the service for anything. */
 
 import { existsSync } from 'node:fs'
-import { openJournal, type Journal, type JournalWriter } from '../journal/journal.ts'
-import { DEFAULT_MAX_WAIT_MS, acquireLock } from '../run/lock.ts'
+import type { Journal, JournalWriter } from '../journal/journal.ts'
+import { DEFAULT_MAX_WAIT_MS } from '../run/lock.ts'
 import { parseKeep } from '../publish/gc/retention.ts'
 import { makeAnalystCopy } from '../run/analyst-copy.ts'
 import { readSnapshotTarget } from '../run/job.ts'
+import { withJournal } from '../run/session.ts'
 import {
   PUBLISHING_MEMORY,
   buildStage,
@@ -93,7 +94,7 @@ export async function replayCommand(
 ): Promise<ExitCode> {
   const { directory } = context
   const losses = acceptLoss ? 'accept' : 'refuse'
-  return withJournal(context, 'replay', losses, async (journal) => {
+  return withLock(context, 'replay', losses, async (journal) => {
     journal.check('bytes')
     if (journal.segments().length === 0) {
       throw new ConfigError(`there is no journal in ${directory.journal}`, { hint: RUN_FIRST })
@@ -137,7 +138,7 @@ async function runAlone(
   work: (parts: StageParts) => Promise<Report>,
 ): Promise<ExitCode> {
   const { directory } = context
-  return withJournal(context, command, 'refuse', async (journal) => {
+  return withLock(context, command, 'refuse', async (journal) => {
     if (journal.segments().length === 0 && !existsSync(directory.warehouse)) {
       throw new ConfigError(`nothing was run yet in ${directory.root}`, { hint: RUN_FIRST })
     }
@@ -157,29 +158,20 @@ async function runAlone(
 }
 
 /** Works with the lock of the data directory and a recovered journal, and shows the report. */
-async function withJournal(
-  { directory, clock, logger, progress, stop, output }: Context,
+async function withLock(
+  context: Context,
   command: string,
   losses: 'refuse' | 'accept',
   work: (journal: Journal) => Promise<Report>,
 ): Promise<ExitCode> {
-  const lock = await acquireLock(directory.root, {
-    command,
-    clock,
-    maxWaitMs: DEFAULT_MAX_WAIT_MS,
-    stop,
-    onWait: ({ message }) => logger.warn({ reason: message }, 'waiting_for_lock'),
-  })
   try {
-    const journal = openJournal(directory.journal, clock)
-    for (const reason of journal.recover(losses)) logger.warn({ reason }, 'journal.loss_accepted')
-    const report = await work(journal)
-    progress.stop()
-    output.report(report)
+    const request = { command, maxWaitMs: DEFAULT_MAX_WAIT_MS }
+    const report = await withJournal(context, request, losses, work)
+    context.progress.stop()
+    context.output.report(report)
     return EXIT.done
   } finally {
-    progress.stop()
-    lock.release()
+    context.progress.stop()
   }
 }
 

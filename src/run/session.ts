@@ -5,7 +5,7 @@ import { readHistory, saveCheckpoint } from '../journal/read-history.ts'
 import type { History } from '../journal/history.ts'
 import { messageOf } from '../support/errors.ts'
 import type { Job } from './job.ts'
-import { acquireLock } from './lock.ts'
+import { acquireLock, type LockRequest } from './lock.ts'
 import type { RunWorld } from './stages.ts'
 
 /** A process that may buy. */
@@ -17,33 +17,43 @@ export interface Session {
 }
 
 /**
- * Works with the lock of the data directory, a recovered journal and its writer, and gives everything back afterwards.
- * @param maxWaitMs how long to wait for the lock, in milliseconds
- * @throws LockedError when another process works in the data directory for longer than that
- * @throws JournalLossError when sealed segments of the journal are lost, unless the job accepts that
+ * Works with the lock of the data directory and a recovered journal, and gives the lock back afterwards.
+ * @throws LockedError when another process works in the data directory for longer than `maxWaitMs`; default: not at all
+ * @throws JournalLossError when sealed segments of the journal are lost, unless that is accepted
  */
-export async function withSession<T>(
-  job: Job,
-  command: string,
-  world: RunWorld,
-  work: (session: Session) => Promise<T>,
-  maxWaitMs = job.maxWaitMs,
+export async function withJournal<T>(
+  { directory, clock, stop, logger }: Pick<RunWorld, 'directory' | 'clock' | 'stop' | 'logger'>,
+  request: Pick<LockRequest, 'command' | 'pipeline' | 'maxWaitMs' | 'givesWay'>,
+  losses: 'refuse' | 'accept',
+  work: (journal: Journal) => Promise<T>,
 ): Promise<T> {
-  const { directory, clock, stop, logger } = world
   const lock = await acquireLock(directory.root, {
-    command,
-    pipeline: job.pipeline,
+    ...request,
     clock,
-    maxWaitMs,
     stop,
     onWait: ({ message }) => logger.warn({ reason: message }, 'waiting_for_lock'),
-    givesWay: command === 'backfill',
   })
   try {
     const journal = openJournal(directory.journal, clock)
-    for (const reason of journal.recover(job.acceptLoss ? 'accept' : 'refuse')) {
+    for (const reason of journal.recover(losses)) {
       logger.warn({ reason }, 'journal.loss_accepted')
     }
+    return await work(journal)
+  } finally {
+    lock.release()
+  }
+}
+
+/** As {@link withJournal}, with the journal's writer, for a process that buys. */
+export function withSession<T>(
+  { pipeline, acceptLoss, maxWaitMs: jobsMaxWaitMs }: Job,
+  command: string,
+  world: RunWorld,
+  work: (session: Session) => Promise<T>,
+  maxWaitMs = jobsMaxWaitMs,
+): Promise<T> {
+  const request = { command, pipeline, maxWaitMs, givesWay: command === 'backfill' }
+  return withJournal(world, request, acceptLoss ? 'accept' : 'refuse', async (journal) => {
     const writer = journal.writer()
     try {
       return await work({ journal, writer, history: readHistory(journal) })
@@ -52,9 +62,7 @@ export async function withSession<T>(
       await writer.close()
       keepCheckpoint(journal, world)
     }
-  } finally {
-    lock.release()
-  }
+  })
 }
 
 // Without it the next start reads more of the journal, and nothing is lost.

@@ -3,8 +3,8 @@
  * under whatever host name: a database file of a few kilobytes that the holder keeps open for writing. The engine takes the
  * kernel's lock on it (fcntl), which Node cannot take itself.
  *
- * Such a lock belongs to the process, not to one opened file: opening the file a second time in the same process succeeds, and
- * closing it gives the lock back. So this file knows which locks its process has open, and nothing else may open them.
+ * Such a lock belongs to the process: opening the file a second time in it succeeds, and closing it gives the lock back. So this
+ * file knows which locks its process has open, and nothing else may open them.
  */
 
 import { randomUUID } from 'node:crypto'
@@ -105,7 +105,7 @@ async function openOrNull(path: string, mode: 'read' | 'write'): Promise<(() => 
     }
     if (!/not supported/i.test(String(error.cause))) return null
     throw new StorageError(`the file system of ${path} knows no locks between processes`, {
-      hint: 'Put the data directory on a local disk, or on a network file system with locks (NFSv4).',
+      hint: 'Put its folder on a local disk, or on a network file system with locks (NFSv4).',
       cause: error,
     })
   }

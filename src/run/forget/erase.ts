@@ -10,8 +10,7 @@
 
 import { existsSync, readdirSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
-import { openJournal } from '../../journal/journal.ts'
-import { load } from '../../load/load.ts'
+import { openJournal, type Journal } from '../../journal/journal.ts'
 import { readSuppression, suppress, type Erasable } from '../../load/suppression.ts'
 import { writePrivateFile } from '../../support/atomic-file.ts'
 import { isoInstant } from '../../support/clock.ts'
@@ -22,7 +21,8 @@ import { DAY } from '../../support/units.ts'
 import { withWarehouse } from '../../warehouse/warehouse.ts'
 import { analystCopyPath, makeAnalystCopy } from '../analyst-copy.ts'
 import type { SnapshotTarget } from '../job.ts'
-import { acquireLock } from '../lock.ts'
+import { loadStage } from '../stages.ts'
+import { withJournal } from '../session.ts'
 import {
   PENDING_FILE,
   readPending,
@@ -68,29 +68,24 @@ export interface Certificate extends Pick<
  * @throws CheckFailedError when the tables without them do not pass every check
  */
 export async function erase(world: ErasureWorld, request: Erasable): Promise<Certificate | null> {
-  const { directory, clock } = world
-  const lock = await acquireLock(directory.root, { command: 'forget', clock })
-  try {
-    openJournal(directory.journal, clock).recover()
-    const earlier = readPending(directory.root)
+  return withJournal(world, { command: 'forget' }, 'refuse', (journal) => {
+    const earlier = readPending(world.directory.root)
     const isNew = request.profileIds.length > 0 || request.eventsBefore !== null
     const pending = earlier === null && !isNew ? null : together(earlier, request)
-    return await eraseAll(world, pending, isNew)
-  } finally {
-    lock.release()
-  }
+    return eraseAll(world, journal, pending, isNew)
+  })
 }
 
 async function eraseAll(
   world: ErasureWorld,
+  journal: Journal,
   begun: Pending | null,
   isNew: boolean,
 ): Promise<Certificate | null> {
   const { directory, clock } = world
   const { root, warehouse } = directory
-  const journal = openJournal(directory.journal, clock)
   const isEmpty = journal.segments().length === 0 && !existsSync(warehouse)
-  const here = isEmpty ? nothingKnown(begun) : await bringUpToDate(world, begun)
+  const here = isEmpty ? nothingKnown(begun) : await bringUpToDate(world, journal, begun)
   if (begun === null) {
     if (!isEmpty) await eraseFromJournal(world, 'noted')
     return null
@@ -142,15 +137,14 @@ function nothingKnown(pending: Pending | null): Known {
 }
 
 /** Loads what the journal holds, and says what the warehouse knows of the people then. */
-async function bringUpToDate(world: ErasureWorld, pending: Pending | null): Promise<Known> {
-  const { directory, clock, onProgress } = world
-  const journal = openJournal(directory.journal, clock)
+async function bringUpToDate(
+  world: ErasureWorld,
+  journal: Journal,
+  pending: Pending | null,
+): Promise<Known> {
+  const { directory } = world
   return withWarehouse({ path: directory.warehouse, mode: 'write' }, async (warehouse) => {
-    await load({
-      warehouse,
-      journal,
-      onProgress: (progress) => onProgress({ stage: 'load', ...progress }),
-    })
+    await loadStage(warehouse, journal, world)
     const ids = pending?.profile_ids ?? []
     const found = ids.length === 0 ? [] : await markersOf(warehouse, ids)
     const all = [...(pending?.markers ?? []), ...found]

@@ -11,35 +11,22 @@ import { withWarehouse, type Warehouse } from '../../warehouse/warehouse.ts'
 import type { RunWorld } from '../stages.ts'
 import { knownDestinations } from './snapshots.ts'
 
-type Row = Readonly<Record<string, unknown>>
 type ExportWorld = Pick<RunWorld, 'directory' | 'clock' | 'version'>
+type Row = Readonly<Record<string, unknown>>
 
-/** What is known of a person, with the names of data. */
-export interface PersonExport {
-  readonly profile_id: string
-  readonly exported_at: string
-  readonly jobtide: string
-  /** Where it comes from, and what it does not cover. */
-  readonly sources: readonly string[]
-  /** Rows about the person, by table of the warehouse; exact numbers are texts. */
-  readonly tables: Readonly<Record<string, readonly Row[]>>
-  /** Events as the service sent them. */
-  readonly events_as_sent: readonly {
-    readonly run_id: string
-    readonly request_id: string
-    readonly received_at: string
-    readonly event: unknown
-  }[]
-  /** Where the tables and events were published, and may have been copied from. */
-  readonly published_to: readonly string[]
-}
+const SOURCES = [
+  'Events come from the job-change service that the pipelines ask; `events_as_sent` holds each as it was received.',
+  'Everything in `tables` was made of these events. ops.coverage says which organisations were asked for, and for what time: what was not asked for is not known.',
+  'Snapshots in `published_to` hold rows of these tables, older ones as they were then.',
+]
 
 /**
- * Gathers everything. Rows about others that name the person (as a successor, say) are not among it: they are about others.
+ * Gathers everything, under the names of data; exact numbers are texts. Rows about others that name the person (as a successor,
+ * say) are not among it: they are about others.
  * @throws ConfigError when nothing is known of them
  * @throws JournalLossError when a part of the journal is lost
  */
-export async function exportPerson(world: ExportWorld, profileId: string): Promise<PersonExport> {
+export async function exportPerson(world: ExportWorld, profileId: string) {
   const { directory, clock, version } = world
   const events = eventsAsSent(world, profileId)
   const { tables, publishedTo } = existsSync(directory.warehouse)
@@ -48,36 +35,32 @@ export async function exportPerson(world: ExportWorld, profileId: string): Promi
         publishedTo: await knownDestinations(warehouse),
       }))
     : { tables: {}, publishedTo: [] }
-  if (events.length === 0 && Object.keys(tables).length === 0) throw unknown(world, profileId)
+  if (events.length === 0 && Object.keys(tables).length === 0) {
+    const wasErased = readSuppression(openJournal(directory.journal, clock)).coversPerson(profileId)
+    const name = JSON.stringify(profileId)
+    throw new ConfigError(
+      wasErased
+        ? `${name} was erased: nothing is known of them`
+        : `nothing is known of ${name} in ${directory.root}`,
+      {
+        hint: 'People go by their profile_id: find it with `jobtide query "from people where person_full_name = …"`.',
+      },
+    )
+  }
   return {
     profile_id: profileId,
     exported_at: isoInstant(clock.now()),
     jobtide: version,
-    sources: [
-      'Events come from the job-change service that the pipelines ask; `events_as_sent` holds each as it was received.',
-      'Everything in `tables` was made of these events. ops.coverage says which organisations were asked for, and for what time: what was not asked for is not known.',
-      'Snapshots in `published_to` hold rows of these tables, older ones as they were then.',
-    ],
+    sources: SOURCES,
     tables,
     events_as_sent: events,
+    // They may have been copied from there.
     published_to: publishedTo,
   }
 }
 
-function unknown({ directory, clock }: ExportWorld, profileId: string): ConfigError {
-  const suppression = readSuppression(openJournal(directory.journal, clock))
-  return new ConfigError(
-    suppression.coversPerson(profileId)
-      ? `${JSON.stringify(profileId)} was erased: nothing is known of them`
-      : `nothing is known of ${JSON.stringify(profileId)} in ${directory.root}`,
-    {
-      hint: 'People go by their profile_id: find it with `jobtide query "from people where person_full_name = …"`.',
-    },
-  )
-}
-
 function eventsAsSent({ directory, clock }: ExportWorld, profileId: string) {
-  const found: PersonExport['events_as_sent'][number][] = []
+  const found: { run_id: string; request_id: string; received_at: string; event: unknown }[] = []
   const journal = openJournal(directory.journal, clock)
   // Half of what is known would look like all of it.
   journal.check()

@@ -15,7 +15,7 @@ import { sum } from '../../support/numbers.ts'
 import { MIB } from '../../support/units.ts'
 import { quoted, tablesOf } from '../../warehouse/erase.ts'
 import { isLockOfThisProcess } from '../../warehouse/process-lock.ts'
-import { quoteIdentifier, quoteText } from '../../warehouse/sql-text.ts'
+import { quoteText } from '../../warehouse/sql-text.ts'
 import { withWarehouse, type Warehouse } from '../../warehouse/warehouse.ts'
 import { dataDirectory } from '../data-directory.ts'
 
@@ -150,7 +150,7 @@ async function searchAll(
       const search = async (path: string, name: string) => {
         const raw = await searchBytes(path, needles)
         bytes += raw.bytes
-        const where = await searchContent(path, name, markers, needles, engine)
+        const where = await searchContent(path, name, needles, engine)
         if (where !== null || raw.isFound) matches.push(where ?? name)
       }
       for (const [index, name] of names.entries()) {
@@ -195,7 +195,6 @@ async function searchBytes(path: string, needles: readonly Buffer[]) {
 async function searchContent(
   path: string,
   name: string,
-  markers: readonly Marker[],
   needles: readonly Buffer[],
   engine: Warehouse,
 ): Promise<string | null> {
@@ -207,35 +206,28 @@ async function searchContent(
   }
   if (name.endsWith('.parquet')) {
     const relation = `read_parquet(${quoteText(path)}, hive_partitioning = false)`
-    if (await isIn(engine, relation, markers)) return name
+    if (await isIn(engine, relation, needles)) return name
   }
   if (!name.endsWith('.duckdb')) return null
   return withWarehouse({ path, mode: 'read' }, async (warehouse) => {
     for (const table of (await tablesOf(warehouse)).keys()) {
-      if (await isIn(warehouse, quoted(table), markers)) return `${name}, table ${table},`
+      if (await isIn(warehouse, quoted(table), needles)) return `${name}, table ${table},`
     }
     return null
   })
 }
 
-/** Whether a row of a relation holds one of the texts, whatever the type of the column. */
+/** Whether a row of a relation, as JSON, holds one of the texts. */
 async function isIn(
   warehouse: Warehouse,
   relation: string,
-  markers: readonly Marker[],
+  needles: readonly Buffer[],
 ): Promise<boolean> {
-  const { columns } = await warehouse.table(`select * from ${relation} limit 0`)
-  const conditions = columns
-    .filter(({ type }) => /VARCHAR|JSON|STRUCT|MAP|BLOB/.test(type))
-    .flatMap(({ name }) => {
-      const column = `cast(${quoteIdentifier(name)} as varchar)`
-      return markers.map(({ text, is_unique }) =>
-        is_unique ? `contains(${column}, ${quoteText(text)})` : `${column} = ${quoteText(text)}`,
-      )
-    })
+  const conditions = needles.map((needle) => `contains(json, ${quoteText(needle.toString())})`)
   if (conditions.length === 0) return false
   const found = await warehouse.all(
-    `select 1 from ${relation} where ${conditions.join(' or ')} limit 1`,
+    `select 1 from (select cast(to_json(one) as varchar) as json from ${relation} as one)
+     where ${conditions.join(' or ')} limit 1`,
   )
   return found.length > 0
 }
