@@ -8,13 +8,18 @@ import type { RunHistory } from '../journal/run-history.ts'
 import type { Warehouse } from '../warehouse/warehouse.ts'
 import { appendRows, type Row } from './rows.ts'
 
-/** Makes the tables of facts say what `history` says. A table that says so already is not touched. */
-export async function storeFacts(warehouse: Warehouse, history: History): Promise<void> {
-  const facts = Object.entries(factsOf(history)).map(([name, rows]) => ({
-    table: `ops.${name}`,
-    staged: `staged_${name}`,
-    rows,
-  }))
+/**
+ * Makes the tables of facts say what `history` says. A table that says so already is not touched.
+ * @param only names of tables; default: all
+ */
+export async function storeFacts(
+  warehouse: Warehouse,
+  history: History,
+  only?: readonly string[],
+): Promise<void> {
+  const facts = Object.entries(factsOf(history))
+    .filter(([name]) => only?.includes(name) ?? true)
+    .map(([name, rows]) => ({ table: `ops.${name}`, staged: `staged_${name}`, rows }))
   const forEach = (sql: (table: string, staged: string) => string, separator: string) =>
     facts.map(({ table, staged }) => sql(table, staged)).join(separator)
   await warehouse.transaction(async () => {

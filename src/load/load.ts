@@ -25,7 +25,7 @@ import { readSuppression, type Suppression } from './suppression.ts'
 export interface LoadOptions {
   readonly warehouse: Warehouse
   readonly journal: Journal
-  /** What the journal adds up to, read before this load; read from it unless given. */
+  /** What the journal adds up to, read before this load; read from it unless given. With `closing`: all of it is stored. */
   readonly history?: History | undefined
   /** Events merged in one transaction, roughly, 1 or more. */
   readonly chunkEvents?: number
@@ -116,7 +116,8 @@ class Load {
     const { closing } = this.#options
     const run = this.#history.runs.get(closing?.run_id ?? '')
     if (closing !== undefined && run !== undefined) run.finished = closing
-    await storeFacts(this.#warehouse, this.#history)
+    const isStored = closing !== undefined && this.#options.history !== undefined
+    await storeFacts(this.#warehouse, this.#history, isStored ? ['runs'] : undefined)
     return { ...this.#report, newUnknownFields: this.#newUnknownFields }
   }
 

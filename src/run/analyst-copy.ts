@@ -33,34 +33,30 @@ export interface AnalystCopyReport {
   readonly problem: JobtideError | null
 }
 
-/** What to make a copy of. */
-export interface AnalystCopyOptions {
-  readonly directory: Folders
-  readonly clock: Clock
-}
-
 /**
  * Makes a new copy. The caller holds the lock of the data directory and has closed the warehouse: the engine's lock on
  * it would be lost. A disk that refuses, or a program that writes the warehouse at the same time, is no error but the
  * `problem` of the report, because everything is published by then.
  */
-export async function makeAnalystCopy(options: AnalystCopyOptions): Promise<AnalystCopyReport> {
-  const { directory, clock } = options
+export async function makeAnalystCopy({
+  directory,
+  clock,
+}: {
+  readonly directory: Folders
+  readonly clock: Clock
+}): Promise<AnalystCopyReport> {
   const beganAt = clock.monotonic()
   const path = analystCopyPath(directory)
-  const report = (bytes: number, problem: JobtideError | null): AnalystCopyReport => ({
-    path,
-    bytes,
-    durationMs: clock.monotonic() - beganAt,
-    problem,
-  })
+  let bytes = 0
+  let problem: JobtideError | null = null
   try {
-    return report(await replaceCopy(directory.warehouse, path), null)
+    bytes = await replaceCopy(directory.warehouse, path)
   } catch (error) {
-    const problem = asStorageError(error, path)
-    if (!(problem instanceof JobtideError)) throw problem
-    return report(0, problem)
+    const refused = asStorageError(error, path)
+    if (!(refused instanceof JobtideError)) throw refused
+    problem = refused
   }
+  return { path, bytes, durationMs: clock.monotonic() - beganAt, problem }
 }
 
 /** Where the copy of a data directory is. */

@@ -58,7 +58,7 @@ export function beginning(history: History, state: ResumeState): Beginning {
   return { kind: 'carried-on', run: latest, kept, dropped }
 }
 
-/** Runs of the same pipeline that will not be taken up again and were never closed: their process was killed. */
+/** Runs of the same pipeline that will not be taken up again and were never closed: they were killed, or gave way. */
 export function runsToAbandon(
   history: History,
   pipeline: string,

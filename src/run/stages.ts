@@ -18,14 +18,8 @@ import { collectGarbage, type GcReport } from '../publish/gc/gc.ts'
 import type { Keep } from '../publish/gc/retention.ts'
 import type { ObjectStore } from '../publish/store/object-store.ts'
 import { openStore } from '../publish/store/open-store.ts'
-import type { NotKept } from '../publish/manifest.ts'
 import type { LossChoices } from '../publish/refuse-loss.ts'
-import {
-  publishSnapshot,
-  type PublishOptions,
-  type PublishReport,
-  type PublishStep,
-} from '../publish/publish.ts'
+import { publishSnapshot, type PublishReport, type PublishStep } from '../publish/publish.ts'
 import { isoInstant, type Clock } from '../support/clock.ts'
 import { isWithin, usersModes } from '../support/file-modes.ts'
 import { sha256Hex } from '../support/hash.ts'
@@ -130,34 +124,21 @@ export async function publishStage(
   world: RunWorld,
   choices: PublishChoices = {},
 ): Promise<PublishStageReport> {
-  const { clock } = world
-  world.stop.throwIfAborted()
+  const { clock, logger, version, directory, stop } = world
+  stop.throwIfAborted()
   const snapshotId = newUlid(clock.now())
-  const { store, report } = await publishTo(target, world, {
-    ...choices,
-    warehouse,
-    snapshotId,
-    runId: by.runId,
-    onPublished: (published) => note(published, by, clock),
-  })
-  const gc = report.nothingRead ? NOTHING_DELETED : await gcTarget(store, target.keep, world)
-  return { ...report, gc }
-}
-
-async function publishTo(
-  target: SnapshotTarget,
-  world: RunWorld,
-  what: Pick<PublishOptions, 'warehouse' | 'snapshotId' | 'runId' | 'onPublished'> & PublishChoices,
-): Promise<{ store: ObjectStore; report: PublishReport }> {
-  const { clock, logger, version, directory, stop, onProgress } = world
+  const { people, eventsBefore } = readSuppression(openJournal(directory.journal, clock))
   try {
     const journalId = journalIdentity(directory.journal, clock.now())
     const store = await openTarget(target, world)
     const report = await publishSnapshot({
-      ...what,
+      ...choices,
+      warehouse,
+      snapshotId,
+      runId: by.runId,
       store,
       journalId,
-      notKept: notKeptIn(openJournal(directory.journal, clock)),
+      notKept: { people, events_before: eventsBefore === null ? null : isoInstant(eventsBefore) },
       tables: [...publishedTables(readModelFiles()), ...computedModels],
       scratchFolder: directory.scratch,
       // One for each destination: what another one needs is not thrown away.
@@ -166,38 +147,28 @@ async function publishTo(
       version,
       logger,
       signal: stop,
-      onProgress: (step) => onProgress({ stage: 'publish', ...step }),
+      onProgress: (step) => world.onProgress({ stage: 'publish', ...step }),
+      // As soon as readers see it: a Delta log that refuses afterwards, or a signal, does not undo it.
+      onPublished: (published) =>
+        by.writer.append({
+          kind: 'snapshot_published',
+          run_id: by.runId,
+          at: clock.now(),
+          snapshot_id: published.snapshotId,
+          destination: published.destination,
+          tables: published.tables,
+          files: published.files,
+          new_files: published.newFiles,
+          rows: published.rows,
+          bytes: published.bytes,
+          new_bytes: published.newBytes,
+        }),
     })
-    return { store, report }
+    const gc = report.nothingRead ? NOTHING_DELETED : await gcTarget(store, target.keep, world)
+    return { ...report, gc }
   } catch (error) {
     throw error instanceof PublishError ? error.whilePublishing() : error
   }
-}
-
-function notKeptIn(journal: Journal): NotKept {
-  const { people, eventsBefore } = readSuppression(journal)
-  return { people, events_before: eventsBefore === null ? null : isoInstant(eventsBefore) }
-}
-
-// As soon as readers see it: a Delta log that refuses afterwards, or a signal, does not undo it.
-async function note(
-  report: PublishReport & { readonly snapshotId: string },
-  { runId, writer }: { readonly runId: string | null; readonly writer: JournalWriter },
-  clock: Clock,
-): Promise<void> {
-  await writer.append({
-    kind: 'snapshot_published',
-    run_id: runId,
-    at: clock.now(),
-    snapshot_id: report.snapshotId,
-    destination: report.destination,
-    tables: report.tables,
-    files: report.files,
-    new_files: report.newFiles,
-    rows: report.rows,
-    bytes: report.bytes,
-    new_bytes: report.newBytes,
-  })
 }
 
 /** Opens the store of a target. @throws PublishError when it cannot be used */

@@ -143,60 +143,52 @@ export function sqlFilesIn(folder: string): string[] {
  */
 export function readModelFile(path: string): ModelFile {
   const sql = readFileSync(path, 'utf8')
-  const header = headerLines(sql)
   const wrong = (problem: string) => new JobtideError(EXIT.defect, `${path}: ${problem}`)
   const field = (name: string): string => {
-    const [value] = headerValues(header, name)
+    const [value] = headerOf(sql, name)
     if (value === undefined) throw wrong(`no "-- ${name}:" line`)
     return value
   }
-  const [kind] = headerValues(header, 'kind')
-  if (kind !== undefined && kind !== 'view') throw wrong(`"-- kind: ${kind}" is not "view"`)
-  const isView = kind === 'view'
-  const layer = basename(dirname(path))
-  const partition = header.find((line) => line.startsWith('-- partition: year of '))
+  const each = <T>(name: string, form: string, parse: (line: string) => T | null): T[] =>
+    headerOf(sql, name).map((line) => {
+      const parsed = parse(line)
+      if (parsed === null) throw wrong(`"-- ${name}: ${line}" is not "${form}"`)
+      return parsed
+    })
+  const [kind = 'table'] = each('kind', 'view', (line) => (line === 'view' ? line : null))
+  const [partition = null] = each(
+    'partition',
+    'year of column',
+    (line) => /^year of ([a-z0-9_]+)$/.exec(line)?.[1] ?? null,
+  )
+  const header = sql.split('\n').filter((line) => line.startsWith('--'))
   const columns = header
     .slice(header.indexOf('-- columns:') + 1)
     .map((line) => /^-- {3}([a-z0-9_]+): (.+)$/.exec(line))
     .filter((match) => match !== null)
   if (columns.length === 0) throw wrong('no "-- columns:" list')
+  const layer = basename(dirname(path))
   const model: ModelFile = {
     name: basename(path, '.sql'),
     grain: field('grain'),
     key: field('key').split(/,\s*/),
     purpose: field('purpose'),
     incrementalBy: incrementalColumns(sql),
-    values: headerValues(header, 'values').map((line) => {
-      const values = parseValues(line)
-      if (values === null) throw wrong(`"-- values: ${line}" is not "column: a | b"`)
-      return values
-    }),
-    references: headerValues(header, 'references').map((line) => {
-      const reference = parseReference(line)
-      if (reference === null)
-        throw wrong(`"-- references: ${line}" is not "column -> table.column"`)
-      return reference
-    }),
-    partitionByYearOf: partition?.slice('-- partition: year of '.length).trim() ?? null,
+    values: each('values', 'column: a | b', parseValues),
+    references: each('references', 'column -> table.column', parseReference),
+    partitionByYearOf: partition,
     leftOut: [],
-    kind: isView ? 'view' : 'table',
+    kind,
     schema: layer === 'core' ? 'core' : 'main',
     isPublished: layer === 'marts',
     columns: new Map(columns.map((match) => [match[1] ?? '', match[2] ?? ''])),
     sql,
     path,
   }
-  if (
-    isView &&
-    model.incrementalBy.length === 0 &&
-    model.values.length + model.references.length > 0
-  )
+  const constrained = [...model.values, ...model.references].map(({ column }) => column)
+  if (kind === 'view' && model.incrementalBy.length === 0 && constrained.length > 0)
     throw wrong('a view is checked at the tables that it reads: say values and references there')
-  const named = [
-    ...model.key,
-    ...model.incrementalBy,
-    ...[...model.values, ...model.references].map(({ column }) => column),
-  ]
+  const named = [...model.key, ...model.incrementalBy, ...constrained]
   const unknown = named.find((column) => !model.columns.has(column))
   if (unknown !== undefined)
     throw wrong(`the header names ${unknown}, which is not in "-- columns:"`)
@@ -213,17 +205,9 @@ export function incrementalColumns(sql: string): string[] {
 
 /** What the `-- name: …` lines of a model or check say, in order. */
 export function headerOf(sql: string, name: string): string[] {
-  return headerValues(headerLines(sql), name)
-}
-
-function headerLines(sql: string): string[] {
-  return sql.split('\n').filter((line) => line.startsWith('--'))
-}
-
-function headerValues(header: readonly string[], name: string): string[] {
-  return header
-    .filter((line) => line.startsWith(`-- ${name}: `))
-    .map((line) => line.slice(`-- ${name}: `.length).trim())
+  const start = `-- ${name}: `
+  const lines = sql.split('\n').filter((line) => line.startsWith(start))
+  return lines.map((line) => line.slice(start.length).trim())
 }
 
 function parseValues(line: string): AcceptedValues | null {

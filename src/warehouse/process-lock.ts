@@ -53,20 +53,14 @@ export async function isProcessLockHeld(path: string): Promise<boolean> {
   const real = realOf(path)
   const underWay = looks.get(real)
   if (underWay !== undefined) return underWay
-  if (openHere.has(real)) return true
-  const look = isHeldElsewhere(path).finally(() => looks.delete(real))
-  looks.set(real, look)
-  return look
-}
-
-async function isHeldElsewhere(path: string): Promise<boolean> {
-  const isFree = await onlyHere(path, async (real, done) => {
+  const look = onlyHere(path, async (_, done) => {
     const close = await openOrNull(real, 'read')
     close?.()
     done()
-    return close === null ? null : true
-  })
-  return isFree === null
+    return close
+  }).then((close) => close === null)
+  looks.set(real, look)
+  return look.finally(() => looks.delete(real))
 }
 
 /** Whether this process holds the lock file `path`: then it must not read it, or it loses the lock. */

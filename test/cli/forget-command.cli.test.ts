@@ -23,7 +23,7 @@ interface Person {
 /** A site after a run, and two people of it whose names nobody else has. */
 async function siteWithPeople(): Promise<{ site: Site; people: Person[] }> {
   const site = await openSite({ companies: 3 })
-  expect((await site.run(['run', site.pipeline])).exitCode).toBe(0)
+  expect((await site.call(['run', site.pipeline])).exitCode).toBe(0)
   const people = await site.query<Person>(
     `select profile_id, person_full_name from people as one
      where (select count(*) from people as other where contains(other.person_full_name, one.person_full_name)) = 1
@@ -45,7 +45,7 @@ describe('jobtide forget', () => {
     const args = ['forget', one.profile_id, '--from', list]
 
     await expectExported(site, one.profile_id)
-    const plan = await site.run(args)
+    const plan = await site.call(args)
     expect(plan.exitCode).toBe(0)
     expect(plan.stdout).toMatch(/^would be erased: 2 people\n\s*journal +\d+ events in /)
     expect(plan.stdout).toContain('Nothing was changed.')
@@ -55,7 +55,7 @@ describe('jobtide forget', () => {
     const backup = join(site.folder, 'backup')
     cpSync(join(site.dataDir, 'snapshots'), backup, { recursive: true })
 
-    const done = await site.run([...args, '--yes'])
+    const done = await site.call([...args, '--yes'])
     expect(done.stderr).not.toContain('jobtide:')
     expect(done.exitCode).toBe(0)
     expect(done.stdout).toMatch(/^erased: 2 people\n/)
@@ -70,37 +70,37 @@ describe('jobtide forget', () => {
     expect(filesWith(site.dataDir, texts)).toEqual([])
     const left = await site.query<Person>('select * from people order by profile_id')
     expect(left).toHaveLength(before.length - 2)
-    expect((await site.run(['verify', join(site.dataDir, 'snapshots')])).exitCode).toBe(0)
+    expect((await site.call(['verify', join(site.dataDir, 'snapshots')])).exitCode).toBe(0)
 
     // Nor does a backup of a snapshot bring them back, where the suppression list is.
     const restored = join(site.folder, 'restored')
     mkdirSync(restored)
     copyFileSync(join(site.dataDir, 'suppressed.json'), join(restored, 'suppressed.json'))
-    const restore = await site.run(['restore', backup, '--data-dir', restored])
+    const restore = await site.call(['restore', backup, '--data-dir', restored])
     expect(restore.stdout).toContain('2 people erased since it was published')
     expect(filesWith(restored, texts)).toEqual([])
 
     // The next run, and a replay, do not bring them back.
-    expect((await site.run(['run', site.pipeline, '--days', 'all'])).exitCode).toBe(0)
-    expect((await site.run(['replay'])).exitCode).toBe(0)
+    expect((await site.call(['run', site.pipeline, '--days', 'all'])).exitCode).toBe(0)
+    expect((await site.call(['replay'])).exitCode).toBe(0)
     expect(await site.query('select profile_id from people order by 1')).toEqual(
       left.map(({ profile_id }) => ({ profile_id })),
     )
-    const gone = await site.run(['export-person', one.profile_id])
+    const gone = await site.call(['export-person', one.profile_id])
     expect([gone.exitCode, gone.stdout]).toEqual([2, ''])
     expect(gone.stderr).toContain('was erased')
   }, 240_000)
 
   it('erases events by age; prints one JSON document for programs', async () => {
     const site = await openSite({ companies: 2 })
-    expect((await site.run(['run', site.pipeline])).exitCode).toBe(0)
-    const unknown = await site.run(['forget', 'per_nobody'])
+    expect((await site.call(['run', site.pipeline])).exitCode).toBe(0)
+    const unknown = await site.call(['forget', 'per_nobody'])
     expect(unknown.stdout).toContain('Nothing of it is here.')
     const old = `select count(*)::int as rows from job_change_events
       where greatest(changed_at, detected_at) < date_trunc('day', now()) - interval 200 day`
     expect((await site.query<{ rows: number }>(old))[0]?.rows).toBeGreaterThan(0)
     const json = async (...args: string[]) => {
-      const { exitCode, stdout } = await site.run(['forget', ...args, '--json'])
+      const { exitCode, stdout } = await site.call(['forget', ...args, '--json'])
       expect(exitCode).toBe(0)
       return JSON.parse(stdout)
     }
@@ -115,17 +115,17 @@ describe('jobtide forget', () => {
 
   it('refuses with exit 2 where nobody is named, or the list is not there', async () => {
     const site = await openSite({ companies: 1 })
-    const nobody = await site.run(['forget', '--yes'])
+    const nobody = await site.call(['forget', '--yes'])
     expect([nobody.exitCode, nobody.stdout]).toEqual([2, ''])
     expect(nobody.stderr).toContain('nobody is named to be forgotten')
-    const empty = await site.run(['forget', '', '--yes'])
+    const empty = await site.call(['forget', '', '--yes'])
     expect(empty.exitCode).toBe(2)
     expect(empty.stderr).toContain('an empty profile_id names nobody')
-    const missing = await site.run(['forget', '--from', 'people.txt'])
+    const missing = await site.call(['forget', '--from', 'people.txt'])
     expect(missing.exitCode).toBe(2)
     expect(missing.stderr).toContain('there is no such file')
     expect(existsSync(join(site.dataDir, 'suppressed.json'))).toBe(false)
-    const nothing = await site.run(['export-person', 'per_nobody'])
+    const nothing = await site.call(['export-person', 'per_nobody'])
     expect([nothing.exitCode, nothing.stdout]).toEqual([2, ''])
     expect(nothing.stderr).toContain('nothing is known of "per_nobody"')
   })
@@ -133,7 +133,7 @@ describe('jobtide forget', () => {
 
 /** `export-person` prints every row, every event as sent, and where it was published, as one JSON document. */
 async function expectExported(site: Site, id: string): Promise<void> {
-  const { stdout, exitCode } = await site.run(['export-person', id])
+  const { stdout, exitCode } = await site.call(['export-person', id])
   expect(exitCode).toBe(0)
   const found = JSON.parse(stdout)
   expect(found).toMatchObject({

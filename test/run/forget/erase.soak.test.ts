@@ -96,7 +96,7 @@ it('leaves no version of an object that names them in a bucket that keeps versio
       VersioningConfiguration: { Status: 'Enabled' },
     }),
   )
-  const site = forgetSite({ s3Endpoint: server.endpoint })
+  const site = forgetSite(undefined, 0, server.endpoint)
   const target = targetAt(`s3://${server.bucket}/lake`)
   for (const night of [1, 2]) await site.night(target, night)
   const certificate = await erase(site.erasing([target]), REQUEST)

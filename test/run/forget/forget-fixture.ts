@@ -51,18 +51,13 @@ export interface ForgetSite {
   read<T>(work: (warehouse: Warehouse) => Promise<T>): Promise<T>
 }
 
-/** What a site may choose. */
-export interface SiteChoices {
-  readonly s3Endpoint?: string
-  /** Default: a new one, empty. */
-  readonly root?: string
-  /** How many nights have passed already. */
-  readonly nights?: number
-}
-
-/** A data directory. */
-export function forgetSite({ s3Endpoint, root, nights = 0 }: SiteChoices = {}): ForgetSite {
-  const directory = dataDirectory(root ?? join(temporaryFolder(), 'data'))
+/** A data directory, on the day after so many nights. */
+export function forgetSite(
+  root = join(temporaryFolder(), 'data'),
+  nights = 0,
+  s3Endpoint?: string,
+): ForgetSite {
+  const directory = dataDirectory(root)
   const clock = shiftedClock(realClock)
   clock.advance(nights * DAY)
   const journal = openJournal(directory.journal, clock)
@@ -120,13 +115,13 @@ export async function twoNights(): Promise<{ site: ForgetSite; target: SnapshotT
   const root = join(temporaryFolder(), 'data')
   if (pristine === null) {
     const folder = mkdtempSync(join(tmpdir(), 'jobtide-nights-'))
-    const first = forgetSite({ root: join(folder, 'data') })
+    const first = forgetSite(join(folder, 'data'))
     const to = join(first.directory.root, 'snapshots')
     for (const night of [1, 2]) await first.night(targetAt(to), night)
     pristine = folder
   }
   cpSync(join(pristine, 'data'), root, { recursive: true, preserveTimestamps: true })
-  const site = forgetSite({ root, nights: 2 })
+  const site = forgetSite(root, 2)
   return { site, target: targetAt(join(root, 'snapshots')) }
 }
 
@@ -145,19 +140,9 @@ export async function buy(journal: Journal, night: number): Promise<void> {
   for (let from = 0, page = 1; from < events.length; from += 50, page += 1) {
     const some = events.slice(from, from + 50)
     const { record, body } = aPage(some, { runId, page, requestId: `${runId}_${page}` })
-    writer.write({ ...record, seen: seenIn(some) }, body)
+    writer.write(record, body)
   }
   await writer.close()
-}
-
-/** Whose events a page holds, as the extractor notes it. */
-function seenIn(events: readonly unknown[]): [string, number, number][] {
-  const counts = new Map<string, number>()
-  for (const event of events) {
-    const { organization_id: id } = (event as JobChangeEvent).organization
-    counts.set(id, (counts.get(id) ?? 0) + 1)
-  }
-  return [...counts].map(([id, count]) => [id, count, count])
 }
 
 /** The events of one night, as sent. */
