@@ -1,45 +1,54 @@
 /**
  * An S3 server for tests: one bucket in memory on 127.0.0.1, path-style addresses, with faults. It does what Jobtide needs,
- * checks signatures and SHA-256 checksums, and answers 501 to the rest; `test/s3/radosgw.sh` runs the same tests of the
- * store on a real server.
+ * compares SHA-256 checksums but no signatures, and knows nothing else; `test/s3/radosgw.sh` runs the shared suite of
+ * stores on a real server.
  */
 
-import { createHash, createHmac } from 'node:crypto'
 import { once } from 'node:events'
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
+import type { AddressInfo } from 'node:net'
 import { setTimeout as pause } from 'node:timers/promises'
-import { realClock, type Clock } from '../../src/support/clock.ts'
-import { messageOf } from '../../src/support/errors.ts'
-import { Bucket, type ObjectVersion, type OpenUpload, type StoredObject } from './s3-bucket.ts'
-import type { S3Target } from './s3-client.ts'
-import { faultPicker, type S3Fault, type S3Operation } from './s3-faults.ts'
 import {
+  Bucket,
   S3Error,
-  execute,
-  operationOf,
-  xmlOf,
-  type ConditionQuirks,
+  refusal,
+  type BucketQuirks,
+  type ObjectVersion,
+  type OpenUpload,
+  type S3Operation,
   type S3Request,
   type S3Response,
-} from './s3-operations.ts'
+  type StoredObject,
+} from './s3-bucket.ts'
+import type { S3Target } from './s3-client.ts'
 
-/** What may be chosen; everything has a default. */
-export interface S3ServerOptions extends ConditionQuirks {
-  readonly region?: string
-  readonly secretAccessKey?: string
-  /** The time that objects and uploads get. Defaults to the machine's. */
-  readonly storageClock?: Pick<Clock, 'now'>
-}
+/**
+ * Which requests go wrong: the `nth` one that matches (from 1, default 1) and the following, `times` in all (default 1); and
+ * how. `status`: an error document; nothing is done. `reset`: nothing is done, the connection is reset. `slow`: the answer
+ * starts `delayMs` later. `error-in-200`: 200 with an error in the body, and nothing is done. `reset-after-commit`: the
+ * request is carried out, then the connection is reset. `cut`: the connection is reset in the middle of the answer's body.
+ * `refuse-keys`: DeleteObjects answers 200, but with `code` for each key that has `failing` in it.
+ */
+export type S3Fault = {
+  readonly operation: S3Operation
+  /** A part of the key; without it every key matches. DeleteObjects and listings have no key. */
+  readonly key?: string
+  readonly nth?: number
+  readonly times?: number
+} & (
+  | { readonly action: 'status'; readonly status: number; readonly code?: string }
+  | { readonly action: 'reset' | 'reset-after-commit' | 'error-in-200' | 'cut' }
+  | { readonly action: 'slow'; readonly delayMs: number }
+  | { readonly action: 'refuse-keys'; readonly failing: string; readonly code: string }
+)
 
 /** One request, in the order of the answers. */
 export interface S3LogEntry {
   readonly operation: S3Operation | 'Unknown'
-  /** Empty for operations on the bucket. */
-  readonly key: string
   /** The status that was sent; 0 when the connection was dropped instead. */
   readonly status: number
-  /** The body on the wire: that of the answer for GetObject, that of the request for all others. */
-  readonly bytes: number
+  /** The region that it was signed for. */
+  readonly region: string | undefined
 }
 
 /** A running server. */
@@ -60,57 +69,78 @@ export interface S3Server extends S3Target {
   close(): Promise<void>
 }
 
-interface State extends Omit<S3Target, 'endpoint'> {
-  readonly store: Bucket
-  readonly options: S3ServerOptions
-  readonly stopping: AbortController
-  readonly log: S3LogEntry[]
-  pickFaults: ReturnType<typeof faultPicker>
+const BUCKET = 'test-bucket'
+const CODES: Readonly<Record<number, string>> = {
+  403: 'AccessDenied',
+  409: 'ConditionalRequestConflict',
+  500: 'InternalError',
+  503: 'SlowDown',
 }
 
 /** Starts a server on a free port of 127.0.0.1. */
-export async function startS3Server(options: S3ServerOptions = {}): Promise<S3Server> {
-  const account = {
-    bucket: 'test-bucket',
-    region: options.region ?? 'eu-test-1',
-    accessKeyId: 'TESTACCESSKEYID',
-    secretAccessKey: options.secretAccessKey ?? 'test-secret-access-key',
-  }
-  const store = new Bucket()
-  const state: State = {
-    ...account,
-    store,
-    options,
-    stopping: new AbortController(),
-    log: [],
-    pickFaults: faultPicker([]),
+export async function startS3Server(quirks: BucketQuirks = {}): Promise<S3Server> {
+  const bucket = new Bucket(quirks)
+  const stopping = new AbortController()
+  const log: S3LogEntry[] = []
+  let faults: { readonly fault: S3Fault; seen: number }[] = []
+  const faultsOf = ({ operation, key }: S3Request) =>
+    faults.flatMap((entry) => {
+      const { fault } = entry
+      if (fault.operation !== operation || !key.includes(fault.key ?? '')) return []
+      entry.seen += 1
+      const { nth = 1, times = 1 } = fault
+      return entry.seen >= nth && entry.seen < nth + times ? fault : []
+    })
+
+  const serve = async (incoming: IncomingMessage, outgoing: ServerResponse) => {
+    // The body is read first, whatever comes of it: an answer in the middle of an upload looks like a broken connection.
+    const request = await requestOf(incoming)
+    const { response, isCut } = await answer(request, bucket, faultsOf, stopping.signal)
+    const [, region] =
+      /\/([^/]+)\/s3\/aws4_request/.exec(incoming.headers.authorization ?? '') ?? []
+    const operation = request?.operation ?? 'Unknown'
+    log.push({ operation, status: response?.status ?? 0, region })
+    if (response === null) {
+      incoming.socket.resetAndDestroy()
+      return
+    }
+    const sent = Buffer.from(response.body ?? '')
+    outgoing.writeHead(response.status, {
+      ...(typeof response.body === 'string' ? { 'content-type': 'application/xml' } : {}),
+      ...(response.status === 204 ? {} : { 'content-length': sent.length }),
+      ...response.headers,
+    })
+    // What was sent before a reset may never arrive, so the half goes out first.
+    if (isCut) outgoing.write(sent.subarray(0, sent.length / 2), () => outgoing.socket?.destroy())
+    else outgoing.end(incoming.method === 'HEAD' ? undefined : sent)
   }
   const server = createServer((incoming, outgoing) => {
     // A client that goes away, or a server that closes, ends the request.
-    serve(state, incoming, outgoing).catch(() => outgoing.destroy())
+    serve(incoming, outgoing).catch(() => outgoing.destroy())
   }).listen(0, '127.0.0.1')
   await once(server, 'listening')
-  const address = server.address()
-  if (address === null || typeof address === 'string') throw new Error('there is no TCP port')
-  const setFaults = (faults: readonly S3Fault[]) => {
-    state.pickFaults = faultPicker(faults)
+  const setFaults = (wanted: readonly S3Fault[]) => {
+    faults = wanted.map((fault) => ({ fault, seen: 0 }))
   }
   return {
-    ...account,
-    endpoint: `http://127.0.0.1:${address.port}`,
-    objects: () => store.objects(),
-    versionsOf: (key) => store.versionsOf(key),
-    uploads: () => [...store.uploads.values()],
-    log: () => [...state.log],
+    bucket: BUCKET,
+    region: 'us-east-1',
+    accessKeyId: 'TESTACCESSKEYID',
+    secretAccessKey: 'very/secret+access/key0',
+    endpoint: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
+    objects: () => bucket.objects(),
+    versionsOf: (key) => bucket.versionsOf(key),
+    uploads: () => [...bucket.uploads.values()],
+    log: () => [...log],
     setFaults,
     reset() {
-      store.clear()
-      state.log.length = 0
+      bucket.clear()
+      log.length = 0
       setFaults([])
     },
     async close() {
       if (!server.listening) return
-      state.stopping.abort()
+      stopping.abort()
       const closed = once(server, 'close')
       server.close()
       server.closeAllConnections()
@@ -119,139 +149,68 @@ export async function startS3Server(options: S3ServerOptions = {}): Promise<S3Se
   }
 }
 
-async function serve(state: State, incoming: IncomingMessage, outgoing: ServerResponse) {
-  // The body is read first, whatever comes of it: an answer in the middle of an upload looks like a broken connection.
+/** A request to the bucket, decoded; null for what this server does not know. */
+async function requestOf(incoming: IncomingMessage): Promise<S3Request | null> {
   const chunks: Buffer[] = []
   for await (const chunk of incoming) chunks.push(chunk as Buffer)
-  const body = Buffer.concat(chunks)
-  const url = new URL(incoming.url ?? '/', 'http://localhost')
-  const [, bucketName = '', ...path] = decodeURIComponent(url.pathname).split('/')
+  const { pathname, searchParams: query } = new URL(incoming.url ?? '/', 'http://localhost')
+  const [, bucket, ...path] = decodeURIComponent(pathname).split('/')
   const key = path.join('/')
+  const operation = operationOf(incoming.method ?? '', key, query)
+  if (operation === null || bucket !== BUCKET) return null
   const headers = incoming.headers as Record<string, string>
-  const method = incoming.method ?? ''
-  let operation: S3LogEntry['operation'] = 'Unknown'
-  let response: S3Response | null
-  let isCut = false
-  try {
-    operation = operationOf(method, key, url.searchParams)
-    checkSignature(state, method, url, headers, body)
-    if (bucketName !== state.bucket) throw new S3Error(404, 'NoSuchBucket')
-    const request = { operation, key, query: url.searchParams, headers, body }
-    ;({ response, isCut } = await answer(state, request))
-  } catch (error) {
-    if (state.stopping.signal.aborted) throw error
-    response = refusal(error)
+  return { operation, key, query, headers, body: Buffer.concat(chunks) }
+}
+
+function operationOf(method: string, key: string, query: URLSearchParams): S3Operation | null {
+  const has = (name: string) => query.has(name)
+  if (key === '') {
+    if (method === 'GET' && has('list-type')) return 'ListObjectsV2'
+    if (method === 'GET' && has('versions')) return 'ListObjectVersions'
+    if (method === 'GET' && has('uploads')) return 'ListMultipartUploads'
+    if (method === 'PUT' && has('versioning')) return 'PutBucketVersioning'
+    return method === 'POST' && has('delete') ? 'DeleteObjects' : null
   }
-  const sent = Buffer.from(response?.body ?? '')
-  const bytes = operation === 'GetObject' ? sent.length : body.length
-  state.log.push({ operation, key, status: response?.status ?? 0, bytes })
-  if (response === null) {
-    incoming.socket.resetAndDestroy()
-    return
-  }
-  outgoing.writeHead(response.status, {
-    server: 'AmazonS3',
-    ...(typeof response.body === 'string' ? { 'content-type': 'application/xml' } : {}),
-    ...(response.status === 204 ? {} : { 'content-length': sent.length }),
-    ...response.headers,
-  })
-  // What was sent before a reset may never arrive, so the half goes out first.
-  if (isCut) outgoing.write(sent.subarray(0, sent.length / 2), () => outgoing.socket?.destroy())
-  else outgoing.end(method === 'HEAD' ? undefined : sent)
+  if (method === 'POST' && has('uploads')) return 'CreateMultipartUpload'
+  if (method === 'POST' && has('uploadId')) return 'CompleteMultipartUpload'
+  if (method === 'PUT') return has('uploadId') ? 'UploadPart' : 'PutObject'
+  if (method === 'GET') return 'GetObject'
+  if (method === 'HEAD') return 'HeadObject'
+  return method === 'DELETE' && has('uploadId') ? 'AbortMultipartUpload' : null
 }
 
 // Faults act in the order they were set; the first that ends the request decides. No response: the connection is reset.
 async function answer(
-  state: State,
-  request: S3Request,
-): Promise<{ response: S3Response | null; isCut: boolean }> {
-  const { store, options } = state
-  const codes = { 403: 'AccessDenied', 409: 'ConditionalRequestConflict', 500: 'InternalError' }
-  const faults = state.pickFaults(request.operation, request.key)
+  request: S3Request | null,
+  bucket: Bucket,
+  faultsOf: (request: S3Request) => S3Fault[],
+  signal: AbortSignal,
+): Promise<{ response: S3Response | null; isCut?: boolean }> {
+  if (request === null) return { response: refusal(404, 'NoSuchBucket') }
+  const faults = faultsOf(request)
   for (const fault of faults) {
-    if (fault.action === 'slow') {
-      await pause(fault.delayMs, undefined, { signal: state.stopping.signal })
-    } else if (fault.action === 'status') {
-      const code = fault.status === 503 ? 'SlowDown' : codes[fault.status]
-      return { response: refusal(new S3Error(fault.status, code)), isCut: false }
-    } else if (fault.action === 'reset') {
-      return { response: null, isCut: false }
-    } else if (fault.action === 'error-in-200') {
-      const refused = refusal(new S3Error(500, 'InternalError'))
-      return { response: { ...refused, status: 200 }, isCut: false }
+    if (fault.action === 'slow') await pause(fault.delayMs, undefined, { signal })
+    if (fault.action === 'reset') return { response: null }
+    if (fault.action === 'status') {
+      return { response: refusal(fault.status, fault.code ?? CODES[fault.status] ?? '') }
+    }
+    if (fault.action === 'error-in-200') {
+      return { response: { ...refusal(500, 'InternalError'), status: 200 } }
     }
   }
-  const response = execute(request, {
-    bucket: store,
-    quirks: options,
-    now: () => (options.storageClock ?? realClock).now(),
-    refusalOf: (key) =>
-      faults.flatMap((fault) =>
-        fault.action === 'refuse-keys' && key.includes(fault.failing) ? fault.code : [],
-      )[0],
-  })
-  const isReset = faults.some(({ action }) => action === 'reset-after-commit')
-  const isCut = faults.some(({ action }) => action === 'cut')
-  return { response: isReset ? null : response, isCut }
-}
-
-// Anything but an S3Error is a defect of this server: its message is sent along, so that the failing test shows it.
-function refusal(error: unknown): S3Response {
-  const isOurs = error instanceof S3Error
-  const code = isOurs ? error.code : 'InternalError'
-  const body = xmlOf('Error', [
-    ['Code', code],
-    ['Message', messageOf(error)],
-  ])
-  return { status: isOurs ? error.status : 500, body }
-}
-
-const sha256 = (data: Buffer | string) => createHash('sha256').update(data).digest('hex')
-const hmac = (key: Buffer | string, data: string) => createHmac('sha256', key).update(data).digest()
-
-/** Signature Version 4, in the header. @throws S3Error */
-function checkSignature(
-  state: State,
-  method: string,
-  url: URL,
-  headers: Readonly<Record<string, string>>,
-  body: Buffer,
-): void {
-  const found =
-    /Credential=([^/]+)\/(\d+)\/([^/]+)\/s3\/aws4_request,\s*SignedHeaders=([^,]+),\s*Signature=(\w+)/
-  const [, keyId, date = '', region = '', signed = '', signature] =
-    found.exec(headers['authorization'] ?? '') ?? []
-  if (keyId === undefined) throw new S3Error(403, 'AccessDenied')
-  if (keyId !== state.accessKeyId) throw new S3Error(403, 'InvalidAccessKeyId')
-  if (region !== state.region) throw new S3Error(400, 'AuthorizationHeaderMalformed')
-  const payload = headers['x-amz-content-sha256'] ?? ''
-  if (payload !== 'UNSIGNED-PAYLOAD' && payload !== sha256(body)) {
-    throw new S3Error(400, 'XAmzContentSHA256Mismatch')
+  const refusalOf = (key: string) =>
+    faults.flatMap((fault) =>
+      fault.action === 'refuse-keys' && key.includes(fault.failing) ? fault.code : [],
+    )[0]
+  try {
+    const response = bucket.answer(request, refusalOf)
+    const isReset = faults.some(({ action }) => action === 'reset-after-commit')
+    return {
+      response: isReset ? null : response,
+      isCut: faults.some((one) => one.action === 'cut'),
+    }
+  } catch (error) {
+    if (error instanceof S3Error) return { response: refusal(error.status, error.code) }
+    throw error
   }
-  const encoded = (text: string) =>
-    encodeURIComponent(text).replace(
-      /[!'()*]/g,
-      (char) => `%${char.charCodeAt(0).toString(16).toUpperCase()}`,
-    )
-  const query = [...url.searchParams]
-    .map(([name, value]) => `${encoded(name)}=${encoded(value)}`)
-    .toSorted()
-    .join('&')
-  const canonical = [
-    method,
-    url.pathname,
-    query,
-    ...signed.split(';').map((name) => `${name}:${(headers[name] ?? '').trim()}`),
-    '',
-    signed,
-    payload,
-  ].join('\n')
-  const scope = `${date}/${region}/s3/aws4_request`
-  const text = ['AWS4-HMAC-SHA256', headers['x-amz-date'], scope, sha256(canonical)].join('\n')
-  const key = [date, region, 's3', 'aws4_request'].reduce<Buffer | string>(
-    hmac,
-    `AWS4${state.secretAccessKey}`,
-  )
-  if (hmac(key, text).toString('hex') === signature) return
-  throw new S3Error(403, 'SignatureDoesNotMatch')
 }

@@ -139,10 +139,10 @@ class S3Store implements ObjectStore {
   }
 
   async putFile(key: string, path: string, signal?: AbortSignal): Promise<void> {
-    signal?.throwIfAborted()
     const { size } = await stat(path).catch((error: unknown) => {
       throw asStorageError(error, path)
     })
+    signal?.throwIfAborted()
     const body = createReadStream(path)
     const upload = new Upload({
       client: this.#s3.client,
