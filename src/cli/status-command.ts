@@ -5,7 +5,7 @@
 
 import type { History } from '../journal/history.ts'
 import { monthOf, monthlyCredits } from '../journal/spending.ts'
-import { coverageOf } from '../plan/window.ts'
+import { coverageReport } from '../plan/coverage-report.ts'
 import { EXIT, type ExitCode } from '../support/errors.ts'
 import { sum } from '../support/numbers.ts'
 import type { Context } from './context.ts'
@@ -44,7 +44,7 @@ export async function statusCommand(context: Context): Promise<ExitCode> {
     inDoubt: run.unanswered,
   }))
   const [last] = runs
-  const coverage = coverageStatus(history)
+  const coverage = coverageStatus(history, now)
   const credits = creditStatus(history, now)
   const warehouse = await readWarehouse(directory.warehouse, (open) =>
     queryReport<WarehouseStatus>(open, 'status'),
@@ -99,18 +99,9 @@ export async function statusCommand(context: Context): Promise<ExitCode> {
 }
 
 /** `coveredTo` is the watermark of the organisation that is covered least far: everything before is covered for all. */
-function coverageStatus({ coverage }: History) {
-  const byType = [...coverage.values()].map((intervals) => {
-    const types = new Set(intervals.flatMap(({ eventTypes }) => eventTypes))
-    return [...types].map((type) => coverageOf(type, intervals))
-  })
-  const watermarks = byType.flat().map((intervals) => intervals.at(-1)?.to ?? 0)
-  const least = watermarks.reduce((a, b) => Math.min(a, b), Number.POSITIVE_INFINITY)
-  return {
-    organizations: coverage.size,
-    coveredTo: watermarks.length === 0 ? null : new Date(least),
-    withGaps: byType.filter((types) => types.some((intervals) => intervals.length > 1)).length,
-  }
+function coverageStatus(history: History, now: number) {
+  const { read, oldestWatermark: to, withGaps } = coverageReport(null, history, now)
+  return { organizations: read, coveredTo: to === null ? null : new Date(to), withGaps }
 }
 
 function coverageText(

@@ -65,27 +65,6 @@ export interface Latency {
 
 const { signal } = new AbortController()
 
-/** Workers that each send requests of `lengthMs`, one after another; gives the times at which they were sent. */
-export async function work(
-  clock: VirtualClock,
-  pacer: Pacer,
-  options: { workers: number; requests: number; lengthMs: (nth: number) => number },
-): Promise<number[]> {
-  const sentAt: number[] = []
-  let left = options.requests
-  const worker = async () => {
-    while (left > 0) {
-      left -= 1
-      const permit = await pacer.permit(signal)
-      sentAt.push(clock.monotonic())
-      await clock.sleep(options.lengthMs(sentAt.length))
-      permit.release('answered')
-    }
-  }
-  await clock.run(Promise.all(Array.from({ length: options.workers }, worker)))
-  return sentAt
-}
-
 /** The permits that are given now to workers that ask for `tries`; later ones are added to the list. */
 export async function permitsNow(
   clock: VirtualClock,
@@ -98,32 +77,36 @@ export async function permitsNow(
   return given
 }
 
-/** Workers that send `requests` requests altogether, each one after another. */
-export function sendAll(
+/** Workers that send `requests` requests altogether, each one after another; gives the times at which they were sent. */
+export async function sendAll(
   clock: VirtualClock,
   options: {
     pacer: Pacer
     workers: number
     requests: number
     latency: Latency
-    service: Service
+    /** Absent: one that takes every request, and tells nothing. */
+    service?: Service
     onAnswer?: (sent: number) => void
   },
-): Promise<unknown> {
+): Promise<number[]> {
   const { pacer, latency, service } = options
-  let sent = 0
+  const sentAt: number[] = []
+  let left = options.requests
   const worker = async () => {
-    for (let isFirst = true; sent < options.requests; isFirst = false) {
-      sent += 1
+    for (let isFirst = true; left > 0; isFirst = false) {
+      left -= 1
       const permit = await pacer.permit(signal)
+      sentAt.push(clock.monotonic())
       await clock.sleep(latency.there(isFirst))
-      const isTaken = service.arrive()
-      const report = service.report?.() ?? NO_REPORT
+      const isTaken = service?.arrive() ?? true
+      const report = service?.report?.() ?? NO_REPORT
       await clock.sleep(latency.back())
       permit.learn(report)
       permit.release(isTaken ? 'answered' : 'refused')
-      options.onAnswer?.(sent)
+      options.onAnswer?.(options.requests - left)
     }
   }
-  return clock.run(Promise.all(Array.from({ length: options.workers }, worker)))
+  await clock.run(Promise.all(Array.from({ length: options.workers }, worker)))
+  return sentAt
 }

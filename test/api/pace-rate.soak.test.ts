@@ -1,6 +1,5 @@
 /** What a strict service sees of the pace: in virtual time, over many requests. */
 
-import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { Pacer } from '../../src/api/pacer.ts'
 import { HOUR, SECOND } from '../../src/support/units.ts'
@@ -50,43 +49,5 @@ describe('50 requests/s to a service that takes 50 in any second', () => {
       service: { arrive: () => service.arrive() },
     })
     expect(service.refused()).toBe(0)
-  })
-})
-
-describe('any window of the limit', () => {
-  it('holds no more requests than the limit, as they arrive, for any schedule (property)', async () => {
-    const lengths = fc.array(fc.integer({ min: 0, max: 2_500 }), { minLength: 1, maxLength: 9 })
-    await fc.assert(
-      fc.asyncProperty(
-        fc.oneof(fc.integer({ min: 1, max: 40 }), fc.constantFrom(0.1, 0.5, 2.5, 7.3)),
-        fc.integer({ min: 1, max: 18 }),
-        // On the way there; whatever lies above the shortest is part of the round trip.
-        fc.array(fc.integer({ min: 0, max: 8 }), { minLength: 1, maxLength: 9 }),
-        lengths,
-        fc.array(fc.nat(3_000), { maxLength: 4 }),
-        async (perSecond, workers, there, back, pauses) => {
-          const clock = virtualClock()
-          const pacer = new Pacer(clock, perSecond)
-          const requests = Math.ceil(perSecond)
-          const service = strictService(clock, requests, (requests / perSecond) * SECOND)
-          let sent = 0
-          const nth = (list: readonly number[]) => list[sent % list.length] ?? 0
-          await sendAll(clock, {
-            pacer,
-            workers,
-            requests: 60,
-            latency: { there: () => nth(there), back: () => nth(back) },
-            service: { arrive: () => service.arrive() },
-            onAnswer: (number) => {
-              sent = number
-              const pauseMs = pauses[number % 15]
-              if (pauseMs !== undefined) pacer.pause(pauseMs)
-            },
-          })
-          expect(service.refused()).toBe(0)
-        },
-      ),
-      { numRuns: 100 },
-    )
   })
 })

@@ -4,36 +4,46 @@ import { describe, expect, it } from 'vitest'
 import { Pacer } from '../../src/api/pacer.ts'
 import { HOUR, MINUTE, SECOND } from '../../src/support/units.ts'
 import { virtualClock } from '../helpers/virtual-clock.ts'
-import { permitsNow, work } from './pace-fixture.ts'
+import { permitsNow, sendAll, strictService, type Latency } from './pace-fixture.ts'
 
 const { signal } = new AbortController()
 
-/** The most requests in any span of `spanMs` that holds its first instant and not its last. */
-function mostWithin(times: readonly number[], spanMs: number): number {
-  return Math.max(
-    0,
-    ...times.map((from) => times.filter((at) => at >= from && at < from + spanMs - 1e-6).length),
-  )
-}
+/** Answers after so many milliseconds. */
+const after = (back: () => number): Latency => ({ there: () => 0, back })
 
 describe('requests per second', () => {
-  it('are never more than asked for in any second, for any workers, lengths and jumps of the wall clock (property)', async () => {
+  it('are never more than the limit in any window of it, as they arrive, for any schedule (property)', async () => {
+    const list = (max: number) => fc.array(fc.nat(max), { minLength: 1, maxLength: 9 })
     await fc.assert(
       fc.asyncProperty(
-        fc.integer({ min: 1, max: 30 }),
-        fc.integer({ min: 1, max: 12 }),
-        fc.array(fc.integer({ min: 0, max: 3_000 }), { minLength: 1, maxLength: 9 }),
+        fc.oneof(fc.integer({ min: 1, max: 40 }), fc.constantFrom(0.1, 0.5, 2.5, 7.3)),
+        fc.integer({ min: 1, max: 18 }),
+        // On the way there; whatever lies above the shortest is part of the round trip.
+        list(8),
+        list(2_500),
+        fc.array(fc.nat(3_000), { maxLength: 4 }),
         fc.integer({ min: -HOUR, max: HOUR }),
-        async (perSecond, workers, lengths, jumpMs) => {
+        async (perSecond, workers, there, back, pauses, jumpMs) => {
           const clock = virtualClock()
-          const lengthMs = (nth: number) => {
-            clock.jump(jumpMs)
-            return lengths[nth % lengths.length] ?? 0
-          }
-          const options = { workers, requests: 40, lengthMs }
-          const sentAt = await work(clock, new Pacer(clock, perSecond), options)
-          expect(sentAt).toHaveLength(40)
-          expect(mostWithin(sentAt, SECOND)).toBeLessThanOrEqual(perSecond)
+          const pacer = new Pacer(clock, perSecond)
+          const limit = Math.ceil(perSecond)
+          const service = strictService(clock, limit, (limit / perSecond) * SECOND)
+          let sent = 0
+          const nth = (times: readonly number[]) => times[sent % times.length] ?? 0
+          await sendAll(clock, {
+            pacer,
+            workers,
+            requests: 60,
+            latency: { there: () => nth(there), back: () => nth(back) },
+            service: { arrive: () => service.arrive() },
+            onAnswer: (number) => {
+              sent = number
+              clock.jump(jumpMs)
+              const pauseMs = pauses[number % 15]
+              if (pauseMs !== undefined) pacer.pause(pauseMs)
+            },
+          })
+          expect([service.accepted(), service.refused()]).toEqual([60, 0])
         },
       ),
       { numRuns: 40 },
@@ -48,8 +58,9 @@ describe('requests per second', () => {
     'of $perSecond take $requests requests of 10 workers $leastMs to $mostMs ms',
     async ({ perSecond, requests, leastMs, mostMs }) => {
       const clock = virtualClock()
-      const options = { workers: 10, requests, lengthMs: () => 700 }
-      const sentAt = await work(clock, new Pacer(clock, perSecond), options)
+      const pacer = new Pacer(clock, perSecond)
+      const latency = after(() => 700)
+      const sentAt = await sendAll(clock, { pacer, workers: 10, requests, latency })
       const tookMs = (sentAt.at(-1) ?? 0) - (sentAt[0] ?? 0)
       expect(tookMs).toBeGreaterThanOrEqual(leastMs)
       expect(tookMs).toBeLessThanOrEqual(mostMs)
@@ -72,7 +83,8 @@ describe('a pause', () => {
           await clock.sleep(atMs)
           pacer.pause(ms)
         })
-        const sentAt = await work(clock, pacer, { workers, requests: 150, lengthMs: () => 50 })
+        const latency = after(() => 50)
+        const sentAt = await sendAll(clock, { pacer, workers, requests: 150, latency })
         await clock.run(Promise.all(ordered))
         for (const { atMs, ms } of drawn) {
           const early = sentAt.filter((at) => at - start > atMs && at - start < atMs + ms - 1e-6)

@@ -88,17 +88,19 @@ describe('what was not looked at', () => {
       intervals: [covered(500, 450), covered(400, 0)],
       unread: [],
     },
-  ])('$what', ({ intervals, unread, place = [] }) => {
-    const report = coverageReport(wanted([byId('org_1')]), historyOf({ org_1: intervals }), NOW)
+    {
+      what: 'a window of all begins at the beginning',
+      window: 'all' as const,
+      intervals: [covered(30, 0)],
+      unread: [[null, 30]],
+      place: ['before'],
+    },
+  ])('$what', ({ intervals, unread, place = [], window = 365 }) => {
+    const list = wanted([byId('org_1')], { window })
+    const report = coverageReport(list, historyOf({ org_1: intervals }), NOW)
     const [organization] = report.organizations
     expect(inDays(organization?.unread ?? [])).toEqual(unread)
     expect(organization?.unread.map((stretch) => stretch.place)).toEqual(place)
-  })
-
-  it('with a window of all begins at the beginning', () => {
-    const history = historyOf({ org_1: [covered(30, 0)] })
-    const report = coverageReport(wanted([byId('org_1')], { window: 'all' }), history, NOW)
-    expect(inDays(report.organizations[0]?.unread ?? [])).toEqual([[null, 30]])
   })
 
   it('is said by event type where the types were not read together', () => {
@@ -137,18 +139,20 @@ describe('the report', () => {
 
   it('of a pipeline has each company of its list once, the one read least far first', () => {
     const report = coverageReport(wanted(list), history, NOW)
-    expect(
-      report.organizations.map(({ organizationId, watermark }) => [
-        organizationId,
-        watermark === null ? null : (NOW - watermark) / DAY,
-      ]),
-    ).toEqual([
-      ['nobody', null],
-      ['org_half', null],
-      ['org_new', null],
-      ['org_old', 3],
-      ['org_gap', 1],
-      ['org_fresh', 0.5],
+    const rows = report.organizations.map((one) => [
+      one.askedAs,
+      one.watermark && (NOW - one.watermark) / DAY,
+      isNeverRead(one),
+      inDays(gapsOf(one)),
+      one.events,
+    ])
+    expect(rows).toEqual([
+      ['nobody', null, false, [], 0],
+      ['org_half', null, true, [], 0],
+      ['org_new', null, true, [], 0],
+      ['org_old', 3, false, [], 12],
+      ['org_gap', 1, false, [[20, 18]], 0],
+      ['org_fresh', 0.5, false, [], 0],
     ])
     expect(report).toMatchObject({
       read: 3,
@@ -158,31 +162,13 @@ describe('the report', () => {
       oldestWatermark: NOW - 3 * DAY,
       newestWatermark: NOW - DAY / 2,
     })
-    const gap = report.organizations.find(({ organizationId }) => organizationId === 'org_gap')
-    expect(gap === undefined ? [] : inDays(gapsOf(gap))).toEqual([[20, 18]])
-    expect(report.organizations.filter(isNeverRead).map(({ askedAs }) => askedAs)).toEqual([
-      'org_half',
-      'org_new',
-    ])
-    expect(
-      report.organizations.map(({ askedAs, events, lastEventAt }) => [
-        askedAs,
-        events,
-        lastEventAt,
-      ]),
-    ).toContainEqual(['org_old', 12, NOW - DAY])
   })
 
   it('without a pipeline has all that were read or refused, by the name they were asked by, since they were first read', () => {
     const report = coverageReport(null, history, NOW)
-    expect(report.organizations.map(({ askedAs }) => askedAs)).toEqual([
-      'nobody',
-      'org_elsewhere',
-      'acme',
-      'org_gap',
-      'org_half',
-      'org_fresh',
-    ])
+    expect(report.organizations.map(({ askedAs }) => askedAs).join(' ')).toBe(
+      'nobody org_elsewhere acme org_gap org_half org_fresh',
+    )
     expect(report).toMatchObject({ read: 5, neverRead: 0, quarantined: 1, withGaps: 1 })
     const half = report.organizations.find(({ askedAs }) => askedAs === 'org_half')
     expect(half?.unread).toEqual([

@@ -2,7 +2,13 @@ import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { addInterval, type CoveredInterval } from '../../src/journal/coverage.ts'
 import { EVENT_TYPES, type EventType } from '../../src/journal/records.ts'
-import { neededWindow, type Window, type WindowQuestion } from '../../src/plan/window.ts'
+import {
+  coverageOf,
+  neededWindow,
+  type Window,
+  type WindowQuestion,
+} from '../../src/plan/window.ts'
+import { unreadBetween } from '../../src/plan/coverage-report.ts'
 import { DAY } from '../../src/support/units.ts'
 import { NOW, aQuestion, covered } from './plan-fixture.ts'
 
@@ -96,10 +102,14 @@ describe('neededWindow', () => {
           const question = { window, initialWindow, overlapHours, eventTypes }
           const asked = neededWindow(question, coverage, NOW)
           for (const type of eventTypes) {
-            const wantedFrom = wantedStart(question, type, coverage)
-            const uncovered = oldestUncovered(type, coverage, wantedFrom)
-            if (uncovered === null || asked === 'all') continue
-            expect(NOW - asked * DAY).toBeLessThanOrEqual(uncovered)
+            const own = coverageOf(type, coverage)
+            // Since the last time: from the first instant that was ever covered, or the initial window.
+            const wanted = window === 'since-last' ? initialWindow : window
+            const [first] = window === 'since-last' ? own : []
+            const from = first?.from ?? (first || wanted === 'all' ? null : NOW - wanted * DAY)
+            const [unread] = unreadBetween(own, from, NOW)
+            if (unread === undefined || asked === 'all') continue
+            expect(NOW - asked * DAY).toBeLessThanOrEqual(unread.from ?? -Infinity)
             expect(asked).toBeLessThanOrEqual(365)
           }
           // Nor more than a day and the overlap more than what is wanted, where that is a window.
@@ -114,33 +124,3 @@ describe('neededWindow', () => {
     )
   })
 })
-
-// Since the last time: from the first instant that was ever covered; what was never covered, from the initial window.
-function wantedStart(
-  { window, initialWindow }: Pick<WindowQuestion, 'window' | 'initialWindow'>,
-  type: EventType,
-  coverage: readonly CoveredInterval[],
-): number {
-  const intervals = coverage.filter(({ eventTypes }) => eventTypes.includes(type))
-  if (window === 'since-last' && intervals.length > 0) {
-    return Math.min(...intervals.map(({ from }) => from ?? -Infinity))
-  }
-  const wanted = window === 'since-last' ? initialWindow : window
-  return wanted === 'all' ? -Infinity : NOW - wanted * DAY
-}
-
-/** The earliest instant from `start` on that no interval covers; null when all is covered up to now. */
-function oldestUncovered(
-  type: EventType,
-  coverage: readonly CoveredInterval[],
-  start: number,
-): number | null {
-  let at = start
-  const intervals = coverage.filter(({ eventTypes }) => eventTypes.includes(type))
-  for (let moved = true; moved;) {
-    const over = intervals.find(({ from, to }) => (from ?? -Infinity) <= at && to > at)
-    moved = over !== undefined
-    if (over !== undefined) at = over.to
-  }
-  return at >= NOW ? null : at
-}
