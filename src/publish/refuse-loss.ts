@@ -61,42 +61,31 @@ const SMALL_SHARE = 0.05
 /** A table with fewer rows can lose all of them by one correction. */
 const FEW_ROWS = 20
 
-/** One thing that a snapshot has less of than the one before. */
-interface Loss {
-  readonly what: string
-  readonly before: number | string
-  readonly now: number | string | null
-}
-
-function lossesOf(before: Manifest, now: Manifest): Loss[] {
+/** What a snapshot has less of than the one before; one phrase each. */
+function lossesOf(before: Manifest, now: Manifest): string[] {
+  const told = (what: string, was: number | string, is: number | string | null) =>
+    `${what} ${shown(was)} → ${shown(is)}`
   // What Jobtide erased itself is no loss; it never takes coverage away.
-  const rows = hasErased(before, now) ? [] : rowLosses(before, now)
-  return [...rows, ...coverageLosses(before.coverage, now.coverage)]
-}
-
-function hasErased({ not_kept: before }: Manifest, { not_kept: now }: Manifest): boolean {
-  return now.people > before.people || now.events_before !== before.events_before
-}
-
-function rowLosses(before: Manifest, now: Manifest): Loss[] {
-  return before.tables.flatMap(({ name, rows }) => {
-    const left = now.tables.find((table) => table.name === name)?.rows ?? null
+  const { people, events_before: eventsBefore } = now.not_kept
+  const hasErased =
+    people > before.not_kept.people || eventsBefore !== before.not_kept.events_before
+  const tables = (hasErased ? [] : before.tables).flatMap(({ name, rows }) => {
+    const left = now.tables.find((table) => table.name === name)?.rows
     // A table that is gone is a change of schema, which is refused by itself.
-    if (left === null) return []
+    if (left === undefined) return []
     const isLost = name === EVENTS ? isFarLess(left, rows) : left === 0 && rows >= FEW_ROWS
-    return isLost ? [{ what: `rows of ${name}`, before: rows, now: left }] : []
+    return isLost ? told(`rows of ${name}`, rows, left) : []
   })
-}
-
-function coverageLosses(before: Manifest['coverage'], now: Manifest['coverage']): Loss[] {
-  const was = before.covered_to.max
-  const is = now.covered_to.max
-  const isBack = was !== null && (is === null || Date.parse(is) < Date.parse(was))
+  const [was, is] = [before.coverage, now.coverage]
+  const [to, end] = [was.covered_to.max, is.covered_to.max]
   return [
-    ...(isFarLess(now.organizations, before.organizations)
-      ? [{ what: 'organisations covered', before: before.organizations, now: now.organizations }]
+    ...tables,
+    ...(isFarLess(is.organizations, was.organizations)
+      ? [told('organisations covered', was.organizations, is.organizations)]
       : []),
-    ...(isBack ? [{ what: 'covered up to', before: was, now: is }] : []),
+    ...(to !== null && (end === null || Date.parse(end) < Date.parse(to))
+      ? [told('covered up to', to, end)]
+      : []),
   ]
 }
 
@@ -104,42 +93,38 @@ function isFarLess(now: number, before: number): boolean {
   return now < before * (1 - SMALL_SHARE)
 }
 
-function shrunk(before: Manifest, losses: readonly Loss[], destination: string): RefusedLossError {
-  const listed = losses
-    .slice(0, 4)
-    .map((loss) => `${loss.what} ${shown(loss.before)} → ${shown(loss.now)}`)
-  const more = losses.length > listed.length ? `; and ${losses.length - listed.length} more` : ''
+function shrunk(before: Manifest, losses: readonly string[], destination: string) {
+  const listed = losses.slice(0, 4).join('; ')
+  const more = losses.length > 4 ? `; and ${losses.length - 4} more` : ''
+  const { snapshot_id } = before
   return new RefusedLossError(
-    `this warehouse holds less than readers of ${destination} see: ${listed.join('; ')}${more}`,
+    `this warehouse holds less than readers of ${destination} see: ${listed}${more}`,
     {
-      hint: `Nothing was uploaded, and readers keep snapshot ${before.snapshot_id}. If a part of the journal is missing, put it back and run \`jobtide replay\`; if the loss is meant, publish once with --accept-shrink.`,
-      context: { destination, snapshot_id: before.snapshot_id, losses },
+      hint: `Nothing was uploaded, and readers keep snapshot ${snapshot_id}. If a part of the journal is missing, put it back and run \`jobtide replay\`; if the loss is meant, publish once with --accept-shrink.`,
+      context: { destination, snapshot_id, losses },
     },
   )
 }
 
-function anotherJournal(before: Manifest, now: Manifest, destination: string): RefusedLossError {
-  const theirs = before.journal_id
-  const ours = now.journal_id
+function anotherJournal(before: Manifest, now: Manifest, destination: string) {
+  const { snapshot_id } = before
+  // Every event costs credits; a warehouse with rows and no bill was made from a snapshot.
+  const advice =
+    now.credits.total === 0 && now.coverage.organizations === 0
+      ? 'A restored warehouse has no journal of its own: to go on from it there, publish once with --adopt-destination.'
+      : 'Is this the data directory you mean, and is its volume mounted? If it shall replace the other, publish once with --adopt-destination; else name another place with --snapshot-to.'
   return new RefusedLossError(
-    `${destination} is fed from another journal: ${theirs}${begunText(theirs)}, ${countsText(before)}; this data directory is ${ours}${begunText(ours)}, ${countsText(now)}`,
+    `${destination} is fed from another journal: ${countsText(before)}; this data directory is ${countsText(now)}`,
     {
-      hint: `Nothing was uploaded, and readers keep snapshot ${before.snapshot_id}. ${adviceFor(now)}`,
+      hint: `Nothing was uploaded, and readers keep snapshot ${snapshot_id}. ${advice}`,
       context: {
         destination,
-        snapshot_id: before.snapshot_id,
+        snapshot_id,
         destination_has: countsOf(before),
         warehouse_has: countsOf(now),
       },
     },
   )
-}
-
-function adviceFor(now: Manifest): string {
-  // Every event costs credits; a warehouse with rows and no bill was made from a snapshot.
-  return now.credits.total === 0 && now.coverage.organizations === 0
-    ? 'A restored warehouse has no journal of its own: to go on from it there, publish once with --adopt-destination.'
-    : 'Is this the data directory you mean, and is its volume mounted? If it shall replace the other, publish once with --adopt-destination; else name another place with --snapshot-to.'
 }
 
 function countsOf({ journal_id, tables, coverage }: Manifest) {
@@ -149,13 +134,10 @@ function countsOf({ journal_id, tables, coverage }: Manifest) {
 }
 
 function countsText(manifest: Manifest): string {
-  const { rows, events, organizations } = countsOf(manifest)
-  return `${shown(rows)} rows (${shown(events)} of them events), ${shown(organizations)} organisation${organizations === 1 ? '' : 's'} covered`
-}
-
-function begunText(journalId: string): string {
-  const begunAt = ulidTime(journalId)
-  return Number.isNaN(begunAt) ? '' : ` of ${isoInstant(begunAt).slice(0, 10)}`
+  const { journal_id: id, rows, events, organizations } = countsOf(manifest)
+  const begunAt = ulidTime(id)
+  const begun = Number.isNaN(begunAt) ? '' : ` of ${isoInstant(begunAt).slice(0, 10)}`
+  return `${id}${begun}, ${shown(rows)} rows (${shown(events)} of them events), ${shown(organizations)} organisation${organizations === 1 ? '' : 's'} covered`
 }
 
 function shown(value: number | string | null): string {

@@ -2,35 +2,29 @@
 
 import { readFileSync, rmSync, truncateSync, writeFileSync } from 'node:fs'
 import fc from 'fast-check'
-import { parquetReadObjects } from 'hyparquet'
-import { compressors } from 'hyparquet-compressors'
 import { describe, expect, it } from 'vitest'
 import type { ManifestTable } from '../../src/publish/manifest.ts'
 import type { PublishOptions } from '../../src/publish/publish.ts'
-import { readCurrent } from '../../src/publish/read-snapshot.ts'
-import { openFolderStore } from '../../src/publish/store/folder-store.ts'
 import type { ObjectStore } from '../../src/publish/store/object-store.ts'
-import { realClock } from '../../src/support/clock.ts'
 import { EXIT } from '../../src/support/errors.ts'
-import type { TableDefinition } from '../../src/warehouse/catalog.ts'
 import type { Warehouse } from '../../src/warehouse/warehouse.ts'
-import { temporaryFolder } from '../helpers/temporary-folder.ts'
 import { rounds } from '../helpers/tier.ts'
 import { memoryWarehouse } from '../helpers/warehouse.ts'
-import { contentKeys, expectReadersToSee, publish, readerOf } from './fixtures.ts'
+import {
+  contentKeys,
+  definitionOf,
+  expectReadersToSee,
+  manifestIn,
+  newStore,
+  publish,
+  readByHand,
+  readerOf,
+} from './fixtures.ts'
 
 const RUNS = rounds('JOBTIDE_WORLDS', 4, 24)
 
-const newStore = () => openFolderStore(temporaryFolder(), realClock)
-
-const things: TableDefinition = {
-  name: 'things',
-  grain: 'One row per thing.',
-  key: ['id'],
-  partitionByYearOf: null,
-  leftOut: [],
-}
-const byYear: TableDefinition = { ...things, partitionByYearOf: 'on_day' }
+const things = definitionOf('things')
+const byYear = definitionOf('things', { partitionByYearOf: 'on_day' })
 
 /** A table of 12,000 rows over some days, each of about 40 bytes that do not compress. */
 async function manyThings(days = 3650): Promise<Warehouse> {
@@ -44,19 +38,11 @@ async function manyThings(days = 3650): Promise<Warehouse> {
 }
 
 async function shown(store: ObjectStore): Promise<ManifestTable> {
-  const table = (await readCurrent(store))?.manifest.tables[0]
-  if (table === undefined) throw new Error('nothing was published')
-  return table
+  return (await manifestIn(store)).tables[0]!
 }
 
 const filesOf = async (store: ObjectStore) =>
   (await shown(store)).files.map(({ rows, deletes }) => [rows, deletes])
-
-async function rowsIn(store: ObjectStore, key: string): Promise<Record<string, unknown>[]> {
-  const object = await store.get(key)
-  const file = new Uint8Array(object?.bytes ?? []).buffer
-  return parquetReadObjects({ file, compressors })
-}
 
 const publishThings = (
   warehouse: Warehouse,
@@ -86,19 +72,10 @@ describe('a publish after 36 of 12,000 rows changed', () => {
       [12_000, 24],
       [24, 0],
     ])
-    const { files, deletion_vector: deleted } = await shown(store)
-    expect(deleted).toMatchObject({ rows: 24 })
+    expect((await shown(store)).deletion_vector).toMatchObject({ rows: 24 })
     await expectReadersToSee(warehouse, store, [things])
     // A reader that is not DuckDB skips what is listed as deleted.
-    const listed = await rowsIn(store, deleted?.key ?? '')
-    const skipped = new Set(
-      listed.map((row) => `${String(row['file'])} ${String(row['position'])}`),
-    )
-    const rows: Record<string, unknown>[] = []
-    for (const { key, sha256 } of files) {
-      const stored = await rowsIn(store, key)
-      rows.push(...stored.filter((_, position) => !skipped.has(`${sha256} ${position}`)))
-    }
+    const rows = await readByHand(store, await shown(store))
     const expected = await warehouse.all('select * from things order by id')
     expect(rows.toSorted((a, b) => Number(a['id']) - Number(b['id']))).toEqual(expected)
   })

@@ -6,13 +6,12 @@ import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import { diffSnapshots, type DiffOptions, type TableDiff } from '../../src/publish/diff.ts'
 import { openSnapshot, type OpenSnapshot } from '../../src/publish/read-snapshot.ts'
-import { openFolderStore } from '../../src/publish/store/folder-store.ts'
 import { realClock } from '../../src/support/clock.ts'
 import { EXIT } from '../../src/support/errors.ts'
 import type { TableDefinition } from '../../src/warehouse/catalog.ts'
 import type { Warehouse } from '../../src/warehouse/warehouse.ts'
 import { temporaryFolder } from '../helpers/temporary-folder.ts'
-import { publish } from './fixtures.ts'
+import { newStore, publish } from './fixtures.ts'
 import { aNight, lakeTables, lakeWarehouse, publishedLake, type Lake } from './lake-fixtures.ts'
 
 const open = (url: string) => openSnapshot(url, { clock: realClock })
@@ -33,7 +32,7 @@ async function publishedTo(
   tables: readonly TableDefinition[] = lakeTables,
   folder = temporaryFolder(),
 ): Promise<OpenSnapshot> {
-  await publish(warehouse, openFolderStore(folder, realClock), { tables, acceptSchemaChange: true })
+  await publish(warehouse, newStore(folder), { tables, acceptSchemaChange: true })
   return open(folder)
 }
 

@@ -1,12 +1,8 @@
 /** All tables of two nights, from a folder and from S3, by readers that did not write them: row for row the warehouse. */
 
-import { parquetReadObjects } from 'hyparquet'
-import { compressors } from 'hyparquet-compressors'
 import { describe, expect, it } from 'vitest'
 import { buildModels } from '../../src/model/build.ts'
 import { computedModels } from '../../src/model/computed-models.ts'
-import type { ManifestTable } from '../../src/publish/manifest.ts'
-import { readCurrent } from '../../src/publish/read-snapshot.ts'
 import type { ObjectStore } from '../../src/publish/store/object-store.ts'
 import { stableJson } from '../../src/support/json.ts'
 import { publishedTables, readModelFiles } from '../../src/warehouse/catalog.ts'
@@ -14,7 +10,7 @@ import { quoteIdentifier } from '../../src/warehouse/sql-text.ts'
 import type { Warehouse } from '../../src/warehouse/warehouse.ts'
 import { makeEvents, makeNight } from '../bench/made-events.ts'
 import { memoryWarehouse } from '../helpers/warehouse.ts'
-import { expectReadersToSee, publish } from './fixtures.ts'
+import { expectReadersToSee, manifestIn, publish, readByHand } from './fixtures.ts'
 import { folderAndS3 } from './places.ts'
 
 const tables = [...publishedTables(readModelFiles()), ...computedModels]
@@ -35,27 +31,6 @@ async function twoNights(warehouse: Warehouse, store: ObjectStore): Promise<void
 
 type Row = Record<string, unknown>
 
-async function rowsIn(store: ObjectStore, key: string): Promise<Row[]> {
-  const object = await store.get(key)
-  const file = new Uint8Array(object?.bytes ?? []).buffer
-  return parquetReadObjects({ file, compressors })
-}
-
-/** The live rows, read without DuckDB. */
-async function readByHand(
-  store: ObjectStore,
-  { files, deletion_vector: deleted }: ManifestTable,
-): Promise<Row[]> {
-  const listed = deleted === null ? [] : await rowsIn(store, deleted.key)
-  const skipped = new Set(listed.map(({ file, position }) => `${String(file)} ${String(position)}`))
-  const rows: Row[] = []
-  for (const { key, sha256 } of files) {
-    const stored = await rowsIn(store, key)
-    rows.push(...stored.filter((_, position) => !skipped.has(`${sha256} ${position}`)))
-  }
-  return rows
-}
-
 function asText(rows: readonly Row[]): string[] {
   const plain = (row: Row) =>
     Object.fromEntries(
@@ -71,7 +46,7 @@ describe.each(folderAndS3())('every table of two nights in $place', ({ open }) =
   it('has the rows of the warehouse, for DuckDB over views.sql and for a reader in JavaScript', async () => {
     const [warehouse, store] = [await memoryWarehouse(), await open()]
     await twoNights(warehouse, store)
-    const shown = (await readCurrent(store))?.manifest.tables ?? []
+    const shown = (await manifestIn(store)).tables
     expect(shown.map(({ name }) => name).toSorted()).toEqual(
       tables.map(({ name }) => name).toSorted(),
     )

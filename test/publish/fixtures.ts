@@ -3,11 +3,19 @@
 import { mkdirSync, mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
+import { parquetReadObjects } from 'hyparquet'
+import { compressors } from 'hyparquet-compressors'
 import { expect, onTestFinished } from 'vitest'
-import { POINTER_KEY, snapshotKeys } from '../../src/publish/manifest.ts'
+import {
+  POINTER_KEY,
+  snapshotKeys,
+  type Manifest,
+  type ManifestTable,
+} from '../../src/publish/manifest.ts'
 import { withoutOwner } from '../../src/publish/keys.ts'
 import { publishSnapshot, type PublishOptions } from '../../src/publish/publish.ts'
 import { readCurrent } from '../../src/publish/read-snapshot.ts'
+import { openFolderStore } from '../../src/publish/store/folder-store.ts'
 import type { ObjectStore } from '../../src/publish/store/object-store.ts'
 import { realClock } from '../../src/support/clock.ts'
 import { silentLogger } from '../../src/support/logger.ts'
@@ -16,17 +24,29 @@ import { loadedTables, type TableDefinition } from '../../src/warehouse/catalog.
 import type { Warehouse } from '../../src/warehouse/warehouse.ts'
 import { insertEvents, memoryWarehouse, type EventRow } from '../helpers/warehouse.ts'
 
+/** A table to publish, in one file and by `id`, but for what is said otherwise. */
+export function definitionOf(name: string, fields: Partial<TableDefinition> = {}): TableDefinition {
+  const grain = 'One row per thing.'
+  return { name, grain, key: ['id'], partitionByYearOf: null, leftOut: [], ...fields }
+}
+
 /** What these tests publish: a table in one file for each year, and one in a single file. */
 export const snapshotTables: readonly TableDefinition[] = [
   ...loadedTables.filter(({ name }) => name === 'job_change_events'),
-  {
-    name: 'person_organizations',
-    grain: 'One row per person and organisation.',
-    key: ['profile_id', 'organization_id'],
-    partitionByYearOf: null,
-    leftOut: [],
-  },
+  definitionOf('person_organizations', { key: ['profile_id', 'organization_id'] }),
 ]
+
+/** An empty store in a folder, by default in a new one. */
+export function newStore(folder = newFolder()): ObjectStore {
+  return openFolderStore(folder, realClock)
+}
+
+/** The manifest of the snapshot that readers see. */
+export async function manifestIn(store: ObjectStore): Promise<Manifest> {
+  const current = await readCurrent(store)
+  if (current === null) throw new Error('nothing was published')
+  return current.manifest
+}
 
 /** A new folder under the system's folder for temporary files; gone when the test is. */
 export function newFolder(): string {
@@ -112,7 +132,7 @@ export async function publish(
 
 /** The `views.sql` of the snapshot that readers see; of a bucket it reads copies in a new folder. */
 async function viewsOf(store: ObjectStore): Promise<string> {
-  const id = (await readCurrent(store))?.pointer.snapshot_id ?? ''
+  const { snapshot_id: id } = await manifestIn(store)
   const text = Buffer.from((await store.get(snapshotKeys(id).views))?.bytes ?? []).toString()
   if (store.localPath(POINTER_KEY) !== null) return text
   const folder = newFolder()
@@ -163,16 +183,42 @@ export async function contentKeys(store: ObjectStore): Promise<string[]> {
   return (await parquetKeys(store)).map(withoutOwner).toSorted()
 }
 
-const OPERATIONS = [
-  'put',
-  'putFile',
-  'get',
-  'head',
-  'list',
-  'replace',
-  'download',
-  'remove',
-] as const
+/** The rows of a Parquet object, read without DuckDB. */
+export async function rowsIn(store: ObjectStore, key: string): Promise<Record<string, unknown>[]> {
+  const object = await store.get(key)
+  const file = new Uint8Array(object?.bytes ?? []).buffer
+  return parquetReadObjects({ file, compressors })
+}
+
+/** The rows of a table that are not deleted, read without DuckDB. */
+export async function readByHand(
+  store: ObjectStore,
+  { files, deletion_vector: vector }: ManifestTable,
+): Promise<Record<string, unknown>[]> {
+  const listed = vector === null ? [] : await rowsIn(store, vector.key)
+  const skipped = new Set(listed.map((row) => `${String(row['file'])} ${String(row['position'])}`))
+  const rows: Record<string, unknown>[] = []
+  for (const { key, sha256 } of files) {
+    const stored = await rowsIn(store, key)
+    rows.push(...stored.filter((_, position) => !skipped.has(`${sha256} ${position}`)))
+  }
+  return rows
+}
+
+type Call = (name: string, key: unknown, work: () => unknown) => Promise<unknown>
+
+/** A store whose every call that answers later goes through `call`. */
+function through(store: ObjectStore, call: Call): ObjectStore {
+  return new Proxy(store, {
+    get(target, name) {
+      const member: unknown = Reflect.get(target, name, target)
+      if (typeof member !== 'function') return member
+      if (name === 'urlOf' || name === 'localPath') return member.bind(target) as unknown
+      return async (...values: unknown[]) =>
+        call(String(name), values[0], () => Reflect.apply(member, target, values) as unknown)
+    },
+  })
+}
 
 /**
  * A store whose owner dies at operation `at` (from 1): before it does anything, or after it was done. Nothing works
@@ -180,39 +226,14 @@ const OPERATIONS = [
  */
 export function dyingStore(store: ObjectStore, at: number, when: 'before' | 'after') {
   let count = 0
-  const dying = new Proxy(store, {
-    get(target, name) {
-      const member: unknown = Reflect.get(target, name, target)
-      if (typeof member !== 'function') return member
-      if (!OPERATIONS.some((operation) => operation === name)) return member.bind(target) as unknown
-      return async (...values: unknown[]) => {
-        count += 1
-        if (count > at || (count === at && when === 'before')) throw new Error('killed')
-        const result: unknown = await Reflect.apply(member, target, values)
-        if (count === at) throw new Error('killed')
-        return result
-      }
-    },
+  const dying = through(store, async (_, __, work) => {
+    count += 1
+    if (count > at || (count === at && when === 'before')) throw new Error('killed')
+    const result = await work()
+    if (count === at) throw new Error('killed')
+    return result
   })
   return { store: dying, operations: () => count }
-}
-
-/** A store, with something done before each call that answers later. */
-export function storeAfter(
-  store: ObjectStore,
-  before: (name: string, argument: unknown) => Promise<void>,
-): ObjectStore {
-  return new Proxy(store, {
-    get(target, name) {
-      const member: unknown = Reflect.get(target, name, target)
-      if (typeof member !== 'function') return member
-      if (name === 'urlOf' || name === 'localPath') return member.bind(target) as unknown
-      return async (...values: unknown[]) => {
-        await before(String(name), values[0])
-        return Reflect.apply(member, target, values) as unknown
-      }
-    },
-  })
 }
 
 /** Stores that let nobody replace the pointer before as many as `writers` want to, through any of them. */
@@ -223,10 +244,12 @@ export function meetAtPointer(writers: number): (store: ObjectStore) => ObjectSt
     open = resolve
   })
   return (store) =>
-    storeAfter(store, async (name, key) => {
-      if (name !== 'replace' || key !== POINTER_KEY) return
-      waiting += 1
-      if (waiting === writers) open()
-      await allHere
+    through(store, async (name, key, work) => {
+      if (name === 'replace' && key === POINTER_KEY) {
+        waiting += 1
+        if (waiting === writers) open()
+        await allHere
+      }
+      return work()
     })
 }

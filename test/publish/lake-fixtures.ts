@@ -14,31 +14,16 @@ import {
   type ManifestTable,
 } from '../../src/publish/manifest.ts'
 import type { ObjectStore } from '../../src/publish/store/object-store.ts'
-import { openFolderStore } from '../../src/publish/store/folder-store.ts'
-import { readCurrent } from '../../src/publish/read-snapshot.ts'
 import { viewsSql } from '../../src/publish/views.ts'
-import { realClock } from '../../src/support/clock.ts'
 import type { TableDefinition } from '../../src/warehouse/catalog.ts'
 import type { Warehouse } from '../../src/warehouse/warehouse.ts'
 import { memoryWarehouse } from '../helpers/warehouse.ts'
-import { newFolder, publish } from './fixtures.ts'
+import { definitionOf, manifestIn, newFolder, newStore, publish } from './fixtures.ts'
 
 /** A table in one file, and one in a file for each year whose key does not say the year. */
 export const lakeTables: readonly TableDefinition[] = [
-  {
-    name: 'people',
-    grain: 'One row per person.',
-    key: ['person_id'],
-    partitionByYearOf: null,
-    leftOut: [],
-  },
-  {
-    name: 'moves',
-    grain: 'One row per move.',
-    key: ['move_id'],
-    partitionByYearOf: 'moved_at',
-    leftOut: [],
-  },
+  definitionOf('people', { grain: 'One row per person.', key: ['person_id'] }),
+  definitionOf('moves', { key: ['move_id'], partitionByYearOf: 'moved_at' }),
 ]
 
 /** 15,000 people and 30,000 moves of 2019 to 2021: enough that a night with few changes writes deleted rows. */
@@ -82,20 +67,16 @@ let template: Promise<string> | undefined
 /** A lake that was published, and once more after a night. */
 export async function publishedLake(elsewhere?: ObjectStore): Promise<Lake> {
   template ??= publishTemplate()
-  const from = openFolderStore(await template, realClock)
+  const from = newStore(await template)
   const root = newFolder()
-  const store = elsewhere ?? openFolderStore(root, realClock)
+  const store = elsewhere ?? newStore(root)
   // The pointer comes first in the list, and last into the store.
   for (const { key } of (await from.list('')).toReversed()) {
     const bytes = readFileSync(from.urlOf(key))
     const views = () => bytes.toString().replaceAll(from.destination, store.destination)
     await store.put(key, key.endsWith('/views.sql') ? Buffer.from(views()) : bytes)
   }
-  const manifest = async () => {
-    const current = await readCurrent(store)
-    if (current === null) throw new Error('nothing was published')
-    return current.manifest
-  }
+  const manifest = () => manifestIn(store)
   return {
     root,
     store,
@@ -113,7 +94,7 @@ async function publishTemplate(): Promise<string> {
   const folder = mkdtempSync(join(tmpdir(), 'jobtide-lake-'))
   process.on('exit', () => rmSync(folder, { recursive: true, force: true }))
   const warehouse = await lakeWarehouse()
-  const store = openFolderStore(folder, realClock)
+  const store = newStore(folder)
   await publish(warehouse, store, { tables: lakeTables })
   await warehouse.run(aNight)
   await publish(warehouse, store, { tables: lakeTables })
@@ -140,12 +121,13 @@ export function overwrite(lake: Lake, key: string, bytes: Uint8Array): void {
  */
 export async function forge(lake: Lake, change: (manifest: Manifest) => void): Promise<void> {
   const manifest = await lake.manifest()
+  const { snapshot_id: id } = manifest
+  const keys = snapshotKeys(id)
   change(manifest)
   const text = formatJson(manifest)
-  const keys = snapshotKeys(manifest.snapshot_id)
   overwrite(lake, keys.manifest, Buffer.from(text))
   overwrite(lake, keys.views, Buffer.from(viewsSql(manifest, (key) => `${lake.root}/${key}`)))
-  const pointer = formatJson(pointerTo(manifest.snapshot_id, text))
+  const pointer = formatJson(pointerTo(id, text))
   overwrite(lake, POINTER_KEY, Buffer.from(pointer))
 }
 

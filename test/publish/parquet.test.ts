@@ -3,42 +3,22 @@
 import { existsSync, mkdirSync, readdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
-import type { Manifest } from '../../src/publish/manifest.ts'
-import { openStore } from '../../src/publish/store/open-store.ts'
 import type { PublishOptions } from '../../src/publish/publish.ts'
-import { readCurrent } from '../../src/publish/read-snapshot.ts'
-import type { ObjectStore } from '../../src/publish/store/object-store.ts'
-import { realClock } from '../../src/support/clock.ts'
 import { EXIT } from '../../src/support/errors.ts'
-import type { TableDefinition } from '../../src/warehouse/catalog.ts'
 import { openWarehouse, type Warehouse } from '../../src/warehouse/warehouse.ts'
 import { memoryWarehouse } from '../helpers/warehouse.ts'
 import {
-  emptyWarehouse,
-  newFolder,
   contentKeys,
+  definitionOf,
+  emptyWarehouse,
   expectReadersToSee,
+  manifestIn,
+  newFolder,
+  newStore,
   publish,
   smallWarehouse,
   snapshotTables,
 } from './fixtures.ts'
-
-const folderStore = (folder = newFolder()) => openStore(folder, { clock: realClock })
-
-const definitionOf = (name: string, fields: Partial<TableDefinition> = {}): TableDefinition => ({
-  name,
-  grain: 'One row per thing.',
-  key: ['id'],
-  partitionByYearOf: null,
-  leftOut: [],
-  ...fields,
-})
-
-async function manifestOf(store: ObjectStore): Promise<Manifest> {
-  const current = await readCurrent(store)
-  if (current === null) throw new Error('nothing was published')
-  return current.manifest
-}
 
 /** A warehouse with one table `things` made by `sql`. */
 async function things(sql: string): Promise<Warehouse> {
@@ -54,7 +34,7 @@ describe('the files of a snapshot', () => {
       const warehouse = await smallWarehouse({ threads })
       await warehouse.run(`create table things as select i as id, 'text ' || (i * 7919 % 1000) as text
         from range(300000) numbers(i) order by hash(i + ${threads})`)
-      const store = await folderStore()
+      const store = newStore()
       await publish(warehouse, store, { tables: [...snapshotTables, definitionOf('things')] })
       keys.push(await contentKeys(store))
     }
@@ -67,9 +47,9 @@ describe('the files of a snapshot', () => {
       (1, timestamptz '2023-12-31 23:59:59+00'), (2, timestamptz '2024-01-01 00:00:00+00'),
       (3, null), (4, 'infinity'::timestamptz), (5, timestamptz '2024-12-31 23:59:59+00')) t(id, moved_at)`)
     const definition = definitionOf('things', { partitionByYearOf: 'moved_at' })
-    const store = await folderStore()
+    const store = newStore()
     await publish(warehouse, store, { tables: [definition] })
-    const [table] = (await manifestOf(store)).tables
+    const [table] = (await manifestIn(store)).tables
     expect(table?.files.map(({ partition, rows }) => [partition, rows])).toEqual([
       ['moved_year=2023', 1],
       ['moved_year=2024', 2],
@@ -82,11 +62,11 @@ describe('the files of a snapshot', () => {
     const warehouse = await things(
       `select i as id, date '2020-02-29' + i::integer * 366 as week_start_on from range(3) numbers(i)`,
     )
-    const store = await folderStore()
+    const store = newStore()
     const tables = [definitionOf('things', { partitionByYearOf: 'week_start_on' })]
     const partitions = async (options: Partial<PublishOptions> = {}) => {
       await publish(warehouse, store, { tables, splitAboveRows: 3, acceptShrink: true, ...options })
-      const [table] = (await manifestOf(store)).tables
+      const [table] = (await manifestIn(store)).tables
       expect(table?.partition_by?.column).toBe(table?.files[1] && 'week_start_on')
       return table?.files.map(({ partition }) => partition)
     }
@@ -105,7 +85,7 @@ describe('the files of a snapshot', () => {
     await warehouse.run(
       `insert into ops.coverage values ('org_1', 'joined', null, timestamptz '2024-06-01 00:00:00+00')`,
     )
-    const store = await folderStore()
+    const store = newStore()
     const report = await publish(warehouse, store)
     expect(report).toMatchObject({ tables: 2, files: 2, rows: 0 })
     await expectReadersToSee(warehouse, store)
@@ -115,7 +95,7 @@ describe('the files of a snapshot', () => {
     const warehouse = await things(`select i as id from range(3) numbers(i)`)
     const folder = join(newFolder(), `it's [a] "folder" * ? {x}`)
     mkdirSync(folder)
-    const store = await folderStore(folder)
+    const store = newStore(folder)
     const tables = [definitionOf('things')]
     const { snapshotId } = await publish(warehouse, store, { tables })
     const views = await store.get(`snapshots/${snapshotId}/views.sql`)
@@ -133,7 +113,7 @@ describe('the files of a snapshot', () => {
     }
     const folder = newFolder()
     const tables = ['double', 'float', 'bigint'].map((type) => definitionOf(`${type}_things`))
-    await publish(warehouse, await folderStore(folder), { tables })
+    await publish(warehouse, newStore(folder), { tables })
     const encodings = await warehouse.all<{ table: string; encodings: string }>(
       `select regexp_extract(file_name, '([a-z]+)_things', 1) as table, encodings
        from parquet_metadata('${folder}/tables/*/*/*/*.parquet') where path_in_schema = 'number' order by 1`,
@@ -146,18 +126,18 @@ describe('the files of a snapshot', () => {
   })
 
   it('keep field ids by name: a new column gets the next one, a dropped one is never given again', async () => {
-    const store = await folderStore()
+    const store = newStore()
     const tables = [definitionOf('things')]
     const fieldIds = async (columns: string) => {
       const warehouse = await things(`select ${columns}`)
       await publish(warehouse, store, { tables, acceptSchemaChange: true })
-      const [table] = (await manifestOf(store)).tables
+      const [table] = (await manifestIn(store)).tables
       return Object.fromEntries(table?.schema.map((column) => [column.name, column.field_id]) ?? [])
     }
     expect(await fieldIds(`1 as id, 'a' as a, 'b' as b`)).toEqual({ id: 1, a: 2, b: 3 })
     expect(await fieldIds(`'a' as a, 1 as id`)).toEqual({ a: 2, id: 1 })
     expect(await fieldIds(`1 as id, 'c' as c, 'a' as a`)).toEqual({ id: 1, c: 4, a: 2 })
-    const [key] = (await manifestOf(store)).tables[0]?.files.map((file) => file.key) ?? []
+    const [key] = (await manifestIn(store)).tables[0]?.files.map((file) => file.key) ?? []
     const stored = await (
       await memoryWarehouse()
     ).all(
@@ -174,7 +154,7 @@ describe('the files of a snapshot', () => {
     const warehouse =
       await things(`select i as id, cast(power(10, 30) as decimal(38,0)) + i as exact,
       [i, null] as list, 'naïve "quoted" ''text''' as text, null::varchar as nothing from range(5) numbers(i)`)
-    const store = await folderStore()
+    const store = newStore()
     await publish(warehouse, store, { tables: [definitionOf('things')] })
     await expectReadersToSee(warehouse, store, [definitionOf('things')])
   })
@@ -205,13 +185,13 @@ describe('one moment', () => {
         }
       },
     })
-    const store = await folderStore()
+    const store = newStore()
     const tables = [definitionOf('first'), definitionOf('second')]
     await publish(interrupted, store, { tables })
     expect(copies).toBe(2)
-    expect((await manifestOf(store)).tables.map((table) => table.rows)).toEqual([1, 1])
+    expect((await manifestIn(store)).tables.map((table) => table.rows)).toEqual([1, 1])
     await publish(publisher, store, { tables })
-    expect((await manifestOf(store)).tables.map((table) => table.rows)).toEqual([2, 2])
+    expect((await manifestIn(store)).tables.map((table) => table.rows)).toEqual([2, 2])
     publisher.close()
     loader.close()
   })
@@ -222,7 +202,7 @@ describe('one moment', () => {
     await writer.run('create table things as select 1 as id')
     writer.close()
     const reader = await openWarehouse({ path, mode: 'read' })
-    const report = await publish(reader, await folderStore(), { tables: [definitionOf('things')] })
+    const report = await publish(reader, newStore(), { tables: [definitionOf('things')] })
     reader.close()
     expect(report).toMatchObject({ rows: 1, newFiles: 1 })
   })
@@ -230,10 +210,10 @@ describe('one moment', () => {
 
 describe('the manifest', () => {
   it('describes tables, coverage and credits as they were read', async () => {
-    const store = await folderStore()
+    const store = newStore()
     const warehouse = await smallWarehouse()
     const report = await publish(warehouse, store)
-    const manifest = await manifestOf(store)
+    const manifest = await manifestIn(store)
     expect(manifest).toMatchObject({
       format_version: 3,
       sequence: 1,
@@ -278,9 +258,9 @@ describe('the manifest', () => {
   })
 
   it('holds no name of a person', async () => {
-    const store = await folderStore()
+    const store = newStore()
     await publish(await smallWarehouse(), store)
-    expect(JSON.stringify(await manifestOf(store))).not.toContain('Zoë')
+    expect(JSON.stringify(await manifestIn(store))).not.toContain('Zoë')
   })
 
   it.each([
@@ -288,7 +268,7 @@ describe('the manifest', () => {
     ['nothing left', () => '', 'SHA-256'],
   ])('with %s stops the next publish', async (_, change, message) => {
     const folder = newFolder()
-    const store = await folderStore(folder)
+    const store = newStore(folder)
     const { snapshotId } = await publish(await smallWarehouse(), store)
     const key = `snapshots/${snapshotId}/manifest.json`
     const text = Buffer.from((await store.get(key))?.bytes ?? []).toString()
@@ -315,7 +295,7 @@ describe('a publish is refused, with exit 7 and nothing in the store,', () => {
     ['no key column', '2 as b', [noKey], 'has no column day, on to sort or split by', ''],
   ])('for %s', async (_, column, more, message, hint) => {
     const warehouse = await things(`select 1 as id, ${column} from range(3) numbers(i)`)
-    const store = await folderStore()
+    const store = newStore()
     const tables = [definitionOf('things'), ...more]
     const error: unknown = await publish(warehouse, store, { tables }).catch((thrown) => thrown)
     expect(error).toMatchObject({
@@ -335,7 +315,7 @@ it('the scratch folder is emptied before, and gone after a publish that was stop
   const reason = new Error('stopped by SIGTERM')
   const steps: string[] = []
   let written = 0
-  const stopped = publish(await smallWarehouse(), await folderStore(), {
+  const stopped = publish(await smallWarehouse(), newStore(), {
     scratchFolder,
     signal: stop.signal,
     onProgress: ({ phase, done, total }) => {

@@ -1,9 +1,10 @@
 /** When a publish is refused because readers would see less than before: the rule, on manifests alone. */
 
 import { describe, expect, it } from 'vitest'
-import { buildManifest, type Manifest } from '../../src/publish/manifest.ts'
+import type { Manifest } from '../../src/publish/manifest.ts'
 import { refuseLoss, type LossChoices } from '../../src/publish/refuse-loss.ts'
 import { EXIT } from '../../src/support/errors.ts'
+import { aManifest, aTable } from './manifests.ts'
 
 const OURS = '01M82GZFCDS2H9RXZ13JAAZES0'
 const OTHER = '01M831ZFCDS2H9RXZ13JAAZES0'
@@ -28,37 +29,13 @@ function snapshot({
   credits = 980,
 }: Facts = {}): Manifest {
   const counts = { job_change_events: 4_807, stints: 30_670, promotions: 19, ...rows }
-  return buildManifest({
+  const edge = { min: to, max: to }
+  return aManifest({
     snapshot_id: '01M82H07EJETJB7E3T2SCCDB6S',
-    sequence: 1,
-    previous: null,
-    created_at: '2026-11-22T21:00:00.000Z',
-    run_id: null,
     journal_id: journal,
     not_kept: notKept,
-    versions: { jobtide: '1.0.0', duckdb: 'v1.5.6' },
-    tables: Object.entries(counts).map(([name, count]) => ({
-      name,
-      grain: 'One row.',
-      key: ['id'],
-      partition_by: null,
-      schema: [],
-      last_field_id: 0,
-      rows: count,
-      bytes: 0,
-      partitions: [],
-      deletion_vector: null,
-      files: [],
-    })),
-    new_bytes: 0,
-    coverage: {
-      organizations,
-      intervals: organizations,
-      covered_from: { min: null, max: null },
-      covered_to: { min: to, max: to },
-      sha256: '0'.repeat(64),
-    },
-    checks: null,
+    tables: Object.entries(counts).map(([name, count]) => aTable({ name, rows: count })),
+    coverage: { ...aManifest().coverage, organizations, covered_to: edge },
     credits: { total: credits, of_run: 0 },
   })
 }

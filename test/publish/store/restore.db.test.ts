@@ -14,7 +14,6 @@ import { openStore } from '../../../src/publish/store/open-store.ts'
 import { publishSnapshot } from '../../../src/publish/publish.ts'
 import { silentLogger } from '../../../src/support/logger.ts'
 import { newUlid } from '../../../src/support/ulid.ts'
-import { verifySnapshot } from '../../../src/publish/verify/verify.ts'
 import {
   proveSnapshot,
   restoreSnapshot,
@@ -24,7 +23,11 @@ import { worldSightings } from '../../../src/simulator/world.ts'
 import { realClock } from '../../../src/support/clock.ts'
 import { EXIT } from '../../../src/support/errors.ts'
 import { DAY } from '../../../src/support/units.ts'
-import { publishedTables, readModelFiles } from '../../../src/warehouse/catalog.ts'
+import {
+  publishedTables,
+  readModelFiles,
+  type TableDefinition,
+} from '../../../src/warehouse/catalog.ts'
 import { openWarehouse, type Warehouse } from '../../../src/warehouse/warehouse.ts'
 import { memoryWarehouse } from '../../helpers/warehouse.ts'
 import { signInTo } from '../../helpers/s3-credentials.ts'
@@ -118,37 +121,34 @@ async function journalOfTwoYears(path: string): Promise<Journal> {
 /** Everything that is said of the published tables; what is a view in one may be a table in the other. */
 async function commentsOf(of: Warehouse) {
   return of.all(
-    `select view_name as table_name, null as column_name, comment from duckdb_views()
-     where database_name = current_database() and schema_name = 'main' and list_contains($1, view_name)
-     union all
-     select table_name, null as column_name, comment from duckdb_tables()
-     where database_name = current_database() and schema_name = 'main' and list_contains($1, table_name)
-     union all
-     select table_name, column_name, comment from duckdb_columns()
-     where database_name = current_database() and schema_name = 'main' and list_contains($1, table_name)
-     order by all`.replaceAll('$1', `[${tables.map(({ name }) => `'${name}'`).join(', ')}]`),
+    `select name, column_name, comment from (
+       select database_name, schema_name, view_name as name, null as column_name, comment from duckdb_views()
+       union all select database_name, schema_name, table_name, null, comment from duckdb_tables()
+       union all select database_name, schema_name, table_name, column_name, comment from duckdb_columns())
+     where database_name = current_database() and schema_name = 'main'
+       and name in (${tables.map(({ name }) => `'${name}'`).join(', ')}) order by all`,
   )
 }
 
-it('every published table is proved by a verification', async () => {
-  const report = await verifySnapshot({
-    store,
-    snapshotId: null,
-    scratchFolder: join(newFolder(), 'scratch'),
-  })
-  expect(report.findings).toEqual([])
-  expect(report.tables).toBe(tables.length)
-})
+/** How many rows a table has, and all that they say. */
+async function contentOf(of: Warehouse, { name, leftOut }: TableDefinition) {
+  const rows = leftOut.length === 0 ? '*' : `* exclude (${leftOut.join(', ')})`
+  return of.all(
+    `select count(*) as rows, md5(string_agg(line, chr(10) order by line)) as content
+     from (select cast(to_json(t) as varchar) as line from (select ${rows} from ${name}) as t)`,
+  )
+}
 
 describe('a restored warehouse', () => {
-  it('has the rows and comments that were published, of every table', async () => {
+  it('has the rows and comments that were published, of every table, each of which is proved', async () => {
     const report = await restore(store)
+    expect(report.tables).toHaveLength(tables.length)
     expect(report.isCompared).toBe(true)
     const restored = await open(report.path)
-    for (const { name, key, leftOut } of tables) {
-      const columns = leftOut.length === 0 ? '*' : `* exclude (${leftOut.join(', ')})`
-      const rows = `select ${columns} from ${name} order by ${key.join(', ')}`
-      expect((await restored.table(rows)).rows).toEqual((await warehouse.table(rows)).rows)
+    for (const table of tables) {
+      expect(await contentOf(restored, table), table.name).toEqual(
+        await contentOf(warehouse, table),
+      )
     }
     expect(await commentsOf(restored)).toEqual(await commentsOf(warehouse))
     expect(
@@ -160,14 +160,9 @@ describe('a restored warehouse', () => {
 
   it('becomes what a replay makes when the journal is loaded and the models are built', async () => {
     const restored = await open((await restore(store)).path)
-    const [{ events } = { events: 0 }] = await restored.all<{ events: number }>(
-      'select cast(count(*) as integer) as events from job_change_events',
-    )
-    expect(events).toBeGreaterThan(500)
-    const [{ versions } = { versions: 0 }] = await restored.all<{ versions: number }>(
-      'select cast(count(*) as integer) as versions from job_change_event_versions',
-    )
-    expect(versions).toBeGreaterThan(10)
+    const counts = `select count(*) > 500 as events, (select count(*) > 10 from job_change_event_versions) as versions
+      from job_change_events`
+    expect(await restored.all(counts)).toEqual([{ events: true, versions: true }])
     expect(await load({ warehouse: restored, journal })).toMatchObject({ inserted: 0, rejected: 0 })
     await build(restored)
     // Restored events count as seen once, so they are seen once more than in the journal.
@@ -192,10 +187,8 @@ describe('a restored warehouse', () => {
     const restored = await open(report.path)
     const lakeNow = await lakeWarehouse()
     await lakeNow.run(aNight)
-    for (const { name } of lakeTables) {
-      const rows = `select count(*) as rows, md5(string_agg(line, chr(10) order by line)) as content
-        from (select cast(to_json(t) as varchar) as line from ${name} as t)`
-      expect(await restored.all(rows)).toEqual(await lakeNow.all(rows))
+    for (const table of lakeTables) {
+      expect(await contentOf(restored, table)).toEqual(await contentOf(lakeNow, table))
     }
   })
 
