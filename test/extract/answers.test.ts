@@ -258,12 +258,46 @@ describe('a Date header that is wrong', () => {
     overlapHours: 6,
   } as const
 
-  /** Reads three pages of one organisation; the `Date` of each is `ahead` of the truth by so many days. */
-  async function read(ahead: readonly number[]) {
+  it.each([
+    {
+      what: 'in one of 3 pages, 30 days ahead: not believed, coverage is as without it',
+      ahead: [0, 30, 0],
+      coverage: [-365, 0],
+      asked: [14, 15],
+      trouble: { answers: 1, notBelieved: 1 },
+      log: ['date_not_believed'],
+    },
+    {
+      // What the service may have left out at the other end is not covered.
+      what: 'in all pages, 30 days ahead: coverage ends at our clock, and no day is left out later',
+      ahead: [30, 30, 30],
+      coverage: [-335, 0],
+      asked: [14, 45],
+      trouble: { answers: 3, notBelieved: 0 },
+      // Once, not for each page.
+      log: ['clocks_disagree'],
+    },
+    {
+      what: 'in all pages, 30 days behind: coverage ends at the service clock',
+      ahead: [-30, -30, -30],
+      coverage: [-365, -30],
+      asked: [1, 32],
+      trouble: { answers: 3, notBelieved: 0 },
+      log: ['clocks_disagree'],
+    },
+    {
+      what: 'by 2 minutes is believed as it is, and nothing is said',
+      ahead: [2 / 1_440, 2 / 1_440, 2 / 1_440],
+      coverage: [2 / 1_440 - 365, 2 / 1_440],
+      asked: [14, 15],
+      trouble: null,
+      log: [],
+    },
+  ])('$what: after $asked.0 days a window of $asked.1 is asked for', async (world) => {
     const clock = virtualClock(NOW)
     const events = manyEvents(150)
     const service = aService(({ page }) => {
-      const date = new Date(clock.now() + (ahead[page - 1] ?? 0) * DAY).toUTCString()
+      const date = new Date(clock.now() + (world.ahead[page - 1] ?? 0) * DAY).toUTCString()
       const data = events.slice((page - 1) * 50, page * 50)
       return { data, hasMore: page < 3, headers: { date } }
     }, clock)
@@ -271,44 +305,18 @@ describe('a Date header that is wrong', () => {
     const { clockTrouble } = await run.extract()
     const history = run.history()
     const coverage = history.coverage.get('org_a') ?? []
-    const daysAfter = (days: number) =>
-      neededWindow(QUESTION, coverage, serviceTime(history, NOW + days * DAY))
-    /** How far coverage is from these days before now, to the minute. */
-    const inDays = (at: number | null | undefined) =>
-      Math.round((((at ?? 0) - NOW) / DAY) * 1_440) / 1_440
-    const covered = coverage.map(({ from, to }) => [inDays(from), inDays(to)])
-    const said = run.log.map(({ msg }) => msg)
-    return { clockTrouble, covered, daysAfter, said, dispute: history.clockDispute }
-  }
-
-  it('in one of 3 pages, 30 days ahead: not believed, coverage is as without it, and 14 days later 15 days are asked', async () => {
-    const { clockTrouble, covered, daysAfter, said, dispute } = await read([0, 30, 0])
-    expect(covered).toEqual([[-365, 0]])
-    expect(daysAfter(14)).toBe(15)
-    expect(clockTrouble).toMatchObject({ answers: 1, notBelieved: 1 })
-    expect(said).toEqual(['date_not_believed'])
-    expect(dispute).toMatchObject({ runId: 'run_1' })
-  })
-
-  it('in all pages, 30 days ahead: coverage ends at our clock, and 14 days later no day is left out', async () => {
-    const { clockTrouble, covered, daysAfter, said } = await read([30, 30, 30])
-    // What the service may have left out at the other end is not covered.
-    expect(covered).toEqual([[-335, 0]])
-    expect(daysAfter(14)).toBe(45)
-    expect(clockTrouble).toMatchObject({ answers: 3, notBelieved: 0 })
-    // Once, not for each page.
-    expect(said).toEqual(['clocks_disagree'])
-  })
-
-  it('in all pages, 30 days behind: coverage ends at the service clock, and a day later 32 days are asked', async () => {
-    const { covered, daysAfter } = await read([-30, -30, -30])
-    expect(covered).toEqual([[-365, -30]])
-    expect(daysAfter(1)).toBe(32)
-  })
-
-  it('by 2 minutes is believed as it is, and nothing is said', async () => {
-    const { clockTrouble, covered, said, dispute } = await read(Array(3).fill(2 / 1_440))
-    expect(covered).toEqual([[2 / 1_440 - 365, 2 / 1_440]])
-    expect([clockTrouble, said, dispute]).toEqual([null, [], null])
+    /** In days from now, to the minute. */
+    const inDays = (at: number | null) => Math.round((((at ?? 0) - NOW) / DAY) * 1_440) / 1_440
+    expect(coverage.map(({ from, to }) => [inDays(from), inDays(to)])).toEqual([world.coverage])
+    const [days = 0, window] = world.asked
+    const later = serviceTime(history, NOW + days * DAY)
+    expect(neededWindow(QUESTION, coverage, later)).toBe(window)
+    if (world.trouble === null) expect([clockTrouble, history.clockDispute]).toEqual([null, null])
+    else
+      expect([clockTrouble, history.clockDispute]).toMatchObject([
+        world.trouble,
+        { runId: 'run_1' },
+      ])
+    expect(run.log.map(({ msg }) => msg)).toEqual(world.log)
   })
 })

@@ -11,10 +11,9 @@ import { Budget } from '../../src/extract/budget.ts'
 import { extract } from '../../src/extract/extract.ts'
 import type { BuyingOptions, ExtractOptions, ExtractProgress } from '../../src/extract/options.ts'
 import { PageBuyer } from '../../src/extract/page-buyer.ts'
-import { emptyHistory, foldRecord, type History } from '../../src/journal/history.ts'
+import { emptyHistory, foldRecord } from '../../src/journal/history.ts'
 import type { JournalWriter } from '../../src/journal/journal.ts'
 import type { JournalRecord, OrganizationRef, BatchRecord } from '../../src/journal/records.ts'
-import type { RunHistory } from '../../src/journal/run-history.ts'
 import type { EventSource, JobChangeEvent } from '../../src/simulator/events.ts'
 import { SearchEndpoint, type SearchEndpointOptions } from '../../src/simulator/search-endpoint.ts'
 import { createLogger, createScrubber } from '../../src/support/logger.ts'
@@ -191,23 +190,15 @@ export function simulated(
   return { ...service, endpoint }
 }
 
-/** A journal without a disk. */
-export interface MemoryJournal {
-  readonly frames: readonly { readonly record: JournalRecord; readonly payload: () => Buffer }[]
-  /** Records of one kind. */
-  records<K extends JournalRecord['kind']>(kind: K): Extract<JournalRecord, { kind: K }>[]
-  /** A process that writes; after `kill` nothing of it arrives any more, and where it is loud it is told. */
-  open(isLoud?: boolean): { readonly writer: JournalWriter; kill(): void }
-  history(): History
-  /** What the journal adds up to. */
-  run(): RunHistory
-}
-
+/**
+ * A journal without a disk. `open` begins a process that writes; after `kill` nothing of it arrives any more, and where it
+ * is loud it is told. `onWrite` is called before each record that is appended.
+ */
 export function memoryJournal(
   batches: readonly BatchRecord[],
   at: number,
   onWrite: (record: JournalRecord) => void | Promise<void> = () => undefined,
-): MemoryJournal {
+) {
   const frames: { record: JournalRecord; payload: () => Buffer }[] = []
   const write = (record: JournalRecord, payload: string | Uint8Array = '') => {
     const bytes = Buffer.from(payload as string)
@@ -225,7 +216,7 @@ export function memoryJournal(
       frames.flatMap(({ record }) =>
         record.kind === kind ? [record as Extract<JournalRecord, { kind: K }>] : [],
       ),
-    open(isLoud = false) {
+    open(isLoud = false): { readonly writer: JournalWriter; kill(): void } {
       let isAlive = true
       const writeAlive: JournalWriter['write'] = (record, payload) => {
         if (isAlive) write(record, payload)
@@ -286,28 +277,14 @@ export function aPageBuyer(
   return new PageBuyer('run_1', budget, buyingOptions(service, writer, options))
 }
 
-export interface TestRun extends MemoryJournal {
-  readonly log: Record<string, unknown>[]
-  /** Runs, or takes the run up again after whatever ended the last call. */
-  extract(overrides?: Partial<ExtractOptions>): Promise<ExtractProgress>
-  /** From here on nothing is written any more and no answer arrives, until the next extraction begins. */
-  kill(): void
-  /** What the last extraction worked with. */
-  live(): RunHistory
-  /** The events of all pages in the journal, in order. */
-  events(): JobChangeEvent[]
-  /** Names of the events in all pages; see nameOf. */
-  bought(): Set<string>
-  /** Credits in the journal: charged for pages, and counted for requests in doubt. */
-  ledger(): { charged: number; inDoubt: number; total: number }
-}
+export type TestRun = ReturnType<typeof aRun>
 
-/** A run of some batches, by default one of `org_a`. `onWrite` is called before each record that is appended. */
+/** A run of some batches, by default one of `org_a`; see memoryJournal. */
 export function aRun(
   service: Service,
   batches: readonly BatchRecord[] = [batchOf(['org_a'])],
   onWrite?: (record: JournalRecord) => void | Promise<void>,
-): TestRun {
+) {
   const { clock } = service
   const log: Record<string, unknown>[] = []
   const logger = createLogger('info', createScrubber(), (line) => {
@@ -330,17 +307,23 @@ export function aRun(
   return {
     ...journal,
     log,
+    /** From here on nothing is written any more and no answer arrives, until the next extraction begins. */
     kill,
+    /** What the last extraction worked with. */
     live: () => latest,
+    /** The events of all pages in the journal, in order. */
     events,
+    /** Names of the events in all pages; see nameOf. */
     bought: () => new Set(events().map(nameOf)),
+    /** Credits in the journal: charged for pages, and counted for requests in doubt. */
     ledger() {
       const { creditsCommitted: total } = journal.run()
       const pages = journal.records('page_received')
       const charged = sum(pages.map(({ credits_used: credits }) => credits))
       return { charged, inDoubt: total - charged, total }
     },
-    async extract(overrides = {}) {
+    /** Runs, or takes the run up again after whatever ended the last call. */
+    async extract(overrides: Partial<ExtractOptions> = {}): Promise<ExtractProgress> {
       process?.kill()
       process = journal.open(true)
       const { signal } = (gone = new AbortController())

@@ -62,38 +62,20 @@ function listService(
 const OVERLAP = 6 * HOUR
 
 /** Everything that happens in two nights; all times are relative to the first. */
-interface Schedule {
-  readonly seed: number
-  readonly daysAgo: number | null
-  readonly events: number
-  /** Most milliseconds that a request takes each way. */
-  readonly latency: number
-  readonly concurrency: number
-  readonly arrivals: number
-  /** Events that come in together, next to each other in time. */
-  readonly burst: number
-  readonly corrections: number
-  readonly keepsVersions: boolean
-  readonly leaving: number
-  /** How attempts end before the one that finishes. */
-  readonly stops: readonly {
-    readonly how: 'kill' | 'budget'
-    readonly after: number
-    readonly gapMs: number
-  }[]
-}
-
-const schedules: fc.Arbitrary<Schedule> = fc.record({
+const schedules = fc.record({
   seed: fc.integer({ min: 1, max: 1_000_000_000 }),
-  daysAgo: fc.constantFrom(null, 1, 2, 3, 7, 30),
+  daysAgo: fc.constantFrom<(number | null)[]>(null, 1, 2, 3, 7, 30),
   events: fc.oneof(fc.integer({ min: 0, max: 120 }), fc.integer({ min: 90, max: 320 })),
-  latency: fc.constantFrom(1, 40, 400, 1_500),
+  /** Most milliseconds that a request takes each way. */
+  latency: fc.constantFrom<number[]>(1, 40, 400, 1_500),
   concurrency: fc.integer({ min: 1, max: 6 }),
   arrivals: fc.integer({ min: 0, max: 25 }),
-  burst: fc.constantFrom(1, 1, 3, 60, 160),
+  /** Events that come in together, next to each other in time. */
+  burst: fc.constantFrom<number[]>(1, 1, 3, 60, 160),
   corrections: fc.integer({ min: 0, max: 6 }),
   keepsVersions: fc.boolean(),
   leaving: fc.integer({ min: 0, max: 8 }),
+  /** How attempts end before the one that finishes. */
   stops: fc.array(
     fc.record({
       how: fc.constantFrom('kill' as const, 'budget' as const),
@@ -103,6 +85,8 @@ const schedules: fc.Arbitrary<Schedule> = fc.record({
     { maxLength: 3 },
   ),
 })
+
+type Schedule = typeof schedules extends fc.Arbitrary<infer T> ? T : never
 
 /** The versions of all events that a schedule speaks of. */
 function versionsOf(schedule: Schedule, startMs: number): Version[] {
