@@ -1,27 +1,13 @@
 /** Whose rows a destination shows: a data directory that is poorer, restored or new does not replace them unasked. */
 
-import { createServer } from 'node:http'
-import type { AddressInfo } from 'node:net'
-import { existsSync, readFileSync, readdirSync, rmSync } from 'node:fs'
+import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { describe, expect, it, onTestFinished, vi } from 'vitest'
+import { describe, expect, it, vi } from 'vitest'
 import { openSite, type CliResult, type Site } from '../helpers/run-cli.ts'
 
 function done(result: CliResult): CliResult {
   expect(result.exitCode, result.stderr).toBe(0)
   return result
-}
-
-/** A service that wants nobody back before an hour. */
-async function serviceThatIsAway(): Promise<string> {
-  const server = createServer((_, response) => {
-    response.writeHead(503, { 'retry-after': '3600' }).end()
-  })
-  await new Promise<void>((resolve) => {
-    server.listen(0, '127.0.0.1', resolve)
-  })
-  onTestFinished(() => void server.close())
-  return `http://127.0.0.1:${(server.address() as AddressInfo).port}`
 }
 
 /** A site whose 3 organisations were read and published to `shared`. */
@@ -86,30 +72,6 @@ describe('a data directory that is not the one a destination is fed from', () =>
     expect([first.exitCode, pointer() === before]).toEqual([7, false])
   })
 
-  it('and that has read nothing publishes nothing: exit 5, and no snapshot in a new place either', async () => {
-    const { site, shared, pointer } = await publishedSite()
-    const before = pointer()
-    const env = { JOBTIDE_BASE_URL: await serviceThatIsAway() }
-    const run = async (name: string, to: string, ...more: string[]) =>
-      site.call(
-        ['run', site.pipeline, '--snapshot-to', to, '--data-dir', join(site.folder, name), ...more],
-        { env },
-      )
-    const away = await run('fresh', shared)
-    expect(away.exitCode).toBe(5)
-    expect(away.stdout).toMatch(/published +nothing: nothing was read yet/)
-    expect(pointer()).toBe(before)
-
-    const nowhere = join(site.folder, 'nowhere')
-    const first = await run('fresh2', nowhere, '--json')
-    expect(first.exitCode).toBe(5)
-    expect(JSON.parse(first.stdout)).toMatchObject({
-      publish: { nothing_read: true, snapshot_id: null, rows: 0 },
-    })
-    expect(existsSync(join(nowhere, 'latest.json'))).toBe(false)
-    expect(readdirSync(nowhere).filter((name) => !name.startsWith('.'))).toEqual([])
-  })
-
   it('and was restored from there ends with 7, and goes on from it with --adopt-destination', async () => {
     const { site, shared, pointer } = await publishedSite()
     const before = pointer()
@@ -126,28 +88,6 @@ describe('a data directory that is not the one a destination is fed from', () =>
 })
 
 describe('a data directory that holds less than it did', () => {
-  it('ends with 7 where the journal lost it with the list of its segments, and with --accept-shrink publishes', async () => {
-    const { site, shared, pointer } = await publishedSite()
-    const before = pointer()
-    const { journal, warehouse } = {
-      journal: join(site.dataDir, 'journal'),
-      warehouse: join(site.dataDir, 'jobtide.duckdb'),
-    }
-    for (const name of readdirSync(journal).filter((one) => one !== 'identity'))
-      rmSync(join(journal, name))
-    rmSync(`${journal}.seals`)
-    rmSync(warehouse)
-    const few = ['run', site.pipeline, '--limit', '2', '--snapshot-to', shared]
-    const refused = await site.call(few)
-    expect(refused.exitCode).toBe(7)
-    expect(refused.stderr).toMatch(
-      /holds less than readers of .* see: rows of job_change_events [\d,]+ → [\d,]+; .*organisations covered 3 → 2/,
-    )
-    expect(pointer()).toBe(before)
-    done(await site.call([...few, '--accept-shrink']))
-    expect((await figures(site, shared)).map(([, organizations]) => organizations)).toEqual([2, 3])
-  })
-
   it('publishes without a word where retention_days erased the rest', async () => {
     const site = await openSite({ companies: 3, pipelineLines: ['retention_days: 100'] })
     const shared = join(site.dataDir, 'snapshots')

@@ -13,33 +13,18 @@ import { withWarehouse } from '../../src/warehouse/warehouse.ts'
 import { temporaryFolder } from '../helpers/temporary-folder.ts'
 import { aPage, handClock, segment, type PageChoices } from '../load/load-fixture.ts'
 
-/** What a command showed. */
+/** What a command showed: for people, and for programs as it comes out of JSON. */
 export interface Shown {
   readonly exitCode: ExitCode
-  /** For people. */
   readonly text: string
-  /** For programs, as it comes out of JSON. */
   readonly document: Record<string, unknown>
 }
 
 /** A data directory of a test. */
-export interface LedgerSite {
-  readonly folder: string
-  readonly warehouse: string
-  /** The time of the machine, milliseconds since 1970 UTC. */
-  readonly clock: { nowMs: number }
-  /** Adds a segment to the journal. */
-  journal(write: (writer: JournalWriter) => void): Promise<void>
-  /** Brings the warehouse up to date. */
-  load(): Promise<void>
-  /** Writes a pipeline file named `name` over these organisations; returns its path. */
-  pipeline(name: string, organizations: readonly string[], lines?: readonly string[]): string
-  /** Calls a command on a terminal of 80 columns. */
-  show(command: (context: Context) => Promise<ExitCode>): Promise<Shown>
-}
+export type LedgerSite = ReturnType<typeof ledgerSite>
 
 /** An empty data directory. @param nowMs milliseconds since 1970 UTC */
-export function ledgerSite(nowMs: number): LedgerSite {
+export function ledgerSite(nowMs: number) {
   const folder = temporaryFolder()
   const clock = handClock(nowMs)
   const journal = openJournal(join(folder, 'journal'), clock)
@@ -48,13 +33,20 @@ export function ledgerSite(nowMs: number): LedgerSite {
     folder,
     warehouse,
     clock,
-    journal: (write) => segment(journal, write),
-    async load() {
+    /** Adds a segment to the journal. */
+    journal: (write: (writer: JournalWriter) => void) => segment(journal, write),
+    /** Brings the warehouse up to date. */
+    async load(): Promise<void> {
       await withWarehouse({ path: warehouse, mode: 'write', threads: 1 }, (open) =>
         load({ warehouse: open, journal }),
       )
     },
-    pipeline(name, organizations, lines = []) {
+    /** Writes a pipeline file named `name` over these organisations; returns its path. */
+    pipeline(
+      name: string,
+      organizations: readonly string[],
+      lines: readonly string[] = [],
+    ): string {
       const header = 'organization_id,company_url'
       const rows = organizations.map((one) => (one.startsWith('org_') ? one : `,${one}`))
       writeFileSync(join(folder, `${name}.csv`), [header, ...rows, ''].join('\n'))
@@ -64,14 +56,15 @@ export function ledgerSite(nowMs: number): LedgerSite {
       writeFileSync(path, `${text.join('\n')}\n`)
       return path
     },
-    async show(command) {
-      const texts: string[] = []
-      const documents: unknown[] = []
+    /** Calls a command on a terminal of 80 columns. */
+    async show(command: (context: Context) => Promise<ExitCode>): Promise<Shown> {
+      let text = ''
+      let document = '{}'
       const output: Output = {
         ...SILENT,
         report(report) {
-          texts.push(reportText(report, SILENT.columns))
-          documents.push(reportDocument(report))
+          text = reportText(report, SILENT.columns)
+          document = JSON.stringify(reportDocument(report))
         },
       }
       const signal = new AbortController().signal
@@ -88,11 +81,7 @@ export function ledgerSite(nowMs: number): LedgerSite {
         },
       )
       const exitCode = await command(context)
-      return {
-        exitCode,
-        text: texts.join('\n'),
-        document: JSON.parse(JSON.stringify(documents[0])) as Record<string, unknown>,
-      }
+      return { exitCode, text, document: JSON.parse(document) as Record<string, unknown> }
     },
   }
 }

@@ -5,23 +5,40 @@ import type { RunProgress } from '../../src/run/stages.ts'
 import { realClock } from '../../src/support/clock.ts'
 import { SECOND } from '../../src/support/units.ts'
 
-/** Lines that a display on no terminal writes, one progress a second apart. */
-function linesOf(steps: readonly CommandProgress[]): string[] {
-  const lines: string[] = []
-  const output = {
-    isTerminal: false,
-    note: (text: string) => lines.push(text),
-  } as unknown as Output
+/** What a display writes, on a terminal of `columns` columns or on none; a second passes with each step. */
+function written(
+  columns: number | null,
+  work: (display: ProgressDisplay, write: (text: string) => void) => void,
+): string[] {
+  let text = ''
+  const write = (more: string) => {
+    text += more
+  }
+  const note = (line: string) => write(`${line}\n`)
+  const output = { isTerminal: columns !== null, columns, note, write } as unknown as Output
   let nowMs = 0
   const display = new ProgressDisplay(output, { ...realClock, monotonic: () => nowMs }, false)
-  for (const progress of steps) {
-    display.show(progress)
+  const show = display.show.bind(display)
+  display.show = (progress) => {
+    show(progress)
     nowMs += SECOND
   }
+  work(display, write)
   display.stop()
-  return lines
+  // Each line as it was last drawn.
+  const lines = text
+    .split('\n')
+    .map((line) => line.split('\r').at(-1)?.replaceAll('\u001b[K', '') ?? '')
+  return lines.filter((line) => line !== '')
 }
 
+const linesOf = (steps: readonly CommandProgress[]) =>
+  written(null, (display) => steps.forEach((progress) => display.show(progress)))
+const load = (bytesDone: number, bytes: number): RunProgress => ({
+  stage: 'load',
+  bytesDone,
+  bytes,
+})
 const publish = (phase: 'export' | 'upload', done: number): RunProgress => ({
   stage: 'publish',
   phase,
@@ -30,39 +47,14 @@ const publish = (phase: 'export' | 'upload', done: number): RunProgress => ({
   name: 'tables/joiners/abc.parquet',
 })
 
-/** What a terminal of `columns` columns shows at the end: each line as it was last drawn. */
-function screenOf(
-  columns: number,
-  work: (display: ProgressDisplay, log: () => void) => void,
-): string[] {
-  let written = ''
-  const write = (text: string) => {
-    written += text
-  }
-  const output = { isTerminal: true, columns, note: write, write } as unknown as Output
-  let nowMs = 0
-  const clock = { ...realClock, monotonic: () => (nowMs += SECOND) }
-  const display = new ProgressDisplay(output, clock, false)
-  work(display, () => {
-    display.makeRoom()
-    write('a log line\n')
-  })
-  display.stop()
-  return written
-    .split('\n')
-    .map((line) => line.split('\r').at(-1)?.replaceAll('\u001b[K', '') ?? '')
-    .filter((line) => line !== '')
-}
-
 describe('progress on a terminal', () => {
-  const load = (bytesDone: number): RunProgress => ({ stage: 'load', bytesDone, bytes: 1_000 })
-
   it('is one bar for each stage, which stays, and a log line stands above the bar it interrupts', () => {
-    const lines = screenOf(80, (display, log) => {
-      display.show(load(500))
-      log()
-      display.show(load(750))
-      display.show(load(1_000))
+    const lines = written(80, (display, write) => {
+      display.show(load(500, 1_000))
+      display.makeRoom()
+      write('a log line\n')
+      display.show(load(750, 1_000))
+      display.show(load(1_000, 1_000))
       display.show(publish('export', 1))
     })
     expect(lines).toEqual([
@@ -73,18 +65,9 @@ describe('progress on a terminal', () => {
   })
 
   it('leaves the last of 60 columns free', () => {
-    const extract = {
-      stage: 'extract',
-      fraction: 0.5,
-      batchesDone: 1,
-      batches: 2,
-      projection: null,
-      quarantined: [],
-      unexpectedCharges: 0,
-      clockTrouble: null,
-    } as const
-    const [line] = screenOf(60, (display) => {
-      display.show({ ...extract, pages: 123_456, events: 6_172_800, credits: 1_234_560 })
+    const name = `${'long '.repeat(20)}name`
+    const [line] = written(60, (display) => {
+      display.show({ stage: 'build', done: 1, total: 2, name })
     })
     expect(line).toHaveLength(59)
   })
@@ -92,19 +75,15 @@ describe('progress on a terminal', () => {
 
 describe('progress', () => {
   it('of a publish goes from 25 % to 100 % over its two phases and never back', () => {
-    const steps = [
-      publish('export', 1),
-      publish('export', 2),
-      publish('upload', 1),
-      publish('upload', 2),
-    ]
+    const steps = (['export', 'upload'] as const).flatMap((phase) =>
+      [1, 2].map((done) => publish(phase, done)),
+    )
     expect(steps.map((progress) => stepOf(progress).fraction)).toEqual([0.25, 0.5, 0.75, 1])
     expect(linesOf(steps)).toEqual(['publish  100%  2 files in 3.0 s'])
   })
 
   it('of a load of 25 s is a line each 10 s and one at the end', () => {
-    const load = (bytesDone: number): RunProgress => ({ stage: 'load', bytesDone, bytes: 2_500 })
-    const steps = Array.from({ length: 26 }, (_, second) => load(second * 100))
+    const steps = Array.from({ length: 26 }, (_, second) => load(second * 100, 2_500))
     expect(linesOf(steps)).toEqual([
       'load      40%  1.0 kB',
       'load      80%  2.0 kB',
@@ -112,28 +91,24 @@ describe('progress', () => {
     ])
   })
 
-  it('of a build that keeps most says how many rows it changed', () => {
+  it('of a build that keeps most says how many rows it changed, of a forgetting which part is done', () => {
+    const steps = { total: 2, name: 'titles' }
     const build = (done: number): RunProgress => ({
       stage: 'build',
       done,
-      total: 2,
-      name: 'titles',
+      ...steps,
       rowsChanged: done * 1_000,
     })
     expect(linesOf([build(1), build(2)])).toEqual([
       'build    100%  2 models and checks, 2,000 rows changed in 1.0 s',
     ])
-  })
-
-  it('of a forgetting says which of its parts is done', () => {
     const forget = (name: string, done: number): CommandProgress => ({
       stage: 'forget',
       name,
       done,
       total: 2,
     })
-    const steps = [forget('journal', 1), forget('journal', 2), forget('proof', 2)]
-    expect(linesOf(steps)).toEqual([
+    expect(linesOf([forget('journal', 1), forget('journal', 2), forget('proof', 2)])).toEqual([
       'forget   100%  journal in 1.0 s',
       'forget   100%  proof in 0.0 s',
     ])

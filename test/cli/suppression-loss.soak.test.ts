@@ -16,11 +16,11 @@ import { openSite } from '../helpers/run-cli.ts'
 
 it('load, replay, run and restore end with 9 when the suppression list is lost, buy nothing, and leave the warehouse as it is', async () => {
   const site = await openSite({ companies: 2, events: 60 })
-  expect((await site.run(['run', site.pipeline])).exitCode).toBe(0)
+  expect((await site.call(['run', site.pipeline])).exitCode).toBe(0)
   const [person] = await site.query<{ id: string }>('select min(profile_id) as id from people')
   const snapshots = join(site.folder, 'backup')
   cpSync(join(site.dataDir, 'snapshots'), snapshots, { recursive: true })
-  const erased = await site.run(['forget', person!.id, '--yes'])
+  const erased = await site.call(['forget', person!.id, '--yes'])
   expect(erased.exitCode, erased.stderr).toBe(0)
 
   const list = join(site.dataDir, 'suppressed.json')
@@ -40,7 +40,7 @@ it('load, replay, run and restore end with 9 when the suppression list is lost, 
     lose()
     const all = [['load'], ['replay'], ['run', site.pipeline]]
     for (const command of what === 'no list' ? all : all.slice(0, 1)) {
-      const { exitCode, stderr } = await site.run(command)
+      const { exitCode, stderr } = await site.call(command)
       expect(exitCode, `${what}: ${command[0]}: ${stderr}`).toBe(9)
       expect(stderr).toContain('would come back')
       expect(state()).toEqual(before)
@@ -51,15 +51,15 @@ it('load, replay, run and restore end with 9 when the suppression list is lost, 
   // A restore asks the journal and the list of the data directory that it restores into.
   rmSync(list)
   renameSync(warehouse, `${warehouse}.aside`)
-  const restore = await site.run(['restore', snapshots])
+  const restore = await site.call(['restore', snapshots])
   expect(restore.exitCode, restore.stderr).toBe(9)
   expect(readdirSync(site.dataDir)).not.toContain('jobtide.duckdb')
   const elsewhere = join(site.folder, 'elsewhere')
   mkdirSync(elsewhere)
   cpSync(join(site.dataDir, 'certificates'), join(elsewhere, 'certificates'), { recursive: true })
-  expect((await site.run(['restore', snapshots, '--data-dir', elsewhere])).exitCode).toBe(9)
+  expect((await site.call(['restore', snapshots, '--data-dir', elsewhere])).exitCode).toBe(9)
 
   writeFileSync(list, good)
-  expect((await site.run(['replay'])).exitCode).toBe(0)
+  expect((await site.call(['replay'])).exitCode).toBe(0)
   expect(await site.query(`from people where profile_id = '${person!.id}'`)).toEqual([])
 }, 240_000)

@@ -8,32 +8,19 @@ import { parseTitles } from '../../src/cli/titles-input.ts'
 import { CLI, callCli } from '../helpers/run-cli.ts'
 import { temporaryFolder } from '../helpers/temporary-folder.ts'
 
-const bytes = (text: string) => Buffer.from(text)
-
 describe('a list of titles', () => {
+  const comma = 'Account Executive, EMEA'
   it.each([
-    [
-      'a title a line, with a comma',
-      'Account Executive, EMEA\nCEO\n',
-      ['Account Executive, EMEA', 'CEO'],
-    ],
+    ['a title a line, with a comma', `${comma}\nCEO\n`, [comma, 'CEO']],
     ['Windows line ends and blank lines', '\r\nCEO\r\n\r\n CTO \r\n', ['CEO', 'CTO']],
-    [
-      'CSV with one column, unquoted comma',
-      'title\nAccount Executive, EMEA\n',
-      ['Account Executive, EMEA'],
-    ],
+    ['CSV with one column, unquoted comma', `title\n${comma}\n`, [comma]],
     ['CSV with a byte order mark', '\ufeffTitle\nCEO\n', ['CEO']],
-    [
-      'CSV with quotes and other columns',
-      'id,title\n1,"VP, Sales"\n2,"a ""b"""\n',
-      ['VP, Sales', 'a "b"'],
-    ],
+    ['CSV with quotes', 'id,title\n1,"VP, Sales"\n2,"a ""b"""\n', ['VP, Sales', 'a "b"']],
     ['semicolons', 'title;country\nVP, Sales;DE\n', ['VP, Sales']],
     ['a blank line before the header', '\n\ntitle\nCEO\n', ['CEO']],
     ['an empty title among others', 'id,title\n1,\n2,CEO\n', ['', 'CEO']],
   ])('%s', (_, text, titles) => {
-    expect(parseTitles(bytes(text), 'list')).toEqual({ kind: 'titles', titles })
+    expect(parseTitles(Buffer.from(text), 'list')).toEqual({ kind: 'titles', titles })
   })
 
   it('UTF-16 with a byte order mark is read as what it is', () => {
@@ -41,21 +28,13 @@ describe('a list of titles', () => {
     expect(parseTitles(utf16, 'list')).toEqual({ kind: 'titles', titles: ['Müller'] })
   })
 
-  it('with previous and current is a list of pairs, in whatever order the columns stand', () => {
-    expect(parseTitles(bytes('current,who,previous\nCEO,x,"COO, EMEA"\n'), 'list')).toEqual({
-      kind: 'pairs',
-      pairs: [['COO, EMEA', 'CEO']],
-    })
-  })
-
   it.each([
-    ['', 'list: there is no title in it'],
     ['\n \n', 'list: there is no title in it'],
     ['title\n', 'list: there is no title in it'],
     ['id,title\n1,VP, Sales\n', 'list:2: 3 cells, but the first line names 2 columns'],
     ['id,title\n1,"VP\n', 'list: not CSV: Quote Not Closed'],
   ])('%j is refused: %s', (text, message) => {
-    expect(() => parseTitles(bytes(text), 'list')).toThrow(message)
+    expect(() => parseTitles(Buffer.from(text), 'list')).toThrow(message)
   })
 })
 
@@ -67,50 +46,37 @@ describe('jobtide titles', () => {
   }
 
   it('prints 1 row for each title with the columns of the contract', async () => {
-    const { stdout, exitCode } = await callCli([
-      'titles',
-      titlesFile('Sr. Software Engineer\nzzgl\n'),
+    const { stdout } = await callCli(['titles', titlesFile('Sr. Software Engineer\nzzgl\n')])
+    expect(stdout.split('\n')).toEqual([
+      'title,level,rank,is_management,function,core,rule,confidence',
+      expect.stringMatching(
+        /^Sr\. Software Engineer,senior,\d+,false,engineering,software engineer,/,
+      ),
+      'zzgl,unknown,,,unknown,zzgl,unknown,0',
+      '',
     ])
-    expect(exitCode).toBe(0)
-    const [header, engineer, nothing, ...rest] = stdout.split('\n')
-    expect(header).toBe('title,level,rank,is_management,function,core,rule,confidence')
-    expect(engineer).toMatch(
-      /^Sr\. Software Engineer,senior,\d+,false,engineering,software engineer,/,
-    )
-    expect(nothing).toMatch(/^zzgl,unknown,,,unknown,zzgl,unknown,0$/)
-    expect(rest).toEqual([''])
   })
 
-  it('prints 1 row for each pair, as JSON where it is asked for', async () => {
-    const file = titlesFile('previous,current\nVP Sales,SVP Sales\nCEO,Chief Executive Officer\n')
+  it('prints 1 row for each pair, in whatever order the columns stand, as JSON where it is asked for', async () => {
+    const pairs = 'current,who,previous\nSVP Sales,x,"VP Sales"\nChief Executive Officer,y,CEO\n'
     for (const option of [['--json'], ['--format', 'json']]) {
-      const { stdout } = await callCli(['titles', file, ...option])
+      const { stdout } = await callCli(['titles', titlesFile(pairs), ...option])
       const rows = JSON.parse(stdout) as Record<string, unknown>[]
-      expect(rows.map(({ previous, current, label }) => [previous, current, label])).toEqual([
-        ['VP Sales', 'SVP Sales', 'promotion'],
-        ['CEO', 'Chief Executive Officer', 'retitle'],
+      expect(rows).toMatchObject([
+        { previous: 'VP Sales', current: 'SVP Sales', label: 'promotion' },
+        { previous: 'CEO', current: 'Chief Executive Officer', label: 'retitle' },
       ])
-      expect(Object.keys(rows[0] ?? {})).toEqual([
-        'previous',
-        'current',
-        'label',
-        'confidence',
-        'rule',
-      ])
+      const keys = ['previous', 'current', 'label', 'confidence', 'rule']
+      expect(Object.keys(rows[0] ?? {})).toEqual(keys)
     }
   })
 
   it('reads standard input, and 20,000 lines of it with a progress line on stderr', () => {
     const input = 'Registered Nurse\nVP Sales\n'.repeat(10_000)
-    for (const args of [['titles'], ['titles', '-']]) {
-      const result = spawnSync(process.execPath, [CLI, ...args], {
-        input,
-        encoding: 'utf8',
-        maxBuffer: 1e8,
-      })
-      expect(result.stdout.split('\n')).toHaveLength(20_002)
-      expect(result.stderr).toMatch(/^titles +100% {2}20,000 titles in /m)
-    }
+    const options = { input, encoding: 'utf8', maxBuffer: 1e8 } as const
+    const result = spawnSync(process.execPath, [CLI, 'titles', '-'], options)
+    expect(result.stdout.split('\n')).toHaveLength(20_002)
+    expect(result.stderr).toMatch(/^titles +100% {2}20,000 titles in /m)
   })
 
   it('ends with 130 at Ctrl-C while it waits for standard input', async () => {
@@ -126,29 +92,24 @@ describe('jobtide titles', () => {
     'ends with 9 when its output cannot be written (skipped without /dev/full)',
     () => {
       const full = openSync('/dev/full', 'w')
-      const result = spawnSync(process.execPath, [CLI, 'titles'], {
+      const { status, stderr } = spawnSync(process.execPath, [CLI, 'titles'], {
         input: 'CEO\n',
         encoding: 'utf8',
         stdio: ['pipe', full, 'pipe'],
       })
       closeSync(full)
-      expect([result.status, result.stderr]).toEqual([
-        9,
-        expect.stringMatching(/^jobtide: standard output: the disk is full \(ENOSPC\)/),
-      ])
+      expect(status).toBe(9)
+      expect(stderr).toMatch(/^jobtide: standard output: the disk is full \(ENOSPC\)/)
     },
   )
 
   it('ends with 2 and says what to do about a missing file and an unknown ladder', async () => {
     const missing = await callCli(['titles', 'no-such-file.csv'])
-    expect([missing.exitCode, missing.stderr]).toEqual([
-      2,
-      expect.stringMatching(/^jobtide: list of titles .*no-such-file\.csv: there is no such file/),
-    ])
     const ladder = await callCli(['titles', titlesFile('CEO\n'), '--ladder', 'nowhere'])
-    expect([ladder.exitCode, ladder.stderr]).toEqual([
-      2,
-      expect.stringMatching(/^jobtide: there is no ladder nowhere\n {2}→ config\/ladders\.yaml/),
-    ])
+    expect([missing.exitCode, ladder.exitCode]).toEqual([2, 2])
+    expect(missing.stderr).toMatch(/list of titles .*no-such-file\.csv: there is no such file/)
+    expect(ladder.stderr).toMatch(
+      /^jobtide: there is no ladder nowhere\n {2}→ config\/ladders\.yaml/,
+    )
   })
 })

@@ -1,8 +1,6 @@
 /** A list that is not the user's own, or that names no organisation the service knows, does not end green. */
 
 import { cpSync, mkdirSync, writeFileSync } from 'node:fs'
-import { createServer } from 'node:http'
-import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
 import { describe, expect, it, onTestFinished } from 'vitest'
 import { worldAround } from '../../src/cli/simulate-command.ts'
@@ -13,19 +11,6 @@ import { KEY, callCli, openSite, type Site } from '../helpers/run-cli.ts'
 import { temporaryFolder } from '../helpers/temporary-folder.ts'
 
 const BUNDLED = join(packageRoot, 'config', 'organizations.csv')
-
-/** Something else than the simulator on this machine, and what it was asked: `method path`, with `key` where one came. */
-async function developersProxy(): Promise<{ url: string; asked: string[] }> {
-  const asked: string[] = []
-  const server = createServer((request, response) => {
-    const { method, url, headers } = request
-    asked.push(`${method} ${url}${headers.authorization === undefined ? '' : ' key'}`)
-    response.setHeader('Content-Type', 'application/json').end('{"success":true,"data":[]}')
-  })
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
-  onTestFinished(() => server.close() && server.closeAllConnections())
-  return { url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`, asked }
-}
 
 function inEmptyFolder(args: readonly string[], baseUrl: string | undefined, cwd: string) {
   const env = { JOBTIDE_BASE_URL: baseUrl, JOBTIDE_API_KEY: KEY }
@@ -48,16 +33,6 @@ describe('the list of organisations that ships with Jobtide', () => {
       expect(result.stderr).toContain('→ Name your own list with --organizations FILE, or in a')
     },
   )
-
-  it('is refused by a service on this machine that is not the simulator: it is asked once who it is, without the key', async () => {
-    const { url, asked } = await developersProxy()
-    const result = await inEmptyFolder(['run', 'nightly', '--json'], url, temporaryFolder())
-    expect(result.exitCode).toBe(2)
-    expect(JSON.parse(result.stdout)).toMatchObject({
-      error: { exit_code: 2, organizations_file: BUNDLED },
-    })
-    expect(asked).toEqual(['GET /_simulator/clock'])
-  })
 
   it('is taken by the simulator, by a plan without an address, and anywhere as a copy in a folder of one’s own', async () => {
     const folder = temporaryFolder()

@@ -6,6 +6,7 @@ import { describe, expect, it } from 'vitest'
 import { pipelineSchema } from '../../src/plan/pipeline.ts'
 import { packageRoot } from '../../src/support/assets.ts'
 import { EXIT } from '../../src/support/errors.ts'
+import { callCli } from '../helpers/run-cli.ts'
 import { columnOf, documents, read, withoutBlocks } from './markdown.ts'
 import { tablesPage } from './tables-page.ts'
 
@@ -87,6 +88,18 @@ describe('ARCHITECTURE.md', () => {
 })
 
 describe('the pages name', () => {
+  it('every command of the program and no other, and every option of run', async () => {
+    const help = async (...args: string[]) => (await callCli([...args, '--help'])).stdout
+    const commands = [...(await help()).matchAll(/^ {2}([a-z-]+)(?: \[| <|\s{2})/gm)]
+    const names = commands.map(([, name]) => name).filter((name) => name !== 'help')
+    const documented = columnOf('command', 'can exit with')
+    expect(new Set(documented.map((cell) => /^`([a-z-]+)/.exec(cell)?.[1]))).toEqual(new Set(names))
+    const options = [...(await help('run')).matchAll(/^ {2}(--[a-z-]+)/gm)].map(([, one]) => one)
+    expect(options.length).toBeGreaterThan(8)
+    const text = read('docs/pipelines.md')
+    expect(options.filter((option) => !text.includes(`\`${option}`))).toEqual([])
+  })
+
   it('every exit code, and give commands no others', () => {
     const codes = Object.values(EXIT).map(String)
     expect(columnOf('exit')).toEqual(codes)

@@ -176,10 +176,10 @@ function worldOf({ companies = 8, events }: Pick<SiteOptions, 'companies' | 'eve
   }
 }
 
-/** How many distinct events of the world of `openSite()` the service has seen by now, counted from the world itself. */
-export function eventsOfTheWorld(): number {
+/** How many distinct events of the world of `openSite({ companies })` the service has seen by now, counted from the world itself. */
+export function eventsOfTheWorld(companies = 8): number {
   const keys = new Set<string>()
-  for (const { event } of worldSightings(worldOf({}))) {
+  for (const { event } of worldSightings(worldOf({ companies }))) {
     if (Date.parse(event.detected_at) > Date.now()) continue
     const { person, organization, event_type: type, changed_at: at, title } = event
     const key = [person.profile_id, organization.organization_id, type, at]
