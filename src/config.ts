@@ -87,11 +87,6 @@ export function s3EndpointFrom(environment: Environment): string | undefined {
   return environment['JOBTIDE_S3_ENDPOINT'] || undefined
 }
 
-/** Whether JOBTIDE_BASE_URL is set. */
-export function hasBaseUrl(environment: Environment): boolean {
-  return Boolean(environment['JOBTIDE_BASE_URL'])
-}
-
 const LOOPBACK = new Set(['localhost', '127.0.0.1', '[::1]'])
 
 /** Whether an address is on this machine. @param url absolute, such as baseUrlFrom returns */

@@ -27,7 +27,9 @@ export interface ProcessParts {
   readonly random: () => number
   readonly scrubber: Scrubber
   readonly output: Output
+  /** Asks to stop cleanly; its reason is the error that the command ends with. */
   readonly stop: AbortSignal
+  /** Ends what is still in flight then. */
   readonly abort: AbortSignal
 }
 

@@ -64,9 +64,8 @@ export async function coverageCommand(
     now,
     shown: all ? Number.POSITIVE_INFINITY : ROWS_SHOWN,
   }
-  const { values, ...report } = prove ? proof(found) : summary(found, why)
   output.report({
-    ...report,
+    ...(prove ? proof(found) : summary(found, why)),
     values: {
       dataDir: directory.root,
       pipeline: found.pipeline,
@@ -78,7 +77,6 @@ export async function coverageCommand(
       withoutEvents: found.rows.filter(isWithoutEvents).length,
       rows: found.rows.map(rowValues),
       warehouse: why === null ? null : { unavailable: why },
-      ...values,
     },
   })
   return EXIT.done
@@ -172,35 +170,27 @@ function noteOf(row: Row): string {
   return row.askedAs === row.organizationId ? (row.known?.name ?? '') : row.organizationId
 }
 
+// In the order in which they are listed.
 const PLACES: Readonly<Record<UnreadStretch['place'], string>> = {
   never: 'never read',
   before: 'before first read',
   between: 'between reads',
   since: 'since last read',
 }
-const PLACE_ORDER = Object.keys(PLACES)
 
 function proof({ pipeline, rows, now, shown }: Found): Report {
-  const unread = rows.flatMap((row) =>
-    row.unread.map((stretch) => ({
-      organizationId: row.organizationId,
-      askedAs: row.askedAs,
-      ...stretchValues(stretch),
-      place: stretch.place,
-    })),
+  const unread = rows.flatMap(({ organizationId, askedAs, unread: stretches }) =>
+    stretches.map((one) => ({ organizationId, askedAs, ...stretchValues(one), place: one.place })),
   )
   const organizations = countText(rows.length, 'organisation')
-  const until = `${minuteText(now)} UTC`
-  if (unread.length === 0) {
-    const since = pipeline === null ? 'since it was first read' : `in the window of ${pipeline}`
-    return {
-      title: `nothing was left out: ${organizations}, each read without a gap ${since}, up to ${until}`,
-      values: { notLookedAt: [] },
-    }
-  }
   const unreadOrganizations = new Set(unread.map((row) => row.organizationId)).size
-  const title = `not looked at: ${countText(unread.length, 'stretch', 'stretches')} of ${numberText(unreadOrganizations)} of ${organizations}, by ${until}`
-  const onlySince = unread.every(({ place }) => place === 'since')
+  const until = `${minuteText(now)} UTC`
+  const since = pipeline === null ? 'since it was first read' : `in the window of ${pipeline}`
+  const title =
+    unread.length === 0
+      ? `nothing was left out: ${organizations}, each read without a gap ${since}, up to ${until}`
+      : `not looked at: ${countText(unread.length, 'stretch', 'stretches')} of ${numberText(unreadOrganizations)} of ${organizations}, by ${until}`
+  const onlySince = unread.length > 0 && unread.every(({ place }) => place === 'since')
   return {
     title: onlySince
       ? `${title}\nno gaps: each was read without a break, up to where its row begins`
@@ -208,13 +198,12 @@ function proof({ pipeline, rows, now, shown }: Found): Report {
     sections: [
       table(
         'not_looked_at',
-        unread.toSorted((a, b) => PLACE_ORDER.indexOf(a.place) - PLACE_ORDER.indexOf(b.place)),
+        Object.keys(PLACES).flatMap((place) => unread.filter((row) => row.place === place)),
         [
           ['organisation', (row) => companyText(row.askedAs), 'id'],
           [
             'event types',
-            ({ eventTypes }) =>
-              eventTypes.length === EVENT_TYPES.length ? 'all' : eventTypes.join(),
+            (row) => (row.eventTypes.length === EVENT_TYPES.length ? 'all' : row.eventTypes.join()),
           ],
           ['from (UTC)', ({ from }) => (from === null ? 'the beginning' : minuteText(+from))],
           ['to (UTC)', ({ to }) => (+to === now ? 'now' : minuteText(+to))],

@@ -142,25 +142,20 @@ function certificateReport(certificate: Certificate): Report {
         ['certificate', path],
       ],
     ],
-    notes:
-      remaining.length === 0
-        ? []
-        : [
-            'NOT COMPLETE:',
-            ...remaining.map(printable),
-            'Mend that and run `jobtide forget --yes` again: it goes on where it stopped.',
-          ],
+    notes: remaining.length === 0 ? [] : ['NOT COMPLETE:', ...remaining.map(printable), GO_ON],
     data: { is_done: true, ...certificate },
   }
 }
 
+const GO_ON = 'Mend that and run `jobtide forget --yes` again: it goes on where it stopped.'
+
 function whomText(people: number, eventsBefore: string | null): string {
-  const events = `events that changed and were detected before ${eventsBefore?.slice(0, 10)}`
   const parts = [
-    ...(people === 0 ? [] : [countText(people, 'person', 'people')]),
-    ...(eventsBefore === null ? [] : [events]),
+    people > 0 && countText(people, 'person', 'people'),
+    eventsBefore !== null &&
+      `events that changed and were detected before ${eventsBefore.slice(0, 10)}`,
   ]
-  return parts.join(', and ')
+  return parts.filter(Boolean).join(', and ')
 }
 
 function placesOf(

@@ -1,23 +1,17 @@
 /** One command from its arguments to its exit code. Every error ends here, once, as one sentence and what to do next. */
 
 import { Command, CommanderError } from 'commander'
-import { quietSdk, refuseKeyInArguments, secretsOf, type Environment } from '../config.ts'
+import { quietSdk, refuseKeyInArguments, secretsOf } from '../config.ts'
 import { realClock } from '../support/clock.ts'
 import { ConfigError, EXIT, asStorageError, type ExitCode } from '../support/errors.ts'
 import { createScrubber } from '../support/logger.ts'
 import { addCommands } from './commands.ts'
-import { createContext, packageVersion, type Start } from './context.ts'
+import { createContext, packageVersion, type ProcessParts, type Start } from './context.ts'
 import { streamOutput, type Output, type Streams } from './output.ts'
 
 /** What a command line has of its process. */
-export interface CommandLineWorld {
-  readonly environment: Environment
+export interface CommandLineWorld extends Omit<ProcessParts, 'clock' | 'scrubber' | 'output'> {
   readonly streams: Streams
-  readonly random: () => number
-  /** Asks to stop cleanly; its reason is the error that the command ends with. */
-  readonly stop: AbortSignal
-  /** Ends what is still in flight then. */
-  readonly abort: AbortSignal
 }
 
 /** Runs one command; resolves when all that it wrote to stdout is with its reader, or cannot get there. */

@@ -1,5 +1,6 @@
 /** `plan`: what a run would ask, what that is expected to cost, and why; sends nothing. */
 
+import { baseUrlFrom, isLoopback, type Environment } from '../config.ts'
 import { serviceTime, type History } from '../journal/history.ts'
 import { readHistory } from '../journal/read-history.ts'
 import { openJournal } from '../journal/journal.ts'
@@ -10,10 +11,9 @@ import { FEWEST_RUNS, billRange, type BillRange } from '../plan/forecast.ts'
 import { makePlan, questionSha256, type Plan } from '../plan/plan.ts'
 import { readJob, type Job, type Overrides } from '../run/job.ts'
 import { beginning } from '../run/resume.ts'
-import { EXIT, type ExitCode } from '../support/errors.ts'
+import { ConfigError, EXIT, type ExitCode } from '../support/errors.ts'
 import { sum } from '../support/numbers.ts'
 import { SECOND } from '../support/units.ts'
-import { refuseBundledList } from './bundled-list.ts'
 import type { Context } from './context.ts'
 import { table, type Fact, type Table } from './report.ts'
 import { aboutText, countText, durationText, numberText } from './text.ts'
@@ -212,4 +212,22 @@ function requestsOf({ batches }: Plan): number {
 /** A figure; null where it would be a guess, because nothing of the list was read before. */
 function known({ expectedCredits }: Plan, value: number): number | null {
   return expectedCredits === null ? null : value
+}
+
+/**
+ * Refuses the list that ships with Jobtide, of organisations of the simulator, at an address that is not on this machine.
+ * @throws ConfigError
+ */
+export function refuseBundledList(job: Job, environment: Environment): void {
+  if (!job.isBundledList || !environment['JOBTIDE_BASE_URL']) return
+  const baseUrl = baseUrlFrom(environment)
+  if (isLoopback(baseUrl)) return
+  const { pipeline, organizationsFile, question } = job
+  throw new ConfigError(
+    `pipeline ${pipeline} would ask ${baseUrl} for the ${question.organizations.length} organisations of ${organizationsFile}, which only the simulator knows; nothing was sent`,
+    {
+      hint: `Name your own list with --organizations FILE, or in a pipeline file of your own (pipelines/${pipeline}.yaml in the current folder). For the simulator: npx jobtide simulate.`,
+      context: { organizations_file: organizationsFile },
+    },
+  )
 }

@@ -122,14 +122,10 @@ export function stepOf(progress: CommandProgress): Step {
       return step(progress.bytesDone, progress.bytes, bytesText(progress.bytesDone))
     case 'titles':
       return step(progress.done, progress.total, countText(progress.done, 'title'))
+    case 'forget':
     case 'verify':
     case 'restore':
-    case 'diff': {
-      const { done, total, name } = progress
-      return step(done, total, done < total ? name : countText(total, 'step'))
-    }
-    // It goes through several things, each from its beginning to its end: which one says more than how many steps.
-    case 'forget':
+    case 'diff':
       return step(progress.done, progress.total, progress.name)
     case 'build': {
       const { done, total, name, rowsChanged } = progress

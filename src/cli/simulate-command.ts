@@ -48,44 +48,38 @@ export async function simulateCommand(
     options.events === undefined
       ? worldAround(clock.now(), options.seed, options.companies)
       : await readEventsFile(options.events)
+  const { rateLimit, faults, organizationsOut } = options
   const simulator = await startSimulator({
     source,
     clock,
     port: options.port,
     apiKeys: [options.key],
-    ...(options.rateLimit === undefined
-      ? {}
-      : { rateLimit: { requests: options.rateLimit, windowMs: SECOND } }),
-    ...(options.faults === undefined ? {} : { faults: readFaults(options.faults) }),
+    ...(rateLimit && { rateLimit: { requests: rateLimit, windowMs: SECOND } }),
+    ...(faults && { faults: readFaults(faults) }),
   }).catch((error: unknown) => {
-    throw error instanceof ConfigError && error.hint === undefined ? advised(error) : error
+    if (!(error instanceof ConfigError) || error.hint !== undefined) throw error
+    throw new ConfigError(error.message, {
+      hint: '--port 0 takes any free port; src/simulator/README.md has an example of each fault.',
+      cause: error,
+    })
   })
   try {
     const organizations = simulator.organizations()
-    if (options.organizationsOut !== undefined) {
-      writeOrganizationsFile(options.organizationsOut, organizations)
-    }
+    if (organizationsOut !== undefined) writeOrganizationsFile(organizationsOut, organizations)
+    const { url } = simulator
     const lines = [
-      `serving ${countText(organizations.length, 'organisation')} at ${simulator.url} (stop with Ctrl-C)`,
-      `  export JOBTIDE_BASE_URL=${simulator.url} JOBTIDE_API_KEY=${options.key}`,
-      ...(options.organizationsOut === undefined
-        ? []
-        : [`  organisations written to ${options.organizationsOut}`]),
+      `serving ${countText(organizations.length, 'organisation')} at ${url} (stop with Ctrl-C)`,
+      `  export JOBTIDE_BASE_URL=${url} JOBTIDE_API_KEY=${options.key}`,
+      ...(organizationsOut === undefined ? [] : [`  organisations written to ${organizationsOut}`]),
     ]
     output.report({
       title: lines.join('\n'),
-      values: {
-        url: simulator.url,
-        api_key: options.key,
-        organizations: organizations.length,
-        pid: process.pid,
-      },
+      values: { url, apiKey: options.key, organizations: organizations.length, pid: process.pid },
     })
-    if (!stop.aborted) {
-      await new Promise<void>((resolve) => {
-        stop.addEventListener('abort', () => resolve(), { once: true })
-      })
-    }
+    await new Promise<void>((resolve) => {
+      stop.addEventListener('abort', () => resolve(), { once: true })
+      if (stop.aborted) resolve()
+    })
     const { requests, charged_pages: pages, credits } = simulator.account()
     output.note(
       `served ${countText(requests, 'request')}: ${countText(pages, 'charged page')}, ${countText(credits, 'credit')}`,
@@ -94,11 +88,6 @@ export async function simulateCommand(
   } finally {
     await simulator.close()
   }
-}
-
-function advised(error: ConfigError): ConfigError {
-  const hint = '--port 0 takes any free port; src/simulator/README.md has an example of each fault.'
-  return new ConfigError(error.message, { hint, cause: error })
 }
 
 function readFaults(file: string): Fault[] {

@@ -4,14 +4,14 @@ import { readFileSync } from 'node:fs'
 import { stdin } from 'node:process'
 import { addAbortSignal } from 'node:stream'
 import { buffer } from 'node:stream/consumers'
-import { ConfigError, EXIT, whyUnread, type ExitCode } from '../support/errors.ts'
-import { csvLine } from '../support/text.ts'
+import { parse } from 'csv-parse/sync'
+import { ConfigError, EXIT, messageOf, whyUnread, type ExitCode } from '../support/errors.ts'
+import { csvLine, decodeText } from '../support/text.ts'
 import { compareTitles } from '../titles/compare.ts'
 import { ladders } from '../titles/ladders.ts'
 import { understandTitle } from '../titles/understand.ts'
 import type { Context } from './context.ts'
 import type { TitlesFormat } from './options.ts'
-import { parseTitles, type TitlesInput } from './titles-input.ts'
 
 /** Options of `titles`. */
 export interface TitlesOptions {
@@ -107,4 +107,92 @@ function refuseUnknownLadder(ladder: string | undefined): void {
         ? 'config/ladders.yaml defines none; it says how to.'
         : `config/ladders.yaml defines: ${known}`,
   })
+}
+
+/** What a file asks about: titles, or pairs of titles of one person, one after the other. */
+export type TitlesInput =
+  | { readonly kind: 'titles'; readonly titles: readonly string[] }
+  | { readonly kind: 'pairs'; readonly pairs: readonly (readonly [string, string])[] }
+
+const DELIMITERS = [',', ';', '\t'] as const
+const HEADER_HINT =
+  'Write one title a line, or CSV whose first line names a column "title", or "previous" and "current".'
+
+/**
+ * Reads a list of titles. A first line that names a column `title`, or `previous` and `current`, makes it CSV, with
+ * commas, semicolons or tabs; any other file has a title a line, blank lines aside.
+ * @param bytes the file: UTF-8, or UTF-16 with a byte order mark
+ * @param file name for messages
+ * @throws ConfigError naming file and line when the CSV is broken, or when there is no title
+ */
+export function parseTitles(bytes: Uint8Array, file: string): TitlesInput {
+  const text = decodeText(bytes).replace(/^\s+/, '')
+  const header = headerOf(text)
+  const input = header === null ? titleLines(text) : csvRows(text, header, file)
+  const count = input.kind === 'titles' ? input.titles.length : input.pairs.length
+  if (count > 0) return input
+  throw new ConfigError(`${file}: there is no title in it`, { hint: HEADER_HINT })
+}
+
+function titleLines(text: string): TitlesInput {
+  const titles = text.split(/\r\n|\r|\n/).map((line) => line.trim())
+  return { kind: 'titles', titles: titles.filter((title) => title !== '') }
+}
+
+interface Header {
+  readonly columns: readonly string[]
+  readonly delimiter: string
+}
+
+function headerOf(text: string): Header | null {
+  const [line = ''] = text.split(/\r\n|\r|\n/, 1)
+  const delimiter = DELIMITERS.find((one) => line.includes(one)) ?? ','
+  const columns = line.split(delimiter).map((name) =>
+    name
+      .trim()
+      .replace(/^"(.*)"$/, '$1')
+      .toLowerCase(),
+  )
+  const isHeader =
+    columns.includes('title') || (columns.includes('previous') && columns.includes('current'))
+  return isHeader ? { columns, delimiter } : null
+}
+
+function csvRows(text: string, { columns, delimiter }: Header, file: string): TitlesInput {
+  const rows: string[][] = []
+  const read = (cells: string[], { lines }: { lines: number }) => {
+    if (columns.length === 1) {
+      // One column needs no quotes: "Account Executive, EMEA" is one title.
+      rows.push([cells.join(delimiter)])
+    } else if (cells.length === columns.length) {
+      rows.push(cells)
+    } else {
+      throw new ConfigError(
+        `${file}:${lines}: ${cells.length} cells, but the first line names ${columns.length} columns`,
+        { hint: 'Put a title with a comma in it into double quotes.' },
+      )
+    }
+    return null
+  }
+  try {
+    parse(text, {
+      delimiter,
+      bom: true,
+      from_line: 2,
+      skip_empty_lines: true,
+      relax_column_count: true,
+      on_record: read,
+    })
+  } catch (error) {
+    if (error instanceof ConfigError) throw error
+    throw new ConfigError(`${file}: not CSV: ${messageOf(error)}`, {
+      hint: 'Close every quote, and write a quote inside a title twice.',
+      cause: error,
+    })
+  }
+  const cells = (name: string) => rows.map((row) => row[columns.indexOf(name)] ?? '')
+  if (columns.includes('title')) return { kind: 'titles', titles: cells('title') }
+  const current = cells('current')
+  const pairs = cells('previous').map((previous, row) => [previous, current[row] ?? ''] as const)
+  return { kind: 'pairs', pairs }
 }

@@ -2,9 +2,12 @@
 
 import { existsSync, readFileSync, readdirSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { describe, expect, it } from 'vitest'
+import { describe, expect, it, vi } from 'vitest'
 import { openSite, type Site } from '../helpers/run-cli.ts'
 import { filesWith } from '../run/forget/forget-fixture.ts'
+
+// Whole runs one after another.
+vi.setConfig({ testTimeout: 180_000 })
 
 interface Person {
   profile_id: string

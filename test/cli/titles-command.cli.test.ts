@@ -4,7 +4,7 @@ import { spawn, spawnSync } from 'node:child_process'
 import { closeSync, existsSync, openSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
-import { parseTitles } from '../../src/cli/titles-input.ts'
+import { parseTitles } from '../../src/cli/titles-command.ts'
 import { CLI, callCli } from '../helpers/run-cli.ts'
 import { temporaryFolder } from '../helpers/temporary-folder.ts'
 
