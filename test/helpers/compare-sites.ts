@@ -27,14 +27,21 @@ export interface Differences {
 export async function compareDataDirs(one: string, other: string): Promise<Differences> {
   const engine = await memoryWarehouse()
   try {
+    for (const [name, dataDir] of Object.entries({ one, other })) {
+      const path = quoteText(join(dataDir, 'jobtide.duckdb'))
+      await engine.run(`attach ${path} as ${name} (read_only)`)
+      await engine.run(`create schema ${name}_snapshot; set schema = 'memory.${name}_snapshot'`)
+      await engine.run(viewsOf(join(dataDir, 'snapshots')))
+    }
     const found: Record<string, number> = {}
     let rows = 0
-    const pairs = [
-      ...(await attached(engine, one, other)),
-      ...(await snapshots(engine, one, other)),
-    ]
-    for (const [name, a, b] of pairs) {
-      const [result] = await engine.all<{ rows: number; different: number }>(compareSql(a, b))
+    const names = await relationsOf(engine, 'one')
+    const others = await relationsOf(engine, 'other')
+    if (names.join() !== others.join()) throw new Error(`${names.join()} | ${others.join()}`)
+    for (const name of [...names, '.ops.coverage']) {
+      const [result] = await engine.all<{ rows: number; different: number }>(
+        compareSql(`one${name}`, `other${name}`),
+      )
       rows += result?.rows ?? 0
       if (result?.different !== 0) found[name] = result?.different ?? -1
     }
@@ -44,38 +51,18 @@ export async function compareDataDirs(one: string, other: string): Promise<Diffe
   }
 }
 
-type Pair = readonly [name: string, one: string, other: string]
-
-async function attached(engine: Warehouse, one: string, other: string): Promise<Pair[]> {
-  for (const [name, dataDir] of [
-    ['one', one],
-    ['other', other],
-  ] as const) {
-    await engine.run(`attach ${quoteText(join(dataDir, 'jobtide.duckdb'))} as ${name} (read_only)`)
-  }
-  const names = await tableNames(engine, 'one', 'main')
-  const others = await tableNames(engine, 'other', 'main')
-  if (names.join() !== others.join()) throw new Error(`tables: ${names.join()} | ${others.join()}`)
-  const tables = [...names.map((name) => `main.${name}`), 'ops.coverage']
-  return tables.map((table) => [table, `one.${table}`, `other.${table}`])
-}
-
-async function snapshots(engine: Warehouse, one: string, other: string): Promise<Pair[]> {
-  for (const [name, dataDir] of [
-    ['snapshot_one', one],
-    ['snapshot_other', other],
-  ] as const) {
-    await engine.run(`create schema ${name}; set schema = ${quoteText(`memory.${name}`)}`)
-    await engine.run(viewsOf(join(dataDir, 'snapshots')))
-  }
+/** Tables of a warehouse, as `.main.<name>`, and views of a snapshot, as `_snapshot.<name>`. */
+async function relationsOf(engine: Warehouse, site: 'one' | 'other'): Promise<string[]> {
   const rows = await engine.all<{ name: string }>(
-    `select view_name as name from duckdb_views() where schema_name = 'snapshot_one' order by 1`,
+    `select concat('.main.', table_name) as name from duckdb_tables()
+     where database_name = $1 and schema_name = 'main'
+     union all
+     select concat('_snapshot.', view_name) from duckdb_views()
+     where database_name = 'memory' and schema_name = concat($1, '_snapshot')
+     order by 1`,
+    [site],
   )
-  return rows.map(({ name }) => [
-    `snapshot ${name}`,
-    `memory.snapshot_one.${name}`,
-    `memory.snapshot_other.${name}`,
-  ])
+  return rows.map(({ name }) => name)
 }
 
 function viewsOf(folder: string): string {
@@ -83,15 +70,6 @@ function viewsOf(folder: string): string {
     snapshot_id: string
   }
   return readFileSync(join(folder, 'snapshots', pointer.snapshot_id, 'views.sql'), 'utf8')
-}
-
-async function tableNames(engine: Warehouse, database: string, schema: string): Promise<string[]> {
-  const rows = await engine.all<{ name: string }>(
-    `select table_name as name from duckdb_tables()
-     where database_name = $1 and schema_name = $2 order by 1`,
-    [database, schema],
-  )
-  return rows.map(({ name }) => name)
 }
 
 function compareSql(one: string, other: string): string {

@@ -124,19 +124,12 @@ describe('readJob', () => {
     ])
     await engine.run(`copy (select 1 as id) to '${organizations}' (format parquet)`)
     engine.close()
-    await expect(readJob(pipeline, { organizations }, DATA_DIR)).rejects.toThrow(
-      /no column organization_id or company_url; found: id/,
-    )
-  })
-
-  it('says what is wrong with a Parquet file that is none', async () => {
-    const { folder, pipeline } = files()
-    const organizations = join(folder, 'list.parquet')
+    const wrong = readJob(pipeline, { organizations }, DATA_DIR)
+    await expect(wrong).rejects.toThrow(/no column organization_id or company_url; found: id/)
     writeFileSync(organizations, 'not parquet')
     await expect(readJob(pipeline, { organizations }, DATA_DIR)).rejects.toMatchObject({
       exitCode: 2,
-      message: expect.stringContaining('list.parquet') as unknown,
-      hint: expect.stringMatching(/./) as unknown,
+      message: expect.stringContaining('list.parquet: not a list of organisations') as unknown,
     })
   })
 
@@ -156,19 +149,15 @@ describe('absoluteDestination', () => {
     expect(absoluteDestination(text, DATA_DIR)).toBe(destination)
   })
 
-  it.each(['gs://bucket', 'https://bucket.example', 'S3://bucket', 's3:/bucket'])(
-    '%s is refused',
-    (text) => {
-      expect(() => absoluteDestination(text, DATA_DIR)).toThrow('a folder or to s3://bucket/prefix')
-    },
-  )
-
-  it.each(['s3://', 's3://Bad_Bucket', 's3://bucket/../elsewhere'])(
-    '%s is refused with exit 2 before anything is bought',
-    (text) => {
-      expect(() => absoluteDestination(text, DATA_DIR)).toThrow(
-        expect.objectContaining({ exitCode: 2, message: expect.stringContaining('S3 address') }),
-      )
-    },
-  )
+  it.each([
+    ['gs://bucket', 'a folder or to s3://bucket/prefix'],
+    ['S3://bucket', 'a folder or to s3://bucket/prefix'],
+    ['s3:/bucket', 'a folder or to s3://bucket/prefix'],
+    ['s3://Bad_Bucket', 'S3 address'],
+    ['s3://bucket/../elsewhere', 'S3 address'],
+  ])('%s is refused with exit 2 before anything is bought', (text, why) => {
+    expect(() => absoluteDestination(text, DATA_DIR)).toThrow(
+      expect.objectContaining({ exitCode: 2, message: expect.stringContaining(why) }),
+    )
+  })
 })

@@ -99,14 +99,9 @@ describe('memory and threads', () => {
     expect(await limit()).toBe('128.0 MiB')
     await warehouse.makeRoomForModels()
     expect(await limit()).toBe('256.0 MiB')
-  })
-
-  it('stay what was asked for when models are built', async () => {
-    const warehouse = await opened({ path: ':memory:', mode: 'write', memoryLimit: '111MiB' })
-    await warehouse.makeRoomForModels()
-    expect(await warehouse.all(`select current_setting('memory_limit') as "limit"`)).toEqual([
-      { limit: '111.0 MiB' },
-    ])
+    // One that was asked for stays.
+    const asked = await opened({ path: ':memory:', mode: 'write', memoryLimit: '111MiB' })
+    expect(await asked.makeRoomForModels()).toBe(111 * 2 ** 20)
   })
 
   it('are at most 4 threads, and at least 48 MiB for each', async () => {
@@ -286,18 +281,6 @@ describe('append', () => {
     await expect(memory.append('t', { a: [1, 2], b: [1] })).rejects.toThrow('b has 1 of 2 values')
     expect(await memory.all('select * from t')).toEqual([])
   })
-
-  it('refuses a null where the table allows none, and keeps nothing of the transaction', async () => {
-    await memory.run('create or replace table t (a integer not null)')
-    const work = memory.transaction(async () => {
-      await memory.append('t', { a: [1, 2, 3] })
-      await memory.append('t', { a: [4, null] })
-    })
-    await expect(work).rejects.toMatchObject({ name: 'SqlError' })
-    expect(await memory.all('select * from t')).toEqual([])
-    await memory.append('t', { a: [5] })
-    expect(await memory.all('select * from t')).toEqual([{ a: 5 }])
-  })
 })
 
 describe('transaction', () => {
@@ -321,24 +304,19 @@ describe('transaction', () => {
 })
 
 describe('hostile texts', () => {
-  const corpus = [
-    `'; drop table job_change_events; --`,
-    `" ; drop schema ops cascade; --`,
-    `$1`,
-    `{"a": [1, 'x']}`,
-    `\\'; select 1`,
-    `a\u0000b`,
-    `\n\r\t\u001f`,
-    `%s %n ' || 'x`,
-    `漢字 \u202e éa\u0301 🎈`,
-    ``,
-    ` `,
-    `NULL`,
-    `x'.repeat(9)`,
-    'y'.repeat(100_000),
-  ]
-
-  it('are stored as they are, appended or bound', async () => {
+  it('are stored as they are, appended, bound or quoted', async () => {
+    const corpus = [
+      `'; drop table job_change_events; --`,
+      `" ; drop schema ops cascade; --`,
+      `$1`,
+      `\\'; select 1`,
+      `a\u0000b`,
+      `\n\r\t\u001f %s ' || 'x`,
+      `漢字 \u202e éa\u0301 🎈`,
+      ``,
+      `NULL`,
+      'y'.repeat(100_000),
+    ]
     await memory.run('create or replace table t (n integer, text varchar)')
     await memory.append('t', { n: corpus.map((_, i) => i), text: corpus })
     for (const [n, text] of corpus.entries()) {
@@ -346,17 +324,11 @@ describe('hostile texts', () => {
     }
     const rows = await memory.all<{ text: string }>('select text from t order by n')
     expect(rows.map(({ text }) => text)).toEqual([...corpus, ...corpus])
-    const [tables] = await memory.all<{ n: bigint }>(
-      `select count(*) as n from duckdb_tables() where table_name = 'job_change_events'`,
-    )
-    expect(tables?.n).toBe(1n)
-  })
-
-  it('are quoted as identifiers and as text', async () => {
+    expect(await memory.all('select * from job_change_events')).toEqual([])
     // DuckDB takes no empty identifier and ends SQL text at a NUL.
     for (const text of corpus.filter((one) => one !== '' && !one.includes('\u0000'))) {
-      const rows = await memory.all(`select ${quoteText(text)} as ${quoteIdentifier(text)}`)
-      expect(rows).toEqual([{ [text]: text }])
+      const quoted = await memory.all(`select ${quoteText(text)} as ${quoteIdentifier(text)}`)
+      expect(quoted).toEqual([{ [text]: text }])
     }
   })
 })
