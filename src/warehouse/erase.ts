@@ -3,8 +3,10 @@
  * So what is left is copied to a new file afterwards, tables and views of the user's own included.
  */
 
+import { ConfigError } from '../support/errors.ts'
 import { loadedTables } from './catalog.ts'
 import { removeDatabase, replaceDatabase } from './database-file.ts'
+import { SqlError } from './errors.ts'
 import { quoteIdentifier, quoteText } from './sql-text.ts'
 import { withWarehouse, type Warehouse } from './warehouse.ts'
 
@@ -37,11 +39,11 @@ export async function countErasable(
      set variable erased_rejects = ${listSql(erased)}`,
   )
   const counts: Record<string, number> = {}
-  for (const [table, columns] of await tablesOf(warehouse)) {
+  for (const table of await tablesOf(warehouse)) {
     const [found] = await warehouse.all<{ rows: number }>(
-      `select count(*)::int as rows from ${quoted(table)} where ${conditionFor(table, columns, rows)}`,
+      `select count(*)::int as rows from ${table.relation} where ${conditionFor(table, rows)}`,
     )
-    if (found !== undefined && found.rows > 0) counts[table] = found.rows
+    if (found !== undefined && found.rows > 0) counts[table.name] = found.rows
   }
   return counts
 }
@@ -57,11 +59,9 @@ export async function deleteErasable(
   return warehouse.transaction(async () => {
     const counts = await countErasable(warehouse, rows)
     if (rows.eventsBefore !== null) await dateFirstSightings(warehouse, rows.eventsBefore)
-    for (const [table, columns] of await tablesOf(warehouse)) {
-      if (counts[table] === undefined) continue
-      await warehouse.run(
-        `delete from ${quoted(table)} where ${conditionFor(table, columns, rows)}`,
-      )
+    for (const table of await tablesOf(warehouse)) {
+      if (counts[table.name] === undefined) continue
+      await warehouse.run(`delete from ${table.relation} where ${conditionFor(table, rows)}`)
     }
     // Samples of what checks found may name anybody.
     await warehouse.run('delete from ops.checks; delete from ops.build_state')
@@ -72,7 +72,7 @@ export async function deleteErasable(
 /**
  * Copies what a database holds to a new file, which takes its place: so nothing is left of rows that were deleted.
  * @throws LockedError when another program has the file open
- * @throws StorageError when the disk refuses: then the old file is still there
+ * @throws ConfigError when a table of the user's own cannot be copied: then the old file is still there
  */
 export async function compactDatabase(path: string): Promise<void> {
   const fresh = `${path}.erased`
@@ -88,6 +88,13 @@ export async function compactDatabase(path: string): Promise<void> {
       )
     })
     await replaceDatabase(path, fresh)
+  } catch (error) {
+    // What Jobtide makes can be copied.
+    if (!(error instanceof SqlError)) throw error
+    throw new ConfigError(`${path} holds a table that cannot be copied: ${error.message}`, {
+      hint: 'Drop it, or its foreign keys, and run the same command again: tables of your own are best kept in a file that attaches the warehouse.',
+      cause: error,
+    })
   } finally {
     removeDatabase(fresh)
   }
@@ -124,24 +131,20 @@ function listSql(texts: readonly string[]): string {
 }
 
 /** SQL: whether a row of a table is not kept; never null. */
-function conditionFor(
-  table: string,
-  columns: readonly string[],
-  { eventsBefore }: ErasableRows,
-): string {
+function conditionFor({ name, columns }: StoredTable, { eventsBefore }: ErasableRows): string {
   const parts = ['false']
   if (columns.includes('profile_id')) {
     // As text, whatever it is in a table of the user's own.
     const id = 'cast(profile_id as varchar)'
     parts.push(`coalesce(${id} in (select unnest(getvariable('erased_people'))), false)`)
   }
-  if (table === 'ops.rejects') {
+  if (name === 'ops.rejects') {
     parts.push(`${REJECT_ID} in (select unnest(getvariable('erased_rejects')))`)
   }
-  if (eventsBefore !== null && LOADED.has(table)) {
+  if (eventsBefore !== null && LOADED.has(name)) {
     const isOld = isOldSql(eventsBefore)
     parts.push(isOld)
-    if (table === VERSIONS) {
+    if (name === VERSIONS) {
       // An event of which one version is left has none.
       parts.push(
         `event_key in (select event_key from ${VERSIONS} where not ${isOld} group by 1 having count(*) = 1)`,
@@ -151,20 +154,28 @@ function conditionFor(
   return `(${parts.join(' or ')})`
 }
 
-/** The columns of each table of the open file, by names such as `main.people`. */
-export async function tablesOf(warehouse: Warehouse): Promise<Map<string, string[]>> {
-  const rows = await warehouse.all<{ name: string; columns: string }>(
-    `select schema_name || '.' || table_name as name, cast(to_json(list(column_name)) as varchar) as columns
+/** A table of a database file. */
+interface StoredTable {
+  /** Such as `main.people`. */
+  readonly name: string
+  /** The name as SQL takes it. */
+  readonly relation: string
+  readonly columns: readonly string[]
+}
+
+/** The tables of the open file, also those that are not Jobtide's. */
+export async function tablesOf(warehouse: Warehouse): Promise<StoredTable[]> {
+  const rows = await warehouse.all<{ schema: string; table: string; columns: string }>(
+    `select schema_name as "schema", table_name as "table", cast(to_json(list(column_name)) as varchar) as columns
      from duckdb_columns()
      where (database_name, schema_name, table_name) in (
        select (database_name, schema_name, table_name) from duckdb_tables()
        where database_name = current_database() and not temporary)
      group by all order by all`,
   )
-  return new Map(rows.map(({ name, columns }) => [name, JSON.parse(columns) as string[]]))
-}
-
-/** A name such as `main.people` as SQL takes it. */
-export function quoted(table: string): string {
-  return table.split('.').map(quoteIdentifier).join('.')
+  return rows.map(({ schema, table, columns }) => ({
+    name: `${schema}.${table}`,
+    relation: `${quoteIdentifier(schema)}.${quoteIdentifier(table)}`,
+    columns: JSON.parse(columns) as string[],
+  }))
 }

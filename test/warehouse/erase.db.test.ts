@@ -34,6 +34,7 @@ describe('erasing from a warehouse', () => {
          comment on table mine.notes is 'By hand';
          insert into mine.notes select 'per_' || i, if(i = 7, '${MARKER}', 'note ' || i) from range(200) as r(i);
          create table mine.numbers as select 7 as profile_id, 'kept' as note;
+         create schema "my.own"; create table "my.own"."a.b" as select 'per_7' as profile_id;
          create view mine.latest as from mine.notes where profile_id > 'per_5';
          create macro mine.twice(x) as 2 * x`,
       ),
@@ -41,6 +42,7 @@ describe('erasing from a warehouse', () => {
     const rows = erasable({ profileIds: ['per_7'] })
     expect(await write(path, (warehouse) => countErasable(warehouse, rows))).toEqual({
       'mine.notes': 1,
+      'my.own.a.b': 1,
     })
     await write(path, (warehouse) => deleteErasable(warehouse, rows))
     await compactDatabase(path)
@@ -58,6 +60,21 @@ describe('erasing from a warehouse', () => {
       warehouse.run(`insert into mine.notes values ('per_8', null)`),
     )
     await expect(again).rejects.toThrow(/duplicate key/i)
+  })
+
+  it('says which table of the user cannot be copied, and the file stays', async () => {
+    const path = newPath()
+    await write(path, (warehouse) =>
+      warehouse.run(
+        `create table parents (id integer primary key); insert into parents values (1);
+         create table children (id integer references parents (id)); insert into children values (1)`,
+      ),
+    )
+    await expect(compactDatabase(path)).rejects.toMatchObject({
+      exitCode: 2,
+      message: expect.stringMatching(/holds a table that cannot be copied: .*foreign key/),
+    })
+    expect(await write(path, (warehouse) => warehouse.all('from children'))).toEqual([{ id: 1 }])
   })
 
   it('leaves out events from before a day, and versions that are then alone', async () => {

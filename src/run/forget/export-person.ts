@@ -6,7 +6,7 @@ import { cutEvents } from '../../load/cut-events.ts'
 import { peopleIn, readSuppression } from '../../load/suppression.ts'
 import { isoInstant } from '../../support/clock.ts'
 import { ConfigError } from '../../support/errors.ts'
-import { quoted, tablesOf } from '../../warehouse/erase.ts'
+import { tablesOf } from '../../warehouse/erase.ts'
 import { withWarehouse, type Warehouse } from '../../warehouse/warehouse.ts'
 import type { RunWorld } from '../stages.ts'
 import { knownDestinations } from './snapshots.ts'
@@ -85,10 +85,10 @@ async function rowsAbout(
   profileId: string,
 ): Promise<Record<string, readonly Row[]>> {
   const found: Record<string, readonly Row[]> = {}
-  for (const [name, held] of await tablesOf(warehouse)) {
+  for (const { name, relation, columns: held } of await tablesOf(warehouse)) {
     if (!name.startsWith('main.') || !held.includes('profile_id')) continue
     const { columns, rows } = await warehouse.table(
-      `select * from ${quoted(name)} where profile_id = $1 order by all`,
+      `select * from ${relation} where profile_id = $1 order by all`,
       [profileId],
     )
     if (rows.length === 0) continue

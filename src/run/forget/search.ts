@@ -13,7 +13,7 @@ import type { ObjectStore } from '../../publish/store/object-store.ts'
 import { asStorageError } from '../../support/errors.ts'
 import { sum } from '../../support/numbers.ts'
 import { MIB } from '../../support/units.ts'
-import { quoted, tablesOf } from '../../warehouse/erase.ts'
+import { tablesOf } from '../../warehouse/erase.ts'
 import { isLockOfThisProcess } from '../../warehouse/process-lock.ts'
 import { quoteText } from '../../warehouse/sql-text.ts'
 import { withWarehouse, type Warehouse } from '../../warehouse/warehouse.ts'
@@ -210,8 +210,8 @@ async function searchContent(
   }
   if (!name.endsWith('.duckdb')) return null
   return withWarehouse({ path, mode: 'read' }, async (warehouse) => {
-    for (const table of (await tablesOf(warehouse)).keys()) {
-      if (await isIn(warehouse, quoted(table), needles)) return `${name}, table ${table},`
+    for (const table of await tablesOf(warehouse)) {
+      if (await isIn(warehouse, table.relation, needles)) return `${name}, table ${table.name},`
     }
     return null
   })
