@@ -4,9 +4,7 @@
  * companions say which, as for the shared suite of object stores.
  */
 
-import { CreateBucketCommand } from '@aws-sdk/client-s3'
 import { spawn } from 'node:child_process'
-import { randomUUID } from 'node:crypto'
 import { once } from 'node:events'
 import { join } from 'node:path'
 import { afterEach, describe, expect, it, onTestFinished, vi } from 'vitest'
@@ -14,12 +12,12 @@ import { openStore } from '../../src/publish/store/open-store.ts'
 import { readCurrent } from '../../src/publish/read-snapshot.ts'
 import { realClock } from '../../src/support/clock.ts'
 import { MINUTE } from '../../src/support/units.ts'
-import { s3ClientOf, type S3Target } from '../helpers/s3-client.ts'
+import { realBucket, realServer, type S3Target } from '../helpers/s3-client.ts'
 import { temporaryFolder } from '../helpers/temporary-folder.ts'
 import { publishMadeNights, publishRealNights } from './nights.ts'
 
 const PYTHON = process.env['JOBTIDE_LAKE_PYTHON']
-const NO_S3 = process.env['JOBTIDE_TEST_S3_ENDPOINT'] === undefined
+const NO_S3 = realServer('ENDPOINT') === ''
 /** Where to leave the folder, to look at it afterwards; else it is gone after the test. */
 const KEEP = process.env['JOBTIDE_LAKE_FOLDER']
 /** Which engines, with spaces between. */
@@ -53,23 +51,8 @@ async function readWith(args: readonly string[]): Promise<string[]> {
 
 /** A bucket that is empty, and the account that may use it in the environment. */
 async function emptyBucket(): Promise<S3Target> {
-  const target = await newTarget()
+  const target = await realBucket()
   for (const [name, value] of Object.entries(accountOf(target))) vi.stubEnv(name, value)
-  return target
-}
-
-async function newTarget(): Promise<S3Target> {
-  const setting = (name: string) => process.env[`JOBTIDE_TEST_S3_${name}`] ?? ''
-  const target: S3Target = {
-    endpoint: setting('ENDPOINT'),
-    region: setting('REGION'),
-    accessKeyId: setting('ACCESS_KEY_ID'),
-    secretAccessKey: setting('SECRET_ACCESS_KEY'),
-    bucket: `jobtide-${randomUUID()}`,
-  }
-  const client = s3ClientOf(target)
-  await client.send(new CreateBucketCommand({ Bucket: target.bucket }))
-  client.destroy()
   return target
 }
 

@@ -1,17 +1,25 @@
 /** The promises of a publish, on a folder and on a strict S3: whole snapshots, nothing written twice, one winner. */
 
+import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
+import { dropSnapshots } from '../../src/publish/drop-snapshots.ts'
 import type { PublishOptions } from '../../src/publish/publish.ts'
+import { listSnapshots } from '../../src/publish/read-snapshot.ts'
 import type { ObjectStore } from '../../src/publish/store/object-store.ts'
+import { verifySnapshot } from '../../src/publish/verify/verify.ts'
 import { EXIT } from '../../src/support/errors.ts'
+import { silentLogger } from '../../src/support/logger.ts'
 import type { Warehouse } from '../../src/warehouse/warehouse.ts'
+import { temporaryFolder } from '../helpers/temporary-folder.ts'
 import { rounds } from '../helpers/tier.ts'
+import { memoryWarehouse } from '../helpers/warehouse.ts'
 import {
   dyingStore,
   emptyWarehouse,
   expectReadersToSee,
   manifestIn,
   meetAtPointer,
+  newStore,
   oneJournal,
   parquetKeys,
   publish,
@@ -187,4 +195,29 @@ describe.each(folderAndS3())('publishing to $place', ({ open }) => {
     expect(await store.list('')).toEqual(before)
     expect(await refused(empty, store)).toMatchObject({ exitCode: EXIT.publishFailed })
   })
+})
+
+it('drops 1 of 3 snapshots with its files and the history of the logs, and never the one that readers see', async () => {
+  const store = newStore()
+  const warehouse = await smallWarehouse()
+  for (const name of ['first', 'second', 'third']) {
+    await warehouse.run(`update job_change_events set person_full_name = '${name}'`)
+    await publish(warehouse, store)
+  }
+  warehouse.close()
+  const ids = (await listSnapshots(store)).map(({ snapshot_id: id }) => id)
+  const engine = await memoryWarehouse()
+  const scratchFolder = join(temporaryFolder(), 'scratch')
+  const options = { store, warehouse: engine, scratchFolder, logger: silentLogger }
+  await dropSnapshots(options, [ids[1]!, ids[2]!])
+  expect((await listSnapshots(store)).map(({ snapshot_id: id }) => id)).toEqual([ids[0], ids[2]])
+  const keys = (await store.list('')).map(({ key }) => key)
+  expect(keys.filter((key) => key.includes(ids[1]!))).toEqual([])
+  expect(keys.filter((key) => /_delta_log\/0+[01]\.json/.test(key))).toEqual([])
+  for (const snapshotId of [ids[0]!, ids[2]!]) {
+    expect((await verifySnapshot({ store, snapshotId, scratchFolder })).findings).toEqual([])
+  }
+  await dropSnapshots(options, [])
+  expect((await store.list('')).map(({ key }) => key)).toEqual(keys)
+  engine.close()
 })

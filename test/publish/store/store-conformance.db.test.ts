@@ -4,13 +4,12 @@
  */
 
 import {
-  CreateBucketCommand,
   CreateMultipartUploadCommand,
   ListObjectVersionsCommand,
   PutBucketVersioningCommand,
   PutObjectCommand,
 } from '@aws-sdk/client-s3'
-import { randomBytes, randomUUID } from 'node:crypto'
+import { randomBytes } from 'node:crypto'
 import { readFileSync, readdirSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest'
@@ -18,15 +17,14 @@ import type { ObjectStore, S3Options } from '../../../src/publish/store/object-s
 import { openStore } from '../../../src/publish/store/open-store.ts'
 import { realClock } from '../../../src/support/clock.ts'
 import { MIB, MINUTE } from '../../../src/support/units.ts'
-import { s3ClientOf, type S3Target } from '../../helpers/s3-client.ts'
+import { realBucket, realServer, s3ClientOf, type S3Target } from '../../helpers/s3-client.ts'
 import { signInTo } from '../../helpers/s3-credentials.ts'
 import { startS3Server, type S3Server } from '../../helpers/s3-server.ts'
 import { temporaryFolder } from '../../helpers/temporary-folder.ts'
 
-const REAL = process.env['JOBTIDE_TEST_S3_ENDPOINT']
-const setting = (name: string) => process.env[`JOBTIDE_TEST_S3_${name}`] ?? ''
-const SERVER = REAL === undefined ? 'the S3 server of these tests' : setting('SERVER')
-const KMS_KEY = REAL === undefined ? 'test-key' : setting('KMS_KEY')
+const IS_REAL = realServer('ENDPOINT') !== ''
+const SERVER = IS_REAL ? realServer('SERVER') : 'the S3 server of these tests'
+const KMS_KEY = IS_REAL ? realServer('KMS_KEY') : 'test-key'
 // They ignore conditional writes in a bucket that keeps versions, and our store refuses to open that.
 const KEEPS_NO_CONDITIONS = /^radosgw 1[68]\./
 const servers: S3Server[] = []
@@ -39,18 +37,8 @@ afterAll(async () => {
 
 /** An empty bucket, and the account that may use it in the environment. */
 async function newBucket(): Promise<S3Target> {
-  const target =
-    REAL === undefined
-      ? await startS3Server()
-      : {
-          endpoint: REAL,
-          region: setting('REGION'),
-          accessKeyId: setting('ACCESS_KEY_ID'),
-          secretAccessKey: setting('SECRET_ACCESS_KEY'),
-          bucket: `jobtide-${randomUUID()}`,
-        }
-  if ('close' in target) servers.push(target)
-  else await s3ClientOf(target).send(new CreateBucketCommand({ Bucket: target.bucket }))
+  const target = IS_REAL ? await realBucket() : await startS3Server()
+  if ('close' in target) servers.push(target as S3Server)
   signInTo(target)
   return target
 }
