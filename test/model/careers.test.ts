@@ -7,8 +7,7 @@ import { sqlFolder } from '../../src/support/assets.ts'
 import { DAY } from '../../src/support/units.ts'
 import { openWarehouse, type Warehouse } from '../../src/warehouse/warehouse.ts'
 import { temporaryFolder } from '../helpers/temporary-folder.ts'
-import { careersIn, careersOf } from './careers-compare.ts'
-import { expectedStints, newestTitles } from './careers-reference.ts'
+import { careersIn, careersOf, expectedStints, newestTitles } from './careers-reference.ts'
 import { insertEvents, naturalKey, type GivenEvent } from './insert-events.ts'
 
 const builtAt = new Date('2024-12-01T03:00:00Z')

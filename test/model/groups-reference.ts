@@ -1,13 +1,16 @@
 /**
- * The tables about organisations computed a second time, without SQL, from rows of joiners, leavers, promotions, moves and
- * stints: counts by hand, vacancies by simulating the queue day by day, survival by going through everybody again for
- * each month. Slow and plain on purpose.
+ * Tables about organisations computed a second time, without SQL, from rows of joiners, leavers, promotions and stints: vacancies
+ * by simulating the queue day by day, survival by going through everybody again for each month, restatements by when each event was
+ * known. Slow and plain on purpose. Sums by week, month and pair of organisations are proved by checks instead.
  */
 
+import { expect } from 'vitest'
+import type { Warehouse } from '../../src/warehouse/warehouse.ts'
 import { DAY } from '../../src/support/units.ts'
+import { groupBy } from './careers-reference.ts'
 
 /** A joining, a leaving or a promotion. */
-export interface Change {
+interface Change {
   readonly event_key: string
   readonly organization_id: string
   readonly profile_id: string
@@ -15,19 +18,9 @@ export interface Change {
   readonly function: string
   readonly level: string
   readonly is_primary: boolean
-  readonly is_boomerang: boolean
-  readonly known_same_month: boolean
 }
 
-export interface Move {
-  readonly profile_id: string
-  readonly from_organization_id: string
-  readonly to_organization_id: string
-  readonly is_direct: boolean
-  readonly direction: string
-}
-
-export interface Stint {
+interface Stint {
   readonly organization_id: string
   readonly joined_at: Date | null
   readonly left_at: Date | null
@@ -35,11 +28,10 @@ export interface Stint {
 }
 
 /** Everything that the group tables are made from. */
-export interface Careers {
+interface Careers {
   readonly joiners: readonly Change[]
   readonly leavers: readonly Change[]
   readonly promotions: readonly Change[]
-  readonly moves: readonly Move[]
   readonly stints: readonly Stint[]
   /** organization_id → first day of the month until which it was looked at. */
   readonly observedUntil: ReadonlyMap<string, string>
@@ -49,93 +41,15 @@ export interface Careers {
   readonly leavingsBefore: ReadonlyMap<string, string>
 }
 
-export type Rows = Map<string, Record<string, unknown>>
+type Rows = Map<string, Record<string, unknown>>
 
 /** `2024-03-01` for any moment of March 2024. */
-export function monthOf(at: Date): string {
+function monthOf(at: Date): string {
   return `${at.toISOString().slice(0, 7)}-01`
 }
 
-function mondayOf(at: Date): string {
-  const daysSinceMonday = (at.getUTCDay() + 6) % 7
-  return new Date(at.getTime() - daysSinceMonday * DAY).toISOString().slice(0, 10)
-}
-
-/** organization_weekly or organization_monthly, by their keys. */
-export function expectedPeriods(careers: Careers, period: 'week' | 'month'): Rows {
-  const rows: Rows = new Map()
-  const count = (change: Change, figures: readonly string[]) => {
-    const start = period === 'week' ? mondayOf(change.at) : monthOf(change.at)
-    const key = [change.organization_id, start, change.function, change.level].join('|')
-    const row: Record<string, number> = (rows.get(key) as Record<string, number> | undefined) ?? {
-      joiners: 0,
-      leavers: 0,
-      net: 0,
-      promotions: 0,
-      joiners_known_same_month: 0,
-      leavers_known_same_month: 0,
-      boomerangs: 0,
-      side_joiners: 0,
-      side_leavers: 0,
-    }
-    for (const figure of figures) row[figure] = (row[figure] ?? 0) + 1
-    row['net'] = (row['joiners'] ?? 0) - (row['leavers'] ?? 0)
-    rows.set(key, row)
-  }
-  for (const one of careers.joiners) {
-    count(one, [
-      one.is_primary ? 'joiners' : 'side_joiners',
-      ...(one.is_primary && one.known_same_month ? ['joiners_known_same_month'] : []),
-      ...(one.is_primary && one.is_boomerang ? ['boomerangs'] : []),
-    ])
-  }
-  for (const one of careers.leavers) {
-    count(one, [
-      one.is_primary ? 'leavers' : 'side_leavers',
-      ...(one.is_primary && one.known_same_month ? ['leavers_known_same_month'] : []),
-    ])
-  }
-  for (const one of careers.promotions) if (one.is_primary) count(one, ['promotions'])
-  return rows
-}
-
-/** talent_flows, by the two organisations. */
-export function expectedShares(careers: Careers): Rows {
-  const flows = groupBy(
-    careers.moves,
-    (move) => `${move.from_organization_id}|${move.to_organization_id}`,
-  )
-  const joined = countBy(careers.joiners)
-  const left = countBy(careers.leavers)
-  const rows: Rows = new Map()
-  for (const [key, moves] of flows) {
-    const [from = '', to = ''] = key.split('|')
-    const back = flows.get(`${to}|${from}`)?.length ?? 0
-    rows.set(key, {
-      people: new Set(moves.map((move) => move.profile_id)).size,
-      moves: moves.length,
-      reverse_moves: back,
-      net_moves: moves.length - back,
-      share_of_leavers: moves.length / (left.get(from) ?? Number.NaN),
-      share_of_joiners: moves.length / (joined.get(to) ?? Number.NaN),
-      direct_moves: moves.filter((move) => move.is_direct).length,
-      up_moves: moves.filter((move) => move.direction === 'up').length,
-      down_moves: moves.filter((move) => move.direction === 'down').length,
-    })
-  }
-  return rows
-}
-
-function countBy(changes: readonly Change[]): Map<string, number> {
-  const counts = new Map<string, number>()
-  for (const one of changes) {
-    if (one.is_primary) counts.set(one.organization_id, (counts.get(one.organization_id) ?? 0) + 1)
-  }
-  return counts
-}
-
 /** time_to_backfill, by left_event_key. */
-export function expectedBackfills(careers: Careers): Rows {
+function expectedBackfills(careers: Careers): Rows {
   const isPlace = (one: Change) =>
     one.is_primary && one.level !== 'unknown' && one.function !== 'unknown'
   const rows: Rows = new Map()
@@ -160,7 +74,7 @@ export function expectedBackfills(careers: Careers): Rows {
 const TOP = ['director', 'vp', 'cxo']
 
 /** The departures of executive_changes, by event_key. @param rises promotions from one level to another */
-export function expectedDepartures(careers: Careers, rises: readonly Change[]): Rows {
+function expectedDepartures(careers: Careers, rises: readonly Change[]): Rows {
   const isTop = (one: Change) => one.is_primary && TOP.includes(one.level)
   const departures = careers.leavers.filter(isTop)
   const matched = new Map(
@@ -223,7 +137,7 @@ function queue(
 }
 
 /** tenure_at_exit, by organisation, cohort and months. */
-export function expectedSurvival(careers: Careers): Rows {
+function expectedSurvival(careers: Careers): Rows {
   const lives = careers.stints.flatMap(({ organization_id, is_primary, joined_at, left_at }) => {
     const until = careers.observedUntil.get(organization_id) ?? ''
     if (!is_primary || joined_at === null || monthOf(joined_at) > until) return []
@@ -254,7 +168,7 @@ export function expectedSurvival(careers: Careers): Rows {
 const NEVER = new Date(0)
 
 /** restatements without their corrections, by organisation, month, who knew, and month of knowing. */
-export function expectedRestatements(careers: Careers): Rows {
+function expectedRestatements(careers: Careers): Rows {
   const facts = [
     ...careers.joiners.filter((one) => one.is_primary).map((one) => ({ one, name: 'joiners' })),
     ...careers.leavers.filter((one) => one.is_primary).map((one) => ({ one, name: 'leavers' })),
@@ -289,16 +203,6 @@ export function expectedRestatements(careers: Careers): Rows {
   return rows
 }
 
-function groupBy<T>(values: readonly T[], key: (value: T) => string): Map<string, T[]> {
-  const groups = new Map<string, T[]>()
-  for (const value of values) {
-    const group = groups.get(key(value))
-    if (group === undefined) groups.set(key(value), [value])
-    else group.push(value)
-  }
-  return groups
-}
-
 function firstDay(change: Change): number {
   return Math.floor(change.at.getTime() / DAY) * DAY
 }
@@ -316,4 +220,112 @@ function daysBetween(from: number, to: number): number {
 
 function monthNumber(month: string): number {
   return Number(month.slice(0, 4)) * 12 + Number(month.slice(5, 7))
+}
+
+/** How many rows were compared. */
+export interface Sizes {
+  readonly backfills: number
+  readonly filled: number
+  readonly departures: number
+  readonly restatements: number
+}
+
+/** Compares the tables about organisations with the computation. */
+export async function expectGroupTables(warehouse: Warehouse): Promise<Sizes> {
+  const careers = await careersIn(warehouse)
+  const rises = await changesIn(warehouse, 'promotions', 'promoted_at', 'level <> previous_level')
+  const backfills = expectedBackfills(careers)
+  const departures = expectedDepartures(careers, rises)
+  const restatements = expectedRestatements(careers)
+  for (const [table, key, expected] of [
+    ['time_to_backfill', 'left_event_key', backfills],
+    ["executive_changes where change = 'departed'", 'event_key', departures],
+    ['tenure_at_exit', 'organization_id, cohort_year, tenure_months', expectedSurvival(careers)],
+    [
+      'restatements where joiners_added + leavers_added + promotions_added > 0',
+      'organization_id, month_start_on, known_to, known_month_on',
+      restatements,
+    ],
+  ] as const) {
+    expectSame(await rowsIn(warehouse, table, key), expected, table)
+  }
+  return {
+    backfills: backfills.size,
+    filled: [...backfills.values()].filter((row) => row['is_open'] === false).length,
+    departures: departures.size,
+    restatements: restatements.size,
+  }
+}
+
+/** Compares in the columns that are expected, numbers to a millionth. */
+function expectSame(actual: Rows, expected: Rows, table: string): void {
+  expect(actual.size, table).toBe(expected.size)
+  for (const [key, row] of expected) {
+    const found = actual.get(key) ?? {}
+    for (const [column, value] of Object.entries(row)) {
+      if (found[column] !== value) {
+        expect({ key, [column]: rounded(found[column]) }, table).toEqual({
+          key,
+          [column]: rounded(value),
+        })
+      }
+    }
+  }
+}
+
+function rounded(value: unknown): unknown {
+  return typeof value === 'number' ? Math.round(value * 1e6) / 1e6 : value
+}
+
+async function rowsIn(warehouse: Warehouse, table: string, key: string): Promise<Rows> {
+  const rows = await warehouse.all<Record<string, unknown>>(
+    `select concat_ws('|', ${key}) as key_text, * from ${table}`,
+  )
+  return new Map(rows.map((row) => [String(row['key_text']), row]))
+}
+
+async function careersIn(warehouse: Warehouse): Promise<Careers> {
+  const observed = await warehouse.all<{ organization_id: string; observed_until_on: Date }>(
+    'select organization_id, observed_until_on from organization_observation',
+  )
+  const known = await warehouse.all<{ event_key: string; service: Date; warehouse: Date }>(
+    `select event_key, min(detected_at) as service, min(first_seen_at) as warehouse
+     from (select event_key, detected_at, first_seen_at from job_change_events
+           union all select event_key, detected_at, first_seen_at from job_change_event_versions)
+     group by event_key`,
+  )
+  const before = await warehouse.all<{ joined_event_key: string; left_event_key: string }>(
+    `select event_key as joined_event_key, partner_event_key as left_event_key
+     from core.stint_events where event_type = 'joined' and part = 'interruption'
+     union all
+     select stints.joined_event_key, earlier.left_event_key
+     from stints inner join stints as earlier using (profile_id, organization_id)
+     where earlier.stint_number = stints.stint_number - 1 and stints.joined_event_key is not null`,
+  )
+  return {
+    joiners: await changesIn(warehouse, 'joiners', 'joined_at'),
+    leavers: await changesIn(warehouse, 'leavers', 'left_at'),
+    promotions: await changesIn(warehouse, 'promotions', 'promoted_at'),
+    stints: await warehouse.all<Stint>(
+      'select organization_id, joined_at, left_at, is_primary from stints where joined_at is not null',
+    ),
+    observedUntil: new Map(
+      observed.map((row) => [row.organization_id, monthOf(new Date(row.observed_until_on))]),
+    ),
+    firstKnown: new Map(known.map((row) => [row.event_key, row])),
+    leavingsBefore: new Map(before.map((row) => [row.joined_event_key, row.left_event_key])),
+  }
+}
+
+async function changesIn(
+  warehouse: Warehouse,
+  table: string,
+  at: string,
+  condition = 'true',
+): Promise<Change[]> {
+  return warehouse.all<Change>(
+    `select event_key, organization_id, profile_id, ${at} as at, function, level, is_primary
+     from ${table}
+     where ${condition}`,
+  )
 }
