@@ -140,6 +140,6 @@ type Row = Record<string, unknown>
 function marked(row: Row, mark: string): Row {
   const isId = (column: string) => /^(?:profile_id|organization_id|event_key)$/.test(column)
   return Object.fromEntries(
-    Object.entries(row).map(([name, value]) => [name, isId(name) ? `${mark}${value}` : value]),
+    Object.entries(row).map(([name, value]) => [name, isId(name) ? mark + String(value) : value]),
   )
 }
