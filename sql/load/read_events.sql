@@ -19,16 +19,15 @@ create or replace temp macro whole_ms(us) as us - (us % 1000 + 1000) % 1000;
 
 -- Pages that the engine takes for JSON as JavaScript does. With a foreign organisation in it, a page has rejects.
 create or replace temp table pages_read as
-select nth
+select nth, received_at, run_id, decode(body) as body
 from staged_bodies
-where not has_foreign and len(list_filter(try(json_keys(body)), lambda field: field = 'data')) = 1;
+where not has_foreign and len(list_filter(try(json_keys(decode(body))), lambda field: field = 'data')) = 1;
 
 insert into staged_sightings
 with
     lists as (
-        select bodies.nth, bodies.received_at, bodies.run_id, json_extract(bodies.body, '$.data[*]') as events
-        from staged_bodies as bodies
-        semi join pages_read on pages_read.nth = bodies.nth
+        select nth, received_at, run_id, json_extract(body, '$.data[*]') as events
+        from pages_read
     ),
 
     sent as (

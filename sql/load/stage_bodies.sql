@@ -1,4 +1,4 @@
--- Temporary tables for some pages of a chunk: their bodies as text, one row for each page; the member names of events that
+-- Temporary tables for some pages of a chunk: their bodies as received, one row for each page; the member names of events that
 -- name a member twice; and people in them whose events are not kept.
 
 create or replace temp table staged_bodies (
@@ -6,7 +6,7 @@ create or replace temp table staged_bodies (
     run_id varchar,
     received_at timestamptz,
     has_foreign boolean,
-    body varchar
+    body blob
 );
 create or replace temp table staged_repeated_fields (fields varchar);
 create or replace temp table staged_erased_people (profile_id varchar);

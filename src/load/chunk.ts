@@ -34,7 +34,7 @@ export class Chunk {
   /** Pages received, and events in them. */
   received = 0
   events = 0
-  /** Characters of the bodies that nobody took yet. */
+  /** Bytes of the bodies that nobody took yet. */
   waiting = 0
   #bodies: PageBody[] = []
   readonly #notRead: ReadonlySet<string>
@@ -175,11 +175,10 @@ export class Chunk {
       this.pageOrganizations.organization_id.push(organizationId)
       this.pageOrganizations.events.push(count)
     }
-    const body = payload.toString('utf8')
-    this.#bodies.push({ record, body })
+    this.#bodies.push({ record, body: payload })
     this.received += 1
     this.events += record.events
-    this.waiting += body.length
+    this.waiting += payload.length
   }
 
   #addSnapshot(record: SnapshotPublished): void {

@@ -12,10 +12,10 @@ import { eventColumns } from './event-row.ts'
 import { appendRows, loadSql, type Row } from './rows.ts'
 import type { Suppression } from './suppression.ts'
 
-/** A page and its body as text. */
+/** A page and its body as received. */
 export interface PageBody {
   readonly record: PageReceived
-  readonly body: string
+  readonly body: Buffer
 }
 
 /** Why an event is refused whose organisation is none of those that its batch asked for. */
@@ -146,7 +146,7 @@ export class EventReader {
     const { nth = [], position = [] } = await this.#warehouse.columns<number>(
       `select nth, position from staged_sightings where not is_read
        union all
-       select nth, null from staged_bodies where nth not in (from pages_read)
+       select nth, null from staged_bodies where nth not in (select nth from pages_read)
        order by nth, position`,
     )
     const unread = new Map<number, Set<number>>()
@@ -160,7 +160,7 @@ export class EventReader {
   }
 
   #readPage({ record, body }: PageBody, nth: number, positions: ReadonlySet<number>): Row[] {
-    const page = parsePage(Buffer.from(body))
+    const page = parsePage(body)
     // The same reading accepted this body when it was bought.
     if (typeof page === 'string') throw new TypeError(`page in the journal is no page: ${page}`)
     return page.events.flatMap((event, index) => {

@@ -1,7 +1,7 @@
 /** What goes into the engine and what comes out. */
 
-/** A value bound to a parameter or appended to a table. A Date becomes a TIMESTAMPTZ. */
-export type SqlValue = string | number | bigint | boolean | Date | null
+/** A value bound to a parameter or appended to a table. A Date becomes a TIMESTAMPTZ, bytes a BLOB. */
+export type SqlValue = string | number | bigint | boolean | Date | Uint8Array | null
 
 /** A result set for display: values as JSON, exact (64-bit integers and decimals are strings). */
 export interface ResultTable {

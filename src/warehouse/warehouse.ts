@@ -5,6 +5,7 @@
  */
 
 import {
+  DuckDBBlobValue,
   DuckDBDataChunk,
   DuckDBInstance,
   DuckDBTimestampTZValue,
@@ -320,9 +321,10 @@ async function nextChunk(result: DuckDBResult): Promise<DuckDBDataChunk | null> 
 const MICROSECONDS_PER_MILLISECOND = 1_000n
 
 function toEngine(values: readonly SqlValue[]): DuckDBValue[] {
-  return values.map((value) =>
-    value instanceof Date
+  return values.map((value) => {
+    if (value instanceof Uint8Array) return new DuckDBBlobValue(value)
+    return value instanceof Date
       ? new DuckDBTimestampTZValue(BigInt(value.getTime()) * MICROSECONDS_PER_MILLISECOND)
-      : value,
-  )
+      : value
+  })
 }

@@ -103,13 +103,19 @@ const page = fc
     foreign: fc.option(fc.constant(['org_2']), { freq: 6 }),
     prefix: fc.oneof({ weight: 9, arbitrary: fc.constant('') }, fc.constantFrom('\ufeff', ' \n')),
     dataTwice: fc.option(fc.constant('"data":[{}],'), { freq: 12 }),
+    // A byte that is no UTF-8.
+    broken: fc.option(fc.constant('"note":"\xff",'), { freq: 12 }),
   })
-  .map(({ events, foreign, prefix, dataTwice }): PageBody => {
+  .map(({ events, foreign, prefix, dataTwice, broken }): PageBody => {
     const { record } = aPage([], { at: START })
     const rest = `"pagination":{"page":1,"has_more":false},"credit_used":10`
     return {
       record: { ...record, ...(foreign === null ? {} : { foreign }) },
-      body: `${prefix}{${dataTwice ?? ''}"data":[${events.join(',')}],${rest}}`,
+      body: Buffer.concat([
+        Buffer.from(`${prefix}{${dataTwice ?? ''}`),
+        Buffer.from(broken ?? '', 'latin1'),
+        Buffer.from(`"data":[${events.join(',')}],${rest}}`),
+      ]),
     }
   })
 
@@ -141,7 +147,7 @@ function readOneByOne(pages: readonly PageBody[], suppression: Suppression): Out
   const fields = new Set<string>()
   let suppressed = 0
   for (const { record, body } of pages) {
-    const parsedPage = parsePage(Buffer.from(body))
+    const parsedPage = parsePage(body)
     if (typeof parsedPage === 'string') throw new TypeError(parsedPage)
     for (const [index, value] of parsedPage.events.entries()) {
       if (suppression.coversEvent(value)) {
@@ -220,7 +226,11 @@ describe('events read in sets', () => {
     const events = titles.map((title) => wireEvent({ title }))
     const { record, body } = aPage(events)
     await warehouse.run(loadSql('staging') + loadSql('stage_bodies'))
-    await warehouse.append('staged_bodies', { nth: [0], has_foreign: [false], body: [body] })
+    await warehouse.append('staged_bodies', {
+      nth: [0],
+      has_foreign: [false],
+      body: [Buffer.from(body)],
+    })
     await warehouse.run(loadSql('read_events'))
     expect(record.events).toBe(5)
     expect(
