@@ -26,11 +26,17 @@ const KEPT_ANSWERS = 64
 /** Answers searches over one source. */
 export class Search {
   readonly #source: EventSource
+  /** By organisation: the places of its events in the source. */
+  readonly #places: number[][]
   /** In the order of last use: the first one is the one to forget. */
   readonly #answers = new Map<string, Answer>()
 
   constructor(source: EventSource) {
     this.#source = source
+    this.#places = source.organizations.map(() => [])
+    for (const [place, { organization }] of source.events.entries()) {
+      this.#places[organization]?.push(place)
+    }
   }
 
   /**
@@ -61,10 +67,12 @@ export class Search {
     organizations: ReadonlySet<number> | undefined,
     nowMs: number,
   ): Answer {
+    const all = this.#source.events
+    const places = organizations && [...organizations].flatMap((one) => this.#places[one] ?? [])
+    const asked = places?.toSorted((a, b) => a - b).flatMap((place) => all[place] ?? []) ?? all
     const windowMs = daysAgo === undefined ? Infinity : daysAgo * DAY
     let untilMs = Infinity
-    const events = this.#source.events.filter(({ type, detectedAt, organization }) => {
-      if (organizations?.has(organization) === false) return false
+    const events = asked.filter(({ type, detectedAt }) => {
       // Both ends of the window belong to it.
       if (detectedAt < nowMs - windowMs || (eventType ?? type) !== type) return false
       const isVisible = detectedAt <= nowMs
