@@ -19,7 +19,7 @@ interface EventAsSent {
   readonly organization: { readonly organization_id: string; readonly name: string }
 }
 
-/** The real events, each once. */
+/** The real events, each once: of two with one key the one detected later. */
 export function realEvents(): GivenEvent[] {
   const lines = gunzipSync(readFileSync(realEventsPath)).toString('utf8').trim().split('\n')
   const events = lines.map((line): GivenEvent => {
@@ -36,5 +36,10 @@ export function realEvents(): GivenEvent[] {
       organization_name: sent.organization.name,
     }
   })
-  return [...new Map(events.map((one) => [naturalKey(one), one])).values()]
+  const byDetection = events.toSorted((a, b) => (detected(a) < detected(b) ? -1 : 1))
+  return [...new Map(byDetection.map((one) => [naturalKey(one), one])).values()]
+}
+
+function detected({ detected_at: at = '' }: GivenEvent): string {
+  return at
 }

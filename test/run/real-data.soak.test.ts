@@ -7,41 +7,18 @@ import { execFileSync } from 'node:child_process'
 import { existsSync, readFileSync } from 'node:fs'
 import { join, resolve } from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
-import { gunzipSync } from 'node:zlib'
 import { describe, expect, it, onTestFinished } from 'vitest'
-import type { JobChangeEvent } from '../../src/simulator/events.ts'
 import { runCli, startCli, type CliResult, type RunningCli } from '../helpers/run-cli.ts'
 import { temporaryFolder } from '../helpers/temporary-folder.ts'
-import { expectedFlows } from '../model/flows-reference.ts'
-import { naturalKey, type GivenEvent } from '../model/insert-events.ts'
+import { expectedFlows } from '../model/careers-reference.ts'
+import type { GivenEvent } from '../model/insert-events.ts'
+import { realEvents, realEventsPath as FILE } from '../model/real-events.ts'
 
 const ROOT = resolve(import.meta.dirname, '..', '..')
-const FILE = resolve(ROOT, '..', 'shared', 'data', 'oss-job-changes.ndjson.gz')
 const README = join(ROOT, 'docs', 'analysts.md')
 const MEGABYTE = 1e6
 const isHere = existsSync(FILE)
 if (!isHere) process.stdout.write(`skipped: the real events are not at ${FILE}\n`)
-
-/** The distinct events of the file. Of two with one key the one detected later counts. */
-function readEvents(): GivenEvent[] {
-  const byKey = new Map<string, GivenEvent>()
-  for (const line of gunzipSync(readFileSync(FILE)).toString('utf8').trimEnd().split('\n')) {
-    const { person, organization, title, ...event } = JSON.parse(line) as JobChangeEvent
-    const given: GivenEvent = {
-      profile_id: person.profile_id,
-      organization_id: organization.organization_id,
-      organization_name: organization.name,
-      event_type: event.event_type,
-      changed_at: event.changed_at,
-      detected_at: event.detected_at,
-      title_current: title.current,
-    }
-    const key = naturalKey(given)
-    const known = byKey.get(key)
-    if (known === undefined || (known.detected_at ?? '') < event.detected_at) byKey.set(key, given)
-  }
-  return [...byKey.values()]
-}
 
 /** The events with the warehouse's own keys: between two moves of one instant the key decides, so it has to be the same. */
 async function withEventKeys(
@@ -136,7 +113,7 @@ describe.skipIf(!isHere)('131,811 real events', () => {
     expect(report).toMatchObject({ organizations: 39_163, load: { inserted: 131_807 } })
     expect(report.extract.events).toBe(131_811)
 
-    const events = readEvents()
+    const events = realEvents()
     const counted = new Map<string, number>()
     for (const { organization_id: id } of events) counted.set(id, (counted.get(id) ?? 0) + 1)
     const rows = await query<{ organization_id: string; events: number }>(
@@ -159,7 +136,7 @@ describe.skipIf(!isHere)('131,811 real events', () => {
       `select from_organization_id as "from", to_organization_id as "to", people, moves
        from talent_flows order by 1, 2`,
     )
-    expect(found).toEqual(flows.map(({ from, to, people, moves }) => ({ from, to, people, moves })))
+    expect(found).toEqual(flows)
     await expectReadmeShows(env)
 
     const published = parquetFiles(join(folder, 'data', 'snapshots'))
