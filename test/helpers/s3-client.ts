@@ -1,5 +1,8 @@
+/** How tests reach an S3 server. */
+
 import { CreateBucketCommand, S3Client } from '@aws-sdk/client-s3'
 import { randomUUID } from 'node:crypto'
+import { vi } from 'vitest'
 
 /** Where a bucket is and who may use it. */
 export interface S3Target {
@@ -10,11 +13,19 @@ export interface S3Target {
   readonly secretAccessKey: string
 }
 
-/** The real SDK client, set up for `server`. The caller destroys it. */
-export function s3ClientOf(server: S3Target): S3Client {
-  const { endpoint, region, accessKeyId, secretAccessKey } = server
+/** The SDK's own client for a server. The caller destroys it. */
+export function s3ClientOf(target: S3Target): S3Client {
+  const { endpoint, region, accessKeyId, secretAccessKey } = target
   const credentials = { accessKeyId, secretAccessKey }
   return new S3Client({ endpoint, region, forcePathStyle: true, credentials })
+}
+
+/** Lets this process sign its requests for a server, until `vi.unstubAllEnvs()`. */
+export function signInTo({ accessKeyId, secretAccessKey, region }: S3Target): void {
+  vi.stubEnv('AWS_ACCESS_KEY_ID', accessKeyId)
+  vi.stubEnv('AWS_SECRET_ACCESS_KEY', secretAccessKey)
+  vi.stubEnv('AWS_REGION', region)
+  vi.stubEnv('AWS_EC2_METADATA_DISABLED', 'true')
 }
 
 /** What the environment says of the S3 server that is no part of these tests; empty where it does not. */

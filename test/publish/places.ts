@@ -4,7 +4,7 @@ import { afterAll, beforeAll, vi } from 'vitest'
 import type { ObjectStore } from '../../src/publish/store/object-store.ts'
 import { openStore } from '../../src/publish/store/open-store.ts'
 import { realClock } from '../../src/support/clock.ts'
-import { signInTo } from '../helpers/s3-credentials.ts'
+import { signInTo } from '../helpers/s3-client.ts'
 import { startS3Server, type S3Server } from '../helpers/s3-server.ts'
 import { newFolder } from './fixtures.ts'
 

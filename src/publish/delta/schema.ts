@@ -25,12 +25,18 @@ const DECIMAL = /^DECIMAL\((\d+),\s*(\d+)\)$/
  * @throws PublishError for a column whose type the Delta protocol does not have
  */
 export function schemaString(table: Pick<ManifestTable, 'name' | 'schema'>): string {
-  const fields = table.schema.map(({ name, type, comment }) => ({
-    name,
-    type: deltaType(type) ?? refuse(table.name, name, type),
-    nullable: true,
-    metadata: comment === null ? {} : { comment },
-  }))
+  const fields = table.schema.map(({ name, type, comment }) => {
+    const word = deltaType(type)
+    if (word === undefined) {
+      throw new PublishError(
+        `${table.name}.${name} is a ${type}, which a Delta table cannot hold`,
+        {
+          hint: 'In the model, cast it to a plain type: bigint, double, decimal, varchar, date, timestamptz or a list of one.',
+        },
+      )
+    }
+    return { name, type: word, nullable: true, metadata: comment === null ? {} : { comment } }
+  })
   return JSON.stringify({ type: 'struct', fields })
 }
 
@@ -42,10 +48,4 @@ function deltaType(type: string): DeltaType | undefined {
   }
   const decimal = DECIMAL.exec(type)
   return decimal === null ? PRIMITIVES[type] : `decimal(${decimal[1]},${decimal[2]})`
-}
-
-function refuse(table: string, column: string, type: string): never {
-  throw new PublishError(`${table}.${column} is a ${type}, which a Delta table cannot hold`, {
-    hint: 'In the model, cast it to a plain type: bigint, double, decimal, varchar, date, timestamptz or a list of one.',
-  })
 }

@@ -35,7 +35,7 @@ const MOST_ATTEMPTS = 10
  *   store refuses
  */
 export async function syncDeltaLogs(options: SyncOptions): Promise<void> {
-  const damaged: DamagedLogError[] = []
+  let damaged: DamagedLogError | null = null
   for (const table of options.manifest.tables) {
     options.signal?.throwIfAborted()
     try {
@@ -43,11 +43,10 @@ export async function syncDeltaLogs(options: SyncOptions): Promise<void> {
     } catch (error) {
       // One that is damaged does not keep the readers of the others at yesterday.
       if (!(error instanceof DamagedLogError)) throw error
-      damaged.push(error)
+      damaged ??= error
     }
   }
-  const [first] = damaged
-  if (first !== undefined) throw first
+  if (damaged !== null) throw damaged
 }
 
 async function syncLog(options: SyncOptions, table: ManifestTable): Promise<void> {

@@ -100,14 +100,14 @@ class FolderStore implements ObjectStore {
 
   async put(key: string, bytes: Uint8Array): Promise<void> {
     const write = (temporary: string) => writeFile(temporary, bytes, { flag: 'wx' })
-    await this.#write(key, write, (temporary, path) => this.#name(temporary, path, renameSync))
+    await this.#write(key, write)
   }
 
   async putFile(key: string, path: string, signal?: AbortSignal): Promise<void> {
     signal?.throwIfAborted()
     const mode = constants.COPYFILE_EXCL | constants.COPYFILE_FICLONE
     const write = (temporary: string) => copyFile(path, temporary, mode)
-    await this.#write(key, write, (temporary, to) => this.#name(temporary, to, renameSync))
+    await this.#write(key, write)
   }
 
   async replace(key: string, bytes: Uint8Array, expected: ObjectVersion | null): Promise<boolean> {
@@ -125,11 +125,11 @@ class FolderStore implements ObjectStore {
   }
 
   /** Writes a temporary file and syncs it; `place` gives it its name. */
-  async #write<T>(
+  async #write(
     key: string,
     write: (temporary: string) => Promise<void>,
-    place: (temporary: string, path: string) => T | Promise<T>,
-  ): Promise<T> {
+    place = async (temporary: string, path: string) => this.#name(temporary, path, renameSync),
+  ): Promise<boolean> {
     const path = this.localPath(key)
     const temporary = join(this.#root, INCOMING, randomUUID())
     try {

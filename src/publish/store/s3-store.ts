@@ -9,6 +9,7 @@ import {
   HeadObjectCommand,
   PutObjectCommand,
   type GetObjectCommandOutput,
+  type ObjectIdentifier,
   type PutObjectCommandInput,
   type StorageClass,
 } from '@aws-sdk/client-s3'
@@ -33,14 +34,7 @@ import {
 import { connectBucket, nullIfAbsent, statusOf, type S3Connection } from './s3-connection.ts'
 import { checkS3Options, parseS3Address } from './s3-options.ts'
 import { ifMatch, probeConditionalWrites, type Condition, type EtagStyle } from './s3-probe.ts'
-import {
-  abortUpload,
-  listObjects,
-  listUploads,
-  listVersions,
-  removeObjects,
-  type ObjectName,
-} from './s3-upkeep.ts'
+import { abandonUploads, listObjects, listOldVersions, removeObjects } from './s3-upkeep.ts'
 
 const PART_BYTES = 8 * MIB
 const PARTS_AT_ONCE = 4
@@ -115,7 +109,7 @@ class S3Store implements ObjectStore {
       this.#clock,
     )
     // Credentials that may not delete leave one small object behind; that is no reason not to publish.
-    await removeObjects(this.#s3, [{ key: PROBE_KEY }]).catch(() => undefined)
+    await removeObjects(this.#s3, [{ Key: this.#s3.at(PROBE_KEY).Key }]).catch(() => undefined)
   }
 
   async put(key: string, bytes: Uint8Array): Promise<void> {
@@ -256,20 +250,19 @@ class S3Store implements ObjectStore {
   }
 
   async remove(keys: readonly string[]): Promise<void> {
-    for (const key of keys) checkKey(key)
-    await this.#removeAll(keys.map((key) => ({ key })))
+    await this.#removeAll(keys.map((key) => ({ Key: this.#s3.at(key).Key })))
   }
 
-  async #removeAll(names: readonly ObjectName[]): Promise<void> {
-    for (let at = 0; at < names.length; at += REMOVE_AT_ONCE) {
-      await this.#removeBatch(names.slice(at, at + REMOVE_AT_ONCE))
+  async #removeAll(objects: readonly ObjectIdentifier[]): Promise<void> {
+    for (let at = 0; at < objects.length; at += REMOVE_AT_ONCE) {
+      await this.#removeBatch(objects.slice(at, at + REMOVE_AT_ONCE))
     }
   }
 
   // A second attempt asks for all of them again: what is gone by then counts as removed.
-  async #removeBatch(names: readonly ObjectName[]): Promise<void> {
+  async #removeBatch(objects: readonly ObjectIdentifier[]): Promise<void> {
     for (let attempt = 1; ; attempt += 1) {
-      const failures = await removeObjects(this.#s3, names)
+      const failures = await removeObjects(this.#s3, objects)
       const [first] = failures
       if (first === undefined) return
       if (attempt === ATTEMPTS) {
@@ -288,22 +281,11 @@ class S3Store implements ObjectStore {
   }
 
   async purge({ uploadsBegunBefore, versions = false }: Purge): Promise<number> {
-    let purged = versions ? await this.#removeOldVersions() : 0
-    for (const upload of await listUploads(this.#s3)) {
-      if (upload.begunAt >= uploadsBegunBefore) continue
-      if (await abortUpload(this.#s3, upload)) purged += 1
-    }
-    return purged
-  }
-
-  async #removeOldVersions(): Promise<number> {
-    const versions = await listVersions(this.#s3)
-    const old = versions.filter(({ isLatest, isMarker }) => !isLatest && !isMarker)
-    const markers = versions.filter(({ isMarker }) => isMarker)
+    const { old, markers } = versions ? await listOldVersions(this.#s3) : { old: [], markers: [] }
     // Markers go last and by themselves: without its marker a removed object would be there again.
     await this.#removeAll(old)
     await this.#removeAll(markers)
-    return old.length + markers.length
+    return old.length + markers.length + (await abandonUploads(this.#s3, uploadsBegunBefore))
   }
 }
 

@@ -6,32 +6,13 @@ import {
   ListMultipartUploadsCommand,
   ListObjectVersionsCommand,
   ListObjectsV2Command,
+  type ObjectIdentifier,
   type _Error,
 } from '@aws-sdk/client-s3'
 import { isDeepStrictEqual } from 'node:util'
 import { PublishError } from '../errors.ts'
 import type { StoredObject } from './object-store.ts'
 import { nullIfAbsent, statusOf, type S3Connection } from './s3-connection.ts'
-
-/** An object, or one version of it. The key is any that a listing told. */
-export interface ObjectName {
-  readonly key: string
-  readonly versionId?: string
-}
-
-/** One version of an object, or the marker that says it was removed. */
-export interface S3Version extends Required<ObjectName> {
-  readonly isLatest: boolean
-  readonly isMarker: boolean
-}
-
-/** An upload in parts that was neither completed nor aborted. */
-export interface OpenUpload {
-  readonly key: string
-  readonly uploadId: string
-  /** Milliseconds since 1970 UTC, by the server's clock. */
-  readonly begunAt: number
-}
 
 /** Every object under `prefix`, in the server's order. */
 export async function listObjects(s3: S3Connection, prefix: string): Promise<StoredObject[]> {
@@ -44,14 +25,16 @@ export async function listObjects(s3: S3Connection, prefix: string): Promise<Sto
   return pages
     .flatMap(({ Contents = [] }) => Contents)
     .map(({ Key = '', Size = 0, LastModified }) => ({
-      key: relativeKey(s3, Key),
+      key: Key.slice(s3.prefix.length),
       bytes: Size,
       modifiedAt: LastModified?.getTime() ?? 0,
     }))
 }
 
-/** Every version of every object; none where the server keeps no versions. */
-export async function listVersions(s3: S3Connection): Promise<S3Version[]> {
+/** Every version that is not the latest, and every marker of a removed object; none where the server keeps no versions. */
+export async function listOldVersions(
+  s3: S3Connection,
+): Promise<{ old: ObjectIdentifier[]; markers: ObjectIdentifier[] }> {
   const pages = await readPages(
     s3,
     '',
@@ -61,16 +44,15 @@ export async function listVersions(s3: S3Connection): Promise<S3Version[]> {
       VersionIdMarker: NextVersionIdMarker,
     }),
   )
-  const all = pages.flatMap(({ Versions = [], DeleteMarkers = [] }) => [
-    ...Versions.map((version) => ({ ...version, isMarker: false })),
-    ...DeleteMarkers.map((marker) => ({ ...marker, isMarker: true })),
-  ])
-  return all.map(({ Key = '', VersionId = 'null', IsLatest = false, isMarker }) => ({
-    key: relativeKey(s3, Key),
-    versionId: VersionId,
-    isLatest: IsLatest,
-    isMarker,
-  }))
+  const old = pages
+    .flatMap(({ Versions = [] }) => Versions)
+    .filter(({ IsLatest }) => IsLatest !== true)
+  const markers = pages.flatMap(({ DeleteMarkers = [] }) => DeleteMarkers)
+  return { old: old.map(versionOf), markers: markers.map(versionOf) }
+}
+
+function versionOf(found: { Key?: string | undefined; VersionId?: string | undefined }) {
+  return { Key: found.Key, VersionId: found.VersionId ?? 'null' }
 }
 
 // A server that keeps no versions at all says so.
@@ -79,8 +61,8 @@ function nothingIfUnknown(error: unknown): Record<string, undefined> {
   throw error
 }
 
-/** Every open upload. */
-export async function listUploads(s3: S3Connection): Promise<OpenUpload[]> {
+/** Removes the parts of uploads that were begun before, in milliseconds since 1970 UTC by the server's clock; how many. */
+export async function abandonUploads(s3: S3Connection, begunBefore: number): Promise<number> {
   const pages = await readPages(
     s3,
     '',
@@ -90,14 +72,15 @@ export async function listUploads(s3: S3Connection): Promise<OpenUpload[]> {
       UploadIdMarker: NextUploadIdMarker,
     }),
   )
-  return pages
-    .flatMap(({ Uploads = [] }) => Uploads)
-    .map(({ Key = '', UploadId = '', Initiated }) => ({
-      key: relativeKey(s3, Key),
-      uploadId: UploadId,
-      // Without a date it cannot be told from one that is under way.
-      begunAt: Initiated?.getTime() ?? Number.POSITIVE_INFINITY,
-    }))
+  let abandoned = 0
+  for (const { Key = '', UploadId, Initiated } of pages.flatMap(({ Uploads = [] }) => Uploads)) {
+    // Without a date it cannot be told from one that is under way.
+    if (Initiated === undefined || Initiated.getTime() >= begunBefore) continue
+    const command = new AbortMultipartUploadCommand({ Bucket: s3.bucket, Key, UploadId })
+    const abort = () => s3.client.send(command).catch(nullIfAbsent)
+    if ((await s3.call('remove', Key.slice(s3.prefix.length), abort)) !== null) abandoned += 1
+  }
+  return abandoned
 }
 
 // Not the SDK's own paging, which knows neither versions nor uploads, and goes on for ever, or ends as if that were all,
@@ -124,42 +107,20 @@ async function readPages<Page extends { IsTruncated?: boolean | undefined }>(
   })
 }
 
-/** Removes the parts of an upload. False when it was completed or aborted meanwhile. */
-export async function abortUpload(
-  s3: S3Connection,
-  { key, uploadId }: OpenUpload,
-): Promise<boolean> {
-  const command = new AbortMultipartUploadCommand({
-    Bucket: s3.bucket,
-    Key: s3.prefix + key,
-    UploadId: uploadId,
-  })
-  const abort = () => s3.client.send(command).catch(nullIfAbsent)
-  return (await s3.call('remove', key, abort)) !== null
-}
-
 /**
  * Removes at most 1,000 objects or versions; what is not there counts as removed.
  * @returns what the server said of those that it did not remove
  */
 export async function removeObjects(
   s3: S3Connection,
-  names: readonly ObjectName[],
+  objects: readonly ObjectIdentifier[],
 ): Promise<_Error[]> {
   const command = new DeleteObjectsCommand({
     Bucket: s3.bucket,
-    Delete: {
-      Objects: names.map(({ key, versionId }) => ({ Key: s3.prefix + key, VersionId: versionId })),
-      Quiet: true,
-    },
+    Delete: { Objects: [...objects], Quiet: true },
     ChecksumAlgorithm: 'SHA256',
   })
-  const { Errors = [] } = await s3.call('remove', names[0]?.key ?? '', () =>
-    s3.client.send(command),
-  )
+  const first = objects[0]?.Key?.slice(s3.prefix.length) ?? ''
+  const { Errors = [] } = await s3.call('remove', first, () => s3.client.send(command))
   return Errors.filter(({ Code }) => Code !== 'NoSuchKey' && Code !== 'NoSuchVersion')
-}
-
-function relativeKey({ prefix }: S3Connection, key: string): string {
-  return key.slice(prefix.length)
 }

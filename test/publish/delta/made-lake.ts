@@ -1,8 +1,9 @@
 /** A published table without a publisher: data files, deleted rows and manifests as a publish leaves them, made by DuckDB. */
 
-import { rmSync } from 'node:fs'
+import { rmSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import {
+  POINTER_KEY,
   formatJson,
   pointerTo,
   snapshotKeys,
@@ -25,7 +26,7 @@ import { memoryWarehouse } from '../../helpers/warehouse.ts'
 import { aManifest, aTable } from '../manifests.ts'
 
 /** The columns of a made table: one of each kind that engines are known to differ in. */
-export const COLUMNS: ManifestTable['schema'] = [
+const COLUMNS: ManifestTable['schema'] = [
   ['id', 'VARCHAR', 'Key; the row’s own number with "quotes".'],
   ['number', 'BIGINT', null],
   ['happened_at', 'TIMESTAMP WITH TIME ZONE', 'Microseconds.'],
@@ -94,11 +95,9 @@ export class MadeLake {
 
   /** Deletes rows of a file, in addition to those deleted before. */
   delete(key: string, positions: readonly number[]): void {
-    const all = new Set([...(this.#deleted.get(key) ?? []), ...positions])
-    this.#deleted.set(
-      key,
-      [...all].toSorted((a, b) => a - b),
-    )
+    const all = [...new Set([...(this.#deleted.get(key) ?? []), ...positions])]
+    const ascending = all.toSorted((a, b) => a - b)
+    this.#deleted.set(key, ascending)
   }
 
   /** The deleted rows of a file; null for none. */
@@ -143,17 +142,16 @@ export class MadeLake {
     )
     if (rows.length === 0) return null
     const path = join(this.scratchFolder, 'deleted.parquet')
-    await this.warehouse.run('create or replace temp table gone (file varchar, position bigint)')
-    await this.warehouse.append('gone', {
-      file: rows.map((row) => row.sha256),
-      position: rows.map((row) => BigInt(row.position)),
-    })
-    await this.warehouse.run(`copy (from gone order by all) to ${quoteText(path)}`)
+    const lines = `${path}.csv`
+    writeFileSync(lines, rows.map(({ sha256, position }) => `${sha256},${position}\n`).join(''))
+    await this.warehouse.run(
+      `copy (from read_csv(${quoteText(lines)}, columns = {file: 'varchar', position: 'bigint'}) order by all)
+       to ${quoteText(path)}`,
+    )
     const sha256 = await sha256OfFile(path)
     const key = `tables/${this.table}/_deletion_vector/${sha256}.parquet`
     await this.store.putFile(key, path)
-    const bytes = (await this.store.head(key))?.bytes ?? 0
-    return { key, rows: rows.length, bytes, sha256 }
+    return { key, rows: rows.length, bytes: statSync(path).size, sha256 }
   }
 
   /** Syncs the logs with a manifest. */
@@ -181,8 +179,8 @@ export async function putPointer(store: ObjectStore, manifest: Manifest): Promis
   const text = formatJson(manifest)
   await store.put(snapshotKeys(manifest.snapshot_id).manifest, Buffer.from(text))
   const pointer = pointerTo(manifest.snapshot_id, text)
-  const current = await store.get('latest.json')
-  await store.replace('latest.json', Buffer.from(formatJson(pointer)), current?.version ?? null)
+  const current = await store.get(POINTER_KEY)
+  await store.replace(POINTER_KEY, Buffer.from(formatJson(pointer)), current?.version ?? null)
 }
 
 let engine: Promise<Warehouse> | undefined

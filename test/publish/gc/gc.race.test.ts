@@ -6,10 +6,12 @@ import { fileKey } from '../../../src/publish/keys.ts'
 import { POINTER_KEY, objectsOf, snapshotKeys } from '../../../src/publish/manifest.ts'
 import { readCurrent } from '../../../src/publish/read-snapshot.ts'
 import type { ObjectStore } from '../../../src/publish/store/object-store.ts'
-import { silentLogger } from '../../../src/support/logger.ts'
+import type { Clock } from '../../../src/support/clock.ts'
 import { sha256Hex } from '../../../src/support/hash.ts'
+import { silentLogger } from '../../../src/support/logger.ts'
 import { DAY, HOUR, MINUTE, SECOND } from '../../../src/support/units.ts'
 import { rounds } from '../../helpers/tier.ts'
+import { virtualClock } from '../../helpers/virtual-clock.ts'
 import {
   idOf,
   manifestOf,
@@ -60,6 +62,13 @@ const anActor: fc.Arbitrary<Actor> = fc.record({
 /** What happened in all runs of the property: a world in which nothing happens would prove nothing. */
 const seen = { published: 0, beaten: 0, failed: 0, deleted: 0, old: 0 }
 
+/** What happens to a request: when it takes effect, then its answer; or an error comes instead, even before the effect. */
+interface Fate {
+  readonly untilEffectMs: number
+  readonly untilAnswerMs: number
+  readonly isLost: boolean
+}
+
 /** The fates of one process's requests, from its seed: one in ten loses its answer and is done later all the same. */
 function fates({ seed, longestMs }: Actor): () => Fate {
   let state = seed >>> 0
@@ -68,85 +77,53 @@ function fates({ seed, longestMs }: Actor): () => Fate {
     return state / 2 ** 32
   }
   const delay = () => Math.floor(random() * (random() < 0.3 ? longestMs : SECOND))
-  return () => ({
-    untilEffectMs: delay(),
-    untilAnswerMs: delay(),
-    isLost: random() < 0.1,
+  return () => ({ untilEffectMs: delay(), untilAnswerMs: delay(), isLost: random() < 0.1 })
+}
+
+/** A machine's way to `store`. @param isDead once true, nothing of its requests comes back */
+function connect(
+  store: ObjectStore,
+  clock: Clock,
+  fateOf: () => Fate,
+  isDead: () => boolean,
+): ObjectStore {
+  return new Proxy(store, {
+    get: (target, name) => {
+      const member: unknown = Reflect.get(target, name, target)
+      if (typeof member !== 'function' || name === 'urlOf') return member
+      return (...values: unknown[]) =>
+        new Promise((resolve, reject) => {
+          if (isDead()) return
+          const { untilEffectMs, untilAnswerMs, isLost } = fateOf()
+          const effect = clock
+            .sleep(untilEffectMs)
+            .then(() => Reflect.apply(member, target, values) as unknown)
+          effect.catch(() => undefined)
+          const answer = async () => {
+            const value = isLost ? null : await effect
+            await clock.sleep(untilAnswerMs)
+            if (isLost) throw new Error(`no answer to ${String(name)}`)
+            return value
+          }
+          answer().then(
+            (value) => isDead() || resolve(value),
+            (error: Error) => isDead() || reject(error),
+          )
+        })
+    },
   })
-}
-
-/** What can happen to a request: how long until it takes effect, then until its answer, and whether that gets lost. */
-interface Fate {
-  readonly untilEffectMs: number
-  readonly untilAnswerMs: number
-  /** Then an error comes at the time of the answer, which may be before the effect. */
-  readonly isLost: boolean
-}
-
-/** Several machines, one store, one time: an agenda of what happens when. */
-class World {
-  /** The true time, which is the store's, milliseconds since 1970 UTC. */
-  nowMs = START
-  #order = 0
-  readonly #agenda: { at: number; order: number; happen: () => void }[] = []
-
-  after(ms: number, happen: () => void): void {
-    this.#order += 1
-    this.#agenda.push({ at: this.nowMs + ms, order: this.#order, happen })
-  }
-
-  sleep(ms: number): Promise<void> {
-    return new Promise((resolve) => this.after(ms, resolve))
-  }
-
-  /** A machine's way to `store`. @param isDead once true, nothing of its requests comes back */
-  connect(store: ObjectStore, fateOf: () => Fate, isDead: () => boolean): ObjectStore {
-    return new Proxy(store, {
-      get: (target, name) => {
-        const member: unknown = Reflect.get(target, name, target)
-        if (typeof member !== 'function' || name === 'urlOf') return member
-        return (...values: unknown[]) =>
-          new Promise((resolve, reject) => {
-            if (isDead()) return
-            const { untilEffectMs, untilAnswerMs, isLost } = fateOf()
-            const answer = (done: () => void) =>
-              this.after(untilAnswerMs, () => {
-                if (!isDead()) done()
-              })
-            this.after(untilEffectMs, () => {
-              const result = Promise.resolve(Reflect.apply(member, target, values) as unknown)
-              result.catch(() => undefined)
-              if (!isLost) answer(() => void result.then(resolve, reject))
-            })
-            if (isLost) answer(() => reject(new Error(`no answer to ${String(name)}`)))
-          })
-      },
-    })
-  }
-
-  /** Runs all that was begun to its end. */
-  async run(): Promise<void> {
-    for (;;) {
-      await new Promise<void>((resolve) => setImmediate(resolve))
-      this.#agenda.sort((a, b) => a.at - b.at || a.order - b.order)
-      const next = this.#agenda.shift()
-      if (next === undefined) return
-      this.nowMs = next.at
-      next.happen()
-    }
-  }
 }
 
 /** The world of one run. The clocks of the store's machines differ by up to 11 hours. */
 class Race {
-  readonly world = new World()
+  readonly clock = virtualClock(START)
   readonly store: MemoryStore
   readonly published = new Set<string>()
   readonly damage: string[] = []
 
   constructor() {
     let writes = 0
-    this.store = memoryStore(() => this.world.nowMs + (((writes += 7) % 12) - 6) * HOUR * 0.9)
+    this.store = memoryStore(() => this.clock.now() + (((writes += 7) % 12) - 6) * HOUR * 0.9)
   }
 
   /** The store, which looks after each change whether every published snapshot is whole. */
@@ -173,22 +150,16 @@ class Race {
   async act(actor: Actor, number: number): Promise<void> {
     const fateOf = fates(actor)
     let requests = 0
-    const store = this.world.connect(
-      this.watched(),
-      () => {
-        requests += 1
-        return fateOf()
-      },
-      () => requests > actor.diesAt,
-    )
-    await this.world.sleep(actor.startsAfterMs)
+    const next = () => {
+      requests += 1
+      return fateOf()
+    }
+    const store = connect(this.watched(), this.clock, next, () => requests > actor.diesAt)
+    await this.clock.sleep(actor.startsAfterMs)
     try {
       if (actor.publishes) await this.publish(store, actor, number)
-      const report = await collectGarbage({
-        store,
-        keep: parseKeep(actor.keep),
-        logger: silentLogger,
-      })
+      const keep = parseKeep(actor.keep)
+      const report = await collectGarbage({ store, keep, logger: silentLogger })
       seen.deleted += report.objects
     } catch {
       seen.failed += 1
@@ -198,14 +169,14 @@ class Race {
   async publish(store: ObjectStore, actor: Actor, number: number): Promise<void> {
     const current = await readCurrent(store)
     const after = current?.manifest ?? null
-    const createdAt = this.world.nowMs + actor.skewMs
+    const createdAt = this.clock.now() + actor.skewMs
     const { contents } = actor
     const manifest = manifestOf({ id: idOf(number), createdAt, contents, after })
     await putSnapshot(store, manifest, after)
-    const began = this.world.nowMs
+    const began = this.clock.now()
     const version = current?.version ?? null
     const hasWon = await store.replace(POINTER_KEY, pointerBytes(manifest), version)
-    if (hasWon && this.world.nowMs - began > DAY) seen.old += 1
+    if (hasWon && this.clock.now() - began > DAY) seen.old += 1
     if (!hasWon) seen.beaten += 1
   }
 }
@@ -215,27 +186,25 @@ describe('publishers and collectors of garbage at the same time', () => {
     await fc.assert(
       fc.asyncProperty(fc.array(anActor, { minLength: 2, maxLength: 7 }), async (actors) => {
         const race = new Race()
-        const first = manifestOf({ id: idOf(1), createdAt: race.world.nowMs, contents: ['a', 'b'] })
+        const first = manifestOf({ id: idOf(1), createdAt: race.clock.now(), contents: ['a', 'b'] })
         await publishManifest(race.watched(), first)
         // What was uploaded days ago and never published: files with the contents that publishers are about to write.
         for (const content of CONTENTS) {
           const sha256 = sha256Hex(Buffer.from(content))
           const key = fileKey('joiners', 'changed_year=2024', sha256)
-          const modifiedAt = race.world.nowMs - 3 * DAY
+          const modifiedAt = race.clock.now() - 3 * DAY
           race.store.objects.set(key, { bytes: Buffer.from('x'), modifiedAt, version: content })
         }
         const done = actors.map((actor, index) => race.act(actor, index + 2))
-        await race.world.run()
+        await race.clock.runUntilIdle()
         expect(race.damage).toEqual([])
         expect(done).toHaveLength(actors.length)
 
         // What killed processes left goes after the next publish that comes two days later.
-        const later = race.world.sleep(2 * DAY)
-        await race.world.run()
-        await later
+        await race.clock.advance(2 * DAY)
         const current = await readCurrent(race.store)
         const after = current?.manifest ?? null
-        const facts = { id: idOf(99), createdAt: race.world.nowMs, contents: ['a', 'f'], after }
+        const facts = { id: idOf(99), createdAt: race.clock.now(), contents: ['a', 'f'], after }
         const last = manifestOf(facts)
         await publishManifest(race.watched(), last, after)
         const keep = parseKeep(1)

@@ -1,20 +1,15 @@
 /** What only a folder does; what every store does is in the shared suite. */
 
-import { execFile, spawn } from 'node:child_process'
-import { once } from 'node:events'
 import { existsSync, readFileSync, readdirSync, utimesSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { promisify } from 'node:util'
-import { describe, expect, it, onTestFinished } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import { openFolderStore } from '../../../src/publish/store/folder-store.ts'
-import { packageRoot } from '../../../src/support/assets.ts'
 import { realClock } from '../../../src/support/clock.ts'
 import { EXIT } from '../../../src/support/errors.ts'
-import { DAY, HOUR, SECOND } from '../../../src/support/units.ts'
+import { DAY, HOUR } from '../../../src/support/units.ts'
 import { temporaryFolder } from '../../helpers/temporary-folder.ts'
 
 const bytesOf = (text: string) => Buffer.from(text)
-const module = (path: string) => JSON.stringify(join(packageRoot, 'dist', path))
 
 describe('a folder of objects', () => {
   it('holds one whole object and no leftovers when 20 writers put the same key', async () => {
@@ -77,52 +72,5 @@ describe('a folder of objects', () => {
     expect((await store.list('')).map(({ key }) => key)).toEqual(keys.toSorted())
     await store.remove(keys)
     expect(readdirSync(folder)).toEqual(['.incoming'])
-  })
-})
-
-describe('the pointer of a folder', () => {
-  const run = (script: string) => ['--input-type=module', '-e', script]
-
-  it('counts to 12 when 3 processes add 1 each 4 times', async () => {
-    const folder = temporaryFolder()
-    const script = `
-      const { openFolderStore } = await import(${module('publish/store/folder-store.js')})
-      const { realClock } = await import(${module('support/clock.js')})
-      const store = openFolderStore(${JSON.stringify(folder)}, realClock)
-      for (let added = 0; added < 4; ) {
-        const now = await store.get('count')
-        const next = Number(now === null ? 0 : Buffer.from(now.bytes).toString()) + 1
-        if (await store.replace('count', Buffer.from(String(next)), now?.version ?? null)) added += 1
-      }`
-    const process_ = () => promisify(execFile)(process.execPath, run(script))
-    await Promise.all([process_(), process_(), process_()])
-    expect(readFileSync(join(folder, 'count'), 'utf8')).toBe('12')
-    expect(readdirSync(join(folder, '.incoming'))).toEqual(['pointer.lock'])
-  })
-
-  it('is locked for 10 seconds by another process, and free at once when that is killed', async () => {
-    const folder = temporaryFolder()
-    // Each look takes a second.
-    let slept = 0
-    const sleep = async () => void (slept += SECOND)
-    const store = openFolderStore(folder, { ...realClock, monotonic: () => slept, sleep })
-    await store.replace('latest.json', bytesOf('1'), null)
-    const version = (await store.get('latest.json'))?.version ?? null
-    const script = `
-      const { tryProcessLock } = await import(${module('warehouse/process-lock.js')})
-      const lock = await tryProcessLock(${JSON.stringify(join(folder, '.incoming', 'pointer.lock'))})
-      console.log(lock === null ? 'refused' : 'held')
-      setInterval(() => {}, 1000)`
-    const holder = spawn(process.execPath, run(script))
-    onTestFinished(() => void holder.kill('SIGKILL'))
-    expect(String(await once(holder.stdout, 'data'))).toBe('held\n')
-    await expect(store.replace('latest.json', bytesOf('2'), version)).rejects.toMatchObject({
-      exitCode: EXIT.publishFailed,
-      message: expect.stringMatching(/another publisher holds the lock of the pointer: .*\.lock$/),
-    })
-    expect(slept).toBe(10_000)
-    holder.kill('SIGKILL')
-    await once(holder, 'exit')
-    expect(await store.replace('latest.json', bytesOf('2'), version)).toBe(true)
   })
 })

@@ -30,7 +30,7 @@ import {
 } from '../../../src/warehouse/catalog.ts'
 import { openWarehouse, type Warehouse } from '../../../src/warehouse/warehouse.ts'
 import { memoryWarehouse } from '../../helpers/warehouse.ts'
-import { signInTo } from '../../helpers/s3-credentials.ts'
+import { signInTo } from '../../helpers/s3-client.ts'
 import { startS3Server, type S3Server } from '../../helpers/s3-server.ts'
 import { START, aPage, dumpTables, journalOfPages } from '../../load/load-fixture.ts'
 import { emptyWarehouse, newFolder, oneJournal, publish } from '../fixtures.ts'

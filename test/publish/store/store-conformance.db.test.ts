@@ -9,16 +9,27 @@ import {
   PutBucketVersioningCommand,
   PutObjectCommand,
 } from '@aws-sdk/client-s3'
+import { execFile, spawn } from 'node:child_process'
 import { randomBytes } from 'node:crypto'
+import { once } from 'node:events'
 import { readFileSync, readdirSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
-import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest'
+import { promisify } from 'node:util'
+import { afterAll, describe, expect, it, onTestFinished, vi } from 'vitest'
+import { openFolderStore } from '../../../src/publish/store/folder-store.ts'
 import type { ObjectStore, S3Options } from '../../../src/publish/store/object-store.ts'
 import { openStore } from '../../../src/publish/store/open-store.ts'
+import { packageRoot } from '../../../src/support/assets.ts'
 import { realClock } from '../../../src/support/clock.ts'
-import { MIB, MINUTE } from '../../../src/support/units.ts'
-import { realBucket, realServer, s3ClientOf, type S3Target } from '../../helpers/s3-client.ts'
-import { signInTo } from '../../helpers/s3-credentials.ts'
+import { EXIT } from '../../../src/support/errors.ts'
+import { MIB, MINUTE, SECOND } from '../../../src/support/units.ts'
+import {
+  realBucket,
+  realServer,
+  s3ClientOf,
+  signInTo,
+  type S3Target,
+} from '../../helpers/s3-client.ts'
 import { startS3Server, type S3Server } from '../../helpers/s3-server.ts'
 import { temporaryFolder } from '../../helpers/temporary-folder.ts'
 
@@ -29,7 +40,6 @@ const KMS_KEY = IS_REAL ? realServer('KMS_KEY') : 'test-key'
 const KEEPS_NO_CONDITIONS = /^radosgw 1[68]\./
 const servers: S3Server[] = []
 
-beforeAll(() => void vi.stubEnv('AWS_EC2_METADATA_DISABLED', 'true'))
 afterAll(async () => {
   vi.unstubAllEnvs()
   for (const server of servers) await server.close()
@@ -37,8 +47,9 @@ afterAll(async () => {
 
 /** An empty bucket, and the account that may use it in the environment. */
 async function newBucket(): Promise<S3Target> {
-  const target = IS_REAL ? await realBucket() : await startS3Server()
-  if ('close' in target) servers.push(target as S3Server)
+  const server = IS_REAL ? null : await startS3Server()
+  if (server !== null) servers.push(server)
+  const target = server ?? (await realBucket())
   signInTo(target)
   return target
 }
@@ -193,5 +204,53 @@ describe(SERVER, () => {
     ])
     expect(left.DeleteMarkers ?? []).toEqual([])
     expect(String((await store.get('latest.json'))?.bytes)).toBe('3')
+  })
+})
+
+describe('the pointer of a folder', () => {
+  const module = (path: string) => JSON.stringify(join(packageRoot, 'dist', path))
+  const run = (script: string) => ['--input-type=module', '-e', script]
+
+  it('counts to 12 when 3 processes add 1 each 4 times', async () => {
+    const folder = temporaryFolder()
+    const script = `
+      const { openFolderStore } = await import(${module('publish/store/folder-store.js')})
+      const { realClock } = await import(${module('support/clock.js')})
+      const store = openFolderStore(${JSON.stringify(folder)}, realClock)
+      for (let added = 0; added < 4; ) {
+        const now = await store.get('count')
+        const next = Number(now === null ? 0 : Buffer.from(now.bytes).toString()) + 1
+        if (await store.replace('count', Buffer.from(String(next)), now?.version ?? null)) added += 1
+      }`
+    const process_ = () => promisify(execFile)(process.execPath, run(script))
+    await Promise.all([process_(), process_(), process_()])
+    expect(readFileSync(join(folder, 'count'), 'utf8')).toBe('12')
+    expect(readdirSync(join(folder, '.incoming'))).toEqual(['pointer.lock'])
+  })
+
+  it('is locked for 10 seconds by another process, and free at once when that is killed', async () => {
+    const folder = temporaryFolder()
+    // Each look takes a second.
+    let slept = 0
+    const sleep = async () => void (slept += SECOND)
+    const store = openFolderStore(folder, { ...realClock, monotonic: () => slept, sleep })
+    await store.replace('latest.json', Buffer.from('1'), null)
+    const version = (await store.get('latest.json'))?.version ?? null
+    const script = `
+      const { tryProcessLock } = await import(${module('warehouse/process-lock.js')})
+      const lock = await tryProcessLock(${JSON.stringify(join(folder, '.incoming', 'pointer.lock'))})
+      console.log(lock === null ? 'refused' : 'held')
+      setInterval(() => {}, 1000)`
+    const holder = spawn(process.execPath, run(script))
+    onTestFinished(() => void holder.kill('SIGKILL'))
+    expect(String(await once(holder.stdout, 'data'))).toBe('held\n')
+    await expect(store.replace('latest.json', Buffer.from('2'), version)).rejects.toMatchObject({
+      exitCode: EXIT.publishFailed,
+      message: expect.stringMatching(/another publisher holds the lock of the pointer: .*\.lock$/),
+    })
+    expect(slept).toBe(10_000)
+    holder.kill('SIGKILL')
+    await once(holder, 'exit')
+    expect(await store.replace('latest.json', Buffer.from('2'), version)).toBe(true)
   })
 })
