@@ -11,7 +11,7 @@ import { realClock } from '../../src/support/clock.ts'
 import { EXIT } from '../../src/support/errors.ts'
 import { DAY } from '../../src/support/units.ts'
 import { withWarehouse } from '../../src/warehouse/warehouse.ts'
-import { newFolder } from '../publish/fixtures.ts'
+import { temporaryFolder } from '../helpers/temporary-folder.ts'
 import { START, idOf, manifestOf, publishManifest, putSnapshot } from '../publish/gc/gc-world.ts'
 import { publishedLake } from '../publish/lake-fixtures.ts'
 import { ledgerSite, sendRequest } from './ledger-fixture.ts'
@@ -183,7 +183,7 @@ describe('verify', () => {
     expect(beside.text).toContain('The snapshot itself is whole: what is wrong stands beside it.')
 
     const key = (await lake.table('people')).files.at(-1)?.key ?? ''
-    const away = join(newFolder(), 'away.parquet')
+    const away = join(temporaryFolder(), 'away.parquet')
     renameSync(lake.path(key), away)
     const { text, document, exitCode } = await verify(`${lake.root}/snapshots/${id}`)
     expect(exitCode).toBe(EXIT.checkFailed)
@@ -241,12 +241,12 @@ describe('verify', () => {
   })
 
   it('ends with 7 where nothing was published, and makes no folder', async () => {
-    const root = `${newFolder()}/nothing`
+    const root = `${temporaryFolder()}/nothing`
     await expect(verify(root)).rejects.toMatchObject({
       exitCode: EXIT.publishFailed,
       message: `there is no folder ${root}`,
     })
-    const empty = newFolder()
+    const empty = temporaryFolder()
     await expect(verify(empty)).rejects.toThrow(`nothing was published to ${empty}`)
   })
 })

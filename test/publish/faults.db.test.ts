@@ -15,7 +15,8 @@ import { silentLogger } from '../../src/support/logger.ts'
 import { signInTo } from '../helpers/s3-client.ts'
 import { startS3Server, type S3Fault, type S3Server } from '../helpers/s3-server.ts'
 import { rounds } from '../helpers/tier.ts'
-import { newFolder, publish, smallWarehouse } from './fixtures.ts'
+import { temporaryFolder } from '../helpers/temporary-folder.ts'
+import { publish, smallWarehouse } from './fixtures.ts'
 
 const ROUNDS = rounds('JOBTIDE_FAULTY_PUBLISHES', 6, 150)
 
@@ -90,7 +91,7 @@ it(`${ROUNDS} publishes with 1 to 3 kinds of faults leave every snapshot whole, 
       expect((await readCurrent(store))?.pointer.snapshot_id).toBe(report.snapshotId)
       await collectGarbage(gc)
       expect(await missing()).toEqual([])
-      const scratchFolder = join(newFolder(), 'verify')
+      const scratchFolder = join(temporaryFolder(), 'verify')
       const { findings, rows } = await verifySnapshot({ store, snapshotId: null, scratchFolder })
       expect({ findings, rows }).toEqual({ findings: [], rows: 320 })
     }),

@@ -1,11 +1,10 @@
 /** What the publish tests share: a small warehouse over several years, and a publish with defaults. */
 
-import { mkdirSync, mkdtempSync, rmSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { mkdirSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { parquetReadObjects } from 'hyparquet'
 import { compressors } from 'hyparquet-compressors'
-import { expect, onTestFinished } from 'vitest'
+import { expect } from 'vitest'
 import {
   POINTER_KEY,
   snapshotKeys,
@@ -23,6 +22,7 @@ import { newUlid } from '../../src/support/ulid.ts'
 import { loadedTables, type TableDefinition } from '../../src/warehouse/catalog.ts'
 import type { Warehouse } from '../../src/warehouse/warehouse.ts'
 import { insertEvents, memoryWarehouse, type EventRow } from '../helpers/warehouse.ts'
+import { temporaryFolder } from '../helpers/temporary-folder.ts'
 
 /** A table to publish, in one file and by `id`, but for what is said otherwise. */
 export function definitionOf(name: string, fields: Partial<TableDefinition> = {}): TableDefinition {
@@ -37,7 +37,7 @@ export const snapshotTables: readonly TableDefinition[] = [
 ]
 
 /** An empty store in a folder, by default in a new one. */
-export function newStore(folder = newFolder()): ObjectStore {
+export function newStore(folder = temporaryFolder()): ObjectStore {
   return openFolderStore(folder, realClock)
 }
 
@@ -46,13 +46,6 @@ export async function manifestIn(store: ObjectStore): Promise<Manifest> {
   const current = await readCurrent(store)
   if (current === null) throw new Error('nothing was published')
   return current.manifest
-}
-
-/** A new folder under the system's folder for temporary files; gone when the test is. */
-export function newFolder(): string {
-  const folder = mkdtempSync(join(tmpdir(), 'jobtide-publish-'))
-  onTestFinished(() => rmSync(folder, { recursive: true, force: true }))
-  return folder
 }
 
 const TYPES = ['joined', 'left', 'title_change'] as const
@@ -117,8 +110,8 @@ export async function publish(
     warehouse,
     store,
     tables: snapshotTables,
-    scratchFolder: join(newFolder(), 'scratch'),
-    cacheFolder: join(newFolder(), 'published'),
+    scratchFolder: join(temporaryFolder(), 'scratch'),
+    cacheFolder: join(temporaryFolder(), 'published'),
     clock: realClock,
     snapshotId: newUlid(realClock.now()),
     runId: 'run_2',
@@ -135,7 +128,7 @@ async function viewsOf(store: ObjectStore): Promise<string> {
   const { snapshot_id: id } = await manifestIn(store)
   const text = Buffer.from((await store.get(snapshotKeys(id).views))?.bytes ?? []).toString()
   if (store.localPath(POINTER_KEY) !== null) return text
-  const folder = newFolder()
+  const folder = temporaryFolder()
   for (const { key } of await store.list('tables/')) {
     mkdirSync(dirname(join(folder, key)), { recursive: true })
     await store.download(key, join(folder, key))

@@ -18,7 +18,8 @@ import { viewsSql } from '../../src/publish/views.ts'
 import type { TableDefinition } from '../../src/warehouse/catalog.ts'
 import type { Warehouse } from '../../src/warehouse/warehouse.ts'
 import { memoryWarehouse } from '../helpers/warehouse.ts'
-import { definitionOf, manifestIn, newFolder, newStore, publish } from './fixtures.ts'
+import { temporaryFolder } from '../helpers/temporary-folder.ts'
+import { definitionOf, manifestIn, newStore, publish } from './fixtures.ts'
 
 /** A table in one file, and one in a file for each year whose key does not say the year. */
 export const lakeTables: readonly TableDefinition[] = [
@@ -68,7 +69,7 @@ let template: Promise<string> | undefined
 export async function publishedLake(elsewhere?: ObjectStore): Promise<Lake> {
   template ??= publishTemplate()
   const from = newStore(await template)
-  const root = newFolder()
+  const root = temporaryFolder()
   const store = elsewhere ?? newStore(root)
   // The pointer comes first in the list, and last into the store.
   for (const { key } of (await from.list('')).toReversed()) {
@@ -133,7 +134,7 @@ export async function forge(lake: Lake, change: (manifest: Manifest) => void): P
 
 /** Puts a data file in place of the last one of a table in the manifest, which then names it; `sql` selects its rows. */
 export async function replaceFile(lake: Lake, table: string, sql: string): Promise<void> {
-  const path = join(newFolder(), 'forged.parquet')
+  const path = join(temporaryFolder(), 'forged.parquet')
   const { schema } = await lake.table(table)
   const ids = schema.map(({ name, field_id: id }) => `${name}: ${id}`).join(', ')
   const engine = await memoryWarehouse()

@@ -7,13 +7,13 @@ import type { PublishOptions } from '../../src/publish/publish.ts'
 import { EXIT } from '../../src/support/errors.ts'
 import { openWarehouse, type Warehouse } from '../../src/warehouse/warehouse.ts'
 import { memoryWarehouse } from '../helpers/warehouse.ts'
+import { temporaryFolder } from '../helpers/temporary-folder.ts'
 import {
   contentKeys,
   definitionOf,
   emptyWarehouse,
   expectReadersToSee,
   manifestIn,
-  newFolder,
   newStore,
   publish,
   smallWarehouse,
@@ -93,7 +93,7 @@ describe('the files of a snapshot', () => {
 
   it('are read where the folder has quotes, brackets and stars in its name', async () => {
     const warehouse = await things(`select i as id from range(3) numbers(i)`)
-    const folder = join(newFolder(), `it's [a] "folder" * ? {x}`)
+    const folder = join(temporaryFolder(), `it's [a] "folder" * ? {x}`)
     mkdirSync(folder)
     const store = newStore(folder)
     const tables = [definitionOf('things')]
@@ -111,7 +111,7 @@ describe('the files of a snapshot', () => {
         `create table ${type}_things as select i as id, cast(i * 1.37 as ${type}) as number from range(50000) numbers(i)`,
       )
     }
-    const folder = newFolder()
+    const folder = temporaryFolder()
     const tables = ['double', 'float', 'bigint'].map((type) => definitionOf(`${type}_things`))
     await publish(warehouse, newStore(folder), { tables })
     const encodings = await warehouse.all<{ table: string; encodings: string }>(
@@ -163,7 +163,7 @@ describe('the files of a snapshot', () => {
 describe('one moment', () => {
   // Two connections to one file: the second one commits between the two tables of the snapshot.
   it('is what all tables show, also when rows are committed while they are written', async () => {
-    const path = join(newFolder(), 'jobtide.duckdb')
+    const path = join(temporaryFolder(), 'jobtide.duckdb')
     const publisher = await openWarehouse({ path, mode: 'write' })
     const loader = await openWarehouse({ path, mode: 'write' })
     await loader.run('create table first as select 1 as id; create table second as select 1 as id')
@@ -197,7 +197,7 @@ describe('one moment', () => {
   })
 
   it('is published from a warehouse that is open for reading only', async () => {
-    const path = join(newFolder(), 'jobtide.duckdb')
+    const path = join(temporaryFolder(), 'jobtide.duckdb')
     const writer = await openWarehouse({ path, mode: 'write' })
     await writer.run('create table things as select 1 as id')
     writer.close()
@@ -267,7 +267,7 @@ describe('the manifest', () => {
     ['a changed byte', (text: string) => text.replace('"rows": 50', '"rows": 51'), 'SHA-256'],
     ['nothing left', () => '', 'SHA-256'],
   ])('with %s stops the next publish', async (_, change, message) => {
-    const folder = newFolder()
+    const folder = temporaryFolder()
     const store = newStore(folder)
     const { snapshotId } = await publish(await smallWarehouse(), store)
     const key = `snapshots/${snapshotId}/manifest.json`
@@ -308,7 +308,7 @@ describe('a publish is refused, with exit 7 and nothing in the store,', () => {
 })
 
 it('the scratch folder is emptied before, and gone after a publish that was stopped half-way with its reason', async () => {
-  const scratchFolder = join(newFolder(), 'scratch')
+  const scratchFolder = join(temporaryFolder(), 'scratch')
   mkdirSync(scratchFolder)
   writeFileSync(join(scratchFolder, 'left-behind.parquet'), 'half a file')
   const stop = new AbortController()

@@ -6,7 +6,7 @@ import { openStore } from '../../src/publish/store/open-store.ts'
 import { realClock } from '../../src/support/clock.ts'
 import { signInTo } from '../helpers/s3-client.ts'
 import { startS3Server, type S3Server } from '../helpers/s3-server.ts'
-import { newFolder } from './fixtures.ts'
+import { temporaryFolder } from '../helpers/temporary-folder.ts'
 
 /** A kind of place, and an empty store there. */
 export interface Place {
@@ -27,7 +27,7 @@ export function folderAndS3(): readonly Place[] {
     await server.close()
   })
   return [
-    { place: 'a folder', open: () => openStore(newFolder(), { clock: realClock }) },
+    { place: 'a folder', open: () => openStore(temporaryFolder(), { clock: realClock }) },
     {
       place: 'S3',
       open: () => {

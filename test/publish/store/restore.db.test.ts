@@ -32,8 +32,9 @@ import { openWarehouse, type Warehouse } from '../../../src/warehouse/warehouse.
 import { memoryWarehouse } from '../../helpers/warehouse.ts'
 import { signInTo } from '../../helpers/s3-client.ts'
 import { startS3Server, type S3Server } from '../../helpers/s3-server.ts'
+import { temporaryFolder } from '../../helpers/temporary-folder.ts'
 import { START, aPage, dumpTables, journalOfPages } from '../../load/load-fixture.ts'
-import { emptyWarehouse, newFolder, oneJournal, publish } from '../fixtures.ts'
+import { emptyWarehouse, oneJournal, publish } from '../fixtures.ts'
 import { aNight, lakeTables, lakeWarehouse, publishedLake } from '../lake-fixtures.ts'
 
 let server: S3Server
@@ -81,10 +82,10 @@ async function restore(from: ObjectStore, options: Partial<RestoreOptions> = {})
   const snapshot = await proveSnapshot({
     store: from,
     snapshotId: null,
-    scratchFolder: join(newFolder(), 'proof'),
+    scratchFolder: join(temporaryFolder(), 'proof'),
   })
-  const path = join(newFolder(), 'jobtide.duckdb')
-  const scratchFolder = join(newFolder(), 'scratch')
+  const path = join(temporaryFolder(), 'jobtide.duckdb')
+  const scratchFolder = join(temporaryFolder(), 'scratch')
   const report = await restoreSnapshot({
     snapshot,
     path,
@@ -176,7 +177,7 @@ describe('a restored warehouse', () => {
     const lake = await publishedLake(bucket)
     const { tables: published } = await lake.manifest()
     expect(published.map(({ deletion_vector: deleted }) => deleted?.rows)).toEqual([23, 10])
-    const scratchFolder = join(newFolder(), 'scratch')
+    const scratchFolder = join(temporaryFolder(), 'scratch')
     const here: number[] = []
     const report = await restore(bucket, {
       scratchFolder,
@@ -196,7 +197,7 @@ describe('a restored warehouse', () => {
     const before = await lakeWarehouse()
     await before.run('create table old_figures as select i from range(3) numbers(i)')
     const oldFigures = { ...lakeTables[0], name: 'old_figures', grain: 'One row.', key: ['i'] }
-    const from = await openStore(newFolder(), { clock: realClock })
+    const from = await openStore(temporaryFolder(), { clock: realClock })
     await publish(before, from, {
       tables: [...lakeTables, { ...oldFigures, partitionByYearOf: null, leftOut: [] }],
     })
@@ -225,7 +226,7 @@ describe('a restore', () => {
     await newer.run(`
       alter table job_change_events add column person_pronouns varchar;
       insert into ops.coverage values ('org_1', 'joined', null, timestamptz '2024-06-01 00:00:00+00')`)
-    const from = await openStore(newFolder(), { clock: realClock })
+    const from = await openStore(temporaryFolder(), { clock: realClock })
     await publish(newer, from)
     newer.close()
     await expect(restore(from)).rejects.toMatchObject({
@@ -237,7 +238,7 @@ describe('a restore', () => {
 
   it('takes the place of what a killed one left', async () => {
     const lake = await publishedLake()
-    const data = newFolder()
+    const data = temporaryFolder()
     const path = join(data, 'jobtide.duckdb')
     writeFileSync(`${path}.restore`, 'half a database')
     writeFileSync(`${path}.restore.wal`, 'half a log')
