@@ -64,17 +64,17 @@ describe('erasing from a warehouse', () => {
 
   it('says which table of the user cannot be copied, and the file stays', async () => {
     const path = newPath()
-    await write(path, (warehouse) =>
-      warehouse.run(
-        `create table parents (id integer primary key); insert into parents values (1);
-         create table children (id integer references parents (id)); insert into children values (1)`,
-      ),
-    )
+    // The engine copies tables in no order that can be told, and refuses a row before the one that it refers to.
+    const chain = Array.from({ length: 9 }, (_, n) => {
+      const parent = n === 0 ? '' : ` references t${n - 1} (id)`
+      return `create table t${n} (id integer primary key${parent}); insert into t${n} values (1)`
+    })
+    await write(path, (warehouse) => warehouse.run(chain.join(';')))
     await expect(compactDatabase(path)).rejects.toMatchObject({
       exitCode: 2,
       message: expect.stringMatching(/holds a table that cannot be copied: .*foreign key/),
     })
-    expect(await write(path, (warehouse) => warehouse.all('from children'))).toEqual([{ id: 1 }])
+    expect(await write(path, (warehouse) => warehouse.all('from t8'))).toEqual([{ id: 1 }])
   })
 
   it('leaves out events from before a day, and versions that are then alone', async () => {
