@@ -192,20 +192,6 @@ describe('workers that wait', () => {
     expect((await clock.run(second)) - start).toBe(1.01 * SECOND)
   })
 
-  it('get their permits in the order in which they ask, and leave no listener behind', async () => {
-    const clock = virtualClock()
-    const pacer = new Pacer(clock, 10)
-    const order: number[] = []
-    const all = Array.from({ length: 20 }, async (_, position) => {
-      const permit = await pacer.permit(signal)
-      order.push(position)
-      permit.release('answered')
-    })
-    await clock.run(Promise.all(all))
-    expect(getEventListeners(signal, 'abort')).toHaveLength(0)
-    expect(order).toEqual(Array.from({ length: 20 }, (_, position) => position))
-  })
-
   it('are told when the wait is longer than max_wait, also those that wait already', async () => {
     const clock = virtualClock()
     const pacer = new Pacer(clock, 1, 15 * MINUTE)

@@ -37,33 +37,6 @@ describe('the count of the service', () => {
     }
   })
 
-  it('lets 3 remaining go, then 1 at the reset, then 9 when that was told that 9 remain', async () => {
-    const { clock, pacer } = await taught(told(3, 30 * SECOND))
-    const through = await permitsNow(clock, pacer, 30)
-    expect(through).toHaveLength(3)
-    for (const permit of through) {
-      permit.learn(told(0, 30 * SECOND))
-      permit.release('answered')
-    }
-    await clock.advance(30 * SECOND)
-    expect(through).toHaveLength(4)
-    through[3]?.learn(told(9, 30 * SECOND))
-    through[3]?.release('answered')
-    await clock.advance(0)
-    expect(through).toHaveLength(13)
-  })
-
-  it('takes the lower of 2 answers that overtook each other, and none of the 3 in flight for counted', async () => {
-    const clock = virtualClock()
-    const pacer = new Pacer(clock, null)
-    const five = await permitsNow(clock, pacer, 5)
-    for (const [at, remaining] of [5, 9].entries()) {
-      five[at]?.learn(told(remaining, MINUTE))
-      five[at]?.release('answered')
-    }
-    expect(await permitsNow(clock, pacer, 9)).toHaveLength(2)
-  })
-
   it('takes the later of 2 answers, when one was asked for after the other had come', async () => {
     const { clock, pacer } = await taught(told(2, MINUTE))
     await clock.advance(1)

@@ -195,13 +195,6 @@ describe('no worker sends before a time the service named', () => {
     expectSameCredits(run, service)
   })
 
-  it('12 requests a second: the first answers name the limit, and at most 2 requests are refused', async () => {
-    const { run, service } = fifty({ rateLimit: { requests: 12, windowMs: SECOND } })
-    await run.extract({ concurrency: 8 })
-    expect(run.events()).toHaveLength(50)
-    expect(service.account.filter(({ status }) => status === 429).length).toBeLessThanOrEqual(2)
-  })
-
   it('a run that was stopped during a pause waits for its end when it is taken up again', async () => {
     const { run, service } = fifty({ faults: [{ status: 503, headers: { 'Retry-After': 2 } }] })
     const stop = new AbortController()

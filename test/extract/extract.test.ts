@@ -97,25 +97,6 @@ describe('extract buys every event once', () => {
     ])
   })
 
-  it('warns once of each charge that is neither 10 nor 0 for an empty page, and counts it as sent', async () => {
-    const charges = [5, 10, 20, 10]
-    const run = aRun(
-      aService(({ page }) => ({
-        data: manyEvents(50, { organization: `org_${page}` }),
-        hasMore: page < 4,
-        charge: charges[page - 1] ?? 0,
-      })),
-    )
-    expect(await run.extract()).toMatchObject({ credits: 45, unexpectedCharges: 2 })
-    expect(run.ledger()).toEqual({ charged: 45, inDoubt: 0, total: 45 })
-    expect([...run.history().spending.values()]).toMatchObject([{ unexpected: 2, charged: 45 }])
-    const warnings = run.log.filter(({ msg }) => msg === 'unexpected_charge')
-    expect(warnings).toMatchObject([
-      { page: 1, credits_used: 5, expected: 10 },
-      { page: 3, credits_used: 20, expected: 10 },
-    ])
-  })
-
   it('leaves no listener on its signals after 200 pages by 8 workers in a budget that is just enough', async () => {
     const { run } = severalBatches(100, 2)
     const stop = new AbortController()

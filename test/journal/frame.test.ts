@@ -57,15 +57,6 @@ describe('a frame', () => {
     }
   })
 
-  it('asks for more bytes at every length short of its own', () => {
-    const bytes = encodeFrame(aPage(1), 'payload')
-    for (let length = 0; length < bytes.length; length += 1) {
-      const read = decodeFrame(bytes.subarray(0, length), 0)
-      expect([length, read.kind]).toEqual([length, 'short'])
-      if (read.kind === 'short') expect(read.needed).toBeGreaterThan(length)
-    }
-  })
-
   it.each([
     ['zeros', Buffer.alloc(200)],
     ['text', Buffer.from('{"kind":"page_received"}\n'.repeat(9))],

@@ -1,5 +1,4 @@
 import { describe, expect, it } from 'vitest'
-import { newBatchHistory } from '../../src/journal/batch-history.ts'
 import { canonicalName } from '../../src/journal/history.ts'
 import { readHistory } from '../../src/journal/read-history.ts'
 import type { JournalRecord, PageReceived, RunFinished } from '../../src/journal/records.ts'
@@ -80,25 +79,6 @@ const learnt: Entry = [
 ]
 
 describe('a run', () => {
-  it('begins with its batches planned and nothing bought', async () => {
-    const batches = [aBatch(), aBatch({ batch_id: 's2' })]
-    const run = (await historyOf([aStart(), batches])).runs.get(RUN)
-    expect([...(run?.batches.keys() ?? [])]).toEqual(['s1', 's2'])
-    const nothing = { pages: 0, events: 0, creditsCommitted: 0, finished: null, resumed: 0 }
-    expect(run).toMatchObject(nothing)
-    expect(run?.batches.get('s1')).toEqual(newBatchHistory(aBatch()))
-  })
-
-  it('adds up 3 pages: credits, events, and where its batch goes on; an empty page counts 0', async () => {
-    const last = page(3, { events: 7, has_more: false })
-    const run = await runOf(...page(1), ...page(2), ...last)
-    expect(run).toMatchObject({ pages: 3, events: 107, creditsCommitted: 30 })
-    const read = { pages: 3, events: 107, firstPageAt: 1_001, hasMore: false }
-    expect(run.batches.get('s1')).toMatchObject(read)
-    const empty = await runOf(...page(1, { events: 0, credits_used: 0, has_more: false }))
-    expect(empty).toMatchObject({ pages: 0, creditsCommitted: 0 })
-  })
-
   it('pays for a page that came twice, and counts it once in its batch', async () => {
     const again = page(2, { request_id: 'again', server_at: 9 })
     const run = await runOf(...page(1), ...page(2), ...again)
@@ -171,10 +151,6 @@ describe('what runs leave behind', () => {
     ])
   })
 
-  it('is nothing for a batch that was only read in part', async () => {
-    expect((await historyOf(started, ...page(1))).coverage.size).toBe(0)
-  })
-
   it('is the latest time the service named, and how far it was ahead of this machine at its last page', async () => {
     const paused = (not_before: number): Entry => [
       { kind: 'paused', run_id: RUN, at: 1, not_before, reason: '503' },
@@ -232,11 +208,6 @@ describe('what runs leave behind', () => {
       ['2026-12', 40],
     ])
     expect(monthlyCredits(spending, 'weekly').size).toBe(0)
-  })
-
-  it('is nothing for a journal without records', () => {
-    const { runs, coverage, seen, spending, notBefore } = readHistory(aJournal())
-    expect([runs.size, coverage.size, seen.size, spending.size, notBefore]).toEqual([0, 0, 0, 0, 0])
   })
 })
 

@@ -12,22 +12,14 @@ import {
   encodeMarks,
   type MarkedEvent,
 } from '../../src/journal/page-keys.ts'
-import type { BatchRecord, PageReceived } from '../../src/journal/records.ts'
+import type { PageReceived } from '../../src/journal/records.ts'
 import { DAY, HOUR, SECOND } from '../../src/support/units.ts'
-import { aPage } from './journal-fixture.ts'
+import { aBatch as aBatchRecord, aPage } from './journal-fixture.ts'
 
 const NOW = Date.UTC(2026, 10, 20)
 const WINDOW = 30 * DAY
 
-function aBatch(fields: Partial<BatchRecord> = {}): BatchHistory {
-  return newBatchHistory({
-    batch_id: 's1',
-    organizations: [{ by: 'id', value: 'org_a' }],
-    days_ago: 30,
-    event_types: ['joined'],
-    ...fields,
-  })
-}
+const aBatch = () => newBatchHistory(aBatchRecord({ days_ago: 30 }))
 
 /** 50 events from number `from` on; the first ones as said. */
 function marks(from: number, first: readonly MarkedEvent[] = []): string {
@@ -57,29 +49,6 @@ const leaves = (seconds: number, identity = `leaves ${seconds}`): MarkedEvent =>
 })
 
 describe('an event that leaves the window', () => {
-  it('above a page that is read later: that page and the one above are read again', () => {
-    const batch = aBatch()
-    read(batch, 1, 0, { first: [leaves(10)] })
-    read(batch, 2, 1)
-    read(batch, 3, 11)
-    expect(batch).toMatchObject({ pages: 1, hasMore: true })
-    read(batch, 2, 12)
-    read(batch, 3, 13, { has_more: false })
-    expect(batch).toMatchObject({ pages: 3, hasMore: false })
-    expect(unverifiedPage(batch)).toBeNull()
-  })
-
-  it('in the second of the last page leaves its boundary unverified, until it is read again a second later', () => {
-    const batch = aBatch()
-    read(batch, 1, 0, { first: [leaves(2.3)] })
-    read(batch, 2, 2, { has_more: false })
-    expect(unverifiedPage(batch)).toBe(1)
-    read(batch, 1, 3)
-    read(batch, 2, 3, { has_more: false })
-    expect(unverifiedPage(batch)).toBeNull()
-    expect(batch.pages).toBe(2)
-  })
-
   it('while the clock of the service stands still is looked for twice, not for ever', () => {
     const batch = aBatch()
     for (let time = 0; time < 3; time += 1) {
@@ -94,29 +63,6 @@ describe('an event that leaves the window', () => {
     read(batch, 1, 0, { first: [leaves(-HOUR / SECOND)] })
     read(batch, 2, 1)
     expect(batch.pages).toBe(2)
-  })
-})
-
-describe('an event that is met again as it was corrected', () => {
-  const old: MarkedEvent = { identity: 'one', detectedAt: NOW - 5 * DAY }
-
-  it('while pages were read: paging goes back to where it was', () => {
-    const batch = aBatch()
-    read(batch, 1, 0, { first: [old] })
-    read(batch, 2, 1)
-    read(batch, 3, 3, { first: [{ ...old, detectedAt: NOW + 2 * SECOND }] })
-    expect(batch.pages).toBe(1)
-  })
-
-  it.each([
-    ['a week before', [old, { ...old, detectedAt: NOW - 2 * DAY }]],
-    ['with the older version below it', [{ ...old, detectedAt: NOW + SECOND }, old]],
-  ])('%s: the service shows both, and nothing is read again', (_, [first, second]) => {
-    const batch = aBatch()
-    read(batch, 1, 0, { first: [first!] })
-    read(batch, 2, 3, { first: [second!] })
-    expect(batch.pages).toBe(2)
-    expect(batch.drift.keepsVersions).toBe(true)
   })
 })
 

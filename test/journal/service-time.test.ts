@@ -7,30 +7,17 @@ import { agreeOnTime } from '../../src/journal/service-time.ts'
 import { coveredTime, newBatchHistory, type BatchHistory } from '../../src/journal/batch-history.ts'
 import { takeRecord } from '../../src/journal/page-drift.ts'
 import { neededWindow, type Window, type WindowQuestion } from '../../src/plan/window.ts'
-import { DAY, HOUR, MINUTE, SECOND } from '../../src/support/units.ts'
+import { DAY, HOUR, SECOND } from '../../src/support/units.ts'
 import { rounds } from '../helpers/tier.ts'
 import { RUN, aBatch, aFinish, aPage, aStart } from './journal-fixture.ts'
 
 const NOW = Date.UTC(2028, 1, 28, 2)
 
+// With a Date, what two of three clocks say: the nights below, and the Date headers of answers.test.ts.
 describe('agreeOnTime', () => {
   it.each([
-    ['a Date within minutes is believed as it is', 2 * MINUTE, 0, null, 2 * MINUTE, null],
     ['without a Date and before any, our clock is all there is', null, 0, null, 0, null],
     ['without a Date the course of those before it is gone on with', null, 9 * DAY, 0, 0, [0, 9]],
-    ['a service 30 days ahead: coverage ends at our clock', 30 * DAY, 0, null, 30 * DAY, [0, 30]],
-    [
-      'a service 30 days behind: coverage ends at its clock',
-      -30 * DAY,
-      0,
-      null,
-      -30 * DAY,
-      [-30, 0],
-    ],
-    ['our clock 400 days ahead of a steady Date', 0, 400 * DAY, 0, 0, [0, 400]],
-    ['our clock set back 5 days while a run goes on', 0, -5 * DAY, SECOND, 0, [-5, 0]],
-    ['a Date that jumps is outvoted by the two others', 30 * DAY, 0, SECOND, SECOND, [0, 0]],
-    ['a Date that jumps to where our clock is was wrong before', 0, 0, 30 * DAY, 0, null],
     ['three clocks, three times: all of them count', 30 * DAY, -5 * DAY, 0, 0, [-5, 30]],
   ] as const)('%s', (_, date, ours, expected, at, days) => {
     const moved = (ms: number | null) => (ms === null ? null : NOW + ms)

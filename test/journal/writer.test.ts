@@ -4,7 +4,6 @@ import { createHash } from 'node:crypto'
 import { describe, expect, it } from 'vitest'
 import { openJournal } from '../../src/journal/journal.ts'
 import { endsWithSeal, validPrefix } from '../../src/journal/reader.ts'
-import type { Seal } from '../../src/journal/records.ts'
 import { createSeals } from '../../src/journal/seals.ts'
 import { HOUR, KIB } from '../../src/support/units.ts'
 import { disk, useFaultyDisk } from '../helpers/faulty-disk.ts'
@@ -36,29 +35,6 @@ describe('a writer', () => {
     await writer.close()
     await writer.close()
     expect(journal.segments()).toEqual([])
-  })
-
-  it('keeps the order of write and append', async () => {
-    const journal = aJournal()
-    const writer = journal.writer()
-    writer.write(aPage(1), 'one')
-    await writer.append(aPage(2), 'two')
-    writer.write(aPage(3), 'three')
-    await writer.close()
-    expect(contentOf(journal).map(({ payload }) => payload)).toEqual(['one', 'two', 'three'])
-  })
-
-  it('seals with the count of its records and the hash of all bytes before the seal', async () => {
-    const journal = aJournal()
-    const writer = journal.writer()
-    for (const page of numbers(5)) await writer.append(aPage(page), `page ${page}`)
-    await writer.close()
-    const { name, bytes } = onlySegment(journal)
-    const frames = [...journal.read(name)]
-    const seal = frames.at(-1)?.record as Seal
-    const before = bytes().subarray(0, frames.at(-2)?.end)
-    expect(seal).toMatchObject({ kind: 'seal', records: 5 })
-    expect(seal.sha256).toBe(createHash('sha256').update(before).digest('hex'))
   })
 
   it('names segments in the order of writing, also when the wall clock jumps back 1 h between them', async () => {
@@ -280,14 +256,5 @@ describe('recover()', () => {
     writeFileSync(join(folder, 'b.journal'), 'J1 200 0 0123')
     openJournal(folder, virtualClock()).recover()
     expect(readdirSync(folder)).toEqual([])
-  })
-
-  it('done twice changes nothing the second time', async () => {
-    const journal = aJournal()
-    await journal.writer().append(aPage(1))
-    journal.recover()
-    const once = onlySegment(journal).bytes()
-    journal.recover()
-    expect(onlySegment(journal).bytes()).toEqual(once)
   })
 })

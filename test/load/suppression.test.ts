@@ -22,12 +22,6 @@ const suppressPeople = (journal: Journal, profileIds: readonly string[], nowMs =
   suppress(journal, { profileIds, eventsBefore: null }, nowMs)
 
 describe('the suppression list', () => {
-  it('is empty where there is no file, and covers nobody', () => {
-    const suppression = readSuppression(journalIn(temporaryFolder()))
-    expect(suppression.isEmpty).toBe(true)
-    expect(suppression.coversEvent(wireEvent())).toBe(false)
-  })
-
   it('holds an HMAC and no id, under a key of its own, for its owner alone', async () => {
     const folder = temporaryFolder()
     const hashes = await suppressPeople(journalIn(folder), ['per_secret_1'])
@@ -75,16 +69,6 @@ describe('the suppression list', () => {
     expect(suppression.coversEvent(wireEvent({ ...old, detectedAt: START }))).toBe(false)
     expect(suppression.coversEvent(wireEvent({ ...old, changedAt: START }))).toBe(false)
     expect(suppression.coversEvent({ changed_at: 'no date' })).toBe(false)
-  })
-
-  it('is noted in the journal with each change, once', async () => {
-    const { journal } = await erased()
-    await suppressPeople(journal, ['per_2'])
-    const noted = journal
-      .segments()
-      .flatMap((name) => [...journal.read(name)].map(({ record }) => record))
-      .flatMap((record) => (record.kind === 'suppression_changed' ? [record.generation] : []))
-    expect(noted).toEqual([1, 2])
   })
 })
 

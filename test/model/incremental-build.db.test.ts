@@ -250,24 +250,6 @@ describe('a check that fails', () => {
   })
 })
 
-describe('a view', () => {
-  it('shows what changed, and writes nothing', async () => {
-    model('marts/shares', {
-      key: 'organization_id',
-      lines: ['-- kind: view'],
-      columns: ['organization_id', 'share'],
-      sql: 'select organization_id, sizes.people / totals.people as share from sizes cross join totals',
-    })
-    await build()
-    await insertEvents(warehouse, [event('dee', 'acme', '2024-04-01')])
-    expect(changes(await build())).toEqual({ arrivals: 1, sizes: 2, totals: 2, shares: 0 })
-    expect(await warehouse.all('select * from shares order by all')).toEqual([
-      { organization_id: 'acme', share: 0.75 },
-      { organization_id: 'globex', share: 0.25 },
-    ])
-  })
-})
-
 describe('a constraint of a header', () => {
   it.each([
     ['-- values: title Engineer', /"-- values: title Engineer" is not "column: a \| b"/],

@@ -14,25 +14,6 @@ import {
   sourceOf,
 } from './simulator-fixture.ts'
 
-describe('order', () => {
-  it('is by fewest days to detection, then latest detection, then as added', async () => {
-    const simulator = await simulate([
-      anEvent({ person: 'stale', lagDays: 90, detectedDaysAgo: 1 }),
-      anEvent({ person: 'old_but_fresh', lagDays: 0, detectedDaysAgo: 200 }),
-      anEvent({ person: 'first_twin', lagDays: 5, detectedDaysAgo: 2 }),
-      anEvent({ person: 'second_twin', lagDays: 5, detectedDaysAgo: 2 }),
-      anEvent({ person: 'later_seen', lagDays: 5, detectedDaysAgo: 1 }),
-    ])
-    expect(peopleOf(await simulator.post({}))).toEqual([
-      'old_but_fresh',
-      'later_seen',
-      'first_twin',
-      'second_twin',
-      'stale',
-    ])
-  })
-})
-
 describe('pages', () => {
   it.each<[count: number, pages: [events: number, hasMore: boolean, credits: number][]]>([
     [0, [[0, false, 0]]],
