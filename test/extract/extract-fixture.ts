@@ -20,7 +20,7 @@ import { createLogger, createScrubber } from '../../src/support/logger.ts'
 import { sum } from '../../src/support/numbers.ts'
 import { DAY, MINUTE } from '../../src/support/units.ts'
 import { virtualClock, type VirtualClock } from '../helpers/virtual-clock.ts'
-import { aStart } from '../journal/journal-fixture.ts'
+import { aBatch, aStart } from '../journal/journal-fixture.ts'
 import { NOW, eventsIn, sourceOf } from '../simulator/simulator-fixture.ts'
 
 /** A batch over everything, of these organisations. */
@@ -28,15 +28,10 @@ export function batchOf(
   organizations: readonly (string | OrganizationRef)[],
   fields: Partial<BatchRecord> = {},
 ): BatchRecord {
-  return {
-    batch_id: '0001',
-    organizations: organizations.map((one) =>
-      typeof one === 'string' ? { by: 'id', value: one } : one,
-    ),
-    days_ago: null,
-    event_types: ['joined', 'left', 'title_change'],
-    ...fields,
-  }
+  const named = organizations.map((one): OrganizationRef =>
+    typeof one === 'string' ? { by: 'id', value: one } : one,
+  )
+  return aBatch({ batch_id: '0001', organizations: named, days_ago: null, ...fields })
 }
 
 /** Batches of so many organisations each. */

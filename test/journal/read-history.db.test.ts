@@ -3,8 +3,10 @@ import { join } from 'node:path'
 import { crc32 } from 'node:zlib'
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import type { Journal } from '../../src/journal/journal.ts'
+import type { Journal, JournalWriter } from '../../src/journal/journal.ts'
 import { CHECKPOINT_FILE, readHistory, saveCheckpoint } from '../../src/journal/read-history.ts'
+import type { BatchRecord, SeenOrganization } from '../../src/journal/records.ts'
+import { DAY } from '../../src/support/units.ts'
 import {
   aBatch,
   aFinish,
@@ -16,7 +18,52 @@ import {
   writeRecords as append,
   type Entry,
 } from './journal-fixture.ts'
-import { writeNight } from './years-of-nights.ts'
+
+const BATCH_ORGANIZATIONS = 50
+const FIRST_NIGHT = Date.UTC(2023, 10, 20, 2, 15)
+
+const organizationId = (number: number) => `org_${String(number).padStart(16, '0')}`
+
+function batchesOf(organizations: number, daysAgo: number): BatchRecord[] {
+  return Array.from({ length: Math.ceil(organizations / BATCH_ORGANIZATIONS) }, (_, index) => {
+    const first = index * BATCH_ORGANIZATIONS
+    const size = Math.min(BATCH_ORGANIZATIONS, organizations - first)
+    return aBatch({
+      batch_id: String(index + 1).padStart(4, '0'),
+      days_ago: daysAgo,
+      organizations: Array.from({ length: size }, (_unused, i) => ({
+        by: 'id',
+        value: organizationId(first + i),
+      })),
+    })
+  })
+}
+
+/** Writes one night (from 0): one page for each batch, in which every tenth organisation has an event. */
+function writeNight(writer: JournalWriter, night: number, organizations: number): void {
+  const at = FIRST_NIGHT + night * DAY
+  const run_id = `01JD${String(night).padStart(22, '0')}`
+  const daysAgo = night === 0 ? 365 : 2
+  const batches = batchesOf(organizations, daysAgo)
+  writer.write(
+    aStart({ run_id, at, organizations, batches: batches.length }),
+    JSON.stringify(batches),
+  )
+  for (const batch of batches) {
+    const names = { run_id, batch_id: batch.batch_id }
+    const request = { ...names, request_id: `${night}.${batch.batch_id}` }
+    const seen = batch.organizations
+      .filter((_, i) => i % 10 === 0)
+      .map(({ value }): SeenOrganization => [value, 1, 1])
+    const events = seen.length
+    const page = { ...request, requested_at: at, at, server_at: at, has_more: false, events, seen }
+    writer.write(aRequest(1, { ...request, at }))
+    writer.write(aPage(1, { ...page, body_sha256: '0'.repeat(64) }))
+    const covered = { covered_from: at - daysAgo * DAY, covered_to: at }
+    writer.write(aFinish({ ...names, at, pages: 1, events, ...covered }), JSON.stringify(batch))
+  }
+  writer.write({ kind: 'run_finished', run_id, at, outcome: 'done', exit_code: 0, message: null })
+}
 
 const checkpointOf = (journal: Journal) => join(journal.folder, CHECKPOINT_FILE)
 

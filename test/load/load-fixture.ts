@@ -5,7 +5,6 @@ import { eventOrganizations } from '../../src/api/schemas.ts'
 import { openJournal, type Journal, type JournalWriter } from '../../src/journal/journal.ts'
 import type { BatchRecord, PageReceived, SeenOrganization } from '../../src/journal/records.ts'
 import type { JobChangeEvent } from '../../src/simulator/events.ts'
-import type { Clock } from '../../src/support/clock.ts'
 import { sha256Hex } from '../../src/support/hash.ts'
 import { DAY } from '../../src/support/units.ts'
 import type { Warehouse } from '../../src/warehouse/warehouse.ts'
@@ -16,19 +15,12 @@ import {
   aBatch as batchRecord,
   aPage as pageRecord,
 } from '../journal/journal-fixture.ts'
+import { anEvent, standingClock } from '../simulator/simulator-fixture.ts'
 
 export const START = Date.UTC(2026, 2, 1)
 
 /** A clock that only the test moves. */
-export function handClock(nowMs = START): Clock & { nowMs: number } {
-  const clock = {
-    nowMs,
-    now: () => clock.nowMs,
-    monotonic: () => clock.nowMs,
-    sleep: () => Promise.resolve(),
-  }
-  return clock
-}
+export const handClock = (nowMs = START) => standingClock(nowMs)
 
 /** The fields of an event that a test of `load` cares about. */
 export interface EventChoices {
@@ -50,27 +42,14 @@ export function wireEvent(choices: EventChoices = {}): JobChangeEvent {
   const { changedAt = START - 30 * DAY, detectedAt = START - DAY, lagDays = 29 } = choices
   const { title = 'Engineer', previousTitle = null, headline = null } = choices
   const { name = 'Ada Adams', organizationName = 'One' } = choices
+  const { person = 'per_1', organization = 'org_1', type = 'joined' } = choices
+  const event = anEvent({ person, organization, type, detectedAt, lagDays, slug: null })
   return {
-    event_type: choices.type ?? 'joined',
-    detected_at: new Date(detectedAt).toISOString(),
+    ...event,
     changed_at: new Date(changedAt).toISOString(),
-    detection_lag_days: lagDays,
     title: { current: title, previous: previousTitle },
-    person: {
-      profile_id: choices.person ?? 'per_1',
-      handle: null,
-      full_name: name,
-      first_name: null,
-      last_name: null,
-      headline,
-      network_url: null,
-    },
-    organization: {
-      organization_id: choices.organization ?? 'org_1',
-      name: organizationName,
-      slug: null,
-      network_url: null,
-    },
+    person: { ...event.person, full_name: name, first_name: null, last_name: null, headline },
+    organization: { ...event.organization, name: organizationName },
   }
 }
 

@@ -18,10 +18,10 @@ import { DAY } from '../../src/support/units.ts'
 export const NOW = Date.UTC(2026, 5, 15, 12)
 export const PATH = '/api/v1/job-changes/search'
 
-/** A clock that stands at NOW until it is set. */
-export function standingClock(): Clock & { nowMs: number } {
+/** A clock that stands until it is set. */
+export function standingClock(nowMs = NOW): Clock & { nowMs: number } {
   const clock = {
-    nowMs: NOW,
+    nowMs,
     now: () => clock.nowMs,
     monotonic: () => clock.nowMs,
     sleep: () => Promise.resolve(),
