@@ -66,6 +66,21 @@ describe('an event that leaves the window', () => {
   })
 })
 
+describe('an event that is met again as it was corrected', () => {
+  const old: MarkedEvent = { identity: 'one', detectedAt: NOW - 5 * DAY }
+
+  it.each([
+    ['a week before', [old, { ...old, detectedAt: NOW - 2 * DAY }]],
+    ['with the older version below it', [{ ...old, detectedAt: NOW + SECOND }, old]],
+  ])('%s: the service shows both, and nothing is read again', (_, [first, second]) => {
+    const batch = aBatch()
+    read(batch, 1, 0, { first: [first!] })
+    read(batch, 2, 3, { first: [second!] })
+    expect(batch.pages).toBe(2)
+    expect(batch.drift.keepsVersions).toBe(true)
+  })
+})
+
 describe('a batch that is resumed', () => {
   it('goes on while it is known what leaves, and begins with page 1 after that', () => {
     const batch = aBatch()
