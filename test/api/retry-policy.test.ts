@@ -140,6 +140,17 @@ describe('asked again after a backoff', () => {
     expect(whyOf(failure, { outageMs: 60 * MINUTE, failuresInARow: 2 })).toBe('retry')
   })
 
+  it('no connection from the beginning: 8 s and 2 attempts, and waits of 2 s at most', () => {
+    const never = { wasReached: false, previousWaitMs: 20 * SECOND, random: 0.9 }
+    expect(decideRetry(refused, aState({ ...never, attempts: 9, outageMs: 7_999 }))).toEqual({
+      kind: 'retry',
+      waitMs: 2 * SECOND,
+    })
+    expect(whyOf(refused, { ...never, attempts: 1, outageMs: MINUTE })).toBe('retry')
+    expect(whyOf(refused, { ...never, attempts: 2, outageMs: 8_000 })).toBe('unreachable')
+    expect(whyOf(noAnswer, { ...never, attempts: 2, outageMs: 8_000 })).toBe('retry')
+  })
+
   it('of 1 s to 3 times the last wait, and never over 30 s (property)', () => {
     const waits = fc.double({ min: 0, max: 10 * MINUTE, noNaN: true })
     fc.assert(
