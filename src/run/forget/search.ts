@@ -226,7 +226,8 @@ async function isIn(
   const conditions = needles.map((needle) => `contains(json, ${quoteText(needle.toString())})`)
   if (conditions.length === 0) return false
   const found = await warehouse.all(
-    `select 1 from (select cast(to_json(one) as varchar) as json from ${relation} as one)
+    // A column of that name would be searched alone.
+    `select 1 from (select cast(to_json("the whole row") as varchar) as json from ${relation} as "the whole row")
      where ${conditions.join(' or ')} limit 1`,
   )
   return found.length > 0

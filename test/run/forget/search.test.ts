@@ -21,7 +21,7 @@ describe('searchFolder', () => {
   it('finds a name in 6 kinds of file, and in none that does not hold it', async () => {
     const folder = temporaryFolder()
     const at = (name: string) => join(folder, name)
-    const row = `select ${quoteText(NAME)} as name, 1 as number from range(1000)`
+    const row = `select ${quoteText(NAME)} as name, 1 as one from range(1000)`
     await journalOfPages(folder, [[aPage([wireEvent({ name: NAME })])]])
     await withWarehouse({ path: at('a.duckdb'), mode: 'write' }, (warehouse) =>
       warehouse.run(`create table named as ${row}; checkpoint`),
