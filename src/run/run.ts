@@ -185,7 +185,8 @@ async function buy(parts: Attempt, run: RunHistory) {
       ...extraction(job, service, world, session, run),
       creditsSpent,
       mayBegin: async () => {
-        if (command === 'backfill') givesWay ||= await isAwaited(world.directory.root)
+        // Not `||=`, which would undo what another worker was told while this one waited for its answer.
+        if (command === 'backfill' && (await isAwaited(world.directory.root))) givesWay = true
         return !givesWay
       },
       onProgress: (progress) => {
