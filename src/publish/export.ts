@@ -221,10 +221,13 @@ class TableExport {
     const { warehouse, folder, ownKey } = this.#context
     const { name } = this.#definition
     const ofFiles = `file in (${all.map(({ sha256 }) => quoteText(sha256)).join(', ')})`
-    const before = all.some((file) => file.deletes > 0) ? this.#base?.table.deletion_vector : null
+    // Not of a file that is written again with the bytes of one before: it is whole.
+    const reduced = all.filter((file) => file.deletes > 0).map(({ sha256 }) => quoteText(sha256))
+    const before = reduced.length > 0 ? this.#base?.table.deletion_vector : null
     const kept = before
       ? `union all select file, position
-         from read_parquet(${quoteText(await this.#local(before.key))}, hive_partitioning = false) where ${ofFiles}`
+         from read_parquet(${quoteText(await this.#local(before.key))}, hive_partitioning = false)
+         where file in (${reduced.join(', ')})`
       : ''
     await warehouse.run(
       `create temp table ${DELETES} as select file, position

@@ -220,6 +220,32 @@ describe('night after night', () => {
     }
   })
 
+  it('a year whose changes are all undone stands as it was, beside a year with deleted rows', async () => {
+    const [warehouse, store] = [await manyThings(730), newStore()]
+    const publishYears = () => publish(warehouse, store, { tables: [byYear] })
+    await publishYears()
+    await warehouse.run(
+      `create table kept as select * from things where on_day < date '2015-01-25'`,
+    )
+    const undo =
+      'delete from things where id in (select id from kept); insert into things from kept'
+    for (const change of [
+      `update things set text = md5(text) where on_day < date '2015-01-25' or id = 729`,
+      undo,
+    ]) {
+      await warehouse.run(change)
+      await publishYears()
+      await expectReadersToSee(warehouse, store, [byYear])
+    }
+    expect(new Set(await filesOf(store))).toEqual(
+      new Set([
+        [6_160, 0],
+        [5_840, 1],
+        [1, 0],
+      ]),
+    )
+  })
+
   const nights = fc.array(
     fc.record({
       update: fc.integer({ min: 0, max: 400 }),
