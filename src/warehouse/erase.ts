@@ -49,7 +49,8 @@ export async function countErasable(
 }
 
 /**
- * Deletes the rows that are not kept; the next build is a full refresh.
+ * Deletes the rows that are not kept; the next build is a full refresh. Until then a check stands as failed, so that nothing
+ * publishes tables of which only some are without them.
  * @returns how many, by table
  */
 export async function deleteErasable(
@@ -64,7 +65,10 @@ export async function deleteErasable(
       await warehouse.run(`delete from ${table.relation} where ${conditionFor(table, rows)}`)
     }
     // Samples of what checks found may name anybody.
-    await warehouse.run('delete from ops.checks; delete from ops.build_state')
+    await warehouse.run(
+      `delete from ops.checks; delete from ops.build_state;
+       insert into ops.checks values ('tables_are_built_after_an_erasure', '', to_timestamp(0), 1, null)`,
+    )
     return counts
   })
 }

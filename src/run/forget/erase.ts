@@ -107,11 +107,14 @@ async function eraseAll(
   }
   if (!isEmpty && !pending.is_rebuilt) {
     tell(world, 'warehouse')
-    const rows = { ...(await rebuildWithout(world, warehouse, profileIds)) }
-    for (const [table, count] of Object.entries(pending.rows)) {
-      rows[table] = (rows[table] ?? 0) + count
-    }
-    keep({ rows, is_rebuilt: true })
+    await rebuildWithout(world, warehouse, profileIds, (deleted) => {
+      const rows = { ...deleted }
+      for (const [table, count] of Object.entries(pending.rows)) {
+        rows[table] = (rows[table] ?? 0) + count
+      }
+      keep({ rows })
+    })
+    keep({ is_rebuilt: true })
   }
   // Snapshots are left to their own retention where only events of an age are erased.
   const targets = markers.length === 0 ? [] : world.targets(here.destinations)

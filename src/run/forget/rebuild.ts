@@ -79,22 +79,23 @@ type RebuildWorld = Pick<RunWorld, 'directory' | 'clock' | 'onProgress' | 'stop'
 
 /**
  * Takes people, and events that are too old by the suppression list, out of a warehouse that no process has open, builds the
- * models again, and writes the file again, so that no byte of them is left.
- * @returns the rows that are gone, by table
+ * models again, and writes the file again, so that no byte of them is left. Stopped at any point, it can be called again.
+ * @param onDeleted is told the rows that are gone, by table, as soon as they are
  * @throws CheckFailedError when the tables without them do not pass every check
  */
 export async function rebuildWithout(
   world: RebuildWorld,
   path: string,
   profileIds: readonly string[],
-): Promise<RowsByTable> {
+  onDeleted?: (rows: RowsByTable) => void,
+): Promise<void> {
   const rows = erasableRows(suppressionOf(world), profileIds)
   const counts = await withWarehouse({ path, mode: 'write' }, (warehouse) =>
     deleteErasable(warehouse, rows),
   )
+  onDeleted?.(counts)
   await withWarehouse({ path, mode: 'write' }, (warehouse) => buildStage(warehouse, world))
   await compactDatabase(path)
-  return counts
 }
 
 /**

@@ -3,6 +3,7 @@ import { join } from 'node:path'
 import { afterAll, describe, expect, it } from 'vitest'
 import { load } from '../../../src/load/load.ts'
 import { suppress } from '../../../src/load/suppression.ts'
+import { readChecks } from '../../../src/publish/ledger.ts'
 import { listSnapshots, readCurrent } from '../../../src/publish/read-snapshot.ts'
 import { openFolderStore } from '../../../src/publish/store/folder-store.ts'
 import { erase, eraseAfterRun } from '../../../src/run/forget/erase.ts'
@@ -124,6 +125,25 @@ describe('erase', () => {
     expect(await matchesIn(site.directory.journal)).toHaveLength(1)
     await erase(site.erasing(), NOTHING_NEW)
     expect(await matchesIn(site.directory.root)).toEqual([])
+  }, 120_000)
+
+  it('stopped while the tables are built again, lets nothing be published, and in the end counts every row', async () => {
+    const site = forgetSite()
+    await buy(site.journal, 1)
+    const stop = new AbortController()
+    const world = site.erasing()
+    const stopped: typeof world = {
+      ...world,
+      stop: stop.signal,
+      onProgress: ({ stage }) => stage === 'build' && stop.abort(new Error('stopped')),
+    }
+    await expect(erase(stopped, REQUEST)).rejects.toThrow('stopped')
+    await expect(site.read(readChecks)).rejects.toMatchObject({ exitCode: 6 })
+    expect(await erase(world, NOTHING_NEW)).toMatchObject({
+      is_complete: true,
+      rows: { 'main.job_change_events': 2, 'ops.rejects': 1 },
+    })
+    expect(await site.read(readChecks)).toMatchObject({ passed: expect.any(Number) })
   }, 120_000)
 
   it('removes what killed processes left, and says where something is left that is not ours to erase', async () => {
