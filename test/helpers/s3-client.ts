@@ -1,6 +1,6 @@
 /** How tests reach an S3 server. */
 
-import { CreateBucketCommand, S3Client } from '@aws-sdk/client-s3'
+import { CreateBucketCommand, PutBucketVersioningCommand, S3Client } from '@aws-sdk/client-s3'
 import { randomUUID } from 'node:crypto'
 import { vi } from 'vitest'
 
@@ -26,6 +26,12 @@ export function signInTo({ accessKeyId, secretAccessKey, region }: S3Target): vo
   vi.stubEnv('AWS_SECRET_ACCESS_KEY', secretAccessKey)
   vi.stubEnv('AWS_REGION', region)
   vi.stubEnv('AWS_EC2_METADATA_DISABLED', 'true')
+}
+
+/** Makes the bucket keep old versions. */
+export async function keepVersions(client: S3Client, Bucket: string): Promise<void> {
+  const VersioningConfiguration = { Status: 'Enabled' as const }
+  await client.send(new PutBucketVersioningCommand({ Bucket, VersioningConfiguration }))
 }
 
 /** What the environment says of the S3 server that is no part of these tests; empty where it does not. */

@@ -1,5 +1,8 @@
 /** The two kinds of places that snapshots are published to. */
 
+import { randomBytes } from 'node:crypto'
+import { writeFileSync } from 'node:fs'
+import { join } from 'node:path'
 import { afterAll, beforeAll, vi } from 'vitest'
 import type { ObjectStore } from '../../src/publish/store/object-store.ts'
 import { openStore } from '../../src/publish/store/open-store.ts'
@@ -37,4 +40,12 @@ export function folderAndS3(): readonly Place[] {
       },
     },
   ]
+}
+
+/** A file of random bytes, alone in its folder. */
+export function fileOf(bytes: number): { path: string; content: Buffer } {
+  const path = join(temporaryFolder(), 'file')
+  const content = randomBytes(bytes)
+  writeFileSync(path, content)
+  return { path, content }
 }

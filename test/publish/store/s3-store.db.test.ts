@@ -1,10 +1,10 @@
 /** What only S3 does, and what the store makes of servers that fail; what every store does is in the shared suite. */
 
-import { PutBucketVersioningCommand, type S3Client } from '@aws-sdk/client-s3'
+import type { S3Client } from '@aws-sdk/client-s3'
 import fc from 'fast-check'
 import { randomBytes } from 'node:crypto'
 import { once } from 'node:events'
-import { readFileSync, readdirSync, writeFileSync } from 'node:fs'
+import { readFileSync, readdirSync } from 'node:fs'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { dirname, join } from 'node:path'
@@ -20,15 +20,24 @@ import {
   vi,
 } from 'vitest'
 import type { PublishError } from '../../../src/publish/errors.ts'
+import { collectGarbage } from '../../../src/publish/gc/gc.ts'
+import { parseKeep } from '../../../src/publish/gc/retention.ts'
+import { objectsOf } from '../../../src/publish/manifest.ts'
+import { listSnapshots, readCurrent } from '../../../src/publish/read-snapshot.ts'
 import type { S3Options, StoreOptions } from '../../../src/publish/store/object-store.ts'
 import { openStore } from '../../../src/publish/store/open-store.ts'
+import { verifySnapshot } from '../../../src/publish/verify/verify.ts'
 import { realClock, type Clock } from '../../../src/support/clock.ts'
 import { EXIT } from '../../../src/support/errors.ts'
+import { silentLogger } from '../../../src/support/logger.ts'
 import { MIB, MINUTE } from '../../../src/support/units.ts'
 import type { BucketQuirks } from '../../helpers/s3-bucket.ts'
-import { s3ClientOf, signInTo } from '../../helpers/s3-client.ts'
+import { keepVersions, s3ClientOf, signInTo } from '../../helpers/s3-client.ts'
 import { startS3Server, type S3Fault, type S3Server } from '../../helpers/s3-server.ts'
+import { rounds } from '../../helpers/tier.ts'
 import { temporaryFolder } from '../../helpers/temporary-folder.ts'
+import { publish, smallWarehouse } from '../fixtures.ts'
+import { fileOf } from '../places.ts'
 
 // Pauses between attempts take no time.
 const clock: Clock = { ...realClock, sleep: async (_ms, signal) => signal?.throwIfAborted() }
@@ -65,13 +74,6 @@ async function refusal(call: Promise<unknown>): Promise<PublishError> {
   const all = `${error.stack} ${error.hint} ${JSON.stringify(error)} ${String(error.cause)}`
   expect(all).not.toContain(server.secretAccessKey)
   return error
-}
-
-function fileOf(bytes: number): { path: string; content: Buffer } {
-  const path = join(temporaryFolder(), 'file')
-  const content = randomBytes(bytes)
-  writeFileSync(path, content)
-  return { path, content }
 }
 
 describe('the probe of conditional writes', () => {
@@ -377,11 +379,7 @@ describe('a listing', () => {
   it('of 7 objects and of 9 versions is read in pages of 2', async () => {
     const paged = await startS3Server({ pageSize: 2 })
     const client = s3ClientOf(paged)
-    const enabled = {
-      Bucket: paged.bucket,
-      VersioningConfiguration: { Status: 'Enabled' as const },
-    }
-    await client.send(new PutBucketVersioningCommand(enabled))
+    await keepVersions(client, paged.bucket)
     const store = await open({ endpoint: paged.endpoint })
     await store.purge({ versions: true, uploadsBegunBefore: 0 })
     const keys = Array.from({ length: 7 }, (_, index) => `many/${index}`)
@@ -415,11 +413,7 @@ describe('a listing', () => {
 describe('a purge of versions', () => {
   const refuse = { operation: 'DeleteObjects', action: 'refuse-keys' } as const
   const versionedStore = async () => {
-    const enabled = {
-      Bucket: server.bucket,
-      VersioningConfiguration: { Status: 'Enabled' as const },
-    }
-    await s3.send(new PutBucketVersioningCommand(enabled))
+    await keepVersions(s3, server.bucket)
     const store = await open()
     const purge = () => store.purge({ versions: true, uploadsBegunBefore: 0 })
     await purge()
@@ -515,3 +509,68 @@ it('under any 1 to 4 faults no object is half, no answer is untrue, and the same
     { numRuns: 8, endOnFailure: true },
   )
 }, 300_000)
+
+const ROUNDS = rounds('JOBTIDE_FAULTY_PUBLISHES', 6, 150)
+
+const publishFaults = fc.array(
+  fc
+    .tuple(
+      fc.record({
+        operation: fc.constantFrom('PutObject', 'GetObject', 'ListObjectsV2', 'DeleteObjects'),
+        nth: fc.integer({ min: 1, max: 20 }),
+        times: fc.constantFrom(1, 4, 99),
+      }),
+      fc.oneof(
+        fc.record({ action: fc.constant('status'), status: fc.constantFrom(403, 409, 500, 503) }),
+        fc.record({ action: fc.constantFrom('reset', 'reset-after-commit', 'cut') }),
+      ),
+    )
+    .map(([where, what]) => ({ ...where, ...what })),
+  { minLength: 1, maxLength: 3 },
+) as fc.Arbitrary<S3Fault[]>
+
+it(`${ROUNDS} publishes with 1 to 3 kinds of faults leave every snapshot whole, and the one after each is proved`, async () => {
+  const [warehouse, store] = [await smallWarehouse(), await open()]
+  // What a snapshot names and the store has not.
+  const missing = async () => {
+    const there = new Set((await store.list('tables/')).map(({ key }) => key))
+    const named = (await listSnapshots(store)).flatMap(objectsOf).map(({ key }) => key)
+    return named.filter((key) => !there.has(key))
+  }
+  await publish(warehouse, store, { clock })
+  const gc = { store, keep: parseKeep(2), olderThanMs: 0, logger: silentLogger }
+  const seen = { failed: 0, published: 0 }
+  let round = 0
+  const change = () => {
+    round += 1
+    return warehouse.run(
+      `update job_change_events set detection_lag_days = ${round} where event_type = 'left'`,
+    )
+  }
+  await fc.assert(
+    fc.asyncProperty(publishFaults, async (injected) => {
+      await change()
+      server.setFaults(injected)
+      await publish(warehouse, store, { clock })
+        .then(() => collectGarbage(gc))
+        .then(
+          () => (seen.published += 1),
+          () => (seen.failed += 1),
+        )
+      server.setFaults([])
+      expect(await missing()).toEqual([])
+
+      await change()
+      const report = await publish(warehouse, store, { clock })
+      expect((await readCurrent(store))?.pointer.snapshot_id).toBe(report.snapshotId)
+      await collectGarbage(gc)
+      expect(await missing()).toEqual([])
+      const scratchFolder = join(temporaryFolder(), 'verify')
+      const { findings, rows } = await verifySnapshot({ store, snapshotId: null, scratchFolder })
+      expect({ findings, rows }).toEqual({ findings: [], rows: 320 })
+    }),
+    { numRuns: ROUNDS, endOnFailure: true },
+  )
+  expect(seen.failed + seen.published).toBe(ROUNDS)
+  warehouse.close()
+}, 1_200_000)

@@ -6,11 +6,9 @@
 import {
   CreateMultipartUploadCommand,
   ListObjectVersionsCommand,
-  PutBucketVersioningCommand,
   PutObjectCommand,
 } from '@aws-sdk/client-s3'
 import { execFile, spawn } from 'node:child_process'
-import { randomBytes } from 'node:crypto'
 import { once } from 'node:events'
 import { readFileSync, readdirSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
@@ -24,6 +22,7 @@ import { realClock } from '../../../src/support/clock.ts'
 import { EXIT } from '../../../src/support/errors.ts'
 import { MIB, MINUTE, SECOND } from '../../../src/support/units.ts'
 import {
+  keepVersions,
   realBucket,
   realServer,
   s3ClientOf,
@@ -32,6 +31,7 @@ import {
 } from '../../helpers/s3-client.ts'
 import { startS3Server, type S3Server } from '../../helpers/s3-server.ts'
 import { temporaryFolder } from '../../helpers/temporary-folder.ts'
+import { fileOf } from '../places.ts'
 
 const IS_REAL = realServer('ENDPOINT') !== ''
 const SERVER = IS_REAL ? realServer('SERVER') : 'the S3 server of these tests'
@@ -56,13 +56,6 @@ async function newBucket(): Promise<S3Target> {
 
 const openIn = ({ bucket, endpoint, region }: S3Target, s3: S3Options = {}) =>
   openStore(`s3://${bucket}/some/prefix`, { clock: realClock, s3: { endpoint, region, ...s3 } })
-
-function fileOf(bytes: number): { path: string; content: Buffer } {
-  const path = join(temporaryFolder(), 'file')
-  const content = randomBytes(bytes)
-  writeFileSync(path, content)
-  return { path, content }
-}
 
 const places = [
   { place: 'a folder', open: () => openStore(temporaryFolder(), { clock: realClock }) },
@@ -179,8 +172,7 @@ describe(SERVER, () => {
     const target = await newBucket()
     const Bucket = target.bucket
     const client = s3ClientOf(target)
-    const enabled = { Bucket, VersioningConfiguration: { Status: 'Enabled' as const } }
-    await client.send(new PutBucketVersioningCommand(enabled))
+    await keepVersions(client, Bucket)
     const store: ObjectStore = await openIn(target)
     for (const Body of ['1', '2']) {
       await client.send(
