@@ -11,7 +11,6 @@ import { temporaryFolder } from '../helpers/temporary-folder.ts'
 import {
   contentKeys,
   definitionOf,
-  emptyWarehouse,
   expectReadersToSee,
   manifestIn,
   newStore,
@@ -78,17 +77,6 @@ describe('the files of a snapshot', () => {
     expect(await partitions()).toEqual(years)
     expect(await partitions({ compact: true })).toEqual(['all'])
     await expectReadersToSee(warehouse, store, tables)
-  })
-
-  it('hold an empty table as 1 file with 0 rows and all its columns', async () => {
-    const warehouse = await emptyWarehouse()
-    await warehouse.run(
-      `insert into ops.coverage values ('org_1', 'joined', null, timestamptz '2024-06-01 00:00:00+00')`,
-    )
-    const store = newStore()
-    const report = await publish(warehouse, store)
-    expect(report).toMatchObject({ tables: 2, files: 2, rows: 0 })
-    await expectReadersToSee(warehouse, store)
   })
 
   it('are read where the folder has quotes, brackets and stars in its name', async () => {
@@ -209,7 +197,7 @@ describe('one moment', () => {
 })
 
 describe('the manifest', () => {
-  it('describes tables, coverage and credits as they were read', async () => {
+  it('describes tables, coverage and credits as they were read, and names no person', async () => {
     const store = newStore()
     const warehouse = await smallWarehouse()
     const report = await publish(warehouse, store)
@@ -229,6 +217,7 @@ describe('the manifest', () => {
       },
       credits: { total: 40, of_run: 10 },
     })
+    expect(JSON.stringify(manifest)).not.toContain('Zoë')
     const [events, pairs] = manifest.tables
     expect(events).toMatchObject({
       name: 'job_change_events',
@@ -257,25 +246,16 @@ describe('the manifest', () => {
     })
   })
 
-  it('holds no name of a person', async () => {
-    const store = newStore()
-    await publish(await smallWarehouse(), store)
-    expect(JSON.stringify(await manifestIn(store))).not.toContain('Zoë')
-  })
-
-  it.each([
-    ['a changed byte', (text: string) => text.replace('"rows": 50', '"rows": 51'), 'SHA-256'],
-    ['nothing left', () => '', 'SHA-256'],
-  ])('with %s stops the next publish', async (_, change, message) => {
+  it('with a changed byte stops the next publish', async () => {
     const folder = temporaryFolder()
     const store = newStore(folder)
     const { snapshotId } = await publish(await smallWarehouse(), store)
     const key = `snapshots/${snapshotId}/manifest.json`
     const text = Buffer.from((await store.get(key))?.bytes ?? []).toString()
-    writeFileSync(join(folder, key), change(text))
+    writeFileSync(join(folder, key), text.replace('"rows": 50', '"rows": 51'))
     await expect(publish(await smallWarehouse(), store)).rejects.toMatchObject({
       exitCode: EXIT.publishFailed,
-      message: expect.stringContaining(message),
+      message: expect.stringContaining('SHA-256'),
       hint: expect.stringContaining('remove latest.json'),
     })
   })

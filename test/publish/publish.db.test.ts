@@ -186,7 +186,9 @@ describe.each(folderAndS3())('publishing to $place', ({ open }) => {
     await empty.run(
       `insert into ops.coverage values ('org_1', 'joined', null, timestamptz '2024-06-01 00:00:00+00')`,
     )
-    expect(await publish(empty, store)).toMatchObject({ nothingRead: false, tables: 2, rows: 0 })
+    const covered = { nothingRead: false, tables: 2, files: 2, rows: 0 }
+    expect(await publish(empty, store)).toMatchObject(covered)
+    await expectReadersToSee(empty, store)
     expect(await shown(store)).toEqual([0, 1, oneJournal.journalId])
 
     await empty.run('delete from ops.coverage')

@@ -71,12 +71,6 @@ describe('a snapshot of another journal', () => {
     expect(refused({}, poor, { adoptDestination: true })).toBeNull()
   })
 
-  it('is refused with more rows, too', () => {
-    expect(refused({}, { journal: OTHER, rows: { stints: 99_000 } })?.message).toMatch(
-      /another journal/,
-    )
-  })
-
   it('from a restored warehouse, which has no bill and no coverage, is told how to go on', () => {
     const restored = { journal: OTHER, organizations: 0, to: null, credits: 0 }
     expect(refused({}, restored)?.hint).toMatch(

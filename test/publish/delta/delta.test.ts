@@ -224,14 +224,6 @@ describe('the files of a Delta log', () => {
     return [...commits, ...checkpoints, objectOf(lastCheckpointKey('t'), versions - 1)]
   }
 
-  it('are named by 20 digits, and read back from their names', () => {
-    expect(commitKey('joiners', 42)).toBe('tables/joiners/_delta_log/00000000000000000042.json')
-    const keys = [commitKey('t', 11), commitKey('t', 2), checkpointKey('t', 10)]
-    const others = [`${commitKey('t', 3)}.tmp`, commitKey('t', 4).replace('.', '.1.')]
-    const found = versionsOf([...keys, ...others, lastCheckpointKey('t')])
-    expect(found).toEqual({ commits: [2, 11], checkpoints: [10] })
-  })
-
   it('expire 20 versions before the checkpoint that 30 days of a log of 56 need', () => {
     const expired = expiredLogFiles(dailyLog(56), now)
     expect(versionsOf(expired)).toEqual({ commits: numbers(0, 20), checkpoints: [10] })

@@ -108,16 +108,6 @@ describe('a Delta log', () => {
     expect(await kindsOf(lake, 4)).toEqual(['commitInfo', 'txn'])
   })
 
-  it('stays as it is the second time, and for a snapshot that a later one has overtaken', async () => {
-    const lake = await publishedLake()
-    const first = { ...(await lake.manifest()), sequence: 1 }
-    const second = await lake.publish()
-    const keys = await logKeys(lake)
-    await lake.sync(second)
-    await lake.sync(first)
-    expect(await logKeys(lake)).toEqual(keys)
-  })
-
   it('shows snapshot 1 of a destination that was begun again after 5 nights, and not that of a slow publisher', async () => {
     const lake = await publishedLake(10, 5)
     await lake.add(10, 10)

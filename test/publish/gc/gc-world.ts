@@ -12,7 +12,6 @@ import {
 import type { ObjectStore } from '../../../src/publish/store/object-store.ts'
 import { isoInstant } from '../../../src/support/clock.ts'
 import { sha256Hex } from '../../../src/support/hash.ts'
-import { DAY } from '../../../src/support/units.ts'
 import { aFile, aManifest, aTable } from '../manifests.ts'
 
 /** 2026-11-20 02:15 UTC. */
@@ -89,14 +88,6 @@ export function manifestOf(facts: {
     },
     created_at: isoInstant(createdAt),
     tables: [aTable({ name: 'joiners', files })],
-    coverage: {
-      organizations: 1_200,
-      intervals: 1_200,
-      covered_from: { min: null, max: null },
-      covered_to: { min: isoInstant(createdAt - DAY), max: isoInstant(createdAt) },
-      sha256: '0'.repeat(64),
-    },
-    checks: { passed: 84, checked_at: isoInstant(createdAt) },
   })
 }
 

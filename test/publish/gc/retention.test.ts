@@ -81,15 +81,6 @@ describe('the snapshots that are kept', () => {
     expect(instants.filter((id) => !expired.includes(id)).join(' ')).toBe(kept)
   })
 
-  it('begin with what readers see, even where a faster clock made others look newer', () => {
-    const snapshots = [
-      { id: 'pointed at', createdAt: 1_000 },
-      { id: 'of a fast clock', createdAt: 2_000 },
-    ]
-    const expired = expiredSnapshots(snapshots, { ...NOTHING, last: 1 }, 'pointed at')
-    expect(expired).toEqual(['of a fast clock'])
-  })
-
   const number = fc.integer({ min: 0, max: 6 })
   const keeps = fc.record({ last: number, daily: number, weekly: number, monthly: number })
   // Up to 30 snapshots in a year, several of which can be of one day, or of one moment.
