@@ -2,7 +2,7 @@
  * Gives out permits to send one request each, to all workers of this process, in the order in which they ask. A permit waits for
  * its slot in the rate, for the end of a pause that the service ordered, for the next trial of an open circuit, and while the
  * service's own count says that it would be refused. All of it is kept in memory: one process buys at a time, and a pause that
- * was ordered stands in the journal, too.
+ * was ordered stands in the journal, too: `#honourEarlierPause` in src/extract/extract.ts.
  */
 
 import { onAbort } from '../support/abort.ts'

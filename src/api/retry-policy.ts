@@ -1,6 +1,6 @@
 /**
- * What to do after an attempt. Pure: one condition is one sentence of policy. This is the only place that says when a request,
- * or a run, gives up; how fast requests follow each other is pacer.ts.
+ * What to do after an attempt. Pure: one condition is one sentence of policy: when a request, or a run, gives up because of an
+ * answer. A list that pages without end is src/extract/paging-guard.ts; how fast requests follow each other is pacer.ts.
  */
 
 import { SECOND } from '../support/units.ts'

@@ -1,4 +1,7 @@
-/** Intervals of detection time that were read to their end, and how they add up. Pure. */
+/**
+ * Intervals of detection time that were read to their end, and how they add up. Pure. history.ts makes them of finished
+ * batches; planning, the coverage report and the load read them.
+ */
 
 import type { EventType, BatchFinished } from './records.ts'
 import { CLOCK_TOLERANCE_MS } from './service-time.ts'

@@ -29,7 +29,7 @@ export interface BuildOptions {
   readonly clock?: Clock
   /** The largest share of all events, 0 to 1, that changed people may have in an incremental build. Default: 0.15. */
   readonly mostChanged?: number
-  /** How many events one part of a full refresh may have (parts.ts). Default: as many as fit into memory. */
+  /** How many events one part of a full refresh may have (full-refresh.ts). Default: as many as fit into memory. */
   readonly eventsPerPart?: number
 }
 

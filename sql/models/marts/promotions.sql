@@ -2,7 +2,7 @@
 -- key: organization_id, promoted_at, profile_id, title
 -- purpose: Who was promoted, from what to what, after how long, and by which rule.
 -- incremental_by: profile_id
--- note: The rows of title_changes labelled promotion, without flips and without changes dated more than 31 days after the
+-- note: The rows of title_changes labelled promotion (src/titles/compare.ts decides the label), without flips and without changes dated more than 31 days after the
 -- note: person had left for good. What is less clear is left out rather than guessed. Tables about organisations count only
 -- note: those that are primary.
 -- partition: year of promoted_at
