@@ -1,6 +1,6 @@
 /** A journal that loses a segment: what every command says, and the way on. */
 
-import { cpSync, readFileSync, readdirSync, rmSync, truncateSync, writeFileSync } from 'node:fs'
+import { readdirSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import { openSite, type Site } from '../helpers/run-cli.ts'
@@ -25,15 +25,6 @@ async function killedExtraction(): Promise<{
   expect(exitCode, stderr).toBe(0)
   expect((await site.run(['load'])).exitCode).toBe(0)
   return { site, events: await site.query(EVENTS), credits: site.simulator.account().credits }
-}
-
-const damages: Readonly<Record<string, (path: string) => void>> = {
-  'cut to 60 %': (path) => truncateSync(path, Math.floor(readFileSync(path).length * 0.6)),
-  deleted: (path) => rmSync(path),
-  'zeroed in its last 40 %': (path) => {
-    const bytes = readFileSync(path)
-    writeFileSync(path, bytes.fill(0, Math.floor(bytes.length * 0.6)))
-  },
 }
 
 describe('a journal whose first segment is lost, with that of a night kept', () => {
@@ -63,47 +54,34 @@ describe('a journal whose older segment is lost', () => {
   it('is refused by every command; once that is accepted, the next one buys every event back', async () => {
     const { site, events, credits } = await killedExtraction()
     expect(events.length).toBeGreaterThan(1_000)
-    for (const [what, damage] of Object.entries(damages)) {
-      const dataDir = join(site.folder, what.replaceAll(/\W/g, '-'))
-      cpSync(site.dataDir, dataDir, { recursive: true })
-      const run = (...args: string[]) => site.run([...args, '--data-dir', dataDir, '--json'])
-      const rows = async (sql: string) =>
-        JSON.parse((await run('query', sql)).stdout) as readonly unknown[]
-      const segments = readdirSync(join(dataDir, 'journal')).filter((name) =>
-        name.endsWith('.journal'),
+    const run = (...args: string[]) => site.run([...args, '--json'])
+    const journal = join(site.dataDir, 'journal')
+    const segments = readdirSync(journal).filter((name) => name.endsWith('.journal'))
+    expect(segments).toHaveLength(2)
+    rmSync(join(journal, segments[0]!))
+    const bought = site.simulator.account().credits
+    const backfill = ['backfill', site.pipeline, '--days', 'all', '--no-publish']
+    const commands = [['replay'], ['status'], ['load'], ['plan', site.pipeline], ['verify']]
+    for (const args of [...commands, backfill]) {
+      const { exitCode, stderr } = await run(...args)
+      expect([args[0], exitCode]).toEqual([args[0], 9])
+      // The kill may have come while a request was on its way.
+      expect(stderr).toMatch(
+        /lost with it: \d+ pages with \d+ events for \d+ credits(?: and \d+ in doubt)? \(run 01/,
       )
-      expect(segments).toHaveLength(2)
-      damage(join(dataDir, 'journal', segments[0]!))
-      const bought = site.simulator.account().credits
-      const backfill = ['backfill', site.pipeline, '--days', 'all', '--no-publish']
-      const others = [['status'], ['load'], ['plan', site.pipeline], ['verify'], backfill]
-      for (const args of [['replay'], ...(what === 'deleted' ? others : [])]) {
-        const { exitCode, stderr } = await run(...args)
-        expect([what, args[0], exitCode]).toEqual([what, args[0], 9])
-        expect(stderr).toMatch(/lost with it: \d+ pages with \d+ events for \d+ credits \(run 01/)
-        expect(stderr).toContain('--accept-loss')
-      }
-      expect(site.simulator.account().credits).toBe(bought)
-      if (what !== 'deleted') {
-        const again = await run('extract', site.pipeline, '--days', 'all', '--accept-loss')
-        expect(again.exitCode, again.stderr).toBe(0)
-        expect(again.stderr).toContain('accepted as lost')
-        rmSync(join(dataDir, 'jobtide.duckdb'))
-        expect((await run('load')).exitCode).toBe(0)
-        expect(await rows(EVENTS)).toEqual(events)
-        continue
-      }
-      const replay = await run('replay', '--accept-loss')
-      expect(replay.exitCode, replay.stderr).toBe(0)
-      expect(replay.stderr).toContain('accepted as lost')
-      const { load } = JSON.parse(replay.stdout) as { load: { inserted: number } }
-      expect(load.inserted).toBeLessThan(events.length)
-      const again = await run(...backfill)
-      expect(again.exitCode, again.stderr).toBe(0)
-      expect(await rows(EVENTS)).toEqual(events)
-      expect((await run('verify')).exitCode).toBe(0)
-      const after = JSON.parse((await run('status')).stdout) as { credits: number }
-      expect(after.credits - credits).toBe(site.simulator.account().credits - bought)
+      expect(stderr).toContain('--accept-loss')
     }
+    expect(site.simulator.account().credits).toBe(bought)
+    const replay = await run('replay', '--accept-loss')
+    expect(replay.exitCode, replay.stderr).toBe(0)
+    expect(replay.stderr).toContain('accepted as lost')
+    const { load } = JSON.parse(replay.stdout) as { load: { inserted: number } }
+    expect(load.inserted).toBeLessThan(events.length)
+    const again = await run(...backfill)
+    expect(again.exitCode, again.stderr).toBe(0)
+    expect(await site.query(EVENTS)).toEqual(events)
+    expect((await run('verify')).exitCode).toBe(0)
+    const after = JSON.parse((await run('status')).stdout) as { credits: number }
+    expect(after.credits - credits).toBe(site.simulator.account().credits - bought)
   }, 240_000)
 })
