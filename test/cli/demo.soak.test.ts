@@ -5,13 +5,8 @@ import { join } from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
 import { describe, expect, it, onTestFinished } from 'vitest'
 import { openWarehouse } from '../../src/warehouse/warehouse.ts'
-import { runCli, startCli, type CliResult } from '../helpers/run-cli.ts'
+import { done, runCli, startCli } from '../helpers/run-cli.ts'
 import { temporaryFolder } from '../helpers/temporary-folder.ts'
-
-function done(result: CliResult): CliResult {
-  expect(result.exitCode, result.stderr).toBe(0)
-  return result
-}
 
 async function emptyWarehouse(dataDir: string): Promise<void> {
   const warehouse = await openWarehouse({ path: join(dataDir, 'jobtide.duckdb'), mode: 'write' })

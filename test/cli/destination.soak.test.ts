@@ -3,12 +3,7 @@
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, it, vi } from 'vitest'
-import { openSite, type CliResult, type Site } from '../helpers/run-cli.ts'
-
-function done(result: CliResult): CliResult {
-  expect(result.exitCode, result.stderr).toBe(0)
-  return result
-}
+import { done, openSite, type Site } from '../helpers/run-cli.ts'
 
 /** A site whose 3 organisations were read and published to `shared`. */
 async function publishedSite() {

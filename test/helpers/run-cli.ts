@@ -9,7 +9,7 @@ import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
 import { PassThrough } from 'node:stream'
 import { text } from 'node:stream/consumers'
-import { onTestFinished } from 'vitest'
+import { expect, onTestFinished } from 'vitest'
 import { runCommandLine } from '../../src/cli/main.ts'
 import { writeOrganizationsFile } from '../../src/simulator/organizations-file.ts'
 import {
@@ -129,6 +129,12 @@ async function callAlone(args: readonly string[], options: CliOptions): Promise<
   } finally {
     process.chdir(back)
   }
+}
+
+/** A command that ended with 0. */
+export function done(result: CliResult): CliResult {
+  expect(result.exitCode, result.stderr).toBe(0)
+  return result
 }
 
 /** The key that the simulator of a test lets in; `/`, `+` and `=` look different in each encoding. */

@@ -1,14 +1,11 @@
 /** The first SIGTERM or SIGINT: requests in flight end, the run is closed as interrupted, and the next one goes on. */
 
+import { setTimeout as pause } from 'node:timers/promises'
 import { describe, expect, it } from 'vitest'
 import { openSite, type Site } from '../helpers/run-cli.ts'
 
-const PAGES_BEFORE_SIGNAL = 4
-
-async function pagesAsked(site: Site): Promise<void> {
-  while (site.simulator.account().requests < PAGES_BEFORE_SIGNAL) {
-    await new Promise((resolve) => setTimeout(resolve, 10))
-  }
+async function pagesAsked(site: Site, pages: number): Promise<void> {
+  while (site.simulator.account().requests < pages) await pause(10)
 }
 
 /** Pages that were charged for, in order; those past the end are free. */
@@ -28,7 +25,7 @@ describe('a signal', () => {
     async (signal, exitCode) => {
       const site = await openSite({ faults: [{ slow: { delay_ms: 60 }, times: 'always' }] })
       const running = site.start(['run', site.pipeline, '--json'])
-      await pagesAsked(site)
+      await pagesAsked(site, 4)
       const signalledAt = performance.now()
       running.process.kill(signal)
       const ended = await running.ended
@@ -58,11 +55,9 @@ describe('a signal', () => {
   it('a second SIGINT ends the process at once, and the next run goes on all the same', async () => {
     const site = await openSite({ faults: [{ slow: { delay_ms: 8_000 }, page: 3 }] })
     const running = site.start(['run', site.pipeline])
-    while (site.simulator.account().requests < 3) {
-      await new Promise((resolve) => setTimeout(resolve, 10))
-    }
+    await pagesAsked(site, 3)
     running.process.kill('SIGINT')
-    await new Promise((resolve) => setTimeout(resolve, 200))
+    await pause(200)
     const signalledAt = performance.now()
     running.process.kill('SIGINT')
     expect((await running.ended).exitCode).toBe(130)
