@@ -130,7 +130,7 @@ function oneLineEach(message: string): string {
 const INDENT = '    '
 
 /** Each failed check with its offending rows below it, up to `width` characters wide. */
-export function failedChecksText(failed: readonly CheckOutcome[], width: number): string {
+function failedChecksText(failed: readonly CheckOutcome[], width: number): string {
   return failed.map((outcome) => outcomeText(outcome, width)).join('\n')
 }
 

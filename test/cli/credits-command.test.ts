@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { creditsCommand, type CreditsOptions } from '../../src/cli/credits-command.ts'
-import { CREDIT_GROUPS, type CreditGroup } from '../../src/cli/options.ts'
+import { CREDIT_GROUPS } from '../../src/cli/options.ts'
 import { readWarehouse } from '../../src/cli/reading.ts'
 import type { JournalWriter } from '../../src/journal/journal.ts'
 import { DAY, HOUR } from '../../src/support/units.ts'
@@ -113,23 +113,10 @@ describe('credits', () => {
     )
   })
 
-  it('shows rows by month, run and organisation, of the last 5 days, and of another pipeline', async () => {
+  it('shows rows by organisation, also of the last 5 days, and of another pipeline', async () => {
     const site = await twoMonths()
     await site.load()
-    const lines = async (by: CreditGroup) => (await show(site, { by })).text.split('\n')
-    expect(await lines('month')).toEqual([
-      'month (UTC)  credits  pages  events  new  per new',
-      '2026-03           10      1      10    1    10.00',
-      '2026-01           42      2       6    5     8.40',
-      'all               52      3      16    6     8.67',
-    ])
-    expect(await lines('run')).toEqual([
-      'run    pipeline  credits  pages  events  new  per new',
-      'run_2  nightly        10      1      10    1    10.00',
-      'run_1  nightly        42      2       6    5     8.40',
-      'all                   52      3      16    6     8.67',
-    ])
-    expect(await lines('organization')).toEqual([
+    expect((await show(site, { by: 'organization' })).text.split('\n')).toEqual([
       'organisation              credits  pages  events  new  per new',
       'Name of org_1 (org_1)        20.5      3       5    5     4.10',
       'Name of org_2 (org_2)        11.5      2      10    1    11.50',
@@ -151,25 +138,6 @@ describe('credits', () => {
     const other = await show(site, {}, site.pipeline('weekly', ['org_1']))
     expect(other.document).toMatchObject({ total: { credits: 0 }, days: [] })
     expect(other.text).toContain('charged     0 credits since never')
-  })
-
-  it('shows the first 20 rows, and all of them with --all', async () => {
-    const site = ledgerSite(START + 30 * DAY)
-    await site.journal((writer) => {
-      for (let day = 0; day < 25; day += 1) {
-        const runId = `run_${day}`
-        startRun(writer, [aBatch()], runId, START + day * DAY)
-        buyPage(writer, [event('org_1', `per_${day}`)], { runId, at: START + day * DAY + 1_000 })
-      }
-    })
-    await site.load()
-    const first = (await show(site, { by: 'day' })).text.split('\n')
-    expect(first[1]).toMatch(/^2026-03-25 +10 /)
-    expect(first[21]).toMatch(/^all +250 +25 /)
-    expect(first[22]).toBe('(the first 20 of 25; all with --all)')
-    const all = (await show(site, { by: 'day', all: true })).text.split('\n')
-    expect(all[25]).toMatch(/^2026-03-01 +10 /)
-    expect(all[26]).toMatch(/^all +250 +25 /)
   })
 
   it('says that the journal is missing where there is a warehouse without one', async () => {

@@ -10,7 +10,7 @@ import {
   symlinkSync,
   writeFileSync,
 } from 'node:fs'
-import { connect, createServer, type AddressInfo, type Server } from 'node:net'
+import { connect, type AddressInfo, type Server } from 'node:net'
 import { dirname, join } from 'node:path'
 import { createServer as createTlsServer } from 'node:tls'
 import { promisify } from 'node:util'
@@ -33,7 +33,6 @@ import {
   type Site,
 } from '../helpers/run-cli.ts'
 import { temporaryFolder } from '../helpers/temporary-folder.ts'
-import { anEvent, simulate } from '../simulator/simulator-fixture.ts'
 
 interface Expected {
   readonly exitCode: number
@@ -169,54 +168,6 @@ describe('the service says no', () => {
     site.simulator.setFaults([])
     expect((await site.call(['extract', site.pipeline])).exitCode).toBe(0)
   })
-
-  it('ends with 2 for a 400 that names no company: the words of the service on one line, without a stack', async () => {
-    const message = 'bad \u001b[31m thing\r\njobtide: forged \u202eline'
-    const faults = [{ status: 400, message, times: 'always' as const }]
-    const site = await openSite({ companies: 1, faults })
-    const result = await site.call(['run', site.pipeline])
-    expectWords(result, {
-      exitCode: 2,
-      says: /^jobtide: the service did not accept the request \(400\): bad \[31m thing jobtide: forged line$/m,
-      next: /→ Nothing was charged\. Correct what the service names/,
-    })
-    expect(site.simulator.account().requests).toBe(1)
-    expect(result.stderr).not.toMatch(/[^\P{Cc}\n]|\p{Bidi_Control}/u)
-  })
-
-  it('ends with 5 after 30 credits where each page has a new event for ever; the 3 events are loaded, nothing is covered', async () => {
-    const faults = [1, 2, 3].map((page) => ({
-      page,
-      status: 200,
-      charged: true,
-      body: {
-        data: [anEvent({ person: `per_${page}` })],
-        pagination: { page, limit: 50, has_more: true },
-        credit_used: 10,
-      },
-    }))
-    const server = await simulate([anEvent(), anEvent({ organization: 'org_b' })], { faults })
-    const folder = temporaryFolder()
-    writeFileSync(join(folder, 'mine.csv'), 'organization_id\norg_a\norg_b\n')
-    const env = {
-      JOBTIDE_BASE_URL: server.url,
-      JOBTIDE_API_KEY: 'simulator-key',
-      JOBTIDE_DATA_DIR: join(folder, 'data'),
-    }
-    const call = (...args: string[]) => callCli(args, { cwd: folder, env })
-    const args = ['--days', 'all', '--organizations', 'mine.csv', '--no-publish', '--json']
-    const run = await call('backfill', ...args)
-    expect(run.exitCode).toBe(5)
-    expect(run.stderr).toContain(
-      '3 pages that are not half full promise more, the last of them page 3',
-    )
-    expect(run.stderr).toContain('report it to the provider. What was bought is kept.')
-    expect(server.account()).toMatchObject({ requests: 3, credits: 30 })
-    const sql = `select (select count(*) from job_change_events) as events,
-      (select count(*) from ops.coverage) as covered`
-    const { stdout } = await call('query', sql, '--json')
-    expect(JSON.parse(stdout)).toEqual([{ events: 3, covered: 0 }])
-  })
 })
 
 /** The simulator of a site behind TLS, as service.test, and a proxy that leads there. */
@@ -265,42 +216,10 @@ describe('a service behind a proxy', () => {
   })
 })
 
-describe('a connection that is refused', () => {
-  it('ends the run with exit 5 within 15 s, names host and port and what to look at', async () => {
-    const site = await openSite({ companies: 1 })
-    const server = createServer()
-    const port = await listen(server)
-    await new Promise((resolve) => server.close(resolve))
-    const env = { JOBTIDE_BASE_URL: `http://127.0.0.1:${port}` }
-    const result = await site.call(['extract', site.pipeline], { env })
-    expectWords(result, {
-      exitCode: 5,
-      says: new RegExp(`127\\.0\\.0\\.1:${port} cannot be reached: the connection was refused`),
-      next: /→ Check JOBTIDE_BASE_URL.* HTTPS_PROXY and NO_PROXY.* Nothing was sent/,
-    })
-    expect(result.tookMs).toBeLessThan(20_000)
-    expect((await site.call(['extract', site.pipeline])).exitCode).toBe(0)
-  })
-})
-
 describe('lists and pipeline files', () => {
-  it('reads a list with a byte order mark, CRLF, blank lines and 2 duplicates', async () => {
-    const site = await openSite({ companies: COMPANIES })
-    const ids = site.simulator.organizations().map((one) => one.organization_id)
-    const lines = ['organization_id', '', ...ids, '  ', ...ids.slice(0, 2), '']
-    writeFileSync(site.organizations, `\uFEFF${lines.join('\r\n')}`)
-    const { stdout } = await site.call(['plan', site.pipeline, '--json'])
-    expect(JSON.parse(stdout)).toMatchObject({ organizations: 3, duplicates: 2, batches: 1 })
-    expect((await site.call(['extract', site.pipeline])).exitCode).toBe(0)
-    await expectWholeWorld(site)
-  })
-
   const files = [
     ['an empty list', {}, '\uFEFF\r\n\r\n', /organizations\.csv: the list .* is empty/],
-    ['a list with a blank in a name', {}, 'acme corp\n', /organizations\.csv:1: not an organ/],
     ['an unknown key', { lines: ['budget: 5'] }, 'a\n', /test\.yaml:6: budget: unknown key; allo/],
-    ['a bad value', { lines: ['overlap_hours: -1'] }, 'a\n', /test\.yaml:6: overlap_hours/],
-    ['a file that is not YAML', { lines: ['limits: {'] }, 'a\n', /test\.yaml:\d: not valid YAML/],
   ] as const
   it.each(files)('refuses %s before the first request', async (_, file, list, says) => {
     const site = await openSite({ companies: 1 })
@@ -311,18 +230,12 @@ describe('lists and pipeline files', () => {
     expect(site.simulator.account().requests).toBe(0)
   })
 
-  it('refuses a pipeline and a list that are not there', async () => {
+  it('refuses a list that is not there', async () => {
     const site = await openSite({ companies: 1 })
-    const [pipeline, list] = await Promise.all([
-      site.call(['run', 'nothing', '--json']),
-      site.call(['run', site.pipeline, '--organizations', 'nothing.csv', '--json']),
-    ])
-    expectProblem(pipeline, { exitCode: 2, says: /no pipeline "nothing"/, next: /Looked for / })
-    expectProblem(list, {
-      exitCode: 2,
-      says: /nothing\.csv: there is no such/,
-      next: /Check the p/,
-    })
+    const list = ['--organizations', 'nothing.csv']
+    const result = await site.call(['run', site.pipeline, ...list, '--json'])
+    const says = /nothing\.csv: there is no such/
+    expectProblem(result, { exitCode: 2, says, next: /Check the p/ })
   })
 })
 
@@ -522,19 +435,6 @@ describe('another program', () => {
 })
 
 describe('after the extraction', () => {
-  it('ends with 7 when the snapshot cannot be written, and the next run publishes without buying', async () => {
-    const site = await openSite({ companies: COMPANIES })
-    const blocked = join(site.organizations, 'below-a-file')
-    const result = await site.call(['run', site.pipeline, '--snapshot-to', blocked, '--json'])
-    expectProblem(result, { exitCode: 7, says: /below-a-file/, next: /./ })
-    const { charged_pages: pages } = site.simulator.account()
-    await expectWholeWorld(site)
-    const { exitCode, stdout } = await site.call(['run', site.pipeline])
-    expect(exitCode).toBe(0)
-    expect(stdout).toMatch(/published +snapshot \w{26}: \d+ new of \d+ Parquet files/)
-    expect(site.simulator.account().charged_pages).toBeLessThanOrEqual(pages + 1)
-  })
-
   it('ends with 6 when a check fails: nothing is published, and the tables stay those of the last build', async () => {
     const site = await openSite({ companies: COMPANIES })
     expect((await site.call(['run', site.pipeline])).exitCode).toBe(0)

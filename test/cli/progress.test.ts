@@ -63,14 +63,6 @@ describe('progress on a terminal', () => {
       'publish  ███░░░░░░░░░  25%  tables/joiners/abc.parquet',
     ])
   })
-
-  it('leaves the last of 60 columns free', () => {
-    const name = `${'long '.repeat(20)}name`
-    const [line] = written(60, (display) => {
-      display.show({ stage: 'build', done: 1, total: 2, name })
-    })
-    expect(line).toHaveLength(59)
-  })
 })
 
 describe('progress', () => {
@@ -88,29 +80,6 @@ describe('progress', () => {
       'load      40%  1.0 kB',
       'load      80%  2.0 kB',
       'load     100%  2.5 kB in 25.0 s',
-    ])
-  })
-
-  it('of a build that keeps most says how many rows it changed, of a forgetting which part is done', () => {
-    const steps = { total: 2, name: 'titles' }
-    const build = (done: number): RunProgress => ({
-      stage: 'build',
-      done,
-      ...steps,
-      rowsChanged: done * 1_000,
-    })
-    expect(linesOf([build(1), build(2)])).toEqual([
-      'build    100%  2 models and checks, 2,000 rows changed in 1.0 s',
-    ])
-    const forget = (name: string, done: number): CommandProgress => ({
-      stage: 'forget',
-      name,
-      done,
-      total: 2,
-    })
-    expect(linesOf([forget('journal', 1), forget('journal', 2), forget('proof', 2)])).toEqual([
-      'forget   100%  journal in 1.0 s',
-      'forget   100%  proof in 0.0 s',
     ])
   })
 })

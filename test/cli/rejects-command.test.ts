@@ -52,18 +52,4 @@ describe('rejects', () => {
       ],
     })
   })
-
-  it('says that there are none, and of how many', async () => {
-    const { text, document } = await show(await siteWith([wireEvent(), wireEvent()]))
-    expect(text).toBe('no event was refused: all 2 events received fit')
-    expect(document).toMatchObject({ received: 2, rejects: 0, reasons: [], rows: [] })
-  })
-
-  it('says what to do where there is no warehouse', async () => {
-    await expect(show(ledgerSite(START))).rejects.toMatchObject({
-      exitCode: 2,
-      message: expect.stringMatching(/^there is no warehouse at /) as unknown,
-      hint: expect.stringContaining('Run a pipeline first') as unknown,
-    })
-  })
 })

@@ -1,7 +1,6 @@
 import { describe, expect, it } from 'vitest'
-import { describeProblem, failedChecksText } from '../../src/cli/output.ts'
+import { describeProblem } from '../../src/cli/output.ts'
 import { reportDocument, reportText, table, type Report } from '../../src/cli/report.ts'
-import { companyText } from '../../src/cli/text.ts'
 import { ConfigError } from '../../src/support/errors.ts'
 
 const words = (count: number) => Array.from({ length: count }, (_, n) => `word${n}`).join(' ')
@@ -60,17 +59,6 @@ describe('a report', () => {
   })
 })
 
-describe('a company', () => {
-  it.each([
-    ['https://network.example/company/acme/', '…/acme'],
-    ['https://network.example/company/acme?trk=x#top', '…/acme'],
-    ['https://network.example/', 'https://network.example/'],
-    ['org_010e2fd35136f2fe', 'org_010e2fd35136f2fe'],
-  ])('%s is shown as %s', (askedAs, shown) => {
-    expect(companyText(askedAs)).toBe(shown)
-  })
-})
-
 describe('a problem', () => {
   it('of 200 words is a line and a hint where nobody has a terminal, and fits 60 columns of one', () => {
     const error = new ConfigError(words(100), { hint: words(100) })
@@ -87,29 +75,5 @@ describe('a problem', () => {
     const error = new ConfigError('syntax error\n\nLINE 1: selec 1\n        ^')
     const shown = 'jobtide: syntax error\n\nLINE 1: selec 1\n        ^\n'
     expect(describeProblem(error, 80, true)).toBe(shown)
-  })
-
-  it('of failed checks shows their rows as tables, and how many there are beyond the 2 shown', () => {
-    const sample = [
-      { event_key: 'a', level: null },
-      { event_key: 'b', level: `chef\u001b[2J${'x'.repeat(99)}` },
-    ]
-    const text = failedChecksText(
-      [
-        { name: 'flows_count_every_move_once', offenders: 1, sample: [{ in_flows: '12' }] },
-        { name: 'joiners_level_has_known_values', offenders: 1_200, sample },
-      ],
-      80,
-    )
-    expect(text.split('\n')).toEqual([
-      '  flows_count_every_move_once: 1 row',
-      '    in_flows',
-      '    12',
-      '  joiners_level_has_known_values: 1,200 rows, the first 2 of them',
-      '    event_key  level',
-      '    a          –',
-      expect.stringMatching(/^ {4}b {10}chef·\[2Jx+…$/),
-    ])
-    expect(longest(text)).toBeLessThanOrEqual(80)
   })
 })

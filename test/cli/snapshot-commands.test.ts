@@ -1,6 +1,6 @@
 /** `snapshots`, `diff`, `verify` and `restore`: what people and programs are told of what was published. */
 
-import { existsSync, readdirSync, renameSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
+import { existsSync, readdirSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import { restoreCommand, verifyCommand } from '../../src/cli/proof-commands.ts'
@@ -10,9 +10,7 @@ import { openFolderStore } from '../../src/publish/store/folder-store.ts'
 import { realClock } from '../../src/support/clock.ts'
 import { EXIT } from '../../src/support/errors.ts'
 import { DAY } from '../../src/support/units.ts'
-import { withWarehouse } from '../../src/warehouse/warehouse.ts'
-import { temporaryFolder } from '../helpers/temporary-folder.ts'
-import { START, idOf, manifestOf, publishManifest, putSnapshot } from '../publish/gc/gc-world.ts'
+import { START, idOf, manifestOf, publishManifest } from '../publish/gc/gc-world.ts'
 import { publishedLake } from '../publish/lake-fixtures.ts'
 import { ledgerSite, sendRequest } from './ledger-fixture.ts'
 
@@ -24,8 +22,8 @@ describe('snapshots', () => {
     const site = ledgerSite(START)
     const named = site.pipeline('nightly', ['org_1'], lines)
     const folder = join(site.folder, 'snapshots')
-    const show = (destination?: string) =>
-      site.show((context) => snapshotsCommand(context, destination, { pipeline: named }))
+    const show = () =>
+      site.show((context) => snapshotsCommand(context, undefined, { pipeline: named }))
     return { site, named, folder, store: openFolderStore(folder, realClock), show }
   }
 
@@ -69,17 +67,6 @@ describe('snapshots', () => {
         { snapshot_id: idOf(1), is_current: false, checks: null, bytes: 6 },
       ],
     })
-  })
-
-  it('takes the destination that is named, and leaves out what the pointer never named', async () => {
-    const { site, show } = aSite([])
-    const folder = join(site.folder, 'elsewhere')
-    const store = openFolderStore(folder, realClock)
-    await publishManifest(store, first, null)
-    await putSnapshot(store, manifestOf({ ...asked, id: idOf(3), after: first }), first)
-    const { document } = await show(folder)
-    expect(document).toMatchObject({ current: idOf(1), snapshots: [{ snapshot_id: idOf(1) }] })
-    expect(document['snapshots']).toHaveLength(1)
   })
 
   it('says that nothing was published yet, that the pointer was removed, and what to do without a destination', async () => {
@@ -143,17 +130,7 @@ describe('diff', () => {
       '    age: 1 → 2',
       '… 26 more: --limit',
     ])
-    const changed = (n: number) => ({
-      change: 'changed',
-      key: { person_id: `person_00000${n}` },
-      columns: [{ name: 'age', before: n, after: n + 1 }],
-    })
-    expect(two.document['rows']).toEqual([changed(0), changed(1)])
-    const lines = (await diff(before, 100, 'people')).text.split('\n')
-    expect(lines.filter((line) => line.startsWith('- '))).toEqual(
-      [7, 8, 9].map((n) => `- person_id "person_01499${n}"`),
-    )
-    expect(lines.at(-1)).toBe('+ person_id "person_14"')
+    expect(two.document['rows']).toHaveLength(2)
 
     expect((await diff(lake.root)).text.split('\n').at(-1)).toBe('no difference in 2 tables')
   })
@@ -183,8 +160,7 @@ describe('verify', () => {
     expect(beside.text).toContain('The snapshot itself is whole: what is wrong stands beside it.')
 
     const key = (await lake.table('people')).files.at(-1)?.key ?? ''
-    const away = join(temporaryFolder(), 'away.parquet')
-    renameSync(lake.path(key), away)
+    rmSync(lake.path(key))
     const { text, document, exitCode } = await verify(`${lake.root}/snapshots/${id}`)
     expect(exitCode).toBe(EXIT.checkFailed)
     expect(text.split('\n')).toEqual([
@@ -201,19 +177,12 @@ describe('verify', () => {
       'Nothing was changed here. Restore the objects from a backup, or use another',
       'snapshot: `jobtide snapshots` lists them.',
     ])
-    const missing = { kind: 'missing', table: 'people', object: key }
     expect(document).toMatchObject({
       is_proved: false,
       findings: [
-        { ...missing, message: 'it is not there' },
+        { kind: 'missing', table: 'people', object: key, message: 'it is not there' },
         { kind: 'extra', table: 'moves', object: 'tables/moves/notes.txt' },
       ],
-    })
-
-    symlinkSync(away, lake.path(key))
-    expect((await verify(lake.root)).document['findings']).toContainEqual({
-      ...missing,
-      message: 'it lies behind a symbolic link, which is not followed',
     })
   })
 
@@ -239,16 +208,6 @@ describe('verify', () => {
     expect(both.exitCode).toBe(EXIT.checkFailed)
     expect(both.document).toMatchObject({ error: { exit_code: 9 }, findings: [{ kind: 'extra' }] })
   })
-
-  it('ends with 7 where nothing was published, and makes no folder', async () => {
-    const root = `${temporaryFolder()}/nothing`
-    await expect(verify(root)).rejects.toMatchObject({
-      exitCode: EXIT.publishFailed,
-      message: `there is no folder ${root}`,
-    })
-    const empty = temporaryFolder()
-    await expect(verify(empty)).rejects.toThrow(`nothing was published to ${empty}`)
-  })
 })
 
 describe('restore', () => {
@@ -258,7 +217,7 @@ describe('restore', () => {
       site.show((context) => restoreCommand(context, url, { pipeline }))
     const site = ledgerSite(START)
     const { text, document, exitCode } = await restore(site, lake.root)
-    const { snapshot_id: id, created_at: at, previous } = await lake.manifest()
+    const { snapshot_id: id, created_at: at } = await lake.manifest()
     expect(exitCode).toBe(EXIT.done)
     expect(text.split('\n')).toEqual([
       `restored: ${site.warehouse} from snapshot ${id} of ${at}`,
@@ -278,20 +237,11 @@ describe('restore', () => {
       is_compared: true,
       not_restored: ['journal', 'ledger', 'coverage'],
     })
-    const count = 'select cast(count(*) as integer) as people from people'
-    await withWarehouse({ path: site.warehouse, mode: 'read' }, async (warehouse) => {
-      expect(await warehouse.all(count)).toEqual([{ people: 15_002 }])
-    })
 
     await expect(restore(site, lake.root)).rejects.toMatchObject({
       exitCode: EXIT.usage,
       message: `there is a warehouse already: ${site.warehouse}`,
     })
     expect(existsSync(`${site.folder}/lock`)).toBe(false)
-    const before = await restore(
-      ledgerSite(START),
-      `${lake.root}/snapshots/${previous?.snapshot_id}`,
-    )
-    expect(before.document).toMatchObject({ snapshot_id: previous?.snapshot_id, rows: 45_000 })
   })
 })

@@ -40,17 +40,6 @@ describe('a stage that is told to stop', () => {
     warehouse.close()
   })
 
-  it('load and build do not begin when the stop came before', async () => {
-    const site = await openSite({ companies: 1 })
-    const world = { ...stopAfter(1), stop: AbortSignal.abort(reason) }
-    const warehouse = await memoryWarehouse()
-    const journal = openJournal(join(site.dataDir, 'journal'), realClock)
-    await expect(loadStage(warehouse, journal, world)).rejects.toBe(reason)
-    await expect(buildStage(warehouse, world)).rejects.toBe(reason)
-    expect(world.seen).toEqual([])
-    warehouse.close()
-  })
-
   it('load stops after the batch that is merged, and the next load ends as if nothing had been', async () => {
     const site = await openSite()
     expect((await site.run(['extract', site.pipeline])).exitCode).toBe(0)
