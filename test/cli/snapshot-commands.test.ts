@@ -30,7 +30,13 @@ describe('snapshots', () => {
   const asked = { id: idOf(1), createdAt: START - DAY, contents: ['aaaa', 'bb'] }
   const first: Manifest = { ...manifestOf(asked), checks: null, new_bytes: 6 }
   const later = { id: idOf(2), createdAt: START, contents: ['aaaa', 'ccc'], after: first }
-  const second: Manifest = { ...manifestOf({ ...asked, ...later }), new_bytes: 1_234_567 }
+  const base = manifestOf({ ...asked, ...later })
+  const second: Manifest = {
+    ...base,
+    new_bytes: 1_234_567,
+    checks: { passed: 84, checked_at: base.created_at },
+    coverage: { ...base.coverage, organizations: 1_200 },
+  }
 
   it('lists the newest first, marks what readers see, and counts shared files once', async () => {
     const { folder, store, show } = aSite()
