@@ -26,7 +26,7 @@ import { Budget } from './budget.ts'
 import type { ExtractOptions, ExtractProgress, Quarantined } from './options.ts'
 import { PageBuyer, type BoughtPage } from './page-buyer.ts'
 import { PagingGuard, expectSameList } from './paging-guard.ts'
-import { fractionOf, pagesToBuy, project } from './projection.ts'
+import { fractionOf, pagesToBuy, project, type Projection } from './projection.ts'
 import { LAST_PAGE, halve, partOf } from './question.ts'
 import { UntrackedCompanies } from './untracked.ts'
 
@@ -58,6 +58,8 @@ class Extraction {
   readonly #quarantined: Quarantined[] = []
   /** The batches of the run, but for those that were replaced by others. */
   #batches: BatchHistory[]
+  /** Made again when a batch ends: it looks at all of them, and there are many pages. */
+  #projection: Projection | null
   readonly #creditsBefore: number
   /** No further batch may be begun. */
   #isHeldBack = false
@@ -70,6 +72,7 @@ class Extraction {
     const { run_id: runId } = run.started
     this.#options = options
     this.#batches = [...run.batches.values()].filter(isKept)
+    this.#projection = project(this.#batches)
     this.#stop = AbortSignal.any([stop, this.#halt.signal])
     this.#creditsBefore = Math.max(creditsSpent, run.creditsCommitted - run.creditsAtLastStop)
     this.#budget = new Budget({
@@ -257,6 +260,7 @@ class Extraction {
     closeBatch(history, 'split')
     const smaller = instead.map(newBatchHistory)
     this.#batches = [...this.#batches.filter(isKept), ...smaller]
+    this.#projection = project(this.#batches)
     for (const one of smaller) this.#enqueue(one, NEXT)
     this.#report()
   }
@@ -272,6 +276,7 @@ class Extraction {
       JSON.stringify(batch),
     )
     closeBatch(history, 'finished')
+    this.#projection = project(this.#batches)
     this.#report()
   }
 
@@ -288,7 +293,7 @@ class Extraction {
       pages: this.#pages,
       events: this.#events,
       credits: this.#budget.spent - this.#creditsBefore,
-      projection: project(this.#batches),
+      projection: this.#projection,
       quarantined: this.#quarantined,
       unexpectedCharges: this.#buyer.unexpectedCharges,
       clockTrouble: this.#buyer.clockTrouble,
