@@ -38,7 +38,6 @@ describe('a nightly run while a backfill is going on', () => {
     while (site.simulator.account().requests < 2) await new Promise((r) => setTimeout(r, 10))
     const first = await site.run(['extract', nightly, '--days', '300', ...pace])
     expect(first.exitCode, first.stderr).toBe(0)
-    expect(first.stderr).toMatch(/in use by `jobtide backfill` of pipeline test.*waiting_for_lock/)
     const last = await backfill.ended
     expect(last.exitCode, last.stderr).toBe(0)
 
