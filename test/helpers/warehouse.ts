@@ -1,98 +1,118 @@
-/** A warehouse in memory with the shipped schema, and events to put into it. A test names only the fields that matter. */
+/** A warehouse in memory with the shipped schema, and events to put straight into it. A test names only the fields that matter. */
 
-import { createHash } from 'node:crypto'
 import type { SqlValue } from '../../src/warehouse/rows.ts'
 import { openWarehouse, type Warehouse } from '../../src/warehouse/warehouse.ts'
-
-/** A row of `job_change_events`; times as ISO 8601 text or Date. */
-export interface EventRow {
-  event_key: string
-  profile_id: string
-  organization_id: string
-  event_type: 'joined' | 'left' | 'title_change'
-  changed_at: Date | string
-  detected_at: Date | string
-  detection_lag_days: number | null
-  title_current: string | null
-  title_previous: string | null
-  person_handle: string | null
-  person_full_name: string | null
-  person_first_name: string | null
-  person_last_name: string | null
-  person_headline: string | null
-  person_network_url: string | null
-  organization_name: string | null
-  organization_slug: string | null
-  organization_network_url: string | null
-  attributes_seen_at: Date | string
-  first_seen_at: Date | string
-  last_seen_at: Date | string
-  first_run_id: string
-  last_run_id: string
-  times_seen: number
-}
-
-const TIMES = new Set(['changed_at', 'detected_at', 'attributes_seen_at', 'first_seen_at'])
-TIMES.add('last_seen_at')
 
 /** An empty warehouse in memory. */
 export async function memoryWarehouse(options: { threads?: number } = {}): Promise<Warehouse> {
   return openWarehouse({ path: ':memory:', mode: 'write', ...options })
 }
 
-/** A whole row from the fields that matter to a test; the key is a hash of the natural key. */
-export function anEvent(fields: Partial<EventRow> = {}): EventRow {
-  const profileId = fields.profile_id ?? 'person_1'
-  const organizationId = fields.organization_id ?? 'org_1'
-  const eventType = fields.event_type ?? 'joined'
-  const changedAt = fields.changed_at ?? '2025-03-01T00:00:00Z'
-  const title = fields.title_current === undefined ? 'Engineer' : fields.title_current
-  const naturalKey = [profileId, organizationId, eventType, new Date(changedAt).toISOString()]
-  if (eventType === 'title_change') naturalKey.push(title ?? '')
-  const detectedAt = fields.detected_at ?? changedAt
-  const seenAt = fields.first_seen_at ?? detectedAt
+/** The columns a test may name; what it leaves out has a default. Times are ISO 8601, UTC. */
+export interface GivenEvent {
+  readonly profile_id: string
+  readonly organization_id: string
+  readonly event_type: string
+  readonly changed_at: string
+  readonly event_key?: string
+  readonly detected_at?: string
+  readonly detection_lag_days?: number | null
+  readonly title_current?: string | null
+  readonly title_previous?: string | null
+  readonly person_handle?: string | null
+  readonly person_full_name?: string | null
+  readonly person_headline?: string | null
+  readonly organization_name?: string | null
+  readonly first_seen_at?: string
+  readonly last_seen_at?: string
+}
+
+const SOME_EVENT: GivenEvent = {
+  profile_id: 'person_1',
+  organization_id: 'org_1',
+  event_type: 'joined',
+  changed_at: '2025-03-01T00:00:00Z',
+}
+const RECEIVED_AT = '2024-12-01T02:15:00Z'
+
+/** Inserts events and notes whom they touch, as a load does; each is detected when it changed unless it says otherwise. */
+export async function insertEvents(
+  warehouse: Warehouse,
+  given: readonly Partial<GivenEvent>[],
+): Promise<void> {
+  if (given.length === 0) return
+  const events = given.map((one) => ({ ...SOME_EVENT, ...one }))
+  const received = events.map(() => new Date(RECEIVED_AT))
+  await warehouse.append('job_change_events', {
+    ...columnsOf(events, () => RECEIVED_AT),
+    last_seen_at: received,
+    attributes_seen_at: received,
+    last_run_id: events.map(() => 'run'),
+    times_seen: events.map(() => 1),
+  })
+  await warehouse.append('ops.changed_people', { profile_id: events.map((one) => one.profile_id) })
+}
+
+/** The columns of events and of their versions. @param seenAt when one was received that does not say it */
+export function columnsOf(
+  events: readonly GivenEvent[],
+  seenAt: (event: GivenEvent) => string,
+): Record<string, SqlValue[]> {
+  const column = (value: (event: GivenEvent) => SqlValue) => events.map(value)
   return {
-    event_key: createHash('md5').update(naturalKey.join('\n')).digest('hex'),
-    profile_id: profileId,
-    organization_id: organizationId,
-    event_type: eventType,
-    changed_at: changedAt,
-    detected_at: detectedAt,
-    detection_lag_days: 0,
-    title_current: title,
-    title_previous: null,
-    person_handle: null,
-    person_full_name: null,
-    person_first_name: null,
-    person_last_name: null,
-    person_headline: null,
-    person_network_url: null,
-    organization_name: null,
-    organization_slug: null,
-    organization_network_url: null,
-    attributes_seen_at: seenAt,
-    first_seen_at: seenAt,
-    last_seen_at: seenAt,
-    first_run_id: 'run_1',
-    last_run_id: 'run_1',
-    times_seen: 1,
-    ...fields,
+    event_key: column((event) => event.event_key ?? naturalKey(event)),
+    profile_id: column((event) => event.profile_id),
+    organization_id: column((event) => event.organization_id),
+    event_type: column((event) => event.event_type),
+    changed_at: column((event) => new Date(event.changed_at)),
+    detected_at: column((event) => new Date(detectedAt(event))),
+    detection_lag_days: column((event) => event.detection_lag_days ?? null),
+    title_current: column((event) => event.title_current ?? null),
+    title_previous: column((event) => event.title_previous ?? null),
+    person_handle: column((event) => event.person_handle ?? null),
+    person_full_name: column((event) => event.person_full_name ?? null),
+    person_headline: column((event) => event.person_headline ?? null),
+    organization_name: column((event) => event.organization_name ?? event.organization_id),
+    first_seen_at: column((event) => new Date(event.first_seen_at ?? seenAt(event))),
+    last_seen_at: column(
+      (event) => new Date(event.last_seen_at ?? event.first_seen_at ?? seenAt(event)),
+    ),
+    first_run_id: column(() => 'run'),
   }
 }
 
-/** Adds events to `job_change_events`. */
-export async function insertEvents(
-  warehouse: Warehouse,
-  events: readonly Partial<EventRow>[],
-): Promise<void> {
-  if (events.length === 0) return
-  const rows = events.map(anEvent)
-  const columns: Record<string, SqlValue[]> = {}
-  for (const name of Object.keys(anEvent()) as (keyof EventRow)[]) {
-    columns[name] = rows.map((row) => {
-      const value = row[name]
-      return TIMES.has(name) && value !== null ? new Date(value) : value
-    })
+/** When the service detected an event: when it changed, unless it says otherwise. */
+export function detectedAt({ detected_at: detected, changed_at: changed }: GivenEvent): string {
+  return detected ?? changed
+}
+
+/** The natural key of an event as one text. */
+export function naturalKey(event: GivenEvent): string {
+  const title = event.event_type === 'title_change' ? `|${event.title_current}` : ''
+  return `${event.profile_id}|${event.organization_id}|${event.event_type}|${event.changed_at}${title}`
+}
+
+/** Every row of the tables and views of main and core as JSON, by name. */
+export async function contentsOf(warehouse: Warehouse): Promise<Map<string, string[]>> {
+  const names = await warehouse.all<{ name: string }>(
+    `select concat(nullif(table_schema, 'main') || '.', table_name) as name from information_schema.tables
+     where table_schema in ('main', 'core') order by all`,
+  )
+  const contents = new Map<string, string[]>()
+  for (const { name } of names) {
+    const { rows } = await warehouse.table(`select * from ${name} order by all`)
+    contents.set(
+      name,
+      rows.map((row) => JSON.stringify(row)),
+    )
   }
-  await warehouse.append('job_change_events', columns)
+  return contents
+}
+
+/** Temporary tables and views: a build leaves none. */
+export async function temporariesOf(warehouse: Warehouse): Promise<unknown[]> {
+  return warehouse.all(
+    `select table_name from duckdb_tables() where temporary
+     union all select view_name from duckdb_views() where temporary and not internal`,
+  )
 }

@@ -8,8 +8,9 @@ import { computedModels } from '../../src/model/computed-models.ts'
 import { sqlFolder } from '../../src/support/assets.ts'
 import { EXIT } from '../../src/support/errors.ts'
 import { readModelFiles } from '../../src/warehouse/catalog.ts'
-import { openWarehouse, type Warehouse } from '../../src/warehouse/warehouse.ts'
-import { insertEvents, type GivenEvent } from './insert-events.ts'
+import type { Warehouse } from '../../src/warehouse/warehouse.ts'
+import { temporaryFolder } from '../helpers/temporary-folder.ts'
+import { contentsOf, insertEvents, memoryWarehouse, type GivenEvent } from '../helpers/warehouse.ts'
 
 const firstNight = { buildId: 'night-1', builtAt: new Date('2024-12-01T03:00:00Z') }
 const secondNight = { buildId: 'night-2', builtAt: new Date('2024-12-02T03:00:00Z') }
@@ -26,25 +27,21 @@ const joiningOfBen: GivenEvent = {
   title_current: 'Software Engineer',
 }
 
-let folder: string
 let models: string
 let checks: string
 let warehouse: Warehouse
 
 beforeEach(async () => {
-  folder = mkdtempSync(join(tmpdir(), 'jobtide-build-'))
+  const folder = temporaryFolder()
   models = join(folder, 'models')
   checks = join(folder, 'checks')
   cpSync(join(sqlFolder, 'models'), models, { recursive: true })
   mkdirSync(checks)
-  warehouse = await openWarehouse({ path: ':memory:', mode: 'write' })
+  warehouse = await memoryWarehouse()
   await insertEvents(warehouse, moveOfAda)
 })
 
-afterEach(() => {
-  warehouse.close()
-  rmSync(folder, { recursive: true })
-})
+afterEach(() => warehouse.close())
 
 describe('build', () => {
   it('makes every filled table and model after each other, reports rows, passes every check, and comments on what it made', async () => {
@@ -83,7 +80,7 @@ describe('build', () => {
 describe('a check that fails', () => {
   let night: Warehouse
   let failing: string
-  let before: Map<string, unknown[]>
+  let before: Map<string, string[]>
   let error: unknown
   const secondBuild = () =>
     buildModels(night, { ...secondNight, checkFolder: failing }).catch((thrown: unknown) => thrown)
@@ -98,11 +95,11 @@ describe('a check that fails', () => {
       join(failing, 'joiners_have_a_key.sql'),
       'select 1 from joiners where event_key is null',
     )
-    night = await openWarehouse({ path: ':memory:', mode: 'write' })
+    night = await memoryWarehouse()
     await insertEvents(night, moveOfAda)
     await buildModels(night, firstNight)
     await insertEvents(night, [joiningOfBen])
-    before = await contents(night)
+    before = await contentsOf(night)
     error = await secondBuild()
   })
   afterAll(() => {
@@ -112,7 +109,7 @@ describe('a check that fails', () => {
 
   it('keeps the tables of the night before, whole', async () => {
     expect(error).toBeInstanceOf(CheckFailedError)
-    expect(await contents(night)).toEqual(before)
+    expect(await contentsOf(night)).toEqual(before)
     expect(before.get('joiners')).toHaveLength(1)
   })
 
@@ -150,7 +147,7 @@ describe('a model that is wrong', () => {
     await expect(buildModels(warehouse, { ...firstNight, modelFolder: models })).rejects.toThrow(
       'model odd: header and select differ: c is not described, b is not selected',
     )
-    expect(await tableNames(warehouse)).not.toContain('joiners')
+    expect(await tableNames()).not.toContain('joiners')
   })
 
   it('is refused by name when it reads a table that does not exist', async () => {
@@ -166,11 +163,11 @@ describe('tables beside the models', () => {
     const marts = join(models, 'marts')
     await warehouse.run('create table notes as select 1 as a')
     await buildModels(warehouse, firstNight)
-    const before = await tableNames(warehouse)
+    const before = await tableNames()
     expect(before).toContain('talent_flows')
     rmSync(join(marts, 'talent_flows.sql'))
     await buildModels(warehouse, { ...secondNight, modelFolder: models, checkFolder: checks })
-    expect(await tableNames(warehouse)).toEqual(before.filter((name) => name !== 'talent_flows'))
+    expect(await tableNames()).toEqual(before.filter((name) => name !== 'talent_flows'))
     expect(before).toContain('notes')
   })
 
@@ -212,18 +209,6 @@ describe('tables beside the models', () => {
   })
 })
 
-async function tableNames(of: Warehouse): Promise<string[]> {
-  const rows = await of.all<{ table_name: string }>(
-    `select concat(nullif(table_schema, 'main') || '.', table_name) as table_name from information_schema.tables
-     where table_schema in ('main', 'core') order by all`,
-  )
-  return rows.map((row) => row.table_name)
-}
-
-async function contents(of: Warehouse): Promise<Map<string, unknown[]>> {
-  const rows = new Map<string, unknown[]>()
-  for (const name of await tableNames(of)) {
-    rows.set(name, await of.all(`select * from ${name} order by all`))
-  }
-  return rows
+async function tableNames(): Promise<string[]> {
+  return [...(await contentsOf(warehouse)).keys()]
 }

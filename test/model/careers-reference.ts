@@ -6,7 +6,7 @@
 import { understandTitle } from '../../src/titles/understand.ts'
 import { DAY } from '../../src/support/units.ts'
 import type { Warehouse } from '../../src/warehouse/warehouse.ts'
-import { naturalKey, type GivenEvent } from './insert-events.ts'
+import { naturalKey, type GivenEvent } from '../helpers/warehouse.ts'
 
 /** One expected stint. */
 export interface ExpectedStint {

@@ -5,10 +5,10 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { buildModels } from '../../src/model/build.ts'
 import { sqlFolder } from '../../src/support/assets.ts'
 import { DAY } from '../../src/support/units.ts'
-import { openWarehouse, type Warehouse } from '../../src/warehouse/warehouse.ts'
+import type { Warehouse } from '../../src/warehouse/warehouse.ts'
 import { temporaryFolder } from '../helpers/temporary-folder.ts'
 import { careersIn, careersOf, expectedStints, newestTitles } from './careers-reference.ts'
-import { insertEvents, naturalKey, type GivenEvent } from './insert-events.ts'
+import { insertEvents, memoryWarehouse, naturalKey, type GivenEvent } from '../helpers/warehouse.ts'
 
 const builtAt = new Date('2024-12-01T03:00:00Z')
 const firstDay = Date.parse('2023-01-01T00:00:00Z')
@@ -42,7 +42,7 @@ let warehouse: Warehouse
 let models: { modelFolder: string; checkFolder: string }
 beforeEach(async () => {
   models = careerModels()
-  warehouse = await openWarehouse({ path: ':memory:', mode: 'write' })
+  warehouse = await memoryWarehouse()
 })
 afterEach(() => warehouse.close())
 

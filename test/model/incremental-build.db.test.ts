@@ -1,11 +1,16 @@
-import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { buildModels, type BuildReport } from '../../src/model/build.ts'
 import { taxonomyVersion } from '../../src/titles/taxonomy.ts'
-import { openWarehouse, type Warehouse } from '../../src/warehouse/warehouse.ts'
-import { insertEvents, type GivenEvent } from './insert-events.ts'
+import type { Warehouse } from '../../src/warehouse/warehouse.ts'
+import { temporaryFolder } from '../helpers/temporary-folder.ts'
+import {
+  insertEvents,
+  memoryWarehouse,
+  temporariesOf,
+  type GivenEvent,
+} from '../helpers/warehouse.ts'
 
 const builtAt = new Date('2024-12-01T03:00:00Z')
 const event = (person: string, organization: string, changedAt: string): GivenEvent => ({
@@ -25,7 +30,7 @@ let folder: string
 let warehouse: Warehouse
 
 beforeEach(async () => {
-  folder = mkdtempSync(join(tmpdir(), 'jobtide-night-'))
+  folder = temporaryFolder()
   for (const part of ['models/marts', 'checks']) {
     mkdirSync(join(folder, part), { recursive: true })
   }
@@ -48,14 +53,11 @@ beforeEach(async () => {
     columns: ['people'],
     sql: 'select cast(sum(people) as integer) as people from sizes',
   })
-  warehouse = await openWarehouse({ path: ':memory:', mode: 'write' })
+  warehouse = await memoryWarehouse()
   await insertEvents(warehouse, firstNight)
 })
 
-afterEach(() => {
-  warehouse.close()
-  rmSync(folder, { recursive: true })
-})
+afterEach(() => warehouse.close())
 
 describe('an incremental build with one new joining of 3 people', () => {
   it('writes 1 row of people and 2 of their group, and all of what has no incremental_by; then nothing while nothing changes', async () => {
@@ -73,7 +75,7 @@ describe('an incremental build with one new joining of 3 people', () => {
       `select comment from duckdb_tables() where table_name = 'totals'`,
     )
     expect(comment?.comment).toContain('Model: marts/totals.sql')
-    expect(await leftOver()).toEqual([])
+    expect(await temporariesOf(warehouse)).toEqual([])
     expect(changes(await build())).toEqual({ arrivals: 0, sizes: 0, totals: 0 })
   })
 })
@@ -148,7 +150,7 @@ describe('a check that fails', () => {
     ])
     expect(await warehouse.all('select * from totals')).toEqual([{ people: 3 }])
     expect(await warehouse.all('select * from ops.changed_people')).toEqual([{ profile_id: 'dee' }])
-    expect(await leftOver()).toEqual([])
+    expect(await temporariesOf(warehouse)).toEqual([])
     await warehouse.run(
       `update job_change_events set title_current = 'Director' where title_current = 'Chef'`,
     )
@@ -329,11 +331,4 @@ function model(
     ...parts.columns.map((column) => `--   ${column}: A column.`),
   ]
   writeFileSync(join(folder, 'models', `${place}.sql`), `${header.join('\n')}\n${parts.sql}\n`)
-}
-
-async function leftOver(): Promise<unknown[]> {
-  return warehouse.all(
-    `select table_name from duckdb_tables() where temporary
-     union all select view_name from duckdb_views() where temporary and not internal`,
-  )
 }

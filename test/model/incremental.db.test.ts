@@ -7,8 +7,9 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { buildModels, type BuildReport } from '../../src/model/build.ts'
-import { openWarehouse, type Warehouse } from '../../src/warehouse/warehouse.ts'
+import type { Warehouse } from '../../src/warehouse/warehouse.ts'
 import { rounds } from '../helpers/tier.ts'
+import { contentsOf, memoryWarehouse, temporariesOf } from '../helpers/warehouse.ts'
 import { anyHistory, Worlds } from './histories.ts'
 
 const WORLDS = rounds('JOBTIDE_WORLDS', 100, 400)
@@ -65,7 +66,8 @@ async function forWorlds(
       await inMemory(async (scratch) => {
         await worlds.put(scratch, false)
         await build(scratch, {})
-        await expectSameTables(warehouse, scratch)
+        expect(await contentsOf(warehouse)).toEqual(await contentsOf(scratch))
+        expect(await temporariesOf(warehouse)).toEqual([])
       })
     })
   })
@@ -80,34 +82,8 @@ async function build(
   return buildModels(warehouse, { buildId: 'night', builtAt, mostChanged: 1, ...options })
 }
 
-async function expectSameTables(actual: Warehouse, expected: Warehouse): Promise<void> {
-  const names = await tableNames(expected)
-  expect(await tableNames(actual)).toEqual(names)
-  const temporary = await actual.all(
-    `select table_name from duckdb_tables() where temporary
-     union all select view_name from duckdb_views() where temporary and not internal`,
-  )
-  expect(temporary).toEqual([])
-  for (const name of names) {
-    expect(await rowsOf(actual, name), name).toEqual(await rowsOf(expected, name))
-  }
-}
-
-async function tableNames(warehouse: Warehouse): Promise<string[]> {
-  const rows = await warehouse.all<{ table_name: string }>(
-    `select concat(table_schema, '.', table_name) as table_name from information_schema.tables
-     where table_schema in ('main', 'core') order by all`,
-  )
-  return rows.map((row) => row.table_name)
-}
-
-async function rowsOf(warehouse: Warehouse, name: string): Promise<string[]> {
-  const { rows } = await warehouse.table(`select * from ${name} order by all`)
-  return rows.map((row) => JSON.stringify(row))
-}
-
 async function inMemory(work: (warehouse: Warehouse) => Promise<void>): Promise<void> {
-  const warehouse = await openWarehouse({ path: ':memory:', mode: 'write' })
+  const warehouse = await memoryWarehouse()
   try {
     await work(warehouse)
   } finally {

@@ -3,10 +3,10 @@
 import { existsSync } from 'node:fs'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { buildModels } from '../../src/model/build.ts'
-import { openWarehouse, type Warehouse } from '../../src/warehouse/warehouse.ts'
+import type { Warehouse } from '../../src/warehouse/warehouse.ts'
 import { careersIn, careersOf } from './careers-reference.ts'
 import { expectGroupTables } from './groups-reference.ts'
-import { insertEvents, type GivenEvent } from './insert-events.ts'
+import { insertEvents, memoryWarehouse, type GivenEvent } from '../helpers/warehouse.ts'
 import { realEvents, realEventsPath } from './real-events.ts'
 
 // The real data has one made-up title for all; these make places that can be vacated and filled.
@@ -30,7 +30,7 @@ describe.skipIf(!existsSync(realEventsPath))('the real careers in ../shared/data
       const title = titles[hash(event.profile_id + event.organization_id) % titles.length] ?? ''
       return { ...event, title_current: title, title_previous: null }
     })
-    warehouse = await openWarehouse({ path: ':memory:', mode: 'write' })
+    warehouse = await memoryWarehouse()
     await insertEvents(warehouse, events)
     await buildModels(warehouse, { buildId: 'real', builtAt: new Date('2024-12-10T03:00:00Z') })
   }, 240_000)

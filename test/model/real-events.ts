@@ -4,7 +4,7 @@ import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { gunzipSync } from 'node:zlib'
 import { packageRoot } from '../../src/support/assets.ts'
-import { naturalKey, type GivenEvent } from './insert-events.ts'
+import { naturalKey, type GivenEvent } from '../helpers/warehouse.ts'
 
 /** 131,811 events, one JSON object a line, gzipped. */
 export const realEventsPath = join(packageRoot, '..', 'shared', 'data', 'oss-job-changes.ndjson.gz')

@@ -16,12 +16,12 @@ import { publishSnapshot, type PublishOptions } from '../../src/publish/publish.
 import { readCurrent } from '../../src/publish/read-snapshot.ts'
 import { openFolderStore } from '../../src/publish/store/folder-store.ts'
 import type { ObjectStore } from '../../src/publish/store/object-store.ts'
-import { realClock } from '../../src/support/clock.ts'
+import { isoInstant, realClock } from '../../src/support/clock.ts'
 import { silentLogger } from '../../src/support/logger.ts'
 import { newUlid } from '../../src/support/ulid.ts'
 import { loadedTables, type TableDefinition } from '../../src/warehouse/catalog.ts'
 import type { Warehouse } from '../../src/warehouse/warehouse.ts'
-import { insertEvents, memoryWarehouse, type EventRow } from '../helpers/warehouse.ts'
+import { insertEvents, memoryWarehouse, type GivenEvent } from '../helpers/warehouse.ts'
 import { temporaryFolder } from '../helpers/temporary-folder.ts'
 
 /** A table to publish, in one file and by `id`, but for what is said otherwise. */
@@ -51,12 +51,12 @@ export async function manifestIn(store: ObjectStore): Promise<Manifest> {
 const TYPES = ['joined', 'left', 'title_change'] as const
 
 /** 300 events in the years 2019 to 2024, 50 a year, with text that needs quoting and with nulls. */
-export function eventsOfSixYears(): Partial<EventRow>[] {
+function eventsOfSixYears(): GivenEvent[] {
   return Array.from({ length: 300 }, (_, index) => ({
     profile_id: `person_${index % 97}`,
     organization_id: `org_${index % 7}`,
     event_type: TYPES[index % 3] ?? 'joined',
-    changed_at: new Date(
+    changed_at: isoInstant(
       Date.UTC(2019 + (index % 6), index % 12, 1 + (index % 28), 1, 2, 3, index),
     ),
     title_current: index % 5 === 0 ? null : `Head of "R&D", it's №${index}`,

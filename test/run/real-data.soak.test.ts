@@ -11,7 +11,7 @@ import { describe, expect, it, onTestFinished } from 'vitest'
 import { runCli, startCli, type CliResult, type RunningCli } from '../helpers/run-cli.ts'
 import { temporaryFolder } from '../helpers/temporary-folder.ts'
 import { expectedFlows } from '../model/careers-reference.ts'
-import type { GivenEvent } from '../model/insert-events.ts'
+import type { GivenEvent } from '../helpers/warehouse.ts'
 import { realEvents, realEventsPath as FILE } from '../model/real-events.ts'
 
 const ROOT = resolve(import.meta.dirname, '..', '..')
