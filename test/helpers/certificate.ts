@@ -2,14 +2,8 @@
 
 import { createPublicKey, generateKeyPairSync, sign } from 'node:crypto'
 
-/** A certificate and its key, PEM. */
-export interface Certificate {
-  readonly cert: string
-  readonly key: string
-}
-
-/** A self-signed certificate for `host`, valid from 2020 to 2049. */
-export function selfSignedCertificate(host: string): Certificate {
+/** A self-signed certificate for `host`, valid from 2020 to 2049, and its key; PEM. */
+export function selfSignedCertificate(host: string): { cert: string; key: string } {
   const { privateKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' })
   const publicKey = createPublicKey(privateKey).export({ type: 'spki', format: 'der' })
   const name = sequence(der(0x31, sequence(oid('550403'), der(0x0c, Buffer.from(host)))))

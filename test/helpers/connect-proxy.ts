@@ -4,23 +4,16 @@ import { createServer } from 'node:http'
 import { connect, type AddressInfo, type Socket } from 'node:net'
 import { onTestFinished } from 'vitest'
 
-/** A proxy that runs. */
-export interface ConnectProxy {
-  readonly port: number
-  /** What was asked for, such as `api.example.com:443`. */
-  readonly asked: string[]
-  /** The credentials that came with it, decoded; null for none. */
-  readonly credentials: (string | null)[]
-}
-
 /**
  * A proxy that closes with the test.
  * @param target where every tunnel leads; or the status with which the proxy refuses
  */
 export async function startConnectProxy(
   target: { readonly port: number } | { readonly status: number },
-): Promise<ConnectProxy> {
+) {
+  // Such as `api.example.com:443`.
   const asked: string[] = []
+  // What came with it, decoded; null for none.
   const credentials: (string | null)[] = []
   const sockets = new Set<Socket>()
   const server = createServer((_request, response) => {

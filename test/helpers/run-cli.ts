@@ -3,7 +3,7 @@
  * test's process serves it. Nothing of the test's own environment reaches it but PATH, and every folder is a new one.
  */
 
-import { spawn, type ChildProcess } from 'node:child_process'
+import { spawn } from 'node:child_process'
 import { writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
@@ -12,11 +12,7 @@ import { text } from 'node:stream/consumers'
 import { expect, onTestFinished } from 'vitest'
 import { runCommandLine } from '../../src/cli/main.ts'
 import { writeOrganizationsFile } from '../../src/simulator/organizations-file.ts'
-import {
-  startSimulator,
-  type Simulator,
-  type SimulatorOptions,
-} from '../../src/simulator/simulator.ts'
+import { startSimulator, type SimulatorOptions } from '../../src/simulator/simulator.ts'
 import { createWorld, worldSightings } from '../../src/simulator/world.ts'
 import { realClock, shiftedClock } from '../../src/support/clock.ts'
 import { DAY } from '../../src/support/units.ts'
@@ -37,15 +33,7 @@ export interface CliResult {
 }
 
 /** A command that runs. */
-export interface RunningCli {
-  readonly process: ChildProcess
-  readonly ended: Promise<CliResult>
-  /** What it wrote to stderr so far. */
-  stderr(): string
-  stdout(): string
-  /** Calls back whenever it wrote something, with all of stderr. */
-  onStderr(listener: (stderr: string) => void): void
-}
+export type RunningCli = ReturnType<typeof startCli>
 
 /** Where and how a command runs. */
 export interface CliOptions {
@@ -58,7 +46,7 @@ export interface CliOptions {
 }
 
 /** Starts the command line. */
-export function startCli(args: readonly string[], options: CliOptions = {}): RunningCli {
+export function startCli(args: readonly string[], options: CliOptions = {}) {
   const startedAt = performance.now()
   const child = spawn(process.execPath, [options.cli ?? CLI, ...args], {
     cwd: options.cwd ?? tmpdir(),
@@ -83,9 +71,11 @@ export function startCli(args: readonly string[], options: CliOptions = {}): Run
   return {
     process: child,
     ended,
+    /** What it wrote so far. */
     stderr: () => written.stderr,
     stdout: () => written.stdout,
-    onStderr: (listener) => listeners.push(listener),
+    /** Calls back whenever it wrote something, with all of stderr. */
+    onStderr: (listener: (stderr: string) => void) => void listeners.push(listener),
   }
 }
 
@@ -141,25 +131,7 @@ export function done(result: CliResult): CliResult {
 export const KEY = 'canary+key/for=tests-5f2c9d'
 
 /** A service, a list of its organisations, a pipeline that reads it, and a data directory. */
-export interface Site {
-  readonly simulator: Simulator
-  readonly folder: string
-  readonly dataDir: string
-  readonly organizations: string
-  /** Path of a pipeline file named `test`. */
-  readonly pipeline: string
-  readonly env: Readonly<Record<string, string>>
-  /** Runs a command in this process, with the data directory and the service's address and key; see callCli. */
-  call(args: readonly string[], options?: CliOptions): Promise<CliResult>
-  /** Runs a command in a process of its own, with the same. */
-  run(args: readonly string[], options?: CliOptions): Promise<CliResult>
-  /** Starts a command in a process of its own, with the same. */
-  start(args: readonly string[], options?: CliOptions): RunningCli
-  /** Rows of a query on the warehouse. */
-  query<Row>(sql: string): Promise<Row[]>
-  /** Moves the service's time, not that of the command line. */
-  advance(ms: number): void
-}
+export type Site = Awaited<ReturnType<typeof openSite>>
 
 /** What a site may choose. */
 export interface SiteOptions extends Partial<SimulatorOptions> {
@@ -195,7 +167,7 @@ export function eventsOfTheWorld(companies = 8): number {
 }
 
 /** Opens a site that closes with the test. */
-export async function openSite(options: SiteOptions = {}): Promise<Site> {
+export async function openSite(options: SiteOptions = {}) {
   const { companies, events, pipelineLines = [], ...simulatorOptions } = options
   const world = { ...(companies && { companies }), ...(events && { events }) }
   const clock = shiftedClock(realClock)
@@ -223,17 +195,23 @@ export async function openSite(options: SiteOptions = {}): Promise<Site> {
     folder,
     dataDir,
     organizations,
+    /** Path of a pipeline file named `test`. */
     pipeline,
     env,
-    call: (args, more) => callCli(args, withEnv(more)),
-    run: (args, more) => runCli(args, withEnv(more)),
-    start: (args, more) => startCli(args, withEnv(more)),
+    /** Runs a command in this process, with the data directory and the service's address and key; see callCli. */
+    call: (args: readonly string[], more?: CliOptions) => callCli(args, withEnv(more)),
+    /** Runs a command in a process of its own, with the same. */
+    run: (args: readonly string[], more?: CliOptions) => runCli(args, withEnv(more)),
+    /** Starts a command in a process of its own, with the same. */
+    start: (args: readonly string[], more?: CliOptions) => startCli(args, withEnv(more)),
+    /** Rows of a query on the warehouse. */
     async query<Row>(sql: string): Promise<Row[]> {
       const { stdout, stderr } = await callCli(['query', sql, '--format', 'json'], withEnv())
       if (stdout === '') throw new Error(stderr)
       return JSON.parse(stdout) as Row[]
     },
-    advance: (ms) => clock.advance(ms),
+    /** Moves the service's time, not that of the command line. */
+    advance: (ms: number) => clock.advance(ms),
   }
 }
 

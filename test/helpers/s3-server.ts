@@ -13,14 +13,10 @@ import {
   S3Error,
   refusal,
   type BucketQuirks,
-  type ObjectVersion,
-  type OpenUpload,
   type S3Operation,
   type S3Request,
   type S3Response,
-  type StoredObject,
 } from './s3-bucket.ts'
-import type { S3Target } from './s3-client.ts'
 
 /**
  * Which requests go wrong: the `nth` one that matches (from 1, default 1) and the following, `times` in all (default 1); and
@@ -43,7 +39,7 @@ export type S3Fault = {
 )
 
 /** One request, in the order of the answers. */
-export interface S3LogEntry {
+interface S3LogEntry {
   readonly operation: S3Operation | 'Unknown'
   /** The status that was sent; 0 when the connection was dropped instead. */
   readonly status: number
@@ -52,22 +48,7 @@ export interface S3LogEntry {
 }
 
 /** A running server. */
-export interface S3Server extends S3Target {
-  /** The objects as they are now, by key. */
-  objects(): Map<string, StoredObject>
-  /** What is kept of a key, newest first: one version, unless the bucket keeps more. */
-  versionsOf(key: string): ObjectVersion[]
-  /** The open uploads in parts, oldest first. */
-  uploads(): OpenUpload[]
-  /** The requests answered so far. */
-  log(): S3LogEntry[]
-  /** Replaces all faults; counting starts again. */
-  setFaults(faults: readonly S3Fault[]): void
-  /** Forgets objects, uploads, log and faults. */
-  reset(): void
-  /** Drops all connections and stops. */
-  close(): Promise<void>
-}
+export type S3Server = Awaited<ReturnType<typeof startS3Server>>
 
 const BUCKET = 'test-bucket'
 const CODES: Readonly<Record<number, string>> = {
@@ -78,7 +59,7 @@ const CODES: Readonly<Record<number, string>> = {
 }
 
 /** Starts a server on a free port of 127.0.0.1. */
-export async function startS3Server(quirks: BucketQuirks = {}): Promise<S3Server> {
+export async function startS3Server(quirks: BucketQuirks = {}) {
   const bucket = new Bucket(quirks)
   const stopping = new AbortController()
   const log: S3LogEntry[] = []
@@ -128,16 +109,23 @@ export async function startS3Server(quirks: BucketQuirks = {}): Promise<S3Server
     accessKeyId: 'TESTACCESSKEYID',
     secretAccessKey: 'very/secret+access/key0',
     endpoint: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
+    /** The objects as they are now, by key. */
     objects: () => bucket.objects(),
-    versionsOf: (key) => bucket.versionsOf(key),
+    /** What is kept of a key, newest first: one version, unless the bucket keeps more. */
+    versionsOf: (key: string) => bucket.versionsOf(key),
+    /** The open uploads in parts, oldest first. */
     uploads: () => [...bucket.uploads.values()],
+    /** The requests answered so far. */
     log: () => [...log],
+    /** Replaces all faults; counting starts again. */
     setFaults,
+    /** Forgets objects, uploads, log and faults. */
     reset() {
       bucket.clear()
       log.length = 0
       setFaults([])
     },
+    /** Drops all connections and stops. */
     async close() {
       if (!server.listening) return
       stopping.abort()

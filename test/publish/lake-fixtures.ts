@@ -53,20 +53,12 @@ export const aNight = `
     select move_id from moves where year(moved_at) = 2020 order by move_id limit 10)`
 
 /** A lake in a folder, unless another store was named. */
-export interface Lake {
-  readonly root: string
-  readonly store: ObjectStore
-  /** The tables of the snapshot that readers see. */
-  manifest(): Promise<Manifest>
-  table(name: string): Promise<ManifestTable>
-  /** Path of an object. */
-  path(key: string): string
-}
+export type Lake = Awaited<ReturnType<typeof publishedLake>>
 
 let template: Promise<string> | undefined
 
 /** A lake that was published, and once more after a night. */
-export async function publishedLake(elsewhere?: ObjectStore): Promise<Lake> {
+export async function publishedLake(elsewhere?: ObjectStore) {
   template ??= publishTemplate()
   const from = newStore(await template)
   const root = temporaryFolder()
@@ -81,13 +73,15 @@ export async function publishedLake(elsewhere?: ObjectStore): Promise<Lake> {
   return {
     root,
     store,
+    /** That of the snapshot that readers see. */
     manifest,
-    async table(name) {
+    async table(name: string): Promise<ManifestTable> {
       const found = (await manifest()).tables.find((table) => table.name === name)
       if (found === undefined) throw new Error(`there is no table ${name}`)
       return found
     },
-    path: (key) => join(root, key),
+    /** Path of an object. */
+    path: (key: string) => join(root, key),
   }
 }
 

@@ -3,7 +3,7 @@
 import { join } from 'node:path'
 import { onTestFinished } from 'vitest'
 import { createTransport } from '../../src/api/transport.ts'
-import { openJournal, type Journal } from '../../src/journal/journal.ts'
+import { openJournal } from '../../src/journal/journal.ts'
 import type { Question } from '../../src/plan/plan.ts'
 import { dataDirectory } from '../../src/run/data-directory.ts'
 import type { Job } from '../../src/run/job.ts'
@@ -14,38 +14,26 @@ import { createLogger, createScrubber } from '../../src/support/logger.ts'
 import { Secret } from '../../src/support/secret.ts'
 import { MINUTE } from '../../src/support/units.ts'
 import { temporaryFolder } from '../helpers/temporary-folder.ts'
+import { aQuestion } from '../plan/plan-fixture.ts'
 import type { TestSimulator } from '../simulator/simulator-fixture.ts'
 
-export interface Nights {
-  readonly journal: Journal
-  /** The data directory. */
-  readonly root: string
-  /** Buys at `nowMs`. */
-  night(
-    nowMs: number,
-    choices?: {
-      readonly job?: Partial<Job>
-      readonly stop?: AbortSignal
-      readonly onProgress?: (step: RunProgress) => void
-      readonly command?: RunCommand
-      readonly onGaveWay?: () => void
-    },
-  ): Promise<RunReport>
+/** What a night may do differently. */
+interface NightChoices {
+  readonly job?: Partial<Job>
+  readonly stop?: AbortSignal
+  readonly onProgress?: (step: RunProgress) => void
+  readonly command?: RunCommand
+  readonly onGaveWay?: () => void
 }
 
 /** The job `nightly` over these organisations. */
 export function jobOver(organizations: readonly string[], question: Partial<Question> = {}): Job {
   return {
     pipeline: 'nightly',
-    question: {
-      pipeline: 'nightly',
+    question: aQuestion({
       organizations: organizations.map((value) => ({ by: 'id', value })),
-      eventTypes: ['joined', 'left', 'title_change'],
-      window: 'since-last',
-      initialWindow: 365,
-      overlapHours: 6,
       ...question,
-    },
+    }),
     organizationsFile: 'organizations.csv',
     isBundledList: false,
     duplicates: 0,
@@ -62,7 +50,7 @@ export function jobOver(organizations: readonly string[], question: Partial<Ques
 }
 
 /** A data directory of its own for `job`. */
-export function nightsOf(simulator: TestSimulator, job: Job): Nights {
+export function nightsOf(simulator: TestSimulator, job: Job) {
   const { clock } = simulator
   const directory = dataDirectory(join(temporaryFolder(), 'data'))
   const transport = createTransport({
@@ -75,8 +63,10 @@ export function nightsOf(simulator: TestSimulator, job: Job): Nights {
   const service = { baseUrl: simulator.url, transport }
   return {
     journal: openJournal(directory.journal, clock),
+    /** The data directory. */
     root: directory.root,
-    night(nowMs, choices = {}) {
+    /** Buys at `nowMs`. */
+    night(nowMs: number, choices: NightChoices = {}): Promise<RunReport> {
       clock.nowMs = nowMs
       const world: RunWorld = {
         directory,

@@ -7,11 +7,7 @@ import {
   type EventSource,
   type JobChangeEvent,
 } from '../../src/simulator/events.ts'
-import {
-  startSimulator,
-  type Simulator,
-  type SimulatorOptions,
-} from '../../src/simulator/simulator.ts'
+import { startSimulator, type SimulatorOptions } from '../../src/simulator/simulator.ts'
 import type { Clock } from '../../src/support/clock.ts'
 import { DAY } from '../../src/support/units.ts'
 
@@ -100,24 +96,22 @@ export interface TestAnswer {
   text: string
 }
 
-export interface TestSimulator extends Simulator {
-  clock: ReturnType<typeof standingClock>
-  post(parameters: unknown, headers?: Record<string, string>): Promise<TestAnswer>
-  send(method: 'GET' | 'POST' | 'PUT', path: string, body?: string): Promise<TestAnswer>
-}
+export type TestSimulator = Awaited<ReturnType<typeof simulate>>
+
+type Method = 'GET' | 'POST' | 'PUT'
 
 /** A simulator of `events` that stops with the test. */
 export async function simulate(
   events: readonly JobChangeEvent[] | EventSource,
   options: Partial<SimulatorOptions> = {},
-): Promise<TestSimulator> {
+) {
   const clock = standingClock()
   const source = 'organizations' in events ? events : sourceOf(events)
   const simulator = await startSimulator({ source, clock, ...options })
   onTestFinished(() => simulator.close())
 
   async function ask(
-    method: 'GET' | 'POST' | 'PUT',
+    method: Method,
     path: string,
     headers: Record<string, string>,
     body?: string,
@@ -136,14 +130,15 @@ export async function simulate(
   return {
     ...simulator,
     clock,
-    post: (parameters, headers = key) =>
+    post: (parameters: unknown, headers: Record<string, string> = key) =>
       ask(
         'POST',
         PATH,
         { ...json, ...headers },
         typeof parameters === 'string' ? parameters : JSON.stringify(parameters),
       ),
-    send: (method, path, body) => ask(method, path, { ...json, ...key }, body),
+    send: (method: Method, path: string, body?: string) =>
+      ask(method, path, { ...json, ...key }, body),
   }
 }
 

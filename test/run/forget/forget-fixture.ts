@@ -8,7 +8,7 @@ import { openJournal, type Journal } from '../../../src/journal/journal.ts'
 import { listSnapshots } from '../../../src/publish/read-snapshot.ts'
 import { openFolderStore } from '../../../src/publish/store/folder-store.ts'
 import { verifySnapshot } from '../../../src/publish/verify/verify.ts'
-import { dataDirectory, type DataDirectory } from '../../../src/run/data-directory.ts'
+import { dataDirectory } from '../../../src/run/data-directory.ts'
 import { searchFolder } from '../../../src/run/forget/search.ts'
 import type { ErasureWorld } from '../../../src/run/forget/world.ts'
 import type { SnapshotTarget } from '../../../src/run/job.ts'
@@ -40,23 +40,14 @@ export const MARKERS = [
 const PEOPLE = 200
 
 /** A data directory and what works in it. */
-export interface ForgetSite {
-  readonly directory: DataDirectory
-  readonly journal: Journal
-  readonly world: RunWorld
-  /** Loads, builds and publishes. */
-  night(target: SnapshotTarget, number: number): Promise<void>
-  /** A world of an erasure that publishes nowhere else. */
-  erasing(targets?: readonly SnapshotTarget[], onStep?: (step: string) => void): ErasureWorld
-  read<T>(work: (warehouse: Warehouse) => Promise<T>): Promise<T>
-}
+export type ForgetSite = ReturnType<typeof forgetSite>
 
 /** A data directory, on the day after so many nights. */
 export function forgetSite(
   root = join(temporaryFolder(), 'data'),
   nights = 0,
   s3Endpoint?: string,
-): ForgetSite {
+) {
   const directory = dataDirectory(root)
   const clock = shiftedClock(realClock)
   clock.advance(nights * DAY)
@@ -79,7 +70,8 @@ export function forgetSite(
     directory,
     journal,
     world,
-    async night(target, number) {
+    /** Buys, loads, builds and publishes. */
+    async night(target: SnapshotTarget, number: number): Promise<void> {
       clock.advance(DAY)
       await buy(journal, number)
       await open(async (warehouse) => {
@@ -92,7 +84,11 @@ export function forgetSite(
       })
       await makeAnalystCopy({ directory, clock })
     },
-    erasing: (targets = [], onStep = () => undefined) => ({
+    /** A world of an erasure that publishes nowhere else. */
+    erasing: (
+      targets: readonly SnapshotTarget[] = [],
+      onStep: (step: string) => void = () => undefined,
+    ): ErasureWorld => ({
       ...world,
       targets: () => targets,
       onProgress: (progress) => {
