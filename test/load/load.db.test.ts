@@ -89,24 +89,6 @@ describe('load', () => {
     expect(report).toMatchObject({ inserted: 1, updated })
   })
 
-  it('goes on in a segment that has grown since', async () => {
-    const warehouse = await memory()
-    const journal = await journalOfRuns(temporaryFolder())
-    const writer = journal.writer()
-    const write = async (person: string) => {
-      const { record, body } = aPage([wireEvent({ person })])
-      await writer.append(record, body)
-      return load({ warehouse, journal })
-    }
-    expect(await write('per_1')).toMatchObject({ pages: 1, inserted: 1 })
-    expect(await write('per_2')).toMatchObject({ pages: 1, inserted: 1 })
-    await writer.close()
-    expect(await load({ warehouse, journal })).toMatchObject({ pages: 0 })
-    expect(await warehouse.all('select count(*)::int as n from job_change_events')).toEqual([
-      { n: 2 },
-    ])
-  })
-
   it('tells its progress up to the last byte', async () => {
     const warehouse = await memory()
     const pages = Array.from({ length: 5 }, (_, i) => aPage([wireEvent({ person: `per_${i}` })]))

@@ -71,14 +71,6 @@ describe('makePlan', () => {
     expect(batches.flatMap((batch) => batch.organizations)).toEqual(ids(1))
   })
 
-  it('puts 50 silent organisations of 100 into a batch of their own, and first reads last', () => {
-    const known = aPast(Array.from({ length: 100 }, (_, place) => (place % 2 === 0 ? 0.4 : 0)))
-    const { batches, ...planned } = plan({ organizations: ids(160) }, known)
-    expect(batches.map(({ days_ago: days }) => days)).toEqual([2, 2, 365, 365])
-    expect(batches[0]?.organizations).toEqual(ids(100).filter((_, place) => place % 2 === 0))
-    expect(planned).toMatchObject({ neverAsked: 60, silent: 50 })
-  })
-
   it('expects the bill of what was read before: 50 with 10 events a day, two days back, are a page', () => {
     const organizations = ids(50)
     const known = aPast(Array<number>(50).fill(0.2))

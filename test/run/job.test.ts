@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import { questionSha256 } from '../../src/plan/plan.ts'
 import { EXIT } from '../../src/support/errors.ts'
-import { absoluteDestination, readJob, readSnapshotTarget } from '../../src/run/job.ts'
+import { absoluteDestination, readJob } from '../../src/run/job.ts'
 import { pipelineText } from '../helpers/run-cli.ts'
 import { temporaryFolder } from '../helpers/temporary-folder.ts'
 import { memoryWarehouse } from '../helpers/warehouse.ts'
@@ -131,11 +131,6 @@ describe('readJob', () => {
       exitCode: 2,
       message: expect.stringContaining('list.parquet: not a list of organisations') as unknown,
     })
-  })
-
-  it('finds a pipeline by name among those that ship with Jobtide', () => {
-    expect(readSnapshotTarget('nightly', {}, DATA_DIR)?.to).toBe('/srv/jobtide/snapshots')
-    expect(() => readSnapshotTarget('nothing', {}, DATA_DIR)).toThrow('no pipeline "nothing"')
   })
 })
 

@@ -1,8 +1,7 @@
 import { request } from 'undici'
 import { describe, expect, it } from 'vitest'
-import { startSimulator } from '../../src/simulator/simulator.ts'
 import { HOUR, MINUTE, SECOND } from '../../src/support/units.ts'
-import { anEvent, manyEvents, NOW, simulate, sourceOf, standingClock } from './simulator-fixture.ts'
+import { anEvent, manyEvents, NOW, simulate } from './simulator-fixture.ts'
 
 describe('the account', () => {
   it('logs what each request asked for', async () => {
@@ -85,13 +84,5 @@ describe('starting and stopping', () => {
     await simulator.close()
     expect(performance.now() - startedAt).toBeLessThan(1_000)
     await expect(request(simulator.url)).rejects.toThrow('ECONNREFUSED')
-  })
-
-  it('refuses a port that is taken and a fault that is wrong', async () => {
-    const simulator = await simulate([anEvent()])
-    const port = Number(new URL(simulator.url).port)
-    const options = { source: sourceOf([]), clock: standingClock() }
-    await expect(startSimulator({ ...options, port })).rejects.toThrow(`port ${port}: `)
-    await expect(startSimulator({ ...options, faults: [{ page: 0 }] })).rejects.toThrow('fault 1')
   })
 })

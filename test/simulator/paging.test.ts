@@ -15,28 +15,6 @@ import {
 } from './simulator-fixture.ts'
 
 describe('pages', () => {
-  it.each<[count: number, pages: [events: number, hasMore: boolean, credits: number][]]>([
-    [0, [[0, false, 0]]],
-    [50, [[50, false, 10]]],
-    [51, [50, 1].map((events) => [events, events === 50, 10])],
-  ])('%i events at limit 50 are pages of [events, has_more, credits] %j', async (count, pages) => {
-    const simulator = await simulate([
-      anEvent({ organization: 'org_other' }),
-      ...manyEvents(count),
-      // Tracked, and without events until tomorrow.
-      anEvent({ detectedDaysAgo: -1 }),
-    ])
-    const ask = async (page: number) =>
-      (await simulator.post({ organization_ids: 'org_a', page, limit: 50 })).body
-    for (const [place, [events, hasMore, credits]] of pages.entries()) {
-      const { data, pagination, credit_used: charged } = await ask(place + 1)
-      expect([data.length, charged]).toEqual([events, credits])
-      expect(pagination).toEqual({ page: place + 1, limit: 50, has_more: hasMore })
-    }
-    const after = await ask(pages.length + 1)
-    expect(after).toMatchObject({ data: [], pagination: { has_more: false }, credit_used: 0 })
-  })
-
   it('of any size hold the events that a plain filter and sort finds, for any question', () => {
     const choices = fc.record({
       organization: fc.constantFrom('org_a', 'org_b', 'org_c'),
@@ -93,18 +71,8 @@ describe('pages', () => {
   })
 })
 
-describe('the window and the clock', () => {
-  it.each([
-    ['exactly 7 days ago', 7 * DAY, 1],
-    ['7 days and 1 ms ago', 7 * DAY + 1, 0],
-    ['now', 0, 1],
-    ['in 1 ms', -1, 0],
-  ])('days_ago 7 and an event detected %s', async (_, beforeMs, found) => {
-    const simulator = await simulate([anEvent({ detectedAt: NOW - beforeMs })])
-    expect((await simulator.post({ days_ago: 7 })).body.data).toHaveLength(found)
-  })
-
-  it('lets a list shift while it is paged: a new first event pushes one to the next page', async () => {
+describe('a list', () => {
+  it('shifts while it is paged, as time goes on: a new first event pushes one to the next page', async () => {
     const events = [
       ...manyEvents(4),
       anEvent({ person: 'new', lagDays: 0, detectedAt: NOW + HOUR }),

@@ -3,7 +3,7 @@ import type { EventSource, JobChangeEvent } from '../../src/simulator/events.ts'
 import type { Sighting } from '../../src/simulator/sightings.ts'
 import { createWorld, worldSightings, type WorldOptions } from '../../src/simulator/world.ts'
 import { DAY } from '../../src/support/units.ts'
-import { NOW, eventsIn, simulate } from './simulator-fixture.ts'
+import { NOW, eventsIn } from './simulator-fixture.ts'
 
 const options: WorldOptions = {
   seed: 7,
@@ -121,35 +121,6 @@ describe('careers', () => {
       })
       expect(from?.length).toBeGreaterThan(0)
     }
-  })
-})
-
-describe('the next night in a world', () => {
-  it('brings new events, late ones and corrections, and takes none away', async () => {
-    const simulator = await simulate(world)
-    const visible = async () => {
-      const seen: JobChangeEvent[] = []
-      for (let page = 1, more = true; more; page += 1) {
-        const { body } = await simulator.post({ page, limit: 50 })
-        seen.push(...body.data)
-        more = body.pagination.has_more
-      }
-      return seen
-    }
-    const textsOf = (events: JobChangeEvent[]) => new Set(events.map((e) => JSON.stringify(e)))
-    const before = await visible()
-    const truth = sightings.filter(({ event }) => Date.parse(event.detected_at) <= NOW)
-    expect(textsOf(before)).toEqual(textsOf(truth.map(({ event }) => event)))
-
-    simulator.advance(7 * DAY)
-    const known = textsOf(before)
-    const after = await visible()
-    const added = after.filter((event) => !known.has(JSON.stringify(event)))
-    expect(after.length - added.length).toBe(before.length)
-    expect(added.length).toBeGreaterThan(50)
-    expect(added.filter((event) => event.detection_lag_days > 60).length).toBeGreaterThan(5)
-    const keys = new Set(before.map(keyOf))
-    expect(added.filter((event) => keys.has(keyOf(event))).length).toBeGreaterThan(0)
   })
 })
 

@@ -104,20 +104,6 @@ describe('memory and threads', () => {
     expect(await asked.makeRoomForModels()).toBe(111 * 2 ** 20)
   })
 
-  it('are at most 4 threads, and at least 48 MiB for each', async () => {
-    const warehouse = await opened({ path: filePath(), mode: 'write' })
-    const [row] = await warehouse.all<{ threads: number; memory: string }>(
-      `select current_setting('threads')::int as threads, current_setting('memory_limit') as memory`,
-    )
-    const threads = row?.threads ?? 0
-    expect(threads).toBeGreaterThanOrEqual(1)
-    expect(threads).toBeLessThanOrEqual(4)
-    expect(Number.parseFloat(row?.memory ?? '')).toBeGreaterThanOrEqual(
-      48 * Math.max(2, threads) - 1,
-    )
-    expect(row?.memory).toMatch(/MiB$/)
-  })
-
   it('that are used up end with exit 9 and say that nothing is lost', () => {
     const error = new Error(
       'Out of Memory Error: could not allocate block of size 256.0 KiB (96.0 MiB used)',
