@@ -8,7 +8,7 @@ import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import { packageRoot } from '../src/support/assets.ts'
 import { DAY, MINUTE } from '../src/support/units.ts'
-import { openSite, type Site } from './helpers/run-cli.ts'
+import { done, openSite, type Site } from './helpers/run-cli.ts'
 
 const PIPELINES = readdirSync(join(packageRoot, 'pipelines')).map((name) =>
   name.replace(/\.yaml$/, ''),
@@ -25,9 +25,7 @@ interface Report {
 async function run(site: Site, pipeline: string): Promise<Report> {
   const pace = ['--requests-per-second', '1000']
   const list = ['--organizations', site.organizations]
-  const { exitCode, stdout, stderr } = await site.run(['run', pipeline, ...list, ...pace, '--json'])
-  expect(exitCode, stderr).toBe(0)
-  return JSON.parse(stdout) as Report
+  return JSON.parse(done(await site.run(['run', pipeline, ...list, ...pace, '--json'])).stdout)
 }
 
 const ledgerOf = (site: Site) =>

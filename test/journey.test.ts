@@ -1,10 +1,10 @@
 /** The product in one file: a service, a backfill, a night, the nightly run, and what an analyst reads afterwards. */
 
-import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import type { JobChangeEvent } from '../src/simulator/events.ts'
 import { DAY, HOUR } from '../src/support/units.ts'
+import { viewsOf } from './helpers/compare-sites.ts'
 import { openSite, type Site } from './helpers/run-cli.ts'
 import { memoryWarehouse } from './helpers/warehouse.ts'
 import { anEvent, sourceOf } from './simulator/simulator-fixture.ts'
@@ -61,23 +61,12 @@ interface Report {
   }
 }
 
-async function report(site: Site, ...args: string[]): Promise<Report> {
-  const { exitCode, stdout, stderr } = await site.call([...args, '--json'])
-  expect(exitCode, stderr).toBe(0)
-  return JSON.parse(stdout) as Report
-}
-
 /** A table of the snapshot that latest.json points to, with nothing but DuckDB, as a reader has it. */
 async function readSnapshot<Row extends object>(site: Site, sql: string): Promise<Row[]> {
-  const folder = join(site.dataDir, 'snapshots')
-  const pointer = JSON.parse(readFileSync(join(folder, 'latest.json'), 'utf8')) as {
-    snapshot_id: string
-  }
-  const views = readFileSync(join(folder, 'snapshots', pointer.snapshot_id, 'views.sql'), 'utf8')
   const reader = await memoryWarehouse()
   try {
     await reader.run('create schema reader; set schema = reader')
-    await reader.run(views)
+    await reader.run(viewsOf(join(site.dataDir, 'snapshots')))
     return await reader.all<Row>(sql)
   } finally {
     reader.close()
@@ -88,20 +77,20 @@ describe('the journey', () => {
   it('buys 150 events in 3 pages for 30 credits, a night later 2 in 1 page for 10, and then nothing; a reader with nothing but DuckDB sees them', async () => {
     const site = await openSite({ source: sourceOf(eventsAround(Date.now())) })
 
-    const backfill = await report(site, 'backfill', site.pipeline, '--days', 'all')
+    const backfill = await site.json<Report>('backfill', site.pipeline, '--days', 'all')
     expect(backfill.extract).toMatchObject({ pages: 3, events: 150, credits: 30 })
     expect(backfill.load).toMatchObject({ inserted: 150, updated: 0 })
     const rows = Object.fromEntries(backfill.build.models.map(({ name, rows: n }) => [name, n]))
     expect(rows).toMatchObject({ leavers: 60, joiners: 60, promotions: 30, organization_pairs: 1 })
 
     site.advance(20 * HOUR)
-    const nightly = await report(site, 'run', site.pipeline)
+    const nightly = await site.json<Report>('run', site.pipeline)
     expect(nightly.extract).toMatchObject({ pages: 1, events: 2, credits: 10 })
     expect(nightly.load).toMatchObject({ inserted: 1, updated: 1 })
     expect(nightly.publish.unchanged).toBe(false)
     expect(site.simulator.account()).toMatchObject({ charged_pages: 4, credits: 40 })
 
-    const again = await report(site, 'run', site.pipeline)
+    const again = await site.json<Report>('run', site.pipeline)
     expect(again.load).toMatchObject({ inserted: 0, updated: 0 })
     // The coverage moved on, which a reader may want to know; the data files are the same.
     expect(again.publish).toMatchObject({ new_files: 0, files: nightly.publish.files })

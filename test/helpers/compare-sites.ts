@@ -17,14 +17,11 @@ const NOT_COMPARED = [
   'last_run_id',
 ]
 
-/** Rows that differ, by table, and how many rows were compared. */
-export interface Differences {
-  readonly different: Readonly<Record<string, number>>
-  readonly rows: number
-}
-
-/** Compares every table of `main`, `ops.coverage`, and every table of the newest snapshot below `<data dir>/snapshots`. */
-export async function compareDataDirs(one: string, other: string): Promise<Differences> {
+/**
+ * Compares every table of `main`, `ops.coverage`, and every table of the newest snapshot below `<data dir>/snapshots`. Gives
+ * how many rows differ, by table, and how many were compared.
+ */
+export async function compareDataDirs(one: string, other: string) {
   const engine = await memoryWarehouse()
   try {
     for (const [name, dataDir] of Object.entries({ one, other })) {
@@ -65,7 +62,8 @@ async function relationsOf(engine: Warehouse, site: 'one' | 'other'): Promise<st
   return rows.map(({ name }) => name)
 }
 
-function viewsOf(folder: string): string {
+/** The `views.sql` of the snapshot that readers of a folder see. */
+export function viewsOf(folder: string): string {
   const pointer = JSON.parse(readFileSync(join(folder, 'latest.json'), 'utf8')) as {
     snapshot_id: string
   }

@@ -8,8 +8,7 @@ import { syncBuiltinESMExports } from 'node:module'
 import { promisify } from 'node:util'
 import { afterAll, afterEach, beforeAll } from 'vitest'
 
-/** What the disk does next; `heal` takes all faults away. */
-export const disk = {
+const HEALTHY = {
   /** Bytes that still fit, over all writes; a write over it is cut short, the next one fails. */
   roomBytes: Number.POSITIVE_INFINITY,
   /** The most bytes one write call takes: short writes are no failure. */
@@ -20,17 +19,10 @@ export const disk = {
   truncateFails: null as string | null,
   /** Calls since the last heal(). */
   syncs: 0,
-  heal(): void {
-    Object.assign(disk, {
-      roomBytes: Number.POSITIVE_INFINITY,
-      longestWrite: Number.POSITIVE_INFINITY,
-      syncFails: null,
-      renameFails: null,
-      truncateFails: null,
-      syncs: 0,
-    })
-  },
 }
+
+/** What the disk does next; `heal` takes all faults away. */
+export const disk = { ...HEALTHY, heal: (): void => void Object.assign(disk, HEALTHY) }
 
 /** An error as Node's file system throws it. */
 export function systemError(code: string, syscall: string): NodeJS.ErrnoException {

@@ -3,7 +3,7 @@
 import { readdirSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
-import { openSite, type Site } from '../helpers/run-cli.ts'
+import { done, openSite, type Site } from '../helpers/run-cli.ts'
 
 const EVENTS = 'select distinct event_key from job_change_events order by 1'
 
@@ -21,9 +21,7 @@ async function killedExtraction(): Promise<{
   }
   killed.process.kill('SIGKILL')
   await killed.ended
-  const { exitCode, stderr } = await site.run(args)
-  expect(exitCode, stderr).toBe(0)
-  expect((await site.run(['load'])).exitCode).toBe(0)
+  for (const each of [args, ['load']]) done(await site.run(each))
   return { site, events: await site.query(EVENTS), credits: site.simulator.account().credits }
 }
 
@@ -31,9 +29,7 @@ describe('a journal whose first segment is lost, with that of a night kept', () 
   it('is bought again by the next night, the first read with it: `since-last` begins at what is left no more', async () => {
     const site = await openSite({ companies: 4 })
     const night = ['run', site.pipeline, '--no-publish']
-    const first = await site.run(night)
-    expect(first.exitCode, first.stderr).toBe(0)
-    expect((await site.run(night)).exitCode).toBe(0)
+    for (const args of [night, night]) done(await site.run(args))
     const events = await site.query(EVENTS)
     expect(events.length).toBeGreaterThan(50)
     const folder = join(site.dataDir, 'journal')
@@ -41,8 +37,7 @@ describe('a journal whose first segment is lost, with that of a night kept', () 
     rmSync(join(folder, oldest!))
     rmSync(join(site.dataDir, 'jobtide.duckdb'))
     expect((await site.run(night)).exitCode).toBe(9)
-    const again = await site.run([...night, '--accept-loss'])
-    expect(again.exitCode, again.stderr).toBe(0)
+    done(await site.run([...night, '--accept-loss']))
     expect(await site.query(EVENTS)).toEqual(events)
     const bought = site.simulator.account().credits
     expect((await site.run(night)).exitCode).toBe(0)
@@ -72,13 +67,11 @@ describe('a journal whose older segment is lost', () => {
       expect(stderr).toContain('--accept-loss')
     }
     expect(site.simulator.account().credits).toBe(bought)
-    const replay = await run('replay', '--accept-loss')
-    expect(replay.exitCode, replay.stderr).toBe(0)
+    const replay = done(await run('replay', '--accept-loss'))
     expect(replay.stderr).toContain('accepted as lost')
     const { load } = JSON.parse(replay.stdout) as { load: { inserted: number } }
     expect(load.inserted).toBeLessThan(events.length)
-    const again = await run(...backfill)
-    expect(again.exitCode, again.stderr).toBe(0)
+    done(await run(...backfill))
     expect(await site.query(EVENTS)).toEqual(events)
     expect((await run('verify')).exitCode).toBe(0)
     const after = JSON.parse((await run('status')).stdout) as { credits: number }
