@@ -25,17 +25,11 @@ const SHOWN_FOLDER = '/srv/jobtide'
 
 const run = promisify(execFile)
 
-/** A folder in which the pages are run. */
-export interface DocsSite {
-  /** Where the commands are run. */
-  folder(): string
-}
-
 /**
- * Declares a test for each command of `pages`.
+ * Declares a test for each command of `pages`; gives the folder in which they are run.
  * @param before what is run in the folder first
  */
-export function describePages(pages: readonly string[], before = ''): DocsSite {
+export function describePages(pages: readonly string[], before = '') {
   let home = ''
   let simulator: Simulator
   const workFolder = () => join(home, 'work')

@@ -8,6 +8,7 @@ import type { Fault } from '../../src/simulator/faults.ts'
 import { Secret } from '../../src/support/secret.ts'
 import { DAY, HOUR, MINUTE, SECOND } from '../../src/support/units.ts'
 import { virtualClock } from '../helpers/virtual-clock.ts'
+import { aQuestion } from '../plan/plan-fixture.ts'
 import {
   NOW,
   anEvent,
@@ -244,13 +245,6 @@ describe('no worker sends before a time the service named', () => {
 })
 
 describe('a Date header that is wrong', () => {
-  const QUESTION = {
-    eventTypes: ['joined', 'left', 'title_change'],
-    window: 'since-last',
-    initialWindow: 365,
-    overlapHours: 6,
-  } as const
-
   it.each([
     {
       what: 'in one of 3 pages, 30 days ahead: not believed, coverage is as without it',
@@ -303,7 +297,7 @@ describe('a Date header that is wrong', () => {
     expect(coverage.map(({ from, to }) => [inDays(from), inDays(to)])).toEqual([world.coverage])
     const [days = 0, window] = world.asked
     const later = serviceTime(history, NOW + days * DAY)
-    expect(neededWindow(QUESTION, coverage, later)).toBe(window)
+    expect(neededWindow(aQuestion(), coverage, later)).toBe(window)
     if (world.trouble === null) expect([clockTrouble, history.clockDispute]).toEqual([null, null])
     else
       expect([clockTrouble, history.clockDispute]).toMatchObject([

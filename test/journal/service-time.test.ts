@@ -6,9 +6,10 @@ import type { JournalRecord } from '../../src/journal/records.ts'
 import { agreeOnTime } from '../../src/journal/service-time.ts'
 import { coveredTime, newBatchHistory, type BatchHistory } from '../../src/journal/batch-history.ts'
 import { takeRecord } from '../../src/journal/page-drift.ts'
-import { neededWindow, type Window, type WindowQuestion } from '../../src/plan/window.ts'
+import { neededWindow, type Window } from '../../src/plan/window.ts'
 import { DAY, HOUR, SECOND } from '../../src/support/units.ts'
 import { rounds } from '../helpers/tier.ts'
+import { aQuestion } from '../plan/plan-fixture.ts'
 import { RUN, aBatch, aFinish, aPage, aStart } from './journal-fixture.ts'
 
 const NOW = Date.UTC(2028, 1, 28, 2)
@@ -31,12 +32,7 @@ describe('agreeOnTime', () => {
   })
 })
 
-const QUESTION: WindowQuestion = {
-  eventTypes: ['joined', 'left', 'title_change'],
-  window: 'since-last',
-  initialWindow: 3,
-  overlapHours: 0,
-}
+const QUESTION = aQuestion({ initialWindow: 3, overlapHours: 0 })
 
 /** A service with one organisation, of which something is detected every two hours, and nights that read it. */
 class World {

@@ -334,9 +334,7 @@ export function careersOf(events: readonly GivenEvent[]): { stints: string[]; mo
 }
 
 /** The same from the warehouse. */
-export async function careersIn(
-  warehouse: Warehouse,
-): Promise<{ stints: string[]; moves: string[] }> {
+export async function careersIn(warehouse: Warehouse): Promise<ReturnType<typeof careersOf>> {
   const lines = async (table: string, columns: readonly string[]) => {
     const rows = await warehouse.all<Record<string, unknown>>(
       `select ${columns.join(', ')} from ${table}`,

@@ -104,14 +104,18 @@ export const oneJournal = {
 export async function publish(
   warehouse: Warehouse,
   store: ObjectStore,
-  options: Partial<PublishOptions> = {},
+  {
+    scratchFolder = join(temporaryFolder(), 'scratch'),
+    cacheFolder = join(temporaryFolder(), 'published'),
+    ...options
+  }: Partial<PublishOptions> = {},
 ) {
   return publishSnapshot({
     warehouse,
     store,
     tables: snapshotTables,
-    scratchFolder: join(temporaryFolder(), 'scratch'),
-    cacheFolder: join(temporaryFolder(), 'published'),
+    scratchFolder,
+    cacheFolder,
     clock: realClock,
     snapshotId: newUlid(realClock.now()),
     runId: 'run_2',

@@ -4,21 +4,17 @@ import { randomBytes } from 'node:crypto'
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, beforeAll, vi } from 'vitest'
-import type { ObjectStore } from '../../src/publish/store/object-store.ts'
 import { openStore } from '../../src/publish/store/open-store.ts'
 import { realClock } from '../../src/support/clock.ts'
 import { signInTo } from '../helpers/s3-client.ts'
 import { startS3Server, type S3Server } from '../helpers/s3-server.ts'
 import { temporaryFolder } from '../helpers/temporary-folder.ts'
 
-/** A kind of place, and an empty store there. */
-export interface Place {
-  readonly place: string
-  readonly open: () => Promise<ObjectStore>
-}
-
-/** A folder, and a strict S3 that is there while the tests of the file run. Call it once, at the top of the file. */
-export function folderAndS3(): readonly Place[] {
+/**
+ * A folder, and a strict S3 that is there while the tests of the file run, each with a way to open an empty store there. Call
+ * it once, at the top of the file.
+ */
+export function folderAndS3() {
   let server: S3Server
   let prefixes = 0
   beforeAll(async () => {

@@ -5,26 +5,20 @@ import type { JournalWriter } from '../../src/journal/journal.ts'
 import type { PlacedFrame } from '../../src/journal/reader.ts'
 import type { RunOutcome, BatchRecord } from '../../src/journal/records.ts'
 import { takeRecord } from '../../src/journal/page-drift.ts'
-import type { Question } from '../../src/plan/plan.ts'
-import type { Window } from '../../src/plan/window.ts'
 import { beginRun } from '../../src/run/begin.ts'
 import { beginning, questionWithout, runsToAbandon } from '../../src/run/resume.ts'
 import { EXIT } from '../../src/support/errors.ts'
 import { DAY, HOUR } from '../../src/support/units.ts'
 import { virtualClock } from '../helpers/virtual-clock.ts'
-import { aPage } from '../journal/journal-fixture.ts'
+import { batchOf } from '../extract/extract-fixture.ts'
+import { aPage, aStart } from '../journal/journal-fixture.ts'
 import { jobOver } from './nights-fixture.ts'
 
 const TODAY = Date.UTC(2026, 10, 20, 2)
 const TYPES = ['joined', 'left', 'title_change'] as const
 
-function aBatch(id: string, names: readonly string[], daysAgo: Window): BatchRecord {
-  return {
-    batch_id: id,
-    organizations: names.map((value) => ({ by: 'id', value })),
-    days_ago: daysAgo === 'all' ? null : daysAgo,
-    event_types: TYPES,
-  }
+function aBatch(id: string, names: readonly string[], daysAgo: number | null): BatchRecord {
+  return batchOf(names, { batch_id: id, days_ago: daysAgo })
 }
 
 interface RunChoices {
@@ -42,20 +36,8 @@ interface RunChoices {
 function aRun(choices: RunChoices = {}): RunHistory {
   const { id = 'run_1', pipeline = 'nightly', question = 'q', at = TODAY } = choices
   const batches = choices.batches ?? [aBatch('s1', ['org_a'], 7)]
-  const run = newRunHistory(
-    {
-      kind: 'run_started',
-      run_id: id,
-      at,
-      pipeline,
-      command: 'run',
-      organizations: 1,
-      batches: batches.length,
-      credits_limit: null,
-      question_sha256: question,
-    },
-    batches,
-  )
+  const started = aStart({ run_id: id, at, pipeline, question_sha256: question })
+  const run = newRunHistory(started, batches)
   for (const [batchId, batch] of run.batches) {
     if (choices.begun?.includes(batchId) === true) takeRecord(batch, aPage(1, { server_at: at }))
     if (choices.read?.includes(batchId) === true) batch.state = 'finished'
@@ -75,15 +57,7 @@ function historyOf(...runs: RunHistory[]): History {
   }
 }
 
-const question: Question = {
-  pipeline: 'nightly',
-  organizations: ['org_a', 'org_b', 'org_c'].map((value) => ({ by: 'id', value })),
-  eventTypes: TYPES,
-  window: 'since-last',
-  initialWindow: 365,
-  overlapHours: 6,
-}
-
+const { question } = jobOver(['org_a', 'org_b', 'org_c'])
 const state = { question, questionSha256: 'q', nowMs: TODAY, serverNowMs: TODAY }
 const kindOf = (history: History) => beginning(history, state).kind
 
@@ -104,7 +78,7 @@ describe('the same question on the same UTC day', () => {
     ['began 3 h ago, on the day before', { at: TODAY - 3 * HOUR }, 'new'],
     [
       'began 90 days ago',
-      { at: TODAY - 90 * DAY, batches: [aBatch('s1', ['org_a'], 'all')] },
+      { at: TODAY - 90 * DAY, batches: [aBatch('s1', ['org_a'], null)] },
       'new',
     ],
   ])('as a run that %s: %#', (_, choices, kind) => {
@@ -171,7 +145,7 @@ describe('on another day, or for another list', () => {
 
   it('leaves what another question had begun over a year where a night needs 2 days of it', () => {
     const night = [{ eventTypes: TYPES, from: null, to: TODAY - 30 * HOUR }]
-    const choices = { begun: ['s1'], batches: [aBatch('s1', ['org_a'], 'all')] }
+    const choices = { begun: ['s1'], batches: [aBatch('s1', ['org_a'], null)] }
     for (const outcome of ['sampled', 'interrupted', null] as const) {
       const history = historyOf(yesterday({ ...choices, outcome, question: 'all of it' }))
       history.coverage.set('org_a', night)
@@ -233,7 +207,7 @@ describe('on another day, or for another list', () => {
     expect(kindOf(historyOf(yesterday({ begun: ['s1'], at: TODAY - 2 * DAY })))).toBe('carried-on')
     expect(kindOf(historyOf(yesterday({ begun: ['s1'], at: TODAY - 31 * DAY })))).toBe('new')
     // What has no window is good at any age.
-    const all = { batches: [aBatch('s1', ['org_a'], 'all')], begun: ['s1'] }
+    const all = { batches: [aBatch('s1', ['org_a'], null)], begun: ['s1'] }
     expect(kindOf(historyOf(yesterday({ ...all, at: TODAY - 90 * DAY })))).toBe('carried-on')
   })
 })

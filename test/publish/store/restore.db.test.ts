@@ -11,9 +11,6 @@ import { buildModels } from '../../../src/model/build.ts'
 import { computedModels } from '../../../src/model/computed-models.ts'
 import type { ObjectStore } from '../../../src/publish/store/object-store.ts'
 import { openStore } from '../../../src/publish/store/open-store.ts'
-import { publishSnapshot } from '../../../src/publish/publish.ts'
-import { silentLogger } from '../../../src/support/logger.ts'
-import { newUlid } from '../../../src/support/ulid.ts'
 import {
   proveSnapshot,
   restoreSnapshot,
@@ -34,7 +31,7 @@ import { signInTo } from '../../helpers/s3-client.ts'
 import { startS3Server, type S3Server } from '../../helpers/s3-server.ts'
 import { temporaryFolder } from '../../helpers/temporary-folder.ts'
 import { START, aPage, dumpTables, journalOfPages } from '../../load/load-fixture.ts'
-import { emptyWarehouse, oneJournal, publish } from '../fixtures.ts'
+import { emptyWarehouse, publish } from '../fixtures.ts'
 import { aNight, lakeTables, lakeWarehouse, publishedLake } from '../lake-fixtures.ts'
 
 let server: S3Server
@@ -54,19 +51,8 @@ beforeAll(async () => {
   await load({ warehouse, journal })
   await build(warehouse)
   store = await openStore(join(folder, 'published'), { clock: realClock })
-  await publishSnapshot({
-    warehouse,
-    store,
-    tables,
-    scratchFolder: join(folder, 'scratch'),
-    cacheFolder: join(folder, 'cache'),
-    clock: realClock,
-    snapshotId: newUlid(START),
-    runId: null,
-    ...oneJournal,
-    version: '0.1.0',
-    logger: silentLogger,
-  })
+  const cacheFolder = join(folder, 'cache')
+  await publish(warehouse, store, { tables, scratchFolder: join(folder, 'scratch'), cacheFolder })
 })
 
 afterAll(async () => {

@@ -1,11 +1,10 @@
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
-import { PutBucketVersioningCommand } from '@aws-sdk/client-s3'
 import { afterAll, expect, it, onTestFinished, vi } from 'vitest'
 import { load } from '../../../src/load/load.ts'
 import { erase } from '../../../src/run/forget/erase.ts'
 import { PENDING_FILE } from '../../../src/run/forget/pending.ts'
-import { s3ClientOf, signInTo } from '../../helpers/s3-client.ts'
+import { keepVersions, s3ClientOf, signInTo } from '../../helpers/s3-client.ts'
 import { startS3Server } from '../../helpers/s3-server.ts'
 import { temporaryFolder } from '../../helpers/temporary-folder.ts'
 import {
@@ -89,12 +88,7 @@ it('leaves no version of an object that names them in a bucket that keeps versio
     client.destroy()
     await server.close()
   })
-  await client.send(
-    new PutBucketVersioningCommand({
-      Bucket: server.bucket,
-      VersioningConfiguration: { Status: 'Enabled' },
-    }),
-  )
+  await keepVersions(client, server.bucket)
   const site = forgetSite(undefined, 0, server.endpoint)
   const target = targetAt(`s3://${server.bucket}/lake`)
   for (const night of [1, 2]) await site.night(target, night)
