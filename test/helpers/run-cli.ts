@@ -54,13 +54,11 @@ export function startCli(args: readonly string[], options: CliOptions = {}) {
     stdio: ['ignore', 'pipe', 'pipe'],
   })
   const written = { stdout: '', stderr: '' }
-  const listeners: ((stderr: string) => void)[] = []
   child.stdout.setEncoding('utf8').on('data', (part: string) => {
     written.stdout += part
   })
   child.stderr.setEncoding('utf8').on('data', (part: string) => {
     written.stderr += part
-    for (const listener of listeners) listener(written.stderr)
   })
   const ended = new Promise<CliResult>((resolveEnd, reject) => {
     child.once('error', reject)
@@ -74,8 +72,6 @@ export function startCli(args: readonly string[], options: CliOptions = {}) {
     /** What it wrote so far. */
     stderr: () => written.stderr,
     stdout: () => written.stdout,
-    /** Calls back whenever it wrote something, with all of stderr. */
-    onStderr: (listener: (stderr: string) => void) => void listeners.push(listener),
   }
 }
 
