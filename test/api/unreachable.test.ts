@@ -38,6 +38,7 @@ describe('a connection that does not come about names host and port, and is not 
     ['EHOSTUNREACH', 'route', 'there is no way to it'],
     ['UND_ERR_CONNECT_TIMEOUT', 'timeout', 'no connection came about in time'],
     ['ERR_SSL_WRONG_VERSION_NUMBER', 'certificate', 'no TLS connection came about: as it says'],
+    ['DEPTH_ZERO_SELF_SIGNED_CERT', 'certificate', 'no TLS connection came about: as it says'],
     ['CERT_HAS_EXPIRED', 'certificate', 'no TLS connection came about: as it says'],
     ['ERR_TLS_CERT_ALTNAME_INVALID', 'certificate', 'no TLS connection came about: as it says'],
   ])('%s is %s', (code, obstacle, words) => {
