@@ -1,4 +1,4 @@
-/** A warehouse in memory with the shipped schema, and events to put straight into it. A test names only the fields that matter. */
+/** A warehouse in memory with the shipped schema, and events to put straight into it. */
 
 import type { SqlValue } from '../../src/warehouse/rows.ts'
 import { openWarehouse, type Warehouse } from '../../src/warehouse/warehouse.ts'

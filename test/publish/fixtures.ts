@@ -23,6 +23,7 @@ import { loadedTables, type TableDefinition } from '../../src/warehouse/catalog.
 import type { Warehouse } from '../../src/warehouse/warehouse.ts'
 import { insertEvents, memoryWarehouse, type GivenEvent } from '../helpers/warehouse.ts'
 import { temporaryFolder } from '../helpers/temporary-folder.ts'
+import { through } from '../helpers/through.ts'
 
 /** A table to publish, in one file and by `id`, but for what is said otherwise. */
 export function definitionOf(name: string, fields: Partial<TableDefinition> = {}): TableDefinition {
@@ -200,21 +201,6 @@ export async function readByHand(
     rows.push(...stored.filter((_, position) => !skipped.has(`${sha256} ${position}`)))
   }
   return rows
-}
-
-type Call = (name: string, key: unknown, work: () => unknown) => Promise<unknown>
-
-/** A store whose every call that answers later goes through `call`. */
-function through(store: ObjectStore, call: Call): ObjectStore {
-  return new Proxy(store, {
-    get(target, name) {
-      const member: unknown = Reflect.get(target, name, target)
-      if (typeof member !== 'function') return member
-      if (name === 'urlOf' || name === 'localPath') return member.bind(target) as unknown
-      return async (...values: unknown[]) =>
-        call(String(name), values[0], () => Reflect.apply(member, target, values) as unknown)
-    },
-  })
 }
 
 /**

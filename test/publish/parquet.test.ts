@@ -8,6 +8,7 @@ import { EXIT } from '../../src/support/errors.ts'
 import { openWarehouse, type Warehouse } from '../../src/warehouse/warehouse.ts'
 import { memoryWarehouse } from '../helpers/warehouse.ts'
 import { temporaryFolder } from '../helpers/temporary-folder.ts'
+import { through } from '../helpers/through.ts'
 import {
   contentKeys,
   definitionOf,
@@ -156,22 +157,16 @@ describe('one moment', () => {
     const loader = await openWarehouse({ path, mode: 'write' })
     await loader.run('create table first as select 1 as id; create table second as select 1 as id')
     let copies = 0
-    const interrupted = new Proxy(publisher, {
-      get(target, name) {
-        const member: unknown = Reflect.get(target, name, target)
-        if (typeof member !== 'function') return member
-        return async (...values: unknown[]) => {
-          const result: unknown = await Reflect.apply(member, target, values)
-          if (!String(values[0]).startsWith('copy')) return result
-          copies += 1
-          if (copies === 1) {
-            await loader.transaction(async () =>
-              loader.run('insert into first values (2); insert into second values (2)'),
-            )
-          }
-          return result
-        }
-      },
+    const interrupted = through(publisher, async (_, sql, work) => {
+      const result = await work()
+      if (!String(sql).startsWith('copy')) return result
+      copies += 1
+      if (copies === 1) {
+        await loader.transaction(async () =>
+          loader.run('insert into first values (2); insert into second values (2)'),
+        )
+      }
+      return result
     })
     const store = newStore()
     const tables = [definitionOf('first'), definitionOf('second')]

@@ -10,6 +10,7 @@ import type { Clock } from '../../../src/support/clock.ts'
 import { sha256Hex } from '../../../src/support/hash.ts'
 import { silentLogger } from '../../../src/support/logger.ts'
 import { DAY, HOUR, MINUTE, SECOND } from '../../../src/support/units.ts'
+import { through } from '../../helpers/through.ts'
 import { rounds } from '../../helpers/tier.ts'
 import { virtualClock } from '../../helpers/virtual-clock.ts'
 import {
@@ -87,30 +88,23 @@ function connect(
   fateOf: () => Fate,
   isDead: () => boolean,
 ): ObjectStore {
-  return new Proxy(store, {
-    get: (target, name) => {
-      const member: unknown = Reflect.get(target, name, target)
-      if (typeof member !== 'function' || name === 'urlOf') return member
-      return (...values: unknown[]) =>
-        new Promise((resolve, reject) => {
-          if (isDead()) return
-          const { untilEffectMs, untilAnswerMs, isLost } = fateOf()
-          const effect = clock
-            .sleep(untilEffectMs)
-            .then(() => Reflect.apply(member, target, values) as unknown)
-          effect.catch(() => undefined)
-          const answer = async () => {
-            const value = isLost ? null : await effect
-            await clock.sleep(untilAnswerMs)
-            if (isLost) throw new Error(`no answer to ${String(name)}`)
-            return value
-          }
-          answer().then(
-            (value) => isDead() || resolve(value),
-            (error: Error) => isDead() || reject(error),
-          )
-        })
-    },
+  return through(store, (name, _, work) => {
+    return new Promise((resolve, reject) => {
+      if (isDead()) return
+      const { untilEffectMs, untilAnswerMs, isLost } = fateOf()
+      const effect = clock.sleep(untilEffectMs).then(work)
+      effect.catch(() => undefined)
+      const answer = async () => {
+        const value = isLost ? null : await effect
+        await clock.sleep(untilAnswerMs)
+        if (isLost) throw new Error(`no answer to ${name}`)
+        return value
+      }
+      answer().then(
+        (value) => isDead() || resolve(value),
+        (error: Error) => isDead() || reject(error),
+      )
+    })
   })
 }
 
@@ -128,22 +122,17 @@ class Race {
 
   /** The store, which looks after each change whether every published snapshot is whole. */
   watched(): ObjectStore {
-    return new Proxy(this.store, {
-      get: (target, name) => {
-        const member: unknown = Reflect.get(target, name, target)
-        if (name !== 'remove' && name !== 'replace') return member
-        return async (...values: unknown[]) => {
-          const result: unknown = await Reflect.apply(member as () => unknown, target, values)
-          if (values[0] === POINTER_KEY && result === true) {
-            const current = await readCurrent(target)
-            if (current !== null) this.published.add(current.pointer.snapshot_id)
-            seen.published += 1
-          }
-          const missing = missingObjects(target, this.published)
-          if (missing.length > 0) this.damage.push(`${String(name)}: ${missing.join()}`)
-          return result
-        }
-      },
+    return through(this.store, async (name, key, work) => {
+      const result = await work()
+      if (name !== 'remove' && name !== 'replace') return result
+      if (key === POINTER_KEY && result === true) {
+        const current = await readCurrent(this.store)
+        if (current !== null) this.published.add(current.pointer.snapshot_id)
+        seen.published += 1
+      }
+      const missing = missingObjects(this.store, this.published)
+      if (missing.length > 0) this.damage.push(`${name}: ${missing.join()}`)
+      return result
     })
   }
 
