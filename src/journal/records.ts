@@ -164,6 +164,7 @@ export const RESUMABLE_OUTCOMES: ReadonlySet<RunOutcome> = new Set<RunOutcome>([
   'sampled',
   'budget',
   'unavailable',
+  'refused',
   'interrupted',
   'failed',
 ])

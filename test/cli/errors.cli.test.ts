@@ -99,10 +99,14 @@ describe('the service says no', () => {
     expect(leaksOf(KEY, {}, site.folder)).toEqual([])
   })
 
-  it('ends with 3 for a plan without the data', async () => {
-    const site = await openSite({ companies: 1, apiKeys: [], keysWithoutPlan: [KEY] })
+  it('ends with 3 for a plan without the data, and with it goes on behind the pages that were bought', async () => {
+    const site = await openSite({ companies: COMPANIES, faults: [{ status: 403, page: 3 }] })
     const result = await site.call(['extract', site.pipeline, '--json'])
     expectProblem(result, { exitCode: 3, says: /plan.*403/, next: /Ask the provider/ })
+    expect((await site.call(['extract', site.pipeline])).exitCode).toBe(0)
+    const charged = site.simulator.account().log.filter((entry) => entry.credits_used > 0)
+    expect(charged.map(({ page }) => page)).toEqual(charged.map((_, index) => index + 1))
+    await expectWholeWorld(site)
   })
 
   it('quarantines an untracked company by name and goes on with the 3 others', async () => {

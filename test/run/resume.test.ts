@@ -72,7 +72,7 @@ describe('the same question on the same UTC day', () => {
     ['read everything and failed to publish', { outcome: 'failed', read: ['s1'] }, 'as-planned'],
     ['began 2 h ago', { at: TODAY - 2 * HOUR }, 'as-planned'],
     ['is done', { outcome: 'done' }, 'new'],
-    ['was refused', { outcome: 'refused' }, 'new'],
+    ['was refused', { outcome: 'refused' }, 'as-planned'],
     ['was abandoned', { outcome: 'abandoned' }, 'new'],
     ['asked another question', { question: 'other' }, 'new'],
     ['began 3 h ago, on the day before', { at: TODAY - 3 * HOUR }, 'new'],
