@@ -5,6 +5,7 @@
 
 import { readFileSync, statSync } from 'node:fs'
 import { ConfigError, messageOf } from './support/errors.ts'
+import { SHORTEST_SECRET } from './support/logger.ts'
 import { Secret } from './support/secret.ts'
 
 /** The variables that Jobtide reads, as they are. */
@@ -206,6 +207,14 @@ function checkedKey(key: string, source: string): Secret {
       hint: 'Paste the key as the provider gave it: one line, no quotes.',
     })
   }
+  if (key.length < SHORTEST_SECRET) {
+    throw new ConfigError(
+      `${source} is too short: a key has at least ${SHORTEST_SECRET} characters`,
+      {
+        hint: 'Paste the whole key as the provider gave it. A shorter one could not be kept out of logs.',
+      },
+    )
+  }
   return new Secret(key)
 }
 
@@ -222,7 +231,7 @@ export function refuseKeyInArguments(argv: readonly string[], environment: Envir
   const found = argv.some(
     (argument) =>
       (KEY_OPTION.test(argument) && argv[0] !== TAKES_A_KEY) ||
-      (key !== undefined && key.length > 5 && argument.includes(key)),
+      (key !== undefined && key.length >= SHORTEST_SECRET && argument.includes(key)),
   )
   if (!found) return
   throw new ConfigError(

@@ -9,12 +9,13 @@ export type { Logger }
 
 /** Replaces every spelling of a secret in a text. */
 export interface Scrubber {
-  /** Adds a secret; values shorter than 6 characters are ignored, they would tear holes in ordinary words. */
+  /** Adds a secret; values shorter than SHORTEST_SECRET are ignored, they would tear holes in ordinary words. */
   add(secret: string): void
   scrub(text: string): string
 }
 
-const SHORTEST_SECRET = 6
+/** What is shorter is scrubbed nowhere, and so no key. */
+export const SHORTEST_SECRET = 6
 
 /** A scrubber that knows no secret yet. */
 export function createScrubber(): Scrubber {
