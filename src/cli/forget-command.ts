@@ -12,6 +12,7 @@ import { readPending } from '../run/forget/pending.ts'
 import { planErasure, type ErasurePlan } from '../run/forget/plan.ts'
 import { targetsOf } from '../run/forget/snapshots.ts'
 import type { ErasureWorld } from '../run/forget/world.ts'
+import { DEFAULT_MAX_WAIT_MS } from '../run/lock.ts'
 import { ConfigError, EXIT, whyUnread, type ExitCode } from '../support/errors.ts'
 import { sum } from '../support/numbers.ts'
 import { decodeText } from '../support/text.ts'
@@ -50,7 +51,7 @@ export async function forgetCommand(
       output.report(planReport(plan))
       return EXIT.done
     }
-    const certificate = await erase(world, request)
+    const certificate = await erase(world, request, DEFAULT_MAX_WAIT_MS)
     progress.stop()
     if (certificate === null) return EXIT.done
     output.report(certificateReport(certificate))

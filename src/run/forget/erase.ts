@@ -1,9 +1,10 @@
 /**
  * Erases people, or events from before a day, from everything that a data directory keeps and published:
  *
- *     tombstones ▶ journal ▶ warehouse ▶ snapshots ▶ copies ▶ proof ▶ certificate
+ *     load ▶ tombstones ▶ journal ▶ warehouse ▶ snapshots ▶ copies ▶ proof ▶ certificate
  *
- * Tombstones, the entries of the suppression list, come first: so no load brings people back whatever happens after. Each step
+ * What the journal holds is loaded first, because the warehouse says by what a person can be found. Of the changes, tombstones,
+ * the entries of the suppression list, come first: so no load brings people back whatever happens after. Each step
  * can be repeated. An erasure that was stopped begins again with the next `forget`, or at the end of the next run, which know
  * from `forget.pending.json` whom it is about and what to search for.
  */
@@ -63,12 +64,17 @@ export interface Certificate extends Pick<
  * Erases what is asked for and what an earlier erasure left, and events of erased people that were bought since.
  * @param request nobody and null: only what is left to do
  * @returns null when nothing was asked for, and nothing left
- * @throws LockedError when another process works in the data directory, or reads the warehouse
+ * @param maxWaitMs how long to wait for a process that works in the data directory; a backfill is asked to give way
+ * @throws LockedError when one works there for longer, or reads the warehouse
  * @throws StorageError when the suppression list is lost
  * @throws CheckFailedError when the tables without them do not pass every check
  */
-export async function erase(world: ErasureWorld, request: Erasable): Promise<Certificate | null> {
-  return withJournal(world, { command: 'forget' }, 'refuse', (journal) => {
+export async function erase(
+  world: ErasureWorld,
+  request: Erasable,
+  maxWaitMs = 0,
+): Promise<Certificate | null> {
+  return withJournal(world, { command: 'forget', maxWaitMs }, 'refuse', (journal) => {
     const earlier = readPending(world.directory.root)
     const isNew = request.profileIds.length > 0 || request.eventsBefore !== null
     const pending = earlier === null && !isNew ? null : together(earlier, request)
