@@ -63,6 +63,11 @@ describe('imports', () => {
     expect(importers.filter((file) => !owners.test(file))).toEqual([])
   })
 
+  it('know no store: one file tells an address of a bucket from one of a folder', () => {
+    const telling = matching(source, /\.startsWith\(['"]s3:/)
+    expect(telling).toEqual(['src/publish/store/open-store.ts'])
+  })
+
   it('of every production dependency exist, and of nothing else', () => {
     const { dependencies } = packageJson()
     const imported = source

@@ -16,7 +16,7 @@ import {
   type RestoreReport,
 } from '../publish/restore.ts'
 import type { StoreOptions } from '../publish/store/object-store.ts'
-import { openStore } from '../publish/store/open-store.ts'
+import { isFolderAddress, openStore } from '../publish/store/open-store.ts'
 import { splitSnapshotUrl } from '../publish/read-snapshot.ts'
 import type { Finding } from '../publish/verify/verify-findings.ts'
 import { verifySnapshot, type VerifyReport } from '../publish/verify/verify.ts'
@@ -106,7 +106,7 @@ export function storeOptionsFor(
   { pipeline }: VerifyOptions,
 ): StoreOptions {
   const { destination } = splitSnapshotUrl(url)
-  if (!destination.startsWith('s3://')) return { clock, access: 'read' }
+  if (isFolderAddress(destination)) return { clock, access: 'read' }
   const target = readSnapshotTarget(pipeline, { snapshotTo: destination }, directory.root)
   return { clock, s3: target?.s3, s3Endpoint: s3EndpointFrom(environment), access: 'read' }
 }

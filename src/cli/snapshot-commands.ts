@@ -3,7 +3,7 @@
 import { existsSync } from 'node:fs'
 import { s3EndpointFrom } from '../config.ts'
 import { objectsOf, type Manifest } from '../publish/manifest.ts'
-import { openStore } from '../publish/store/open-store.ts'
+import { isFolderAddress, openStore } from '../publish/store/open-store.ts'
 import { diffSnapshots, type ChangedRow, type TableDiff } from '../publish/diff.ts'
 import {
   listSnapshots,
@@ -88,7 +88,7 @@ async function readTarget(
   { clock, environment }: Context,
   { to, s3 }: SnapshotTarget,
 ): Promise<{ readonly manifests: readonly Manifest[]; readonly currentId: string | null }> {
-  if (!to.startsWith('s3://') && !existsSync(to)) return { manifests: [], currentId: null }
+  if (isFolderAddress(to) && !existsSync(to)) return { manifests: [], currentId: null }
   const s3Endpoint = s3EndpointFrom(environment)
   const store = await openStore(to, { clock, s3, s3Endpoint, access: 'read' })
   const current = await readCurrent(store)

@@ -13,6 +13,7 @@ import type { Window } from '../plan/window.ts'
 import type { LossChoices } from '../publish/refuse-loss.ts'
 import { parseKeep, type Keep } from '../publish/gc/retention.ts'
 import type { S3Options } from '../publish/store/object-store.ts'
+import { isFolderAddress } from '../publish/store/open-store.ts'
 import { checkS3Options, parseS3Address } from '../publish/store/s3-options.ts'
 import { packageRoot } from '../support/assets.ts'
 import { ConfigError, messageOf, whyUnread } from '../support/errors.ts'
@@ -171,7 +172,7 @@ const KEPT_BY_DEFAULT = 30
 
 // A publish empties the first, an erasure removes the second: readers would lose every snapshot.
 function refuseOwnFolder(to: string, dataDir: string): void {
-  if (to.startsWith('s3://')) return
+  if (!isFolderAddress(to)) return
   const { scratch, published, journal } = dataDirectory(dataDir)
   const own = [scratch, published, journal].find((folder) => isWithin(folder, to))
   if (own === undefined) return
@@ -182,7 +183,7 @@ function refuseOwnFolder(to: string, dataDir: string): void {
 
 /** An s3:// address as it is, a folder made absolute from `base`. */
 export function absoluteDestination(destination: string, base: string): string {
-  if (destination.startsWith('s3://')) {
+  if (!isFolderAddress(destination)) {
     parseS3Address(destination)
     return destination
   }

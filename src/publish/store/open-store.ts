@@ -4,13 +4,18 @@ import { resolve } from 'node:path'
 import { openFolderStore } from './folder-store.ts'
 import type { ObjectStore, StoreOptions } from './object-store.ts'
 
+/** Whether a destination, or a snapshot in one, is on a disk of this machine. */
+export function isFolderAddress(destination: string): boolean {
+  return !destination.startsWith('s3://')
+}
+
 /**
  * Opens `s3://bucket/prefix` or a folder.
  * @throws PublishError when the destination cannot be used
  * @throws ConfigError when an address or an option of S3 is misspelt
  */
 export async function openStore(destination: string, options: StoreOptions): Promise<ObjectStore> {
-  if (!destination.startsWith('s3://')) {
+  if (isFolderAddress(destination)) {
     const { clock, access, modes } = options
     return openFolderStore(resolve(destination), clock, access, modes)
   }

@@ -9,6 +9,7 @@ import { objectsOf, snapshotKeys } from '../../publish/manifest.ts'
 import { listSnapshots, readCurrent } from '../../publish/read-snapshot.ts'
 import { withScratch, withScratchEngine } from '../../publish/scratch.ts'
 import type { ObjectStore } from '../../publish/store/object-store.ts'
+import { isFolderAddress } from '../../publish/store/open-store.ts'
 import { packageRoot } from '../../support/assets.ts'
 import { ConfigError, EXIT, JobtideError } from '../../support/errors.ts'
 import { isWithin } from '../../support/file-modes.ts'
@@ -148,7 +149,7 @@ export async function searchTarget(
   markers: readonly Marker[],
 ): Promise<SearchReport | null> {
   const options = { ...searchIn(world, 'proof'), markers }
-  if (isFolder(target)) {
+  if (isFolderAddress(target.to)) {
     return isWithin(world.directory.root, target.to) ? null : searchFolder(target.to, options)
   }
   const store = await openTarget(target, world)
@@ -163,7 +164,7 @@ async function inTarget(
   work: (store: ObjectStore) => Promise<string[]>,
 ): Promise<StoreFindings> {
   const destination = target.to
-  if (isFolder(target) && !existsSync(destination)) {
+  if (isFolderAddress(target.to) && !existsSync(destination)) {
     const problem =
       'there is no such folder: mount it, or make an empty one in its place if it is gone for good'
     return { destination, problem, snapshots: [] }
@@ -176,8 +177,4 @@ async function inTarget(
     if (!(error instanceof JobtideError) || error.exitCode === EXIT.defect) throw error
     return { destination, problem: error.message, snapshots: [] }
   }
-}
-
-function isFolder({ to }: SnapshotTarget): boolean {
-  return !to.startsWith('s3://')
 }
