@@ -8,10 +8,10 @@ import { SECOND } from '../support/units.ts'
 
 /**
  * What came of a request. `answered`: the service works (a page, or a 4xx about the question). `failed`: it does not (5xx but
- * 503; no answer; a 200 that is no page). `deferred`: it wants to be asked later (503). `refused`: the request was one too
+ * 503; no answer; a 200 that is no page). `deferred`: it wants to be asked later (503). `throttled`: the request was one too
  * many (429). `undecided`: unknown, because we broke the request off, or it was never sent.
  */
-export type RequestOutcome = 'answered' | 'failed' | 'deferred' | 'refused' | 'undecided'
+export type RequestOutcome = 'answered' | 'failed' | 'deferred' | 'throttled' | 'undecided'
 
 /** Failures in a row, of all workers, that open the circuit (reliability practice: graphql-hive, Finagle). */
 const FAILURES_TO_OPEN = 5

@@ -139,7 +139,7 @@ export class Pacer {
   #ended({ sentAt, isHalfOpen }: InFlight, outcome: RequestOutcome): void {
     const now = this.#clock.monotonic()
     this.#limiter?.ended(sentAt, now)
-    if (outcome === 'refused') this.#limiter?.refused()
+    if (outcome === 'throttled') this.#limiter?.throttled()
     this.#breaker.ended(outcome, isHalfOpen, this.#pausedUntil > now, now)
   }
 

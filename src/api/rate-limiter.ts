@@ -56,7 +56,7 @@ export class RateLimiter {
   #roundTrips = 0
   #fastestMs = Number.POSITIVE_INFINITY
   /** What refusals have added to the window, as a share of it. */
-  #refusedShare = 0
+  #throttledShare = 0
 
   constructor(limit: RateLimit) {
     this.limit = limit
@@ -64,7 +64,7 @@ export class RateLimiter {
 
   /** False when the service has refused requests lately that were within the limit. */
   get isTrusted(): boolean {
-    return this.#refusedShare < SHARE_TO_TRUST
+    return this.#throttledShare < SHARE_TO_TRUST
   }
 
   /** When the next request may be sent; minus infinity for at once. */
@@ -84,18 +84,18 @@ export class RateLimiter {
   ended(sentAt: number, now: number): void {
     this.#roundTrips += 1
     this.#fastestMs = Math.min(this.#fastestMs, now - sentAt)
-    this.#refusedShare *= SHARE_KEPT
+    this.#throttledShare *= SHARE_KEPT
     const leftAt = now - this.#windowMs
     this.#arrived = [...this.#arrived.filter((at) => at > leftAt), this.#arrivalOf(sentAt, now)]
   }
 
   /** Takes note that the service refused a request that should have been within the limit. */
-  refused(): void {
-    this.#refusedShare = Math.min(LARGEST_SHARE, this.#refusedShare + SHARE_PER_REFUSAL)
+  throttled(): void {
+    this.#throttledShare = Math.min(LARGEST_SHARE, this.#throttledShare + SHARE_PER_REFUSAL)
   }
 
   get #windowMs(): number {
-    return this.limit.windowMs * (1 + SURE_SHARE + this.#refusedShare)
+    return this.limit.windowMs * (1 + SURE_SHARE + this.#throttledShare)
   }
 
   get #spacingMs(): number {

@@ -55,8 +55,8 @@ export type RetryDecision =
 /** What the decision depends on, apart from the failure. */
 export interface RetryState {
   /**
-   * Failed attempts at this request so far, this one included. Orders to wait do not count, nor does the failure of a half-open trial, unless
-   * it is no page or the service was never reached.
+   * Failed attempts at this request so far, this one included. Orders to wait do not count, nor does the failure of a trial,
+   * unless it is no page or the service was never reached.
    */
   readonly attempts: number
   /** Of these, how many may have been billed. */

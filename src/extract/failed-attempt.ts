@@ -66,7 +66,7 @@ export function isInDoubt(failure: Failure): boolean {
 /** What the failure says of the service's health. */
 export function outcomeOf(failure: Failure): RequestOutcome {
   if (failure.kind !== 'status' || isPassing(failure.status)) return 'failed'
-  if (failure.status === 429) return 'refused'
+  if (failure.status === 429) return 'throttled'
   if (failure.status === 503) return 'deferred'
   return failure.status >= 400 && failure.status < 500 ? 'answered' : 'failed'
 }

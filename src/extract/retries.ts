@@ -114,7 +114,7 @@ export class Retries {
     await clock.sleep(decision.waitMs, stop)
   }
 
-  // The failure of a half-open probe says nothing of its page; an answer that cannot be read does, and more of them would
+  // The failure of a trial says nothing of its page; an answer that cannot be read does, and more of them would
   // be paid for; and before the service was reached there is nothing to probe.
   #count(
     failure: Failure,

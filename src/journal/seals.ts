@@ -1,7 +1,7 @@
 /**
  * The list of sealed segments: a file beside the journal's folder, so that what takes a segment, or all of them, does not
  * take the list. It is only appended to: a line for each segment that was sealed, and another one whenever a segment is
- * rewritten (erase.ts) or its loss is accepted (recover.ts). A later line changes what the earlier ones say.
+ * rewritten (erase-events.ts) or its loss is accepted (recover.ts). A later line changes what the earlier ones say.
  *
  * A line is `<crc32> <bytes> <JSON>`, after a line feed of its own. One that a full disk or a power cut tore is shorter
  * than it says, and does not count: its segment is listed again by the next recovery. Anything else that does not fit is

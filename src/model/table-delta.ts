@@ -8,7 +8,7 @@
  * | unchanged | no table that it reads has changed                    | `none`                                        |
  * | by person | `incremental_by: profile_id`                          | `rows`, with `peopleRows`                     |
  * | by key    | `incremental_by` other columns, changed keys known    | `rows`                                        |
- * | full      | no `incremental_by`, or an input's delta is not known | `rows` where a model reads it, else `all`     |
+ * | whole     | no `incremental_by`, or an input's delta is not known | `rows` where a model reads it, else `all`     |
  * | view      | a view that is not by person stores nothing           | `all`                                         |
  *
  * A delta is made in five steps: the changed keys of the inputs → the rows that the table has for these keys → the rows that it

@@ -4,7 +4,7 @@
  */
 
 import { readJob, type Job } from './core.ts'
-import { toEnglish } from './english.ts'
+import { toEnglish } from './to-english.ts'
 import { lists } from './roles.ts'
 import { isEqual, isSameJob, isTypingError } from './same-job.ts'
 import { readTitle, type ReadTitle } from './understand.ts'

@@ -1,7 +1,7 @@
 /** A job title → what it says: how senior, whether it manages people, which field, which role. Puts the readers together. */
 
 import { coreOf, isSideRole, readJob, type Job } from './core.ts'
-import { toEnglish } from './english.ts'
+import { toEnglish } from './to-english.ts'
 import { readFunction, type FunctionWord } from './functions.ts'
 import { readByLadder } from './ladders.ts'
 import { readLevel } from './levels.ts'

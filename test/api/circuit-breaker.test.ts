@@ -88,7 +88,7 @@ describe('the circuit breaker', () => {
     expect(next.isHalfOpen).toBe(true)
   })
 
-  it.each(['deferred', 'refused'] as const)(
+  it.each(['deferred', 'throttled'] as const)(
     'takes an order to wait (%s) for a failure only when the trial after it gets another: then 5 of them open it',
     async (outcome) => {
       const clock = virtualClock()

@@ -103,7 +103,7 @@ export async function sendAll(
       const report = service?.report?.() ?? NO_REPORT
       await clock.sleep(latency.back())
       permit.learn(report)
-      permit.release(isTaken ? 'answered' : 'refused')
+      permit.release(isTaken ? 'answered' : 'throttled')
       options.onAnswer?.(options.requests - left)
     }
   }

@@ -110,7 +110,7 @@ describe('the trial after a pause', () => {
   it.each([
     ['answered', [true, false, false, false, false]],
     ['failed', [true, true]],
-    ['refused', [true, true]],
+    ['throttled', [true, true]],
     ['undecided', [true, true]],
   ] as const)(
     'is one request, however long it takes; it ends as %s: half-open are %j',

@@ -1,11 +1,11 @@
 /** What an erasure would do: it looks everywhere and changes nothing. */
 
 import { existsSync } from 'node:fs'
-import type { SegmentFindings } from '../../journal/erase.ts'
+import type { SegmentFindings } from '../../journal/erase-events.ts'
 import { openJournal } from '../../journal/journal.ts'
 import { isOlder, peopleIn, readSuppression, type Erasable } from '../../load/suppression.ts'
 import { jsonOrNull } from '../../support/json.ts'
-import { countErasable, type RowsByTable } from '../../warehouse/erase.ts'
+import { countErasable, type RowsByTable } from '../../warehouse/erase-rows.ts'
 import { withWarehouse } from '../../warehouse/warehouse.ts'
 import { readPending, together, type Pending, type StoreFindings } from './pending.ts'
 import { findInJournal } from './rebuild.ts'

@@ -5,7 +5,7 @@ import {
   findInSegment,
   type ErasedSegment,
   type SegmentFindings,
-} from '../../journal/erase.ts'
+} from '../../journal/erase-events.ts'
 import { openJournal } from '../../journal/journal.ts'
 import { cutEvents } from '../../load/cut-events.ts'
 import { readSuppression, type Suppression } from '../../load/suppression.ts'
@@ -16,7 +16,7 @@ import {
   deleteErasable,
   type ErasableRows,
   type RowsByTable,
-} from '../../warehouse/erase.ts'
+} from '../../warehouse/erase-rows.ts'
 import { withWarehouse } from '../../warehouse/warehouse.ts'
 import { buildStage, type RunWorld } from '../stages.ts'
 import { tell, type ErasureWorld } from './world.ts'

@@ -10,7 +10,7 @@ import {
 } from 'node:fs'
 import { basename, join } from 'node:path'
 import { describe, expect, it } from 'vitest'
-import { eraseFromSegment, findInSegment, type CutPage } from '../../src/journal/erase.ts'
+import { eraseFromSegment, findInSegment, type CutPage } from '../../src/journal/erase-events.ts'
 import type { Journal } from '../../src/journal/journal.ts'
 import { decodeMarks, encodeMarks } from '../../src/journal/page-keys.ts'
 import { readHistory, saveCheckpoint } from '../../src/journal/read-history.ts'

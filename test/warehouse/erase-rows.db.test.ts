@@ -6,7 +6,7 @@ import {
   countErasable,
   deleteErasable,
   type ErasableRows,
-} from '../../src/warehouse/erase.ts'
+} from '../../src/warehouse/erase-rows.ts'
 import { withWarehouse, type Warehouse } from '../../src/warehouse/warehouse.ts'
 import { temporaryFolder } from '../helpers/temporary-folder.ts'
 import { insertEvents } from '../helpers/warehouse.ts'
