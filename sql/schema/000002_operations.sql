@@ -29,10 +29,10 @@ create table ops.runs (
 comment on table ops.runs is 'One row per run: one attempt of a pipeline. Key: run_id.';
 comment on column ops.runs.run_id is 'ULID; sorts by start.';
 comment on column ops.runs.pipeline is 'Name of the pipeline.';
-comment on column ops.runs.kind is 'run, backfill, extract or plan (begun to find its exact bill).';
+comment on column ops.runs.kind is 'run, backfill, extract or plan (begun by `plan --sample`).';
 comment on column ops.runs.started_at is 'When the run was planned, UTC.';
 comment on column ops.runs.finished_at is 'When the run ended, UTC; null while it runs or when it was killed.';
-comment on column ops.runs.outcome is 'unfinished, done, quoted, budget, unavailable, refused, interrupted, failed or abandoned.';
+comment on column ops.runs.outcome is 'unfinished, done, sampled, budget, unavailable, refused, interrupted, failed or abandoned.';
 comment on column ops.runs.exit_code is 'Exit code of the process that finished the run.';
 comment on column ops.runs.message is 'Why the run ended as it did, where there is more to say than done.';
 comment on column ops.runs.organizations is 'Organisations planned.';
@@ -186,7 +186,7 @@ create table ops.checks (
     sample varchar
 );
 comment on table ops.checks is 'One row per check of the last build. Key: check_name.';
-comment on column ops.checks.check_name is 'The check; the name of its file in sql/checks.';
+comment on column ops.checks.check_name is 'The check: the name of a file in sql/checks, or one made from the header of a model.';
 comment on column ops.checks.build_id is 'The build that ran it.';
 comment on column ops.checks.checked_at is 'When, UTC.';
 comment on column ops.checks.offenders is 'Rows that break it; 0 is a pass.';

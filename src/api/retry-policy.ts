@@ -1,6 +1,7 @@
 /**
  * What to do after an attempt. Pure: one condition is one sentence of policy: when a request, or a run, gives up because of an
- * answer. A list that pages without end is src/extract/paging-guard.ts; how fast requests follow each other is pacer.ts.
+ * answer. Three other files decide, too: src/extract/retries.ts of an answer that is another page than the asked one,
+ * src/extract/paging-guard.ts of a list that pages without end, pacer.ts of how fast requests follow each other.
  */
 
 import { SECOND } from '../support/units.ts'

@@ -1,7 +1,7 @@
 /**
  * Buys one page: waits for its permit, writes down that it asks, asks, and puts the answer into the journal before
- * anything looks at it. Everything that can go wrong with one request is decided here, with the pure retry policy. Free
- * probes go the same way: they ask for the last page that the service counts, which is empty unless a list is too long.
+ * anything is decided from it. What follows when a request brings no page, retries.ts says. Free probes go the
+ * same way: they ask for the last page that the service counts, which is empty unless a list is too long.
  */
 
 import type { RequestOutcome } from '../api/circuit-breaker.ts'

@@ -1,6 +1,7 @@
 /**
  * What follows a request that brought no page, for all workers of a run together. The decision itself is the pure retry
- * policy's; it gets to know here what happened since this attempt at the run began, and nothing of earlier attempts.
+ * policy's, but for wrong pages; it gets to know here what happened since this attempt at the run began, and nothing of earlier
+ * attempts.
  */
 
 import {

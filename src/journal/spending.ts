@@ -3,7 +3,7 @@
 import { isoInstant } from '../support/clock.ts'
 import type { JournalRecord } from './records.ts'
 
-/** Credits that a request in doubt is counted with. */
+/** The price of a page with events; a request in doubt is counted with it, too. */
 export const CREDITS_PER_PAGE = 10
 
 /** What a page should cost. */

@@ -1,4 +1,7 @@
-/** Changed keys: the values of `incremental_by` columns whose rows are computed again, and tables that show only such rows. */
+/**
+ * Changed keys: the values of `incremental_by` columns whose rows are computed again, and tables that show only such rows. The
+ * load finds those of people (sql/load/merge_events.sql), `changedKeysOf` in table-delta.ts all others.
+ */
 
 import { quoteIdentifier } from '../warehouse/sql-text.ts'
 import type { Warehouse } from '../warehouse/warehouse.ts'

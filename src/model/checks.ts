@@ -1,7 +1,8 @@
 /**
  * Checks: each is one select that returns the rows that break a rule, and is named after the rule. Some stand as files in
- * sql/checks, the others follow from the headers of the models (constraints.ts). All of them run, so that an operator sees
- * everything that is wrong at once.
+ * sql/checks, the others follow from the headers of the models (constraints.ts). A failed one
+ * stops none of the others, so that an operator sees everything that is wrong at once. An incremental build asks them only of
+ * what it changed (incremental-checks.ts).
  */
 
 import { readFileSync } from 'node:fs'

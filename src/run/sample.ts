@@ -28,7 +28,7 @@ export interface SampleReport {
 
 /**
  * Reads random batches of a run of `job` to their end. The next `run` of the same pipeline goes on with the others.
- * @param count how many of the batches that are not read yet, 1 or more
+ * @param count how many of the batches that are not read yet, 2 or more: one gives no range
  * @throws JobtideError as a run does; BudgetReachedError when the sample needs more pages than the budget allows
  */
 export async function sampleRun(

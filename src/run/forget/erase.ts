@@ -3,10 +3,10 @@
  *
  *     load ▶ tombstones ▶ journal ▶ warehouse ▶ snapshots ▶ copies ▶ proof ▶ certificate
  *
- * What the journal holds is loaded first, because the warehouse says by what a person can be found. Of the changes, tombstones,
- * the entries of the suppression list, come first: so no load brings people back whatever happens after. Each step
- * can be repeated. An erasure that was stopped begins again with the next `forget`, or at the end of the next run, which know
- * from `forget.pending.json` whom it is about and what to search for.
+ * The journal is loaded first, because the warehouse says by what people can be found. Tombstones, the entries of the
+ * suppression list, come before anything is erased: so no load brings people back whatever happens after. Each step can be
+ * repeated. An erasure that was stopped begins again with the next `forget`, or at the end of the next run, which know from
+ * `forget.pending.json` whom it is about and what to search for.
  */
 
 import { existsSync, readdirSync, rmSync } from 'node:fs'
