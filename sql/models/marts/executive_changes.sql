@@ -38,7 +38,7 @@
 --   departures_in_90_days: Of a departure: how many executives of any function departed on its day or in the 90 days before, itself included.
 --   is_cluster: Of a departure: whether departures_in_90_days is 2 or more.
 --   detected_at: When the service saw the change, UTC.
---   first_seen_at: When the event was first received, UTC.
+--   first_seen_at: When the event was first received by this warehouse, UTC.
 select
     changes.event_key,
     changes.change,

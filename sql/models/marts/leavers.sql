@@ -43,7 +43,7 @@
 --   known_at: When the service first knew of the leaving, UTC, however often it was corrected later.
 --   detection_lag_days: Whole days between the leaving and its detection, as sent.
 --   known_same_month: True where the leaving was seen in the month in which it happened, however late it was corrected: counts of these can be compared over time, however late the others are seen.
---   first_seen_at: When the event was first received, UTC.
+--   first_seen_at: When the event was first received by this warehouse, UTC.
 with
 
 corrected as (
