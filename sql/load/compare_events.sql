@@ -5,7 +5,7 @@
 create or replace temp table known_rows as
 select event.rowid as row_number
 from job_change_events as event
-semi join staged_sightings as staged on staged.event_key = event.event_key;
+semi join jobtide_load.staged_sightings as staged on staged.event_key = event.event_key;
 
 create or replace temp table known_events as
 select event.*, attributes_of(event) as attributes
@@ -15,16 +15,16 @@ where event.rowid in (from known_rows);
 create or replace temp table repeated_keys as
 select event_key from known_events
 union
-select event_key from staged_sightings group by event_key having count(*) > 1;
+select event_key from jobtide_load.staged_sightings group by event_key having count(*) > 1;
 
 create or replace temp view single_sightings as
 select * exclude (nth, position, is_read, fields)
-from staged_sightings as staged
+from jobtide_load.staged_sightings as staged
 anti join repeated_keys on repeated_keys.event_key = staged.event_key;
 
 create or replace temp table repeated_sightings as
 select * exclude (nth, position, is_read, fields), attributes_of(staged) as attributes
-from staged_sightings as staged
+from jobtide_load.staged_sightings as staged
 semi join repeated_keys on repeated_keys.event_key = staged.event_key;
 
 -- One row per repeated event, with the attributes of its newest sighting (by detected_at, then by receipt, then by content),

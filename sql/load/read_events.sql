@@ -1,33 +1,19 @@
--- Reads the events of the staged pages in one set. `is_read` is true where this reading is certainly that of
--- src/api/schemas.ts; all others (events that do not fit, repeated keys, control characters, odd numbers, dates and ids) are
--- read there, one by one.
+-- Reads the events of some pages in one set. `is_read` is true where this reading is certainly that of src/api/schemas.ts; all
+-- others (events that do not fit, repeated keys, control characters, odd numbers, dates and ids), and pages without a row, are
+-- read there, one by one. `fields` are the names of an event's members, as JSON; null for those that every event has.
 
--- A member of an event as JSON text: null where it is missing or null.
-create or replace temp macro is_text(leaf) as leaf is null or starts_with(leaf, '"');
--- Printable ASCII without quotes and backslashes.
-create or replace temp macro is_plain_id(leaf) as regexp_full_match(leaf, '"[ !#-\[\]-~]+"');
-create or replace temp macro is_plain_instant(leaf) as regexp_full_match(leaf,
-    '"(1[6-9]|[2-8]\d|9[0-8])\d\d-\d\d-\d\d([T ]([01]\d|2[0-3]):[0-5]\d:[0-5]\d(\.\d{1,6})?(Z|[+-](0\d|1[0-4]):[0-5]\d)?)?"');
-create or replace temp macro has_zone(leaf) as regexp_matches(substring(leaf, 12), '(Z|[+-]\d\d:\d\d)"$');
--- Microseconds since 1970 UTC, cut to whole milliseconds; null where there is no such day.
-create or replace temp macro instant_of(leaf) as epoch_us(
-    try_cast(
-        case when has_zone(leaf) then leaf[2:-2] when length(leaf) = 12 then leaf[2:-2] || 'T00:00:00Z' else leaf[2:-2] || 'Z' end
-        as timestamptz
-    ));
-create or replace temp macro whole_ms(us) as us - (us % 1000 + 1000) % 1000;
-
--- Pages that the engine takes for JSON as JavaScript does. With a foreign organisation in it, a page has rejects.
-create or replace temp table pages_read as
-select nth, received_at, run_id, decode(body) as body
-from staged_bodies
-where not has_foreign and len(list_filter(try(json_keys(decode(body))), lambda field: field = 'data')) = 1;
-
-insert into staged_sightings
+insert into jobtide_load.sightings
 with
+    -- Pages that the engine takes for JSON as JavaScript does. With a foreign organisation in it, a page has rejects.
+    pages as (
+        select nth, received_at, run_id, decode(body) as body
+        from bodies
+        where not has_foreign and len(list_filter(try(json_keys(decode(body))), lambda field: field = 'data')) = 1
+    ),
+
     lists as (
         select nth, received_at, run_id, json_extract(body, '$.data[*]') as events
-        from pages_read
+        from pages
     ),
 
     sent as (
@@ -81,7 +67,7 @@ select
     nth,
     cast(position as integer) as position,
     coalesce(fits and changed_us is not null and detected_us is not null, false) as is_read,
-    cast(to_json(fields) as varchar) as fields,
+    nullif(cast(to_json(fields) as varchar), usual_fields()) as fields,
     -- As eventKey in src/load/event-row.ts.
     sha256(concat(
         '[', leaf.person.profile_id, ',', leaf.organization.organization_id, ',', leaf.event_type, ',', changed_us // 1000,

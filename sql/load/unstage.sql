@@ -1,14 +1,9 @@
 -- Gives the memory of one chunk back.
 
-drop table if exists staged_sightings;
 drop table if exists staged_batches;
 drop table if exists staged_pages;
 drop table if exists staged_unknown_fields;
 drop table if exists staged_snapshots;
-drop table if exists staged_bodies;
-drop table if exists staged_repeated_fields;
-drop table if exists staged_erased_people;
-drop table if exists pages_read;
 drop view if exists single_sightings;
 drop table if exists known_rows;
 drop table if exists repeated_keys;

@@ -1,7 +1,7 @@
 /** What a run and its stages did, as facts for people and values for programs. Pure. */
 
 import type { ClockTrouble } from '../extract/options.ts'
-import type { LoadReport } from '../load/load.ts'
+import type { LoadReport } from '../load/merger.ts'
 import type { BuildReport } from '../model/build.ts'
 import { RefusedLossError } from '../publish/refuse-loss.ts'
 import type { AnalystCopyReport } from '../run/analyst-copy.ts'

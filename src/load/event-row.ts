@@ -24,7 +24,7 @@ export function eventKey(event: JobChangeEvent): string {
   return hash.digest('hex').slice(0, KEY_HEX_DIGITS)
 }
 
-/** The columns of `staged_sightings` that an event fills. */
+/** The columns of `jobtide_load.sightings` that an event fills. */
 export function eventColumns(event: JobChangeEvent): Readonly<Record<string, SqlValue>> {
   const { title, person, organization } = event
   return {

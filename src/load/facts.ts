@@ -8,18 +8,25 @@ import type { RunHistory } from '../journal/run-history.ts'
 import type { Warehouse } from '../warehouse/warehouse.ts'
 import { appendRows, type Row } from './rows.ts'
 
-/**
- * Makes the tables of facts say what `history` says. A table that says so already is not touched.
- * @param only names of tables; default: all
- */
-export async function storeFacts(
+/** Makes the tables of facts say what `history` says. A table that says so already is not touched. */
+export function storeFacts(warehouse: Warehouse, history: History): Promise<void> {
+  return store(warehouse, { runs: runRows(history), ...factsOf(history) })
+}
+
+/** As {@link storeFacts}, of ops.runs alone. */
+export function storeRuns(warehouse: Warehouse, history: Pick<History, 'runs'>): Promise<void> {
+  return store(warehouse, { runs: runRows(history) })
+}
+
+async function store(
   warehouse: Warehouse,
-  history: History,
-  only?: readonly string[],
+  rowsOf: Readonly<Record<string, readonly Row[]>>,
 ): Promise<void> {
-  const facts = Object.entries(factsOf(history))
-    .filter(([name]) => only?.includes(name) ?? true)
-    .map(([name, rows]) => ({ table: `ops.${name}`, staged: `staged_${name}`, rows }))
+  const facts = Object.entries(rowsOf).map(([name, rows]) => ({
+    table: `ops.${name}`,
+    staged: `staged_${name}`,
+    rows,
+  }))
   const forEach = (sql: (table: string, staged: string) => string, separator: string) =>
     facts.map(({ table, staged }) => sql(table, staged)).join(separator)
   await warehouse.transaction(async () => {
@@ -50,7 +57,6 @@ export async function storeFacts(
 function factsOf(history: History): Readonly<Record<string, Row[]>> {
   const { ids, asked, quarantined } = history
   return {
-    runs: [...history.runs.values()].map(runRow),
     coverage: [...history.coverage].flatMap(([organization_id, intervals]) =>
       intervals.map(({ eventTypes, from, to }) => ({
         organization_id,
@@ -75,6 +81,10 @@ function factsOf(history: History): Readonly<Record<string, Row[]>> {
       quarantined_at: new Date(at),
     })),
   }
+}
+
+function runRows({ runs }: Pick<History, 'runs'>): Row[] {
+  return [...runs.values()].map(runRow)
 }
 
 function runRow({ started, finished, resumed }: RunHistory): Row {

@@ -16,16 +16,16 @@ import { yieldThread } from '../support/clock.ts'
 import { MIB } from '../support/units.ts'
 import type { Warehouse } from '../warehouse/warehouse.ts'
 import { Chunk } from './chunk.ts'
-import { storeFacts } from './facts.ts'
-import { EventReader } from './read-events.ts'
-import { appendRows, loadSql } from './rows.ts'
+import { EventReaders } from './event-readers.ts'
+import { storeFacts, storeRuns } from './facts.ts'
+import { Merger, type LoadReport } from './merger.ts'
 import { readSuppression, type Suppression } from './suppression.ts'
 
 /** What a load needs. */
 export interface LoadOptions {
   readonly warehouse: Warehouse
   readonly journal: Journal
-  /** What the journal adds up to, read before this load; read from it unless given. With `closing`: all of it is stored. */
+  /** What the journal adds up to, read before this load; read from it unless given. */
   readonly history?: History | undefined
   /** Events merged in one transaction, roughly, 1 or more. */
   readonly chunkEvents?: number
@@ -43,28 +43,10 @@ export interface LoadProgress {
   readonly bytes: number
 }
 
-/** What a load did. */
-export interface LoadReport {
-  /** Pages read from the journal. */
-  readonly pages: number
-  /** Events received, repeats included. */
-  readonly sightings: number
-  /** Events that were not in the warehouse. */
-  readonly inserted: number
-  /** Events whose attributes a newer sighting changed. */
-  readonly updated: number
-  /** Events that did not fit. */
-  readonly rejected: number
-  /** Events left out because they are not kept: of erased people, or from before a day. */
-  readonly suppressed: number
-  /** Fields that Jobtide does not know and never saw before. */
-  readonly newUnknownFields: readonly string[]
-}
-
 // Each chunk looks its events up among all that are known.
 const CHUNK_EVENTS = 50_000
-// The engine holds about six times as much while it reads them.
-const BODIES_AT_ONCE = 6 * MIB
+// For each connection: the engine holds up to twenty times as much while it reads them.
+const BODIES_AT_ONCE = 2 * MIB
 const PAGES_PER_TURN = 16
 
 /** A segment of the journal that is not loaded to its end. */
@@ -75,31 +57,53 @@ interface OpenSegment {
   readonly size: number
 }
 
+/** What of a history a load needs whose facts are stored. */
+export type RunsOfHistory = Pick<History, 'runs' | 'notRead' | 'suppression'>
+
 /**
  * Merges what is new in the journal into the warehouse.
  * @throws JournalLossError when sealed segments of it are lost, and that was not accepted
  */
 export async function load(options: LoadOptions): Promise<LoadReport> {
-  return new Load(options).run()
+  const { warehouse, journal, closing } = options
+  // Before the segments are read: coverage must not be ahead of the events.
+  const history = options.history ?? readHistory(journal)
+  const report = await new Load(options, history).run()
+  closeRun(history, closing)
+  await storeFacts(warehouse, history)
+  return report
+}
+
+/** As {@link load} after another load of the same run: of the facts, only its end is new. */
+export async function loadEnd(
+  options: Omit<LoadOptions, 'history'>,
+  history: RunsOfHistory,
+): Promise<LoadReport> {
+  const report = await new Load(options, history).run()
+  closeRun(history, options.closing)
+  await storeRuns(options.warehouse, history)
+  return report
+}
+
+function closeRun({ runs }: RunsOfHistory, closing: RunFinished | undefined): void {
+  const run = runs.get(closing?.run_id ?? '')
+  if (closing !== undefined && run !== undefined) run.finished = closing
 }
 
 class Load {
   readonly #warehouse: Warehouse
   readonly #journal: Journal
   readonly #options: LoadOptions
-  readonly #report = { pages: 0, sightings: 0, inserted: 0, updated: 0, rejected: 0, suppressed: 0 }
-  readonly #newUnknownFields: string[] = []
-  readonly #history: History
+  readonly #notRead: ReadonlySet<string>
   readonly #suppression: Suppression
 
-  constructor(options: LoadOptions) {
+  constructor(options: LoadOptions, history: RunsOfHistory) {
     this.#options = options
     this.#warehouse = options.warehouse
     this.#journal = options.journal
-    // Before the segments are read: coverage must not be ahead of the events.
-    this.#history = options.history ?? readHistory(this.#journal)
+    this.#notRead = history.notRead
     // By the journal's place, and not an option: no caller can forget it, and bring a person back.
-    this.#suppression = readSuppression(this.#journal, this.#history.suppression)
+    this.#suppression = readSuppression(this.#journal, history.suppression)
   }
 
   async run(): Promise<LoadReport> {
@@ -107,69 +111,57 @@ class Load {
     const bytes = segments.reduce((sum, { from, size }) => sum + size - from, 0)
     let bytesDone = 0
     if (bytes > 0) this.#options.onProgress?.({ bytesDone, bytes })
-    for (const segment of segments) {
-      for await (const loaded of this.#loadSegment(segment)) {
-        this.#options.onProgress?.({ bytesDone: bytesDone + loaded, bytes })
+    const readers = await EventReaders.open(this.#warehouse, this.#suppression)
+    const merger = new Merger(this.#warehouse)
+    try {
+      for (const segment of segments) {
+        for await (const loaded of this.#loadSegment(segment, readers, merger)) {
+          this.#options.onProgress?.({ bytesDone: bytesDone + loaded, bytes })
+        }
+        bytesDone += segment.size - segment.from
       }
-      bytesDone += segment.size - segment.from
+    } finally {
+      await merger.settled()
+      await readers.close()
     }
-    const { closing } = this.#options
-    const run = this.#history.runs.get(closing?.run_id ?? '')
-    if (closing !== undefined && run !== undefined) run.finished = closing
-    const isStored = closing !== undefined && this.#options.history !== undefined
-    await storeFacts(this.#warehouse, this.#history, isStored ? ['runs'] : undefined)
-    return { ...this.#report, newUnknownFields: this.#newUnknownFields }
+    return merger.report
   }
 
-  /** Loads a segment chunk by chunk; yields the bytes of it that were loaded so far. */
-  async *#loadSegment({ name, from }: OpenSegment): AsyncGenerator<number> {
+  /**
+   * Loads a segment chunk by chunk, and merges each while the next one is read.
+   * @yields the bytes of it that are read
+   */
+  async *#loadSegment(
+    { name, from }: OpenSegment,
+    readers: EventReaders,
+    merger: Merger,
+  ): AsyncGenerator<number> {
     const frames = this.#journal.read(name, from)
     try {
       for (let next = frames.next(); next.done !== true; next = frames.next()) {
-        const end = await this.#loadChunk(name, next.value, frames)
+        const chunk = new Chunk(this.#notRead)
+        const end = await this.#readChunk(chunk, readers, next.value, frames)
+        const notes = await readers.end()
+        await merger.merged()
+        await readers.handOver()
+        merger.merge(chunk, notes, { segment: name, bytes: end })
         yield end - from
       }
+      await merger.merged()
     } finally {
       frames.return(undefined)
     }
   }
 
-  /**
-   * Merges a chunk of records in one transaction.
-   * @returns where the last of them ends
-   */
-  async #loadChunk(
-    segment: string,
-    first: PlacedFrame,
-    frames: Generator<PlacedFrame>,
-  ): Promise<number> {
-    const chunk = new Chunk(this.#history.notRead)
-    const events = new EventReader(this.#warehouse, this.#suppression)
-    const end = await this.#warehouse.transaction(async () => {
-      await this.#warehouse.run(loadSql('staging'))
-      const readTo = await this.#readChunk(chunk, events, first, frames)
-      await this.#mergeChunk(chunk, events)
-      await this.#movePosition(segment, readTo)
-      if (events.suppressed > 0) await this.#noteToErase(segment)
-      await this.#warehouse.run(loadSql('unstage'))
-      return readTo
-    })
-    this.#report.pages += chunk.received
-    this.#report.rejected += events.rejects.length
-    this.#report.suppressed += events.suppressed
-    return end
-  }
-
   /** Reads records until the chunk is full. While the engine reads some bodies, the next ones are unpacked. */
   async #readChunk(
     chunk: Chunk,
-    events: EventReader,
+    readers: EventReaders,
     first: PlacedFrame,
     frames: Generator<PlacedFrame>,
   ): Promise<number> {
     const { chunkEvents = CHUNK_EVENTS } = this.#options
     let end = first.end
-    let reading = Promise.resolve()
     chunk.add(first)
     while (chunk.size < chunkEvents) {
       const next = frames.next()
@@ -178,70 +170,10 @@ class Load {
       end = next.value.end
       // Lets the engine's answer in.
       if (chunk.received % PAGES_PER_TURN === 0) await yieldThread()
-      if (chunk.waiting < BODIES_AT_ONCE) continue
-      await reading
-      reading = events.read(chunk.takeBodies())
-      // A failure is thrown where it is waited for.
-      reading.catch(() => undefined)
+      if (chunk.waiting >= BODIES_AT_ONCE) await readers.read(chunk.takeBodies())
     }
-    await reading
-    if (chunk.waiting > 0) await events.read(chunk.takeBodies())
+    if (chunk.waiting > 0) await readers.read(chunk.takeBodies())
     return end
-  }
-
-  async #mergeChunk(chunk: Chunk, events: EventReader): Promise<void> {
-    const warehouse = this.#warehouse
-    await appendRows(warehouse, 'staged_batches', [...chunk.batches.values()])
-    await appendRows(warehouse, 'staged_pages', [...chunk.pages.values()])
-    await appendRows(warehouse, 'staged_snapshots', [...chunk.snapshots.values()])
-    await appendRows(
-      warehouse,
-      'staged_unknown_fields',
-      [...events.unknownFields].map(([field, first_seen_at]) => ({ field, first_seen_at })),
-    )
-    await this.#noteNewUnknownFields()
-    await this.#mergeEvents(await events.count())
-    await warehouse.run(loadSql('merge_ops'))
-    await appendRows(warehouse, 'ops.rejects', events.rejects)
-    await warehouse.append('ops.page_organizations', chunk.pageOrganizations)
-  }
-
-  async #mergeEvents(sightings: number): Promise<void> {
-    this.#report.sightings += sightings
-    if (sightings === 0) return
-    await this.#warehouse.run(loadSql('compare_events'))
-    const [changes] = await this.#warehouse.all<Record<'inserted' | 'updated' | 'known', number>>(
-      loadSql('count_changes'),
-    )
-    await this.#warehouse.run(loadSql('merge_events'))
-    // It reads all of the table.
-    if ((changes?.known ?? 0) > 0) await this.#warehouse.run(loadSql('update_events'))
-    this.#report.inserted += changes?.inserted ?? 0
-    this.#report.updated += changes?.updated ?? 0
-  }
-
-  async #noteNewUnknownFields(): Promise<void> {
-    const rows = await this.#warehouse.all<{ field: string }>(
-      'select field from staged_unknown_fields where field not in (select field from ops.unknown_fields)',
-    )
-    // One by one: a spread of 200,000 fields would overflow the stack.
-    for (const { field } of rows) this.#newUnknownFields.push(field)
-  }
-
-  async #movePosition(segment: string, bytes: number): Promise<void> {
-    await this.#warehouse.run('delete from ops.journal_positions where segment = $1', [segment])
-    await this.#warehouse.run('insert into ops.journal_positions values ($1, $2)', [
-      segment,
-      BigInt(bytes),
-    ])
-  }
-
-  async #noteToErase(segment: string): Promise<void> {
-    await this.#warehouse.run(
-      `insert into ops.segments_to_erase select $1
-       where not exists (select 1 from ops.segments_to_erase where segment = $1)`,
-      [segment],
-    )
   }
 
   async #openSegments(): Promise<OpenSegment[]> {

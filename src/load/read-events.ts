@@ -21,53 +21,71 @@ export interface PageBody {
 /** Why an event is refused whose organisation is none of those that its batch asked for. */
 const NOT_ASKED_FOR = 'organisation was not asked for'
 
-/** Stages the events of the pages of one chunk, some pages at a time, in `staged_sightings`. */
-export class EventReader {
+/** What reading found beside the events that are kept. */
+export class ReadingNotes {
   /** Rows of ops.rejects. */
   readonly rejects: Row[] = []
   /** Fields that the schema does not know, and when each was first received. */
   readonly unknownFields = new Map<string, Date>()
   /** Events left out because they are not kept. */
   suppressed = 0
-  readonly #warehouse: Warehouse
-  readonly #suppression: Suppression
-  /** Pages read before those that are being read. */
-  #pagesBefore = 0
+}
 
-  constructor(warehouse: Warehouse, suppression: Suppression) {
-    this.#warehouse = warehouse
+/** Reads pages on a connection of its own, some at a time, into `jobtide_load.sightings`. */
+export class EventReader {
+  readonly #connection: Warehouse
+  readonly #suppression: Suppression
+  #notes = new ReadingNotes()
+  /** Which rows of `jobtide_load.sightings` are those of the pages being read. */
+  #rows = ''
+
+  private constructor(connection: Warehouse, suppression: Suppression) {
+    this.#connection = connection
     this.#suppression = suppression
   }
 
-  /** Reads some pages. The engine holds several times the size of their bodies meanwhile. */
-  async read(pages: readonly PageBody[]): Promise<void> {
-    const first = this.#pagesBefore
-    this.#pagesBefore += pages.length
+  /** Makes what `connection` needs; it may be used for nothing else. */
+  static async on(connection: Warehouse, suppression: Suppression): Promise<EventReader> {
+    await connection.run(loadSql('reading'))
+    return new EventReader(connection, suppression)
+  }
+
+  /**
+   * Reads some pages, and adds to `notes`. The engine holds several times the size of their bodies meanwhile.
+   * @param first their number in `jobtide_load.sightings`, from this one on; no other pages have these numbers
+   */
+  async read(pages: readonly PageBody[], first: number, notes: ReadingNotes): Promise<void> {
+    this.#notes = notes
+    this.#rows = `nth between ${first} and ${first + pages.length - 1}`
     await this.#readInEngine(pages, first)
-    const sightings: Row[] = []
+    const unknown = await this.#judgeFields()
+    // Before events are left out: a page without any would count as not read.
     const unread = await this.#unread()
-    for (const [nth, positions] of unread) {
-      const page = pages[nth - first]
-      if (page !== undefined) sightings.push(...this.#readPage(page, nth, positions))
-    }
+    if (!this.#suppression.isEmpty) await this.#suppress(this.#suppression)
+    if (unknown.size > 0) await this.#noteUnknownFields(unknown)
     if (unread.size === 0) return
-    await this.#warehouse.run('delete from staged_sightings where not is_read')
-    await appendRows(this.#warehouse, 'staged_sightings', sightings)
+    await this.#connection.run(
+      `delete from jobtide_load.sightings where ${this.#rows} and not is_read`,
+    )
+    const others = [...unread].flatMap(([nth, positions]) => {
+      const page = pages[nth - first]
+      return page === undefined ? [] : this.#readPage(page, positions)
+    })
+    await appendRows(this.#connection, 'others', others)
+    await this.#connection.run(
+      'insert into jobtide_load.sightings by name from others; truncate others',
+    )
   }
 
   async #readInEngine(pages: readonly PageBody[], first: number): Promise<void> {
-    await this.#warehouse.run(loadSql('stage_bodies'))
-    await this.#warehouse.append('staged_bodies', {
+    await this.#connection.append('bodies', {
       nth: pages.map((_, index) => first + index),
       run_id: pages.map(({ record }) => record.run_id),
       received_at: pages.map(({ record }) => new Date(record.at)),
       has_foreign: pages.map(({ record }) => (record.foreign?.length ?? 0) > 0),
       body: pages.map(({ body }) => body),
     })
-    await this.#warehouse.run(loadSql('read_events'))
-    const unknown = await this.#judgeFields(first)
-    if (!this.#suppression.isEmpty) await this.#suppress(this.#suppression, first)
-    if (unknown.size > 0) await this.#noteUnknownFields(unknown, first)
+    await this.#connection.run(loadSql('read_events'))
   }
 
   /**
@@ -75,10 +93,9 @@ export class EventReader {
    * engine, which takes the first of the two.
    * @returns unknown fields, by list of names
    */
-  async #judgeFields(first: number): Promise<Map<string, string[]>> {
-    const { fields: lists = [] } = await this.#warehouse.columns<string>(
-      'select distinct fields from staged_sightings where is_read and nth >= $1',
-      [first],
+  async #judgeFields(): Promise<Map<string, string[]>> {
+    const { fields: lists = [] } = await this.#connection.columns<string>(
+      `select distinct fields from jobtide_load.sightings where ${this.#rows} and is_read and fields is not null`,
     )
     const unknown = new Map<string, string[]>()
     const repeated: string[] = []
@@ -89,66 +106,68 @@ export class EventReader {
       if (found.length > 0) unknown.set(fields, found)
     }
     if (repeated.length > 0) {
-      await this.#warehouse.append('staged_repeated_fields', { fields: repeated })
-      await this.#warehouse.run(
-        'update staged_sightings set is_read = false where nth >= $1 and fields in (from staged_repeated_fields)',
-        [first],
+      await this.#connection.append('repeated_fields', { fields: repeated })
+      await this.#connection.run(
+        `update jobtide_load.sightings set is_read = false
+         where ${this.#rows} and fields in (from repeated_fields);
+         truncate repeated_fields`,
       )
     }
     return unknown
   }
 
-  async #noteUnknownFields(
-    unknown: ReadonlyMap<string, readonly string[]>,
-    first: number,
-  ): Promise<void> {
-    const rows = await this.#warehouse.all<{ fields: string; at: Date }>(
+  async #noteUnknownFields(unknown: ReadonlyMap<string, readonly string[]>): Promise<void> {
+    const rows = await this.#connection.all<{ fields: string; at: Date }>(
       `select fields, min(received_at) as at
-       from staged_sightings
-       where is_read and nth >= $1
+       from jobtide_load.sightings
+       where ${this.#rows} and is_read and fields is not null
        group by fields`,
-      [first],
     )
     for (const { fields, at } of rows) this.#addUnknown(unknown.get(fields) ?? [], at)
   }
 
   #addUnknown(fields: readonly string[], at: Date): void {
     for (const field of fields) {
-      const known = this.unknownFields.get(field)
-      if (known === undefined || at < known) this.unknownFields.set(field, at)
+      const known = this.#notes.unknownFields.get(field)
+      if (known === undefined || at < known) this.#notes.unknownFields.set(field, at)
     }
   }
 
-  async #suppress(suppression: Suppression, first: number): Promise<void> {
-    const before = await this.count()
-    const { profile_id: people = [] } = await this.#warehouse.columns<string>(
-      'select distinct profile_id from staged_sightings where is_read and nth >= $1',
-      [first],
+  async #suppress(suppression: Suppression): Promise<void> {
+    const before = await this.#count()
+    const { profile_id: people = [] } = await this.#connection.columns<string>(
+      `select distinct profile_id from jobtide_load.sightings where ${this.#rows} and is_read`,
     )
-    await this.#warehouse.append('staged_erased_people', {
+    await this.#connection.append('erased_people', {
       profile_id: people.filter((person) => suppression.coversPerson(person)),
     })
-    await this.#warehouse.run(
-      'delete from staged_sightings where is_read and profile_id in (from staged_erased_people)',
+    await this.#connection.run(
+      `delete from jobtide_load.sightings
+       where ${this.#rows} and is_read and profile_id in (from erased_people);
+       truncate erased_people`,
     )
     const { eventsBefore } = suppression
     if (eventsBefore !== null) {
-      await this.#warehouse.run(
-        'delete from staged_sightings where is_read and changed_at < $1 and detected_at < $1',
+      await this.#connection.run(
+        `delete from jobtide_load.sightings
+         where ${this.#rows} and is_read and changed_at < $1 and detected_at < $1`,
         [new Date(eventsBefore)],
       )
     }
-    this.suppressed += before - (await this.count())
+    this.#notes.suppressed += before - (await this.#count())
   }
 
   /** What the engine has not read: places by page; all of a page where there are none. */
   async #unread(): Promise<Map<number, Set<number>>> {
-    const { nth = [], position = [] } = await this.#warehouse.columns<number>(
-      `select nth, position from staged_sightings where not is_read
+    const { nth = [], position = [] } = await this.#connection.columns<number>(
+      `select nth, position from jobtide_load.sightings where ${this.#rows} and not is_read
        union all
-       select nth, null from staged_bodies where nth not in (select nth from pages_read)
+       select nth, null from bodies
+       where nth not in (select nth from jobtide_load.sightings where ${this.#rows})
        order by nth, position`,
     )
+    // Deleted rows of a temporary table keep their memory.
+    await this.#connection.run('create or replace temp table bodies as from bodies limit 0')
     const unread = new Map<number, Set<number>>()
     for (const [index, page] of nth.entries()) {
       const positions = unread.get(page) ?? new Set()
@@ -159,21 +178,21 @@ export class EventReader {
     return unread
   }
 
-  #readPage({ record, body }: PageBody, nth: number, positions: ReadonlySet<number>): Row[] {
+  #readPage({ record, body }: PageBody, positions: ReadonlySet<number>): Row[] {
     const page = parsePage(body)
     // The same reading accepted this body when it was bought.
     if (typeof page === 'string') throw new TypeError(`page in the journal is no page: ${page}`)
     return page.events.flatMap((event, index) => {
       if (positions.size > 0 && !positions.has(index + 1)) return []
       const columns = this.#readEvent(record, event, index + 1)
-      return columns === null ? [] : [{ nth, ...columns }]
+      return columns === null ? [] : [columns]
     })
   }
 
   /** The columns of a sighting; null where an event is refused or not kept. */
   #readEvent(record: PageReceived, value: unknown, position: number): Row | null {
     if (!this.#suppression.isEmpty && this.#suppression.coversEvent(value)) {
-      this.suppressed += 1
+      this.#notes.suppressed += 1
       return null
     }
     const at = new Date(record.at)
@@ -186,7 +205,7 @@ export class EventReader {
       this.#addUnknown(unknownFields(value), at)
       return { ...eventColumns(event), is_read: true, received_at: at, run_id: record.run_id }
     }
-    this.rejects.push({
+    this.#notes.rejects.push({
       run_id: record.run_id,
       batch_id: record.batch_id,
       page: record.page,
@@ -199,10 +218,9 @@ export class EventReader {
     return null
   }
 
-  /** Sightings staged so far. */
-  async count(): Promise<number> {
-    const [row] = await this.#warehouse.all<{ n: number }>(
-      'select cast(count(*) as integer) as n from staged_sightings',
+  async #count(): Promise<number> {
+    const [row] = await this.#connection.all<{ n: number }>(
+      `select cast(count(*) as integer) as n from jobtide_load.sightings where ${this.#rows}`,
     )
     return row?.n ?? 0
   }

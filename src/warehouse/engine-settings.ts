@@ -47,9 +47,9 @@ export function spillFolderOf(path: string): string {
 // (a file of 60 MB): at twice the file a whole run takes as long as without a limit and peaks 150 MB lower.
 const FILE_SIZES_IN_MEMORY = 2
 const LARGEST_LIMIT = 1_536 * MIB
-// Every thread holds buffers of its own: on two threads a load ran out of 96 MiB, and not of 128. So a machine of many cores
+// Every thread holds buffers of its own: on two threads a load ran out of 128 MiB, and not of 160. So a machine of many cores
 // gives a nightly job four.
-const SMALLEST_LIMIT_PER_THREAD = 64 * MIB
+const SMALLEST_LIMIT_PER_THREAD = 80 * MIB
 const MOST_THREADS = 4
 // Windows and joins over several tables hold more at once: 390,000 and 590,000 events ran out of 96 MiB a thread, and not of 104.
 const SMALLEST_LIMIT_PER_THREAD_FOR_MODELS = 104 * MIB
@@ -76,7 +76,7 @@ function threadsFor({ threads }: EngineChoices): number {
 function memoryLimitFor(
   { path, mode }: EngineChoices,
   threads: number,
-  smallestPerThread = SMALLEST_LIMIT_PER_THREAD,
+  smallestPerThread: number,
   largest = LARGEST_LIMIT,
 ): string {
   // What an analyst asks is not known beforehand, and a person waits for it.

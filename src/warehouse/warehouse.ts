@@ -117,12 +117,16 @@ async function createWarehouseFile(options: WarehouseOptions): Promise<void> {
 async function connect(path: string, options: WarehouseOptions): Promise<Warehouse> {
   try {
     const instance = await DuckDBInstance.fromCache(path, engineSettings(options))
-    const connection = await instance.connect()
-    await connection.run(`set timezone = 'UTC'`)
-    return new OpenWarehouse(options, instance, connection)
+    return new OpenWarehouse(options, instance, await newConnection(instance), true)
   } catch (error) {
     throw asWarehouseError(error, path)
   }
+}
+
+async function newConnection(instance: DuckDBInstance): Promise<DuckDBConnection> {
+  const connection = await instance.connect()
+  await connection.run(`set timezone = 'UTC'`)
+  return connection
 }
 
 /**
@@ -145,13 +149,26 @@ class OpenWarehouse {
   readonly #options: WarehouseOptions
   readonly #instance: DuckDBInstance
   readonly #connection: DuckDBConnection
+  readonly #closesFile: boolean
   #closed = false
 
-  constructor(options: WarehouseOptions, instance: DuckDBInstance, connection: DuckDBConnection) {
+  constructor(
+    options: WarehouseOptions,
+    instance: DuckDBInstance,
+    connection: DuckDBConnection,
+    closesFile: boolean,
+  ) {
     this.path = options.path
     this.#options = options
     this.#instance = instance
     this.#connection = connection
+    this.#closesFile = closesFile
+  }
+
+  /** Another connection to the same file, with temporary tables of its own; to be closed before this one. */
+  async connect(): Promise<Warehouse> {
+    const connection = await this.#guard(() => newConnection(this.#instance))
+    return new OpenWarehouse(this.#options, this.#instance, connection, false)
   }
 
   /** Runs one or more statements and returns nothing. */
@@ -259,11 +276,12 @@ class OpenWarehouse {
     return row?.bytes ?? 0
   }
 
-  /** Closes the file and gives up its lock. Closing twice is fine. */
+  /** Closes the connection, and with the first one the file and its lock. Closing twice is fine. */
   close(): void {
     if (this.#closed) return
     this.#closed = true
     this.#connection.closeSync()
+    if (!this.#closesFile) return
     this.#instance.closeSync()
     if (this.#options.mode === 'read') {
       rmSync(spillFolderOf(this.path), { recursive: true, force: true })

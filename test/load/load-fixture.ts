@@ -165,7 +165,7 @@ export async function dumpTables(
 ): Promise<Record<string, unknown[]>> {
   const tables = await warehouse.all<{ name: string }>(
     `select case schema_name when 'main' then table_name else schema_name || '.' || table_name end as name
-     from duckdb_tables() where not temporary order by 1`,
+     from duckdb_tables() where not temporary and database_name = current_database() order by 1`,
   )
   const dump: Record<string, unknown[]> = {}
   for (const { name } of tables) {

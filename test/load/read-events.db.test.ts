@@ -4,7 +4,8 @@ import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { parseEvent, parsePage, unknownFields } from '../../src/api/schemas.ts'
 import { eventColumns } from '../../src/load/event-row.ts'
-import { EventReader, type PageBody } from '../../src/load/read-events.ts'
+import { EventReaders } from '../../src/load/event-readers.ts'
+import type { PageBody } from '../../src/load/read-events.ts'
 import { loadSql } from '../../src/load/rows.ts'
 import { Suppression, personHash } from '../../src/load/suppression.ts'
 import { receivedJson } from '../../src/support/json.ts'
@@ -180,25 +181,26 @@ async function readInSets(
   pages: readonly PageBody[],
   suppression: Suppression,
 ): Promise<Outcome> {
-  await warehouse.run(loadSql('staging'))
-  const reader = new EventReader(warehouse, suppression)
-  await reader.read(pages.slice(0, 2))
-  if (pages.length > 2) await reader.read(pages.slice(2))
+  const readers = await EventReaders.open(warehouse, suppression)
+  await readers.read(pages.slice(0, 2))
+  if (pages.length > 2) await readers.read(pages.slice(2))
+  const notes = await readers.end()
   const rows = await warehouse.all<Record<string, unknown>>(
-    'select * exclude (nth, position, is_read, fields, run_id) from staged_sightings',
+    'select * exclude (nth, position, is_read, fields, run_id) from jobtide_load.sightings',
   )
+  await readers.close()
   return {
     sightings: lines(rows),
     rejects: lines(
-      reader.rejects.map(({ request_id, position, reason, event: sent }) => [
+      notes.rejects.map(({ request_id, position, reason, event: sent }) => [
         request_id,
         position,
         reason,
         sent,
       ]),
     ),
-    suppressed: reader.suppressed,
-    unknownFields: [...reader.unknownFields.keys()].toSorted(),
+    suppressed: notes.suppressed,
+    unknownFields: [...notes.unknownFields.keys()].toSorted(),
   }
 }
 
@@ -225,8 +227,9 @@ describe('events read in sets', () => {
     const titles = ['Engineer', ...odd, null]
     const events = titles.map((title) => wireEvent({ title }))
     const { record, body } = aPage(events)
-    await warehouse.run(loadSql('staging') + loadSql('stage_bodies'))
-    await warehouse.append('staged_bodies', {
+    await warehouse.run("attach ':memory:' as jobtide_load")
+    await warehouse.run(loadSql('sightings') + loadSql('reading'))
+    await warehouse.append('bodies', {
       nth: [0],
       has_foreign: [false],
       body: [Buffer.from(body)],
@@ -234,7 +237,9 @@ describe('events read in sets', () => {
     await warehouse.run(loadSql('read_events'))
     expect(record.events).toBe(5)
     expect(
-      await warehouse.all('select is_read, count(*)::int as n from staged_sightings group by 1'),
+      await warehouse.all(
+        'select is_read, count(*)::int as n from jobtide_load.sightings group by 1',
+      ),
     ).toEqual([{ is_read: true, n: 5 }])
   })
 })

@@ -87,7 +87,7 @@ describe('a warehouse whose file was deleted', () => {
 })
 
 describe('memory and threads', () => {
-  it('are 64 MiB for each of 2 threads in a small file, and 104 MiB once models are built', async () => {
+  it('are 80 MiB for each of 2 threads in a small file, and 104 MiB once models are built', async () => {
     const path = await aFile()
     const warehouse = await opened({ path, mode: 'write', threads: 2 })
     const limit = async () => {
@@ -96,7 +96,7 @@ describe('memory and threads', () => {
       )
       return row?.limit
     }
-    expect(await limit()).toBe('128.0 MiB')
+    expect(await limit()).toBe('160.0 MiB')
     await warehouse.makeRoomForModels()
     expect(await limit()).toBe('208.0 MiB')
     // One that was asked for stays.

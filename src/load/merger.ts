@@ -1,0 +1,136 @@
+/** Merges a chunk of the journal into the warehouse, in one transaction. */
+
+import type { Warehouse } from '../warehouse/warehouse.ts'
+import type { Chunk } from './chunk.ts'
+import type { ReadingNotes } from './read-events.ts'
+import { appendRows, loadSql } from './rows.ts'
+
+/** What a load did. */
+export interface LoadReport {
+  /** Pages read from the journal. */
+  readonly pages: number
+  /** Events received, repeats included. */
+  readonly sightings: number
+  /** Events that were not in the warehouse. */
+  readonly inserted: number
+  /** Events whose attributes a newer sighting changed. */
+  readonly updated: number
+  /** Events that did not fit. */
+  readonly rejected: number
+  /** Events left out because they are not kept: of erased people, or from before a day. */
+  readonly suppressed: number
+  /** Fields that Jobtide does not know and never saw before. */
+  readonly newUnknownFields: readonly string[]
+}
+
+/** A place in the journal: what is loaded of a segment. */
+export interface Position {
+  readonly segment: string
+  readonly bytes: number
+}
+
+/** Merges one chunk at a time: the events in `jobtide_load.staged_sightings`, and what the other records say. */
+export class Merger {
+  readonly #warehouse: Warehouse
+  readonly #report = { pages: 0, sightings: 0, inserted: 0, updated: 0, rejected: 0, suppressed: 0 }
+  readonly #newUnknownFields: string[] = []
+  #merging: Promise<void> = Promise.resolve()
+
+  constructor(warehouse: Warehouse) {
+    this.#warehouse = warehouse
+  }
+
+  /** What was merged so far. */
+  get report(): LoadReport {
+    return { ...this.#report, newUnknownFields: this.#newUnknownFields }
+  }
+
+  /** Begins to merge a chunk. With it, the position in the journal moves. */
+  merge(chunk: Chunk, notes: ReadingNotes, position: Position): void {
+    this.#merging = this.#mergeOnce(chunk, notes, position)
+    // A failure is thrown where it is waited for.
+    this.#merging.catch(() => undefined)
+  }
+
+  /** Waits until the chunk is merged; throws what stopped it. */
+  async merged(): Promise<void> {
+    await this.#merging
+  }
+
+  /** Waits until nothing is being merged, whatever came of it. */
+  async settled(): Promise<void> {
+    await this.#merging.catch(() => undefined)
+  }
+
+  async #mergeOnce(chunk: Chunk, notes: ReadingNotes, position: Position): Promise<void> {
+    await this.#warehouse.transaction(async () => {
+      await this.#warehouse.run(loadSql('staging'))
+      await this.#mergeAll(chunk, notes)
+      await this.#movePosition(position)
+      if (notes.suppressed > 0) await this.#noteToErase(position.segment)
+      await this.#warehouse.run(loadSql('unstage'))
+    })
+    this.#report.pages += chunk.received
+    this.#report.rejected += notes.rejects.length
+    this.#report.suppressed += notes.suppressed
+  }
+
+  async #mergeAll(chunk: Chunk, notes: ReadingNotes): Promise<void> {
+    const warehouse = this.#warehouse
+    await appendRows(warehouse, 'staged_batches', [...chunk.batches.values()])
+    await appendRows(warehouse, 'staged_pages', [...chunk.pages.values()])
+    await appendRows(warehouse, 'staged_snapshots', [...chunk.snapshots.values()])
+    await appendRows(
+      warehouse,
+      'staged_unknown_fields',
+      [...notes.unknownFields].map(([field, first_seen_at]) => ({ field, first_seen_at })),
+    )
+    await this.#noteNewUnknownFields()
+    await this.#mergeEvents()
+    await warehouse.run(loadSql('merge_ops'))
+    await appendRows(warehouse, 'ops.rejects', notes.rejects)
+    await warehouse.append('ops.page_organizations', chunk.pageOrganizations)
+  }
+
+  async #mergeEvents(): Promise<void> {
+    const [staged] = await this.#warehouse.all<{ n: number }>(
+      'select cast(count(*) as integer) as n from jobtide_load.staged_sightings',
+    )
+    const sightings = staged?.n ?? 0
+    this.#report.sightings += sightings
+    if (sightings === 0) return
+    await this.#warehouse.run(loadSql('compare_events'))
+    const [changes] = await this.#warehouse.all<Record<'inserted' | 'updated' | 'known', number>>(
+      loadSql('count_changes'),
+    )
+    await this.#warehouse.run(loadSql('merge_events'))
+    // It reads all of the table.
+    if ((changes?.known ?? 0) > 0) await this.#warehouse.run(loadSql('update_events'))
+    this.#report.inserted += changes?.inserted ?? 0
+    this.#report.updated += changes?.updated ?? 0
+  }
+
+  async #noteNewUnknownFields(): Promise<void> {
+    const rows = await this.#warehouse.all<{ field: string }>(
+      'select field from staged_unknown_fields where field not in (select field from ops.unknown_fields)',
+    )
+    // One by one: a spread of 200,000 fields would overflow the stack.
+    for (const { field } of rows) this.#newUnknownFields.push(field)
+  }
+
+  async #movePosition({ segment, bytes }: Position): Promise<void> {
+    await this.#warehouse.run('delete from ops.journal_positions where segment = $1', [segment])
+    await this.#warehouse.run('insert into ops.journal_positions values ($1, $2)', [
+      segment,
+      BigInt(bytes),
+    ])
+  }
+
+  async #noteToErase(segment: string): Promise<void> {
+    await this.#warehouse.run(
+      `insert into ops.segments_to_erase select $1
+       where not exists (select 1 from ops.segments_to_erase where segment = $1)`,
+      [segment],
+    )
+  }
+}

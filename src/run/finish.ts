@@ -1,0 +1,187 @@
+/**
+ * What a run does when all is bought: load → build → publish, and closing it. Closing comes last: a run that was killed before is
+ * taken up again, and loses nothing.
+ */
+
+import type { History } from '../journal/history.ts'
+import { serviceTime } from '../journal/history.ts'
+import { readHistory } from '../journal/read-history.ts'
+import type { RunFinished } from '../journal/records.ts'
+import type { RunHistory } from '../journal/run-history.ts'
+import { load, loadEnd, type LoadOptions, type RunsOfHistory } from '../load/load.ts'
+import type { LoadReport } from '../load/merger.ts'
+import type { BuildReport } from '../model/build.ts'
+import { JobtideError } from '../support/errors.ts'
+import { withWarehouse, type Warehouse } from '../warehouse/warehouse.ts'
+import { makeAnalystCopy, type AnalystCopyReport } from './analyst-copy.ts'
+import type { RunCommand } from './begin.ts'
+import { closingOf, closingRecord } from './closing.ts'
+import type { Job } from './job.ts'
+import type { Session } from './session.ts'
+import {
+  PUBLISHING_MEMORY,
+  buildStage,
+  loadStage,
+  publishStage,
+  type PublishStageReport,
+  type RunWorld,
+} from './stages.ts'
+import { unknownList, type UnknownList } from './unknown-list.ts'
+
+/** A run on its way. */
+export interface RunParts {
+  readonly job: Job
+  readonly command: RunCommand
+  readonly world: RunWorld
+  readonly session: Session
+}
+
+/** What became of a run when all was bought. Stages that were not reached are null. */
+export interface RunEnd {
+  /** Organisations that were not read to the end; more than 0 only when the run ended early. */
+  readonly unread: number
+  readonly load: LoadReport | null
+  readonly build: BuildReport | null
+  readonly publish: PublishStageReport | null
+  /** What ended the stages after the buying: a check, a reader's lock, the disk, or the publish. What was bought is kept. */
+  readonly stageFailure: JobtideError | null
+  /** The copy of the warehouse for analysts; null when nothing was published. */
+  readonly analystCopy: AnalystCopyReport | null
+  /** What is wrong with a list of which the service knows no organisation; null for any other. */
+  readonly unknownList: UnknownList | null
+}
+
+/** How the buying ended. */
+export interface BuyingEnd {
+  /** Events received. */
+  readonly events: number
+  /** Why it ended early, when it did. */
+  readonly endedEarly: JobtideError | null
+}
+
+/** Loads, builds and publishes what was bought, and closes the run. */
+export async function finish(parts: RunParts, run: RunHistory, buying: BuyingEnd): Promise<RunEnd> {
+  const { command, world, session } = parts
+  const { clock, stop } = world
+  const { runs, failure, ...loaded } = await loadBought(parts, run, buying)
+  let end: RunEnd = { ...loaded, build: null, publish: null, stageFailure: null, analystCopy: null }
+  // With a wrong list everything was done that could be: such a run is not taken up again.
+  const problem = end.unknownList?.isSure === true ? end.unknownList.problem : null
+  const closing = (): RunFinished =>
+    problem === null
+      ? closingOf(run, buying.endedEarly, clock)
+      : closingRecord(run, 'done', problem.exitCode, problem.message, clock.now())
+  if (command === 'extract') {
+    await session.writer.append(closing())
+    return end
+  }
+  try {
+    if (failure !== null) throw failure
+    end = { ...end, build: await inWarehouse(world, (open) => buildStage(open, world)) }
+    end = { ...end, publish: await publish(parts, run) }
+    const record = closing()
+    await show(parts, (options) => loadEnd({ ...options, closing: record }, runs))
+    await session.writer.append(record)
+  } catch (error) {
+    if (!(error instanceof JobtideError) || stop.aborted) throw error
+    await closeFailed(parts, run, error)
+    return { ...end, stageFailure: error }
+  }
+  if (end.publish === null) return end
+  // Last, when the warehouse is closed and shows the end of the run. Everything is published by then.
+  const copy = await makeAnalystCopy(world)
+  const { path, problem: copyProblem } = copy
+  if (copyProblem !== null)
+    world.logger.warn({ path, reason: copyProblem.message }, 'no_analyst_copy')
+  return { ...end, analystCopy: copy }
+}
+
+/**
+ * Reads what the journal adds up to, and loads it. The history ends with this function: of a long list it is as large as what the
+ * build needs beside the engine.
+ */
+async function loadBought(
+  { job, command, world, session }: RunParts,
+  run: RunHistory,
+  { events, endedEarly }: BuyingEnd,
+): Promise<
+  Pick<RunEnd, 'unread' | 'unknownList' | 'load'> & {
+    readonly runs: RunsOfHistory
+    readonly failure: Error | null
+  }
+> {
+  const { journal } = session
+  const history = readHistory(journal)
+  const isSilent = endedEarly === null && events === 0
+  const facts = {
+    unread: endedEarly === null ? 0 : unreadOrganizations(history, run),
+    unknownList: isSilent
+      ? unknownList(job, history, serviceTime(history, world.clock.now()))
+      : null,
+    runs: { runs: history.runs, notRead: history.notRead, suppression: history.suppression },
+  }
+  if (command === 'extract') return { ...facts, load: null, failure: null }
+  try {
+    const report = await inWarehouse(world, (warehouse) =>
+      loadStage(warehouse, journal, world, history),
+    )
+    return { ...facts, load: report, failure: null }
+  } catch (error) {
+    if (!(error instanceof Error)) throw error
+    return { ...facts, load: null, failure: error }
+  }
+}
+
+// The journal knows every batch that was split while the run went on.
+function unreadOrganizations(history: History, { started }: RunHistory): number {
+  const batches = history.runs.get(started.run_id)?.batches.values() ?? []
+  const unread = [...batches].filter(({ state }) => state === 'planned')
+  const names = unread.flatMap(({ batch }) => batch.organizations.map(({ value }) => value))
+  return new Set(names).size
+}
+
+async function publish(
+  { job, world, session }: RunParts,
+  { started }: RunHistory,
+): Promise<PublishStageReport | null> {
+  const { snapshot, publishing } = job
+  if (snapshot === null) return null
+  const by = { runId: started.run_id, writer: session.writer }
+  return inWarehouse(
+    world,
+    (warehouse) => publishStage(warehouse, snapshot, by, world, publishing),
+    PUBLISHING_MEMORY,
+  )
+}
+
+/** Lets the warehouse show the end of the run that the journal gets next. */
+async function show(
+  { world, session }: RunParts,
+  by: (options: LoadOptions) => Promise<unknown>,
+): Promise<void> {
+  const onProgress = () => world.abort.throwIfAborted()
+  const options = { journal: session.journal, onProgress }
+  await inWarehouse(world, (warehouse) => by({ ...options, warehouse }))
+}
+
+// Each stage opens the warehouse for itself: the engine gives memory back only when it is closed.
+function inWarehouse<T>(
+  { directory }: RunWorld,
+  work: (warehouse: Warehouse) => Promise<T>,
+  mostMemory?: number,
+): Promise<T> {
+  return withWarehouse({ path: directory.warehouse, mode: 'write', mostMemory }, work)
+}
+
+/**
+ * Closes a run that failed. The error to report is the one that ended it. Where even its end cannot be noted (a full disk) the run
+ * counts as killed, and is taken up again all the same.
+ */
+export async function closeFailed(parts: RunParts, run: RunHistory, error: unknown): Promise<void> {
+  const closing = closingOf(run, error, parts.world.clock)
+  // The warehouse may be the very thing that is out of reach; it shows the end after the next load.
+  if (parts.command !== 'extract') {
+    await show(parts, (options) => load({ ...options, closing })).catch(() => undefined)
+  }
+  await parts.session.writer.append(closing).catch(() => undefined)
+}
