@@ -2,7 +2,7 @@ import { join } from 'node:path'
 import { defineConfig } from 'vitest/config'
 
 // Three tiers, told apart by how a file's name ends. `npm test` runs the fast one, `npm run test:all` the slow one after
-// it, `npm run test:soak` the slow one with the counts of a nightly job, and what only such a job has time for.
+// it, `npm run test:soak` all of them with the counts of a nightly job, and what only such a job has time for.
 const SLOW = 'test/**/*.{db,cli}.test.ts'
 const SOAK = 'test/**/*.soak.test.ts'
 

@@ -259,7 +259,28 @@ describe('nothing is left lying about', () => {
   })
 })
 
+describe('the tiers', () => {
+  it('of npm run test:soak are all that hold a suite with counts for it', () => {
+    const { scripts } = packageJson()
+    const soak = scripts['test:soak'] ?? ''
+    expect(soak).toContain('JOBTIDE_SOAK=1 vitest run')
+    const run = [...soak.matchAll(/--project[= ](\w+)/g)].map(([, tier]) => tier)
+    const counted = matching(tests, /\brounds\('|\bIS_SOAK\b/).filter((path) =>
+      path.endsWith('.test.ts'),
+    )
+    expect(counted.length).toBeGreaterThan(10)
+    const tierOf = (path: string) =>
+      path.endsWith('.soak.test.ts')
+        ? 'soak'
+        : /\.(?:db|cli)\.test\.ts$/.test(path)
+          ? 'slow'
+          : 'fast'
+    expect(counted.filter((path) => run.length > 0 && !run.includes(tierOf(path)))).toEqual([])
+  })
+})
+
 interface PackageJson {
+  readonly scripts: Readonly<Record<string, string>>
   readonly engines: { readonly node: string }
   readonly dependencies: Readonly<Record<string, string>>
   readonly devDependencies: Readonly<Record<string, string>>
