@@ -27,7 +27,7 @@ export interface LoadOptions {
   readonly journal: Journal
   /** What the journal adds up to, read before this load; read from it unless given. */
   readonly history?: History | undefined
-  /** Events merged in one transaction, roughly, 1 or more. */
+  /** Events merged in one transaction, roughly, 1 or more; default: what there is memory for. */
   readonly chunkEvents?: number
   /**
    * The record with which the run is about to be closed: ops.runs shows it already, so that closing the journal can be
@@ -43,8 +43,10 @@ export interface LoadProgress {
   readonly bytes: number
 }
 
-// Each chunk looks its events up among all that are known.
-const CHUNK_EVENTS = 50_000
+// Each chunk looks its events up among all that are known, so a large warehouse, whose engine has more memory, gets large ones.
+// While a chunk is merged, the next one waits in memory, too. More than this, and a stop or the progress would wait long.
+const MEMORY_PER_EVENT = 3_200
+const MOST_EVENTS = 200_000
 // For each connection: the engine holds up to twenty times as much while it reads them.
 const BODIES_AT_ONCE = 2 * MIB
 const PAGES_PER_TURN = 16
@@ -96,6 +98,7 @@ class Load {
   readonly #options: LoadOptions
   readonly #notRead: ReadonlySet<string>
   readonly #suppression: Suppression
+  #chunkEvents = 0
 
   constructor(options: LoadOptions, history: RunsOfHistory) {
     this.#options = options
@@ -111,6 +114,7 @@ class Load {
     const bytes = segments.reduce((sum, { from, size }) => sum + size - from, 0)
     let bytesDone = 0
     if (bytes > 0) this.#options.onProgress?.({ bytesDone, bytes })
+    await this.#sizeChunks()
     const readers = await EventReaders.open(this.#warehouse, this.#suppression)
     const merger = new Merger(this.#warehouse)
     try {
@@ -144,6 +148,7 @@ class Load {
         const notes = await readers.end()
         await merger.merged()
         await readers.handOver()
+        await this.#sizeChunks()
         merger.merge(chunk, notes, { segment: name, bytes: end })
         yield end - from
       }
@@ -153,6 +158,12 @@ class Load {
     }
   }
 
+  async #sizeChunks(): Promise<void> {
+    const memory = await this.#warehouse.makeRoom('load')
+    this.#chunkEvents =
+      this.#options.chunkEvents ?? Math.min(memory / MEMORY_PER_EVENT, MOST_EVENTS)
+  }
+
   /** Reads records until the chunk is full. While the engine reads some bodies, the next ones are unpacked. */
   async #readChunk(
     chunk: Chunk,
@@ -160,10 +171,9 @@ class Load {
     first: PlacedFrame,
     frames: Generator<PlacedFrame>,
   ): Promise<number> {
-    const { chunkEvents = CHUNK_EVENTS } = this.#options
     let end = first.end
     chunk.add(first)
-    while (chunk.size < chunkEvents) {
+    while (chunk.size < this.#chunkEvents) {
       const next = frames.next()
       if (next.done === true) break
       chunk.add(next.value)

@@ -80,7 +80,7 @@ export async function buildModels(
   const clock = options.clock ?? realClock
   const startedMs = clock.monotonic()
   const { buildId, builtAt } = options
-  const memory = await warehouse.makeRoomForModels()
+  const memory = await warehouse.makeRoom('models')
   const project = await readProject(warehouse, options.modelFolder, options.checkFolder)
   const total = project.nodes.length + project.checks.length
   const mostChanged = options.mostChanged ?? MOST_CHANGED

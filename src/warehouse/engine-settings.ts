@@ -20,7 +20,6 @@ export interface EngineChoices {
 
 /** What the engine is opened with. */
 export function engineSettings(options: EngineChoices): Record<string, string> {
-  const threads = threadsFor(options)
   return {
     // Extensions would be downloaded at run time; Jobtide needs none beyond those built in.
     autoinstall_known_extensions: 'false',
@@ -28,10 +27,8 @@ export function engineSettings(options: EngineChoices): Record<string, string> {
     ...(options.mode === 'read'
       ? { access_mode: 'READ_ONLY', temp_directory: spillFolderOf(options.path) }
       : {}),
-    memory_limit:
-      options.memoryLimit ??
-      memoryLimitFor(options, threads, SMALLEST_LIMIT_PER_THREAD, options.mostMemory),
-    threads: String(threads),
+    memory_limit: options.memoryLimit ?? memoryLimitNow(options, 'load'),
+    threads: String(threadsFor(options)),
   }
 }
 
@@ -88,14 +85,17 @@ function memoryLimitFor(
   return `${Math.round(bytes / MIB)}MiB`
 }
 
-/** As {@link engineSettings}, while models are built: they hold more than what else is done. */
-export function memoryLimitForModels(options: EngineChoices): string {
-  return memoryLimitFor(
-    options,
-    threadsFor(options),
-    SMALLEST_LIMIT_PER_THREAD_FOR_MODELS,
-    LARGEST_LIMIT_FOR_MODELS,
-  )
+/** The memory limit by the size of the file now; models hold more at once than what else is done. */
+export function memoryLimitNow(options: EngineChoices, use: 'load' | 'models'): string {
+  const threads = threadsFor(options)
+  return use === 'models'
+    ? memoryLimitFor(
+        options,
+        threads,
+        SMALLEST_LIMIT_PER_THREAD_FOR_MODELS,
+        LARGEST_LIMIT_FOR_MODELS,
+      )
+    : memoryLimitFor(options, threads, SMALLEST_LIMIT_PER_THREAD, options.mostMemory)
 }
 
 function fileSize(path: string): number {

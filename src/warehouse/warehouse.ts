@@ -23,7 +23,7 @@ import { ConfigError, asStorageError, messageOf } from '../support/errors.ts'
 import { removeDatabase, replaceDatabase } from './database-file.ts'
 import {
   engineSettings,
-  memoryLimitForModels,
+  memoryLimitNow,
   spillFolderOf,
   type EngineChoices,
 } from './engine-settings.ts'
@@ -263,12 +263,13 @@ class OpenWarehouse {
   }
 
   /**
-   * Gives the engine the memory that building models takes, by the file's size now. A limit that was asked for stays.
+   * Gives the engine the memory that loading or building models takes, by the file's size now. A limit that was asked for
+   * stays.
    * @returns the limit in bytes
    */
-  async makeRoomForModels(): Promise<number> {
+  async makeRoom(use: 'load' | 'models'): Promise<number> {
     if (this.#options.memoryLimit === undefined) {
-      await this.run(`set memory_limit = ${quoteText(memoryLimitForModels(this.#options))}`)
+      await this.run(`set memory_limit = ${quoteText(memoryLimitNow(this.#options, use))}`)
     }
     const [row] = await this.all<{ bytes: number }>(
       `select cast(parse_formatted_bytes(current_setting('memory_limit')) as double) as bytes`,

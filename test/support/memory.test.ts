@@ -4,7 +4,7 @@ import { dirname, join } from 'node:path'
 import { describe, expect, it, onTestFinished } from 'vitest'
 import { cgroupMemory, limitMemory, memoryOfProcess } from '../../src/support/memory.ts'
 import { MIB } from '../../src/support/units.ts'
-import { engineSettings, memoryLimitForModels } from '../../src/warehouse/engine-settings.ts'
+import { engineSettings, memoryLimitNow } from '../../src/warehouse/engine-settings.ts'
 import { temporaryFolder } from '../helpers/temporary-folder.ts'
 
 /** A root folder with these files. */
@@ -55,7 +55,7 @@ function engineIn(mebibytes: number) {
   const { memory_limit: limit = '', threads } = engineSettings(choices)
   return {
     limit: Number.parseInt(limit, 10),
-    models: Number.parseInt(memoryLimitForModels(choices), 10),
+    models: Number.parseInt(memoryLimitNow(choices, 'models'), 10),
     threads: Number(threads),
   }
 }

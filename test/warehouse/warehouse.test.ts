@@ -97,11 +97,11 @@ describe('memory and threads', () => {
       return row?.limit
     }
     expect(await limit()).toBe('160.0 MiB')
-    await warehouse.makeRoomForModels()
+    await warehouse.makeRoom('models')
     expect(await limit()).toBe('208.0 MiB')
     // One that was asked for stays.
     const asked = await opened({ path: ':memory:', mode: 'write', memoryLimit: '111MiB' })
-    expect(await asked.makeRoomForModels()).toBe(111 * 2 ** 20)
+    expect(await asked.makeRoom('models')).toBe(111 * 2 ** 20)
   })
 
   it('that are used up end with exit 9 and say that nothing is lost', () => {
