@@ -1,7 +1,6 @@
 /**
- * What to do after an attempt. Pure: one condition is one sentence of policy: when a request, or a run, gives up because of an
- * answer. Three other files decide, too: src/extract/retries.ts of an answer that is another page than the asked one,
- * src/extract/paging-guard.ts of a list that pages without end, pacer.ts of how fast requests follow each other.
+ * What to do after an attempt: when a request, or a run, gives up because of an answer. Pure; one condition is one rule. Three other files decide, too: src/extract/retries.ts of an answer that is another page than the asked one,
+ * src/extract/paging-guard.ts of a list that pages without end, pacer.ts of how fast requests follow each other, and when a wait is too long.
  */
 
 import { SECOND } from '../support/units.ts'

@@ -1,4 +1,4 @@
-/** `plan`: what a run would ask, what that is expected to cost, and why; sends nothing. */
+/** `plan`: what a run would ask, what that is expected to cost, and why; sends nothing without `--sample`. */
 
 import { baseUrlFrom, isLoopback, type Environment } from '../config.ts'
 import { serviceTime, type History } from '../journal/history.ts'

@@ -18,7 +18,7 @@ export async function fullRefreshReasonOf(
   const fingerprint = await lastFingerprint(warehouse)
   if (fingerprint === undefined) return 'there is no earlier build to go on from'
   if (fingerprint !== project.fingerprint)
-    return 'models, checks or titles are not those of the last build'
+    return 'models, checks, titles or the version are not those of the last build'
   for (const { name, columns: described } of project.nodes) {
     const columns = await columnsOf(warehouse, name)
     if (columns.length === 0) return `the table ${name} is not there`

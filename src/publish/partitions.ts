@@ -14,7 +14,7 @@ import type { ManifestTable } from './manifest.ts'
 const WHOLE_TABLE = 'all'
 
 /**
- * Up to so many rows a table is one file, whatever its definition says: 131,807 events in 23 files take 2.5 times as long to
+ * Up to so many rows a table is one partition, whatever its definition says: 131,807 events in 23 files take 2.5 times as long to
  * write, and a year of them is too small for a reader to gain from skipping it.
  */
 export const SPLIT_ABOVE_ROWS = 1_000_000

@@ -16,7 +16,7 @@ export interface TableDefinition {
   readonly grain: string
   /** Columns that are unique together and never null. Snapshots are sorted by them. */
   readonly key: readonly string[]
-  /** Snapshots keep one file for each calendar year (UTC) of this column; null keeps the table in one file. */
+  /** A large table is split in snapshots by the calendar year (UTC) of this column; null never splits it. */
   readonly partitionByYearOf: string | null
   /** Columns that stay out of snapshots because they change on every sighting. */
   readonly leftOut: readonly string[]

@@ -4,7 +4,7 @@
 -- kind: view
 -- incremental_by: profile_id
 -- note: What is a change of title stands in title_steps; what makes it a promotion or not, with which rule and how sure, in
--- note: title_pairs.
+-- note: title_pairs, by the rules of src/titles/compare.ts.
 -- partition: year of changed_at
 -- values: source: title_change | left_and_joined
 -- values: label: promotion | demotion | lateral | retitle | unclassified

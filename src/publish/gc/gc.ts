@@ -1,10 +1,13 @@
 /**
  * Deletes from a store what is no longer needed: snapshots that are not kept, objects that no kept manifest names and that are
- * older than a day, and files of Delta logs that no version of the last 30 days needs (delta/log-files.ts). Needs no lock, for two reasons. A publisher reuses only files of the snapshot that the
- * pointer named when it began, and writes all others under keys that were never used before. And age is measured by the
- * store's own clock, back from the moment when the pointer last moved: a publisher that wrote an object before that and has
- * not published it can no longer win the compare-and-swap of the pointer. So what is deleted here is never named again,
- * however long the deleting takes and whatever other processes publish or delete meanwhile.
+ * older than a day, and files of Delta logs that no version of the last 30 days needs (delta/log-files.ts). It needs no lock,
+ * for two reasons:
+ * - A publisher reuses only files of the snapshot that the pointer named when it began. It writes all others under keys that
+ *   were never used before.
+ * - Age is measured by the store's own clock, back from the moment when the pointer last moved. A publisher that wrote an object
+ *   before that and has not published it can no longer win the compare-and-swap of the pointer.
+ * So what is deleted here is never named again, whatever other processes publish or delete meanwhile. Dropping snapshots
+ * (drop-snapshots.ts) sets the age aside.
  */
 
 import { messageOf } from '../../support/errors.ts'
