@@ -5,6 +5,7 @@
  */
 
 import { crc32, gunzipSync, gzipSync } from 'node:zlib'
+import { jsonOrNull } from '../support/json.ts'
 import { MIB } from '../support/units.ts'
 import type { JournalRecord } from './records.ts'
 
@@ -76,10 +77,13 @@ export function decodeFrame(buffer: Buffer, at: number): FrameRead {
   if (checksum(header, body) !== firstLine[4] || buffer[end - 1] !== LINE_FEED) {
     return { kind: 'broken', reason: 'checksum does not match' }
   }
+  // The checksum does not cover the two lengths: changed together, they part the same bytes elsewhere.
+  const record = jsonOrNull(header.toString('utf8'))
+  if (record === null) return { kind: 'broken', reason: 'the header is no JSON' }
   return {
     kind: 'frame',
     frame: {
-      record: JSON.parse(header.toString('utf8')) as JournalRecord,
+      record: record as JournalRecord,
       size: end - at,
       payload: () => (body.length === 0 ? Buffer.alloc(0) : gunzipSync(body)),
     },

@@ -173,7 +173,9 @@ function refuseDamage(path: string, file: number, at: number, reason: string): v
       hit >= 0;
       hit = window.indexOf(FRAME_MAGIC, hit + 1)
     ) {
-      if (!isWhole(file, searchAt + hit)) continue
+      const read = decodeFrame(window, hit)
+      const whole = read.kind === 'short' ? isWhole(file, searchAt + hit) : read.kind === 'frame'
+      if (!whole) continue
       // Another process may have written on since: records are only appended, so that this one is whole by now, too.
       if (isWhole(file, at)) return
       throw new JournalDamagedError(path, at, reason)

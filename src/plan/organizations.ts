@@ -21,8 +21,9 @@ const LONGEST_NAME = 500
 // The service's ids are `<prefix>_<opaque>`; page slugs are written with hyphens.
 const LOOKS_LIKE_ID = /^[a-z]+_[A-Za-z0-9]+$/
 
-// Control characters, spaces, commas, what is left of a text that is not UTF-8 (U+FFFD), and a spreadsheet's formula.
-const UNUSABLE = /[\p{Cc}\s,\uFFFD]|^[=+@]/u
+// Nothing (what is left of "/"), control characters, spaces, commas, what is left of a text that is not UTF-8 (U+FFFD), and a
+// spreadsheet's formula.
+const UNUSABLE = /^$|[\p{Cc}\s,\uFFFD]|^[=+@]/u
 
 /**
  * Reads a list of organisations.

@@ -154,13 +154,14 @@ export function durationMs(text: string): number {
  */
 export function parsePipeline(text: string, file: string): PipelineSpec {
   const lines = new LineCounter()
-  const document = parseDocument(text, { lineCounter: lines, prettyErrors: false })
+  const options = { lineCounter: lines, prettyErrors: false }
+  const document = asYaml(file, () => parseDocument(text, options))
   const [syntax] = document.errors
   if (syntax !== undefined) {
     const { line } = lines.linePos(syntax.pos[0])
     throw new ConfigError(`${file}:${line}: not valid YAML: ${syntax.message}`, { hint: HINT })
   }
-  const parsed = pipelineSchema.safeParse(valueOf(document, file))
+  const parsed = pipelineSchema.safeParse(asYaml(file, () => document.toJS() as unknown))
   if (parsed.success) return parsed.data
   const faults = parsed.error.issues.flatMap((issue) => describe(issue, document, lines, file))
   throw new ConfigError(faults.join('\n'), { hint: HINT })
@@ -168,12 +169,14 @@ export function parsePipeline(text: string, file: string): PipelineSpec {
 
 const HINT = 'Mend the pipeline file and run again; nothing was sent.'
 
-// Aliases are resolved here: one without an anchor, or a few that stand for millions of values, are refused.
-function valueOf(document: Document.Parsed, file: string): unknown {
+// What is nested thousands deep is refused, and when aliases are resolved one without an anchor, or a few that stand for
+// millions of values.
+function asYaml<T>(file: string, read: () => T): T {
   try {
-    return document.toJS()
+    return read()
   } catch (error) {
-    throw new ConfigError(`${file}: not valid YAML: ${messageOf(error)}`, { hint: HINT })
+    const why = error instanceof RangeError ? 'it is nested too deeply' : messageOf(error)
+    throw new ConfigError(`${file}: not valid YAML: ${why}`, { hint: HINT })
   }
 }
 

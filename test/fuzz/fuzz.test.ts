@@ -1,0 +1,118 @@
+/**
+ * Whatever comes from outside is read, or refused in one of our own errors, within a second, and is never taken for what it is
+ * not: answers of the service, the journal's bytes, manifests, pipeline files, lists, titles. An input that was not is written
+ * to corpus/ and read again by every run of the tests from then on. JOBTIDE_FUZZ says how many inputs, JOBTIDE_FUZZ_SEED which.
+ */
+
+import { createHash } from 'node:crypto'
+import { existsSync, mkdirSync, readFileSync, readdirSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { setImmediate as otherWork } from 'node:timers/promises'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { mixSeeds, seededRandom } from '../../src/simulator/random.ts'
+import { rounds } from '../helpers/tier.ts'
+import { mutated } from './mutate.ts'
+import type { Target } from './target.ts'
+import { openTargets } from './targets.ts'
+import { watch } from './watchdog.ts'
+
+const INPUTS = rounds('JOBTIDE_FUZZ', 1_000, 500_000)
+const SEED = Number(process.env['JOBTIDE_FUZZ_SEED'] ?? Math.floor(Math.random() * 2 ** 32))
+const LONGEST_MS = 1_000
+const FOLDER = join(import.meta.dirname, 'corpus')
+
+const watchdog = watch()
+let targets: Awaited<ReturnType<typeof openTargets>>
+beforeAll(async () => {
+  targets = await openTargets()
+})
+afterAll(async () => {
+  await targets.close()
+  await watchdog.end()
+})
+
+const pathOf = (name: string, input: Buffer) =>
+  join(FOLDER, name, createHash('sha256').update(input).digest('hex').slice(0, 16))
+
+/** The inputs that were once read wrongly. */
+function kept(name: string): Buffer[] {
+  const folder = join(FOLDER, name)
+  if (!existsSync(folder)) return []
+  return readdirSync(folder).map((file) => readFileSync(join(folder, file)))
+}
+
+/** Why an input is not read as it should be; null where it is. */
+async function faultOf(target: Target, input: Buffer): Promise<string | null> {
+  const before = process.cpuUsage()
+  watchdog.begin(input, pathOf(target.name, input))
+  try {
+    await target.check(input)
+  } catch (error) {
+    return error instanceof Error ? (error.stack ?? error.message) : String(error)
+  } finally {
+    watchdog.rest()
+  }
+  // Not the time on the wall: the machine may have other work.
+  const { user, system } = process.cpuUsage(before)
+  const tookMs = (user + system) / 1_000
+  return tookMs > LONGEST_MS ? `took ${Math.round(tookMs)} ms` : null
+}
+
+/** As `faultOf`; of a slow reading the quickest of three counts: a collection of garbage may have come upon it. */
+async function provenFaultOf(target: Target, input: Buffer): Promise<string | null> {
+  let fault = await faultOf(target, input)
+  for (let again = 0; again < 2 && fault?.startsWith('took ') === true; again += 1) {
+    fault = await faultOf(target, input)
+  }
+  return fault
+}
+
+const LONGEST_REDUCTION_MS = 20_000
+
+/** A shorter input with the same kind of fault. */
+async function reduced(target: Target, input: Buffer, fault: string): Promise<Buffer> {
+  const kindOf = (text: string | null) => text?.slice(0, 24)
+  let shortest = input
+  const end = performance.now() + LONGEST_REDUCTION_MS
+  for (let part = input.length >> 1; part >= 1; part >>= 1) {
+    for (let at = 0; at < shortest.length && performance.now() < end;) {
+      const without = Buffer.concat([shortest.subarray(0, at), shortest.subarray(at + part)])
+      if (kindOf(await faultOf(target, without)) === kindOf(fault)) shortest = without
+      else at += part
+    }
+  }
+  return shortest
+}
+
+describe.each(['answers', 'journal', 'seals', 'manifests', 'pipelines', 'lists', 'titles'])(
+  '%s',
+  (name) => {
+    it('that were once read wrongly are read right', async () => {
+      const target = targets.of(name)
+      for (const input of [...target.corpus, ...kept(name)]) {
+        expect(await provenFaultOf(target, input), pathOf(name, input)).toBeNull()
+      }
+    })
+
+    it(`that are broken at random (of ${INPUTS} inputs in all) are read or refused, within a second`, async () => {
+      const target = targets.of(name)
+      const random = seededRandom(mixSeeds(SEED, ...Buffer.from(name)))
+      const corpus = [...target.corpus, ...kept(name)]
+      const inputs = Math.ceil(INPUTS * target.share)
+      for (let nth = 0; nth < inputs; nth += 1) {
+        const input = mutated(random, corpus, target.dictionary)
+        const fault = await provenFaultOf(target, input)
+        if (fault !== null) {
+          const shortest = await reduced(target, input, fault)
+          const path = pathOf(name, shortest)
+          mkdirSync(join(FOLDER, name), { recursive: true })
+          writeFileSync(path, shortest)
+          throw new Error(`seed ${SEED}, input ${nth}, kept as ${path}: ${fault}`)
+        }
+        // The test runner wants to be answered now and then.
+        if (nth % 200 === 0) await otherWork()
+      }
+      process.stdout.write(`fuzz: ${inputs} ${name}, seed ${SEED}\n`)
+    }, 1_800_000)
+  },
+)
