@@ -5,9 +5,10 @@ export function quoteIdentifier(name: string): string {
   return `"${name.replaceAll('"', '""')}"`
 }
 
-/** Quotes a text literal for the few places where DuckDB takes no parameter, such as COPY options. */
+/** Quotes a text for the few places where DuckDB takes no parameter, such as COPY options; NUL would end the statement. */
 export function quoteText(text: string): string {
-  return `'${text.replaceAll("'", "''")}'`
+  const literals = text.split('\0').map((part) => `'${part.replaceAll("'", "''")}'`)
+  return literals.length === 1 ? literals.join('') : `(${literals.join(' || chr(0) || ')})`
 }
 
 /** Takes `schema.table` apart; a name without a schema has null. */
