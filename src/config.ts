@@ -3,7 +3,7 @@
  * out as a Secret with the place it came from.
  */
 
-import { readFileSync, statSync } from 'node:fs'
+import { existsSync, readFileSync, statSync } from 'node:fs'
 import { ConfigError, messageOf } from './support/errors.ts'
 import { SHORTEST_SECRET } from './support/logger.ts'
 import { Secret } from './support/secret.ts'
@@ -81,6 +81,29 @@ export function memoryLimitFrom(environment: Environment): number | null {
       hint: 'It is what the whole process may take; without it the machine and its control groups say.',
     },
   )
+}
+
+const GROUPS_FILE = '/etc/group'
+
+/**
+ * The group that may read the copy for analysts, from JOBTIDE_ANALYST_GROUP: a name in /etc/group or a number; null for none.
+ * @throws ConfigError when this account cannot give files to it
+ */
+export function analystGroupFrom(environment: Environment): number | null {
+  const group = environment['JOBTIDE_ANALYST_GROUP']?.trim()
+  if (!group) return null
+  const number = /^\d+$/.test(group) ? group : numberOfGroup(group)
+  const isOurs = process.getuid?.() === 0 || process.getgroups?.().includes(Number(number))
+  if (number !== undefined && isOurs === true) return Number(number)
+  const why = number === undefined ? `is not in ${GROUPS_FILE}` : 'is none of this account'
+  throw new ConfigError(`JOBTIDE_ANALYST_GROUP: the group ${group.slice(0, 100)} ${why}`, {
+    hint: 'Name a group that this account is in, or give its number: `id` shows both.',
+  })
+}
+
+function numberOfGroup(name: string): string | undefined {
+  const lines = existsSync(GROUPS_FILE) ? readFileSync(GROUPS_FILE, 'utf8').split('\n') : []
+  return lines.map((line) => line.split(':')).find(([known]) => known === name)?.[2]
 }
 
 /** Endpoint of an S3-compatible server, from JOBTIDE_S3_ENDPOINT. */

@@ -2,12 +2,19 @@
 
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { dataDirFrom, memoryLimitFrom, s3EndpointFrom, type Environment } from '../config.ts'
+import {
+  analystGroupFrom,
+  dataDirFrom,
+  memoryLimitFrom,
+  s3EndpointFrom,
+  type Environment,
+} from '../config.ts'
 import { dataDirectory, type DataDirectory } from '../run/data-directory.ts'
 import type { RunWorld } from '../run/stages.ts'
 import { packageRoot } from '../support/assets.ts'
 import type { Clock } from '../support/clock.ts'
 import type { ExitCode } from '../support/errors.ts'
+import { letGroupRead } from '../support/file-modes.ts'
 import { createLogger, type LogLevel, type Logger, type Scrubber } from '../support/logger.ts'
 import { limitMemory } from '../support/memory.ts'
 import type { Output } from './output.ts'
@@ -50,6 +57,7 @@ export type Start = (
 export function createContext(options: CommonOptions, parts: ProcessParts): Context {
   const { environment, output, scrubber, clock } = parts
   limitMemory(memoryLimitFrom(environment))
+  letGroupRead(analystGroupFrom(environment))
   const progress = new ProgressDisplay(output, clock, options.logLevel === 'silent')
   return {
     ...parts,

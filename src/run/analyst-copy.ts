@@ -9,17 +9,17 @@
  */
 
 import { existsSync, statSync, type Stats } from 'node:fs'
-import { chmod, constants, copyFile, rename, rm, stat, utimes } from 'node:fs/promises'
+import { constants, copyFile, rename, rm, stat, utimes } from 'node:fs/promises'
 import { join } from 'node:path'
 import { syncFile } from '../support/atomic-file.ts'
 import type { Clock } from '../support/clock.ts'
 import { JobtideError, LockedError, StorageError, asStorageError } from '../support/errors.ts'
+import { openToReaders } from '../support/file-modes.ts'
 import { logOf } from '../warehouse/database-file.ts'
 import { withWarehouse } from '../warehouse/warehouse.ts'
 import type { DataDirectory } from './data-directory.ts'
 
 const FILE_NAME = 'analyst.duckdb'
-const READ_ONLY = 0o400
 
 type Folders = Pick<DataDirectory, 'root' | 'warehouse'>
 
@@ -99,7 +99,7 @@ async function replaceCopy(warehouse: string, path: string): Promise<number> {
     )
     await syncFile(tempPath)
     await utimes(tempPath, original.atime, new Date(milliseconds(original)))
-    await chmod(tempPath, READ_ONLY)
+    openToReaders(tempPath, path)
     // Left by a program that wrote into the old copy in spite of its mode: it would be read as the new one's.
     await rm(logOf(path), { force: true })
     await rename(tempPath, path)

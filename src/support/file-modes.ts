@@ -1,9 +1,10 @@
 /**
- * Who may read what Jobtide writes: its owner alone, because it names people. Only what is meant for others, a snapshot in a
- * folder outside of the data directory, has the modes that the user's own umask gives.
+ * Who may read what Jobtide writes: its owner alone, because it names people. What is meant for others is a snapshot in a
+ * folder outside of the data directory, with the modes that the user's own umask gives, and the copy for analysts, which a
+ * group may read if the operator names one.
  */
 
-import { chmodSync, realpathSync, statSync } from 'node:fs'
+import { chmodSync, chownSync, lstatSync, readdirSync, realpathSync, statSync } from 'node:fs'
 import { basename, dirname, join, relative, sep } from 'node:path'
 import { systemCode } from './errors.ts'
 
@@ -14,11 +15,20 @@ export interface FileModes {
 }
 
 const NOT_FOR_OTHERS = 0o077
+const SEARCHED_BY_GROUP = 0o010
+const READ_ONLY = 0o400
+const READ_BY_GROUP = 0o640
 let usersUmask: number | null = null
+let readers: number | null = null
 
 /** From here on whatever this process makes is readable and writable by its owner alone. */
 export function keepFilesPrivate(): void {
   usersUmask ??= process.umask(NOT_FOR_OTHERS)
+}
+
+/** Names the group that may read the copy for analysts. @param gid null: none */
+export function letGroupRead(gid: number | null): void {
+  readers = gid
 }
 
 /** The modes that the user's umask gives; null where it is in force, and nothing has to be done for them. */
@@ -28,17 +38,38 @@ export function usersModes(): FileModes | null {
 }
 
 /**
- * Takes a folder away from all but its owner. One of another owner is left as it is, and so is one on a file system that
- * knows no modes.
+ * Takes a folder away from all but its owner, and what {@link openToReaders} gave. One of another owner is left as it is,
+ * and so is one on a file system that knows no modes.
  */
 export function makeFolderPrivate(folder: string): void {
-  const { mode, uid } = statSync(folder)
-  if ((mode & NOT_FOR_OTHERS) === 0 || process.getuid?.() !== uid) return
+  const { mode, uid, gid } = statSync(folder)
+  const forOthers = mode & NOT_FOR_OTHERS
+  const isOpened = gid === readers && forOthers === SEARCHED_BY_GROUP
+  if (forOthers === 0 || isOpened || process.getuid?.() !== uid) return
   try {
     chmodSync(folder, mode & 0o700)
   } catch (error) {
     if (systemCode(error) !== 'EPERM' && systemCode(error) !== 'ENOTSUP') throw error
   }
+}
+
+/**
+ * Gives a new copy for analysts, which takes the place of the one at `copy`, to its readers. Where a group may read it, the
+ * group can go through the folder to it: not list the folder, and not read what else lies there, whatever its modes were.
+ */
+export function openToReaders(newCopy: string, copy: string): void {
+  if (readers === null) return chmodSync(newCopy, READ_ONLY)
+  chownSync(newCopy, -1, readers)
+  chmodSync(newCopy, READ_BY_GROUP)
+  const folder = dirname(copy)
+  const others = readdirSync(folder).map((name) => join(folder, name))
+  for (const path of others.filter((one) => one !== newCopy && one !== copy)) {
+    const entry = lstatSync(path)
+    const isWide = !entry.isSymbolicLink() && (entry.mode & NOT_FOR_OTHERS) !== 0
+    if (isWide) chmodSync(path, entry.mode & 0o700)
+  }
+  chownSync(folder, -1, readers)
+  chmodSync(folder, 0o700 | SEARCHED_BY_GROUP)
 }
 
 /** Whether `path` is `folder` or lies below it, as the disk has it: symbolic links are followed, `path` may not exist yet. */

@@ -1,6 +1,18 @@
-/** Who may read what a run writes: its owner alone in the data directory, all users in a snapshot folder of its own. Starts the command line. */
+/**
+ * Who may read what commands write: its owner alone in the data directory, but for the copy for analysts where a group is
+ * named; all users in a snapshot folder of its own. Starts the command line.
+ */
 
-import { chmodSync, mkdirSync, readdirSync, statSync, symlinkSync } from 'node:fs'
+import { spawnSync } from 'node:child_process'
+import {
+  chmodSync,
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  statSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, it, onTestFinished } from 'vitest'
 import { isWithin, makeFolderPrivate } from '../../src/support/file-modes.ts'
@@ -15,26 +27,102 @@ function modesBelow(folder: string): string[] {
   )
 }
 
-describe('a run with umask 0', () => {
-  it('leaves nothing in a wide data directory that others can read; a snapshot folder elsewhere is as the umask says', async () => {
-    // What a command is started with inherits it.
-    const before = process.umask(0)
-    onTestFinished(() => void process.umask(before))
+/** What is started from here on inherits it, until the test ends. */
+function setUmask(umask: number): void {
+  const before = process.umask(umask)
+  onTestFinished(() => void process.umask(before))
+}
+
+describe.each([
+  [0o000, /^(?:777|666) /],
+  [0o022, /^(?:755|644) /],
+  [0o077, /^(?:700|600) /],
+])('with umask %o', (umask, outsideModes) => {
+  it('nothing in a data directory that was wide can be read by others; a snapshot folder elsewhere is as the umask says', async () => {
+    setUmask(umask)
     const site = await openSite({ companies: 2, events: 40 })
     mkdirSync(site.dataDir)
     chmodSync(site.dataDir, 0o777)
     const lake = join(site.folder, 'lakes', 'ours')
-    const elsewhere = ['publish', '--pipeline', site.pipeline, '--snapshot-to', lake]
-    for (const args of [['run', site.pipeline], elsewhere]) done(await site.run(args))
-    const inside = modesBelow(site.dataDir)
-    expect(inside.length).toBeGreaterThan(60)
+    done(await site.run(['run', site.pipeline, '--snapshot-to', lake]))
+    // The other commands that make files.
+    const restored = join(site.folder, 'restored')
+    if (umask === 0) {
+      done(await site.run(['publish', '--pipeline', site.pipeline]))
+      done(await site.run(['restore', lake, '--data-dir', restored]))
+      const [{ person = '' } = {}] = await site.query<{ person?: string }>(
+        'select min(profile_id) as person from job_change_events',
+      )
+      done(await site.run(['forget', person, '--yes', '--pipeline', site.pipeline]))
+    }
+    const inside = [site.dataDir, ...(umask === 0 ? [restored] : [])].flatMap(modesBelow)
+    expect(inside.length).toBeGreaterThan(15)
     expect(inside.filter((line) => !/^[1-7]00 /.test(line))).toEqual([])
     expect(inside).toContain(`700 ${site.dataDir}`)
     expect(inside).toContain(`400 ${join(site.dataDir, 'analyst.duckdb')}`)
     const outside = modesBelow(join(site.folder, 'lakes'))
     expect(outside.length).toBeGreaterThan(60)
-    expect(outside.filter((line) => !/^(?:777|666) /.test(line))).toEqual([])
+    expect(outside.filter((line) => !outsideModes.test(line))).toEqual([])
   }, 180_000)
+})
+
+describe('JOBTIDE_ANALYST_GROUP', () => {
+  const isRoot = process.getuid?.() === 0
+  // One that no other file on this machine has, where that can be given.
+  const gid = isRoot ? 54_321 : (process.getegid?.() ?? 0)
+  const env = { JOBTIDE_ANALYST_GROUP: String(gid) }
+  const nobody = 65_534
+  /** Whether an account in the group, and one outside of it, can run a program. */
+  const can = (program: string, ...args: string[]) =>
+    [gid, nobody].map((group) => {
+      return spawnSync(program, args, { uid: nobody, gid: group, cwd: '/' }).status === 0
+    })
+  /** Files and folders with a bit for others than their owner, from the data directory as `mode name`. */
+  const forOthers = (folder: string) =>
+    modesBelow(folder)
+      .filter((line) => !/^.00 /.test(line))
+      .map((line) => line.replace(folder, ''))
+
+  it('lets the group read the copy for analysts, and nothing else, also while and after the next run, until it is unset', async () => {
+    setUmask(0o022)
+    const site = await openSite({ companies: 2, events: 40 })
+    chmodSync(site.folder, 0o711)
+    const copy = join(site.dataDir, 'analyst.duckdb')
+    const opened = ['710 ', '640 /analyst.duckdb']
+    done(await site.run(['run', site.pipeline], { env }))
+    expect(forOthers(site.dataDir)).toEqual(opened)
+    expect([statSync(site.dataDir).gid, statSync(copy).gid]).toEqual([gid, gid])
+    // Put there by hand, with modes that let everybody read them.
+    const byHand = join(site.dataDir, 'by-hand')
+    mkdirSync(byHand)
+    writeFileSync(join(byHand, 'names.csv'), 'Ann')
+    writeFileSync(join(site.dataDir, 'names.csv'), 'Ann')
+    chmodSync(join(site.dataDir, 'jobtide.duckdb'), 0o644)
+    done(await site.run(['load'], { env }))
+    expect(statSync(site.dataDir).mode & 0o777).toBe(0o710)
+    done(await site.run(['publish', '--pipeline', site.pipeline], { env }))
+    expect(forOthers(site.dataDir)).toEqual([...opened, '644 /by-hand/names.csv'])
+    if (isRoot) {
+      expect(can('head', '-c9', copy)).toEqual([true, false])
+      expect(can('ls', site.dataDir)).toEqual([false, false])
+      expect(can('touch', copy)).toEqual([false, false])
+      for (const name of ['jobtide.duckdb', 'names.csv', 'by-hand/names.csv', 'identity']) {
+        expect(can('head', '-c9', join(site.dataDir, name)), name).toEqual([false, false])
+      }
+    }
+    done(await site.run(['load']))
+    expect(statSync(site.dataDir).mode & 0o777).toBe(0o700)
+    done(await site.run(['publish', '--pipeline', site.pipeline]))
+    expect(statSync(copy).mode & 0o777).toBe(0o400)
+  }, 120_000)
+
+  it('is refused before anything is done where no such group is known', async () => {
+    const site = await openSite({ companies: 1 })
+    const unknown = { env: { JOBTIDE_ANALYST_GROUP: 'nobody-here' } }
+    const { exitCode, stderr } = await site.run(['run', site.pipeline], unknown)
+    expect([exitCode, existsSync(site.dataDir)]).toEqual([2, false])
+    expect(stderr).toMatch(/the group nobody-here is not in \/etc\/group\n {2}→ Name a group/)
+  })
 })
 
 describe('a data directory', () => {
