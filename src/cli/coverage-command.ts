@@ -193,7 +193,7 @@ function proof({ pipeline, rows, now, shown }: Found): Report {
   const onlySince = unread.length > 0 && unread.every(({ place }) => place === 'since')
   return {
     title: onlySince
-      ? `${title}\nno gaps: each was read without a break, up to where its row begins`
+      ? [title, 'no gaps: each was read without a break, up to where its row begins']
       : title,
     sections: [
       table(

@@ -184,7 +184,7 @@ async function demoReport(warehouse: Warehouse, shown: Shown): Promise<Report> {
         ],
       ),
       [
-        ['most moves', mostMoves.join('\n')],
+        ['most moves', mostMoves],
         ['journal', `${folder}/journal (each page bought once, kept for ever)`],
         ['warehouse', `${folder}/jobtide.duckdb`],
         [

@@ -15,11 +15,11 @@ import type { ErasureWorld } from '../run/forget/world.ts'
 import { DEFAULT_MAX_WAIT_MS } from '../run/lock.ts'
 import { ConfigError, EXIT, whyUnread, type ExitCode } from '../support/errors.ts'
 import { sum } from '../support/numbers.ts'
-import { decodeText } from '../support/text.ts'
+import { decodeText, escapedJson } from '../support/text.ts'
 import { DAY } from '../support/units.ts'
 import { runWorld, type Context } from './context.ts'
 import type { Fact, Report } from './report.ts'
-import { bytesText, countText, printable } from './text.ts'
+import { bytesText, countText } from './text.ts'
 
 /** Options of `forget`. */
 export interface ForgetOptions {
@@ -65,7 +65,8 @@ export async function forgetCommand(
 export async function exportPersonCommand(context: Context, profileId: string): Promise<ExitCode> {
   const found = await exportPerson(runWorld(context), profileId)
   // For people it is spread over lines; a program gets the same document.
-  context.output.report({ title: JSON.stringify(found, null, 2), data: found })
+  const title = escapedJson(JSON.stringify(found, null, 2)).split('\n')
+  context.output.report({ title, data: found })
   return EXIT.done
 }
 
@@ -143,7 +144,7 @@ function certificateReport(certificate: Certificate): Report {
         ['certificate', path],
       ],
     ],
-    notes: remaining.length === 0 ? [] : ['NOT COMPLETE:', ...remaining.map(printable), GO_ON],
+    notes: remaining.length === 0 ? [] : ['NOT COMPLETE:', ...remaining, GO_ON],
     data: { is_done: true, ...certificate },
   }
 }

@@ -4,12 +4,12 @@ import { InvalidArgumentError, Option } from 'commander'
 import type { Window } from '../plan/window.ts'
 import { LOG_LEVELS } from '../support/logger.ts'
 
-/** How `query` can print; here, so that `--help` names them without loading a database. */
-export const QUERY_FORMATS = ['table', 'csv', 'json'] as const
+/** How `query` can print, `spreadsheet` being CSV without formulas; here, so that `--help` names them without loading a database. */
+export const QUERY_FORMATS = ['table', 'csv', 'spreadsheet', 'json'] as const
 export type QueryFormat = (typeof QUERY_FORMATS)[number]
 
 /** How `titles` can print. */
-export const TITLES_FORMATS = ['csv', 'json'] as const
+export const TITLES_FORMATS = ['csv', 'spreadsheet', 'json'] as const
 export type TitlesFormat = (typeof TITLES_FORMATS)[number]
 
 /** What `credits --by` takes. */

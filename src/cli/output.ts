@@ -7,6 +7,7 @@ import { CheckFailedError, type CheckOutcome } from '../model/check-outcome.ts'
 import { onAbort } from '../support/abort.ts'
 import { JobtideError, EXIT, errorDocument, type ExitCode } from '../support/errors.ts'
 import type { Scrubber } from '../support/logger.ts'
+import { escapedJson, printable, printableLines } from '../support/text.ts'
 import { reportDocument, reportText, type Report } from './report.ts'
 import { countText, tableText, wrapLines } from './text.ts'
 
@@ -20,7 +21,7 @@ export interface Output {
   /** The result of a command: text for people, with `--json` one document for programs. */
   report(report: Report): void
   /**
-   * A part of a result that may be long, as it is. Resolves when there is room for the next part; false when the reader is
+   * A part of a result that may be long, as it is where no terminal shows it. Resolves when there is room for the next part; false when the reader is
    * gone, or `signal` aborts first.
    */
   stream(text: string, signal: AbortSignal): Promise<boolean>
@@ -67,23 +68,28 @@ export function streamOutput(json: boolean, scrubber: Scrubber, streams: Streams
     isTerminal,
     columns,
     report(report) {
-      out(`${json ? JSON.stringify(reportDocument(report)) : reportText(report, columns)}\n`)
+      out(`${json ? jsonText(reportDocument(report)) : reportText(report, columns)}\n`)
     },
     async stream(text, signal) {
       isStreamed = true
-      if (!isUnread && !signal.aborted && !out(text)) await room(stdout, signal)
+      const shown = stdout.isTTY === true ? printableLines(text) : text
+      if (!isUnread && !signal.aborted && !out(shown)) await room(stdout, signal)
       return !isUnread && !signal.aborted
     },
-    note: (text) => err(`${text}\n`),
+    note: (text) => err(`${printableLines(text)}\n`),
     write: err,
     problem: (error) => err(describe(error)),
     failure(error) {
       // After the beginning of another document a second one would help no reader: that it ends too soon says enough.
-      if (json && !isStreamed) out(`${JSON.stringify({ error: errorDocument(error) })}\n`)
+      if (json && !isStreamed) out(`${jsonText({ error: errorDocument(error) })}\n`)
       err(describe(error))
       return error instanceof JobtideError ? error.exitCode : EXIT.defect
     },
   }
+}
+
+function jsonText(value: object): string {
+  return escapedJson(JSON.stringify(value))
 }
 
 /** Resolves when stdout takes more, fails, or `signal` aborts. */
@@ -109,12 +115,12 @@ export function describeProblem(error: unknown, columns: number, isTerminal: boo
   const known = error instanceof JobtideError ? error : null
   if (known === null || known.exitCode === EXIT.defect) {
     const stack = error instanceof Error ? (error.stack ?? error.message) : String(error)
-    return `jobtide: ${stack}\n  → ${known?.hint ?? DEFECT_HINT}\n`
+    return `jobtide: ${oneProblem(stack)}\n  → ${printable(known?.hint ?? DEFECT_HINT)}\n`
   }
   const lines = [
-    `jobtide: ${oneLineEach(known.message)}`,
+    `jobtide: ${oneProblem(known.message)}`,
     ...(known instanceof CheckFailedError ? [failedChecksText(known.failed, columns)] : []),
-    ...(known.hint === undefined ? [] : [`  → ${known.hint}`]),
+    ...(known.hint === undefined ? [] : [`  → ${printable(known.hint)}`]),
   ].join('\n')
   return `${isTerminal ? wrapLines(lines, columns) : lines}\n`
 }
@@ -122,12 +128,12 @@ export function describeProblem(error: unknown, columns: number, isTerminal: boo
 const DEFECT_HINT =
   'This is a defect in Jobtide; nothing that was bought is lost. Please report it with this text.'
 
-// What a service or a file says is shown, but cannot move the cursor or forge a line.
-function oneLineEach(message: string): string {
-  return message.replaceAll(/[^\P{Cc}\n]/gu, '·')
-}
-
 const INDENT = '    '
+
+// What a service or a file says is shown, but can neither move the cursor nor begin a line as Jobtide does.
+function oneProblem(message: string): string {
+  return printableLines(message).replaceAll(/\n(?!\n|$| {4}at )/g, `\n${INDENT}`)
+}
 
 /** Each failed check with its offending rows below it, up to `width` characters wide. */
 function failedChecksText(failed: readonly CheckOutcome[], width: number): string {
@@ -140,7 +146,7 @@ function outcomeText({ name, offenders, sample }: CheckOutcome, width: number): 
   const rows = sample.map((row) => head.map((column) => valueText(row[column])))
   const table = tableText(head, rows, { width: width - INDENT.length })
   const lines = table.split('\n').map((line) => `${INDENT}${line}`)
-  return [`  ${name}: ${countText(offenders, 'row')}${more}`, ...lines].join('\n')
+  return [`  ${printable(name)}: ${countText(offenders, 'row')}${more}`, ...lines].join('\n')
 }
 
 function valueText(value: unknown): string {

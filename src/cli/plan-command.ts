@@ -75,7 +75,7 @@ export async function planCommand(
         ),
       ],
     ],
-    notes: openRun === null ? [] : [openRunText(openRun)],
+    notes: openRun === null ? [] : openRunNotes(openRun),
     values: {
       pipeline: job.pipeline,
       organizations: plan.organizations,
@@ -190,14 +190,17 @@ function openRunOf({ question }: Job, history: History, nowMs: number) {
 }
 
 /** What the next run does with an earlier one, for people. */
-function openRunText(run: NonNullable<OpenRun>): string {
+function openRunNotes(run: NonNullable<OpenRun>): string[] {
   const { batchesLeft: batches, pagesOfThemBought: pages } = run
   const rest = run.restPlannedAgain ? ', and plans the rest again' : ''
   const goesOn =
     batches === 0
-      ? 'all of it is bought, and the next run only finishes it'
-      : `the next run reads ${countText(batches, 'batch')} of it on${rest};\n  ${countText(pages, 'page')} of them ${pages === 1 ? 'is' : 'are'} bought`
-  return `run ${run.runId} is open: ${goesOn}.\n  All figures here are of a run that begins from nothing`
+      ? [`run ${run.runId} is open: all of it is bought, and the next run only finishes it.`]
+      : [
+          `run ${run.runId} is open: the next run reads ${countText(batches, 'batch')} of it on${rest};`,
+          `  ${countText(pages, 'page')} of them ${pages === 1 ? 'is' : 'are'} bought.`,
+        ]
+  return [...goesOn, '  All figures here are of a run that begins from nothing']
 }
 
 function pagesOf({ expected_pages: pages = 0 }: BatchRecord): number {

@@ -5,6 +5,7 @@
 
 import type { RunProgress } from '../run/stages.ts'
 import type { Clock } from '../support/clock.ts'
+import { printable } from '../support/text.ts'
 import { SECOND } from '../support/units.ts'
 import type { Output } from './output.ts'
 import { bytesText, countText, durationText, numberText } from './text.ts'
@@ -58,7 +59,7 @@ export class ProgressDisplay {
     }
     const step = stepOf(progress)
     this.#hasEnded = step.isEnd
-    const line = lineOf(this.#stage, step, now - this.#beganAt, isTerminal)
+    const line = printable(lineOf(this.#stage, step, now - this.#beganAt, isTerminal))
     // One column stays free: a full line would make some terminals wrap.
     if (isTerminal) this.#bar = line.slice(0, columns - 1)
     const every = isTerminal ? REDRAW_EVERY_MS : LINE_EVERY_MS

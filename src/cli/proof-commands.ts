@@ -28,7 +28,7 @@ import type { Warehouse } from '../warehouse/warehouse.ts'
 import { runWorld, type Context } from './context.ts'
 import { refuseEmpty, temporaryFolder } from './reading.ts'
 import type { Report } from './report.ts'
-import { bytesText, countText, printable } from './text.ts'
+import { bytesText, countText } from './text.ts'
 
 /** Options of the commands that read snapshots. */
 export interface VerifyOptions {
@@ -126,7 +126,7 @@ function snapshotReport(
     : [...findings.flatMap(findingNotes), '', adviceFor(findings)]
   if (isProved && copiedFrom !== null) {
     notes.push(
-      `It was copied here from ${printable(copiedFrom)}: its views.sql goes on reading the files there.`,
+      `It was copied here from ${copiedFrom}: its views.sql goes on reading the files there.`,
     )
   }
   return {
@@ -146,7 +146,7 @@ function snapshotReport(
 
 function findingNotes({ kind, table, object, message }: Finding): string[] {
   const head = table === null ? kind : `${kind}  ${table}`
-  return ['', head, `  ${printable(object)}`, `  ${printable(message)}`]
+  return ['', head, `  ${object}`, `  ${message}`]
 }
 
 const BESIDE_IT: ReadonlySet<string> = new Set(['delta', 'stale', 'extra'])

@@ -6,7 +6,7 @@
 import { rmSync, statfsSync } from 'node:fs'
 import { ConfigError, EXIT, JobtideError, type ExitCode } from '../support/errors.ts'
 import { onAbort } from '../support/abort.ts'
-import { csvLine } from '../support/text.ts'
+import { csvLine, escapedJson } from '../support/text.ts'
 import { GIB, MIB } from '../support/units.ts'
 import { NoSqlError, SqlError } from '../warehouse/errors.ts'
 import { quoteText } from '../warehouse/sql-text.ts'
@@ -48,10 +48,8 @@ export async function queryCommand(
   const spillFolder = temporaryFolder('query')
   try {
     await answer(context, sql, spillFolder, (stream) => {
-      const isJson = output.json || format === 'json'
-      return isJson || format === 'csv'
-        ? printRows(stream, context, isJson)
-        : printTable(stream, context)
+      const shown = output.json ? 'json' : format
+      return shown === 'table' ? printTable(stream, context) : printRows(stream, context, shown)
     })
     return EXIT.done
   } finally {
@@ -147,16 +145,18 @@ function spillLimit(folder: string): string {
 async function printRows(
   stream: RowStream,
   { output, stop }: Context,
-  isJson: boolean,
+  format: Exclude<QueryFormat, 'table'>,
 ): Promise<void> {
+  const isJson = format === 'json'
   const names = stream.columns.map(({ name }) => name)
+  const csvOf = (cells: readonly string[]) => csvLine(cells, format === 'spreadsheet')
   const objectOf = (row: readonly unknown[]) =>
     Object.fromEntries(names.map((name, index) => [name, row[index] ?? null]))
   const lineOf = (row: readonly unknown[]) =>
-    isJson ? JSON.stringify(objectOf(row)) : csvLine(row.map(cellText))
+    isJson ? escapedJson(JSON.stringify(objectOf(row))) : csvOf(row.map(cellText))
   const [between, end] = isJson ? [',', ']\n'] : ['', '']
   // Goes out with the first rows: a statement that fails before them prints nothing.
-  let before = isJson ? '[' : csvLine(names)
+  let before = isJson ? '[' : csvOf(names)
   for await (const rows of rowsOf(stream)) {
     if (!(await output.stream(before + rows.map(lineOf).join(between), stop))) return
     before = between

@@ -4,6 +4,7 @@
  */
 
 import { toSnakeCase } from '../support/snake-case.ts'
+import { printable } from '../support/text.ts'
 import {
   aboutText,
   agoText,
@@ -40,8 +41,8 @@ export type Column<Row> = readonly [
   kind?: Kind,
 ]
 
-/** A line of its own: a label and what is said of it. False leaves it out. */
-export type Fact = readonly [label: string, text: string] | false
+/** A label and what is said of it, in one line or several. False leaves it out. */
+export type Fact = readonly [label: string, text: string | readonly string[]] | false
 
 /** Rows: all of them for programs, and for people as many as `shown`. */
 export interface Table {
@@ -59,7 +60,8 @@ export type Section = readonly Fact[] | Table
 
 /** What a command found or did. */
 export interface Report {
-  readonly title?: string
+  /** One line or several. */
+  readonly title?: string | readonly string[]
   readonly sections?: readonly Section[]
   readonly notes?: readonly string[]
   /** What programs get in addition to the rows of the tables. Keys of both become snake_case, dates ISO 8601. */
@@ -133,18 +135,29 @@ export function reportDocument({ values, data, sections = [] }: Report): object 
   return { ...(toSnakeCase({ ...values, ...Object.fromEntries(tables) }) as object), ...data }
 }
 
-/** The report for people: tables and notes fit `width` characters, titles and facts stay the lines they are. */
-export function reportText({ title, sections = [], notes = [] }: Report, width: number): string {
-  const blocks = title === undefined ? [] : [title]
+/**
+ * The report for people: tables and notes fit `width` characters, titles and facts stay the lines they are. Whatever was
+ * received, no text makes a line of its own.
+ */
+export function reportText(
+  { title = [], sections = [], notes = [] }: Report,
+  width: number,
+): string {
+  const titles = [title].flat()
+  const blocks = titles.map(printable)
   for (const section of sections) {
     const isTable = 'rows' in section
     const lines = isTable ? tableLines(section, width) : factLines(section)
     // Facts stand directly below the title that they are about.
-    const isBelowTitle = !isTable && blocks.length === 1 && title !== undefined
+    const isBelowTitle = !isTable && titles.length > 0 && blocks.length === titles.length
     if (lines.length > 0 && blocks.length > 0 && !isBelowTitle) blocks.push('')
     blocks.push(...lines)
   }
-  return [...blocks, ...notes.map((note) => wrapLines(note, width))].join('\n')
+  return [...blocks, ...noteLines(notes, width)].join('\n')
+}
+
+function noteLines(notes: readonly string[], width: number): string[] {
+  return notes.map((note) => wrapLines(printable(note), width))
 }
 
 function tableLines({ heads, cells, kinds, notes }: Table, width: number): string[] {
@@ -152,7 +165,7 @@ function tableLines({ heads, cells, kinds, notes }: Table, width: number): strin
   const numeric = kinds.map((kind) => !LEFT_KINDS.has(kind))
   const whole = kinds.map((kind) => kind === 'id')
   const grid = tableText(heads, cells, { width, numeric, whole })
-  return [grid, ...notes.map((note) => wrapLines(note, width))]
+  return [grid, ...noteLines(notes, width)]
 }
 
 // The lines of a fact stand below each other, beside its label.
@@ -161,6 +174,6 @@ function factLines(section: readonly Fact[]): string[] {
   const labelWidth = Math.max(...facts.map(([label]) => label.length)) + 2
   const indent = `\n${' '.repeat(labelWidth)}`
   return facts.map(([label, text]) =>
-    `${label.padEnd(labelWidth)}${text.replaceAll('\n', indent)}`.trimEnd(),
+    `${printable(label).padEnd(labelWidth)}${[text].flat().map(printable).join(indent)}`.trimEnd(),
   )
 }

@@ -10,7 +10,7 @@ import type { PublishStageReport } from '../run/stages.ts'
 import { EXIT, errorDocument, type JobtideError } from '../support/errors.ts'
 import { sum } from '../support/numbers.ts'
 import type { Fact, Report } from './report.ts'
-import { bytesText, countText, durationText, minuteText, numberText, printable } from './text.ts'
+import { bytesText, countText, durationText, minuteText, cut, numberText } from './text.ts'
 
 /** What keeps a run from being simply done: a stage that failed, an early end, or a list with no organisation that the service knows. */
 export function problemOf(run: RunReport): JobtideError | null {
@@ -46,14 +46,14 @@ export function runReport(run: RunReport): Report {
         run.publish !== null && ['published', publishText(run.publish)],
         run.stageFailure !== null && [
           run.load === null ? 'loaded' : run.build === null ? 'built' : 'published',
-          `${run.stageFailure instanceof RefusedLossError ? 'refused' : 'failed'}: ${printable(run.stageFailure.message)}`,
+          `${run.stageFailure instanceof RefusedLossError ? 'refused' : 'failed'}: ${run.stageFailure.message}`,
         ],
         copy !== null && ['analysts', copy],
         quarantinedFact(run),
         // Where it is sure, it is said as what the run ended with.
         run.unknownList?.isSure === false && [
           'no events',
-          `${run.unknownList.problem.message}\n→ ${run.unknownList.problem.hint}`,
+          [run.unknownList.problem.message, `→ ${run.unknownList.problem.hint}`],
         ],
       ]),
     ],
@@ -130,6 +130,9 @@ export function loadValues({ sightings, ...load }: LoadReport): object {
   return { events: sightings, ...load }
 }
 
+const UNKNOWN_SHOWN = 10
+const LONGEST_NAME = 60
+
 /** A load in one line. */
 export function loadText(load: LoadReport): string {
   const { sightings, inserted, updated, rejected, suppressed, newUnknownFields } = load
@@ -138,10 +141,15 @@ export function loadText(load: LoadReport): string {
     rejected > 0 && `${numberText(rejected)} rejected (jobtide rejects)`,
     suppressed > 0 && `${numberText(suppressed)} left out as erased`,
   ].filter(Boolean)
+  const more = newUnknownFields.length - UNKNOWN_SHOWN
+  const names = [
+    ...newUnknownFields.slice(0, UNKNOWN_SHOWN).map((name) => cut(name, LONGEST_NAME)),
+    ...(more > 0 ? [`and ${numberText(more)} more (ops.unknown_fields)`] : []),
+  ]
   const unknown =
-    newUnknownFields.length === 0
+    names.length === 0
       ? ''
-      : `; fields not known to Jobtide, kept in the journal: ${newUnknownFields.join(', ')}`
+      : `; fields not known to Jobtide, kept in the journal: ${names.join(', ')}`
   return inserted === 0 && updated === 0
     ? `nothing new: no row changed (${seen.join(', ')})${unknown}`
     : `${numberText(inserted)} new, ${numberText(updated)} changed, ${seen.join(', ')}${unknown}`
@@ -163,7 +171,7 @@ export function buildText({ models, checks, fullRefreshReason }: BuildReport): s
 }
 
 /** A publish in a few lines. */
-export function publishText(publish: PublishStageReport): string {
+export function publishText(publish: PublishStageReport): string[] {
   const { gc, destination, newFiles, snapshotId } = publish
   const files =
     newFiles === 0
@@ -179,7 +187,7 @@ export function publishText(publish: PublishStageReport): string {
       `${countText(gc.snapshots.length, 'old snapshot')} and ${countText(gc.objects, 'object')} removed, ${bytesText(gc.bytes)}`,
     gc.reason !== null && `old files stay: ${gc.reason}`,
   ]
-  return lines.filter(Boolean).join('\n')
+  return lines.filter((line) => line !== false)
 }
 
 /** The copy for analysts in one line; null where it is as it should be. */
@@ -201,5 +209,5 @@ function quarantinedFact({ extract, skipped, unknownList }: RunReport): Fact {
     ...(more > 0 ? [`and ${more} more: ops.organizations_quarantined`] : []),
     '→ the service does not know them: correct or remove them in the list; tried again after 7 days',
   ]
-  return found.length > 0 && ['quarantined', lines.join('\n')]
+  return found.length > 0 && ['quarantined', lines]
 }

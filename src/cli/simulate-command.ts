@@ -73,7 +73,7 @@ export async function simulateCommand(
       ...(organizationsOut === undefined ? [] : [`  organisations written to ${organizationsOut}`]),
     ]
     output.report({
-      title: lines.join('\n'),
+      title: lines,
       values: { url, apiKey: options.key, organizations: organizations.length, pid: process.pid },
     })
     await new Promise<void>((resolve) => {

@@ -18,7 +18,7 @@ import { sum } from '../support/numbers.ts'
 import type { Context } from './context.ts'
 import { temporaryFolder } from './reading.ts'
 import { table } from './report.ts'
-import { bytesText, countText, numberText, printable } from './text.ts'
+import { bytesText, countText, numberText } from './text.ts'
 import { storeOptionsFor, type VerifyOptions } from './proof-commands.ts'
 
 /**
@@ -213,5 +213,5 @@ function rowNotes({ change, key, columns }: ChangedRow): string[] {
 }
 
 function valueText(value: unknown): string {
-  return printable(JSON.stringify(value) ?? 'null')
+  return JSON.stringify(value) ?? 'null'
 }

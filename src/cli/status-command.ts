@@ -141,7 +141,7 @@ function warehouseFacts({ value, why }: Reading<WarehouseStatus[]>): Fact[] {
       'snapshot',
       row.snapshot_id === null
         ? 'none published yet'
-        : `${row.snapshot_id} of ${row.snapshot_published_at}\n${row.snapshot_destination}`,
+        : [`${row.snapshot_id} of ${row.snapshot_published_at}`, row.snapshot_destination ?? '-'],
     ],
   ])
 }

@@ -2,6 +2,7 @@
 
 import Table from 'cli-table3'
 import { isoInstant } from '../support/clock.ts'
+import { printable } from '../support/text.ts'
 import { DAY, HOUR, MINUTE, SECOND } from '../support/units.ts'
 
 /** `1234567` → `1,234,567`. */
@@ -65,11 +66,6 @@ export function minuteText(epochMs: number): string {
 export function companyText(askedAs: string): string {
   const last = /^https?:\/\/[^/]+\/(?:[^?#]*\/)?([^/?#]+)\/?(?:[?#].*)?$/.exec(askedAs)?.[1]
   return last === undefined ? askedAs : `…/${last}`
-}
-
-/** A text from outside for a terminal: control characters could move the cursor or change colours. */
-export function printable(text: string): string {
-  return text.replaceAll(/\p{Cc}/gu, '·')
 }
 
 /**
@@ -150,7 +146,8 @@ function fitWidths(
   return widths
 }
 
-function cut(text: string, width = Number.POSITIVE_INFINITY): string {
+/** A text from outside in at most `width` characters of one line. */
+export function cut(text: string, width = Number.POSITIVE_INFINITY): string {
   const clean = printable(text)
   return clean.length <= width ? clean : `${clean.slice(0, width - 1)}…`
 }

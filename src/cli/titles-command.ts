@@ -6,7 +6,7 @@ import { addAbortSignal } from 'node:stream'
 import { buffer } from 'node:stream/consumers'
 import { parse } from 'csv-parse/sync'
 import { ConfigError, EXIT, messageOf, whyUnread, type ExitCode } from '../support/errors.ts'
-import { csvLine, decodeText } from '../support/text.ts'
+import { csvLine, decodeText, escapedJson } from '../support/text.ts'
 import { compareTitles } from '../titles/compare.ts'
 import { ladders } from '../titles/ladders.ts'
 import { understandTitle } from '../titles/understand.ts'
@@ -42,7 +42,9 @@ export async function titlesCommand(
   const total = input.kind === 'titles' ? input.titles.length : input.pairs.length
   let done = 0
   for (const row of rowsOf(input, options.ladder)) {
-    const text = asJson ? `${done === 0 ? '[' : ',\n'}${JSON.stringify(row)}` : csvRow(row, done)
+    const text = asJson
+      ? `${done === 0 ? '[' : ',\n'}${escapedJson(JSON.stringify(row))}`
+      : csvRow(row, done, options.format === 'spreadsheet')
     if (!(await output.stream(text, stop))) break
     done += 1
     if (done % ROWS_BETWEEN_STEPS !== 0 && (done < total || total < ROWS_BETWEEN_STEPS)) continue
@@ -71,8 +73,9 @@ function* rowsOf(input: TitlesInput, ladder: string | undefined): Generator<Row>
   }
 }
 
-function csvRow(row: Row, index: number): string {
-  return `${index === 0 ? csvLine(Object.keys(row)) : ''}${csvLine(Object.values(row))}`
+function csvRow(row: Row, index: number, isForSpreadsheet: boolean): string {
+  const head = index === 0 ? csvLine(Object.keys(row)) : ''
+  return head + csvLine(Object.values(row), isForSpreadsheet)
 }
 
 async function readInput(file: string, stop: AbortSignal): Promise<Uint8Array> {

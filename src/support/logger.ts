@@ -4,6 +4,7 @@
  */
 
 import { pino, type Logger } from 'pino'
+import { escapedJson } from './text.ts'
 
 export type { Logger }
 
@@ -88,7 +89,7 @@ export function createLogger(
 ): Logger {
   return pino(
     { level, base: null, timestamp: pino.stdTimeFunctions.isoTime },
-    { write: (line: string) => write(scrubber.scrub(line)) },
+    { write: (line: string) => write(scrubber.scrub(escapedJson(line))) },
   )
 }
 

@@ -7,15 +7,40 @@ export function decodeText(bytes: Uint8Array): string {
   return new TextDecoder('utf-8').decode(bytes)
 }
 
-/**
- * Words of others as one line without anything that a terminal obeys: white space and control characters become one blank, what
- * turns the direction of writing goes.
- */
+// What shows nothing by itself: zero-width characters, marks of writing direction, variation selectors, tags. Without the
+// joiners among them Persian, Hindi and emoji read on, in plainer shapes.
+const INVISIBLE = /\p{Default_Ignorable_Code_Point}/gu
+
+/** Words of others as one line: white space and control characters become one blank, what is invisible goes. */
 export function onOneLine(text: string): string {
   return text
-    .replaceAll(/\p{Bidi_Control}/gu, '')
+    .replaceAll(INVISIBLE, '')
     .replaceAll(/[\s\p{Cc}]+/gu, ' ')
     .trim()
+}
+
+/**
+ * A text from outside as a part of one line of a terminal. What moves the cursor, changes colours, ends a line or turns the
+ * direction of writing is shown as a dot; what is invisible is left out.
+ */
+export function printable(text: string): string {
+  return text.replaceAll(/[\p{Cc}\u2028-\u202E\u2066-\u2069]/gu, '·').replaceAll(INVISIBLE, '')
+}
+
+/** As {@link printable}, of a text that may have lines. */
+export function printableLines(text: string): string {
+  return text.split('\n').map(printable).join('\n')
+}
+
+/** JSON in which everything that {@link printable} does not show is escaped: the value is the same, a terminal has nothing to obey. */
+export function escapedJson(json: string): string {
+  return json.replaceAll(
+    /[^\P{Cc}\n]|[\u2028\u2029\p{Default_Ignorable_Code_Point}]/gu,
+    (character) =>
+      Array.from({ length: character.length }, (_, at) => {
+        return `\\u${character.charCodeAt(at).toString(16).padStart(4, '0')}`
+      }).join(''),
+  )
 }
 
 /** The slug in a company URL, in lower case: what follows `/company/`, else the last part of the path. */
@@ -30,9 +55,24 @@ export function companySlug(urlOrSlug: string): string {
   }
 }
 
-/** One line of CSV (RFC 4180 but for its line end, which is a newline); null is an empty cell. */
-export function csvLine(cells: readonly (string | number | boolean | null)[]): string {
-  return `${cells.map((cell) => quoted(cell === null ? '' : String(cell))).join(',')}\n`
+/**
+ * One line of CSV (RFC 4180 but for its line end, which is a newline); null is an empty cell.
+ * @param isForSpreadsheet puts a ' before whatever a spreadsheet would take for a formula; numbers stay as they are
+ */
+export function csvLine(
+  cells: readonly (string | number | boolean | null)[],
+  isForSpreadsheet = false,
+): string {
+  const texts = cells.map((cell) => (cell === null ? '' : String(cell)))
+  return `${texts.map((text) => quoted(isForSpreadsheet ? defused(text) : text)).join(',')}\n`
+}
+
+const NUMBER = /^[+-]?(?:\d+\.?\d*|\.\d+)(?:e[+-]?\d+)?$/i
+// After a semicolon, a tab or a line end too: in many countries a spreadsheet begins a new cell or row there.
+const FORMULA = /^(?=[\t\r\n])|(?<=^|[;\t\r\n])(?=[\s"]*[=+\-@\uFF0B\uFF0D\uFF1D\uFF20])/g
+
+function defused(text: string): string {
+  return NUMBER.test(text) ? text : text.replaceAll(FORMULA, "'")
 }
 
 function quoted(text: string): string {

@@ -20,7 +20,7 @@ describe('a report', () => {
   const report: Report = {
     title: 'three',
     sections: [
-      [['here', 'one\ntwo'], false, ['elsewhere', '3']],
+      [['here', ['one', 'two']], false, ['elsewhere', '3']],
       table(
         'rows',
         rows,
@@ -73,7 +73,7 @@ describe('a problem', () => {
 
   it('keeps lines that fit as they are, so that a mark below a statement stays in its place', () => {
     const error = new ConfigError('syntax error\n\nLINE 1: selec 1\n        ^')
-    const shown = 'jobtide: syntax error\n\nLINE 1: selec 1\n        ^\n'
+    const shown = 'jobtide: syntax error\n\n    LINE 1: selec 1\n            ^\n'
     expect(describeProblem(error, 80, true)).toBe(shown)
   })
 })

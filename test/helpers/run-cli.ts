@@ -43,6 +43,8 @@ export interface CliOptions {
   readonly cwd?: string
   /** Another installed copy of the command line. */
   readonly cli?: string
+  /** Both outputs are terminals; in this process only. */
+  readonly isTerminal?: boolean
 }
 
 /** Starts the command line. */
@@ -94,7 +96,9 @@ export function callCli(args: readonly string[], options: CliOptions = {}): Prom
 
 async function callAlone(args: readonly string[], options: CliOptions): Promise<CliResult> {
   const startedAt = performance.now()
-  const [stdout, stderr] = [new PassThrough(), new PassThrough()]
+  const { isTerminal: isTTY = false } = options
+  const stream = () => Object.assign(new PassThrough(), { isTTY })
+  const [stdout, stderr] = [stream(), stream()]
   const texts = Promise.all([text(stdout), text(stderr)])
   const never = new AbortController().signal
   const back = process.cwd()

@@ -1,0 +1,137 @@
+/** Every command over names, titles, fields, messages and paths that try to act on a terminal. Nothing of it gets through. */
+
+import { writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { parse } from 'csv-parse/sync'
+import { describe, expect, it } from 'vitest'
+import { EventCollector, type EventSource } from '../../src/simulator/events.ts'
+import { DAY } from '../../src/support/units.ts'
+import { HOSTILE, HOSTILE_ID, obeyedIn } from '../helpers/hostile-text.ts'
+import { done, openSite, pipelineText, type Site } from '../helpers/run-cli.ts'
+
+const PERSON = `p${HOSTILE_ID}`
+const ORGANIZATION = `o${HOSTILE_ID.replaceAll(/[^\p{Bidi_Control}\p{Default_Ignorable_Code_Point}]/gu, '')}1`
+
+function hostileWorld(events = 3): EventSource {
+  const collector = new EventCollector()
+  const name = HOSTILE
+  const now = Date.now()
+  for (let n = 0; n < events; n += 1) {
+    const at = new Date(now - (n + 2) * DAY).toISOString()
+    collector.add({
+      event_type: n % 2 === 0 ? 'joined' : 'title_change',
+      detected_at: at,
+      changed_at: at,
+      detection_lag_days: 0,
+      title: { current: `${name}${n}`, previous: name, [`t${name}`]: 1 },
+      person: {
+        // With control characters it is no id, and the event a reject.
+        profile_id: n === 2 ? `q${HOSTILE}` : PERSON,
+        handle: name,
+        full_name: name,
+        first_name: name,
+        last_name: name,
+        headline: name,
+        network_url: name,
+      },
+      organization: { organization_id: ORGANIZATION, name, slug: name, network_url: name },
+      [`field${name}`]: name,
+    })
+  }
+  return collector.finish()
+}
+
+type How = 'terminal' | 'pipe' | 'json'
+
+/** Runs a command that writes for a terminal, a pipe or a program, and checks what it wrote to both streams. */
+async function look(site: Site, args: readonly string[], how: How) {
+  const json = how === 'json' ? ['--json'] : []
+  const isCsv = args.includes('csv')
+  const options = { isTerminal: how === 'terminal' }
+  const result = await site.call([...args, '--log-level', 'trace', ...json], options)
+  // What redraws the line of a stage is ours.
+  const stderr = result.stderr.replaceAll('\r', '').replaceAll('\u001b[K', '')
+  for (const text of [stderr, ...(isCsv && how === 'pipe' ? [] : [result.stdout])]) {
+    expect(obeyedIn(text), `${args.join(' ')}: ${how}`).toBeNull()
+    // A cell of CSV may have lines of its own.
+    if (!isCsv) expect(text).not.toMatch(/^(?:jobtide: forged| {2}→ rm)/m)
+  }
+  return result
+}
+
+describe('with hostile names everywhere', () => {
+  it('no command writes a character that a terminal obeys, and JSON and CSV lose none', async () => {
+    const site = await openSite({ source: hostileWorld() })
+    // Paths are hostile too.
+    const dataDir = join(site.folder, `data${HOSTILE}`.replaceAll(/[/\0\n]/g, '').slice(0, 80))
+    const at: Site = {
+      ...site,
+      call: (args, more) => site.call([...args, '--data-dir', dataDir], more),
+    }
+    const run = done(await look(at, ['run', site.pipeline], 'terminal'))
+    expect(run.stdout).toContain('fields not known to Jobtide')
+    done(await look(at, ['load'], 'pipe'))
+    done(await look(at, ['publish', '--pipeline', site.pipeline], 'json'))
+    for (const args of [
+      ['status'],
+      ['coverage'],
+      ['coverage', '--prove'],
+      ['credits', '--by', 'organization'],
+      ['plan', site.pipeline],
+      ['rejects'],
+      ['models'],
+      ['snapshots', '--pipeline', site.pipeline],
+      ['verify', join(dataDir, 'snapshots'), '--pipeline', site.pipeline],
+      ['export-person', PERSON],
+      ['forget', PERSON, '--pipeline', site.pipeline],
+      ['query', 'from job_change_events'],
+      ['query', 'from job_change_events', '--format', 'csv'],
+    ]) {
+      for (const how of ['terminal', 'json'] as const) done(await look(at, args, how))
+    }
+    const sql = `select title_current as "${HOSTILE.replaceAll(/["\0]/g, '')}" from job_change_events order by 1`
+    const csv = await look(at, ['query', sql, '--format', 'csv'], 'pipe')
+    const json = await look(at, ['query', sql], 'json')
+    const titles = (JSON.parse(json.stdout) as Record<string, string>[]).flatMap(Object.values)
+    expect(titles).toEqual([`${HOSTILE}0`, `${HOSTILE}1`])
+    expect((parse(csv.stdout) as string[][]).flat().slice(1)).toEqual(titles)
+    const exported = JSON.parse(
+      (await look(at, ['export-person', PERSON], 'pipe')).stdout,
+    ) as object
+    expect(JSON.stringify(exported)).toContain(JSON.stringify(HOSTILE).slice(1, -1))
+  }, 120_000)
+
+  it('no refusal does either: of SQL, paths, names, lists, and of the service', async () => {
+    const faults = [{ status: 403, message: HOSTILE, times: 'always' as const }]
+    const site = await openSite({ source: hostileWorld(), faults })
+    const list = join(site.folder, 'list.csv')
+    writeFileSync(list, `ok\n${HOSTILE}\n`)
+    const broken = join(site.folder, 'broken.yaml')
+    writeFileSync(broken, `${pipelineText()}"${HOSTILE.replaceAll(/["\\\p{Cc}]/gu, '')}": 1\n`)
+    const path = HOSTILE.replaceAll('\0', '')
+    for (const args of [
+      ['run', site.pipeline],
+      ['run', path],
+      ['run', broken],
+      ['run', site.pipeline, '--organizations', list],
+      ['run', site.pipeline, '--organizations', path],
+      ['run', site.pipeline, '--credits', path],
+      ['query', `select '${path}' + 1 from "${path}"`],
+      ['query', `select error('${path.replaceAll("'", '')}')`],
+      ['verify', path],
+      ['restore', path],
+      ['diff', path, path],
+      ['models', path],
+      ['titles', path],
+      ['export-person', path],
+      ['forget', '--from', path],
+      ['simulate', '--events', path],
+      [path],
+      ['status', `--${path}`],
+    ]) {
+      for (const how of ['terminal', 'json'] as const) {
+        expect((await look(site, args, how)).exitCode, args.join(' ')).toBeGreaterThan(1)
+      }
+    }
+  }, 120_000)
+})

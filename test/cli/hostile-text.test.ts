@@ -1,0 +1,115 @@
+/** Whatever names, paths, messages and hints hold, what people see has no byte that a terminal obeys and no forged line. */
+
+import { PassThrough } from 'node:stream'
+import fc from 'fast-check'
+import { describe, expect, it } from 'vitest'
+import { streamOutput } from '../../src/cli/output.ts'
+import { ProgressDisplay } from '../../src/cli/progress.ts'
+import { reportText, table } from '../../src/cli/report.ts'
+import { loadText } from '../../src/cli/run-result.ts'
+import type { LoadReport } from '../../src/load/merger.ts'
+import { CheckFailedError } from '../../src/model/check-outcome.ts'
+import { realClock } from '../../src/support/clock.ts'
+import { ConfigError } from '../../src/support/errors.ts'
+import { createLogger, createScrubber } from '../../src/support/logger.ts'
+import { HOSTILE, hostileText, obeyedIn } from '../helpers/hostile-text.ts'
+import { rounds } from '../helpers/tier.ts'
+
+const numRuns = rounds('JOBTIDE_TEXTS', 300, 20_000)
+
+/** What an output writes to both streams, as a terminal or as none. */
+function written(
+  isTTY: boolean,
+  json: boolean,
+  work: (output: ReturnType<typeof streamOutput>) => void,
+) {
+  let text = ''
+  const stream = () => {
+    const made = Object.assign(new PassThrough(), { isTTY, columns: 80 })
+    made.setEncoding('utf8').on('data', () => undefined)
+    made.write = (part: string) => {
+      text += part
+      return true
+    }
+    return made
+  }
+  const streams = { stdout: stream(), stderr: stream() }
+  work(streamOutput(json, createScrubber(), streams))
+  return text
+}
+
+const never = new AbortController().signal
+
+describe('output', () => {
+  it(`holds nothing that a terminal obeys, and no line of a report is another's (${numRuns} random texts)`, () => {
+    fc.assert(
+      fc.property(hostileText, fc.boolean(), fc.boolean(), (text, isTTY, json) => {
+        const rows = [{ name: text }]
+        const report = {
+          title: text,
+          sections: [
+            [[text, text] as const],
+            table('rows', rows, [[text, 'name']], { notes: [text] }),
+          ],
+          notes: [text],
+          values: { text },
+          data: { [text]: text },
+        }
+        expect(reportText(report, Infinity).split('\n')).toHaveLength(7)
+        const failed = [{ name: text, offenders: 1, sample: [{ [text]: text }] }]
+        const shown = written(isTTY, json, (output) => {
+          output.report(report)
+          output.note(text)
+          output.problem(new ConfigError(text, { hint: text }))
+          output.failure(new CheckFailedError(failed as never))
+          output.failure(new Error(text))
+          output.failure(text)
+          if (isTTY) void output.stream(text, never)
+          createLogger('info', createScrubber(), (line) => output.write(line)).info(
+            { [text]: text },
+            text,
+          )
+        })
+        expect(obeyedIn(shown)).toBeNull()
+      }),
+      { numRuns },
+    )
+  })
+
+  it('of a problem has one line that begins like one, and one hint, whatever the message says', () => {
+    const shown = written(false, false, (output) => {
+      output.problem(new ConfigError(HOSTILE, { hint: HOSTILE }))
+      output.problem(new Error(HOSTILE))
+    })
+    const lines = shown.split('\n').filter((line) => line !== '')
+    expect(lines.filter((line) => line.startsWith('jobtide: '))).toHaveLength(2)
+    expect(lines.filter((line) => /^ {2}→/.test(line))).toHaveLength(2)
+    expect(lines.filter((line) => !/^(?:jobtide: | {2}→ | {4})/.test(line))).toEqual([])
+  })
+
+  it('of CSV is what the database holds where no terminal shows it', () => {
+    expect(written(false, false, (output) => void output.stream(HOSTILE, never))).toBe(HOSTILE)
+  })
+})
+
+describe('progress', () => {
+  it('of a table with a hostile name draws one line', () => {
+    const shown = written(true, false, (output) => {
+      const display = new ProgressDisplay(output, realClock, false)
+      display.show({ stage: 'verify', name: HOSTILE, done: 1, total: 2 })
+      display.stop()
+    })
+    expect(obeyedIn(shown.replaceAll('\r', '').replaceAll('\u001b[K', ''))).toBeNull()
+    expect(shown.split('\n')).toHaveLength(2)
+  })
+})
+
+describe('a load', () => {
+  it('names 10 of 200,000 unknown fields, each in at most 60 characters', () => {
+    const newUnknownFields = Array.from({ length: 200_000 }, (_, n) => `${n}${'x'.repeat(1_000)}`)
+    const counts = { sightings: 1, inserted: 1, updated: 0, rejected: 0, suppressed: 0 }
+    const text = loadText({ ...counts, newUnknownFields } as unknown as LoadReport)
+    expect(text).toContain('and 199,990 more (ops.unknown_fields)')
+    expect(text.length).toBeLessThan(10 * 62 + 200)
+  })
+})

@@ -1,0 +1,54 @@
+/** Texts that try to act on a terminal, and what of them would. */
+
+import fc from 'fast-check'
+
+/** Whatever a terminal obeys or hides, but for the end of a line: what no output may hold. */
+const OBEYED =
+  /[^\P{Cc}\n]|\p{Bidi_Control}|\p{Default_Ignorable_Code_Point}|[\u2028\u2029]|\p{Zl}/u
+
+/** The first character that a terminal would act on or hide, with what stands around it; null when there is none. */
+export function obeyedIn(text: string): string | null {
+  const at = text.search(OBEYED)
+  return at === -1 ? null : JSON.stringify(text.slice(Math.max(0, at - 40), at + 20))
+}
+
+const PARTS = [
+  '\u001b[2J',
+  '\u001b]0;title\u0007',
+  '\u001b]8;;http://x.example\u001b\\',
+  '\u009b31m',
+  '\u0000',
+  '\b\b',
+  '\r',
+  '\n',
+  '\njobtide: forged\n  → rm -rf /',
+  '\u007f',
+  '\u0085',
+  '\u2028',
+  '\u061c',
+  '\u200e',
+  '\u202e',
+  '\u2066',
+  '\u2069',
+  '\u200b',
+  '\u200c',
+  '\u200d',
+  '\u2060',
+  '\ufeff',
+  '\u00ad',
+  '\ufe0f',
+  '\u{e0041}',
+  '=HYPERLINK("http://x.example")',
+]
+
+/** One of everything. */
+export const HOSTILE = `Ann${PARTS.join('a')}Bee`
+
+/** The same without control characters, as an id may be. */
+export const HOSTILE_ID = HOSTILE.replaceAll(/[\p{Cc}\s,"]/gu, '')
+
+/** Such texts at random, with plain words between. */
+export const hostileText = fc.string({
+  unit: fc.oneof(fc.constantFrom(...PARTS), fc.constantFrom('Ann', ' ', 'Zoë', '"', '\\')),
+  maxLength: 12,
+})
