@@ -23,6 +23,10 @@ export interface BucketQuirks {
   readonly ignoreConditions?: boolean
   /** Only an If-Match without quotes can match, as in radosgw up to release 18. */
   readonly bareEtagOnly?: boolean
+  /** Versions are kept for good: one that is named is not deleted (object lock). */
+  readonly isLocked?: boolean
+  /** How far the server's clock is ahead of this machine's; a request signed 15 minutes off is refused. */
+  readonly aheadMs?: number
   /** Objects or versions in a page of a listing; default 1,000. */
   readonly pageSize?: number
 }
@@ -266,7 +270,8 @@ export class Bucket {
     const refused = objects.flatMap((object) => {
       const [key = ''] = texts(object, 'Key')
       const [versionId] = texts(object, 'VersionId')
-      const code = refusalOf(key)
+      const isKept = this.#quirks.isLocked === true && versionId !== undefined
+      const code = refusalOf(key) ?? (isKept ? 'AccessDenied' : undefined)
       if (code !== undefined) return xml('Error', xml('Key', key), xml('Code', code))
       if (versionId === undefined) this.#write(key, undefined)
       else this.#removeVersion(key, versionId)

@@ -58,6 +58,8 @@ const CODES: Readonly<Record<number, string>> = {
   503: 'SlowDown',
 }
 
+const MOST_SKEW_MS = 15 * 60_000
+
 /** Starts a server on a free port of 127.0.0.1. */
 export async function startS3Server(quirks: BucketQuirks = {}) {
   const bucket = new Bucket(quirks)
@@ -76,7 +78,11 @@ export async function startS3Server(quirks: BucketQuirks = {}) {
   const serve = async (incoming: IncomingMessage, outgoing: ServerResponse) => {
     // The body is read first, whatever comes of it: an answer in the middle of an upload looks like a broken connection.
     const request = await requestOf(incoming)
-    const { response, isCut } = await answer(request, bucket, faultsOf, stopping.signal)
+    const serverNow = Date.now() + (quirks.aheadMs ?? 0)
+    const isSkewed = Math.abs(signedAt(incoming) - serverNow) > MOST_SKEW_MS
+    const { response, isCut } = isSkewed
+      ? { response: refusal(403, 'RequestTimeTooSkewed') }
+      : await answer(request, bucket, faultsOf, stopping.signal)
     const [, region] =
       /\/([^/]+)\/s3\/aws4_request/.exec(incoming.headers.authorization ?? '') ?? []
     const operation = request?.operation ?? 'Unknown'
@@ -87,6 +93,7 @@ export async function startS3Server(quirks: BucketQuirks = {}) {
     }
     const sent = Buffer.from(response.body ?? '')
     outgoing.writeHead(response.status, {
+      date: new Date(serverNow).toUTCString(),
       ...(typeof response.body === 'string' ? { 'content-type': 'application/xml' } : {}),
       ...(response.status === 204 ? {} : { 'content-length': sent.length }),
       ...response.headers,
@@ -135,6 +142,13 @@ export async function startS3Server(quirks: BucketQuirks = {}) {
       await closed
     },
   }
+}
+
+/** When the client says that it signed a request. */
+function signedAt({ headers }: IncomingMessage): number {
+  const parts = /^(\d{4})(\d\d)(\d\dT\d\d)(\d\d)(\d\dZ)$/.exec(String(headers['x-amz-date'])) ?? []
+  const [, year, month, dayAndHour, minute, second] = parts
+  return Date.parse(`${year}-${month}-${dayAndHour}:${minute}:${second}`)
 }
 
 /** A request to the bucket, decoded; null for what this server does not know. */

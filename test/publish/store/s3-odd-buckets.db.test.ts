@@ -1,0 +1,137 @@
+/** Publishing to a bucket that changes its mind, tells another time, keeps what is deleted, or is copied elsewhere. */
+
+import { afterAll, afterEach, expect, it, onTestFinished, vi } from 'vitest'
+import { collectGarbage } from '../../../src/publish/gc/gc.ts'
+import { parseKeep } from '../../../src/publish/gc/retention.ts'
+import { readCurrent } from '../../../src/publish/read-snapshot.ts'
+import { openStore } from '../../../src/publish/store/open-store.ts'
+import { verifySnapshot } from '../../../src/publish/verify/verify.ts'
+import { JobtideError, EXIT } from '../../../src/support/errors.ts'
+import { realClock } from '../../../src/support/clock.ts'
+import { silentLogger } from '../../../src/support/logger.ts'
+import { DAY, MINUTE } from '../../../src/support/units.ts'
+import { seededRandom } from '../../../src/simulator/random.ts'
+import type { BucketQuirks } from '../../helpers/s3-bucket.ts'
+import { keepVersions, s3ClientOf, signInTo } from '../../helpers/s3-client.ts'
+import { startS3Server } from '../../helpers/s3-server.ts'
+import { temporaryFolder } from '../../helpers/temporary-folder.ts'
+import { publish, smallWarehouse } from '../fixtures.ts'
+
+const warehouse = await smallWarehouse()
+afterAll(() => warehouse.close())
+afterEach(() => void vi.unstubAllEnvs())
+
+/** A server with a bucket, and a store in it. */
+async function newStore(quirks: BucketQuirks = {}, isVersioned = false) {
+  const server = await startS3Server(quirks)
+  onTestFinished(() => server.close())
+  signInTo(server)
+  const client = s3ClientOf(server)
+  if (isVersioned) await keepVersions(client, server.bucket)
+  client.destroy()
+  const open = () =>
+    openStore('s3://test-bucket/root', { clock: realClock, s3: { endpoint: server.endpoint } })
+  return { server, open, store: await open() }
+}
+
+let rounds = 0
+/** Gives each event another content, so that the next publish writes. */
+function change() {
+  rounds += 1
+  return warehouse.run(`update job_change_events set detection_lag_days = ${rounds}`)
+}
+
+const proof = (store: Awaited<ReturnType<typeof openStore>>) =>
+  verifySnapshot({ store, snapshotId: null, scratchFolder: temporaryFolder() })
+
+const WRITES = [1, 3, 6, 9, 12]
+it(`credentials that expire at write ${WRITES.join(', ')} of a publish: exit 7 names them, readers see a whole snapshot, and new ones finish it`, async () => {
+  const { server, store } = await newStore()
+  await publish(warehouse, store)
+  let failed = 0
+  for (const nth of WRITES) {
+    await change()
+    const fault = { action: 'status', status: 400, code: 'ExpiredToken', nth, times: 99 } as const
+    server.setFaults([{ operation: 'PutObject', ...fault }])
+    const error = await publish(warehouse, store).catch((thrown: unknown) => thrown)
+    server.setFaults([])
+    // A publish of fewer writes is done before.
+    if (!(error instanceof JobtideError)) continue
+    failed += 1
+    expect(error.exitCode).toBe(EXIT.publishFailed)
+    expect(error.message).toContain('does not accept the AWS credentials (ExpiredToken)')
+    expect(error.hint).toContain('AWS_SESSION_TOKEN')
+    // The Delta logs follow the pointer: the next publish brings them up to date.
+    const { findings, rows } = await proof(store)
+    const wrong = findings.filter(({ kind }) => kind !== 'extra' && kind !== 'stale')
+    expect({ wrong, rows }).toEqual({ wrong: [], rows: 320 })
+    await publish(warehouse, store)
+    const again = await proof(store)
+    expect(again.findings.filter(({ kind }) => kind !== 'extra')).toEqual([])
+  }
+  expect(failed).toBeGreaterThan(2)
+})
+
+it.each([
+  ['20 minutes ahead', 20 * MINUTE],
+  ['a day behind', -DAY],
+])(
+  'a server whose clock is %s refuses one request, and the next are signed by its time',
+  async (_, aheadMs) => {
+    const { server, store } = await newStore({ aheadMs })
+    await publish(warehouse, store)
+    expect(await proof(store)).toMatchObject({ findings: [], rows: 320 })
+    const refused = server.log().filter(({ status }) => status === 403).length
+    expect(refused).toBeGreaterThan(0)
+    expect(refused).toBeLessThan(5)
+  },
+)
+
+it('a bucket with object lock takes 3 publishes and their garbage collection, and says what it does not let go', async () => {
+  const { server, store } = await newStore({ isLocked: true }, true)
+  for (let nth = 0; nth < 3; nth += 1) {
+    await change()
+    await publish(warehouse, store)
+    const gc = { store, keep: parseKeep(1), olderThanMs: 0, logger: silentLogger }
+    await collectGarbage(gc)
+    expect(await proof(store)).toMatchObject({ findings: [], rows: 320 })
+  }
+  await expect(store.purge({ versions: true, uploadsBegunBefore: 0 })).rejects.toMatchObject({
+    exitCode: EXIT.publishFailed,
+    message: expect.stringMatching(/could not be removed \(AccessDenied\)/),
+  })
+  expect(await proof(store)).toMatchObject({ findings: [], rows: 320 })
+  expect(server.versionsOf('root/latest.json')).toHaveLength(3)
+})
+
+it('a replica that gets the objects of 2 snapshots in any order shows a whole one, or says what is not there', async () => {
+  const { server, store } = await newStore()
+  await publish(warehouse, store)
+  const first = await readCurrent(store)
+  const older = server.objects()
+  await change()
+  const { snapshotId } = await publish(warehouse, store)
+  const ids = [first?.pointer.snapshot_id, snapshotId]
+  const objects = [...older, ...server.objects()].map(([key, { body }]) => ({ key, body }))
+  const random = seededRandom(7)
+  const seen = { whole: 0, refused: 0, empty: 0 }
+  for (let order = 0; order < 6; order += 1) {
+    const replica = (await newStore()).store
+    const shuffled = objects
+      .map((object) => ({ ...object, at: random() }))
+      .toSorted((a, b) => a.at - b.at)
+    for (const [nth, { key, body }] of shuffled.entries()) {
+      await replica.put(key.replace('root/', ''), body)
+      if (nth % 8 > 0 && nth < shuffled.length - 1) continue
+      const proved = await proof(replica).catch((error: unknown) => error)
+      if (proved instanceof JobtideError) seen.empty += 1
+      else if ((proved as Awaited<ReturnType<typeof proof>>).findings.length > 0) seen.refused += 1
+      else {
+        seen.whole += 1
+        expect(proved).toMatchObject({ rows: 320 })
+        expect(ids).toContain((await readCurrent(replica))?.pointer.snapshot_id)
+      }
+    }
+  }
+  expect(seen.refused).toBeGreaterThan(6)
+})
