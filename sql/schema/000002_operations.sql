@@ -92,8 +92,8 @@ comment on column ops.pages.received_at is 'When the answer was complete, UTC; n
 comment on column ops.pages.status is 'HTTP status; null when there was no answer.';
 comment on column ops.pages.outcome is 'received (a page), failed (free of charge), or in_doubt (sent, no whole answer: perhaps billed; also a request under way).';
 comment on column ops.pages.events is 'Events in the page.';
-comment on column ops.pages.credits_used is 'Credits charged, as the service reported them where that can be a price (a whole number from 0 to 100), else as expected; for in_doubt the 10 that may have been billed.';
-comment on column ops.pages.credits_sent is 'What the service reported as the charge, where that cannot be a price; else null.';
+comment on column ops.pages.credits_used is 'Credits charged, as the service reported them where that can be the price (a whole number up to 100, and 10 or more for a page with events), else as expected; for in_doubt the 10 that may have been billed.';
+comment on column ops.pages.credits_sent is 'What the service reported as the charge, where that cannot be the price; else null.';
 comment on column ops.pages.has_more is 'Whether the service said that more pages follow.';
 comment on column ops.pages.body_sha256 is 'SHA-256 of the page body as received.';
 comment on column ops.pages.error is 'What went wrong, where something did.';

@@ -19,6 +19,7 @@ import { RATE_DAYS } from '../journal/sightings.ts'
 import { chargeOfPage } from '../journal/spending.ts'
 import { sha256Hex } from '../support/hash.ts'
 import { receivedJson } from '../support/json.ts'
+import { companySlug } from '../support/text.ts'
 import { DAY } from '../support/units.ts'
 
 /** An event as far as headers speak of it. */
@@ -110,15 +111,22 @@ function seenOrganizations(events: readonly EventFacts[], serverAt: number): See
 }
 
 /**
- * Ids in a page that its batch certainly did not ask for. None where it asked for a company by URL: until the id of that
- * one is known any id may be its, also under another name, because companies are renamed and merged.
+ * Ids in a page that its batch did not ask for. Until the id of a company that was asked for by URL is known, any id may be
+ * its, also under another name, because companies are renamed. But a URL is of one company: a page with more ids of other
+ * names than there are URLs shows companies that nobody asked for, and which they are cannot be told.
  */
 function foreignOrganizations(
   events: readonly EventFacts[],
   { organizations }: BatchRecord,
 ): Set<string> {
-  if (organizations.some(({ by }) => by === 'url')) return new Set()
-  const asked = new Set(organizations.map(({ value }) => value))
-  const found = events.flatMap(({ organization }) => organization?.organization_id ?? [])
-  return new Set(found.filter((id) => !asked.has(id)))
+  const ids = new Set(organizations.flatMap(({ by, value }) => (by === 'id' ? value : [])))
+  const urls = organizations.filter(({ by }) => by === 'url')
+  const slugs = new Set(urls.map(({ value }) => companySlug(value)))
+  const others = events.flatMap(({ organization }) => {
+    if (organization === null || ids.has(organization.organization_id)) return []
+    const { organization_id: id, slug, network_url: url } = organization
+    return [slug, url].some((name) => slugs.has(companySlug(name ?? ''))) ? [] : id
+  })
+  const unknown = new Set(others)
+  return unknown.size > urls.length ? unknown : new Set()
 }

@@ -11,7 +11,8 @@ export function expectedCredits(events: number): number {
   return events === 0 ? 0 : CREDITS_PER_PAGE
 }
 
-// The price list knows 10 and 0. A price that rose is believed up to ten times as much; what is beyond is no price.
+// The price list knows 10 and 0. A price that rose is believed up to ten times as much; what is beyond is no price. One that
+// fell is not: a service that says 0 would never reach a budget.
 const MOST_CREDITS_PER_PAGE = 10 * CREDITS_PER_PAGE
 const LONGEST_SENT = 40
 
@@ -19,22 +20,23 @@ const LONGEST_SENT = 40
 export interface PageCharge {
   /** A whole number, 0 to 100. */
   readonly credits: number
-  /** What was sent, as text, where it cannot be a price, so that the page is counted as expected; else null. */
+  /** What was sent, as text, where it is not believed, so that the page is counted as expected; else null. */
   readonly sent: string | null
 }
 
 /**
- * What a page is counted with: what the service says, where that can be a price, else what was expected. So one odd number
- * cannot stand in sums and budgets.
+ * What a page is counted with: what the service says, where that can be a price and is not below the list, else what was
+ * expected. So one odd number cannot stand in sums and budgets, and the ledger is never below the bill.
  * @param sent `credit_used` of the page, any JSON value
  */
 export function chargeOfPage(sent: unknown, events: number): PageCharge {
-  const isPrice =
-    Number.isInteger(sent) && Number(sent) >= 0 && Number(sent) <= MOST_CREDITS_PER_PAGE
+  const expected = expectedCredits(events)
+  const isBelieved =
+    Number.isInteger(sent) && Number(sent) >= expected && Number(sent) <= MOST_CREDITS_PER_PAGE
   // Adding 0 makes 0 of -0.
-  if (isPrice) return { credits: Number(sent) + 0, sent: null }
+  if (isBelieved) return { credits: Number(sent) + 0, sent: null }
   const text = typeof sent === 'number' ? String(sent) : (JSON.stringify(sent) ?? 'nothing')
-  return { credits: expectedCredits(events), sent: text.slice(0, LONGEST_SENT) }
+  return { credits: expected, sent: text.slice(0, LONGEST_SENT) }
 }
 
 /** What requests cost and brought. Sums over records, so that of any part of them they can be taken away again. */

@@ -4,7 +4,7 @@ import { describe, expect, it } from 'vitest'
 import type { OrganizationRef } from '../../src/journal/records.ts'
 import { chargeOfPage, monthlyCredits } from '../../src/journal/spending.ts'
 import { load } from '../../src/load/load.ts'
-import { aRun, aService, batchOf } from '../extract/extract-fixture.ts'
+import { aRun, aService, batchOf, errorOf } from '../extract/extract-fixture.ts'
 import { virtualClock } from '../helpers/virtual-clock.ts'
 import { aJournal } from '../journal/journal-fixture.ts'
 import { START, memory, wireEvent } from './load-fixture.ts'
@@ -66,6 +66,22 @@ describe('events of an organisation that was not asked for', () => {
     const { report } = await readAndLoad(asked, events)
     expect(report).toMatchObject({ inserted: 2, rejected: 0 })
   })
+
+  it('is told where 2 ids of other names stand beside 1 URL: both are rejects, and the company of that URL is not', async () => {
+    const asked: (string | OrganizationRef)[] = [
+      { by: 'url', value: 'https://x.example/company/Acme/' },
+      'org_1',
+    ]
+    const event = of('org_5', 'per_4')
+    const acme = { ...event, organization: { ...event.organization, slug: 'acme' } }
+    const others = [of('org_77', 'per_2'), of('org_78', 'per_3')]
+    const { report, warehouse } = await readAndLoad(asked, [of('org_1', 'per_1'), acme, ...others])
+    expect(report).toMatchObject({ inserted: 2, rejected: 2 })
+    expect(await warehouse.all('select position from ops.rejects order by 1')).toEqual([
+      { position: 3 },
+      { position: 4 },
+    ])
+  })
 })
 
 describe('a charge', () => {
@@ -80,7 +96,8 @@ describe('a charge', () => {
     [null, 10, 'null'],
     [{ amount: 10 }, 10, '{"amount":10}'],
     [20, 20, null],
-    [0, 0, null],
+    [0, 10, '0'],
+    [9, 10, '9'],
     [10, 10, null],
   ])('of %j for a page with an event is counted as %i credits', (sent, credits, shown) => {
     expect(chargeOfPage(sent, 1)).toEqual({ credits, sent: shown })
@@ -89,7 +106,8 @@ describe('a charge', () => {
   it.each([
     ['1e999', 10, 'Infinity', 1],
     ['20', 20, null, 1],
-    ['5', 5, null, 1],
+    ['5', 10, '5', 1],
+    ['0', 10, '0', 1],
     ['10', 10, null, 0],
   ])('of %s is %i in budget, ledger, history and warehouse', async (sent, counted, shown, odd) => {
     const read = await readAndLoad(['org_1'], [of('org_1', 'per_1')], sent, 30)
@@ -106,8 +124,23 @@ describe('a charge', () => {
     ])
   })
 
-  it('of 1e15 for an empty page is counted as 0', async () => {
-    const { progress } = await readAndLoad(['org_1'], [], '1e15')
-    expect(progress).toMatchObject({ credits: 0, unexpectedCharges: 1 })
+  it.each([
+    ['1e15', 0, 1],
+    ['0', 0, 0],
+    ['10', 10, 1],
+  ])('of %s for an empty page is counted as %i', async (sent, credits, unexpectedCharges) => {
+    const { progress } = await readAndLoad(['org_1'], [], sent)
+    expect(progress).toMatchObject({ credits, unexpectedCharges })
+  })
+
+  it('of 0 for each page of 66 does not get past a budget of 200 credits', async () => {
+    const service = aService(({ page }) => ({
+      data: [of('org_1', `per_${page}`)].concat(Array(49).fill(of('org_1', `per_0${page}`))),
+      hasMore: page < 66,
+      charge: 0,
+    }))
+    const run = aRun(service, [batchOf(['org_1'])])
+    expect(await errorOf(run.extract({ creditsLimit: 200 }))).toMatchObject({ exitCode: 4 })
+    expect([service.account.length, run.ledger().total]).toEqual([20, 200])
   })
 })
