@@ -23,9 +23,10 @@ import { Condition } from '../support/condition.ts'
 import { shuffled } from '../support/numbers.ts'
 import { SECOND } from '../support/units.ts'
 import { Budget } from './budget.ts'
+import { LongList } from './long-list.ts'
 import type { ExtractOptions, ExtractProgress, Quarantined } from './options.ts'
 import { PageBuyer, type BoughtPage } from './page-buyer.ts'
-import { PagingGuard, expectSameList } from './paging-guard.ts'
+import { PagingGuard, stopPaging } from './paging-guard.ts'
 import { fractionOf, pagesToBuy, project, type Projection } from './projection.ts'
 import { LAST_PAGE, halve, partOf } from './question.ts'
 import { UntrackedCompanies } from './untracked.ts'
@@ -38,10 +39,8 @@ export async function extract(options: ExtractOptions): Promise<ExtractProgress>
   return new Extraction(options).run()
 }
 
-// A batch of so many pages may have more than the service counts, which is free to find out when it has not.
-const WIDE_FROM = 64
-// What replaces a batch is read before others are begun.
-const NEXT = 1
+// Where nothing was read to its end, so many organisations that are not coverable are the service's doing.
+const NOT_COVERABLE_MAX = 2
 
 class Extraction {
   readonly #options: ExtractOptions
@@ -56,6 +55,7 @@ class Extraction {
   readonly #begun = new Set<BatchHistory>()
   readonly #progressed = new Condition()
   readonly #quarantined: Quarantined[] = []
+  #notCoverable = 0
   /** The batches of the run, but for those that were replaced by others. */
   #batches: BatchHistory[]
   /** Made again when a batch ends: it looks at all of them, and there are many pages. */
@@ -152,18 +152,13 @@ class Extraction {
     const guard = new PagingGuard()
     // Of pages that another process read only what they cost is known: they may show another company of that name.
     const isContinued = isBegun(history)
-    let isCountable = false
+    const list = new LongList(history, this.#buyer)
     for (;;) {
       const page = await this.#nextPage(history)
       if (page === null) return this.#finish(history, isContinued)
       await this.#untilPayable(history)
       try {
-        if (page > WIDE_FROM && !isCountable) {
-          if (page > LAST_PAGE || (await this.#buyer.isTooWide(batch))) {
-            return await this.#tooWide(history)
-          }
-          isCountable = page < LAST_PAGE
-        }
+        if (await list.isTooWide(page)) return await this.#tooWide(history)
         const bought = await this.#buyer.buy(batch, page)
         guard.look(history, bought)
         takeRecord(history, bought.record)
@@ -212,16 +207,17 @@ class Extraction {
 
   async #tooWide(history: BatchHistory): Promise<void> {
     const { batch } = history
-    const again = await this.#buyer.buy(batch, history.pages)
-    this.#count(again)
-    expectSameList(history, again.record)
     const reason = `more than ${LAST_PAGE} pages`
     const [organization, another] = batch.organizations
     if (organization === undefined || another !== undefined) {
-      return this.#replace(history, halve(batch), reason)
+      const parts = halve(batch).map((part) => ({ ...part, part_of_wide: true as const }))
+      return this.#replace(history, parts, reason)
     }
     await this.#quarantine([organization], `${reason}: not coverable in this window`)
     await this.#replace(history, [], 'not coverable')
+    this.#notCoverable += 1
+    if (this.#notCoverable < NOT_COVERABLE_MAX || this.#progress().batchesDone > 0) return
+    stopPaging(`${organization.value} has ${reason}, as all that was read so far`, batch.batch_id)
   }
 
   /** Quarantines the companies because of which the service refuses a batch, and goes on with the others. */
@@ -261,7 +257,8 @@ class Extraction {
     const smaller = instead.map(newBatchHistory)
     this.#batches = [...this.#batches.filter(isKept), ...smaller]
     this.#projection = project(this.#batches)
-    for (const one of smaller) this.#enqueue(one, NEXT)
+    // What replaces a batch is read before others are begun, the smallest part first.
+    for (const one of smaller) this.#enqueue(one, one.batch.batch_id.split('.').length)
     this.#report()
   }
 

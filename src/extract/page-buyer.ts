@@ -15,6 +15,7 @@ import type { OrganizationRef, BatchRecord, PageReceived } from '../journal/reco
 import { CREDITS_PER_PAGE, expectedCredits } from '../journal/spending.ts'
 import { isoInstant } from '../support/clock.ts'
 import { newUlid } from '../support/ulid.ts'
+import { SECOND } from '../support/units.ts'
 import type { Budget } from './budget.ts'
 import { isInDoubt, wordsOf, type FailedAttempt, type PageAttempts } from './failed-attempt.ts'
 import { IdLearner } from './learn-ids.ts'
@@ -26,10 +27,14 @@ import { ServiceClock } from './service-clock.ts'
 import { isAboutCompany, type ProbeAnswer } from './untracked.ts'
 
 const SEARCH_PATH = '/api/v1/job-changes/search'
+// An answer takes a second or so. Who starts a run by hand is told within ten that none comes.
+const SILENT_MS = 8 * SECOND
 
 /** A page that is in the journal. */
 export interface BoughtPage {
   readonly record: PageReceived
+  /** Its number, as the service says it. */
+  readonly page: number
   /** Events in a page, as the service says it counted; null when it does not say. */
   readonly limit: number | null
 }
@@ -61,6 +66,8 @@ export class PageBuyer {
   readonly #retries: Retries
   readonly #ids = new IdLearner()
   #unexpectedCharges = 0
+  /** Whether it was said that nothing is answered. */
+  #isSilenceSaid = false
 
   constructor(runId: string, budget: Budget, options: BuyingOptions) {
     this.#runId = runId
@@ -99,23 +106,24 @@ export class PageBuyer {
     batch: BatchRecord,
     organizations: readonly OrganizationRef[],
   ): Promise<ProbeAnswer> {
-    const answer = await this.#probe({ ...batch, organizations })
-    if ('kind' in answer) return answer.events === 0 ? 'accepted' : null
+    const answer = await this.#probe({ ...batch, organizations }, LAST_PAGE)
+    if ('record' in answer) return answer.record.events === 0 ? 'accepted' : null
     return isAboutCompany(answer.serverMessage) ? answer : null
   }
 
   /**
-   * Asks for free whether `batch` has more pages than the service counts; false when the answer does not tell.
+   * Asks for a page of `batch` to find something out, for free where the page is empty; it is not taken as read. Null when
+   * the service refuses the question or answers with another page.
    * @throws what buy() throws, but for BadRequestError
    */
-  async isTooWide(batch: BatchRecord): Promise<boolean> {
-    const answer = await this.#probe(batch)
-    return 'kind' in answer && answer.has_more
+  async probePage(batch: BatchRecord, page: number): Promise<PageReceived | null> {
+    const answer = await this.#probe(batch, page)
+    return 'record' in answer && answer.page === page ? answer.record : null
   }
 
-  async #probe(batch: BatchRecord): Promise<PageReceived | BadRequestError> {
+  async #probe(batch: BatchRecord, page: number): Promise<BoughtPage | BadRequestError> {
     try {
-      return (await this.#get(batch, LAST_PAGE, true)).record
+      return await this.#get(batch, page, true)
     } catch (error) {
       if (error instanceof BadRequestError) return error
       throw error
@@ -228,13 +236,28 @@ export class PageBuyer {
 
   async #send({ batch, page }: Attempt): Promise<Answer | Failure> {
     const { transport, abort } = this.#options
+    const answered = new AbortController()
+    void this.#sayWhenSilent(page, answered.signal)
     try {
-      return await transport.post(SEARCH_PATH, requestBody(batch, page), abort)
+      const answer = await transport.post(SEARCH_PATH, requestBody(batch, page), abort)
+      this.#isSilenceSaid = false
+      return answer
     } catch (error) {
       if (!(error instanceof NoAnswerError)) throw error
       const { message, inDoubt, obstacle } = error
       return { kind: 'no-answer', reason: message, inDoubt, obstacle }
+    } finally {
+      answered.abort()
     }
+  }
+
+  /** Says once, for all workers, that the service is silent. */
+  async #sayWhenSilent(page: number, answered: AbortSignal): Promise<void> {
+    const { clock, logger, baseUrl } = this.#options
+    await clock.sleep(SILENT_MS, answered).catch(() => undefined)
+    if (answered.aborted || this.#isSilenceSaid) return
+    this.#isSilenceSaid = true
+    logger.warn({ page, waited_ms: SILENT_MS, url: baseUrl }, 'still_waiting')
   }
 
   // Retry-After wins over the counters. When a page used up the plan's requests, the service has named a time: it is
@@ -263,7 +286,7 @@ export class PageBuyer {
       logger.warn({ page, credits_used: sent ?? charged, expected }, 'unexpected_charge')
     }
     if (!isFreeProbe) this.#ids.look(batch, events)
-    return { record, limit: envelope.limit }
+    return { record, page: envelope.page, limit: envelope.limit }
   }
 
   // Decides before anything is awaited: a pause holds from the moment its order was read, also while that is being

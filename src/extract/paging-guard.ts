@@ -1,8 +1,7 @@
 /**
  * Paging must end. A service that sends pages again under other numbers, or pages that are nearly empty and promise more,
  * would be paid until the budget is gone; the guard stops it within three such pages and names the cause. Full pages of
- * new events without end cannot be told from a long list until it is longer than the service counts: whether that list
- * stands still is asked then (expectSameList).
+ * new events without end cannot be told from a long list by looking: what is asked then, long-list.ts knows.
  */
 
 import { UnavailableError } from '../api/errors.ts'
@@ -10,7 +9,6 @@ import { decodeMarks } from '../journal/page-keys.ts'
 import { PAGE_EVENTS, type BatchHistory } from '../journal/batch-history.ts'
 import type { PageReceived } from '../journal/records.ts'
 import type { BoughtPage } from './page-buyer.ts'
-import { LAST_PAGE } from './question.ts'
 
 // The service fills its pages, but one that leaves some events out after it has counted them ends all the same. Below half
 // a page is chosen, and three in a row: one that was cut by accident is no reason to stop.
@@ -44,7 +42,10 @@ export class PagingGuard {
     if (isPushedDown(others)) this.#pushed.add(page)
     const { size } = this.#repeats
     if (size - this.#pushed.size < REPEATS_MAX && size <= PUSHED_MAX) return
-    stop(`${size} pages repeat what was on others`, record)
+    stopPaging(
+      `${size} pages repeat what was on others, the last of them page ${page}`,
+      record.batch_id,
+    )
   }
 
   #lookForRoom(record: PageReceived, fullPage: number): void {
@@ -54,24 +55,21 @@ export class PagingGuard {
     const { size } = this.#unfilled
     if (size < UNFILLED_MAX) return
     const isEmpty = [...this.#unfilled.values()].every((count) => count === 0)
-    stop(`${size} ${isEmpty ? 'empty pages' : 'pages that are not half full'} promise more`, record)
+    const what = isEmpty ? 'empty pages' : 'pages that are not half full'
+    stopPaging(`${size} ${what} promise more, the last of them page ${page}`, record.batch_id)
   }
 }
 
 /**
- * Looks at a page that was read before and was asked for again, of a list that is longer than the service counts. It shows
- * an event of the list that was read, also when the list has grown; only where a page of events and more left from above
- * it meanwhile it shows none, or where the service makes its pages up.
+ * Looks at a page that was read before and was asked for again. It shows an event of the list that was read, also when the
+ * list has grown; only where a page of events and more left from above it meanwhile it shows none, or where the service
+ * makes its pages up.
  * @throws JobtideError (exit 5) when it shows none
  */
 export function expectSameList({ drift }: BatchHistory, record: PageReceived): void {
   const marks = decodeMarks(record.keys ?? '')
   if (marks.length === 0 || marks.some(({ key }) => drift.met.has(key))) return
-  stop(
-    `it has more than ${LAST_PAGE} pages, and page ${record.page}, asked for again, shows only other events`,
-    record,
-    '',
-  )
+  stopPaging(`page ${record.page}, asked for again, shows only other events`, record.batch_id)
 }
 
 /** The earlier pages that its events were met on, in their order; none when one of them was on none. */
@@ -89,12 +87,9 @@ function isPushedDown(pages: readonly number[]): boolean {
   return pages.at(-1) === first + 1 && pages.every((page, i) => page >= (pages[i - 1] ?? first))
 }
 
-function stop(
-  what: string,
-  { batch_id, page }: PageReceived,
-  last = `, the last of them page ${page}`,
-): never {
-  throw new UnavailableError(`batch ${batch_id}: ${what}${last}`, null, {
+/** Ends the run because of what was seen in a batch. @throws JobtideError (exit 5) */
+export function stopPaging(what: string, batchId: string): never {
+  throw new UnavailableError(`batch ${batchId}: ${what}`, null, {
     hint: 'The service pages without end: report it to the provider. What was bought is kept.',
   })
 }

@@ -18,6 +18,8 @@ export interface BatchRecord {
   readonly event_types: readonly EventType[]
   /** Pages with events that the plan expected; absent in batches that were split. */
   readonly expected_pages?: number
+  /** A part of a batch that was too wide: whether it is, too, is asked before its first page. */
+  readonly part_of_wide?: true
 }
 
 /** How a company is named to the service: by its stable id, or by page URL or slug until the id is known. */
@@ -87,17 +89,17 @@ export interface PageReceived extends OfAnswer<'page_received'> {
   readonly events: number
   /** What the page is counted with. */
   readonly credits_used: number
-  /** `credit_used` as sent, where it cannot be a price; see chargeOfPage. */
+  /** `credit_used` as sent, where it is not believed; see chargeOfPage. */
   readonly credits_sent?: string
   readonly has_more: boolean
   readonly body_sha256: string
-  /** The request only asked something that costs nothing: its answer is no page of the batch. */
+  /** The request was to find something out: its answer is not read as a page of the batch. */
   readonly free_probe?: true
   /** A short mark of each event, in the order of the page; see page-keys.ts. Absent where the batch is a single page. */
   readonly keys?: string
   /** Events of each organisation in the page. */
   readonly seen: readonly SeenOrganization[]
-  /** Ids of organisations in it that the batch certainly did not ask for: their events are rejects, and not in `seen`. */
+  /** Ids of organisations in it that the batch did not ask for: their events are rejects, and not in `seen`. */
   readonly foreign?: readonly string[]
   /**
    * Events that were taken out of the body since, because they are not kept. All else in this header, `body_sha256`

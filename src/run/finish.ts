@@ -26,7 +26,7 @@ import {
   type PublishStageReport,
   type RunWorld,
 } from './stages.ts'
-import { unknownList, type UnknownList } from './unknown-list.ts'
+import { nothingCovered, unknownList, type UnknownList } from './unknown-list.ts'
 
 /** A run on its way. */
 export interface RunParts {
@@ -49,6 +49,8 @@ export interface RunEnd {
   readonly analystCopy: AnalystCopyReport | null
   /** What is wrong with a list of which the service knows no organisation; null for any other. */
   readonly unknownList: UnknownList | null
+  /** Why a run that nothing stopped has covered nothing; null where it covered something, or had nothing to ask. */
+  readonly nothingCovered: JobtideError | null
 }
 
 /** How the buying ended. */
@@ -66,7 +68,7 @@ export async function finish(parts: RunParts, run: RunHistory, buying: BuyingEnd
   const { runs, failure, ...loaded } = await loadBought(parts, run, buying)
   let end: RunEnd = { ...loaded, build: null, publish: null, stageFailure: null, analystCopy: null }
   // With a wrong list everything was done that could be: such a run is not taken up again.
-  const problem = end.unknownList?.isSure === true ? end.unknownList.problem : null
+  const problem = end.unknownList?.isSure === true ? end.unknownList.problem : end.nothingCovered
   const closing = (): RunFinished =>
     problem === null
       ? closingOf(run, buying.endedEarly, clock)
@@ -105,7 +107,7 @@ async function loadBought(
   run: RunHistory,
   { events, endedEarly }: BuyingEnd,
 ): Promise<
-  Pick<RunEnd, 'unread' | 'unknownList' | 'load'> & {
+  Pick<RunEnd, 'unread' | 'unknownList' | 'nothingCovered' | 'load'> & {
     readonly runs: RunsOfHistory
     readonly failure: Error | null
   }
@@ -113,11 +115,13 @@ async function loadBought(
   const { journal } = session
   const history = readHistory(journal)
   const isSilent = endedEarly === null && events === 0
+  const known = endedEarly === null ? history.runs.get(run.started.run_id) : undefined
   const facts = {
     unread: endedEarly === null ? 0 : unreadOrganizations(history, run),
     unknownList: isSilent
       ? unknownList(job, history, serviceTime(history, world.clock.now()))
       : null,
+    nothingCovered: known === undefined ? null : nothingCovered(job, history, known),
     runs: { runs: history.runs, notRead: history.notRead, suppression: history.suppression },
   }
   if (command === 'extract') return { ...facts, load: null, failure: null }

@@ -122,14 +122,16 @@ async function attempt(
   try {
     const { report, endedEarly, givesWay } = await buy(parts, run)
     if (givesWay && endedEarly === null) return { extract: report }
+    const end = await finish(parts, run, { events: report.events, endedEarly })
     return {
       runId: run.started.run_id,
       pipeline: job.pipeline,
       ...beginning,
       batches: report.batches,
       extract: report,
-      ...(await finish(parts, run, { events: report.events, endedEarly })),
-      endedEarly,
+      ...end,
+      // Where the list is wrong, that is what is said.
+      endedEarly: endedEarly ?? (end.unknownList?.isSure === true ? null : end.nothingCovered),
     }
   } catch (error) {
     await closeFailed(parts, run, error)

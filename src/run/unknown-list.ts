@@ -3,9 +3,11 @@
  * event. An id that the service does not know has no events, as a company where nothing happens. Pure.
  */
 
+import { UnavailableError } from '../api/errors.ts'
 import type { History } from '../journal/history.ts'
 import { coverageReport, isSilent, type OrganizationCoverage } from '../plan/coverage-report.ts'
-import { ConfigError } from '../support/errors.ts'
+import type { RunHistory } from '../journal/run-history.ts'
+import { ConfigError, type JobtideError } from '../support/errors.ts'
 import { DAY } from '../support/units.ts'
 import type { Job } from './job.ts'
 
@@ -51,6 +53,26 @@ export function unknownList(
   const days = silent.reduce((sum, one) => sum + daysRead(one), 0)
   const problem = noneSentEvents(organizationsFile, refused.length, silent.length)
   return { problem, isSure: days >= SURE_DAYS }
+}
+
+/** Why a run that read what it could has covered nothing; null where it covered something, or had nothing to ask. */
+export function nothingCovered(
+  { organizationsFile }: Pick<Job, 'organizationsFile'>,
+  { quarantined }: Pick<History, 'quarantined'>,
+  { batches, batchesDone, events }: RunHistory,
+): JobtideError | null {
+  if (batches.size === 0 || batchesDone > 0) return null
+  const asked = [...batches.values()].flatMap(({ batch }) => batch.organizations)
+  const refused = [...new Set(asked.map(({ value }) => value))].flatMap((name) => {
+    const reason = quarantined.get(name)?.reason
+    return reason === undefined ? [] : { name, reason }
+  })
+  if (events === 0) return noneTracked(organizationsFile, refused)
+  const [first] = refused
+  const why = first === undefined ? '' : `: ${first.name}: ${first.reason}`
+  return new UnavailableError(`no organisation could be read to its end${why}`, null, {
+    hint: 'Nothing is covered, and what was bought is kept. Report it to the provider.',
+  })
 }
 
 /** The error for a list of which the service refused every organisation. */

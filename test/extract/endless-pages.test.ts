@@ -1,7 +1,15 @@
 import { describe, expect, it } from 'vitest'
 import type { JobChangeEvent } from '../../src/simulator/events.ts'
 import { anEvent } from '../simulator/simulator-fixture.ts'
-import { aRun, aService, batchOf, errorOf, type Answered, type Asked } from './extract-fixture.ts'
+import {
+  aRun,
+  aService,
+  batchOf,
+  errorOf,
+  expectSameCredits,
+  type Answered,
+  type Asked,
+} from './extract-fixture.ts'
 
 const ORGANIZATIONS = ['org_a', 'org_b']
 
@@ -33,10 +41,10 @@ describe('a service whose pages do not end', () => {
       cause: '3 pages repeat what was on others',
     },
     {
-      what: '8 full pages over and over',
-      answer: ({ page }: Asked) => ({ data: events(50, (page % 8) * 100), hasMore: true }),
-      pages: upTo(11),
-      credits: 110,
+      what: '4 full pages over and over',
+      answer: ({ page }: Asked) => ({ data: events(50, (page % 4) * 100), hasMore: true }),
+      pages: upTo(7),
+      credits: 70,
       cause: '3 pages repeat what was on others',
     },
     {
@@ -66,16 +74,9 @@ describe('a service whose pages do not end', () => {
         data: page < 11 ? events(50, page * 100) : page === 11 ? events(7, 9_000) : [],
         hasMore: true,
       }),
-      pages: upTo(13),
+      pages: [...upTo(8), 9_999, 9, 10, 11, 12, 13],
       credits: 110,
       cause: '3 pages that are not half full promise more',
-    },
-    {
-      what: 'full pages of new events for ever, other ones each time they are asked for',
-      answer: fresh(50),
-      pages: [...upTo(64), 10_000, 64],
-      credits: 660,
-      cause: 'it has more than 10000 pages, and page 64, asked for again, shows only other events',
     },
   ]
   it.each(cases)(
@@ -99,10 +100,93 @@ describe('a service whose pages do not end', () => {
   )
 
   it('with a budget of 200 credits costs no more than that, even where it cannot be told from a long list', async () => {
-    const { run, service } = readFrom(fresh(50))
+    const { run, service } = readFrom((asked) => (asked.daysAgo === 1 ? {} : fresh(50)(asked)))
     expect(await errorOf(run.extract({ creditsLimit: 200 }))).toMatchObject({ exitCode: 4 })
     expect(service.charged()).toBe(200)
   })
+})
+
+describe('a service with full pages of new events for ever', () => {
+  const stable = ({ page }: Asked) => ({ data: events(50, page * 100), hasMore: true })
+  const exceptOn =
+    (
+      answer: (asked: Asked) => Answered,
+      isEmpty: (asked: Asked) => boolean,
+    ): ((asked: Asked) => Answered) =>
+    (asked) =>
+      isEmpty(asked) ? {} : answer(asked)
+  const past = (last: number) => (asked: Asked) => asked.page > last
+  const isOneDay = ({ daysAgo }: Asked) => daysAgo === 1
+  const endless = 'so does page 9999 of one day of'
+  const cases = [
+    { what: 'the same ones each time', of: 8, answer: stable, before: '9,900', pages: 9 },
+    { what: 'the same ones each time', of: 50, answer: stable, before: '65,340', pages: 9 },
+    { what: 'other ones each time', of: 2, answer: fresh(50), before: '660', pages: 9 },
+    {
+      what: 'where 5,000 were expected',
+      of: 2,
+      expected: 5_000,
+      answer: fresh(50),
+      before: '660',
+      pages: 9,
+    },
+    { what: '25 events on each', of: 2, answer: fresh(25), before: '660', pages: 9 },
+    {
+      what: '24 and 25 events in turns',
+      of: 2,
+      answer: (asked: Asked) => fresh(24 + (asked.nth % 2))(asked),
+      before: '660',
+      pages: 9,
+    },
+    {
+      what: 'but for page 10,000',
+      of: 2,
+      answer: exceptOn(fresh(50), past(9_999)),
+      before: '99,990',
+      pages: 9,
+    },
+    {
+      what: 'the same ones each time, but for page 10,000',
+      of: 2,
+      answer: exceptOn(stable, past(9_999)),
+      before: '99,990',
+      pages: 9,
+    },
+    {
+      what: 'other ones each time, and none of one day',
+      of: 2,
+      answer: exceptOn(fresh(50), isOneDay),
+      before: '660',
+      pages: 66,
+      cause: 'page 64, asked for again, shows only other events',
+    },
+    {
+      what: 'the same ones each time, and none of one day',
+      of: 50,
+      answer: exceptOn(stable, isOneDay),
+      before: '65,340',
+      pages: 88,
+      again: 200,
+      cause: 'has more than 10000 pages, as all that was read so far',
+    },
+  ].map((one) => ({ ...one, credits: one.pages * 10 }))
+  it.each(cases)(
+    '$what, of $of organisations: $credits credits and exit 5, where it was $before',
+    async ({ of, expected, answer, credits, again = 30, cause = endless }) => {
+      const names = Array.from({ length: of }, (_, i) => ORGANIZATIONS[i] ?? `org_${i}`)
+      const service = aService(answer)
+      const fields = expected === undefined ? {} : { expected_pages: expected }
+      const run = aRun(service, [batchOf(names, fields)])
+      const error = await errorOf(run.extract({ creditsLimit: 100_000 }))
+      expect([error.message, error['exitCode']]).toEqual([expect.stringContaining(cause), 5])
+      expect(service.charged()).toBe(credits)
+      expectSameCredits(run, service)
+      expect(run.records('batch_finished')).toEqual([])
+      // Taken up again it costs little more.
+      expect(await errorOf(run.extract())).toMatchObject({ exitCode: 5 })
+      expect(service.charged()).toBeLessThanOrEqual(credits + again)
+    },
+  )
 })
 
 describe('a service whose pages are odd, and do end', () => {

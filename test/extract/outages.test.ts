@@ -7,10 +7,13 @@ import { Budget } from '../../src/extract/budget.ts'
 import { seededRandom } from '../../src/simulator/random.ts'
 import { sum } from '../../src/support/numbers.ts'
 import { MINUTE, SECOND } from '../../src/support/units.ts'
+import { anEvent } from '../simulator/simulator-fixture.ts'
 import {
   aPageBuyer,
+  aRun,
   aService,
   batchOf,
+  batchesOf,
   errorOf,
   memoryJournal,
   type AccountedRequest,
@@ -89,6 +92,27 @@ function flaky(seed: number, share: number, of: readonly Answered[]) {
 }
 
 const RUNS = Number(process.env['JOBTIDE_WORLDS'] ?? 2)
+
+describe('a service that takes requests and does not answer', () => {
+  it('is said to be silent after 8 s, once for 4 workers, before the first of them gives up after 30 s', async () => {
+    const service = aService(({ nth }) =>
+      nth <= 4 ? { takesMs: 30 * SECOND, status: null } : { data: [anEvent()] },
+    )
+    const run = aRun(service, batchesOf(['org_a', 'org_b', 'org_c', 'org_d']))
+    await run.extract()
+    const said = run.log.filter(({ msg }) => msg === 'still_waiting')
+    expect(said).toMatchObject([{ waited_ms: 8_000, url: 'https://service.example' }])
+    const isEarly = run.log.findIndex(({ msg }) => msg === 'retry') > run.log.indexOf(said[0]!)
+    expect(isEarly).toBe(true)
+  })
+
+  it('is not said to be silent where each answer takes 7 s', async () => {
+    const service = aService(() => ({ takesMs: 7 * SECOND, data: [anEvent()] }))
+    const run = aRun(service, batchesOf(['org_a', 'org_b', 'org_c']))
+    await run.extract({ concurrency: 1 })
+    expect(run.log.filter(({ msg }) => msg === 'still_waiting')).toEqual([])
+  })
+})
 
 describe('a service that fails by chance slows a run down and does not end it', () => {
   it.each([

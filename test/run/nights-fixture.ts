@@ -50,7 +50,7 @@ export function jobOver(organizations: readonly string[], question: Partial<Ques
 }
 
 /** A data directory of its own for `job`. */
-export function nightsOf(simulator: TestSimulator, job: Job) {
+export function nightsOf(simulator: Pick<TestSimulator, 'url' | 'clock'>, job: Job) {
   const { clock } = simulator
   const directory = dataDirectory(join(temporaryFolder(), 'data'))
   const transport = createTransport({

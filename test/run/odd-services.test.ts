@@ -1,0 +1,87 @@
+/** A service that pages without end, asked by a whole run over HTTP: what the run ends with, and what it costs. */
+
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { text } from 'node:stream/consumers'
+import { describe, expect, it, onTestFinished } from 'vitest'
+import { runValues } from '../../src/cli/run-result.ts'
+import type { JobtideError } from '../../src/support/errors.ts'
+import { anEvent, standingClock } from '../simulator/simulator-fixture.ts'
+import { jobOver, nightsOf } from './nights-fixture.ts'
+
+/** What is asked, as far as an answer depends on it. */
+interface Asked {
+  readonly page: number
+  readonly days_ago?: number
+  readonly organization_ids?: readonly string[]
+}
+
+/** A server whose every page is full and promises more, the same for the same page; where `isEmpty`, there is none. */
+async function endless(isEmpty: (asked: Asked) => boolean) {
+  let credits = 0
+  const server = createServer((request, response) => {
+    void text(request).then((body) => {
+      const asked = JSON.parse(body) as Asked
+      const { page, organization_ids: [organization = 'org_1'] = [] } = asked
+      const persons = Array.from({ length: isEmpty(asked) ? 0 : 50 }, (_, i) => `per_${page}_${i}`)
+      const data = persons.map((person) => anEvent({ person, organization }))
+      const price = data.length > 0 ? 10 : 0
+      credits += price
+      const pagination = { page, limit: 50, has_more: data.length > 0 }
+      response.writeHead(200, { date: new Date(clock.nowMs).toUTCString() })
+      response.end(
+        JSON.stringify({ success: true, message: 'ok', data, pagination, credit_used: price }),
+      )
+    })
+  })
+  const clock = standingClock()
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+  onTestFinished(() => void server.close())
+  const { port } = server.address() as AddressInfo
+  return { url: `http://127.0.0.1:${port}`, clock, credits: () => credits }
+}
+
+const NOTHING_COVERED = /^no organisation could be read to its end: org_0: more than 10000 pages/
+
+describe('a run that covered nothing', () => {
+  const cases = [
+    {
+      what: 'all pages are full',
+      of: 8,
+      isEmpty: () => false,
+      credits: 180,
+      cause: /one day of org_\d/,
+    },
+    { what: 'all pages are full', of: 50, isEmpty: () => false, credits: 180, cause: /one day of/ },
+    {
+      what: 'all pages are full but those of one day',
+      of: 1,
+      isEmpty: ({ days_ago: days }: Asked) => days === 1,
+      credits: 660,
+      cause: NOTHING_COVERED,
+    },
+  ]
+  it.each(cases)(
+    'is no success where $what: $of organisations end with exit 5 for at most $credits credits',
+    async ({ of, isEmpty, credits, cause }) => {
+      const service = await endless(isEmpty)
+      const names = Array.from({ length: of }, (_, i) => `org_${i}`)
+      const nights = nightsOf(service, jobOver(names))
+      const report = await nights.night(service.clock.nowMs)
+      expect(runValues(report)).toMatchObject({
+        exitCode: 5,
+        complete: false,
+        extract: { batchesDone: 0 },
+      })
+      expect(report.endedEarly?.message).toMatch(cause)
+      expect(service.credits()).toBeLessThanOrEqual(credits)
+      // Once more: what is not coverable is left out, and nothing is left to ask.
+      const again = await nights.night(service.clock.nowMs).then(
+        ({ endedEarly }) => endedEarly,
+        (error: JobtideError) => error,
+      )
+      expect([2, 5]).toContain(again?.exitCode)
+      expect(service.credits()).toBeLessThanOrEqual(credits + 30)
+    },
+  )
+})
