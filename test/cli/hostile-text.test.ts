@@ -15,7 +15,7 @@ import { createLogger, createScrubber } from '../../src/support/logger.ts'
 import { HOSTILE, hostileText, obeyedIn } from '../helpers/hostile-text.ts'
 import { rounds } from '../helpers/tier.ts'
 
-const numRuns = rounds('JOBTIDE_TEXTS', 300, 20_000)
+const numRuns = rounds('JOBTIDE_TEXTS', 200, 5_000)
 
 /** What an output writes to both streams, as a terminal or as none. */
 function written(
@@ -74,7 +74,7 @@ describe('output', () => {
       }),
       { numRuns },
     )
-  })
+  }, 300_000)
 
   it('of a problem has one line that begins like one, and one hint, whatever the message says', () => {
     const shown = written(false, false, (output) => {

@@ -5,7 +5,7 @@ import { csvLine, escapedJson, onOneLine, printable } from '../../src/support/te
 import { hostileText, obeyedIn } from '../helpers/hostile-text.ts'
 import { rounds } from '../helpers/tier.ts'
 
-const numRuns = rounds('JOBTIDE_TEXTS', 500, 100_000)
+const numRuns = rounds('JOBTIDE_TEXTS', 300, 20_000)
 
 describe('a text from outside on a terminal', () => {
   it('has a dot for what a terminal obeys, and nothing for what is invisible', () => {
@@ -37,7 +37,7 @@ describe('JSON', () => {
       }),
       { numRuns },
     )
-  })
+  }, 300_000)
 })
 
 describe('CSV for spreadsheets', () => {
@@ -77,5 +77,5 @@ describe('CSV for spreadsheets', () => {
       }),
       { numRuns },
     )
-  })
+  }, 300_000)
 })
