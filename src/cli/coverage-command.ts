@@ -3,7 +3,7 @@
  * it comes from the journal; the warehouse, where it can be read, only adds names and counts of events.
  */
 
-import { serviceTime } from '../journal/history.ts'
+import { serviceTime } from '../journal/clock-history.ts'
 import { openJournal } from '../journal/journal.ts'
 import { readHistory } from '../journal/read-history.ts'
 import { EVENT_TYPES } from '../journal/records.ts'

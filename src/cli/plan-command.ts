@@ -1,7 +1,8 @@
 /** `plan`: what a run would ask, what that is expected to cost, and why; sends nothing without `--sample`. */
 
 import { baseUrlFrom, isLoopback, type Environment } from '../config.ts'
-import { serviceTime, type History } from '../journal/history.ts'
+import { serviceTime } from '../journal/clock-history.ts'
+import type { History } from '../journal/history.ts'
 import { readHistory } from '../journal/read-history.ts'
 import { openJournal } from '../journal/journal.ts'
 import { pagesBought } from '../journal/batch-history.ts'

@@ -107,12 +107,31 @@ function stateOf({ stageFailure, endedEarly }: RunReport): string {
   return endedEarly === null ? 'done' : 'stopped early'
 }
 
-function clocksValues({ date, ours, ...trouble }: ClockTrouble): object {
-  return { ...trouble, service: new Date(date), here: new Date(ours), serviceAheadMs: date - ours }
+function clocksValues({ date, ours, wentBack, ...trouble }: ClockTrouble): object {
+  const times = { service: new Date(date), here: new Date(ours), serviceAheadMs: date - ours }
+  return { ...trouble, ...times, ...wentBackValues(wentBack) }
+}
+
+/** Clocks that went back, for programs. */
+export function wentBackValues(wentBack: ClockTrouble['wentBack']): object {
+  if (wentBack === null) return { before: null, voidAfter: null }
+  return { before: new Date(wentBack.from), voidAfter: new Date(wentBack.voidAfter) }
 }
 
 /** Clocks that do not agree, and what is done about it. */
-export function clocksText({ date, ours }: Pick<ClockTrouble, 'date' | 'ours'>): string {
+export function clocksText({
+  date,
+  ours,
+  wentBack,
+}: Pick<ClockTrouble, 'date' | 'ours' | 'wentBack'>): string {
+  if (wentBack !== null) {
+    const { from: before, voidAfter } = wentBack
+    const since = voidAfter === 0 ? 'all coverage' : `coverage after ${minuteText(voidAfter)}`
+    return (
+      `answers before had come to ${minuteText(before)}, and now it was ${minuteText(date)} ` +
+      `(here ${minuteText(ours)}): ${since} is void, and the next run reads it again; is the clock right now?`
+    )
+  }
   const ahead = `${durationText(Math.abs(date - ours))} ${date > ours ? 'ahead of' : 'behind'}`
   return (
     `the service's Date was ${ahead} this machine's clock (${minuteText(date)}, here ${minuteText(ours)}): ` +

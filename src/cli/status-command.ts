@@ -3,6 +3,7 @@
  * and credits come from the journal, so that they are right also while the warehouse is locked or behind.
  */
 
+import type { ClockTrouble } from '../extract/options.ts'
 import type { History } from '../journal/history.ts'
 import { monthOf, monthlyCredits } from '../journal/spending.ts'
 import { coverageReport } from '../plan/coverage-report.ts'
@@ -11,7 +12,7 @@ import { sum } from '../support/numbers.ts'
 import type { Context } from './context.ts'
 import { historyShown, queryReport, readWarehouse, type Reading } from './reading.ts'
 import { table, type Fact } from './report.ts'
-import { clocksText } from './run-result.ts'
+import { clocksText, wentBackValues } from './run-result.ts'
 import { agoText, countText, creditsText } from './text.ts'
 
 const RUNS_SHOWN = 5
@@ -50,7 +51,7 @@ export async function statusCommand(context: Context): Promise<ExitCode> {
     queryReport<WarehouseStatus>(open, 'status'),
   )
   const { clockDispute, quarantined } = history
-  const clocks = clockDispute?.runId === last?.runId ? clockDispute : null
+  const clocks = clockDispute?.runId === last?.runId ? clocksOf(clockDispute) : null
   const notBefore = history.notBefore > now ? new Date(history.notBefore) : null
   const unread = (last?.batches ?? 0) - (last?.batchesDone ?? 0)
   output.report({
@@ -91,11 +92,27 @@ export async function statusCommand(context: Context): Promise<ExitCode> {
       ...credits,
       quarantined: [...quarantined].map(([organization, { reason }]) => ({ organization, reason })),
       notBefore,
-      clocks: clocks && { service: new Date(clocks.date), here: new Date(clocks.ours) },
+      clocks: clocks && {
+        service: new Date(clocks.date),
+        here: new Date(clocks.ours),
+        ...wentBackValues(clocks.wentBack),
+      },
       warehouse: warehouse.value?.[0] ?? { unavailable: warehouse.why },
     },
   })
   return EXIT.done
+}
+
+function clocksOf(
+  dispute: History['clockDispute'],
+): Omit<ClockTrouble, 'answers' | 'notBelieved'> | null {
+  if (dispute === null) return null
+  const { date, ours, earliest, wentBack } = dispute
+  return {
+    date,
+    ours,
+    wentBack: wentBack === undefined ? null : { ...wentBack, voidAfter: earliest },
+  }
 }
 
 /** `coveredTo` is the watermark of the organisation that is covered least far: everything before is covered for all. */

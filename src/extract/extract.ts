@@ -172,10 +172,10 @@ class Extraction {
 
   /** The page to ask for; null when the batch was read to its end. */
   async #nextPage(history: BatchHistory): Promise<number | null> {
-    const { clock, serverAheadMs } = this.#options
+    const { clock, clocksBefore } = this.#options
     const again = history.hasMore ? null : unverifiedPage(history)
     if (!history.hasMore && again === null) return null
-    if (isStale(history, clock.now() + (serverAheadMs ?? 0))) return 1
+    if (isStale(history, clock.now() + (clocksBefore?.serverAheadMs ?? 0))) return 1
     if (again !== null) await clock.sleep(SECOND, this.#stop)
     return again ?? history.pages + 1
   }

@@ -5,6 +5,8 @@ import type { Transport } from '../api/transport.ts'
 import type { JournalWriter } from '../journal/journal.ts'
 import type { OrganizationRef } from '../journal/records.ts'
 import type { RunHistory } from '../journal/run-history.ts'
+import type { ClockHistory } from '../journal/clock-history.ts'
+import type { WentBack } from '../journal/service-time.ts'
 import type { Clock } from '../support/clock.ts'
 import type { Logger } from '../support/logger.ts'
 import type { BudgetOptions } from './budget.ts'
@@ -23,13 +25,16 @@ export interface BuyingOptions {
   readonly baseUrl: string
   /** The longest wait, in milliseconds: that the service may order, and for an answer at all. */
   readonly maxWaitMs: number
-  /** How far the service's clock was ahead of this machine's in the run before, in ms; absent or null: unknown. */
-  readonly serverAheadMs?: number | null
+  /** What the runs before know of clocks; absent: nothing. */
+  readonly clocksBefore?: ClocksBefore
   /** Stops cleanly: requests in flight are finished. */
   readonly stop: AbortSignal
   /** Breaks off requests in flight. */
   readonly abort: AbortSignal
 }
+
+/** What the runs before know of clocks. */
+export type ClocksBefore = Pick<ClockHistory, 'serverAheadMs' | 'reached'>
 
 /** What an extraction needs. */
 export interface ExtractOptions extends BuyingOptions {
@@ -85,4 +90,6 @@ export interface ClockTrouble {
   /** The clocks at the last of them, milliseconds since 1970 UTC. */
   readonly date: number
   readonly ours: number
+  /** That clocks say less than answers before had reached, and what it voids; null when they do not. */
+  readonly wentBack: (WentBack & { readonly voidAfter: number }) | null
 }

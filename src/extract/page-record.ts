@@ -18,6 +18,7 @@ import type { ServiceTime } from '../journal/service-time.ts'
 import { RATE_DAYS } from '../journal/sightings.ts'
 import { chargeOfPage } from '../journal/spending.ts'
 import { sha256Hex } from '../support/hash.ts'
+import type { Uptime } from '../support/clock.ts'
 import { receivedJson } from '../support/json.ts'
 import { companySlug } from '../support/text.ts'
 import { DAY } from '../support/units.ts'
@@ -63,7 +64,7 @@ export interface ReceivedPage {
   /** What its events say, in their order. */
   readonly events: readonly EventFacts[]
   /** The service's time when it was read. */
-  readonly time: ServiceTime
+  readonly time: ServiceTime & { readonly uptime: Uptime | null }
 }
 
 /** The record; the body of the answer is its payload. */
@@ -83,6 +84,7 @@ export function pageRecord(received: ReceivedPage): PageReceived {
     at: answer.receivedAt,
     server_at: time.at,
     ...(time.dispute === null ? {} : { clocks: time.dispute }),
+    ...(time.uptime === null ? {} : { uptime: time.uptime }),
     status: answer.status,
     events: events.length,
     credits_used: charge.credits,

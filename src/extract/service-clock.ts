@@ -1,26 +1,31 @@
 /** The service's clock as one process sees it: each answer's `Date`, held against the answers before and our own clocks. */
 
 import { statedDate, type Headers } from '../api/retry-after.ts'
-import { agreeOnTime, type ServiceTime } from '../journal/service-time.ts'
-import { isoInstant, type Clock } from '../support/clock.ts'
+import { noteReached, reachedBy, soundTime, type ReachedTime } from '../journal/clock-history.ts'
+import { agreeOnTime, type ClockDispute, type ServiceTime } from '../journal/service-time.ts'
+import { isoInstant, type Clock, type Uptime } from '../support/clock.ts'
 import type { Logger } from '../support/logger.ts'
-import type { ClockTrouble } from './options.ts'
+import type { ClocksBefore, ClockTrouble } from './options.ts'
 
 interface ServiceClockOptions {
-  readonly clock: Pick<Clock, 'monotonic'>
+  readonly clock: Pick<Clock, 'monotonic' | 'uptime'>
   readonly logger: Pick<Logger, 'warn'>
-  /** How far the service was ahead in the run before, in ms; absent or null: unknown. */
-  readonly serverAheadMs?: number | null
+  /** What the runs before know of clocks; absent: nothing. */
+  readonly clocksBefore?: ClocksBefore
 }
 
 /** Tells the service's time of answers, and remembers where clocks did not agree. */
 export class ServiceClock {
   readonly #options: ServiceClockOptions
   #believed: { readonly at: number; readonly monotonic: number } | null = null
+  readonly #reached: ReachedTime[]
+  /** Up to where coverage holds, once clocks say less than they had reached. */
+  #soundUntil: number | null = null
   #trouble: ClockTrouble | null = null
 
   constructor(options: ServiceClockOptions) {
     this.#options = options
+    this.#reached = [...(options.clocksBefore?.reached ?? [])]
   }
 
   /** Null while clocks agree. */
@@ -29,29 +34,56 @@ export class ServiceClock {
   }
 
   /** @param ours this machine's time when the answer was here */
-  read(headers: Headers, ours: number): ServiceTime {
-    const { clock, serverAheadMs } = this.#options
+  read(headers: Headers, ours: number): ServiceTime & { readonly uptime: Uptime | null } {
+    const { clock, clocksBefore } = this.#options
     const monotonic = clock.monotonic()
+    const uptime = clock.uptime?.() ?? null
     const believed = this.#believed
-    const time = agreeOnTime({
-      date: statedDate(headers),
-      ours,
-      expected: believed && believed.at + monotonic - believed.monotonic,
-      remembered: typeof serverAheadMs === 'number' ? ours + serverAheadMs : null,
-    })
+    const ahead = clocksBefore?.serverAheadMs ?? null
+    const time = this.#sound(
+      agreeOnTime({
+        date: statedDate(headers),
+        ours,
+        expected: believed && believed.at + monotonic - believed.monotonic,
+        remembered: ahead === null ? null : ours + ahead,
+        reached: reachedBy(this.#reached, uptime),
+      }),
+      uptime,
+    )
     if (time.dispute?.jump !== true) this.#believed = { at: time.at, monotonic }
     if (time.dispute !== null) this.#note(time.dispute, ours)
-    return time
+    return { ...time, uptime }
   }
 
-  #note({ date, jump }: NonNullable<ServiceTime['dispute']>, ours: number): void {
-    const before = this.#trouble ?? { answers: 0, notBelieved: 0 }
-    const notBelieved = before.notBelieved + (jump ? 1 : 0)
+  // Where clocks say less than was reached, the same for all answers: which of them is wrong is not known before the next run.
+  #sound({ at, dispute }: ServiceTime, uptime: Uptime | null): ServiceTime {
+    if (dispute?.wentBack === undefined) {
+      noteReached(this.#reached, { at: dispute?.earliest ?? at, uptime })
+      return { at, dispute }
+    }
+    const last = this.#reached.at(-1)?.at ?? 0
+    this.#soundUntil ??= soundTime(this.#reached, last, { said: dispute.wentBack.to, uptime })
+    return { at, dispute: { ...dispute, earliest: this.#soundUntil } }
+  }
+
+  #note({ date, jump, wentBack, earliest }: ClockDispute, ours: number): void {
+    const known = this.#trouble ?? { answers: 0, notBelieved: 0, wentBack: null }
+    const notBelieved = known.notBelieved + (jump ? 1 : 0)
+    const times = { service: isoInstant(date), here: isoInstant(ours) }
     // Said once for each kind: a wrong clock is wrong in every answer.
-    if (jump ? notBelieved === 1 : before.answers === before.notBelieved) {
-      const times = { service: isoInstant(date), here: isoInstant(ours) }
+    if (wentBack !== undefined) {
+      const since = { before: isoInstant(wentBack.from), void_after: isoInstant(earliest) }
+      if (known.wentBack === null)
+        this.#options.logger.warn({ ...times, ...since }, 'clocks_went_back')
+    } else if (jump ? notBelieved === 1 : known.answers === known.notBelieved) {
       this.#options.logger.warn(times, jump ? 'date_not_believed' : 'clocks_disagree')
     }
-    this.#trouble = { answers: before.answers + 1, notBelieved, date, ours }
+    this.#trouble = {
+      answers: known.answers + 1,
+      notBelieved,
+      date,
+      ours,
+      wentBack: wentBack === undefined ? known.wentBack : { ...wentBack, voidAfter: earliest },
+    }
   }
 }

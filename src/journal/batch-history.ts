@@ -4,6 +4,8 @@
  */
 
 import { DAY, HOUR, SECOND } from '../support/units.ts'
+import type { Uptime } from '../support/clock.ts'
+import { elapsedSince } from './clock-history.ts'
 import type { BatchRecord } from './records.ts'
 import type { ClockDispute } from './service-time.ts'
 
@@ -35,7 +37,9 @@ export interface ReadPage {
   /** Server time in whole seconds, milliseconds since 1970 UTC. */
   readonly serverAt: number
   /** Where clocks do not agree on `serverAt`: between which times it was. */
-  readonly clocks?: Pick<ClockDispute, 'earliest' | 'latest'>
+  readonly clocks?: Omit<ClockDispute, 'date'>
+  /** How long the machine was up; absent where that is unknown. */
+  readonly uptime?: Uptime
 }
 
 /** What shows that the list moved between two pages of a batch. */
@@ -97,16 +101,28 @@ export function coveredTime(
 ): { from: number | null; to: number } {
   const [only] = read
   const start = only === undefined ? nowMs : earliestOf(only)
-  const first = read.reduce((a, page) => Math.min(a, earliestOf(page)), start)
-  const last = read.reduce((a, page) => Math.max(a, page.clocks?.latest ?? page.serverAt), first)
+  // A page after the first may show that its clocks were wrong.
+  const firstBy = (page: ReadPage): number =>
+    earliestOf(page) - elapsedSince(only?.uptime ?? null, page.uptime ?? null)
+  const first = read.reduce((a, page) => Math.min(a, firstBy(page)), start)
+  const end = read.at(-1)
+  const last = Math.max(first, end === undefined ? first : latestOf(end))
+  // Time may have passed unseen between two pages, and what left the window then is not known to have shifted others.
+  const isAsleep = read.length > 1 && end?.clocks?.jump === true && last > end.serverAt
+  if (isAsleep) return { from: first, to: first }
   if (batch.days_ago === null) return { from: null, to: first }
   // The service tells its time in whole seconds: by the end of that second other events had left.
   const from = last + SECOND - batch.days_ago * DAY
   return { from: Math.min(from, first), to: first }
 }
 
-function earliestOf({ clocks, serverAt }: ReadPage): number {
+/** The earliest time, by the service's clock, at which a page may have been read. */
+export function earliestOf({ clocks, serverAt }: ReadPage): number {
   return clocks?.earliest ?? serverAt
+}
+
+function latestOf({ clocks, serverAt }: ReadPage): number {
+  return clocks === undefined ? serverAt : Math.max(clocks.latest, clocks.wentBack?.from ?? 0)
 }
 
 /** Whether a part of it was read. */

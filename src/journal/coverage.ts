@@ -54,6 +54,17 @@ export function coveredBy({
   return { from: from === null ? null : Math.min(from, to), to }
 }
 
+/** Intervals with other ends; of one that has none, 0, its beginning is left: it is asked for from there. Pure. */
+export function endingAt(
+  intervals: readonly CoveredInterval[],
+  endOf: (to: number) => number,
+): CoveredInterval[] {
+  return intervals.map((one) => {
+    const to = endOf(one.to) || (one.from ?? 0)
+    return { ...one, from: one.from === null ? null : Math.min(one.from, to), to }
+  })
+}
+
 function startOf({ from }: CoveredInterval): number {
   return from ?? Number.NEGATIVE_INFINITY
 }

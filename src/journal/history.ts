@@ -6,7 +6,8 @@
 
 import { EXIT, JobtideError } from '../support/errors.ts'
 import type { PlacedFrame } from './reader.ts'
-import { addInterval, coveredBy, type CoveredInterval } from './coverage.ts'
+import { addInterval, coveredBy, endingAt, type CoveredInterval } from './coverage.ts'
+import { emptyClockHistory, foldClocks, type ClockHistory } from './clock-history.ts'
 import { RATE_DAYS, addSightings, type Sightings } from './sightings.ts'
 import type { HeldRun } from './held.ts'
 import { takeRecord } from './page-drift.ts'
@@ -19,7 +20,7 @@ import {
   newRunHistory,
   type RunHistory,
 } from './run-history.ts'
-import { closeBatch, restartBatch } from './batch-history.ts'
+import { closeBatch, earliestOf, restartBatch } from './batch-history.ts'
 import {
   RESUMABLE_OUTCOMES,
   type JournalRecord,
@@ -34,7 +35,7 @@ import {
 } from './records.ts'
 
 /** Everything the journal's headers say. Organisations go by their canonical name; see canonicalName. */
-export interface History {
+export interface History extends ClockHistory {
   readonly runs: Map<string, RunHistory>
   readonly coverage: Map<string, CoveredInterval[]>
   /** Batches that are said to be finished, and that the journal lacks pages of, by `${run_id} ${batch_id}`: they cover nothing. */
@@ -52,17 +53,6 @@ export interface History {
   readonly spending: Map<string, DaySpending>
   /** Milliseconds since 1970 UTC; 0 when the service named no time. */
   notBefore: number
-  /**
-   * How far the service's clock was ahead of this machine's at the last page, in milliseconds, negative when behind; null
-   * before the first page.
-   */
-  serverAheadMs: number | null
-  /** As serverAheadMs, by the latest time that any witness of that page allowed. */
-  serverAheadAtMostMs: number
-  /** The latest time that the service's clock has certainly reached, milliseconds since 1970 UTC; 0 for never. */
-  serverReachedAt: number
-  /** The last page at which clocks did not agree: its run, and what they said. Null for none. */
-  clockDispute: { readonly runId: string; readonly ours: number; readonly date: number } | null
   /** The newest suppression list; null where there never was one. */
   suppression: SuppressionChanged | null
   /** Whether the records added now are from before a loss was accepted: others of their runs may be lost. */
@@ -82,27 +72,10 @@ export function emptyHistory(): History {
     seen: new Map(),
     spending: new Map(),
     notBefore: 0,
-    serverAheadMs: null,
-    serverAheadAtMostMs: 0,
-    serverReachedAt: 0,
-    clockDispute: null,
+    ...emptyClockHistory(),
     suppression: null,
     hasGaps: false,
   }
-}
-
-/**
- * The service's time when it is `nowMs` on this machine; coverage is in it, and so plans are made for it. Of several clocks
- * the latest, because a window that is counted from too late reaches back too far, and one from too early misses events.
- */
-export function serviceTime(
-  {
-    serverAheadAtMostMs,
-    serverReachedAt,
-  }: Pick<History, 'serverAheadAtMostMs' | 'serverReachedAt'>,
-  nowMs: number,
-): number {
-  return Math.max(nowMs, nowMs + serverAheadAtMostMs, serverReachedAt)
 }
 
 /**
@@ -228,7 +201,8 @@ export function foldLoss(history: History, lost: readonly HeldRun[]): void {
 
 function foldPage(history: History, record: PageReceived): void {
   const run = runOf(history, record)
-  foldClocks(history, record)
+  const sound = foldClocks(history, record)
+  if (sound !== null) voidCoverage(history, sound)
   const batch = record.free_probe === true ? null : batchOf(run, record.batch_id)
   if (batch !== null) takeRecord(batch, record)
   for (const [id, events, recent] of record.seen) {
@@ -238,16 +212,12 @@ function foldPage(history: History, record: PageReceived): void {
   }
 }
 
-// The last page is the one that the journal has last: clocks that are in dispute cannot tell.
-function foldClocks(
-  history: History,
-  { run_id: runId, at, server_at, clocks }: PageReceived,
-): void {
-  history.serverAheadMs = server_at - at
-  history.serverAheadAtMostMs = Math.max(server_at, clocks?.latest ?? server_at) - at
-  const reached = clocks?.earliest ?? server_at
-  history.serverReachedAt = Math.max(history.serverReachedAt, reached)
-  if (clocks !== undefined) history.clockDispute = { runId, ours: at, date: clocks.date }
+// Pages of batches that were begun at a time that does not hold are as if they were never read.
+function voidCoverage({ coverage, runs }: History, sound: (to: number) => number): void {
+  for (const [name, intervals] of coverage) coverage.set(name, endingAt(intervals, sound))
+  for (const batch of [...runs.values()].flatMap(({ batches }) => [...batches.values()])) {
+    if (batch.read.some((page) => sound(earliestOf(page)) < earliestOf(page))) restartBatch(batch)
+  }
 }
 
 /** The name an organisation has in a history: the id learnt for it, else what it was asked by. */
@@ -294,7 +264,10 @@ function foldCoverage(history: History, batch: BatchRecord, record: BatchFinishe
   const looked = { total: 0, lastAt: 0, events: 0, days: daysAgo ?? RATE_DAYS, at }
   for (const organization of batch.organizations) {
     const name = canonicalName(history.ids, organization)
-    history.coverage.set(name, addInterval(history.coverage.get(name) ?? [], interval))
+    // Where clocks leave nothing of it, the organisation is as if it was never read.
+    if ((interval.from ?? 0) < interval.to) {
+      history.coverage.set(name, addInterval(history.coverage.get(name) ?? [], interval))
+    }
     noteAsked(history, name, { first: at, last: at })
     history.seen.set(name, addSightings(history.seen.get(name), looked))
     if ((history.quarantined.get(name)?.at ?? at) < at) history.quarantined.delete(name)

@@ -40,7 +40,7 @@ const REREADS_MAX = 2
 /** Takes a page of the batch; the one after the last, or an earlier one that is read again with all after it. */
 export function takeRecord(history: BatchHistory, record: PageReceived): void {
   if (history.state !== 'planned') return
-  if (isStale(history, record.server_at)) restartBatch(history)
+  if (isStale(history, record.server_at) || isOutOfTime(history, record)) restartBatch(history)
   // Pages between were lost: what the batch lacks is noticed when it is said to be finished.
   if (record.page > history.pages + 1) return
   if (record.page <= history.pages) reread(history, record)
@@ -67,11 +67,17 @@ export function unverifiedPage({ read, drift }: BatchHistory): number | null {
 
 function addPage(history: BatchHistory, record: PageReceived): void {
   const { read, drift } = history
-  const { page, events, server_at: serverAt, clocks } = record
+  const { page, events, server_at: serverAt, clocks, uptime } = record
   const marks = decodeMarks(record.keys ?? '')
   const seq = (drift.seq += 1)
   const removals = [...leftBefore(history, serverAt), ...meetEvents(history, page, marks)]
-  read.push({ events, seq, serverAt, ...(clocks === undefined ? {} : { clocks }) })
+  read.push({
+    events,
+    seq,
+    serverAt,
+    ...(clocks === undefined ? {} : { clocks }),
+    ...(uptime === undefined ? {} : { uptime }),
+  })
   history.pages = page
   history.events += events
   history.hasMore = record.has_more
@@ -83,6 +89,12 @@ function addPage(history: BatchHistory, record: PageReceived): void {
   const firsts = removals.map((removal) => firstReadAfter(history, removal))
   forgetLeaving(history, serverAt)
   goBack(history, Math.max(1, Math.min(...firsts) - Math.ceil(removals.length / PAGE_EVENTS)))
+}
+
+// Clocks went back since its last page: when events leave the window was judged by times that may be wrong.
+function isOutOfTime({ read }: BatchHistory, { clocks }: PageReceived): boolean {
+  const last = read.at(-1)
+  return clocks?.wentBack !== undefined && last !== undefined && last.clocks?.wentBack === undefined
 }
 
 /** Forgets the events that left in the second of the last page: what they shifted is read again now. */

@@ -7,6 +7,7 @@
  */
 
 import type { ExitCode } from '../support/errors.ts'
+import type { Uptime } from '../support/clock.ts'
 import type { ClockDispute } from './service-time.ts'
 
 /** One batch of at most 50 organisations × one window × the event types asked. */
@@ -85,6 +86,8 @@ export interface PageReceived extends OfAnswer<'page_received'> {
   readonly server_at: number
   /** Where the answer's `Date` and other clocks did not agree; absent where they did. */
   readonly clocks?: ClockDispute
+  /** How long this machine was up; absent where that is unknown. */
+  readonly uptime?: Uptime
   readonly status: number
   readonly events: number
   /** What the page is counted with. */

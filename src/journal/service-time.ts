@@ -22,11 +22,20 @@ export interface ClockWitnesses {
   readonly expected: number | null
   /** This machine's clock put right by how far the service was ahead in the run before; null before the first run. */
   readonly remembered?: number | null
+  /** The time that the service has reached, if all answers before were right; null before the first one. */
+  readonly reached?: number | null
+}
+
+/** A step back of all clocks, milliseconds since 1970 UTC. */
+export interface WentBack {
+  /** What they would say if answers before were right. */
+  readonly from: number
+  readonly to: number
 }
 
 /** Clocks that do not agree. Milliseconds since 1970 UTC. */
 export interface ClockDispute {
-  /** What the answer's `Date` said. */
+  /** What the answer's `Date` said; this machine's clock where it has none. */
   readonly date: number
   /** The service's time was not before this. */
   readonly earliest: number
@@ -34,6 +43,8 @@ export interface ClockDispute {
   readonly latest: number
   /** The `Date` left the course of those before it, and was not believed. */
   readonly jump?: true
+  /** The clocks say less than what answers before had reached: they were wrong, or are. Coverage after `earliest` is void. */
+  readonly wentBack?: WentBack
 }
 
 /** The service's time when an answer was made. */
@@ -46,17 +57,31 @@ export interface ServiceTime {
 
 /**
  * Decides what is believed of the service's time. Two witnesses that agree outvote the third; only that this machine's clock
- * differs from a steady `Date` decides nothing, because the service counts windows by its own clock.
+ * differs from a steady `Date` decides nothing, because the service counts windows by its own clock. Neither can the
+ * monotonic clock rule out that time has passed: a machine may have slept.
  */
 export function agreeOnTime(witnesses: ClockWitnesses): ServiceTime {
-  const { date, ours, expected, remembered = null } = witnesses
-  const said = date ?? expected ?? ours
-  if (isNear(said, ours)) return { at: said, dispute: null }
-  if (expected === null || isNear(said, expected)) {
-    return { at: said, dispute: disputeOf(said, [said, ours, remembered ?? ours]) }
+  const { date, ours, expected, remembered = null, reached = null } = witnesses
+  const isAgreed = date !== null && isNear(date, ours)
+  const own = isAgreed ? [date, ours] : [date ?? ours, ours, remembered ?? ours]
+  if (reached !== null && Math.max(...own) < reached - CLOCK_TOLERANCE_MS) {
+    const at = date ?? ours
+    const dispute = disputeOf(at, own)
+    return { at, dispute: { ...dispute, wentBack: { from: reached, to: dispute.earliest } } }
   }
-  const possible = isNear(expected, ours) ? [expected] : [said, ours, expected, remembered ?? ours]
-  return { at: expected, dispute: { ...disputeOf(said, possible), jump: true } }
+  if (date === null) {
+    const course = expected ?? remembered ?? ours
+    const at = Math.max(expected ?? ours, ours)
+    return { at, dispute: isNear(course, ours) ? null : disputeOf(at, [course, ours]) }
+  }
+  if (isAgreed) return { at: date, dispute: null }
+  if (expected === null || isNear(date, expected)) {
+    return { at: date, dispute: disputeOf(date, [date, ours, remembered ?? ours]) }
+  }
+  const possible = isNear(expected, ours)
+    ? [expected, Math.max(date, expected)]
+    : [date, ours, expected, remembered ?? ours]
+  return { at: expected, dispute: { ...disputeOf(date, possible), jump: true } }
 }
 
 function disputeOf(date: number, possible: readonly number[]): ClockDispute {

@@ -1,6 +1,7 @@
 /** Begins a run in the journal: a new one, or an earlier one that is taken up again. */
 
-import { serviceTime, type History } from '../journal/history.ts'
+import { serviceTime } from '../journal/clock-history.ts'
+import type { History } from '../journal/history.ts'
 import { addBatches, newRunHistory, type RunHistory } from '../journal/run-history.ts'
 import type { JournalWriter } from '../journal/journal.ts'
 import type { RunResumed, RunStarted, BatchRecord } from '../journal/records.ts'

@@ -4,7 +4,7 @@
  */
 
 import type { History } from '../journal/history.ts'
-import { serviceTime } from '../journal/history.ts'
+import { serviceTime } from '../journal/clock-history.ts'
 import { readHistory } from '../journal/read-history.ts'
 import type { RunFinished } from '../journal/records.ts'
 import type { RunHistory } from '../journal/run-history.ts'

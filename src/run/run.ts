@@ -198,7 +198,7 @@ export function extraction(
     concurrency: job.concurrency,
     maxWaitMs: job.maxWaitMs,
     notBefore: history.notBefore,
-    serverAheadMs: history.serverAheadMs,
+    clocksBefore: { serverAheadMs: history.serverAheadMs, reached: history.reached },
     stop,
     abort,
   }

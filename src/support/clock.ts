@@ -3,7 +3,17 @@
  * This file is the only one that may read the machine's clocks.
  */
 
+import { readFileSync } from 'node:fs'
+import { uptime } from 'node:os'
 import { onAbort } from './abort.ts'
+import { SECOND } from './units.ts'
+
+/** How long a machine is up. */
+export interface Uptime {
+  /** Names the start of the machine: times since another one cannot be compared. */
+  readonly boot: string
+  readonly ms: number
+}
 
 /** The time and the passing of time, as the rest of Jobtide sees them. */
 export interface Clock {
@@ -14,6 +24,8 @@ export interface Clock {
    * nothing; only differences do.
    */
   monotonic(): number
+  /** How long this machine is up, sleep included; null or absent where that cannot be told. */
+  uptime?(): Uptime | null
   /**
    * Resolves after `ms` milliseconds (0 or more, no upper limit).
    * @throws the signal's reason, when `signal` aborts first
@@ -24,11 +36,23 @@ export interface Clock {
 // setTimeout keeps its delay in 32 bits: anything longer fires at once, so long sleeps are taken in steps.
 const LONGEST_TIMER_MS = 2 ** 31 - 1
 
+const BOOT = bootName()
+
+// Only Linux names each start of a machine. No two starts share so much of the name.
+function bootName(): string | null {
+  try {
+    return readFileSync('/proc/sys/kernel/random/boot_id', 'latin1').slice(0, 8)
+  } catch {
+    return null
+  }
+}
+
 /** The machine's own clocks. */
 export const realClock: Clock = {
   now: () => Date.now(),
   // Not performance.now(), which begins at zero in each process.
   monotonic: () => Number(process.hrtime.bigint()) / 1e6,
+  uptime: () => (BOOT === null ? null : { boot: BOOT, ms: Math.round(uptime() * SECOND) }),
   async sleep(ms, signal) {
     let leftMs = ms
     while (leftMs > 0) {

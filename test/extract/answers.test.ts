@@ -2,7 +2,7 @@
 
 import { describe, expect, it, onTestFinished } from 'vitest'
 import { createTransport } from '../../src/api/transport.ts'
-import { serviceTime } from '../../src/journal/history.ts'
+import { serviceTime } from '../../src/journal/clock-history.ts'
 import { neededWindow } from '../../src/plan/window.ts'
 import type { Fault } from '../../src/simulator/faults.ts'
 import { Secret } from '../../src/support/secret.ts'

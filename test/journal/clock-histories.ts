@@ -1,0 +1,226 @@
+/** Random histories of clocks, and what holds in all of them: a few in every test run, many in the soak. */
+
+import fc from 'fast-check'
+import { describe, expect, it } from 'vitest'
+import { DAY, HOUR, MINUTE } from '../../src/support/units.ts'
+import { ClockWorld, type NightPage, type Passing } from './clock-world.ts'
+
+const RIGHT: readonly NightPage[] = [{ lie: 0 }]
+
+const anyStep = fc.oneof(
+  fc.integer({ min: -40 * DAY, max: 40 * DAY }),
+  fc.constantFrom(400 * DAY, -400 * DAY, HOUR, -HOUR, 3_650 * DAY),
+)
+// What clocks differ by up to five minutes, the overlap of windows makes good, which is 0 here.
+const noticedStep = anyStep.filter((ms) => Math.abs(ms) > 6 * MINUTE)
+
+/** What happens to clocks before a night: a step of one, or a Date that lies in all pages or in one. */
+const trouble = fc.oneof(
+  fc.constant({ kind: 'none' as const, ms: 0 }),
+  fc.record({ kind: fc.constantFrom('service', 'ours', 'ours-right', 'lie', 'lies'), ms: anyStep }),
+)
+const nights = fc.array(
+  fc.record({
+    passed: fc.integer({ min: 4 * HOUR, max: 6 * DAY }),
+    trouble,
+    pages: fc.integer({ min: 1, max: 4 }),
+    liar: fc.nat(3),
+  }),
+  { minLength: 1, maxLength: 12 },
+)
+
+// Our clock was set back by 10 hours, and then a Date lies by 11: only what was remembered of the service is right.
+const lieUnderASlowClock = [
+  { passed: 4 * HOUR, trouble: { kind: 'ours' as const, ms: -36_003_001 }, pages: 1, liar: 0 },
+  { passed: 4 * HOUR, trouble: { kind: 'lies' as const, ms: -39_603_002 }, pages: 1, liar: 0 },
+  { passed: 439_197_001, trouble: { kind: 'none' as const, ms: 0 as const }, pages: 1, liar: 0 },
+]
+
+// The clock is 3 days behind for two nights: the second one agrees with the first, which voided what was read before.
+const atOnce = { ms: 0, how: 'awake' as const }
+const behindTwice = [
+  { passed: HOUR, ours: -269_702_002, pages: [{ says: 'nothing' as const, ...atOnce }] },
+  { passed: 352_794_001, ours: -270_002_002, pages: [{ says: 'nothing' as const, ...atOnce }] },
+  { passed: HOUR, ours: 0, pages: [{ says: 'nothing' as const, ...atOnce }] },
+].map((night) => ({ ...night, how: 'awake' as const }))
+
+/** A night on which clocks may lie together: ours is wrong, and pages have no Date, ours for one, or the right one. */
+const togetherNight = fc.record({
+  passed: fc.integer({ min: HOUR, max: 40 * DAY }),
+  how: fc.constantFrom<Passing>('awake', 'asleep'),
+  ours: fc.oneof(fc.constant(0), noticedStep),
+  pages: fc.array(
+    fc.record({
+      says: fc.constantFrom('nothing', 'ours', 'right'),
+      ms: fc.oneof(fc.constant(0), fc.integer({ min: 0, max: 3 * DAY })),
+      how: fc.constantFrom<Passing>('awake', 'asleep'),
+    }),
+    { minLength: 1, maxLength: 4 },
+  ),
+})
+
+/** Declares the properties, with so many histories each, which may take `timeoutMs` each. */
+export function clockHistories(numRuns: number, timeoutMs: number): void {
+  describe('nights under clocks that go wrong', () => {
+    it(
+      `miss no event: ${numRuns} histories of steps, jumps and lies of one clock, each night that follows on steady clocks has read all`,
+      () => {
+        fc.assert(fc.property(nights, oneLiar), { numRuns, examples: [[lieUnderASlowClock]] })
+      },
+      timeoutMs,
+    )
+
+    it(
+      `miss no event once clocks are right again: ${numRuns} histories of clocks that lie together, on a machine that stays up and may sleep`,
+      () => {
+        fc.assert(
+          fc.property(fc.array(togetherNight, { minLength: 1, maxLength: 8 }), liarsTogether),
+          { numRuns, examples: [[behindTwice]] },
+        )
+      },
+      timeoutMs,
+    )
+
+    it(
+      `miss no event: ${numRuns} histories of a machine that cannot tell its uptime, whose clocks are ahead together, and right again before that time has come`,
+      () => {
+        fc.assert(fc.property(episodes, aheadForAWhile), { numRuns })
+      },
+      timeoutMs,
+    )
+
+    it(
+      `miss no event: ${numRuns} histories of a virtual machine that is frozen between two pages, and whose clock is set in the morning`,
+      () => {
+        fc.assert(fc.property(frozenNights, frozenBetweenPages), { numRuns })
+      },
+      timeoutMs,
+    )
+  })
+}
+
+/** Clocks that are ahead together by `days`, for `nights` nights of which each is a fraction of that after the one before. */
+const episodes = fc.array(
+  fc.record({
+    days: fc.integer({ min: 2, max: 60 }),
+    nights: fc.integer({ min: 1, max: 4 }),
+    says: fc.constantFrom('nothing', 'ours'),
+    rest: fc.integer({ min: 1, max: 20 }),
+  }),
+  { minLength: 1, maxLength: 4 },
+)
+
+function aheadForAWhile(history: readonly EpisodeOf<typeof episodes>[]): void {
+  const world = new ClockWorld()
+  world.tellsUptime = false
+  world.pass(DAY)
+  world.night(RIGHT)
+  for (const { days, nights: count, says, rest } of history) {
+    world.pass(rest * DAY)
+    world.night(RIGHT)
+    const step = (days * DAY) / (count + 2)
+    world.oursAhead = days * DAY
+    for (let night = 0; night < count; night += 1) {
+      world.pass(step)
+      world.night([{ lie: says === 'ours' ? days * DAY : null }])
+    }
+    world.oursAhead = 0
+    world.pass(step)
+    world.night(RIGHT)
+    world.pass(DAY)
+    world.night(RIGHT)
+    expect([world.claimed(), world.missed()]).toEqual([0, 0])
+  }
+}
+
+const frozenNights = fc.array(
+  fc.record({
+    passed: fc.integer({ min: HOUR, max: 6 * DAY }),
+    pages: fc.array(
+      fc.record({
+        ms: fc.oneof(fc.constant(0), fc.integer({ min: 0, max: 2 * DAY })),
+        how: fc.constantFrom<Passing>('awake', 'asleep', 'frozen'),
+      }),
+      { minLength: 1, maxLength: 4 },
+    ),
+  }),
+  { minLength: 1, maxLength: 6 },
+)
+
+function frozenBetweenPages(history: readonly EpisodeOf<typeof frozenNights>[]): void {
+  const world = new ClockWorld()
+  world.pass(20 * DAY)
+  world.night(RIGHT)
+  const start = world.time - 3 * DAY + MINUTE
+  for (const { passed, pages } of history) {
+    world.oursAhead = 0
+    world.pass(passed)
+    world.night(pages.map((after) => ({ lie: 0, after })))
+    expect(world.claimed(start)).toBe(0)
+  }
+  world.oursAhead = 0
+  world.pass(DAY)
+  world.night(RIGHT)
+  expect(world.missed(start)).toBe(0)
+}
+
+type EpisodeOf<A> = A extends fc.Arbitrary<readonly (infer T)[]> ? T : never
+
+type Together = typeof togetherNight extends fc.Arbitrary<infer T> ? T : never
+
+function liarsTogether(history: readonly Together[]): void {
+  const world = new ClockWorld()
+  world.pass(20 * DAY)
+  world.night(RIGHT)
+  const start = world.time - 3 * DAY + MINUTE
+  for (const { passed, how, ours, pages } of history) {
+    world.pass(passed, how)
+    world.oursAhead = ours
+    world.night(
+      pages.map(({ says, ms, how: rest }) => ({
+        lie: says === 'nothing' ? null : says === 'ours' ? ours : 0,
+        after: { ms, how: rest },
+      })),
+    )
+  }
+  world.oursAhead = 0
+  for (let night = 0; night < 3; night += 1) {
+    world.pass(DAY)
+    world.night(RIGHT)
+  }
+  expect([world.claimed(start), world.missed(start)]).toEqual([0, 0])
+}
+
+function oneLiar(history: readonly EpisodeOf<typeof nights>[]): void {
+  const world = new ClockWorld()
+  world.pass(DAY)
+  world.night(RIGHT)
+  let liedBefore = false
+  // Time that comes twice at the service is known by our clock alone, which then has to stand.
+  let wentBack = false
+  let oursMoved = false
+  for (const { passed, trouble: what, pages, liar } of history) {
+    const half = Math.floor(passed / 2)
+    world.pass(half)
+    const isStep: boolean = !wentBack && (what.ms > 0 || !oursMoved)
+    if (what.kind === 'service' && isStep) world.serviceAhead += what.ms
+    if (what.kind === 'ours' && !wentBack) world.oursAhead += what.ms
+    if (what.kind === 'ours-right' && !wentBack) world.oursAhead = world.serviceAhead
+    wentBack ||= what.kind === 'service' && isStep && what.ms < 0
+    oursMoved ||= what.kind === 'ours'
+    world.pass(passed - half)
+    // Nor can a lie be told that says the very time of our wrong clock.
+    const isTold = Math.abs(what.ms + world.serviceAhead - world.oursAhead) > HOUR
+    const isLie: boolean = ['lie', 'lies'].includes(what.kind) && isTold && !liedBefore
+    const lies = Array.from({ length: pages }, (__, page) => ({
+      lie: isLie && (what.kind === 'lies' || page === liar % pages) ? what.ms : 0,
+    }))
+    world.night(lies)
+    // The clock of one side cannot be known to have moved before the other side is asked: the night after it reads on.
+    if (what.kind === 'none' || isLie) expect(world.missed()).toBe(0)
+    liedBefore = isLie
+  }
+  world.pass(DAY)
+  world.night(RIGHT)
+  expect(world.missed()).toBe(0)
+}
