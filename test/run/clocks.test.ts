@@ -1,0 +1,42 @@
+/** Clocks that were ahead together for one night, through the whole of a run: what is said, voided and read again. */
+
+import { describe, expect, it } from 'vitest'
+import { runReport } from '../../src/cli/run-result.ts'
+import { readHistory } from '../../src/journal/read-history.ts'
+import { DAY } from '../../src/support/units.ts'
+import { NOW, manyEvents, simulate } from '../simulator/simulator-fixture.ts'
+import { jobOver, nightsOf } from './nights-fixture.ts'
+
+describe('a night on which all clocks are 30 days ahead', () => {
+  it('is found by the next one: the report says so, and the night after that asks for what was void', async () => {
+    const simulator = await simulate(manyEvents(100, { detectedDaysAgo: 100 }))
+    const nights = nightsOf(simulator, jobOver(['org_a']))
+    const coverage = () => readHistory(nights.journal).coverage.get('org_a')
+    await nights.night(NOW)
+    const wrong = await nights.night(NOW + 30 * DAY)
+    expect(wrong.extract.clockTrouble).toBe(null)
+    expect(coverage()).toMatchObject([{ to: NOW + 30 * DAY }])
+    const found = await nights.night(NOW + 14 * DAY)
+    expect(found.extract.clockTrouble).toMatchObject({
+      wentBack: { from: NOW + 30 * DAY, to: NOW + 14 * DAY, voidAfter: NOW },
+    })
+    const facts = JSON.stringify(runReport(found).sections)
+    expect(facts).toMatch(/coverage after 20\d\d-\S+ \S+ is void, and the next run reads it again/)
+    expect(coverage()).toMatchObject([{ to: NOW }])
+    const after = await nights.night(NOW + 15 * DAY)
+    expect(after.extract.clockTrouble).toBe(null)
+    expect(coverage()).toMatchObject([{ to: NOW + 15 * DAY }])
+  })
+
+  it('and on which a batch was half read: it is read from page 1, and counted from the right night', async () => {
+    const simulator = await simulate(manyEvents(250, { detectedDaysAgo: 100 }))
+    const nights = nightsOf(simulator, { ...jobOver(['org_a']), creditsLimit: 20 })
+    await nights.night(NOW + 30 * DAY)
+    const whole = { job: { creditsLimit: null } }
+    await nights.night(NOW + DAY, whole)
+    await nights.night(NOW + 2 * DAY, whole)
+    expect(readHistory(nights.journal).coverage.get('org_a')).toMatchObject([{ to: NOW + 2 * DAY }])
+    // 2 pages, the next one of a list that no longer holds, and 5 on each of the nights after it.
+    expect(simulator.account().charged_pages).toBe(2 + 1 + 5 + 5)
+  })
+})
