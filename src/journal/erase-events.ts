@@ -5,9 +5,9 @@
  */
 
 import { createHash } from 'node:crypto'
-import { closeSync, fsyncSync, openSync, renameSync, writeSync } from 'node:fs'
+import { closeSync, openSync, renameSync } from 'node:fs'
 import { join } from 'node:path'
-import { fsyncDirectory } from '../support/atomic-file.ts'
+import { placeFileAtomic } from '../support/atomic-file.ts'
 import { EXIT, JobtideError, asStorageError } from '../support/errors.ts'
 import { encodeFrame } from './frame.ts'
 import type { Journal } from './journal.ts'
@@ -70,21 +70,22 @@ export function eraseFromSegment(
   const { folder } = journal
   const { segment } = found
   const path = join(folder, segment)
-  const rewritten = `${path}.erasing`
   if (!endsWithSeal(path)) {
     throw new JobtideError(EXIT.locked, `journal segment ${path} is not closed: it may be in use`, {
       hint: 'Wait until the run ends, then run the same command again.',
     })
   }
   try {
-    rewrite(journal, segment, rewritten, cut)
-    const [before, after] = [fileState(path), fileState(rewritten)]
-    // Its positions would point into a record of the new segment, and it holds marks of events.
-    removeCheckpoint(folder)
-    // The list of seals knows both while the one takes the place of the other, and then only the new one.
-    appendSeal(folder, { segment, ...after, before })
-    renameSync(rewritten, path)
-    fsyncDirectory(folder)
+    const before = fileState(path)
+    const after = placeFileAtomic(path, rewritten(journal, segment, cut), (temporary) => {
+      const state = fileState(temporary)
+      // Its positions would point into a record of the new segment, and it holds marks of events.
+      removeCheckpoint(folder)
+      // The list of seals knows both while the one takes the place of the other, and then only the new one.
+      appendSeal(folder, { segment, ...state, before })
+      renameSync(temporary, path)
+      return state
+    })
     appendSeal(folder, { segment, ...after, before: null })
     return { ...found, sha256_before: before.sha256, sha256_after: after.sha256 }
   } catch (error) {
@@ -92,30 +93,29 @@ export function eraseFromSegment(
   }
 }
 
-/** Writes a segment without the events to `target`, synced. */
-function rewrite(journal: Journal, segment: string, target: string, cut: CutPage): void {
+/** The records of a segment without the events. */
+function* rewritten(journal: Journal, segment: string, cut: CutPage): Generator<Buffer> {
   const source = openSync(join(journal.folder, segment), 'r')
-  const file = openSync(target, 'w')
   const hash = createHash('sha256')
   let records = 0
   let readTo = 0
+  let bytes = 0
   try {
     for (const frame of journal.read(segment)) {
       const seal = { ...frame.record, records, sha256: hash.copy().digest('hex') }
       const written =
         seal.kind === 'seal'
-          ? encodeFrame(seal)
+          ? encodeFrame(seal, undefined, bytes)
           : // A record that holds nothing to erase is copied byte for byte.
             (cutFrame(frame, cut) ?? readAt(source, readTo, frame.size))
-      for (let at = 0; at < written.length;) at += writeSync(file, written, at)
+      yield written
       hash.update(written)
       records += 1
       readTo = frame.end
+      bytes += written.length
     }
-    fsyncSync(file)
   } finally {
     closeSync(source)
-    closeSync(file)
   }
 }
 

@@ -1,7 +1,10 @@
 /**
- * One record as bytes: a line `J1 <header bytes> <payload bytes> <crc32>`, the header as JSON, the payload gzipped, a
- * line feed. The checksum covers header and payload, so a torn or changed record is always seen. `J1` is the format's
+ * One record as bytes: a line `J2 <header bytes> <payload bytes> <durable bytes> <crc32>`, the header as JSON, the payload
+ * gzipped, a line feed. The checksum covers all of it, so a torn or changed record is always seen. `J2` is the format's
  * version; a newer Jobtide that writes another one is refused, not guessed at.
+ *
+ * The durable bytes are those of the segment that were on the disk when the record was written. They tell damage from what
+ * a power cut left of records that were never acknowledged: of those it may keep a later one, and not the one before it.
  */
 
 import { crc32, gunzipSync, gzipSync } from 'node:zlib'
@@ -9,28 +12,33 @@ import { jsonOrNull } from '../support/json.ts'
 import { MIB } from '../support/units.ts'
 import type { JournalRecord } from './records.ts'
 
-const VERSION = 1
+const VERSION = 2
 /** How every frame of this version begins. */
 export const FRAME_MAGIC = `J${VERSION} `
-const FIRST_LINE = /^J(\d{1,4}) (\d{1,10}) (\d{1,10}) ([0-9a-f]{8})$/
-// The longest first line: magic, two ten-digit lengths, eight hex digits, separators.
-const LONGEST_PREFIX = 36
+const FIRST_LINE = /^J(\d{1,4}) (\d{1,10}) (\d{1,10}) (\d{1,15}) ([0-9a-f]{8})$/
+// The longest first line: magic, two lengths of ten digits and one of fifteen, eight hex digits, separators.
+const LONGEST_PREFIX = 52
 const LINE_FEED = 0x0a
 // A page is at most 32 MiB before compression (the API client refuses more); anything larger is a damaged length.
 const LARGEST_PART = 64 * MIB
 
 /**
  * Turns a record into bytes.
+ * @param durable bytes of the segment that are on the disk
  * @throws RangeError when header or compressed payload is over 64 MiB: no reader would take it back
  */
-export function encodeFrame(record: JournalRecord, payload?: string | Uint8Array): Buffer {
+export function encodeFrame(
+  record: JournalRecord,
+  payload?: string | Uint8Array,
+  durable = 0,
+): Buffer {
   const header = Buffer.from(JSON.stringify(record))
   const body = payload === undefined ? Buffer.alloc(0) : gzipSync(payload, { level: 1 })
   if (header.length > LARGEST_PART || body.length > LARGEST_PART) {
     throw new RangeError(`a ${record.kind} record is over ${LARGEST_PART} bytes`)
   }
   const prefix = Buffer.from(
-    `${FRAME_MAGIC}${header.length} ${body.length} ${checksum(header, body)}\n`,
+    `${FRAME_MAGIC}${header.length} ${body.length} ${durable} ${checksum(header, body, durable)}\n`,
   )
   return Buffer.concat([prefix, header, body, Buffer.from('\n')])
 }
@@ -46,7 +54,8 @@ export interface Frame {
 
 /** What stands at a place of a segment. */
 export type FrameRead =
-  | { readonly kind: 'frame'; readonly frame: Frame }
+  /** `durable`: bytes of the segment that were on the disk when it was written. */
+  | { readonly kind: 'frame'; readonly frame: Frame; readonly durable: number }
   /** The buffer ends before the frame does; `needed` bytes from `at` would do, as far as is known. */
   | { readonly kind: 'short'; readonly needed: number }
   | { readonly kind: 'broken'; readonly reason: string }
@@ -63,7 +72,9 @@ export function decodeFrame(buffer: Buffer, at: number): FrameRead {
   }
   const firstLine = FIRST_LINE.exec(buffer.toString('latin1', at, lineEnd))
   if (firstLine === null) return { kind: 'broken', reason: 'no record begins here' }
-  const [version = 0, headerBytes = 0, bodyBytes = 0] = firstLine.slice(1, 4).map(Number)
+  const [version = 0, headerBytes = 0, bodyBytes = 0, durable = 0] = firstLine
+    .slice(1, 5)
+    .map(Number)
   if (version > VERSION) return { kind: 'newer', version }
   if (version !== VERSION || headerBytes > LARGEST_PART || bodyBytes > LARGEST_PART) {
     return { kind: 'broken', reason: 'no record begins here' }
@@ -74,7 +85,7 @@ export function decodeFrame(buffer: Buffer, at: number): FrameRead {
   if (end > buffer.length) return { kind: 'short', needed: end - at }
   const header = buffer.subarray(headerAt, bodyAt)
   const body = buffer.subarray(bodyAt, end - 1)
-  if (checksum(header, body) !== firstLine[4] || buffer[end - 1] !== LINE_FEED) {
+  if (checksum(header, body, durable) !== firstLine[5] || buffer[end - 1] !== LINE_FEED) {
     return { kind: 'broken', reason: 'checksum does not match' }
   }
   // The checksum does not cover the two lengths: changed together, they part the same bytes elsewhere.
@@ -82,6 +93,7 @@ export function decodeFrame(buffer: Buffer, at: number): FrameRead {
   if (record === null) return { kind: 'broken', reason: 'the header is no JSON' }
   return {
     kind: 'frame',
+    durable,
     frame: {
       record: record as JournalRecord,
       size: end - at,
@@ -90,6 +102,8 @@ export function decodeFrame(buffer: Buffer, at: number): FrameRead {
   }
 }
 
-function checksum(header: Buffer, body: Buffer): string {
-  return crc32(body, crc32(header)).toString(16).padStart(8, '0')
+function checksum(header: Buffer, body: Buffer, durable: number): string {
+  return crc32(body, crc32(header, crc32(String(durable))))
+    .toString(16)
+    .padStart(8, '0')
 }

@@ -45,6 +45,11 @@ export class Holdings {
     if (cost !== null) addCounts((run.days[dayOf(cost.sentAt)] ??= noCounts()), cost.counts)
   }
 
+  /** What was added so far, without the pages of each batch: as small however long the segment is. */
+  totals(): HeldRun[] {
+    return [...this.#runs.values()].map((run) => ({ ...run, pages: {} }))
+  }
+
   /** What was added so far. */
   held(): HeldRun[] {
     return structuredClone([...this.#runs.values()])
@@ -59,8 +64,8 @@ export function withoutKept(whole: readonly HeldRun[], kept: readonly HeldRun[])
     if (run.records === rest.records) return []
     const { started, ...lost } = structuredClone(run) as CountedRun
     lost.records -= rest.records
-    for (const [batch, pages] of Object.entries(rest.pages)) {
-      lost.pages[batch] = (lost.pages[batch] ?? 0) - pages
+    for (const [batch, pages] of Object.entries(run.pages)) {
+      lost.pages[batch] = pages - (rest.pages[batch] ?? 0)
       if (lost.pages[batch] === 0) delete lost.pages[batch]
     }
     for (const [day, counts] of Object.entries(rest.days)) {
@@ -95,7 +100,7 @@ function count(number: number, noun: string): string {
 
 function runText({ run_id: runId, pages }: HeldRun): string {
   const batches = Object.entries(pages)
-  if (batches.length === 0) return `run ${runId}: no page`
+  if (batches.length === 0) return `run ${runId}`
   const shown = batches
     .slice(0, BATCHES_SHOWN)
     .map(([batch, number]) => `${count(number, 'page')} of batch ${batch}`)

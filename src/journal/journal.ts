@@ -10,14 +10,13 @@ import {
   existsSync,
   fdatasync,
   ftruncateSync,
-  mkdirSync,
   openSync,
   rmSync,
   writeSync,
 } from 'node:fs'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
-import { fsyncDirectory } from '../support/atomic-file.ts'
+import { fsyncDirectory, makeFolder } from '../support/atomic-file.ts'
 import type { Clock } from '../support/clock.ts'
 import { StorageError, asStorageError } from '../support/errors.ts'
 import { newUlid, ulidTime } from '../support/ulid.ts'
@@ -25,6 +24,7 @@ import { MIB } from '../support/units.ts'
 import { encodeFrame } from './frame.ts'
 import { Holdings } from './held.ts'
 import { checkSegments, type JournalState } from './loss.ts'
+import { markDurable, markLine, removeMark } from './open-marks.ts'
 import { SEGMENT_SUFFIX, listSegments, readSegment, type PlacedFrame } from './reader.ts'
 import { recoverSegments } from './recover.ts'
 import type { JournalRecord } from './records.ts'
@@ -53,7 +53,8 @@ export interface Journal {
    */
   check(depth?: 'ends' | 'bytes'): JournalState
   /**
-   * Closes what a killed process left open: cuts torn ends off, seals and lists. A segment that is listed is not touched,
+   * Closes what a killed process left open: writes what is whole of it into a new file, seals and lists it, because what of
+   * the old file is on the disk nobody knows. A segment that is listed is not touched,
    * unless its loss is accepted. Call it only while holding the data directory's lock, when no other process can be
    * writing.
    * @returns a sentence for each loss that was accepted
@@ -103,6 +104,8 @@ interface OpenSegment {
   readonly hash: Hash
   readonly holdings: Holdings
   bytes: number
+  /** Bytes that are surely on the disk. */
+  durable: number
   records: number
   /** The fsync that will cover what was written last; null when none is waiting to begin. */
   nextSync: Promise<void> | null
@@ -149,51 +152,52 @@ class SegmentWriter implements JournalWriter {
       await this.#diskWork
       return
     }
-    const sealFailure = this.#broken === null ? this.#seal(segment) : null
     // From here on records go to a new segment, also those written while this one is still being synced.
     this.#segment = null
-    await this.#afterDiskWork(async () => {
-      try {
-        // Each writer to a broken segment was told so; there is nothing left to save here.
-        if (this.#broken === null) await this.#sync(segment)
-      } finally {
-        closeSync(segment.file)
-        if (segment.bytes === 0) rmSync(segment.path)
-      }
-      // Only what is surely sealed is listed: a process that is killed before this leaves it to recover().
-      const isSealed = segment.records > 0 && sealFailure === null && this.#broken === null
-      if (isSealed) listSegment(this.#folder, segment)
-    })
-    if (sealFailure !== null) throw sealFailure
+    await this.#afterDiskWork(() => this.#end(segment))
   }
 
-  /** Returns what went wrong: the file must be closed all the same. */
-  #seal(segment: OpenSegment): Error | null {
-    if (segment.records === 0) return null
-    const sha256 = segment.hash.copy().digest('hex')
+  async #end(segment: OpenSegment): Promise<void> {
     try {
-      this.write({ kind: 'seal', at: this.#clock.now(), records: segment.records, sha256 })
-      return null
-    } catch (error) {
-      return error as Error
+      // Each writer to a broken segment was told so: recover() says what there is to save.
+      if (this.#broken === null && segment.records > 0) {
+        // The seal says of everything before it that it is on the disk.
+        if (segment.durable < segment.bytes) await this.#sync(segment)
+        const { records } = segment
+        const sha256 = segment.hash.copy().digest('hex')
+        this.#writeInto(segment, { kind: 'seal', at: this.#clock.now(), records, sha256 })
+        await this.#sync(segment)
+      }
+    } finally {
+      closeSync(segment.file)
+      if (segment.bytes === 0) rmSync(segment.path)
     }
+    // Only what is surely sealed is listed: a process that is killed before this leaves it to recover().
+    if (this.#broken === null && segment.records > 0) listSegment(this.#folder, segment)
   }
 
   #writeFrame(record: JournalRecord, payload?: string | Uint8Array): OpenSegment {
     if (this.#broken !== null) throw this.#broken
-    const frame = encodeFrame(record, payload)
     try {
       this.#segment ??= startSegment(this.#folder, this.#clock)
-      const segment = this.#segment
-      this.#writeWhole(segment, frame)
-      segment.bytes += frame.length
-      segment.records += 1
-      segment.hash.update(frame)
-      segment.holdings.add(record)
-      return segment
+      return this.#writeInto(this.#segment, record, payload)
     } catch (error) {
       throw asStorageError(error, `journal ${this.#folder}`)
     }
+  }
+
+  #writeInto(
+    segment: OpenSegment,
+    record: JournalRecord,
+    payload?: string | Uint8Array,
+  ): OpenSegment {
+    const frame = encodeFrame(record, payload, segment.durable)
+    this.#writeWhole(segment, frame)
+    segment.bytes += frame.length
+    segment.records += 1
+    segment.hash.update(frame)
+    segment.holdings.add(record)
+    return segment
   }
 
   // A disk that fills up in the middle of a record leaves half of it. It is cut off again, so that records written
@@ -208,7 +212,7 @@ class SegmentWriter implements JournalWriter {
       } catch (truncateError) {
         this.#broken = brokenBy(truncateError, segment.path)
       }
-      throw error
+      throw asStorageError(error, `journal ${segment.path}`)
     }
   }
 
@@ -221,8 +225,13 @@ class SegmentWriter implements JournalWriter {
   // A failed fsync is never tried again: the kernel may already have dropped the pages that it could not write.
   async #sync(segment: OpenSegment): Promise<void> {
     if (this.#broken !== null) throw this.#broken
+    // What is written while it goes on may not be covered by it.
+    const { name, bytes, holdings } = segment
+    const mark = markLine({ segment: name, bytes, held: holdings.totals() })
     try {
       await promisify(fdatasync)(segment.file)
+      segment.durable = bytes
+      markDurable(this.#folder, name, mark)
     } catch (error) {
       this.#broken = brokenBy(error, segment.path)
       throw this.#broken
@@ -232,10 +241,11 @@ class SegmentWriter implements JournalWriter {
 
 function listSegment(folder: string, { name, bytes, hash, holdings }: OpenSegment): void {
   appendSeal(folder, { segment: name, bytes, sha256: hash.digest('hex'), held: holdings.held() })
+  removeMark(folder, name)
 }
 
 function startSegment(folder: string, clock: Clock): OpenSegment {
-  mkdirSync(folder, { recursive: true })
+  makeFolder(folder)
   const others = listSegments(folder)
   if (!existsSync(sealsPath(folder))) {
     // It comes before the first segment: where there is one, it was lost.
@@ -260,6 +270,7 @@ function startSegment(folder: string, clock: Clock): OpenSegment {
     hash: createHash('sha256'),
     holdings: new Holdings(),
     bytes: 0,
+    durable: 0,
     records: 0,
     nextSync: null,
   }

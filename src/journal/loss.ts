@@ -5,9 +5,9 @@
  * last record is no whole seal: deleted, cut, or zeroed at its end. The thorough one hashes every byte and finds any change;
  * `verify`, `replay` and `--accept-loss` make it. A change in the middle that nobody hashed is found by the checksum of its
  * record when that is read. A segment that went together with its line at the end of the list is missed by the checkpoint
- * of the history, which names what it has read. Not found: the loss of all segments, the list and the checkpoint together, and of
- * a segment between its seal and its line, when its process was killed there. Segments that are not listed are being
- * written, or are closed by the next recovery.
+ * of the history, which names what it has read. Not found: the loss of all segments, the list and the checkpoint together.
+ * Segments that are not listed are being written, or are closed by the next recovery: there is as much of them as their
+ * mark says (open-marks.ts).
  */
 
 import { createHash } from 'node:crypto'
@@ -16,6 +16,7 @@ import { join } from 'node:path'
 import { EXIT, JobtideError, asStorageError } from '../support/errors.ts'
 import { MIB } from '../support/units.ts'
 import { Holdings, lossText, totalsOf, withoutKept, type HeldRun } from './held.ts'
+import { readMarks } from './open-marks.ts'
 import { endsWithSeal, listSegments, validPrefix } from './reader.ts'
 import {
   GAPS,
@@ -77,16 +78,21 @@ export class JournalLossError extends JobtideError {
  */
 export function checkSegments(folder: string, depth: 'ends' | 'bytes'): JournalState {
   for (;;) {
+    // Before the list: a mark goes when its segment is listed.
+    const marks = readMarks(folder)
     // The list is made before the first segment: looked for in this order, it is there when one is.
     const present = listSegments(folder)
     const list = readSealBytes(folder)
     if (list === null) {
-      if (present.length > 0) throw new SealListError(sealsPath(folder), 'is missing')
+      if (present.length + marks.size > 0) {
+        throw new SealListError(sealsPath(folder), 'is missing')
+      }
       return { segments: 0, bytes: 0, losses: new Map(), gapsUpTo: '' }
     }
-    const seals = [...parseSeals(folder, list).values()]
-    const damages = damagesOf(folder, seals, depth)
-    if (damages.length === 0) return stateOf(seals)
+    const listed = parseSeals(folder, list)
+    const open = [...marks.values()].filter(({ segment }) => !listed.has(segment))
+    const damages = damagesOf(folder, [...listed.values(), ...open], depth)
+    if (damages.length === 0) return stateOf([...listed.values()])
     // An erasure that rewrites one at this moment changes the list first.
     if (readSealBytes(folder)?.equals(list) === true) throw new JournalLossError(folder, damages)
   }
@@ -120,6 +126,7 @@ function damageOf(path: string, sealed: SealedSegment, depth: 'ends' | 'bytes'):
   if (!existsSync(path)) return sealed.bytes === 0 ? null : 'is gone'
   if (sealed.bytes === 0) return 'is there again, after its loss was accepted'
   const size = sizeOf(path)
+  if (sealed.sha256 === null) return openDamageOf(path, size, sealed.bytes, depth)
   const states = [sealed, sealed.before].filter((state) => state?.bytes === size) as FileState[]
   if (states.length === 0) return `has ${size} bytes, not the ${sealed.bytes} it was sealed with`
   if (!endsWithSeal(path)) return 'does not end with its seal'
@@ -128,6 +135,19 @@ function damageOf(path: string, sealed: SealedSegment, depth: 'ends' | 'bytes'):
   return states.some((one) => one.sha256 === sha256)
     ? null
     : 'does not hold the bytes it was sealed with'
+}
+
+// Of a segment that is not listed: as much as its mark says is there.
+function openDamageOf(
+  path: string,
+  size: number,
+  marked: number,
+  depth: 'ends' | 'bytes',
+): string | null {
+  if (size < marked) return `has ${size} bytes, and ${marked} were on the disk`
+  if (depth === 'ends') return null
+  const { bytes } = validPrefix(path, undefined, () => undefined)
+  return bytes < marked ? `is damaged at byte ${bytes}, and ${marked} were on the disk` : null
 }
 
 /** What is lost of a segment, as it is now: what stands behind the first damage. */

@@ -48,7 +48,8 @@ export function readHistory({ folder }: JournalFolder): History {
  */
 export function saveCheckpoint({ folder }: JournalFolder): void {
   if (listSegments(folder).length === 0) return
-  const body = serialize(foldAll(folder))
+  // What is not listed may not be on the disk.
+  const body = serialize(foldAll(folder, new Set(listedIn(folder, 'refuse').keys())))
   const line = `jobtide history ${CHECKPOINT_FORMAT} ${checksum(body)}\n`
   writeFileAtomic(join(folder, CHECKPOINT_FILE), Buffer.concat([Buffer.from(line), body]))
 }
@@ -64,15 +65,16 @@ export function removeCheckpoint(folder: string): void {
   }
 }
 
-function foldAll(folder: string): Checkpoint {
+/** @param only the segments to be read; all */
+function foldAll(folder: string, only?: ReadonlySet<string>): Checkpoint {
   // In this order: another process may seal a segment and keep a checkpoint meanwhile.
   const kept = readCheckpoint(folder)
   const { losses: lost, gapsUpTo } = checkSegments(folder, 'ends')
   if (kept !== null) refuseUnnamedLoss(folder, kept)
   const losses = checksum(Buffer.from(JSON.stringify([gapsUpTo, ...lost])))
-  if (kept?.losses === losses && fits(kept, folder)) return foldSegments(folder, kept)
+  if (kept?.losses === losses && fits(kept, folder)) return foldSegments(folder, kept, only)
   const nothing = { history: emptyHistory(), positions: new Map(), losses }
-  return foldSegments(folder, nothing, lost, gapsUpTo)
+  return foldSegments(folder, nothing, only, lost, gapsUpTo)
 }
 
 /**
@@ -91,11 +93,12 @@ export function refuseUnnamedLoss(folder: string, kept = readCheckpoint(folder))
 function foldSegments(
   folder: string,
   checkpoint: Checkpoint,
+  only?: ReadonlySet<string>,
   losses: JournalState['losses'] = new Map(),
   gapsUpTo = '',
 ): Checkpoint {
   const { history, positions } = checkpoint
-  const present = new Set(listSegments(folder))
+  const present = new Set(listSegments(folder).filter((name) => only?.has(name) ?? true))
   for (const segment of [...new Set([...present, ...losses.keys()])].toSorted()) {
     history.hasGaps = segment <= gapsUpTo
     const frames = present.has(segment)

@@ -14,7 +14,7 @@ import {
 } from 'node:fs'
 import { EXIT, JobtideError, asStorageError } from '../support/errors.ts'
 import { MIB } from '../support/units.ts'
-import { FRAME_MAGIC, decodeFrame, type Frame } from './frame.ts'
+import { FRAME_MAGIC, decodeFrame, type Frame, type FrameRead } from './frame.ts'
 import type { JournalRecord } from './records.ts'
 
 /** How the names of segments end. */
@@ -127,9 +127,18 @@ export function endsWithSeal(path: string): boolean {
   }
 }
 
+/** The whole records at the start of a segment. */
+export interface Prefix {
+  readonly bytes: number
+  readonly records: number
+  /** Whether the last of them is a seal. */
+  readonly sealed: boolean
+  /** Whether more bytes follow that are no record. */
+  readonly torn: boolean
+}
+
 /**
- * The bytes of whole records at the start of a segment; `sealed` when the last of them is a seal, `torn` when more bytes
- * follow that are no record.
+ * The whole records at the start of a segment.
  * @param onRecord called with each of them
  * @param onDamage called where records follow that are behind damage; they are left out if it returns
  * @throws JournalDamagedError there, by default
@@ -138,7 +147,7 @@ export function validPrefix(
   path: string,
   onRecord: (record: JournalRecord) => void = () => undefined,
   onDamage: OnDamage = refuse,
-): { bytes: number; records: number; sealed: boolean; torn: boolean } {
+): Prefix {
   let bytes = 0
   let records = 0
   let sealed = false
@@ -161,8 +170,8 @@ export function refuse(damage: JournalDamagedError): never {
   throw damage
 }
 
-// A torn end is followed by nothing that is a record. If a whole record follows, bytes in the middle were changed. The
-// line feed before it is not looked for: it may be the very byte that was changed.
+// A torn end is followed by no record that was written when it was on the disk. If one follows, bytes in the middle were
+// changed. The line feed before it is not looked for: it may be the very byte that was changed.
 function refuseDamage(path: string, file: number, at: number, reason: string): void {
   const size = fstatSync(file).size
   for (let searchAt = at + 1; searchAt < size; searchAt += READ_BYTES) {
@@ -174,20 +183,24 @@ function refuseDamage(path: string, file: number, at: number, reason: string): v
       hit = window.indexOf(FRAME_MAGIC, hit + 1)
     ) {
       const read = decodeFrame(window, hit)
-      const whole = read.kind === 'short' ? isWhole(file, searchAt + hit) : read.kind === 'frame'
-      if (!whole) continue
+      const isShort = read.kind === 'short'
+      const durable = isShort ? durableAt(file, searchAt + hit) : durableOf(read)
+      if ((durable ?? 0) <= at) continue
       // Another process may have written on since: records are only appended, so that this one is whole by now, too.
-      if (isWhole(file, at)) return
+      if (durableAt(file, at) !== null) return
       throw new JournalDamagedError(path, at, reason)
     }
   }
 }
 
-/** Whether a whole record begins at `at` now. */
-function isWhole(file: number, at: number): boolean {
+/** What the whole record that begins at `at` now says was on the disk; null when there is none. */
+function durableAt(file: number, at: number): number | null {
   const read = decodeFrame(readAt(file, at, READ_BYTES), 0)
-  const whole = read.kind === 'short' ? decodeFrame(readAt(file, at, read.needed), 0) : read
-  return whole.kind === 'frame'
+  return durableOf(read.kind === 'short' ? decodeFrame(readAt(file, at, read.needed), 0) : read)
+}
+
+function durableOf(read: FrameRead): number | null {
+  return read.kind === 'frame' ? read.durable : null
 }
 
 function openForReading(path: string): number {

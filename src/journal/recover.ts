@@ -3,30 +3,26 @@
  * on the list of seals was closed: it is never cut, sealed again or removed here, unless its loss is accepted.
  */
 
-import {
-  closeSync,
-  existsSync,
-  fdatasyncSync,
-  openSync,
-  rmSync,
-  truncateSync,
-  writeSync,
-} from 'node:fs'
-import { join } from 'node:path'
-import { fsyncDirectory } from '../support/atomic-file.ts'
+import { createHash } from 'node:crypto'
+import { closeSync, existsSync, openSync, readdirSync, rmSync } from 'node:fs'
+import { dirname, join } from 'node:path'
+import { fsyncDirectory, writeFileAtomic } from '../support/atomic-file.ts'
 import type { Clock } from '../support/clock.ts'
 import { asStorageError } from '../support/errors.ts'
+import { MIB } from '../support/units.ts'
 import { encodeFrame } from './frame.ts'
 import { Holdings, lossText, withoutKept } from './held.ts'
-import { checkSegments, damagesOf, hashFile, fileState, type Damage } from './loss.ts'
+import { JournalLossError, checkSegments, damagesOf, fileState, type Damage } from './loss.ts'
+import { readMarks, removeMarks } from './open-marks.ts'
 import { refuseUnnamedLoss, removeCheckpoint } from './read-history.ts'
-import { listSegments, refuse, validPrefix, type OnDamage } from './reader.ts'
+import { listSegments, readAt, refuse, validPrefix, type OnDamage, type Prefix } from './reader.ts'
 import {
   GAPS,
   SealListError,
   appendSeal,
   listedIn,
   readSealBytes,
+  renewSeals,
   rewriteSeals,
   sealsPath,
   type SealLine,
@@ -44,10 +40,41 @@ export function recoverSegments(
   clock: Clock,
   losses: 'refuse' | 'accept',
 ): string[] {
-  if (losses === 'accept') return acceptLosses(folder, clock)
-  checkSegments(folder, 'ends')
-  closeSegments(folder, clock, refuse)
-  return []
+  makeCertain(folder)
+  const accepted = losses === 'accept' ? acceptLosses(folder, clock) : []
+  if (losses === 'refuse') {
+    renew(folder)
+    checkSegments(folder, 'ends')
+    const damages = damagesOf(folder, openIn(folder), 'bytes')
+    if (damages.length > 0) throw new JournalLossError(folder, damages)
+    closeSegments(folder, clock, refuse)
+  }
+  removeMarks(folder)
+  return accepted
+}
+
+/** Makes what a killed process gave a name keep it through a power cut, and removes what it had only begun to write. */
+function makeCertain(folder: string): void {
+  if (!existsSync(folder)) return
+  try {
+    for (const name of readdirSync(folder)) {
+      if (/^(?!identity).*\.\d+\.tmp$/.test(name)) rmSync(join(folder, name))
+    }
+    for (const one of [dirname(folder), folder]) fsyncDirectory(one)
+  } catch (error) {
+    throw asStorageError(error, folder)
+  }
+}
+
+// A mark goes after the line of its segment is on the disk: where one is left, the line may not be.
+function renew(folder: string): void {
+  renewSeals(folder, readMarks(folder).size > 0)
+}
+
+/** The marks of segments that are not listed. */
+function openIn(folder: string): SealedSegment[] {
+  const listed = listedIn(folder, 'refuse')
+  return [...readMarks(folder).values()].filter(({ segment }) => !listed.has(segment))
 }
 
 function closeSegments(folder: string, clock: Clock, onDamage: OnDamage): void {
@@ -61,34 +88,42 @@ function closeSegments(folder: string, clock: Clock, onDamage: OnDamage): void {
 
 type ClosedSegment = Pick<SealedSegment, 'bytes' | 'sha256' | 'held'>
 
-/** Cuts off what is no record, and seals; null when no record is left, and so no file. */
+/**
+ * Seals what is whole of a segment, in a new file: of this one it is not known what is on the disk, because after a failed
+ * fsync the system takes for written what is not. Null when no record is left, and so no file.
+ */
 function closeSegment(path: string, clock: Clock, onDamage: OnDamage): ClosedSegment | null {
   const holdings = new Holdings()
   const prefix = validPrefix(path, (record) => holdings.add(record), onDamage)
   try {
-    if (prefix.records === 0) {
-      rmSync(path)
-      fsyncDirectory(join(path, '..'))
-      return null
+    if (prefix.records > 0) {
+      writeFileAtomic(path, sealedBytes(path, prefix, clock))
+      return { ...fileState(path), held: holdings.held() }
     }
-    if (prefix.torn) truncateSync(path, prefix.bytes)
-    if (!prefix.sealed) sealFile(path, prefix.records, clock)
-    return { ...fileState(path), held: holdings.held() }
+    rmSync(path)
+    fsyncDirectory(dirname(path))
+    return null
   } catch (error) {
     throw asStorageError(error, `journal segment ${path}`)
   }
 }
 
-function sealFile(path: string, records: number, clock: Clock): void {
-  const sha256 = hashFile(path)
-  const file = openSync(path, 'a')
+function* sealedBytes(path: string, prefix: Prefix, clock: Clock): Generator<Buffer> {
+  const { bytes, records, sealed } = prefix
+  const hash = createHash('sha256')
+  const file = openSync(path, 'r')
   try {
-    const seal = encodeFrame({ kind: 'seal', at: clock.now(), records, sha256 })
-    for (let written = 0; written < seal.length;) written += writeSync(file, seal, written)
-    fdatasyncSync(file)
+    for (let at = 0; at < bytes; at += MIB) {
+      const piece = readAt(file, at, Math.min(MIB, bytes - at))
+      hash.update(piece)
+      yield piece
+    }
   } finally {
     closeSync(file)
   }
+  if (sealed) return
+  const seal = { kind: 'seal', at: clock.now(), records, sha256: hash.digest('hex') } as const
+  yield encodeFrame(seal, undefined, bytes)
 }
 
 /**
@@ -104,7 +139,9 @@ function acceptLosses(folder: string, clock: Clock): string[] {
       `${sealsPath(folder)} is rebuilt from the segments that are there; a run in them is not resumed, because what it lost cannot be told`,
     )
   }
-  for (const damage of damagesOf(folder, listedIn(folder, 'refuse').values(), 'bytes')) {
+  renew(folder)
+  const known = [...listedIn(folder, 'refuse').values(), ...openIn(folder)]
+  for (const damage of damagesOf(folder, known, 'bytes')) {
     accepted.push(acceptDamage(folder, damage, clock))
   }
   closeSegments(folder, clock, (damage) => {
@@ -127,7 +164,7 @@ function acceptDamage(folder: string, { sealed, what }: Damage, clock: Clock): s
   const lost = kept === null ? held : withoutKept(held, kept.held)
   if (lost.length > 0) noteGaps(folder)
   const { bytes, sha256 } = kept ?? { bytes: 0, sha256: null }
-  appendSeal(folder, { segment, bytes, sha256, lost, before: null })
+  appendSeal(folder, { segment, bytes, sha256, held, lost, before: null })
   return `journal segment ${path} ${what}; accepted as lost: ${lossText(lost)}`
 }
 

@@ -4,8 +4,8 @@
  * rewritten (erase-events.ts) or its loss is accepted (recover.ts). A later line changes what the earlier ones say.
  *
  * A line is `<crc32> <bytes> <JSON>`, after a line feed of its own. One that a full disk or a power cut tore is shorter
- * than it says, and does not count: its segment is listed again by the next recovery. Anything else that does not fit is
- * damage.
+ * than it says, or the last one and in part zero, and does not count: its segment is listed again by the next recovery.
+ * Anything else that does not fit is damage.
  */
 
 import { closeSync, constants, fsyncSync, linkSync, openSync, writeSync } from 'node:fs'
@@ -18,6 +18,8 @@ const HEADER = 'jobtide seals 1'
 /** Stands in the place of a segment in the lines that say where records may be lost; see SealedSegment. */
 export const GAPS = '(gaps)'
 const LINE = /^([0-9a-f]{8}) (\d{1,10}) (.*)$/s
+/** What a power cut may leave of a line that was not synced. */
+const ZEROED_END = /\0[^\n]*$/
 const TORN_BEFORE_JSON = /^[0-9a-f]{1,8}(?: \d{0,10})?$/
 
 /** A file as it was: its bytes and their SHA-256. */
@@ -78,7 +80,7 @@ export function parseSeals(
   damaged: 'refuse' | 'skip' = 'refuse',
 ): Map<string, SealedSegment> {
   const seals = new Map<string, SealedSegment>()
-  const [header, ...lines] = bytes.toString('utf8').split('\n')
+  const [header, ...lines] = bytes.toString('utf8').replace(ZEROED_END, '').split('\n')
   if (header !== HEADER && damaged === 'refuse') throw damagedAt(folder, 1)
   for (const [index, line] of lines.entries()) {
     const said = readLine(line)
@@ -102,7 +104,8 @@ function damagedAt(folder: string, line: number): SealListError {
   return new SealListError(sealsPath(folder), `is damaged at line ${line}`)
 }
 
-function readLine(line: string): SealLine | 'torn' | 'damaged' {
+/** What a line says. */
+export function readLine(line: string): SealLine | 'torn' | 'damaged' {
   const [, checksum, length, json = ''] = LINE.exec(line) ?? []
   if (checksum === undefined) {
     return line === '' || TORN_BEFORE_JSON.test(line) ? 'torn' : 'damaged'
@@ -123,6 +126,15 @@ export function createSeals(folder: string): void {
   })
 }
 
+/**
+ * Writes the list again where a power cut left a line in parts, or `isUncertain`. @throws SealListError when it is damaged
+ */
+export function renewSeals(folder: string, isUncertain: boolean): void {
+  const bytes = readSealBytes(folder)
+  if (bytes === null || (!isUncertain && !bytes.includes(0))) return
+  rewriteSeals(folder, parseSeals(folder, bytes).values())
+}
+
 /** Replaces the list. */
 export function rewriteSeals(folder: string, seals: Iterable<SealLine>): void {
   writeFileAtomic(sealsPath(folder), [HEADER, ...[...seals].map(lineOf)].join(''))
@@ -130,7 +142,8 @@ export function rewriteSeals(folder: string, seals: Iterable<SealLine>): void {
 
 /**
  * Appends a line and syncs it. One write in append mode: lines of processes that seal at the same time do not mix, and
- * half a line that a full disk left of one is ended by the line feed of the next.
+ * half a line that a full disk left of one is ended by the line feed of the next. After a failed fsync the list is written
+ * again: the system takes the line for written.
  * @throws StorageError when the disk refuses, or there is no list
  */
 export function appendSeal(folder: string, line: SealLine): void {
@@ -140,7 +153,11 @@ export function appendSeal(folder: string, line: SealLine): void {
     try {
       const bytes = Buffer.from(lineOf(line))
       for (let at = 0; at < bytes.length;) at += writeSync(file, bytes, at)
-      fsyncSync(file)
+      try {
+        fsyncSync(file)
+      } catch {
+        renewSeals(folder, true)
+      }
     } finally {
       closeSync(file)
     }
@@ -150,7 +167,8 @@ export function appendSeal(folder: string, line: SealLine): void {
   }
 }
 
-function lineOf(line: SealLine): string {
+/** A line, with the line feed before it. */
+export function lineOf(line: SealLine): string {
   const json = JSON.stringify(line)
   return `\n${checksumOf(json)} ${Buffer.byteLength(json)} ${json}`
 }

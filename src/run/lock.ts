@@ -8,9 +8,10 @@
  * holds the lock. It is for messages only, and never believed.
  */
 
-import { mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { hostname } from 'node:os'
 import { join } from 'node:path'
+import { makeFolder } from '../support/atomic-file.ts'
 import { isoInstant, type Clock } from '../support/clock.ts'
 import {
   ConfigError,
@@ -150,9 +151,9 @@ function readNote(path: string): Readonly<Record<string, unknown>> {
 
 function makeFolders(dataDir: string): void {
   try {
-    mkdirSync(dataDir, { recursive: true })
+    makeFolder(dataDir)
     makeFolderPrivate(dataDir)
-    mkdirSync(join(dataDir, LOCK_FOLDER), { recursive: true })
+    makeFolder(join(dataDir, LOCK_FOLDER))
   } catch (error) {
     const code = systemCode(error)
     if (code === 'ENOENT') {

@@ -1,6 +1,7 @@
 /** Files that are either the old content or the new content, whatever happens in between. */
 
 import {
+  chmodSync,
   closeSync,
   fsyncSync,
   linkSync,
@@ -14,15 +15,19 @@ import {
 import { open } from 'node:fs/promises'
 import { dirname } from 'node:path'
 import { asStorageError, systemCode } from './errors.ts'
+import type { FileModes } from './file-modes.ts'
 
 const OWNER_ONLY = 0o600
+
+/** What is in a file; one that is too large for memory comes in pieces. */
+export type FileContent = string | Uint8Array | Iterable<Uint8Array>
 
 /**
  * Replaces `path` by `content`: a temporary file beside it, fsync, rename, fsync of the folder.
  * Creates missing folders.
  * @throws StorageError when the disk refuses
  */
-export function writeFileAtomic(path: string, content: string | Uint8Array): void {
+export function writeFileAtomic(path: string, content: FileContent): void {
   placeFileAtomic(path, content, (temporary) => renameSync(temporary, path))
 }
 
@@ -52,19 +57,20 @@ export function createPrivateFile(path: string, content: string): boolean {
  */
 export function placeFileAtomic<T>(
   path: string,
-  content: string | Uint8Array,
+  content: FileContent,
   place: (temporary: string) => T,
   mode = 0o666,
 ): T {
   const temporary = `${path}.${process.pid}.tmp`
   try {
-    mkdirSync(dirname(path), { recursive: true })
+    makeFolder(dirname(path))
     // One that a killed process left keeps its mode; a new one gets ours.
     rmSync(temporary, { force: true })
     const descriptor = openSync(temporary, 'wx', mode)
     try {
-      const bytes = typeof content === 'string' ? Buffer.from(content) : content
-      for (let at = 0; at < bytes.length;) at += writeSync(descriptor, bytes, at)
+      for (const bytes of piecesOf(content)) {
+        for (let at = 0; at < bytes.length;) at += writeSync(descriptor, bytes, at)
+      }
       fsyncSync(descriptor)
     } finally {
       closeSync(descriptor)
@@ -76,6 +82,24 @@ export function placeFileAtomic<T>(
     throw asStorageError(error, path)
   } finally {
     rmSync(temporary, { force: true })
+  }
+}
+
+function piecesOf(content: FileContent): Iterable<Uint8Array> {
+  if (typeof content === 'string') return [Buffer.from(content)]
+  return content instanceof Uint8Array ? [content] : content
+}
+
+/**
+ * Makes a folder where it is missing, so that its name survives a power cut.
+ * @param modes of new folders; null: as the process's umask says
+ */
+export function makeFolder(folder: string, modes: FileModes | null = null): void {
+  const first = mkdirSync(folder, { recursive: true })
+  if (first === undefined) return
+  for (let made = folder; made.length >= first.length; made = dirname(made)) {
+    if (modes !== null) chmodSync(made, modes.folder)
+    fsyncDirectory(dirname(made))
   }
 }
 

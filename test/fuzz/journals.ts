@@ -130,9 +130,9 @@ export async function openJournals() {
     share: 0.02,
     corpus: segments,
     dictionary: [
-      'J1 ',
       'J2 ',
-      'J1 0 0 00000000\n\n',
+      'J3 ',
+      'J2 0 0 0 00000000\n\n',
       '\n',
       '\0'.repeat(64),
       '{"kind":"seal"}',

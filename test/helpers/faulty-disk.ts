@@ -45,11 +45,17 @@ export function replaceBuiltins<M extends object>(module: M, replacements: Parti
 export function useFaultyDisk(): void {
   const real = { ...fs }
 
-  function writeSync(file: number, bytes: Buffer, offset = 0): number {
+  function writeSync(
+    file: number,
+    bytes: Buffer,
+    offset = 0,
+    _length?: number | null,
+    position: number | null = null,
+  ): number {
     if (disk.roomBytes <= 0) throw systemError('ENOSPC', 'write')
     const length = Math.min(bytes.length - offset, disk.roomBytes, disk.longestWrite)
     disk.roomBytes -= length
-    return real.writeSync(file, bytes, offset, length)
+    return real.writeSync(file, bytes, offset, length, position)
   }
   function fsyncSync(file: number): void {
     disk.syncs += 1

@@ -111,9 +111,9 @@ describe('eraseFromSegment', () => {
     const journal = await journalOf(['ada bob'], ['eve ada'])
     const path = join(journal.folder, journal.segments()[0]!)
     // A folder in place of the rewritten segment: the disk refuses it.
-    mkdirSync(`${path}.erasing`)
+    mkdirSync(`${path}.${process.pid}.tmp`)
     expect(() => erase(journal)).toThrow()
-    rmdirSync(`${path}.erasing`)
+    rmdirSync(`${path}.${process.pid}.tmp`)
     const old = readFileSync(path)
     erase(journal)
     const rewritten = readFileSync(path)
@@ -134,7 +134,7 @@ describe('eraseFromSegment', () => {
 
   it('refuses a segment that may still be written to', async () => {
     const journal = await journalOf(['ada bob'])
-    appendFileSync(join(journal.folder, journal.segments()[0]!), 'J1 ')
+    appendFileSync(join(journal.folder, journal.segments()[0]!), 'J2 ')
     expect(() => erase(journal)).toThrow(/is not closed/)
   })
 })

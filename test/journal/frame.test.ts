@@ -60,18 +60,18 @@ describe('a frame', () => {
   it.each([
     ['zeros', Buffer.alloc(200)],
     ['text', Buffer.from('{"kind":"page_received"}\n'.repeat(9))],
-    ['a length over 64 MiB', Buffer.from(`J1 67108865 0 00000000\n${' '.repeat(99)}`)],
-    ['a length that is no number', Buffer.from(`J1 0x10 1e1 00000000\n${' '.repeat(99)}`)],
-    ['a missing length', Buffer.from(`J1 12  00000000\n${' '.repeat(99)}`)],
-    ['a fifth word', Buffer.from(`J1 2 0 00000000 x\n{}\n${' '.repeat(99)}`)],
+    ['a length over 64 MiB', Buffer.from(`J2 67108865 0 0 00000000\n${' '.repeat(99)}`)],
+    ['a length that is no number', Buffer.from(`J2 0x10 1e1 0 00000000\n${' '.repeat(99)}`)],
+    ['a missing length', Buffer.from(`J2 12  0 00000000\n${' '.repeat(99)}`)],
+    ['a sixth word', Buffer.from(`J2 2 0 0 00000000 x\n{}\n${' '.repeat(99)}`)],
     ['version 0', Buffer.from(`J0 2 0 00000000\n{}\n${' '.repeat(99)}`)],
   ])('does not begin at %s', (_what, bytes) => {
     expect(decodeFrame(bytes, 0)).toEqual({ kind: 'broken', reason: 'no record begins here' })
   })
 
-  it('of format 2 is known as newer, not as damage', () => {
-    const bytes = Buffer.from(`J2 120 4000 89abcdef\n${' '.repeat(99)}`)
-    expect(decodeFrame(bytes, 0)).toEqual({ kind: 'newer', version: 2 })
+  it('of format 3 is known as newer, not as damage', () => {
+    const bytes = Buffer.from(`J3 120 4000 0 89abcdef\n${' '.repeat(99)}`)
+    expect(decodeFrame(bytes, 0)).toEqual({ kind: 'newer', version: 3 })
   })
 
   it('is not written when its payload is too large to be read back', () => {

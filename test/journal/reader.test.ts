@@ -42,8 +42,13 @@ async function sealed(...entries: readonly Entry[]) {
   return { journal, ...onlySegment(journal) }
 }
 
-const frames = [1, 2, 3].map((page) => encodeFrame(aPage(page), `body of page ${page}`))
-const [first, second, third] = frames as [Buffer, Buffer, Buffer]
+/** Page 1 … 3 as they are appended: each when the one before it is on the disk. */
+const pageAfter = (page: number, ...before: readonly Buffer[]) =>
+  encodeFrame(aPage(page), `body of page ${page}`, Buffer.concat(before).length)
+const first = pageAfter(1)
+const second = pageAfter(2, first)
+const third = pageAfter(3, first, second)
+const frames = [first, second, third]
 
 /** A record of so few bytes that each of them can be tried. */
 const resumed = { kind: 'run_resumed', run_id: 'r', at: 1 } as const
@@ -117,11 +122,11 @@ describe('damage in the middle', () => {
   it('just before the seal does not make recover() take acknowledged records for a torn end', async () => {
     const { journal, bytes, set } = await sealed([aPage(1)], [aPage(2)], [resumed])
     const whole = bytes()
-    const sealAt = whole.lastIndexOf('\nJ1 ') + 1
-    const lastAt = whole.lastIndexOf('\nJ1 ', sealAt - 2) + 1
+    const sealAt = whole.lastIndexOf('\nJ2 ') + 1
+    const lastAt = whole.lastIndexOf('\nJ2 ', sealAt - 2) + 1
     for (let place = lastAt; place < sealAt; place += 1) {
       const changed = Buffer.from(whole)
-      changed[place] = (changed[place] ?? 0) ^ 0x01
+      changed[place] = (changed[place] ?? 0) ^ 0x02
       set(changed)
       const recoverAndRead = () => {
         journal.recover()
@@ -132,9 +137,19 @@ describe('damage in the middle', () => {
     }
   })
 
+  it('is a torn end where no later record was written when it was on the disk: a power cut keeps them in any order', () => {
+    const holed = Buffer.from(second).fill(0, 40, 90)
+    const atOnce = pageAfter(3, first)
+    const { journal } = journalOf(first, holed, atOnce)
+    expect(pagesOf(journal)).toEqual([1])
+    journal.recover()
+    expect(pagesOf(journal)).toEqual([1])
+    expect(journal.check('bytes').segments).toBe(1)
+  })
+
   it('is found where the next whole record lies across the pieces in which the search reads', () => {
     for (let shift = -40; shift <= 4; shift += 1) {
-      const { journal } = journalOf(first, Buffer.alloc(MIB + shift), second)
+      const { journal } = journalOf(first, Buffer.alloc(MIB + shift), third)
       expect(() => pagesOf(journal), `shift ${shift}`).toThrow(JournalDamagedError)
     }
   })
@@ -153,7 +168,7 @@ describe('damage in the middle', () => {
     const start = encodeFrame(aStart(), JSON.stringify([aBatch()]))
     const broken = Buffer.from(first)
     broken[40] = 0
-    const { journal } = journalOf(start, broken, second)
+    const { journal } = journalOf(start, broken, pageAfter(2, start, broken))
     const warehouse = await memoryWarehouse()
     await expect(load({ warehouse, journal })).rejects.toThrow(JournalDamagedError)
     const [row] = await warehouse.all<{ n: number }>(
@@ -167,19 +182,19 @@ describe('damage in the middle', () => {
 })
 
 describe('a segment of a newer Jobtide', () => {
-  const newer = Buffer.from(`J2 2 0 00000000\n{}\n`)
+  const newer = Buffer.from(`J3 2 0 0 00000000\n{}\n`)
 
   it.each([
     ['alone', [newer]],
     ['after records of this format', [first, second, newer]],
-    ['torn', [first, newer.subarray(0, 17)]],
+    ['torn', [first, newer.subarray(0, 19)]],
   ])('%s is refused and left as it is, also by recover()', (_where, parts) => {
     const { journal } = journalOf(...parts)
     const before = onlySegment(journal).bytes()
     for (const read of [() => contentOf(journal), () => journal.recover()]) {
       expect(read).toThrow(expect.objectContaining({ name: 'JournalTooNewError', exitCode: 2 }))
       expect(read).toThrow(
-        /holds a record of format 2 at byte \d+: it was written by a newer Jobtide/,
+        /holds a record of format 3 at byte \d+: it was written by a newer Jobtide/,
       )
     }
     expect(onlySegment(journal).bytes()).toEqual(before)

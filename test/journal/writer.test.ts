@@ -51,7 +51,7 @@ describe('a writer', () => {
 })
 
 describe('group commit', () => {
-  it('makes 100 concurrent appends durable with at most 3 fsyncs', async () => {
+  it('makes 100 concurrent appends durable with at most 4 fsyncs', async () => {
     const journal = aJournal()
     // The list of seals is made once, before the first segment.
     createSeals(journal.folder)
@@ -59,8 +59,8 @@ describe('group commit', () => {
     const writer = journal.writer()
     const appends = numbers(100).map((page) => writer.append(aPage(page), `page ${page}`))
     await Promise.all(appends)
-    // One of them is of the folder, when the segment was made.
-    expect(disk.syncs).toBeLessThanOrEqual(3)
+    // Two of them are of folders, when the segment was made.
+    expect(disk.syncs).toBeLessThanOrEqual(4)
     expect(pagesOf(journal)).toEqual(numbers(100))
     await writer.close()
   })
@@ -230,11 +230,11 @@ describe('recover()', () => {
   it('seals what a killed process left open as that process would have sealed it', async () => {
     const { journal, writer } = await withPage('page 1')
     const open = onlySegment(journal).bytes()
-    journal.recover()
-    const recovered = onlySegment(journal).bytes()
-    onlySegment(journal).set(open)
     await writer.close()
-    expect(recovered).toEqual(onlySegment(journal).bytes())
+    const closed = onlySegment(journal).bytes()
+    onlySegment(journal).set(open)
+    journal.recover()
+    expect(onlySegment(journal).bytes()).toEqual(closed)
   })
 
   it('cuts what stands behind a seal off without sealing twice', async () => {
@@ -253,7 +253,7 @@ describe('recover()', () => {
     mkdirSync(folder)
     unlist(folder)
     writeFileSync(join(folder, 'a.journal'), '')
-    writeFileSync(join(folder, 'b.journal'), 'J1 200 0 0123')
+    writeFileSync(join(folder, 'b.journal'), 'J2 200 0 0 0123')
     openJournal(folder, virtualClock()).recover()
     expect(readdirSync(folder)).toEqual([])
   })

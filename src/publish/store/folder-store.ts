@@ -19,7 +19,7 @@ import {
 } from 'node:fs'
 import { copyFile, writeFile } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
-import { fsyncDirectory, syncFile } from '../../support/atomic-file.ts'
+import { fsyncDirectory, makeFolder, syncFile } from '../../support/atomic-file.ts'
 import type { Clock } from '../../support/clock.ts'
 import { messageOf, StorageError, systemCode } from '../../support/errors.ts'
 import type { FileModes } from '../../support/file-modes.ts'
@@ -27,13 +27,7 @@ import { sha256Hex } from '../../support/hash.ts'
 import { DAY, SECOND } from '../../support/units.ts'
 import { tryProcessLock, type ProcessLock } from '../../warehouse/process-lock.ts'
 import { PublishError } from '../errors.ts'
-import {
-  makeFolder,
-  orNothing,
-  plainFile,
-  removeEmptyFolders,
-  writeWholeFile,
-} from './local-files.ts'
+import { orNothing, plainFile, removeEmptyFolders, writeWholeFile } from './local-files.ts'
 import {
   checkKey,
   type ObjectStore,

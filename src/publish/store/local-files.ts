@@ -1,12 +1,11 @@
 /** Files and folders that survive a power cut, and appear whole or not at all. */
 
 import { randomUUID } from 'node:crypto'
-import { chmodSync, lstatSync, mkdirSync, rmSync, rmdirSync, type Stats } from 'node:fs'
+import { lstatSync, rmSync, rmdirSync, type Stats } from 'node:fs'
 import { open, rename } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import { fsyncDirectory } from '../../support/atomic-file.ts'
 import { asStorageError, messageOf, StorageError, systemCode } from '../../support/errors.ts'
-import type { FileModes } from '../../support/file-modes.ts'
 
 /**
  * Writes `body` to a temporary file beside `path`, syncs it and gives it that name; what was there before is replaced.
@@ -65,16 +64,6 @@ export function plainFile(root: string, key: string): Stats | undefined {
   }
   const found = lstatSync(join(root, key), { throwIfNoEntry: false })
   return found?.isFile() === true ? found : undefined
-}
-
-/** Makes a folder where it is missing. @param modes of new folders; null: as the process's umask says */
-export function makeFolder(folder: string, modes: FileModes | null): void {
-  const first = mkdirSync(folder, { recursive: true })
-  if (first === undefined) return
-  for (let made = folder; made.length >= first.length; made = dirname(made)) {
-    if (modes !== null) chmodSync(made, modes.folder)
-    fsyncDirectory(dirname(made))
-  }
 }
 
 /** Removes a folder below `root` that became empty, then the one it was in. */

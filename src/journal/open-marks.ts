@@ -1,0 +1,79 @@
+/**
+ * How much of a segment that is not sealed yet is on the disk: a line as in the list of seals, in a file beside the
+ * journal's folder, `journal.open.<segment>`. It is written over after every fsync of the segment, and goes when the
+ * segment is listed. It is not synced, which would cost as much as the page: after a kill it is exact; after a power cut
+ * it may be older, or gone, and says less then, never more than what was true.
+ */
+
+import { closeSync, constants, openSync, readdirSync, rmSync, writeSync } from 'node:fs'
+import { basename, dirname, join } from 'node:path'
+import { readIfThere } from '../support/atomic-file.ts'
+import { asStorageError, systemCode } from '../support/errors.ts'
+import { lineOf, readLine, type SealLine, type SealedSegment } from './seals.ts'
+
+function pathOf(folder: string, segment: string): string {
+  return `${folder}.open.${segment}`
+}
+
+/** Notes what of a segment is on the disk. @param line by markLine(), made when that was written */
+export function markDurable(folder: string, segment: string, line: string): void {
+  try {
+    const file = openSync(pathOf(folder, segment), constants.O_WRONLY | constants.O_CREAT)
+    try {
+      writeSync(file, Buffer.from(line), 0, null, 0)
+    } finally {
+      closeSync(file)
+    }
+  } catch {
+    // The record is on the disk all the same, and an older mark is true, too.
+  }
+}
+
+/** What a mark says. */
+export function markLine(line: SealLine): string {
+  // What a longer one before it leaves behind it is another line.
+  return `${lineOf(line)}\n`
+}
+
+/** What is surely on the disk of segments that are not listed, or have just been. */
+export function readMarks(folder: string): Map<string, SealedSegment> {
+  const marks = new Map<string, SealedSegment>()
+  for (const path of markPaths(folder)) {
+    const said = readLine(readIfThere(path)?.toString('utf8').split('\n')[1] ?? '')
+    if (typeof said === 'string') continue
+    marks.set(said.segment, { bytes: 0, sha256: null, held: [], lost: [], before: null, ...said })
+  }
+  return marks
+}
+
+/** Removes the mark of a segment that is listed. @throws StorageError when the disk refuses */
+export function removeMark(folder: string, segment: string): void {
+  remove([pathOf(folder, segment)])
+}
+
+/** Removes all marks. @throws StorageError when the disk refuses */
+export function removeMarks(folder: string): void {
+  remove(markPaths(folder))
+}
+
+function remove(paths: readonly string[]): void {
+  for (const path of paths) {
+    try {
+      rmSync(path, { force: true })
+    } catch (error) {
+      throw asStorageError(error, path)
+    }
+  }
+}
+
+function markPaths(folder: string): string[] {
+  const beside = dirname(folder)
+  try {
+    const names = readdirSync(beside)
+    const marks = names.filter((name) => name.startsWith(pathOf(basename(folder), '')))
+    return marks.map((name) => join(beside, name))
+  } catch (error) {
+    if (systemCode(error) === 'ENOENT') return []
+    throw asStorageError(error, beside)
+  }
+}
