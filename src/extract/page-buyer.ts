@@ -27,8 +27,8 @@ import { ServiceClock } from './service-clock.ts'
 import { isAboutCompany, type ProbeAnswer } from './untracked.ts'
 
 const SEARCH_PATH = '/api/v1/job-changes/search'
-// An answer takes a second or so. Who starts a run by hand is told within ten that none comes.
-const SILENT_MS = 8 * SECOND
+// An answer takes a second or so. Who starts a run by hand is told within ten that none comes, on a slow machine too.
+const SILENT_MS = 5 * SECOND
 
 /** A page that is in the journal. */
 export interface BoughtPage {

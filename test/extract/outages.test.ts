@@ -94,20 +94,20 @@ function flaky(seed: number, share: number, of: readonly Answered[]) {
 const RUNS = Number(process.env['JOBTIDE_WORLDS'] ?? 2)
 
 describe('a service that takes requests and does not answer', () => {
-  it('is said to be silent after 8 s, once for 4 workers, before the first of them gives up after 30 s', async () => {
+  it('is said to be silent after 5 s, once for 4 workers, before the first of them gives up after 30 s', async () => {
     const service = aService(({ nth }) =>
       nth <= 4 ? { takesMs: 30 * SECOND, status: null } : { data: [anEvent()] },
     )
     const run = aRun(service, batchesOf(['org_a', 'org_b', 'org_c', 'org_d']))
     await run.extract()
     const said = run.log.filter(({ msg }) => msg === 'still_waiting')
-    expect(said).toMatchObject([{ waited_ms: 8_000, url: 'https://service.example' }])
+    expect(said).toMatchObject([{ waited_ms: 5_000, url: 'https://service.example' }])
     const isEarly = run.log.findIndex(({ msg }) => msg === 'retry') > run.log.indexOf(said[0]!)
     expect(isEarly).toBe(true)
   })
 
-  it('is not said to be silent where each answer takes 7 s', async () => {
-    const service = aService(() => ({ takesMs: 7 * SECOND, data: [anEvent()] }))
+  it('is not said to be silent where each answer takes 4 s', async () => {
+    const service = aService(() => ({ takesMs: 4 * SECOND, data: [anEvent()] }))
     const run = aRun(service, batchesOf(['org_a', 'org_b', 'org_c']))
     await run.extract({ concurrency: 1 })
     expect(run.log.filter(({ msg }) => msg === 'still_waiting')).toEqual([])
