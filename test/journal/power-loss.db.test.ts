@@ -97,6 +97,7 @@ class Process {
 
   async #batch(writer: JournalWriter, run: string, plan: BatchRecord): Promise<void> {
     const { batch_id } = plan
+    const at = this.#clock.now()
     const pages = 1 + Math.floor(this.#random() * 4)
     for (let page = 1; page <= pages; page += 1) {
       const request_id = `${run} ${batch_id} ${page}`
@@ -106,12 +107,18 @@ class Process {
         sha256Hex(`${request_id} ${i}`),
       )
       const body = `${request_id} ${this.#random() < 0.3 ? ERASED : ''} ${noise.join('')}`
-      writer.write(aRequest(page, names))
-      await writer.append(aPage(page, { ...names, has_more: page < pages }), body)
+      writer.write(aRequest(page, { ...names, at }))
+      await writer.append(
+        aPage(page, { ...names, requested_at: at, at, server_at: at, has_more: page < pages }),
+        body,
+      )
       this.#reported.pages.set(request_id, body)
       counts.pages += 1
     }
-    await writer.append(aFinish({ run_id: run, batch_id, pages }), JSON.stringify(plan))
+    await writer.append(
+      aFinish({ run_id: run, batch_id, pages, at, covered_to: at }),
+      JSON.stringify(plan),
+    )
     this.#reported.covered.add(`${run} ${batch_id}`)
     counts.batches += 1
   }
