@@ -52,6 +52,10 @@ export class VolatileDisk {
   #isEnded = false
   #endsAt = Number.POSITIVE_INFINITY
   #failsAt = Number.POSITIVE_INFINITY
+  /** Called before each change, with what is done of it when the process ends in it; throws what the call is to throw. */
+  onStep: (partly?: () => void) => void = () => undefined
+  /** How long an fsync takes that is waited for. */
+  syncTakes: () => Promise<void> = () => Promise.resolve()
   /** Calls that change the disk, and those of them that sync, since `begin`. */
   calls = 0
   syncs = 0
@@ -70,6 +74,8 @@ export class VolatileDisk {
     this.#root = null
     this.#settleNames()
     this.#files.clear()
+    this.onStep = () => undefined
+    this.syncTakes = () => Promise.resolve()
     this.calls = 0
     this.syncs = 0
     real.rmSync(this.#links, { recursive: true, force: true })
@@ -78,6 +84,11 @@ export class VolatileDisk {
   /** Ends the process at the `number`th change of the disk from now; a write is half done by then. */
   cutAt(number: number): void {
     this.#endsAt = this.calls + number
+  }
+
+  /** Ends the process now. */
+  cut(): void {
+    this.#isEnded = true
   }
 
   /** Lets the `number`th sync from now fail with EIO. */
@@ -133,6 +144,7 @@ export class VolatileDisk {
   step(partly?: () => void): void {
     if (this.#isEnded) throw new ProcessEnded()
     this.calls += 1
+    this.onStep(partly)
     if (this.calls < this.#endsAt) return
     this.#isEnded = true
     partly?.()
@@ -235,7 +247,7 @@ function survivors(durable: Buffer, written: Buffer, random: Random): Buffer {
   const left = Buffer.alloc(length)
   durable.copy(left)
   for (let at = 0; at < length; at += SECTOR) {
-    if (random() < share) written.copy(left, at, at, at + SECTOR)
+    if (random() < share && at < written.length) written.copy(left, at, at, at + SECTOR)
   }
   return left
 }
@@ -248,7 +260,7 @@ function synced(durable: Buffer, written: Buffer, givenUp: Buffer | null): Buffe
     const end = Math.min(at + SECTOR, now.length)
     if (!written.subarray(at, end).equals(givenUp.subarray(at, end))) continue
     now.fill(0, at, end)
-    durable.copy(now, at, at, end)
+    if (at < durable.length) durable.copy(now, at, at, end)
   }
   return now
 }
@@ -312,8 +324,11 @@ export function useVolatileDisk(): VolatileDisk {
     return file
   }
   const asyncSync = (call: typeof fs.fsync) => {
-    const instead = async (file: number) =>
-      disk.holds(file) ? disk.sync(file) : promisify(call)(file)
+    const instead = async (file: number) => {
+      if (!disk.holds(file)) return promisify(call)(file)
+      await disk.syncTakes()
+      return disk.sync(file)
+    }
     // The code syncs by promise only.
     return Object.assign(call.bind(fs), { [promisify.custom]: instead }) as typeof fs.fsync
   }

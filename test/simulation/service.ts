@@ -1,0 +1,133 @@
+/** The service of a simulation: shows the versions of its plan, fails as its seed says, and notes every promise it gave. */
+
+import { pickWeighted, type Random } from '../../src/simulator/random.ts'
+import { DAY, MINUTE, SECOND } from '../../src/support/units.ts'
+import type { VirtualClock } from '../helpers/virtual-clock.ts'
+import { aService, type Answered, type Asked } from '../extract/extract-fixture.ts'
+import { organizationOf, wireEvent, type Plan, type Version } from './world.ts'
+
+const FAULTS = {
+  throttled: 3,
+  away: 3,
+  'away for long': 0.3,
+  broken: 2,
+  cut: 2,
+  lost: 1,
+  unreachable: 1,
+  slow: 1,
+  'half a body': 1,
+  'last permit': 2,
+}
+
+/** A time before which the service wants no request, and when we were told. Our time. */
+export interface Order {
+  readonly told: number
+  readonly until: number
+}
+
+/** The service of a plan. @param told what it does, and how often */
+export function serviceOf(
+  plan: Plan,
+  clock: VirtualClock,
+  random: Random,
+  told: { step(what: string): void; count(what: string): void },
+) {
+  const sorted = plan.versions.toSorted((a, b) => a.lagDays - b.lagDays || a.number - b.number)
+  const orders: Order[] = []
+  let isQuiet = false
+  const latency = () => 1 + Math.floor(random() * plan.latency)
+  const now = () => clock.now() + plan.aheadMs
+
+  /** What is shown for a question now. */
+  function shown({ body, daysAgo }: Asked): Version[] {
+    const named = [...((body['organization_ids'] ?? []) as string[]), ...urlsOf(body)]
+    const asked = new Set(named.map(organizationOf))
+    const from = daysAgo === null ? -Infinity : now() - daysAgo * DAY
+    const type = body['event_type']
+    return sorted.filter(
+      (one) =>
+        asked.has(one.organization) &&
+        (type ?? one.type) === one.type &&
+        one.visibleAt <= now() &&
+        one.detectedAt <= now() &&
+        one.goneAt > now() &&
+        one.detectedAt >= from,
+    )
+  }
+
+  function ordered(takesMs: number, waitMs: number): void {
+    const told = clock.now() + takesMs
+    orders.push({ told, until: told + waitMs })
+  }
+
+  async function answerTo(asked: Asked): Promise<Answered> {
+    const { body, page, limit, nth } = asked
+    const isFailing = !isQuiet && random() < plan.trouble
+    const fault = isFailing ? pickWeighted(random, FAULTS) : null
+    const failure = fault === null ? '' : ` → ${fault}`
+    told.step(`request ${nth} ${JSON.stringify(body).slice(0, 160)}${failure}`)
+    told.count(fault === null ? 'answers' : `fault: ${fault}`)
+    if (fault === 'unreachable') return { obstacle: 'refused' }
+    if (fault === 'lost') return { takesMs: MINUTE, status: null, charge: 0 }
+    await clock.sleep(latency())
+    const takesMs = latency()
+    const headers = { date: new Date(now()).toUTCString() }
+    const failed = (status: number, waitMs: number | null): Answered => {
+      if (waitMs === null) return { takesMs, status, headers }
+      ordered(takesMs, waitMs)
+      return { takesMs, status, headers: { ...headers, 'retry-after': String(waitMs / SECOND) } }
+    }
+    if (fault === 'throttled') return failed(429, (1 + Math.floor(random() * 30)) * SECOND)
+    if (fault === 'away') return failed(503, (1 + Math.floor(random() * 90)) * SECOND)
+    if (fault === 'away for long') return failed(503, 3 * 3600 * SECOND)
+    if (fault === 'broken') return failed(500, null)
+    const unknown = urlsOf(body).filter((url) => organizationOf(url) < 0)
+    if (unknown.length > 0) {
+      return {
+        takesMs,
+        status: 400,
+        headers,
+        message: `company_urls: company not tracked: ${unknown[0]}`,
+      }
+    }
+    const list = shown(asked)
+    const versions = list.slice((page - 1) * limit, page * limit)
+    const charge = versions.length > 0 ? 10 : 0
+    if (fault === 'cut') return { takesMs, status: null, charge }
+    const whole: Answered = {
+      takesMs: fault === 'slow' ? 50 * SECOND : takesMs,
+      headers,
+      data: versions.map(wireEvent),
+      hasMore: list.length > page * limit,
+      // So that a page in the journal can be told from all others.
+      message: String(nth),
+    }
+    if (fault === 'half a body') return { ...whole, text: '{"success":true,"da', charge }
+    if (fault !== 'last permit') return whole
+    ordered(takesMs, 20 * SECOND)
+    const counters = {
+      'x-ratelimit-remaining': '0',
+      'x-ratelimit-reset': '20',
+      'x-ratelimit-limit': '60',
+    }
+    return { ...whole, headers: { ...headers, ...counters } }
+  }
+
+  const service = aService(answerTo, clock)
+  return {
+    ...service,
+    orders,
+    now,
+    /** From now on nothing fails. */
+    calm() {
+      isQuiet = true
+    },
+    /** What happens to a process that dies is not known to the next: what it was told less than `ms` ago. */
+    forgetOrders(ms: number) {
+      const kept = orders.filter(({ told }) => told < clock.now() - ms)
+      orders.splice(0, orders.length, ...kept)
+    },
+  }
+}
+
+const urlsOf = (body: Asked['body']) => (body['company_urls'] ?? []) as string[]

@@ -1,0 +1,111 @@
+/**
+ * Nights that a seed makes up: events come, change and go while pages are read, the service fails, processes are killed, the
+ * power goes, the disk is full. After every run the invariants hold, and after a quiet night the truth is there.
+ * `JOBTIDE_SEED=n` runs one seed; when it fails, it shows all its steps.
+ */
+
+import { describe, expect, it } from 'vitest'
+import { messageOf } from '../../src/support/errors.ts'
+import { DAY } from '../../src/support/units.ts'
+import { rounds } from '../helpers/tier.ts'
+import { useVolatileDisk } from '../helpers/volatile-disk.ts'
+import { expectSameEverywhere, expectWholeSnapshot, filesOf } from './after-journal.ts'
+import { Invariants, expectTruth } from './invariants.ts'
+import { simulationOf, type Simulation } from './simulation.ts'
+import { quietJob, type Attempt } from './world.ts'
+
+const SEEDS = rounds('JOBTIDE_SEEDS', 50, 2_000)
+const ONLY = process.env['JOBTIDE_SEED']
+// The engine takes a hundred times as long as all else.
+const WITH_ENGINE = 25
+const STEPS_SHOWN = 30
+
+const disk = useVolatileDisk()
+
+/** Runs a seed. @throws an error with the seed and the last steps */
+async function simulate(seed: number): Promise<Simulation> {
+  const simulation = simulationOf(seed, seed % WITH_ENGINE === 0, disk)
+  try {
+    await live(simulation)
+    return simulation
+  } catch (error) {
+    const steps = simulation.steps.slice(ONLY === undefined ? -STEPS_SHOWN : 0).join('\n')
+    throw new Error(`JOBTIDE_SEED=${seed}: ${messageOf(error)}\n${steps}\n`, { cause: error })
+  } finally {
+    simulation.end()
+  }
+}
+
+async function live(simulation: Simulation): Promise<void> {
+  const { plan, clock, service, isDeep, count } = simulation
+  const invariants = new Invariants(simulation)
+  const run = async (attempt: Attempt) => {
+    const chargedBefore = service.charged()
+    const ended = await simulation.attempt(attempt)
+    if (isDeep) await expectWholeSnapshot(simulation)
+    return { ended, held: invariants.check(attempt, ended, chargedBefore) }
+  }
+  for (const attempt of plan.attempts) await run(attempt)
+
+  service.calm()
+  const job = quietJob(plan)
+  const quietNight = async (extractsOnly = false) => {
+    const fate = { kind: 'none', at: 0 } as const
+    const night = await run({ at: clock.now(), job, fate, extractsOnly })
+    if (night.ended.error !== null) throw night.ended.error
+    expect(night.ended.report?.endedEarly).toBe(null)
+    return night
+  }
+  // The first one reads on what was begun before, and that is covered up to when it was begun.
+  await clock.advance(DAY)
+  await quietNight(true)
+  await clock.advance(DAY)
+  const beganAt = service.now()
+  const { held } = await quietNight()
+  const truth = expectTruth(simulation, held, beganAt)
+  const files = isDeep ? await filesOf(simulation) : null
+
+  const again = await quietNight()
+  expect(again.held.bought, 'a second run finds nothing else').toEqual(held.bought)
+  count('pages', again.held.pages.length)
+  count('credits', service.charged())
+  count('requests whose note a power cut took', service.account.length - again.held.sent)
+  if (!isDeep) return
+  expect(await filesOf(simulation), 'a second run writes no file').toEqual(files)
+  await expectSameEverywhere(simulation, held, truth)
+}
+
+describe('nights that a seed makes up', () => {
+  it('are the same again, to the last step, where the seed is the same', async () => {
+    for (const seed of [1, 2, 3]) {
+      const [once, again] = [await simulate(seed), await simulate(seed)]
+      expect(again.steps).toEqual(once.steps)
+      expect(again.counts).toEqual(once.counts)
+    }
+  })
+
+  it(`${SEEDS} of them lose nothing, buy nothing unseen and claim nothing that is not there`, async () => {
+    const seeds =
+      ONLY === undefined ? Array.from({ length: SEEDS }, (_, n) => n + 1) : [Number(ONLY)]
+    const totals = new Map<string, number>()
+    const failures: string[] = []
+    const beganAt = performance.now()
+    for (const seed of seeds) {
+      try {
+        const { counts } = await simulate(seed)
+        for (const [what, number] of counts) totals.set(what, (totals.get(what) ?? 0) + number)
+      } catch (error) {
+        failures.push(messageOf(error))
+      }
+    }
+    const perSecond = (1_000 * seeds.length) / (performance.now() - beganAt)
+    const counted = [...totals].map(([what, number]) => `${what} ${number}`).toSorted()
+    process.stdout.write(
+      `${seeds.length} seeds, ${perSecond.toFixed(1)}/s: ${counted.join(', ')}\n`,
+    )
+    expect(failures.join('\n')).toBe('')
+    if (ONLY !== undefined) return
+    expect(totals.get('kills')).toBeGreaterThan(SEEDS / 4)
+    expect(totals.get('pages')).toBeGreaterThan(SEEDS)
+  }, 7_200_000)
+})
