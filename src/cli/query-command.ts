@@ -153,12 +153,13 @@ async function printRows(
   const objectOf = (row: readonly unknown[]) =>
     Object.fromEntries(names.map((name, index) => [name, row[index] ?? null]))
   const lineOf = (row: readonly unknown[]) =>
-    isJson ? escapedJson(JSON.stringify(objectOf(row))) : csvOf(row.map(cellText))
+    isJson ? JSON.stringify(objectOf(row)) : csvOf(row.map(cellText))
   const [between, end] = isJson ? [',', ']\n'] : ['', '']
   // Goes out with the first rows: a statement that fails before them prints nothing.
   let before = isJson ? '[' : csvOf(names)
   for await (const rows of rowsOf(stream)) {
-    if (!(await output.stream(before + rows.map(lineOf).join(between), stop))) return
+    const text = before + rows.map(lineOf).join(between)
+    if (!(await output.stream(isJson ? escapedJson(text) : text, stop))) return
     before = between
   }
   await output.stream(`${before === between ? '' : before}${end}`, stop)

@@ -278,7 +278,11 @@ describe('settings', () => {
     ['a missing argument', ['run'], /missing required argument 'pipeline'/],
     ['--days 0', ['backfill', '--days', '0'], /Expected a whole number from 1 to 365, or all/],
     ['--credits 5', ['backfill', '--credits', '5'], /whole number from 10 to/],
-    ['--format xml', ['query', 'select 1', '--format', 'xml'], /choices are table, csv, json/],
+    [
+      '--format xml',
+      ['query', 'select 1', '--format', 'xml'],
+      /choices are table, csv, spreadsheet, json/,
+    ],
   ] as const
   it.each(commandLines)('refuses %s', async (what, args, says) => {
     const env = { JOBTIDE_API_KEY: KEY }

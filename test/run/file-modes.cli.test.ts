@@ -56,7 +56,7 @@ describe.each([
       done(await site.run(['forget', person, '--yes', '--pipeline', site.pipeline]))
     }
     const inside = [site.dataDir, ...(umask === 0 ? [restored] : [])].flatMap(modesBelow)
-    expect(inside.length).toBeGreaterThan(15)
+    expect(inside.length).toBeGreaterThan(8)
     expect(inside.filter((line) => !/^[1-7]00 /.test(line))).toEqual([])
     expect(inside).toContain(`700 ${site.dataDir}`)
     expect(inside).toContain(`400 ${join(site.dataDir, 'analyst.duckdb')}`)
