@@ -143,7 +143,7 @@ export interface SiteOptions extends Partial<SimulatorOptions> {
 }
 
 /** The made-up world of a site: two years up to today and a month more. */
-function worldOf({ companies = 8, events }: Pick<SiteOptions, 'companies' | 'events'>) {
+export function worldOf({ companies = 8, events }: Pick<SiteOptions, 'companies' | 'events'>) {
   const today = Math.floor(Date.now() / DAY) * DAY
   return {
     seed: 11,
