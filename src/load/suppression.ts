@@ -4,11 +4,11 @@
  *
  * The list lies in the data directory beside the journal and names nobody: it holds keyed hashes of ids. Losing it would
  * bring people back, so it proves itself (its MAC), and the journal and the certificates are witnesses that there was a
- * list, and how new it was. Only the loss of all of them at once goes unnoticed.
+ * list, and how new it was. The loss of all of them at once is noticed where snapshots tell (src/publish/refuse-loss.ts).
  */
 
 import { createHmac, randomBytes } from 'node:crypto'
-import { existsSync, readdirSync } from 'node:fs'
+import { existsSync, readFileSync, readdirSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { z } from 'zod'
 import { eventSchema } from '../api/schemas.ts'
@@ -17,7 +17,7 @@ import { readHistory } from '../journal/read-history.ts'
 import { readIfThere, writePrivateFile } from '../support/atomic-file.ts'
 import { isoInstant } from '../support/clock.ts'
 import { StorageError, asStorageError, messageOf } from '../support/errors.ts'
-import { stableJson } from '../support/json.ts'
+import { jsonOrNull, stableJson } from '../support/json.ts'
 
 /** Name of the list below a data directory. */
 export const SUPPRESSED_FILE = 'suppressed.json'
@@ -41,8 +41,12 @@ const listSchema = contentSchema.extend({ mac: hashSchema })
 
 type Content = z.infer<typeof contentSchema>
 type List = z.infer<typeof listSchema>
-/** What the journal says of the newest list. */
-type Witness = Pick<List, 'generation' | 'mac'> | null
+
+const markSchema = listSchema.pick({ generation: true, mac: true })
+/** Which list there was, as the journal and certificates tell it. */
+export type ListMark = z.infer<typeof markSchema>
+/** What a certificate says of the list; see src/run/forget/erase.ts. */
+const certificateSchema = z.object({ list: markSchema })
 
 /** People, and events by age. */
 export interface Erasable {
@@ -90,27 +94,27 @@ export class Suppression {
 
 /**
  * Reads what is not kept in the data directory that a journal lies in.
- * @param witness what the journal says of the newest list; read from it unless given
- * @throws StorageError when the list is lost or was changed: then it is not known whose events to leave out
+ * @param noted what the journal says of the newest list; read from it unless given
+ * @throws StorageError when the list is lost, older or was changed: then it is not known whose events to leave out
  */
-export function readSuppression(journal: Journal, witness?: Witness): Suppression {
-  return new Suppression(readList(journal, witness) ?? emptyList())
+export function readSuppression(journal: Journal, noted?: ListMark | null): Suppression {
+  return new Suppression(readList(journal, noted) ?? emptyList())
 }
 
 /**
  * Puts people on the list, and lets no event be kept that is older than `eventsBefore`: a later day replaces an earlier
  * one, never the other way round, because what was erased would come back with the next read of everything.
  * @param nowMs milliseconds since 1970 UTC
- * @returns the keyed hash of each person, in the order of `profileIds`
+ * @returns the keyed hash of each person, in the order of `profileIds`, and which list they are on; null for none
  * @throws StorageError when the list is lost, or the disk refuses
  */
 export async function suppress(
   journal: Journal,
   { profileIds, eventsBefore }: Erasable,
   nowMs: number,
-): Promise<string[]> {
-  const witness = readHistory(journal).suppression
-  let list = readList(journal, witness)
+): Promise<{ readonly people: string[]; readonly list: ListMark | null }> {
+  const noted = readHistory(journal).suppression
+  let list = readList(journal, noted)
   const { key, people, events_before: before, generation } = list ?? emptyList()
   const hashes = profileIds.map((id) => personHash(key, id))
   const all = [...new Set([...people, ...hashes])]
@@ -124,8 +128,9 @@ export async function suppress(
       events_before: isLater ? isoInstant(eventsBefore) : before,
     })
   }
-  await noteList(journal, list, witness, nowMs)
-  return hashes
+  await noteList(journal, list, noted, nowMs)
+  const mark = list && { generation: list.generation, mac: list.mac }
+  return { people: hashes, list: mark }
 }
 
 // In the journal, so that the loss of the list, or an older one in its place, is noticed from here on. A journal without
@@ -133,12 +138,12 @@ export async function suppress(
 async function noteList(
   journal: Journal,
   list: List | null,
-  witness: Witness,
+  noted: ListMark | null,
   nowMs: number,
 ): Promise<void> {
   if (list === null || journal.segments().length === 0) return
   const { generation, mac } = list
-  if (witness?.generation === generation) return
+  if (noted?.generation === generation) return
   const writer = journal.writer()
   try {
     await writer.append({ kind: 'suppression_changed', at: nowMs, generation, mac })
@@ -155,26 +160,46 @@ function emptyList(): Content {
 /** The list of the data directory that a journal lies in; null where there never was one. */
 function readList(
   journal: Journal,
-  witness: Witness = readHistory(journal).suppression,
+  noted: ListMark | null = readHistory(journal).suppression,
 ): List | null {
   const folder = dirname(journal.folder)
   const path = join(folder, SUPPRESSED_FILE)
+  const witnesses = certified(folder)
+  if (noted !== null) witnesses.unshift({ by: 'the journal', ...noted })
   const bytes = readIfThere(path)
   if (bytes === null) {
-    if (witness !== null) throw lost(`${path} is missing, and the journal says that there was one`)
-    if (!hasCertificates(join(folder, 'certificates'))) return null
-    throw lost(`${path} is missing, and certificates/ says that there was one`)
+    if (witnesses[0] === undefined) return null
+    throw lost(`${path} is missing, and ${witnesses[0].by} says that there was one`)
   }
   const list = parseList(path, bytes)
-  if (witness !== null && list.generation < witness.generation) {
-    const age = `it is number ${list.generation}, and the journal knows of number ${witness.generation}`
-    throw lost(`${path} is an older list: ${age}`)
-  }
-  if (witness?.generation === list.generation && witness.mac !== list.mac) {
-    throw lost(`${path} is not the list that the journal knows`)
+  for (const { by, generation, mac } of witnesses) {
+    if (list.generation < generation) {
+      const age = `it is number ${list.generation}, and ${by} knows of number ${generation}`
+      throw lost(`${path} is an older list: ${age}`)
+    }
+    if (list.generation === generation && list.mac !== mac) {
+      throw lost(`${path} is not the list that ${by} knows`)
+    }
   }
   return list
 }
+
+/** The lists that the certificates of a data directory were written after. One that is damaged tells only that there was one. */
+function certified(folder: string): ({ readonly by: string } & ListMark)[] {
+  const certificates = join(folder, 'certificates')
+  try {
+    const names = existsSync(certificates) ? readdirSync(certificates) : []
+    return names.filter(isCertificate).map((name) => {
+      const text = readFileSync(join(certificates, name), 'utf8')
+      const { list } = certificateSchema.safeParse(jsonOrNull(text)).data ?? {}
+      return { by: `certificates/${name}`, generation: 0, mac: '', ...list }
+    })
+  } catch (error) {
+    throw asStorageError(error, certificates)
+  }
+}
+
+const isCertificate = (name: string) => name.startsWith('forget-') && name.endsWith('.json')
 
 function writeList(journal: Journal, content: Content): List {
   const list = { ...content, mac: macOf(content) }
@@ -204,17 +229,9 @@ function parseList(path: string, bytes: Buffer): List {
   throw lost(`${path} was changed: its content does not fit its MAC`)
 }
 
-function hasCertificates(folder: string): boolean {
-  try {
-    return existsSync(folder) && readdirSync(folder).some((name) => name.startsWith('forget-'))
-  } catch (error) {
-    throw asStorageError(error, folder)
-  }
-}
-
 function lost(sentence: string, cause?: unknown): StorageError {
   return new StorageError(sentence, {
-    hint: `Restore the newest ${SUPPRESSED_FILE} from a backup: without it people who were erased would come back. Nothing was loaded.`,
+    hint: `Put the newest ${SUPPRESSED_FILE} back; it goes with an older journal, too. Without it people who were erased would come back. Nothing was loaded. If only an older one is left, with a journal as old: move the certificates made since out of the data directory, and forget everybody of them again.`,
     ...(cause === undefined ? {} : { cause }),
   })
 }

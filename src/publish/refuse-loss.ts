@@ -7,7 +7,7 @@ import { isoInstant } from '../support/clock.ts'
 import { sum } from '../support/numbers.ts'
 import { ulidTime } from '../support/ulid.ts'
 import { PublishError } from './errors.ts'
-import type { Manifest } from './manifest.ts'
+import type { Manifest, NotKept } from './manifest.ts'
 
 /** What the operator has said. */
 export interface LossChoices {
@@ -40,8 +40,16 @@ export function refuseLoss(
     if (adoptDestination) return
     throw anotherJournal(before, now, destination)
   }
+  if (hasForgottenLess(before.not_kept, now.not_kept))
+    throw rememberedAgain(before, now, destination)
   const losses = acceptShrink ? [] : lossesOf(before, now)
   if (losses.length > 0) throw shrunk(before, losses, destination)
+}
+
+// A suppression list only ever grows. The one of an older backup lets people come back, whatever the operator accepts.
+function hasForgottenLess(before: NotKept, now: NotKept): boolean {
+  const since = ({ events_before: day }: NotKept) => (day === null ? 0 : Date.parse(day))
+  return now.people < before.people || since(now) < since(before)
 }
 
 /** Whether a snapshot was made from another journal. */
@@ -102,6 +110,19 @@ function shrunk(before: Manifest, losses: readonly string[], destination: string
     {
       hint: `Nothing was uploaded, and readers keep snapshot ${snapshot_id}. If a part of the journal is missing, put it back and run \`jobtide replay\`; if the loss is meant, publish once with --accept-shrink.`,
       context: { destination, snapshot_id, losses },
+    },
+  )
+}
+
+function rememberedAgain(before: Manifest, now: Manifest, destination: string) {
+  const { snapshot_id } = before
+  const told = ({ not_kept: { people, events_before: day } }: Manifest) =>
+    `${shown(people)} erased${day === null ? '' : `, and no events from before ${day}`}`
+  return new RefusedLossError(
+    `people who were erased would come back: the suppression list here knows of ${told(now)}; readers of ${destination} see a snapshot that knows of ${told(before)}`,
+    {
+      hint: `Nothing was uploaded, and readers keep snapshot ${snapshot_id}. Put the newest suppressed.json back and run \`jobtide replay\`; if only an older one is left, forget everybody again who was erased since.`,
+      context: { destination, snapshot_id, before: before.not_kept, now: now.not_kept },
     },
   )
 }

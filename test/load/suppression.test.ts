@@ -1,5 +1,5 @@
 import { createHmac } from 'node:crypto'
-import { mkdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
+import { cpSync, mkdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import { openJournal, type Journal } from '../../src/journal/journal.ts'
@@ -24,7 +24,7 @@ const suppressPeople = (journal: Journal, profileIds: readonly string[], nowMs =
 describe('the suppression list', () => {
   it('holds an HMAC and no id, under a key of its own, for its owner alone', async () => {
     const folder = temporaryFolder()
-    const hashes = await suppressPeople(journalIn(folder), ['per_secret_1'])
+    const { people: hashes } = await suppressPeople(journalIn(folder), ['per_secret_1'])
     const path = join(folder, SUPPRESSED_FILE)
     const text = readFileSync(path, 'utf8')
     const { key, people } = JSON.parse(text)
@@ -135,6 +135,56 @@ describe('a list that was damaged or lost', () => {
     expect(() => readSuppression(journalIn(folder))).toThrow(
       /suppressed.json is missing, and certif/,
     )
+  })
+
+  it('is refused with exit 9 where journal and list are as old as each other, and a certificate is newer', async () => {
+    const folder = temporaryFolder()
+    const data = join(folder, 'data')
+    const journal = await journalOfPages(join(data, 'journal'), [[aPage([wireEvent()])]])
+    const certify = async (profileIds: string[], name: string) => {
+      const { list } = await suppressPeople(journal, profileIds)
+      mkdirSync(join(data, 'certificates'), { recursive: true })
+      writeFileSync(join(data, 'certificates', name), JSON.stringify({ list }))
+    }
+    await certify(['per_1'], 'forget-1.json')
+    const kept = ['journal', 'journal.seals', SUPPRESSED_FILE]
+    const copy = (from: string, to: string) => {
+      for (const name of kept) {
+        rmSync(join(to, name), { recursive: true, force: true })
+        cpSync(join(from, name), join(to, name), { recursive: true })
+      }
+    }
+    copy(data, join(folder, 'backup'))
+    await certify(['per_2'], 'forget-2.json')
+    copy(data, join(folder, 'newest'))
+    expect(readSuppression(journal).people).toBe(2)
+
+    copy(join(folder, 'backup'), data)
+    const older = { exitCode: 9, hint: expect.stringContaining('forget everybody') as unknown }
+    expect(() => readSuppression(journal)).toThrow(expect.objectContaining(older) as Error)
+    expect(() => readSuppression(journal)).toThrow(
+      /it is number 1, and certificates\/forget-2.json knows of number 2/,
+    )
+    await expect(suppressPeople(journal, ['per_3'])).rejects.toMatchObject(older)
+    // The newest list goes with the older journal.
+    const newest = readFileSync(join(folder, 'newest', SUPPRESSED_FILE))
+    writeFileSync(join(data, SUPPRESSED_FILE), newest)
+    expect(readSuppression(journal).coversPerson('per_2')).toBe(true)
+
+    // Where it is lost: what the hint says.
+    copy(join(folder, 'backup'), data)
+    rmSync(join(data, 'certificates', 'forget-2.json'))
+    await certify(['per_2'], 'forget-3.json')
+    expect(readSuppression(journal).coversPerson('per_2')).toBe(true)
+    // Another list with the same number is not the one that was certified.
+    copy(join(folder, 'backup'), data)
+    rmSync(join(data, 'certificates', 'forget-3.json'))
+    await suppressPeople(journal, ['per_3'])
+    writeFileSync(
+      join(data, 'certificates', 'forget-3.json'),
+      JSON.stringify({ list: { generation: 2, mac: JSON.parse(newest.toString()).mac } }),
+    )
+    expect(() => readSuppression(journal)).toThrow(/is not the list that certificates\/forget-3/)
   })
 
   it('that is newer than the journal knows is good: its process was killed before it noted it', async () => {

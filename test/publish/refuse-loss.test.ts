@@ -80,6 +80,23 @@ describe('a snapshot of another journal', () => {
 })
 
 describe('a snapshot of the same journal', () => {
+  it('under an older suppression list is refused whatever is accepted: erased people would come back', () => {
+    const day = '2026-01-01T00:00:00.000Z'
+    const before = { notKept: { people: 2, events_before: day } }
+    for (const notKept of [
+      { people: 1, events_before: day },
+      { people: 2, events_before: null },
+      { people: 3, events_before: '2025-12-01T00:00:00.000Z' },
+    ]) {
+      expect(refused(before, { notKept }, { acceptShrink: true })).toMatchObject({
+        exitCode: EXIT.publishFailed,
+        message: expect.stringMatching(/would come back: .* knows of 2 erased/) as string,
+        hint: expect.stringContaining('Put the newest suppressed.json back') as string,
+      })
+    }
+    expect(refused(before, { ...before, rows: { promotions: 18 } })).toBeNull()
+  })
+
   it.each<[string, Facts]>([
     ['5 % of the events fewer', { rows: { job_change_events: 4_567 } }],
     ['5 % of the organisations fewer', { organizations: 57 }],

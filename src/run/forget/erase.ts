@@ -12,7 +12,7 @@
 import { existsSync, readdirSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { openJournal, type Journal } from '../../journal/journal.ts'
-import { readSuppression, suppress, type Erasable } from '../../load/suppression.ts'
+import { readSuppression, suppress, type Erasable, type ListMark } from '../../load/suppression.ts'
 import { writePrivateFile } from '../../support/atomic-file.ts'
 import { isoInstant } from '../../support/clock.ts'
 import { LockedError, asStorageError } from '../../support/errors.ts'
@@ -43,7 +43,7 @@ export interface Certificate extends Pick<
   'events_before' | 'segments' | 'rows' | 'stores'
 > {
   readonly path: string
-  readonly format_version: 2
+  readonly format_version: 3
   /** ULID. */
   readonly id: string
   /** ISO 8601, UTC. */
@@ -56,6 +56,8 @@ export interface Certificate extends Pick<
   readonly remaining: readonly string[]
   /** The keyed hash of each person, as on the suppression list. */
   readonly people: readonly string[]
+  /** Which suppression list that was: an older one in its place is noticed by it. */
+  readonly list: ListMark | null
   /** How many texts were searched for in how many files and bytes, and where one was found. */
   readonly proof: SearchReport & { readonly texts: number }
 }
@@ -105,7 +107,7 @@ async function eraseAll(
   if (isNew) keep({ markers: here.markers })
   const { profile_ids: profileIds, events_before: before, markers } = pending
   const eventsBefore = before === null ? null : Date.parse(before)
-  const people = await suppress(journal, { profileIds, eventsBefore }, clock.now())
+  const suppressed = await suppress(journal, { profileIds, eventsBefore }, clock.now())
   if (!isEmpty) {
     tell(world, 'journal')
     const segments = await eraseFromJournal(world, pending.is_rebuilt ? 'noted' : 'all')
@@ -129,7 +131,7 @@ async function eraseAll(
   tell(world, 'copies')
   await eraseCopies(world)
   tell(world, 'proof')
-  const certificate = certify(world, pending, people, await prove(world, targets, pending))
+  const certificate = certify(world, pending, suppressed, await prove(world, targets, pending))
   if (certificate.is_complete) removePending(root)
   return certificate
 }
@@ -223,7 +225,7 @@ async function prove(
 function certify(
   { directory, clock, version }: ErasureWorld,
   { events_before, segments, rows, stores, markers }: Pending,
-  people: readonly string[],
+  suppressed: Pick<Certificate, 'people' | 'list'>,
   proof: SearchReport,
 ): Certificate {
   const failed = stores.flatMap(({ destination, problem }) =>
@@ -234,13 +236,13 @@ function certify(
   const id = newUlid(now)
   const path = join(directory.root, 'certificates', `forget-${id}.json`)
   const content = {
-    format_version: 2 as const,
+    format_version: 3 as const,
     id,
     made_at: isoInstant(now),
     jobtide: version,
     is_complete: remaining.length === 0,
     remaining,
-    people,
+    ...suppressed,
     events_before,
     segments,
     rows,
