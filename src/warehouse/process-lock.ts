@@ -13,6 +13,7 @@ import { basename, dirname, join } from 'node:path'
 import { fsyncDirectory, syncFile } from '../support/atomic-file.ts'
 import { LockedError, StorageError, asStorageError, systemCode } from '../support/errors.ts'
 import { removeDatabase } from './database-file.ts'
+import { WarehouseDamagedError } from './errors.ts'
 import { openBareFile } from './warehouse.ts'
 
 /** A lock that this process holds. */
@@ -27,14 +28,14 @@ const openHere = new Set<string>()
 const looks = new Map<string, Promise<boolean>>()
 
 /**
- * Takes the lock `path`, in a folder that exists; the file is made where it is missing, and stays for ever.
+ * Takes the lock `path`, in a folder that exists; the file is made where it is missing or damaged, and stays for ever.
  * @returns null when another process, or this one, holds it or looks at it
  * @throws StorageError when the disk refuses, or the file system knows no locks
  */
 export async function tryProcessLock(path: string): Promise<ProcessLock | null> {
   return onlyHere(path, async (real, done) => {
     if (!existsSync(real)) await createLockFile(real)
-    const close = await openOrNull(real, 'write')
+    const close = await openOrNull(real, 'write').catch((error: unknown) => repair(real, error))
     if (close === null) return null
     let isHeld = true
     const release = () => {
@@ -47,14 +48,17 @@ export async function tryProcessLock(path: string): Promise<ProcessLock | null> 
   })
 }
 
-/** Whether a process holds the lock `path` now. @throws StorageError when the disk refuses */
+/** Whether a process holds the lock `path` now: never one that is damaged. @throws StorageError when the disk refuses */
 export async function isProcessLockHeld(path: string): Promise<boolean> {
   if (!existsSync(path)) return false
   const real = realOf(path)
   const underWay = looks.get(real)
   if (underWay !== undefined) return underWay
   const look = onlyHere(path, async (_, done) => {
-    const close = await openOrNull(real, 'read')
+    const close = await openOrNull(real, 'read').catch((error: unknown) => {
+      if (isDamaged(error)) return () => undefined
+      throw error
+    })
     close?.()
     done()
     return close
@@ -102,6 +106,33 @@ async function openOrNull(path: string, mode: 'read' | 'write'): Promise<(() => 
       hint: 'Put its folder on a local disk, or on a network file system with locks (NFSv4).',
       cause: error,
     })
+  }
+}
+
+const REPAIR = '.repair'
+const MOST_REPAIRS = 3
+
+const isDamaged = (error: unknown) =>
+  error instanceof StorageError && error.cause instanceof WarehouseDamagedError
+
+// The engine takes the kernel's lock before it reads: so nobody holds a file that it finds damaged, and nobody ever will. Of
+// several processes that find it so, one at a time looks again, because another one may hold a new file by now.
+async function repair(path: string, error: unknown): Promise<(() => void) | null> {
+  if (!isDamaged(error) || path.endsWith(REPAIR)) throw error
+  const turn = await tryProcessLock(`${path}${REPAIR}`)
+  if (turn === null) return null
+  try {
+    for (let repairs = 0; ; repairs += 1) {
+      try {
+        return await openOrNull(path, 'write')
+      } catch (again) {
+        if (!isDamaged(again) || repairs === MOST_REPAIRS) throw again
+        removeDatabase(path)
+        await createLockFile(path)
+      }
+    }
+  } finally {
+    turn.release()
   }
 }
 

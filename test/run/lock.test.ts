@@ -109,11 +109,25 @@ describe('the lock of a data directory', () => {
     })
   })
 
-  it('names the file to remove where its own file is damaged', async () => {
+  it.each([
+    ['work', 'damaged'],
+    ['work', ''],
+    ['waiting', 'damaged'],
+  ])('makes its file anew where %s.duckdb is %j', async (name, damage) => {
+    const dataDir = temporaryFolder()
+    ;(await take(dataDir, 'run')).release()
+    writeFileSync(join(dataDir, 'locks', `${name}.duckdb`), damage)
+    expect(await holderOf(dataDir)).toBeNull()
+    expect(await isAwaited(dataDir)).toBe(false)
+    const held = await take(dataDir, 'run', { maxWaitMs: 1 })
+    expect(await holderOf(dataDir)).toContain('jobtide run')
+    held.release()
+  })
+
+  it('names the file to remove where it cannot be made anew', async () => {
     const dataDir = temporaryFolder()
     const file = join(dataDir, 'locks', 'work.duckdb')
-    mkdirSync(join(dataDir, 'locks'))
-    writeFileSync(file, 'damaged')
+    mkdirSync(file, { recursive: true })
     await expect(take(dataDir, 'run')).rejects.toMatchObject({
       exitCode: EXIT.storage,
       message: `the lock file ${file} cannot be used`,
