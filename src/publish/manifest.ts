@@ -123,6 +123,8 @@ const manifestSchema = z.object({
   /** The snapshot that readers saw before this one. */
   previous: z.object({ snapshot_id: snapshotIdSchema, manifest_sha256: sha256Schema }).nullable(),
   created_at: instantSchema,
+  /** Where it was published to, an absolute folder or a bucket: there `views.sql` reads, also after a copy. */
+  destination: z.string(),
   /** The run that published; null for a publish by itself. */
   run_id: z.string().nullable(),
   /** The journal whose rows these are, a ULID. */

@@ -238,6 +238,7 @@ async function exportTables(
       manifest_sha256: current.pointer.manifest_sha256,
     },
     created_at: isoInstant(clock.now()),
+    destination: options.store.destination,
     run_id: runId,
     journal_id: options.journalId,
     not_kept: options.notKept,
@@ -278,7 +279,7 @@ async function putSnapshot(
   const { snapshot_id: id } = manifest
   const keys = snapshotKeys(id)
   const text = formatJson(manifest)
-  await store.put(keys.views, Buffer.from(viewsSql(manifest, (key) => store.urlOf(key))))
+  await store.put(keys.views, Buffer.from(viewsSql(manifest)))
   await store.put(keys.manifest, Buffer.from(text))
   signal?.throwIfAborted()
   const pointer = Buffer.from(formatJson(pointerTo(id, text)))

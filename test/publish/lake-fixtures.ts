@@ -8,6 +8,7 @@ import { onTestFinished } from 'vitest'
 import {
   POINTER_KEY,
   formatJson,
+  parseManifest,
   pointerTo,
   snapshotKeys,
   type Manifest,
@@ -63,12 +64,25 @@ export async function publishedLake(elsewhere?: ObjectStore) {
   const from = newStore(await template)
   const root = temporaryFolder()
   const store = elsewhere ?? newStore(root)
-  // The pointer comes first in the list, and last into the store.
-  for (const { key } of (await from.list('')).toReversed()) {
-    const bytes = readFileSync(from.urlOf(key))
-    const views = () => bytes.toString().replaceAll(from.destination, store.destination)
-    await store.put(key, key.endsWith('/views.sql') ? Buffer.from(views()) : bytes)
+  const isTold = (key: string) => key.startsWith('snapshots/') || key === POINTER_KEY
+  for (const { key } of await from.list('')) {
+    if (!isTold(key)) await store.put(key, readFileSync(from.urlOf(key)))
   }
+  // As if it had been published there: manifests name their destination, and each the hash of the one before.
+  const second = await manifestIn(from)
+  const previous = snapshotKeys(second.previous?.snapshot_id ?? '')
+  const first = parseManifest(readFileSync(from.urlOf(previous.manifest)), null, '')
+  first.destination = store.destination
+  second.destination = store.destination
+  const { snapshot_id, manifest_sha256 } = pointerTo(first.snapshot_id, formatJson(first))
+  second.previous = { snapshot_id, manifest_sha256 }
+  for (const manifest of [first, second]) {
+    const keys = snapshotKeys(manifest.snapshot_id)
+    await store.put(keys.manifest, Buffer.from(formatJson(manifest)))
+    await store.put(keys.views, Buffer.from(viewsSql(manifest)))
+  }
+  const text = formatJson(pointerTo(second.snapshot_id, formatJson(second)))
+  await store.put(POINTER_KEY, Buffer.from(text))
   const manifest = () => manifestIn(store)
   return {
     root,
@@ -121,7 +135,7 @@ export async function forge(lake: Lake, change: (manifest: Manifest) => void): P
   change(manifest)
   const text = formatJson(manifest)
   overwrite(lake, keys.manifest, Buffer.from(text))
-  overwrite(lake, keys.views, Buffer.from(viewsSql(manifest, (key) => `${lake.root}/${key}`)))
+  overwrite(lake, keys.views, Buffer.from(viewsSql(manifest)))
   const pointer = formatJson(pointerTo(id, text))
   overwrite(lake, POINTER_KEY, Buffer.from(pointer))
 }

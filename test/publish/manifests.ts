@@ -52,6 +52,7 @@ export function aManifest(parts: Partial<Manifest> = {}): Manifest {
     sequence: 1,
     previous: null,
     created_at: '2026-11-20T02:15:00Z',
+    destination: '/srv/lake',
     run_id: null,
     journal_id: '01M82GZFCDS2H9RXZ13JAAZES0',
     not_kept: { people: 0, events_before: null },

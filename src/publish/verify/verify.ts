@@ -13,7 +13,7 @@ import { POINTER_KEY, objectsOf, snapshotKeys, type Manifest } from '../manifest
 import { engineVersion } from '../partitions.ts'
 import { withScratch, withScratchEngine, type Step } from '../scratch.ts'
 import type { ObjectStore, StoredObject } from '../store/object-store.ts'
-import { placeOfViews, viewsSql } from '../views.ts'
+import { viewsSql } from '../views.ts'
 import { verifyChain, type SnapshotChain } from './verify-chain.ts'
 import { verifyDeltaLog } from './verify-delta.ts'
 import type { Finding, Report } from './verify-findings.ts'
@@ -75,7 +75,7 @@ async function verify(options: VerifyOptions): Promise<VerifyReport> {
   const { snapshot_id: snapshotId, tables } = manifest
   const { manifest: object } = snapshotKeys(snapshotId)
   for (const message of contradictions(tables)) report('manifest', object, message)
-  const copiedFrom = await verifyViews(store, manifest, report)
+  await verifyViews(store, manifest, report)
   await verifyTables(options, chain, report)
   // What a manifest that cannot be read names is not known.
   if (all !== null) {
@@ -93,7 +93,7 @@ async function verify(options: VerifyOptions): Promise<VerifyReport> {
   return {
     snapshotId,
     manifest,
-    copiedFrom,
+    copiedFrom: manifest.destination === store.destination ? null : manifest.destination,
     tables: tables.length,
     files: objectsOf(manifest).length,
     rows: sum(tables.map(({ rows }) => rows)),
@@ -112,26 +112,13 @@ const NOTHING_READ = {
   bytes: 0,
 } as const
 
-/** @returns where the views read the files, when the snapshot was copied here from there */
-async function verifyViews(
-  store: ObjectStore,
-  manifest: Manifest,
-  report: Report,
-): Promise<string | null> {
+async function verifyViews(store: ObjectStore, manifest: Manifest, report: Report): Promise<void> {
   const { views: object } = snapshotKeys(manifest.snapshot_id)
   const stored = await store.get(object)
-  if (stored === null) {
-    report('missing', object, 'it is not there')
-    return null
-  }
-  const text = Buffer.from(stored.bytes).toString()
-  if (text === viewsSql(manifest, (key) => store.urlOf(key))) return null
-  // The address of each file stands in it, so it goes on naming those of the place where it was published.
-  const copiedFrom = placeOfViews(text, manifest)
-  if (copiedFrom === null) {
+  if (stored === null) report('missing', object, 'it is not there')
+  else if (Buffer.from(stored.bytes).toString() !== viewsSql(manifest)) {
     report('views', object, 'it is not the one that belongs to the manifest: it was changed')
   }
-  return copiedFrom
 }
 
 async function verifyTables(
