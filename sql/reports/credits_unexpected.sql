@@ -1,4 +1,4 @@
--- Pages whose charge was not the expected one, the newest first.
+-- Pages whose charge was not the expected one, the newest first, so many at most.
 select requested_at, runs.pipeline, pages.run_id, batch_id, page, request_id, events, credits_used, credits_sent
 from ops.pages as pages
 join ops.runs as runs on runs.run_id = pages.run_id
@@ -7,3 +7,4 @@ where pages.outcome = 'received'
     and ($pipeline::varchar is null or runs.pipeline = $pipeline)
     and ($since::varchar is null or requested_at >= cast($since as timestamptz))
 order by requested_at desc, request_id
+limit $limit

@@ -35,6 +35,9 @@ const URL =
 const stages = () => import('./stage-commands.ts')
 const runs = () => import('./service-commands.ts')
 
+// What is shown is held in memory; `query` streams.
+const MOST_SHOWN = 10_000
+
 const running: readonly Declaration[] = [
   {
     name: 'demo',
@@ -137,7 +140,9 @@ const looking: readonly Declaration[] = [
   {
     name: 'rejects',
     about: 'events that did not fit, and why',
-    options: [['--limit <n>', 'how many to show, the newest first', wholeNumber(0, 1e9), 20]],
+    options: [
+      ['--limit <n>', 'how many to show, the newest first', wholeNumber(0, MOST_SHOWN), 20],
+    ],
     import: async () => (await import('./rejects-command.ts')).rejectsCommand,
   },
   {
@@ -219,7 +224,7 @@ const publishing: readonly Declaration[] = [
     options: [
       PIPELINE_OPTION,
       ['--table <name>', 'show the rows of one table'],
-      ['--limit <n>', 'how many rows to show', wholeNumber(0, 1e9), 20],
+      ['--limit <n>', 'how many rows to show', wholeNumber(0, MOST_SHOWN), 20],
     ],
     import: async () => (await import('./snapshot-commands.ts')).diffCommand,
   },

@@ -54,6 +54,8 @@ const RECENT_DAYS = 90
 const DAYS_SHOWN = 7
 const ROWS_SHOWN = 20
 const FEW_SHOWN = 5
+// A service that charges otherwise does so for every page.
+const MOST_UNEXPECTED = 1_000
 
 /** Shows what was spent, by one pipeline or by all. */
 export async function creditsCommand(
@@ -76,7 +78,9 @@ export async function creditsCommand(
     const recently = by === undefined ? { since: firstDay(recentDays) } : {}
     const organizations = await read<Row>('credits_organizations', recently)
     const [total, ...rows] = (await read('credits_by', by && { by })) as [Total, ...Row[]]
-    const unexpected = await read<Record<string, Cell>>('credits_unexpected')
+    const unexpected = await read<Record<string, Cell>>('credits_unexpected', {
+      limit: MOST_UNEXPECTED,
+    })
     return { total, rows: by === 'organization' ? organizations : rows, organizations, unexpected }
   })
   const month = monthOf(clock.now())
@@ -113,7 +117,7 @@ interface Found {
   /** A row for each of what `--by` names, else for each day. */
   readonly rows: readonly Row[]
   readonly organizations: readonly Row[]
-  /** Pages whose charge was not the expected one. */
+  /** Pages whose charge was not the expected one, the newest. */
   readonly unexpected: readonly Record<string, Cell>[]
 }
 
@@ -186,7 +190,7 @@ function summary({ total, rows, organizations, unexpected }: Found, month: Month
       facts,
       table('unexpected_charges', unexpected, UNEXPECTED, {
         shown: FEW_SHOWN,
-        more: 'all with --json',
+        more: 'the newest 1,000 with --json',
       }),
       table('days', rows, [...NAMES.day, ...FIGURES], {
         shown: DAYS_SHOWN,

@@ -7,6 +7,7 @@ import { ConfigError } from '../support/errors.ts'
 import { loadedTables } from './catalog.ts'
 import { removeDatabase, replaceDatabase } from './database-file.ts'
 import { SqlError } from './errors.ts'
+import { eachRow } from './rows.ts'
 import { quoteIdentifier, quoteText } from './sql-text.ts'
 import { withWarehouse, type Warehouse } from './warehouse.ts'
 
@@ -30,10 +31,11 @@ export async function countErasable(
   warehouse: Warehouse,
   rows: ErasableRows,
 ): Promise<RowsByTable> {
-  const rejects = await warehouse.all<{ id: string; event: string }>(
-    `select ${REJECT_ID} as id, event from ops.rejects`,
-  )
-  const erased = rejects.filter(({ event }) => rows.isErasedReject(event)).map(({ id }) => id)
+  const erased: string[] = []
+  const rejects = await warehouse.stream(`select ${REJECT_ID}, event from ops.rejects`)
+  for await (const [id, event] of eachRow(rejects)) {
+    if (rows.isErasedReject(String(event))) erased.push(String(id))
+  }
   await warehouse.run(
     `set variable erased_people = ${listSql(rows.profileIds)};
      set variable erased_rejects = ${listSql(erased)}`,

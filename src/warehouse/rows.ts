@@ -15,3 +15,8 @@ export interface RowStream {
   /** The next rows, at least one; null after the last. @throws BrokenOffError */
   next(): Promise<ResultTable['rows'] | null>
 }
+
+/** The rows of a stream, one by one. */
+export async function* eachRow(stream: RowStream): AsyncGenerator<readonly unknown[]> {
+  for (let rows = await stream.next(); rows !== null; rows = await stream.next()) yield* rows
+}

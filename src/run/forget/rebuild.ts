@@ -17,6 +17,7 @@ import {
   type ErasableRows,
   type RowsByTable,
 } from '../../warehouse/erase-rows.ts'
+import { eachRow } from '../../warehouse/rows.ts'
 import { withWarehouse } from '../../warehouse/warehouse.ts'
 import { buildStage, type RunWorld } from '../stages.ts'
 import { tell, type ErasureWorld } from './world.ts'
@@ -109,10 +110,11 @@ export async function leaveOutErased(world: RebuildWorld, path: string): Promise
   const suppression = suppressionOf(world)
   if (suppression.isEmpty) return 0
   const { ids, isClean } = await withWarehouse({ path, mode: 'read' }, async (warehouse) => {
-    const known = await warehouse.all<{ id: string }>(
-      'select distinct profile_id as id from job_change_events',
-    )
-    const erased = known.map(({ id }) => id).filter((id) => suppression.coversPerson(id))
+    const erased: string[] = []
+    const known = await warehouse.stream('select distinct profile_id from job_change_events')
+    for await (const [id] of eachRow(known)) {
+      if (suppression.coversPerson(String(id))) erased.push(String(id))
+    }
     const counts = await countErasable(warehouse, erasableRows(suppression, erased))
     return { ids: erased, isClean: Object.keys(counts).length === 0 }
   })
