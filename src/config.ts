@@ -62,24 +62,43 @@ export function dataDirFrom(environment: Environment, option: string | undefined
 
 const SIZE = /^(\d+(?:\.\d+)?) ?([kmgt])(i?)b$/i
 const SIZE_STEPS = 'kmgt'
-const LEAST_MEMORY = 256e6
 
 /**
  * The memory that the process may take in all, in bytes, from JOBTIDE_MEMORY_LIMIT; null leaves it to the machine.
  * @throws ConfigError
  */
 export function memoryLimitFrom(environment: Environment): number | null {
-  const text = environment['JOBTIDE_MEMORY_LIMIT']?.trim()
+  return sizeFrom(environment, 'JOBTIDE_MEMORY_LIMIT', {
+    least: 256e6,
+    hint: 'It is what the whole process may take; without it the machine and its control groups say.',
+  })
+}
+
+/**
+ * What the engine may put on disk for want of memory, in bytes, from JOBTIDE_TEMP_LIMIT; null leaves it to what is free.
+ * @throws ConfigError
+ */
+export function temporaryLimitFrom(environment: Environment): number | null {
+  return sizeFrom(environment, 'JOBTIDE_TEMP_LIMIT', {
+    least: 1e6,
+    hint: 'It is what a query or a build may put beside the warehouse for want of memory; without it half of what is free, at most 16 GiB.',
+  })
+}
+
+function sizeFrom(
+  environment: Environment,
+  name: string,
+  { least, hint }: { readonly least: number; readonly hint: string },
+): number | null {
+  const text = environment[name]?.trim()
   if (!text) return null
   const [, amount, step = '', binary] = SIZE.exec(text) ?? []
   const power = SIZE_STEPS.indexOf(step.toLowerCase()) + 1
   const bytes = Math.round(Number(amount) * (binary === '' ? 1_000 : 1_024) ** power)
-  if (bytes >= LEAST_MEMORY) return bytes
+  if (bytes >= least) return bytes
   throw new ConfigError(
-    `JOBTIDE_MEMORY_LIMIT: expected a size such as 800MB or 2GiB, at least 256MB, got ${JSON.stringify(text.slice(0, 100))}`,
-    {
-      hint: 'It is what the whole process may take; without it the machine and its control groups say.',
-    },
+    `${name}: expected a size such as 800MB or 2GiB, at least ${least / 1e6}MB, got ${JSON.stringify(text.slice(0, 100))}`,
+    { hint },
   )
 }
 

@@ -7,6 +7,7 @@ import {
   dataDirFrom,
   memoryLimitFrom,
   s3EndpointFrom,
+  temporaryLimitFrom,
   type Environment,
 } from '../config.ts'
 import { dataDirectory, type DataDirectory } from '../run/data-directory.ts'
@@ -17,6 +18,7 @@ import type { ExitCode } from '../support/errors.ts'
 import { letGroupRead } from '../support/file-modes.ts'
 import { createLogger, type LogLevel, type Logger, type Scrubber } from '../support/logger.ts'
 import { limitMemory } from '../support/memory.ts'
+import { limitSpilled } from '../warehouse/engine-settings.ts'
 import type { Output } from './output.ts'
 import { ProgressDisplay } from './progress.ts'
 
@@ -58,6 +60,7 @@ export function createContext(options: CommonOptions, parts: ProcessParts): Cont
   const { environment, output, scrubber, clock } = parts
   limitMemory(memoryLimitFrom(environment))
   letGroupRead(analystGroupFrom(environment))
+  limitSpilled(temporaryLimitFrom(environment))
   const progress = new ProgressDisplay(output, clock, options.logLevel === 'silent')
   return {
     ...parts,

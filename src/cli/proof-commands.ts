@@ -23,10 +23,11 @@ import { verifySnapshot, type VerifyReport } from '../publish/verify/verify.ts'
 import { readSnapshotTarget } from '../run/job.ts'
 import { leaveOutErased } from '../run/forget/rebuild.ts'
 import { acquireLock } from '../run/lock.ts'
+import { withTemporaryFolder } from '../run/temporary-folder.ts'
 import { EXIT, JobtideError, errorDocument, type ExitCode } from '../support/errors.ts'
 import type { Warehouse } from '../warehouse/warehouse.ts'
 import { runWorld, type Context } from './context.ts'
-import { refuseEmpty, temporaryFolder } from './reading.ts'
+import { refuseEmpty } from './reading.ts'
 import type { Report } from './report.ts'
 import { bytesText, countText } from './text.ts'
 
@@ -69,13 +70,15 @@ export async function verifyCommand(
   try {
     const { destination, snapshotId } = splitSnapshotUrl(url)
     const store = await openStore(destination, storeOptionsFor(context, url, options))
-    const report = await verifySnapshot({
-      store,
-      snapshotId,
-      scratchFolder: temporaryFolder('verify'),
-      signal: stop,
-      onProgress: (step) => progress.show({ stage: 'verify', ...step }),
-    }).finally(() => progress.stop())
+    const report = await withTemporaryFolder('verify', (scratchFolder) =>
+      verifySnapshot({
+        store,
+        snapshotId,
+        scratchFolder,
+        signal: stop,
+        onProgress: (step) => progress.show({ stage: 'verify', ...step }),
+      }),
+    ).finally(() => progress.stop())
     output.report(snapshotReport(report, store.destination, proved, loss))
     if (report.findings.length > 0) return EXIT.checkFailed
     return loss?.exitCode ?? EXIT.done
@@ -172,13 +175,15 @@ export async function restoreCommand(
   const { destination, snapshotId } = splitSnapshotUrl(url)
   const store = await openStore(destination, storeOptionsFor(context, url, options))
   refuseExisting(directory.warehouse)
-  const snapshot = await proveSnapshot({
-    store,
-    snapshotId,
-    scratchFolder: temporaryFolder('verify'),
-    signal,
-    onProgress: (step) => progress.show({ stage: 'verify', ...step }),
-  }).finally(() => progress.stop())
+  const snapshot = await withTemporaryFolder('verify', (scratchFolder) =>
+    proveSnapshot({
+      store,
+      snapshotId,
+      scratchFolder,
+      signal,
+      onProgress: (step) => progress.show({ stage: 'verify', ...step }),
+    }),
+  ).finally(() => progress.stop())
   const { created_at: createdAt } = snapshot.manifest
   const lock = await acquireLock(directory.root, { command: 'restore', clock })
   try {
@@ -186,7 +191,7 @@ export async function restoreCommand(
     const report = await restoreSnapshot({
       snapshot,
       path: directory.warehouse,
-      scratchFolder: temporaryFolder('restore'),
+      scratchFolder: directory.scratch,
       describe: describeAsBuilt,
       beforeUse: async (path) => {
         erased = await leaveOutErased(runWorld(context), path)

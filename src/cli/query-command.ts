@@ -3,18 +3,15 @@
  * they are read: neither the number of rows nor a slow reader costs memory.
  */
 
-import { rmSync, statfsSync } from 'node:fs'
 import { ConfigError, EXIT, JobtideError, type ExitCode } from '../support/errors.ts'
 import { onAbort } from '../support/abort.ts'
 import { csvLine, escapedJson } from '../support/text.ts'
-import { GIB, MIB } from '../support/units.ts'
+import { removeSpillFolder } from '../warehouse/engine-settings.ts'
 import { NoSqlError, SqlError } from '../warehouse/errors.ts'
-import { quoteText } from '../warehouse/sql-text.ts'
 import type { ResultTable, RowStream } from '../warehouse/rows.ts'
 import type { Warehouse } from '../warehouse/warehouse.ts'
 import type { Context } from './context.ts'
 import type { QueryFormat } from './options.ts'
-import { temporaryFolder } from './reading.ts'
 import { countText, tableText } from './text.ts'
 import { openForReading } from './reading.ts'
 
@@ -25,8 +22,6 @@ const WHOLE_NUMBERS: ReadonlySet<string> = new Set(['BIGINT', 'UBIGINT', 'HUGEIN
 const NUMBERS = /^(?:U?(?:TINY|SMALL|BIG|HUGE)?INT(?:EGER)?|UINTEGER|DOUBLE|FLOAT|DECIMAL.*)$/
 const INSTANT = 'TIMESTAMP WITH TIME ZONE'
 const ROWS_SHOWN = 200
-// What does not fit into memory may take half of what is free on the disk, and never more than this.
-const MOST_SPILLED = 16 * GIB
 const REFUSED = /^permission error|read-only mode|configuration has been locked/i
 const NOT_FOUND = /^(?:binder|catalog) error/i
 const INTERRUPT_EVERY_MS = 50
@@ -43,35 +38,24 @@ export async function queryCommand(
 ): Promise<ExitCode> {
   const { output } = context
   if (sql.trim() === '') throw new NoSqlError()
-  // For what does not fit into memory. By itself the engine takes one folder beside the file for all processes that read
-  // it, and two at a time then read each other's temporary files as their own.
-  const spillFolder = temporaryFolder('query')
-  try {
-    await answer(context, sql, spillFolder, (stream) => {
-      const shown = output.json ? 'json' : format
-      return shown === 'table' ? printTable(stream, context) : printRows(stream, context, shown)
-    })
-    return EXIT.done
-  } finally {
-    rmSync(spillFolder, { recursive: true, force: true })
-  }
+  await answer(context, sql, (stream) => {
+    const shown = output.json ? 'json' : format
+    return shown === 'table' ? printTable(stream, context) : printRows(stream, context, shown)
+  })
+  return EXIT.done
 }
 
 async function answer(
   context: Context,
   sql: string,
-  spillFolder: string,
   print: (stream: RowStream) => Promise<void>,
 ): Promise<void> {
   const { stop } = context
   const warehouse = await openForReading(context)
-  const released = interruptOn(warehouse, spillFolder, context)
+  const released = interruptOn(warehouse, context)
   try {
     stop.throwIfAborted()
-    await warehouse.run(
-      `set temp_directory = ${quoteText(spillFolder)}; set max_temp_directory_size = '${spillLimit(spillFolder)}';
-       set enable_external_access = false; set lock_configuration = true`,
-    )
+    await warehouse.run('set enable_external_access = false; set lock_configuration = true')
     await print(await warehouse.stream(sql))
     stop.throwIfAborted()
   } catch (error) {
@@ -96,11 +80,7 @@ function hintFor(message: string): string | null {
 
 // Said again and again, because the engine forgets it when it begins a statement at that very moment. Inside of one function
 // over one long list it does not look: then the process ends all the same.
-function interruptOn(
-  warehouse: Warehouse,
-  spillFolder: string,
-  { stop, clock, output }: Context,
-): () => void {
+function interruptOn(warehouse: Warehouse, { stop, clock, output }: Context): () => void {
   const released = new AbortController()
   const stopListening = onAbort(stop, () => {
     const again = async () => {
@@ -108,7 +88,7 @@ function interruptOn(
         warehouse.interrupt()
         if (waited >= DEAF_AFTER_MS) {
           output.problem(stopped(stop.reason))
-          rmSync(spillFolder, { recursive: true, force: true })
+          removeSpillFolder({ path: warehouse.path, mode: 'read' })
           endBySignal(stop.reason)
         }
         await clock.sleep(INTERRUPT_EVERY_MS)
@@ -135,11 +115,6 @@ function endBySignal(reason: unknown): void {
   const name = isInterrupt ? 'SIGINT' : 'SIGTERM'
   process.removeAllListeners(name)
   process.kill(process.pid, name)
-}
-
-function spillLimit(folder: string): string {
-  const { bavail, bsize } = statfsSync(folder)
-  return `${Math.round(Math.min((bavail * bsize) / 2, MOST_SPILLED) / MIB)}MiB`
 }
 
 async function printRows(

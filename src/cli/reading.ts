@@ -3,8 +3,7 @@
  * from writing it.
  */
 
-import { existsSync, mkdtempSync, readFileSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { existsSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import type { History } from '../journal/history.ts'
 import { openJournal, type Journal } from '../journal/journal.ts'
@@ -13,7 +12,7 @@ import { findAnalystCopy } from '../run/analyst-copy.ts'
 import type { DataDirectory } from '../run/data-directory.ts'
 import { holderOf } from '../run/lock.ts'
 import { sqlFolder } from '../support/assets.ts'
-import { ConfigError, EXIT, JobtideError, LockedError, asStorageError } from '../support/errors.ts'
+import { ConfigError, EXIT, JobtideError, LockedError } from '../support/errors.ts'
 import type { SqlValue } from '../warehouse/rows.ts'
 import { openWarehouse, withWarehouse, type Warehouse } from '../warehouse/warehouse.ts'
 import type { Context } from './context.ts'
@@ -144,14 +143,5 @@ export async function whileReading<T>(
     return await work(warehouse)
   } finally {
     warehouse.close()
-  }
-}
-
-/** A new folder away from all data, which may be read-only, for what a command needs while it runs; the caller removes it. */
-export function temporaryFolder(command: string): string {
-  try {
-    return mkdtempSync(join(tmpdir(), `jobtide-${command}-`))
-  } catch (error) {
-    throw asStorageError(error, tmpdir())
   }
 }

@@ -13,10 +13,10 @@ import {
 } from '../publish/read-snapshot.ts'
 import { neverPublished } from '../publish/gc/retention.ts'
 import { readSnapshotTarget, type SnapshotTarget } from '../run/job.ts'
+import { withTemporaryFolder } from '../run/temporary-folder.ts'
 import { ConfigError, EXIT, type ExitCode } from '../support/errors.ts'
 import { sum } from '../support/numbers.ts'
 import type { Context } from './context.ts'
-import { temporaryFolder } from './reading.ts'
 import { table } from './report.ts'
 import { bytesText, countText, numberText } from './text.ts'
 import { storeOptionsFor, type VerifyOptions } from './proof-commands.ts'
@@ -120,14 +120,16 @@ export async function diffCommand(
   const { output, progress, stop } = context
   const a = await openSnapshot(before, storeOptionsFor(context, before, options))
   const b = await openSnapshot(after, storeOptionsFor(context, after, options))
-  const { tables, rows } = await diffSnapshots({
-    before: a,
-    after: b,
-    scratchFolder: temporaryFolder('diff'),
-    ...(options.table && { rows: { table: options.table, limit: options.limit } }),
-    signal: stop,
-    onProgress: (step) => progress.show({ stage: 'diff', ...step }),
-  }).finally(() => progress.stop())
+  const { tables, rows } = await withTemporaryFolder('diff', (scratchFolder) =>
+    diffSnapshots({
+      before: a,
+      after: b,
+      scratchFolder,
+      ...(options.table && { rows: { table: options.table, limit: options.limit } }),
+      signal: stop,
+      onProgress: (step) => progress.show({ stage: 'diff', ...step }),
+    }),
+  ).finally(() => progress.stop())
   const changed = tables.filter(isDifferent)
   const equal = tables.length - changed.length
   const notes = [

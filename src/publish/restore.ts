@@ -5,11 +5,9 @@
  */
 
 import { existsSync, mkdirSync } from 'node:fs'
-import { totalmem } from 'node:os'
 import { dirname, join } from 'node:path'
 import { ConfigError, EXIT, JobtideError, asStorageError } from '../support/errors.ts'
 import { sum } from '../support/numbers.ts'
-import { MIB } from '../support/units.ts'
 import { loadedTables } from '../warehouse/catalog.ts'
 import { removeDatabase, replaceDatabase } from '../warehouse/database-file.ts'
 import { quoteIdentifier, quoteText } from '../warehouse/sql-text.ts'
@@ -118,8 +116,7 @@ export async function restoreSnapshot(options: RestoreOptions): Promise<RestoreR
 async function fill(options: RestoreOptions, path: string): Promise<boolean> {
   const { snapshot, scratchFolder, describe, onProgress, signal } = options
   const { tables, versions } = snapshot.manifest
-  const memoryLimit = `${Math.floor(Math.min(MOST_MEMORY, totalmem() / 2) / MIB)}MiB`
-  return withWarehouse({ path, mode: 'write', memoryLimit }, async (warehouse) => {
+  return withWarehouse({ path, mode: 'write', isFilled: true }, async (warehouse) => {
     // Row groups as they come: in order they would all be held until the first one is done.
     await warehouse.run('set preserve_insertion_order = false')
     const files = new FileCache(snapshot.store, join(scratchFolder, 'files'), signal)
@@ -144,9 +141,6 @@ async function fill(options: RestoreOptions, path: string): Promise<boolean> {
 function tableSql({ name }: ManifestTable): string {
   return `main.${quoteIdentifier(name)}`
 }
-
-// A new file would get what suits its size, and that is nothing yet: half a million events ran out of 192 MiB.
-const MOST_MEMORY = 1_536 * MIB
 
 async function fillTable(
   warehouse: Warehouse,

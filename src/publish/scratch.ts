@@ -3,7 +3,6 @@
 import { mkdirSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { asStorageError } from '../support/errors.ts'
-import { quoteText } from '../warehouse/sql-text.ts'
 import { withWarehouse, type Warehouse } from '../warehouse/warehouse.ts'
 
 /** `done` of `total` parts of the work are finished; the last one was `name`. */
@@ -34,8 +33,8 @@ export async function withScratchEngine<T>(
   folder: string,
   work: (warehouse: Warehouse) => Promise<T>,
 ): Promise<T> {
-  return withWarehouse({ path: ':memory:', mode: 'write' }, async (warehouse) => {
-    await warehouse.run(`set temp_directory = ${quoteText(join(folder, 'spilled'))}`)
-    return work(warehouse)
-  })
+  return withWarehouse(
+    { path: ':memory:', mode: 'write', spillFolder: join(folder, 'spilled') },
+    work,
+  )
 }

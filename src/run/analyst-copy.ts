@@ -8,18 +8,19 @@
  * can see whether it is of the same state.
  */
 
-import { existsSync, statSync, type Stats } from 'node:fs'
+import { chmodSync, existsSync, statSync, type Stats } from 'node:fs'
 import { constants, copyFile, rename, rm, stat, utimes } from 'node:fs/promises'
 import { join } from 'node:path'
 import { syncFile } from '../support/atomic-file.ts'
 import type { Clock } from '../support/clock.ts'
 import { JobtideError, LockedError, StorageError, asStorageError } from '../support/errors.ts'
 import { openToReaders } from '../support/file-modes.ts'
-import { logOf } from '../warehouse/database-file.ts'
-import { withWarehouse } from '../warehouse/warehouse.ts'
+import { logOf, removeSpilled, spilledBeside } from '../warehouse/database-file.ts'
+import { openBareFile, withWarehouse } from '../warehouse/warehouse.ts'
 import type { DataDirectory } from './data-directory.ts'
 
 const FILE_NAME = 'analyst.duckdb'
+const OWNER_ONLY = 0o600
 
 type Folders = Pick<DataDirectory, 'root' | 'warehouse'>
 
@@ -97,6 +98,7 @@ async function replaceCopy(warehouse: string, path: string): Promise<number> {
     const original = await withWarehouse({ path: warehouse, mode: 'read' }, () =>
       copyUnchanged(warehouse, tempPath),
     )
+    await removeLeft(path)
     await syncFile(tempPath)
     await utimes(tempPath, original.atime, new Date(milliseconds(original)))
     openToReaders(tempPath, path)
@@ -107,6 +109,18 @@ async function replaceCopy(warehouse: string, path: string): Promise<number> {
   } finally {
     await rm(tempPath, { force: true })
   }
+}
+
+// What killed readers of the old copy put beside it, once nobody reads that: the engine's lock tells. A statement that still
+// runs on the copy before that one may fail for it.
+async function removeLeft(path: string): Promise<void> {
+  if (spilledBeside(path).length === 0) return
+  if (!existsSync(path)) return removeSpilled(path)
+  chmodSync(path, OWNER_ONLY)
+  const close = await openBareFile(path, 'write').catch(() => null)
+  if (close === null) return
+  removeSpilled(path)
+  close()
 }
 
 // Closing does it as a rule; after a kill it is not done.

@@ -7,6 +7,7 @@ import { messageOf } from '../support/errors.ts'
 import type { Job } from './job.ts'
 import { acquireLock, type LockRequest } from './lock.ts'
 import type { RunWorld } from './stages.ts'
+import { removeLeftFolders } from './temporary-folder.ts'
 
 /** A process that may buy. */
 export interface Session {
@@ -34,6 +35,7 @@ export async function withJournal<T>(
     onWait: ({ message }) => logger.warn({ reason: message }, 'waiting_for_lock'),
   })
   try {
+    await removeLeftFolders()
     const journal = openJournal(directory.journal, clock)
     for (const reason of journal.recover(losses)) {
       logger.warn({ reason }, 'journal.loss_accepted')

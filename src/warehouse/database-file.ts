@@ -1,19 +1,39 @@
-/** A database file and the log beside it, which belong together: a log beside another file would be read as that one's. */
+/** A database file and what is beside it, which belongs together: a log beside another file would be read as that one's. */
 
-import { renameSync, rmSync } from 'node:fs'
-import { dirname } from 'node:path'
+import { existsSync, readdirSync, renameSync, rmSync } from 'node:fs'
+import { basename, dirname, join } from 'node:path'
 import { fsyncDirectory, syncFile } from '../support/atomic-file.ts'
 import { asStorageError } from '../support/errors.ts'
+import { spillFolderOf } from './engine-settings.ts'
 
 /** Where the engine keeps what it has not written into the file yet. */
 export function logOf(database: string): string {
   return `${database}.wal`
 }
 
+/** Folders of what processes put beside a database for want of memory, but for this one's. */
+export function spilledBeside(path: string): string[] {
+  if (!existsSync(dirname(path))) return []
+  const [own, start] = [basename(spillFolderOf(path)), `${basename(path)}.tmp`]
+  return readdirSync(dirname(path))
+    .filter((name) => (name === start || name.startsWith(`${start}.`)) && name !== own)
+    .map((name) => join(dirname(path), name))
+}
+
+/** Removes what killed processes left there. No other process has the database open. @throws StorageError */
+export function removeSpilled(path: string): void {
+  try {
+    for (const folder of spilledBeside(path)) rmSync(folder, { recursive: true, force: true })
+  } catch (error) {
+    throw asStorageError(error, path)
+  }
+}
+
 /** Removes a database file with its log; one that is not there is no error. @throws StorageError */
 export function removeDatabase(path: string): void {
   try {
     for (const file of [path, logOf(path)]) rmSync(file, { force: true })
+    removeSpilled(path)
   } catch (error) {
     throw asStorageError(error, path)
   }

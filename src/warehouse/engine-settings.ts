@@ -1,9 +1,11 @@
 /** How much of the machine DuckDB may take, and where it may put what does not fit. */
 
-import { statSync } from 'node:fs'
-import { availableParallelism } from 'node:os'
+import { randomUUID } from 'node:crypto'
+import { accessSync, constants, rmSync, statSync, statfsSync } from 'node:fs'
+import { availableParallelism, tmpdir } from 'node:os'
+import { dirname, join } from 'node:path'
 import { memoryOfProcess } from '../support/memory.ts'
-import { MIB } from '../support/units.ts'
+import { GIB, MIB } from '../support/units.ts'
 
 /** What the settings depend on. */
 export interface EngineChoices {
@@ -14,6 +16,10 @@ export interface EngineChoices {
   readonly memoryLimit?: string
   /** The most that default may be, in bytes; default: 1.5 GiB. */
   readonly mostMemory?: number | undefined
+  /** Whether rows of any number come into a file that is small now: then its size says nothing. Default: false. */
+  readonly isFilled?: boolean
+  /** Where what does not fit into memory goes; default: {@link spillFolderOf} the file. */
+  readonly spillFolder?: string
   /** Threads, 1 or more; default: one for each core, at most 4, and no more than there is memory for. */
   readonly threads?: number
 }
@@ -24,20 +30,55 @@ export function engineSettings(options: EngineChoices): Record<string, string> {
     // Extensions would be downloaded at run time; Jobtide needs none beyond those built in.
     autoinstall_known_extensions: 'false',
     autoload_known_extensions: 'false',
-    ...(options.mode === 'read'
-      ? { access_mode: 'READ_ONLY', temp_directory: spillFolderOf(options.path) }
-      : {}),
+    ...(options.mode === 'read' ? { access_mode: 'READ_ONLY' } : {}),
+    temp_directory: options.spillFolder ?? spillFolderOf(options.path),
     memory_limit: options.memoryLimit ?? memoryLimitNow(options, 'load'),
     threads: String(threadsFor(options)),
   }
 }
 
+const OF_THIS_PROCESS = randomUUID()
+
 /**
- * Where a reader of `path` puts what does not fit into memory; to be removed when it closes. By itself the engine takes one
- * folder for all processes that read a file, and they spoil what the others have put there.
+ * Where a process puts what does not fit into memory: beside the database file, as private as that, where the next writer
+ * finds what killed ones left; to be removed when it closes. By itself the engine takes one folder for all processes that
+ * read a file, and they spoil what the others have put there.
  */
 export function spillFolderOf(path: string): string {
-  return `${path}.tmp.${process.pid}`
+  const isBeside = path !== ':memory:' && isWritable(dirname(path))
+  return isBeside ? `${path}.tmp.${OF_THIS_PROCESS}` : join(tmpdir(), `jobtide-${OF_THIS_PROCESS}`)
+}
+
+/** Removes what this process put there. */
+export function removeSpillFolder({
+  path,
+  spillFolder = spillFolderOf(path),
+}: EngineChoices): void {
+  rmSync(spillFolder, { recursive: true, force: true })
+}
+
+function isWritable(folder: string): boolean {
+  try {
+    accessSync(folder, constants.W_OK)
+    return true
+  } catch {
+    return false
+  }
+}
+
+const LARGEST_SPILLED = 16 * GIB
+let toldLimit: number | null = null
+
+/** Sets the most that the engine may put there. @param bytes null: half of what is free on the disk, at most 16 GiB */
+export function limitSpilled(bytes: number | null): void {
+  toldLimit = bytes
+}
+
+/** The most that the engine may put there, as it takes it. Not of the settings: they have to be the same each time. */
+export function spillLimitFor({ path, spillFolder = spillFolderOf(path) }: EngineChoices): string {
+  const { bavail, bsize } = statfsSync(dirname(spillFolder))
+  const bytes = toldLimit ?? Math.min((bavail * bsize) / 2, LARGEST_SPILLED)
+  return `${Math.round(bytes / MIB)}MiB`
 }
 
 // DuckDB's own default is 80 % of the machine, which is rude for a nightly job beside others. Measured on 131,807 events
@@ -71,13 +112,13 @@ function threadsFor({ threads }: EngineChoices): number {
 }
 
 function memoryLimitFor(
-  { path, mode }: EngineChoices,
+  { path, mode, isFilled = false }: EngineChoices,
   threads: number,
   smallestPerThread: number,
   largest = LARGEST_LIMIT,
 ): string {
   // What an analyst asks is not known beforehand, and a person waits for it.
-  const isOpenEnded = path === ':memory:' || mode === 'read'
+  const isOpenEnded = path === ':memory:' || mode === 'read' || isFilled
   const fileBytes = isOpenEnded ? largest : fileSize(path)
   const smallest = smallestPerThread * Math.max(2, threads)
   const wanted = Math.max(smallest, fileBytes * FILE_SIZES_IN_MEMORY)

@@ -78,7 +78,7 @@ export function asWarehouseError(error: unknown, path: string): unknown {
   }
   if (OUT_OF_MEMORY.test(message)) {
     return new StorageError(`DuckDB ran out of memory in ${path}: ${firstLine(message)}`, {
-      hint: 'Nothing is lost: what was bought is in the journal. Give it more (the container’s limit, JOBTIDE_MEMORY_LIMIT), or free some on this machine, and run the same command again.',
+      hint: 'Nothing is lost: what was bought is in the journal. Give it more (the container’s limit, JOBTIDE_MEMORY_LIMIT; where the message names the temporary directory, JOBTIDE_TEMP_LIMIT), or free some on this machine, and run the same command again.',
       cause: error,
     })
   }

@@ -16,15 +16,16 @@ import {
   type DuckDBResultReader,
   type DuckDBValue,
 } from '@duckdb/node-api'
-import { existsSync, mkdirSync, rmSync } from 'node:fs'
+import { existsSync, mkdirSync } from 'node:fs'
 import { dirname } from 'node:path'
 import { sqlFolder } from '../support/assets.ts'
 import { ConfigError, asStorageError, messageOf } from '../support/errors.ts'
-import { removeDatabase, replaceDatabase } from './database-file.ts'
+import { removeDatabase, removeSpilled, replaceDatabase } from './database-file.ts'
 import {
   engineSettings,
   memoryLimitNow,
-  spillFolderOf,
+  removeSpillFolder,
+  spillLimitFor,
   type EngineChoices,
 } from './engine-settings.ts'
 import { BrokenOffError, NoSqlError, asWarehouseError } from './errors.ts'
@@ -70,6 +71,7 @@ export async function openWarehouse(options: WarehouseOptions): Promise<Warehous
   const warehouse = await connect(path, options)
   if (mode === 'write') {
     try {
+      removeSpilled(path)
       await applySchema(warehouse, options.schemaFolder ?? `${sqlFolder}/schema`)
     } catch (error) {
       warehouse.close()
@@ -117,15 +119,16 @@ async function createWarehouseFile(options: WarehouseOptions): Promise<void> {
 async function connect(path: string, options: WarehouseOptions): Promise<Warehouse> {
   try {
     const instance = await DuckDBInstance.fromCache(path, engineSettings(options))
-    return new OpenWarehouse(options, instance, await newConnection(instance), true)
+    return new OpenWarehouse(options, instance, await newConnection(instance, options), true)
   } catch (error) {
     throw asWarehouseError(error, path)
   }
 }
 
-async function newConnection(instance: DuckDBInstance): Promise<DuckDBConnection> {
+async function newConnection(instance: DuckDBInstance, options: EngineChoices) {
   const connection = await instance.connect()
-  await connection.run(`set timezone = 'UTC'`)
+  const limit = quoteText(spillLimitFor(options))
+  await connection.run(`set timezone = 'UTC'; set max_temp_directory_size = ${limit}`)
   return connection
 }
 
@@ -167,7 +170,7 @@ class OpenWarehouse {
 
   /** Another connection to the same file, with temporary tables of its own; to be closed before this one. */
   async connect(): Promise<Warehouse> {
-    const connection = await this.#guard(() => newConnection(this.#instance))
+    const connection = await this.#guard(() => newConnection(this.#instance, this.#options))
     return new OpenWarehouse(this.#options, this.#instance, connection, false)
   }
 
@@ -284,9 +287,7 @@ class OpenWarehouse {
     this.#connection.closeSync()
     if (!this.#closesFile) return
     this.#instance.closeSync()
-    if (this.#options.mode === 'read') {
-      rmSync(spillFolderOf(this.path), { recursive: true, force: true })
-    }
+    removeSpillFolder(this.#options)
   }
 
   // The client would keep all rows of the statements before the last one. What changes anything has done so with its first.

@@ -6,6 +6,7 @@ import {
   baseUrlFrom,
   dataDirFrom,
   memoryLimitFrom,
+  temporaryLimitFrom,
   proxiesFrom,
   refuseKeyInArguments,
   secretsOf,
@@ -164,6 +165,12 @@ describe('other variables', () => {
     ['', null],
   ])('a memory limit of %s is %s bytes', (text, bytes) => {
     expect(memoryLimitFrom({ JOBTIDE_MEMORY_LIMIT: text })).toBe(bytes)
+  })
+
+  it('the limit of what goes to the disk is told as that of memory is', () => {
+    expect(temporaryLimitFrom({ JOBTIDE_TEMP_LIMIT: '40 GB' })).toBe(40e9)
+    expect(temporaryLimitFrom({})).toBeNull()
+    expect(() => temporaryLimitFrom({ JOBTIDE_TEMP_LIMIT: '0.5MB' })).toThrow(/at least 1MB/)
   })
 
   it.each(['800', 'lots', '-1GB', '255MB', '80%', '0GB'])(

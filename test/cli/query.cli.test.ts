@@ -1,6 +1,6 @@
 /** `query`: what it prints, for readers that stop or stall, for people who stop it, and while another process writes. */
 
-import { chmodSync, existsSync, readFileSync, readdirSync } from 'node:fs'
+import { chmodSync, existsSync, readFileSync, readdirSync, readlinkSync } from 'node:fs'
 import { statSync, truncateSync, utimesSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, it, onTestFinished } from 'vitest'
@@ -8,6 +8,7 @@ import { makeAnalystCopy } from '../../src/run/analyst-copy.ts'
 import { dataDirectory, type DataDirectory } from '../../src/run/data-directory.ts'
 import { acquireLock } from '../../src/run/lock.ts'
 import { realClock } from '../../src/support/clock.ts'
+import { EXIT } from '../../src/support/errors.ts'
 import { HOUR, SECOND } from '../../src/support/units.ts'
 import { openWarehouse, withWarehouse } from '../../src/warehouse/warehouse.ts'
 import { callCli, runCli, startCli, type RunningCli } from '../helpers/run-cli.ts'
@@ -163,6 +164,17 @@ describe('query over 100,000,000,000 rows', () => {
   })
 })
 
+function hasOpen({ process: { pid } }: RunningCli, name: string): boolean {
+  const folder = `/proc/${pid}/fd`
+  return readdirSync(folder).some((file) => {
+    try {
+      return readlinkSync(join(folder, file)).endsWith(name)
+    } catch {
+      return false
+    }
+  })
+}
+
 describe('query that is stopped', () => {
   it.each([
     ['while it counts and has no row yet', SILENT, 'SIGINT', 130, 2_000],
@@ -170,11 +182,12 @@ describe('query that is stopped', () => {
     // It ends by the signal itself.
     ['inside of a function that the engine does not leave', DEAF, 'SIGINT', null, 3_000],
   ] as const)('%s ends at once, and leaves no file', async (_, sql, signal, exitCode, withinMs) => {
-    const temporary = temporaryFolder()
-    const cli = await start([sql, '--format', 'csv'], { TMPDIR: temporary })
+    const root = await emptyWarehouse()
+    const before = readdirSync(root)
+    const cli = startCli(['query', sql, '--format', 'csv', '--data-dir', root])
     cli.process.stdout?.pause()
     const pause = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms))
-    while (readdirSync(temporary).length === 0) await pause(20)
+    while (!hasOpen(cli, 'jobtide.duckdb')) await pause(20)
     await pause(1_000)
     const at = performance.now()
     const took = new Promise<number>((resolve) => {
@@ -184,7 +197,7 @@ describe('query that is stopped', () => {
     const tookMs = await took
     cli.process.stdout?.resume()
     const ended = await cli.ended
-    expect([ended.exitCode, readdirSync(temporary)]).toEqual([exitCode, []])
+    expect([ended.exitCode, readdirSync(root)]).toEqual([exitCode, before])
     expect(ended.stderr).toContain(`jobtide: stopped by ${signal}\n  → Nothing was changed`)
     expect(tookMs).toBeLessThan(withinMs)
   })
@@ -281,15 +294,43 @@ describe('query while another process writes the warehouse', () => {
 
   it('two at once have a folder of their own each for what does not fit into memory, gone afterwards', async () => {
     const directory = await copiedThenChanged()
-    const env = { TMPDIR: temporaryFolder() }
     const sql = `select current_setting('temp_directory') as folder`
     const args = ['query', sql, '--json', '--data-dir', directory.root]
-    const results = await Promise.all([1, 2].map(() => runCli(args, { env })))
+    const results = await Promise.all([1, 2].map(() => runCli(args)))
     const folders = results.map(
       ({ stdout }) => (JSON.parse(stdout) as { folder: string }[])[0]?.folder,
     )
     expect(new Set(folders).size).toBe(2)
-    for (const folder of folders) expect(folder).toContain(join(env.TMPDIR, 'jobtide-query-'))
-    expect(readdirSync(env.TMPDIR)).toEqual([])
+    for (const folder of folders) expect(folder).toContain(`${directory.root}/jobtide.duckdb.tmp.`)
+    expect(spilledIn(directory)).toEqual([])
+  })
+
+  const spilledIn = ({ root }: DataDirectory) =>
+    readdirSync(root).filter((name) => name.includes('.tmp'))
+  // Sorted by a hash: 240 MB that do not fit into the memory of a process of 256 MB.
+  const SORT = `select count(*) from (select range as n from range(30000000) order by hash(range) offset 1)`
+  const SMALL = { JOBTIDE_MEMORY_LIMIT: '256MB' }
+
+  it('killed by SIGKILL leaves what it spilled in the data directory, private, and the next writer removes it', async () => {
+    const directory = await copiedThenChanged()
+    const running = startCli(['query', SORT, '--data-dir', directory.root], { env: SMALL })
+    await expect.poll(() => spilledIn(directory), { timeout: 30_000 }).toHaveLength(1)
+    running.process.kill('SIGKILL')
+    await running.ended
+    const [left] = spilledIn(directory)
+    expect((statSync(join(directory.root, left!)).mode & 0o777).toString(8)).toBe('700')
+    await withWarehouse({ path: directory.warehouse, mode: 'read' }, async () => undefined)
+    expect(spilledIn(directory)).toEqual([left])
+    await withWarehouse({ path: directory.warehouse, mode: 'write' }, async () => undefined)
+    expect(spilledIn(directory)).toEqual([])
+  })
+
+  it('puts no more on the disk than JOBTIDE_TEMP_LIMIT says, and says so', async () => {
+    const directory = await copiedThenChanged()
+    const env = { ...SMALL, JOBTIDE_TEMP_LIMIT: '20MB' }
+    const result = await runCli(['query', SORT, '--data-dir', directory.root], { env })
+    expect(result.exitCode).toBe(EXIT.storage)
+    expect(result.stderr).toContain('JOBTIDE_TEMP_LIMIT')
+    expect(spilledIn(directory)).toEqual([])
   })
 })

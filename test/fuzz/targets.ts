@@ -59,7 +59,7 @@ function manifests(): Target {
       .replaceAll(/^--.*$/gm, '')
       .replaceAll(/'(?:[^']|'')*'|"(?:[^"]|"")*"/g, ' ')
       .match(/\w+|[^\w\s]/g) ?? []
-  const usual = new Set(symbols(viewsSql(whole, (one) => one)))
+  const usual = new Set(symbols(viewsSql(whole)))
   return {
     name: 'manifests',
     share: 0.25,
@@ -90,7 +90,7 @@ function manifests(): Target {
         const outside = objectsOf({ tables: [one] }).find(isOutside)
         claim(outside === undefined, `it names ${outside?.key}`)
       }
-      const odd = symbols(viewsSql(manifest, (path) => path)).find((one) => !usual.has(one))
+      const odd = symbols(viewsSql(manifest)).find((one) => !usual.has(one))
       claim(odd === undefined, `its views say ${odd}`)
       const again = parseManifest(Buffer.from(formatJson(manifest)), null, 'manifest.json')
       claim(stableJson(again) === stableJson(manifest), 'written and read, it is another one')

@@ -4,6 +4,7 @@ import { spawn } from 'node:child_process'
 import fs from 'node:fs/promises'
 import {
   existsSync,
+  mkdirSync,
   readFileSync,
   readdirSync,
   statSync,
@@ -130,6 +131,22 @@ describe('the copy for analysts', () => {
     await later.isOpen()
     expect(await later.ask(COUNT)).toBe('7')
     expect(await reader.ask('select count(distinct profile_id) from job_change_events')).toBe('3')
+  })
+
+  it('takes away what killed readers of the old one put beside it, once nobody reads that', async () => {
+    const directory = await warehouseOf(1)
+    const { path } = await makeCopy(directory)
+    const reader = otherProgram(path, 'READ_ONLY')
+    await reader.isOpen()
+    const left = `${path}.tmp.0d1b1f0e-6d1c-4c39-9a53-2f1ad9e0c001`
+    mkdirSync(left)
+    writeFileSync(join(left, 'duckdb_temp_storage_DEFAULT-0.tmp'), 'Ada')
+    expect((await makeCopy(directory)).problem).toBeNull()
+    expect(existsSync(left)).toBe(true)
+    await reader.kill()
+    expect((await makeCopy(directory)).problem).toBeNull()
+    expect(existsSync(left)).toBe(false)
+    expect(statSync(path).mode & 0o777).toBe(0o400)
   })
 
   it('is made also while another program reads the warehouse; while one writes it the old copy stays', async () => {

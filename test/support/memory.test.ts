@@ -61,6 +61,17 @@ function engineIn(mebibytes: number) {
 }
 
 describe('the engine’s share of the memory', () => {
+  it('is all of it while a new file is filled from a snapshot, and follows the limit of the process', () => {
+    onTestFinished(() => limitMemory(null))
+    const path = join(temporaryFolder(), 'new.duckdb')
+    const limitIn = (mebibytes: number, isFilled: boolean) => {
+      limitMemory(mebibytes * MIB)
+      return engineSettings({ path, mode: 'write', isFilled, threads: 2 })['memory_limit']
+    }
+    expect([limitIn(64_000, false), limitIn(64_000, true)]).toEqual(['160MiB', '1536MiB'])
+    expect(limitIn(512, true)).toBe('256MiB')
+  })
+
   it('leaves 224 MiB for the rest, is half of what is there at most, and has fewer threads where it is small', () => {
     expect(engineIn(256)).toEqual({ limit: 64, models: 64, threads: 1 })
     expect(engineIn(300)).toEqual({ limit: 76, models: 76, threads: 1 })

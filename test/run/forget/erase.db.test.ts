@@ -157,7 +157,7 @@ describe('erase', () => {
       writeFileSync(join(root, `jobtide.duckdb.${ending}`), ADA)
     }
     writeFileSync(join(root, 'analyst.duckdb.new'), ADA)
-    const spilled = join(root, 'analyst.duckdb.tmp.4711')
+    const spilled = join(root, 'analyst.duckdb.tmp.0d1b1f0e-6d1c-4c39-9a53-2f1ad9e0c001')
     mkdirSync(spilled)
     writeFileSync(join(spilled, 'duckdb_temp_storage_DEFAULT-0.tmp'), ADA)
     const stranger = join(root, 'export.csv')

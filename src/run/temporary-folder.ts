@@ -1,0 +1,48 @@
+/**
+ * Folders away from all data, which may be read-only or elsewhere, for what a command needs while it runs. A lock beside each
+ * ends with its process, so that the next command knows what killed ones left, and removes it.
+ */
+
+import { randomUUID } from 'node:crypto'
+import { lstatSync, readdirSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { asStorageError } from '../support/errors.ts'
+import { removeDatabase } from '../warehouse/database-file.ts'
+import { isProcessLockHeld, tryProcessLock } from '../warehouse/process-lock.ts'
+
+const NAME = /^jobtide-[a-z]+-[\da-f]{8}(?:-[\da-f]{4}){3}-[\da-f]{12}$/
+const lockOf = (folder: string) => `${folder}.lock`
+
+/** Runs `work` with the path of a new folder, which it makes where it needs one; removed afterwards, whatever happened. */
+export async function withTemporaryFolder<T>(
+  command: string,
+  work: (folder: string) => Promise<T>,
+): Promise<T> {
+  await removeLeftFolders()
+  const folder = join(tmpdir(), `jobtide-${command}-${randomUUID()}`)
+  const lock = await tryProcessLock(lockOf(folder))
+  try {
+    return await work(folder)
+  } finally {
+    rmSync(folder, { recursive: true, force: true })
+    lock?.release()
+    removeDatabase(lockOf(folder))
+  }
+}
+
+/** Removes the folders that killed processes of this user left. @throws StorageError */
+export async function removeLeftFolders(): Promise<void> {
+  try {
+    for (const name of readdirSync(tmpdir()).filter((entry) => NAME.test(entry))) {
+      const folder = join(tmpdir(), name)
+      const found = lstatSync(folder, { throwIfNoEntry: false })
+      if (found?.isDirectory() !== true || found.uid !== process.getuid?.()) continue
+      if (await isProcessLockHeld(lockOf(folder))) continue
+      rmSync(folder, { recursive: true, force: true })
+      removeDatabase(lockOf(folder))
+    }
+  } catch (error) {
+    throw asStorageError(error, tmpdir())
+  }
+}
