@@ -11,7 +11,7 @@ import { temporaryFolder } from '../helpers/temporary-folder.ts'
 const DAMAGES = rounds('LOCK_DAMAGES', 5, 200)
 const root = join(import.meta.dirname, '../..')
 
-// Whoever holds the lock makes a file that must not be there yet, and notes its turn.
+// The holder makes a file that must not exist yet, and appends a byte to another one.
 const WORKER = `
   import { appendFileSync, closeSync, openSync, rmSync, existsSync } from 'node:fs'
   import { acquireLock } from '${root}/dist/run/lock.js'

@@ -113,7 +113,7 @@ describe('the lock of a data directory', () => {
     ['work', 'damaged'],
     ['work', ''],
     ['waiting', 'damaged'],
-  ])('makes its file anew where %s.duckdb is %j', async (name, damage) => {
+  ])('makes its file again where %s.duckdb is %j', async (name, damage) => {
     const dataDir = temporaryFolder()
     ;(await take(dataDir, 'run')).release()
     writeFileSync(join(dataDir, 'locks', `${name}.duckdb`), damage)
@@ -124,7 +124,7 @@ describe('the lock of a data directory', () => {
     held.release()
   })
 
-  it('names the file to remove where it cannot be made anew', async () => {
+  it('names the file to remove where it cannot be made again', async () => {
     const dataDir = temporaryFolder()
     const file = join(dataDir, 'locks', 'work.duckdb')
     mkdirSync(file, { recursive: true })
