@@ -7,7 +7,7 @@ import { DAY, HOUR, SECOND } from '../support/units.ts'
 import type { Uptime } from '../support/clock.ts'
 import { elapsedSince } from './clock-history.ts'
 import type { BatchRecord } from './records.ts'
-import type { ClockDispute } from './service-time.ts'
+import { CLOCK_TOLERANCE_MS, type ClockDispute } from './service-time.ts'
 
 /** Events in one page; a page costs the same at any size, so always the most. */
 export const PAGE_EVENTS = 50
@@ -101,9 +101,11 @@ export function coveredTime(
 ): { from: number | null; to: number } {
   const [only] = read
   const start = only === undefined ? nowMs : earliestOf(only)
-  // A page after the first may show that its clocks were wrong.
-  const firstBy = (page: ReadPage): number =>
-    earliestOf(page) - elapsedSince(only?.uptime ?? null, page.uptime ?? null)
+  // A page after the first may show that its clocks were wrong, by more than clocks may differ.
+  const firstBy = (page: ReadPage): number => {
+    const by = earliestOf(page) - elapsedSince(only?.uptime ?? null, page.uptime ?? null)
+    return by < start - CLOCK_TOLERANCE_MS ? by : earliestOf(page)
+  }
   const first = read.reduce((a, page) => Math.min(a, firstBy(page)), start)
   const end = read.at(-1)
   const last = Math.max(first, end === undefined ? first : latestOf(end))
