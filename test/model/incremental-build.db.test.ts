@@ -94,7 +94,7 @@ describe('a full refresh', () => {
     await build()
     writeFileSync(join(folder, 'checks', 'sizes_are_small.sql'), 'select 1 as a where false\n')
     expect((await build()).fullRefreshReason).toBe(
-      'models, checks or titles are not those of the last build',
+      'models, checks, titles or the version are not those of the last build',
     )
     expect((await build()).fullRefreshReason).toBeNull()
   })
