@@ -19,7 +19,7 @@ import { temporaryFolder } from '../../helpers/temporary-folder.ts'
 import { rounds } from '../../helpers/tier.ts'
 import { publish, smallWarehouse } from '../fixtures.ts'
 
-const ROUNDS = rounds('JOBTIDE_BROKEN_NETWORKS', 6, 60)
+const ROUNDS = rounds('JOBTIDE_BROKEN_NETWORKS', 3, 60)
 // Most connections carry a few requests of some kB.
 const LONGEST_BYTES = 60_000
 
