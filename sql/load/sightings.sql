@@ -1,30 +1,14 @@
 -- Events as received in one chunk, in a database in memory: several connections fill it, and a temporary table is seen by one
--- only.
+-- only. The columns are those of the events table but for what is counted over all sightings of an event.
 
-create or replace table jobtide_load.sightings (
-    nth integer,
-    position integer,
-    is_read boolean,
-    fields varchar,
-    event_key varchar,
-    profile_id varchar,
-    organization_id varchar,
-    event_type varchar,
-    changed_at timestamptz,
-    detected_at timestamptz,
-    detection_lag_days integer,
-    title_current varchar,
-    title_previous varchar,
-    person_handle varchar,
-    person_full_name varchar,
-    person_first_name varchar,
-    person_last_name varchar,
-    person_headline varchar,
-    person_network_url varchar,
-    organization_name varchar,
-    organization_slug varchar,
-    organization_network_url varchar,
-    received_at timestamptz,
-    run_id varchar
-);
-
+create or replace table jobtide_load.sightings as
+select
+    cast(null as integer) as nth,
+    cast(null as integer) as position,
+    cast(null as boolean) as is_read,
+    cast(null as varchar) as fields,
+    event.* exclude (attributes_seen_at, first_seen_at, last_seen_at, first_run_id, last_run_id, times_seen),
+    cast(null as timestamptz) as received_at,
+    cast(null as varchar) as run_id
+from job_change_events as event
+limit 0;
