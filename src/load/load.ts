@@ -113,10 +113,11 @@ class Load {
     const segments = await this.#openSegments()
     const bytes = segments.reduce((sum, { from, size }) => sum + size - from, 0)
     let bytesDone = 0
-    if (bytes > 0) this.#options.onProgress?.({ bytesDone, bytes })
+    const merger = new Merger(this.#warehouse)
+    if (bytes === 0) return merger.report
+    this.#options.onProgress?.({ bytesDone, bytes })
     await this.#sizeChunks()
     const readers = await EventReaders.open(this.#warehouse, this.#suppression)
-    const merger = new Merger(this.#warehouse)
     try {
       for (const segment of segments) {
         for await (const loaded of this.#loadSegment(segment, readers, merger)) {
