@@ -6,8 +6,8 @@ create or replace temp table staged_pages as from ops.pages limit 0;
 create or replace temp table staged_unknown_fields as from ops.unknown_fields limit 0;
 create or replace temp table staged_snapshots as from ops.snapshots limit 0;
 
--- The attributes of an event (a row of jobtide_load.staged_sightings or of job_change_events) as one text. It only breaks ties between
--- sightings with the same times, so that the outcome does not depend on the order of loading.
+-- The attributes of an event (a row of jobtide_load.staged_sightings or of job_change_events) as one text. It only breaks
+-- ties between sightings with the same times, so that the outcome does not depend on the order of loading.
 create or replace temp macro attributes_of(event) as
     cast(json_array(event.detection_lag_days, event.title_current, event.title_previous, event.person_handle,
         event.person_full_name, event.person_first_name, event.person_last_name, event.person_headline,

@@ -1,6 +1,7 @@
 /**
  * Intervals of detection time that were read to their end, and how they add up. Pure. history.ts makes them of finished
- * batches. Planning, resuming, the coverage report, `status` and the load read them; ops.coverage holds them, for models and manifests.
+ * batches. Planning, resuming, the coverage report, `status` and the load read them; ops.coverage holds them, for models and
+ * manifests.
  */
 
 import type { EventType, BatchFinished } from './records.ts'
