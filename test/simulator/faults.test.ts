@@ -111,27 +111,12 @@ describe('faults on the wire', () => {
     expect(charged(simulator)).toBe(10)
   })
 
-  it.each([
-    ['<html>Please wait', { charged: false }, '<html>Please wait', 0],
-    [{ data: [] }, { charged: true }, '{"data":[]}', 10],
-  ])('status 200 with the body %j %j is sent as it is: %s', async (body, charge, sent, credits) => {
-    const simulator = await simulateFault({ status: 200, body, ...charge })
-    expect((await raw(simulator)).body.toString()).toBe(sent)
-    expect(charged(simulator)).toBe(credits)
-  })
-
   it('gzip_cut sends all the bytes it announced, half of the gzip stream, and is charged', async () => {
     const simulator = await simulateFault({ gzip_cut: '50%' })
     const answer = await raw(simulator)
     expect(answer.body).toHaveLength(announced(answer))
     expect(() => gunzipSync(answer.body)).toThrow('unexpected end of file')
     expect(charged(simulator)).toBe(10)
-  })
-
-  it('an empty page is charged nothing, whatever happens to it', async () => {
-    const simulator = await simulateFault({ cut: '50%' }, 0)
-    await raw(simulator)
-    expect(charged(simulator)).toBe(0)
   })
 })
 
@@ -151,7 +136,6 @@ describe('which requests a fault strikes', () => {
     [{ status: 500, times: 3 }, [1, 2, 3]],
     [{ status: 500, nth: 5 }, [5]],
     [{ status: 500, organization_id: 'org_b', nth: 2 }, [4]],
-    [{ status: 500, organization_id: 'org_nobody', times: 'always' }, []],
     [{ status: 500, probability: 0, times: 'always' }, []],
   ])('%j strikes requests %j of 12', async (fault, struck) => {
     expect(await strikes([fault])).toEqual(struck)
@@ -185,12 +169,9 @@ describe('the page about the simulator', () => {
 describe('a fault that makes no sense is refused', () => {
   it.each<[unknown, string]>([
     [[{}], 'fault 1: a fault has exactly one action, not 0'],
-    [[{ reset: true }, { status: 500, cut: 1 }], 'fault 2: a fault has exactly one action, not 2'],
     [[{ status: 500, tims: 3 }], 'fault 1: Unrecognized key: "tims"'],
     [[{ cut: '120%' }], 'fault 1 cut: '],
     [[{ status: 204 }], 'fault 1 status: expected a status that has a body'],
-    [[{ reset: true, message: 'x' }], 'fault 1: message goes with status only'],
-    [{ status: 500 }, 'faults: Invalid input: expected array'],
   ])('%j: %s', async (faults, message) => {
     const simulator = await simulate([anEvent()])
     expect(() => simulator.setFaults(faults as Fault[])).toThrow(message)

@@ -104,24 +104,6 @@ describe('careers', () => {
       }
     }
   })
-
-  it('move people: each move has a departure from another organisation at most 4 months before', () => {
-    const departures = new Map<string, JobChangeEvent[]>()
-    for (const { event, cause } of first()) {
-      if (cause !== 'exit') continue
-      const id = event.person.profile_id
-      departures.set(id, [...(departures.get(id) ?? []), event])
-    }
-    for (const { event, cause } of first()) {
-      if (cause !== 'move') continue
-      const from = departures.get(event.person.profile_id)?.filter((left) => {
-        const gap = Date.parse(event.changed_at) - Date.parse(left.changed_at)
-        const isElsewhere = left.organization.organization_id !== event.organization.organization_id
-        return isElsewhere && gap >= 0 && gap <= 124 * DAY
-      })
-      expect(from?.length).toBeGreaterThan(0)
-    }
-  })
 })
 
 describe('a world that makes no sense is refused', () => {
