@@ -10,8 +10,9 @@ import { CheckFailedError } from './check-outcome.ts'
 import { recordChecks } from './checks.ts'
 import { fullRefreshReasonOf, writeState } from './build-state.ts'
 import { buildIncrementally } from './incremental-build.ts'
-import { readProject, type BuiltModel } from './project.ts'
+import { readProject } from './project.ts'
 import { refreshFully } from './full-refresh.ts'
+import type { BuiltModel } from './steps.ts'
 
 /** How to build. */
 export interface BuildOptions {

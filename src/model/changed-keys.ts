@@ -4,9 +4,8 @@
  */
 
 import { quoteIdentifier } from '../warehouse/sql-text.ts'
-import type { Warehouse } from '../warehouse/warehouse.ts'
-import type { Project } from './project.ts'
 import { hasColumns, newRows, PERSON, type TableDelta } from './table-delta.ts'
+import type { BuildWork } from './steps.ts'
 import type { Temporaries } from './temporaries.ts'
 
 /** Some keys. */
@@ -19,16 +18,28 @@ export interface ChangedKeys {
   readonly count: number
 }
 
+/** An incremental build on its way. */
+export interface IncrementalWork extends BuildWork {
+  readonly temporaries: Temporaries
+  readonly people: ChangedKeys
+  /** What became of each table so far. */
+  readonly tables: Map<string, TableDelta>
+}
+
+/** What became of the tables that a model or check reads. */
+export function deltasOf({ tables }: IncrementalWork, names: readonly string[]): TableDelta[] {
+  return names.flatMap((name) => tables.get(name) ?? [])
+}
+
 /** Keeps the keys that `select` returns, each once. */
 export async function keepKeys(
-  warehouse: Warehouse,
   temporaries: Temporaries,
   select: string,
   columns: readonly string[],
 ): Promise<ChangedKeys> {
   const source = await temporaries.keep(`select distinct * from (${select})`)
   const counts = columns.map((column, place) => `count(${quoteIdentifier(column)}) as n${place}`)
-  const [row] = await warehouse.all<Record<string, bigint>>(
+  const [row] = await temporaries.warehouse.all<Record<string, bigint>>(
     `select count(*) as all_keys, ${counts.join(', ')} from ${source}`,
   )
   const count = Number(row?.['all_keys'] ?? 0)
@@ -59,27 +70,21 @@ export async function showRowsOfKeys(
   temporaries: Temporaries,
   reads: readonly TableDelta[],
   keys: ChangedKeys,
+  rowsOf = (read: TableDelta) => rowsOfKeys(temporaries, read.name, keys),
 ): Promise<void> {
   for (const read of reads) {
-    if (!hasColumns(read, keys.columns)) continue
-    await temporaries.shadow(read.name, rowsOfKeys(temporaries, read.name, keys))
+    if (hasColumns(read, keys.columns)) await temporaries.shadow(read.name, rowsOf(read))
   }
 }
 
 /** Lets those of `reads` that have people show only the changed ones. */
 export async function showPeople(
-  temporaries: Temporaries,
+  { temporaries, people }: IncrementalWork,
   reads: readonly TableDelta[],
-  people: ChangedKeys,
 ): Promise<void> {
-  for (const read of reads) {
-    if (!hasColumns(read, [PERSON])) continue
-    const rows =
-      read.peopleRows === null
-        ? rowsOfKeys(temporaries, read.name, people)
-        : `select * from ${read.peopleRows}`
-    await temporaries.shadow(read.name, rows)
-  }
+  await showRowsOfKeys(temporaries, reads, people, ({ name, peopleRows }) =>
+    peopleRows === null ? rowsOfKeys(temporaries, name, people) : `select * from ${peopleRows}`,
+  )
 }
 
 /** Lets tables show the rows that are new. */
@@ -95,7 +100,7 @@ export async function showNew(
 
 /** Whether what reads these tables, and is computed by `columns`, can be computed for changed people alone. */
 export function isByPeople(
-  { nodes }: Project,
+  { project: { nodes } }: IncrementalWork,
   columns: readonly string[],
   reads: readonly TableDelta[],
 ): boolean {

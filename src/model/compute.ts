@@ -68,7 +68,6 @@ export async function addMissing(warehouse: Warehouse, model: ComputedModel): Pr
  * @returns their number
  */
 export async function removeUnmentioned(
-  warehouse: Warehouse,
   temporaries: Temporaries,
   model: ComputedModel,
   read: TableDelta,
@@ -84,7 +83,7 @@ export async function removeUnmentioned(
     `select kept.* from ${temporaries.stored(read.name)} as kept semi join ${before} as before on ${sameKey(model, 'kept', 'before')}`,
   )
   const removed = await changedRows(
-    warehouse,
+    temporaries.warehouse,
     `delete from ${temporaries.stored(model.name)} as known
      using (select * from ${before} as before anti join ${now} as now on ${sameKey(model, 'before', 'now')}) as gone
      where ${sameKey(model, 'known', 'gone')}`,

@@ -20,8 +20,8 @@ export interface ComparedTable {
 export interface Written {
   /** Temporary table with the rows that are gone and those that are new, and `DIFF_SIGN`; SQL. */
   readonly delta: string
-  readonly inserted: number
-  readonly deleted: number
+  /** Rows inserted and deleted. */
+  readonly rowsChanged: number
 }
 
 /**
@@ -44,7 +44,6 @@ export async function keepBefore(
  * @param before what `keepBefore` returned; dropped
  */
 export async function applyDifference(
-  warehouse: Warehouse,
   temporaries: Temporaries,
   { name, columns, key }: ComparedTable,
   before: string,
@@ -71,6 +70,7 @@ export async function applyDifference(
      select ${listOf(columns)}, 1 as ${DIFF_SIGN} from ${rows} where rowid in (${fresh})`,
   )
   await temporaries.drop(before)
+  const { warehouse } = temporaries
   const stored = temporaries.stored(name)
   const deleted = await changedRows(warehouse, `delete from ${stored} where rowid in (${gone})`)
   const inserted = await changedRows(
@@ -79,7 +79,7 @@ export async function applyDifference(
      select ${listOf(columns)} from ${delta} where ${DIFF_SIGN} > 0`,
   )
   await temporaries.drop(differences)
-  return { delta, inserted, deleted }
+  return { delta, rowsChanged: inserted + deleted }
 }
 
 /** Columns, of `alias` where one is given, as a select lists them; SQL. */

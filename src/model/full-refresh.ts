@@ -11,10 +11,10 @@ import { quoteIdentifier } from '../warehouse/sql-text.ts'
 import type { Warehouse } from '../warehouse/warehouse.ts'
 import { knownOnMacros, knownOnName, makeKnownOnMacros } from './as-known-on.ts'
 import { lastFingerprint } from './build-state.ts'
-import type { CheckOutcome } from './check-outcome.ts'
 import { runCheck } from './checks.ts'
 import { computeAll } from './compute.ts'
-import type { BuildWork, BuiltModel, BuiltTables, ProjectNode } from './project.ts'
+import type { ProjectNode } from './project.ts'
+import { takeSteps, type BuildWork, type BuiltTables } from './steps.ts'
 import { PERSON } from './table-delta.ts'
 import {
   columnsOf,
@@ -25,27 +25,21 @@ import {
   dropBuiltTables,
   refuseForeignTables,
   rowsIn,
-  withErrorContext,
 } from './tables.ts'
 import { Temporaries } from './temporaries.ts'
 
 /** Builds everything. */
 export async function refreshFully(work: BuildWork): Promise<BuiltTables> {
-  const { warehouse, project, clock, finished, eventsPerPart } = work
+  const { warehouse, project, eventsPerPart } = work
   await dropBuiltTables(warehouse)
   await refuseForeignTables(warehouse, project.nodes)
   const parts = Math.ceil((await rowsIn(warehouse, 'job_change_events')) / eventsPerPart)
   const conditions: Conditions = new Map()
-  const models: BuiltModel[] = []
-  for (const node of project.nodes) {
-    const startedMs = clock.monotonic()
-    const rows = await withErrorContext(`model ${node.name}`, () =>
-      createNode(work, node, parts, conditions),
-    )
-    const durationMs = clock.monotonic() - startedMs
-    models.push({ name: node.name, rows, rowsChanged: null, durationMs })
-    finished(node.name, null)
-  }
+  const built = await takeSteps(
+    work,
+    async (node) => ({ rows: await createNode(work, node, parts, conditions), rowsChanged: null }),
+    (check) => runCheck(warehouse, check),
+  )
   // The macros depend on the same files as the fingerprint, not on rows.
   const modelNodes = project.nodes.filter(({ computed }) => computed === null)
   const macros = new Set(await knownOnMacros(warehouse))
@@ -55,12 +49,7 @@ export async function refreshFully(work: BuildWork): Promise<BuiltTables> {
   if (isMissing || (await lastFingerprint(warehouse)) !== project.fingerprint) {
     await makeKnownOnMacros(warehouse, modelNodes)
   }
-  const outcomes: CheckOutcome[] = []
-  for (const check of project.checks) {
-    outcomes.push(await withErrorContext(`check ${check.name}`, () => runCheck(warehouse, check)))
-    finished(check.name, null)
-  }
-  return { models, outcomes }
+  return built
 }
 
 /** Of each table made part by part: a condition, for each part, that holds for its rows; SQL. */

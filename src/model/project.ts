@@ -7,13 +7,11 @@ import { createHash } from 'node:crypto'
 import { readFileSync } from 'node:fs'
 import { join, relative } from 'node:path'
 import { sqlFolder } from '../support/assets.ts'
-import type { Clock } from '../support/clock.ts'
 import { taxonomyVersion } from '../titles/taxonomy.ts'
 import { loadedTables, readModelFiles, type ModelFile } from '../warehouse/catalog.ts'
 import { quoteText } from '../warehouse/sql-text.ts'
 import type { Warehouse } from '../warehouse/warehouse.ts'
 import { knownOnSql } from './as-known-on.ts'
-import type { CheckOutcome } from './check-outcome.ts'
 import { checksOfHeaders, readChecks, withoutSemicolon } from './checks.ts'
 import { computedModels, type ComputedModel } from './computed-models.ts'
 import type { Check } from './constraints.ts'
@@ -41,32 +39,6 @@ export interface Project {
   readonly macros: string
   /** Changes whenever the same rows could give other tables or other checks. */
   readonly fingerprint: string
-}
-
-/** What a build is made with. */
-export interface BuildWork {
-  readonly warehouse: Warehouse
-  readonly project: Project
-  readonly clock: Clock
-  readonly eventsPerPart: number
-  /** Tells that a step is finished, and how many rows it wrote and deleted. */
-  readonly finished: (name: string, rowsChanged: number | null) => void
-}
-
-/** One table or view that the build made. */
-export interface BuiltModel {
-  readonly name: string
-  /** Rows in it; null for a view, which stores none. */
-  readonly rows: number | null
-  /** Rows written and deleted; null when the table was written in full. */
-  readonly rowsChanged: number | null
-  readonly durationMs: number
-}
-
-/** What a build made, before it is committed. */
-export interface BuiltTables {
-  readonly models: readonly BuiltModel[]
-  readonly outcomes: readonly CheckOutcome[]
 }
 
 /**

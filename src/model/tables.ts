@@ -2,7 +2,6 @@
 
 import { ConfigError, EXIT, JobtideError } from '../support/errors.ts'
 import type { DescribedTable } from '../warehouse/catalog.ts'
-import { SqlError } from '../warehouse/errors.ts'
 import { quoteIdentifier, quoteText } from '../warehouse/sql-text.ts'
 import type { Warehouse } from '../warehouse/warehouse.ts'
 import type { ComputedModel } from './computed-models.ts'
@@ -137,14 +136,4 @@ export async function commentOn(warehouse: Warehouse, node: ProjectNode): Promis
 
 function describe({ grain, purpose, key }: DescribedTable): string {
   return `${grain} ${purpose} Key: ${key.join(', ')}.`
-}
-
-/** Puts `subject` in front of what the engine says about wrong SQL. */
-export async function withErrorContext<T>(subject: string, work: () => Promise<T>): Promise<T> {
-  try {
-    return await work()
-  } catch (error) {
-    if (!(error instanceof SqlError)) throw error
-    throw new SqlError(`${subject}: ${error.message}`, error)
-  }
 }

@@ -12,7 +12,7 @@ type Placed = Pick<ModelFile, 'name' | 'schema'>
 
 /** The temporary objects of one build. */
 export class Temporaries {
-  readonly #warehouse: Warehouse
+  readonly warehouse: Warehouse
   readonly #database: string
   readonly #core: ReadonlySet<string>
   readonly #tables = new Set<string>()
@@ -20,7 +20,7 @@ export class Temporaries {
   #made = 0
 
   private constructor(warehouse: Warehouse, database: string, nodes: readonly Placed[]) {
-    this.#warehouse = warehouse
+    this.warehouse = warehouse
     this.#database = database
     this.#core = new Set(nodes.filter(({ schema }) => schema === 'core').map(({ name }) => name))
   }
@@ -40,26 +40,26 @@ export class Temporaries {
   async keep(select: string): Promise<string> {
     this.#made += 1
     const name = `temp.${quoteIdentifier(`build rows ${this.#made}`)}`
-    await this.#warehouse.run(`create temp table ${name} as ${select}`)
+    await this.warehouse.run(`create temp table ${name} as ${select}`)
     this.#tables.add(name)
     return name
   }
 
   /** Drops a table that `keep` made. */
   async drop(name: string): Promise<void> {
-    if (this.#tables.delete(name)) await this.#warehouse.run(`drop table ${name}`)
+    if (this.#tables.delete(name)) await this.warehouse.run(`drop table ${name}`)
   }
 
   /** Lets `select` stand in for the table `name` until `unshadow`. */
   async shadow(name: string, select: string): Promise<void> {
-    await this.#warehouse.run(`create temp view ${quoteIdentifier(name)} as ${select}`)
+    await this.warehouse.run(`create temp view ${quoteIdentifier(name)} as ${select}`)
     this.#shadows.add(name)
   }
 
   /** Nothing stands in for anything any more. */
   async unshadow(): Promise<void> {
     for (const name of this.#shadows) {
-      await this.#warehouse.run(`drop view temp.${quoteIdentifier(name)}`)
+      await this.warehouse.run(`drop view temp.${quoteIdentifier(name)}`)
     }
     this.#shadows.clear()
   }
