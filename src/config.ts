@@ -4,6 +4,7 @@
  */
 
 import { existsSync, readFileSync, statSync } from 'node:fs'
+import type { ProxySettings } from './api/transport.ts'
 import { ConfigError, messageOf } from './support/errors.ts'
 import { SHORTEST_SECRET } from './support/logger.ts'
 import { Secret } from './support/secret.ts'
@@ -163,13 +164,6 @@ export function baseUrlFrom(environment: Environment): string {
     })
   }
   return `${url.origin}${url.pathname.replace(/\/+$/, '')}`
-}
-
-/** Addresses of the proxies for http and https, empty for none, and the hosts that are reached without one. */
-export interface ProxySettings {
-  readonly http: string
-  readonly https: string
-  readonly noProxy: string
 }
 
 /**

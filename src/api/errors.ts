@@ -5,29 +5,8 @@ import { isoInstant } from '../support/clock.ts'
 import { shortened } from './schemas.ts'
 import type { Obstacle } from './unreachable.ts'
 
-/** 401 or 403: the key is wrong, or its plan lacks job changes. Never retried. */
-export class RefusedError extends JobtideError {
-  override readonly name = 'RefusedError'
-  constructor(status: 401 | 403, serverMessage: string) {
-    super(
-      EXIT.refused,
-      status === 401
-        ? `the service refused the API key (401): ${serverMessage}`
-        : `the plan of this API key does not include job changes (403): ${serverMessage}`,
-      {
-        hint:
-          status === 401
-            ? 'Check JOBTIDE_API_KEY or the file named by JOBTIDE_API_KEY_FILE; nothing was charged.'
-            : 'Ask the provider to add job-change data to the plan, or use another key; nothing was charged.',
-        context: { status },
-      },
-    )
-  }
-}
-
 /** The service is down, or told us to come back later than we may wait. The run can be taken up again. */
 export class UnavailableError extends JobtideError {
-  override readonly name = 'UnavailableError'
   /** Milliseconds since 1970 UTC before which no request may be sent; null when the service named no time. */
   readonly notBefore: number | null
   constructor(message: string, notBefore: number | null, details: ErrorDetails = {}) {
@@ -40,17 +19,6 @@ export class UnavailableError extends JobtideError {
       ...details,
     })
     this.notBefore = notBefore
-  }
-}
-
-/** 402: the account has no credits left at the service. Never retried; the run can be taken up again. */
-export class PaymentRequiredError extends JobtideError {
-  override readonly name = 'PaymentRequiredError'
-  constructor(serverMessage: string) {
-    super(EXIT.budget, `the service wants to be paid before it answers (402): ${serverMessage}`, {
-      hint: 'Nothing was charged for this request. Top up the credits of the account, then run the same command again: it goes on where it stopped.',
-      context: { status: 402 },
-    })
   }
 }
 
@@ -75,7 +43,6 @@ export function unreachableError(obstacle: Obstacle, reason: string): JobtideErr
 
 /** 400: the request itself is not acceptable. `serverMessage` names the problem. Never retried as it is. */
 export class BadRequestError extends JobtideError {
-  override readonly name = 'BadRequestError'
   /** In full. */
   readonly serverMessage: string
   constructor(serverMessage: string) {
@@ -87,13 +54,47 @@ export class BadRequestError extends JobtideError {
   }
 }
 
-/** A status that only a wrong address or a changed service gives (404, 405, 410, 422, redirects). Never retried. */
-export class UnexpectedStatusError extends JobtideError {
-  override readonly name = 'UnexpectedStatusError'
-  constructor(status: number, url: string, serverMessage: string) {
-    super(EXIT.usage, `unexpected answer ${status} from ${url}: ${serverMessage}`, {
-      hint: 'Check JOBTIDE_BASE_URL: is it the address of the job-change service? Nothing was charged.',
-      context: { status },
-    })
+/**
+ * The error for an answer that is never asked for again: the request, the key, the account or the address is wrong.
+ * @param url where the request went
+ */
+export function refusalOf(status: number, serverMessage: string, url: string): JobtideError {
+  const words = shortened(serverMessage)
+  const details = (hint: string) => ({ hint, context: { status } })
+  switch (status) {
+    case 400:
+      return new BadRequestError(serverMessage)
+    case 401:
+      return new JobtideError(
+        EXIT.refused,
+        `the service refused the API key (401): ${words}`,
+        details(
+          'Check JOBTIDE_API_KEY or the file named by JOBTIDE_API_KEY_FILE; nothing was charged.',
+        ),
+      )
+    case 402:
+      return new JobtideError(
+        EXIT.budget,
+        `the service wants to be paid before it answers (402): ${words}`,
+        details(
+          'Nothing was charged for this request. Top up the credits of the account, then run the same command again: it goes on where it stopped.',
+        ),
+      )
+    case 403:
+      return new JobtideError(
+        EXIT.refused,
+        `the plan of this API key does not include job changes (403): ${words}`,
+        details(
+          'Ask the provider to add job-change data to the plan, or use another key; nothing was charged.',
+        ),
+      )
+    default:
+      return new JobtideError(
+        EXIT.usage,
+        `unexpected answer ${status} from ${url}: ${words}`,
+        details(
+          'Check JOBTIDE_BASE_URL: is it the address of the job-change service? Nothing was charged.',
+        ),
+      )
   }
 }

@@ -13,7 +13,7 @@ export type Failure =
       readonly kind: 'status'
       readonly status: number
       readonly headers: Headers
-      readonly message: string
+      readonly reason: string
     }
   /**
    * No usable answer. `inDoubt`: the service may have done the work and charged for it. `obstacle`: why there was not even
@@ -46,10 +46,8 @@ export type RetryDecision =
       readonly status: number
       readonly giveUp: 'long-wait' | 'outage' | null
     }
-  | { readonly kind: 'bad-request' }
-  | { readonly kind: 'refused'; readonly status: 401 | 403 }
-  | { readonly kind: 'payment-required' }
-  | { readonly kind: 'unexpected-status' }
+  /** Never asked again; what it means depends on the status alone. */
+  | { readonly kind: 'refused'; readonly status: number }
   | { readonly kind: 'give-up'; readonly why: GiveUpReason }
 
 /** What the decision depends on, apart from the failure. */
@@ -107,13 +105,10 @@ const PASSING_4XX: ReadonlySet<number> = new Set([408, 425])
 export function decideRetry(failure: Failure, state: RetryState): RetryDecision {
   if (failure.kind === 'status') {
     const { status } = failure
-    if (status === 400) return { kind: 'bad-request' }
-    if (status === 401 || status === 403) return { kind: 'refused', status }
-    if (status === 402) return { kind: 'payment-required' }
     if (isOrderToWait(failure)) return pauseAll(status, failure.headers, state)
     // Every 5xx is asked again: gateways have their own beside 500, 502 and 504 (520 to 530), and all of them are free.
     const isAskedAgain = status >= 500 || isPassing(status) || isUnreadable(failure)
-    if (!isAskedAgain) return { kind: 'unexpected-status' }
+    if (!isAskedAgain) return { kind: 'refused', status }
   }
   if (isUnreadable(failure) && state.unreadableInARow >= UNREADABLE_IN_A_ROW_MAX) {
     return { kind: 'give-up', why: 'unreadable' }

@@ -151,28 +151,20 @@ export function parseEvent(value: unknown): JobChangeEvent | string {
   return parsed.success ? parsed.data : describeIssue(parsed.error)
 }
 
-/** When events were detected, in milliseconds since 1970 UTC; those that do not say so properly are left out. */
-export function detectionTimes(events: readonly unknown[]): number[] {
-  return events.flatMap((event) => {
-    const parsed = detectionSchema.safeParse(event)
-    return parsed.success ? [parsed.data.detected_at] : []
-  })
-}
-
-const detectionSchema = eventSchema.pick({ detected_at: true })
-
 /** The organisation of an event. */
 export type EventOrganization = JobChangeEvent['organization']
 
-/** The organisations of events, one for each event; those of events that do not name theirs properly are left out. */
-export function eventOrganizations(events: readonly unknown[]): EventOrganization[] {
-  return events.flatMap((event) => {
-    const parsed = organizationSchema.safeParse(event)
-    return parsed.success ? [parsed.data.organization] : []
+const partsSchema = z
+  .object({
+    detected_at: instantSchema.nullable().catch(null),
+    organization: eventSchema.shape.organization.nullable().catch(null),
   })
-}
+  .catch({ detected_at: null, organization: null })
 
-const organizationSchema = eventSchema.pick({ organization: true })
+/** When an event was detected, and where: of any value; null for what it does not say properly. */
+export function partsOfEvent(value: unknown): z.infer<typeof partsSchema> {
+  return partsSchema.parse(value)
+}
 
 const KNOWN_FIELDS: Readonly<Record<string, ReadonlySet<string>>> = {
   '': new Set(Object.keys(eventSchema.shape)),

@@ -41,7 +41,6 @@ interface Limit {
 
 /** No other page may be bought: the run, or the month, has spent what it may. */
 export class BudgetReachedError extends JobtideError {
-  override readonly name = 'BudgetReachedError'
   constructor({ limit, spent, month }: Limit) {
     const context = { limit, spent, per: month === null ? 'run' : 'month' }
     if (month === null) {

@@ -1,13 +1,6 @@
 /** A request that brought no page: what it means for its charge and the service, and the error that ends the run. Pure. */
 
-import {
-  BadRequestError,
-  PaymentRequiredError,
-  RefusedError,
-  UnavailableError,
-  UnexpectedStatusError,
-  unreachableError,
-} from '../api/errors.ts'
+import { UnavailableError, refusalOf, unreachableError } from '../api/errors.ts'
 import type { RequestOutcome } from '../api/circuit-breaker.ts'
 import {
   isPassing,
@@ -48,11 +41,7 @@ export interface FailedAttempt {
 
 /** What was wrong, in the words of the service or the network, not too many of them. */
 export function wordsOf(failure: Failure): string {
-  return shortened(messageOf(failure))
-}
-
-function messageOf(failure: Failure): string {
-  return failure.kind === 'status' ? failure.message : failure.reason
+  return shortened(failure.reason)
 }
 
 /**
@@ -83,7 +72,6 @@ export function errorOf(
   maxWaitMs: number,
 ): JobtideError | null {
   const { decision, failure } = failed
-  const words = wordsOf(failure)
   switch (decision.kind) {
     case 'retry':
       return null
@@ -91,14 +79,8 @@ export function errorOf(
       return decision.giveUp && giveUpError(decision.giveUp, failed, attempts, maxWaitMs)
     case 'give-up':
       return giveUpError(decision.why, failed, attempts, maxWaitMs)
-    case 'bad-request':
-      return new BadRequestError(messageOf(failure))
     case 'refused':
-      return new RefusedError(decision.status, words)
-    case 'payment-required':
-      return new PaymentRequiredError(words)
-    case 'unexpected-status':
-      return new UnexpectedStatusError(failure.kind === 'status' ? failure.status : 0, url, words)
+      return refusalOf(decision.status, failure.reason, url)
   }
 }
 

@@ -90,8 +90,7 @@ export class PageBuyer {
   /**
    * Buys page `page` (from 1) of `batch`, asking again as often as the retry policy allows.
    * @throws BadRequestError when the service does not accept the question
-   * @throws RefusedError, PaymentRequiredError, UnavailableError, UnexpectedStatusError, ConfigError, BudgetReachedError
-   *   when the run must stop
+   * @throws JobtideError when the run must stop
    * @throws StorageError when the journal cannot be written
    */
   buy(batch: BatchRecord, page: number): Promise<BoughtPage> {
@@ -219,7 +218,7 @@ export class PageBuyer {
     const { status, headers, body } = answer
     this.#learnPace(attempt, answer)
     if (status !== 200) {
-      const failure: Failure = { kind: 'status', status, headers, message: errorMessage(body) }
+      const failure: Failure = { kind: 'status', status, headers, reason: errorMessage(body) }
       return this.#fail(attempt, failure, status)
     }
     const envelope = parsePage(body)

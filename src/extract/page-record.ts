@@ -4,9 +4,8 @@
  */
 
 import {
-  detectionTimes,
-  eventOrganizations,
   parseEvent,
+  partsOfEvent,
   type EventOrganization,
   type JobChangeEvent,
   type PageEnvelope,
@@ -36,11 +35,8 @@ export function eventFacts(value: unknown): EventFacts {
     const { detected_at: detectedAt, organization } = event
     return { identity: identityOf(event), detectedAt, organization }
   }
-  return {
-    identity: receivedJson(value),
-    detectedAt: detectionTimes([value])[0] ?? null,
-    organization: eventOrganizations([value])[0] ?? null,
-  }
+  const { detected_at: detectedAt, organization } = partsOfEvent(value)
+  return { identity: receivedJson(value), detectedAt, organization }
 }
 
 // The natural key: the same in all versions of an event.

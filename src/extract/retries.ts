@@ -96,8 +96,7 @@ export class Retries {
 
   /**
    * Does what was decided, and returns when the page may be asked for again.
-   * @throws BadRequestError, RefusedError, PaymentRequiredError, UnexpectedStatusError, UnavailableError, ConfigError when
-   *   it may not
+   * @throws JobtideError when it may not; BadRequestError when only its batch must end
    */
   async follow(failed: FailedAttempt, attempts: PageAttempts): Promise<void> {
     const { clock, logger, maxWaitMs, stop } = this.#options

@@ -175,11 +175,8 @@ function foldSplitBatch(history: History, record: BatchSplit, frame: PlacedFrame
 /** A request counts for the pipeline on the day on which it was sent. */
 function countFor(history: History, run: RunHistory, day: string, counts: Counts): void {
   addCounts(spendingOf(history.spending, run.started.pipeline, day), counts)
-  run.requests += counts.requests
-  run.unanswered += counts.unanswered
-  run.pages += counts.pages
-  run.events += counts.events
-  run.creditsCommitted += counts.charged + counts.inDoubt
+  addCounts(run, counts)
+  run.creditsCommitted = run.charged + run.inDoubt
 }
 
 /**

@@ -4,7 +4,7 @@
  */
 
 import { join } from 'node:path'
-import { createPrivateFile, readIfThere } from '../support/atomic-file.ts'
+import { OWNER_ONLY, createFile, readIfThere } from '../support/atomic-file.ts'
 import { StorageError } from '../support/errors.ts'
 import { newUlid } from '../support/ulid.ts'
 
@@ -19,7 +19,7 @@ export const IDENTITY_FILE = 'identity'
  */
 export function journalIdentity(folder: string, nowMs: number): string {
   const path = join(folder, IDENTITY_FILE)
-  if (readIfThere(path) === null) createPrivateFile(path, `${newUlid(nowMs)}\n`)
+  if (readIfThere(path) === null) createFile(path, `${newUlid(nowMs)}\n`, OWNER_ONLY)
   const identity = readIfThere(path)?.toString().trim() ?? ''
   if (/^[0-9A-HJKMNP-TV-Z]{26}$/.test(identity)) return identity
   throw new StorageError(`${path} does not hold the identity of a journal`, {

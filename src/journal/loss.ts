@@ -48,7 +48,6 @@ export interface JournalState {
 
 /** Sealed segments are gone, or not as they were. */
 export class JournalLossError extends JobtideError {
-  override readonly name = 'JournalLossError'
   constructor(folder: string, damages: readonly Damage[]) {
     const all = damages.map(({ sealed, what }) => ({ sealed, what, lost: lostOf(folder, sealed) }))
     const [first, ...others] = all.map(({ sealed, what, lost }) => {

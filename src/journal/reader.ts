@@ -22,7 +22,6 @@ export const SEGMENT_SUFFIX = '.journal'
 
 /** A journal segment holds bytes that are no record, and they are not a torn end. */
 export class JournalDamagedError extends JobtideError {
-  override readonly name = 'JournalDamagedError'
   constructor(path: string, at: number, reason: string) {
     super(EXIT.storage, `journal segment ${path} is damaged at byte ${at}: ${reason}`, {
       hint: 'Restore that file from a backup, then run the same command again. Nothing from that byte on was read. Where there is no backup, --accept-loss goes on without it and buys it again (run, backfill, extract, replay).',
@@ -36,7 +35,6 @@ export type OnDamage = (damage: JournalDamagedError) => void
 
 /** A journal segment was written by a later Jobtide in a format that this one cannot read. */
 export class JournalTooNewError extends JobtideError {
-  override readonly name = 'JournalTooNewError'
   constructor(path: string, at: number, version: number) {
     super(
       EXIT.usage,

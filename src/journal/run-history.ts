@@ -4,9 +4,10 @@ import { EXIT, JobtideError } from '../support/errors.ts'
 import { ulidTime } from '../support/ulid.ts'
 import type { RunFinished, RunStarted, BatchRecord } from './records.ts'
 import { newBatchHistory, type BatchHistory } from './batch-history.ts'
+import { noCounts, type Counts } from './spending.ts'
 
 /** A run and what it did so far. */
-export interface RunHistory {
+export interface RunHistory extends Counts {
   readonly started: RunStarted
   /** Hash of the question that its batches were planned for last: of a run that was carried on, not the first one. */
   questionSha256: string
@@ -21,13 +22,6 @@ export interface RunHistory {
   /** Batches that are not split. */
   batchesPlanned: number
   batchesDone: number
-  /** Pages with events: those that cost. */
-  pages: number
-  events: number
-  /** Requests sent. */
-  requests: number
-  /** Requests sent and neither answered nor failed: under way, or their process was killed. */
-  unanswered: number
   /** Credits charged, and 10 for each request that is unanswered or in doubt. */
   creditsCommitted: number
   /** Credits committed when the run last stopped cleanly: a budget starts again there, but not after a kill. */
@@ -50,10 +44,7 @@ export function newRunHistory(
     resumed: 0,
     batchesPlanned: 0,
     batchesDone: 0,
-    pages: 0,
-    events: 0,
-    requests: 0,
-    unanswered: 0,
+    ...noCounts(),
     creditsCommitted: 0,
     creditsAtLastStop: 0,
   }

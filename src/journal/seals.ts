@@ -8,9 +8,9 @@
  * Anything else that does not fit is damage.
  */
 
-import { closeSync, constants, fsyncSync, linkSync, openSync, writeSync } from 'node:fs'
+import { closeSync, constants, fsyncSync, openSync, writeSync } from 'node:fs'
 import { crc32 } from 'node:zlib'
-import { placeFileAtomic, readIfThere, writeFileAtomic } from '../support/atomic-file.ts'
+import { createFile, readIfThere, writeFileAtomic } from '../support/atomic-file.ts'
 import { EXIT, JobtideError, asStorageError, systemCode } from '../support/errors.ts'
 import type { HeldRun } from './held.ts'
 
@@ -46,7 +46,6 @@ export type SealLine = Pick<SealedSegment, 'segment'> & Partial<SealedSegment>
 
 /** The list of seals is missing, or damaged. */
 export class SealListError extends JobtideError {
-  override readonly name = 'SealListError'
   constructor(path: string, what: string) {
     super(
       EXIT.storage,
@@ -116,14 +115,7 @@ export function readLine(line: string): SealLine | 'torn' | 'damaged' {
 
 /** Makes an empty list where there is none. */
 export function createSeals(folder: string): void {
-  placeFileAtomic(sealsPath(folder), HEADER, (temporary) => {
-    try {
-      linkSync(temporary, sealsPath(folder))
-    } catch (error) {
-      // Another process was quicker.
-      if (systemCode(error) !== 'EEXIST') throw error
-    }
-  })
+  createFile(sealsPath(folder), HEADER)
 }
 
 /**

@@ -13,7 +13,6 @@ export interface CheckOutcome {
 
 /** A check found offenders: nothing of the build became visible. */
 export class CheckFailedError extends JobtideError {
-  override readonly name = 'CheckFailedError'
   /** Every check of the build, the passed ones included. */
   readonly outcomes: readonly CheckOutcome[]
   /** Those that found something. */

@@ -7,7 +7,6 @@ const NEXT_RUN =
 
 /** A store refused, or what lies there is not as it should be. Readers still see the snapshot they saw before. */
 export class PublishError extends JobtideError {
-  override readonly name = 'PublishError'
   constructor(message: string, details: ErrorDetails = {}) {
     super(EXIT.publishFailed, message, details)
   }

@@ -19,7 +19,6 @@ import type { ObjectStore } from './store/object-store.ts'
 
 /** A published snapshot is not what it was. Nothing was made of it. */
 export class DamagedSnapshotError extends JobtideError {
-  override readonly name = 'DamagedSnapshotError'
   constructor(what: string, details: Omit<ErrorDetails, 'hint'> = {}) {
     super(EXIT.checkFailed, `the snapshot is damaged: ${what}`, {
       hint: '`jobtide verify` names everything that is wrong with it; take another one (`jobtide snapshots`).',

@@ -26,7 +26,7 @@ export interface BegunRun {
   readonly organizations: number
   /** Companies not asked for because the service refused them in the last days. */
   readonly skipped: Plan['quarantined']
-  /** Pages that were paid for in batches of the earlier run that are planned again, because they do not fit any more. */
+  /** Pages paid for in batches of an earlier run that are planned again; they are kept and loaded all the same. */
   readonly leftBehind: number
 }
 

@@ -6,7 +6,7 @@
 import { existsSync, readFileSync, realpathSync } from 'node:fs'
 import { basename, dirname, extname, isAbsolute, join, resolve } from 'node:path'
 import { EVENT_TYPES, type EventType, type OrganizationRef } from '../journal/records.ts'
-import { parseOrganizations } from '../plan/organizations.ts'
+import { parseOrganizations, type OrganizationList } from '../plan/organizations.ts'
 import { durationMs, parsePipeline, type PipelineSpec } from '../plan/pipeline.ts'
 import type { Question } from '../plan/plan.ts'
 import type { Window } from '../plan/window.ts'
@@ -211,14 +211,11 @@ function findPipeline(name: string): string {
   })
 }
 
-async function readOrganizations(
-  file: string,
-): Promise<{ organizations: readonly OrganizationRef[]; duplicates: number }> {
-  if (extname(file).toLowerCase() !== '.parquet') {
-    return parseOrganizations(readBytes(file, 'list of organisations'), basename(file))
-  }
-  readBytes(file, 'list of organisations')
-  return parseOrganizations(Buffer.from(await parquetAsCsv(file)), basename(file))
+async function readOrganizations(file: string): Promise<OrganizationList> {
+  const bytes = readBytes(file, 'list of organisations')
+  const isParquet = extname(file).toLowerCase() === '.parquet'
+  const list = isParquet ? Buffer.from(await parquetAsCsv(file)) : bytes
+  return parseOrganizations(list, basename(file))
 }
 
 // The two columns we know as CSV text, so that one parser judges every kind of list.

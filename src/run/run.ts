@@ -4,18 +4,15 @@
  * with it.
  */
 
-import { PaymentRequiredError, UnavailableError } from '../api/errors.ts'
 import { Pacer } from '../api/pacer.ts'
 import type { Transport } from '../api/transport.ts'
-import { BudgetReachedError } from '../extract/budget.ts'
 import { extract } from '../extract/extract.ts'
 import type { ExtractOptions, ExtractProgress } from '../extract/options.ts'
 import type { RunHistory } from '../journal/run-history.ts'
 import { monthlyCredits } from '../journal/spending.ts'
 import { readSuppression } from '../load/suppression.ts'
-import type { Plan } from '../plan/plan.ts'
-import type { JobtideError } from '../support/errors.ts'
-import { beginRun, type RunCommand } from './begin.ts'
+import { EXIT, JobtideError } from '../support/errors.ts'
+import { beginRun, type BegunRun, type RunCommand } from './begin.ts'
 import { closeFailed, finish, type RunEnd, type RunParts } from './finish.ts'
 import type { Job } from './job.ts'
 import { isAwaited } from './lock.ts'
@@ -29,16 +26,10 @@ export interface Service {
 }
 
 /** What a run did. Stages that were not reached are null. */
-export interface RunReport extends RunEnd {
+export interface RunReport extends RunEnd, Omit<BegunRun, 'run'> {
   readonly runId: string
   readonly pipeline: string
-  readonly resumed: boolean
-  readonly organizations: number
   readonly batches: number
-  /** Companies not asked for because the service refused them in the last days. */
-  readonly skipped: Plan['quarantined']
-  /** Pages paid for in batches of an earlier run that were planned again; they are kept and loaded all the same. */
-  readonly leftBehind: number
   readonly extract: ExtractProgress
   /** Why the run ended early, when it did: the budget, or the service. What was bought is loaded and published. */
   readonly endedEarly: JobtideError | null
@@ -167,9 +158,8 @@ async function buy(parts: Attempt, run: RunHistory) {
 }
 
 function endsEarly(error: unknown): error is JobtideError {
-  return [BudgetReachedError, PaymentRequiredError, UnavailableError].some(
-    (kind) => error instanceof kind,
-  )
+  const { exitCode } = error instanceof JobtideError ? error : { exitCode: EXIT.defect }
+  return exitCode === EXIT.budget || exitCode === EXIT.unavailable
 }
 
 /** What an extraction needs, from what a run has. */
@@ -180,16 +170,13 @@ export function extraction(
   { writer, history }: Session,
   run: RunHistory,
 ): ExtractOptions {
-  const { clock, random, logger, stop, abort } = world
+  const { onProgress: _, ...about } = world
   return {
+    ...service,
+    ...about,
     run,
-    transport: service.transport,
-    baseUrl: service.baseUrl,
-    pacer: new Pacer(clock, job.requestsPerSecond, job.maxWaitMs),
+    pacer: new Pacer(world.clock, job.requestsPerSecond, job.maxWaitMs),
     writer,
-    clock,
-    random,
-    logger,
     creditsLimit: job.creditsLimit,
     monthlyCredits: {
       limit: job.creditsPerMonth,
@@ -199,7 +186,5 @@ export function extraction(
     maxWaitMs: job.maxWaitMs,
     notBefore: history.notBefore,
     clocksBefore: { serverAheadMs: history.serverAheadMs, reached: history.reached },
-    stop,
-    abort,
   }
 }

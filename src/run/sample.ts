@@ -4,7 +4,7 @@ import { extract } from '../extract/extract.ts'
 import type { ExtractProgress } from '../extract/options.ts'
 import { EXIT } from '../support/errors.ts'
 import { shuffled } from '../support/numbers.ts'
-import { beginRun } from './begin.ts'
+import { beginRun, type BegunRun } from './begin.ts'
 import { closingOf, closingRecord } from './closing.ts'
 import type { Job } from './job.ts'
 import { extraction, type Service } from './run.ts'
@@ -12,12 +12,9 @@ import { withSession } from './session.ts'
 import type { RunWorld } from './stages.ts'
 
 /** A sample, and the run that it is of. */
-export interface SampleReport {
+export interface SampleReport extends Pick<BegunRun, 'organizations' | 'leftBehind'> {
   readonly runId: string
   readonly pipeline: string
-  readonly organizations: number
-  /** Pages paid for in batches of an earlier run that were planned again. */
-  readonly leftBehind: number
   /** The pace at which the rest will be bought; null where the service sets it. */
   readonly requestsPerSecond: number | null
   /** Credits of the run so far, of earlier attempts too. */

@@ -17,7 +17,8 @@ import { dirname } from 'node:path'
 import { asStorageError, systemCode } from './errors.ts'
 import type { FileModes } from './file-modes.ts'
 
-const OWNER_ONLY = 0o600
+/** The mode of files that name people, or hold a key. */
+export const OWNER_ONLY = 0o600
 
 /** What is in a file; one that is too large for memory comes in pieces. */
 export type FileContent = string | Uint8Array | Iterable<Uint8Array>
@@ -36,18 +37,17 @@ export function writePrivateFile(path: string, content: string): void {
   placeFileAtomic(path, content, (temporary) => renameSync(temporary, path), OWNER_ONLY)
 }
 
-/** As writePrivateFile, unless `path` exists: then nothing happens, and the answer is false. */
-export function createPrivateFile(path: string, content: string): boolean {
+/** As writeFileAtomic, unless `path` exists: then nothing happens. @param mode as of placeFileAtomic */
+export function createFile(path: string, content: string, mode?: number): void {
   const place = (temporary: string) => {
     try {
       linkSync(temporary, path)
-      return true
     } catch (error) {
-      if (systemCode(error) === 'EEXIST') return false
-      throw error
+      // Another process was quicker.
+      if (systemCode(error) !== 'EEXIST') throw error
     }
   }
-  return placeFileAtomic(path, content, place, OWNER_ONLY)
+  placeFileAtomic(path, content, place, mode)
 }
 
 /**

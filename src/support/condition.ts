@@ -1,34 +1,22 @@
 /** Waiting until something changes, without leaving a listener behind however often it is done. */
 
-import { onAbort } from './abort.ts'
+import { EventEmitter, once, setMaxListeners } from 'node:events'
 
 /** Something that tasks wait for and others announce: a condition variable. */
 export class Condition {
-  #waiting = new Set<() => void>()
+  readonly #changes = new EventEmitter().setMaxListeners(0)
 
   /**
    * Resolves at the next notifyAll().
    * @throws the signal's reason when it aborts first
    */
-  wait(signal: AbortSignal): Promise<void> {
-    return new Promise((resolve, reject) => {
-      if (signal.aborted) return reject(signal.reason as Error)
-      const wake = () => {
-        stopListening()
-        resolve()
-      }
-      const stopListening = onAbort(signal, () => {
-        this.#waiting.delete(wake)
-        reject(signal.reason as Error)
-      })
-      this.#waiting.add(wake)
-    })
+  async wait(signal: AbortSignal): Promise<void> {
+    setMaxListeners(0, signal)
+    await once(this.#changes, 'change', { signal }).catch(() => signal.throwIfAborted())
   }
 
   /** Wakes everybody who waits now. */
   notifyAll(): void {
-    const woken = this.#waiting
-    this.#waiting = new Set()
-    for (const wake of woken) wake()
+    this.#changes.emit('change')
   }
 }

@@ -33,13 +33,13 @@ export interface ErrorDetails {
 
 /** An expected failure: a clear sentence, an exit code, and what to do next. */
 export class JobtideError extends Error {
-  override readonly name: string = 'JobtideError'
   readonly exitCode: ExitCode
   readonly hint: string | undefined
   readonly context: Readonly<Record<string, unknown>>
 
   constructor(exitCode: ExitCode, message: string, details: ErrorDetails = {}) {
     super(message, details.cause === undefined ? undefined : { cause: details.cause })
+    this.name = new.target.name
     this.exitCode = exitCode
     this.hint = details.hint
     this.context = details.context ?? {}
@@ -55,7 +55,6 @@ export function errorDocument(error: unknown): Record<string, unknown> {
 
 /** Wrong usage or configuration; thrown before anything was sent. */
 export class ConfigError extends JobtideError {
-  override readonly name = 'ConfigError'
   constructor(message: string, details?: ErrorDetails) {
     super(EXIT.usage, message, details)
   }
@@ -63,7 +62,6 @@ export class ConfigError extends JobtideError {
 
 /** The disk refused a read or write: full, read-only, or broken. What was acknowledged before is safe. */
 export class StorageError extends JobtideError {
-  override readonly name = 'StorageError'
   constructor(message: string, details?: ErrorDetails) {
     super(EXIT.storage, message, details)
   }
@@ -71,7 +69,6 @@ export class StorageError extends JobtideError {
 
 /** Another run, or a reader of the database file, holds what this run needs. */
 export class LockedError extends JobtideError {
-  override readonly name = 'LockedError'
   constructor(message: string, details?: ErrorDetails) {
     super(EXIT.locked, message, details)
   }

@@ -7,7 +7,6 @@ import { EXIT, JobtideError, LockedError, StorageError, messageOf } from '../sup
 
 /** The warehouse file cannot be read. It is a projection of the journal, so nothing that was paid for is lost. */
 export class WarehouseDamagedError extends JobtideError {
-  override readonly name = 'WarehouseDamagedError'
   constructor(path: string, cause: unknown) {
     super(EXIT.storage, `the warehouse ${path} cannot be read: ${firstLine(messageOf(cause))}`, {
       hint: 'Nothing you paid for is lost: `jobtide replay` rebuilds the warehouse from the journal for 0 credits.',
@@ -18,7 +17,6 @@ export class WarehouseDamagedError extends JobtideError {
 
 /** A statement was refused by the engine: the SQL is wrong for the data or the schema. */
 export class SqlError extends JobtideError {
-  override readonly name = 'SqlError'
   constructor(message: string, cause: unknown) {
     super(EXIT.defect, message, { cause })
   }
@@ -26,7 +24,6 @@ export class SqlError extends JobtideError {
 
 /** There is no statement: nothing, or only comments and semicolons. */
 export class NoSqlError extends JobtideError {
-  override readonly name = 'NoSqlError'
   constructor() {
     super(EXIT.usage, 'there is no SQL to run', {
       hint: 'Try: jobtide query "select * from talent_flows limit 5"',
@@ -36,7 +33,6 @@ export class NoSqlError extends JobtideError {
 
 /** A statement failed when its first rows were fetched already. The engine's client says that it did, and not why. */
 export class BrokenOffError extends JobtideError {
-  override readonly name = 'BrokenOffError'
   constructor() {
     super(EXIT.usage, 'the statement failed on its way: the rows that came are not all of them', {
       hint: 'Some value cannot be computed: look for a cast (`try_cast` gives null instead), or for too little memory or disk.',

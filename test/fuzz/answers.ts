@@ -5,11 +5,10 @@ import { createServer, type AddressInfo } from 'node:net'
 import { inspect } from 'node:util'
 import { gzipSync } from 'node:zlib'
 import {
-  detectionTimes,
   errorMessage,
-  eventOrganizations,
   parseEvent,
   parsePage,
+  partsOfEvent,
   unknownFields,
 } from '../../src/api/schemas.ts'
 import { NoAnswerError, createTransport, type Answer } from '../../src/api/transport.ts'
@@ -141,10 +140,9 @@ function checkAnswer({ headers, body }: Answer, input: Buffer): void {
   const page = parsePage(body)
   if (typeof page === 'string') return
   claim(page.page >= 1, `page ${page.page}`)
-  detectionTimes(page.events)
-  eventOrganizations(page.events)
   for (const event of page.events) {
     const parsed = parseEvent(event)
+    partsOfEvent(event)
     unknownFields(event)
     receivedJson(event)
     if (typeof parsed === 'string') continue
