@@ -56,7 +56,8 @@ export async function isProcessLockHeld(path: string): Promise<boolean> {
   if (underWay !== undefined) return underWay
   const look = onlyHere(path, async (_, done) => {
     const close = await openOrNull(real, 'read').catch((error: unknown) => {
-      if (isDamaged(error)) return () => undefined
+      // It may have gone meanwhile, with the folder that it is for.
+      if (isDamaged(error) || !existsSync(real)) return () => undefined
       throw error
     })
     close?.()

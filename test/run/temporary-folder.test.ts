@@ -1,8 +1,9 @@
 import { randomUUID } from 'node:crypto'
-import { mkdirSync, readdirSync, writeFileSync } from 'node:fs'
+import { mkdirSync, readdirSync, rmSync, writeFileSync } from 'node:fs'
 import { basename, join } from 'node:path'
 import { describe, expect, it, onTestFinished, vi } from 'vitest'
 import { removeLeftFolders, withTemporaryFolder } from '../../src/run/temporary-folder.ts'
+import { isProcessLockHeld, tryProcessLock } from '../../src/warehouse/process-lock.ts'
 import { temporaryFolder } from '../helpers/temporary-folder.ts'
 
 describe('temporary folders', () => {
@@ -27,5 +28,14 @@ describe('temporary folders', () => {
       ])
     })
     expect(readdirSync(place).toSorted()).toEqual(['jobtide-verify-mine', 'other'])
+  })
+
+  it('whose process removes its lock while another one looks at it are not in use', async () => {
+    const path = join(temporaryFolder(), 'lock')
+    const lock = await tryProcessLock(path)
+    lock?.release()
+    const isHeld = isProcessLockHeld(path)
+    rmSync(path)
+    expect(await isHeld).toBe(false)
   })
 })
