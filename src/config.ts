@@ -4,7 +4,6 @@
  */
 
 import { existsSync, readFileSync, statSync } from 'node:fs'
-import type { ProxySettings } from './api/transport.ts'
 import { ConfigError, messageOf } from './support/errors.ts'
 import { SHORTEST_SECRET } from './support/logger.ts'
 import { Secret } from './support/secret.ts'
@@ -170,10 +169,10 @@ export function baseUrlFrom(environment: Environment): string {
  * The proxies that lead to the service, from HTTPS_PROXY, else HTTP_PROXY, but for NO_PROXY; in small letters they win. A
  * service on this machine is reached without.
  * @param baseUrl as baseUrlFrom returns it
- * @returns undefined when there is none
+ * @returns addresses for http and https, empty for none, and the hosts reached without; undefined when there is none
  * @throws ConfigError naming the variable, never its value: it may hold a password
  */
-export function proxiesFrom(environment: Environment, baseUrl: string): ProxySettings | undefined {
+export function proxiesFrom(environment: Environment, baseUrl: string) {
   const { hostname } = new URL(baseUrl)
   if (LOOPBACK.has(hostname) || hostname.startsWith('127.')) return undefined
   const https = proxyFrom(environment, ['https_proxy', 'HTTPS_PROXY'])
