@@ -62,8 +62,18 @@ export function createContext(options: CommonOptions, parts: ProcessParts): Cont
   letGroupRead(analystGroupFrom(environment))
   limitSpilled(temporaryLimitFrom(environment))
   const progress = new ProgressDisplay(output, clock, options.logLevel === 'silent')
+  const below = (say: () => void) => {
+    progress.stop()
+    say()
+  }
   return {
     ...parts,
+    // What is said for good stands below the bar.
+    output: {
+      ...output,
+      report: (report) => below(() => output.report(report)),
+      note: (text) => below(() => output.note(text)),
+    },
     progress,
     logger: createLogger(options.logLevel, scrubber, (line) => {
       progress.makeRoom()

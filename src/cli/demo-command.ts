@@ -67,13 +67,11 @@ async function journey(context: Context, directory: DataDirectory): Promise<Exit
     context.output.note('A year of job changes, backfilled from a simulator of the service:')
     const backfill = await readJob('demo', { ...overrides, days: 365 }, directory.root)
     const first = published(await runJob(backfill, 'backfill', api, world))
-    context.progress.stop()
 
     context.output.note('A night passes, and the nightly run asks what is new:')
     clock.advance(DAY)
     const nightly = await readJob('demo', overrides, directory.root)
     const second = published(await runJob(nightly, 'run', api, world))
-    context.progress.stop()
 
     const { credits, requests } = simulator.account()
     const service = { requests, credits }
@@ -84,7 +82,6 @@ async function journey(context: Context, directory: DataDirectory): Promise<Exit
     context.output.report(report)
     return EXIT.done
   } finally {
-    context.progress.stop()
     await transport.close()
     await simulator.close()
   }

@@ -41,24 +41,17 @@ export async function forgetCommand(
   people: readonly string[],
   options: ForgetOptions,
 ): Promise<ExitCode> {
-  const { output, progress } = context
+  const { output } = context
   const request = requestOf(context, people, options)
   const world = erasureWorld(context, options.pipeline)
-  try {
-    if (options.yes !== true) {
-      const plan = await planErasure(world, request)
-      progress.stop()
-      output.report(planReport(plan))
-      return EXIT.done
-    }
-    const certificate = await erase(world, request, DEFAULT_MAX_WAIT_MS)
-    progress.stop()
-    if (certificate === null) return EXIT.done
-    output.report(certificateReport(certificate))
-    return certificate.is_complete ? EXIT.done : EXIT.publishFailed
-  } finally {
-    progress.stop()
+  if (options.yes !== true) {
+    output.report(planReport(await planErasure(world, request)))
+    return EXIT.done
   }
+  const certificate = await erase(world, request, DEFAULT_MAX_WAIT_MS)
+  if (certificate === null) return EXIT.done
+  output.report(certificateReport(certificate))
+  return certificate.is_complete ? EXIT.done : EXIT.publishFailed
 }
 
 /** `export-person`, as JSON whatever the options. @throws ConfigError when nothing is known of them */

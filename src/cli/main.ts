@@ -35,7 +35,9 @@ export async function runCommandLine(
   let exitCode: ExitCode = EXIT.done
   const program = createProgram(async (options, work) => {
     output = streamOutput(options.json ?? false, scrubber, streams)
-    exitCode = await work(createContext(options, { ...given, clock: realClock, scrubber, output }))
+    const parts = { ...given, clock: realClock, scrubber, output }
+    const context = createContext(options, parts)
+    exitCode = await work(context).finally(() => context.progress.stop())
   }, streams)
   try {
     refuseKeyInArguments(argv, environment)

@@ -19,7 +19,12 @@ import type { StoreOptions } from '../publish/store/object-store.ts'
 import { isFolderAddress, openStore } from '../publish/store/open-store.ts'
 import { splitSnapshotUrl } from '../publish/read-snapshot.ts'
 import type { Finding } from '../publish/verify/verify-findings.ts'
-import { verifySnapshot, type VerifyReport } from '../publish/verify/verify.ts'
+import type { Step } from '../publish/scratch.ts'
+import {
+  verifySnapshot,
+  type VerifyOptions as SnapshotToVerify,
+  type VerifyReport,
+} from '../publish/verify/verify.ts'
 import { readSnapshotTarget } from '../run/job.ts'
 import { leaveOutErased } from '../run/forget/rebuild.ts'
 import { acquireLock } from '../run/lock.ts'
@@ -48,7 +53,7 @@ export async function verifyCommand(
   url: string | undefined,
   options: VerifyOptions,
 ): Promise<ExitCode> {
-  const { output, clock, directory, progress, stop } = context
+  const { output, clock, directory } = context
   const journal = openJournal(directory.journal, clock)
   if (url === undefined) {
     refuseEmpty(journal, directory)
@@ -68,18 +73,8 @@ export async function verifyCommand(
     loss = error
   }
   try {
-    const { destination, snapshotId } = splitSnapshotUrl(url)
-    const store = await openStore(destination, storeOptionsFor(context, url, options))
-    const report = await withTemporaryFolder('verify', (scratchFolder) =>
-      verifySnapshot({
-        store,
-        snapshotId,
-        scratchFolder,
-        signal: stop,
-        onProgress: (step) => progress.show({ stage: 'verify', ...step }),
-      }),
-    ).finally(() => progress.stop())
-    output.report(snapshotReport(report, store.destination, proved, loss))
+    const report = await proving(context, url, options, verifySnapshot)
+    output.report(snapshotReport(report, proved, loss))
     if (report.findings.length > 0) return EXIT.checkFailed
     return loss?.exitCode ?? EXIT.done
   } finally {
@@ -102,6 +97,22 @@ function journalValues({ segments, bytes, losses }: JournalState): object {
   return { segments, bytes, segmentsWithAcceptedLosses: [...losses.keys()] }
 }
 
+/** Opens what an address names, for `prove` to go through. */
+async function proving<T>(
+  context: Context,
+  url: string,
+  options: VerifyOptions,
+  prove: (of: SnapshotToVerify) => Promise<T>,
+): Promise<T> {
+  const { progress, stop: signal } = context
+  const { destination, snapshotId } = splitSnapshotUrl(url)
+  const store = await openStore(destination, storeOptionsFor(context, url, options))
+  const onProgress = (step: Step) => progress.show({ stage: 'verify', ...step })
+  return withTemporaryFolder('verify', (scratchFolder) =>
+    prove({ store, snapshotId, scratchFolder, signal, onProgress }),
+  )
+}
+
 /** How a store is opened to be read; the pipeline is looked at only for a bucket. */
 export function storeOptionsFor(
   { clock, environment, directory }: Context,
@@ -116,11 +127,10 @@ export function storeOptionsFor(
 
 function snapshotReport(
   proof: VerifyReport,
-  destination: string,
   journal: JournalState | null,
   loss: JobtideError | null,
 ): Report {
-  const { snapshotId, findings, tables, files, rows, copiedFrom } = proof
+  const { snapshotId, destination, findings, tables, files, rows, copiedFrom } = proof
   const what = `${snapshotId === null ? 'the snapshot' : `snapshot ${snapshotId}`} at ${destination}`
   const counts = `${countText(tables, 'table')}, ${countText(files, 'file')}, ${countText(rows, 'row')}, ${bytesText(proof.bytes)}`
   const isProved = findings.length === 0
@@ -139,7 +149,6 @@ function snapshotReport(
     values: {
       ...proof,
       manifest: undefined,
-      destination,
       isProved: isProved && loss === null,
       journal: journal && journalValues(journal),
       ...(loss && { error: errorDocument(loss) }),
@@ -172,18 +181,8 @@ export async function restoreCommand(
   options: VerifyOptions,
 ): Promise<ExitCode> {
   const { output, clock, directory, progress, stop: signal } = context
-  const { destination, snapshotId } = splitSnapshotUrl(url)
-  const store = await openStore(destination, storeOptionsFor(context, url, options))
   refuseExisting(directory.warehouse)
-  const snapshot = await withTemporaryFolder('verify', (scratchFolder) =>
-    proveSnapshot({
-      store,
-      snapshotId,
-      scratchFolder,
-      signal,
-      onProgress: (step) => progress.show({ stage: 'verify', ...step }),
-    }),
-  ).finally(() => progress.stop())
+  const snapshot = await proving(context, url, options, proveSnapshot)
   const { created_at: createdAt } = snapshot.manifest
   const lock = await acquireLock(directory.root, { command: 'restore', clock })
   try {
@@ -199,11 +198,9 @@ export async function restoreCommand(
       signal,
       onProgress: (step) => progress.show({ stage: 'restore', ...step }),
     })
-    progress.stop()
     output.report(restoredReport(report, createdAt, erased))
     return EXIT.done
   } finally {
-    progress.stop()
     lock.release()
   }
 }

@@ -65,7 +65,7 @@ async function withService<T>(
   overrides: Overrides,
   work: (job: Job, service: Service) => Promise<T>,
 ): Promise<T> {
-  const { environment, logger, clock, scrubber, progress, directory } = context
+  const { environment, logger, clock, scrubber, directory } = context
   const job = await readJob(pipeline, overrides, directory.root)
   const baseUrl = baseUrlFrom(environment)
   refuseBundledList(job, environment)
@@ -84,7 +84,6 @@ async function withService<T>(
   try {
     return await work(job, { transport, baseUrl })
   } finally {
-    progress.stop()
     await transport.close()
   }
 }

@@ -1,8 +1,7 @@
 /** `snapshots`: what a destination holds, and which snapshot readers see. `diff`: what changed between two of them. */
 
 import { existsSync } from 'node:fs'
-import { s3EndpointFrom } from '../config.ts'
-import { objectsOf, type Manifest } from '../publish/manifest.ts'
+import { objectsOf, totalsOf, type Manifest } from '../publish/manifest.ts'
 import { isFolderAddress, openStore } from '../publish/store/open-store.ts'
 import { diffSnapshots, type ChangedRow, type TableDiff } from '../publish/diff.ts'
 import {
@@ -12,7 +11,7 @@ import {
   type OpenSnapshot,
 } from '../publish/read-snapshot.ts'
 import { neverPublished } from '../publish/gc/retention.ts'
-import { readSnapshotTarget, type SnapshotTarget } from '../run/job.ts'
+import { readSnapshotTarget } from '../run/job.ts'
 import { withTemporaryFolder } from '../run/temporary-folder.ts'
 import { ConfigError, EXIT, type ExitCode } from '../support/errors.ts'
 import { sum } from '../support/numbers.ts'
@@ -40,7 +39,7 @@ export async function snapshotsCommand(
     })
   }
   const { to } = target
-  const { manifests, currentId } = await readTarget(context, target)
+  const { manifests, currentId } = await readTarget(context, to, pipeline)
   // Files that several snapshots share count once.
   const sizes = new Map(manifests.flatMap(objectsOf).map(({ key, bytes }) => [key, bytes]))
   const bytes = sum([...sizes.values()])
@@ -51,10 +50,7 @@ export async function snapshotsCommand(
     sequence: manifest.sequence,
     createdAt: manifest.created_at,
     runId: manifest.run_id,
-    tables: manifest.tables.length,
-    rows: sum(manifest.tables.map(({ rows }) => rows)),
-    files: objectsOf(manifest).length,
-    bytes: sum(manifest.tables.map((one) => one.bytes)),
+    ...totalsOf(manifest),
     newBytes: manifest.new_bytes,
     checks: manifest.checks,
     coverage: manifest.coverage,
@@ -83,14 +79,14 @@ export async function snapshotsCommand(
   return EXIT.done
 }
 
-/** The manifests of a target, oldest first, and which one readers see: null where the pointer is not there. */
+/** The manifests of a destination, oldest first, and which one readers see: null where the pointer is not there. */
 async function readTarget(
-  { clock, environment }: Context,
-  { to, s3 }: SnapshotTarget,
+  context: Context,
+  to: string,
+  pipeline: string,
 ): Promise<{ readonly manifests: readonly Manifest[]; readonly currentId: string | null }> {
   if (isFolderAddress(to) && !existsSync(to)) return { manifests: [], currentId: null }
-  const s3Endpoint = s3EndpointFrom(environment)
-  const store = await openStore(to, { clock, s3, s3Endpoint, access: 'read' })
+  const store = await openStore(to, storeOptionsFor(context, to, { pipeline }))
   const current = await readCurrent(store)
   const manifests = await listSnapshots(store)
   const currentId = current?.pointer.snapshot_id ?? null
@@ -129,7 +125,7 @@ export async function diffCommand(
       signal: stop,
       onProgress: (step) => progress.show({ stage: 'diff', ...step }),
     }),
-  ).finally(() => progress.stop())
+  )
   const changed = tables.filter(isDifferent)
   const equal = tables.length - changed.length
   const notes = [

@@ -4,16 +4,11 @@ import { existsSync } from 'node:fs'
 import type { Journal, JournalWriter } from '../journal/journal.ts'
 import { DEFAULT_MAX_WAIT_MS } from '../run/lock.ts'
 import { parseKeep } from '../publish/gc/retention.ts'
+import type { PublishChoices } from '../publish/publish.ts'
 import { makeAnalystCopy } from '../run/analyst-copy.ts'
 import { readSnapshotTarget } from '../run/job.ts'
 import { withJournal } from '../run/session.ts'
-import {
-  PUBLISHING_MEMORY,
-  buildStage,
-  loadStage,
-  publishStage,
-  type PublishChoices,
-} from '../run/stages.ts'
+import { PUBLISHING_MEMORY, buildStage, loadStage, publishStage } from '../run/stages.ts'
 import { ConfigError, EXIT, LockedError, type ExitCode } from '../support/errors.ts'
 import { removeDatabase, replaceDatabase } from '../warehouse/database-file.ts'
 import { openWarehouse, withWarehouse, type Warehouse } from '../warehouse/warehouse.ts'
@@ -164,15 +159,9 @@ async function withLock(
   losses: 'refuse' | 'accept',
   work: (journal: Journal) => Promise<Report>,
 ): Promise<ExitCode> {
-  try {
-    const request = { command, maxWaitMs: DEFAULT_MAX_WAIT_MS }
-    const report = await withJournal(context, request, losses, work)
-    context.progress.stop()
-    context.output.report(report)
-    return EXIT.done
-  } finally {
-    context.progress.stop()
-  }
+  const request = { command, maxWaitMs: DEFAULT_MAX_WAIT_MS }
+  context.output.report(await withJournal(context, request, losses, work))
+  return EXIT.done
 }
 
 // A reader keeps its file after a rename and would go on with yesterday's tables without knowing.

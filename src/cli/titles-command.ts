@@ -54,7 +54,6 @@ export async function titlesCommand(
   }
   stop.throwIfAborted()
   if (asJson) await output.stream(']\n', stop)
-  progress.stop()
   return EXIT.done
 }
 

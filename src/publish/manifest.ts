@@ -7,6 +7,7 @@
 import { z } from 'zod'
 import { sha256Hex } from '../support/hash.ts'
 import { stableJson } from '../support/json.ts'
+import { sum } from '../support/numbers.ts'
 import { PublishError } from './errors.ts'
 import { DELETION_VECTOR_FOLDER, fileKey, withoutOwner } from './keys.ts'
 import { isPlainKey } from './store/object-store.ts'
@@ -176,6 +177,25 @@ export function sameContent(a: Manifest, b: Manifest): boolean {
   const content = ({ journal_id, tables, versions, coverage, credits }: Manifest) =>
     stableJson({ journal_id, tables, versions, coverage, credits: credits.total })
   return content(a) === content(b)
+}
+
+/** What the tables of a snapshot come to. */
+export interface SnapshotTotals {
+  readonly tables: number
+  /** Data files and deletion vectors. */
+  readonly files: number
+  readonly rows: number
+  readonly bytes: number
+}
+
+/** Adds up the tables of a snapshot. */
+export function totalsOf({ tables }: Pick<Manifest, 'tables'>): SnapshotTotals {
+  return {
+    tables: tables.length,
+    files: objectsOf({ tables }).length,
+    rows: sum(tables.map(({ rows }) => rows)),
+    bytes: sum(tables.map(({ bytes }) => bytes)),
+  }
 }
 
 /** Every object that the tables of a snapshot are made of: data files and deletion vectors. */

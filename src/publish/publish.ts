@@ -26,9 +26,11 @@ import {
   pointerTo,
   sameContent,
   snapshotKeys,
+  totalsOf,
   type Manifest,
   type ManifestTable,
   type NotKept,
+  type SnapshotTotals,
 } from './manifest.ts'
 import type { ScratchFile } from './parquet.ts'
 import { SPLIT_ABOVE_ROWS } from './partitions.ts'
@@ -38,8 +40,16 @@ import { withScratch, type Step } from './scratch.ts'
 import type { ObjectStore } from './store/object-store.ts'
 import { viewsSql } from './views.ts'
 
+/** What an operator can choose. */
+export interface PublishChoices extends LossChoices {
+  /** Writes every partition as one whole file, whatever changed. Default: false. */
+  readonly compact?: boolean
+  /** Lets tables and columns go, and types change. Default: false, then such a snapshot is refused. */
+  readonly acceptSchemaChange?: boolean
+}
+
 /** What a publish needs. */
-export interface PublishOptions extends LossChoices {
+export interface PublishOptions extends PublishChoices {
   readonly warehouse: Warehouse
   /** What goes into the snapshot, in this order. */
   readonly tables: readonly TableDefinition[]
@@ -63,12 +73,8 @@ export interface PublishOptions extends LossChoices {
   readonly onProgress?: (step: PublishStep) => void
   /** Called once readers see a new snapshot, before anything else can fail. */
   readonly onPublished?: (report: PublishReport & { readonly snapshotId: string }) => Promise<void>
-  /** Writes every partition as one whole file, whatever changed. Default: false. */
-  readonly compact?: boolean
   /** Tables with more rows are split by year. Default: {@link SPLIT_ABOVE_ROWS}. */
   readonly splitAboveRows?: number
-  /** Lets tables and columns go, and types change. Default: false, then such a snapshot is refused. */
-  readonly acceptSchemaChange?: boolean
   /** Stops between two tables or files; readers keep the previous snapshot. */
   readonly signal?: AbortSignal
 }
@@ -79,19 +85,15 @@ export interface PublishStep extends Step {
 }
 
 /** What a publish did. */
-export interface PublishReport {
+export interface PublishReport extends SnapshotTotals {
   /** The snapshot that readers now see: the one before where nothing changed; null where they see none. */
   readonly snapshotId: string | null
   /** True when nothing was published, because nothing was read yet: there is no row, and no organisation is covered. */
   readonly nothingRead: boolean
   /** True when the store already showed exactly this: then there is no new snapshot. */
   readonly unchanged: boolean
-  readonly tables: number
-  readonly files: number
   /** Files that the snapshot before did not have. */
   readonly newFiles: number
-  readonly rows: number
-  readonly bytes: number
   /** Bytes of the new files. */
   readonly newBytes: number
   readonly destination: string
@@ -119,9 +121,13 @@ async function publishFromScratch(options: PublishOptions): Promise<PublishRepor
   const before = current?.manifest ?? null
   if (isEmpty(manifest) && (before === null || isOfAnotherJournal(before, manifest))) {
     // An empty snapshot would tell readers that nothing ever happened.
-    const nothing = { tables: 0, files: 0, newFiles: 0, rows: 0, bytes: 0, newBytes: 0 }
-    const snapshotId = before?.snapshot_id ?? null
-    return { snapshotId, unchanged: true, nothingRead: true, ...nothing, destination }
+    const nothing = { ...totalsOf({ tables: [] }), newFiles: 0, newBytes: 0, destination }
+    return {
+      snapshotId: before?.snapshot_id ?? null,
+      unchanged: true,
+      nothingRead: true,
+      ...nothing,
+    }
   }
   if (before !== null) {
     refuseLoss(before, manifest, destination, options)
@@ -137,11 +143,8 @@ async function publishFromScratch(options: PublishOptions): Promise<PublishRepor
     snapshotId: shown.snapshot_id,
     nothingRead: false,
     unchanged,
-    tables: shown.tables.length,
-    files: objectsOf(shown).length,
+    ...totalsOf(shown),
     newFiles: unchanged ? 0 : exported.newFiles,
-    rows: sum(shown.tables.map(({ rows }) => rows)),
-    bytes: sum(shown.tables.map(({ bytes }) => bytes)),
     newBytes: unchanged ? 0 : manifest.new_bytes,
     destination,
   }

@@ -4,10 +4,9 @@
  */
 
 import { isoInstant } from '../support/clock.ts'
-import { sum } from '../support/numbers.ts'
 import { ulidTime } from '../support/ulid.ts'
 import { PublishError } from './errors.ts'
-import type { Manifest, NotKept } from './manifest.ts'
+import { totalsOf, type Manifest, type NotKept } from './manifest.ts'
 
 /** What the operator has said. */
 export interface LossChoices {
@@ -148,9 +147,10 @@ function anotherJournal(before: Manifest, now: Manifest, destination: string) {
   )
 }
 
-function countsOf({ journal_id, tables, coverage }: Manifest) {
+function countsOf(manifest: Manifest) {
+  const { journal_id, tables, coverage } = manifest
   const events = tables.find(({ name }) => name === EVENTS)?.rows ?? 0
-  const rows = sum(tables.map((table) => table.rows))
+  const { rows } = totalsOf(manifest)
   return { journal_id, rows, events, organizations: coverage.organizations }
 }
 

@@ -7,29 +7,23 @@
 import { existsSync, mkdirSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { ConfigError, EXIT, JobtideError, asStorageError } from '../support/errors.ts'
-import { sum } from '../support/numbers.ts'
 import { loadedTables } from '../warehouse/catalog.ts'
 import { removeDatabase, replaceDatabase } from '../warehouse/database-file.ts'
 import { quoteIdentifier, quoteText } from '../warehouse/sql-text.ts'
 import { withWarehouse, type Warehouse } from '../warehouse/warehouse.ts'
 import { DamagedSnapshotError, FileCache } from './file-cache.ts'
 import { liveRowsSql, localRows } from './live-rows.ts'
-import { POINTER_KEY, type Manifest, type ManifestTable } from './manifest.ts'
+import { POINTER_KEY, totalsOf, type ManifestTable } from './manifest.ts'
 import { engineVersion, partitionDifferences } from './partitions.ts'
+import type { OpenSnapshot } from './read-snapshot.ts'
 import { withScratch, type Step } from './scratch.ts'
-import type { ObjectStore } from './store/object-store.ts'
 import type { Finding } from './verify/verify-findings.ts'
 import { verifySnapshot, type VerifyOptions } from './verify/verify.ts'
 
-/** A snapshot that {@link proveSnapshot} found nothing wrong with. */
-export interface ProvedSnapshot {
-  readonly store: ObjectStore
-  readonly manifest: Manifest
-}
-
 /** What a restore needs. */
 export interface RestoreOptions {
-  readonly snapshot: ProvedSnapshot
+  /** Of {@link proveSnapshot}. */
+  readonly snapshot: OpenSnapshot
   /** The warehouse file to make. The caller holds the lock of its folder. */
   readonly path: string
   /** A folder of its own: emptied before, removed after. */
@@ -59,7 +53,7 @@ export interface RestoreReport {
  * @throws DamagedSnapshotError naming the first findings
  * @throws PublishError when there is no such snapshot, or the store refuses
  */
-export async function proveSnapshot(options: VerifyOptions): Promise<ProvedSnapshot> {
+export async function proveSnapshot(options: VerifyOptions): Promise<OpenSnapshot> {
   const { store } = options
   const { snapshotId, manifest, findings } = await verifySnapshot(options)
   const isBeside = ({ kind, object }: Finding) =>
@@ -103,8 +97,13 @@ export async function restoreSnapshot(options: RestoreOptions): Promise<RestoreR
     await options.beforeUse?.(tempPath)
     await replaceDatabase(path, tempPath)
     const tables = manifest.tables.map(({ name, rows }) => ({ name, rows }))
-    const rows = sum(tables.map((table) => table.rows))
-    return { snapshotId: manifest.snapshot_id, path, tables, rows, isCompared }
+    return {
+      snapshotId: manifest.snapshot_id,
+      path,
+      tables,
+      rows: totalsOf(manifest).rows,
+      isCompared,
+    }
   } catch (error) {
     throw asStorageError(error, path)
   } finally {

@@ -19,8 +19,12 @@ import { collectGarbage, type GcReport } from '../publish/gc/gc.ts'
 import type { Keep } from '../publish/gc/retention.ts'
 import type { ObjectStore } from '../publish/store/object-store.ts'
 import { openStore } from '../publish/store/open-store.ts'
-import type { LossChoices } from '../publish/refuse-loss.ts'
-import { publishSnapshot, type PublishReport, type PublishStep } from '../publish/publish.ts'
+import {
+  publishSnapshot,
+  type PublishChoices,
+  type PublishReport,
+  type PublishStep,
+} from '../publish/publish.ts'
 import { isoInstant, type Clock } from '../support/clock.ts'
 import { isWithin, usersModes } from '../support/file-modes.ts'
 import { sha256Hex } from '../support/hash.ts'
@@ -103,14 +107,6 @@ export async function buildStage(
  * 1.5 GiB the tables of 10 million events took 2.5 GB in all, with this 1.9 GB and a tenth more time.
  */
 export const PUBLISHING_MEMORY = 900 * MIB
-
-/** How to publish. */
-export interface PublishChoices extends LossChoices {
-  /** Writes every table as whole files. Default: only what changed. */
-  readonly compact?: boolean
-  /** Publishes although tables or columns went or changed their type. Default: such a snapshot is refused. */
-  readonly acceptSchemaChange?: boolean
-}
 
 /** What a publish did, and the garbage collection after it. */
 export interface PublishStageReport extends PublishReport {

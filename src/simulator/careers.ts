@@ -49,8 +49,6 @@ export interface Change {
 /** Where and when careers take place. */
 export interface Stage {
   readonly endAt: number
-  /** Share of an organisation's people who leave in a year. */
-  readonly turnover: number
   /** Another organisation than those excluded, larger ones more often; undefined when none is found. */
   readonly otherOrganization: (random: Random, excluded: ReadonlySet<number>) => number | undefined
 }
@@ -60,8 +58,9 @@ const YEAR = 365.25 * DAY
 /** The least time between two changes in a career, except from one job to the next: two months. */
 export const SHORTEST_STEP = 62 * DAY
 
-/** How often things other than leaving happen to a person in a year. */
+/** How often things happen to a person in a year; `exit`: they leave. */
 export const YEARLY_RATES = {
+  exit: 0.22,
   promotion: 0.14,
   sideways: 0.04,
   retitle: 0.05,
@@ -101,14 +100,13 @@ export class Career {
    * @param isStaff they already work for their organisation; otherwise they join it at `at`
    */
   *changes(at: number, isStaff: boolean): Generator<Change> {
-    const { endAt, turnover } = this.#stage
+    const { endAt } = this.#stage
     if (!isStaff) yield change('hire', 'joined', this.#job, at)
-    const rates = { exit: turnover, ...YEARLY_RATES }
-    const meanStep = YEAR / sum(Object.values(rates))
+    const meanStep = YEAR / sum(Object.values(YEARLY_RATES))
     for (let now = at; ;) {
       now += Math.max(SHORTEST_STEP, exponential(this.#random, meanStep))
       if (now >= endAt) return
-      const step = pickWeighted(this.#random, rates)
+      const step = pickWeighted(this.#random, YEARLY_RATES)
       if (step === 'exit') {
         yield change('exit', 'left', this.#job, now)
         const next = this.#nextJob()

@@ -7,29 +7,23 @@ export interface RateLimit {
   readonly windowMs: number
 }
 
-/** What the limit says to one request. */
-export interface Admission {
-  readonly isAdmitted: boolean
-  /** `X-RateLimit-*`; the reset is in seconds from now until the oldest request leaves the window and makes room. */
-  readonly headers: Readonly<Record<string, string>>
-}
+/**
+ * Asks for one request of a key at a time of the monotonic clock; a refused one does not count. The headers are
+ * `X-RateLimit-*`; the reset is in seconds from now until the oldest request leaves the window and makes room.
+ */
+export type RateWindow = (
+  key: string,
+  monotonicMs: number,
+) => { readonly isAdmitted: boolean; readonly headers: Readonly<Record<string, string>> }
 
-/** Counts the requests of each key. */
-export class RateWindow {
-  readonly #limit: RateLimit
-  readonly #admittedAt = new Map<string, number[]>()
-
-  constructor(limit: RateLimit) {
-    this.#limit = limit
-  }
-
-  /** Asks for one request of `key` at `monotonicMs`; a refused request does not count. */
-  admit(key: string, monotonicMs: number): Admission {
-    const { requests, windowMs } = this.#limit
-    const times = (this.#admittedAt.get(key) ?? []).filter((at) => at > monotonicMs - windowMs)
+/** A window that counts the requests of each key. */
+export function rateWindow({ requests, windowMs }: RateLimit): RateWindow {
+  const admittedAt = new Map<string, number[]>()
+  return (key, monotonicMs) => {
+    const times = (admittedAt.get(key) ?? []).filter((at) => at > monotonicMs - windowMs)
     const isAdmitted = times.length < requests
     if (isAdmitted) times.push(monotonicMs)
-    this.#admittedAt.set(key, times)
+    admittedAt.set(key, times)
     const [oldest = monotonicMs] = times
     const headers = {
       'X-RateLimit-Limit': String(requests),

@@ -4,10 +4,10 @@
  */
 
 import type { AccountEntry } from './account.ts'
-import { CompanyDirectory, type UnknownNames } from './companies.ts'
+import { companyDirectory, type NamedCompanies, type UnknownNames } from './companies.ts'
 import type { EventSource } from './events.ts'
 import { createFaultPlan, type Fault, type FaultPlan, type Strike } from './faults.ts'
-import { RateWindow, type RateLimit } from './rate-window.ts'
+import { rateWindow, type RateLimit, type RateWindow } from './rate-window.ts'
 import { BadRequest, searchFromBody, type SearchRequest } from './search-request.ts'
 import { Search, type FoundPage } from './search.ts'
 import type { Answer } from './wire-faults.ts'
@@ -53,7 +53,7 @@ const CREDITS_PER_PAGE = 10
 export class SearchEndpoint {
   readonly #options: SearchEndpointOptions
   readonly #search: Search
-  readonly #directory: CompanyDirectory
+  readonly #named: NamedCompanies
   readonly #limit: RateWindow | undefined
   #faults: FaultPlan
 
@@ -62,8 +62,8 @@ export class SearchEndpoint {
     const { source, rateLimit, unknownNames = 'first', faults = [] } = options
     this.#options = options
     this.#search = new Search(source)
-    this.#directory = new CompanyDirectory(source, unknownNames)
-    this.#limit = rateLimit && new RateWindow(rateLimit)
+    this.#named = companyDirectory(source, unknownNames)
+    this.#limit = rateLimit && rateWindow(rateLimit)
     this.#faults = createFaultPlan(faults)
   }
 
@@ -81,14 +81,14 @@ export class SearchEndpoint {
       return refusal(403, 'your plan does not include job change data', key)
     }
     if (!apiKeys.includes(key)) return refusal(401, 'invalid API key')
-    const admission = this.#limit?.admit(key, call.monotonicMs)
+    const admission = this.#limit?.(key, call.monotonicMs)
     const headers = admission?.headers ?? {}
     if (admission?.isAdmitted === false) {
       return refusal(429, 'rate limit of the plan exceeded', key, headers)
     }
     try {
       const request = readSearch(call)
-      return this.#answerPage(request, this.#directory.named(request), call.nowMs, key, headers)
+      return this.#answerPage(request, this.#named(request), call.nowMs, key, headers)
     } catch (error) {
       if (!(error instanceof BadRequest)) throw error
       return refusal(400, error.message, key, headers)
@@ -137,14 +137,10 @@ function answerOf(status: number, body: string, headers: Answer['headers'] = {})
   }
 }
 
-/** An answer of the simulator that is not a page of events. */
-export function jsonAnswer(status: number, value: unknown, headers?: Answer['headers']): Answer {
-  return answerOf(status, JSON.stringify(value), headers)
-}
-
 /** An error answer in the shape of the endpoint. Errors are never charged. */
 export function errorAnswer(status: number, message: string, headers?: Answer['headers']): Answer {
-  return jsonAnswer(status, { success: false, message, data: null, credit_used: 0 }, headers)
+  const body = { success: false, message, data: null, credit_used: 0 }
+  return answerOf(status, JSON.stringify(body), headers)
 }
 
 function refusal(
@@ -176,6 +172,6 @@ function statusAnswer(
   const texts = Object.entries(own).map(([name, value]) => [name, String(value)])
   const headers = { ...limits, ...(Object.fromEntries(texts) as Answer['headers']) }
   if (typeof body === 'string') return answerOf(status, body, headers)
-  if (body !== undefined) return jsonAnswer(status, body, headers)
+  if (body !== undefined) return answerOf(status, JSON.stringify(body), headers)
   return errorAnswer(status, message ?? `fault: status ${status}`, headers)
 }

@@ -10,7 +10,6 @@ import { isoInstant, type Clock } from '../support/clock.ts'
 import { ConfigError, messageOf } from '../support/errors.ts'
 import { MINUTE } from '../support/units.ts'
 import { Bookkeeper, type Account } from './account.ts'
-import { answerControl, CONTROL_PREFIX } from './control.ts'
 import type { TrackedOrganization } from './events.ts'
 import type { Fault } from './faults.ts'
 import {
@@ -52,86 +51,56 @@ export interface Simulator {
  * @throws ConfigError when the port is taken or a fault is wrong
  */
 export async function startSimulator(options: SimulatorOptions): Promise<Simulator> {
-  const service = new Service(options)
+  const { clock, source } = options
+  const endpoint = new SearchEndpoint(options)
+  const books = new Bookkeeper()
+  let advancedMs = 0
+
+  const replyTo = ({ method = '', url = '', headers }: IncomingMessage, body: string): Reply => {
+    const [path = ''] = url.split('?', 1)
+    if (path !== SEARCH_PATH) return { answer: errorAnswer(404, `no such path: ${path}`) }
+    if (method !== 'POST') {
+      return { answer: errorAnswer(405, `${method} is not allowed`, { Allow: 'POST' }) }
+    }
+    return endpoint.answer({
+      body,
+      contentType: headers['content-type'],
+      authorization: headers.authorization,
+      nowMs: clock.now() + advancedMs,
+      // Advancing lets rate-limit windows pass, too: it is time that moves, not only the date.
+      monotonicMs: clock.monotonic() + advancedMs,
+    })
+  }
+
+  const serve = async (request: IncomingMessage, response: ServerResponse): Promise<void> => {
+    // A client that went away in the middle of its request gets no answer.
+    const body = await text(request).catch(() => null)
+    if (body === null) return
+    const { answer, strike, facts } = replyTo(request, body)
+    const nowMs = clock.now() + advancedMs
+    const status = strike?.action === 'reset' ? null : answer.status
+    // Booked first: the account is right before the client can know the answer.
+    books.record({ ...NO_FACTS, ...facts, at: isoInstant(nowMs), status })
+    response.sendDate = false
+    const headers = { ...answer.headers, Date: new Date(nowMs).toUTCString() }
+    sendAnswer(response, { ...answer, headers }, strike?.fault)
+  }
+
   const server = createServer((request, response) => {
-    service.serve(request, response).catch((error: unknown) => {
+    serve(request, response).catch((error: unknown) => {
       response.destroy(error instanceof Error ? error : new Error(messageOf(error)))
     })
   })
   await listen(server, options.port ?? 0)
   return {
     url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
-    account: () => service.account(),
-    organizations: () => options.source.organizations,
-    setFaults: (faults) => service.endpoint.setFaults(faults),
-    advance: (ms) => service.advance(ms),
+    account: () => books.account(),
+    organizations: () => source.organizations,
+    setFaults: (faults) => endpoint.setFaults(faults),
+    advance: (ms) => {
+      advancedMs += ms
+    },
     close: () => close(server),
-  }
-}
-
-class Service {
-  readonly endpoint: SearchEndpoint
-  readonly #clock: SimulatorOptions['clock']
-  readonly #books = new Bookkeeper()
-  #advancedMs = 0
-
-  constructor(options: SimulatorOptions) {
-    this.endpoint = new SearchEndpoint(options)
-    this.#clock = options.clock
-  }
-
-  account(): Account {
-    return this.#books.account()
-  }
-
-  advance(ms: number): void {
-    this.#advancedMs += ms
-  }
-
-  now(): string {
-    return isoInstant(this.#nowMs)
-  }
-
-  get #nowMs(): number {
-    return this.#clock.now() + this.#advancedMs
-  }
-
-  async serve(request: IncomingMessage, response: ServerResponse): Promise<void> {
-    const { method = 'GET', url = '/' } = request
-    const [path = ''] = url.split('?', 1)
-    // A client that went away in the middle of its request gets no answer.
-    const body = await text(request).catch(() => null)
-    if (body === null) return
-    if (path.startsWith(CONTROL_PREFIX)) {
-      return sendAnswer(response, answerControl(this, method, path, body), undefined)
-    }
-    const { answer, strike, facts } = this.#reply(request, path, body)
-    const nowMs = this.#nowMs
-    // Booked first: the account is right before the client can know the answer.
-    this.#books.record({
-      ...NO_FACTS,
-      ...facts,
-      at: isoInstant(nowMs),
-      status: strike?.action === 'reset' ? null : answer.status,
-    })
-    response.sendDate = false
-    const headers = { ...answer.headers, Date: new Date(nowMs).toUTCString() }
-    sendAnswer(response, { ...answer, headers }, strike?.fault)
-  }
-
-  #reply({ method, headers }: IncomingMessage, path: string, body: string): Reply {
-    if (path !== SEARCH_PATH) return { answer: errorAnswer(404, `no such path: ${path}`) }
-    if (method !== 'POST') {
-      return { answer: errorAnswer(405, `${method} is not allowed`, { Allow: 'POST' }) }
-    }
-    return this.endpoint.answer({
-      body,
-      contentType: headers['content-type'],
-      authorization: headers.authorization,
-      nowMs: this.#nowMs,
-      // Advancing lets rate-limit windows pass, too: it is time that moves, not only the date.
-      monotonicMs: this.#clock.monotonic() + this.#advancedMs,
-    })
   }
 }
 

@@ -24,12 +24,9 @@ export interface WorldOptions {
   readonly endAt: number
   /** About how many events to make, by the share of people the service looks at; default 100 per organisation. */
   readonly events?: number
-  /** Share of an organisation's people who leave in a year, 0 to 2; default 0.22. */
-  readonly turnover?: number
 }
 
 const EVENTS_PER_ORGANIZATION = 100
-const TURNOVER = 0.22
 const YEAR = 365.25 * DAY
 // Of those who leave, this share comes from outside to replace them; the others come from within the world.
 const HIRED_FROM_OUTSIDE = 0.4
@@ -53,9 +50,9 @@ export function createWorld(options: WorldOptions): EventSource {
  * @throws ConfigError when an option is out of its range
  */
 export function* worldSightings(options: WorldOptions): Generator<Sighting> {
-  const { seed, startAt, endAt, turnover = TURNOVER } = options
+  const { seed, startAt, endAt } = options
   const organizations = organizationsOf(options)
-  const stage: Stage = { endAt, turnover, otherOrganization: bySize(organizations) }
+  const stage: Stage = { endAt, otherOrganization: bySize(organizations) }
   const scale = staffScale(options, organizations)
 
   function* lifeOf(
@@ -83,7 +80,7 @@ export function* worldSightings(options: WorldOptions): Generator<Sighting> {
       const from = startAt - random() * SHORTEST_STEP
       yield* lifeOf(mixSeeds(seed, number, 3, i), number, home, from, true)
     }
-    const hiresPerYear = size * scale * turnover * HIRED_FROM_OUTSIDE
+    const hiresPerYear = size * scale * YEARLY_RATES.exit * HIRED_FROM_OUTSIDE
     let at = startAt
     for (let i = 0; hiresPerYear > 0; i += 1) {
       at += exponential(random, YEAR / hiresPerYear)
@@ -94,14 +91,11 @@ export function* worldSightings(options: WorldOptions): Generator<Sighting> {
 }
 
 function organizationsOf(options: WorldOptions): MadeUpOrganization[] {
-  const { seed, organizations, startAt, endAt, events = 0, turnover = TURNOVER } = options
+  const { seed, organizations, startAt, endAt, events = 0 } = options
   if (!Number.isInteger(organizations) || organizations < 1) {
     throw new ConfigError(`organizations must be an integer from 1; got ${organizations}`)
   }
   if (!(startAt < endAt)) throw new ConfigError('startAt must be before endAt')
-  if (!(turnover >= 0 && turnover <= 2)) {
-    throw new ConfigError(`turnover must be from 0 to 2; got ${turnover}`)
-  }
   if (!(events >= 0)) throw new ConfigError('events must be 0 or more')
   return makeUpOrganizations(seed, organizations)
 }
@@ -110,9 +104,8 @@ function organizationsOf(options: WorldOptions): MadeUpOrganization[] {
 function staffScale(options: WorldOptions, organizations: readonly MadeUpOrganization[]): number {
   const wanted = options.events ?? organizations.length * EVENTS_PER_ORGANIZATION
   const people = sum(organizations.map(({ size }) => size))
-  const { promotion, sideways, retitle, secondJob } = YEARLY_RATES
-  const turnover = options.turnover ?? TURNOVER
-  const yearly = 2 * turnover + promotion + sideways + retitle + 2 * secondJob
+  const { exit, promotion, sideways, retitle, secondJob } = YEARLY_RATES
+  const yearly = 2 * exit + promotion + sideways + retitle + 2 * secondJob
   const years = (options.endAt - options.startAt) / YEAR
   return wanted / (people * yearly * years * SHARE_THAT_HAPPENS)
 }

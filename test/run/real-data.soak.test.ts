@@ -6,9 +6,12 @@
 import { execFileSync } from 'node:child_process'
 import { existsSync, readFileSync } from 'node:fs'
 import { join, resolve } from 'node:path'
-import { setTimeout as pause } from 'node:timers/promises'
 import { describe, expect, it, onTestFinished } from 'vitest'
 import { done, runCli, startCli, type CliResult, type RunningCli } from '../helpers/run-cli.ts'
+import { readEventsFile } from '../../src/simulator/events-file.ts'
+import { writeOrganizationsFile } from '../../src/simulator/organizations-file.ts'
+import { startSimulator } from '../../src/simulator/simulator.ts'
+import { realClock } from '../../src/support/clock.ts'
 import { temporaryFolder } from '../helpers/temporary-folder.ts'
 import { expectedFlows } from '../model/careers-reference.ts'
 import type { GivenEvent } from '../helpers/warehouse.ts'
@@ -39,26 +42,19 @@ async function withEventKeys(
   })
 }
 
-interface Account {
-  readonly requests: number
-  readonly charged_pages: number
-  readonly credits: number
-}
-
-/** `jobtide simulate --events FILE` on a free port, with the list of its organisations. */
-async function serveFile(
-  folder: string,
-): Promise<{ env: Record<string, string>; list: string; account: () => Promise<Account> }> {
+/** The events on a free port, with the list of their organisations. */
+async function serveFile(folder: string) {
+  const source = await readEventsFile(FILE)
+  const simulator = await startSimulator({ source, clock: realClock })
+  onTestFinished(() => simulator.close())
   const list = join(folder, 'organizations.csv')
-  const args = ['simulate', '--port', '0', '--events', FILE, '--organizations-out', list, '--json']
-  const service = startCli(args, { cwd: folder })
-  onTestFinished(() => void service.process.kill('SIGKILL'))
-  while (!service.stdout().includes('\n') && service.process.exitCode === null) await pause(50)
-  const { url, api_key: key } = JSON.parse(service.stdout()) as { url: string; api_key: string }
+  writeOrganizationsFile(list, simulator.organizations())
+  const { url: JOBTIDE_BASE_URL, account } = simulator
+  const JOBTIDE_DATA_DIR = join(folder, 'data')
   return {
-    env: { JOBTIDE_BASE_URL: url, JOBTIDE_API_KEY: key, JOBTIDE_DATA_DIR: join(folder, 'data') },
+    env: { JOBTIDE_BASE_URL, JOBTIDE_API_KEY: 'simulator-key', JOBTIDE_DATA_DIR },
     list,
-    account: async () => (await fetch(`${url}/_simulator/account`)).json() as Promise<Account>,
+    account,
   }
 }
 
@@ -127,7 +123,7 @@ describe.skipIf(!isHere)('131,811 real events', () => {
           count(*) filter (credits_used > 0)::int as pages, count(*)::int as requests
        from ops.pages`,
     )
-    const { credits, charged_pages: pages, requests } = await account()
+    const { credits, charged_pages: pages, requests } = account()
     expect(ledger).toEqual({ credits, pages, requests })
     expect(report.extract.credits).toBe(credits)
 
@@ -145,7 +141,7 @@ describe.skipIf(!isHere)('131,811 real events', () => {
     expect(second.stdout).toMatch(/loaded +nothing new: no row changed/)
     expect(second.stdout).toMatch(/published +.*(no new Parquet file|already shows all of it)/)
     expect(parquetFiles(join(folder, 'data', 'snapshots'))).toEqual(published)
-    expect((await account()).credits).toBe(credits)
+    expect(account().credits).toBe(credits)
     expect(await query('select count(*) as n from job_change_events')).toEqual([{ n: 131_807 }])
   }, 240_000)
 })

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
-import { HOUR, MINUTE, SECOND } from '../../src/support/units.ts'
-import { anEvent, manyEvents, NOW, simulate } from './simulator-fixture.ts'
+import { MINUTE, SECOND } from '../../src/support/units.ts'
+import { anEvent, NOW, simulate } from './simulator-fixture.ts'
 
 describe('the rate limit of the plan', () => {
   const rateLimit = { requests: 3, windowMs: MINUTE }
@@ -31,34 +31,5 @@ describe('the rate limit of the plan', () => {
       later.push(await status(at))
     }
     expect(later).toEqual([429, 200, 429, 429, 200, 200, 429])
-  })
-})
-
-describe('the control paths', () => {
-  it('show the account without a key, and are not in the account', async () => {
-    const simulator = await simulate(manyEvents(2))
-    await simulator.post({})
-    const account = await simulator.send('GET', '/_simulator/account')
-    expect(account.body).toEqual(JSON.parse(JSON.stringify(simulator.account())))
-    expect(account.body).toMatchObject({ requests: 1, credits: 10 })
-  })
-
-  it('move the clock', async () => {
-    const simulator = await simulate([anEvent({ detectedAt: NOW + HOUR })])
-    expect((await simulator.post({})).body.data).toHaveLength(0)
-    const moved = await simulator.send('POST', '/_simulator/clock', `{"advance_ms":${HOUR}}`)
-    expect(moved.body).toEqual({ now: '2026-06-15T13:00:00.000Z' })
-    const clock = await simulator.send('GET', '/_simulator/clock')
-    expect(clock.body).toEqual({ jobtide_simulator: true, now: '2026-06-15T13:00:00.000Z' })
-    expect((await simulator.post({})).body.data).toHaveLength(1)
-  })
-
-  it.each([
-    ['POST', 'clock', '{"advance_ms":-1}', 400],
-    ['POST', 'clock', 'soon', 400],
-    ['GET', 'nothing', undefined, 404],
-  ] as const)('%s /_simulator/%s %s: %i', async (method, path, body, status) => {
-    const simulator = await simulate([anEvent()])
-    expect((await simulator.send(method, `/_simulator/${path}`, body)).status).toBe(status)
   })
 })

@@ -4,12 +4,18 @@
  */
 
 import { join } from 'node:path'
-import { sum } from '../../support/numbers.ts'
 import { DAY } from '../../support/units.ts'
 import { PublishError } from '../errors.ts'
 import { FileCache } from '../file-cache.ts'
 import { knownKey } from '../keys.ts'
-import { POINTER_KEY, objectsOf, snapshotKeys, type Manifest } from '../manifest.ts'
+import {
+  POINTER_KEY,
+  objectsOf,
+  snapshotKeys,
+  totalsOf,
+  type Manifest,
+  type SnapshotTotals,
+} from '../manifest.ts'
 import { engineVersion } from '../partitions.ts'
 import { withScratch, withScratchEngine, type Step } from '../scratch.ts'
 import type { ObjectStore, StoredObject } from '../store/object-store.ts'
@@ -34,18 +40,14 @@ export interface VerifyOptions {
 }
 
 /** What a verification found. */
-export interface VerifyReport {
+export interface VerifyReport extends SnapshotTotals {
   /** Null when no manifest could be read. */
   readonly snapshotId: string | null
+  readonly destination: string
   /** Null when it could not be read. */
   readonly manifest: Manifest | null
   /** Where `views.sql` reads the files, when the snapshot was copied here from there; else null. */
   readonly copiedFrom: string | null
-  readonly tables: number
-  /** Data files and deletion vectors. */
-  readonly files: number
-  readonly rows: number
-  readonly bytes: number
   /** Everything that is wrong; none when the snapshot is proved. */
   readonly findings: readonly Finding[]
 }
@@ -61,6 +63,7 @@ export async function verifySnapshot(options: VerifyOptions): Promise<VerifyRepo
 
 async function verify(options: VerifyOptions): Promise<VerifyReport> {
   const { store } = options
+  const { destination } = store
   const findings: Finding[] = []
   const report: Report = (kind, object, message) => {
     const table = /^tables\/([^/]+)\//.exec(object)?.[1] ?? null
@@ -70,7 +73,10 @@ async function verify(options: VerifyOptions): Promise<VerifyReport> {
   const [pointer] = await store.list(POINTER_KEY)
   const objects = [...(await store.list('tables/')), ...(await store.list('snapshots/'))]
   const chain = await verifyChain(store, options.snapshotId, report)
-  if (chain === null) return { ...NOTHING_READ, findings }
+  if (chain === null) {
+    const nothing = totalsOf({ tables: [] })
+    return { snapshotId: null, destination, manifest: null, copiedFrom: null, ...nothing, findings }
+  }
   const { manifest, all } = chain
   const { snapshot_id: snapshotId, tables } = manifest
   const { manifest: object } = snapshotKeys(snapshotId)
@@ -92,25 +98,13 @@ async function verify(options: VerifyOptions): Promise<VerifyReport> {
   }
   return {
     snapshotId,
+    destination,
     manifest,
-    copiedFrom: manifest.destination === store.destination ? null : manifest.destination,
-    tables: tables.length,
-    files: objectsOf(manifest).length,
-    rows: sum(tables.map(({ rows }) => rows)),
-    bytes: sum(tables.map(({ bytes }) => bytes)),
+    copiedFrom: manifest.destination === destination ? null : manifest.destination,
+    ...totalsOf(manifest),
     findings,
   }
 }
-
-const NOTHING_READ = {
-  snapshotId: null,
-  manifest: null,
-  copiedFrom: null,
-  tables: 0,
-  files: 0,
-  rows: 0,
-  bytes: 0,
-} as const
 
 async function verifyViews(store: ObjectStore, manifest: Manifest, report: Report): Promise<void> {
   const { views: object } = snapshotKeys(manifest.snapshot_id)
