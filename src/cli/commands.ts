@@ -248,7 +248,6 @@ const publishing: readonly Declaration[] = [
   },
 ]
 
-/** Adds every command to the program. */
 export function addCommands(program: Command, start: Start): void {
   for (const declared of [...running, ...looking, ...publishing]) {
     const command = program.command(declared.name).description(declared.about)

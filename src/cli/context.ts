@@ -22,7 +22,6 @@ import { limitSpilled } from '../warehouse/engine-settings.ts'
 import type { Output } from './output.ts'
 import { ProgressDisplay } from './progress.ts'
 
-/** Options that every command takes. */
 export interface CommonOptions {
   readonly json?: boolean
   readonly dataDir?: string
@@ -42,7 +41,6 @@ export interface ProcessParts {
   readonly abort: AbortSignal
 }
 
-/** The process as a command sees it. */
 export interface Context extends ProcessParts {
   readonly logger: Logger
   readonly progress: ProgressDisplay
@@ -55,7 +53,6 @@ export type Start = (
   work: (context: Context) => Promise<ExitCode>,
 ) => Promise<void>
 
-/** The context of one command. */
 export function createContext(options: CommonOptions, parts: ProcessParts): Context {
   const { environment, output, scrubber, clock } = parts
   limitMemory(memoryLimitFrom(environment))
@@ -83,13 +80,11 @@ export function createContext(options: CommonOptions, parts: ProcessParts): Cont
   }
 }
 
-/** The version in package.json. */
 export function packageVersion(): string {
   const text = readFileSync(join(packageRoot, 'package.json'), 'utf8')
   return (JSON.parse(text) as { version: string }).version
 }
 
-/** The world of a run, from a context. */
 export function runWorld(context: Context): RunWorld {
   const { directory, clock, random, logger, stop, abort, progress, environment } = context
   return {

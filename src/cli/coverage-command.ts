@@ -24,11 +24,8 @@ import { queryReport, readWarehouse, refuseEmpty } from './reading.ts'
 import { table, type Report } from './report.ts'
 import { agoText, companyText, countText, durationText, minuteText, numberText } from './text.ts'
 
-/** Options of `coverage`. */
 export interface CoverageOptions {
-  /** Shows every row instead of the first ones. */
   readonly all?: boolean
-  /** Lists what was not looked at. */
   readonly prove?: boolean
 }
 
@@ -82,7 +79,6 @@ export async function coverageCommand(
   return EXIT.done
 }
 
-/** What the warehouse knows of an organisation. */
 interface KnownOrganization {
   readonly organization_id: string
   readonly name: string | null
@@ -100,7 +96,6 @@ interface Found {
   readonly rows: readonly Row[]
   /** Milliseconds since 1970 UTC, by the service's clock. */
   readonly now: number
-  /** How many rows people see. */
   readonly shown: number
 }
 

@@ -18,13 +18,10 @@ import { historyShown, queryReport, whileReading } from './reading.ts'
 import { table, type Cell, type Column, type Report, type Section } from './report.ts'
 import { companyText, countText, creditsText, numberText } from './text.ts'
 
-/** Options of `credits`. */
 export interface CreditsOptions {
   /** Absent shows the summary. */
   readonly by?: CreditGroup
-  /** Only the last so many UTC days, today included. */
   readonly days?: number
-  /** Shows every row instead of the first ones. */
   readonly all?: boolean
 }
 
@@ -42,7 +39,6 @@ interface Row {
   readonly credits_per_new_event: number | null
 }
 
-/** What all of it cost. */
 interface Total extends Row {
   readonly in_doubt: number
   readonly rejects: number
@@ -57,7 +53,6 @@ const FEW_SHOWN = 5
 // A service that charges otherwise does so for every page.
 const MOST_UNEXPECTED = 1_000
 
-/** Shows what was spent, by one pipeline or by all. */
 export async function creditsCommand(
   context: Context,
   pipeline: string | undefined,

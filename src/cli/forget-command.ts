@@ -21,11 +21,8 @@ import { runWorld, type Context } from './context.ts'
 import type { Fact, Report } from './report.ts'
 import { bytesText, countText } from './text.ts'
 
-/** Options of `forget`. */
 export interface ForgetOptions {
-  /** A file with a profile_id a line. */
   readonly from?: string
-  /** Events that are older than so many days. */
   readonly olderThan?: number
   readonly yes?: boolean
   /** A pipeline whose destination and S3 settings to use, too. */
@@ -63,7 +60,6 @@ export async function exportPersonCommand(context: Context, profileId: string): 
   return EXIT.done
 }
 
-/** The world of an erasure, from a context. */
 export function erasureWorld(context: Context, pipeline: string | undefined): ErasureWorld {
   const targets: ErasureWorld['targets'] = (known) =>
     targetsOf(context.directory.root, pipeline, known)

@@ -9,7 +9,6 @@ import { addCommands } from './commands.ts'
 import { createContext, packageVersion, type ProcessParts, type Start } from './context.ts'
 import { streamOutput, type Output, type Streams } from './output.ts'
 
-/** What a command line has of its process. */
 export interface CommandLineWorld extends Omit<ProcessParts, 'clock' | 'scrubber' | 'output'> {
   readonly streams: Streams
 }

@@ -10,7 +10,6 @@ import { queryReport, whileReading } from './reading.ts'
 import type { Report } from './report.ts'
 import { countText } from './text.ts'
 
-/** Shows every table, or one of them in full. */
 export async function modelsCommand(
   context: Context,
   table: string | undefined,

@@ -8,11 +8,9 @@ import { LOG_LEVELS } from '../support/logger.ts'
 export const QUERY_FORMATS = ['table', 'csv', 'spreadsheet', 'json'] as const
 export type QueryFormat = (typeof QUERY_FORMATS)[number]
 
-/** How `titles` can print. */
 export const TITLES_FORMATS = ['csv', 'spreadsheet', 'json'] as const
 export type TitlesFormat = (typeof TITLES_FORMATS)[number]
 
-/** What `credits --by` takes. */
 export const CREDIT_GROUPS = ['day', 'month', 'pipeline', 'run', 'organization'] as const
 export type CreditGroup = (typeof CREDIT_GROUPS)[number]
 
@@ -25,7 +23,6 @@ export type OptionDeclaration = readonly [
   conflicts?: string,
 ]
 
-/** An option as commander wants it. */
 export function toOption([flags, about, values, standard, conflicts]: OptionDeclaration): Option {
   const option = new Option(flags, about)
   if (typeof values === 'function') option.argParser(values)
@@ -34,7 +31,6 @@ export function toOption([flags, about, values, standard, conflicts]: OptionDecl
   return conflicts === undefined ? option : option.conflicts(conflicts)
 }
 
-/** A whole number from `least` to `most`. */
 export function wholeNumber(least: number, most: number): (text: string) => number {
   return (text) => {
     const value = Number(text)
@@ -60,7 +56,6 @@ function daysOption(text: string): Window {
   throw new InvalidArgumentError('Expected a whole number from 1 to 365, or all.')
 }
 
-/** The options of every command. */
 export const COMMON_OPTIONS: readonly OptionDeclaration[] = [
   ['--json', 'print the result as one JSON document'],
   ['--data-dir <folder>', 'journal and warehouse (default: JOBTIDE_DATA_DIR or ./data)'],

@@ -11,12 +11,10 @@ import { escapedJson, printable, printableLines } from '../support/text.ts'
 import { reportDocument, reportText, type Report } from './report.ts'
 import { countText, tableText, wrapLines } from './text.ts'
 
-/** Where a command writes. */
 export interface Output {
   readonly json: boolean
   /** True when stderr is a terminal: progress may then redraw a line. */
   readonly isTerminal: boolean
-  /** Characters in a line of the terminal. */
   readonly columns: number
   /** The result of a command: text for people, with `--json` one document for programs. */
   report(report: Report): void
@@ -25,7 +23,6 @@ export interface Output {
    * gone, or `signal` aborts first.
    */
   stream(text: string, signal: AbortSignal): Promise<boolean>
-  /** A line for people on stderr. */
   note(text: string): void
   /** Characters on stderr as they are: a log line with its end, or the line that progress redraws. */
   write(text: string): void
@@ -49,7 +46,6 @@ type OutputStream = NodeJS.WritableStream & {
   readonly columns?: number
 }
 
-/** Output on these streams. */
 export function streamOutput(json: boolean, scrubber: Scrubber, streams: Streams): Output {
   const { stdout, stderr } = streams
   const out = (text: string) => stdout.write(scrubber.scrub(text))

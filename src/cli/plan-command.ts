@@ -19,7 +19,6 @@ import type { Context } from './context.ts'
 import { table, type Fact, type Table } from './report.ts'
 import { aboutText, countText, durationText, numberText } from './text.ts'
 
-/** What `plan` can be asked in addition to a run. */
 export interface PlanOptions extends Overrides {
   /** Forecast from so many batches, which are read; see service-commands.ts. */
   readonly sample?: number
@@ -28,7 +27,6 @@ export interface PlanOptions extends Overrides {
 // Batches of a sample that is proposed: of 40 batches the range is half to half as much again.
 const SAMPLE = 5
 
-/** `plan`. */
 export async function planCommand(
   context: Context,
   pipeline: string,
@@ -190,7 +188,6 @@ function openRunOf({ question }: Job, history: History, nowMs: number) {
   }
 }
 
-/** What the next run does with an earlier one, for people. */
 function openRunNotes(run: NonNullable<OpenRun>): string[] {
   const { batchesLeft: batches, pagesOfThemBought: pages } = run
   const rest = run.restPlannedAgain ? ', and plans the rest again' : ''

@@ -40,7 +40,6 @@ export class ProgressDisplay {
   /** The line that is drawn and not ended. */
   #bar = ''
 
-  /** @param isQuiet shows nothing */
   constructor(output: Output, clock: Clock, isQuiet: boolean) {
     this.#output = output
     this.#clock = clock
@@ -106,7 +105,6 @@ interface Step {
   readonly detail: string
 }
 
-/** How far a stage is, in words. */
 export function stepOf(progress: CommandProgress): Step {
   switch (progress.stage) {
     case 'extract': {

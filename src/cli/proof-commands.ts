@@ -36,9 +36,7 @@ import { refuseEmpty } from './reading.ts'
 import type { Report } from './report.ts'
 import { bytesText, countText } from './text.ts'
 
-/** Options of the commands that read snapshots. */
 export interface VerifyOptions {
-  /** Whose S3 settings to use. */
   readonly pipeline: string
 }
 

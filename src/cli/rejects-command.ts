@@ -8,9 +8,7 @@ import { queryReport, whileReading } from './reading.ts'
 import { table } from './report.ts'
 import { countText, numberText } from './text.ts'
 
-/** Options of `rejects`. */
 export interface RejectsOptions {
-  /** How many refused events to show, the newest first. */
   readonly limit: number
 }
 
@@ -24,7 +22,6 @@ interface Reject {
   readonly event: string
 }
 
-/** Shows refused events. */
 export async function rejectsCommand(
   context: Context,
   { limit }: RejectsOptions,

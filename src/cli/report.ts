@@ -58,9 +58,7 @@ export interface Table {
 /** A part of a report: facts or a table. */
 export type Section = readonly Fact[] | Table
 
-/** What a command found or did. */
 export interface Report {
-  /** One line or several. */
   readonly title?: string | readonly string[]
   readonly sections?: readonly Section[]
   readonly notes?: readonly string[]
@@ -70,7 +68,6 @@ export interface Report {
   readonly data?: object
 }
 
-/** Choices of a table. */
 export interface TableChoices<Row> {
   /** How many rows people see; default all. */
   readonly shown?: number

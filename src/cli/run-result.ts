@@ -18,7 +18,6 @@ export function problemOf(run: RunReport): JobtideError | null {
   return stageFailure ?? endedEarly ?? (unknownList?.isSure === true ? unknownList.problem : null)
 }
 
-/** A run. */
 export function runReport(run: RunReport): Report {
   const { extract } = run
   const again = run.resumed ? ' (taken up again)' : ''
@@ -68,7 +67,6 @@ function indented(facts: readonly Fact[]): Fact[] {
 
 const LABEL_WIDTH = 9
 
-/** A run for programs. */
 export function runValues(run: RunReport): object {
   const { unknownList, load, build } = run
   const { clockTrouble: clocks, quarantined, ...extract } = run.extract
@@ -112,7 +110,6 @@ function clocksValues({ date, ours, wentBack, ...trouble }: ClockTrouble): objec
   return { ...trouble, ...times, ...wentBackValues(wentBack) }
 }
 
-/** Clocks that went back, for programs. */
 export function wentBackValues(wentBack: ClockTrouble['wentBack']): object {
   if (wentBack === null) return { before: null, voidAfter: null }
   return { before: new Date(wentBack.from), voidAfter: new Date(wentBack.voidAfter) }
@@ -144,7 +141,6 @@ export function leftBehindText(pages: number): string {
   return `${countText(pages, 'page')} of an unfinished run did not fit this one: kept, and asked for again`
 }
 
-/** A load for programs. */
 export function loadValues({ sightings, ...load }: LoadReport): object {
   return { events: sightings, ...load }
 }
@@ -152,7 +148,6 @@ export function loadValues({ sightings, ...load }: LoadReport): object {
 const UNKNOWN_SHOWN = 10
 const LONGEST_NAME = 60
 
-/** A load in one line. */
 export function loadText(load: LoadReport): string {
   const { sightings, inserted, updated, rejected, suppressed, newUnknownFields } = load
   const seen = [
@@ -174,12 +169,10 @@ export function loadText(load: LoadReport): string {
     : `${numberText(inserted)} new, ${numberText(updated)} changed, ${seen.join(', ')}${unknown}`
 }
 
-/** A build for programs. */
 export function buildValues({ checks, ...build }: BuildReport): object {
   return { ...build, checksPassed: checks.length }
 }
 
-/** A build in one line. */
 export function buildText({ models, checks, fullRefreshReason }: BuildReport): string {
   const all = `${countText(models.length, 'model')}, ${countText(checks.length, 'check')} passed`
   if (fullRefreshReason !== null) return all
@@ -189,7 +182,6 @@ export function buildText({ models, checks, fullRefreshReason }: BuildReport): s
   return `${all}; ${countText(changed, 'row')} changed${refreshed}`
 }
 
-/** A publish in a few lines. */
 export function publishText(publish: PublishStageReport): string[] {
   const { gc, destination, newFiles, snapshotId } = publish
   const files =

@@ -11,7 +11,6 @@ import { DAY, SECOND } from '../support/units.ts'
 import type { Context } from './context.ts'
 import { countText } from './text.ts'
 
-/** Options of `simulate`. */
 export interface SimulateOptions {
   readonly port: number
   readonly key: string
@@ -38,7 +37,6 @@ export function worldAround(now: number, seed: number, companies: number) {
   })
 }
 
-/** Serves until the process is told to stop. */
 export async function simulateCommand(
   context: Context,
   options: SimulateOptions,

@@ -94,11 +94,8 @@ async function readTarget(
   return { manifests: manifests.filter(({ snapshot_id: id }) => !never.has(id)), currentId }
 }
 
-/** Options of `diff`. */
 export interface DiffOptions extends VerifyOptions {
-  /** Show the rows of this table, and nothing of others. */
   readonly table?: string
-  /** How many rows to show. */
   readonly limit: number
 }
 

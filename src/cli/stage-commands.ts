@@ -25,7 +25,6 @@ import {
 
 const RUN_FIRST = 'Run a pipeline first, or name another folder with --data-dir.'
 
-/** `load`: brings the warehouse up to date with the journal. */
 export async function loadCommand(context: Context): Promise<ExitCode> {
   return runAlone(context, 'load', async ({ warehouse, journal }) => {
     const load = await loadStage(warehouse, journal, runWorld(context))
@@ -33,7 +32,6 @@ export async function loadCommand(context: Context): Promise<ExitCode> {
   })
 }
 
-/** `build`: builds and checks the models. */
 export async function buildCommand(context: Context): Promise<ExitCode> {
   return runAlone(context, 'build', async ({ warehouse }) => {
     const build = await buildStage(warehouse, runWorld(context))
@@ -41,14 +39,12 @@ export async function buildCommand(context: Context): Promise<ExitCode> {
   })
 }
 
-/** Options of `publish`. */
 export interface PublishCommandOptions extends PublishChoices {
   readonly pipeline: string
   readonly snapshotTo?: string
   readonly keep?: string
 }
 
-/** `publish`: publishes a snapshot of the warehouse as it is. */
 export async function publishCommand(
   context: Context,
   options: PublishCommandOptions,
@@ -76,9 +72,7 @@ export async function publishCommand(
   })
 }
 
-/** Options of `replay`. */
 export interface ReplayOptions {
-  /** Goes on without journal segments that are lost. */
   readonly acceptLoss?: boolean
 }
 

@@ -27,7 +27,6 @@ interface WarehouseStatus {
   readonly snapshot_published_at: string | null
 }
 
-/** Shows the status of a data directory. */
 export async function statusCommand(context: Context): Promise<ExitCode> {
   const { directory, clock, output } = context
   const history = historyShown(context)

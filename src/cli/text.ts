@@ -92,7 +92,6 @@ const NO_LINES = {
 const GAP = 2
 const NARROWEST_COLUMN = 8
 
-/** How a table is laid out. */
 interface TableLayout {
   /** Characters in a line; `Infinity` never cuts. */
   readonly width: number

@@ -13,7 +13,6 @@ import { understandTitle } from '../titles/understand.ts'
 import type { Context } from './context.ts'
 import type { TitlesFormat } from './options.ts'
 
-/** Options of `titles`. */
 export interface TitlesOptions {
   readonly format: TitlesFormat
   /** The ladder of config/ladders.yaml to read them by; absent: the general one. */

@@ -5,10 +5,8 @@ import type { Warehouse } from '../warehouse/warehouse.ts'
 import { PublishError } from './errors.ts'
 import { PLAIN_NAME, type ManifestTable } from './manifest.ts'
 
-/** One column of a published table, as the manifest tells it. */
 export type PublishedColumn = ManifestTable['schema'][number]
 
-/** The columns of a table, and the highest field id that was ever given in it. */
 export interface PublishedColumns {
   readonly columns: readonly PublishedColumn[]
   readonly lastFieldId: number

@@ -15,7 +15,6 @@ import type { ManifestTable } from './manifest.ts'
 import type { OpenSnapshot } from './read-snapshot.ts'
 import { withScratch, withScratchEngine, type Step } from './scratch.ts'
 
-/** What a comparison needs. */
 export interface DiffOptions {
   readonly before: OpenSnapshot
   readonly after: OpenSnapshot
@@ -23,13 +22,10 @@ export interface DiffOptions {
   readonly scratchFolder: string
   /** Compare only this table, and show so many of its rows. */
   readonly rows?: { readonly table: string; readonly limit: number }
-  /** Called after each table. */
   readonly onProgress?: (step: Step) => void
-  /** Stops between two tables. */
   readonly signal?: AbortSignal
 }
 
-/** What changed in one table. */
 export interface TableDiff {
   readonly name: string
   /** Null: the table is not there. */
@@ -45,7 +41,6 @@ export interface TableDiff {
   readonly columns_removed: readonly string[]
 }
 
-/** One row that changed. */
 export interface ChangedRow {
   readonly change: 'added' | 'removed' | 'changed'
   /** Column → value, as text where JSON has no such type. */
@@ -105,7 +100,6 @@ export async function diffSnapshots(
   return { tables, rows }
 }
 
-/** One table in one of the snapshots. */
 interface Side {
   readonly table: ManifestTable | undefined
   readonly duckdb: string

@@ -19,10 +19,8 @@ import { sha256OfFile, writeParquet, type ScratchFile } from './parquet.ts'
 import { splitColumn, type Partition } from './partitions.ts'
 import { TableRows } from './table-rows.ts'
 
-/** What the export of one table needs. */
 export interface ExportContext {
   readonly warehouse: Warehouse
-  /** Where files are written. */
   readonly folder: string
   /** Absent: the snapshot before, if any, did not have the table. */
   readonly previous: PreviousTable | undefined
@@ -34,7 +32,6 @@ export interface ExportContext {
   readonly splitAboveRows: number
 }
 
-/** A table of the snapshot before. */
 export interface PreviousTable {
   /** Without files where one of them was found to be unusable: then only its columns are gone on from. */
   readonly table: ManifestTable
@@ -81,7 +78,6 @@ export async function exportTable(
   return new TableExport(own, context, columns).run()
 }
 
-/** What becomes of one partition. */
 interface PartitionPlan {
   readonly partition: Partition
   readonly state: PartitionState

@@ -27,7 +27,6 @@ export type PartitionState = 'unchanged' | 'appended' | 'reduced' | 'replaced' |
 
 /** How a partition differs from the files that would be kept. */
 export interface PartitionChange {
-  /** Rows of the partition now. */
   readonly rows: number
   readonly kept: readonly ManifestFile[]
   /** Rows of the kept files that went, those that are deleted already not counted. */

@@ -7,12 +7,10 @@ import { quoteIdentifier, quoteText } from '../warehouse/sql-text.ts'
 import type { NamedObject } from './file-cache.ts'
 import type { ManifestFile, ManifestTable } from './manifest.ts'
 
-/** Where the rows of a table are read from. */
 export interface RowSource {
   readonly table: ManifestTable
   /** The address of an object: a path, or what DuckDB's `read_parquet` takes. */
   readonly urlOf: (key: string) => string
-  /** Only these files of the table; default: all. */
   readonly files?: readonly ManifestFile[]
 }
 

@@ -153,13 +153,9 @@ const pointerSchema = z
     message: 'the manifest that it names is not that of its snapshot',
   })
 
-/** Everything there is to know about one snapshot. */
 export type Manifest = z.infer<typeof manifestSchema>
-/** One table of a snapshot. */
 export type ManifestTable = Manifest['tables'][number]
-/** One data file of a table. */
 export type ManifestFile = ManifestTable['files'][number]
-/** What `latest.json` holds. */
 export type Pointer = z.infer<typeof pointerSchema>
 /** What Jobtide has erased on purpose, in short. */
 export type NotKept = z.infer<typeof notKeptSchema>
@@ -179,7 +175,6 @@ export function sameContent(a: Manifest, b: Manifest): boolean {
   return content(a) === content(b)
 }
 
-/** What the tables of a snapshot come to. */
 export interface SnapshotTotals {
   readonly tables: number
   /** Data files and deletion vectors. */
@@ -188,7 +183,6 @@ export interface SnapshotTotals {
   readonly bytes: number
 }
 
-/** Adds up the tables of a snapshot. */
 export function totalsOf({ tables }: Pick<Manifest, 'tables'>): SnapshotTotals {
   return {
     tables: tables.length,
@@ -210,7 +204,6 @@ export function objectsOf({
   ])
 }
 
-/** Where the manifest and the views of a snapshot lie. */
 export function snapshotKeys(snapshotId: string): { manifest: string; views: string } {
   const folder = `snapshots/${snapshotId}`
   return { manifest: `${folder}/manifest.json`, views: `${folder}/views.sql` }
@@ -225,7 +218,6 @@ export function pointerTo(snapshotId: string, manifestText: string): Pointer {
   }
 }
 
-/** The text of a manifest or pointer as it is stored. */
 export function formatJson(value: Manifest | Pointer): string {
   return `${stableJson(value, 2)}\n`
 }

@@ -12,7 +12,6 @@ import type { PublishedColumn } from './columns.ts'
 import { PublishError } from './errors.ts'
 import type { ManifestFile } from './manifest.ts'
 
-/** What to write. */
 export interface ParquetSource {
   readonly columns: readonly PublishedColumn[]
   /** Columns that are unique together: the order of the rows. */
@@ -96,7 +95,6 @@ function statisticsOf(
   return found
 }
 
-/** The SHA-256 of a file's bytes, in hex. */
 export async function sha256OfFile(path: string): Promise<string> {
   const hash = createHash('sha256')
   await pipeline(createReadStream(path), hash)

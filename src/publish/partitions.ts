@@ -22,12 +22,10 @@ export const SPLIT_ABOVE_ROWS = 1_000_000
 // Hive's word for null in a partition: every engine that reads such paths knows it.
 const NULL_PARTITION = '__HIVE_DEFAULT_PARTITION__'
 
-/** One partition of a table. */
 export interface Partition {
   readonly name: string
   /** The calendar year, UTC; null where the table is not split by one, or the column has none: null, infinity. */
   readonly year: number | null
-  /** SQL, for `where`. */
   readonly condition: string
   readonly rows: number
   /** The same for the same rows in any order. */

@@ -40,7 +40,6 @@ import { withScratch, type Step } from './scratch.ts'
 import type { ObjectStore } from './store/object-store.ts'
 import { viewsSql } from './views.ts'
 
-/** What an operator can choose. */
 export interface PublishChoices extends LossChoices {
   /** Writes every partition as one whole file, whatever changed. Default: false. */
   readonly compact?: boolean
@@ -48,7 +47,6 @@ export interface PublishChoices extends LossChoices {
   readonly acceptSchemaChange?: boolean
 }
 
-/** What a publish needs. */
 export interface PublishOptions extends PublishChoices {
   readonly warehouse: Warehouse
   /** What goes into the snapshot, in this order. */
@@ -67,7 +65,6 @@ export interface PublishOptions extends PublishChoices {
   readonly journalId: string
   /** What was erased on purpose: fewer rows are no loss then. */
   readonly notKept: NotKept
-  /** Version of Jobtide. */
   readonly version: string
   readonly logger: Logger
   readonly onProgress?: (step: PublishStep) => void
@@ -84,7 +81,6 @@ export interface PublishStep extends Step {
   readonly phase: 'export' | 'upload'
 }
 
-/** What a publish did. */
 export interface PublishReport extends SnapshotTotals {
   /** The snapshot that readers now see: the one before where nothing changed; null where they see none. */
   readonly snapshotId: string | null
@@ -94,7 +90,6 @@ export interface PublishReport extends SnapshotTotals {
   readonly unchanged: boolean
   /** Files that the snapshot before did not have. */
   readonly newFiles: number
-  /** Bytes of the new files. */
   readonly newBytes: number
   readonly destination: string
 }
@@ -160,11 +155,9 @@ async function publishFromScratch(options: PublishOptions): Promise<PublishRepor
 
 interface ExportedSnapshot {
   readonly manifest: Manifest
-  /** Files that were written. */
   readonly files: readonly ScratchFile[]
   /** Keys of those of them that are not in the store as part of the snapshot before. */
   readonly missing: ReadonlySet<string>
-  /** How many of them the snapshot before did not have. */
   readonly newFiles: number
 }
 

@@ -13,7 +13,6 @@ import {
 import type { ObjectStore, ObjectVersion, StoreOptions } from './store/object-store.ts'
 import { openStore } from './store/open-store.ts'
 
-/** The snapshot that readers see now. */
 export interface CurrentSnapshot {
   readonly pointer: Pointer
   readonly version: ObjectVersion
@@ -79,7 +78,6 @@ export function splitSnapshotUrl(url: string): { destination: string; snapshotId
   return { destination, snapshotId }
 }
 
-/** A snapshot and the store it is in. */
 export interface OpenSnapshot {
   readonly store: ObjectStore
   readonly manifest: Manifest

@@ -8,7 +8,6 @@ import { ulidTime } from '../support/ulid.ts'
 import { PublishError } from './errors.ts'
 import { totalsOf, type Manifest, type NotKept } from './manifest.ts'
 
-/** What the operator has said. */
 export interface LossChoices {
   /** Publishes although the destination shows the rows of another journal. Default: refused. */
   readonly adoptDestination?: boolean
@@ -51,7 +50,6 @@ function hasForgottenLess(before: NotKept, now: NotKept): boolean {
   return now.people < before.people || since(now) < since(before)
 }
 
-/** Whether a snapshot was made from another journal. */
 export function isOfAnotherJournal(before: Manifest, now: Manifest): boolean {
   return before.journal_id !== now.journal_id
 }

@@ -20,9 +20,7 @@ import { withScratch, type Step } from './scratch.ts'
 import type { Finding } from './verify/verify-findings.ts'
 import { verifySnapshot, type VerifyOptions } from './verify/verify.ts'
 
-/** What a restore needs. */
 export interface RestoreOptions {
-  /** Of {@link proveSnapshot}. */
   readonly snapshot: OpenSnapshot
   /** The warehouse file to make. The caller holds the lock of its folder. */
   readonly path: string
@@ -32,13 +30,11 @@ export interface RestoreOptions {
   readonly describe: (warehouse: Warehouse, tables: readonly ManifestTable[]) => Promise<void>
   /** Called with the path of the finished warehouse, closed, before it takes its name. */
   readonly beforeUse?: (path: string) => Promise<void>
-  /** Called after each table. */
   readonly onProgress?: (step: Step) => void
   /** Stops between two tables; there is no warehouse then. */
   readonly signal?: AbortSignal
 }
 
-/** What a restore made. */
 export interface RestoreReport {
   readonly snapshotId: string
   readonly path: string
@@ -70,7 +66,6 @@ export async function proveSnapshot(options: VerifyOptions): Promise<OpenSnapsho
 
 const FINDINGS_SHOWN = 3
 
-/** @throws ConfigError when there is a warehouse already */
 export function refuseExisting(path: string): void {
   if (!existsSync(path)) return
   throw new ConfigError(`there is a warehouse already: ${path}`, {
@@ -111,7 +106,6 @@ export async function restoreSnapshot(options: RestoreOptions): Promise<RestoreR
   }
 }
 
-/** @returns whether rows were compared by content */
 async function fill(options: RestoreOptions, path: string): Promise<boolean> {
   const { snapshot, scratchFolder, describe, onProgress, signal } = options
   const { tables, versions } = snapshot.manifest

@@ -2,7 +2,6 @@
 
 /** One request as the simulator saw it. A null means that the request did not get far enough to say. */
 export interface AccountEntry {
-  /** Server time, ISO 8601. */
   readonly at: string
   /** The API key, when it is one that the simulator knows. */
   readonly key: string | null
@@ -14,7 +13,6 @@ export interface AccountEntry {
   readonly limit: number | null
   /** Null when the connection was reset instead of an answer. */
   readonly status: number | null
-  /** Events in the page that was sent. */
   readonly events: number
   /** What was charged, which a fault may make differ from what the body says. */
   readonly credits_used: number
@@ -34,7 +32,6 @@ export interface Account {
 
 const LOG_SIZE = 100_000
 
-/** Keeps the account. */
 export class Bookkeeper {
   readonly #byStatus: Record<string, number> = {}
   #log: AccountEntry[] = []

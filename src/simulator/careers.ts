@@ -34,11 +34,9 @@ export type Cause =
   | 'sideways'
   | 'retitle'
 
-/** One thing that happened. */
 export interface Change {
   readonly cause: Cause
   readonly type: EventType
-  /** Number of the organisation. */
   readonly organization: number
   /** Milliseconds since 1970 UTC. */
   readonly at: number
@@ -46,7 +44,6 @@ export interface Change {
   readonly previousTitle: string | null
 }
 
-/** Where and when careers take place. */
 export interface Stage {
   readonly endAt: number
   /** Another organisation than those excluded, larger ones more often; undefined when none is found. */
@@ -67,7 +64,6 @@ export const YEARLY_RATES = {
   secondJob: 0.03,
 } as const
 
-/** Where people go who leave. */
 const DESTINATIONS = { move: 0.4, back: 0.15, later: 0.08, away: 0.37 } as const
 
 /** A job, or the title that it has after a change. */
@@ -78,7 +74,6 @@ interface Job {
   readonly previousTitle: string | null
 }
 
-/** One person's career. */
 export class Career {
   readonly #random: Random
   readonly #person: MadeUpPerson
@@ -87,7 +82,6 @@ export class Career {
   readonly #secondJobs = new Set<number>()
   #job: Job
 
-  /** @param organization number of the one that they work for first */
   constructor(random: Random, person: MadeUpPerson, organization: number, stage: Stage) {
     this.#random = random
     this.#person = person

@@ -15,7 +15,6 @@ export type UnknownNames = 'first' | 'all' | 'none'
  */
 export type NamedCompanies = (request: SearchRequest) => ReadonlySet<number> | undefined
 
-/** Looks up the companies of requests among those of a source. */
 export function companyDirectory(
   { organizations }: EventSource,
   unknownNames: UnknownNames,

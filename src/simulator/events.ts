@@ -2,7 +2,6 @@
 
 import { z } from 'zod'
 
-/** The three kinds of event, as the service spells them. */
 export const EVENT_TYPES = ['joined', 'left', 'title_change'] as const
 export type EventType = (typeof EVENT_TYPES)[number]
 
@@ -41,10 +40,8 @@ export const eventSchema = z.looseObject({
 /** One job-change event as the service sends it. */
 export type JobChangeEvent = z.output<typeof eventSchema>
 
-/** An organisation that the service tracks. */
 export type TrackedOrganization = JobChangeEvent['organization']
 
-/** An event as it is kept to be served. */
 export interface ServedEvent {
   readonly json: string
   readonly type: EventType
@@ -56,7 +53,6 @@ export interface ServedEvent {
 
 /** Something a simulator can serve: a made-up world, or a file of events. */
 export interface EventSource {
-  /** Every organisation that may be asked for. */
   readonly organizations: readonly TrackedOrganization[]
   /** All events, detected or not yet, in the order of the service: freshest first. */
   readonly events: readonly ServedEvent[]
@@ -79,7 +75,6 @@ export class EventCollector {
     return number
   }
 
-  /** Adds an event and its organisation. */
   add(event: JobChangeEvent): void {
     this.#events.push({
       json: JSON.stringify(event),

@@ -40,7 +40,6 @@ const actions = {
   gzip_cut: amount.optional(),
 }
 
-/** What a fault can do. */
 export type FaultAction = keyof typeof actions
 const ACTIONS = Object.keys(actions) as FaultAction[]
 
@@ -77,7 +76,6 @@ const faultSchema = z
 /** A fault as written: plain JSON. */
 export type Fault = z.input<typeof faultSchema>
 
-/** A fault that strikes a request. */
 export interface Strike {
   readonly fault: z.output<typeof faultSchema>
   readonly action: FaultAction

@@ -7,10 +7,8 @@ import { packageRoot } from '../support/assets.ts'
 import type { TrackedOrganization } from './events.ts'
 import { hexId, logNormal, mixSeeds, pick, seededRandom, type Random } from './random.ts'
 
-/** The languages that titles and names come in. */
 type Language = 'en' | 'de' | 'fr' | 'es' | 'pt'
 
-/** Rungs, lowest first; a rung is a list of spellings that mean the same. */
 type Ladder = readonly (readonly string[])[]
 
 interface Country {
@@ -42,7 +40,6 @@ interface WorldWords {
 const file = join(packageRoot, 'config', 'simulator', 'world.yaml')
 const words = parse(readFileSync(file, 'utf8')) as WorldWords
 
-/** One of the words in a text. */
 export function pickWord(random: Random, text: string): string {
   return pick(random, text.split(' '))
 }
@@ -52,7 +49,6 @@ export function pickAddition(random: Random): string {
   return pick(random, words.title_additions)
 }
 
-/** An organisation as the world knows it. */
 export interface MadeUpOrganization {
   readonly tracked: TrackedOrganization & { readonly name: string }
   readonly home: Country
@@ -110,7 +106,6 @@ function slugFor(name: string): string {
   return plain.replaceAll(/[^\p{L}\p{N}]+/gu, '-').replaceAll(/^-|-$/g, '')
 }
 
-/** A person, as far as it does not change from one job to the next. */
 export interface MadeUpPerson {
   readonly profileId: string
   readonly handle: string
@@ -176,7 +171,6 @@ export function titleOf(random: Random, person: MadeUpPerson, { ladder, rung }: 
   return formFor(person, pick(random, ladder[rung] ?? []))
 }
 
-/** The title of a second job. */
 export function sideTitle(random: Random, person: MadeUpPerson): string {
   return formFor(person, pick(random, person.words.side_titles))
 }

@@ -16,7 +16,6 @@ export type RateWindow = (
   monotonicMs: number,
 ) => { readonly isAdmitted: boolean; readonly headers: Readonly<Record<string, string>> }
 
-/** A window that counts the requests of each key. */
 export function rateWindow({ requests, windowMs }: RateLimit): RateWindow {
   const admittedAt = new Map<string, number[]>()
   return (key, monotonicMs) => {

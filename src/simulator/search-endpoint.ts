@@ -12,10 +12,8 @@ import { BadRequest, searchFromBody, type SearchRequest } from './search-request
 import { Search, type FoundPage } from './search.ts'
 import type { Answer } from './wire-faults.ts'
 
-/** The path of the endpoint. */
 export const SEARCH_PATH = '/api/v1/job-changes/search'
 
-/** What is served, to whom, and how. */
 export interface SearchEndpointOptions {
   readonly source: EventSource
   /** Keys that are let in; default `simulator-key`. */
@@ -34,7 +32,6 @@ export interface SearchCall {
   readonly body: string
   readonly contentType: string | undefined
   readonly authorization: string | undefined
-  /** Milliseconds since 1970 UTC. */
   readonly nowMs: number
   readonly monotonicMs: number
 }
@@ -49,7 +46,6 @@ export interface Reply {
 // Credits for a page with at least one event; an empty page is free.
 const CREDITS_PER_PAGE = 10
 
-/** The endpoint over one source of events. */
 export class SearchEndpoint {
   readonly #options: SearchEndpointOptions
   readonly #search: Search
@@ -57,7 +53,6 @@ export class SearchEndpoint {
   readonly #limit: RateWindow | undefined
   #faults: FaultPlan
 
-  /** @throws ConfigError when a fault is wrong */
   constructor(options: SearchEndpointOptions) {
     const { source, rateLimit, unknownNames = 'first', faults = [] } = options
     this.#options = options
@@ -72,7 +67,6 @@ export class SearchEndpoint {
     this.#faults = createFaultPlan(faults)
   }
 
-  /** Answers one search. */
   answer(call: SearchCall): Reply {
     const { apiKeys = ['simulator-key'], keysWithoutPlan = [] } = this.#options
     const key = /^Bearer +(\S+)$/i.exec(call.authorization ?? '')?.[1]

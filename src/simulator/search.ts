@@ -7,7 +7,6 @@ import { DAY } from '../support/units.ts'
 import type { EventSource, ServedEvent } from './events.ts'
 import type { SearchRequest } from './search-request.ts'
 
-/** One page, and whether more follow. */
 export interface FoundPage {
   readonly events: readonly ServedEvent[]
   readonly hasMore: boolean
@@ -23,7 +22,6 @@ interface Answer {
 // A client reads a handful of questions at a time.
 const KEPT_ANSWERS = 64
 
-/** Answers searches over one source. */
 export class Search {
   readonly #source: EventSource
   /** By organisation: the places of its events in the source. */

@@ -21,7 +21,6 @@ import {
 } from './search-endpoint.ts'
 import { sendAnswer } from './wire-faults.ts'
 
-/** How to run a simulator. */
 export interface SimulatorOptions extends SearchEndpointOptions {
   /** The server's time, before it is advanced. */
   readonly clock: Pick<Clock, 'now' | 'monotonic'>
@@ -29,7 +28,6 @@ export interface SimulatorOptions extends SearchEndpointOptions {
   readonly port?: number
 }
 
-/** A running simulator. */
 export interface Simulator {
   /** `http://127.0.0.1:<port>` */
   readonly url: string
@@ -104,7 +102,6 @@ export async function startSimulator(options: SimulatorOptions): Promise<Simulat
   }
 }
 
-/** Facts about a request that did not get as far as a search. */
 const NO_FACTS = {
   key: null,
   organizations: null,

@@ -12,11 +12,8 @@ import { makeUpOrganizations, makeUpPerson, type MadeUpOrganization } from './ma
 import { exponential, mixSeeds, seededRandom, type Random } from './random.ts'
 import { sightingsOf, type Sighting } from './sightings.ts'
 
-/** What a world is made from. */
 export interface WorldOptions {
-  /** Any integer: another seed, another world. */
   readonly seed: number
-  /** How many organisations; 1 or more. */
   readonly organizations: number
   /** Changes happen from here, in milliseconds since 1970 UTC … */
   readonly startAt: number

@@ -7,7 +7,6 @@ import { functionWords } from './functions.ts'
 import type { EnglishTitle } from './languages.ts'
 import { gradeSteps, kinds, lists, sideRoles } from './roles.ts'
 
-/** The job that a title names. */
 export interface Job {
   /** What the job is called: its field and what somebody does there, in the order written. */
   readonly words: readonly string[]
@@ -21,7 +20,6 @@ export interface Job {
   readonly grade: number
   /** The part of `grade` that puts it below the plain job: deputy, assistant, interim. Never above 0. */
   readonly deputy: number
-  /** The language that most of its words belong to. */
   readonly language: string
 }
 
@@ -37,7 +35,6 @@ interface ReadPart {
   deputy: number
 }
 
-/** Reads which job a title names. */
 export function readJob(title: EnglishTitle): Job {
   const parts = title.parts.map(readPart)
   const main = parts.findIndex(({ words, leads }) => words.length > 0 || leads)

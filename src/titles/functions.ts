@@ -15,7 +15,6 @@ import { wordsOfPhrase } from './words.ts'
 const STRENGTHS = ['default', 'hint', 'field', 'job'] as const
 type Strength = (typeof STRENGTHS)[number]
 
-/** What a phrase says. */
 export interface FunctionWord {
   readonly function: JobFunction
   readonly strength: Strength
@@ -37,7 +36,6 @@ const lists = readTaxonomy(
 
 const ENGLISH_GRAMMAR = ['of', 'the', 'for', 'at', 'to', 'with', 'from', 'by', 'on', 'in', 'and']
 
-/** Every phrase that says in which field somebody works. */
 export const functionWords = new PhraseBook<FunctionWord>()
 const english = new Set<string>(ENGLISH_GRAMMAR)
 for (const name of FUNCTIONS) {

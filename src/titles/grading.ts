@@ -20,7 +20,6 @@ export interface ReadLevel extends Standing {
   readonly rule: string
 }
 
-/** One role of a title. */
 export interface Role {
   readonly head: Head
   readonly standing: Standing

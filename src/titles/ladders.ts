@@ -67,10 +67,8 @@ export const laddersSchema = z.strictObject({
     .describe('Ladders of single organisations.'),
 })
 
-/** A ladder as read. */
 export type Ladder = z.infer<typeof ladderSchema>
 
-/** The ladders of config/ladders.yaml. */
 export const ladders: readonly Ladder[] = readYaml(
   join(packageRoot, 'config', 'ladders.yaml'),
   'config/ladders.yaml',
@@ -98,7 +96,6 @@ export function ladderReader(of: readonly Ladder[]): ReadByLadder {
   }
 }
 
-/** Reads titles by the ladders of config/ladders.yaml. */
 export const readByLadder: ReadByLadder = ladderReader(ladders)
 
 function textOf(parts: Parts): string {

@@ -22,7 +22,6 @@ export interface Translation {
   readonly english: readonly string[]
 }
 
-/** Every translation, in the order of the file. */
 export const translations: readonly Translation[] = Object.entries(lists.translations).flatMap(
   ([language, entries]) =>
     Object.entries(entries).flatMap(([english, phrases]) =>
@@ -40,9 +39,7 @@ export const cognateEndings: readonly (readonly [string, readonly string[]])[] =
   lists.cognates,
 ).toSorted(([a], [b]) => b.length - a.length)
 
-/** A title's words in English. */
 export interface EnglishTitle {
-  /** The parts between commas, dashes and brackets. */
   readonly parts: readonly (readonly string[])[]
   /** The language that most of its words belong to; `en` where nothing speaks for another. */
   readonly language: string

@@ -83,7 +83,6 @@ const professions = readTaxonomy(
   }),
 )
 
-/** Where a title stands. */
 export interface Standing {
   readonly level: KnownLevel
   readonly rank: number
@@ -149,9 +148,7 @@ function head(standing: Standing, rule: string, more: Partial<Head> = {}): Head 
   return { kind: 'head', standing, rule, ...plain, ...more }
 }
 
-/** A plain professional title. */
 export const plainProfession = head(standingOf('mid'), 'profession')
-/** A profession told by its ending only. */
 export const professionByEnding = head(standingOf('mid'), 'profession_ending')
 
 const gradesByName = new Map(
@@ -163,14 +160,12 @@ const gradesByName = new Map(
   }),
 )
 
-/** The grade of that name in levels.yaml. */
 export function gradeNamed(name: string): Grade {
   const grade = gradesByName.get(name)
   if (grade === undefined) throw new Error(`levels.yaml has no grade ${name}`)
   return grade
 }
 
-/** Every word and phrase that says something about the level. */
 export const phrases = new PhraseBook<Meaning>()
 
 // What is added first counts where two lists hold the same phrase: what a trade knows goes before what words usually mean.

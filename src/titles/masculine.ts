@@ -10,7 +10,6 @@ const knownWords = new Set([
   ...translations.flatMap(({ words, letters }) => [...words, letters]),
 ])
 
-/** Whether a list holds the word as it is. */
 export function isKnownWord(word: string): boolean {
   return knownWords.has(word)
 }

@@ -67,7 +67,6 @@ export class PhraseBook<T> {
     return this.longest(words, at, place).value
   }
 
-  /** The longest phrase that begins at `at`. */
   longest(words: readonly string[], at: number, place: Place<T> = ANYWHERE): Found<T> {
     const found = this.#longest(this.#root, words, at, at, place)
     if (found !== null) return found

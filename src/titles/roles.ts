@@ -10,7 +10,6 @@ const wordSet = phraseList.transform(
   (list): ReadonlySet<string> => new Set(list.map((words) => words.join(' '))),
 )
 
-/** The lists, by their names in the file. */
 export const lists = readTaxonomy(
   'roles.yaml',
   z.strictObject({
@@ -58,7 +57,6 @@ function addKind(kind: Kind, phrases: readonly (readonly string[])[]): void {
   for (const words of phrases) kinds.add(withUsualNames(words), kind)
 }
 
-/** Roles beside a main job. */
 export const sideRoles = new PhraseBook<true>()
 for (const words of lists.side_roles) sideRoles.add(withUsualNames(words), true)
 

@@ -11,7 +11,6 @@ import { presentParts, withoutServed } from './own-parts.ts'
 import type { JobFunction, Level } from './taxonomy.ts'
 import { isFiller, splitTitle } from './words.ts'
 
-/** What a title says. */
 export interface UnderstoodTitle {
   readonly level: Level
   /** 0–99, orders levels and the steps inside one; null when unknown. */
@@ -24,7 +23,6 @@ export interface UnderstoodTitle {
   readonly core: string | null
   /** Board member, adviser, investor, volunteer …: a role beside a main job. */
   readonly isSideRole: boolean
-  /** Which rule decided the level. */
   readonly rule: string
   /** How likely the level is right, 0 to 1, two decimals; 0 when unknown. */
   readonly confidence: number
@@ -38,7 +36,6 @@ export interface ReadTitle {
   readonly function: FunctionWord | null
   /** Whether it tells of a role that somebody no longer has or does not have yet. */
   readonly isOfAnotherTime: boolean
-  /** Every word as written, in order. */
   readonly inOrder: readonly string[]
   /** Every meaningful word as written, sorted. */
   readonly words: readonly string[]

@@ -84,7 +84,6 @@ export type MetaData = z.infer<typeof metaDataSchema>
 /** What an engine must know to read and write the table. */
 export type Protocol = z.infer<typeof protocolSchema>
 
-/** The text of a commit or a list of actions: one line each. */
 export function formatActions(actions: readonly Action[]): string {
   return actions.map((action) => `${JSON.stringify(action)}\n`).join('')
 }

@@ -27,7 +27,6 @@ const WITH_VECTORS: Protocol = {
   writerFeatures: [DELETION_VECTORS],
 }
 
-/** What a commit is made of. */
 export interface CommitFacts {
   readonly state: LogState
   readonly manifest: Manifest

@@ -7,7 +7,6 @@ import type { Warehouse } from '../../warehouse/warehouse.ts'
 import { PublishError } from '../errors.ts'
 import type { ObjectStore } from '../store/object-store.ts'
 
-/** What reading a Delta log takes. */
 export interface DeltaLogSource {
   readonly store: ObjectStore
   /** Reads and writes Parquet; its tables are not looked at. */

@@ -15,17 +15,14 @@ export function tableFolder(table: string): string {
   return `tables/${table}/`
 }
 
-/** The prefix of every key of a table's log. */
 export function logFolder(table: string): string {
   return `${tableFolder(table)}_delta_log/`
 }
 
-/** The key of one commit. */
 export function commitKey(table: string, version: number): string {
   return `${logFolder(table)}${padded(version)}.json`
 }
 
-/** The key of a checkpoint. */
 export function checkpointKey(table: string, version: number): string {
   return `${logFolder(table)}${padded(version)}.checkpoint.parquet`
 }

@@ -24,15 +24,12 @@ export interface LogState {
   readonly version: number
   readonly protocol: Protocol | null
   readonly metaData: MetaData | null
-  /** Jobtide's own. */
   readonly txn: Action['txn'] | null
-  /** By path. */
   readonly files: ReadonlyMap<string, AddFile>
   /** Removed files by {@link logicalFile}. */
   readonly tombstones: ReadonlyMap<string, RemoveFile>
 }
 
-/** A log without a commit. */
 export const emptyLog: LogState = {
   version: -1,
   protocol: null,
@@ -42,12 +39,10 @@ export const emptyLog: LogState = {
   tombstones: new Map(),
 }
 
-/** A log as it lies in the store. */
 export interface StoredLog {
   readonly state: LogState
   /** The version of the newest checkpoint; null when there is none. */
   readonly checkpoint: number | null
-  /** The keys of everything in its folder. */
   readonly keys: readonly string[]
 }
 
@@ -56,7 +51,6 @@ export function sequenceOf({ txn }: LogState): number {
   return txn?.version ?? 0
 }
 
-/** The state after the actions of one commit, or of a checkpoint. */
 export function applyActions(
   state: LogState,
   version: number,

@@ -12,7 +12,6 @@ const LAST_CHARACTER = '\u{10FFFF}'
 type Side = 'min' | 'max'
 type Bound = string | number
 
-/** The `stats` of a file: JSON. */
 export function fileStats(file: ManifestFile, columns: ManifestTable['schema']): string {
   // What is undefined is left out of JSON.
   const byColumn = (valueOf: (name: string, type: string) => Bound | undefined) =>

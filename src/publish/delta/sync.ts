@@ -14,7 +14,6 @@ import type { DeltaLogSource } from './local-file.ts'
 import { commitKey, logFilesBefore, logFolder } from './log-files.ts'
 import { applyActions, readStoredLog, sequenceOf, type LogState } from './log.ts'
 
-/** What syncing the logs takes. */
 export interface SyncOptions extends DeltaLogSource {
   /** What the logs shall show: the pointer's, and its files are in the store. */
   readonly manifest: Manifest

@@ -22,7 +22,6 @@ import { readCurrent } from '../read-snapshot.ts'
 import type { ObjectStore, StoredObject } from '../store/object-store.ts'
 import { expiredSnapshots, neverPublished, type Keep } from './retention.ts'
 
-/** What a collection needs. */
 export interface GcOptions {
   readonly store: ObjectStore
   /** Null: no snapshot expires. */
@@ -37,28 +36,22 @@ export interface GcOptions {
   readonly signal?: AbortSignal
 }
 
-/** What a collection did. */
 export interface GcReport {
   /** Why nothing was deleted; null when all is done. */
   readonly reason: string | null
   /** Ids of snapshots that are no longer kept, oldest first. */
   readonly snapshots: readonly string[]
-  /** Objects deleted, and their bytes. */
   readonly objects: number
   readonly bytes: number
   /** Uploads that were begun long ago and never completed, and are now abandoned. */
   readonly uploads: number
 }
 
-/** What lies in a store. */
 interface Inventory {
-  /** Of all snapshots that have one. */
   readonly manifests: readonly Manifest[]
-  /** What `latest.json` names. */
   readonly currentId: string
   /** When `latest.json` was last replaced, by the store's clock (milliseconds since 1970 UTC). */
   readonly pointerMovedAt: number
-  /** Everything below `snapshots/` and `tables/`. */
   readonly objects: readonly StoredObject[]
 }
 

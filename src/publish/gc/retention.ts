@@ -20,10 +20,8 @@ export interface Keep {
   readonly monthly: number
 }
 
-/** A snapshot as retention sees it. */
 export interface DatedSnapshot {
   readonly id: string
-  /** Milliseconds since 1970 UTC. */
   readonly createdAt: number
 }
 

@@ -25,7 +25,6 @@ export interface S3Options {
   readonly storageClass?: string | undefined
 }
 
-/** How to reach a store. */
 export interface StoreOptions {
   readonly clock: Clock
   /** Address of an S3-compatible server from the environment; wins over `s3.endpoint`. */
@@ -44,10 +43,8 @@ export interface StoreOptions {
 /** One state of one object, as its store names it; only good for `replace` on the same key. */
 export type ObjectVersion = string
 
-/** An object in a listing. */
 export interface StoredObject {
   readonly key: string
-  /** Size. */
   readonly bytes: number
   /** When it was written, by the store's clock, in milliseconds since 1970 UTC. */
   readonly modifiedAt: number

@@ -7,7 +7,6 @@ import { PublishError } from '../errors.ts'
 import { checkKey, type S3Options } from './object-store.ts'
 import type { S3Address } from './s3-options.ts'
 
-/** What a call does. */
 export type S3Action = 'write' | 'read' | 'list' | 'remove'
 
 /** A prefix of a bucket. Keys are relative to it. */
@@ -91,7 +90,6 @@ export async function connectBucket(
   return new S3Connection(client, address, endpoint ?? 'S3')
 }
 
-/** The HTTP status of a failed call; undefined where no answer came. */
 export function statusOf(error: unknown): number | undefined {
   return (error as { $metadata?: { httpStatusCode?: number } } | null)?.$metadata?.httpStatusCode
 }

@@ -4,7 +4,6 @@ import { isIP } from 'node:net'
 import { ConfigError, messageOf } from '../../support/errors.ts'
 import { checkKey, type S3Options } from './object-store.ts'
 
-/** A place in a bucket. */
 export interface S3Address {
   readonly bucket: string
   /** Empty, or ends in a slash. */

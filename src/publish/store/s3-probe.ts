@@ -12,13 +12,11 @@ import { PublishError } from '../errors.ts'
 /** How `If-Match` must spell an ETag. */
 export type EtagStyle = 'quoted' | 'bare'
 
-/** A condition of a write, as its header. */
 export type Condition = { readonly IfNoneMatch: '*' } | { readonly IfMatch: string }
 
 /** Writes the scratch object under a condition; the new ETag as sent, or null when the condition did not hold. */
 export type WriteIf = (bytes: Uint8Array, condition: Condition) => Promise<string | null>
 
-/** The condition that an object still has an ETag. */
 export function ifMatch(etag: string, style: EtagStyle): Condition {
   const bare = etag.replaceAll('"', '')
   return { IfMatch: style === 'bare' ? bare : `"${bare}"` }

@@ -14,7 +14,6 @@ import { PublishError } from '../errors.ts'
 import type { StoredObject } from './object-store.ts'
 import { nullIfAbsent, statusOf, type S3Connection } from './s3-connection.ts'
 
-/** Every object under `prefix`, in the server's order. */
 export async function listObjects(s3: S3Connection, prefix: string): Promise<StoredObject[]> {
   const pages = await readPages(
     s3,

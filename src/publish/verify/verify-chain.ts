@@ -17,12 +17,9 @@ import { noSnapshot, nothingPublished, snapshotIds } from '../read-snapshot.ts'
 import type { ObjectStore, ObjectVersion } from '../store/object-store.ts'
 import type { Report } from './verify-findings.ts'
 
-/** The snapshot to verify, and the manifests beside it. */
 export interface SnapshotChain {
   readonly manifest: Manifest
-  /** Whether the pointer names it. */
   readonly isCurrent: boolean
-  /** As the pointer was read; null without one. */
   readonly pointerVersion: ObjectVersion | null
   /** Every manifest of the store; null when one cannot be read, so that what it names is not known. */
   readonly all: readonly Manifest[] | null

@@ -11,14 +11,10 @@ export type FindingKind =
   | ('pointer' | 'manifest' | 'missing' | 'size' | 'sha256' | 'unreadable' | 'columns' | 'rows')
   | ('partition' | 'statistics' | 'key' | 'fingerprint' | 'views' | 'delta' | 'stale' | 'extra')
 
-/** One thing that is not as it should be. */
 export interface Finding {
   readonly kind: FindingKind
-  /** Null where it is not about one table. */
   readonly table: string | null
-  /** Key of the object that is wrong. */
   readonly object: string
-  /** One sentence. */
   readonly message: string
 }
 

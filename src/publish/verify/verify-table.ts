@@ -12,13 +12,11 @@ import { objectsOf, type ManifestFile, type ManifestTable } from '../manifest.ts
 import { partitionDifferences } from '../partitions.ts'
 import type { Report } from './verify-findings.ts'
 
-/** What the verification of a table works with. */
 export interface VerifyWork {
   /** In memory. */
   readonly warehouse: Warehouse
   readonly files: FileCache
   readonly report: Report
-  /** Called when the bytes of an object are verified. */
   readonly onObject: (object: { readonly key: string }) => void
   readonly signal: AbortSignal | undefined
 }

@@ -26,29 +26,23 @@ import type { Finding, Report } from './verify-findings.ts'
 import { contradictions } from './verify-manifest.ts'
 import { verifyTable } from './verify-table.ts'
 
-/** What a verification needs. */
 export interface VerifyOptions {
   readonly store: ObjectStore
   /** Null for the snapshot that the pointer names. */
   readonly snapshotId: string | null
   /** A folder of its own: emptied before, removed after. */
   readonly scratchFolder: string
-  /** Called after each data file and deletion vector. */
   readonly onProgress?: (step: Step) => void
-  /** Stops between two files. */
   readonly signal?: AbortSignal
 }
 
-/** What a verification found. */
 export interface VerifyReport extends SnapshotTotals {
   /** Null when no manifest could be read. */
   readonly snapshotId: string | null
   readonly destination: string
-  /** Null when it could not be read. */
   readonly manifest: Manifest | null
   /** Where `views.sql` reads the files, when the snapshot was copied here from there; else null. */
   readonly copiedFrom: string | null
-  /** Everything that is wrong; none when the snapshot is proved. */
   readonly findings: readonly Finding[]
 }
 
