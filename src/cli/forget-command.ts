@@ -29,10 +29,7 @@ export interface ForgetOptions {
   readonly pipeline?: string
 }
 
-/**
- * `forget`: exit code 0 when nothing is left, or nothing was asked to be done; 7 when something is left.
- * @throws ConfigError when it is not said whom to forget
- */
+/** `forget`: exit code 0 when nothing is left, or nothing was asked to be done; 7 when something is left. */
 export async function forgetCommand(
   context: Context,
   people: readonly string[],

@@ -217,7 +217,6 @@ function known({ expectedCredits }: Plan, value: number): number | null {
 
 /**
  * Refuses the list that ships with Jobtide, of organisations of the simulator, at an address that is not on this machine.
- * @throws ConfigError
  */
 export function refuseBundledList(job: Job, environment: Environment): void {
   if (!job.isBundledList || !environment['JOBTIDE_BASE_URL']) return

@@ -44,7 +44,6 @@ export interface VerifyOptions {
  * `verify`: exit code 0 when journal and snapshot are proved, 6 with every finding when the snapshot is not, else 9 when
  * the journal is not. A snapshot is proved also where the journal is damaged.
  * @param url a destination, or `<destination>/snapshots/<snapshot id>`; absent: only the journal is proved
- * @throws JournalLossError when the journal is not proved, and no snapshot is asked for
  */
 export async function verifyCommand(
   context: Context,
@@ -167,12 +166,7 @@ function adviceFor(findings: readonly Finding[]): string {
     : 'Nothing was changed here. Restore the objects from a backup, or use another snapshot: `jobtide snapshots` lists them.'
 }
 
-/**
- * `restore`: proves the snapshot first, and makes nothing of one that `verify` would not prove.
- * @param url a destination, or `<destination>/snapshots/<snapshot id>`
- * @throws ConfigError when there is a warehouse already
- * @throws DamagedSnapshotError when the snapshot is not proved
- */
+/** `restore`: proves the snapshot first, and makes nothing of one that `verify` would not prove. */
 export async function restoreCommand(
   context: Context,
   url: string,

@@ -50,7 +50,6 @@ const PARAMETER = /\$([a-z_]+)/g
 /**
  * Runs `sql/reports/<name>.sql`, in which parameters stand by name: `$pipeline`. `Row` is the caller's word for what it
  * returns.
- * @throws TypeError when a parameter of the query is not given
  */
 export async function queryReport<Row extends object>(
   warehouse: Warehouse,

@@ -20,12 +20,7 @@ import { table } from './report.ts'
 import { bytesText, countText, numberText } from './text.ts'
 import { storeOptionsFor, type VerifyOptions } from './proof-commands.ts'
 
-/**
- * `snapshots`: lists the snapshots of a destination, the newest first.
- * @param destination folder or s3:// address; absent: that of the pipeline
- * @throws ConfigError when there is none
- * @throws PublishError when the store or a manifest cannot be read
- */
+/** `snapshots`: lists the snapshots of a destination, the newest first. */
 export async function snapshotsCommand(
   context: Context,
   destination: string | undefined,
@@ -99,11 +94,6 @@ export interface DiffOptions extends VerifyOptions {
   readonly limit: number
 }
 
-/**
- * `diff`.
- * @param before a destination, or `<destination>/snapshots/<snapshot id>`
- * @param after the same; the two may be in different places
- */
 export async function diffCommand(
   context: Context,
   before: string,

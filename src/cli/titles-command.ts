@@ -122,8 +122,6 @@ const HEADER_HINT =
 /**
  * Reads a list of titles. A first line that names a column `title`, or `previous` and `current`, makes it CSV, with
  * commas, semicolons or tabs; any other file has a title a line, blank lines aside.
- * @param bytes the file: UTF-8, or UTF-16 with a byte order mark
- * @param file name for messages
  * @throws ConfigError naming file and line when the CSV is broken, or when there is no title
  */
 export function parseTitles(bytes: Uint8Array, file: string): TitlesInput {

@@ -16,7 +16,6 @@ type Column = Pick<PublishedColumn, 'name' | 'type' | 'comment'>
 
 /**
  * The columns of a table that go into snapshots. Known names keep their field ids; new ones get the next.
- * @param previous the table in the snapshot before
  * @throws PublishError when the table is not there, lacks a column it is sorted by, or has a column that Parquet
  *   cannot hold exactly, or whose name is not plain
  */

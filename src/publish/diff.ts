@@ -58,7 +58,6 @@ export interface ChangedRow {
  * @returns the tables, and the first changed rows by key where they were asked for and both have the table
  * @throws ConfigError when neither has the table whose rows are asked for
  * @throws DamagedSnapshotError when a file is missing, is not as it was published, or cannot be read
- * @throws PublishError when a store refuses
  */
 export async function diffSnapshots(
   options: DiffOptions,

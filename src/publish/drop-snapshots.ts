@@ -11,8 +11,6 @@ import { readCurrent } from './read-snapshot.ts'
 
 /**
  * Drops snapshots, and what only they name, however young. No other process may publish there. Stopped at any point, it can be called again.
- * @param ids of snapshots; the one that readers see stays all the same
- * @throws PublishError when the store refuses, or holds a damaged manifest
  */
 export async function dropSnapshots(
   options: Omit<SyncOptions, 'manifest'>,

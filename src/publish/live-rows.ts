@@ -14,10 +14,7 @@ export interface RowSource {
   readonly files?: readonly ManifestFile[]
 }
 
-/**
- * Local copies of some files of a table, and of its deletion vector where they need it.
- * @param pathOf brings an object here and says where it is
- */
+/** Local copies of some files of a table, and of its deletion vector where they need it. */
 export async function localRows(
   table: ManifestTable,
   files: readonly ManifestFile[],

@@ -230,7 +230,6 @@ export function parsePointer(bytes: Uint8Array, where: string): Pointer {
 /**
  * Reads a stored manifest.
  * @param sha256 what its bytes must have; null where nothing says
- * @throws PublishError when it is none, or its bytes are others
  */
 export function parseManifest(bytes: Uint8Array, sha256: string | null, where: string): Manifest {
   if (sha256 !== null && sha256Hex(bytes) !== sha256) {

@@ -41,10 +41,7 @@ interface CopyResult {
 
 type MapEntries<Value> = readonly { readonly key: string; readonly value: Value }[]
 
-/**
- * Writes the rows to `path`. No rows give a file without rows, so that its columns can be read.
- * @throws StorageError when the disk refuses
- */
+/** Writes the rows to `path`. No rows give a file without rows, so that its columns can be read. */
 export async function writeParquet(
   warehouse: Warehouse,
   { columns, key, from }: ParquetSource,

@@ -100,7 +100,6 @@ export interface PublishReport extends SnapshotTotals {
  *   another publisher was first
  * @throws RefusedLossError when the destination shows the rows of another journal, or more than this warehouse holds
  * @throws JobtideError with exit code 6 when the last build failed a check
- * @throws StorageError when the scratch folder refuses
  */
 export async function publishSnapshot(options: PublishOptions): Promise<PublishReport> {
   return withScratch(options.scratchFolder, () => publishFromScratch(options))

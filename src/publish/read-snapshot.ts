@@ -41,10 +41,7 @@ export async function readCurrent(store: ObjectStore): Promise<CurrentSnapshot |
   }
 }
 
-/**
- * Reads one snapshot by its id; null when its manifest is not there.
- * @throws PublishError when the manifest is not Jobtide's
- */
+/** Reads one snapshot by its id; null when its manifest is not there. */
 export async function readSnapshot(
   store: ObjectStore,
   snapshotId: string,
@@ -86,7 +83,6 @@ export interface OpenSnapshot {
 /**
  * Opens `<destination>` (the snapshot that readers see) or `<destination>/snapshots/<snapshot id>` (that one), where the
  * destination is a folder or `s3://bucket/prefix`.
- * @throws PublishError when there is no such snapshot, or it cannot be read
  */
 export async function openSnapshot(url: string, options: StoreOptions): Promise<OpenSnapshot> {
   const { destination, snapshotId: id } = splitSnapshotUrl(url)

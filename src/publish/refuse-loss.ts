@@ -23,10 +23,7 @@ export class RefusedLossError extends PublishError {
   }
 }
 
-/**
- * Refuses a snapshot in place of the one that readers see.
- * @throws RefusedLossError with the counts on both sides
- */
+/** Refuses a snapshot in place of the one that readers see. */
 export function refuseLoss(
   before: Manifest,
   now: Manifest,

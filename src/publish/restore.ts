@@ -77,8 +77,6 @@ export function refuseExisting(path: string): void {
  * Makes a warehouse from a snapshot.
  * @throws ConfigError when there is a warehouse already, or a newer Jobtide made the snapshot
  * @throws DamagedSnapshotError when an object is not what the manifest says
- * @throws PublishError when the store refuses
- * @throws StorageError when the disk refuses
  */
 export async function restoreSnapshot(options: RestoreOptions): Promise<RestoreReport> {
   const { path, scratchFolder } = options

@@ -32,7 +32,6 @@ export class TableRows {
   /**
    * Reads the table.
    * @param isCompared whether `compare` will be called: then the hashes of each row are kept
-   * @returns its partitions, sorted by name; never none
    */
   async read(
     { partitionByYearOf }: TableDefinition,
@@ -58,7 +57,6 @@ export class TableRows {
   /**
    * Compares a partition, once, with files that have the same columns.
    * @returns how many rows of the files are `gone`, and how many rows are in none of them
-   * @throws DuckDB's error where a file cannot be read
    */
   async compare(
     { year }: Partition,

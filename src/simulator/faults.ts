@@ -86,10 +86,7 @@ export interface Strike {
 /** The first fault that strikes a request for `page` that names the organisations `ids`: one at most. */
 export type FaultPlan = (page: number, ids: ReadonlySet<string>) => Strike | undefined
 
-/**
- * A plan that begins to count now.
- * @throws ConfigError naming the fault and what is wrong with it
- */
+/** A plan that begins to count now. */
 export function createFaultPlan(faults: unknown): FaultPlan {
   const parsed = z.array(faultSchema).safeParse(faults)
   if (!parsed.success) {

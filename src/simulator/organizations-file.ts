@@ -4,10 +4,7 @@ import { writeFileAtomic } from '../support/atomic-file.ts'
 import { csvLine } from '../support/text.ts'
 import type { TrackedOrganization } from './events.ts'
 
-/**
- * Writes a CSV file with the header `organization_id,name`, one organisation a line.
- * @throws StorageError when the disk refuses
- */
+/** Writes a CSV file with the header `organization_id,name`, one organisation a line. */
 export function writeOrganizationsFile(
   path: string,
   organizations: readonly Pick<TrackedOrganization, 'organization_id' | 'name'>[],

@@ -25,10 +25,7 @@ export function mixSeeds(...parts: readonly number[]): number {
   return mixed >>> 0
 }
 
-/**
- * One of `items`, each as likely as any other.
- * @throws RangeError when there are none
- */
+/** One of `items`, each as likely as any other. */
 export function pick<Item>(random: Random, items: readonly Item[]): Item {
   const item = items[Math.floor(random() * items.length)]
   if (item === undefined) throw new RangeError('nothing to pick from')

@@ -60,10 +60,7 @@ const EXPECTED: Readonly<Record<string, string>> = {
 
 const LONGEST_SHOWN = 200
 
-/**
- * The search in a POST body; an empty body asks for everything.
- * @throws BadRequest when the body is no JSON object or a parameter breaks a rule
- */
+/** The search in a POST body; an empty body asks for everything. */
 export function searchFromBody(body: string): SearchRequest {
   const asked = body.trim() === '' ? {} : parseJson(body)
   const parsed = schema.safeParse(asked)

@@ -33,10 +33,7 @@ export interface Simulator {
   readonly url: string
   account(): Account
   organizations(): readonly TrackedOrganization[]
-  /**
-   * Replaces all faults; their counting starts again.
-   * @throws ConfigError naming the fault that is wrong
-   */
+  /** Replaces all faults; their counting starts again. */
   setFaults(faults: readonly Fault[]): void
   /** Moves the simulator's time forward by `ms` milliseconds. */
   advance(ms: number): void

@@ -31,10 +31,7 @@ const HIRED_FROM_OUTSIDE = 0.4
 // cost some of the events that the yearly rates promise, corrections add some.
 const SHARE_THAT_HAPPENS = 0.95
 
-/**
- * The world as something to serve.
- * @throws ConfigError when an option is out of its range
- */
+/** The world as something to serve. */
 export function createWorld(options: WorldOptions): EventSource {
   const collector = new EventCollector()
   for (const { tracked } of organizationsOf(options)) collector.addOrganization(tracked)
@@ -42,10 +39,7 @@ export function createWorld(options: WorldOptions): EventSource {
   return collector.finish()
 }
 
-/**
- * Every event of the world, seen already or not, with the truth about it, in no particular order.
- * @throws ConfigError when an option is out of its range
- */
+/** Every event of the world, seen already or not, with the truth about it, in no particular order. */
 export function* worldSightings(options: WorldOptions): Generator<Sighting> {
   const { seed, startAt, endAt } = options
   const organizations = organizationsOf(options)

@@ -3,10 +3,7 @@
 // More words than titles usually have.
 const MOST_WORDS = 50_000
 
-/**
- * `read`, with its answers remembered: those asked for again stay, of the others twice `most` at most.
- * @param most 1 or more
- */
+/** `read`, with its answers remembered: those asked for again stay, of the others twice `most` at most. */
 export function remembered<T>(read: (text: string) => T, most = MOST_WORDS): (text: string) => T {
   let young = new Map<string, T>()
   let old = new Map<string, T>()

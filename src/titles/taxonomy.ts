@@ -53,11 +53,7 @@ export type JobFunction = (typeof FUNCTIONS)[number]
 
 const folder = join(packageRoot, 'config', 'titles')
 
-/**
- * Reads one file of config/titles/.
- * @param name file name, such as `levels.yaml`
- * @throws ConfigError naming file, line and key
- */
+/** Reads one file of config/titles/. */
 export function readTaxonomy<T>(name: string, schema: z.ZodType<T>): T {
   return readYaml(join(folder, name), `config/titles/${name}`, schema)
 }

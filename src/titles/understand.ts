@@ -43,10 +43,7 @@ export interface ReadTitle {
   readonly english: readonly string[]
 }
 
-/**
- * Understands one title as written.
- * @param ladder name of a ladder of config/ladders.yaml, `standard` for none
- */
+/** Understands one title as written. */
 export function understandTitle(title: string, ladder = 'standard'): UnderstoodTitle {
   return read(title, ladder).understood
 }

@@ -8,7 +8,6 @@ import { lineOf } from '../support/yaml-lines.ts'
 
 /**
  * The checked content of `path`.
- * @param name the file as messages call it
  * @throws ConfigError naming file, line and key of every fault
  */
 export function readYaml<T>(path: string, name: string, schema: z.ZodType<T>): T {

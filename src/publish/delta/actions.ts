@@ -88,10 +88,7 @@ export function formatActions(actions: readonly Action[]): string {
   return actions.map((action) => `${JSON.stringify(action)}\n`).join('')
 }
 
-/**
- * Reads actions from their lines. `where` names them in the message.
- * @throws PublishError when a line is no action of a Delta log
- */
+/** Reads actions from their lines. `where` names them in the message. */
 export function parseActions(text: string, where: string): Action[] {
   const lines = text.split('\n').filter((line) => line.trim() !== '')
   return lines.map((line, index) => {

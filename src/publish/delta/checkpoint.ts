@@ -32,10 +32,7 @@ const COLUMNS: Readonly<Record<string, string>> = {
 // DuckDB sets twice the longest line aside for each thread, which a small warehouse's memory limit must allow.
 const LEAST_LINE_BYTES = MIB
 
-/**
- * Writes the checkpoint of a log at the version of `state`, which has been committed, and tells readers of it.
- * @throws PublishError when the store refuses
- */
+/** Writes the checkpoint of a log at the version of `state`, which has been committed, and tells readers of it. */
 export async function writeCheckpoint(
   source: DeltaLogSource,
   table: string,

@@ -58,10 +58,7 @@ export function deletionVectorOf(positions: readonly number[]): DeletionVector {
   }
 }
 
-/**
- * The bytes of a set of row numbers: whole, 0 or more, below 2^32, each larger than the one before.
- * @throws RangeError for anything else
- */
+/** The bytes of a set of row numbers: whole, 0 or more, below 2^32, each larger than the one before. */
 export function encodePositions(positions: readonly number[]): Buffer {
   const containers: { key: number; values: number[] }[] = []
   let last = -1

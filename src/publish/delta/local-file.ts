@@ -16,10 +16,7 @@ export interface DeltaLogSource {
   readonly signal?: AbortSignal
 }
 
-/**
- * Runs `work` with the path of an object: its own in a folder, that of a passing copy elsewhere.
- * @throws PublishError when there is no such object
- */
+/** Runs `work` with the path of an object: its own in a folder, that of a passing copy elsewhere. */
 export async function withLocalFile<T>(
   { store, scratchFolder, signal }: DeltaLogSource,
   key: string,

@@ -49,8 +49,6 @@ function matching(keys: readonly string[], name: RegExp): number[] {
 /**
  * The keys of a table's log that may be deleted, as the protocol's "Metadata Cleanup" has it: what came before the newest
  * checkpoint that was itself reached before midnight UTC, 30 days ago. So every version of the last 30 days can be read.
- * @param objects all objects of the log's folder
- * @param now milliseconds since 1970 UTC
  */
 export function expiredLogFiles(objects: readonly StoredObject[], now: number): string[] {
   const cutOff = (Math.floor(now / DAY) - LOG_RETENTION_DAYS) * DAY

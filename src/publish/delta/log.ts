@@ -77,10 +77,7 @@ export function applyActions(
   return { version, protocol, metaData, txn, files, tombstones }
 }
 
-/**
- * Reads a table's log; its state is {@link emptyLog} when there is none.
- * @throws PublishError when a commit is missing or is no Delta log, or the store refuses
- */
+/** Reads a table's log; its state is {@link emptyLog} when there is none. */
 export async function readStoredLog(source: DeltaLogSource, table: string): Promise<StoredLog> {
   const { store } = source
   const keys = (await store.list(logFolder(table))).map(({ key }) => key)

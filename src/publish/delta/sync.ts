@@ -97,7 +97,6 @@ async function isBeyond({ store, manifest }: SyncOptions, state: LogState): Prom
  * Removes every version of the manifest's logs but the newest, which then stands in a checkpoint: what older versions say
  * of values in their files (the smallest profile id, say) is gone from the logs. A store that keeps versions of
  * objects keeps those. No other process reads or writes the logs meanwhile.
- * @throws PublishError when a log is damaged, or the store refuses
  */
 export async function forgetLogHistory(options: SyncOptions): Promise<void> {
   for (const { name } of options.manifest.tables) {

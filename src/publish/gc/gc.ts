@@ -59,10 +59,7 @@ const NOTHING = { snapshots: [], objects: 0, bytes: 0, uploads: 0 }
 // As many as S3 deletes with one request.
 const OBJECTS_AT_ONCE = 1_000
 
-/**
- * Collects the garbage of a store, or reports why not.
- * @throws PublishError when the store refuses; what was deleted until then was deleted in order
- */
+/** Collects the garbage of a store, or reports why not. */
 export async function collectGarbage(options: GcOptions): Promise<GcReport> {
   const { store, logger, olderThanMs = DAY } = options
   const inventory = await takeInventory(store)

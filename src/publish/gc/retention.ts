@@ -32,7 +32,6 @@ const HINT = 'Say how many, such as 30, or by rule: last=7,daily=30,weekly=12,mo
 /**
  * Reads what to keep: a number (the last so many), an object such as `{last: 7, daily: 30}`, or either as text, as
  * `--keep` takes it: `30` or `last=7,daily=30`.
- * @throws ConfigError when it is neither, or keeps nothing
  */
 export function parseKeep(value: unknown): Keep {
   if (typeof value === 'number') return parseKeep({ last: value })

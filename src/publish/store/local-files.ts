@@ -10,7 +10,6 @@ import { asStorageError, messageOf, StorageError, systemCode } from '../../suppo
 /**
  * Writes `body` to a temporary file beside `path`, syncs it and gives it that name; what was there before is replaced.
  * After a failure no temporary file remains. What `body` throws comes as it is.
- * @throws StorageError when the disk refuses
  */
 export async function writeWholeFile(path: string, body: AsyncIterable<Uint8Array>): Promise<void> {
   const temporary = `${path}.${randomUUID()}.part`

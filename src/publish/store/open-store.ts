@@ -9,11 +9,7 @@ export function isFolderAddress(destination: string): boolean {
   return !destination.startsWith('s3://')
 }
 
-/**
- * Opens `s3://bucket/prefix` or a folder.
- * @throws PublishError when the destination cannot be used
- * @throws ConfigError when an address or an option of S3 is misspelt
- */
+/** Opens `s3://bucket/prefix` or a folder. */
 export async function openStore(destination: string, options: StoreOptions): Promise<ObjectStore> {
   if (isFolderAddress(destination)) {
     const { clock, access, modes } = options

@@ -106,10 +106,7 @@ async function readPages<Page extends { IsTruncated?: boolean | undefined }>(
   })
 }
 
-/**
- * Removes at most 1,000 objects or versions; what is not there counts as removed.
- * @returns what the server said of those that it did not remove
- */
+/** Removes at most 1,000 objects or versions; what is not there counts as removed. */
 export async function removeObjects(
   s3: S3Connection,
   objects: readonly ObjectIdentifier[],

@@ -27,7 +27,6 @@ export interface SnapshotChain {
 
 /**
  * Reads and reports.
- * @param snapshotId null for the one that the pointer names
  * @returns null when there is no manifest to go on with; that is reported
  * @throws PublishError when there is no such snapshot
  */

@@ -49,7 +49,6 @@ export interface VerifyReport extends SnapshotTotals {
 /**
  * Verifies one snapshot.
  * @throws PublishError when there is no such snapshot or it is swept away meanwhile, or the store refuses
- * @throws StorageError when the scratch folder refuses
  */
 export async function verifySnapshot(options: VerifyOptions): Promise<VerifyReport> {
   return withScratch(options.scratchFolder, () => verify(options))
