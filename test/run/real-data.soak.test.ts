@@ -49,12 +49,11 @@ async function serveFile(folder: string) {
   onTestFinished(() => simulator.close())
   const list = join(folder, 'organizations.csv')
   writeOrganizationsFile(list, simulator.organizations())
-  const { url: JOBTIDE_BASE_URL, account } = simulator
   const JOBTIDE_DATA_DIR = join(folder, 'data')
   return {
-    env: { JOBTIDE_BASE_URL, JOBTIDE_API_KEY: 'simulator-key', JOBTIDE_DATA_DIR },
+    env: { JOBTIDE_BASE_URL: simulator.url, JOBTIDE_API_KEY: 'simulator-key', JOBTIDE_DATA_DIR },
     list,
-    account,
+    account: () => simulator.account(),
   }
 }
 
