@@ -8,7 +8,8 @@ import { describe, expect, it, onTestFinished, vi } from 'vitest'
 import { sqlFolder } from '../../src/support/assets.ts'
 import { openWarehouse } from '../../src/warehouse/warehouse.ts'
 import { compareDataDirs } from '../helpers/compare-sites.ts'
-import { KEY, callCli, done, openSite, runCli, startCli } from '../helpers/run-cli.ts'
+import { KEY, callCli, done, openSite, runCli, startCli, type Site } from '../helpers/run-cli.ts'
+import { signInTo } from '../helpers/s3-client.ts'
 import { startS3Server } from '../helpers/s3-server.ts'
 import { temporaryFolder } from '../helpers/temporary-folder.ts'
 
@@ -65,22 +66,6 @@ describe('the stages one by one', () => {
     expect(different).toEqual({})
     expect(rows).toBeGreaterThan(700)
   })
-
-  it('prints one line for each stage to stderr where there is no terminal, and the result to stdout', async () => {
-    const site = await openSite({ companies: 3 })
-    const { stdout, stderr } = done(await site.call(['run', site.pipeline]))
-    expect(stderr.trimEnd().split('\n')).toEqual([
-      expect.stringMatching(/^extract {2}100% {2}\d+ pages, \d+ events, \d+ credits in [\d.]+ s$/),
-      expect.stringMatching(/^load {5}100% {2}[\d.]+ kB in [\d.]+ s$/),
-      expect.stringMatching(/^build {4}100% {2}\d+ models and checks in [\d.]+ s$/),
-      expect.stringMatching(/^publish {2}100% {2}\d+ files in [\d.]+ s$/),
-    ])
-    expect(stdout).toMatch(/^test: run \w{26} done in [\d.]+ s\n {2}extracted {2}\d+ pages/)
-    const quiet = done(await site.call(['run', site.pipeline, '--log-level', 'silent']))
-    expect(quiet.stderr).toBe('')
-    expect(quiet.stdout).toMatch(/loaded +nothing new: no row changed/)
-    expect(quiet.stdout).toMatch(/published +.*(no new Parquet file|already shows all of it)/)
-  })
 })
 
 /** The warehouse of a site, opened by another program than the command line until the test ends. */
@@ -90,14 +75,21 @@ async function lockWarehouse(dataDir: string): Promise<void> {
   onTestFinished(() => holder.close())
 }
 
-describe('status, coverage, credits and rejects', () => {
-  it('agree with the service’s account, and go on while the warehouse is locked; rejects needs its copy for that, and ends with 8 without', async () => {
+describe('a run', () => {
+  it('prints a line for each stage to stderr; status, coverage, credits and rejects agree with the service’s account, and go on while the warehouse is locked; rejects needs its copy for that, and ends with 8 without', async () => {
     const site = await openSite({ companies: 3 })
     const empty = await site.call(['status'])
     expect([empty.exitCode, empty.stdout]).toEqual([2, ''])
     expect(empty.stderr).toMatch(/nothing was run yet in .*\n {2}→ Try `jobtide demo`/)
 
-    done(await site.call(['run', site.pipeline]))
+    const { stdout, stderr } = done(await site.call(['run', site.pipeline]))
+    expect(stderr.trimEnd().split('\n')).toEqual([
+      expect.stringMatching(/^extract {2}100% {2}\d+ pages, \d+ events, \d+ credits in [\d.]+ s$/),
+      expect.stringMatching(/^load {5}100% {2}[\d.]+ kB in [\d.]+ s$/),
+      expect.stringMatching(/^build {4}100% {2}\d+ models and checks in [\d.]+ s$/),
+      expect.stringMatching(/^publish {2}100% {2}\d+ files in [\d.]+ s$/),
+    ])
+    expect(stdout).toMatch(/^test: run \w{26} done in [\d.]+ s\n {2}extracted {2}\d+ pages/)
     const { credits } = site.simulator.account()
     const text = done(await site.call(['status'])).stdout
     expect(text).toMatch(/^started \(UTC\) +pipeline +outcome +batches +pages +credits$/m)
@@ -116,6 +108,8 @@ describe('status, coverage, credits and rejects', () => {
     const coverage = { organizations: 3, read: 3, never_read: 0, with_gaps: 0, warehouse: null }
     expect(await site.json('coverage', site.pipeline)).toMatchObject(coverage)
     expect(done(await site.call(['rejects'])).stdout).toMatch(/^no event was refused: all \d+ /)
+
+    await expectModels(site)
 
     await lockWarehouse(site.dataDir)
     const other = async (...args: string[]) =>
@@ -183,20 +177,20 @@ describe('a snapshot on S3', () => {
     const site = await openSite({ companies: 3 })
     const s3 = await startS3Server()
     onTestFinished(() => s3.close())
-    const env = {
-      JOBTIDE_S3_ENDPOINT: s3.endpoint,
-      AWS_REGION: s3.region,
-      AWS_ACCESS_KEY_ID: s3.accessKeyId,
-      AWS_SECRET_ACCESS_KEY: s3.secretAccessKey,
-    }
+    signInTo(s3)
+    onTestFinished(() => void vi.unstubAllEnvs())
     const args = ['run', site.pipeline, '--snapshot-to', `s3://${s3.bucket}/people`]
-    const nobody = { ...env, JOBTIDE_S3_ENDPOINT: 'http://127.0.0.1:1' }
-    const down = await site.run(args, { env: nobody })
+    const nobody = { JOBTIDE_S3_ENDPOINT: 'http://127.0.0.1:1' }
+    const down = await site.call(args, { env: nobody })
     expect(down.exitCode).toBe(7)
-    expect(down.stderr).toMatch(/jobtide: .*127\.0\.0\.1:1 could not be reached.*\n {2}→ .+\n$/)
+    expect(down.stderr).toMatch(
+      /jobtide: .*127\.0\.0\.1:1 could not be reached.*\n {2}→ .*next run publishes.*\n$/,
+    )
     const { charged_pages: pages } = site.simulator.account()
 
-    const { stdout, stderr } = done(await site.run(args, { env }))
+    const { stdout, stderr } = done(
+      await site.call(args, { env: { JOBTIDE_S3_ENDPOINT: s3.endpoint } }),
+    )
     expect(stderr).not.toMatch(/warning/i)
     expect(stdout).toContain(`s3://${s3.bucket}/people`)
     expect(site.simulator.account().charged_pages).toBeLessThanOrEqual(pages + 1)
@@ -251,27 +245,24 @@ describe('jobtide models', () => {
     expect(joiners?.read_by).toContain('organization_weekly')
     expect(joiners?.checks).toContain('joiners_key_is_unique_and_not_null')
   })
-
-  it('after a run tells rows and column types, and one table in full', async () => {
-    const site = await openSite({ companies: 3 })
-    expect((await site.call(['run', site.pipeline, '--no-publish'])).exitCode).toBe(0)
-    const { tables } = await site.json<Listing>('models')
-    const [counted] = await site.query<{ joiners: number }>(
-      'select count(*) as joiners from joiners',
-    )
-    const joiners = tables.find(({ name }) => name === 'joiners')
-    expect(joiners?.rows).toBe(counted?.joiners)
-    expect(joiners?.rows).toBeGreaterThan(0)
-    for (const { name, kind, rows, columns } of tables) {
-      expect(rows === null, name).toBe(kind === 'view')
-      for (const column of columns) expect(column.type, `${name}.${column.name}`).not.toBeNull()
-    }
-    const { stdout } = await site.call(['models', 'joiners'])
-    expect(stdout).toMatch(/^joiners\n {2}One row per joining/)
-    expect(stdout).toMatch(/^key {8}organization_id, joined_at, profile_id$/m)
-    expect(stdout).toMatch(/^joined_at {2}timestamp with time zone\n {2}When the person joined/m)
-  })
 })
+
+/** `models` after a run tells rows and column types, and one table in full. */
+async function expectModels(site: Site): Promise<void> {
+  const { tables } = await site.json<Listing>('models')
+  const [counted] = await site.query<{ joiners: number }>('select count(*) as joiners from joiners')
+  const joiners = tables.find(({ name }) => name === 'joiners')
+  expect(joiners?.rows).toBe(counted?.joiners)
+  expect(joiners?.rows).toBeGreaterThan(0)
+  for (const { name, kind, rows, columns } of tables) {
+    expect(rows === null, name).toBe(kind === 'view')
+    for (const column of columns) expect(column.type, `${name}.${column.name}`).not.toBeNull()
+  }
+  const { stdout } = await site.call(['models', 'joiners'])
+  expect(stdout).toMatch(/^joiners\n {2}One row per joining/)
+  expect(stdout).toMatch(/^key {8}organization_id, joined_at, profile_id$/m)
+  expect(stdout).toMatch(/^joined_at {2}timestamp with time zone\n {2}When the person joined/m)
+}
 
 interface Sample {
   readonly batches: number
@@ -283,32 +274,26 @@ interface Sample {
 }
 
 describe('plan --sample', () => {
-  it('reads 3 of 5 batches and projects the bill; the run that follows buys the others, and no page twice', async () => {
+  it('ends with 4 over a budget of 50 credits; reads 3 of 5 batches and projects the bill; the run that follows buys the others, and no page twice', async () => {
     const site = await openSite({ companies: 210, events: 9_000 })
-    const unknown = await site.call(['plan', site.pipeline])
-    expect(unknown.stdout).toMatch(/^bill +not known/m)
+    const args = ['plan', site.pipeline, '--sample', '3', '--data-dir', join(site.folder, 'other')]
+    const broke = await site.call([...args, '--credits', '50'])
+    expect([broke.exitCode, site.simulator.account().credits]).toEqual([4, 50])
+    const other = await site.json('plan', site.pipeline, '--data-dir', join(site.folder, 'other'))
+    expect(other).toMatchObject({ open_run: { pages_of_them_bought: 5 } })
+
     const sample = await site.json<Sample>('plan', site.pipeline, '--sample', '3')
     expect(sample).toMatchObject({ batches: 5, batches_read: 3 })
-    expect(site.simulator.account().credits).toBe(sample.credits_spent_now)
+    expect(site.simulator.account().credits - 50).toBe(sample.credits_spent_now)
     const { low, high } = sample.credits_90_percent
     expect(sample.expected_credits).toBe(sample.credits_spent_now + sample.credits_to_buy)
 
     const { extract } = await site.json<{ extract: { credits: number } }>('extract', site.pipeline)
     const { credits, charged_pages: pages } = site.simulator.account()
-    expect(credits).toBe(sample.credits_spent_now + extract.credits)
+    expect(credits - 50).toBe(sample.credits_spent_now + extract.credits)
     // Which batches are read is drawn: that the bill is in the range 9 times of 10, projection.test.ts shows.
     expect(low).toBeLessThanOrEqual(sample.expected_credits)
     expect(high).toBeGreaterThanOrEqual(sample.expected_credits)
     expect(pages * 10).toBe(credits)
-  })
-
-  it('that would cost more than the budget ends with exit 4, and keeps what it bought', async () => {
-    const site = await openSite({ companies: 210, events: 9_000 })
-    const args = ['plan', site.pipeline, '--sample', '3', '--credits', '50']
-    const { exitCode, stderr } = await site.call(args)
-    expect(exitCode, stderr).toBe(4)
-    expect(site.simulator.account().credits).toBe(50)
-    const open_run = { pages_of_them_bought: 5 }
-    expect(await site.json('plan', site.pipeline)).toMatchObject({ open_run })
   })
 })

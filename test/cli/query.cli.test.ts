@@ -88,7 +88,7 @@ describe('query', () => {
   })
 
   it('with --json prints one broken document and no second one where it fails late, or the error alone', async () => {
-    const late = `select case when range > 9000000 then error('boom') else 1 end as a from range(10000000)`
+    const late = `select case when range > 900000 then error('boom') else 1 end as a from range(1000000)`
     const broken = await query([late, '--json'])
     expect(broken.exitCode).toBe(2)
     expect(broken.stdout).toMatch(/^\[\{"a":1\},[^\]]*\{"a":1\}$/)
@@ -96,20 +96,15 @@ describe('query', () => {
     expect(JSON.parse(early.stdout)).toMatchObject({ error: { exit_code: 2 } })
   })
 
-  it.each(['json', 'csv', 'table'])(
-    'prints %s in UTC in any time zone, byte for byte',
-    async (format) => {
-      const times = `select timestamptz '2024-12-31 23:30:00.5-01' as t, year(t) as y, date_trunc('month', t) as month_at,
+  it.each(['csv', 'table'])('prints %s in UTC in any time zone, byte for byte', async (format) => {
+    const times = `select timestamptz '2024-12-31 23:30:00.5-01' as t, year(t) as y, date_trunc('month', t) as month_at,
       t::varchar as text, t::date as day, {'in': [t]} as nested, strftime(t, '%H %Z') as hour, now() > t as is_past`
-      const args = ['query', times, '--format', format, '--data-dir', await emptyWarehouse()]
-      const [utc, other] = await Promise.all(
-        ['UTC', 'Asia/Kolkata'].map(async (TZ) => (await runCli(args, { env: { TZ } })).stdout),
-      )
-      expect(other).toBe(utc)
-      expect(utc).toContain('2025-01-01T00:30:00.5Z')
-      expect(utc).toContain('2025-01-01 00:30:00.5+00')
-    },
-  )
+    const args = ['query', times, '--format', format, '--data-dir', await emptyWarehouse()]
+    const { stdout: utc } = await callCli(args)
+    expect((await runCli(args, { env: { TZ: 'Asia/Kolkata' } })).stdout).toBe(utc)
+    expect(utc).toContain('2025-01-01T00:30:00.5Z')
+    expect(utc).toContain('2025-01-01 00:30:00.5+00')
+  })
 })
 
 /** Peak memory of a process so far, in MB; 0 when it is gone. */
@@ -120,27 +115,24 @@ function peakOf({ process: { pid } }: RunningCli): number {
 }
 
 describe('query over 100,000,000,000 rows', () => {
-  it.each(['csv', 'json'])(
-    'as %s ends with 0 and without a word when its reader has read 20 MB, and never holds 400 MB',
-    async (format) => {
-      const cli = await start([ENDLESS, '--format', format])
-      const { stdout } = cli.process
-      await new Promise<void>((resolve) => {
-        let read = 0
-        stdout?.on('data', (text: string) => {
-          read += text.length
-          if (read < 20_000_000) return
-          stdout.pause()
-          resolve()
-        })
+  it('ends with 0 and without a word when its reader has read 10 MB, and never holds 400 MB', async () => {
+    const cli = await start([ENDLESS, '--format', 'csv'])
+    const { stdout } = cli.process
+    await new Promise<void>((resolve) => {
+      let read = 0
+      stdout?.on('data', (text: string) => {
+        read += text.length
+        if (read < 10_000_000) return
+        stdout.pause()
+        resolve()
       })
-      const peak = peakOf(cli)
-      stdout?.destroy()
-      const { exitCode, stderr } = await cli.ended
-      expect([exitCode, stderr]).toEqual([0, ''])
-      expect(peak).toBeLessThan(400)
-    },
-  )
+    })
+    const peak = peakOf(cli)
+    stdout?.destroy()
+    const { exitCode, stderr } = await cli.ended
+    expect([exitCode, stderr]).toEqual([0, ''])
+    expect(peak).toBeLessThan(400)
+  })
 
   it('as a table shows the first 200 and fetches no more; 200 of 200 are counted', async () => {
     const { stdout } = await query([ENDLESS])
@@ -188,7 +180,7 @@ describe('query that is stopped', () => {
     cli.process.stdout?.pause()
     const pause = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms))
     while (!hasOpen(cli, 'jobtide.duckdb')) await pause(20)
-    await pause(1_000)
+    await pause(300)
     const at = performance.now()
     const took = new Promise<number>((resolve) => {
       cli.process.once('exit', () => resolve(performance.now() - at))
@@ -242,26 +234,23 @@ describe('query while another process writes the warehouse', () => {
     expect(statSync(path).size).toBe(size)
   }
 
-  it('reads the copy, says its age on stderr, and prints the same JSON', async () => {
+  it('reads the copy, says its age on stderr, and prints the same JSON; also between the stages of a run', async () => {
     const directory = await copiedThenChanged()
     const free = await ask(directory, NOTES, '--json')
     expect([free.exitCode, free.stdout, free.stderr]).toEqual([0, JSON_OF(2), ''])
-    await hold(directory)
-    const json = await ask(directory, NOTES, '--json')
-    expect([json.exitCode, json.stdout]).toEqual([0, JSON_OF(1)])
-    expect(json.stderr).toMatch(
-      /^answered from \/.*\/analyst\.duckdb, as of \d{4}-\d\d-\d\d \d\d:\d\d UTC \(3 h ago\):\n {2}the warehouse .* is open in another program.*\n$/,
-    )
-  })
-
-  it('reads the copy also between the stages of a run, which has the warehouse closed then', async () => {
-    const directory = await copiedThenChanged()
+    // A run has the warehouse closed between its stages.
     const lock = await acquireLock(directory.root, { command: 'run', clock: realClock })
     const during = await ask(directory, NOTES, '--json')
     lock.release()
     expect([during.exitCode, during.stdout]).toEqual([0, JSON_OF(1)])
     expect(during.stderr).toContain(
       `  the data directory is in use by \`jobtide run\` (process ${process.pid} on `,
+    )
+    await hold(directory)
+    const json = await ask(directory, NOTES, '--json')
+    expect([json.exitCode, json.stdout]).toEqual([0, JSON_OF(1)])
+    expect(json.stderr).toMatch(
+      /^answered from \/.*\/analyst\.duckdb, as of \d{4}-\d\d-\d\d \d\d:\d\d UTC \(3 h ago\):\n {2}the warehouse .* is open in another program.*\n$/,
     )
   })
 
@@ -290,19 +279,6 @@ describe('query while another process writes the warehouse', () => {
     spoil(directory)
     const result = await ask(directory, NOTES, '--json')
     expect([result.exitCode, result.stdout, result.stderr]).toEqual([0, JSON_OF(2), ''])
-  })
-
-  it('two at once have a folder of their own each for what does not fit into memory, gone afterwards', async () => {
-    const directory = await copiedThenChanged()
-    const sql = `select current_setting('temp_directory') as folder`
-    const args = ['query', sql, '--json', '--data-dir', directory.root]
-    const results = await Promise.all([1, 2].map(() => runCli(args)))
-    const folders = results.map(
-      ({ stdout }) => (JSON.parse(stdout) as { folder: string }[])[0]?.folder,
-    )
-    expect(new Set(folders).size).toBe(2)
-    for (const folder of folders) expect(folder).toContain(`${directory.root}/jobtide.duckdb.tmp.`)
-    expect(spilledIn(directory)).toEqual([])
   })
 
   const spilledIn = ({ root }: DataDirectory) =>

@@ -1,13 +1,24 @@
 /** What only a folder does; what every store does is in the shared suite. */
 
+import promises, { copyFile } from 'node:fs/promises'
 import { existsSync, readFileSync, readdirSync, utimesSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { describe, expect, it } from 'vitest'
+import { describe, expect, it, onTestFinished } from 'vitest'
 import { openFolderStore } from '../../../src/publish/store/folder-store.ts'
 import { realClock } from '../../../src/support/clock.ts'
 import { EXIT } from '../../../src/support/errors.ts'
 import { DAY, HOUR } from '../../../src/support/units.ts'
+import { replaceBuiltins, systemError } from '../../helpers/faulty-disk.ts'
 import { temporaryFolder } from '../../helpers/temporary-folder.ts'
+
+let isFull = false
+const real = copyFile
+replaceBuiltins(promises, {
+  copyFile: async (...args) => {
+    if (isFull) throw systemError('ENOSPC', 'copyfile')
+    return real(...args)
+  },
+})
 
 const bytesOf = (text: string) => Buffer.from(text)
 
@@ -22,6 +33,23 @@ describe('a folder of objects', () => {
     expect(readFileSync(join(folder, 'tables/x.parquet'), 'utf8')).toBe('x'.repeat(100_000))
     expect(readdirSync(join(folder, 'tables')).toSorted()).toEqual(['_delta_log', 'x.parquet'])
     expect(readdirSync(join(folder, '.incoming'))).toEqual([])
+  })
+
+  it('on a full disk ends with 7 and holds nothing of the object', async () => {
+    const folder = temporaryFolder()
+    const store = openFolderStore(folder, realClock)
+    const source = join(temporaryFolder(), 'source')
+    writeFileSync(source, 'x')
+    isFull = true
+    onTestFinished(() => void (isFull = false))
+    await expect(store.putFile('tables/x.parquet', source)).rejects.toMatchObject({
+      exitCode: EXIT.publishFailed,
+      message: expect.stringMatching(/^the snapshot folder refused .*ENOSPC/),
+    })
+    expect([readdirSync(folder), readdirSync(join(folder, '.incoming'))]).toEqual([
+      ['.incoming'],
+      [],
+    ])
   })
 
   it('refuses keys that could leave it, or mean something else in a URL or SQL', async () => {
