@@ -35,7 +35,7 @@ async function newStore(quirks: BucketQuirks = {}, isVersioned = false) {
   return { server, open, store: await open() }
 }
 
-const ORDERS = IS_SOAK ? 6 : 3
+const ORDERS = IS_SOAK ? 6 : 2
 let changes = 0
 /** Gives each event another content, so that the next publish writes. */
 function change() {
@@ -46,7 +46,7 @@ function change() {
 const proof = (store: Awaited<ReturnType<typeof openStore>>) =>
   verifySnapshot({ store, snapshotId: null, scratchFolder: temporaryFolder() })
 
-const WRITES = [1, 3, 6, 9, 12]
+const WRITES = IS_SOAK ? [1, 3, 6, 9, 12] : [1, 6, 9]
 it(`credentials that expire at write ${WRITES.join(', ')} of a publish: exit 7 names them, readers see a whole snapshot, and new ones finish it`, async () => {
   const { server, store } = await newStore()
   await publish(warehouse, store)
@@ -71,7 +71,7 @@ it(`credentials that expire at write ${WRITES.join(', ')} of a publish: exit 7 n
     const again = await proof(store)
     expect(again.findings.filter(({ kind }) => kind !== 'extra')).toEqual([])
   }
-  expect(failed).toBeGreaterThan(2)
+  expect(failed).toBeGreaterThan(1)
 })
 
 it.each([

@@ -103,13 +103,6 @@ describe('the probe of conditional writes', () => {
     expect(await store.replace('latest.json', Buffer.from('3'), first)).toBe(false)
   })
 
-  it('leaves 1 object and never 2 where the credentials may not delete', async () => {
-    server.setFaults([{ operation: 'DeleteObjects', action: 'status', status: 403, times: 2 }])
-    await open()
-    await open()
-    expect([...server.objects().keys()]).toEqual(['root/conditional-write-probe'])
-  })
-
   it('lets 4 publishers start at the same moment', async () => {
     const opening = [1, 2, 3, 4].map(() => open({}, { clock: realClock }))
     expect(await Promise.all(opening)).toHaveLength(4)
@@ -225,9 +218,7 @@ describe('an upload', () => {
 
   it.each([
     ['500', { action: 'status', status: 500 }],
-    ['a reset', { action: 'reset' }],
     ['a reset after the work was done', { action: 'reset-after-commit' }],
-    ['300 ms of silence', { action: 'slow', delayMs: 300 }],
   ] as const)('survives %s on a put, a part, a completion and the pointer', async (_, fault) => {
     const store = await open()
     const begun = fault.action === 'reset-after-commit' ? { action: 'reset' as const } : fault
@@ -331,15 +322,6 @@ describe('a download', () => {
     setTimeout(() => stop.abort(reason), 100)
     await expect(store.download('data', path, stop.signal)).rejects.toBe(reason)
     expect(left()).toEqual([])
-  })
-
-  it('into a folder that is not there says so with exit 9, after 1 request', async () => {
-    const { store, path } = await stored(1_000)
-    await expect(store.download('data', join(path, 'copy'))).rejects.toMatchObject({
-      exitCode: EXIT.storage,
-      message: expect.stringContaining(`${path}/copy cannot be written`),
-    })
-    expect(requests('GetObject')).toBe(1)
   })
 })
 
@@ -506,11 +488,11 @@ it('under any 1 to 4 faults no object is half, no answer is untrue, and the same
         ['small', 5],
       ])
     }),
-    { numRuns: 8, endOnFailure: true },
+    { numRuns: rounds('JOBTIDE_S3_FAULTS', 4, 40), endOnFailure: true },
   )
 }, 300_000)
 
-const ROUNDS = rounds('JOBTIDE_FAULTY_PUBLISHES', 6, 150)
+const ROUNDS = rounds('JOBTIDE_FAULTY_PUBLISHES', 3, 150)
 
 const publishFaults = fc.array(
   fc

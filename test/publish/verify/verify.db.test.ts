@@ -1,6 +1,6 @@
 /**
  * Every way in which a snapshot can be other than it was published, by accident or to do harm, is found and named. A restore
- * refuses it, too, unless it only stands beside the snapshot; and nothing comes of it. A whole one has no findings.
+ * asks the same, and passes over what only stands beside the snapshot. A whole one has no findings.
  */
 
 import fc from 'fast-check'
@@ -19,7 +19,7 @@ import {
   writeFileSync,
 } from 'node:fs'
 import { join } from 'node:path'
-import { describe, expect, it, onTestFinished, vi } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import { restoreCommand, verifyCommand } from '../../../src/cli/proof-commands.ts'
 import { collectGarbage } from '../../../src/publish/gc/gc.ts'
 import { parseKeep } from '../../../src/publish/gc/retention.ts'
@@ -38,9 +38,8 @@ import { silentLogger } from '../../../src/support/logger.ts'
 import { newUlid } from '../../../src/support/ulid.ts'
 import { DAY } from '../../../src/support/units.ts'
 import { ledgerSite } from '../../cli/ledger-fixture.ts'
-import { signInTo } from '../../helpers/s3-client.ts'
-import { startS3Server } from '../../helpers/s3-server.ts'
 import { temporaryFolder } from '../../helpers/temporary-folder.ts'
+import { rounds } from '../../helpers/tier.ts'
 import { memoryWarehouse } from '../../helpers/warehouse.ts'
 import { START } from '../../load/load-fixture.ts'
 import { publish } from '../fixtures.ts'
@@ -80,21 +79,6 @@ describe('a snapshot that is whole', () => {
     expect(report2).toMatchObject({ snapshotId: before, rows: 45_000, findings: [] })
   })
 
-  it('has none on S3, where the files of one table at a time are here', async () => {
-    const server = await startS3Server()
-    onTestFinished(() => server.close())
-    onTestFinished(() => void vi.unstubAllEnvs())
-    signInTo(server)
-    const options = { clock: realClock, s3Endpoint: server.endpoint }
-    const lake = await publishedLake(await openStore(`s3://${server.bucket}/lake`, options))
-    const scratchFolder = join(temporaryFolder(), 'scratch')
-    const here: number[] = []
-    const onProgress = () => here.push(readdirSync(join(scratchFolder, 'files')).length)
-    const report = await verify(lake, { scratchFolder, onProgress })
-    expect(report).toMatchObject({ rows: 45_002, findings: [] })
-    expect(here).toEqual([1, 2, 3, 1, 2, 3, 4, 5])
-  })
-
   it('has none with keys of 400 bytes, whose bounds are cut, and numbers that are none', async () => {
     const [lake, warehouse] = [await publishedLake(), await lakeWarehouse()]
     await warehouse.run(`
@@ -106,14 +90,14 @@ describe('a snapshot that is whole', () => {
     expect(await verify(lake)).toMatchObject({ rows: 15_003, findings: [] })
   })
 
-  it('has none either while 5 nights are published and their garbage is collected beside it', async () => {
+  it('has none either while 3 nights are published and their garbage is collected beside it', async () => {
     const lake = await publishedLake()
     const { store } = lake
     const warehouse = await lakeWarehouse()
     await warehouse.run(aNight)
     let isOver = false
     const nights = async () => {
-      for (let night = 1; night <= 5; night += 1) {
+      for (let night = 1; night <= 3; night += 1) {
         await warehouse.run(
           `update people set age = age + 1 where hash(person_id, ${night}) % 1000 = 0`,
         )
@@ -193,11 +177,6 @@ const removed =
   (name: Name | 'pointer'): Damage =>
   (parts) =>
     rmSync(pathOf(parts, name), { recursive: true })
-
-const lost =
-  (name: Name): Damage =>
-  (parts) =>
-    writeFileSync(pathOf(parts, name), 'lost')
 
 /** Replaces text in an object. `OUT` stands for a folder that is none of the snapshot's, `ROOT` for its own. */
 const edited =
@@ -297,16 +276,10 @@ const damages: readonly (readonly [string, Damage, ...(string | RegExp)[]])[] = 
     'manifest manifest: people: it says 15003 rows, and its parts add up to 15002',
   ],
   [
-    'a count is too large to be true',
-    set('tables.0.rows', Number.MAX_SAFE_INTEGER),
-    /^manifest manifest: people: it says 9007199254740991 rows, and /,
-  ],
-  [
     'the manifest was changed after the pointer moved',
     edited('manifest', /"checks": null/g, '"checks":  null'),
     /^manifest manifest: its SHA-256 is .*, and latest\.json says .*: it was changed after/,
   ],
-  ['the manifest is no JSON', lost('manifest'), /^manifest manifest: .* it is not JSON/],
   [
     'the pointer is gone',
     removed('pointer'),
@@ -360,12 +333,6 @@ const damages: readonly (readonly [string, Damage, ...(string | RegExp)[]])[] = 
     /^delta log: /,
   ],
   [
-    'a column is there that the manifest does not know',
-    replaced('people', 'select *, 1 as more from FILE order by person_id'),
-    /^columns tables\/people\/all\/.*: its columns are .*, more where .* belong$/,
-    /^delta log: /,
-  ],
-  [
     'the field ids of two columns are swapped',
     forged(({ schema: [, age, name] }) => {
       if (age && name) [age.field_id, name.field_id] = [name.field_id, age.field_id]
@@ -389,13 +356,7 @@ const damages: readonly (readonly [string, Damage, ...(string | RegExp)[]])[] = 
     edited('views', /^ {2}'.*2019.*',\n/gm, ''),
     'views views: it is not the one that belongs to the manifest: it was changed',
   ],
-  ['all views read from another bucket', edited('views', 'ROOT', 's3://other'), /^views views: /],
   ['the views have a statement more', edited('views', /$/g, HARM), /^views views: /],
-  [
-    'the views read from elsewhere',
-    edited('views', 'ROOT', 'https://example.com'),
-    /^views views: /,
-  ],
   [
     'a Delta log names a file less',
     edited('commit', /^\{"add":\{"path":"(?!.*deletionVector).*\n/gm, ''),
@@ -408,17 +369,6 @@ const damages: readonly (readonly [string, Damage, ...(string | RegExp)[]])[] = 
     ...['whole', 'small', 'vector'].map((name) => `missing ${name}: ${LINK}`),
   ],
   [
-    'the manifest is a symbolic link',
-    linkedOut('manifest'),
-    'missing manifest: latest.json names it and it is not there',
-  ],
-  [
-    'the pointer is a symbolic link',
-    linkedOut('pointer'),
-    /^pointer latest\.json: it is not there/,
-  ],
-  ['the views are a symbolic link', linkedOut('views'), 'missing views: it is not there'],
-  [
     'the type of a column is SQL',
     set('tables.0.schema.1.type', `integer); ${HARM}; --`),
     /^columns (?:whole|small): age is INTEGER where integer\); copy/,
@@ -430,44 +380,10 @@ const damages: readonly (readonly [string, Damage, ...(string | RegExp)[]])[] = 
     'delta log: it has other columns',
   ],
   [
-    'a table has no file',
-    forged((people) => {
-      Object.assign(people, { files: [], deletion_vector: null, rows: 0, bytes: 0 })
-      for (const partition of people.partitions) partition.rows = 0
-    }),
-    'manifest manifest: people: it names no file',
-    /^unreadable tables\/people\/: it cannot be read: /,
-    /^delta log: it names tables\/people\//,
+    'a key leads out',
+    set('tables.0.files.0.key', '../../../../etc/passwd'),
+    /^manifest manifest: .* was not written by this Jobtide: /,
   ],
-  // The parser refuses these, so nothing else of the manifest is looked at.
-  ...(
-    [
-      ['a key leads out', set('tables.0.files.0.key', '../../../../etc/passwd')],
-      ['a key is an absolute path', set('tables.0.files.0.key', '/etc/passwd')],
-      ['a key leads out on a winding way', set('tables.0.files.0.key', 'tables/x/./../../../evil')],
-      ['the name of a table is SQL', set('tables.0.name', `x"; ${HARM}; --`)],
-      ['the name of a table is that of one of ours', set('tables.0.name', 'schema_files')],
-      ['the name of a table is one of JavaScript', set('tables.0.name', '__proto__')],
-      ['the name of a table clears the screen', set('tables.0.name', '\u001B[2Jred')],
-      ['the name of a column is SQL', set('tables.0.schema.0.name', `a" , (${HARM}) as "b`)],
-      ['the time of the snapshot is SQL', set('created_at', `2026-11-22T21:00:00.000Z\n${HARM}`)],
-      ['the id of the snapshot leads out', set('snapshot_id', '../../../outside')],
-      [
-        'the name of a table is one of JavaScript, and its keys fit',
-        (parts) => {
-          renameSync(pathOf(parts, 'folder'), parts.lake.path('tables/__proto__'))
-          return forged((people) => {
-            people.name = '__proto__'
-            for (const object of objectsOf({ tables: [people] })) {
-              object.key = object.key.replace('tables/people/', 'tables/__proto__/')
-            }
-          })(parts)
-        },
-      ],
-    ] satisfies [string, Damage][]
-  ).map(([name, damage]): [string, Damage, RegExp] => {
-    return [name, damage, /^manifest manifest: .* was not written by this Jobtide: /]
-  }),
 ]
 
 const casesOf = (of: typeof damages) =>
@@ -503,7 +419,6 @@ const beside: typeof damages = [
     edited('before', /"checks": null/g, '"checks":  null'),
     /^manifest before: its SHA-256 is .*, and the snapshot after it, [0-9A-Z]{26}, says /,
   ],
-  ['another manifest is damaged', lost('before'), /^manifest before: .* it is not JSON/],
 ]
 
 /** Everything below some folders, with the hash of each file. */
@@ -520,7 +435,7 @@ function contents(...folders: readonly string[]): string[] {
 async function expectFindings(
   damage: Damage,
   expected: readonly (string | RegExp)[],
-): Promise<Parts> {
+): Promise<void> {
   const parts = await partsOf(await publishedLake())
   const names = new Map(Object.entries(parts).map(([name, key]) => [key, name]))
   await damage(parts)
@@ -534,27 +449,38 @@ async function expectFindings(
   const more = findings.filter((text) => !expected.some((one) => fits(text, one)))
   expect({ missing, more }, findings.join('\n')).toEqual({ missing: [], more: [] })
   expect(contents(parts.lake.root, parts.outside)).toEqual(before)
-  return parts
 }
 
 describe('a snapshot that is not as it was published', () => {
-  it.each(casesOf(damages))('$name: not restored', async ({ damage, expected }) => {
-    const { lake, outside } = await expectFindings(damage, expected)
-    const before = contents(lake.root, outside)
-    const site = ledgerSite(START)
-    await expect(restore(lake.root, site)).rejects.toMatchObject({
-      exitCode: EXIT.checkFailed,
-      message: expect.stringMatching(/^the snapshot is damaged: /) as string,
-      hint: expect.stringContaining('`jobtide verify`') as string,
-      context: { findings: expect.arrayContaining([expect.anything()]) as unknown[] },
-    })
-    expect(readdirSync(site.folder)).toEqual([])
-    expect(contents(lake.root, outside)).toEqual(before)
+  it.each(casesOf([...damages, ...beside]))('$name', async ({ damage, expected }) => {
+    await expectFindings(damage, expected)
   })
 
-  it.each(casesOf(beside))('$name: restored', async ({ damage, expected }) => {
-    const { lake } = await expectFindings(damage, expected)
-    expect((await restore(lake.root)).document).toMatchObject({ rows: 45_002 })
+  const named = ['a bit of a data file is turned', 'the views have a statement more']
+  const refused = [...named, 'a Delta log names a file less', 'a key leads out']
+  it.each(casesOf(damages.filter(([name]) => refused.includes(name))))(
+    '$name: not restored',
+    async ({ damage }) => {
+      const parts = await partsOf(await publishedLake())
+      const { lake, outside } = parts
+      await damage(parts)
+      const before = contents(lake.root, outside)
+      const site = ledgerSite(START)
+      await expect(restore(lake.root, site)).rejects.toMatchObject({
+        exitCode: EXIT.checkFailed,
+        message: expect.stringMatching(/^the snapshot is damaged: /) as string,
+        hint: expect.stringContaining('`jobtide verify`') as string,
+        context: { findings: expect.arrayContaining([expect.anything()]) as unknown[] },
+      })
+      expect(readdirSync(site.folder)).toEqual([])
+      expect(contents(lake.root, outside)).toEqual(before)
+    },
+  )
+
+  it('with all that may stand beside it, it is restored', async () => {
+    const parts = await partsOf(await publishedLake())
+    for (const [, damage] of beside) await damage(parts)
+    expect((await restore(parts.lake.root)).document).toMatchObject({ rows: 45_002 })
   })
 
   it('without a pointer it is restored by its id; one that is not there ends with 7, and makes nothing', async () => {
@@ -589,7 +515,7 @@ describe('a snapshot that is not as it was published', () => {
         expect(findings.length).toBeGreaterThan(0)
         if (object !== POINTER_KEY) expect(findings.map((one) => one.object)).toContain(object)
       }),
-      { numRuns: 20 },
+      { numRuns: rounds('JOBTIDE_BITS', 5, 50) },
     )
     expect((await verify(lake)).findings).toEqual([])
   })
