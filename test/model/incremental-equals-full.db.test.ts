@@ -14,7 +14,7 @@ import { anyHistory, Worlds } from './histories.ts'
 
 const WORLDS = rounds('JOBTIDE_WORLDS', 100, 400)
 const WORLDS_AT_ONCE = 100
-const NIGHTS = 3
+const NIGHTS = 2
 
 describe('a night', () => {
   it(`of ${WORLDS} random worlds through ${NIGHTS} nights gives the tables of a build from scratch`, async () => {
@@ -34,7 +34,7 @@ describe('a night', () => {
   }, 600_000)
 })
 
-const BUILDS_BY_PARTS = 3
+const BUILDS_BY_PARTS = rounds('JOBTIDE_PARTS', 1, 10)
 const MOST_PARTS = 8
 
 describe('a build by parts', () => {
@@ -83,7 +83,8 @@ async function build(
 }
 
 async function inMemory(work: (warehouse: Warehouse) => Promise<void>): Promise<void> {
-  const warehouse = await memoryWarehouse()
+  // One thread: what costs time is planning small queries.
+  const warehouse = await memoryWarehouse({ threads: 1 })
   try {
     await work(warehouse)
   } finally {
