@@ -40,22 +40,6 @@ export function expectedMoves(stints: readonly ExpectedStint[]): ExpectedMove[] 
   return [...groupBy(stints, (stint) => stint.person).values()].flatMap(movesOfPerson)
 }
 
-/** People and moves from one organisation to another, sorted by the two. */
-export function expectedFlows(
-  events: readonly GivenEvent[],
-): { from: string; to: string; people: number; moves: number }[] {
-  const flows = groupBy(
-    expectedMoves(expectedStints(events)),
-    ({ departed, arrived }) => `${departed.organization} ${arrived.organization}`,
-  )
-  return [...flows.keys()].toSorted().map((key) => {
-    const [from = '', to = ''] = key.split(' ')
-    const moves = flows.get(key) ?? []
-    const people = new Set(moves.map(({ departed }) => departed.person)).size
-    return { from, to, people, moves: moves.length }
-  })
-}
-
 /** Whether any known title of the stint is more than a side role. */
 export function isPrimary({ events }: ExpectedStint): boolean {
   const known = events.map(titleOf).filter((title) => title !== null)

@@ -75,7 +75,7 @@ const checks = readChecks(join(sqlFolder, 'checks'))
 let warehouse: Warehouse
 
 beforeAll(async () => {
-  warehouse = await memoryWarehouse()
+  warehouse = await memoryWarehouse({ threads: 1 })
   const worlds = new Worlds(fc.sample(anyHistory, { numRuns: 400, seed: 20_241_201 }))
   for (const night of [0, 1, 2, 3]) worlds.take(night)
   await worlds.put(warehouse, false)
@@ -85,16 +85,11 @@ beforeAll(async () => {
 afterAll(() => warehouse.close())
 
 describe('tables about organisations', () => {
-  it('equal a simulated queue, survival and knowledge by hand for 400 random worlds of 3 organisations', async () => {
+  it('equal a simulated queue for 400 random worlds of 3 organisations', async () => {
     const sizes = await expectGroupTables(warehouse)
     expect(sizes.backfills).toBeGreaterThan(300)
     expect(sizes.filled).toBeGreaterThan(20)
     expect(sizes.departures).toBeGreaterThan(300)
-    expect(sizes.restatements).toBeGreaterThan(300)
-    const [corrected] = await warehouse.all<{ events: bigint }>(
-      'select sum(corrected_events)::bigint as events from restatements',
-    )
-    expect(Number(corrected?.events)).toBeGreaterThan(20)
   })
 })
 

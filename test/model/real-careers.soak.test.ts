@@ -45,7 +45,7 @@ describe.skipIf(!existsSync(realEventsPath))('the real careers in ../shared/data
     expect(actual.moves.length).toBeGreaterThan(40_000)
   }, 240_000)
 
-  it('have the group tables of counting, a simulated queue and survival by hand', async () => {
+  it('fill their places as a simulated queue does', async () => {
     const sizes = await expectGroupTables(warehouse)
     expect(sizes.backfills).toBeGreaterThan(20_000)
     expect(sizes.filled).toBeGreaterThan(3_000)
