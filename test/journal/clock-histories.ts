@@ -61,40 +61,34 @@ const togetherNight = fc.record({
 
 /** Declares the properties, with so many histories each, which may take `timeoutMs` each. */
 export function clockHistories(numRuns: number, timeoutMs: number): void {
-  describe('nights under clocks that go wrong', () => {
+  const property = <T>(what: string, any: fc.Arbitrary<T>, holds: (of: T) => void, known?: T) =>
     it(
-      `miss no event: ${numRuns} histories of steps, jumps and lies of one clock, each night that follows on steady clocks has read all`,
+      `${what}: ${numRuns} histories`,
       () => {
-        fc.assert(fc.property(nights, oneLiar), { numRuns, examples: [[lieUnderASlowClock]] })
+        const examples = known === undefined ? [] : [[known] as [T]]
+        fc.assert(fc.property(any, holds), { numRuns, examples })
       },
       timeoutMs,
     )
 
-    it(
-      `miss no event once clocks are right again: ${numRuns} histories of clocks that lie together, on a machine that stays up and may sleep`,
-      () => {
-        fc.assert(
-          fc.property(fc.array(togetherNight, { minLength: 1, maxLength: 8 }), liarsTogether),
-          { numRuns, examples: [[behindTwice]] },
-        )
-      },
-      timeoutMs,
+  describe('nights under clocks that go wrong miss no event', () => {
+    const together = fc.array(togetherNight, { minLength: 1, maxLength: 8 })
+    property('of steps, jumps and lies of one clock', nights, oneLiar, lieUnderASlowClock)
+    property(
+      'once clocks that lied together are right again, on a machine that stays up and may sleep',
+      together,
+      liarsTogether,
+      behindTwice,
     )
-
-    it(
-      `miss no event: ${numRuns} histories of a machine that cannot tell its uptime, whose clocks are ahead together, and right again before that time has come`,
-      () => {
-        fc.assert(fc.property(episodes, aheadForAWhile), { numRuns })
-      },
-      timeoutMs,
+    property(
+      'of a machine that cannot tell its uptime, whose clocks are ahead together for a while',
+      episodes,
+      aheadForAWhile,
     )
-
-    it(
-      `miss no event: ${numRuns} histories of a virtual machine that is frozen between two pages, and whose clock is set in the morning`,
-      () => {
-        fc.assert(fc.property(frozenNights, frozenBetweenPages), { numRuns })
-      },
-      timeoutMs,
+    property(
+      'of a virtual machine that is frozen between two pages, and whose clock is set in the morning',
+      frozenNights,
+      frozenBetweenPages,
     )
   })
 }
@@ -164,11 +158,10 @@ function frozenBetweenPages(history: readonly EpisodeOf<typeof frozenNights>[]):
   expect(world.missed(start)).toBe(0)
 }
 
+type TogetherNight = typeof togetherNight extends fc.Arbitrary<infer T> ? T : never
 type EpisodeOf<A> = A extends fc.Arbitrary<readonly (infer T)[]> ? T : never
 
-type Together = typeof togetherNight extends fc.Arbitrary<infer T> ? T : never
-
-function liarsTogether(history: readonly Together[]): void {
+function liarsTogether(history: readonly TogetherNight[]): void {
   const world = new ClockWorld()
   world.pass(20 * DAY)
   world.night(RIGHT)

@@ -1,12 +1,10 @@
-import { existsSync, readFileSync, rmSync, statSync, truncateSync, writeFileSync } from 'node:fs'
+import { existsSync, readFileSync, rmSync, truncateSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { crc32 } from 'node:zlib'
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import type { Journal, JournalWriter } from '../../src/journal/journal.ts'
+import type { Journal } from '../../src/journal/journal.ts'
 import { CHECKPOINT_FILE, readHistory, saveCheckpoint } from '../../src/journal/read-history.ts'
-import type { SeenOrganization } from '../../src/journal/records.ts'
-import { DAY } from '../../src/support/units.ts'
 import {
   aBatch,
   aFinish,
@@ -18,37 +16,6 @@ import {
   writeRecords as append,
   type Entry,
 } from './journal-fixture.ts'
-
-const FIRST_NIGHT = Date.UTC(2023, 10, 20, 2, 15)
-
-/** Writes one night (from 0) of 1,000 organisations: one page for each batch of 50, in which every tenth has an event. */
-function writeNight(writer: JournalWriter, night: number): void {
-  const at = FIRST_NIGHT + night * DAY
-  const run_id = `01JD${String(night).padStart(22, '0')}`
-  const days_ago = night === 0 ? 365 : 2
-  const batches = Array.from({ length: 20 }, (_, index) => {
-    const organizations = Array.from({ length: 50 }, (_each, i) => {
-      return { by: 'id', value: `org_${String(50 * index + i).padStart(16, '0')}` } as const
-    })
-    return aBatch({ batch_id: String(index + 1).padStart(4, '0'), days_ago, organizations })
-  })
-  const start = aStart({ run_id, at, organizations: 1_000, batches: batches.length })
-  writer.write(start, JSON.stringify(batches))
-  for (const batch of batches) {
-    const names = { run_id, batch_id: batch.batch_id }
-    const request = { ...names, request_id: `${night}.${batch.batch_id}` }
-    const seen = batch.organizations
-      .filter((_, i) => i % 10 === 0)
-      .map(({ value }): SeenOrganization => [value, 1, 1])
-    const events = seen.length
-    const page = { ...request, requested_at: at, at, server_at: at, has_more: false, events, seen }
-    writer.write(aRequest(1, { ...request, at }))
-    writer.write(aPage(1, { ...page, body_sha256: '0'.repeat(64) }))
-    const covered = { covered_from: at - days_ago * DAY, covered_to: at }
-    writer.write(aFinish({ ...names, at, pages: 1, events, ...covered }), JSON.stringify(batch))
-  }
-  writer.write({ kind: 'run_finished', run_id, at, outcome: 'done', exit_code: 0, message: null })
-}
 
 const checkpointOf = (journal: Journal) => join(journal.folder, CHECKPOINT_FILE)
 
@@ -183,17 +150,6 @@ describe('a checkpoint', () => {
     expect(() => readHistory(journal)).toThrow('is gone')
     journal.recover('accept')
     expect([...readHistory(journal).runs.values()]).toMatchObject([{ isIncomplete: true }])
-  })
-
-  it('of 1,000 organisations after 1,095 nights is so small that 40,000 would take less than 50 MB', async () => {
-    const journal = aJournal()
-    const writer = journal.writer()
-    for (let number = 0; number < 1_095; number += 1) writeNight(writer, number)
-    await writer.close()
-    saveCheckpoint(journal)
-    const { size } = statSync(checkpointOf(journal))
-    expect(size * 40).toBeLessThan(50_000_000)
-    expect(readHistory(journal).coverage.size).toBe(1_000)
   })
 
   it('is not made for a journal without records', () => {
