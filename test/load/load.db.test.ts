@@ -166,27 +166,6 @@ describe('position and rows move together', () => {
     expect(await dumpTables(warehouse, [])).toEqual({ ...events, 'ops.runs': runs })
     expect(failures).toBeGreaterThan(10)
   })
-
-  it('a failure in the 4th chunk keeps the first three, and the next load adds the rest', async () => {
-    const warehouse = await memory()
-    const pages = Array.from({ length: 6 }, (_, i) => aPage([wireEvent({ person: `per_${i}` })]))
-    const journal = await journalOfPages(temporaryFolder(), [pages])
-    let commits = 0
-    const fragile = guarded(
-      warehouse,
-      () => undefined,
-      () => {
-        commits += 1
-        if (commits === 4) throw new Error('the power is out')
-      },
-    )
-    const options = { journal, chunkEvents: 4 }
-    await expect(load({ warehouse: fragile, ...options })).rejects.toThrow('the power is out')
-    const count = () => warehouse.all('select count(*)::int as n from job_change_events')
-    expect(await count()).toEqual([{ n: 4 }])
-    expect(await load({ warehouse, ...options })).toMatchObject({ pages: 2, inserted: 2 })
-    expect(await count()).toEqual([{ n: 6 }])
-  })
 })
 
 describe('what does not fit', () => {

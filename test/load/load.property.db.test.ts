@@ -26,7 +26,12 @@ interface Sighting {
   readonly runId: string
 }
 
-const anyText = fc.constantFrom(null, 'A', 'B', 'b')
+// Some that a key or a statement made of texts could take for its own.
+const odd = ['\u001e', '\u001f', '\u001e\u001f', 'null', '"', '\\', "'; drop", 'é']
+const anyText = fc.oneof(
+  { weight: 4, arbitrary: fc.constantFrom(null, 'A', 'B', 'b') },
+  { weight: 1, arbitrary: fc.constantFrom(...odd) },
+)
 const anyEvent = fc
   .record({
     person: fc.constantFrom('per_1', 'per_2'),
@@ -95,36 +100,7 @@ describe('load, for any sightings in any order', () => {
       { numRuns: rounds('JOBTIDE_LOADS', 8, 100) },
     )
   })
-
-  it('makes the same tables of texts with control characters, quotes and lone surrogates', async () => {
-    const texts = ['', '\u001e', '\u001f', '\u001e\u001f', 'null', '"', '\\', "'; drop", '\ud800']
-    const nasty = fc.constantFrom(null, 'é', ...texts)
-    const event = fc
-      .record({ name: nasty, headline: nasty, organizationName: nasty, previousTitle: nasty })
-      .map((texts) => wireEvent(texts))
-    await fc.assert(
-      fc.asyncProperty(fc.array(event, { minLength: 2, maxLength: 6 }), async (events) => {
-        const segment = (events: JobChangeEvent[], place: number) => ({
-          pages: [{ events, at: START, runId: 'run_1' }],
-          place,
-          loadAfter: true,
-        })
-        const single = events.toReversed().map((one, place) => segment([one], place))
-        const forward = await withLoaded([segment(events, 1)], 1, dumpOf)
-        const backward = await withLoaded(single, 1, dumpOf)
-        expect(backward).toEqual(forward)
-      }),
-      { numRuns: rounds('JOBTIDE_LOADS', 3, 30) },
-    )
-  })
 })
-
-/** The two tables of events as they are. */
-async function dumpOf(warehouse: Warehouse) {
-  const { job_change_events: events, job_change_event_versions: versions } =
-    await dumpTables(warehouse)
-  return [events, versions]
-}
 
 /** The two tables of events, without their hashes, in the order of their content. */
 async function tablesOf(warehouse: Warehouse): Promise<readonly [string[], string[]]> {

@@ -1,8 +1,7 @@
 import { describe, expect, it } from 'vitest'
-import { emptyHistory, foldRecord, type History } from '../../src/journal/history.ts'
+import { emptyHistory, type History } from '../../src/journal/history.ts'
 import { newRunHistory, type RunHistory } from '../../src/journal/run-history.ts'
-import type { JournalWriter } from '../../src/journal/journal.ts'
-import type { PlacedFrame } from '../../src/journal/reader.ts'
+import { readHistory } from '../../src/journal/read-history.ts'
 import type { RunOutcome, BatchRecord } from '../../src/journal/records.ts'
 import { takeRecord } from '../../src/journal/page-drift.ts'
 import { beginRun } from '../../src/run/begin.ts'
@@ -11,7 +10,7 @@ import { EXIT } from '../../src/support/errors.ts'
 import { DAY, HOUR } from '../../src/support/units.ts'
 import { virtualClock } from '../helpers/virtual-clock.ts'
 import { batchOf } from '../extract/extract-fixture.ts'
-import { aPage, aStart } from '../journal/journal-fixture.ts'
+import { aJournal, aPage, aStart } from '../journal/journal-fixture.ts'
 import { jobOver } from './nights-fixture.ts'
 
 const TODAY = Date.UTC(2026, 10, 20, 2)
@@ -155,27 +154,23 @@ describe('on another day, or for another list', () => {
 
   it('plans again what was dropped for a part of the list, when all of it is asked for on the same day', async () => {
     const clock = virtualClock(TODAY)
-    const frames: PlacedFrame[] = []
-    const write: JournalWriter['write'] = (record, payload = '') => {
-      frames.push({ record, size: 0, end: 0, payload: () => Buffer.from(payload) })
-    }
-    const writer: JournalWriter = {
-      write,
-      append: (record, payload) => Promise.resolve(write(record, payload)),
-      close: () => Promise.resolve(),
-    }
+    const journal = aJournal({}, clock)
+    const writer = journal.writer()
     const organizations = Array.from({ length: 120 }, (_, i) => `org_${i}`)
-    const begin = (asked: readonly string[]) => {
-      const history = emptyHistory()
-      for (const frame of frames) foldRecord(history, frame)
-      return beginRun({ job: jobOver(asked), command: 'run', history, writer, clock })
-    }
+    const begin = (asked: readonly string[]) =>
+      beginRun({
+        job: jobOver(asked),
+        command: 'run',
+        history: readHistory(journal),
+        writer,
+        clock,
+      })
     const { run } = await begin(organizations)
     const [first] = run.batches.values()
     if (first === undefined) throw new Error('no batch')
     const { batch } = first
     const read = { at: TODAY, requested_at: TODAY, server_at: TODAY }
-    write(aPage(1, { ...read, run_id: run.started.run_id, batch_id: batch.batch_id }))
+    await writer.append(aPage(1, { ...read, run_id: run.started.run_id, batch_id: batch.batch_id }))
     const part = batch.organizations.map(({ value }) => value)
     for (const [asked, count] of [
       [part, 50],
@@ -187,6 +182,7 @@ describe('on another day, or for another list', () => {
       const open = [...begun.run.batches.values()].filter(({ state: of }) => of === 'planned')
       expect(open.flatMap((of) => of.batch.organizations)).toHaveLength(count)
     }
+    await writer.close()
   })
 
   it('finds the companies of a batch by the ids that were learnt since', () => {

@@ -86,25 +86,8 @@ describe('a warehouse whose file was deleted', () => {
   })
 })
 
-describe('memory and threads', () => {
-  it('are 80 MiB for each of 2 threads in a small file, and 104 MiB once models are built', async () => {
-    const path = await aFile()
-    const warehouse = await opened({ path, mode: 'write', threads: 2 })
-    const limit = async () => {
-      const [row] = await warehouse.all<{ limit: string }>(
-        `select current_setting('memory_limit') as "limit"`,
-      )
-      return row?.limit
-    }
-    expect(await limit()).toBe('160.0 MiB')
-    await warehouse.makeRoom('models')
-    expect(await limit()).toBe('208.0 MiB')
-    // One that was asked for stays.
-    const asked = await opened({ path: ':memory:', mode: 'write', memoryLimit: '111MiB' })
-    expect(await asked.makeRoom('models')).toBe(111 * 2 ** 20)
-  })
-
-  it('that are used up end with exit 9 and say that nothing is lost', () => {
+describe('memory', () => {
+  it('that is used up ends with exit 9 and say that nothing is lost', () => {
     const error = new Error(
       'Out of Memory Error: could not allocate block of size 256.0 KiB (96.0 MiB used)',
     )
@@ -289,34 +272,16 @@ describe('transaction', () => {
   })
 })
 
-describe('hostile texts', () => {
-  it('are stored as they are, appended, bound or quoted', async () => {
-    const corpus = [
-      `'; drop table job_change_events; --`,
-      `" ; drop schema ops cascade; --`,
-      `$1`,
-      `\\'; select 1`,
-      `a\u0000b`,
-      `\n\r\t\u001f %s ' || 'x`,
-      `漢字 \u202e éa\u0301 🎈`,
-      ``,
-      `NULL`,
-      'y'.repeat(100_000),
-    ]
-    await memory.run('create or replace table t (n integer, text varchar)')
-    await memory.append('t', { n: corpus.map((_, i) => i), text: corpus })
-    for (const [n, text] of corpus.entries()) {
-      await memory.run('insert into t values ($1, $2)', [n + 100, text])
-    }
-    const rows = await memory.all<{ text: string }>('select text from t order by n')
-    expect(rows.map(({ text }) => text)).toEqual([...corpus, ...corpus])
-    expect(await memory.all('select * from job_change_events')).toEqual([])
-    for (const text of corpus) {
-      // DuckDB takes no empty identifier, and none with a NUL.
-      const name = text === '' || text.includes('\u0000') ? 'name' : text
-      const quoted = await memory.all(`select ${quoteText(text)} as ${quoteIdentifier(name)}`)
-      expect(quoted).toEqual([{ [name]: text }])
-    }
+describe('a quoted text', () => {
+  it.each([
+    `'; drop table t; --`,
+    `" ; drop schema ops; --`,
+    `$1`,
+    `\\'; select 1`,
+    `漢字 \u202e 🎈`,
+  ])('is itself again, as a value and as a name: %j', async (text) => {
+    const rows = await memory.all(`select ${quoteText(text)} as ${quoteIdentifier(text)}`)
+    expect(rows).toEqual([{ [text]: text }])
   })
 })
 
