@@ -27,16 +27,4 @@ describe('a night on which all clocks are 30 days ahead', () => {
     expect(after.extract.clockTrouble).toBe(null)
     expect(coverage()).toMatchObject([{ to: NOW + 15 * DAY }])
   })
-
-  it('and on which a batch was half read: it is read from page 1, and counted from the right night', async () => {
-    const simulator = await simulate(manyEvents(250, { detectedDaysAgo: 100 }))
-    const nights = nightsOf(simulator, { ...jobOver(['org_a']), creditsLimit: 20 })
-    await nights.night(NOW + 30 * DAY)
-    const whole = { job: { creditsLimit: null } }
-    await nights.night(NOW + DAY, whole)
-    await nights.night(NOW + 2 * DAY, whole)
-    expect(readHistory(nights.journal).coverage.get('org_a')).toMatchObject([{ to: NOW + 2 * DAY }])
-    // 2 pages, the next one of a list that no longer holds, and 5 on each of the nights after it.
-    expect(simulator.account().charged_pages).toBe(2 + 1 + 5 + 5)
-  })
 })

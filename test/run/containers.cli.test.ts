@@ -118,9 +118,9 @@ describe('containers on one data directory', () => {
     async () => {
       const site = await openSite({
         companies: 100,
-        events: 8_000,
+        events: 3_000,
         apiKeys: KEYS,
-        faults: [{ slow: { delay_ms: 120 }, times: 'always' }],
+        faults: [{ slow: { delay_ms: 60 }, times: 'always' }],
         pipelineLines: ['limits: { max_wait: 10m }'],
       })
       const clean = join(site.folder, 'clean')

@@ -25,26 +25,6 @@ async function killedExtraction(): Promise<{
   return { site, events: await site.query(EVENTS), credits: site.simulator.account().credits }
 }
 
-describe('a journal whose first segment is lost, with that of a night kept', () => {
-  it('is bought again by the next night, the first read with it: `since-last` begins at what is left no more', async () => {
-    const site = await openSite({ companies: 4 })
-    const night = ['run', site.pipeline, '--no-publish']
-    for (const args of [night, night]) done(await site.run(args))
-    const events = await site.query(EVENTS)
-    expect(events.length).toBeGreaterThan(50)
-    const folder = join(site.dataDir, 'journal')
-    const [oldest] = readdirSync(folder).filter((name) => name.endsWith('.journal'))
-    rmSync(join(folder, oldest!))
-    rmSync(join(site.dataDir, 'jobtide.duckdb'))
-    expect((await site.run(night)).exitCode).toBe(9)
-    done(await site.run([...night, '--accept-loss']))
-    expect(await site.query(EVENTS)).toEqual(events)
-    const bought = site.simulator.account().credits
-    expect((await site.run(night)).exitCode).toBe(0)
-    expect(site.simulator.account().credits - bought).toBeLessThanOrEqual(10)
-  })
-})
-
 describe('a journal whose older segment is lost', () => {
   it('is refused by every command; once that is accepted, the next one buys every event back', async () => {
     const { site, events, credits } = await killedExtraction()

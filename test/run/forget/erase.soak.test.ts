@@ -6,7 +6,6 @@ import { erase } from '../../../src/run/forget/erase.ts'
 import { PENDING_FILE } from '../../../src/run/forget/pending.ts'
 import { keepVersions, s3ClientOf, signInTo } from '../../helpers/s3-client.ts'
 import { startS3Server } from '../../helpers/s3-server.ts'
-import { temporaryFolder } from '../../helpers/temporary-folder.ts'
 import {
   MARKERS,
   NOTHING_NEW,
@@ -54,30 +53,6 @@ it('stopped at each of its steps in turn, it goes on by itself and ends with not
   await expectProved(target.to)
   expect(await erase(site.erasing([target]), NOTHING_NEW)).toBeNull()
 }, 240_000)
-
-it('of one destination that cannot be reached says so until it is; the rest is done', async () => {
-  const site = forgetSite()
-  const target = targetAt(join(temporaryFolder(), 'lake'))
-  await site.night(target, 1)
-  const away = {
-    ...targetAt('s3://nowhere/lake'),
-    s3: { endpoint: 'http://127.0.0.1:9', region: 'eu' },
-  }
-  vi.stubEnv('AWS_ACCESS_KEY_ID', 'a')
-  vi.stubEnv('AWS_SECRET_ACCESS_KEY', 'b')
-  onTestFinished(() => {
-    vi.unstubAllEnvs()
-  })
-  const certificate = await erase(site.erasing([away, target]), REQUEST)
-  expect(certificate?.is_complete).toBe(false)
-  expect(certificate?.remaining).toHaveLength(1)
-  expect(certificate?.remaining[0]).toContain('s3://nowhere/lake')
-  expect(await matchesIn(target.to)).toEqual([])
-  expect(filesWith(site.directory.root, MARKERS)).toEqual([join(site.directory.root, PENDING_FILE)])
-  const again = await erase(site.erasing([target]), NOTHING_NEW)
-  expect(again).toMatchObject({ is_complete: true, remaining: [] })
-  expect(filesWith(site.directory.root, MARKERS)).toEqual([])
-}, 120_000)
 
 it('leaves no version of an object that names them in a bucket that keeps versions', async () => {
   const server = await startS3Server()

@@ -1,11 +1,10 @@
-import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
-import { openJournal } from '../../src/journal/journal.ts'
 import { buildStage, loadStage, type RunProgress } from '../../src/run/stages.ts'
 import { realClock } from '../../src/support/clock.ts'
 import { EXIT, JobtideError } from '../../src/support/errors.ts'
-import { openSite } from '../helpers/run-cli.ts'
+import { temporaryFolder } from '../helpers/temporary-folder.ts'
 import { insertEvents, memoryWarehouse } from '../helpers/warehouse.ts'
+import { aPage, journalOfPages, wireEvent } from '../load/load-fixture.ts'
 
 const reason = new JobtideError(EXIT.terminated, 'stopped by SIGTERM')
 
@@ -41,10 +40,11 @@ describe('a stage that is told to stop', () => {
   })
 
   it('load stops after the batch that is merged, and the next load ends as if nothing had been', async () => {
-    const site = await openSite()
-    expect((await site.run(['extract', site.pipeline])).exitCode).toBe(0)
-    expect((await site.run(['extract', site.pipeline, '--days', '30'])).exitCode).toBe(0)
-    const journal = openJournal(join(site.dataDir, 'journal'), realClock)
+    const pages = ['per_1', 'per_2'].map((person) => aPage([wireEvent(), wireEvent({ person })]))
+    const journal = await journalOfPages(
+      temporaryFolder(),
+      pages.map((page) => [page]),
+    )
     const events = 'select event_key, times_seen from job_change_events order by 1'
 
     const whole = await memoryWarehouse()
