@@ -43,6 +43,7 @@ describe('with the widest umask', () => {
     done(await site.run(['run', site.pipeline, '--snapshot-to', lake]))
     // The other commands that make files.
     const restored = join(site.folder, 'restored')
+    done(await site.run(['publish', '--pipeline', site.pipeline]))
     done(await site.run(['restore', lake, '--data-dir', restored]))
     const [{ person = '' } = {}] = await site.query<{ person?: string }>(
       'select min(profile_id) as person from job_change_events',
