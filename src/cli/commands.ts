@@ -38,7 +38,7 @@ const runs = () => import('./service-commands.ts')
 // What is shown is held in memory; `query` streams.
 const MOST_SHOWN = 10_000
 
-const running: readonly Declaration[] = [
+const commands: readonly Declaration[] = [
   {
     name: 'demo',
     about: 'the whole journey on this machine: no account, no network',
@@ -108,9 +108,6 @@ const running: readonly Declaration[] = [
     options: [LOSS_OPTION],
     import: async () => (await stages()).replayCommand,
   },
-]
-
-const looking: readonly Declaration[] = [
   {
     name: 'status',
     about: 'last runs, coverage, credits, rejects, snapshot',
@@ -189,9 +186,6 @@ const looking: readonly Declaration[] = [
     ],
     import: async () => (await import('./simulate-command.ts')).simulateCommand,
   },
-]
-
-const publishing: readonly Declaration[] = [
   {
     name: 'snapshots',
     about: 'the published snapshots: rows, bytes, what was new',
@@ -249,7 +243,7 @@ const publishing: readonly Declaration[] = [
 ]
 
 export function addCommands(program: Command, start: Start): void {
-  for (const declared of [...running, ...looking, ...publishing]) {
+  for (const declared of commands) {
     const command = program.command(declared.name).description(declared.about)
     for (const one of declared.arguments ?? []) command.argument(...one)
     for (const one of [...COMMON_OPTIONS, ...(declared.options ?? [])])

@@ -74,12 +74,12 @@ async function journey(context: Context, directory: DataDirectory): Promise<Exit
     const second = published(await runJob(nightly, 'run', api, world))
 
     const { credits, requests } = simulator.account()
-    const service = { requests, credits }
     const tookMs = clock.monotonic() - beganAt
-    const report = await withWarehouse({ path: directory.warehouse, mode: 'read' }, (warehouse) =>
-      demoReport(warehouse, { root: directory.root, first, second, tookMs, service }),
+    const { values, ...report } = await withWarehouse(
+      { path: directory.warehouse, mode: 'read' },
+      (warehouse) => demoReport(warehouse, directory.root, { first, second }, tookMs),
     )
-    context.output.report(report)
+    context.output.report({ ...report, values: { ...values, service: { requests, credits } } })
     return EXIT.done
   } finally {
     await transport.close()
@@ -117,18 +117,13 @@ async function emptyFolder(root: string, clock: Clock): Promise<void> {
 const CHANGES_SHOWN = 2
 const FLOWS_SHOWN = 2
 
-interface Shown {
-  readonly root: string
-  readonly first: RunReport
-  readonly second: RunReport
-  readonly tookMs: number
-  /** By the simulator's account. */
-  readonly service: { readonly requests: number; readonly credits: number }
-}
-
 // 24 lines, so that all of it stands in a terminal with the prompt below it.
-async function demoReport(warehouse: Warehouse, shown: Shown): Promise<Report> {
-  const { root, first, second, tookMs, service } = shown
+async function demoReport(
+  warehouse: Warehouse,
+  root: string,
+  { first, second }: Readonly<Record<'first' | 'second', RunReport>>,
+  tookMs: number,
+): Promise<Report> {
   const below = relative(process.cwd(), root)
   const folder = below.startsWith('..') ? root : below
   // What the night brought, the newest first.
@@ -199,7 +194,6 @@ async function demoReport(warehouse: Warehouse, shown: Shown): Promise<Report> {
       dataDir: root,
       backfill: runValues(first),
       nightly: runValues(second),
-      service,
       ...Object.fromEntries(kinds.map(({ what, ...found }) => [what, found])),
       talentFlows: flows,
     },

@@ -36,28 +36,18 @@ export async function queryCommand(
   sql: string,
   { format }: { readonly format: QueryFormat },
 ): Promise<ExitCode> {
-  const { output } = context
+  const { output, stop } = context
   if (sql.trim() === '') throw new NoSqlError()
-  await answer(context, sql, (stream) => {
-    const shown = output.json ? 'json' : format
-    return shown === 'table' ? printTable(stream, context) : printRows(stream, context, shown)
-  })
-  return EXIT.done
-}
-
-async function answer(
-  context: Context,
-  sql: string,
-  print: (stream: RowStream) => Promise<void>,
-): Promise<void> {
-  const { stop } = context
+  const shown = output.json ? 'json' : format
   const warehouse = await openForReading(context)
   const released = interruptOn(warehouse, context)
   try {
     stop.throwIfAborted()
     await warehouse.run('set enable_external_access = false; set lock_configuration = true')
-    await print(await warehouse.stream(sql))
+    const stream = await warehouse.stream(sql)
+    await (shown === 'table' ? printTable(stream, context) : printRows(stream, context, shown))
     stop.throwIfAborted()
+    return EXIT.done
   } catch (error) {
     if (stop.aborted) throw stopped(stop.reason)
     if (!(error instanceof SqlError)) throw error

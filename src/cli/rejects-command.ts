@@ -8,10 +8,6 @@ import { queryReport, whileReading } from './reading.ts'
 import { table } from './report.ts'
 import { countText, numberText } from './text.ts'
 
-export interface RejectsOptions {
-  readonly limit: number
-}
-
 interface Reject {
   readonly received_at: Date
   readonly batch_id: string
@@ -24,7 +20,7 @@ interface Reject {
 
 export async function rejectsCommand(
   context: Context,
-  { limit }: RejectsOptions,
+  { limit }: { readonly limit: number },
 ): Promise<ExitCode> {
   const { received, reasons, rows } = await whileReading(context, async (warehouse) => {
     const [sent] = await queryReport<{ received: number }>(warehouse, 'received_events')

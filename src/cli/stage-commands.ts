@@ -72,14 +72,10 @@ export async function publishCommand(
   })
 }
 
-export interface ReplayOptions {
-  readonly acceptLoss?: boolean
-}
-
 /** `replay`: rebuilds the warehouse from the journal, beside the old one, and then takes its place. */
 export async function replayCommand(
   context: Context,
-  { acceptLoss = false }: ReplayOptions,
+  { acceptLoss = false }: { readonly acceptLoss?: boolean },
 ): Promise<ExitCode> {
   const { directory } = context
   const losses = acceptLoss ? 'accept' : 'refuse'

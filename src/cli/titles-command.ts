@@ -38,9 +38,10 @@ export async function titlesCommand(
     file === STANDARD_INPUT ? 'standard input' : file,
   )
   const asJson = output.json || options.format === 'json'
-  const total = input.kind === 'titles' ? input.titles.length : input.pairs.length
+  const total = input.length
   let done = 0
-  for (const row of rowsOf(input, options.ladder)) {
+  for (const titles of input) {
+    const row = rowOf(titles, options.ladder)
     const text = asJson
       ? `${done === 0 ? '[' : ',\n'}${escapedJson(JSON.stringify(row))}`
       : csvRow(row, done, options.format === 'spreadsheet')
@@ -56,19 +57,14 @@ export async function titlesCommand(
   return EXIT.done
 }
 
-function* rowsOf(input: TitlesInput, ladder: string | undefined): Generator<Row> {
-  if (input.kind === 'pairs') {
-    for (const [previous, current] of input.pairs) {
-      const { label, confidence, rule } = compareTitles(previous, current, ladder)
-      yield { previous, current, label, confidence, rule }
-    }
-    return
+function rowOf([title = '', current]: readonly string[], ladder: string | undefined): Row {
+  if (current !== undefined) {
+    const { label, confidence, rule } = compareTitles(title, current, ladder)
+    return { previous: title, current, label, confidence, rule }
   }
-  for (const title of input.titles) {
-    const read = understandTitle(title, ladder)
-    const { level, rank, isManagement: is_management, core, rule, confidence } = read
-    yield { title, level, rank, is_management, function: read.function, core, rule, confidence }
-  }
+  const read = understandTitle(title, ladder)
+  const { level, rank, isManagement: is_management, core, rule, confidence } = read
+  return { title, level, rank, is_management, function: read.function, core, rule, confidence }
 }
 
 function csvRow(row: Row, index: number, isForSpreadsheet: boolean): string {
@@ -110,14 +106,8 @@ function refuseUnknownLadder(ladder: string | undefined): void {
   })
 }
 
-/** What a file asks about: titles, or pairs of titles of one person, one after the other. */
-export type TitlesInput =
-  | { readonly kind: 'titles'; readonly titles: readonly string[] }
-  | { readonly kind: 'pairs'; readonly pairs: readonly (readonly [string, string])[] }
-
-const DELIMITERS = [',', ';', '\t'] as const
-const HEADER_HINT =
-  'Write one title a line, or CSV whose first line names a column "title", or "previous" and "current".'
+/** What a file asks about: a title a row, or two of one person, one after the other. */
+export type TitlesInput = readonly (readonly string[])[]
 
 /**
  * Reads a list of titles. A first line that names a column `title`, or `previous` and `current`, makes it CSV, with
@@ -128,14 +118,13 @@ export function parseTitles(bytes: Uint8Array, file: string): TitlesInput {
   const text = decodeText(bytes).replace(/^\s+/, '')
   const header = headerOf(text)
   const input = header === null ? titleLines(text) : csvRows(text, header, file)
-  const count = input.kind === 'titles' ? input.titles.length : input.pairs.length
-  if (count > 0) return input
+  if (input.length > 0) return input
   throw new ConfigError(`${file}: there is no title in it`, { hint: HEADER_HINT })
 }
 
 function titleLines(text: string): TitlesInput {
   const titles = text.split(/\r\n|\r|\n/).map((line) => line.trim())
-  return { kind: 'titles', titles: titles.filter((title) => title !== '') }
+  return titles.filter((title) => title !== '').map((title) => [title])
 }
 
 interface Header {
@@ -189,9 +178,6 @@ function csvRows(text: string, { columns, delimiter }: Header, file: string): Ti
       cause: error,
     })
   }
-  const cells = (name: string) => rows.map((row) => row[columns.indexOf(name)] ?? '')
-  if (columns.includes('title')) return { kind: 'titles', titles: cells('title') }
-  const current = cells('current')
-  const pairs = cells('previous').map((previous, row) => [previous, current[row] ?? ''] as const)
-  return { kind: 'pairs', pairs }
+  const names = columns.includes('title') ? ['title'] : ['previous', 'current']
+  return rows.map((row) => names.map((name) => row[columns.indexOf(name)] ?? ''))
 }

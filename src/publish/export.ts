@@ -1,6 +1,6 @@
 /**
  * One table of the warehouse as it will stand in the next snapshot: which files of the snapshot before stay, and what is
- * written beside them. layout.ts has the states. The same rows over the same snapshot give the same files.
+ * written beside them. The same rows over the same snapshot give the same files.
  */
 
 import { join } from 'node:path'

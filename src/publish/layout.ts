@@ -1,16 +1,6 @@
 /**
- * What a publish does with each partition of a table, and what that makes of its data files. Pure.
- *
- *     state       when, against the snapshot before         files kept   file written   deletion vector
- *     ----------  ----------------------------------------  -----------  -------------  ---------------
- *     unchanged   the same rows                             all          none           kept
- *     appended    rows came                                 all *        the new rows   kept
- *     reduced     rows went                                 all *        none           grows
- *     replaced    rows went and rows came (an update is     all *        the new rows   grows
- *                 both: the old row goes, a new one comes)
- *     rewritten   no usable file, other columns, --compact  none         all rows       none
- *                 or more changed than is worth keeping
- *     * of 8 files only the largest: the rows of the others are written together with the new ones
+ * What a publish does with each partition of a table, and what that makes of its data files: ARCHITECTURE.md ("The lake") has
+ * the states. Pure.
  *
  * A data file never changes. It is `whole` when it is written, `with deletes` once the table's deletion vector names rows
  * of it, and is named no more when all its rows are deleted or its partition is rewritten.
@@ -22,11 +12,10 @@
 import { sum } from '../support/numbers.ts'
 import type { ManifestFile } from './manifest.ts'
 
-/** What becomes of a partition; the table above says what each state means. */
 export type PartitionState = 'unchanged' | 'appended' | 'reduced' | 'replaced' | 'rewritten'
 
 /** How a partition differs from the files that would be kept. */
-export interface PartitionChange {
+interface PartitionChange {
   readonly rows: number
   readonly kept: readonly ManifestFile[]
   /** Rows of the kept files that went, those that are deleted already not counted. */

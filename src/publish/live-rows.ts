@@ -5,7 +5,7 @@
 
 import { quoteIdentifier, quoteText } from '../warehouse/sql-text.ts'
 import type { NamedObject } from './file-cache.ts'
-import type { ManifestFile, ManifestTable } from './manifest.ts'
+import type { Manifest, ManifestFile, ManifestTable } from './manifest.ts'
 
 export interface RowSource {
   readonly table: ManifestTable
@@ -64,4 +64,21 @@ function selectOf(source: RowSource, located: readonly string[]): string {
     )
   }
   return selects.join('\nunion all\n')
+}
+
+/**
+ * `views.sql`: one view for each table over exactly the files of one snapshot, as SQL that any DuckDB takes. It names every
+ * file by its address at the destination that it was published to.
+ */
+export function viewsSql(manifest: Manifest): string {
+  const urlOf = (key: string) => `${manifest.destination}/${key}`
+  const head = `-- Jobtide snapshot ${manifest.snapshot_id} of ${manifest.created_at}. Paste it into DuckDB.\n`
+  const views = manifest.tables.map((table) =>
+    [
+      `-- ${table.grain.replaceAll(/\s+/g, ' ')}`,
+      `create or replace view ${quoteIdentifier(table.name)} as`,
+      `${liveRowsSql({ table, urlOf })};`,
+    ].join('\n'),
+  )
+  return `${[head, ...views].join('\n')}\n`
 }

@@ -38,7 +38,7 @@ import { readCurrent, type CurrentSnapshot } from './read-snapshot.ts'
 import { isEmpty, isOfAnotherJournal, refuseLoss, type LossChoices } from './refuse-loss.ts'
 import { withScratch, type Step } from './scratch.ts'
 import type { ObjectStore } from './store/object-store.ts'
-import { viewsSql } from './views.ts'
+import { viewsSql } from './live-rows.ts'
 
 export interface PublishChoices extends LossChoices {
   /** Writes every partition as one whole file, whatever changed. Default: false. */

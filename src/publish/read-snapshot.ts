@@ -1,5 +1,6 @@
 /** Snapshots of a store, read back: the one that the pointer names, one by its id, all of them. */
 
+import { sha256Hex } from '../support/hash.ts'
 import { PublishError } from './errors.ts'
 import { knownKey } from './keys.ts'
 import {
@@ -10,7 +11,12 @@ import {
   type Manifest,
   type Pointer,
 } from './manifest.ts'
-import type { ObjectStore, ObjectVersion, StoreOptions } from './store/object-store.ts'
+import type {
+  ObjectStore,
+  ObjectVersion,
+  StoreOptions,
+  StoredObject,
+} from './store/object-store.ts'
 import { openStore } from './store/open-store.ts'
 
 export interface CurrentSnapshot {
@@ -41,31 +47,50 @@ export async function readCurrent(store: ObjectStore): Promise<CurrentSnapshot |
   }
 }
 
-/** Reads one snapshot by its id; null when its manifest is not there. */
-export async function readSnapshot(
-  store: ObjectStore,
-  snapshotId: string,
-): Promise<Manifest | null> {
-  const key = snapshotKeys(snapshotId).manifest
-  const stored = await store.get(key)
-  return stored === null ? null : parseManifest(stored.bytes, null, store.urlOf(key))
-}
-
-/** The ids of the snapshots in a store, oldest first; the last one may not be what the pointer names. */
-export async function snapshotIds(store: ObjectStore): Promise<string[]> {
-  const objects = await store.list('snapshots/')
+/** The ids of the snapshots that have a manifest among these objects, oldest first. */
+export function snapshotIds(objects: readonly StoredObject[]): string[] {
   const known = objects.map(({ key }) => knownKey(key))
   return known.flatMap((key) => (key?.kind === 'manifest' ? key.snapshotId : [])).toSorted()
 }
 
-/** Every snapshot in a store, oldest first. @throws PublishError when a manifest is not Jobtide's */
-export async function listSnapshots(store: ObjectStore): Promise<Manifest[]> {
-  const manifests: Manifest[] = []
-  for (const id of await snapshotIds(store)) {
-    const manifest = await readSnapshot(store, id)
-    if (manifest !== null) manifests.push(manifest)
+/**
+ * The manifests of these snapshots that can be read, by id, each with the hash of its bytes. What was listed may be gone: a
+ * collection deletes it.
+ * @param onWrong takes what is wrong with another one: it is none, or that of another snapshot
+ */
+export async function readManifests(
+  store: ObjectStore,
+  ids: readonly string[],
+  onWrong: (key: string, why: PublishError) => void,
+) {
+  const manifests = new Map<string, { readonly manifest: Manifest; readonly sha256: string }>()
+  for (const id of ids) {
+    const { manifest: key } = snapshotKeys(id)
+    const stored = await store.get(key)
+    if (stored === null) continue
+    const where = store.urlOf(key)
+    try {
+      const manifest = parseManifest(stored.bytes, null, where)
+      const { snapshot_id: said } = manifest
+      if (said !== id) throw new PublishError(`${where} is the manifest of ${said}`)
+      manifests.set(id, { manifest, sha256: sha256Hex(stored.bytes) })
+    } catch (error) {
+      if (!(error instanceof PublishError)) throw error
+      onWrong(key, error)
+    }
   }
   return manifests
+}
+
+function rethrow(_key: string, error: PublishError): never {
+  throw error
+}
+
+/** Every snapshot in a store, oldest first. @throws PublishError when a manifest is not Jobtide's */
+export async function listSnapshots(store: ObjectStore): Promise<Manifest[]> {
+  const ids = snapshotIds(await store.list('snapshots/'))
+  const found = await readManifests(store, ids, rethrow)
+  return [...found.values()].map(({ manifest }) => manifest)
 }
 
 /** Takes `<destination>` or `<destination>/snapshots/<snapshot id>` apart; the id is null where readers' own is meant. */
@@ -88,9 +113,9 @@ export async function openSnapshot(url: string, options: StoreOptions): Promise<
   const { destination, snapshotId: id } = splitSnapshotUrl(url)
   const store = await openStore(destination, options)
   if (id !== null) {
-    const manifest = await readSnapshot(store, id)
-    if (manifest === null) throw noSnapshot(id, destination)
-    return { store, manifest }
+    const found = (await readManifests(store, [id], rethrow)).get(id)
+    if (found === undefined) throw noSnapshot(id, destination)
+    return { store, manifest: found.manifest }
   }
   const current = await readCurrent(store)
   if (current === null) throw nothingPublished(destination)

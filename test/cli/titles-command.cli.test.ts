@@ -20,12 +20,12 @@ describe('a list of titles', () => {
     ['a blank line before the header', '\n\ntitle\nCEO\n', ['CEO']],
     ['an empty title among others', 'id,title\n1,\n2,CEO\n', ['', 'CEO']],
   ])('%s', (_, text, titles) => {
-    expect(parseTitles(Buffer.from(text), 'list')).toEqual({ kind: 'titles', titles })
+    expect(parseTitles(Buffer.from(text), 'list').flat()).toEqual(titles)
   })
 
   it('UTF-16 with a byte order mark is read as what it is', () => {
     const utf16 = Buffer.concat([Buffer.from([0xff, 0xfe]), Buffer.from('Müller\n', 'utf16le')])
-    expect(parseTitles(utf16, 'list')).toEqual({ kind: 'titles', titles: ['Müller'] })
+    expect(parseTitles(utf16, 'list')).toEqual([['Müller']])
   })
 
   it.each([

@@ -12,7 +12,7 @@ import {
   pointerTo,
 } from '../../src/publish/manifest.ts'
 import { contradictions } from '../../src/publish/verify/verify-manifest.ts'
-import { viewsSql } from '../../src/publish/views.ts'
+import { viewsSql } from '../../src/publish/live-rows.ts'
 import { packageRoot } from '../../src/support/assets.ts'
 import { sha256Hex } from '../../src/support/hash.ts'
 import { stableJson } from '../../src/support/json.ts'

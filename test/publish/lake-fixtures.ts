@@ -15,7 +15,7 @@ import {
   type ManifestTable,
 } from '../../src/publish/manifest.ts'
 import type { ObjectStore } from '../../src/publish/store/object-store.ts'
-import { viewsSql } from '../../src/publish/views.ts'
+import { viewsSql } from '../../src/publish/live-rows.ts'
 import type { TableDefinition } from '../../src/warehouse/catalog.ts'
 import type { Warehouse } from '../../src/warehouse/warehouse.ts'
 import { memoryWarehouse } from '../helpers/warehouse.ts'

@@ -10,15 +10,13 @@
  * (drop-snapshots.ts) sets the age aside.
  */
 
-import { messageOf } from '../../support/errors.ts'
-import { sha256Hex } from '../../support/hash.ts'
 import type { Logger } from '../../support/logger.ts'
 import { sum } from '../../support/numbers.ts'
 import { DAY } from '../../support/units.ts'
 import { expiredLogFiles } from '../delta/log-files.ts'
 import { knownKey } from '../keys.ts'
-import { POINTER_KEY, objectsOf, parseManifest, snapshotKeys, type Manifest } from '../manifest.ts'
-import { readCurrent } from '../read-snapshot.ts'
+import { POINTER_KEY, objectsOf, snapshotKeys, type Manifest } from '../manifest.ts'
+import { readCurrent, readManifests, snapshotIds } from '../read-snapshot.ts'
 import type { ObjectStore, StoredObject } from '../store/object-store.ts'
 import { expiredSnapshots, neverPublished, type Keep } from './retention.ts'
 
@@ -158,30 +156,18 @@ async function takeInventory(store: ObjectStore): Promise<Inventory | string> {
   if (pointer === undefined || current === null) return 'nothing is published there'
   const currentId = current.manifest.snapshot_id
   const doubt = (what: string) => `${what}; nothing is deleted as long as that is so`
-  const hashes = new Map<string, string>()
-  const manifests = [current.manifest]
-  for (const { key } of objects) {
-    const known = knownKey(key)
-    if (known?.kind !== 'manifest') continue
-    // What was listed may be gone: another collection deletes the same.
-    const stored = await store.get(key)
-    if (stored === null) continue
-    const where = store.urlOf(key)
-    let manifest: Manifest
-    try {
-      manifest = parseManifest(stored.bytes, null, where)
-    } catch (error) {
-      return doubt(messageOf(error))
-    }
-    const { snapshot_id: id } = manifest
-    if (id !== known.snapshotId) return doubt(`${where} is the manifest of ${id}`)
-    hashes.set(id, sha256Hex(stored.bytes))
-    if (id !== currentId) manifests.push(manifest)
-  }
+  let wrong: string | null = null
+  const found = await readManifests(store, snapshotIds(objects), (_, { message }) => {
+    wrong ??= message
+  })
+  if (wrong !== null) return doubt(wrong)
+  const listed = [...found.values()].map(({ manifest }) => manifest)
+  const others = listed.filter(({ snapshot_id: id }) => id !== currentId)
+  const manifests = [current.manifest, ...others]
   for (const { previous } of manifests) {
     if (previous === null) continue
     const { snapshot_id: id, manifest_sha256: sha256 } = previous
-    if ((hashes.get(id) ?? sha256) === sha256) continue
+    if ((found.get(id)?.sha256 ?? sha256) === sha256) continue
     const where = store.urlOf(snapshotKeys(id).manifest)
     return doubt(`${where} is not what the snapshot after it says that it is`)
   }

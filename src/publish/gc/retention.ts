@@ -5,6 +5,7 @@
 
 import { ConfigError } from '../../support/errors.ts'
 import { isoInstant } from '../../support/clock.ts'
+import { sum } from '../../support/numbers.ts'
 import { DAY } from '../../support/units.ts'
 import type { Manifest } from '../manifest.ts'
 
@@ -25,46 +26,39 @@ export interface DatedSnapshot {
   readonly createdAt: number
 }
 
-const RULES = ['last', 'daily', 'weekly', 'monthly'] as const
+const RULES = ['last', 'daily', 'weekly', 'monthly']
 const MOST = 100_000
 const HINT = 'Say how many, such as 30, or by rule: last=7,daily=30,weekly=12,monthly=24.'
 
-/**
- * Reads what to keep: a number (the last so many), an object such as `{last: 7, daily: 30}`, or either as text, as
- * `--keep` takes it: `30` or `last=7,daily=30`.
- */
-export function parseKeep(value: unknown): Keep {
-  if (typeof value === 'number') return parseKeep({ last: value })
-  const rules = typeof value === 'string' ? rulesFromText(value) : value
-  if (typeof rules !== 'object' || rules === null || Array.isArray(rules)) {
-    throw badKeep(`expected a number or rules, got ${JSON.stringify(value)}`)
-  }
-  const keep = { last: 0, daily: 0, weekly: 0, monthly: 0 }
-  for (const [name, count] of Object.entries(rules) as [string, unknown][]) {
-    const rule = RULES.find((one) => one === name)
-    if (rule === undefined) {
-      throw badKeep(`there is no rule ${JSON.stringify(name)}, only ${RULES.join(', ')}`)
-    }
-    if (count === undefined) continue
-    if (typeof count !== 'number' || !Number.isInteger(count) || count < 0 || count > MOST) {
-      const got = JSON.stringify(count)
-      throw badKeep(`${name} must be a whole number from 0 to ${MOST}, got ${got}`)
-    }
-    keep[rule] = count
-  }
-  if (RULES.every((rule) => keep[rule] === 0)) throw badKeep('at least 1 snapshot must be kept')
-  return keep
+type Rules = { readonly [Rule in keyof Keep]?: number | undefined }
+
+/** What to keep, as a pipeline file says it, whose schema has checked it, or `--keep`: `30` or `last=7,daily=30`. */
+export function parseKeep(value: number | Rules | string): Keep {
+  const said = typeof value === 'string' ? rulesFromText(value) : value
+  const {
+    last = 0,
+    daily = 0,
+    weekly = 0,
+    monthly = 0,
+  } = typeof said === 'number' ? { last: said } : said
+  return { last, daily, weekly, monthly }
 }
 
-function rulesFromText(text: string): unknown {
-  if (/^\s*\d+\s*$/.test(text)) return { last: Number(text) }
+function rulesFromText(text: string): Rules {
   const rules = new Map<string, number>()
-  for (const part of text.split(',')) {
+  for (const part of /^\s*\d+\s*$/.test(text) ? [`last=${text}`] : text.split(',')) {
     const [, name = '', digits] = /^\s*([a-z]+)\s*=\s*(\d+)\s*$/.exec(part) ?? []
     if (name === '') throw badKeep(`expected rule=number, got ${JSON.stringify(part)}`)
+    if (!RULES.includes(name)) {
+      throw badKeep(`there is no rule ${JSON.stringify(name)}, only ${RULES.join(', ')}`)
+    }
     if (rules.has(name)) throw badKeep(`${name} is there twice`)
+    if (Number(digits) > MOST) {
+      throw badKeep(`${name} must be a whole number from 0 to ${MOST}, got ${digits}`)
+    }
     rules.set(name, Number(digits))
   }
+  if (sum([...rules.values()]) === 0) throw badKeep('at least 1 snapshot must be kept')
   return Object.fromEntries(rules)
 }
 

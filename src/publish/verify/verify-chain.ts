@@ -4,16 +4,14 @@
  */
 
 import { messageOf } from '../../support/errors.ts'
-import { sha256Hex } from '../../support/hash.ts'
 import {
   POINTER_KEY,
-  parseManifest,
   parsePointer,
   snapshotKeys,
   type Manifest,
   type Pointer,
 } from '../manifest.ts'
-import { noSnapshot, nothingPublished, snapshotIds } from '../read-snapshot.ts'
+import { noSnapshot, nothingPublished, readManifests, snapshotIds } from '../read-snapshot.ts'
 import type { ObjectStore, ObjectVersion } from '../store/object-store.ts'
 import type { Report } from './verify-findings.ts'
 
@@ -37,7 +35,7 @@ export async function verifyChain(
 ): Promise<SnapshotChain | null> {
   // The pointer first: what it names was there before it did.
   const stored = await store.get(POINTER_KEY)
-  const ids = await snapshotIds(store)
+  const ids = snapshotIds(await store.list('snapshots/'))
   if (stored === null && ids.length === 0) throw nothingPublished(store.destination)
   if (stored === null) {
     report('pointer', POINTER_KEY, 'it is not there, so readers find none of the snapshots')
@@ -46,7 +44,9 @@ export async function verifyChain(
   const id = snapshotId ?? pointer?.snapshot_id
   if (id === undefined) return null
   if (!ids.includes(id) && id !== pointer?.snapshot_id) throw noSnapshot(id, store.destination)
-  const found = await readManifests(store, ids, report)
+  const found = await readManifests(store, ids, (key, { message }) =>
+    report('manifest', key, message),
+  )
   if (pointer !== null && !ids.includes(pointer.snapshot_id)) {
     report('missing', pointer.manifest_key, `${POINTER_KEY} names it and it is not there`)
   }
@@ -85,23 +85,4 @@ function readPointer(bytes: Uint8Array, report: Report): Pointer | null {
     report('pointer', POINTER_KEY, messageOf(error))
     return null
   }
-}
-
-/** The manifests that can be read, by id, each with the hash of its bytes. */
-async function readManifests(store: ObjectStore, ids: readonly string[], report: Report) {
-  const manifests = new Map<string, { readonly manifest: Manifest; readonly sha256: string }>()
-  for (const id of ids) {
-    const { manifest: key } = snapshotKeys(id)
-    const object = await store.get(key)
-    if (object === null) continue
-    try {
-      const manifest = parseManifest(object.bytes, null, key)
-      const { snapshot_id: said } = manifest
-      if (said === id) manifests.set(id, { manifest, sha256: sha256Hex(object.bytes) })
-      else report('manifest', key, `it is that of snapshot ${said}`)
-    } catch (error) {
-      report('manifest', key, messageOf(error))
-    }
-  }
-  return manifests
 }

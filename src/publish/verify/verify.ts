@@ -19,7 +19,7 @@ import {
 import { engineVersion } from '../partitions.ts'
 import { withScratch, withScratchEngine, type Step } from '../scratch.ts'
 import type { ObjectStore, StoredObject } from '../store/object-store.ts'
-import { viewsSql } from '../views.ts'
+import { viewsSql } from '../live-rows.ts'
 import { verifyChain, type SnapshotChain } from './verify-chain.ts'
 import { verifyDeltaLog } from './verify-delta.ts'
 import type { Finding, Report } from './verify-findings.ts'

@@ -18,19 +18,12 @@ describe('what to keep', () => {
   })
 
   it.each([
-    [0, 'at least 1 snapshot must be kept'],
     ['last=0', 'at least 1 snapshot must be kept'],
-    [{}, 'at least 1 snapshot must be kept'],
-    [1.5, 'last must be a whole number from 0 to 100000, got 1.5'],
-    [-1, 'last must be a whole number from 0 to 100000, got -1'],
     ['daily=100001', 'daily must be a whole number from 0 to 100000, got 100001'],
-    [{ daily: '3' }, 'daily must be a whole number from 0 to 100000, got "3"'],
     ['yearly=3', 'there is no rule "yearly", only last, daily, weekly, monthly'],
     ['last=7,', 'expected rule=number, got ""'],
     ['last=7,last=8', 'last is there twice'],
     ['-3', 'expected rule=number, got "-3"'],
-    [null, 'expected a number or rules, got null'],
-    [[3], 'expected a number or rules, got [3]'],
   ])('is refused as %j', (value, message) => {
     expect(() => parseKeep(value)).toThrow(
       expect.objectContaining({
