@@ -109,6 +109,10 @@ function refuseUnknownLadder(ladder: string | undefined): void {
 /** What a file asks about: a title a row, or two of one person, one after the other. */
 export type TitlesInput = readonly (readonly string[])[]
 
+const DELIMITERS = [',', ';', '\t'] as const
+const HEADER_HINT =
+  'Write one title a line, or CSV whose first line names a column "title", or "previous" and "current".'
+
 /**
  * Reads a list of titles. A first line that names a column `title`, or `previous` and `current`, makes it CSV, with
  * commas, semicolons or tabs; any other file has a title a line, blank lines aside.
