@@ -35,7 +35,6 @@ const URL =
 const stages = () => import('./stage-commands.ts')
 const runs = () => import('./service-commands.ts')
 
-// What is shown is held in memory; `query` streams.
 const MOST_SHOWN = 10_000
 
 const commands: readonly Declaration[] = [

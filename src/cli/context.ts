@@ -28,7 +28,6 @@ export interface CommonOptions {
   readonly logLevel: LogLevel
 }
 
-/** What makes a context, together with the options. */
 export interface ProcessParts {
   readonly environment: Environment
   readonly clock: Clock

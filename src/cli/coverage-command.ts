@@ -85,7 +85,6 @@ interface KnownOrganization {
   readonly events: number
 }
 
-/** An organisation, and what the warehouse adds where it can be read. */
 interface Row extends OrganizationCoverage {
   readonly known: KnownOrganization | undefined
 }
@@ -165,7 +164,6 @@ function noteOf(row: Row): string {
   return row.askedAs === row.organizationId ? (row.known?.name ?? '') : row.organizationId
 }
 
-// In the order in which they are listed.
 const PLACES: Readonly<Record<UnreadStretch['place'], string>> = {
   never: 'never read',
   before: 'before first read',

@@ -45,7 +45,6 @@ interface Total extends Row {
   readonly unexpected_charges: number
 }
 
-// The organisations of the summary are about recent days.
 const RECENT_DAYS = 90
 const DAYS_SHOWN = 7
 const ROWS_SHOWN = 20

@@ -126,7 +126,6 @@ async function demoReport(
 ): Promise<Report> {
   const below = relative(process.cwd(), root)
   const folder = below.startsWith('..') ? root : below
-  // What the night brought, the newest first.
   const changes = await queryReport<{
     what: string
     person: string

@@ -28,7 +28,6 @@ const BAR_WIDTH = 12
 const REDRAW_EVERY_MS = 100
 const CLEAR_TO_END = '\u001b[K'
 
-/** Shows progress until it is stopped: a bar on a terminal, lines elsewhere. */
 export class ProgressDisplay {
   readonly #output: Output
   readonly #clock: Clock

@@ -92,7 +92,6 @@ function sampleReport(sample: SampleReport): Report {
   const { runId, pipeline, organizations, leftBehind, progress, requestsPerSecond: pace } = sample
   const { projection, batches, batchesDone, credits, pages } = progress
   const left = batches - batchesDone
-  // What the rest is expected to cost.
   const toBuy = projection && Math.max(0, projection.expected - sample.creditsOfRun)
   const expected = countText(projection?.expected ?? 0, 'credit')
   const bill =

@@ -35,7 +35,6 @@ export async function snapshotsCommand(
   }
   const { to } = target
   const { manifests, currentId } = await readTarget(context, to, pipeline)
-  // Files that several snapshots share count once.
   const sizes = new Map(manifests.flatMap(objectsOf).map(({ key, bytes }) => [key, bytes]))
   const bytes = sum([...sizes.values()])
   const snapshots = manifests.toReversed().map((manifest) => ({
@@ -167,7 +166,6 @@ function snapshotText({ manifest }: OpenSnapshot): string {
   return `${manifest.snapshot_id} of ${manifest.created_at}`
 }
 
-/** What is to be said of a table beside its counts. */
 function columnNotes(row: TableDiff): string[] {
   const notes: readonly (readonly [is: boolean, what: string])[] = [
     [row.rows_before === null, 'only in the snapshot after'],

@@ -39,15 +39,9 @@ export async function buildCommand(context: Context): Promise<ExitCode> {
   })
 }
 
-export interface PublishCommandOptions extends PublishChoices {
-  readonly pipeline: string
-  readonly snapshotTo?: string
-  readonly keep?: string
-}
-
 export async function publishCommand(
   context: Context,
-  options: PublishCommandOptions,
+  options: PublishChoices & { readonly pipeline: string; snapshotTo?: string; keep?: string },
 ): Promise<ExitCode> {
   const { pipeline, snapshotTo, keep } = options
   const overrides = snapshotTo === undefined ? {} : { snapshotTo }
@@ -116,7 +110,6 @@ interface StageParts {
   readonly writer: JournalWriter
 }
 
-/** Runs one stage by itself, with the journal and the warehouse. */
 async function runAlone(
   context: Context,
   command: string,

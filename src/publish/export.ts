@@ -43,7 +43,6 @@ export interface PreviousTable {
   readonly localPath: (key: string) => Promise<string | null>
 }
 
-/** A table as it will stand in the manifest, and its files that are new. */
 export interface ExportedTable {
   readonly table: ManifestTable
   readonly files: readonly ScratchFile[]

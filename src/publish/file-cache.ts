@@ -27,7 +27,6 @@ export class DamagedSnapshotError extends JobtideError {
   }
 }
 
-/** An object as a manifest names it. */
 export interface NamedObject {
   readonly key: string
   readonly bytes: number
@@ -39,7 +38,6 @@ export type Fetched =
   | { readonly kind: 'whole'; readonly path: string }
   | { readonly kind: 'missing' | 'size' | 'sha256'; readonly message: string }
 
-/** Local copies of content-addressed objects. */
 export class FileCache {
   readonly #store: ObjectStore
   readonly #folder: string
@@ -100,7 +98,6 @@ export class FileCache {
     })
   }
 
-  /** Forgets all but the objects of these keys. */
   keepOnly(keys: readonly string[]): void {
     if (!existsSync(this.#folder)) return
     const kept = new Set(keys.map((key) => basename(key)))

@@ -10,7 +10,6 @@ import type { PublishedColumn } from './columns.ts'
 import { locatedRowsSql, type RowSource } from './live-rows.ts'
 import { partitionsOf, rowHashSql, yearSql, type Partition } from './partitions.ts'
 
-// Temporary tables; one table is exported at a time.
 const HASHES = 'temp."hashed rows"'
 const DIFFERENCES = 'temp."different rows"'
 

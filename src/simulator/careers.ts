@@ -66,7 +66,6 @@ export const YEARLY_RATES = {
 
 const DESTINATIONS = { move: 0.4, back: 0.15, later: 0.08, away: 0.37 } as const
 
-/** A job, or the title that it has after a change. */
 interface Job {
   readonly organization: number
   readonly rank: Rank

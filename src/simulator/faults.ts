@@ -45,16 +45,13 @@ const ACTIONS = Object.keys(actions) as FaultAction[]
 
 const faultSchema = z
   .strictObject({
-    // Which requests.
     page: z.int().min(1).optional(),
     organization_id: z.string().min(1).optional(),
     nth: z.int().min(1).optional(),
     probability: z.number().min(0).max(1).optional(),
     seed: z.int().default(1),
     times: z.union([z.int().min(1), z.literal('always')]).default(1),
-    // What happens.
     ...actions,
-    // Details of what happens.
     headers: z.record(z.string(), z.union([z.string(), z.number()])).optional(),
     message: z.string().optional(),
     body: z.unknown().optional(),

@@ -139,7 +139,6 @@ export function makeUpPerson(random: Random, home: Country): MadeUpPerson {
   return { profileId, handle, firstName, lastName, isFeminine, words: inTitles, givesDays }
 }
 
-/** A rank: which ladder of the person's language, and how high on it. */
 export interface Rank {
   readonly ladder: Ladder
   readonly rung: number
@@ -160,7 +159,6 @@ export function promoted({ ladder, rung }: Rank): Rank | undefined {
   return rung + 1 < ladder.length ? { ladder, rung: rung + 1 } : undefined
 }
 
-/** A peer in another line of work. */
 export function sideways(random: Random, person: MadeUpPerson, rank: Rank): Rank {
   const others = person.words.ladders.filter((ladder) => ladder !== rank.ladder)
   return { ladder: pick(random, others), rung: rank.rung }

@@ -27,7 +27,6 @@ export interface SearchEndpointOptions {
   readonly unknownNames?: UnknownNames
 }
 
-/** The parts of a request that matter, and the server's time. */
 export interface SearchCall {
   readonly body: string
   readonly contentType: string | undefined

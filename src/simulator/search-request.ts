@@ -6,7 +6,6 @@
 import { z } from 'zod'
 import { EVENT_TYPES } from './events.ts'
 
-/** Companies that one search may name. */
 export const COMPANIES_MAX = 50
 
 /** A request that breaks a rule: becomes a 400 with this message. */

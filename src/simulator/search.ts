@@ -19,7 +19,6 @@ interface Answer {
   readonly untilMs: number
 }
 
-// A client reads a handful of questions at a time.
 const KEPT_ANSWERS = 64
 
 export class Search {

@@ -37,7 +37,6 @@ export interface Simulator {
   setFaults(faults: readonly Fault[]): void
   /** Moves the simulator's time forward by `ms` milliseconds. */
   advance(ms: number): void
-  /** Stops listening and cuts every connection. */
   close(): Promise<void>
 }
 

@@ -13,7 +13,6 @@ import { gradeOfNumeral, isNumeral } from './numerals.ts'
 import type { Found, Place } from './phrase-book.ts'
 import { baseForms } from './words.ts'
 
-/** A phrase of a part: what it means, the words it takes. */
 export type Item = Found<Meaning>
 
 /** The head that a phrase is, or that a grade is where no other follows. */

@@ -12,7 +12,6 @@ const lists = readTaxonomy(
   }),
 )
 
-/** One phrase of another language and its English words. */
 export interface Translation {
   /** Two letters: `de`. */
   readonly language: string

@@ -78,8 +78,6 @@ function learnerOf(roles: readonly Role[]): Role | undefined {
   )
 }
 
-// ——— one part ———
-
 /** @param isFirst whether no part before it names a role */
 function readPart(
   part: readonly string[],
@@ -123,8 +121,6 @@ function postAfterAnd(topic: readonly Item[], words: readonly string[]): Role | 
     ? gradedRole(head, gradesIn(group, words), [])
     : null
 }
-
-// ——— one role ———
 
 interface Surroundings {
   /** Grades of the role before it: "Senior Writer and Editor". */

@@ -131,7 +131,6 @@ export const tenseWords = levels.tense
 export const numerals = levels.numerals
 /** How likely the level is right, by the rule that decided it. */
 export const confidences: Readonly<Record<string, number>> = levels.confidence
-/** Who serves somebody: phrases as words. */
 export const servingPhrases = levels.serving.map((phrase) => phrase.split(' '))
 
 /** The standing of a level, with its usual rank and management unless said otherwise. */

@@ -1,6 +1,5 @@
 /** Remembers what pure functions said. */
 
-// More words than titles usually have.
 const MOST_WORDS = 50_000
 
 /** `read`, with its answers remembered: those asked for again stay, of the others twice `most` at most. */

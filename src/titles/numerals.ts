@@ -9,7 +9,6 @@ const LETTERS_AND_DIGITS = new RegExp(`^(${names.join('|')})(\\d{1,2})$`)
 const wordsWithoutSteps = new Set(numerals.words_without_steps)
 const plain = new Set([...roman, ...numerals.words, ...wordsWithoutSteps])
 
-/** Whether a word can be a step of a ladder. */
 export function isNumeral(word: string): boolean {
   return plain.has(word) || DIGIT.test(word) || LETTERS_AND_DIGITS.test(word)
 }

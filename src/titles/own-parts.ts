@@ -7,8 +7,6 @@ import { phrases, rankRanges, servingPhrases, tenseWords, type Meaning } from '.
 import type { Place } from './phrase-book.ts'
 import type { Parts } from './words.ts'
 
-// ——— whom somebody serves ———
-
 /** The parts of a title without those that only name whom the first one serves. */
 export function withoutServed(parts: Parts): Parts {
   const [first = [], ...others] = parts
@@ -52,8 +50,6 @@ const PLAIN: Place<Meaning> = {
   endsBefore: (words, at) => words[at] === 'and',
   counts: (meaning) => meaning.kind !== 'head' || meaning.with === null,
 }
-
-// ——— roles of another time ———
 
 const allTenseWords = new Set(Object.values(tenseWords).flatMap((words) => [...words]))
 

@@ -44,7 +44,6 @@ export function withUsualNames(words: readonly string[]): string[] {
 /** What a phrase is for the job that a title names. */
 export type Kind = 'unit' | 'leading' | 'level' | 'filler' | 'place' | 'technology'
 
-/** Every phrase of a kind, in usual names. */
 export const kinds = new PhraseBook<Kind>()
 addKind('unit', lists.units)
 addKind('leading', lists.leading)

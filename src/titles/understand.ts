@@ -28,7 +28,6 @@ export interface UnderstoodTitle {
   readonly confidence: number
 }
 
-/** A title as comparing needs it. */
 export interface ReadTitle {
   readonly understood: UnderstoodTitle
   readonly job: Job

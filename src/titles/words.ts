@@ -92,7 +92,6 @@ export function splitTitle(title: string): Parts {
     .filter((words) => words.length > 0)
 }
 
-/** Whether `word` is an article, a preposition or the like. */
 export function isFiller(word: string): boolean {
   return FILLERS.has(word)
 }
@@ -203,8 +202,6 @@ export function wordsOfPhrase(phrase: string): string[] {
   if (phrase.startsWith('*')) return [`*${only}`]
   return [phrase.endsWith('*') ? `${only}*` : only]
 }
-
-// ——— forms of a word ———
 
 const SHORTEST_WORD = 5
 const SHORTEST_FORM = 4

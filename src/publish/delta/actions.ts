@@ -79,7 +79,6 @@ export type DeletionVector = z.infer<typeof deletionVectorSchema>
 export type AddFile = z.infer<typeof addSchema>
 /** A file that no longer does. */
 export type RemoveFile = z.infer<typeof removeSchema>
-/** What the table is. */
 export type MetaData = z.infer<typeof metaDataSchema>
 /** What an engine must know to read and write the table. */
 export type Protocol = z.infer<typeof protocolSchema>

@@ -27,7 +27,6 @@ export function checkpointKey(table: string, version: number): string {
   return `${logFolder(table)}${padded(version)}.checkpoint.parquet`
 }
 
-/** The key of the hint that tells readers of the newest checkpoint. */
 export function lastCheckpointKey(table: string): string {
   return `${logFolder(table)}_last_checkpoint`
 }

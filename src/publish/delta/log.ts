@@ -15,10 +15,8 @@ import {
 import { withLocalFile, type DeltaLogSource } from './local-file.ts'
 import { checkpointKey, commitKey, logFolder, versionsOf } from './log-files.ts'
 
-/** The application that Jobtide's `txn` actions name. */
 export const APP_ID = 'jobtide'
 
-/** A table as its log has it at one version. */
 export interface LogState {
   /** -1: a log without a commit. */
   readonly version: number

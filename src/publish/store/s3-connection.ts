@@ -27,7 +27,6 @@ export class S3Connection {
     this.#server = server
   }
 
-  /** What every command on an object says. */
   at(key: string): { Bucket: string; Key: string } {
     checkKey(key)
     return { Bucket: this.bucket, Key: this.prefix + key }

@@ -44,7 +44,6 @@ const PROBE_KEY = 'conditional-write-probe'
 // removal of many, which answers 200 all the same, left.
 const ATTEMPTS = 4
 const PAUSE_MS = SECOND / 4
-// The most keys that one request can remove.
 const REMOVE_AT_ONCE = 1_000
 
 /**

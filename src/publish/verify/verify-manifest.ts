@@ -3,7 +3,6 @@
 import { sum } from '../../support/numbers.ts'
 import { objectsOf, type ManifestFile, type ManifestTable } from '../manifest.ts'
 
-/** Every contradiction in the tables of a manifest; one phrase each. */
 export function contradictions(tables: readonly ManifestTable[]): string[] {
   const repeated = twice(tables.map(({ name }) => name)).map((name) => `table ${name} twice`)
   return [
