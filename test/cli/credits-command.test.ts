@@ -2,7 +2,6 @@ import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { creditsCommand, type CreditsOptions } from '../../src/cli/credits-command.ts'
 import { CREDIT_GROUPS } from '../../src/cli/options.ts'
-import { readWarehouse } from '../../src/cli/reading.ts'
 import type { JournalWriter } from '../../src/journal/journal.ts'
 import { DAY, HOUR } from '../../src/support/units.ts'
 import { withWarehouse } from '../../src/warehouse/warehouse.ts'
@@ -203,15 +202,5 @@ describe('the sums of every grouping', () => {
       }
     })
     await fc.assert(property, { numRuns: 6 })
-  })
-})
-
-describe('a warehouse that only adds to the journal', () => {
-  it('ends the command with a defect where its SQL is wrong', async () => {
-    const site = await twoMonths()
-    await site.load()
-    await expect(
-      readWarehouse(site.warehouse, (warehouse) => warehouse.all('select nothing_here')),
-    ).rejects.toMatchObject({ exitCode: 1 })
   })
 })

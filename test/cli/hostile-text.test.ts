@@ -4,12 +4,10 @@ import { PassThrough } from 'node:stream'
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { streamOutput } from '../../src/cli/output.ts'
-import { ProgressDisplay } from '../../src/cli/progress.ts'
 import { reportText, table } from '../../src/cli/report.ts'
 import { loadText } from '../../src/cli/run-result.ts'
 import type { LoadReport } from '../../src/load/merger.ts'
 import { CheckFailedError } from '../../src/model/check-outcome.ts'
-import { realClock } from '../../src/support/clock.ts'
 import { ConfigError } from '../../src/support/errors.ts'
 import { createLogger, createScrubber } from '../../src/support/logger.ts'
 import { HOSTILE, hostileText, obeyedIn } from '../helpers/hostile-text.ts'
@@ -85,22 +83,6 @@ describe('output', () => {
     expect(lines.filter((line) => line.startsWith('jobtide: '))).toHaveLength(2)
     expect(lines.filter((line) => /^ {2}→/.test(line))).toHaveLength(2)
     expect(lines.filter((line) => !/^(?:jobtide: | {2}→ | {4})/.test(line))).toEqual([])
-  })
-
-  it('of CSV is what the database holds where no terminal shows it', () => {
-    expect(written(false, false, (output) => void output.stream(HOSTILE, never))).toBe(HOSTILE)
-  })
-})
-
-describe('progress', () => {
-  it('of a table with a hostile name draws one line', () => {
-    const shown = written(true, false, (output) => {
-      const display = new ProgressDisplay(output, realClock, false)
-      display.show({ stage: 'verify', name: HOSTILE, done: 1, total: 2 })
-      display.stop()
-    })
-    expect(obeyedIn(shown.replaceAll('\r', '').replaceAll('\u001b[K', ''))).toBeNull()
-    expect(shown.split('\n')).toHaveLength(2)
   })
 })
 

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import type { Output } from '../../src/cli/output.ts'
-import { ProgressDisplay, stepOf, type CommandProgress } from '../../src/cli/progress.ts'
+import { ProgressDisplay, type CommandProgress } from '../../src/cli/progress.ts'
 import type { RunProgress } from '../../src/run/stages.ts'
 import { realClock } from '../../src/support/clock.ts'
 import { SECOND } from '../../src/support/units.ts'
@@ -66,14 +66,6 @@ describe('progress on a terminal', () => {
 })
 
 describe('progress', () => {
-  it('of a publish goes from 25 % to 100 % over its two phases and never back', () => {
-    const steps = (['export', 'upload'] as const).flatMap((phase) =>
-      [1, 2].map((done) => publish(phase, done)),
-    )
-    expect(steps.map((progress) => stepOf(progress).fraction)).toEqual([0.25, 0.5, 0.75, 1])
-    expect(linesOf(steps)).toEqual(['publish  100%  2 files in 3.0 s'])
-  })
-
   it('of a load of 25 s is a line each 10 s and one at the end', () => {
     const steps = Array.from({ length: 26 }, (_, second) => load(second * 100, 2_500))
     expect(linesOf(steps)).toEqual([

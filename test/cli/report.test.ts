@@ -70,10 +70,4 @@ describe('a problem', () => {
     const hint = shown.slice(shown.indexOf('  → ')).trimEnd().split('\n').slice(1)
     expect(hint.every((line) => line.startsWith('    word'))).toBe(true)
   })
-
-  it('keeps lines that fit as they are, so that a mark below a statement stays in its place', () => {
-    const error = new ConfigError('syntax error\n\nLINE 1: selec 1\n        ^')
-    const shown = 'jobtide: syntax error\n\n    LINE 1: selec 1\n            ^\n'
-    expect(describeProblem(error, 80, true)).toBe(shown)
-  })
 })

@@ -52,23 +52,6 @@ describe('the difference of two snapshots', () => {
     ])
   })
 
-  it('shows the first rows of a table by key: the key, and old and new values of what changed', async () => {
-    const { before, after } = await nightOf(await publishedLake())
-    const { tables, rows } = await diff({ before, after, rows: { table: 'people', limit: 21 } })
-    expect(tables).toHaveLength(1)
-    expect(rows).toHaveLength(21)
-    expect(rows?.[1]).toEqual({
-      change: 'changed',
-      key: { person_id: 'person_000001' },
-      columns: [{ name: 'age', before: 1, after: 2 }],
-    })
-    expect(rows?.[20]).toMatchObject({
-      change: 'removed',
-      key: { person_id: 'person_014997' },
-      columns: expect.arrayContaining([{ name: 'is_known', before: true, after: null }]),
-    })
-  })
-
   it('counts tables that are only in one, names columns that only one has, and does not tell rows apart by another key', async () => {
     const [lake, warehouse] = [await publishedLake(), await lakeWarehouse()]
     await warehouse.run(aNight)

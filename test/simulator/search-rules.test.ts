@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { anEvent, PATH, simulate } from './simulator-fixture.ts'
+import { anEvent, simulate } from './simulator-fixture.ts'
 
 const TWO = [anEvent({ organization: 'org_a' }), anEvent({ organization: 'org_b' })]
 const DAYS = 'days_ago must be an integer from 1 to 365; got '
@@ -67,18 +67,6 @@ describe('the rules of a search', () => {
     const both = await simulator.post({ company_urls: ['twin', ...slugs.slice(0, 49)] })
     expect(both.status).toBe(200)
     expect(simulator.account().log[2]?.organizations).toBe(51)
-  })
-
-  it('take JSON by POST, under one path', async () => {
-    const simulator = await simulate(TWO)
-    const headers = { authorization: 'Bearer simulator-key', 'content-type': 'text/plain' }
-    expect(await simulator.post({}, headers)).toMatchObject({
-      status: 400,
-      body: { message: 'send the body with Content-Type: application/json' },
-    })
-    expect((await simulator.send('GET', '/api/v1/jobs/detail')).status).toBe(404)
-    const refused = await simulator.send('PUT', PATH, '{}')
-    expect([refused.status, refused.headers['allow']]).toEqual([405, 'POST'])
   })
 
   it.each<[what: string, authorization: string | null, status: number, message: string]>([
