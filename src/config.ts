@@ -8,7 +8,6 @@ import { ConfigError, messageOf } from './support/errors.ts'
 import { SHORTEST_SECRET } from './support/logger.ts'
 import { Secret } from './support/secret.ts'
 
-/** The variables that Jobtide reads, as they are. */
 export type Environment = Readonly<Record<string, string | undefined>>
 
 /** A key and where it came from, for messages. */
@@ -19,7 +18,6 @@ export interface ApiKey {
   readonly isReadableByOthers: boolean
 }
 
-/** The process's environment. */
 export function processEnvironment(): Environment {
   return process.env
 }

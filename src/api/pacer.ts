@@ -12,7 +12,6 @@ import { RateLimiter, rateLimitOf } from './rate-limiter.ts'
 import type { RateReport } from './retry-after.ts'
 import { ServiceQuota } from './service-quota.ts'
 
-/** The right to send one request. */
 export interface Permit {
   /**
    * True when this request alone finds out whether the service answers again: after a pause, or while the circuit is open. Its
@@ -36,13 +35,11 @@ export class WaitTooLongError extends Error {
   }
 }
 
-/** A request in flight. */
 interface InFlight {
   readonly sentAt: number
   readonly isHalfOpen: boolean
 }
 
-/** Gives out permits. */
 export class Pacer {
   readonly #clock: Clock
   readonly #maxWaitMs: number

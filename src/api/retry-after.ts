@@ -23,7 +23,6 @@ const LONGEST_WAIT_MS = 30 * DAY
 // "0 seconds" is taken as a moment, so that a service that says it does not get a storm.
 const SHORTEST_WAIT_MS = SECOND
 
-/** The first value of a header, trimmed, or undefined. */
 export function headerOf(headers: Headers, name: string): string | undefined {
   const value = headers[name]
   const first = typeof value === 'string' ? value : value?.[0]

@@ -35,7 +35,6 @@ export type Failure =
  */
 export type GiveUpReason = 'page' | 'unreadable' | 'outage' | 'long-wait' | 'unreachable'
 
-/** What the caller does next. */
 export type RetryDecision =
   /** Ask again after `waitMs`; the other workers do not wait. */
   | { readonly kind: 'retry'; readonly waitMs: number }
@@ -50,7 +49,6 @@ export type RetryDecision =
   | { readonly kind: 'refused'; readonly status: number }
   | { readonly kind: 'give-up'; readonly why: GiveUpReason }
 
-/** What the decision depends on, apart from the failure. */
 export interface RetryState {
   /**
    * Failed attempts at this request so far, this one included. Orders to wait do not count, nor does the failure of a trial,
@@ -101,7 +99,6 @@ const BACKOFF_BASE_MS = SECOND
 const BACKOFF_CAP_MS = 30 * SECOND
 const PASSING_4XX: ReadonlySet<number> = new Set([408, 425])
 
-/** Decides what follows a failure. */
 export function decideRetry(failure: Failure, state: RetryState): RetryDecision {
   if (failure.kind === 'status') {
     const { status } = failure

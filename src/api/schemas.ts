@@ -94,10 +94,8 @@ export const eventSchema = z.object({
   }),
 })
 
-/** A job-change event that fits. */
 export type JobChangeEvent = z.infer<typeof eventSchema>
 
-/** A page whose envelope fits. */
 export interface PageEnvelope {
   readonly events: readonly unknown[]
   readonly page: number
@@ -151,7 +149,6 @@ export function parseEvent(value: unknown): JobChangeEvent | string {
   return parsed.success ? parsed.data : describeIssue(parsed.error)
 }
 
-/** The organisation of an event. */
 export type EventOrganization = JobChangeEvent['organization']
 
 const partsSchema = z

@@ -17,7 +17,6 @@ import type { RateReport } from './retry-after.ts'
 // A reset "in 0 seconds" is one that was rounded down; one of some seconds may be rounded up.
 const RESET_ROUNDING_MS = SECOND
 
-/** What the service said of its count. */
 interface CountReport {
   readonly receivedAt: number
   readonly limit: number | null

@@ -17,7 +17,6 @@ import { whyUnreachable, type Obstacle } from './unreachable.ts'
 
 const gunzipAsync = promisify(gunzip)
 
-/** An answer that arrived whole. */
 export interface Answer {
   readonly status: number
   readonly headers: Headers
@@ -26,7 +25,6 @@ export interface Answer {
   readonly receivedAt: number
 }
 
-/** No whole answer came. */
 export class NoAnswerError extends Error {
   override readonly name = 'NoAnswerError'
   /** True when the request may have reached the service, which may have charged for it. */
@@ -51,7 +49,6 @@ export interface Transport {
   close(): Promise<void>
 }
 
-/** How to reach the service. */
 export interface TransportOptions {
   /** Origin and optional path prefix, without a trailing slash. */
   readonly baseUrl: string
@@ -88,7 +85,6 @@ const LARGEST_BODY_BYTES = 32 * MIB
 // The request could not even be written.
 const NEVER_SENT = 'UND_ERR_INVALID_ARG'
 
-/** A transport over undici. */
 export function createTransport(options: TransportOptions): Transport {
   const { baseUrl, apiKey, clock } = options
   const deadlineMs = options.deadlineMs ?? DEADLINE_MS

@@ -8,7 +8,6 @@ import { messageOf, systemCode } from '../support/errors.ts'
 /** `certificate`: what the address shows is not trusted, or is no TLS. `proxy`: a proxy did not let us through. */
 export type Obstacle = 'name' | 'refused' | 'route' | 'timeout' | 'certificate' | 'proxy'
 
-/** Why there was no connection. */
 export interface Unreachable {
   readonly obstacle: Obstacle
   /** In words, with the host and port where the way ended when that is known. */

@@ -8,7 +8,6 @@ import { Condition } from '../support/condition.ts'
 import { EXIT, JobtideError } from '../support/errors.ts'
 import { CREDITS_PER_PAGE, monthOf, nextMonthAt } from '../journal/spending.ts'
 
-/** What may be spent. */
 export interface BudgetOptions {
   /** Of this run. `limit` in credits, null for none; `spent` before it was killed or resumed. */
   readonly run: { readonly limit: number | null; readonly spent: number }
@@ -58,13 +57,10 @@ export class BudgetReachedError extends JobtideError {
   }
 }
 
-/** Gives out credits. */
 export class Budget {
   readonly #options: BudgetOptions
-  /** By calendar month. */
   readonly #spentIn: Map<string, number>
   readonly #settled = new Condition()
-  /** Requests whose price is reserved. */
   #reserved = 0
   #spent: number
   /** The most that a page has cost so far: a service that charges more than expected is believed. */

@@ -61,7 +61,6 @@ class Extraction {
   /** Made again when a batch ends: it looks at all of them, and there are many pages. */
   #projection: Projection | null
   readonly #creditsBefore: number
-  /** No further batch may be begun. */
   #isHeldBack = false
   #failure: { readonly error: unknown } | null = null
   #pages = 0

@@ -24,7 +24,6 @@ export interface PageAttempts {
   billable: number
   /** Answers that were another page than the asked one. */
   wrongPages: number
-  /** The last wait, in milliseconds. */
   previousWaitMs: number
 }
 
@@ -32,7 +31,6 @@ export interface PageAttempts {
 export interface FailedAttempt {
   readonly failure: Failure
   readonly decision: RetryDecision
-  /** What it says of the service's health. */
   readonly outcome: RequestOutcome
   /** When it happened and when the wait ends that was decided, milliseconds since 1970 UTC. */
   readonly at: number

@@ -8,7 +8,6 @@ import type { BatchRecord, OrganizationLearnt } from '../journal/records.ts'
 import { companySlug } from '../support/text.ts'
 import type { EventFacts } from './page-record.ts'
 
-/** A company whose id became known. */
 export type LearntId = Pick<OrganizationLearnt, 'organization' | 'organization_id'>
 
 /** Collects the ids of one run over the pages of its batches. */
@@ -17,7 +16,6 @@ export class IdLearner {
   readonly #seen = new Map<string, Map<string, Set<string>>>()
   readonly #learnt = new Set<string>()
 
-  /** Looks at the events of a page of `batch`. */
   look(batch: BatchRecord, events: readonly EventFacts[]): void {
     if (!batch.organizations.some(({ by }) => by === 'url')) return
     const ids = this.#seen.get(batch.batch_id) ?? new Map<string, Set<string>>()

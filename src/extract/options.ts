@@ -12,7 +12,6 @@ import type { Logger } from '../support/logger.ts'
 import type { BudgetOptions } from './budget.ts'
 import type { Projection } from './projection.ts'
 
-/** What buying pages needs of the world. */
 export interface BuyingOptions {
   readonly transport: Transport
   readonly pacer: Pacer
@@ -36,7 +35,6 @@ export interface BuyingOptions {
 /** What the runs before know of clocks. */
 export type ClocksBefore = Pick<ClockHistory, 'serverAheadMs' | 'reached'>
 
-/** What an extraction needs. */
 export interface ExtractOptions extends BuyingOptions {
   readonly run: RunHistory
   /** Reads only these batches of the run, by batch_id; absent: all. */
@@ -56,7 +54,6 @@ export interface ExtractOptions extends BuyingOptions {
   readonly onProgress?: (progress: ExtractProgress) => void
 }
 
-/** How far an extraction is. */
 export interface ExtractProgress {
   /** From 0 to 1, judged by the pages that are expected. */
   readonly fraction: number
@@ -68,7 +65,6 @@ export interface ExtractProgress {
   readonly credits: number
   /** What the whole run costs, judged by its finished batches; null while these are too few. */
   readonly projection: Projection | null
-  /** Organisations left out, with the reason. */
   readonly quarantined: readonly Quarantined[]
   /** Pages that cost something else than expected. */
   readonly unexpectedCharges: number

@@ -30,16 +30,13 @@ const SEARCH_PATH = '/api/v1/job-changes/search'
 // An answer takes a second or so. Who starts a run by hand is told within ten that none comes, on a slow machine too.
 const SILENT_MS = 5 * SECOND
 
-/** A page that is in the journal. */
 export interface BoughtPage {
   readonly record: PageReceived
-  /** Its number, as the service says it. */
   readonly page: number
   /** Events in a page, as the service says it counted; null when it does not say. */
   readonly limit: number | null
 }
 
-/** What is asked. */
 interface Question {
   readonly batch: BatchRecord
   readonly page: number
@@ -47,7 +44,6 @@ interface Question {
   readonly attempts: PageAttempts
 }
 
-/** One request. */
 interface Attempt extends Question {
   readonly permit: Permit
   readonly requestId: string

@@ -28,7 +28,6 @@ export interface EventFacts extends MarkedEvent {
   readonly organization: EventOrganization | null
 }
 
-/** Reads one event; of one that does not fit, what does. */
 export function eventFacts(value: unknown): EventFacts {
   const event = parseEvent(value)
   if (typeof event !== 'string') {
@@ -46,7 +45,6 @@ function identityOf({ person, organization, event_type, changed_at, title }: Job
   return JSON.stringify([person.profile_id, organization_id, event_type, changed_at, newTitle])
 }
 
-/** A page as it came, and what it was asked for. */
 export interface ReceivedPage {
   readonly runId: string
   readonly batch: BatchRecord
@@ -57,13 +55,11 @@ export interface ReceivedPage {
   readonly requestedAt: number
   readonly answer: Answer
   readonly envelope: PageEnvelope
-  /** What its events say, in their order. */
   readonly events: readonly EventFacts[]
   /** The service's time when it was read. */
   readonly time: ServiceTime & { readonly uptime: Uptime | null }
 }
 
-/** The record; the body of the answer is its payload. */
 export function pageRecord(received: ReceivedPage): PageReceived {
   const { batch, page, answer, envelope, events, time } = received
   const charge = chargeOfPage(envelope.creditsSent, events.length)

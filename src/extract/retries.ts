@@ -22,7 +22,6 @@ import {
 } from './failed-attempt.ts'
 import type { BuyingOptions } from './options.ts'
 
-/** The request that failed. */
 export interface FailedRequest {
   /** On the monotonic clock. */
   readonly sentAt: number
@@ -71,7 +70,6 @@ export class Retries {
     return this.#trouble
   }
 
-  /** A page came. */
   answered(): void {
     this.#wasReached = true
     this.#answeredAt = this.#options.clock.monotonic()

@@ -28,7 +28,6 @@ export class ServiceClock {
     this.#reached = [...(options.clocksBefore?.reached ?? [])]
   }
 
-  /** Null while clocks agree. */
   get trouble(): ClockTrouble | null {
     return this.#trouble
   }

@@ -12,7 +12,6 @@ import { CLOCK_TOLERANCE_MS, type ClockDispute } from './service-time.ts'
 /** Events in one page; a page costs the same at any size, so always the most. */
 export const PAGE_EVENTS = 50
 
-/** A batch and how far it was read. */
 export interface BatchHistory {
   readonly batch: BatchRecord
   state: 'planned' | 'finished' | 'split'
@@ -29,7 +28,6 @@ export interface BatchHistory {
   readonly drift: Drift
 }
 
-/** What is kept of a page that was read. */
 export interface ReadPage {
   readonly events: number
   /** The number of this reading, which rises with every page taken. */
@@ -58,7 +56,6 @@ export interface Drift {
   keepsVersions: boolean
 }
 
-/** Where an event was met. */
 export interface Meeting {
   readonly detectedAt: number
   readonly page: number
@@ -71,7 +68,6 @@ export interface Leaving {
   readonly page: number
 }
 
-/** A batch of which nothing was read. */
 export function newBatchHistory(batch: BatchRecord): BatchHistory {
   return {
     batch,
@@ -127,7 +123,6 @@ function latestOf({ clocks, serverAt }: ReadPage): number {
   return clocks === undefined ? serverAt : Math.max(clocks.latest, clocks.wentBack?.from ?? 0)
 }
 
-/** Whether a part of it was read. */
 export function isBegun({ firstPageAt }: BatchHistory): boolean {
   return firstPageAt !== null
 }

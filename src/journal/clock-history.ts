@@ -16,7 +16,6 @@ export interface ReachedTime {
   readonly uptime: Uptime | null
 }
 
-/** What is known of clocks. */
 export interface ClockHistory {
   /**
    * How far the service's clock was ahead of this machine's at the last page, in milliseconds, negative when behind; null
@@ -32,7 +31,6 @@ export interface ClockHistory {
     ({ readonly runId: string; readonly ours: number } & Omit<ClockDispute, 'jump'>) | null
 }
 
-/** Of a journal without pages. */
 export function emptyClockHistory(): ClockHistory {
   return { serverAheadMs: null, serverAheadAtMostMs: 0, reached: [], clockDispute: null }
 }

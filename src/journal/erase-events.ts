@@ -26,14 +26,12 @@ export type CutPage = (body: Buffer) => {
   readonly events: number
 } | null
 
-/** What a segment holds that is to be erased. */
 export interface SegmentFindings {
   readonly segment: string
   readonly pages: number
   readonly events: number
 }
 
-/** A rewritten segment. */
 export interface ErasedSegment extends SegmentFindings {
   readonly sha256_before: string
   readonly sha256_after: string
@@ -93,7 +91,6 @@ export function eraseFromSegment(
   }
 }
 
-/** The records of a segment without the events. */
 function* rewritten(journal: Journal, segment: string, cut: CutPage): Generator<Buffer> {
   const source = openSync(join(journal.folder, segment), 'r')
   const hash = createHash('sha256')

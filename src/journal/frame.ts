@@ -43,16 +43,13 @@ export function encodeFrame(
   return Buffer.concat([prefix, header, body, Buffer.from('\n')])
 }
 
-/** A record as found in a segment. */
 export interface Frame {
   readonly record: JournalRecord
-  /** Bytes of the whole frame. */
   readonly size: number
   /** The payload, decompressed; empty when the record has none. */
   payload(): Buffer
 }
 
-/** What stands at a place of a segment. */
 export type FrameRead =
   /** `durable`: bytes of the segment that were on the disk when it was written. */
   | { readonly kind: 'frame'; readonly frame: Frame; readonly durable: number }
@@ -62,7 +59,6 @@ export type FrameRead =
   /** A frame of a later version of the format: whole or not, it is not ours to judge or to cut off. */
   | { readonly kind: 'newer'; readonly version: number }
 
-/** Reads the frame that begins at `at`. */
 export function decodeFrame(buffer: Buffer, at: number): FrameRead {
   const lineEnd = buffer.indexOf(LINE_FEED, at)
   if (lineEnd < 0 || lineEnd - at > LONGEST_PREFIX) {

@@ -6,7 +6,6 @@
 import type { JournalRecord, RunStarted } from './records.ts'
 import { addCounts, costOf, dayOf, noCounts, type Counts } from './spending.ts'
 
-/** What a segment holds of one run. */
 export interface HeldRun {
   readonly run_id: string
   readonly records: number
@@ -25,11 +24,9 @@ interface CountedRun extends HeldRun {
   readonly days: Record<string, Counts>
 }
 
-/** Counts the records of one segment. */
 export class Holdings {
   readonly #runs = new Map<string, CountedRun>()
 
-  /** Adds the next record. */
   add(record: JournalRecord): void {
     // The others are of no run, or say nothing of what it asked, bought or covered.
     if (!('run_id' in record) || record.kind === 'snapshot_published') return
@@ -50,7 +47,6 @@ export class Holdings {
     return [...this.#runs.values()].map((run) => ({ ...run, pages: {} }))
   }
 
-  /** What was added so far. */
   held(): HeldRun[] {
     return structuredClone([...this.#runs.values()])
   }
@@ -75,7 +71,6 @@ export function withoutKept(whole: readonly HeldRun[], kept: readonly HeldRun[])
   })
 }
 
-/** Sums over runs and days. */
 export function totalsOf(runs: readonly HeldRun[]): Counts {
   const sum = noCounts()
   for (const { days } of runs) for (const counts of Object.values(days)) addCounts(sum, counts)

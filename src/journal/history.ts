@@ -59,7 +59,6 @@ export interface History extends ClockHistory {
   hasGaps: boolean
 }
 
-/** The history of a journal without records. */
 export function emptyHistory(): History {
   return {
     runs: new Map(),

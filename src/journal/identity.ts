@@ -8,7 +8,6 @@ import { OWNER_ONLY, createFile, readIfThere } from '../support/atomic-file.ts'
 import { StorageError } from '../support/errors.ts'
 import { newUlid } from '../support/ulid.ts'
 
-/** Name of the file in the folder of the journal. */
 export const IDENTITY_FILE = 'identity'
 
 /**

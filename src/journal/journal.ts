@@ -32,13 +32,11 @@ import { SealListError, appendSeal, createSeals, sealsPath } from './seals.ts'
 
 const SEGMENT_BYTES = 256 * MIB
 
-/** How a journal is kept. */
 export interface JournalOptions {
   /** A segment with at least so many bytes is sealed and the next one begun; 256 MiB. */
   readonly segmentBytes?: number
 }
 
-/** The journal of one data directory. */
 export interface Journal {
   readonly folder: string
   /** Names of the segments, oldest first. */
@@ -96,7 +94,6 @@ export function openJournal(folder: string, clock: Clock, options: JournalOption
   }
 }
 
-/** A segment that is being written. */
 interface OpenSegment {
   readonly name: string
   readonly path: string

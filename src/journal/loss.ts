@@ -28,7 +28,6 @@ import {
   type SealedSegment,
 } from './seals.ts'
 
-/** A segment that is not as it was sealed. */
 export interface Damage {
   readonly sealed: SealedSegment
   /** Such as `is gone`. */

@@ -29,7 +29,6 @@ export function markDurable(folder: string, segment: string, line: string): void
   }
 }
 
-/** What a mark says. */
 export function markLine(line: SealLine): string {
   // What a longer one before it leaves behind it is another line.
   return `${lineOf(line)}\n`

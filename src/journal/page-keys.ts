@@ -6,7 +6,6 @@
 import { createHash } from 'node:crypto'
 import { SECOND } from '../support/units.ts'
 
-/** An event as paging knows it. */
 export interface EventMark {
   /** 32 bits of a hash of what makes the event itself, whichever version of it; 0 of one that was erased. */
   readonly key: number
@@ -14,7 +13,6 @@ export interface EventMark {
   readonly detectedAt: number
 }
 
-/** What a mark is made of. */
 export interface MarkedEvent {
   /** Equal for all versions of one event, and for no other. */
   readonly identity: string
@@ -38,7 +36,6 @@ export function encodeMarks(events: readonly MarkedEvent[]): string {
   return bytes.toString('base64')
 }
 
-/** Reads what encodeMarks wrote. */
 export function decodeMarks(text: string): EventMark[] {
   const bytes = Buffer.from(text, 'base64')
   const marks: EventMark[] = []

@@ -15,7 +15,6 @@ import { checkSegments, type JournalState } from './loss.ts'
 import { listSegments, readSegment } from './reader.ts'
 import { SealListError, listedIn, sealsPath } from './seals.ts'
 
-/** Name of the checkpoint in the journal's folder. */
 export const CHECKPOINT_FILE = 'history.checkpoint'
 
 // To be raised whenever History, or what a record adds to it, changes: an older checkpoint is then not used.
@@ -23,7 +22,6 @@ const CHECKPOINT_FORMAT = 9
 const FIRST_LINE = /^jobtide history (\d+) ([0-9a-f]{8})\n/
 const LONGEST_FIRST_LINE = 64
 
-/** A journal, or where one is. */
 type JournalFolder = { readonly folder: string }
 
 /** A history and the bytes of each segment that are in it. */

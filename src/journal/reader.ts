@@ -17,7 +17,6 @@ import { MIB } from '../support/units.ts'
 import { FRAME_MAGIC, decodeFrame, type Frame, type FrameRead } from './frame.ts'
 import type { JournalRecord } from './records.ts'
 
-/** How the names of segments end. */
 export const SEGMENT_SUFFIX = '.journal'
 
 /** A journal segment holds bytes that are no record, and they are not a torn end. */
@@ -47,7 +46,6 @@ export class JournalTooNewError extends JobtideError {
   }
 }
 
-/** A record with its place. */
 export interface PlacedFrame extends Frame {
   /** Where the next record begins, in bytes from the start of the segment. */
   readonly end: number
@@ -163,7 +161,6 @@ export function validPrefix(
   return { bytes, records, sealed, torn: statSync(path).size > bytes }
 }
 
-/** Throws what it is told. */
 export function refuse(damage: JournalDamagedError): never {
   throw damage
 }

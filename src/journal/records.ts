@@ -29,11 +29,9 @@ export interface OrganizationRef {
   readonly value: string
 }
 
-/** The kinds of job change. */
 export const EVENT_TYPES = ['joined', 'left', 'title_change'] as const
 export type EventType = (typeof EVENT_TYPES)[number]
 
-/** What every record says. */
 interface Of<Kind extends string> {
   readonly kind: Kind
   readonly at: number
@@ -52,9 +50,7 @@ interface OfRequest<Kind extends string> extends OfBatch<Kind> {
   readonly request_id: string
 }
 
-/** What came of a request. */
 interface OfAnswer<Kind extends string> extends OfRequest<Kind> {
-  /** When the request was sent. */
   readonly requested_at: number
 }
 
@@ -114,7 +110,6 @@ export interface PageReceived extends OfAnswer<'page_received'> {
 /** An organisation in a page: its id, its events, and how many of these were detected in the last 365 days. */
 export type SeenOrganization = readonly [organizationId: string, events: number, recent: number]
 
-/** A request that brought no page. */
 export interface RequestFailed extends OfAnswer<'request_failed'> {
   readonly status: number | null
   readonly error: string
@@ -131,7 +126,6 @@ export interface BatchFinished extends OfBatch<'batch_finished'> {
   readonly covered_to: number
 }
 
-/** What a batch_split record carries. */
 export interface SplitPayload {
   readonly batch: BatchRecord
   readonly instead: readonly BatchRecord[]
@@ -160,11 +154,9 @@ export interface Paused extends OfRun<'paused'> {
   readonly reason: string
 }
 
-/** How a run ended. */
 export type RunOutcome =
   'done' | 'sampled' | 'budget' | 'unavailable' | 'refused' | 'interrupted' | 'failed' | 'abandoned'
 
-/** Outcomes after which a run can be resumed. */
 export const RESUMABLE_OUTCOMES: ReadonlySet<RunOutcome> = new Set<RunOutcome>([
   'sampled',
   'budget',

@@ -6,7 +6,6 @@ import type { RunFinished, RunStarted, BatchRecord } from './records.ts'
 import { newBatchHistory, type BatchHistory } from './batch-history.ts'
 import { noCounts, type Counts } from './spending.ts'
 
-/** A run and what it did so far. */
 export interface RunHistory extends Counts {
   readonly started: RunStarted
   /** Hash of the question that its batches were planned for last: of a run that was carried on, not the first one. */
@@ -28,7 +27,6 @@ export interface RunHistory extends Counts {
   creditsAtLastStop: number
 }
 
-/** A run that was planned and did nothing yet. */
 export function newRunHistory(
   started: RunStarted,
   batches: readonly BatchRecord[],
@@ -52,7 +50,6 @@ export function newRunHistory(
   return run
 }
 
-/** A run whose beginning is lost. */
 export function lostRun(runId: string): RunHistory {
   const at = ulidTime(runId)
   const started: RunStarted = {

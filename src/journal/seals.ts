@@ -28,7 +28,6 @@ export interface FileState {
   readonly sha256: string | null
 }
 
-/** A segment that was sealed. */
 export interface SealedSegment extends FileState {
   readonly segment: string
   /** What it held when it was sealed. */
@@ -44,7 +43,6 @@ export interface SealedSegment extends FileState {
 /** What a line says of a segment; what it does not say stays as it was. */
 export type SealLine = Pick<SealedSegment, 'segment'> & Partial<SealedSegment>
 
-/** The list of seals is missing, or damaged. */
 export class SealListError extends JobtideError {
   constructor(path: string, what: string) {
     super(
@@ -58,7 +56,6 @@ export class SealListError extends JobtideError {
   }
 }
 
-/** Where the list of the journal in `folder` is. */
 export function sealsPath(folder: string): string {
   return `${folder}.seals`
 }
@@ -103,7 +100,6 @@ function damagedAt(folder: string, line: number): SealListError {
   return new SealListError(sealsPath(folder), `is damaged at line ${line}`)
 }
 
-/** What a line says. */
 export function readLine(line: string): SealLine | 'torn' | 'damaged' {
   const [, checksum, length, json = ''] = LINE.exec(line) ?? []
   if (checksum === undefined) {
@@ -127,7 +123,6 @@ export function renewSeals(folder: string, isUncertain: boolean): void {
   rewriteSeals(folder, parseSeals(folder, bytes).values())
 }
 
-/** Replaces the list. */
 export function rewriteSeals(folder: string, seals: Iterable<SealLine>): void {
   writeFileAtomic(sealsPath(folder), [HEADER, ...[...seals].map(lineOf)].join(''))
 }

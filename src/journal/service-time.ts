@@ -16,7 +16,6 @@ export const CLOCK_TOLERANCE_MS = 5 * MINUTE
 export interface ClockWitnesses {
   /** The `Date` of the answer; null where it has none. */
   readonly date: number | null
-  /** This machine's clock. */
   readonly ours: number
   /** The last service time believed in this process and the monotonic time since; null before the first answer. */
   readonly expected: number | null

@@ -6,7 +6,6 @@
 
 import { DAY } from '../support/units.ts'
 
-/** What an organisation has sent so far. */
 export interface Sightings {
   /** Events in all pages ever read, repeated sightings counted each time. */
   readonly total: number

@@ -6,7 +6,6 @@ import type { JournalRecord } from './records.ts'
 /** The price of a page with events; a request in doubt is counted with it, too. */
 export const CREDITS_PER_PAGE = 10
 
-/** What a page should cost. */
 export function expectedCredits(events: number): number {
   return events === 0 ? 0 : CREDITS_PER_PAGE
 }
@@ -16,7 +15,6 @@ export function expectedCredits(events: number): number {
 const MOST_CREDITS_PER_PAGE = 10 * CREDITS_PER_PAGE
 const LONGEST_SENT = 40
 
-/** What a page is counted with. */
 export interface PageCharge {
   /** A whole number, 0 to 100. */
   readonly credits: number
@@ -55,7 +53,6 @@ export interface Counts {
   unexpected: number
 }
 
-/** Nothing was asked. */
 export function noCounts(): Counts {
   return {
     requests: 0,
@@ -99,7 +96,6 @@ export function costOf(record: JournalRecord): Cost | null {
   return { run_id, sentAt, counts: { ...counts, pages, events, charged, unexpected } }
 }
 
-/** What a pipeline spent on a day. */
 export interface DaySpending extends Counts {
   readonly day: string
   readonly pipeline: string

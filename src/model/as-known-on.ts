@@ -51,7 +51,6 @@ export async function makeKnownOnMacros(
   }
 }
 
-/** The macro that reads `table` as known on a day. */
 export function knownOnName(table: string): string {
   return `${table}${SUFFIX}`
 }

@@ -14,7 +14,6 @@ import { readProject } from './project.ts'
 import { refreshFully } from './full-refresh.ts'
 import type { BuiltModel } from './steps.ts'
 
-/** How to build. */
 export interface BuildOptions {
   /** Names this build in ops.checks. */
   readonly buildId: string
@@ -52,7 +51,6 @@ export interface BuildStep {
   readonly rowsChanged?: number
 }
 
-/** What one build made. */
 export interface BuildReport {
   readonly buildId: string
   /** Why it was a full refresh; null for an incremental build. */

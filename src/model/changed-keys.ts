@@ -8,7 +8,6 @@ import { hasColumns, newRows, PERSON, type TableDelta } from './table-delta.ts'
 import type { BuildWork } from './steps.ts'
 import type { Temporaries } from './temporaries.ts'
 
-/** Some keys. */
 export interface ChangedKeys {
   /** A temporary table with one row for each key; SQL. */
   readonly source: string

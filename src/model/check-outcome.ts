@@ -2,12 +2,10 @@
 
 import { EXIT, JobtideError } from '../support/errors.ts'
 
-/** What a check found. */
 export interface CheckOutcome {
   readonly name: string
   /** Rows that break the constraint; 0 is a pass. */
   readonly offenders: number
-  /** Up to five of them. */
   readonly sample: readonly Readonly<Record<string, unknown>>[]
 }
 
@@ -15,7 +13,6 @@ export interface CheckOutcome {
 export class CheckFailedError extends JobtideError {
   /** Every check of the build, the passed ones included. */
   readonly outcomes: readonly CheckOutcome[]
-  /** Those that found something. */
   readonly failed: readonly CheckOutcome[]
 
   constructor(outcomes: readonly CheckOutcome[]) {

@@ -92,7 +92,6 @@ export async function removeUnmentioned(
   return removed
 }
 
-/** How many rows `columns` hold. */
 function rowCount(columns: Readonly<Record<string, readonly SqlValue[]>>): number {
   return Object.values(columns)[0]?.length ?? 0
 }

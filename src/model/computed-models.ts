@@ -11,7 +11,6 @@ import { LEVELS, taxonomyVersion } from '../titles/taxonomy.ts'
 import { readModelFile, type ModelFile } from '../warehouse/catalog.ts'
 import type { SqlValue } from '../warehouse/rows.ts'
 
-/** One computed model. */
 export interface ComputedModel extends ModelFile {
   /** Columns with their types, as in `create table`. */
   readonly types: string
@@ -86,5 +85,4 @@ const organizationLadders = computed(
   },
 )
 
-/** Every computed model. */
 export const computedModels: readonly ComputedModel[] = [organizationLadders, titles, titlePairs]

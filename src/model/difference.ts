@@ -9,18 +9,15 @@ export const DIFF_SIGN = '"diff sign"'
 // Of a row that is gone its place in the table, of a new one its place among the rows that were made.
 const PLACE = '"row id"'
 
-/** A table whose rows are compared. */
 export interface ComparedTable {
   readonly name: string
   readonly columns: readonly string[]
   readonly key: readonly string[]
 }
 
-/** What `applyDifference` wrote. */
 export interface Written {
   /** Temporary table with the rows that are gone and those that are new, and `DIFF_SIGN`; SQL. */
   readonly delta: string
-  /** Rows inserted and deleted. */
   readonly rowsChanged: number
 }
 

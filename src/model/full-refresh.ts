@@ -28,7 +28,6 @@ import {
 } from './tables.ts'
 import { Temporaries } from './temporaries.ts'
 
-/** Builds everything. */
 export async function refreshFully(work: BuildWork): Promise<BuiltTables> {
   const { warehouse, project, eventsPerPart } = work
   await dropBuiltTables(warehouse)

@@ -50,7 +50,6 @@ export async function buildIncrementally(build: BuildWork): Promise<BuiltTables>
   return built
 }
 
-/** What became of one table. */
 interface Refreshed {
   readonly table: TableDelta
   /** Rows written and deleted; null when it was written in full. */

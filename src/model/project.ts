@@ -30,7 +30,6 @@ export interface ProjectNode extends Omit<ModelFile, 'kind' | 'path'> {
   readonly file: string
 }
 
-/** Everything that a build makes and checks. */
 export interface Project {
   /** In run order. */
   readonly nodes: readonly ProjectNode[]

@@ -5,7 +5,6 @@
 
 import { EXIT, JobtideError } from '../support/errors.ts'
 
-/** A model and the tables it reads. */
 export interface ModelReads {
   readonly name: string
   readonly reads: readonly string[]

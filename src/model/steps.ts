@@ -7,7 +7,6 @@ import type { CheckOutcome } from './check-outcome.ts'
 import type { Check } from './constraints.ts'
 import type { Project, ProjectNode } from './project.ts'
 
-/** What a build is made with. */
 export interface BuildWork {
   readonly warehouse: Warehouse
   readonly project: Project
@@ -17,7 +16,6 @@ export interface BuildWork {
   readonly finished: (name: string, rowsChanged: number | null) => void
 }
 
-/** What became of one table or view. */
 export interface MadeTable {
   /** Rows in it; null for a view, which stores none. */
   readonly rows: number | null

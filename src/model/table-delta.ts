@@ -38,12 +38,10 @@ export interface TableDelta {
   readonly isExact: boolean
 }
 
-/** A table that nothing happened to. */
 export function unchanged(name: string, columns: readonly string[]): TableDelta {
   return { name, columns, change: 'none', peopleRows: null, delta: null, isExact: true }
 }
 
-/** A table of which any row may have changed. */
 export function changedInAll(name: string, columns: readonly string[]): TableDelta {
   return { ...unchanged(name, columns), change: 'all', isExact: false }
 }
@@ -59,7 +57,6 @@ export function changedKeysOf(
   return changed.map(({ delta }) => `select ${names} from ${delta}`).join(' union ')
 }
 
-/** Whether a table has all of `columns`. */
 export function hasColumns(table: TableDelta, columns: readonly string[]): boolean {
   return columns.every((column) => table.columns.includes(column))
 }

@@ -75,7 +75,6 @@ export async function describeModelTable(warehouse: Warehouse, node: ProjectNode
   await commentOn(warehouse, node)
 }
 
-/** How many rows `source` (SQL of a table) has. */
 export async function rowsIn(warehouse: Warehouse, source: string): Promise<number> {
   const [row] = await warehouse.all<{ rows: bigint }>(`select count(*) as rows from ${source}`)
   return Number(row?.rows ?? 0)

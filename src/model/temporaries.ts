@@ -10,7 +10,6 @@ import type { ModelFile } from '../warehouse/catalog.ts'
 
 type Placed = Pick<ModelFile, 'name' | 'schema'>
 
-/** The temporary objects of one build. */
 export class Temporaries {
   readonly warehouse: Warehouse
   readonly #database: string
@@ -45,7 +44,6 @@ export class Temporaries {
     return name
   }
 
-  /** Drops a table that `keep` made. */
   async drop(name: string): Promise<void> {
     if (this.#tables.delete(name)) await this.warehouse.run(`drop table ${name}`)
   }
@@ -64,7 +62,6 @@ export class Temporaries {
     this.#shadows.clear()
   }
 
-  /** Drops everything. */
   async dropAll(): Promise<void> {
     await this.unshadow()
     for (const name of this.#tables) await this.drop(name)

@@ -27,7 +27,6 @@ export interface UnreadStretch extends Stretch {
   readonly place: 'before' | 'between' | 'since' | 'never'
 }
 
-/** How far an organisation was read. */
 export interface OrganizationCoverage {
   /** Its id, or the URL or slug it was asked by until the id is known. */
   readonly organizationId: string

@@ -8,7 +8,6 @@ import type { OrganizationRef } from '../journal/records.ts'
 import { ConfigError, messageOf } from '../support/errors.ts'
 import { decodeText } from '../support/text.ts'
 
-/** A list of organisations as read. */
 export interface OrganizationList {
   readonly organizations: readonly OrganizationRef[]
   /** Lines that named a company already named. */

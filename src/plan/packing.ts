@@ -11,15 +11,12 @@ import { expectedPages } from './forecast.ts'
 /** Organisations in one request; the service takes no more. */
 export const BATCH_ORGANIZATIONS = 50
 
-/** An organisation to be packed. */
 export interface Parcel {
-  /** Place in the caller's list. */
   readonly index: number
   /** Expected events in its window. */
   readonly events: number
 }
 
-/** For what batches are made. */
 export interface PackingChoices {
   /** Requests that one batch takes, each with an equal share of its events: 2 where two event types are asked one by one. */
   readonly requests: number

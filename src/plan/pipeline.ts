@@ -138,7 +138,6 @@ export const pipelineSchema = z.strictObject({
     ),
 })
 
-/** A pipeline file as read. */
 export type PipelineSpec = z.infer<typeof pipelineSchema>
 
 /** Milliseconds of a duration such as `15m`. */

@@ -15,7 +15,6 @@ import { ratesOf } from './forecast.ts'
 import { packParcels, pagesOf } from './packing.ts'
 import { neededWindow, type WindowQuestion } from './window.ts'
 
-/** What is asked for. */
 export interface Question extends WindowQuestion {
   readonly pipeline: string
   readonly organizations: readonly OrganizationRef[]

@@ -24,7 +24,6 @@ const OWNER_ONLY = 0o600
 
 type Folders = Pick<DataDirectory, 'root' | 'warehouse'>
 
-/** What became of the copy. */
 export interface AnalystCopyReport {
   readonly path: string
   /** Size of the new copy; 0 when there is none. */
@@ -60,12 +59,10 @@ export async function makeAnalystCopy({
   return { path, bytes, durationMs: clock.monotonic() - beganAt, problem }
 }
 
-/** Where the copy of a data directory is. */
 export function analystCopyPath({ root }: Pick<DataDirectory, 'root'>): string {
   return join(root, FILE_NAME)
 }
 
-/** The copy as it lies there. */
 export interface AnalystCopy {
   readonly path: string
   /** When the warehouse that it shows was last written, in milliseconds since 1970. */

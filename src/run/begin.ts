@@ -18,7 +18,6 @@ import { noneTracked } from './unknown-list.ts'
 /** Which command runs: `extract` stops after the journal, `plan` buys only what it needs for a sample. */
 export type RunCommand = RunStarted['command']
 
-/** A run that has begun. */
 export interface BegunRun {
   readonly run: RunHistory
   readonly resumed: boolean
@@ -30,7 +29,6 @@ export interface BegunRun {
   readonly leftBehind: number
 }
 
-/** What beginning a run needs. */
 export interface BeginOptions {
   readonly job: Job
   readonly command: RunCommand

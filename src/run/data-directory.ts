@@ -2,7 +2,6 @@
 
 import { join, resolve } from 'node:path'
 
-/** The folders and files of one data directory. */
 export interface DataDirectory {
   readonly root: string
   readonly journal: string

@@ -28,7 +28,6 @@ import {
 } from './stages.ts'
 import { nothingCovered, unknownList, type UnknownList } from './unknown-list.ts'
 
-/** A run on its way. */
 export interface RunParts {
   readonly job: Job
   readonly command: RunCommand
@@ -53,11 +52,8 @@ export interface RunEnd {
   readonly nothingCovered: JobtideError | null
 }
 
-/** How the buying ended. */
 export interface BuyingEnd {
-  /** Events received. */
   readonly events: number
-  /** Why it ended early, when it did. */
   readonly endedEarly: JobtideError | null
 }
 

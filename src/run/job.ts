@@ -43,7 +43,6 @@ export interface Overrides {
   readonly acceptShrink?: boolean
 }
 
-/** Everything a run needs to know. */
 export interface Job {
   readonly pipeline: string
   readonly question: Question
@@ -53,7 +52,6 @@ export interface Job {
   readonly isBundledList: boolean
   /** Lines of the list that named a company already named. */
   readonly duplicates: number
-  /** Credits this run may spend. */
   readonly creditsLimit: number | null
   /** Credits all runs of the pipeline together may spend in a calendar month (UTC). */
   readonly creditsPerMonth: number | null
@@ -70,7 +68,6 @@ export interface Job {
   readonly acceptLoss: boolean
 }
 
-/** Where snapshots go, and which of them stay. */
 export interface SnapshotTarget {
   /** Absolute folder or s3:// address. */
   readonly to: string

@@ -25,7 +25,6 @@ import { jsonOrNull } from '../support/json.ts'
 import { MINUTE, SECOND } from '../support/units.ts'
 import { isProcessLockHeld, tryProcessLock, type ProcessLock } from '../warehouse/process-lock.ts'
 
-/** The folder of the locks below a data directory. */
 export const LOCK_FOLDER = 'locks'
 
 /** How long a command waits that has no `limits.max_wait`, in milliseconds. */
@@ -33,7 +32,6 @@ export const DEFAULT_MAX_WAIT_MS = 15 * MINUTE
 
 const LOOK_AGAIN_MS = SECOND / 5
 
-/** A lock that is held. */
 export interface HeldLock {
   release(): void
 }

@@ -8,7 +8,6 @@ import type { Question } from '../plan/plan.ts'
 import { neededWindow, type Window } from '../plan/window.ts'
 import { DAY } from '../support/units.ts'
 
-/** How a run begins. */
 export type Beginning =
   /** `dropped`: batches of an earlier run that are not read on. */
   | { readonly kind: 'new'; readonly dropped: readonly BatchHistory[] }
@@ -22,13 +21,11 @@ export type Beginning =
       readonly dropped: readonly BatchHistory[]
     }
 
-/** What a decision depends on, apart from the history. */
 export interface ResumeState {
   readonly question: Question
   readonly questionSha256: string
   /** This machine's time, milliseconds since 1970 UTC. */
   readonly nowMs: number
-  /** The service's time. */
   readonly serverNowMs: number
 }
 

@@ -19,7 +19,6 @@ import { isAwaited } from './lock.ts'
 import { withSession, type Session } from './session.ts'
 import type { RunWorld } from './stages.ts'
 
-/** How to reach the service. */
 export interface Service {
   readonly transport: Transport
   readonly baseUrl: string
@@ -67,7 +66,6 @@ export async function runJob(
   }
 }
 
-/** What two parts of one run bought. */
 function together(before: ExtractProgress, after: ExtractProgress): ExtractProgress {
   return {
     ...after,
@@ -162,7 +160,6 @@ function endsEarly(error: unknown): error is JobtideError {
   return exitCode === EXIT.budget || exitCode === EXIT.unavailable
 }
 
-/** What an extraction needs, from what a run has. */
 export function extraction(
   job: Job,
   service: Service,

@@ -11,7 +11,6 @@ import { extraction, type Service } from './run.ts'
 import { withSession } from './session.ts'
 import type { RunWorld } from './stages.ts'
 
-/** A sample, and the run that it is of. */
 export interface SampleReport extends Pick<BegunRun, 'organizations' | 'leftBehind'> {
   readonly runId: string
   readonly pipeline: string

@@ -9,7 +9,6 @@ import { acquireLock, type LockRequest } from './lock.ts'
 import type { RunWorld } from './stages.ts'
 import { removeLeftFolders } from './temporary-folder.ts'
 
-/** A process that may buy. */
 export interface Session {
   readonly journal: Journal
   readonly writer: JournalWriter

@@ -53,7 +53,6 @@ export interface RunWorld {
   readonly onProgress: (progress: RunProgress) => void
 }
 
-/** Progress of one stage. */
 export type RunProgress =
   | ({ readonly stage: 'extract' } & ExtractProgress)
   | ({ readonly stage: 'load' } & LoadProgress)
@@ -85,7 +84,6 @@ export async function loadStage(
   })
 }
 
-/** Builds and checks the models. */
 export async function buildStage(
   warehouse: Warehouse,
   world: Pick<RunWorld, 'clock' | 'onProgress' | 'stop'>,
@@ -108,7 +106,6 @@ export async function buildStage(
  */
 export const PUBLISHING_MEMORY = 900 * MIB
 
-/** What a publish did, and the garbage collection after it. */
 export interface PublishStageReport extends PublishReport {
   readonly gc: GcReport
 }

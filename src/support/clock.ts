@@ -8,7 +8,6 @@ import { uptime } from 'node:os'
 import { onAbort } from './abort.ts'
 import { SECOND } from './units.ts'
 
-/** How long a machine is up. */
 export interface Uptime {
   /** Names the start of the machine: times since another one cannot be compared. */
   readonly boot: string
@@ -47,7 +46,6 @@ function bootName(): string | null {
   }
 }
 
-/** The machine's own clocks. */
 export const realClock: Clock = {
   now: () => Date.now(),
   // Not performance.now(), which begins at zero in each process.

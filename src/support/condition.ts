@@ -15,7 +15,6 @@ export class Condition {
     await once(this.#changes, 'change', { signal }).catch(() => signal.throwIfAborted())
   }
 
-  /** Wakes everybody who waits now. */
   notifyAll(): void {
     this.#changes.emit('change')
   }

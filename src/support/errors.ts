@@ -19,10 +19,8 @@ export const EXIT = {
   terminated: 143,
 } as const
 
-/** One of the documented exit codes. */
 export type ExitCode = (typeof EXIT)[keyof typeof EXIT]
 
-/** The parts of an error other than its message. */
 export interface ErrorDetails {
   /** One sentence: what the operator does next. */
   readonly hint?: string
@@ -109,7 +107,6 @@ export function whyUnread(error: unknown): string {
   return systemCode(error) === 'ENOENT' ? 'there is no such file' : messageOf(error)
 }
 
-/** The message of an unknown thrown value. */
 export function messageOf(error: unknown): string {
   return error instanceof Error ? error.message : String(error)
 }

@@ -8,7 +8,6 @@ import { chmodSync, chownSync, lstatSync, readdirSync, realpathSync, statSync } 
 import { basename, dirname, join, relative, sep } from 'node:path'
 import { systemCode } from './errors.ts'
 
-/** Permission bits of new files and folders. */
 export interface FileModes {
   readonly file: number
   readonly folder: number

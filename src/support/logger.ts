@@ -18,7 +18,6 @@ export interface Scrubber {
 /** What is shorter is scrubbed nowhere, and so no key. */
 export const SHORTEST_SECRET = 6
 
-/** A scrubber that knows no secret yet. */
 export function createScrubber(): Scrubber {
   let spellings: readonly string[] = []
   let anySpelling: RegExp | null = null
@@ -93,5 +92,4 @@ export function createLogger(
   )
 }
 
-/** A logger that says nothing. */
 export const silentLogger: Logger = pino({ level: 'silent' })

@@ -44,11 +44,9 @@ export interface Certificate extends Pick<
 > {
   readonly path: string
   readonly format_version: 3
-  /** ULID. */
   readonly id: string
   /** ISO 8601, UTC. */
   readonly made_at: string
-  /** Version of Jobtide. */
   readonly jobtide: string
   /** True when nothing is left anywhere. */
   readonly is_complete: boolean
@@ -136,7 +134,6 @@ async function eraseAll(
   return certificate
 }
 
-/** What is searched for, and where snapshots may be. */
 interface Known {
   readonly markers: Pending['markers']
   readonly destinations: readonly string[]

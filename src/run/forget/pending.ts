@@ -14,7 +14,6 @@ import { StorageError, asStorageError, messageOf } from '../../support/errors.ts
 import { stableJson } from '../../support/json.ts'
 import type { Marker } from './search.ts'
 
-/** Name of the file below a data directory. */
 export const PENDING_FILE = 'forget.pending.json'
 
 /** A destination, and which snapshots there named the people. */
@@ -22,7 +21,6 @@ export interface StoreFindings {
   readonly destination: string
   /** Why nothing was erased there; null where it was. */
   readonly problem: string | null
-  /** Ids. */
   readonly snapshots: readonly string[]
 }
 
@@ -39,7 +37,6 @@ const pendingSchema = z.strictObject({
   stores: z.array(z.custom<StoreFindings>()),
 })
 
-/** An erasure that is not done. */
 export type Pending = z.infer<typeof pendingSchema>
 
 /** Reads what is left to do; null when nothing is. @throws StorageError when the file is damaged */

@@ -13,9 +13,7 @@ import { markersOf } from './search.ts'
 import { findInTarget, knownDestinations } from './snapshots.ts'
 import type { ErasureWorld } from './world.ts'
 
-/** What would be erased. */
 export interface ErasurePlan extends Pick<Pending, 'events_before'> {
-  /** How many. */
   readonly people: number
   /** Whether an earlier erasure was stopped; what it left undone is in here. */
   readonly goes_on: boolean

@@ -19,7 +19,6 @@ import { quoteText } from '../../warehouse/sql-text.ts'
 import { withWarehouse, type Warehouse } from '../../warehouse/warehouse.ts'
 import { dataDirectory } from '../data-directory.ts'
 
-/** A text to look for. */
 export interface Marker {
   readonly text: string
   /** False where longer texts of others hold it, such as `per_1` in `per_12`: then only whole values count. */
@@ -75,7 +74,6 @@ export async function markersOf(
     }))
 }
 
-/** What was searched, and where something is left. */
 export interface SearchReport {
   readonly files: number
   readonly bytes: number
@@ -83,7 +81,6 @@ export interface SearchReport {
   readonly matches: readonly string[]
 }
 
-/** What several searches found. */
 export function allOf(reports: readonly SearchReport[]): SearchReport {
   return {
     files: sum(reports.map(({ files }) => files)),
@@ -92,13 +89,11 @@ export function allOf(reports: readonly SearchReport[]): SearchReport {
   }
 }
 
-/** What a search needs. */
 export interface SearchOptions {
   readonly markers: readonly Marker[]
   /** A folder of its own: emptied before, removed after. */
   readonly scratchFolder: string
   readonly signal?: AbortSignal
-  /** Called after each file. */
   readonly onFile?: (done: number, total: number) => void
 }
 
