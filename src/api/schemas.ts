@@ -14,6 +14,8 @@ const pageSchema = z.looseObject({
   pagination: z.looseObject({
     page: z.int().min(1),
     has_more: z.boolean(),
+    // A page that was paid for is not refused for it.
+    limit: z.int().nullable().catch(null),
   }),
   // Whatever it is: a page that was paid for is not refused for its price.
   credit_used: z.unknown().refine((value) => value !== undefined, 'expected the credits charged'),
@@ -114,12 +116,10 @@ export function parsePage(body: Buffer): PageEnvelope | string {
   const parsed = pageSchema.safeParse(json)
   if (!parsed.success) return describeIssue(parsed.error)
   const { data, pagination, credit_used } = parsed.data
-  // A page that was paid for is not refused for it.
-  const limit = z.int().safeParse(pagination['limit'])
   return {
     events: data,
     page: pagination.page,
-    limit: limit.success ? limit.data : null,
+    limit: pagination.limit,
     hasMore: pagination.has_more,
     creditsSent: credit_used,
   }

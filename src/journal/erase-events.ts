@@ -8,7 +8,7 @@ import { createHash } from 'node:crypto'
 import { closeSync, openSync, renameSync } from 'node:fs'
 import { join } from 'node:path'
 import { placeFileAtomic } from '../support/atomic-file.ts'
-import { EXIT, JobtideError, asStorageError } from '../support/errors.ts'
+import { EXIT, JobtideError, onDisk } from '../support/errors.ts'
 import { encodeFrame } from './frame.ts'
 import type { Journal } from './journal.ts'
 import { cutMarks } from './page-keys.ts'
@@ -73,7 +73,7 @@ export function eraseFromSegment(
       hint: 'Wait until the run ends, then run the same command again.',
     })
   }
-  try {
+  return onDisk(`journal segment ${path}`, () => {
     const before = fileState(path)
     const after = placeFileAtomic(path, rewritten(journal, segment, cut), (temporary) => {
       const state = fileState(temporary)
@@ -86,9 +86,7 @@ export function eraseFromSegment(
     })
     appendSeal(folder, { segment, ...after, before: null })
     return { ...found, sha256_before: before.sha256, sha256_after: after.sha256 }
-  } catch (error) {
-    throw asStorageError(error, `journal segment ${path}`)
-  }
+  })
 }
 
 function* rewritten(journal: Journal, segment: string, cut: CutPage): Generator<Buffer> {

@@ -59,21 +59,23 @@ export type FrameRead =
   /** A frame of a later version of the format: whole or not, it is not ours to judge or to cut off. */
   | { readonly kind: 'newer'; readonly version: number }
 
+const NO_RECORD = { kind: 'broken', reason: 'no record begins here' } as const
+
 export function decodeFrame(buffer: Buffer, at: number): FrameRead {
   const lineEnd = buffer.indexOf(LINE_FEED, at)
   if (lineEnd < 0 || lineEnd - at > LONGEST_PREFIX) {
     return buffer.length - at < LONGEST_PREFIX
       ? { kind: 'short', needed: LONGEST_PREFIX }
-      : { kind: 'broken', reason: 'no record begins here' }
+      : NO_RECORD
   }
   const firstLine = FIRST_LINE.exec(buffer.toString('latin1', at, lineEnd))
-  if (firstLine === null) return { kind: 'broken', reason: 'no record begins here' }
+  if (firstLine === null) return NO_RECORD
   const [version = 0, headerBytes = 0, bodyBytes = 0, durable = 0] = firstLine
     .slice(1, 5)
     .map(Number)
   if (version > VERSION) return { kind: 'newer', version }
   if (version !== VERSION || headerBytes > LARGEST_PART || bodyBytes > LARGEST_PART) {
-    return { kind: 'broken', reason: 'no record begins here' }
+    return NO_RECORD
   }
   const headerAt = lineEnd + 1
   const bodyAt = headerAt + headerBytes

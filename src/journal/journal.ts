@@ -18,13 +18,13 @@ import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { fsyncDirectory, makeFolder } from '../support/atomic-file.ts'
 import type { Clock } from '../support/clock.ts'
-import { StorageError, asStorageError } from '../support/errors.ts'
+import { StorageError, asStorageError, onDisk } from '../support/errors.ts'
 import { newUlid, ulidTime } from '../support/ulid.ts'
 import { MIB } from '../support/units.ts'
 import { encodeFrame } from './frame.ts'
 import { Holdings } from './held.ts'
 import { checkSegments, type JournalState } from './loss.ts'
-import { markDurable, markLine, removeMark } from './open-marks.ts'
+import { markDurable, markLine, removeMarks } from './open-marks.ts'
 import { SEGMENT_SUFFIX, listSegments, readSegment, type PlacedFrame } from './reader.ts'
 import { recoverSegments } from './recover.ts'
 import type { JournalRecord } from './records.ts'
@@ -43,21 +43,9 @@ export interface Journal {
   segments(): string[]
   /** The records of one segment from byte `from` on; see readSegment. */
   read(segment: string, from?: number): Generator<PlacedFrame>
-  /**
-   * Says whether every segment that was sealed is there; see checkSegments.
-   * @param depth `ends`: its size, and the seal at its end; `bytes`: the hash of all of it
-   * @throws JournalLossError when one is gone or not as it was
-   * @throws SealListError when the list of them is missing or damaged
-   */
+  /** Whether every segment that was sealed is there; see checkSegments. Default: `ends`. */
   check(depth?: 'ends' | 'bytes'): JournalState
-  /**
-   * Closes what a killed process left open: writes what is whole of it into a new file, seals and lists it, because what of
-   * the old file is on the disk nobody knows. A segment that is listed is not touched,
-   * unless its loss is accepted. Call it only while holding the data directory's lock, when no other process can be
-   * writing.
-   * @returns a sentence for each loss that was accepted
-   * @throws JournalLossError as check()
-   */
+  /** Closes what a killed process left open; see recoverSegments. Default: `refuse`. */
   recover(losses?: 'refuse' | 'accept'): string[]
   /** A writer with a segment of its own. Nothing is on the disk until the first record. */
   writer(): JournalWriter
@@ -175,12 +163,10 @@ class SegmentWriter implements JournalWriter {
 
   #writeFrame(record: JournalRecord, payload?: string | Uint8Array): OpenSegment {
     if (this.#broken !== null) throw this.#broken
-    try {
+    return onDisk(`journal ${this.#folder}`, () => {
       this.#segment ??= startSegment(this.#folder, this.#clock)
       return this.#writeInto(this.#segment, record, payload)
-    } catch (error) {
-      throw asStorageError(error, `journal ${this.#folder}`)
-    }
+    })
   }
 
   #writeInto(
@@ -238,7 +224,7 @@ class SegmentWriter implements JournalWriter {
 
 function listSegment(folder: string, { name, bytes, hash, holdings }: OpenSegment): void {
   appendSeal(folder, { segment: name, bytes, sha256: hash.digest('hex'), held: holdings.held() })
-  removeMark(folder, name)
+  removeMarks(folder, name)
 }
 
 function startSegment(folder: string, clock: Clock): OpenSegment {

@@ -13,7 +13,7 @@
 import { createHash } from 'node:crypto'
 import { closeSync, existsSync, openSync, readSync, statSync } from 'node:fs'
 import { join } from 'node:path'
-import { EXIT, JobtideError, asStorageError } from '../support/errors.ts'
+import { EXIT, JobtideError, onDisk } from '../support/errors.ts'
 import { MIB } from '../support/units.ts'
 import { Holdings, lossText, totalsOf, withoutKept, type HeldRun } from './held.ts'
 import { readMarks } from './open-marks.ts'
@@ -71,6 +71,7 @@ export class JournalLossError extends JobtideError {
 
 /**
  * Checks the segments below `folder` that are sealed.
+ * @param depth `ends`: size, and the seal at the end; `bytes`: the hash of all of it
  * @throws JournalLossError when one is gone or not as it was
  * @throws SealListError when the list of them is missing or damaged
  */
@@ -167,24 +168,22 @@ export function fileState(path: string): FileState & { readonly sha256: string }
 }
 
 function sizeOf(path: string): number {
-  try {
-    return statSync(path).size
-  } catch (error) {
-    throw asStorageError(error, `journal segment ${path}`)
-  }
+  return onDisk(`journal segment ${path}`, () => statSync(path).size)
 }
 
 /** The SHA-256 of a file, read in pieces: a segment may be larger than what a run may hold in memory. */
-export function hashFile(path: string): string {
-  const hash = createHash('sha256')
-  const piece = Buffer.allocUnsafe(MIB)
-  const file = openSync(path, 'r')
-  try {
-    for (let read = readSync(file, piece); read > 0; read = readSync(file, piece)) {
-      hash.update(piece.subarray(0, read))
+function hashFile(path: string): string {
+  return onDisk(`journal segment ${path}`, () => {
+    const hash = createHash('sha256')
+    const piece = Buffer.allocUnsafe(MIB)
+    const file = openSync(path, 'r')
+    try {
+      for (let read = readSync(file, piece); read > 0; read = readSync(file, piece)) {
+        hash.update(piece.subarray(0, read))
+      }
+    } finally {
+      closeSync(file)
     }
-  } finally {
-    closeSync(file)
-  }
-  return hash.digest('hex')
+    return hash.digest('hex')
+  })
 }

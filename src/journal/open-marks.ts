@@ -5,10 +5,10 @@
  * it may be older, or gone, and says less then, never more than what was true.
  */
 
-import { closeSync, constants, openSync, readdirSync, rmSync, writeSync } from 'node:fs'
+import { closeSync, constants, existsSync, openSync, readdirSync, rmSync, writeSync } from 'node:fs'
 import { basename, dirname, join } from 'node:path'
 import { readIfThere } from '../support/atomic-file.ts'
-import { asStorageError, systemCode } from '../support/errors.ts'
+import { onDisk } from '../support/errors.ts'
 import { lineOf, readLine, type SealLine, type SealedSegment } from './seals.ts'
 
 function pathOf(folder: string, segment: string): string {
@@ -45,34 +45,16 @@ export function readMarks(folder: string): Map<string, SealedSegment> {
   return marks
 }
 
-/** Removes the mark of a segment that is listed. @throws StorageError when the disk refuses */
-export function removeMark(folder: string, segment: string): void {
-  remove([pathOf(folder, segment)])
-}
-
-/** Removes all marks. @throws StorageError when the disk refuses */
-export function removeMarks(folder: string): void {
-  remove(markPaths(folder))
-}
-
-function remove(paths: readonly string[]): void {
-  for (const path of paths) {
-    try {
-      rmSync(path, { force: true })
-    } catch (error) {
-      throw asStorageError(error, path)
-    }
+/** Removes the mark of a segment that is listed, or all marks. @throws StorageError when the disk refuses */
+export function removeMarks(folder: string, segment?: string): void {
+  for (const path of segment === undefined ? markPaths(folder) : [pathOf(folder, segment)]) {
+    onDisk(path, () => rmSync(path, { force: true }))
   }
 }
 
 function markPaths(folder: string): string[] {
   const beside = dirname(folder)
-  try {
-    const names = readdirSync(beside)
-    const marks = names.filter((name) => name.startsWith(pathOf(basename(folder), '')))
-    return marks.map((name) => join(beside, name))
-  } catch (error) {
-    if (systemCode(error) === 'ENOENT') return []
-    throw asStorageError(error, beside)
-  }
+  const names = onDisk(beside, () => (existsSync(beside) ? readdirSync(beside) : []))
+  const marks = names.filter((name) => name.startsWith(pathOf(basename(folder), '')))
+  return marks.map((name) => join(beside, name))
 }

@@ -4,12 +4,11 @@
  * is gone or shorter, a changed byte) makes it count as absent, so that all of the journal is read again.
  */
 
-import { existsSync, rmSync, statSync } from 'node:fs'
+import { existsSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import { deserialize, serialize } from 'node:v8'
 import { crc32 } from 'node:zlib'
-import { fsyncDirectory, readIfThere, writeFileAtomic } from '../support/atomic-file.ts'
-import { asStorageError } from '../support/errors.ts'
+import { readIfThere, removeFile, writeFileAtomic } from '../support/atomic-file.ts'
 import { emptyHistory, foldLoss, foldRecord, type History } from './history.ts'
 import { checkSegments, type JournalState } from './loss.ts'
 import { listSegments, readSegment } from './reader.ts'
@@ -54,13 +53,7 @@ export function saveCheckpoint({ folder }: JournalFolder): void {
 
 /** Removes the checkpoint below `folder`; the next run writes another. @throws StorageError when the disk refuses */
 export function removeCheckpoint(folder: string): void {
-  const path = join(folder, CHECKPOINT_FILE)
-  try {
-    rmSync(path, { force: true })
-    if (existsSync(folder)) fsyncDirectory(folder)
-  } catch (error) {
-    throw asStorageError(error, path)
-  }
+  removeFile(join(folder, CHECKPOINT_FILE))
 }
 
 /** @param only the segments to be read; all */

@@ -12,7 +12,7 @@ import {
   readdirSync,
   statSync,
 } from 'node:fs'
-import { EXIT, JobtideError, asStorageError } from '../support/errors.ts'
+import { EXIT, JobtideError, onDisk } from '../support/errors.ts'
 import { MIB } from '../support/units.ts'
 import { FRAME_MAGIC, decodeFrame, type Frame, type FrameRead } from './frame.ts'
 import type { JournalRecord } from './records.ts'
@@ -53,14 +53,10 @@ export interface PlacedFrame extends Frame {
 
 /** Names of the segments below `folder`, oldest first. @throws StorageError when the disk refuses */
 export function listSegments(folder: string): string[] {
-  try {
-    if (!existsSync(folder)) return []
-    return readdirSync(folder)
-      .filter((name) => name.endsWith(SEGMENT_SUFFIX))
-      .toSorted()
-  } catch (error) {
-    throw asStorageError(error, `journal ${folder}`)
-  }
+  return onDisk(`journal ${folder}`, () => {
+    const names = existsSync(folder) ? readdirSync(folder) : []
+    return names.filter((name) => name.endsWith(SEGMENT_SUFFIX)).toSorted()
+  })
 }
 
 const READ_BYTES = MIB
@@ -199,11 +195,7 @@ function durableOf(read: FrameRead): number | null {
 }
 
 function openForReading(path: string): number {
-  try {
-    return openSync(path, 'r')
-  } catch (error) {
-    throw asStorageError(error, `journal segment ${path}`)
-  }
+  return onDisk(`journal segment ${path}`, () => openSync(path, 'r'))
 }
 
 /** Up to `bytes` bytes of an open file from `at` on; fewer at its end. */

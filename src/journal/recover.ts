@@ -6,9 +6,9 @@
 import { createHash } from 'node:crypto'
 import { closeSync, existsSync, openSync, readdirSync, rmSync } from 'node:fs'
 import { dirname, join } from 'node:path'
-import { fsyncDirectory, writeFileAtomic } from '../support/atomic-file.ts'
+import { fsyncDirectory, removeFile, writeFileAtomic } from '../support/atomic-file.ts'
 import type { Clock } from '../support/clock.ts'
-import { asStorageError } from '../support/errors.ts'
+import { onDisk } from '../support/errors.ts'
 import { MIB } from '../support/units.ts'
 import { encodeFrame } from './frame.ts'
 import { Holdings, lossText, withoutKept } from './held.ts'
@@ -30,7 +30,8 @@ import {
 } from './seals.ts'
 
 /**
- * Closes and lists every segment that is not listed.
+ * Closes and lists every segment that is not listed. Call it only while holding the data directory's lock, when no other
+ * process can be writing.
  * @returns a sentence for each loss that was accepted
  * @throws JournalLossError when a listed segment is damaged or gone, and that is not accepted
  * @throws JournalDamagedError when one that is not listed is damaged, and that is not accepted
@@ -56,14 +57,12 @@ export function recoverSegments(
 /** Makes what a killed process gave a name keep it through a power cut, and removes what it had only begun to write. */
 function makeCertain(folder: string): void {
   if (!existsSync(folder)) return
-  try {
+  onDisk(folder, () => {
     for (const name of readdirSync(folder)) {
       if (/^(?!identity).*\.\d+\.tmp$/.test(name)) rmSync(join(folder, name))
     }
     for (const one of [dirname(folder), folder]) fsyncDirectory(one)
-  } catch (error) {
-    throw asStorageError(error, folder)
-  }
+  })
 }
 
 // A mark goes after the line of its segment is on the disk: where one is left, the line may not be.
@@ -95,17 +94,12 @@ type ClosedSegment = Pick<SealedSegment, 'bytes' | 'sha256' | 'held'>
 function closeSegment(path: string, clock: Clock, onDamage: OnDamage): ClosedSegment | null {
   const holdings = new Holdings()
   const prefix = validPrefix(path, (record) => holdings.add(record), onDamage)
-  try {
-    if (prefix.records > 0) {
-      writeFileAtomic(path, sealedBytes(path, prefix, clock))
-      return { ...fileState(path), held: holdings.held() }
-    }
-    rmSync(path)
-    fsyncDirectory(dirname(path))
+  if (prefix.records === 0) {
+    removeFile(path)
     return null
-  } catch (error) {
-    throw asStorageError(error, `journal segment ${path}`)
   }
+  writeFileAtomic(path, sealedBytes(path, prefix, clock))
+  return { ...fileState(path), held: holdings.held() }
 }
 
 function* sealedBytes(path: string, prefix: Prefix, clock: Clock): Generator<Buffer> {

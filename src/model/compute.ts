@@ -5,7 +5,6 @@
 
 import { taxonomyVersion } from '../titles/taxonomy.ts'
 import { quoteIdentifier } from '../warehouse/sql-text.ts'
-import type { SqlValue } from '../warehouse/rows.ts'
 import type { Warehouse } from '../warehouse/warehouse.ts'
 import type { ComputedModel } from './computed-models.ts'
 import { changedRows, DIFF_SIGN } from './difference.ts'
@@ -54,7 +53,7 @@ export async function addMissing(warehouse: Warehouse, model: ComputedModel): Pr
       `select ${key} from missing_keys where place > $1 and place <= $2`,
       [inserted, inserted + BATCH_ROWS],
     )
-    const count = rowCount(keys)
+    const count = Object.values(keys)[0]?.length ?? 0
     if (count === 0) break
     await warehouse.append(model.name, await model.rowsFor(keys))
     inserted += count
@@ -90,10 +89,6 @@ export async function removeUnmentioned(
   )
   for (const kept of [before, now]) await temporaries.drop(kept)
   return removed
-}
-
-function rowCount(columns: Readonly<Record<string, readonly SqlValue[]>>): number {
-  return Object.values(columns)[0]?.length ?? 0
 }
 
 function sameKey({ key }: ComputedModel, one: string, other: string): string {

@@ -12,12 +12,18 @@ import { chmodSync, existsSync, statSync, type Stats } from 'node:fs'
 import { constants, copyFile, rename, rm, stat, utimes } from 'node:fs/promises'
 import { join } from 'node:path'
 import { syncFile } from '../support/atomic-file.ts'
-import type { Clock } from '../support/clock.ts'
-import { JobtideError, LockedError, StorageError, asStorageError } from '../support/errors.ts'
+import {
+  JobtideError,
+  LockedError,
+  StorageError,
+  asStorageError,
+  onDisk,
+} from '../support/errors.ts'
 import { openToReaders } from '../support/file-modes.ts'
 import { logOf, removeSpilled, spilledBeside } from '../warehouse/database-file.ts'
 import { openBareFile, withWarehouse } from '../warehouse/warehouse.ts'
 import type { DataDirectory } from './data-directory.ts'
+import type { RunWorld } from './stages.ts'
 
 const FILE_NAME = 'analyst.duckdb'
 const OWNER_ONLY = 0o600
@@ -41,10 +47,7 @@ export interface AnalystCopyReport {
 export async function makeAnalystCopy({
   directory,
   clock,
-}: {
-  readonly directory: Folders
-  readonly clock: Clock
-}): Promise<AnalystCopyReport> {
+}: Pick<RunWorld, 'directory' | 'clock'>): Promise<AnalystCopyReport> {
   const beganAt = clock.monotonic()
   const path = analystCopyPath(directory)
   let bytes = 0
@@ -74,16 +77,15 @@ export interface AnalystCopy {
 /** Looks for the copy, without opening it or the warehouse; null when there is none. @throws StorageError */
 export function findAnalystCopy(directory: Folders): AnalystCopy | null {
   const path = analystCopyPath(directory)
-  try {
+  const { warehouse } = directory
+  return onDisk(path, () => {
     const copy = statSync(path, { throwIfNoEntry: false })
     if (copy === undefined) return null
-    const original = statSync(directory.warehouse, { throwIfNoEntry: false })
+    const original = statSync(warehouse, { throwIfNoEntry: false })
     const isCurrent =
-      original !== undefined && !existsSync(logOf(directory.warehouse)) && isSame(copy, original)
+      original !== undefined && !existsSync(logOf(warehouse)) && isSame(copy, original)
     return { path, asOf: milliseconds(copy), isCurrent }
-  } catch (error) {
-    throw asStorageError(error, path)
-  }
+  })
 }
 
 async function replaceCopy(warehouse: string, path: string): Promise<number> {

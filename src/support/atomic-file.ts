@@ -3,6 +3,7 @@
 import {
   chmodSync,
   closeSync,
+  existsSync,
   fsyncSync,
   linkSync,
   mkdirSync,
@@ -14,7 +15,7 @@ import {
 } from 'node:fs'
 import { open } from 'node:fs/promises'
 import { dirname } from 'node:path'
-import { asStorageError, systemCode } from './errors.ts'
+import { asStorageError, onDisk, systemCode } from './errors.ts'
 import type { FileModes } from './file-modes.ts'
 
 /** The mode of files that name people, or hold a key. */
@@ -111,6 +112,14 @@ export function readIfThere(path: string): Buffer | null {
     if (systemCode(error) === 'ENOENT') return null
     throw asStorageError(error, path)
   }
+}
+
+/** Removes a file, where there is one, so that it stays away after a power cut. @throws StorageError */
+export function removeFile(path: string): void {
+  onDisk(path, () => {
+    rmSync(path, { force: true })
+    if (existsSync(dirname(path))) fsyncDirectory(dirname(path))
+  })
 }
 
 /** Makes what was written to a file survive a power cut, however it was written. Errors come as they are. */

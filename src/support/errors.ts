@@ -102,6 +102,15 @@ export function asStorageError(error: unknown, subject: string): unknown {
   })
 }
 
+/** Does `work`; a failure of the file system is thrown as asStorageError names it. */
+export function onDisk<T>(subject: string, work: () => T): T {
+  try {
+    return work()
+  } catch (error) {
+    throw asStorageError(error, subject)
+  }
+}
+
 /** Why a file that the user named cannot be read, in words. */
 export function whyUnread(error: unknown): string {
   return systemCode(error) === 'ENOENT' ? 'there is no such file' : messageOf(error)

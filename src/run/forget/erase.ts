@@ -15,7 +15,7 @@ import { openJournal, type Journal } from '../../journal/journal.ts'
 import { readSuppression, suppress, type Erasable, type ListMark } from '../../load/suppression.ts'
 import { writePrivateFile } from '../../support/atomic-file.ts'
 import { isoInstant } from '../../support/clock.ts'
-import { LockedError, asStorageError } from '../../support/errors.ts'
+import { LockedError, onDisk } from '../../support/errors.ts'
 import { stableJson } from '../../support/json.ts'
 import { newUlid } from '../../support/ulid.ts'
 import { DAY } from '../../support/units.ts'
@@ -184,14 +184,12 @@ const LEFT_OVER =
 /** What in the data directory was made of the rest, and what killed processes left. */
 async function eraseCopies({ directory, clock, logger }: ErasureWorld): Promise<void> {
   const { root } = directory
-  try {
+  onDisk(root, () => {
     const names = existsSync(root) ? readdirSync(root) : []
     for (const name of names.filter((entry) => LEFT_OVER.test(entry))) {
       rmSync(join(root, name), { recursive: true, force: true })
     }
-  } catch (error) {
-    throw asStorageError(error, root)
-  }
+  })
   const copy = analystCopyPath(directory)
   if (!existsSync(copy)) return
   const { problem } = await makeAnalystCopy({ directory, clock })

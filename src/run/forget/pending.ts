@@ -3,14 +3,13 @@
  * end must know what to look for when the ids are gone; it is removed when nothing is left.
  */
 
-import { rmSync } from 'node:fs'
-import { dirname, join } from 'node:path'
+import { join } from 'node:path'
 import { z } from 'zod'
 import type { ErasedSegment } from '../../journal/erase-events.ts'
 import type { Erasable } from '../../load/suppression.ts'
-import { fsyncDirectory, readIfThere, writePrivateFile } from '../../support/atomic-file.ts'
+import { readIfThere, removeFile, writePrivateFile } from '../../support/atomic-file.ts'
 import { isoInstant } from '../../support/clock.ts'
-import { StorageError, asStorageError, messageOf } from '../../support/errors.ts'
+import { StorageError, messageOf } from '../../support/errors.ts'
 import { stableJson } from '../../support/json.ts'
 import type { Marker } from './search.ts'
 
@@ -61,13 +60,7 @@ export function writePending(dataDir: string, pending: Pending): void {
 
 /** Nothing is left to do. @throws StorageError when the disk refuses */
 export function removePending(dataDir: string): void {
-  const path = join(dataDir, PENDING_FILE)
-  try {
-    rmSync(path, { force: true })
-    fsyncDirectory(dirname(path))
-  } catch (error) {
-    throw asStorageError(error, path)
-  }
+  removeFile(join(dataDir, PENDING_FILE))
 }
 
 /** What is to be erased: what an earlier erasure left, and what is asked for now. */
