@@ -94,41 +94,32 @@ function giveUpError(
   maxWaitMs: number,
 ): JobtideError {
   const what = `page ${page} of batch ${batchId}`
-  const unavailable = (text: string, until: number | null, hint?: string) => {
-    const message = `${text}: ${wordsOf(failure)}`
-    return new UnavailableError(message, until, hint === undefined ? {} : { hint })
-  }
+  const words = wordsOf(failure)
+  const unavailable = (text: string, hint?: string) =>
+    new UnavailableError(`${text}: ${words}`, null, hint === undefined ? {} : { hint })
   switch (why) {
-    case 'long-wait':
-      return unavailable(
-        `the service asks for no request before ${isoInstant(notBefore)}`,
-        notBefore,
-      )
+    case 'long-wait': {
+      const time = isoInstant(notBefore)
+      const text = `the service asks for no request before ${time}: ${words}`
+      return new UnavailableError(text, notBefore)
+    }
     case 'outage': {
-      const wait =
-        maxWaitMs < MINUTE
-          ? `${Math.round(maxWaitMs / SECOND)} s`
-          : `${Math.round(maxWaitMs / MINUTE)} min`
-      return unavailable(
-        `the service gave no usable answer for ${wait}, the last time to ${what}`,
-        null,
-      )
+      const [unit, name] = maxWaitMs < MINUTE ? [SECOND, 's'] : [MINUTE, 'min']
+      const wait = `${Math.round(maxWaitMs / unit)} ${name}`
+      return unavailable(`the service gave no usable answer for ${wait}, the last time to ${what}`)
     }
     case 'unreadable':
       return unavailable(
         `the service answers with something that is no page, the last time to ${what}`,
-        null,
         UNREADABLE_HINT,
       )
     case 'page':
       return unavailable(
         `${what} could not be had in ${failures} attempts, while other requests were answered`,
-        null,
         PAGE_HINT,
       )
     case 'unreachable': {
       const obstacle = failure.kind === 'no-answer' ? failure.obstacle : null
-      const words = wordsOf(failure)
       return obstacle === null
         ? new UnavailableError(words, null)
         : unreachableError(obstacle, words)

@@ -196,14 +196,8 @@ export class PageBuyer {
     const { clock, writer } = this.#options
     const requestedAt = clock.now()
     const requestId = newUlid(requestedAt)
-    writer.write({
-      kind: 'request_sent',
-      run_id: this.#runId,
-      batch_id: question.batch.batch_id,
-      page: question.page,
-      request_id: requestId,
-      at: requestedAt,
-    })
+    const about = this.#about({ ...question, requestId })
+    writer.write({ kind: 'request_sent', at: requestedAt, ...about })
     return { ...question, permit, requestId, requestedAt, sentAt: clock.monotonic() }
   }
 
@@ -288,7 +282,7 @@ export class PageBuyer {
   // written down. One fsync puts the failure and the pause on the disk.
   async #fail(attempt: Attempt, failure: Failure, status: number | null): Promise<FailedAttempt> {
     const { writer, pacer } = this.#options
-    const { attempts, batch, page, requestId, requestedAt, permit, sentAt } = attempt
+    const { attempts, requestedAt, permit, sentAt } = attempt
     const { isHalfOpen } = permit
     const failed = this.#retries.decide(failure, attempts, { sentAt, isHalfOpen })
     const { decision, at, notBefore } = failed
@@ -298,10 +292,7 @@ export class PageBuyer {
     }
     await writer.append({
       kind: 'request_failed',
-      run_id: this.#runId,
-      batch_id: batch.batch_id,
-      page,
-      request_id: requestId,
+      ...this.#about(attempt),
       requested_at: requestedAt,
       at,
       status,
@@ -309,6 +300,10 @@ export class PageBuyer {
       in_doubt: isInDoubt(failure),
     })
     return failed
+  }
+
+  #about({ batch, page, requestId }: Pick<Attempt, 'batch' | 'page' | 'requestId'>) {
+    return { run_id: this.#runId, batch_id: batch.batch_id, page, request_id: requestId }
   }
 
   /** Notes a time before which no request may leave. */

@@ -5,13 +5,11 @@ import { noteReached, reachedBy, soundTime, type ReachedTime } from '../journal/
 import { agreeOnTime, type ClockDispute, type ServiceTime } from '../journal/service-time.ts'
 import { isoInstant, type Clock, type Uptime } from '../support/clock.ts'
 import type { Logger } from '../support/logger.ts'
-import type { ClocksBefore, ClockTrouble } from './options.ts'
+import type { BuyingOptions, ClockTrouble } from './options.ts'
 
-interface ServiceClockOptions {
+interface ServiceClockOptions extends Pick<BuyingOptions, 'clocksBefore'> {
   readonly clock: Pick<Clock, 'monotonic' | 'uptime'>
   readonly logger: Pick<Logger, 'warn'>
-  /** What the runs before know of clocks; absent: nothing. */
-  readonly clocksBefore?: ClocksBefore
 }
 
 /** Tells the service's time of answers, and remembers where clocks did not agree. */

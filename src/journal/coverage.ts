@@ -7,12 +7,15 @@
 import type { EventType, BatchFinished } from './records.ts'
 import { CLOCK_TOLERANCE_MS } from './service-time.ts'
 
-/** An unbroken interval of detection time that was read to its end. */
-export interface CoveredInterval {
-  readonly eventTypes: readonly EventType[]
-  /** Milliseconds since 1970 UTC, server time; null means from the beginning. */
+/** Detection time, milliseconds since 1970 UTC by the service's clock; `from` null means from the beginning. */
+export interface Stretch {
   readonly from: number | null
   readonly to: number
+}
+
+/** An unbroken interval of detection time that was read to its end. */
+export interface CoveredInterval extends Stretch {
+  readonly eventTypes: readonly EventType[]
 }
 
 /**
@@ -43,14 +46,10 @@ export function addInterval(
  * The detection time that a record says was read. What was read by then is not later than then, whatever a clock has said:
  * it ends at most minutes after the record was written.
  */
-export function coveredBy({
-  at,
-  covered_from: from,
-  covered_to,
-}: Pick<BatchFinished, 'at' | 'covered_from' | 'covered_to'>): Pick<
-  CoveredInterval,
-  'from' | 'to'
-> {
+export function coveredBy(
+  record: Pick<BatchFinished, 'at' | 'covered_from' | 'covered_to'>,
+): Stretch {
+  const { at, covered_from: from, covered_to } = record
   const to = Math.min(covered_to, at + CLOCK_TOLERANCE_MS)
   return { from: from === null ? null : Math.min(from, to), to }
 }
@@ -66,7 +65,8 @@ export function endingAt(
   })
 }
 
-function startOf({ from }: CoveredInterval): number {
+/** Where it begins, as a number. */
+export function startOf({ from }: Stretch): number {
   return from ?? Number.NEGATIVE_INFINITY
 }
 

@@ -51,18 +51,20 @@ export interface Journal {
   writer(): JournalWriter
 }
 
+type Payload = string | Uint8Array
+
 /** Writes records in order. */
 export interface JournalWriter {
   /**
    * Hands a record to the operating system: a killed process keeps it, a power cut may not.
    * @throws StorageError when the disk refuses; the record is then not in the journal, earlier ones are
    */
-  write(record: JournalRecord, payload?: string | Uint8Array): void
+  write(record: JournalRecord, payload?: Payload): void
   /**
    * Writes a record and resolves when it is on the disk. Concurrent callers share one fsync.
    * @throws StorageError when the disk refuses; after a failed fsync every later call fails too
    */
-  append(record: JournalRecord, payload?: string | Uint8Array): Promise<void>
+  append(record: JournalRecord, payload?: Payload): Promise<void>
   /**
    * Seals the segment, closes it and lists it; later records begin a new one. A writer that wrote nothing leaves no file.
    * @throws StorageError when the disk refuses; recover() seals the segment later, no acknowledged record is lost
@@ -116,11 +118,11 @@ class SegmentWriter implements JournalWriter {
     this.#segmentBytes = segmentBytes
   }
 
-  write(record: JournalRecord, payload?: string | Uint8Array): void {
+  write(record: JournalRecord, payload?: Payload): void {
     this.#writeFrame(record, payload)
   }
 
-  async append(record: JournalRecord, payload?: string | Uint8Array): Promise<void> {
+  async append(record: JournalRecord, payload?: Payload): Promise<void> {
     const segment = this.#writeFrame(record, payload)
     segment.nextSync ??= this.#afterDiskWork(() => {
       // What is written from here on is not certain to be covered by this fsync.
@@ -161,7 +163,7 @@ class SegmentWriter implements JournalWriter {
     if (this.#broken === null && segment.records > 0) listSegment(this.#folder, segment)
   }
 
-  #writeFrame(record: JournalRecord, payload?: string | Uint8Array): OpenSegment {
+  #writeFrame(record: JournalRecord, payload?: Payload): OpenSegment {
     if (this.#broken !== null) throw this.#broken
     return onDisk(`journal ${this.#folder}`, () => {
       this.#segment ??= startSegment(this.#folder, this.#clock)
@@ -169,11 +171,7 @@ class SegmentWriter implements JournalWriter {
     })
   }
 
-  #writeInto(
-    segment: OpenSegment,
-    record: JournalRecord,
-    payload?: string | Uint8Array,
-  ): OpenSegment {
+  #writeInto(segment: OpenSegment, record: JournalRecord, payload?: Payload): OpenSegment {
     const frame = encodeFrame(record, payload, segment.durable)
     this.#writeWhole(segment, frame)
     segment.bytes += frame.length

@@ -84,13 +84,8 @@ export function* readSegment(path: string, from = 0): Generator<PlacedFrame> {
       }
       if (read.kind === 'newer') throw new JournalTooNewError(path, at, read.version)
       if (read.kind !== 'frame') {
-        refuseDamage(
-          path,
-          file,
-          at,
-          read.kind === 'broken' ? read.reason : 'the record is cut short',
-        )
-        return
+        const reason = read.kind === 'broken' ? read.reason : 'the record is cut short'
+        return refuseDamage(path, file, at, reason)
       }
       at += read.frame.size
       yield { ...read.frame, end: at }

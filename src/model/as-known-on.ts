@@ -21,7 +21,7 @@ export interface ReadingModel {
 }
 
 const SUFFIX = '_as_known_on'
-const PART = /^-- (table|macro): (.+)\n/m
+const PART = /^-- (table|macro): (.+)\n((?:(?!-- (?:table|macro): ).*\n?)*)/gm
 
 /**
  * Writes the macros again, and drops those of models that are gone; part of the build's transaction.
@@ -32,7 +32,7 @@ export async function makeKnownOnMacros(
   models: readonly ReadingModel[],
 ): Promise<void> {
   const { tables, macros } = loadedAsKnownOn()
-  const dependencies = [...tables, ...models]
+  const dependencies: readonly ReadingModel[] = [...tables, ...models]
   for (const { name, sql } of macros) {
     await warehouse.run(`create or replace macro main.${name} as ${sql}`)
   }
@@ -90,17 +90,12 @@ export function knownOnSql(): string {
 }
 
 /** sql/known_on.sql, part by part. */
-function loadedAsKnownOn(): {
-  readonly tables: readonly ReadingModel[]
-  readonly macros: readonly { readonly name: string; readonly sql: string }[]
-} {
-  const [, ...parts] = knownOnSql().split(PART)
-  const tables: ReadingModel[] = []
-  const macros: { name: string; sql: string }[] = []
-  for (let at = 0; at + 2 < parts.length; at += 3) {
-    const [kind, name = '', sql = ''] = parts.slice(at, at + 3)
-    if (kind === 'macro') macros.push({ name, sql: withoutSemicolon(sql) })
-    else tables.push({ name, sql, reads: [] })
+function loadedAsKnownOn() {
+  const parts = [...knownOnSql().matchAll(PART)].map(([, kind, name = '', sql = '']) => {
+    return { kind, name, sql: withoutSemicolon(sql), reads: [] }
+  })
+  return {
+    tables: parts.filter(({ kind }) => kind === 'table'),
+    macros: parts.filter(({ kind }) => kind === 'macro'),
   }
-  return { tables, macros }
 }

@@ -3,10 +3,11 @@
  * whatever no batch covers that was read to its end; it is never taken for "no change".
  */
 
-import type { CoveredInterval } from '../journal/coverage.ts'
-import { canonicalName, type History } from '../journal/history.ts'
+import { startOf, type CoveredInterval, type Stretch } from '../journal/coverage.ts'
+import { canonicalName } from '../journal/history.ts'
 import { EVENT_TYPES, type EventType, type OrganizationRef } from '../journal/records.ts'
 import { DAY } from '../support/units.ts'
+import type { PlanHistory } from './plan.ts'
 import { coverageOf, type Window } from './window.ts'
 
 /** What should have been looked at. */
@@ -16,9 +17,6 @@ export interface Wanted {
   /** How far back, from now. */
   readonly window: Window
 }
-
-/** Detection time, milliseconds since 1970 UTC by the service's clock; `from` null means from the beginning. */
-type Stretch = Pick<CoveredInterval, 'from' | 'to'>
 
 /** A stretch of detection time that was not looked at. */
 export interface UnreadStretch extends Stretch {
@@ -58,8 +56,6 @@ export interface CoverageReport {
   readonly newestWatermark: number | null
 }
 
-type KnownHistory = Pick<History, 'coverage' | 'quarantined' | 'ids' | 'seen' | 'runs'>
-
 /**
  * Reports on the organisations of a pipeline, or, without `wanted`, on all that were ever asked for: each since
  * it was first read, for the event types it was asked for.
@@ -67,7 +63,7 @@ type KnownHistory = Pick<History, 'coverage' | 'quarantined' | 'ids' | 'seen' | 
  */
 export function coverageReport(
   wanted: Wanted | null,
-  history: KnownHistory,
+  history: PlanHistory,
   nowMs: number,
 ): CoverageReport {
   const names = wanted === null ? knownNames(history) : listedNames(wanted, history)
@@ -124,7 +120,7 @@ function organizationCoverage(
   organizationId: string,
   askedAs: string,
   wanted: Wanted | null,
-  history: KnownHistory,
+  history: PlanHistory,
   nowMs: number,
 ): OrganizationCoverage {
   const intervals = history.coverage.get(organizationId) ?? []
@@ -175,10 +171,6 @@ function startOfWindow({ window }: Wanted, nowMs: number): number | null {
   return window === 'all' ? null : nowMs - window * DAY
 }
 
-function startOf({ from }: Stretch): number {
-  return from ?? Number.NEGATIVE_INFINITY
-}
-
 function typesOf(intervals: readonly CoveredInterval[]): readonly EventType[] {
   const asked = new Set(intervals.flatMap(({ eventTypes }) => eventTypes))
   // Nothing was read: whatever it was asked for, all of it was not looked at.
@@ -186,7 +178,7 @@ function typesOf(intervals: readonly CoveredInterval[]): readonly EventType[] {
 }
 
 /** Canonical name → name shown, of a list: a company that it names twice counts once, by its first name. */
-function listedNames({ organizations }: Wanted, { ids }: KnownHistory): Map<string, string> {
+function listedNames({ organizations }: Wanted, { ids }: PlanHistory): Map<string, string> {
   return new Map(
     organizations
       .toReversed()
@@ -194,7 +186,7 @@ function listedNames({ organizations }: Wanted, { ids }: KnownHistory): Map<stri
   )
 }
 
-function knownNames({ coverage, quarantined, ids, runs }: KnownHistory): Map<string, string> {
+function knownNames({ coverage, quarantined, ids, runs }: PlanHistory): Map<string, string> {
   const askedAs = new Map([...ids].map(([name, id]) => [id, name]))
   // Of a run that is not done, those too that it has not read yet.
   const inRuns = [...runs.values()]

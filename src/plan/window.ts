@@ -1,6 +1,6 @@
 /** How far back an organisation must be asked, from what is wanted of it and what is covered. Pure. */
 
-import { addInterval, type CoveredInterval } from '../journal/coverage.ts'
+import { addInterval, startOf, type CoveredInterval } from '../journal/coverage.ts'
 import type { EventType } from '../journal/records.ts'
 import { DAY, HOUR } from '../support/units.ts'
 
@@ -40,7 +40,7 @@ export function neededWindow(
     const reached =
       window === 'since-last' && isAfterLoss !== true
         ? intervals[0]
-        : intervals.find((one) => (one.from ?? Number.NEGATIVE_INFINITY) <= from && one.to > from)
+        : intervals.find((one) => startOf(one) <= from && one.to > from)
     // Nothing that lies ahead was read: the overlap is still asked for.
     return reached === undefined ? from : Math.min(reached.to, nowMs) - overlapHours * HOUR
   })

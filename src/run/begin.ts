@@ -9,6 +9,7 @@ import { pagesBought, type BatchHistory } from '../journal/batch-history.ts'
 import { makePlan, questionSha256, type Plan } from '../plan/plan.ts'
 import type { Clock } from '../support/clock.ts'
 import { EXIT } from '../support/errors.ts'
+import { sum } from '../support/numbers.ts'
 import { newUlid } from '../support/ulid.ts'
 import { closingRecord } from './closing.ts'
 import type { Job } from './job.ts'
@@ -54,30 +55,25 @@ export async function beginRun(options: BeginOptions): Promise<BegunRun> {
       'it did not end: it was killed, or gave way; nothing of it can be read on, planned again'
     await writer.append(closingRecord(run, 'abandoned', EXIT.done, reason, nowMs))
   }
-  if (how.kind === 'new') {
-    const plan = makePlan(question, history, serverNowMs)
-    if (plan.batches.length === 0) throw noneTracked(job.organizationsFile, plan.quarantined)
-    const run = await start(options, plan, sha256)
-    const { organizations, quarantined } = plan
-    const leftBehind = pagesOf(how.dropped)
-    return { run, resumed: false, organizations, skipped: quarantined, leftBehind }
-  }
   if (how.kind === 'as-planned') {
     await resume(options, how.run, [], sha256)
     const { organizations } = how.run.started
     return { run: how.run, resumed: true, organizations, skipped: [], leftBehind: 0 }
   }
+  const leftBehind = sum(how.dropped.map(pagesBought))
+  if (how.kind === 'new') {
+    const plan = makePlan(question, history, serverNowMs)
+    const { batches, organizations, quarantined: skipped } = plan
+    if (batches.length === 0) throw noneTracked(job.organizationsFile, skipped)
+    const run = await start(options, plan, sha256)
+    return { run, resumed: false, organizations, skipped, leftBehind }
+  }
   const plan = makePlan(questionWithout(question, how.kept, history), history, serverNowMs)
-  const leftBehind = pagesOf(how.dropped)
   drop(options, how.run, how.dropped)
   await resume(options, how.run, renamed(plan.batches, how.run), sha256)
   const keptOrganizations = how.kept.flatMap(({ batch }) => batch.organizations).length
   const organizations = plan.organizations + keptOrganizations
   return { run: how.run, resumed: true, organizations, skipped: plan.quarantined, leftBehind }
-}
-
-function pagesOf(batches: readonly BatchHistory[]): number {
-  return batches.reduce((sum, batch) => sum + pagesBought(batch), 0)
 }
 
 async function start(
