@@ -10,12 +10,10 @@ export class UnavailableError extends JobtideError {
   /** Milliseconds since 1970 UTC before which no request may be sent; null when the service named no time. */
   readonly notBefore: number | null
   constructor(message: string, notBefore: number | null, details: ErrorDetails = {}) {
+    const time = notBefore === null ? null : isoInstant(notBefore)
     super(EXIT.unavailable, message, {
-      hint:
-        notBefore === null
-          ? 'Run the same command again later: it goes on where it stopped; what is in the journal is not bought again.'
-          : `Run the same command again after ${isoInstant(notBefore)}: it goes on where it stopped; what is in the journal is not bought again.`,
-      context: notBefore === null ? {} : { not_before: isoInstant(notBefore) },
+      hint: `Run the same command again ${time === null ? 'later' : `after ${time}`}: it goes on where it stopped; what is in the journal is not bought again.`,
+      context: time === null ? {} : { not_before: time },
       ...details,
     })
     this.notBefore = notBefore

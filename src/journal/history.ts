@@ -22,7 +22,7 @@ import {
 } from './run-history.ts'
 import { closeBatch, earliestOf, restartBatch } from './batch-history.ts'
 import {
-  RESUMABLE_OUTCOMES,
+  isResumable,
   type JournalRecord,
   type OrganizationLearnt,
   type OrganizationRef,
@@ -131,7 +131,7 @@ export function foldRecord(history: History, frame: PlacedFrame): void {
       run.finished = record
       // A sample is the beginning of its run, which has one budget.
       if (record.outcome !== 'sampled') run.creditsAtLastStop = run.creditsCommitted
-      if (!RESUMABLE_OUTCOMES.has(record.outcome)) forgetBatches(run)
+      if (!isResumable(record.outcome)) forgetBatches(run)
       return
     }
     case 'suppression_changed':

@@ -157,14 +157,10 @@ export interface Paused extends OfRun<'paused'> {
 export type RunOutcome =
   'done' | 'sampled' | 'budget' | 'unavailable' | 'refused' | 'interrupted' | 'failed' | 'abandoned'
 
-export const RESUMABLE_OUTCOMES: ReadonlySet<RunOutcome> = new Set<RunOutcome>([
-  'sampled',
-  'budget',
-  'unavailable',
-  'refused',
-  'interrupted',
-  'failed',
-])
+/** Whether a run can be resumed after it. */
+export function isResumable(outcome: RunOutcome): boolean {
+  return outcome !== 'done' && outcome !== 'abandoned'
+}
 
 /** A run ended. A run without this record was killed and can be resumed. */
 export interface RunFinished extends OfRun<'run_finished'> {

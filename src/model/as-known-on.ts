@@ -36,12 +36,11 @@ export async function makeKnownOnMacros(
   for (const { name, sql } of macros) {
     await warehouse.run(`create or replace macro main.${name} as ${sql}`)
   }
-  const made = dependencies
-    .filter(({ schema }) => schema !== 'core')
-    .map(({ name }) => knownOnName(name))
+  const made: string[] = []
   for (const [index, { name, schema }] of dependencies.entries()) {
     if (schema === 'core') continue
     const body = expression(name, dependencies.slice(0, index + 1))
+    made.push(knownOnName(name))
     await warehouse.run(
       `create or replace macro main.${quoteIdentifier(knownOnName(name))}(day, seen_by := 'service') as table ${body}`,
     )

@@ -89,16 +89,12 @@ export async function buildModels(
     return await warehouse.transaction(async () => {
       const fullRefreshReason = await fullRefreshReasonOf(warehouse, project, mostChanged)
       let done = 0
-      let rowsChanged = fullRefreshReason === null ? 0 : null
+      let rowsChanged = 0
       const finished = (name: string, rows: number | null) => {
         done += 1
-        if (rowsChanged !== null) rowsChanged += rows ?? 0
-        options.onProgress?.({
-          done,
-          total,
-          name,
-          ...(rowsChanged === null ? {} : { rowsChanged }),
-        })
+        rowsChanged += rows ?? 0
+        const changed = fullRefreshReason === null ? { rowsChanged } : {}
+        options.onProgress?.({ done, total, name, ...changed })
       }
       const eventsPerPart = options.eventsPerPart ?? eventsThatFit(memory)
       const work = { warehouse, project, clock, eventsPerPart, finished }

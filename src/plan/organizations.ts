@@ -37,13 +37,10 @@ export function parseOrganizations(bytes: Uint8Array, file: string): Organizatio
   const idAt = header.indexOf(ID_COLUMN)
   const urlAt = header.indexOf(URL_COLUMN)
   if (idAt >= 0 || urlAt >= 0) {
-    return collect(
-      rows.slice(1).map(({ cells, line }) => ({
-        reference: fromColumns(cells[idAt] ?? '', cells[urlAt] ?? ''),
-        line,
-      })),
-      file,
-    )
+    const named = rows.slice(1).map(({ cells, line }) => {
+      return { reference: fromColumns(cells[idAt] ?? '', cells[urlAt] ?? ''), line }
+    })
+    return collect(named, file)
   }
   if (header.filter((cell) => cell !== '').length > 1) {
     throw new ConfigError(
@@ -51,10 +48,10 @@ export function parseOrganizations(bytes: Uint8Array, file: string): Organizatio
       { hint: `Name the columns in the first line, for example: ${ID_COLUMN},${URL_COLUMN}` },
     )
   }
-  return collect(
-    rows.map(({ cells, line }) => ({ reference: fromText(onlyCell(cells, file, line)), line })),
-    file,
-  )
+  const named = rows.map(({ cells, line }) => {
+    return { reference: fromText(onlyCell(cells, file, line)), line }
+  })
+  return collect(named, file)
 }
 
 // Without a header a line is one name. A second one is refused: taking the first alone would leave a company unwatched.

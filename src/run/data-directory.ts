@@ -2,24 +2,18 @@
 
 import { join, resolve } from 'node:path'
 
-export interface DataDirectory {
-  readonly root: string
-  readonly journal: string
-  readonly warehouse: string
-  /** Files in the making; may be deleted whenever nothing runs. */
-  readonly scratch: string
-  /** Copies of published files whose store is not a folder; may be deleted whenever nothing runs. */
-  readonly published: string
-}
-
 /** The layout of the data directory `root`. */
-export function dataDirectory(root: string): DataDirectory {
+export function dataDirectory(root: string) {
   const path = resolve(root)
   return {
     root: path,
     journal: join(path, 'journal'),
     warehouse: join(path, 'jobtide.duckdb'),
+    /** Files in the making; may be deleted whenever nothing runs. */
     scratch: join(path, 'scratch'),
+    /** Copies of published files whose store is not a folder; may be deleted whenever nothing runs. */
     published: join(path, 'published'),
   }
 }
+
+export type DataDirectory = Readonly<ReturnType<typeof dataDirectory>>

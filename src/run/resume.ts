@@ -2,11 +2,11 @@
 
 import { canonicalName, type History } from '../journal/history.ts'
 import { hasLostRecords, type RunHistory } from '../journal/run-history.ts'
-import { RESUMABLE_OUTCOMES, type OrganizationRef, type BatchRecord } from '../journal/records.ts'
+import { isResumable, type OrganizationRef, type BatchRecord } from '../journal/records.ts'
+import { dayOf } from '../journal/spending.ts'
 import { isBegun, isStale, type BatchHistory } from '../journal/batch-history.ts'
 import type { Question } from '../plan/plan.ts'
 import { neededWindow, type Window } from '../plan/window.ts'
-import { DAY } from '../support/units.ts'
 
 export type Beginning =
   /** `dropped`: batches of an earlier run that are not read on. */
@@ -43,7 +43,7 @@ export function beginning(history: History, state: ResumeState): Beginning {
     .at(-1)
   if (latest === undefined || !isOpen(latest)) return { kind: 'new', dropped: [] }
   const isSameQuestion = latest.questionSha256 === questionSha256
-  if (isSameQuestion && utcDay(latest.started.at) === utcDay(nowMs)) {
+  if (isSameQuestion && dayOf(latest.started.at) === dayOf(nowMs)) {
     return { kind: 'as-planned', run: latest }
   }
   const unread = [...latest.batches.values()].filter(({ state: of }) => of === 'planned')
@@ -118,9 +118,5 @@ function namesOf(history: History, organizations: readonly OrganizationRef[]): S
 // Of a run that lost records it is not known what it was to read.
 function isOpen({ finished, isIncomplete }: RunHistory): boolean {
   if (isIncomplete) return false
-  return finished === null || RESUMABLE_OUTCOMES.has(finished.outcome)
-}
-
-function utcDay(ms: number): number {
-  return Math.floor(ms / DAY)
+  return finished === null || isResumable(finished.outcome)
 }

@@ -12,6 +12,7 @@
 import { existsSync, readdirSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { openJournal, type Journal } from '../../journal/journal.ts'
+import { nextMonthAt } from '../../journal/spending.ts'
 import { readSuppression, suppress, type Erasable, type ListMark } from '../../load/suppression.ts'
 import { writePrivateFile } from '../../support/atomic-file.ts'
 import { isoInstant } from '../../support/clock.ts'
@@ -264,9 +265,7 @@ export async function eraseAfterRun(
 ): Promise<Certificate | null> {
   const { directory, clock, logger } = world
   const suppression = readSuppression(openJournal(directory.journal, clock))
-  const now = new Date(clock.now())
-  const nextMonth = Date.UTC(now.getUTCFullYear(), now.getUTCMonth() + 1, 1)
-  const cutoff = retentionDays === null ? null : nextMonth - retentionDays * DAY
+  const cutoff = retentionDays === null ? null : nextMonthAt(clock.now()) - retentionDays * DAY
   const isDue = cutoff !== null && (suppression.eventsBefore ?? Number.NEGATIVE_INFINITY) < cutoff
   if (suppression.isEmpty && !isDue && readPending(directory.root) === null) return null
   try {
