@@ -8,7 +8,7 @@ import type { BatchRecord, OrganizationLearnt } from '../journal/records.ts'
 import { companySlug } from '../support/text.ts'
 import type { EventFacts } from './page-record.ts'
 
-export type LearntId = Pick<OrganizationLearnt, 'organization' | 'organization_id'>
+type LearntId = Pick<OrganizationLearnt, 'organization' | 'organization_id'>
 
 /** Collects the ids of one run over the pages of its batches. */
 export class IdLearner {

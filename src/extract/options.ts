@@ -25,15 +25,12 @@ export interface BuyingOptions {
   /** The longest wait, in milliseconds: that the service may order, and for an answer at all. */
   readonly maxWaitMs: number
   /** What the runs before know of clocks; absent: nothing. */
-  readonly clocksBefore?: ClocksBefore
+  readonly clocksBefore?: Pick<ClockHistory, 'serverAheadMs' | 'reached'>
   /** Stops cleanly: requests in flight are finished. */
   readonly stop: AbortSignal
   /** Breaks off requests in flight. */
   readonly abort: AbortSignal
 }
-
-/** What the runs before know of clocks. */
-export type ClocksBefore = Pick<ClockHistory, 'serverAheadMs' | 'reached'>
 
 export interface ExtractOptions extends BuyingOptions {
   readonly run: RunHistory

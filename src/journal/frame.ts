@@ -7,7 +7,8 @@
  * a power cut left of records that were never acknowledged: of those it may keep a later one, and not the one before it.
  */
 
-import { crc32, gunzipSync, gzipSync } from 'node:zlib'
+import { gunzipSync, gzipSync } from 'node:zlib'
+import { crc32Hex } from '../support/hash.ts'
 import { jsonOrNull } from '../support/json.ts'
 import { MIB } from '../support/units.ts'
 import type { JournalRecord } from './records.ts'
@@ -38,7 +39,7 @@ export function encodeFrame(
     throw new RangeError(`a ${record.kind} record is over ${LARGEST_PART} bytes`)
   }
   const prefix = Buffer.from(
-    `${FRAME_MAGIC}${header.length} ${body.length} ${durable} ${checksum(header, body, durable)}\n`,
+    `${FRAME_MAGIC}${header.length} ${body.length} ${durable} ${crc32Hex(String(durable), header, body)}\n`,
   )
   return Buffer.concat([prefix, header, body, Buffer.from('\n')])
 }
@@ -83,7 +84,7 @@ export function decodeFrame(buffer: Buffer, at: number): FrameRead {
   if (end > buffer.length) return { kind: 'short', needed: end - at }
   const header = buffer.subarray(headerAt, bodyAt)
   const body = buffer.subarray(bodyAt, end - 1)
-  if (checksum(header, body, durable) !== firstLine[5] || buffer[end - 1] !== LINE_FEED) {
+  if (crc32Hex(String(durable), header, body) !== firstLine[5] || buffer[end - 1] !== LINE_FEED) {
     return { kind: 'broken', reason: 'checksum does not match' }
   }
   // The checksum does not cover the two lengths: changed together, they part the same bytes elsewhere.
@@ -98,10 +99,4 @@ export function decodeFrame(buffer: Buffer, at: number): FrameRead {
       payload: () => (body.length === 0 ? Buffer.alloc(0) : gunzipSync(body)),
     },
   }
-}
-
-function checksum(header: Buffer, body: Buffer, durable: number): string {
-  return crc32(body, crc32(header, crc32(String(durable))))
-    .toString(16)
-    .padStart(8, '0')
 }

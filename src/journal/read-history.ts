@@ -7,8 +7,8 @@
 import { existsSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import { deserialize, serialize } from 'node:v8'
-import { crc32 } from 'node:zlib'
 import { readIfThere, removeFile, writeFileAtomic } from '../support/atomic-file.ts'
+import { crc32Hex } from '../support/hash.ts'
 import { emptyHistory, foldLoss, foldRecord, type History } from './history.ts'
 import { checkSegments, type JournalState } from './loss.ts'
 import { listSegments, readSegment } from './reader.ts'
@@ -47,7 +47,7 @@ export function saveCheckpoint({ folder }: JournalFolder): void {
   if (listSegments(folder).length === 0) return
   // What is not listed may not be on the disk.
   const body = serialize(foldAll(folder, new Set(listedIn(folder, 'refuse').keys())))
-  const line = `jobtide history ${CHECKPOINT_FORMAT} ${checksum(body)}\n`
+  const line = `jobtide history ${CHECKPOINT_FORMAT} ${crc32Hex(body)}\n`
   writeFileAtomic(join(folder, CHECKPOINT_FILE), Buffer.concat([Buffer.from(line), body]))
 }
 
@@ -62,7 +62,7 @@ function foldAll(folder: string, only?: ReadonlySet<string>): Checkpoint {
   const kept = readCheckpoint(folder)
   const { losses: lost, gapsUpTo } = checkSegments(folder, 'ends')
   if (kept !== null) refuseUnnamedLoss(folder, kept)
-  const losses = checksum(Buffer.from(JSON.stringify([gapsUpTo, ...lost])))
+  const losses = crc32Hex(JSON.stringify([gapsUpTo, ...lost]))
   if (kept?.losses === losses && fits(kept, folder)) return foldSegments(folder, kept, only)
   const nothing = { history: emptyHistory(), positions: new Map(), losses }
   return foldSegments(folder, nothing, only, lost, gapsUpTo)
@@ -109,7 +109,7 @@ function readCheckpoint(folder: string): Checkpoint | null {
   const firstLine = FIRST_LINE.exec(bytes.toString('latin1', 0, LONGEST_FIRST_LINE))
   if (firstLine?.[1] !== String(CHECKPOINT_FORMAT)) return null
   const body = bytes.subarray(firstLine[0].length)
-  if (checksum(body) !== firstLine[2]) return null
+  if (crc32Hex(body) !== firstLine[2]) return null
   return checkpointIn(body)
 }
 
@@ -129,8 +129,4 @@ function fits({ positions }: Checkpoint, folder: string): boolean {
     if (statSync(join(folder, segment)).size < bytes) return false
   }
   return true
-}
-
-function checksum(body: Uint8Array): string {
-  return crc32(body).toString(16).padStart(8, '0')
 }

@@ -9,9 +9,9 @@
  */
 
 import { closeSync, constants, fsyncSync, openSync, writeSync } from 'node:fs'
-import { crc32 } from 'node:zlib'
 import { createFile, readIfThere, writeFileAtomic } from '../support/atomic-file.ts'
 import { EXIT, JobtideError, asStorageError, systemCode } from '../support/errors.ts'
+import { crc32Hex } from '../support/hash.ts'
 import type { HeldRun } from './held.ts'
 
 const HEADER = 'jobtide seals 1'
@@ -106,7 +106,7 @@ export function readLine(line: string): SealLine | 'torn' | 'damaged' {
     return line === '' || TORN_BEFORE_JSON.test(line) ? 'torn' : 'damaged'
   }
   if (Buffer.byteLength(json) < Number(length)) return 'torn'
-  return checksum === checksumOf(json) ? (JSON.parse(json) as SealLine) : 'damaged'
+  return checksum === crc32Hex(json) ? (JSON.parse(json) as SealLine) : 'damaged'
 }
 
 /** Makes an empty list where there is none. */
@@ -157,9 +157,5 @@ export function appendSeal(folder: string, line: SealLine): void {
 /** A line, with the line feed before it. */
 export function lineOf(line: SealLine): string {
   const json = JSON.stringify(line)
-  return `\n${checksumOf(json)} ${Buffer.byteLength(json)} ${json}`
-}
-
-function checksumOf(text: string): string {
-  return crc32(text).toString(16).padStart(8, '0')
+  return `\n${crc32Hex(json)} ${Buffer.byteLength(json)} ${json}`
 }

@@ -12,7 +12,6 @@ export function stableJson(value: unknown, indent?: number): string {
   )
 }
 
-/** The value of a text as JSON; null where it is no JSON. */
 export function jsonOrNull(text: string): unknown {
   try {
     return JSON.parse(text)

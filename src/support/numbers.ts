@@ -1,6 +1,5 @@
 /** Lists: their sum, and their values in random order. */
 
-/** All of `values` together; 0 for none. */
 export function sum(values: readonly number[]): number {
   let total = 0
   for (const value of values) total += value
