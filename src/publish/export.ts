@@ -50,6 +50,7 @@ export interface ExportedTable {
 
 /** A file of the snapshot before cannot be read. */
 export class UnusableFilesError extends Error {
+  override readonly name = 'UnusableFilesError'
   readonly table: string
 
   constructor(table: string, why: string) {
