@@ -67,23 +67,6 @@ async function provenFaultOf(target: Target, input: Buffer): Promise<string | nu
   return fault
 }
 
-const LONGEST_REDUCTION_MS = 20_000
-
-/** A shorter input with the same kind of fault. */
-async function reduced(target: Target, input: Buffer, fault: string): Promise<Buffer> {
-  const kindOf = (text: string | null) => text?.slice(0, 24)
-  let shortest = input
-  const end = performance.now() + LONGEST_REDUCTION_MS
-  for (let part = input.length >> 1; part >= 1; part >>= 1) {
-    for (let at = 0; at < shortest.length && performance.now() < end;) {
-      const without = Buffer.concat([shortest.subarray(0, at), shortest.subarray(at + part)])
-      if (kindOf(await faultOf(target, without)) === kindOf(fault)) shortest = without
-      else at += part
-    }
-  }
-  return shortest
-}
-
 describe.each(['answers', 'journal', 'seals', 'manifests', 'pipelines', 'lists', 'titles'])(
   '%s',
   (name) => {
@@ -103,10 +86,9 @@ describe.each(['answers', 'journal', 'seals', 'manifests', 'pipelines', 'lists',
         const input = mutated(random, corpus, target.dictionary)
         const fault = await provenFaultOf(target, input)
         if (fault !== null) {
-          const shortest = await reduced(target, input, fault)
-          const path = pathOf(name, shortest)
+          const path = pathOf(name, input)
           mkdirSync(join(FOLDER, name), { recursive: true })
-          writeFileSync(path, shortest)
+          writeFileSync(path, input)
           throw new Error(`seed ${SEED}, input ${nth}, kept as ${path}: ${fault}`)
         }
         // The test runner wants to be answered now and then.

@@ -24,6 +24,8 @@ export interface Held {
   readonly finished: readonly { readonly record: BatchFinished; readonly batch: BatchRecord }[]
   /** Numbers of the versions in its pages. */
   readonly bought: ReadonlySet<number>
+  /** Events in its pages that do not fit, repeats included. */
+  readonly odd: number
   readonly sent: number
 }
 
@@ -32,7 +34,7 @@ export function heldBy({ journal }: Simulation): Held {
   const pages: { record: PageReceived; nth: number }[] = []
   const finished: { record: BatchFinished; batch: BatchRecord }[] = []
   const bought = new Set<number>()
-  let sent = 0
+  let [sent, odd] = [0, 0]
   for (const segment of journal.segments()) {
     for (const frame of journal.read(segment)) {
       const { record } = frame
@@ -44,10 +46,13 @@ export function heldBy({ journal }: Simulation): Held {
         data: JobChangeEvent[]
       }
       pages.push({ record, nth: Number(body.message) })
-      for (const { person } of body.data) bought.add(Number(person.handle))
+      for (const { person, detection_lag_days: days } of body.data) {
+        bought.add(Number(person.handle))
+        if (!Number.isInteger(days)) odd += 1
+      }
     }
   }
-  return { pages, finished, bought, sent }
+  return { pages, finished, bought, odd, sent }
 }
 
 /** What holds after each attempt, and what it takes to know of those before. */
@@ -63,9 +68,10 @@ export class Invariants {
     this.#simulation = simulation
   }
 
-  /** After an attempt, however it ended. @param chargedBefore the bill before it */
-  check({ job }: Attempt, ended: Ended, chargedBefore: number): Held {
+  /** After an attempt, however it ended. @param sentBefore requests before it */
+  check({ job }: Attempt, ended: Ended, sentBefore: number): Held {
     const { service } = this.#simulation
+    const own = service.account.slice(sentBefore)
     this.#expectKnownEnd(ended)
     if (ended.struck === 'power' || ended.struck === 'eio') this.#isPowerLost = true
     if (ended.struck !== null && ended.struck !== 'stop') {
@@ -75,11 +81,12 @@ export class Invariants {
     const held = heldBy(this.#simulation)
     this.#checkLedger(held, job)
     if (job.creditsLimit !== null) {
-      expect(service.charged() - chargedBefore, 'over the budget').toBeLessThanOrEqual(
-        job.creditsLimit,
-      )
+      const charged = sum(own.map((one) => one.charged))
+      expect(charged, 'over the budget').toBeLessThanOrEqual(job.creditsLimit)
     }
     expect(missedBy(this.#simulation, held), 'covered, but not there').toEqual([])
+    const kept = held.pages.filter(({ nth, record }) => nth > sentBefore && record.events > 0)
+    expect(kept.length, 'pages said to be bought are lost').toBeGreaterThanOrEqual(ended.pages)
     const numbers = new Set(held.pages.map(({ nth }) => nth))
     expect(
       [...this.#durable].filter((nth) => !numbers.has(nth)),

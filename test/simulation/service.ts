@@ -1,10 +1,10 @@
 /** The service of a simulation: shows the versions of its plan, fails as its seed says, and notes every promise it gave. */
 
-import { pickWeighted, type Random } from '../../src/simulator/random.ts'
-import { DAY, MINUTE, SECOND } from '../../src/support/units.ts'
+import { pick, pickWeighted, type Random } from '../../src/simulator/random.ts'
+import { DAY, HOUR, MINUTE, SECOND } from '../../src/support/units.ts'
 import type { VirtualClock } from '../helpers/virtual-clock.ts'
 import { aService, type Answered, type Asked } from '../extract/extract-fixture.ts'
-import { organizationOf, wireEvent, type Plan, type Version } from './world.ts'
+import { addVersion, correct, organizationOf, wireEvent, type Plan, type Version } from './world.ts'
 
 const FAULTS = {
   throttled: 3,
@@ -19,6 +19,9 @@ const FAULTS = {
   'last permit': 2,
 }
 
+// Boundaries of pages are read again so often where events leave in the second of the last page.
+const MOST_LEAVING = 2
+
 /** A time before which the service wants no request, and when we were told. Our time. */
 export interface Order {
   readonly told: number
@@ -32,7 +35,9 @@ export function serviceOf(
   random: Random,
   told: { step(what: string): void; count(what: string): void },
 ) {
-  const sorted = plan.versions.toSorted((a, b) => a.lagDays - b.lagDays || a.number - b.number)
+  const { versions } = plan
+  /** How many events left a list while it was read, by question and day. */
+  const left = new Map<string, number>()
   const orders: Order[] = []
   let isQuiet = false
   const latency = () => 1 + Math.floor(random() * plan.latency)
@@ -44,15 +49,38 @@ export function serviceOf(
     const asked = new Set(named.map(organizationOf))
     const from = daysAgo === null ? -Infinity : now() - daysAgo * DAY
     const type = body['event_type']
-    return sorted.filter(
-      (one) =>
-        asked.has(one.organization) &&
-        (type ?? one.type) === one.type &&
-        one.visibleAt <= now() &&
-        one.detectedAt <= now() &&
-        one.goneAt > now() &&
-        one.detectedAt >= from,
-    )
+    return versions
+      .filter(
+        (one) =>
+          asked.has(one.organization) &&
+          (type ?? one.type) === one.type &&
+          one.visibleAt <= now() &&
+          one.detectedAt <= now() &&
+          one.goneAt > now() &&
+          one.detectedAt >= from,
+      )
+      .toSorted((a, b) => a.lagDays - b.lagDays || a.number - b.number)
+  }
+
+  /** Lets something happen to a list above what is still to be read of it, before the next pages are asked for. */
+  function move(list: readonly Version[], { page, limit, daysAgo, body }: Asked): void {
+    if (isQuiet || list.length <= page * limit || random() >= plan.drift) return
+    const place = pick(random, list.slice(0, page * limit))
+    const at = now() + Math.ceil(random() * 2 * plan.latency)
+    const what = pickWeighted(random, { leaves: 4, corrected: 5, comes: 1 })
+    told.count(`drift: ${what}`)
+    if (what === 'corrected') return correct(plan, place, at, random)
+    if (what === 'comes') {
+      const detectedAt = at - Math.floor(random() * HOUR)
+      return addVersion(versions, { ...fresh(place), detectedAt, visibleAt: at })
+    }
+    // Only a list whose first page is about to be made can have held it all the time.
+    const question = JSON.stringify({ ...body, page: Math.floor(now() / DAY) })
+    const before = left.get(question) ?? 0
+    if (page > 1 || daysAgo === null || before >= MOST_LEAVING) return
+    left.set(question, before + 1)
+    const detectedAt = at - daysAgo * DAY
+    addVersion(versions, { ...fresh(place), detectedAt, visibleAt: now(), goneAt: at })
   }
 
   function ordered(takesMs: number, waitMs: number): void {
@@ -90,14 +118,15 @@ export function serviceOf(
         message: `company_urls: company not tracked: ${unknown[0]}`,
       }
     }
+    move(shown(asked), asked)
     const list = shown(asked)
-    const versions = list.slice((page - 1) * limit, page * limit)
-    const charge = versions.length > 0 ? 10 : 0
+    const data = list.slice((page - 1) * limit, page * limit)
+    const charge = data.length > 0 ? 10 : 0
     if (fault === 'cut') return { takesMs, status: null, charge }
     const whole: Answered = {
       takesMs: fault === 'slow' ? 50 * SECOND : takesMs,
       headers,
-      data: versions.map(wireEvent),
+      data: data.map(wireEvent),
       hasMore: list.length > page * limit,
       // So that a page in the journal can be told from all others.
       message: String(nth),
@@ -129,5 +158,8 @@ export function serviceOf(
     },
   }
 }
+
+/** Another event at the same place. */
+const fresh = ({ organization, type, lagDays }: Version) => ({ organization, type, lagDays })
 
 const urlsOf = (body: Asked['body']) => (body['company_urls'] ?? []) as string[]

@@ -9,7 +9,7 @@ import { messageOf } from '../../src/support/errors.ts'
 import { DAY } from '../../src/support/units.ts'
 import { rounds } from '../helpers/tier.ts'
 import { useVolatileDisk } from '../helpers/volatile-disk.ts'
-import { expectSameEverywhere, expectWholeSnapshot, filesOf } from './after-journal.ts'
+import { expectSameEverywhere, expectWholeSnapshot } from './after-journal.ts'
 import { Invariants, expectTruth } from './invariants.ts'
 import { simulationOf, type Simulation } from './simulation.ts'
 import { quietJob, type Attempt } from './world.ts'
@@ -40,44 +40,42 @@ async function live(simulation: Simulation): Promise<void> {
   const { plan, clock, service, isDeep, count } = simulation
   const invariants = new Invariants(simulation)
   const run = async (attempt: Attempt) => {
-    const chargedBefore = service.charged()
+    const sentBefore = service.account.length
     const ended = await simulation.attempt(attempt)
     if (isDeep) await expectWholeSnapshot(simulation)
-    return { ended, held: invariants.check(attempt, ended, chargedBefore) }
+    return { ended, held: invariants.check(attempt, ended, sentBefore) }
   }
   for (const attempt of plan.attempts) await run(attempt)
 
   service.calm()
   const job = quietJob(plan)
-  const quietNight = async (extractsOnly = false) => {
-    const fate = { kind: 'none', at: 0 } as const
-    const night = await run({ at: clock.now(), job, fate, extractsOnly })
-    if (night.ended.error !== null) throw night.ended.error
-    expect(night.ended.report?.endedEarly).toBe(null)
+  const quietNight = async (isWhole: boolean) => {
+    const fate = { kind: 'none', when: 'disk', at: 0 } as const
+    const night = await run({ at: clock.now(), job, fate, isWhole })
+    const { error, report } = night.ended
+    const failure = error ?? report?.endedEarly ?? report?.stageFailure ?? null
+    if (failure !== null) throw failure
     return night
   }
   // The first one reads on what was begun before, and that is covered up to when it was begun.
   await clock.advance(DAY)
-  await quietNight(true)
+  await quietNight(false)
   await clock.advance(DAY)
   const beganAt = service.now()
-  const { held } = await quietNight()
+  const { held } = await quietNight(isDeep)
   const truth = expectTruth(simulation, held, beganAt)
-  const files = isDeep ? await filesOf(simulation) : null
+  if (isDeep) await expectSameEverywhere(simulation, held, truth)
 
-  const again = await quietNight()
+  const again = await quietNight(false)
   expect(again.held.bought, 'a second run finds nothing else').toEqual(held.bought)
   count('pages', again.held.pages.length)
   count('credits', service.charged())
   count('requests whose note a power cut took', service.account.length - again.held.sent)
-  if (!isDeep) return
-  expect(await filesOf(simulation), 'a second run writes no file').toEqual(files)
-  await expectSameEverywhere(simulation, held, truth)
 }
 
 describe('nights that a seed makes up', () => {
   it('are the same again, to the last step, where the seed is the same', async () => {
-    for (const seed of [1, 2, 3]) {
+    for (const seed of [1, 2]) {
       const [once, again] = [await simulate(seed), await simulate(seed)]
       expect(again.steps).toEqual(once.steps)
       expect(again.counts).toEqual(once.counts)

@@ -26,6 +26,8 @@ export interface Ended {
   readonly error: Error | null
   /** What struck; null when it ended before its fate came. */
   readonly struck: Fate['kind'] | null
+  /** Pages with events that it said are bought. */
+  readonly pages: number
 }
 
 /** A data directory and its surroundings. */
@@ -40,6 +42,7 @@ interface Running {
   struck: boolean
   /** Whether it is past the journal. */
   loads: boolean
+  pages: number
 }
 
 /** How often it happened is counted as. */
@@ -52,9 +55,9 @@ const STRUCK = {
   stop: 'stops',
 }
 
-/** The simulation of a seed. @param isDeep runs go on after the journal: load, build, publish */
+/** The simulation of a seed. @param isDeep some runs go on after the journal: load, build, publish */
 export function simulationOf(seed: number, isDeep: boolean, disk: VolatileDisk) {
-  const plan = planOf(seed)
+  const plan = planOf(seed, isDeep)
   const random = seededRandom(seed + 2 ** 30)
   const clock = virtualClock(plan.startAt)
   const beganAt = clock.monotonic()
@@ -90,8 +93,9 @@ export function simulationOf(seed: number, isDeep: boolean, disk: VolatileDisk) 
   function point(name: string, partly?: () => void): void {
     if (running === null) return
     if (running.abort.signal.aborted) throw new ProcessEnded('the process ended')
-    running.points += 1
-    const { fate, points, struck, stop } = running
+    const { fate, struck, stop } = running
+    if (name === fate.when) running.points += 1
+    const { points } = running
     if (!struck && fate.kind !== 'none' && points >= fate.at) {
       running.struck = true
       count(STRUCK[fate.kind])
@@ -122,19 +126,30 @@ export function simulationOf(seed: number, isDeep: boolean, disk: VolatileDisk) 
     s3Endpoint: undefined,
     stop: stop.signal,
     abort: abort.signal,
-    onProgress: ({ stage }) => {
-      if (stage === 'extract' || running === null) return
+    onProgress: (progress) => {
+      if (running === null) return
+      if (progress.stage === 'extract') {
+        running.pages = progress.pages
+        return
+      }
       running.loads = true
-      point(stage)
+      point(progress.stage)
     },
   })
 
   /** Runs until it is done, or its fate has come. */
-  async function attempt({ at, job, fate, extractsOnly }: Attempt): Promise<Ended> {
+  async function attempt({ at, job, fate, isWhole }: Attempt): Promise<Ended> {
     await clock.advance(Math.max(0, at - clock.now()))
-    const isWhole = isDeep && !extractsOnly
     const [stop, abort] = [new AbortController(), new AbortController()]
-    const mine: Running = { fate, stop, abort, points: 0, struck: false, loads: false }
+    const mine: Running = {
+      fate,
+      stop,
+      abort,
+      points: 0,
+      struck: false,
+      loads: false,
+      pages: 0,
+    }
     running = mine
     const { window } = job.question
     step(
@@ -169,7 +184,7 @@ export function simulationOf(seed: number, isDeep: boolean, disk: VolatileDisk) 
     count('runs')
     const said = result.error?.message ?? 'well'
     step(`ENDED ${said.replaceAll(base, '').replace(/[0-9A-Z]{26}/g, '…')}`)
-    return { ...result, struck: mine.struck ? fate.kind : null }
+    return { ...result, struck: mine.struck ? fate.kind : null, pages: mine.pages }
   }
 
   return {

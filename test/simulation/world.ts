@@ -27,9 +27,10 @@ export interface Version {
   readonly lagDays: number
 }
 
-/** What ends an attempt, at which of its steps: disk calls, answers, and steps of the stages after the journal. */
+/** What ends an attempt, and when: at a call of the disk or an answer before the load, or at a step after it. */
 export interface Fate {
   readonly kind: 'none' | 'kill' | 'power' | 'full' | 'eio' | 'stop'
+  readonly when: 'disk' | 'answer' | 'load' | 'build' | 'publish'
   readonly at: number
 }
 
@@ -39,8 +40,8 @@ export interface Attempt {
   readonly at: number
   readonly job: Job
   readonly fate: Fate
-  /** It ends with the journal. */
-  readonly extractsOnly: boolean
+  /** Load, build and publish follow. */
+  readonly isWhole: boolean
 }
 
 /** Everything that follows from a seed before it runs. */
@@ -49,10 +50,15 @@ export interface Plan {
   /** How far the service's clock is ahead of ours. */
   readonly aheadMs: number
   readonly organizations: readonly OrganizationRef[]
-  readonly versions: readonly Version[]
+  /** The service adds those that come while a list is read. */
+  readonly versions: Version[]
   readonly attempts: readonly Attempt[]
   /** Share of requests that fail in some way. */
   readonly trouble: number
+  /** Share of pages of a longer list with which it begins to move. */
+  readonly drift: number
+  /** Whether an event is shown beside its correction. */
+  readonly keepsVersions: boolean
   /** Most milliseconds that a request takes each way. */
   readonly latency: number
   readonly creditsPerMonth: number | null
@@ -60,27 +66,52 @@ export interface Plan {
 
 const OVERLAP_HOURS = 6
 
+/** Whether an event does not fit, in all its versions. */
+export const isOdd = ({ event }: Pick<Version, 'event'>) => event % 40 === 7
+
 /** The event of a version, as the service sends it: `handle` is the version's number. */
-export function wireEvent({
-  number,
-  event,
-  organization,
-  type,
-  ...times
-}: Version): JobChangeEvent {
-  const { detectedAt, lagDays } = times
+export function wireEvent(version: Version): JobChangeEvent {
+  const { number, event, organization, type, detectedAt, lagDays } = version
   const wire = anEvent({
     // Few people, so that they have careers.
-    person: `per_${event % 60}`,
+    person: `per_${event % 100}`,
     organization: `org_${organization}`,
     type,
     detectedAt,
     lagDays,
     title: pick(seededRandom(event), ['Engineer', 'Senior Engineer', 'Head of Sales', 'CFO']),
   })
-  // The natural key does not change with a correction.
-  const changed_at = new Date(Date.UTC(2024, 0, 1) + event * HOUR).toISOString()
-  return { ...wire, changed_at, person: { ...wire.person, handle: String(number) } }
+  return {
+    ...wire,
+    // The natural key does not change with a correction.
+    changed_at: new Date(Date.UTC(2024, 0, 1) + event * HOUR).toISOString(),
+    detection_lag_days: isOdd(version) ? lagDays + 0.5 : lagDays,
+    person: { ...wire.person, handle: String(number) },
+  }
+}
+
+/** Adds an event, or with `event` a version of one. */
+export function addVersion(
+  versions: Version[],
+  fields: Omit<Version, 'number' | 'event' | 'goneAt'> & Partial<Version>,
+): void {
+  const { length } = versions
+  versions.push({ event: length, goneAt: Infinity, ...fields, number: length })
+}
+
+/** Corrects an event that was there from the beginning, at most once, so that it moves down in the list. */
+export function correct(
+  { versions, keepsVersions }: Pick<Plan, 'versions' | 'keepsVersions'>,
+  old: Version,
+  at: number,
+  random: Random,
+): void {
+  const detectedAt = Math.max(old.detectedAt + SECOND, at - Math.floor(random() * 9 * MINUTE))
+  const isCorrected = versions.some((one) => one.event === old.event && one !== old)
+  if (old.visibleAt !== 0 || isCorrected || isOdd(old) || detectedAt > at) return
+  if (!keepsVersions) old.goneAt = at
+  const lagDays = old.lagDays + Math.floor(random() * 100)
+  addVersion(versions, { ...old, detectedAt, visibleAt: at, lagDays, goneAt: Infinity })
 }
 
 /** The organisation that a name stands for; -1 for one that is not tracked. */
@@ -95,8 +126,8 @@ export function quietJob(plan: Pick<Plan, 'organizations'>): Job {
   return jobOver([], { organizations, overlapHours: OVERLAP_HOURS, initialWindow: 60 })
 }
 
-/** What follows from a seed. */
-export function planOf(seed: number): Plan {
+/** What follows from a seed. @param isDeep the last attempt goes on after the journal, and meets its fate there */
+export function planOf(seed: number, isDeep: boolean): Plan {
   const random = seededRandom(seed)
   const below = (n: number) => Math.floor(random() * n)
   const startAt = pick(random, [
@@ -114,25 +145,28 @@ export function planOf(seed: number): Plan {
   const named = random() < 0.2 ? [...organizations, UNTRACKED] : organizations
   const creditsPerMonth = random() < 0.25 ? 10 * (3 + below(30)) : null
   const attempts: Attempt[] = []
-  for (let at = startAt; attempts.length < 2 + below(5);) {
-    attempts.push({
-      at,
-      job: aJob(random, named, creditsPerMonth),
-      fate: aFate(random),
-      extractsOnly: random() < 0.6,
-    })
+  for (let at = startAt; attempts.length < 2 + below(4);) {
+    const job = aJob(random, named, creditsPerMonth)
+    attempts.push({ at, job, fate: aFate(random), isWhole: false })
     at += pick(random, [SECOND, MINUTE, HOUR, 20 * HOUR, DAY, 3 * DAY])
   }
-  const latency = pick(random, [1, 40, 400, 1_500])
+  const last = attempts.pop()
+  if (last !== undefined) {
+    const whole = { ...last, job: quietJob({ organizations: named }), fate: aLateFate(random) }
+    attempts.push(isDeep ? { ...whole, isWhole: true } : last)
+  }
+  const keepsVersions = random() < 0.3
   const times = attempts.map(({ at }) => at + aheadMs)
   return {
     startAt,
     aheadMs,
     organizations: named,
-    versions: versionsOf(random, times, organizations.length, latency),
+    versions: versionsOf(random, times, organizations.length, isDeep, keepsVersions),
     attempts,
     trouble: pick(random, [0, 0, 0.05, 0.3]),
-    latency,
+    drift: pick(random, [0, 0.5, 0.9]),
+    keepsVersions,
+    latency: pick(random, [1, 40, 400, 1_500]),
     creditsPerMonth,
   }
 }
@@ -141,7 +175,15 @@ const UNTRACKED: OrganizationRef = { by: 'url', value: 'company-unknown' }
 
 function aFate(random: Random): Fate {
   const kind = pickWeighted(random, { none: 30, kill: 30, power: 20, full: 8, eio: 6, stop: 6 })
-  return { kind, at: 1 + Math.floor(random() ** 2 * 120) }
+  if (random() < 0.5) return { kind, when: 'answer', at: 1 + Math.floor(random() * 6) }
+  return { kind, when: 'disk', at: 1 + Math.floor(random() ** 2 * 120) }
+}
+
+function aLateFate(random: Random): Fate {
+  const when = pickWeighted(random, { load: 1, build: 1, publish: 3 })
+  const steps = { load: 2, build: 160, publish: 50 }
+  const kind = pickWeighted(random, { none: 1, kill: 6, power: 3, stop: 1 })
+  return { kind, when, at: 1 + Math.floor(random() * steps[when]) }
 }
 
 function aJob(
@@ -159,11 +201,11 @@ function aJob(
   }
   const kind = pickWeighted(random, { nightly: 70, weekly: 15, backfill: 15 })
   if (kind === 'nightly') return { ...quiet, ...limits }
-  const some = organizations.filter(() => random() < 0.6)
+  const some = organizations.filter((_, place) => place === 0 || random() < 0.6)
   const question = {
     ...quiet.question,
     pipeline: kind,
-    organizations: some.length === 0 ? organizations : some,
+    organizations: some,
     eventTypes: pick(random, [
       EVENT_TYPES,
       EVENT_TYPES,
@@ -175,58 +217,44 @@ function aJob(
   return { ...quiet, ...limits, pipeline: kind, question }
 }
 
-/** The versions of all events. Much happens while pages are read. @param times when attempts begin, service time */
+/** The versions of all events before anything is read. @param times when attempts begin, service time */
 function versionsOf(
   random: Random,
   times: readonly number[],
   organizations: number,
-  latency: number,
+  isDeep: boolean,
+  keepsVersions: boolean,
 ): Version[] {
   const [startAt = 0] = times
+  const endAt = times.at(-1) ?? 0
   const between = (from: number, to: number) => Math.floor(from + random() * (to - from))
   const versions: Version[] = []
-  const add = (fields: Omit<Version, 'number' | 'event' | 'organization' | 'type' | 'goneAt'>) => {
-    const { length } = versions
-    versions.push({
-      number: length,
-      event: length,
+  const add = (visibleAt: number, detectedAt: number) =>
+    addVersion(versions, {
       organization: Math.floor(random() ** 2 * organizations),
       type: pick(random, EVENT_TYPES),
-      goneAt: Infinity,
-      ...fields,
+      detectedAt,
+      visibleAt,
+      lagDays: Math.floor(random() ** 2 * 200),
     })
+  // An incremental build is made where few people changed.
+  const atFirst = isDeep ? between(120, 200) : between(0, pick(random, [100, 400, 400]))
+  for (let i = 0; i < atFirst; i += 1) {
+    add(0, between(startAt - 80 * DAY, startAt - OVERLAP_HOURS * HOUR))
   }
-  const lag = () => Math.floor(random() ** 2 * 200)
-  const events = between(0, pick(random, [60, 330]))
-  const activeMs = (Math.ceil(events / 50) + 2) * latency * 2
-  const busy = () => pick(random, times) + between(0, activeMs)
-  for (let i = 0; i < events; i += 1) {
-    // Some leave a window while it is read.
-    const leaves = random() < 0.05
-    const detectedAt = leaves
-      ? Math.min(busy() - pick(random, [1, 2, 7, 60]) * DAY, startAt - DAY)
-      : between(startAt - 80 * DAY, startAt - OVERLAP_HOURS * HOUR)
-    add({ detectedAt, visibleAt: 0, lagDays: lag() })
-  }
-  for (let i = between(0, 25); i > 0; i -= 1) {
-    const visibleAt = random() < 0.7 ? busy() : between(startAt, (times.at(-1) ?? 0) + DAY)
-    for (let j = i === 1 ? pick(random, [1, 3, 60, 120]) : 1; j > 0; j -= 1) {
-      const late = random() < 0.5 ? 0 : between(0, OVERLAP_HOURS * HOUR - SECOND)
-      add({ detectedAt: visibleAt - late, visibleAt, lagDays: lag() })
+  const come = (count: number, time: () => number) => {
+    for (let i = 0; i < count; i += 1) {
+      const at = time()
+      add(at, at - (random() < 0.5 ? 0 : between(0, OVERLAP_HOURS * HOUR - SECOND)))
     }
   }
-  const keepsVersions = random() < 0.5
-  for (let i = between(0, 8); i > 0 && versions.length > 0; i -= 1) {
-    const old = pick(random, versions)
-    const visibleAt = busy()
-    if (old.goneAt !== Infinity || old.visibleAt >= visibleAt) continue
-    const detectedAt = Math.max(old.detectedAt + SECOND, visibleAt - between(0, 9 * MINUTE))
-    if (detectedAt > visibleAt) continue
-    // An old version that stays beside the new one is not marked as gone; it is corrected once.
-    if (!keepsVersions) old.goneAt = visibleAt
-    const lagDays = old.lagDays + between(0, 100)
-    const { length: number } = versions
-    versions.push({ ...old, number, detectedAt, visibleAt, lagDays, goneAt: Infinity })
+  come(between(0, 6), () => between(startAt, endAt + DAY))
+  for (const at of isDeep ? [] : times) {
+    come(pick(random, [0, 3, 60, 120]), () => at - between(0, HOUR))
+  }
+  for (let i = between(isDeep ? 3 : 0, 8); i > 0 && atFirst > 0; i -= 1) {
+    const at = between(isDeep ? endAt + HOUR : startAt, endAt + DAY)
+    correct({ versions, keepsVersions }, pick(random, versions), at, random)
   }
   return versions
 }
