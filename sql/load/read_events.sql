@@ -1,14 +1,23 @@
--- Reads the events of some pages in one set. `is_read` is true where this reading is certainly that of src/api/schemas.ts; all
--- others (events that do not fit, repeated keys, control characters, odd numbers, dates and ids), and pages without a row, are
--- read there, one by one. `fields` are the names of an event's members, as JSON; null for those that every event has.
+-- Reads the events of some pages in one set. `is_read` is true where this reading is certainly that of src/api/schemas.ts;
+-- all others (events that do not fit, repeated keys, control characters, odd numbers, dates and ids), and pages without a
+-- row, are read there, one by one. $1 to $4 are the pages: their numbers, runs, times of receipt and bodies as received.
+-- `fields` are the names of an event's members, as JSON; null for those that every event has.
 
 insert into jobtide_load.sightings
 with
-    -- Pages that the engine takes for JSON as JavaScript does. With a foreign organisation in it, a page has rejects.
+    bodies as (
+        select
+            unnest(cast($1 as integer[])) as nth,
+            unnest(cast($2 as varchar[])) as run_id,
+            unnest(cast($3 as timestamptz[])) as received_at,
+            unnest(cast($4 as blob[])) as body
+    ),
+
+    -- Pages that the engine takes for JSON as JavaScript does.
     pages as (
         select nth, received_at, run_id, decode(body) as body
         from bodies
-        where not has_foreign and len(list_filter(try(json_keys(decode(body))), lambda field: field = 'data')) = 1
+        where len(list_filter(try(json_keys(decode(body))), lambda field: field = 'data')) = 1
     ),
 
     lists as (
@@ -67,7 +76,7 @@ select
     nth,
     cast(position as integer) as position,
     coalesce(fits and changed_us is not null and detected_us is not null, false) as is_read,
-    nullif(cast(to_json(fields) as varchar), usual_fields()) as fields,
+    case when fields is distinct from usual_fields() then cast(to_json(fields) as varchar) end as fields,
     -- As eventKey in src/load/event-row.ts.
     sha256(concat(
         '[', leaf.person.profile_id, ',', leaf.organization.organization_id, ',', leaf.event_type, ',', changed_us // 1000,

@@ -1,6 +1,5 @@
--- What a connection needs to read pages: macros, and temporary tables for some pages at a time: their bodies as received, one
--- row for each page; the member names of events that name a member twice; people in them whose events are not kept; and
--- events that JavaScript has read.
+-- What a connection needs to read pages: macros, and temporary tables for some pages at a time: the member names of events that
+-- name a member twice; people in them whose events are not kept; and events that JavaScript has read.
 
 -- A member of an event as JSON text: null where it is missing or null.
 create or replace temp macro is_text(leaf) as leaf is null or starts_with(leaf, '"');
@@ -18,19 +17,13 @@ create or replace temp macro instant_of(leaf) as epoch_us(
 create or replace temp macro whole_ms(us) as us - (us % 1000 + 1000) % 1000;
 
 -- The names of the members of an event and of its parts, as the service documents them.
-create or replace temp macro usual_fields() as
-    '[["event_type","detected_at","changed_at","detection_lag_days","title","person","organization"],'
-    || '["current","previous"],'
-    || '["profile_id","handle","full_name","first_name","last_name","headline","network_url"],'
-    || '["organization_id","name","slug","network_url"]]';
+create or replace temp macro usual_fields() as [
+    ['event_type', 'detected_at', 'changed_at', 'detection_lag_days', 'title', 'person', 'organization'],
+    ['current', 'previous'],
+    ['profile_id', 'handle', 'full_name', 'first_name', 'last_name', 'headline', 'network_url'],
+    ['organization_id', 'name', 'slug', 'network_url']
+];
 
-create or replace temp table bodies (
-    nth integer,
-    run_id varchar,
-    received_at timestamptz,
-    has_foreign boolean,
-    body blob
-);
 create or replace temp table repeated_fields (fields varchar);
 create or replace temp table erased_people (profile_id varchar);
 create or replace temp table others as from jobtide_load.sightings limit 0;

@@ -175,8 +175,9 @@ export class Chunk {
       this.pageOrganizations.organization_id.push(organizationId)
       this.pageOrganizations.events.push(count)
     }
-    this.#bodies.push({ record, body: payload })
     this.received += 1
+    if (record.events === 0) return
+    this.#bodies.push({ record, body: payload })
     this.events += record.events
     this.waiting += payload.length
   }

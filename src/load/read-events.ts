@@ -7,6 +7,7 @@
 import { parseEvent, parsePage, unknownFields } from '../api/schemas.ts'
 import type { PageReceived } from '../journal/records.ts'
 import { receivedJson } from '../support/json.ts'
+import type { Prepared } from '../warehouse/rows.ts'
 import type { Warehouse } from '../warehouse/warehouse.ts'
 import { eventColumns } from './event-row.ts'
 import { appendRows, loadSql, type Row } from './rows.ts'
@@ -35,19 +36,31 @@ export class ReadingNotes {
 export class EventReader {
   readonly #connection: Warehouse
   readonly #suppression: Suppression
+  // To plan these takes longer than to read a page.
+  readonly #insertPages: Prepared<never>
+  readonly #selectNotRead: Prepared<number | null>
   #notes = new ReadingNotes()
   /** Which rows of `jobtide_load.sightings` are those of the pages being read. */
   #rows = ''
 
-  private constructor(connection: Warehouse, suppression: Suppression) {
+  private constructor(
+    connection: Warehouse,
+    suppression: Suppression,
+    insertPages: Prepared<never>,
+    selectNotRead: Prepared<number | null>,
+  ) {
     this.#connection = connection
     this.#suppression = suppression
+    this.#insertPages = insertPages
+    this.#selectNotRead = selectNotRead
   }
 
   /** Makes what `connection` needs; it may be used for nothing else. */
   static async on(connection: Warehouse, suppression: Suppression): Promise<EventReader> {
     await connection.run(loadSql('reading'))
-    return new EventReader(connection, suppression)
+    const insertPages = await connection.prepare<never>(loadSql('read_events'))
+    const selectNotRead = await connection.prepare<number | null>(loadSql('not_read'))
+    return new EventReader(connection, suppression, insertPages, selectNotRead)
   }
 
   /**
@@ -60,7 +73,7 @@ export class EventReader {
     await this.#readInEngine(pages, first)
     const unknown = await this.#judgeFields()
     // Before events are left out: a page without any would count as not read.
-    const unread = await this.#unread()
+    const unread = await this.#unread(first, first + pages.length - 1)
     if (!this.#suppression.isEmpty) await this.#suppress(this.#suppression)
     if (unknown.size > 0) await this.#noteUnknownFields(unknown)
     if (unread.size === 0) return
@@ -78,14 +91,17 @@ export class EventReader {
   }
 
   async #readInEngine(pages: readonly PageBody[], first: number): Promise<void> {
-    await this.#connection.append('bodies', {
-      nth: pages.map((_, index) => first + index),
-      run_id: pages.map(({ record }) => record.run_id),
-      received_at: pages.map(({ record }) => new Date(record.at)),
-      has_foreign: pages.map(({ record }) => (record.foreign?.length ?? 0) > 0),
-      body: pages.map(({ body }) => body),
-    })
-    await this.#connection.run(loadSql('read_events'))
+    // A page with events of a foreign organisation has rejects.
+    const numbered = pages
+      .map(({ record, body }, index) => ({ nth: first + index, record, body }))
+      .filter(({ record }) => (record.foreign?.length ?? 0) === 0)
+    if (numbered.length === 0) return
+    await this.#insertPages([
+      numbered.map(({ nth }) => nth),
+      numbered.map(({ record }) => record.run_id),
+      numbered.map(({ record }) => new Date(record.at)),
+      numbered.map(({ body }) => body),
+    ])
   }
 
   /**
@@ -158,23 +174,15 @@ export class EventReader {
   }
 
   /** What the engine has not read: places by page; all of a page where there are none. */
-  async #unread(): Promise<Map<number, Set<number>>> {
-    const { nth = [], position = [] } = await this.#connection.columns<number>(
-      `select nth, position from jobtide_load.sightings where ${this.#rows} and not is_read
-       union all
-       select nth, null from bodies
-       where nth not in (select nth from jobtide_load.sightings where ${this.#rows})
-       order by nth, position`,
-    )
-    // Deleted rows of a temporary table keep their memory.
-    await this.#connection.run('create or replace temp table bodies as from bodies limit 0')
+  async #unread(first: number, last: number): Promise<Map<number, Set<number>>> {
+    const { nth = [], position = [] } = await this.#selectNotRead([first, last])
     const unread = new Map<number, Set<number>>()
-    for (const [index, page] of nth.entries()) {
-      const positions = unread.get(page) ?? new Set()
+    nth.forEach((page, index) => {
+      const positions = unread.get(Number(page)) ?? new Set()
       const at = position[index] ?? null
       if (at !== null) positions.add(at)
-      unread.set(page, positions)
-    }
+      unread.set(Number(page), positions)
+    })
     return unread
   }
 

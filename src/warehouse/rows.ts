@@ -3,6 +3,11 @@
 /** A value bound to a parameter or appended to a table. A Date becomes a TIMESTAMPTZ, bytes a BLOB. */
 export type SqlValue = string | number | bigint | boolean | Date | Uint8Array | null
 
+/** A planned statement: takes values or lists of them, returns rows by column. */
+export type Prepared<Value> = (
+  parameters: readonly (SqlValue | readonly SqlValue[])[],
+) => Promise<Readonly<Record<string, readonly Value[]>>>
+
 /** A result set for display: values as JSON, exact (64-bit integers and decimals are strings). */
 export interface ResultTable {
   readonly columns: readonly { readonly name: string; readonly type: string }[]

@@ -5,16 +5,13 @@
  */
 
 import {
-  DuckDBBlobValue,
   DuckDBDataChunk,
   DuckDBInstance,
-  DuckDBTimestampTZValue,
   JsonDuckDBValueConverter,
   ResultReturnType,
   type DuckDBConnection,
   type DuckDBResult,
   type DuckDBResultReader,
-  type DuckDBValue,
 } from '@duckdb/node-api'
 import { existsSync, mkdirSync } from 'node:fs'
 import { dirname } from 'node:path'
@@ -28,9 +25,10 @@ import {
   spillLimitFor,
   type EngineChoices,
 } from './engine-settings.ts'
+import { toEngine } from './engine-values.ts'
 import { BrokenOffError, NoSqlError, asWarehouseError } from './errors.ts'
 import { applySchema } from './schema.ts'
-import type { ResultTable, RowStream, SqlValue } from './rows.ts'
+import type { Prepared, ResultTable, RowStream, SqlValue } from './rows.ts'
 import { quoteText, splitName } from './sql-text.ts'
 
 /** How to open a warehouse. */
@@ -47,9 +45,6 @@ export type Warehouse = Pick<OpenWarehouse, keyof OpenWarehouse>
 const CHUNK_ROWS = 2_048
 // All that the client says of SQL without a statement.
 const NO_STATEMENT = 'Error in native callback'
-
-// The client would print instants in the time zone of this process, beside SQL that counts in UTC.
-DuckDBTimestampTZValue.timezoneOffsetInMinutes = 0
 
 /**
  * Opens a warehouse.
@@ -190,6 +185,17 @@ class OpenWarehouse {
     parameters: readonly SqlValue[] = [],
   ): Promise<Readonly<Record<string, readonly Value[]>>> {
     return (await this.#read(sql, parameters)).getColumnsObjectJS() as Record<string, Value[]>
+  }
+
+  /** Plans one statement, to be run many times; each run returns its rows by column. */
+  async prepare<Value>(sql: string): Promise<Prepared<Value>> {
+    const prepared = await this.#guard(() => this.#connection.prepare(sql))
+    return (parameters) =>
+      this.#guard(async () => {
+        prepared.bind(toEngine(parameters))
+        const rows = await prepared.runAndReadAll()
+        return rows.getColumnsObjectJS() as Record<string, Value[]>
+      })
   }
 
   /** Runs one statement for display. */
@@ -336,15 +342,4 @@ async function nextChunk(result: DuckDBResult): Promise<DuckDBDataChunk | null> 
   if (chunk !== null && chunk.rowCount > 0) return chunk
   if (result.returnType !== ResultReturnType.INVALID) return null
   throw new BrokenOffError()
-}
-
-const MICROSECONDS_PER_MILLISECOND = 1_000n
-
-function toEngine(values: readonly SqlValue[]): DuckDBValue[] {
-  return values.map((value) => {
-    if (value instanceof Uint8Array) return new DuckDBBlobValue(value)
-    return value instanceof Date
-      ? new DuckDBTimestampTZValue(BigInt(value.getTime()) * MICROSECONDS_PER_MILLISECOND)
-      : value
-  })
 }

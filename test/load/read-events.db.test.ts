@@ -229,12 +229,8 @@ describe('events read in sets', () => {
     const { record, body } = aPage(events)
     await warehouse.run("attach ':memory:' as jobtide_load")
     await warehouse.run(loadSql('sightings') + loadSql('reading'))
-    await warehouse.append('bodies', {
-      nth: [0],
-      has_foreign: [false],
-      body: [Buffer.from(body)],
-    })
-    await warehouse.run(loadSql('read_events'))
+    const insertPages = await warehouse.prepare(loadSql('read_events'))
+    await insertPages([[0], ['run'], [new Date()], [Buffer.from(body)]])
     expect(record.events).toBe(5)
     expect(
       await warehouse.all(

@@ -1,0 +1,29 @@
+/** Values as the engine's client takes them. */
+
+import {
+  DuckDBBlobValue,
+  DuckDBTimestampTZValue,
+  listValue,
+  type DuckDBValue,
+} from '@duckdb/node-api'
+import type { SqlValue } from './rows.ts'
+
+// The client would print instants in the time zone of this process, beside SQL that counts in UTC.
+DuckDBTimestampTZValue.timezoneOffsetInMinutes = 0
+
+const MICROSECONDS_PER_MILLISECOND = 1_000n
+
+/** Turns values, and lists of them, into the engine's. */
+export function toEngine(values: readonly (SqlValue | readonly SqlValue[])[]): DuckDBValue[] {
+  return values.map((value) => {
+    if (value instanceof Uint8Array) return new DuckDBBlobValue(value)
+    if (value instanceof Date) {
+      return new DuckDBTimestampTZValue(BigInt(value.getTime()) * MICROSECONDS_PER_MILLISECOND)
+    }
+    return isList(value) ? listValue(toEngine(value)) : value
+  })
+}
+
+function isList(value: SqlValue | readonly SqlValue[]): value is readonly SqlValue[] {
+  return Array.isArray(value)
+}
