@@ -26,7 +26,7 @@ import { Budget } from './budget.ts'
 import { LongList } from './long-list.ts'
 import type { ExtractOptions, ExtractProgress, Quarantined } from './options.ts'
 import { PageBuyer, type BoughtPage } from './page-buyer.ts'
-import { PagingGuard, stopPaging } from './paging-guard.ts'
+import { EndlessListError, PagingGuard, stopPaging } from './paging-guard.ts'
 import { fractionOf, pagesToBuy, project, type Projection } from './projection.ts'
 import { LAST_PAGE, halve, partOf } from './question.ts'
 import { UntrackedCompanies } from './untracked.ts'
@@ -163,19 +163,20 @@ class Extraction {
         takeRecord(history, bought.record)
         this.#count(bought)
       } catch (error) {
-        if (!(error instanceof BadRequestError)) throw error
-        return this.#withoutUntracked(history, error)
+        if (error instanceof BadRequestError) return this.#withoutUntracked(history, error)
+        // Its pages are no list: who goes on behind them misses what the service has by then.
+        if (error instanceof EndlessListError) await this.#beginAgain(history, error)
+        throw error
       }
     }
   }
 
   /** The page to ask for; null when the batch was read to its end. */
   async #nextPage(history: BatchHistory): Promise<number | null> {
-    const { clock, clocksBefore } = this.#options
     const again = history.hasMore ? null : unverifiedPage(history)
     if (!history.hasMore && again === null) return null
-    if (isStale(history, clock.now() + (clocksBefore?.serverAheadMs ?? 0))) return 1
-    if (again !== null) await clock.sleep(SECOND, this.#stop)
+    if (isStale(history, this.#buyer.serviceTime)) return 1
+    if (again !== null) await this.#options.clock.sleep(SECOND, this.#stop)
     return again ?? history.pages + 1
   }
 
@@ -242,11 +243,30 @@ class Extraction {
     }
   }
 
+  /** Makes a later attempt read a batch from page 1, whatever pages of it are in the journal. */
+  async #beginAgain(history: BatchHistory, { message }: Error): Promise<void> {
+    const { batch, state } = history
+    if (state !== 'planned') return
+    const again = { ...partOf(batch, 1, batch.organizations), was_endless: true as const }
+    await this.#split(history, [again], message)
+  }
+
   async #replace(
     history: BatchHistory,
     instead: readonly BatchRecord[],
     reason: string,
   ): Promise<void> {
+    // What replaces a batch is read before others are begun, the smallest part first.
+    for (const one of await this.#split(history, instead, reason)) {
+      this.#enqueue(one, one.batch.batch_id.split('.').length)
+    }
+  }
+
+  async #split(
+    history: BatchHistory,
+    instead: readonly BatchRecord[],
+    reason: string,
+  ): Promise<BatchHistory[]> {
     const { batch } = history
     await this.#options.writer.append(
       { kind: 'batch_split', ...this.#stamp(), batch_id: batch.batch_id, reason },
@@ -256,9 +276,8 @@ class Extraction {
     const smaller = instead.map(newBatchHistory)
     this.#batches = [...this.#batches.filter(isKept), ...smaller]
     this.#projection = project(this.#batches)
-    // What replaces a batch is read before others are begun, the smallest part first.
-    for (const one of smaller) this.#enqueue(one, one.batch.batch_id.split('.').length)
     this.#report()
+    return smaller
   }
 
   async #finish(history: BatchHistory, isContinued: boolean): Promise<void> {

@@ -36,12 +36,13 @@ export class LongList {
 
   /**
    * Whether the batch has more pages than the service counts. Call it before page `page` is bought.
-   * @throws JobtideError (exit 5) when the service pages without end
+   * @throws EndlessListError when the service pages without end
    */
   async isTooWide(page: number): Promise<boolean> {
     const { batch } = this.#history
     const isLong = page > WIDE_FROM
-    if (!this.#isControlled && page > LONG_FROM) await this.#control(page)
+    const controlFrom = batch.was_endless === true ? 0 : LONG_FROM
+    if (!this.#isControlled && page > controlFrom) await this.#control(page)
     const mayBeWide =
       page > LAST_PAGE || (!this.#isCounted && (isLong || batch.part_of_wide === true))
     const isTooWide = mayBeWide && (page > LAST_PAGE || (await this.#goesOnAt(batch, LAST_PAGE)))
@@ -57,8 +58,9 @@ export class LongList {
     const { batch } = this.#history
     const organizations = batch.organizations.slice(0, 1)
     if (await this.#goesOnAt({ ...batch, organizations, days_ago: 1 }, CONTROL_PAGE)) {
+      const pages = page === 1 ? 'its pages promised more before' : `${page - 1} pages promise more`
       stopPaging(
-        `${page - 1} pages promise more, and so does page ${CONTROL_PAGE} of one day of ${organizations[0]?.value} alone`,
+        `${pages}, and so does page ${CONTROL_PAGE} of one day of ${organizations[0]?.value} alone`,
         batch.batch_id,
       )
     }

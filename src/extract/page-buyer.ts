@@ -20,7 +20,7 @@ import type { Budget } from './budget.ts'
 import { isInDoubt, wordsOf, type FailedAttempt, type PageAttempts } from './failed-attempt.ts'
 import { IdLearner } from './learn-ids.ts'
 import type { BuyingOptions, ClockTrouble } from './options.ts'
-import { eventFacts, pageRecord } from './page-record.ts'
+import { eventFacts, isForeign, pageRecord, type EventFacts } from './page-record.ts'
 import { LAST_PAGE, requestBody } from './question.ts'
 import { Retries } from './retries.ts'
 import { ServiceClock } from './service-clock.ts'
@@ -81,6 +81,11 @@ export class PageBuyer {
   /** Where the service's clock and this machine's did not agree; null where they did. */
   get clockTrouble(): ClockTrouble | null {
     return this.#serviceClock.trouble
+  }
+
+  /** The service's time now, milliseconds since 1970 UTC. */
+  get serviceTime(): number {
+    return this.#serviceClock.now()
   }
 
   /**
@@ -220,7 +225,13 @@ export class PageBuyer {
       const reason = `asked for page ${page}, got page ${envelope.page}`
       return this.#fail(attempt, { kind: 'not-a-page', reason }, status)
     }
-    return this.#keep(attempt, answer, envelope)
+    const events = envelope.events.map(eventFacts)
+    if (!isFreeProbe && isForeign(attempt.batch, events)) {
+      attempts.wrongPages += 1
+      const reason = `none of the ${events.length} events of page ${page} is of an organisation that was asked for`
+      return this.#fail(attempt, { kind: 'not-a-page', reason }, status)
+    }
+    return this.#keep(attempt, answer, envelope, events)
   }
 
   async #send({ batch, page }: Attempt): Promise<Answer | Failure> {
@@ -261,10 +272,14 @@ export class PageBuyer {
   }
 
   // When the append resolves the page is on the disk, and bought.
-  async #keep(attempt: Attempt, answer: Answer, envelope: PageEnvelope): Promise<BoughtPage> {
+  async #keep(
+    attempt: Attempt,
+    answer: Answer,
+    envelope: PageEnvelope,
+    events: readonly EventFacts[],
+  ): Promise<BoughtPage> {
     const { writer, logger } = this.#options
     const { batch, page, isFreeProbe } = attempt
-    const events = envelope.events.map(eventFacts)
     const time = this.#serviceClock.read(answer.headers, answer.receivedAt)
     const record = pageRecord({ ...attempt, runId: this.#runId, answer, envelope, events, time })
     await writer.append(record, answer.body)

@@ -104,6 +104,15 @@ function seenOrganizations(events: readonly EventFacts[], serverAt: number): See
   return [...seen].map(([id, { all, recent }]) => [id, all, recent])
 }
 
+/** Whether a page is the answer to another question: it has events, and none of an organisation that `batch` asks for. */
+export function isForeign(batch: BatchRecord, events: readonly EventFacts[]): boolean {
+  const foreign = foreignOrganizations(events, batch)
+  return (
+    events.length > 0 &&
+    events.every(({ organization }) => foreign.has(organization?.organization_id ?? ''))
+  )
+}
+
 /**
  * Ids in a page that its batch did not ask for. Until the id of a company that was asked for by URL is known, any id may be
  * its, also under another name, because companies are renamed. But a URL is of one company: a page with more ids of other

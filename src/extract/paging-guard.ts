@@ -16,6 +16,8 @@ const FILLED_SHARE = 0.5
 const UNFILLED_MAX = 3
 // A page can come again when exactly a page of new events arrives above it, but hardly three times.
 const REPEATS_MAX = 3
+// What left a list, or clocks that went wrong, may make page 1 the next one again; each time the pages below are paid for again.
+const FIRST_PAGES_MAX = 20
 // Events that come in above push all others down, so that pages come again cut elsewhere: 1,000 at once are so many pages.
 const PUSHED_MAX = 20
 
@@ -27,14 +29,19 @@ export class PagingGuard {
   readonly #pushed = new Set<number>()
   /** The latest pages in a row that promise more although they are not half full, with their events. */
   readonly #unfilled = new Map<number, number>()
+  #firstPages = 0
 
   /**
    * Looks at a page before it is taken. The same page asked for again is no repeat.
-   * @throws JobtideError (exit 5) at the third page in a row that is not half full and promises more, at the third page
-   *   that only has events of other pages, and at the 21st where these were only pushed down
+   * @throws EndlessListError at the third page in a row that is not half full and promises more, at the third page
+   *   that only has events of other pages, at the 21st where these were only pushed down, and when page 1 came 21 times
    */
   look(history: BatchHistory, { record, limit }: BoughtPage): void {
     const { page } = record
+    if (page === 1) this.#firstPages += 1
+    if (this.#firstPages > FIRST_PAGES_MAX) {
+      stopPaging(`page 1 was read ${this.#firstPages} times`, record.batch_id)
+    }
     this.#lookForRoom(record, Math.min(limit ?? PAGE_EVENTS, PAGE_EVENTS))
     const others = page <= history.pages ? [] : pagesOfItsEvents(history, record)
     if (others.length === 0) return
@@ -64,7 +71,7 @@ export class PagingGuard {
  * Looks at a page that was read before and was asked for again. It shows an event of the list that was read, also when the
  * list has grown; only where a page of events and more left from above it meanwhile it shows none, or where the service
  * makes its pages up.
- * @throws JobtideError (exit 5) when it shows none
+ * @throws EndlessListError when it shows none
  */
 export function expectSameList({ drift }: BatchHistory, record: PageReceived): void {
   const marks = decodeMarks(record.keys ?? '')
@@ -87,9 +94,16 @@ function isPushedDown(pages: readonly number[]): boolean {
   return pages.at(-1) === first + 1 && pages.every((page, i) => page >= (pages[i - 1] ?? first))
 }
 
-/** Ends the run because of what was seen in a batch. @throws JobtideError (exit 5) */
+/** A service pages without end: nothing of the batch counts as read. */
+export class EndlessListError extends UnavailableError {
+  constructor(what: string, batchId: string) {
+    super(`batch ${batchId}: ${what}`, null, {
+      hint: 'The service pages without end: report it to the provider. What was bought is kept.',
+    })
+  }
+}
+
+/** Ends the run because of what was seen in a batch. @throws EndlessListError */
 export function stopPaging(what: string, batchId: string): never {
-  throw new UnavailableError(`batch ${batchId}: ${what}`, null, {
-    hint: 'The service pages without end: report it to the provider. What was bought is kept.',
-  })
+  throw new EndlessListError(what, batchId)
 }

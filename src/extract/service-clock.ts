@@ -8,7 +8,7 @@ import type { Logger } from '../support/logger.ts'
 import type { BuyingOptions, ClockTrouble } from './options.ts'
 
 interface ServiceClockOptions extends Pick<BuyingOptions, 'clocksBefore'> {
-  readonly clock: Pick<Clock, 'monotonic' | 'uptime'>
+  readonly clock: Pick<Clock, 'now' | 'monotonic' | 'uptime'>
   readonly logger: Pick<Logger, 'warn'>
 }
 
@@ -28,6 +28,17 @@ export class ServiceClock {
 
   get trouble(): ClockTrouble | null {
     return this.#trouble
+  }
+
+  /**
+   * The service's time now: by the answers to this process, which a clock of this machine that is wrong does not change;
+   * before the first of them by what the runs before know.
+   */
+  now(): number {
+    const { clock, clocksBefore } = this.#options
+    const believed = this.#believed
+    if (believed !== null) return believed.at + clock.monotonic() - believed.monotonic
+    return clock.now() + (clocksBefore?.serverAheadMs ?? 0)
   }
 
   /** @param ours this machine's time when the answer was here */

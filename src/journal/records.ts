@@ -21,6 +21,8 @@ export interface BatchRecord {
   readonly expected_pages?: number
   /** A part of a batch that was too wide: whether it is, too, is asked before its first page. */
   readonly part_of_wide?: true
+  /** Its pages did not end when it was read before: whether they do now is asked before its first page. */
+  readonly was_endless?: true
 }
 
 /** How a company is named to the service: by its stable id, or by page URL or slug until the id is known. */

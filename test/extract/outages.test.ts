@@ -95,9 +95,7 @@ const RUNS = Number(process.env['JOBTIDE_WORLDS'] ?? 2)
 
 describe('a service that takes requests and does not answer', () => {
   it('is said to be silent after 5 s, once for 4 workers, before the first of them gives up after 30 s', async () => {
-    const service = aService(({ nth }) =>
-      nth <= 4 ? { takesMs: 30 * SECOND, status: null } : { data: [anEvent()] },
-    )
+    const service = aService(({ nth }) => (nth <= 4 ? { takesMs: 30 * SECOND, status: null } : {}))
     const run = aRun(service, batchesOf(['org_a', 'org_b', 'org_c', 'org_d']))
     await run.extract()
     const said = run.log.filter(({ msg }) => msg === 'still_waiting')
@@ -107,7 +105,7 @@ describe('a service that takes requests and does not answer', () => {
   })
 
   it('is not said to be silent where each answer takes 4 s', async () => {
-    const service = aService(() => ({ takesMs: 4 * SECOND, data: [anEvent()] }))
+    const service = aService(() => ({ takesMs: 4 * SECOND }))
     const run = aRun(service, batchesOf(['org_a', 'org_b', 'org_c']))
     await run.extract({ concurrency: 1 })
     expect(run.log.filter(({ msg }) => msg === 'still_waiting')).toEqual([])

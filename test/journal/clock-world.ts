@@ -122,6 +122,7 @@ export class ClockWorld {
     const { serverAheadMs, reached } = this.history
     return new ServiceClock({
       clock: {
+        now: () => this.time,
         monotonic: () => this.#monotonic,
         uptime: () => (this.tellsUptime ? { boot: String(this.boot), ms: this.#uptime } : null),
       },

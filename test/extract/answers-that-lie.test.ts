@@ -1,0 +1,99 @@
+import { describe, expect, it } from 'vitest'
+import type { JobChangeEvent } from '../../src/simulator/events.ts'
+import { DAY } from '../../src/support/units.ts'
+import { virtualClock } from '../helpers/virtual-clock.ts'
+import { NOW, anEvent } from '../simulator/simulator-fixture.ts'
+import { aRun, aService, batchOf, errorOf, type Answered, type Asked } from './extract-fixture.ts'
+
+const EVENTS = eventsOf('org_a')
+
+function eventsOf(organization: string): JobChangeEvent[] {
+  return Array.from({ length: 130 }, (_, i) =>
+    anEvent({ person: `per_${i}`, organization, detectedAt: NOW - DAY }),
+  )
+}
+
+function honest({ page }: Asked, events: readonly JobChangeEvent[] = EVENTS): Answered {
+  return { data: events.slice(page * 50 - 50, page * 50), hasMore: page * 50 < events.length }
+}
+
+describe('a service that was mended', () => {
+  it.each([
+    ['page 1 for ever', () => ({ ...honest({ page: 1 } as Asked), hasMore: true }), 4],
+    [
+      'new events for ever',
+      ({ nth }: Asked) => ({
+        data: Array.from({ length: 50 }, (_, i) =>
+          anEvent({ person: `per_${nth}_${i}`, organization: 'org_a' }),
+        ),
+        hasMore: true,
+      }),
+      9,
+    ],
+  ])('after %s is read from page 1: nothing is missing', async (_, broken, requests) => {
+    let answer: (asked: Asked) => Answered = broken
+    const service = aService((asked) => answer(asked))
+    const run = aRun(service)
+    expect(await errorOf(run.extract())).toMatchObject({ exitCode: 5 })
+    expect(service.account).toHaveLength(requests)
+    answer = honest
+    await run.extract()
+    expect(service.account.slice(requests).map(({ page }) => page)).toEqual([9_999, 1, 2, 3])
+    const people = new Set(run.events().map(({ person }) => person.profile_id))
+    expect(EVENTS.filter(({ person }) => !people.has(person.profile_id))).toEqual([])
+  })
+})
+
+describe('a page without any event of the organisations that were asked for', () => {
+  it('is no page: it is asked for again', async () => {
+    const service = aService((asked) => honest(asked, asked.nth === 2 ? eventsOf('org_b') : EVENTS))
+    const run = aRun(service)
+    await run.extract()
+    expect(service.account.map(({ page }) => page)).toEqual([1, 2, 2, 3])
+    expect(run.events()).toEqual(EVENTS)
+    expect(run.ledger()).toMatchObject({ total: service.charged(), inDoubt: 10 })
+  })
+
+  it('ends the run the second time, and nothing is covered', async () => {
+    const service = aService((asked) => honest(asked, eventsOf('org_b')))
+    const run = aRun(service)
+    expect(await errorOf(run.extract())).toMatchObject({
+      exitCode: 5,
+      message: expect.stringContaining(
+        'none of the 50 events of page 1 is of an organisation',
+      ) as string,
+    })
+    expect(service.account).toHaveLength(2)
+    expect(run.records('batch_finished')).toEqual([])
+  })
+})
+
+describe('clocks that differ by 400 days', () => {
+  const clocksBefore = { serverAheadMs: 400 * DAY, serverAheadAtMostMs: 400 * DAY, reached: [] }
+
+  it.each([
+    ['ours is ahead', NOW + 400 * DAY, {}],
+    ['the service was ahead in the run before', NOW, { clocksBefore }],
+  ])('buy each page once where %s', async (_, ours, before) => {
+    const clock = virtualClock(ours)
+    const service = aService((asked) => {
+      const date = new Date(NOW + clock.now() - ours).toUTCString()
+      return { ...honest(asked), headers: { date }, takesMs: 100 }
+    }, clock)
+    const run = aRun(service, [batchOf(['org_a'], { days_ago: 30 })])
+    await run.extract(before)
+    expect(service.account.map(({ page }) => page)).toEqual([1, 2, 3])
+  })
+
+  it('by turns end the run once page 1 came 21 times', async () => {
+    const service = aService((asked) => {
+      const date = new Date(NOW - (asked.nth % 2) * 400 * DAY).toUTCString()
+      return { ...honest(asked), headers: { date } }
+    })
+    const run = aRun(service, [batchOf(['org_a'], { days_ago: 30 })])
+    const reached = [{ at: NOW + 500 * DAY, uptime: null }]
+    const before = { clocksBefore: { ...clocksBefore, reached } }
+    expect(await errorOf(run.extract(before))).toMatchObject({ exitCode: 5 })
+    expect(service.account.length).toBeLessThan(60)
+  })
+})
