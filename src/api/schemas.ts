@@ -115,7 +115,10 @@ export function parsePage(body: Buffer): PageEnvelope | string {
     return `not JSON, begins with ${JSON.stringify(onOneLine(body.toString('utf8', 0, 40)))}`
   const parsed = pageSchema.safeParse(json)
   if (!parsed.success) return describeIssue(parsed.error)
-  const { data, pagination, credit_used } = parsed.data
+  const { data, pagination, credit_used, error } = parsed.data
+  if (data.length === 0 && Boolean(error)) {
+    return `no events, and an error: ${shortened(onOneLine(JSON.stringify(error)))}`
+  }
   return {
     events: data,
     page: pagination.page,

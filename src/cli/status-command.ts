@@ -5,6 +5,7 @@
 
 import type { ClockTrouble } from '../extract/options.ts'
 import type { History } from '../journal/history.ts'
+import { pausedUntil } from '../journal/pauses.ts'
 import { monthOf, monthlyCredits } from '../journal/spending.ts'
 import { coverageReport } from '../plan/coverage-report.ts'
 import { EXIT, type ExitCode } from '../support/errors.ts'
@@ -51,7 +52,8 @@ export async function statusCommand(context: Context): Promise<ExitCode> {
   )
   const { clockDispute, quarantined } = history
   const clocks = clockDispute?.runId === last?.runId ? clocksOf(clockDispute) : null
-  const notBefore = history.notBefore > now ? new Date(history.notBefore) : null
+  const until = pausedUntil(history, now, clock.uptime?.() ?? null)
+  const notBefore = until > now ? new Date(until) : null
   const unread = (last?.batches ?? 0) - (last?.batchesDone ?? 0)
   output.report({
     sections: [

@@ -323,8 +323,10 @@ export class PageBuyer {
 
   /** Notes a time before which no request may leave. */
   #notePause(at: number, notBefore: number, reason: string): void {
+    const { clock, writer } = this.#options
+    const uptime = clock.uptime?.() ?? null
     const pause = { run_id: this.#runId, at, not_before: notBefore, reason }
-    this.#options.writer.write({ kind: 'paused', ...pause })
+    writer.write({ kind: 'paused', ...pause, ...(uptime === null ? {} : { uptime }) })
   }
 }
 

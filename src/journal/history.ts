@@ -4,6 +4,7 @@
  * the warehouse, so that a locked or lost warehouse stops neither.
  */
 
+import { addPause, type Pause } from './pauses.ts'
 import { EXIT, JobtideError } from '../support/errors.ts'
 import type { PlacedFrame } from './reader.ts'
 import { addInterval, coveredBy, endingAt, type CoveredInterval } from './coverage.ts'
@@ -51,8 +52,8 @@ export interface History extends ClockHistory {
   readonly seen: Map<string, Sightings>
   /** By `${day} ${pipeline}`, the UTC day a request was sent. */
   readonly spending: Map<string, DaySpending>
-  /** Milliseconds since 1970 UTC; 0 when the service named no time. */
-  notBefore: number
+  /** Times that the service named: of all the latest, and the last one; see pausedUntil. */
+  pauses: Pause[]
   /** The newest suppression list; null where there never was one. */
   suppression: SuppressionChanged | null
   /** Whether the records added now are from before a loss was accepted: others of their runs may be lost. */
@@ -70,7 +71,7 @@ export function emptyHistory(): History {
     asked: new Map(),
     seen: new Map(),
     spending: new Map(),
-    notBefore: 0,
+    pauses: [],
     ...emptyClockHistory(),
     suppression: null,
     hasGaps: false,
@@ -124,7 +125,7 @@ export function foldRecord(history: History, frame: PlacedFrame): void {
       learn(history, record)
       return
     case 'paused':
-      history.notBefore = Math.max(history.notBefore, record.not_before)
+      history.pauses = addPause(history.pauses, record)
       return
     case 'run_finished': {
       const run = runOf(history, record)

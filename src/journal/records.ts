@@ -153,6 +153,8 @@ export interface OrganizationLearnt extends OfRun<'organization_learnt'> {
 /** The service named a time before which it wants no request. */
 export interface Paused extends OfRun<'paused'> {
   readonly not_before: number
+  /** How long this machine was up at `at`; absent where that is unknown. */
+  readonly uptime?: Uptime
   readonly reason: string
 }
 

@@ -8,6 +8,7 @@ import { Pacer } from '../api/pacer.ts'
 import type { Transport } from '../api/transport.ts'
 import { extract } from '../extract/extract.ts'
 import type { ExtractOptions, ExtractProgress } from '../extract/options.ts'
+import { pausedUntil } from '../journal/pauses.ts'
 import type { RunHistory } from '../journal/run-history.ts'
 import { monthlyCredits } from '../journal/spending.ts'
 import { readSuppression } from '../load/suppression.ts'
@@ -181,7 +182,7 @@ export function extraction(
     },
     concurrency: job.concurrency,
     maxWaitMs: job.maxWaitMs,
-    notBefore: history.notBefore,
+    notBefore: pausedUntil(history, world.clock.now(), world.clock.uptime?.() ?? null),
     clocksBefore: { serverAheadMs: history.serverAheadMs, reached: history.reached },
   }
 }

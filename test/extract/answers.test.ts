@@ -3,6 +3,7 @@
 import { describe, expect, it, onTestFinished } from 'vitest'
 import { createTransport } from '../../src/api/transport.ts'
 import { serviceTime } from '../../src/journal/clock-history.ts'
+import { pausedUntil } from '../../src/journal/pauses.ts'
 import { neededWindow } from '../../src/plan/window.ts'
 import type { Fault } from '../../src/simulator/faults.ts'
 import { Secret } from '../../src/support/secret.ts'
@@ -218,7 +219,7 @@ describe('no worker sends before a time the service named', () => {
     expect(notBefore).toBeGreaterThanOrEqual(NOW + HOUR)
     expect(error.message).toContain(new Date(notBefore).toISOString())
     expect(error['hint']).toContain(new Date(notBefore).toISOString())
-    expect(run.history().notBefore).toBe(notBefore)
+    expect(pausedUntil(run.history(), NOW, null)).toBe(notBefore)
     const { length } = service.account
     expect(length).toBeLessThanOrEqual(3 + 4)
     const tooEarly = await errorOf(run.extract({ maxWaitMs: 10 * MINUTE }))
@@ -235,7 +236,7 @@ describe('no worker sends before a time the service named', () => {
     const error = await errorOf(run.extract({ concurrency: 1 }))
     expect(error).toMatchObject({ name: 'UnavailableError', exitCode: 5 })
     expect(run.records('paused')).toMatchObject([{ reason: 'requests of the plan used up' }])
-    expect(run.history().notBefore).toBeGreaterThan(NOW + HOUR - MINUTE)
+    expect(pausedUntil(run.history(), NOW, null)).toBeGreaterThan(NOW + HOUR - MINUTE)
     await errorOf(run.extract({ concurrency: 1 }))
     expect(service.account.map(({ status }) => status)).toEqual(Array(30).fill(200))
     await run.extract({ concurrency: 1, maxWaitMs: 2 * HOUR })

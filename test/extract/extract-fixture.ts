@@ -12,6 +12,7 @@ import { extract } from '../../src/extract/extract.ts'
 import type { BuyingOptions, ExtractOptions, ExtractProgress } from '../../src/extract/options.ts'
 import { PageBuyer } from '../../src/extract/page-buyer.ts'
 import { emptyHistory, foldRecord } from '../../src/journal/history.ts'
+import { pausedUntil } from '../../src/journal/pauses.ts'
 import type { JournalWriter } from '../../src/journal/journal.ts'
 import type { JournalRecord, OrganizationRef, BatchRecord } from '../../src/journal/records.ts'
 import type { EventSource, JobChangeEvent } from '../../src/simulator/events.ts'
@@ -332,7 +333,7 @@ export function aRun(
         run: latest,
         creditsLimit: null,
         concurrency: 4,
-        notBefore: journal.history().notBefore,
+        notBefore: pausedUntil(journal.history(), clock.now(), clock.uptime?.() ?? null),
         ...overrides,
       })
       return clock.run(work)

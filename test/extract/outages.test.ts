@@ -7,7 +7,6 @@ import { Budget } from '../../src/extract/budget.ts'
 import { seededRandom } from '../../src/simulator/random.ts'
 import { sum } from '../../src/support/numbers.ts'
 import { MINUTE, SECOND } from '../../src/support/units.ts'
-import { anEvent } from '../simulator/simulator-fixture.ts'
 import {
   aPageBuyer,
   aRun,

@@ -12,6 +12,7 @@ import {
   unknownFields,
 } from '../../src/api/schemas.ts'
 import { NoAnswerError, createTransport, type Answer } from '../../src/api/transport.ts'
+import { pausedUntil } from '../../src/journal/pauses.ts'
 import { realClock } from '../../src/support/clock.ts'
 import { JobtideError } from '../../src/support/errors.ts'
 import { receivedJson } from '../../src/support/json.ts'
@@ -172,7 +173,7 @@ async function extractWith(first: Answer | NoAnswerError): Promise<void> {
   claim(isOurs, `not one of our errors: ${inspect(error)}`)
   const { total } = run.ledger()
   claim(Number.isFinite(total) && total >= 0 && total <= asked * 500, `${total} credits`)
-  const { notBefore } = run.history()
+  const notBefore = pausedUntil(run.history(), service.clock.now(), null)
   claim(notBefore <= service.clock.now() + 34 * DAY, `not before ${notBefore}`)
   const pages = run.records('page_received')
   const bodies = run.frames.filter(({ record }) => record.kind === 'page_received')

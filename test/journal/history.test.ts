@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { canonicalName } from '../../src/journal/history.ts'
+import { pausedUntil } from '../../src/journal/pauses.ts'
 import { readHistory } from '../../src/journal/read-history.ts'
 import type { JournalRecord, PageReceived, RunFinished } from '../../src/journal/records.ts'
 import { monthlyCredits, noCounts } from '../../src/journal/spending.ts'
@@ -157,7 +158,7 @@ describe('what runs leave behind', () => {
     ]
     const pages = [page(1, { at: 5, server_at: 5 }), page(2, { at: 6, server_at: 96 })].flat()
     const history = await historyOf(started, paused(500), paused(400), ...pages)
-    expect([history.notBefore, history.serverAheadMs]).toEqual([500, 90])
+    expect([pausedUntil(history, 450, null), history.serverAheadMs]).toEqual([500, 90])
   })
 
   it.each([
