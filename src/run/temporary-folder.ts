@@ -7,7 +7,6 @@ import { randomUUID } from 'node:crypto'
 import { lstatSync, readdirSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { asStorageError } from '../support/errors.ts'
 import { removeDatabase } from '../warehouse/database-file.ts'
 import { isProcessLockHeld, tryProcessLock } from '../warehouse/process-lock.ts'
 
@@ -31,18 +30,28 @@ export async function withTemporaryFolder<T>(
   }
 }
 
-/** Removes the folders that killed processes of this user left. @throws StorageError */
+/** Removes the folders that killed processes of this user left. What cannot be removed, or is odd, stays where it is. */
 export async function removeLeftFolders(): Promise<void> {
+  for (const folder of foldersOfJobtide()) await removeLeft(folder).catch(() => undefined)
+}
+
+function foldersOfJobtide(): string[] {
   try {
-    for (const name of readdirSync(tmpdir()).filter((entry) => NAME.test(entry))) {
-      const folder = join(tmpdir(), name)
-      const found = lstatSync(folder, { throwIfNoEntry: false })
-      if (found?.isDirectory() !== true || found.uid !== process.getuid?.()) continue
-      if (await isProcessLockHeld(lockOf(folder))) continue
-      rmSync(folder, { recursive: true, force: true })
-      removeDatabase(lockOf(folder))
-    }
-  } catch (error) {
-    throw asStorageError(error, tmpdir())
+    const names = readdirSync(tmpdir()).filter((entry) => NAME.test(entry))
+    return names.map((name) => join(tmpdir(), name))
+  } catch {
+    return []
   }
+}
+
+// In a folder that all accounts share anybody may give anything such a name.
+async function removeLeft(folder: string): Promise<void> {
+  const [found, lock] = [folder, lockOf(folder)].map((path) =>
+    lstatSync(path, { throwIfNoEntry: false }),
+  )
+  if (found?.isDirectory() !== true || found.uid !== process.getuid?.()) return
+  if (lock !== undefined && !(lock.isFile() && lock.uid === found.uid)) return
+  if (await isProcessLockHeld(lockOf(folder))) return
+  rmSync(folder, { recursive: true, force: true })
+  removeDatabase(lockOf(folder))
 }

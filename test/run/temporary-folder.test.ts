@@ -1,5 +1,6 @@
+import { execFileSync } from 'node:child_process'
 import { randomUUID } from 'node:crypto'
-import { mkdirSync, readdirSync, rmSync, writeFileSync } from 'node:fs'
+import { chownSync, mkdirSync, readdirSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
 import { basename, join } from 'node:path'
 import { describe, expect, it, onTestFinished, vi } from 'vitest'
 import { removeLeftFolders, withTemporaryFolder } from '../../src/run/temporary-folder.ts'
@@ -28,6 +29,33 @@ describe('temporary folders', () => {
       ])
     })
     expect(readdirSync(place).toSorted()).toEqual(['jobtide-verify-mine', 'other'])
+  })
+
+  it.each<[string, (lock: string) => void]>([
+    ['a folder', (lock) => mkdirSync(lock)],
+    ['a pipe that nobody writes', (lock) => execFileSync('mkfifo', [lock])],
+    ['a link', (lock) => symlinkSync('/nowhere/lock', lock)],
+    ['a file of another account', (lock) => writeFileSync(lock, '', { mode: 0o600 })],
+  ])('beside which %s is in the place of the lock are left alone', async (what, put) => {
+    const place = temporaryFolder()
+    const left = join(place, `jobtide-verify-${randomUUID()}`)
+    mkdirSync(left)
+    put(`${left}.lock`)
+    if (what.endsWith('account')) {
+      // Only root may give files away.
+      if (process.getuid?.() !== 0) return
+      chownSync(`${left}.lock`, 65_534, 65_534)
+    }
+    vi.stubEnv('TMPDIR', place)
+    onTestFinished(() => void vi.unstubAllEnvs())
+    await removeLeftFolders()
+    expect(readdirSync(place)).toEqual([basename(left), `${basename(left)}.lock`])
+  })
+
+  it('are not looked for where there is no place for them', async () => {
+    vi.stubEnv('TMPDIR', '/nowhere')
+    onTestFinished(() => void vi.unstubAllEnvs())
+    await expect(removeLeftFolders()).resolves.toBeUndefined()
   })
 
   it('whose process removes its lock while another one looks at it are not in use', async () => {
