@@ -4,8 +4,9 @@
  */
 
 import { existsSync, readFileSync, statSync } from 'node:fs'
+import { resolve } from 'node:path'
 import { ConfigError, messageOf } from './support/errors.ts'
-import { SHORTEST_SECRET } from './support/logger.ts'
+import { LONGEST_SECRET, SHORTEST_SECRET } from './support/logger.ts'
 import { Secret } from './support/secret.ts'
 
 export type Environment = Readonly<Record<string, string | undefined>>
@@ -22,9 +23,13 @@ export function processEnvironment(): Environment {
   return process.env
 }
 
-/** The secrets among the variables, so that no output shows them. A key in a file is known once the file is read. */
+/**
+ * The secrets among the variables, so that no output shows them. A key in a file is known once the file is read.
+ * @throws ConfigError when one is too long to be looked for
+ */
 export function secretsOf(environment: Environment): string[] {
   const keys = ['JOBTIDE_API_KEY', 'AWS_SECRET_ACCESS_KEY', 'AWS_SESSION_TOKEN']
+  for (const name of [...keys, ...PROXY_VARIABLES]) refuseLong(environment[name]?.length ?? 0, name)
   return [...keys.flatMap((name) => environment[name]?.trim() || []), ...proxySecrets(environment)]
 }
 
@@ -53,9 +58,16 @@ export function quietSdk(): void {
   process.env['AWS_SDK_JS_NODE_VERSION_SUPPORT_WARNING_DISABLED'] ??= 'true'
 }
 
-/** The folder for journal and warehouse: `--data-dir`, else JOBTIDE_DATA_DIR, else ./data. */
+/**
+ * The folder for journal and warehouse: `--data-dir`, else JOBTIDE_DATA_DIR, else ./data.
+ * @throws ConfigError where no warehouse could be: DuckDB takes what follows a `?` for no part of a path
+ */
 export function dataDirFrom(environment: Environment, option: string | undefined): string {
-  return option ?? (environment['JOBTIDE_DATA_DIR'] || './data')
+  const path = option ?? (environment['JOBTIDE_DATA_DIR'] || './data')
+  if (!resolve(path).includes('?')) return path
+  throw new ConfigError(`the data directory ${resolve(path)} has a ? in its path`, {
+    hint: 'DuckDB opens no database there: name another folder with --data-dir. Nothing was sent.',
+  })
 }
 
 const SIZE = /^(\d+(?:\.\d+)?) ?([kmgt])(i?)b$/i
@@ -216,7 +228,9 @@ const OTHERS_MAY_READ = 0o044
 function keyFromFile(path: string): ApiKey {
   const source = `JOBTIDE_API_KEY_FILE (${path})`
   try {
-    const mode = process.platform === 'win32' ? 0 : statSync(path).mode
+    const { mode: ofFile, size } = statSync(path)
+    refuseLong(size, source)
+    const mode = process.platform === 'win32' ? 0 : ofFile
     if ((mode & OTHERS_MAY_WRITE) !== 0) {
       throw new ConfigError(`${source}: others on this machine may write the key`, {
         hint: `Run: chmod 600 ${path}`,
@@ -233,8 +247,16 @@ function keyFromFile(path: string): ApiKey {
   }
 }
 
+function refuseLong(length: number, source: string): void {
+  if (length <= LONGEST_SECRET) return
+  throw new ConfigError(`${source} is too long: it may have ${LONGEST_SECRET} characters at most`, {
+    hint: 'Give the secret itself, or the path of the file that holds it and nothing else.',
+  })
+}
+
 // A header cannot carry line ends or control characters; the value itself never appears in the message.
 function checkedKey(key: string, source: string): Secret {
+  refuseLong(key.length, source)
   if (!/^[\x21-\x7e]+$/.test(key)) {
     throw new ConfigError(`${source} is empty or holds spaces or control characters`, {
       hint: 'Paste the key as the provider gave it: one line, no quotes.',

@@ -17,6 +17,8 @@ export interface Scrubber {
 
 /** What is shorter is scrubbed nowhere, and so no key. */
 export const SHORTEST_SECRET = 6
+/** What is longer fits into no header, and the pattern of all spellings would be too large. */
+export const LONGEST_SECRET = 4_096
 
 export function createScrubber(): Scrubber {
   let spellings: readonly string[] = []

@@ -11,6 +11,7 @@ import {
   refuseKeyInArguments,
   secretsOf,
 } from '../../src/config.ts'
+import { createScrubber } from '../../src/support/logger.ts'
 import { MIB } from '../../src/support/units.ts'
 import { temporaryFolder } from '../helpers/temporary-folder.ts'
 
@@ -117,6 +118,21 @@ describe('the API key', () => {
     expect(() => apiKeyFrom({})).toThrow('there is no API key')
   })
 
+  it('of more than 4,096 characters is refused at once and not looked for, in a file or a variable', () => {
+    const key = 'k'.repeat(4_097)
+    const file = join(temporaryFolder(), 'key')
+    writeFileSync(file, key.repeat(1_000), { mode: 0o600 })
+    const says = (name: string) => new RegExp(`^${name}[^k]* is too long: [^k]*$`)
+    expect(() => apiKeyFrom({ JOBTIDE_API_KEY_FILE: file })).toThrow('too long')
+    for (const name of ['JOBTIDE_API_KEY', 'AWS_SESSION_TOKEN', 'HTTPS_PROXY']) {
+      expect(() => secretsOf({ [name]: key })).toThrow(says(name))
+    }
+    const { secret } = apiKeyFrom({ JOBTIDE_API_KEY: key.slice(1) })
+    const scrubber = createScrubber()
+    scrubber.add(secret.reveal())
+    expect(scrubber.scrub(`${key}.`)).toBe('[redacted]k.')
+  })
+
   it.each([
     [['run', 'nightly', '--key', 'x'], true],
     [['run', 'nightly', '--API_KEY=x'], true],
@@ -156,6 +172,7 @@ describe('other variables', () => {
     expect(dataDirFrom({ JOBTIDE_DATA_DIR: '/b' }, '/a')).toBe('/a')
     expect(dataDirFrom({ JOBTIDE_DATA_DIR: '/b' }, undefined)).toBe('/b')
     expect(dataDirFrom({ JOBTIDE_DATA_DIR: '' }, undefined)).toBe('./data')
+    expect(() => dataDirFrom({}, '/a?b/data')).toThrow('has a ? in its path')
   })
 
   it.each([
