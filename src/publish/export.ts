@@ -7,7 +7,7 @@ import { join } from 'node:path'
 import { messageOf } from '../support/errors.ts'
 import { sum } from '../support/numbers.ts'
 import type { TableDefinition } from '../warehouse/catalog.ts'
-import { quoteText } from '../warehouse/sql-text.ts'
+import { quotePath, quoteText } from '../warehouse/sql-text.ts'
 import type { Warehouse } from '../warehouse/warehouse.ts'
 import { hasSameColumns, publishedColumns, type PublishedColumns } from './columns.ts'
 import { PublishError } from './errors.ts'
@@ -221,7 +221,7 @@ class TableExport {
     const before = reduced.length > 0 ? this.#base?.table.deletion_vector : null
     const kept = before
       ? `union all select file, position
-         from read_parquet(${quoteText(await this.#local(before.key))}, hive_partitioning = false)
+         from read_parquet(${quotePath(await this.#local(before.key))}, hive_partitioning = false)
          where file in (${reduced.join(', ')})`
       : ''
     await warehouse.run(

@@ -3,7 +3,7 @@
  * deletion vector does not name. The only place that says how the two are put together.
  */
 
-import { quoteIdentifier, quoteText } from '../warehouse/sql-text.ts'
+import { quoteIdentifier, quotePath } from '../warehouse/sql-text.ts'
 import type { NamedObject } from './file-cache.ts'
 import type { Manifest, ManifestFile, ManifestTable } from './manifest.ts'
 
@@ -49,7 +49,7 @@ function selectOf(source: RowSource, located: readonly string[]): string {
   const whole = files.filter((file) => file.deletes === 0)
   const withDeletes = files.filter((file) => file.deletes > 0)
   const selectFrom = (of: readonly ManifestFile[], options: string) => {
-    const list = of.map((file) => `  ${quoteText(urlOf(file.key))}`).join(',\n')
+    const list = of.map((file) => `  ${quotePath(urlOf(file.key))}`).join(',\n')
     return `select ${columns} from read_parquet([\n${list}\n], ${NO_HIVE}${options})`
   }
   const positions = ', filename = true, file_row_number = true'
@@ -58,7 +58,7 @@ function selectOf(source: RowSource, located: readonly string[]): string {
     selects.push(selectFrom(whole, located.length > 0 ? positions : ''))
   }
   if (withDeletes.length > 0) {
-    const vector = quoteText(urlOf(table.deletion_vector?.key ?? ''))
+    const vector = quotePath(urlOf(table.deletion_vector?.key ?? ''))
     selects.push(
       `${selectFrom(withDeletes, positions)}\nwhere (${FILE}, file_row_number) not in (select file, position from read_parquet(${vector}, ${NO_HIVE}))`,
     )

@@ -19,7 +19,7 @@ import { packageRoot } from '../support/assets.ts'
 import { ConfigError, messageOf, whyUnread } from '../support/errors.ts'
 import { isWithin } from '../support/file-modes.ts'
 import { SqlError } from '../warehouse/errors.ts'
-import { quoteIdentifier } from '../warehouse/sql-text.ts'
+import { quoteIdentifier, quotePath } from '../warehouse/sql-text.ts'
 import { openWarehouse } from '../warehouse/warehouse.ts'
 import { dataDirectory } from './data-directory.ts'
 
@@ -217,9 +217,10 @@ async function readOrganizations(file: string): Promise<OrganizationList> {
 
 // The two columns we know as CSV text, so that one parser judges every kind of list.
 async function parquetAsCsv(file: string): Promise<string> {
+  const source = `read_parquet(${quotePath(file)})`
   const engine = await openWarehouse({ path: ':memory:', mode: 'write' })
   try {
-    const { columns } = await engine.table('select * from read_parquet($1) limit 0', [file])
+    const { columns } = await engine.table(`select * from ${source} limit 0`)
     const wanted = columns
       .map(({ name }) => name)
       .filter((name) => ['organization_id', 'company_url'].includes(name.toLowerCase()))
@@ -230,7 +231,7 @@ async function parquetAsCsv(file: string): Promise<string> {
       )
     }
     const cells = wanted.map((name) => `cast(${quoteIdentifier(name)} as varchar)`).join(', ')
-    const { rows } = await engine.table(`select ${cells} from read_parquet($1)`, [file])
+    const { rows } = await engine.table(`select ${cells} from ${source}`)
     const quote = (cell: unknown) =>
       `"${(typeof cell === 'string' ? cell : '').replaceAll('"', '""')}"`
     return [wanted.join(','), ...rows.map((row) => row.map(quote).join(','))].join('\n')

@@ -11,6 +11,11 @@ export function quoteText(text: string): string {
   return literals.length === 1 ? literals.join('') : `(${literals.join(' || chr(0) || ')})`
 }
 
+/** Quotes the path of one file for `read_parquet` and the like, which take it for a pattern. */
+export function quotePath(path: string): string {
+  return quoteText(path.replaceAll(/[*?[]/g, '[$&]'))
+}
+
 /** Takes `schema.table` apart; a name without a schema has null. */
 export function splitName(table: string): [schema: string | null, name: string] {
   const dot = table.indexOf('.')

@@ -2,6 +2,7 @@ import { spawn, spawnSync } from 'node:child_process'
 import {
   cpSync,
   existsSync,
+  mkdirSync,
   readFileSync,
   readdirSync,
   rmSync,
@@ -15,7 +16,7 @@ import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vites
 import { packageRoot } from '../../src/support/assets.ts'
 import { removeDatabase, replaceDatabase } from '../../src/warehouse/database-file.ts'
 import { asWarehouseError } from '../../src/warehouse/errors.ts'
-import { quoteIdentifier, quoteText } from '../../src/warehouse/sql-text.ts'
+import { quoteIdentifier, quotePath, quoteText } from '../../src/warehouse/sql-text.ts'
 import type { SqlValue } from '../../src/warehouse/rows.ts'
 import {
   openWarehouse,
@@ -83,6 +84,28 @@ describe('a warehouse whose file was deleted', () => {
     const warehouse = await openWarehouse({ path, mode: 'write' })
     expect(await warehouse.all('select * from ops.journal_positions')).toEqual([])
     warehouse.close()
+  })
+})
+
+describe('a path', () => {
+  it.each(['**', 'a*', '[ab]', 'a[b'])(
+    'with %s in it names one file, and no other',
+    async (name) => {
+      const folder = temporaryFolder()
+      for (const one of [name, 'a', 'ab']) {
+        const path = join(folder, one, 'x.parquet')
+        mkdirSync(join(folder, one))
+        await memory.run(`copy (select ${quoteText(one)} as found) to ${quoteText(path)}`)
+      }
+      const path = quotePath(join(folder, name, 'x.parquet'))
+      const found = await memory.all(`select found from read_parquet(${path})`)
+      expect(found).toEqual([{ found: name }])
+    },
+  )
+
+  it('at which a folder is in the place of the warehouse ends with 9', async () => {
+    const path = temporaryFolder()
+    await expect(openWarehouse({ path, mode: 'write' })).rejects.toMatchObject({ exitCode: 9 })
   })
 })
 

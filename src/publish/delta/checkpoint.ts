@@ -2,7 +2,7 @@
 
 import { readFile, writeFile } from 'node:fs/promises'
 import { DAY, MIB } from '../../support/units.ts'
-import { quoteText } from '../../warehouse/sql-text.ts'
+import { quotePath, quoteText } from '../../warehouse/sql-text.ts'
 import { formatActions, type Action, type RemoveFile } from './actions.ts'
 import { withScratchFile, type DeltaLogSource } from './local-file.ts'
 import { checkpointKey, lastCheckpointKey } from './log-files.ts'
@@ -72,7 +72,7 @@ async function parquetOf(
     await writeFile(lines, text)
     return withScratchFile(scratchFolder, async (parquet) => {
       await warehouse.run(
-        `copy (select * from read_json(${quoteText(lines)}, format = 'newline_delimited',
+        `copy (select * from read_json(${quotePath(lines)}, format = 'newline_delimited',
            maximum_object_size = ${lineBytes}, columns = {${columns.join(', ')}}))
          to ${quoteText(parquet)} (format parquet, compression snappy, parquet_version v1)`,
       )

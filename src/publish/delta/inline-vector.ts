@@ -3,7 +3,7 @@
  * RoaringBitmapArray in Z85; see the protocol's "Deletion Vector Format", the RoaringFormatSpec and ZeroMQ's RFC 32.
  */
 
-import { quoteText } from '../../warehouse/sql-text.ts'
+import { quotePath } from '../../warehouse/sql-text.ts'
 import { PublishError } from '../errors.ts'
 import type { ManifestTable } from '../manifest.ts'
 import type { DeletionVector } from './actions.ts'
@@ -32,7 +32,7 @@ export async function readDeletionVectors(
     for (const { key, sha256, rows, deletes } of files.filter((file) => file.deletes > 0)) {
       const [row] = await source.warehouse.all<{ positions: number[] | null }>(
         `select list(cast(position as double) order by position) as positions
-         from read_parquet(${quoteText(path)}) where file = $1`,
+         from read_parquet(${quotePath(path)}) where file = $1`,
         [sha256],
       )
       const positions = row?.positions ?? []

@@ -1,6 +1,6 @@
 /** The Delta log of a table: its newest checkpoint, the commits after that, and what their actions add up to. */
 
-import { quoteText } from '../../warehouse/sql-text.ts'
+import { quotePath } from '../../warehouse/sql-text.ts'
 import { DamagedLogError } from '../errors.ts'
 import type { ObjectStore } from '../store/object-store.ts'
 import {
@@ -107,7 +107,7 @@ async function readCheckpoint(
   const key = checkpointKey(table, version)
   return withLocalFile(source, key, async (path) => {
     const rows = await source.warehouse.all<{ line: string }>(
-      `select cast(to_json(action) as varchar) as line from read_parquet(${quoteText(path)}) as action`,
+      `select cast(to_json(action) as varchar) as line from read_parquet(${quotePath(path)}) as action`,
     )
     return parseActions(rows.map(({ line }) => line).join('\n'), source.store.urlOf(key))
   })

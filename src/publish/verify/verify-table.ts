@@ -4,7 +4,7 @@
  */
 
 import { messageOf } from '../../support/errors.ts'
-import { quoteIdentifier, quoteText } from '../../warehouse/sql-text.ts'
+import { quoteIdentifier, quotePath, quoteText } from '../../warehouse/sql-text.ts'
 import type { Warehouse } from '../../warehouse/warehouse.ts'
 import type { FileCache } from '../file-cache.ts'
 import { liveRowsSql, localRows } from '../live-rows.ts'
@@ -81,7 +81,7 @@ async function verifyFile(
     const checks = table.schema.flatMap((column) => statisticsChecks(column, file))
     const [found] = await warehouse.all<{ rows: bigint; holds: boolean[] }>(
       `select count(*) as rows, [${checks.map(({ sql }) => `coalesce(${sql}, false)`).join(', ')}] as holds
-       from read_parquet(${quoteText(path)}, hive_partitioning = false)`,
+       from read_parquet(${quotePath(path)}, hive_partitioning = false)`,
     )
     const rows = Number(found?.rows)
     if (rows !== file.rows) {
@@ -103,8 +103,8 @@ async function columnProblems(
 ): Promise<string[]> {
   const found = await warehouse.all<{ name: string; type: string; id: bigint | null }>(
     `select column_name as name, column_type as type, field_id as id
-     from (describe select * from read_parquet(${quoteText(path)}, hive_partitioning = false))
-     left join parquet_schema(${quoteText(path)}) on name = column_name and field_id is not null`,
+     from (describe select * from read_parquet(${quotePath(path)}, hive_partitioning = false))
+     left join parquet_schema(${quotePath(path)}) on name = column_name and field_id is not null`,
   )
   const names = (of: readonly { readonly name: string }[]) => of.map(({ name }) => name).join(', ')
   if (names(found) !== names(schema)) {
@@ -151,7 +151,7 @@ async function verifyRows(
   if (vector !== null) {
     const named = await warehouse.all<{ file: string; rows: bigint; last: bigint }>(
       `select file, count(distinct position) as rows, max(position) as last
-       from read_parquet(${quoteText(await pathOf(vector))}, hive_partitioning = false) group by file`,
+       from read_parquet(${quotePath(await pathOf(vector))}, hive_partitioning = false) group by file`,
     )
     for (const { key, sha256, rows, deletes } of files) {
       const own = named.find(({ file }) => file === sha256)

@@ -15,7 +15,7 @@ import { sum } from '../../support/numbers.ts'
 import { MIB } from '../../support/units.ts'
 import { tablesOf } from '../../warehouse/erase-rows.ts'
 import { isLockOfThisProcess } from '../../warehouse/process-lock.ts'
-import { quoteText } from '../../warehouse/sql-text.ts'
+import { quotePath, quoteText } from '../../warehouse/sql-text.ts'
 import { withWarehouse, type Warehouse } from '../../warehouse/warehouse.ts'
 import { dataDirectory } from '../data-directory.ts'
 
@@ -200,7 +200,7 @@ async function searchContent(
     }
   }
   if (name.endsWith('.parquet')) {
-    const relation = `read_parquet(${quoteText(path)}, hive_partitioning = false)`
+    const relation = `read_parquet(${quotePath(path)}, hive_partitioning = false)`
     if (await isIn(engine, relation, needles)) return name
   }
   if (!name.endsWith('.duckdb')) return null
