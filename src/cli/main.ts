@@ -20,8 +20,6 @@ export async function runCommandLine(
 ): Promise<ExitCode> {
   const { environment } = given
   const scrubber = createScrubber()
-  // The simulator prints the made-up key that it lets in, and uses no other; a shell that has exported it may see it.
-  if (argv[0] !== 'simulate') for (const secret of secretsOf(environment)) scrubber.add(secret)
   quietSdk()
   // A reader that closes the pipe early (`jobtide query … | head`) is no failure; a full disk is one.
   let outputError: NodeJS.ErrnoException | null = null
@@ -39,13 +37,18 @@ export async function runCommandLine(
     exitCode = await work(context).finally(() => context.progress.stop())
   }, streams)
   try {
+    // The simulator prints the made-up key that it lets in, and uses no other; a shell that has exported it may see it.
+    if (argv[0] !== 'simulate') for (const secret of secretsOf(environment)) scrubber.add(secret)
     refuseKeyInArguments(argv, environment)
     await program.parseAsync(argv, { from: 'user' })
     await written(streams.stdout)
     if (outputError === null) return exitCode
     throw asStorageError(outputError, 'standard output')
   } catch (error) {
-    if (!(error instanceof CommanderError)) return output.failure(error)
+    if (!(error instanceof CommanderError)) {
+      const { path = 'the disk' } = Object(error) as NodeJS.ErrnoException
+      return output.failure(asStorageError(error, path))
+    }
     if (error.exitCode === 0) return EXIT.done
     // Without any command commander has printed its help already.
     return error.code === 'commander.help' ? EXIT.usage : output.failure(usageError(error, argv))

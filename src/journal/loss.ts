@@ -11,8 +11,9 @@
  */
 
 import { createHash } from 'node:crypto'
-import { closeSync, existsSync, openSync, readSync, statSync } from 'node:fs'
+import { closeSync, openSync, readSync, statSync } from 'node:fs'
 import { join } from 'node:path'
+import { isFile } from '../support/atomic-file.ts'
 import { EXIT, JobtideError, onDisk } from '../support/errors.ts'
 import { MIB } from '../support/units.ts'
 import { Holdings, lossText, totalsOf, withoutKept, type HeldRun } from './held.ts'
@@ -122,7 +123,7 @@ export function damagesOf(
 }
 
 function damageOf(path: string, sealed: SealedSegment, depth: 'ends' | 'bytes'): string | null {
-  if (!existsSync(path)) return sealed.bytes === 0 ? null : 'is gone'
+  if (!isFile(path)) return sealed.bytes === 0 ? null : 'is gone'
   if (sealed.bytes === 0) return 'is there again, after its loss was accepted'
   const size = sizeOf(path)
   if (sealed.sha256 === null) return openDamageOf(path, size, sealed.bytes, depth)
@@ -152,7 +153,7 @@ function openDamageOf(
 /** What is lost of a segment, as it is now: what stands behind the first damage. */
 function lostOf(folder: string, { segment, held }: SealedSegment): readonly HeldRun[] {
   const path = join(folder, segment)
-  if (!existsSync(path)) return held
+  if (!isFile(path)) return held
   const kept = new Holdings()
   validPrefix(
     path,

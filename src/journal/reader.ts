@@ -12,7 +12,7 @@ import {
   readdirSync,
   statSync,
 } from 'node:fs'
-import { EXIT, JobtideError, onDisk } from '../support/errors.ts'
+import { EXIT, JobtideError, asStorageError, onDisk } from '../support/errors.ts'
 import { MIB } from '../support/units.ts'
 import { FRAME_MAGIC, decodeFrame, type Frame, type FrameRead } from './frame.ts'
 import type { JournalRecord } from './records.ts'
@@ -54,7 +54,9 @@ export interface PlacedFrame extends Frame {
 /** Names of the segments below `folder`, oldest first. @throws StorageError when the disk refuses */
 export function listSegments(folder: string): string[] {
   return onDisk(`journal ${folder}`, () => {
-    const names = existsSync(folder) ? readdirSync(folder) : []
+    const found = existsSync(folder) ? readdirSync(folder, { withFileTypes: true }) : []
+    const files = found.filter((entry) => !entry.isDirectory() && !entry.isFIFO())
+    const names = files.map(({ name }) => name)
     return names.filter((name) => name.endsWith(SEGMENT_SUFFIX)).toSorted()
   })
 }
@@ -90,6 +92,8 @@ export function* readSegment(path: string, from = 0): Generator<PlacedFrame> {
       at += read.frame.size
       yield { ...read.frame, end: at }
     }
+  } catch (error) {
+    throw asStorageError(error, `journal segment ${path}`)
   } finally {
     closeSync(file)
   }

@@ -6,7 +6,7 @@
 import { createHash } from 'node:crypto'
 import { closeSync, existsSync, openSync, readdirSync, rmSync } from 'node:fs'
 import { dirname, join } from 'node:path'
-import { fsyncDirectory, removeFile, writeFileAtomic } from '../support/atomic-file.ts'
+import { fsyncDirectory, isFile, removeFile, writeFileAtomic } from '../support/atomic-file.ts'
 import type { Clock } from '../support/clock.ts'
 import { onDisk } from '../support/errors.ts'
 import { MIB } from '../support/units.ts'
@@ -154,7 +154,7 @@ function acceptLosses(folder: string, clock: Clock): string[] {
 function acceptDamage(folder: string, { sealed, what }: Damage, clock: Clock): string {
   const { segment, held } = sealed
   const path = join(folder, segment)
-  const kept = existsSync(path) ? closeSegment(path, clock, () => undefined) : null
+  const kept = isFile(path) ? closeSegment(path, clock, () => undefined) : null
   const lost = kept === null ? held : withoutKept(held, kept.held)
   if (lost.length > 0) noteGaps(folder)
   const { bytes, sha256 } = kept ?? { bytes: 0, sha256: null }

@@ -11,6 +11,7 @@ import {
   readFileSync,
   renameSync,
   rmSync,
+  statSync,
   writeSync,
 } from 'node:fs'
 import { open } from 'node:fs/promises'
@@ -102,6 +103,11 @@ export function makeFolder(folder: string, modes: FileModes | null = null): void
     if (modes !== null) chmodSync(made, modes.folder)
     fsyncDirectory(dirname(made))
   }
+}
+
+/** Whether a file is there, and nothing else of that name. */
+export function isFile(path: string): boolean {
+  return statSync(path, { throwIfNoEntry: false })?.isFile() === true
 }
 
 /** What is in a file; null where there is none. @throws StorageError when the disk refuses */

@@ -3,6 +3,9 @@
  * Every error that Jobtide expects is a JobtideError; anything else that reaches the command line is a defect (exit 1).
  */
 
+import { constants } from 'node:os'
+import { getSystemErrorName } from 'node:util'
+
 /** What the process exits with. docs/operations.md tells operators what to do. */
 export const EXIT = {
   done: 0,
@@ -74,12 +77,20 @@ export class LockedError extends JobtideError {
 
 const STORAGE_CODES: Readonly<Record<string, string>> = {
   ENOSPC: 'the disk is full',
-  EDQUOT: 'the disk quota is used up',
+  // Of which Node knows no name.
+  [getSystemErrorName(-constants.errno.EDQUOT)]: 'the disk quota is used up',
+  EFBIG: 'the file is larger than it may be',
   EROFS: 'the file system is read-only',
   EIO: 'the disk reports an input/output error',
   EACCES: 'permission denied',
   EPERM: 'permission denied',
+  EISDIR: 'a folder is in the place of a file',
+  ERR_FS_EISDIR: 'a folder is in the place of a file',
+  ENOTDIR: 'a file is in the place of a folder',
 }
+// What else a file system may say, such as one whose server is gone. ENOENT, EBADF and EINVAL are defects where nobody expects them.
+const OTHER_CODES =
+  /^(?:Unknown system error .*|ELOOP|ENAMETOOLONG|EMFILE|ENFILE|EMLINK|EBUSY|ETXTBSY|ENXIO|ENODEV|ENOTSUP|ENOSYS)$/
 
 /** The operating system's error code of an unknown value, such as `ENOENT`, or undefined. */
 export function systemCode(error: unknown): string | undefined {
@@ -93,10 +104,11 @@ export function systemCode(error: unknown): string | undefined {
  */
 export function asStorageError(error: unknown, subject: string): unknown {
   const code = systemCode(error)
-  const meaning = code === undefined ? undefined : STORAGE_CODES[code]
-  if (meaning === undefined) return error
+  if (code === undefined) return error
+  const meaning = STORAGE_CODES[code] ?? (OTHER_CODES.test(code) ? 'the file system refuses' : null)
+  if (meaning === null) return error
   return new StorageError(`${subject}: ${meaning} (${code})`, {
-    hint: 'Make room or fix the permissions, then run the same command again: it goes on where it stopped.',
+    hint: 'Make room or mend what is named here, then run the same command again: it goes on where it stopped.',
     context: { code },
     cause: error,
   })

@@ -66,9 +66,9 @@ export function asWarehouseError(error: unknown, path: string): unknown {
       },
     )
   }
-  if (DISK.test(message)) {
+  if (DISK.test(message) || (/^io error/i.test(message) && !DAMAGED.test(message))) {
     return new StorageError(`the disk refused a write to ${path}: ${firstLine(message)}`, {
-      hint: 'Make room or fix the permissions, then run the same command again: it goes on where it stopped.',
+      hint: 'Make room or mend what is named here, then run the same command again: it goes on where it stopped.',
       cause: error,
     })
   }

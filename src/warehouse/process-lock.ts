@@ -96,6 +96,7 @@ async function openOrNull(path: string, mode: 'read' | 'write'): Promise<(() => 
   try {
     return await openBareFile(path, mode)
   } catch (error) {
+    if (error instanceof StorageError) throw error
     if (!(error instanceof LockedError)) {
       throw new StorageError(`the lock file ${path} cannot be used`, {
         hint: 'Where no Jobtide process works in this folder, remove the file and run the same command again.',

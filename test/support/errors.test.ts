@@ -1,3 +1,5 @@
+import { constants } from 'node:os'
+import { getSystemErrorName } from 'node:util'
 import { describe, expect, it } from 'vitest'
 import { StorageError, asStorageError } from '../../src/support/errors.ts'
 import { systemError } from '../helpers/faulty-disk.ts'
@@ -5,7 +7,12 @@ import { systemError } from '../helpers/faulty-disk.ts'
 describe('asStorageError', () => {
   it.each([
     ['ENOSPC', 'the disk is full'],
-    ['EDQUOT', 'the disk quota is used up'],
+    [getSystemErrorName(-constants.errno.EDQUOT), 'the disk quota is used up'],
+    [getSystemErrorName(-constants.errno.ESTALE), 'the file system refuses'],
+    ['EFBIG', 'the file is larger than it may be'],
+    ['EISDIR', 'a folder is in the place of a file'],
+    ['ENOTDIR', 'a file is in the place of a folder'],
+    ['EMFILE', 'the file system refuses'],
     ['EROFS', 'the file system is read-only'],
     ['EIO', 'the disk reports an input/output error'],
     ['EACCES', 'permission denied'],
@@ -16,7 +23,7 @@ describe('asStorageError', () => {
       name: 'StorageError',
       message: `journal data/journal: ${meaning} (${code})`,
       exitCode: 9,
-      hint: 'Make room or fix the permissions, then run the same command again: it goes on where it stopped.',
+      hint: 'Make room or mend what is named here, then run the same command again: it goes on where it stopped.',
       context: { code },
       cause,
     })
