@@ -42,7 +42,9 @@ export class BrokenOffError extends JobtideError {
 
 const LOCKED = /could not set lock on file/i
 const HOLDER = /held in (\S+(?: \([^)]*\))?)/i
-const DISK = /no space left|disk full|read-only file system|permission denied|input\/output error/i
+const DISK =
+  /no space left|disk full|read-only file system|permission denied|input\/output error|file too large|quota exceeded/i
+const NOT_DONE = /^io error: (?:could not|cannot) /i
 const OUT_OF_MEMORY = /^out of memory error/i
 const DAMAGED =
   /not a valid duckdb database|could not read enough bytes|corrupt|checksum|replaying wal|wal file|serializ|failed to load metadata|database has been invalidated/i
@@ -66,7 +68,7 @@ export function asWarehouseError(error: unknown, path: string): unknown {
       },
     )
   }
-  if (DISK.test(message) || (/^io error/i.test(message) && !DAMAGED.test(message))) {
+  if (DISK.test(message) || (NOT_DONE.test(message) && !DAMAGED.test(message))) {
     return new StorageError(`the disk refused a write to ${path}: ${firstLine(message)}`, {
       hint: 'Make room or mend what is named here, then run the same command again: it goes on where it stopped.',
       cause: error,
