@@ -115,10 +115,11 @@ export function parsePage(body: Buffer): PageEnvelope | string {
     return `not JSON, begins with ${JSON.stringify(onOneLine(body.toString('utf8', 0, 40)))}`
   const parsed = pageSchema.safeParse(json)
   if (!parsed.success) return describeIssue(parsed.error)
-  const { data, pagination, credit_used, error } = parsed.data
-  if (data.length === 0 && Boolean(error)) {
-    return `no events, and an error: ${shortened(onOneLine(JSON.stringify(error)))}`
-  }
+  const { data, pagination, credit_used, error, errors } = parsed.data
+  const fault = [error, errors].find((one) => (Array.isArray(one) ? one.length > 0 : Boolean(one)))
+  // Also with events: they are not all, then.
+  if (fault !== undefined)
+    return `it names an error: ${shortened(onOneLine(JSON.stringify(fault)))}`
   return {
     events: data,
     page: pagination.page,

@@ -23,18 +23,21 @@ const PUSHED_MAX = 20
 
 /** Watches the pages of one batch, for as long as one process reads it: what came in since an earlier day is no fault. */
 export class PagingGuard {
-  /** Pages whose events were on others. */
-  readonly #repeats = new Set<number>()
+  /** How often a page came whose events were on others. */
+  #repeats = 0
   /** Of these: cut elsewhere, because events that came in above pushed theirs down. */
-  readonly #pushed = new Set<number>()
+  #pushed = 0
   /** The latest pages in a row that promise more although they are not half full, with their events. */
   readonly #unfilled = new Map<number, number>()
   #firstPages = 0
+  /** By how many events the service counts its pages; null before it said so. */
+  #limit: number | null = null
 
   /**
    * Looks at a page before it is taken. The same page asked for again is no repeat.
    * @throws EndlessListError at the third page in a row that is not half full and promises more, at the third page
-   *   that only has events of other pages, at the 21st where these were only pushed down, and when page 1 came 21 times
+   *   that only has events of other pages, at the 21st where these were only pushed down, and when page 1 came 21 times,
+   *   and where pages are counted by different numbers of events
    */
   look(history: BatchHistory, { record, limit }: BoughtPage): void {
     const { page } = record
@@ -42,15 +45,22 @@ export class PagingGuard {
     if (this.#firstPages > FIRST_PAGES_MAX) {
       stopPaging(`page 1 was read ${this.#firstPages} times`, record.batch_id)
     }
+    // Of the last page some services say how many events it has.
+    const isCounted = limit !== null && (record.has_more || limit !== record.events)
+    if (isCounted && limit !== (this.#limit ??= limit)) {
+      stopPaging(
+        `page ${page} is counted by ${limit} events, pages before it by ${this.#limit}`,
+        record.batch_id,
+      )
+    }
     this.#lookForRoom(record, Math.min(limit ?? PAGE_EVENTS, PAGE_EVENTS))
     const others = page <= history.pages ? [] : pagesOfItsEvents(history, record)
     if (others.length === 0) return
-    this.#repeats.add(page)
-    if (isPushedDown(others)) this.#pushed.add(page)
-    const { size } = this.#repeats
-    if (size - this.#pushed.size < REPEATS_MAX && size <= PUSHED_MAX) return
+    this.#repeats += 1
+    if (isPushedDown(others)) this.#pushed += 1
+    if (this.#repeats - this.#pushed < REPEATS_MAX && this.#repeats <= PUSHED_MAX) return
     stopPaging(
-      `${size} pages repeat what was on others, the last of them page ${page}`,
+      `${this.#repeats} pages repeat what was on others, the last of them page ${page}`,
       record.batch_id,
     )
   }
@@ -98,7 +108,7 @@ function isPushedDown(pages: readonly number[]): boolean {
 export class EndlessListError extends UnavailableError {
   constructor(what: string, batchId: string) {
     super(`batch ${batchId}: ${what}`, null, {
-      hint: 'The service pages without end: report it to the provider. What was bought is kept.',
+      hint: 'No list is read to its end like that: report it to the provider. What was bought is kept.',
     })
   }
 }

@@ -54,6 +54,8 @@ export interface Drift {
   rereads: number
   /** Whether the service shows an event and its correction side by side, so that nothing is removed. */
   keepsVersions: boolean
+  /** The last page that was asked for again because it was odd; 0 for none. */
+  doubted: number
 }
 
 export interface Meeting {
@@ -81,8 +83,8 @@ export function newBatchHistory(batch: BatchRecord): BatchHistory {
   }
 }
 
-function noDrift(): Pick<Drift, 'leaving' | 'nextLeavesAt' | 'rereads' | 'keepsVersions'> {
-  return { leaving: [], nextLeavesAt: Infinity, rereads: 0, keepsVersions: false }
+function noDrift(): Omit<Drift, 'met' | 'seq'> {
+  return { leaving: [], nextLeavesAt: Infinity, rereads: 0, keepsVersions: false, doubted: 0 }
 }
 
 /**

@@ -43,9 +43,28 @@ export function takeRecord(history: BatchHistory, record: PageReceived): void {
   if (isStale(history, record.server_at) || isOutOfTime(history, record)) restartBatch(history)
   // Pages between were lost: what the batch lacks is noticed when it is said to be finished.
   if (record.page > history.pages + 1) return
+  if (isDoubtful(history, record)) {
+    history.drift.doubted = record.page
+    return
+  }
   if (record.page <= history.pages) reread(history, record)
   if (record.page === 1) history.firstPageAt ??= record.server_at
   addPage(history, record)
+}
+
+/**
+ * Whether the next page is so odd that it is asked for again, once, before it is taken: it is empty and promises more, or is
+ * event for event an earlier one. A cache on the way may have answered; else it costs a page.
+ */
+function isDoubtful(
+  { pages, read, drift }: BatchHistory,
+  { page, events, has_more: hasMore, keys }: PageReceived,
+): boolean {
+  if (page !== pages + 1 || drift.doubted === page) return false
+  if (events === 0) return hasMore
+  const places = decodeMarks(keys ?? '').map(({ key }) => drift.met.get(key)?.page ?? page)
+  const [first = page] = places
+  return first < page && places.every((one) => one === first) && read[first - 1]?.events === events
 }
 
 /**

@@ -152,6 +152,11 @@ export function durationMs(text: string): number {
  * @throws ConfigError naming file, line and what is allowed, for every fault at once
  */
 export function parsePipeline(text: string, file: string): PipelineSpec {
+  if (text.length > LONGEST_FILE) {
+    throw new ConfigError(
+      `${file} is no pipeline file: it is longer than ${LONGEST_FILE} characters`,
+    )
+  }
   const lines = new LineCounter()
   const options = { lineCounter: lines, prettyErrors: false }
   const document = asYaml(file, () => parseDocument(text, options))
@@ -167,6 +172,9 @@ export function parsePipeline(text: string, file: string): PipelineSpec {
 }
 
 const HINT = 'Mend the pipeline file and run again; nothing was sent.'
+
+// What is nested deeply takes the parser time that grows with its square: 81,000 characters took a second and more.
+const LONGEST_FILE = 16_384
 
 // What is nested thousands deep is refused, and when aliases are resolved one without an anchor, or a few that stand for
 // millions of values.

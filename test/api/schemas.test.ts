@@ -67,8 +67,7 @@ describe('parsePage', () => {
   it.each([
     ['negative credits: a page that was paid for is not refused', page({ credit_used: -10 })],
     ['credits as text', page({ credit_used: '10' })],
-    ['events and an error', page({ error: 'timeout' })],
-    ['no events and no error', page({ data: [], error: null })],
+    ['no error', page({ error: null, errors: [] })],
     ['new fields at any level', page({ x: 1, pagination: { ...PAGE.pagination, total: 9 } })],
     ['no limit', page({ pagination: { page: 2, has_more: true } })],
     ['a limit as text', page({ pagination: { ...PAGE.pagination, limit: '50' } })],
@@ -91,6 +90,7 @@ describe('parsePage', () => {
     ['page 0', page({ pagination: { page: 0, has_more: true } }), /^pagination.page: /],
     ['no has_more', page({ pagination: { page: 2 } }), /^pagination.has_more: /],
     ['no events and an error', page({ data: [], error: 'timeout' }), /an error: "timeout"$/],
+    ['events and errors', page({ errors: ['shard 3'] }), /an error: \["shard 3"\]$/],
     ['no credits', page({ credit_used: undefined }), /^credit_used: /],
   ])('refuses %s with the reason', (_what, body, reason) => {
     expect(parsePage(body)).toMatch(reason)

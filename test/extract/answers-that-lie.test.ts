@@ -3,7 +3,15 @@ import type { JobChangeEvent } from '../../src/simulator/events.ts'
 import { DAY } from '../../src/support/units.ts'
 import { virtualClock } from '../helpers/virtual-clock.ts'
 import { NOW, anEvent } from '../simulator/simulator-fixture.ts'
-import { aRun, aService, batchOf, errorOf, type Answered, type Asked } from './extract-fixture.ts'
+import {
+  aRun,
+  aService,
+  batchOf,
+  errorOf,
+  nameOf,
+  type Answered,
+  type Asked,
+} from './extract-fixture.ts'
 
 const EVENTS = eventsOf('org_a')
 
@@ -65,6 +73,58 @@ describe('a page without any event of the organisations that were asked for', ()
     })
     expect(service.account).toHaveLength(2)
     expect(run.records('batch_finished')).toEqual([])
+  })
+})
+
+describe('one page of a list that lies', () => {
+  it.each([
+    ['is empty and promises more', 1, () => ({ data: [], hasMore: true }), [1, 1, 2, 3]],
+    ['is empty and promises more', 2, () => ({ data: [], hasMore: true }), [1, 2, 2, 3]],
+    ['is page 1 again', 2, () => honest({ page: 1 } as Asked), [1, 2, 2, 3]],
+  ])('because it %s is asked for again: page %i', async (_, nth, lie, pages) => {
+    const service = aService((asked) => (asked.nth === nth ? lie() : honest(asked)))
+    const run = aRun(service)
+    await run.extract()
+    expect(service.account.map(({ page }) => page)).toEqual(pages)
+    expect(run.bought()).toEqual(new Set(EVENTS.map(nameOf)))
+  })
+
+  it('goes on behind it where it stays so', async () => {
+    const odd = (asked: Asked) =>
+      asked.page === 2
+        ? { data: [], hasMore: true }
+        : honest({ ...asked, page: Math.min(asked.page, 3) })
+    const service = aService(odd)
+    await aRun(service).extract()
+    expect(service.account.map(({ page }) => page)).toEqual([1, 2, 2, 3])
+  })
+
+  it('is counted by 25 events ends the run, and the next one reads it from page 1', async () => {
+    let isMended = false
+    const service = aService((asked) =>
+      asked.page === 1 && !isMended
+        ? { data: EVENTS.slice(0, 25), hasMore: true, limit: 25 }
+        : honest(asked),
+    )
+    const run = aRun(service)
+    expect(await errorOf(run.extract())).toMatchObject({
+      exitCode: 5,
+      message: expect.stringContaining(
+        'page 2 is counted by 50 events, pages before it by 25',
+      ) as string,
+    })
+    isMended = true
+    await run.extract()
+    expect(run.bought()).toEqual(new Set(EVENTS.map(nameOf)))
+  })
+
+  it('says on the last page how many events it has is no fault', async () => {
+    const service = aService((asked) =>
+      asked.page === 3 ? { ...honest(asked), limit: 30 } : honest(asked),
+    )
+    const run = aRun(service)
+    await run.extract()
+    expect(run.events()).toEqual(EVENTS)
   })
 })
 

@@ -99,7 +99,7 @@ describe('load, for any sightings in any order', () => {
       }),
       { numRuns: rounds('JOBTIDE_LOADS', 8, 100) },
     )
-  })
+  }, 600_000)
 })
 
 /** The two tables of events, without their hashes, in the order of their content. */
