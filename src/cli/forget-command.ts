@@ -3,7 +3,6 @@
  * they are. `export-person`: everything that is known of one person.
  */
 
-import { readFileSync } from 'node:fs'
 import { resolve } from 'node:path'
 import type { Erasable } from '../load/suppression.ts'
 import { erase, type Certificate } from '../run/forget/erase.ts'
@@ -13,7 +12,8 @@ import { planErasure, type ErasurePlan } from '../run/forget/plan.ts'
 import { targetsOf } from '../run/forget/snapshots.ts'
 import type { ErasureWorld } from '../run/forget/world.ts'
 import { DEFAULT_MAX_WAIT_MS } from '../run/lock.ts'
-import { ConfigError, EXIT, whyUnread, type ExitCode } from '../support/errors.ts'
+import { readNamedFile } from '../support/atomic-file.ts'
+import { ConfigError, EXIT, type ExitCode } from '../support/errors.ts'
 import { sum } from '../support/numbers.ts'
 import { decodeText, escapedJson } from '../support/text.ts'
 import { DAY } from '../support/units.ts'
@@ -85,16 +85,10 @@ function requestOf(
 }
 
 function idsIn(file: string): string[] {
-  const path = resolve(file)
-  try {
-    const lines = decodeText(readFileSync(path)).split(/\r?\n/)
-    return lines.map((line) => line.trim()).filter((line) => line !== '')
-  } catch (error) {
-    throw new ConfigError(`list of people ${path}: ${whyUnread(error)}`, {
-      hint: 'Give a text file with a profile_id a line. Nothing was changed.',
-      cause: error,
-    })
-  }
+  const hint = 'Give a text file with a profile_id a line. Nothing was changed.'
+  const text = decodeText(readNamedFile('list of people', resolve(file), hint))
+  const lines = text.split(/\r?\n/).map((line) => line.trim())
+  return lines.filter((line) => line !== '')
 }
 
 function planReport(plan: ErasurePlan): Report {

@@ -1,11 +1,11 @@
 /** `titles`: how titles, or changes of title, are understood. Needs no warehouse and no key. */
 
-import { readFileSync } from 'node:fs'
 import { stdin } from 'node:process'
 import { addAbortSignal } from 'node:stream'
 import { buffer } from 'node:stream/consumers'
 import { parse } from 'csv-parse/sync'
-import { ConfigError, EXIT, messageOf, whyUnread, type ExitCode } from '../support/errors.ts'
+import { readNamedFile } from '../support/atomic-file.ts'
+import { ConfigError, EXIT, messageOf, type ExitCode } from '../support/errors.ts'
 import { csvLine, decodeText, escapedJson } from '../support/text.ts'
 import { compareTitles } from '../titles/compare.ts'
 import { ladders } from '../titles/ladders.ts'
@@ -84,14 +84,8 @@ async function readInput(file: string, stop: AbortSignal): Promise<Uint8Array> {
       throw error
     })
   }
-  try {
-    return readFileSync(file)
-  } catch (error) {
-    throw new ConfigError(`list of titles ${file}: ${whyUnread(error)}`, {
-      hint: 'Name a text or CSV file, or - for standard input.',
-      cause: error,
-    })
-  }
+  const hint = 'Name a text or CSV file, or - for standard input.'
+  return readNamedFile('list of titles', file, hint)
 }
 
 function refuseUnknownLadder(ladder: string | undefined): void {

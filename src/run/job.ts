@@ -3,7 +3,7 @@
  * After this nothing about a run is a question of taste or of where it was started.
  */
 
-import { existsSync, readFileSync, realpathSync } from 'node:fs'
+import { existsSync, realpathSync } from 'node:fs'
 import { basename, dirname, extname, isAbsolute, join, resolve } from 'node:path'
 import { EVENT_TYPES, type EventType, type OrganizationRef } from '../journal/records.ts'
 import { parseOrganizations, type OrganizationList } from '../plan/organizations.ts'
@@ -16,7 +16,8 @@ import type { S3Options } from '../publish/store/object-store.ts'
 import { isFolderAddress } from '../publish/store/open-store.ts'
 import { checkS3Options, parseS3Address } from '../publish/store/s3-options.ts'
 import { packageRoot } from '../support/assets.ts'
-import { ConfigError, messageOf, whyUnread } from '../support/errors.ts'
+import { readNamedFile } from '../support/atomic-file.ts'
+import { ConfigError, messageOf } from '../support/errors.ts'
 import { isWithin } from '../support/file-modes.ts'
 import { SqlError } from '../warehouse/errors.ts'
 import { quoteIdentifier, quotePath } from '../warehouse/sql-text.ts'
@@ -83,8 +84,7 @@ const BUNDLED_LIST = join(packageRoot, 'config', 'organizations.csv')
  * @throws ConfigError naming file, line and what is allowed
  */
 export async function readJob(name: string, overrides: Overrides, dataDir: string): Promise<Job> {
-  const file = findPipeline(name)
-  const spec = parsePipeline(readText(file, 'pipeline'), file)
+  const { file, spec } = readPipeline(name)
   const listFile =
     overrides.organizations === undefined
       ? resolve(dirname(file), spec.organizations)
@@ -119,8 +119,7 @@ export function readSnapshotTarget(
   overrides: Overrides,
   dataDir: string,
 ): SnapshotTarget | null {
-  const file = findPipeline(name)
-  return snapshotTarget(parsePipeline(readText(file, 'pipeline'), file), overrides, dataDir)
+  return snapshotTarget(readPipeline(name).spec, overrides, dataDir)
 }
 
 function questionOf(
@@ -195,6 +194,14 @@ export function absoluteDestination(destination: string, base: string): string {
   return resolve(base, destination)
 }
 
+const CHECK_PATH = 'Check the path; a path in a pipeline file is relative to that file.'
+
+function readPipeline(name: string): { readonly file: string; readonly spec: PipelineSpec } {
+  const file = findPipeline(name)
+  const text = readNamedFile('pipeline', file, CHECK_PATH).toString()
+  return { file, spec: parsePipeline(text, file) }
+}
+
 function findPipeline(name: string): string {
   const isPath = isAbsolute(name) || /[/\\]/.test(name) || /\.ya?ml$/.test(name)
   const folders = [resolve('pipelines'), join(packageRoot, 'pipelines')]
@@ -209,7 +216,7 @@ function findPipeline(name: string): string {
 }
 
 async function readOrganizations(file: string): Promise<OrganizationList> {
-  const bytes = readBytes(file, 'list of organisations')
+  const bytes = readNamedFile('list of organisations', file, CHECK_PATH)
   const isParquet = extname(file).toLowerCase() === '.parquet'
   const list = isParquet ? Buffer.from(await parquetAsCsv(file)) : bytes
   return parseOrganizations(list, basename(file))
@@ -243,20 +250,5 @@ async function parquetAsCsv(file: string): Promise<string> {
     })
   } finally {
     engine.close()
-  }
-}
-
-function readText(file: string, what: string): string {
-  return readBytes(file, what).toString('utf8')
-}
-
-function readBytes(file: string, what: string): Buffer {
-  try {
-    return readFileSync(file)
-  } catch (error) {
-    throw new ConfigError(`${what} ${file}: ${whyUnread(error)}`, {
-      hint: 'Check the path; a path in a pipeline file is relative to that file.',
-      cause: error,
-    })
   }
 }

@@ -8,10 +8,10 @@
  * holds the lock. It is for messages only, and never believed.
  */
 
-import { readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { rmSync, writeFileSync } from 'node:fs'
 import { hostname } from 'node:os'
 import { join } from 'node:path'
-import { makeFolder } from '../support/atomic-file.ts'
+import { makeFolder, readIfThere } from '../support/atomic-file.ts'
 import { isoInstant, type Clock } from '../support/clock.ts'
 import {
   ConfigError,
@@ -137,14 +137,9 @@ function holderText(path: string): string {
 }
 
 function readNote(path: string): Readonly<Record<string, unknown>> {
-  try {
-    const note = jsonOrNull(readFileSync(path, 'utf8'))
-    return note !== null && typeof note === 'object' ? (note as Record<string, unknown>) : {}
-  } catch (error) {
-    // The holder has just begun, or just ended.
-    if (systemCode(error) === 'ENOENT') return {}
-    throw asStorageError(error, path)
-  }
+  // It is not there when the holder has just begun, or just ended.
+  const note = jsonOrNull(readIfThere(path)?.toString() ?? '')
+  return note !== null && typeof note === 'object' ? (note as Record<string, unknown>) : {}
 }
 
 function makeFolders(dataDir: string): void {

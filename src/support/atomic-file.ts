@@ -16,7 +16,7 @@ import {
 } from 'node:fs'
 import { open } from 'node:fs/promises'
 import { dirname } from 'node:path'
-import { asStorageError, onDisk, systemCode } from './errors.ts'
+import { ConfigError, asStorageError, messageOf, onDisk, systemCode } from './errors.ts'
 import type { FileModes } from './file-modes.ts'
 
 /** The mode of files that name people, or hold a key. */
@@ -117,6 +117,16 @@ export function readIfThere(path: string): Buffer | null {
   } catch (error) {
     if (systemCode(error) === 'ENOENT') return null
     throw asStorageError(error, path)
+  }
+}
+
+/** What is in a file that the user named. @throws ConfigError that says why it cannot be read */
+export function readNamedFile(what: string, path: string, hint: string): Buffer {
+  try {
+    return readFileSync(path)
+  } catch (error) {
+    const why = systemCode(error) === 'ENOENT' ? 'there is no such file' : messageOf(error)
+    throw new ConfigError(`${what} ${path}: ${why}`, { hint, cause: error })
   }
 }
 

@@ -123,11 +123,6 @@ export function onDisk<T>(subject: string, work: () => T): T {
   }
 }
 
-/** Why a file that the user named cannot be read, in words. */
-export function whyUnread(error: unknown): string {
-  return systemCode(error) === 'ENOENT' ? 'there is no such file' : messageOf(error)
-}
-
 export function messageOf(error: unknown): string {
   return error instanceof Error ? error.message : String(error)
 }
