@@ -151,17 +151,9 @@ function snapshotTarget(
       ? absoluteDestination(snapshot?.to ?? '', dataDir)
       : absoluteDestination(overrides.snapshotTo, '.')
   refuseOwnFolder(to, dataDir)
-  const s3 = snapshot?.s3
-  const options: S3Options = {
-    region: s3?.region,
-    endpoint: s3?.endpoint,
-    pathStyle: s3?.path_style,
-    sse: s3?.sse,
-    kmsKeyId: s3?.kms_key_id,
-    storageClass: s3?.storage_class,
-  }
-  checkS3Options(options)
-  return { to, keep: parseKeep(snapshot?.keep ?? KEPT_BY_DEFAULT), s3: options }
+  const s3 = snapshot?.s3 ?? {}
+  checkS3Options(s3)
+  return { to, keep: parseKeep(snapshot?.keep ?? KEPT_BY_DEFAULT), s3 }
 }
 
 const KEPT_BY_DEFAULT = 30

@@ -10,19 +10,19 @@ import { PublishError } from '../errors.ts'
 /** Encryption at rest that is asked of the server with every object; `none` leaves it to the bucket. */
 export type ServerSideEncryption = 'none' | 'AES256' | 'aws:kms'
 
-/** How to reach a bucket and how objects lie in it. Everything has a default. */
+/** How to reach a bucket and how objects lie in it, by the names of a pipeline file. Everything has a default. */
 export interface S3Options {
   /** Default: what the AWS SDK finds; with an endpoint us-east-1. */
   readonly region?: string | undefined
   /** `http(s)://host[:port]` of an S3-compatible server; default AWS. */
   readonly endpoint?: string | undefined
   /** The bucket in the path instead of the host name. Default: true with an endpoint, false without. */
-  readonly pathStyle?: boolean | undefined
+  readonly path_style?: boolean | undefined
   readonly sse?: ServerSideEncryption | undefined
   /** Only with `aws:kms`; default the account's own key. */
-  readonly kmsKeyId?: string | undefined
+  readonly kms_key_id?: string | undefined
   /** Of data; the small objects that coordinate publishers lie in the bucket's own class. */
-  readonly storageClass?: string | undefined
+  readonly storage_class?: string | undefined
 }
 
 export interface StoreOptions {

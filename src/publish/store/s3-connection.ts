@@ -58,7 +58,7 @@ export class S3Connection {
 /** Connects; nothing is sent yet. @throws PublishError when the region is not known */
 export async function connectBucket(
   address: S3Address,
-  { endpoint, region, pathStyle }: S3Options,
+  { endpoint, region, path_style: pathStyle }: S3Options,
 ): Promise<S3Connection> {
   const config: S3ClientConfig = {
     retryMode: 'standard',

@@ -31,11 +31,11 @@ export function parseS3Address(address: string): S3Address {
 
 /** Lets only options pass that can be meant together. @throws ConfigError naming the first that cannot */
 export function checkS3Options(options: S3Options): void {
-  const { endpoint, kmsKeyId, sse = 'none', storageClass } = options
+  const { endpoint, kms_key_id: key, sse = 'none', storage_class: storageClass } = options
   const refuse = (what: string, advice: string) => {
     throw new ConfigError(what, { hint: `${advice} ${NOTHING_SENT}` })
   }
-  if (kmsKeyId !== undefined && sse !== 'aws:kms') {
+  if (key !== undefined && sse !== 'aws:kms') {
     refuse(`kms_key_id is given, but sse is ${sse}`, 'Set sse: aws:kms, or leave kms_key_id out.')
   }
   if (storageClass !== undefined && !/^[A-Z][A-Z0-9_-]*$/.test(storageClass)) {
@@ -53,7 +53,7 @@ export function checkS3Options(options: S3Options): void {
     const what = 'the S3 endpoint is not http(s)://host or http(s)://host:port'
     return refuse(what, 'Mend JOBTIDE_S3_ENDPOINT or the endpoint of the pipeline file.')
   }
-  if (options.pathStyle === false && isIP(host.replace(/^\[|\]$/g, '')) !== 0) {
+  if (options.path_style === false && isIP(host.replace(/^\[|\]$/g, '')) !== 0) {
     const what = `path_style: false cannot be used with the address ${host}`
     refuse(what, 'A bucket name cannot stand before an IP address: leave path_style out.')
   }

@@ -79,14 +79,16 @@ class S3Store implements ObjectStore {
   readonly #ofData: { StorageClass: StorageClass | undefined }
   #etagStyle: EtagStyle = 'quoted'
 
-  constructor(s3: S3Connection, { sse, kmsKeyId, storageClass }: S3Options, clock: Clock) {
+  constructor(
+    s3: S3Connection,
+    { sse, kms_key_id: key, storage_class: storageClass }: S3Options,
+    clock: Clock,
+  ) {
     this.destination = s3.url
     this.#s3 = s3
     this.#clock = clock
     this.#encryption =
-      sse === undefined || sse === 'none'
-        ? {}
-        : { ServerSideEncryption: sse, SSEKMSKeyId: kmsKeyId }
+      sse === undefined || sse === 'none' ? {} : { ServerSideEncryption: sse, SSEKMSKeyId: key }
     this.#ofData = { StorageClass: storageClass as StorageClass | undefined }
   }
 

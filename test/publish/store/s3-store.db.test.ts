@@ -163,7 +163,11 @@ describe('one sentence for each cause:', () => {
 
 describe('options', () => {
   it('put encryption on every object, and the storage class on data alone', async () => {
-    const store = await open({ sse: 'aws:kms', kmsKeyId: 'test-key', storageClass: 'STANDARD_IA' })
+    const store = await open({
+      sse: 'aws:kms',
+      kms_key_id: 'test-key',
+      storage_class: 'STANDARD_IA',
+    })
     await store.put('small', Buffer.from('x'))
     await store.putFile('large', fileOf(17 * MIB).path)
     await store.replace('latest.json', Buffer.from('1'), null)
@@ -186,14 +190,14 @@ describe('options', () => {
   })
 
   it.each<[string, S3Options, string?]>([
-    ['kms_key_id is given, but sse is none', { kmsKeyId: 'k' }],
-    ['kms_key_id is given, but sse is AES256', { kmsKeyId: 'k', sse: 'AES256' }],
-    ['"standard" is not a storage class', { storageClass: 'standard' }],
-    ['class DEEP_ARCHIVE cannot be read at once', { storageClass: 'DEEP_ARCHIVE' }],
+    ['kms_key_id is given, but sse is none', { kms_key_id: 'k' }],
+    ['kms_key_id is given, but sse is AES256', { kms_key_id: 'k', sse: 'AES256' }],
+    ['"standard" is not a storage class', { storage_class: 'standard' }],
+    ['class DEEP_ARCHIVE cannot be read at once', { storage_class: 'DEEP_ARCHIVE' }],
     ['the S3 endpoint is not http(s)', { endpoint: 'minio:9000' }],
     ['the S3 endpoint is not http(s)', { endpoint: 'https://user:secret@host' }],
     ['the S3 endpoint is not http(s)', { endpoint: 'https://host/path' }],
-    ['path_style: false cannot be used with the address 127.0.0.1', { pathStyle: false }],
+    ['path_style: false cannot be used with the address 127.0.0.1', { path_style: false }],
     ...['s3://', 's3://UPPER/x', 's3://bucket/a b', 's3://bucket/../x', 's3://bucket/a//b'].map(
       (address): [string, S3Options, string] => ['is not an S3 address', {}, address],
     ),

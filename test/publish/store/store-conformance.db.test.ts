@@ -139,7 +139,7 @@ describe.each(places)('a store in $place', ({ open }) => {
 
 describe(SERVER, () => {
   it('encrypts small and large objects and the pointer with aws:kms', async () => {
-    const store = await openIn(await newBucket(), { sse: 'aws:kms', kmsKeyId: KMS_KEY })
+    const store = await openIn(await newBucket(), { sse: 'aws:kms', kms_key_id: KMS_KEY })
     const large = fileOf(17 * MIB)
     await store.put('small', Buffer.from('abc'))
     await store.putFile('large', large.path)
