@@ -16,7 +16,7 @@ import type { Journal } from '../journal/journal.ts'
 import { readHistory } from '../journal/read-history.ts'
 import { readIfThere, writePrivateFile } from '../support/atomic-file.ts'
 import { isoInstant } from '../support/clock.ts'
-import { StorageError, asStorageError, messageOf } from '../support/errors.ts'
+import { StorageError, messageOf, onDisk } from '../support/errors.ts'
 import { jsonOrNull, stableJson } from '../support/json.ts'
 
 /** Name of the list below a data directory. */
@@ -187,16 +187,14 @@ function readList(
 /** The lists that the certificates of a data directory were written after. One that is damaged tells only that there was one. */
 function certified(folder: string): ({ readonly by: string } & ListMark)[] {
   const certificates = join(folder, 'certificates')
-  try {
+  return onDisk(certificates, () => {
     const names = existsSync(certificates) ? readdirSync(certificates) : []
     return names.filter(isCertificate).map((name) => {
       const text = readFileSync(join(certificates, name), 'utf8')
       const { list } = certificateSchema.safeParse(jsonOrNull(text)).data ?? {}
       return { by: `certificates/${name}`, generation: 0, mac: '', ...list }
     })
-  } catch (error) {
-    throw asStorageError(error, certificates)
-  }
+  })
 }
 
 const isCertificate = (name: string) => name.startsWith('forget-') && name.endsWith('.json')

@@ -13,7 +13,7 @@ import {
   statSync,
 } from 'node:fs'
 import { basename, dirname, join } from 'node:path'
-import { EXIT, JobtideError, asStorageError, type ErrorDetails } from '../support/errors.ts'
+import { EXIT, JobtideError, onDisk, type ErrorDetails } from '../support/errors.ts'
 import { sha256OfFile } from './parquet.ts'
 import type { ObjectStore } from './store/object-store.ts'
 
@@ -56,7 +56,7 @@ export class FileCache {
     if (inStore !== null) return (await this.#store.head(key)) === null ? null : inStore
     const path = this.#pathFor(key)
     if (existsSync(path)) return path
-    this.#guard(() => mkdirSync(this.#folder, { recursive: true }))
+    onDisk(this.#folder, () => mkdirSync(this.#folder, { recursive: true }))
     return (await this.#store.download(key, path, this.#signal)) ? path : null
   }
 
@@ -92,7 +92,7 @@ export class FileCache {
       rmSync(path, { force: true })
       return
     }
-    this.#guard(() => {
+    onDisk(this.#folder, () => {
       mkdirSync(this.#folder, { recursive: true })
       renameSync(path, this.#pathFor(key))
     })
@@ -101,7 +101,7 @@ export class FileCache {
   keepOnly(keys: readonly string[]): void {
     if (!existsSync(this.#folder)) return
     const kept = new Set(keys.map((key) => basename(key)))
-    this.#guard(() => {
+    onDisk(this.#folder, () => {
       for (const name of readdirSync(this.#folder)) {
         if (!kept.has(name)) rmSync(join(this.#folder, name), { force: true })
       }
@@ -122,13 +122,5 @@ export class FileCache {
   // The name of an object ends in the SHA-256 of its bytes, so names of different tables never mean different bytes.
   #pathFor(key: string): string {
     return join(this.#folder, basename(key))
-  }
-
-  #guard(work: () => void): void {
-    try {
-      work()
-    } catch (error) {
-      throw asStorageError(error, this.#folder)
-    }
   }
 }

@@ -3,7 +3,7 @@
 import { existsSync, readdirSync, renameSync, rmSync } from 'node:fs'
 import { basename, dirname, join } from 'node:path'
 import { fsyncDirectory, syncFile } from '../support/atomic-file.ts'
-import { asStorageError } from '../support/errors.ts'
+import { asStorageError, onDisk } from '../support/errors.ts'
 import { spillFolderOf } from './engine-settings.ts'
 
 /** Where the engine keeps what it has not written into the file yet. */
@@ -22,21 +22,17 @@ export function spilledBeside(path: string): string[] {
 
 /** Removes what killed processes left there. No other process has the database open. @throws StorageError */
 export function removeSpilled(path: string): void {
-  try {
+  onDisk(path, () => {
     for (const folder of spilledBeside(path)) rmSync(folder, { recursive: true, force: true })
-  } catch (error) {
-    throw asStorageError(error, path)
-  }
+  })
 }
 
 /** Removes a database file with its log; one that is not there is no error. @throws StorageError */
 export function removeDatabase(path: string): void {
-  try {
+  onDisk(path, () => {
     for (const file of [path, logOf(path)]) rmSync(file, { force: true })
     removeSpilled(path)
-  } catch (error) {
-    throw asStorageError(error, path)
-  }
+  })
 }
 
 /**
