@@ -8,10 +8,9 @@ import type { RunResumed, RunStarted, BatchRecord } from '../journal/records.ts'
 import { pagesBought, type BatchHistory } from '../journal/batch-history.ts'
 import { makePlan, questionSha256, type Plan } from '../plan/plan.ts'
 import type { Clock } from '../support/clock.ts'
-import { EXIT } from '../support/errors.ts'
 import { sum } from '../support/numbers.ts'
 import { newUlid } from '../support/ulid.ts'
-import { closingRecord } from './closing.ts'
+import { closingOf } from './closing.ts'
 import type { Job } from './job.ts'
 import { beginning, questionWithout, runsToAbandon } from './resume.ts'
 import { noneTracked } from './unknown-list.ts'
@@ -51,9 +50,9 @@ export async function beginRun(options: BeginOptions): Promise<BegunRun> {
   const how = beginning(history, { question, questionSha256: sha256, nowMs, serverNowMs })
   const earlier = how.kind === 'new' ? null : how.run
   for (const run of runsToAbandon(history, job.pipeline, earlier)) {
-    const reason =
+    const message =
       'it did not end: it was killed, or gave way; nothing of it can be read on, planned again'
-    await writer.append(closingRecord(run, 'abandoned', EXIT.done, reason, nowMs))
+    await writer.append(closingOf(run, null, clock, { outcome: 'abandoned', message }))
   }
   if (how.kind === 'as-planned') {
     await resume(options, how.run, [], sha256)

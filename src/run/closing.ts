@@ -5,35 +5,27 @@ import type { RunFinished, RunOutcome } from '../journal/records.ts'
 import type { Clock } from '../support/clock.ts'
 import { EXIT, JobtideError, type ExitCode } from '../support/errors.ts'
 
-/** The record that ends a run. @param at milliseconds since 1970 UTC */
-export function closingRecord(
-  run: RunHistory,
-  outcome: RunOutcome,
-  exitCode: ExitCode,
-  message: string | null,
-  at: number,
+/**
+ * The record that ends a run which ended with `error`; null when it is done.
+ * @param more what it says otherwise than the error does
+ */
+export function closingOf(
+  { started }: RunHistory,
+  error: unknown,
+  clock: Clock,
+  more: Partial<Pick<RunFinished, 'outcome' | 'message'>> = {},
 ): RunFinished {
-  return {
-    kind: 'run_finished',
-    run_id: run.started.run_id,
-    at,
-    outcome,
-    exit_code: exitCode,
-    message,
-  }
-}
-
-/** The record that ends a run which ended with `error`; null when it is done. */
-export function closingOf(run: RunHistory, error: unknown, clock: Clock): RunFinished {
   const known = error instanceof JobtideError ? error : null
   const exitCode = error === null ? EXIT.done : (known?.exitCode ?? EXIT.defect)
-  return closingRecord(
-    run,
-    OUTCOMES[exitCode] ?? 'failed',
-    exitCode,
-    known?.message ?? null,
-    clock.now(),
-  )
+  return {
+    kind: 'run_finished',
+    run_id: started.run_id,
+    at: clock.now(),
+    outcome: OUTCOMES[exitCode] ?? 'failed',
+    exit_code: exitCode,
+    message: known?.message ?? null,
+    ...more,
+  }
 }
 
 // A run that a check, the publisher or a reader's lock ended is taken up again like any other that failed: it has bought

@@ -15,7 +15,7 @@ import { JobtideError } from '../support/errors.ts'
 import { withWarehouse, type Warehouse } from '../warehouse/warehouse.ts'
 import { makeAnalystCopy, type AnalystCopyReport } from './analyst-copy.ts'
 import type { RunCommand } from './begin.ts'
-import { closingOf, closingRecord } from './closing.ts'
+import { closingOf } from './closing.ts'
 import type { Job } from './job.ts'
 import type { Session } from './session.ts'
 import {
@@ -68,7 +68,7 @@ export async function finish(parts: RunParts, run: RunHistory, buying: BuyingEnd
   const closing = (): RunFinished =>
     problem === null
       ? closingOf(run, buying.endedEarly, clock)
-      : closingRecord(run, 'done', problem.exitCode, problem.message, clock.now())
+      : closingOf(run, problem, clock, { outcome: 'done' })
   if (command === 'extract') {
     await session.writer.append(closing())
     return end

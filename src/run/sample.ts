@@ -2,10 +2,9 @@
 
 import { extract } from '../extract/extract.ts'
 import type { ExtractProgress } from '../extract/options.ts'
-import { EXIT } from '../support/errors.ts'
 import { shuffled } from '../support/numbers.ts'
 import { beginRun, type BegunRun } from './begin.ts'
-import { closingOf, closingRecord } from './closing.ts'
+import { closingOf } from './closing.ts'
 import type { Job } from './job.ts'
 import { extraction, type Service } from './run.ts'
 import { withSession } from './session.ts'
@@ -46,7 +45,7 @@ export async function sampleRun(
         only: new Set(drawn.map(({ batch }) => batch.batch_id)),
         onProgress: (now) => world.onProgress({ stage: 'extract', ...now }),
       })
-      await writer.append(closingRecord(run, 'sampled', EXIT.done, null, clock.now()))
+      await writer.append(closingOf(run, null, clock, { outcome: 'sampled' }))
       const { pipeline, requestsPerSecond } = job
       const creditsOfRun = run.creditsCommitted + progress.credits
       const about = { runId: run.started.run_id, pipeline, organizations, leftBehind }
