@@ -13,7 +13,7 @@ import { DamagedSnapshotError, FileCache } from './file-cache.ts'
 import { liveRowsSql, localRows } from './live-rows.ts'
 import type { ManifestTable } from './manifest.ts'
 import type { OpenSnapshot } from './read-snapshot.ts'
-import { withScratch, withScratchEngine, type Step } from './scratch.ts'
+import { withScratchEngine, type Step } from './scratch.ts'
 
 export interface DiffOptions {
   readonly before: OpenSnapshot
@@ -72,30 +72,28 @@ export async function diffSnapshots(
   }
   const tables: TableDiff[] = []
   let rows: readonly ChangedRow[] | null = null
-  await withScratch(scratchFolder, () =>
-    withScratchEngine(scratchFolder, async (warehouse) => {
-      for (const name of names) {
-        signal?.throwIfAborted()
-        const sideOf = ({ store, manifest }: OpenSnapshot): Side => ({
-          table: manifest.tables.find((table) => table.name === name),
-          duckdb: manifest.versions.duckdb,
-          files: new FileCache(store, join(scratchFolder, 'files'), signal),
-        })
-        const [a, b] = [sideOf(before), sideOf(after)]
-        const found = await compare(warehouse, a, b, wanted?.limit ?? 0)
-        tables.push({
-          name,
-          rows_before: a.table?.rows ?? null,
-          rows_after: b.table?.rows ?? null,
-          ...found.counts,
-          columns_added: columnsOnlyIn(b.table, a.table),
-          columns_removed: columnsOnlyIn(a.table, b.table),
-        })
-        if (wanted !== undefined) rows = found.rows
-        onProgress?.({ done: tables.length, total: names.length, name })
-      }
-    }),
-  )
+  await withScratchEngine(scratchFolder, async (warehouse) => {
+    for (const name of names) {
+      signal?.throwIfAborted()
+      const sideOf = ({ store, manifest }: OpenSnapshot): Side => ({
+        table: manifest.tables.find((table) => table.name === name),
+        duckdb: manifest.versions.duckdb,
+        files: new FileCache(store, join(scratchFolder, 'files'), signal),
+      })
+      const [a, b] = [sideOf(before), sideOf(after)]
+      const found = await compare(warehouse, a, b, wanted?.limit ?? 0)
+      tables.push({
+        name,
+        rows_before: a.table?.rows ?? null,
+        rows_after: b.table?.rows ?? null,
+        ...found.counts,
+        columns_added: columnsOnlyIn(b.table, a.table),
+        columns_removed: columnsOnlyIn(a.table, b.table),
+      })
+      if (wanted !== undefined) rows = found.rows
+      onProgress?.({ done: tables.length, total: names.length, name })
+    }
+  })
   return { tables, rows }
 }
 

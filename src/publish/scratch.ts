@@ -25,13 +25,11 @@ export async function withScratch<T>(folder: string, work: () => Promise<T>): Pr
   }
 }
 
-/** Runs `work` with an engine of its own, which keeps in the scratch folder what does not fit into memory. */
-export async function withScratchEngine<T>(
+/** As {@link withScratch}, with an engine that keeps in the folder what does not fit into memory. */
+export function withScratchEngine<T>(
   folder: string,
   work: (warehouse: Warehouse) => Promise<T>,
 ): Promise<T> {
-  return withWarehouse(
-    { path: ':memory:', mode: 'write', spillFolder: join(folder, 'spilled') },
-    work,
-  )
+  const options = { path: ':memory:', mode: 'write', spillFolder: join(folder, 'spilled') } as const
+  return withScratch(folder, () => withWarehouse(options, work))
 }

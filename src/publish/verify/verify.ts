@@ -17,7 +17,7 @@ import {
   type SnapshotTotals,
 } from '../manifest.ts'
 import { engineVersion } from '../partitions.ts'
-import { withScratch, withScratchEngine, type Step } from '../scratch.ts'
+import { withScratchEngine, type Step } from '../scratch.ts'
 import type { ObjectStore, StoredObject } from '../store/object-store.ts'
 import { viewsSql } from '../live-rows.ts'
 import { verifyChain, type SnapshotChain } from './verify-chain.ts'
@@ -51,10 +51,6 @@ export interface VerifyReport extends SnapshotTotals {
  * @throws PublishError when there is no such snapshot or it is swept away meanwhile, or the store refuses
  */
 export async function verifySnapshot(options: VerifyOptions): Promise<VerifyReport> {
-  return withScratch(options.scratchFolder, () => verify(options))
-}
-
-async function verify(options: VerifyOptions): Promise<VerifyReport> {
   const { store } = options
   const { destination } = store
   const findings: Finding[] = []

@@ -8,7 +8,7 @@ import { createReadStream, existsSync, readdirSync } from 'node:fs'
 import { dirname, join, sep } from 'node:path'
 import { readSegment } from '../../journal/reader.ts'
 import { withLocalFile } from '../../publish/delta/local-file.ts'
-import { withScratch, withScratchEngine } from '../../publish/scratch.ts'
+import { withScratchEngine } from '../../publish/scratch.ts'
 import type { ObjectStore } from '../../publish/store/object-store.ts'
 import { asStorageError } from '../../support/errors.ts'
 import { sum } from '../../support/numbers.ts'
@@ -140,21 +140,19 @@ async function searchAll(
   const needles = needlesOf(markers)
   const matches: string[] = []
   let bytes = 0
-  await withScratch(scratchFolder, () =>
-    withScratchEngine(scratchFolder, async (engine) => {
-      const search = async (path: string, name: string) => {
-        const raw = await searchBytes(path, needles)
-        bytes += raw.bytes
-        const where = await searchContent(path, name, needles, engine)
-        if (where !== null || raw.isFound) matches.push(where ?? name)
-      }
-      for (const [index, name] of names.entries()) {
-        signal?.throwIfAborted()
-        await open(name, (path) => search(path, name), engine)
-        onFile?.(index + 1, names.length)
-      }
-    }),
-  )
+  await withScratchEngine(scratchFolder, async (engine) => {
+    const search = async (path: string, name: string) => {
+      const raw = await searchBytes(path, needles)
+      bytes += raw.bytes
+      const where = await searchContent(path, name, needles, engine)
+      if (where !== null || raw.isFound) matches.push(where ?? name)
+    }
+    for (const [index, name] of names.entries()) {
+      signal?.throwIfAborted()
+      await open(name, (path) => search(path, name), engine)
+      onFile?.(index + 1, names.length)
+    }
+  })
   return { files: names.length, bytes, matches }
 }
 

@@ -7,7 +7,7 @@ import { dropSnapshots } from '../../publish/drop-snapshots.ts'
 import { parseKeep } from '../../publish/gc/retention.ts'
 import { objectsOf, snapshotKeys } from '../../publish/manifest.ts'
 import { listSnapshots, readCurrent } from '../../publish/read-snapshot.ts'
-import { withScratch, withScratchEngine } from '../../publish/scratch.ts'
+import { withScratchEngine } from '../../publish/scratch.ts'
 import type { ObjectStore } from '../../publish/store/object-store.ts'
 import { isFolderAddress } from '../../publish/store/open-store.ts'
 import { packageRoot } from '../../support/assets.ts'
@@ -97,10 +97,8 @@ export function eraseInTarget(
     const current = await readCurrent(store)
     if (current !== null && ids.includes(current.pointer.snapshot_id)) await publish(world, target)
     const { scratchFolder } = searchIn(world, '')
-    await withScratch(scratchFolder, () =>
-      withScratchEngine(scratchFolder, (warehouse) =>
-        dropSnapshots({ store, warehouse, scratchFolder, logger: world.logger }, ids),
-      ),
+    await withScratchEngine(scratchFolder, (warehouse) =>
+      dropSnapshots({ store, warehouse, scratchFolder, logger: world.logger }, ids),
     )
     world.logger.info({ snapshots: ids, at: target.to }, 'erasure.snapshots_dropped')
     return ids
