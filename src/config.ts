@@ -73,33 +73,20 @@ export function dataDirFrom(environment: Environment, option: string | undefined
 const SIZE = /^(\d+(?:\.\d+)?) ?([kmgt])(i?)b$/i
 const SIZE_STEPS = 'kmgt'
 
-/**
- * The memory that the process may take in all, in bytes, from JOBTIDE_MEMORY_LIMIT; null leaves it to the machine.
- * @throws ConfigError
- */
-export function memoryLimitFrom(environment: Environment): number | null {
-  return sizeFrom(environment, 'JOBTIDE_MEMORY_LIMIT', {
+const SIZES = {
+  JOBTIDE_MEMORY_LIMIT: {
     least: 256e6,
     hint: 'It is what the whole process may take; without it the machine and its control groups say.',
-  })
-}
-
-/**
- * What the engine may put on disk for want of memory, in bytes, from JOBTIDE_TEMP_LIMIT; null leaves it to what is free.
- * @throws ConfigError
- */
-export function temporaryLimitFrom(environment: Environment): number | null {
-  return sizeFrom(environment, 'JOBTIDE_TEMP_LIMIT', {
+  },
+  JOBTIDE_TEMP_LIMIT: {
     least: 1e6,
     hint: 'It is what a query or a build may put beside the warehouse for want of memory; without it half of what is free, at most 16 GiB.',
-  })
+  },
 }
 
-function sizeFrom(
-  environment: Environment,
-  name: string,
-  { least, hint }: { readonly least: number; readonly hint: string },
-): number | null {
+/** A size in bytes from one of these variables; null where it is not set. @throws ConfigError */
+export function sizeFrom(environment: Environment, name: keyof typeof SIZES): number | null {
+  const { least, hint } = SIZES[name]
   const text = environment[name]?.trim()
   if (!text) return null
   const [, amount, step = '', binary] = SIZE.exec(text) ?? []

@@ -5,9 +5,8 @@ import { join } from 'node:path'
 import {
   analystGroupFrom,
   dataDirFrom,
-  memoryLimitFrom,
   s3EndpointFrom,
-  temporaryLimitFrom,
+  sizeFrom,
   type Environment,
 } from '../config.ts'
 import { dataDirectory, type DataDirectory } from '../run/data-directory.ts'
@@ -54,9 +53,9 @@ export type Start = (
 
 export function createContext(options: CommonOptions, parts: ProcessParts): Context {
   const { environment, output, scrubber, clock } = parts
-  limitMemory(memoryLimitFrom(environment))
+  limitMemory(sizeFrom(environment, 'JOBTIDE_MEMORY_LIMIT'))
   letGroupRead(analystGroupFrom(environment))
-  limitSpilled(temporaryLimitFrom(environment))
+  limitSpilled(sizeFrom(environment, 'JOBTIDE_TEMP_LIMIT'))
   const progress = new ProgressDisplay(output, clock, options.logLevel === 'silent')
   const below = (say: () => void) => {
     progress.stop()

@@ -5,8 +5,7 @@ import {
   apiKeyFrom,
   baseUrlFrom,
   dataDirFrom,
-  memoryLimitFrom,
-  temporaryLimitFrom,
+  sizeFrom,
   proxiesFrom,
   refuseKeyInArguments,
   secretsOf,
@@ -181,19 +180,20 @@ describe('other variables', () => {
     ['256MB', 256e6],
     ['', null],
   ])('a memory limit of %s is %s bytes', (text, bytes) => {
-    expect(memoryLimitFrom({ JOBTIDE_MEMORY_LIMIT: text })).toBe(bytes)
+    expect(sizeFrom({ JOBTIDE_MEMORY_LIMIT: text }, 'JOBTIDE_MEMORY_LIMIT')).toBe(bytes)
   })
 
   it('the limit of what goes to the disk is told as that of memory is', () => {
-    expect(temporaryLimitFrom({ JOBTIDE_TEMP_LIMIT: '40 GB' })).toBe(40e9)
-    expect(temporaryLimitFrom({})).toBeNull()
-    expect(() => temporaryLimitFrom({ JOBTIDE_TEMP_LIMIT: '0.5MB' })).toThrow(/at least 1MB/)
+    const temporary = (text: string) => sizeFrom({ JOBTIDE_TEMP_LIMIT: text }, 'JOBTIDE_TEMP_LIMIT')
+    expect(temporary('40 GB')).toBe(40e9)
+    expect(sizeFrom({}, 'JOBTIDE_TEMP_LIMIT')).toBeNull()
+    expect(() => temporary('0.5MB')).toThrow(/at least 1MB/)
   })
 
   it.each(['800', 'lots', '-1GB', '255MB', '80%', '0GB'])(
     'a memory limit of %s is refused',
     (text) => {
-      expect(() => memoryLimitFrom({ JOBTIDE_MEMORY_LIMIT: text })).toThrow(
+      expect(() => sizeFrom({ JOBTIDE_MEMORY_LIMIT: text }, 'JOBTIDE_MEMORY_LIMIT')).toThrow(
         `expected a size such as 800MB or 2GiB, at least 256MB, got "${text}"`,
       )
     },
