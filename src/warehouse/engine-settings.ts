@@ -111,34 +111,18 @@ function threadsFor({ threads }: EngineChoices): number {
   return Math.max(1, Math.min(availableParallelism(), MOST_THREADS, fed))
 }
 
-function memoryLimitFor(
-  { path, mode, isFilled = false }: EngineChoices,
-  threads: number,
-  smallestPerThread: number,
-  largest = LARGEST_LIMIT,
-): string {
+/** The memory limit by the size of the file now; models hold more at once than what else is done. */
+export function memoryLimitNow(options: EngineChoices, use: 'load' | 'models'): string {
+  const { path, mode, isFilled = false, mostMemory = LARGEST_LIMIT } = options
+  const [largest, smallestPerThread] =
+    use === 'models'
+      ? [LARGEST_LIMIT_FOR_MODELS, SMALLEST_LIMIT_PER_THREAD_FOR_MODELS]
+      : [mostMemory, SMALLEST_LIMIT_PER_THREAD]
   // What an analyst asks is not known beforehand, and a person waits for it.
   const isOpenEnded = path === ':memory:' || mode === 'read' || isFilled
-  const fileBytes = isOpenEnded ? largest : fileSize(path)
-  const smallest = smallestPerThread * Math.max(2, threads)
+  const fileBytes = isOpenEnded ? largest : (statSync(path, { throwIfNoEntry: false })?.size ?? 0)
+  const smallest = smallestPerThread * Math.max(2, threadsFor(options))
   const wanted = Math.max(smallest, fileBytes * FILE_SIZES_IN_MEMORY)
   const bytes = Math.min(wanted, largest, shareOfEngine())
   return `${Math.round(bytes / MIB)}MiB`
-}
-
-/** The memory limit by the size of the file now; models hold more at once than what else is done. */
-export function memoryLimitNow(options: EngineChoices, use: 'load' | 'models'): string {
-  const threads = threadsFor(options)
-  return use === 'models'
-    ? memoryLimitFor(
-        options,
-        threads,
-        SMALLEST_LIMIT_PER_THREAD_FOR_MODELS,
-        LARGEST_LIMIT_FOR_MODELS,
-      )
-    : memoryLimitFor(options, threads, SMALLEST_LIMIT_PER_THREAD, options.mostMemory)
-}
-
-function fileSize(path: string): number {
-  return statSync(path, { throwIfNoEntry: false })?.size ?? 0
 }
