@@ -2,6 +2,7 @@
 
 import { existsSync } from 'node:fs'
 import { readProject } from '../model/project.ts'
+import { rowsIn } from '../model/tables.ts'
 import { ConfigError, EXIT, type ExitCode } from '../support/errors.ts'
 import { loadedTables } from '../warehouse/catalog.ts'
 import { withWarehouse, type Warehouse } from '../warehouse/warehouse.ts'
@@ -43,64 +44,45 @@ async function readTables(warehouse: Warehouse, isCounted: boolean) {
     type: string
     description: string | null
   }>(warehouse, 'models_columns')
-  const loaded = loadedTables.map((table) => ({
-    name: table.name,
+  const loaded = {
     schema: 'main',
     kind: 'loaded',
-    file: null,
-    definition: table,
-    reads: [] as readonly string[],
-  }))
-  // The file is that of a model, below sql/models; computed models are from the words of config/titles.
-  const made = nodes.map(({ name, schema, kind, reads, computed, file, ...definition }) => ({
-    name,
-    schema,
-    kind,
-    reads,
-    file: computed === null ? file : null,
-    definition,
-  }))
-  const tables = [...loaded, ...made].map(
-    async ({ name, schema, kind, file, reads, definition }) => {
-      const columns = actual.filter(({ table }) => table === name)
+    file: '',
+    purpose: null,
+    reads: [],
+    columns: null,
+  }
+  const tables = [...loadedTables.map((table) => ({ ...table, ...loaded })), ...nodes]
+  const entries = tables.map(
+    async ({ name, schema, kind, file, grain, purpose, key, ...table }) => {
+      const columns = actual.filter((column) => column.table === name)
       const typeOf = (column: string) => columns.find((one) => one.name === column)?.type ?? null
-      const described =
-        'columns' in definition
-          ? [...definition.columns].map(([column, description]) => ({
-              name: column,
-              type: typeOf(column),
-              description,
-            }))
-          : columns.map(({ table: _table, ...column }) => column)
       const namesOf = (readers: readonly { name: string; reads: readonly string[] }[]) =>
         readers.filter((one) => one.reads.includes(name)).map((one) => one.name)
+      const isStored = columns.length > 0 && kind !== 'view'
       return {
         name,
         schema,
         kind,
-        file,
-        grain: definition.grain,
-        purpose: 'purpose' in definition ? definition.purpose : null,
-        key: definition.key,
-        rows:
-          isCounted && columns.length > 0 && kind !== 'view'
-            ? await rowsOf(warehouse, `${schema}.${name}`)
-            : null,
-        reads,
+        // Of a model, below sql/models; computed models are from the words of config/titles.
+        file: file === '' ? null : file,
+        grain,
+        purpose,
+        key,
+        rows: isCounted && isStored ? await rowsIn(warehouse, `${schema}.${name}`) : null,
+        reads: table.reads,
         readBy: namesOf(nodes),
-        columns: described,
+        columns:
+          table.columns === null
+            ? columns.map(({ table: _table, ...column }) => column)
+            : [...table.columns].map(([column, description]) => {
+                return { name: column, type: typeOf(column), description }
+              }),
         checks: namesOf(checks),
       }
     },
   )
-  return Promise.all(tables)
-}
-
-async function rowsOf(warehouse: Warehouse, table: string): Promise<number> {
-  const [row] = await warehouse.all<{ rows: number }>(
-    `select cast(count(*) as double) as rows from ${table}`,
-  )
-  return row?.rows ?? 0
+  return Promise.all(entries)
 }
 
 function tableNamed(tables: readonly TableEntry[], name: string): TableEntry {
