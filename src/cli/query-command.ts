@@ -122,8 +122,8 @@ async function printRows(
   const [between, end] = isJson ? [',', ']\n'] : ['', '']
   // Goes out with the first rows: a statement that fails before them prints nothing.
   let before = isJson ? '[' : csvOf(names)
-  for await (const rows of rowsOf(stream)) {
-    const text = before + rows.map(lineOf).join(between)
+  for await (const rows of stream.batches) {
+    const text = before + readable(stream.columns, rows).map(lineOf).join(between)
     if (!(await output.stream(isJson ? escapedJson(text) : text, stop))) return
     before = between
   }
@@ -133,8 +133,8 @@ async function printRows(
 // Rows beyond those that are shown are not fetched: how many there are would take as long as all of them.
 async function printTable(stream: RowStream, { output, stop }: Context): Promise<void> {
   const found: unknown[][] = []
-  for await (const rows of rowsOf(stream)) {
-    found.push(...rows.slice(0, ROWS_SHOWN + 1))
+  for await (const rows of stream.batches) {
+    found.push(...readable(stream.columns, rows.slice(0, ROWS_SHOWN + 1)))
     if (found.length > ROWS_SHOWN) break
   }
   const shown = found.slice(0, ROWS_SHOWN)
@@ -152,12 +152,6 @@ async function printTable(stream: RowStream, { output, stop }: Context): Promise
       ? `the first ${shown.length} rows; there are more: all with --format csv`
       : countText(found.length, 'row')
   await output.stream(`${text}\n(${count})\n`, stop)
-}
-
-async function* rowsOf(stream: RowStream): AsyncGenerator<unknown[][]> {
-  for (let rows = await stream.next(); rows !== null; rows = await stream.next()) {
-    yield readable(stream.columns, rows)
-  }
 }
 
 // Instants in ISO 8601, and 64-bit integers as numbers where a JSON number holds them exactly.

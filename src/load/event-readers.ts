@@ -29,12 +29,10 @@ export class EventReaders {
 
   /** Takes the engine's threads for reading, until `close`. */
   static async open(warehouse: Warehouse, suppression: Suppression): Promise<EventReaders> {
-    const [row] = await warehouse.all<{ threads: number }>(
-      `select cast(current_setting('threads') as integer) as threads`,
-    )
+    const threads = await warehouse.number(`select current_setting('threads')`)
     await warehouse.run(`attach if not exists ':memory:' as jobtide_load; set threads = 1`)
     await warehouse.run(loadSql('sightings'))
-    return new EventReaders(warehouse, suppression, row?.threads ?? 1)
+    return new EventReaders(warehouse, suppression, threads)
   }
 
   /** Begins to read some pages, as soon as a connection is free. A failure is thrown by a later call. */

@@ -93,10 +93,9 @@ export class Merger {
   }
 
   async #mergeEvents(): Promise<void> {
-    const [staged] = await this.#warehouse.all<{ n: number }>(
-      'select cast(count(*) as integer) as n from jobtide_load.staged_sightings',
+    const sightings = await this.#warehouse.number(
+      'select count(*) from jobtide_load.staged_sightings',
     )
-    const sightings = staged?.n ?? 0
     this.#report.sightings += sightings
     if (sightings === 0) return
     await this.#warehouse.run(loadSql('compare_events'))

@@ -226,11 +226,10 @@ export class EventReader {
     return null
   }
 
-  async #count(): Promise<number> {
-    const [row] = await this.#connection.all<{ n: number }>(
-      `select cast(count(*) as integer) as n from jobtide_load.sightings where ${this.#rows}`,
+  #count(): Promise<number> {
+    return this.#connection.number(
+      `select count(*) from jobtide_load.sightings where ${this.#rows}`,
     )
-    return row?.n ?? 0
   }
 }
 

@@ -8,6 +8,7 @@
 import { readFileSync } from 'node:fs'
 import { basename } from 'node:path'
 import { incrementalColumns, sqlFilesIn } from '../warehouse/catalog.ts'
+import { asObjects } from '../warehouse/rows.ts'
 import type { Warehouse } from '../warehouse/warehouse.ts'
 import type { CheckOutcome } from './check-outcome.ts'
 import { constraintsOf, loadedConstraints, type Check } from './constraints.ts'
@@ -32,22 +33,14 @@ export function checksOfHeaders(tables: readonly Parameters<typeof constraintsOf
 
 /** Runs one check; the sample is the same each time, also when rows are found in another order. */
 export async function runCheck(warehouse: Warehouse, check: Check): Promise<CheckOutcome> {
-  if (check.suspicion !== null) {
-    const [suspected] = await warehouse.all<{ suspects: bigint }>(check.suspicion)
-    if (Number(suspected?.suspects ?? 0) === 0) return passed(check)
-  }
-  const [counted] = await warehouse.all<{ offenders: bigint }>(
-    `select count(*) as offenders from (${check.sql})`,
-  )
-  const offenders = Number(counted?.offenders ?? 0)
+  const { suspicion } = check
+  if (suspicion !== null && (await warehouse.number(suspicion)) === 0) return passed(check)
+  const offenders = await warehouse.number(`select count(*) from (${check.sql})`)
   if (offenders === 0) return passed(check)
-  const { columns, rows } = await warehouse.table(
+  const sample = await warehouse.table(
     `select * from (${check.sql}) order by all limit ${SAMPLE_ROWS}`,
   )
-  const sample = rows.map((row) =>
-    Object.fromEntries(columns.map((column, index) => [column.name, row[index]])),
-  )
-  return { name: check.name, offenders, sample }
+  return { name: check.name, offenders, sample: asObjects(sample) }
 }
 
 /** What a check that holds finds. */

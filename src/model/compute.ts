@@ -7,7 +7,7 @@ import { taxonomyVersion } from '../titles/taxonomy.ts'
 import { quoteIdentifier } from '../warehouse/sql-text.ts'
 import type { Warehouse } from '../warehouse/warehouse.ts'
 import type { ComputedModel } from './computed-models.ts'
-import { changedRows, DIFF_SIGN } from './difference.ts'
+import { DIFF_SIGN } from './difference.ts'
 import type { TableDelta } from './table-delta.ts'
 import type { Temporaries } from './temporaries.ts'
 
@@ -22,8 +22,7 @@ export async function computeAll(warehouse: Warehouse, model: ComputedModel): Pr
     return
   }
   await warehouse.run(`create or replace temp table mentioned_keys as ${model.sql}`)
-  await changedRows(
-    warehouse,
+  await warehouse.run(
     `delete from ${name} as known
      where taxonomy_version <> $1
        or not exists (select 1 from mentioned_keys as mentioned where ${sameKey(model, 'known', 'mentioned')})`,
@@ -81,8 +80,7 @@ export async function removeUnmentioned(
   const now = await mentionedIn(
     `select kept.* from ${temporaries.stored(read.name)} as kept semi join ${before} as before on ${sameKey(model, 'kept', 'before')}`,
   )
-  const removed = await changedRows(
-    temporaries.warehouse,
+  const removed = await temporaries.warehouse.number(
     `delete from ${temporaries.stored(model.name)} as known
      using (select * from ${before} as before anti join ${now} as now on ${sameKey(model, 'before', 'now')}) as gone
      where ${sameKey(model, 'known', 'gone')}`,

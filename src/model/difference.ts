@@ -1,7 +1,6 @@
 /** The difference between the rows a table has and those it should have, and writing only that. */
 
 import { quoteIdentifier } from '../warehouse/sql-text.ts'
-import type { Warehouse } from '../warehouse/warehouse.ts'
 import type { Temporaries } from './temporaries.ts'
 
 /** A column of a delta: 1 for a new row, -1 for one that is gone; a row that changed is both. No model has such a name. */
@@ -69,9 +68,8 @@ export async function applyDifference(
   await temporaries.drop(before)
   const { warehouse } = temporaries
   const stored = temporaries.stored(name)
-  const deleted = await changedRows(warehouse, `delete from ${stored} where rowid in (${gone})`)
-  const inserted = await changedRows(
-    warehouse,
+  const deleted = await warehouse.number(`delete from ${stored} where rowid in (${gone})`)
+  const inserted = await warehouse.number(
     `insert into ${stored} (${listOf(columns)})
      select ${listOf(columns)} from ${delta} where ${DIFF_SIGN} > 0`,
   )
@@ -83,14 +81,4 @@ export async function applyDifference(
 export function listOf(columns: readonly string[], alias?: string): string {
   const prefix = alias === undefined ? '' : `${alias}.`
   return columns.map((column) => `${prefix}${quoteIdentifier(column)}`).join(', ')
-}
-
-/** Runs an insert, update or delete and returns how many rows it changed. */
-export async function changedRows(
-  warehouse: Warehouse,
-  statement: string,
-  parameters: readonly string[] = [],
-): Promise<number> {
-  const [row] = await warehouse.all<{ Count: bigint }>(statement, parameters)
-  return Number(row?.Count ?? 0)
 }

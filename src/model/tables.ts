@@ -75,9 +75,8 @@ export async function describeModelTable(warehouse: Warehouse, node: ProjectNode
   await commentOn(warehouse, node)
 }
 
-export async function rowsIn(warehouse: Warehouse, source: string): Promise<number> {
-  const [row] = await warehouse.all<{ rows: bigint }>(`select count(*) as rows from ${source}`)
-  return Number(row?.rows ?? 0)
+export function rowsIn(warehouse: Warehouse, source: string): Promise<number> {
+  return warehouse.number(`select count(*) from ${source}`)
 }
 
 /** The columns of a table in `main` or `core`, in order; none when it is not there. */
@@ -92,10 +91,7 @@ export async function columnsOf(warehouse: Warehouse, table: string): Promise<st
 }
 
 async function refuseOtherColumns(warehouse: Warehouse, node: ProjectNode): Promise<void> {
-  const { columns } = await warehouse.table(
-    `select * from ${node.schema}.${quoteIdentifier(node.name)} limit 0`,
-  )
-  const actual = columns.map(({ name }) => name)
+  const actual = await columnsOf(warehouse, node.name)
   const described = [...node.columns.keys()]
   const problems = [
     ...actual.filter((name) => !described.includes(name)).map((name) => `${name} is not described`),

@@ -39,10 +39,8 @@ export async function splitColumn(
   aboveRows: number,
 ): Promise<string | null> {
   if (partitionByYearOf === null || aboveRows === 0) return partitionByYearOf
-  const [counted] = await warehouse.all<{ row_count: bigint }>(
-    `select count(*) as row_count from main.${quoteIdentifier(name)}`,
-  )
-  return Number(counted?.row_count ?? 0) > aboveRows ? partitionByYearOf : null
+  const rows = await warehouse.number(`select count(*) from main.${quoteIdentifier(name)}`)
+  return rows > aboveRows ? partitionByYearOf : null
 }
 
 /**

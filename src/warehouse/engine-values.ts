@@ -6,7 +6,7 @@ import {
   listValue,
   type DuckDBValue,
 } from '@duckdb/node-api'
-import type { SqlValue } from './rows.ts'
+import type { SqlParameters, SqlValue } from './rows.ts'
 
 // The client would print instants in the time zone of this process, beside SQL that counts in UTC.
 DuckDBTimestampTZValue.timezoneOffsetInMinutes = 0
@@ -22,6 +22,13 @@ export function toEngine(values: readonly (SqlValue | readonly SqlValue[])[]): D
     }
     return isList(value) ? listValue(toEngine(value)) : value
   })
+}
+
+/** Turns the parameters of a statement into the engine's. */
+export function toBindings(parameters: SqlParameters): DuckDBValue[] | Record<string, DuckDBValue> {
+  const values = toEngine(Object.values(parameters))
+  if (Array.isArray(parameters)) return values
+  return Object.fromEntries(Object.keys(parameters).map((name, at) => [name, values[at] ?? null]))
 }
 
 function isList(value: SqlValue | readonly SqlValue[]): value is readonly SqlValue[] {

@@ -7,7 +7,6 @@ import { ConfigError } from '../support/errors.ts'
 import { loadedTables } from './catalog.ts'
 import { removeDatabase, replaceDatabase } from './database-file.ts'
 import { SqlError } from './errors.ts'
-import { eachRow } from './rows.ts'
 import { quoteIdentifier, quoteText } from './sql-text.ts'
 import { withWarehouse, type Warehouse } from './warehouse.ts'
 
@@ -33,8 +32,9 @@ export async function countErasable(
 ): Promise<RowsByTable> {
   const erased: string[] = []
   const rejects = await warehouse.stream(`select ${REJECT_ID}, event from ops.rejects`)
-  for await (const [id, event] of eachRow(rejects)) {
-    if (rows.isErasedReject(String(event))) erased.push(String(id))
+  for await (const batch of rejects.batches) {
+    const found = batch.filter(([, event]) => rows.isErasedReject(String(event)))
+    erased.push(...found.map(([id]) => String(id)))
   }
   await warehouse.run(
     `set variable erased_people = ${listSql(rows.profileIds)};
@@ -42,10 +42,10 @@ export async function countErasable(
   )
   const counts: Record<string, number> = {}
   for (const table of await tablesOf(warehouse)) {
-    const [found] = await warehouse.all<{ rows: number }>(
-      `select count(*)::int as rows from ${table.relation} where ${conditionFor(table, rows)}`,
+    const found = await warehouse.number(
+      `select count(*) from ${table.relation} where ${conditionFor(table, rows)}`,
     )
-    if (found !== undefined && found.rows > 0) counts[table.name] = found.rows
+    if (found > 0) counts[table.name] = found
   }
   return counts
 }

@@ -3,6 +3,9 @@
 /** A value bound to a parameter or appended to a table. A Date becomes a TIMESTAMPTZ, bytes a BLOB. */
 export type SqlValue = string | number | bigint | boolean | Date | Uint8Array | null
 
+/** The parameters of a statement, by place or by name. */
+export type SqlParameters = readonly SqlValue[] | Readonly<Record<string, SqlValue>>
+
 /** A planned statement: takes values or lists of them, returns rows by column. */
 export type Prepared<Value> = (
   parameters: readonly (SqlValue | readonly SqlValue[])[],
@@ -14,14 +17,14 @@ export interface ResultTable {
   readonly rows: readonly (readonly unknown[])[]
 }
 
+/** The rows of a result, by column. */
+export function asObjects({ columns, rows }: ResultTable): Readonly<Record<string, unknown>>[] {
+  return rows.map((row) => Object.fromEntries(columns.map(({ name }, at) => [name, row[at]])))
+}
+
 /** A result that is fetched as it is read: neither side holds more of it than a few thousand rows. */
 export interface RowStream {
   readonly columns: ResultTable['columns']
-  /** The next rows, at least one; null after the last. @throws BrokenOffError */
-  next(): Promise<ResultTable['rows'] | null>
-}
-
-/** The rows of a stream, one by one. */
-export async function* eachRow(stream: RowStream): AsyncGenerator<readonly unknown[]> {
-  for (let rows = await stream.next(); rows !== null; rows = await stream.next()) yield* rows
+  /** Some rows at a time, to be read once. @throws BrokenOffError */
+  readonly batches: AsyncIterable<ResultTable['rows']>
 }

@@ -16,7 +16,7 @@ import {
 import { existsSync, mkdirSync } from 'node:fs'
 import { dirname } from 'node:path'
 import { sqlFolder } from '../support/assets.ts'
-import { ConfigError, asStorageError, messageOf } from '../support/errors.ts'
+import { ConfigError, messageOf, onDisk } from '../support/errors.ts'
 import { removeDatabase, removeSpilled, replaceDatabase } from './database-file.ts'
 import {
   engineSettings,
@@ -25,10 +25,10 @@ import {
   spillLimitFor,
   type EngineChoices,
 } from './engine-settings.ts'
-import { toEngine } from './engine-values.ts'
+import { toBindings, toEngine } from './engine-values.ts'
 import { BrokenOffError, NoSqlError, asWarehouseError } from './errors.ts'
 import { applySchema } from './schema.ts'
-import type { Prepared, ResultTable, RowStream, SqlValue } from './rows.ts'
+import type { Prepared, ResultTable, RowStream, SqlParameters, SqlValue } from './rows.ts'
 import { quoteText, splitName } from './sql-text.ts'
 
 /** How to open a warehouse. */
@@ -94,11 +94,7 @@ export async function withWarehouse<T>(
 async function createWarehouseFile(options: WarehouseOptions): Promise<void> {
   const { path } = options
   const temporaryPath = `${path}.new`
-  try {
-    mkdirSync(dirname(path), { recursive: true })
-  } catch (error) {
-    throw asStorageError(error, path)
-  }
+  onDisk(path, () => mkdirSync(dirname(path), { recursive: true }))
   removeDatabase(temporaryPath)
   const warehouse = await connect(temporaryPath, { ...options, path: temporaryPath })
   try {
@@ -175,8 +171,13 @@ class OpenWarehouse {
   }
 
   /** Runs one statement and returns its rows as objects; `Row` is the caller's word for what the SQL returns. */
-  async all<Row extends object>(sql: string, parameters: readonly SqlValue[] = []): Promise<Row[]> {
+  async all<Row extends object>(sql: string, parameters: SqlParameters = []): Promise<Row[]> {
     return (await this.#read(sql, parameters)).getRowObjectsJS() as Row[]
+  }
+
+  /** Runs one statement and returns its one number: 0 for null or no row, and of a change the rows that it changed. */
+  async number(sql: string, parameters: readonly SqlValue[] = []): Promise<number> {
+    return Number((await this.#read(sql, parameters)).getRowsJS()[0]?.[0] ?? 0)
   }
 
   /** As `all`, by column: for many rows, where an object for each would cost more than the statement. */
@@ -207,12 +208,14 @@ class OpenWarehouse {
   /** Runs statements, the last one for display, row by row. Closing the warehouse or another statement ends it. */
   async stream(sql: string): Promise<RowStream> {
     const result = await this.#guard(() => this.#streamLast(sql))
-    return {
-      columns: columnsOf(result),
-      next: async () => {
-        const chunk = await this.#guard(() => nextChunk(result))
-        return chunk?.convertRows(JsonDuckDBValueConverter) ?? null
-      },
+    return { columns: columnsOf(result), batches: this.#batchesOf(result) }
+  }
+
+  async *#batchesOf(result: DuckDBResult): AsyncGenerator<ResultTable['rows']> {
+    for (;;) {
+      const chunk = await this.#guard(() => nextChunk(result))
+      if (chunk === null) return
+      yield chunk.convertRows(JsonDuckDBValueConverter)
     }
   }
 
@@ -280,10 +283,7 @@ class OpenWarehouse {
     if (this.#options.memoryLimit === undefined) {
       await this.run(`set memory_limit = ${quoteText(memoryLimitNow(this.#options, use))}`)
     }
-    const [row] = await this.all<{ bytes: number }>(
-      `select cast(parse_formatted_bytes(current_setting('memory_limit')) as double) as bytes`,
-    )
-    return row?.bytes ?? 0
+    return this.number(`select parse_formatted_bytes(current_setting('memory_limit'))`)
   }
 
   /** Closes the connection, and with the first one the file and its lock. Closing twice is fine. */
@@ -313,8 +313,8 @@ class OpenWarehouse {
     }
   }
 
-  #read(sql: string, parameters: readonly SqlValue[]): Promise<DuckDBResultReader> {
-    return this.#guard(() => this.#connection.runAndReadAll(sql, toEngine(parameters)))
+  #read(sql: string, parameters: SqlParameters): Promise<DuckDBResultReader> {
+    return this.#guard(() => this.#connection.runAndReadAll(sql, toBindings(parameters)))
   }
 
   async #guard<T>(work: () => Promise<T>): Promise<T> {

@@ -7,6 +7,7 @@ import { peopleIn, readSuppression } from '../../load/suppression.ts'
 import { isoInstant } from '../../support/clock.ts'
 import { ConfigError } from '../../support/errors.ts'
 import { tablesOf } from '../../warehouse/erase-rows.ts'
+import { asObjects } from '../../warehouse/rows.ts'
 import { withWarehouse, type Warehouse } from '../../warehouse/warehouse.ts'
 import type { RunWorld } from '../stages.ts'
 import { knownDestinations } from './snapshots.ts'
@@ -87,14 +88,11 @@ async function rowsAbout(
   const found: Record<string, readonly Row[]> = {}
   for (const { name, relation, columns: held } of await tablesOf(warehouse)) {
     if (!name.startsWith('main.') || !held.includes('profile_id')) continue
-    const { columns, rows } = await warehouse.table(
+    const result = await warehouse.table(
       `select * from ${relation} where profile_id = $1 order by all`,
       [profileId],
     )
-    if (rows.length === 0) continue
-    found[name.slice('main.'.length)] = rows.map((row) =>
-      Object.fromEntries(columns.map((column, index) => [column.name, row[index]])),
-    )
+    if (result.rows.length > 0) found[name.slice('main.'.length)] = asObjects(result)
   }
   return found
 }

@@ -17,7 +17,6 @@ import {
   type ErasableRows,
   type RowsByTable,
 } from '../../warehouse/erase-rows.ts'
-import { eachRow } from '../../warehouse/rows.ts'
 import { withWarehouse } from '../../warehouse/warehouse.ts'
 import { buildStage, type RunWorld } from '../stages.ts'
 import { tell, type ErasureWorld } from './world.ts'
@@ -112,8 +111,9 @@ export async function leaveOutErased(world: RebuildWorld, path: string): Promise
   const { ids, isClean } = await withWarehouse({ path, mode: 'read' }, async (warehouse) => {
     const erased: string[] = []
     const known = await warehouse.stream('select distinct profile_id from job_change_events')
-    for await (const [id] of eachRow(known)) {
-      if (suppression.coversPerson(String(id))) erased.push(String(id))
+    for await (const rows of known.batches) {
+      const people = rows.map(([id]) => String(id))
+      erased.push(...people.filter((id) => suppression.coversPerson(id)))
     }
     const counts = await countErasable(warehouse, erasableRows(suppression, erased))
     return { ids: erased, isClean: Object.keys(counts).length === 0 }
