@@ -90,13 +90,8 @@ export async function restoreSnapshot(options: RestoreOptions): Promise<RestoreR
     await options.beforeUse?.(tempPath)
     await replaceDatabase(path, tempPath)
     const tables = manifest.tables.map(({ name, rows }) => ({ name, rows }))
-    return {
-      snapshotId: manifest.snapshot_id,
-      path,
-      tables,
-      rows: totalsOf(manifest).rows,
-      isCompared,
-    }
+    const { rows: all } = totalsOf(manifest)
+    return { snapshotId: manifest.snapshot_id, path, tables, rows: all, isCompared }
   } catch (error) {
     throw asStorageError(error, path)
   } finally {

@@ -103,9 +103,7 @@ export async function forgetLogHistory(options: SyncOptions): Promise<void> {
     options.signal?.throwIfAborted()
     const { state, checkpoint, keys } = await readStoredLog(options, name)
     if (state.version < 0) continue
-    if (checkpoint !== state.version) {
-      await writeCheckpoint(options, name, state)
-    }
+    if (checkpoint !== state.version) await writeCheckpoint(options, name, state)
     const old = logFilesBefore(keys, state.version)
     options.logger.info(
       { log: logFolder(name), files: old.length },

@@ -93,15 +93,13 @@ class FolderStore implements ObjectStore {
   }
 
   async put(key: string, bytes: Uint8Array): Promise<void> {
-    const write = (temporary: string) => writeFile(temporary, bytes, { flag: 'wx' })
-    await this.#write(key, write)
+    await this.#write(key, (temporary) => writeFile(temporary, bytes, { flag: 'wx' }))
   }
 
   async putFile(key: string, path: string, signal?: AbortSignal): Promise<void> {
     signal?.throwIfAborted()
     const mode = constants.COPYFILE_EXCL | constants.COPYFILE_FICLONE
-    const write = (temporary: string) => copyFile(path, temporary, mode)
-    await this.#write(key, write)
+    await this.#write(key, (temporary) => copyFile(path, temporary, mode))
   }
 
   async replace(key: string, bytes: Uint8Array, expected: ObjectVersion | null): Promise<boolean> {

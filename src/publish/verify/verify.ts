@@ -118,14 +118,11 @@ async function verifyTables(
   }
   await withScratchEngine(scratchFolder, async (warehouse) => {
     const files = new FileCache(store, join(scratchFolder, 'files'), signal)
+    const work = { warehouse, files, report, onObject, signal }
     const source = { store, warehouse, scratchFolder, ...(signal === undefined ? {} : { signal }) }
     const isSameEngine = (await engineVersion(warehouse)) === manifest.versions.duckdb
     for (const table of manifest.tables) {
-      const isWhole = await verifyTable(
-        { warehouse, files, report, onObject, signal },
-        table,
-        isSameEngine,
-      )
+      const isWhole = await verifyTable(work, table, isSameEngine)
       files.keepOnly([])
       if (!isCurrent || !isWhole) continue
       await verifyDeltaLog(source, manifest, table, (...finding) => ofLogs.push(finding))

@@ -65,10 +65,8 @@ export function removePending(dataDir: string): void {
 
 /** What is to be erased: what an earlier erasure left, and what is asked for now. */
 export function together(earlier: Pending | null, { profileIds, eventsBefore }: Erasable): Pending {
-  const days = [
-    earlier?.events_before ?? null,
-    eventsBefore === null ? null : isoInstant(eventsBefore),
-  ]
+  const asked = eventsBefore === null ? [] : isoInstant(eventsBefore)
+  const days = [earlier?.events_before ?? [], asked].flat()
   return {
     format_version: 3,
     markers: [],
@@ -79,10 +77,6 @@ export function together(earlier: Pending | null, { profileIds, eventsBefore }: 
     is_rebuilt: earlier?.is_rebuilt === true && profileIds.length === 0 && eventsBefore === null,
     profile_ids: [...new Set([...(earlier?.profile_ids ?? []), ...profileIds])],
     // The later of the two.
-    events_before:
-      days
-        .filter((day) => day !== null)
-        .toSorted()
-        .at(-1) ?? null,
+    events_before: days.toSorted().at(-1) ?? null,
   }
 }
