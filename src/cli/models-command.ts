@@ -18,10 +18,8 @@ export async function modelsCommand(
   const { directory, output } = context
   const isThere = existsSync(directory.warehouse)
   const tables = await (isThere
-    ? whileReading(context, (warehouse) => readTables(warehouse, true))
-    : withWarehouse({ path: ':memory:', mode: 'write' }, (warehouse) =>
-        readTables(warehouse, false),
-      ))
+    ? whileReading(context, readTables)
+    : withWarehouse({ path: IN_MEMORY, mode: 'write' }, readTables))
   const one = table === undefined ? null : tableNamed(tables, table)
   // Steps on the way are shown only when they are asked for by name.
   const shown = one === null ? tables.filter(({ schema }) => schema === 'main') : [one]
@@ -35,8 +33,10 @@ export async function modelsCommand(
 
 type TableEntry = Awaited<ReturnType<typeof readTables>>[number]
 
-/** @param isCounted whether the rows are known */
-async function readTables(warehouse: Warehouse, isCounted: boolean) {
+// Where there is no warehouse, one in memory tells the columns; of the rows nothing is known.
+const IN_MEMORY = ':memory:'
+
+async function readTables(warehouse: Warehouse) {
   const { nodes, checks } = await readProject(warehouse)
   const actual = await queryReport<{
     table: string
@@ -59,7 +59,7 @@ async function readTables(warehouse: Warehouse, isCounted: boolean) {
       const typeOf = (column: string) => columns.find((one) => one.name === column)?.type ?? null
       const namesOf = (readers: readonly { name: string; reads: readonly string[] }[]) =>
         readers.filter((one) => one.reads.includes(name)).map((one) => one.name)
-      const isStored = columns.length > 0 && kind !== 'view'
+      const isStored = warehouse.path !== IN_MEMORY && columns.length > 0 && kind !== 'view'
       return {
         name,
         schema,
@@ -69,7 +69,7 @@ async function readTables(warehouse: Warehouse, isCounted: boolean) {
         grain,
         purpose,
         key,
-        rows: isCounted && isStored ? await rowsIn(warehouse, `${schema}.${name}`) : null,
+        rows: isStored ? await rowsIn(warehouse, `${schema}.${name}`) : null,
         reads: table.reads,
         readBy: namesOf(nodes),
         columns:

@@ -139,7 +139,7 @@ describe('the pages name', () => {
   it('every variable that the program reads', () => {
     const code = read('src/config.ts')
     const variables = new Set(
-      [...code.matchAll(/'(JOBTIDE_[A-Z0-9_]+|[A-Z]+_PROXY)'/g)].map(([, name]) => name),
+      [...code.matchAll(/\b(JOBTIDE_[A-Z0-9_]+|[A-Z]+_PROXY)\b/g)].map(([, name]) => name),
     )
     // Read by Node itself, and named where a certificate is not trusted.
     variables.add('NODE_EXTRA_CA_CERTS')
