@@ -152,6 +152,8 @@ class Extraction {
     // Of pages that another process read only what they cost is known: they may show another company of that name.
     const isContinued = isBegun(history)
     const list = new LongList(history, this.#buyer)
+    if (history.drift.fault !== null)
+      return this.#replace(history, fromPage1(batch), history.drift.fault)
     for (;;) {
       const page = await this.#nextPage(history)
       if (page === null) return this.#finish(history, isContinued)
@@ -162,6 +164,7 @@ class Extraction {
         guard.look(history, bought)
         takeRecord(history, bought.record)
         this.#count(bought)
+        if (history.drift.fault !== null) stopPaging(history.drift.fault, batch.batch_id)
       } catch (error) {
         if (error instanceof BadRequestError) return this.#withoutUntracked(history, error)
         // Its pages are no list: who goes on behind them misses what the service has by then.
@@ -247,8 +250,7 @@ class Extraction {
   async #beginAgain(history: BatchHistory, { message }: Error): Promise<void> {
     const { batch, state } = history
     if (state !== 'planned') return
-    const again = { ...partOf(batch, 1, batch.organizations), was_endless: true as const }
-    await this.#split(history, [again], message)
+    await this.#split(history, fromPage1(batch), message)
   }
 
   async #replace(
@@ -318,6 +320,11 @@ class Extraction {
   #report(): void {
     this.#options.onProgress?.(this.#progress())
   }
+}
+
+/** What replaces a batch whose pages were no list. */
+function fromPage1(batch: BatchRecord): BatchRecord[] {
+  return [{ ...partOf(batch, 1, batch.organizations), was_endless: true }]
 }
 
 function isKept({ state }: BatchHistory): boolean {

@@ -11,6 +11,7 @@ import {
   type PageEnvelope,
 } from '../api/schemas.ts'
 import type { Answer } from '../api/transport.ts'
+import { PAGE_EVENTS } from '../journal/batch-history.ts'
 import { encodeMarks, type MarkedEvent } from '../journal/page-keys.ts'
 import type { BatchRecord, PageReceived, SeenOrganization } from '../journal/records.ts'
 import type { ServiceTime } from '../journal/service-time.ts'
@@ -65,6 +66,9 @@ export function pageRecord(received: ReceivedPage): PageReceived {
   const charge = chargeOfPage(envelope.creditsSent, events.length)
   const foreign = foreignOrganizations(events, batch)
   const isOnlyPage = page === 1 && !envelope.hasMore
+  // Of the last page some services say how many events it has.
+  const isOwnCount = !envelope.hasMore && envelope.limit === events.length
+  const isUsual = envelope.limit === null || envelope.limit === PAGE_EVENTS || isOwnCount
   const own = events.filter(({ organization }) => !foreign.has(organization?.organization_id ?? ''))
   return {
     kind: 'page_received',
@@ -82,6 +86,7 @@ export function pageRecord(received: ReceivedPage): PageReceived {
     credits_used: charge.credits,
     ...(charge.sent === null ? {} : { credits_sent: charge.sent }),
     has_more: envelope.hasMore,
+    ...(isUsual ? {} : { counted_by: envelope.limit }),
     body_sha256: sha256Hex(answer.body),
     ...(received.isFreeProbe ? { free_probe: true } : {}),
     // Of a page that is the only one, paging needs to know nothing.

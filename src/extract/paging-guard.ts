@@ -30,28 +30,17 @@ export class PagingGuard {
   /** The latest pages in a row that promise more although they are not half full, with their events. */
   readonly #unfilled = new Map<number, number>()
   #firstPages = 0
-  /** By how many events the service counts its pages; null before it said so. */
-  #limit: number | null = null
 
   /**
    * Looks at a page before it is taken. The same page asked for again is no repeat.
    * @throws EndlessListError at the third page in a row that is not half full and promises more, at the third page
-   *   that only has events of other pages, at the 21st where these were only pushed down, and when page 1 came 21 times,
-   *   and where pages are counted by different numbers of events
+   *   that only has events of other pages, at the 21st where these were only pushed down, and when page 1 came 21 times
    */
   look(history: BatchHistory, { record, limit }: BoughtPage): void {
     const { page } = record
     if (page === 1) this.#firstPages += 1
     if (this.#firstPages > FIRST_PAGES_MAX) {
       stopPaging(`page 1 was read ${this.#firstPages} times`, record.batch_id)
-    }
-    // Of the last page some services say how many events it has.
-    const isCounted = limit !== null && (record.has_more || limit !== record.events)
-    if (isCounted && limit !== (this.#limit ??= limit)) {
-      stopPaging(
-        `page ${page} is counted by ${limit} events, pages before it by ${this.#limit}`,
-        record.batch_id,
-      )
     }
     this.#lookForRoom(record, Math.min(limit ?? PAGE_EVENTS, PAGE_EVENTS))
     const others = page <= history.pages ? [] : pagesOfItsEvents(history, record)

@@ -56,6 +56,10 @@ export interface Drift {
   keepsVersions: boolean
   /** The last page that was asked for again because it was odd; 0 for none. */
   doubted: number
+  /** By how many events the service counts the pages; null before the first. */
+  countedBy: number | null
+  /** Why its pages are no list: it is to be read from page 1. Null while they may be. */
+  fault: string | null
 }
 
 export interface Meeting {
@@ -84,7 +88,15 @@ export function newBatchHistory(batch: BatchRecord): BatchHistory {
 }
 
 function noDrift(): Omit<Drift, 'met' | 'seq'> {
-  return { leaving: [], nextLeavesAt: Infinity, rereads: 0, keepsVersions: false, doubted: 0 }
+  return {
+    leaving: [],
+    nextLeavesAt: Infinity,
+    rereads: 0,
+    keepsVersions: false,
+    doubted: 0,
+    countedBy: null,
+    fault: null,
+  }
 }
 
 /**

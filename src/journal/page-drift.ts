@@ -43,10 +43,12 @@ export function takeRecord(history: BatchHistory, record: PageReceived): void {
   if (isStale(history, record.server_at) || isOutOfTime(history, record)) restartBatch(history)
   // Pages between were lost: what the batch lacks is noticed when it is said to be finished.
   if (record.page > history.pages + 1) return
-  if (isDoubtful(history, record)) {
+  const isNext = record.page === history.pages + 1
+  if (isNext && history.drift.doubted !== record.page && isOdd(history, record)) {
     history.drift.doubted = record.page
     return
   }
+  history.drift.fault ??= faultOf(history, record)
   if (record.page <= history.pages) reread(history, record)
   if (record.page === 1) history.firstPageAt ??= record.server_at
   addPage(history, record)
@@ -56,15 +58,27 @@ export function takeRecord(history: BatchHistory, record: PageReceived): void {
  * Whether the next page is so odd that it is asked for again, once, before it is taken: it is empty and promises more, or is
  * event for event an earlier one. A cache on the way may have answered; else it costs a page.
  */
-function isDoubtful(
-  { pages, read, drift }: BatchHistory,
-  { page, events, has_more: hasMore, keys }: PageReceived,
-): boolean {
-  if (page !== pages + 1 || drift.doubted === page) return false
-  if (events === 0) return hasMore
+function isOdd(history: BatchHistory, record: PageReceived): boolean {
+  return record.events === 0 ? record.has_more : samePage(history, record) !== null
+}
+
+/** The earlier page that the next one is event for event; null for none. */
+function samePage({ pages, read, drift }: BatchHistory, record: PageReceived): number | null {
+  const { page, events, keys } = record
   const places = decodeMarks(keys ?? '').map(({ key }) => drift.met.get(key)?.page ?? page)
   const [first = page] = places
-  return first < page && places.every((one) => one === first) && read[first - 1]?.events === events
+  const isSame = first < page && places.every((one) => one === first)
+  return page > pages && isSame && read[first - 1]?.events === events ? first : null
+}
+
+/** Why pages with this one are no list, in whatever process each was read; null where they may be. */
+function faultOf(history: BatchHistory, record: PageReceived): string | null {
+  const { page, counted_by: countedBy = PAGE_EVENTS } = record
+  const before = (history.drift.countedBy ??= countedBy)
+  const same = samePage(history, record)
+  if (same !== null) return `page ${page} is page ${same} again, also when it was asked for twice`
+  if (countedBy === before || (!record.has_more && countedBy < before)) return null
+  return `page ${page} is counted by ${countedBy} events, pages before it by ${before}`
 }
 
 /**

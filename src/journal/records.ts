@@ -93,6 +93,8 @@ export interface PageReceived extends OfAnswer<'page_received'> {
   /** `credit_used` as sent, where it is not believed; see chargeOfPage. */
   readonly credits_sent?: string
   readonly has_more: boolean
+  /** By how many events the service counts its pages; absent for 50, and where it does not say. */
+  readonly counted_by?: number
   readonly body_sha256: string
   /** The request was to find something out: its answer is not read as a page of the batch. */
   readonly free_probe?: true

@@ -27,7 +27,7 @@ function honest({ page }: Asked, events: readonly JobChangeEvent[] = EVENTS): An
 
 describe('a service that was mended', () => {
   it.each([
-    ['page 1 for ever', () => ({ ...honest({ page: 1 } as Asked), hasMore: true }), 4],
+    ['page 1 for ever', () => ({ ...honest({ page: 1 } as Asked), hasMore: true }), 3],
     [
       'new events for ever',
       ({ nth }: Asked) => ({
@@ -49,6 +49,45 @@ describe('a service that was mended', () => {
     expect(service.account.slice(requests).map(({ page }) => page)).toEqual([9_999, 1, 2, 3])
     const people = new Set(run.events().map(({ person }) => person.profile_id))
     expect(EVENTS.filter(({ person }) => !people.has(person.profile_id))).toEqual([])
+  })
+})
+
+describe('a pager that is stuck on page 1', () => {
+  it.each([
+    { credits: 10, runs: 3 },
+    { credits: 20, runs: 2 },
+    { credits: 30, runs: 1 },
+  ])(
+    'is found by $runs runs of $credits credits, and once it is mended nothing is missing',
+    async ({ credits, runs }) => {
+      let isStuck = true
+      const stuck = { ...honest({ page: 1 } as Asked), hasMore: true }
+      const service = aService((asked) => (isStuck ? stuck : honest(asked)))
+      const run = aRun(service)
+      for (let nth = 1; nth <= runs; nth += 1) {
+        const creditsSpent = run.ledger().total
+        const limits = { creditsLimit: creditsSpent + credits, creditsSpent }
+        expect(await errorOf(run.extract(limits))).toMatchObject({ exitCode: nth < runs ? 4 : 5 })
+      }
+      expect(run.records('page_received')).toHaveLength(3)
+      isStuck = false
+      await run.extract()
+      expect(run.bought()).toEqual(new Set(EVENTS.map(nameOf)))
+    },
+  )
+
+  it.each([1, 2, 3])('and a process that is killed after %i pages of it', async (pages) => {
+    let isStuck = true
+    const stuck = { ...honest({ page: 1 } as Asked), hasMore: true }
+    const service = aService((asked) => {
+      if (isStuck && asked.nth > pages) run.kill()
+      return isStuck ? stuck : honest(asked)
+    })
+    const run = aRun(service)
+    await errorOf(run.extract())
+    isStuck = false
+    await run.extract()
+    expect(run.bought()).toEqual(new Set(EVENTS.map(nameOf)))
   })
 })
 
