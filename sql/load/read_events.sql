@@ -39,8 +39,8 @@ with
         select
             * exclude (event),
             json_keys(event, ['$', '$.title', '$.person', '$.organization']) as fields,
-            -- Control characters come as escapes, and a key is a hash of the text that JavaScript writes.
-            contains(event, '\u') as has_escapes,
+            -- Control characters come as escapes, and a key is a hash of the text that JavaScript writes, without byte order marks.
+            contains(event, '\u') or contains(event, chr(65279)) as has_escapes,
             from_json(event, '{
                 "event_type": "JSON", "detected_at": "JSON", "changed_at": "JSON", "detection_lag_days": "JSON",
                 "title": {"current": "JSON", "previous": "JSON"},

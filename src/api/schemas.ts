@@ -54,11 +54,14 @@ function isCalendarDay(day: string): boolean {
   return new Date(Date.parse(day)).toISOString().startsWith(day)
 }
 
-// A lone surrogate has no UTF-8 and would become U+FFFD somewhere on its way; it becomes that here, once for all.
+// A lone surrogate has no UTF-8 and would become U+FFFD somewhere on its way; it becomes that here, once for all. So goes a byte
+// order mark at the beginning, which the engine's client does not pass on.
 const optionalText = z
   .string()
   .nullish()
-  .transform((text) => text?.replaceAll(/\p{Surrogate}/gu, '\uFFFD') ?? null)
+  .transform(
+    (text) => text?.replaceAll(/\p{Surrogate}/gu, '\uFFFD').replace(/^\uFEFF+/, '') ?? null,
+  )
 // Keys are compared byte by byte for ever, so one that is damaged, or would be when it is stored, is no key.
 const identifier = z
   .string()

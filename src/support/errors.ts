@@ -4,7 +4,6 @@
  */
 
 import { constants } from 'node:os'
-import { getSystemErrorName } from 'node:util'
 
 /** What the process exits with. docs/operations.md tells operators what to do. */
 export const EXIT = {
@@ -77,8 +76,7 @@ export class LockedError extends JobtideError {
 
 const STORAGE_CODES: Readonly<Record<string, string>> = {
   ENOSPC: 'the disk is full',
-  // Of which Node knows no name.
-  [getSystemErrorName(-constants.errno.EDQUOT)]: 'the disk quota is used up',
+  EDQUOT: 'the disk quota is used up',
   EFBIG: 'the file is larger than it may be',
   EROFS: 'the file system is read-only',
   EIO: 'the disk reports an input/output error',
@@ -90,11 +88,13 @@ const STORAGE_CODES: Readonly<Record<string, string>> = {
 }
 // What else a file system may say, such as one whose server is gone. ENOENT, EBADF and EINVAL are defects where nobody expects them.
 const OTHER_CODES =
-  /^(?:Unknown system error .*|ELOOP|ENAMETOOLONG|EMFILE|ENFILE|EMLINK|EBUSY|ETXTBSY|ENXIO|ENODEV|ENOTSUP|ENOSYS)$/
+  /^(?:UNKNOWN|Unknown system error .*|ELOOP|ENAMETOOLONG|EMFILE|ENFILE|EMLINK|EBUSY|ETXTBSY|ENXIO|ENODEV|ENOTSUP|ENOSYS)$/
 
 /** The operating system's error code of an unknown value, such as `ENOENT`, or undefined. */
 export function systemCode(error: unknown): string | undefined {
   if (error === null || typeof error !== 'object' || !('code' in error)) return undefined
+  // Node has no name for it.
+  if ('errno' in error && error.errno === -constants.errno.EDQUOT) return 'EDQUOT'
   return typeof error.code === 'string' ? error.code : undefined
 }
 

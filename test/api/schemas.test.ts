@@ -98,7 +98,7 @@ describe('parsePage', () => {
 })
 
 describe('parseEvent', () => {
-  it('gives instants as milliseconds and every other field as sent; a lone surrogate is U+FFFD', () => {
+  it('gives instants as milliseconds and every other field as sent; a lone surrogate is U+FFFD, and a mark of the byte order at the beginning goes', () => {
     expect(parseEvent(EVENT)).toEqual({
       ...EVENT,
       detected_at: Date.UTC(2026, 10, 20, 2, 15),
@@ -106,6 +106,9 @@ describe('parseEvent', () => {
     })
     expect(parseEvent(eventWith('person.headline', 'a\uD83Db'))).toMatchObject({
       person: { headline: 'a\uFFFDb' },
+    })
+    expect(parseEvent(eventWith('title.current', '\uFEFFClerk\uFEFF'))).toMatchObject({
+      title: { current: 'Clerk\uFEFF' },
     })
   })
 

@@ -7,7 +7,8 @@ import { systemError } from '../helpers/faulty-disk.ts'
 describe('asStorageError', () => {
   it.each([
     ['ENOSPC', 'the disk is full'],
-    [getSystemErrorName(-constants.errno.EDQUOT), 'the disk quota is used up'],
+    ['EDQUOT', 'the disk quota is used up'],
+    ['UNKNOWN', 'the file system refuses'],
     [getSystemErrorName(-constants.errno.ESTALE), 'the file system refuses'],
     ['EFBIG', 'the file is larger than it may be'],
     ['EISDIR', 'a folder is in the place of a file'],
@@ -27,6 +28,13 @@ describe('asStorageError', () => {
       context: { code },
       cause,
     })
+  })
+
+  it('knows a quota by its number: Node has no name for it', () => {
+    const errno = -constants.errno.EDQUOT
+    const cause = Object.assign(systemError('UNKNOWN', 'write'), { errno })
+    const message = 'journal: the disk quota is used up (EDQUOT)'
+    expect(asStorageError(cause, 'journal')).toMatchObject({ exitCode: 9, message })
   })
 
   it.each([
