@@ -11,9 +11,12 @@ export function quoteText(text: string): string {
   return literals.length === 1 ? literals.join('') : `(${literals.join(' || chr(0) || ')})`
 }
 
-/** Quotes the path of one file for `read_parquet` and the like, which take it for a pattern. */
+/**
+ * Quotes the path of one file for `read_parquet` and the like, which take it for a pattern. One with a backslash stays as it is:
+ * no pattern stands for it, and DuckDB takes a path by its letters where it matches nothing.
+ */
 export function quotePath(path: string): string {
-  return quoteText(path.replaceAll(/[*?[]/g, '[$&]'))
+  return quoteText(path.includes('\\') ? path : path.replaceAll(/[*?[]/g, '[$&]'))
 }
 
 /** Takes `schema.table` apart; a name without a schema has null. */
