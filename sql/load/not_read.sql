@@ -5,6 +5,6 @@ from jobtide_load.sightings
 where nth between $1 and $2 and not is_read
 union all
 select page.nth, null
-from (select unnest(range(cast($1 as integer), cast($2 as integer) + 1)) as nth) as page
+from (select cast(unnest(range($1, $2 + 1)) as integer) as nth) as page
 where page.nth not in (select sighting.nth from jobtide_load.sightings as sighting where sighting.nth between $1 and $2)
 order by nth, position;

@@ -26,7 +26,7 @@ import { Budget } from './budget.ts'
 import { LongList } from './long-list.ts'
 import type { ExtractOptions, ExtractProgress, Quarantined } from './options.ts'
 import { PageBuyer, type BoughtPage } from './page-buyer.ts'
-import { EndlessListError, PagingGuard, stopPaging } from './paging-guard.ts'
+import { EndlessListError, PagingGuard } from './paging-guard.ts'
 import { fractionOf, pagesToBuy, project, type Projection } from './projection.ts'
 import { LAST_PAGE, halve, partOf } from './question.ts'
 import { UntrackedCompanies } from './untracked.ts'
@@ -164,11 +164,14 @@ class Extraction {
         guard.look(history, bought)
         takeRecord(history, bought.record)
         this.#count(bought)
-        if (history.drift.fault !== null) stopPaging(history.drift.fault, batch.batch_id)
+        if (history.drift.fault !== null)
+          throw new EndlessListError(history.drift.fault, batch.batch_id)
       } catch (error) {
         if (error instanceof BadRequestError) return this.#withoutUntracked(history, error)
-        // Its pages are no list: who goes on behind them misses what the service has by then.
-        if (error instanceof EndlessListError) await this.#beginAgain(history, error)
+        // Its pages are no list: a later attempt that went on behind them would miss what the service has by then.
+        if (error instanceof EndlessListError && history.state === 'planned') {
+          await this.#split(history, fromPage1(batch), error.message)
+        }
         throw error
       }
     }
@@ -220,7 +223,10 @@ class Extraction {
     await this.#replace(history, [], 'not coverable')
     this.#notCoverable += 1
     if (this.#notCoverable < NOT_COVERABLE_MAX || this.#progress().batchesDone > 0) return
-    stopPaging(`${organization.value} has ${reason}, as all that was read so far`, batch.batch_id)
+    throw new EndlessListError(
+      `${organization.value} has ${reason}, as all that was read so far`,
+      batch.batch_id,
+    )
   }
 
   /** Quarantines the companies because of which the service refuses a batch, and goes on with the others. */
@@ -244,13 +250,6 @@ class Extraction {
       const quarantined = { ...this.#stamp(), organization, reason }
       await writer.append({ kind: 'organization_quarantined', ...quarantined })
     }
-  }
-
-  /** Makes a later attempt read a batch from page 1, whatever pages of it are in the journal. */
-  async #beginAgain(history: BatchHistory, { message }: Error): Promise<void> {
-    const { batch, state } = history
-    if (state !== 'planned') return
-    await this.#split(history, fromPage1(batch), message)
   }
 
   async #replace(

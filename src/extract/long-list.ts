@@ -7,7 +7,7 @@
 import type { BatchHistory } from '../journal/batch-history.ts'
 import type { BatchRecord } from '../journal/records.ts'
 import type { PageBuyer } from './page-buyer.ts'
-import { expectSameList, stopPaging } from './paging-guard.ts'
+import { EndlessListError, expectSameList } from './paging-guard.ts'
 import { LAST_PAGE } from './question.ts'
 
 // 97 % of random batches of 50 from 39,163 real organisations, over twenty years, have no more pages; the longest had 57.
@@ -59,7 +59,7 @@ export class LongList {
     const organizations = batch.organizations.slice(0, 1)
     if (await this.#goesOnAt({ ...batch, organizations, days_ago: 1 }, CONTROL_PAGE)) {
       const pages = page === 1 ? 'its pages promised more before' : `${page - 1} pages promise more`
-      stopPaging(
+      throw new EndlessListError(
         `${pages}, and so does page ${CONTROL_PAGE} of one day of ${organizations[0]?.value} alone`,
         batch.batch_id,
       )

@@ -9,7 +9,7 @@ import { BadRequestError, UnavailableError } from '../api/errors.ts'
 import { WaitTooLongError, type Permit } from '../api/pacer.ts'
 import { rateReport } from '../api/retry-after.ts'
 import type { Failure } from '../api/retry-policy.ts'
-import { errorMessage, parsePage, type PageEnvelope } from '../api/schemas.ts'
+import { errorMessage, parsePage } from '../api/schemas.ts'
 import { NoAnswerError, type Answer } from '../api/transport.ts'
 import type { OrganizationRef, BatchRecord, PageReceived } from '../journal/records.ts'
 import { CREDITS_PER_PAGE, expectedCredits } from '../journal/spending.ts'
@@ -20,7 +20,7 @@ import type { Budget } from './budget.ts'
 import { isInDoubt, wordsOf, type FailedAttempt, type PageAttempts } from './failed-attempt.ts'
 import { IdLearner } from './learn-ids.ts'
 import type { BuyingOptions, ClockTrouble } from './options.ts'
-import { eventFacts, isForeign, pageRecord, type EventFacts } from './page-record.ts'
+import { eventFacts, pageRecord, shownIn, type ReceivedPage } from './page-record.ts'
 import { LAST_PAGE, requestBody } from './question.ts'
 import { Retries } from './retries.ts'
 import { ServiceClock } from './service-clock.ts'
@@ -226,12 +226,14 @@ export class PageBuyer {
       return this.#fail(attempt, { kind: 'not-a-page', reason }, status)
     }
     const events = envelope.events.map(eventFacts)
-    if (!isFreeProbe && isForeign(attempt.batch, events)) {
+    const shown = shownIn(attempt.batch, events)
+    if (!isFreeProbe && events.length > 0 && shown.own.length === 0) {
+      // It answers another question.
       attempts.wrongPages += 1
       const reason = `none of the ${events.length} events of page ${page} is of an organisation that was asked for`
       return this.#fail(attempt, { kind: 'not-a-page', reason }, status)
     }
-    return this.#keep(attempt, answer, envelope, events)
+    return this.#keep(attempt, answer, { envelope, events, shown })
   }
 
   async #send({ batch, page }: Attempt): Promise<Answer | Failure> {
@@ -275,13 +277,13 @@ export class PageBuyer {
   async #keep(
     attempt: Attempt,
     answer: Answer,
-    envelope: PageEnvelope,
-    events: readonly EventFacts[],
+    read: Pick<ReceivedPage, 'envelope' | 'events' | 'shown'>,
   ): Promise<BoughtPage> {
     const { writer, logger } = this.#options
     const { batch, page, isFreeProbe } = attempt
+    const { envelope, events } = read
     const time = this.#serviceClock.read(answer.headers, answer.receivedAt)
-    const record = pageRecord({ ...attempt, runId: this.#runId, answer, envelope, events, time })
+    const record = pageRecord({ ...attempt, ...read, runId: this.#runId, answer, time })
     await writer.append(record, answer.body)
     const { credits_used: charged, credits_sent: sent } = record
     const expected = expectedCredits(events.length)

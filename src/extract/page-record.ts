@@ -57,19 +57,19 @@ export interface ReceivedPage {
   readonly answer: Answer
   readonly envelope: PageEnvelope
   readonly events: readonly EventFacts[]
+  readonly shown: ShownEvents
   /** The service's time when it was read. */
   readonly time: ServiceTime & { readonly uptime: Uptime | null }
 }
 
 export function pageRecord(received: ReceivedPage): PageReceived {
   const { batch, page, answer, envelope, events, time } = received
+  const { own, foreign } = received.shown
   const charge = chargeOfPage(envelope.creditsSent, events.length)
-  const foreign = foreignOrganizations(events, batch)
   const isOnlyPage = page === 1 && !envelope.hasMore
   // Of the last page some services say how many events it has.
   const isOwnCount = !envelope.hasMore && envelope.limit === events.length
   const isUsual = envelope.limit === null || envelope.limit === PAGE_EVENTS || isOwnCount
-  const own = events.filter(({ organization }) => !foreign.has(organization?.organization_id ?? ''))
   return {
     kind: 'page_received',
     run_id: received.runId,
@@ -109,13 +109,18 @@ function seenOrganizations(events: readonly EventFacts[], serverAt: number): See
   return [...seen].map(([id, { all, recent }]) => [id, all, recent])
 }
 
-/** Whether a page is the answer to another question: it has events, and none of an organisation that `batch` asks for. */
-export function isForeign(batch: BatchRecord, events: readonly EventFacts[]): boolean {
+/** What a page shows of a batch, and what beside it. */
+export interface ShownEvents {
+  /** Events that are not of foreign organisations. */
+  readonly own: readonly EventFacts[]
+  /** Ids of organisations that the batch does not ask for. */
+  readonly foreign: ReadonlySet<string>
+}
+
+export function shownIn(batch: BatchRecord, events: readonly EventFacts[]): ShownEvents {
   const foreign = foreignOrganizations(events, batch)
-  return (
-    events.length > 0 &&
-    events.every(({ organization }) => foreign.has(organization?.organization_id ?? ''))
-  )
+  const own = events.filter(({ organization }) => !foreign.has(organization?.organization_id ?? ''))
+  return { own, foreign }
 }
 
 /**

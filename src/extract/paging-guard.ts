@@ -5,8 +5,9 @@
  */
 
 import { UnavailableError } from '../api/errors.ts'
-import { decodeMarks } from '../journal/page-keys.ts'
 import { PAGE_EVENTS, type BatchHistory } from '../journal/batch-history.ts'
+import { earlierPages } from '../journal/page-drift.ts'
+import { decodeMarks } from '../journal/page-keys.ts'
 import type { PageReceived } from '../journal/records.ts'
 import type { BoughtPage } from './page-buyer.ts'
 
@@ -14,7 +15,7 @@ import type { BoughtPage } from './page-buyer.ts'
 // a page is chosen, and three in a row: one that was cut by accident is no reason to stop.
 const FILLED_SHARE = 0.5
 const UNFILLED_MAX = 3
-// A page can come again when exactly a page of new events arrives above it, but hardly three times.
+// The events of others can fill a page when some arrive above, but hardly three times.
 const REPEATS_MAX = 3
 // What left a list, or clocks that went wrong, may make page 1 the next one again; each time the pages below are paid for again.
 const FIRST_PAGES_MAX = 20
@@ -40,15 +41,16 @@ export class PagingGuard {
     const { page } = record
     if (page === 1) this.#firstPages += 1
     if (this.#firstPages > FIRST_PAGES_MAX) {
-      stopPaging(`page 1 was read ${this.#firstPages} times`, record.batch_id)
+      throw new EndlessListError(`page 1 was read ${this.#firstPages} times`, record.batch_id)
     }
     this.#lookForRoom(record, Math.min(limit ?? PAGE_EVENTS, PAGE_EVENTS))
-    const others = page <= history.pages ? [] : pagesOfItsEvents(history, record)
+    const isNew = page > history.pages
+    const others = isNew ? earlierPages(history, page, decodeMarks(record.keys ?? '')) : []
     if (others.length === 0) return
     this.#repeats += 1
     if (isPushedDown(others)) this.#pushed += 1
     if (this.#repeats - this.#pushed < REPEATS_MAX && this.#repeats <= PUSHED_MAX) return
-    stopPaging(
+    throw new EndlessListError(
       `${this.#repeats} pages repeat what was on others, the last of them page ${page}`,
       record.batch_id,
     )
@@ -62,7 +64,10 @@ export class PagingGuard {
     if (size < UNFILLED_MAX) return
     const isEmpty = [...this.#unfilled.values()].every((count) => count === 0)
     const what = isEmpty ? 'empty pages' : 'pages that are not half full'
-    stopPaging(`${size} ${what} promise more, the last of them page ${page}`, record.batch_id)
+    throw new EndlessListError(
+      `${size} ${what} promise more, the last of them page ${page}`,
+      record.batch_id,
+    )
   }
 }
 
@@ -75,13 +80,10 @@ export class PagingGuard {
 export function expectSameList({ drift }: BatchHistory, record: PageReceived): void {
   const marks = decodeMarks(record.keys ?? '')
   if (marks.length === 0 || marks.some(({ key }) => drift.met.has(key))) return
-  stopPaging(`page ${record.page}, asked for again, shows only other events`, record.batch_id)
-}
-
-/** The earlier pages that its events were met on, in their order; none when one of them was on none. */
-function pagesOfItsEvents({ drift }: BatchHistory, { page, keys }: PageReceived): number[] {
-  const met = decodeMarks(keys ?? '').map(({ key }) => drift.met.get(key)?.page ?? page)
-  return met.every((earlier) => earlier < page) ? met : []
+  throw new EndlessListError(
+    `page ${record.page}, asked for again, shows only other events`,
+    record.batch_id,
+  )
 }
 
 /**
@@ -100,9 +102,4 @@ export class EndlessListError extends UnavailableError {
       hint: 'No list is read to its end like that: report it to the provider. What was bought is kept.',
     })
   }
-}
-
-/** Ends the run because of what was seen in a batch. @throws EndlessListError */
-export function stopPaging(what: string, batchId: string): never {
-  throw new EndlessListError(what, batchId)
 }

@@ -44,38 +44,51 @@ export function takeRecord(history: BatchHistory, record: PageReceived): void {
   // Pages between were lost: what the batch lacks is noticed when it is said to be finished.
   if (record.page > history.pages + 1) return
   const isNext = record.page === history.pages + 1
-  if (isNext && history.drift.doubted !== record.page && isOdd(history, record)) {
+  const marks = decodeMarks(record.keys ?? '')
+  const same = isNext ? samePage(history, record, marks) : null
+  // A cache on the way may have answered with it: it is asked for again, once, which may cost a page.
+  const isOdd = same !== null || (record.events === 0 && record.has_more)
+  if (isNext && isOdd && history.drift.doubted !== record.page) {
     history.drift.doubted = record.page
     return
   }
-  history.drift.fault ??= faultOf(history, record)
+  history.drift.fault ??= faultOf(history, record, same)
   if (record.page <= history.pages) reread(history, record)
   if (record.page === 1) history.firstPageAt ??= record.server_at
-  addPage(history, record)
+  addPage(history, record, marks)
 }
 
-/**
- * Whether the next page is so odd that it is asked for again, once, before it is taken: it is empty and promises more, or is
- * event for event an earlier one. A cache on the way may have answered; else it costs a page.
- */
-function isOdd(history: BatchHistory, record: PageReceived): boolean {
-  return record.events === 0 ? record.has_more : samePage(history, record) !== null
+/** The pages before `page` that its events were met on, in their order; none when one of them was on none. */
+export function earlierPages(
+  { drift }: BatchHistory,
+  page: number,
+  marks: readonly EventMark[],
+): number[] {
+  const pages: number[] = []
+  for (const { key } of marks) {
+    const earlier = drift.met.get(key)?.page ?? page
+    if (earlier >= page) return []
+    pages.push(earlier)
+  }
+  return pages
 }
 
 /** The earlier page that the next one is event for event; null for none. */
-function samePage({ pages, read, drift }: BatchHistory, record: PageReceived): number | null {
-  const { page, events, keys } = record
-  const places = decodeMarks(keys ?? '').map(({ key }) => drift.met.get(key)?.page ?? page)
-  const [first = page] = places
-  const isSame = first < page && places.every((one) => one === first)
-  return page > pages && isSame && read[first - 1]?.events === events ? first : null
+function samePage(
+  history: BatchHistory,
+  { page, events }: PageReceived,
+  marks: readonly EventMark[],
+): number | null {
+  const pages = earlierPages(history, page, marks)
+  const [first = page] = pages
+  const isSame = pages.every((one) => one === first)
+  return isSame && history.read[first - 1]?.events === events ? first : null
 }
 
 /** Why pages with this one are no list, in whatever process each was read; null where they may be. */
-function faultOf(history: BatchHistory, record: PageReceived): string | null {
+function faultOf(history: BatchHistory, record: PageReceived, same: number | null): string | null {
   const { page, counted_by: countedBy = PAGE_EVENTS } = record
   const before = (history.drift.countedBy ??= countedBy)
-  const same = samePage(history, record)
   if (same !== null) return `page ${page} is page ${same} again, also when it was asked for twice`
   if (countedBy === before || (!record.has_more && countedBy < before)) return null
   return `page ${page} is counted by ${countedBy} events, pages before it by ${before}`
@@ -98,10 +111,9 @@ export function unverifiedPage({ read, drift }: BatchHistory): number | null {
   return firsts.length === 0 ? null : Math.min(...firsts)
 }
 
-function addPage(history: BatchHistory, record: PageReceived): void {
+function addPage(history: BatchHistory, record: PageReceived, marks: readonly EventMark[]): void {
   const { read, drift } = history
   const { page, events, server_at: serverAt, clocks, uptime } = record
-  const marks = decodeMarks(record.keys ?? '')
   const seq = (drift.seq += 1)
   const removals = [...leftBefore(history, serverAt), ...meetEvents(history, page, marks)]
   read.push({

@@ -21,7 +21,7 @@ export interface BatchRecord {
   readonly expected_pages?: number
   /** A part of a batch that was too wide: whether it is, too, is asked before its first page. */
   readonly part_of_wide?: true
-  /** Its pages did not end when it was read before: whether they do now is asked before its first page. */
+  /** Its pages were no list when it was read before: whether lists end is asked before its first page. */
   readonly was_endless?: true
 }
 

@@ -38,7 +38,7 @@ export class EventReader {
   readonly #suppression: Suppression
   // To plan these takes longer than to read a page.
   readonly #insertPages: Prepared<never>
-  readonly #selectNotRead: Prepared<number | null>
+  readonly #selectNotRead: Prepared<number>
   #notes = new ReadingNotes()
   /** Which rows of `jobtide_load.sightings` are those of the pages being read. */
   #rows = ''
@@ -47,7 +47,7 @@ export class EventReader {
     connection: Warehouse,
     suppression: Suppression,
     insertPages: Prepared<never>,
-    selectNotRead: Prepared<number | null>,
+    selectNotRead: Prepared<number>,
   ) {
     this.#connection = connection
     this.#suppression = suppression
@@ -59,7 +59,7 @@ export class EventReader {
   static async on(connection: Warehouse, suppression: Suppression): Promise<EventReader> {
     await connection.run(loadSql('reading'))
     const insertPages = await connection.prepare<never>(loadSql('read_events'))
-    const selectNotRead = await connection.prepare<number | null>(loadSql('not_read'))
+    const selectNotRead = await connection.prepare<number>(loadSql('not_read'))
     return new EventReader(connection, suppression, insertPages, selectNotRead)
   }
 
@@ -177,12 +177,12 @@ export class EventReader {
   async #unread(first: number, last: number): Promise<Map<number, Set<number>>> {
     const { nth = [], position = [] } = await this.#selectNotRead([first, last])
     const unread = new Map<number, Set<number>>()
-    nth.forEach((page, index) => {
-      const positions = unread.get(Number(page)) ?? new Set()
+    for (const [index, page] of nth.entries()) {
+      const positions = unread.get(page) ?? new Set()
       const at = position[index] ?? null
       if (at !== null) positions.add(at)
-      unread.set(Number(page), positions)
-    })
+      unread.set(page, positions)
+    }
     return unread
   }
 
