@@ -147,6 +147,8 @@ describe('parsePipeline', () => {
     ['a tab for indentation', 'limits:\n\tcredits: 50', 'nightly.yaml:2: not valid YAML: '],
     ['an alias without an anchor', 'name: *nobody', 'nightly.yaml: not valid YAML: '],
     ['two documents', 'name: a\n---\nname: b', 'not valid YAML: '],
+    ['1,000 lists in one another', '- '.repeat(1_000), 'not valid YAML: it is nested too deeply'],
+    ['8,000 brackets', `name: ${'['.repeat(8_000)}`, 'it is nested too deeply'],
   ])('refuses YAML with %s', (_, text, message) => {
     expect(messageOf(text)).toContain(message)
   })
