@@ -276,12 +276,25 @@ async function putSnapshot(
   const text = formatJson(manifest)
   await store.put(keys.views, Buffer.from(viewsSql(manifest)))
   await store.put(keys.manifest, Buffer.from(text))
+  await proveStored(store, manifest, text)
   signal?.throwIfAborted()
   const pointer = Buffer.from(formatJson(pointerTo(id, text)))
   if (!(await store.replace(POINTER_KEY, pointer, current?.version ?? null))) {
     throw await lostTo(store, current)
   }
   logger.info({ snapshot: id, at: store.destination }, 'publish.pointer_moved')
+}
+
+/** An answer of a store is no proof, and something else may delete there. */
+async function proveStored(store: ObjectStore, manifest: Manifest, text: string): Promise<void> {
+  const sizes = new Map((await store.list('tables/')).map(({ key, bytes }) => [key, bytes]))
+  const lost = objectsOf(manifest).find(({ key, bytes }) => sizes.get(key) !== bytes)
+  const { manifest: manifestKey } = snapshotKeys(manifest.snapshot_id)
+  const stored = lost === undefined ? await store.get(manifestKey) : null
+  if (stored !== null && Buffer.from(stored.bytes).equals(Buffer.from(text))) return
+  throw new PublishError(`${store.urlOf(lost?.key ?? manifestKey)} was written and is not there`, {
+    hint: 'Does something else delete there? Run publish again; readers keep the snapshot before.',
+  })
 }
 
 async function lostTo(store: ObjectStore, current: CurrentSnapshot | null): Promise<PublishError> {

@@ -21,8 +21,9 @@ import {
 /**
  * Which requests go wrong: the `nth` one that matches (from 1, default 1) and the following, `times` in all (default 1); and
  * how. `status`: an error document; nothing is done. `reset`: nothing is done, the connection is reset. `slow`: the answer
- * starts `delayMs` later. `error-in-200`: 200 with an error in the body, and nothing is done. `reset-after-commit`: the
- * request is carried out, then the connection is reset. `cut`: the connection is reset in the middle of the answer's body.
+ * starts `delayMs` later. `error-in-200`: 200 with an error in the body, and nothing is done. `page-in-200`: the same with a
+ * page of something else on the way. `reset-after-commit`: the request is carried out, then the connection is reset. `cut`: the
+ * connection is reset in the middle of the answer's body.
  * `refuse-keys`: DeleteObjects answers 200, but with `code` for each key that has `failing` in it.
  */
 export type S3Fault = {
@@ -33,7 +34,7 @@ export type S3Fault = {
   readonly times?: number
 } & (
   | { readonly action: 'status'; readonly status: number; readonly code?: string }
-  | { readonly action: 'reset' | 'reset-after-commit' | 'error-in-200' | 'cut' }
+  | { readonly action: 'reset' | 'reset-after-commit' | 'error-in-200' | 'page-in-200' | 'cut' }
   | { readonly action: 'slow'; readonly delayMs: number }
   | { readonly action: 'refuse-keys'; readonly failing: string; readonly code: string }
 )
@@ -57,6 +58,8 @@ const CODES: Readonly<Record<number, string>> = {
   500: 'InternalError',
   503: 'SlowDown',
 }
+
+const PAGE: S3Response = { status: 200, headers: {}, body: '<html><p>Please log in.</html>' }
 
 const MOST_SKEW_MS = 15 * 60_000
 
@@ -196,6 +199,7 @@ async function answer(
     if (fault.action === 'status') {
       return { response: refusal(fault.status, fault.code ?? CODES[fault.status] ?? '') }
     }
+    if (fault.action === 'page-in-200') return { response: PAGE }
     if (fault.action === 'error-in-200') {
       return { response: { ...refusal(500, 'InternalError'), status: 200 } }
     }

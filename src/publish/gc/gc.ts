@@ -157,9 +157,14 @@ async function takeInventory(store: ObjectStore): Promise<Inventory | string> {
   const currentId = current.manifest.snapshot_id
   const doubt = (what: string) => `${what}; nothing is deleted as long as that is so`
   let wrong: string | null = null
-  const found = await readManifests(store, snapshotIds(objects), (_, { message }) => {
+  const ids = snapshotIds(objects)
+  const found = await readManifests(store, ids, (_, { message }) => {
     wrong ??= message
   })
+  const lost = ids.find((id) => !found.has(id))
+  // Another collection may have deleted it: then that one does the work.
+  if (lost !== undefined)
+    wrong ??= `${store.urlOf(snapshotKeys(lost).manifest)} is listed and not there`
   if (wrong !== null) return doubt(wrong)
   const listed = [...found.values()].map(({ manifest }) => manifest)
   const others = listed.filter(({ snapshot_id: id }) => id !== currentId)

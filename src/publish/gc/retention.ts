@@ -112,8 +112,9 @@ const monthOf = (epochMs: number) => isoInstant(epochMs).slice(0, 7)
 
 /**
  * Finds snapshots that are whole but were never what the pointer named: their publisher was killed, or another one won.
- * They follow the current snapshot, or one that a snapshot of its chain follows, or another snapshot of their kind. Anything less
- * certain counts as published, such as the snapshots of before `latest.json` was removed by hand.
+ * They follow the current snapshot, or one that a snapshot of its chain follows, and no other follows them: a publisher follows
+ * what the pointer names. Anything less certain counts as published, such as the snapshots of before `latest.json` was removed
+ * or set back by hand.
  */
 export function neverPublished(
   manifests: readonly Manifest[],
@@ -128,12 +129,13 @@ export function neverPublished(
     followed.add(at.previous.snapshot_id)
     at = byId.get(at.previous.snapshot_id)
   }
-  const never = new Set<string>()
-  for (const { snapshot_id: id, previous } of manifests.toSorted(
-    (a, b) => a.sequence - b.sequence,
-  )) {
-    if (chain.has(id) || previous === null) continue
-    if (followed.has(previous.snapshot_id) || never.has(previous.snapshot_id)) never.add(id)
-  }
-  return never
+  const published = new Set(manifests.flatMap(({ previous }) => previous?.snapshot_id ?? []))
+  const never = manifests.filter(
+    ({ snapshot_id: id, previous }) =>
+      !chain.has(id) &&
+      !published.has(id) &&
+      previous !== null &&
+      followed.has(previous.snapshot_id),
+  )
+  return new Set(never.map(({ snapshot_id: id }) => id))
 }

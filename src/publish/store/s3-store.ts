@@ -119,14 +119,26 @@ class S3Store implements ObjectStore {
 
   /** One request; the new ETag. */
   async #put(key: string, bytes: Uint8Array, more: Partial<PutObjectCommandInput>) {
-    const { ETag = '', ServerSideEncryption: done } = await this.#s3.client.send(
+    const { ETag, ServerSideEncryption: done } = await this.#s3.client.send(
       new PutObjectCommand({ ...this.#inputFor(key), ...more, Body: bytes }),
     )
+    const etag = this.#etagOf(ETag, key)
     const { ServerSideEncryption: asked = done } = this.#encryption
-    if (asked === done) return ETag
+    if (asked === done) return etag
     throw new PublishError(`the server did not encrypt ${this.urlOf(key)} with ${asked}`, {
       hint: 'Leave sse out, or use a server that supports it.',
     })
+  }
+
+  // Something on the way may answer 200 in the place of a server, and nothing is stored.
+  #etagOf(etag: string | undefined, key: string): string {
+    if (etag !== undefined) return etag
+    throw new PublishError(
+      `the answer to writing ${this.urlOf(key)} is none of S3: it has no ETag`,
+      {
+        hint: 'Is there a proxy on the way? Check the endpoint.',
+      },
+    )
   }
 
   #inputFor(key: string) {
@@ -151,7 +163,7 @@ class S3Store implements ObjectStore {
     const onAbort = () => body.destroy(new Error('stopped'))
     signal?.addEventListener('abort', onAbort, { once: true })
     try {
-      await this.#s3.call('write', key, () => upload.done())
+      this.#etagOf((await this.#s3.call('write', key, () => upload.done())).ETag, key)
     } catch (error) {
       signal?.throwIfAborted()
       // A lost answer can hide that it was completed: only the object itself is proof.

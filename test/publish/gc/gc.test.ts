@@ -99,13 +99,33 @@ describe('garbage collection', () => {
     expect(nights.snapshots()).toEqual([1, 2, 3, 4, 5].map(idOf))
   })
 
-  it('deletes what followed a snapshot whose place was taken by another', async () => {
+  it('deletes the snapshot whose place was taken by another', async () => {
+    const nights = await fourNights()
+    await nights.publish(['fourth again'], nights.manifests[2])
+    await nights.publish(['fifth'])
+    const report = await collect(nights.store, { keep: parseKeep(10) })
+    expect(report).toMatchObject({ reason: null, snapshots: [], objects: 3 })
+    expect(nights.snapshots()).toEqual([1, 2, 3, 5, 6].map(idOf))
+  })
+
+  it('keeps the two snapshots of before the pointer was set back: readers saw the first of them', async () => {
     const nights = await fourNights()
     await nights.publish(['third again'], nights.manifests[1])
     await nights.publish(['fourth again'])
-    const report = await collect(nights.store, { keep: parseKeep(10) })
-    expect(report).toMatchObject({ reason: null, snapshots: [], objects: 6 })
-    expect(nights.snapshots()).toEqual([1, 2, 5, 6].map(idOf))
+    expect(await collect(nights.store, { keep: parseKeep(10) })).toMatchObject({ objects: 0 })
+    expect(await collect(nights.store, { keep: parseKeep(4) })).toMatchObject({
+      snapshots: [idOf(1), idOf(2)],
+    })
+  })
+
+  it('deletes nothing where a manifest is listed that cannot be read', async () => {
+    const nights = await fourNights()
+    const get = nights.store.get.bind(nights.store)
+    const hidden = snapshotKeys(idOf(2)).manifest
+    nights.store.get = (key) => (key === hidden ? Promise.resolve(null) : get(key))
+    const { reason, objects } = await collect(nights.store, { keep: parseKeep(10) })
+    expect(reason).toContain(`${hidden} is listed and not there; nothing is deleted`)
+    expect(objects).toBe(0)
   })
 
   it('keeps the snapshots of before the pointer was removed by hand', async () => {

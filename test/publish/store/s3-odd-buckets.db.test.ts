@@ -15,6 +15,7 @@ import type { BucketQuirks } from '../../helpers/s3-bucket.ts'
 import { keepVersions, s3ClientOf, signInTo } from '../../helpers/s3-client.ts'
 import { startS3Server } from '../../helpers/s3-server.ts'
 import { temporaryFolder } from '../../helpers/temporary-folder.ts'
+import { through } from '../../helpers/through.ts'
 import { IS_SOAK } from '../../helpers/tier.ts'
 import { publish, smallWarehouse } from '../fixtures.ts'
 
@@ -73,6 +74,44 @@ it(`credentials that expire at write ${WRITES.join(', ')} of a publish: exit 7 n
   }
   expect(failed).toBeGreaterThan(1)
 })
+
+it.each(['/tables/job_change_events/', '/views.sql', '/manifest.json', '/latest.json'])(
+  'a write of %s that is answered with 200 by something else on the way is exit 7: readers keep the snapshot before',
+  async (key) => {
+    const { server, store } = await newStore()
+    const { snapshotId } = await publish(warehouse, store)
+    await change()
+    const fault = { operation: 'PutObject', key, action: 'page-in-200', times: 99 } as const
+    server.setFaults([fault])
+    await expect(publish(warehouse, store)).rejects.toMatchObject({
+      exitCode: EXIT.publishFailed,
+      message: expect.stringContaining('is none of S3: it has no ETag'),
+    })
+    server.setFaults([])
+    expect((await readCurrent(store))?.pointer.snapshot_id).toBe(snapshotId)
+    await publish(warehouse, store)
+    expect(await proof(store)).toMatchObject({ rows: 320 })
+  },
+)
+
+it.each(['tables/job_change_events/', '/manifest.json'])(
+  'what is gone of %s before the pointer moves is exit 7: readers keep the snapshot before',
+  async (part) => {
+    const { store } = await newStore()
+    const { snapshotId } = await publish(warehouse, store)
+    await change()
+    const forgetful = through(store, async (name, key, work) => {
+      const result = await work()
+      if (name.startsWith('put') && String(key).includes(part)) await store.remove([String(key)])
+      return result
+    })
+    await expect(publish(warehouse, forgetful)).rejects.toMatchObject({
+      exitCode: EXIT.publishFailed,
+      message: expect.stringMatching(`${part}\\S* was written and is not there`),
+    })
+    expect((await readCurrent(store))?.pointer.snapshot_id).toBe(snapshotId)
+  },
+)
 
 it.each([
   ['20 minutes ahead', 20 * MINUTE],
