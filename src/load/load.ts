@@ -18,6 +18,7 @@ import type { Warehouse } from '../warehouse/warehouse.ts'
 import { Chunk } from './chunk.ts'
 import { EventReaders } from './event-readers.ts'
 import { storeFacts, storeRuns } from './facts.ts'
+import { followList } from './leave-out.ts'
 import { Merger, type LoadReport } from './merger.ts'
 import { readSuppression, type Suppression } from './suppression.ts'
 
@@ -110,6 +111,7 @@ class Load {
   }
 
   async run(): Promise<LoadReport> {
+    await followList(this.#warehouse, this.#suppression)
     const segments = await this.#openSegments()
     const bytes = segments.reduce((sum, { from, size }) => sum + size - from, 0)
     let bytesDone = 0

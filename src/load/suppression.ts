@@ -59,11 +59,14 @@ export interface Erasable {
 export class Suppression {
   readonly #key: string
   readonly #hashes: ReadonlySet<string>
+  /** Which list it is: rises by 1 with each change; 0 where there never was one. */
+  readonly generation: number
   /** Events that changed and were detected before this are not kept, milliseconds since 1970 UTC; null keeps all. */
   readonly eventsBefore: number | null
 
-  constructor(list: Pick<Content, 'key' | 'people' | 'events_before'>) {
+  constructor(list: Omit<Content, 'format_version'>) {
     this.#key = list.key
+    this.generation = list.generation
     this.#hashes = new Set(list.people)
     this.eventsBefore = list.events_before === null ? null : Date.parse(list.events_before)
   }

@@ -30,13 +30,13 @@ export function refuseLoss(
   destination: string,
   { adoptDestination = false, acceptShrink = false }: LossChoices,
 ): void {
-  if (isOfAnotherJournal(before, now)) {
-    // An operator who adopts a destination has seen the counts of both sides.
-    if (adoptDestination) return
-    throw anotherJournal(before, now, destination)
-  }
-  if (hasForgottenLess(before.not_kept, now.not_kept))
+  const isOthers = isOfAnotherJournal(before, now)
+  if (isOthers && !adoptDestination) throw anotherJournal(before, now, destination)
+  if (hasForgottenLess(before.not_kept, now.not_kept)) {
     throw rememberedAgain(before, now, destination)
+  }
+  // An operator who adopts a destination has seen the counts of both sides.
+  if (isOthers) return
   const losses = acceptShrink ? [] : lossesOf(before, now)
   if (losses.length > 0) throw shrunk(before, losses, destination)
 }

@@ -9,9 +9,10 @@ import type { ExtractProgress } from '../extract/options.ts'
 import type { History } from '../journal/history.ts'
 import { journalIdentity } from '../journal/identity.ts'
 import { openJournal, type Journal, type JournalWriter } from '../journal/journal.ts'
-import { readSuppression } from '../load/suppression.ts'
+import { refuseOlderList } from '../load/leave-out.ts'
 import { load, type LoadProgress } from '../load/load.ts'
 import type { LoadReport } from '../load/merger.ts'
+import { readSuppression } from '../load/suppression.ts'
 import { buildModels, type BuildReport, type BuildStep } from '../model/build.ts'
 import { computedModels } from '../model/computed-models.ts'
 import { PublishError } from '../publish/errors.ts'
@@ -121,7 +122,9 @@ export async function publishStage(
   const { clock, logger, version, directory, stop } = world
   stop.throwIfAborted()
   const snapshotId = newUlid(clock.now())
-  const { people, eventsBefore } = readSuppression(openJournal(directory.journal, clock))
+  const suppression = readSuppression(openJournal(directory.journal, clock))
+  await refuseOlderList(warehouse, suppression)
+  const { people, eventsBefore } = suppression
   try {
     const journalId = journalIdentity(directory.journal, clock.now())
     const store = await openTarget(target, world)

@@ -51,7 +51,7 @@ export async function countErasable(
 }
 
 /**
- * Deletes the rows that are not kept; the next build is a full refresh. Until then a check stands as failed, so that nothing
+ * Deletes the rows that are not kept; where there are any, the next build is a full refresh. Until then a check stands as failed, so that nothing
  * publishes tables of which only some are without them.
  * @returns how many, by table
  */
@@ -61,6 +61,7 @@ export async function deleteErasable(
 ): Promise<RowsByTable> {
   return warehouse.transaction(async () => {
     const counts = await countErasable(warehouse, rows)
+    if (Object.keys(counts).length === 0) return counts
     if (rows.eventsBefore !== null) await dateFirstSightings(warehouse, rows.eventsBefore)
     for (const table of await tablesOf(warehouse)) {
       if (counts[table.name] === undefined) continue

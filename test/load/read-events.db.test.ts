@@ -122,8 +122,9 @@ const page = fc
 
 const key = '0'.repeat(64)
 const suppressions = [
-  new Suppression({ key, people: [], events_before: null }),
+  new Suppression({ generation: 1, key, people: [], events_before: null }),
   new Suppression({
+    generation: 1,
     key,
     people: [personHash(key, 'per_2')],
     events_before: '1990-01-01T00:00:00Z',

@@ -79,7 +79,7 @@ describe('a snapshot of another journal', () => {
   })
 })
 
-describe('a snapshot of the same journal', () => {
+describe('a snapshot of the same journal, or of one that was adopted', () => {
   it('under an older suppression list is refused whatever is accepted: erased people would come back', () => {
     const day = '2026-01-01T00:00:00.000Z'
     const before = { notKept: { people: 2, events_before: day } }
@@ -88,11 +88,14 @@ describe('a snapshot of the same journal', () => {
       { people: 2, events_before: null },
       { people: 3, events_before: '2025-12-01T00:00:00.000Z' },
     ]) {
-      expect(refused(before, { notKept }, { acceptShrink: true })).toMatchObject({
-        exitCode: EXIT.publishFailed,
-        message: expect.stringMatching(/would come back: .* knows of 2 erased/) as string,
-        hint: expect.stringContaining('Put the newest suppressed.json back') as string,
-      })
+      for (const journal of [OURS, OTHER]) {
+        const accepted = { acceptShrink: true, adoptDestination: true }
+        expect(refused(before, { notKept, journal }, accepted)).toMatchObject({
+          exitCode: EXIT.publishFailed,
+          message: expect.stringMatching(/would come back: .* knows of 2 erased/) as string,
+          hint: expect.stringContaining('Put the newest suppressed.json back') as string,
+        })
+      }
     }
     expect(refused(before, { ...before, rows: { promotions: 18 } })).toBeNull()
   })

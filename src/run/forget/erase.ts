@@ -33,7 +33,7 @@ import {
   writePending,
   type Pending,
 } from './pending.ts'
-import { eraseFromJournal, rebuildWithout } from './rebuild.ts'
+import { eraseFromJournal, rebuildWithout, rewriteIfDue } from './rebuild.ts'
 import { allOf, markersOf, remainingIn, searchFolder, type SearchReport } from './search.ts'
 import { eraseInTarget, knownDestinations, searchTarget } from './snapshots.ts'
 import { searchIn, tell, type ErasureWorld } from './world.ts'
@@ -94,7 +94,10 @@ async function eraseAll(
   const isEmpty = journal.segments().length === 0 && !existsSync(warehouse)
   const here = isEmpty ? nothingKnown(begun) : await bringUpToDate(world, journal, begun)
   if (begun === null) {
-    if (!isEmpty) await eraseFromJournal(world, 'noted')
+    if (!isEmpty) {
+      await eraseFromJournal(world, 'noted')
+      await rewriteIfDue(warehouse)
+    }
     return null
   }
   let pending = begun

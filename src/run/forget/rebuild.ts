@@ -8,15 +8,9 @@ import {
 } from '../../journal/erase-events.ts'
 import { openJournal } from '../../journal/journal.ts'
 import { cutEvents } from '../../load/cut-events.ts'
-import { readSuppression, type Suppression } from '../../load/suppression.ts'
-import { jsonOrNull } from '../../support/json.ts'
-import {
-  compactDatabase,
-  countErasable,
-  deleteErasable,
-  type ErasableRows,
-  type RowsByTable,
-} from '../../warehouse/erase-rows.ts'
+import { leaveOut, type LeftOut } from '../../load/leave-out.ts'
+import { readSuppression } from '../../load/suppression.ts'
+import { compactDatabase, type RowsByTable } from '../../warehouse/erase-rows.ts'
 import { withWarehouse } from '../../warehouse/warehouse.ts'
 import { buildStage, type RunWorld } from '../stages.ts'
 import { tell, type ErasureWorld } from './world.ts'
@@ -87,15 +81,12 @@ export async function rebuildWithout(
   world: RebuildWorld,
   path: string,
   profileIds: readonly string[],
-  onDeleted?: (rows: RowsByTable) => void,
+  onDeleted: (rows: RowsByTable) => void,
 ): Promise<void> {
-  const rows = erasableRows(suppressionOf(world), profileIds)
-  const counts = await withWarehouse({ path, mode: 'write' }, (warehouse) =>
-    deleteErasable(warehouse, rows),
-  )
-  onDeleted?.(counts)
+  const { rows } = await leaveOutIn(world, path, profileIds)
+  onDeleted(rows)
   await withWarehouse({ path, mode: 'write' }, (warehouse) => buildStage(warehouse, world))
-  await compactDatabase(path)
+  await rewrite(path)
 }
 
 /**
@@ -106,31 +97,35 @@ export async function rebuildWithout(
  * @throws CheckFailedError when the tables without them do not pass every check
  */
 export async function leaveOutErased(world: RebuildWorld, path: string): Promise<number> {
-  const suppression = suppressionOf(world)
-  if (suppression.isEmpty) return 0
-  const { ids, isClean } = await withWarehouse({ path, mode: 'read' }, async (warehouse) => {
-    const erased: string[] = []
-    const known = await warehouse.stream('select distinct profile_id from job_change_events')
-    for await (const rows of known.batches) {
-      const people = rows.map(([id]) => String(id))
-      erased.push(...people.filter((id) => suppression.coversPerson(id)))
-    }
-    const counts = await countErasable(warehouse, erasableRows(suppression, erased))
-    return { ids: erased, isClean: Object.keys(counts).length === 0 }
-  })
-  if (!isClean) await rebuildWithout(world, path, ids)
-  return ids.length
+  const { people, rows } = await leaveOutIn(world, path)
+  if (Object.keys(rows).length === 0) return people
+  await withWarehouse({ path, mode: 'write' }, (warehouse) => buildStage(warehouse, world))
+  await rewrite(path)
+  return people
 }
 
-function suppressionOf({ directory, clock }: RebuildWorld): Suppression {
-  return readSuppression(openJournal(directory.journal, clock))
+/** Writes the file again where a load deleted rows that are not kept. */
+export async function rewriteIfDue(path: string): Promise<void> {
+  const due = await withWarehouse({ path, mode: 'read' }, (warehouse) =>
+    warehouse.number('select count(*) from ops.suppression where not is_rewritten'),
+  )
+  if (due > 0) await rewrite(path)
 }
 
-function erasableRows(suppression: Suppression, profileIds: readonly string[]): ErasableRows {
-  return {
-    profileIds,
-    eventsBefore: suppression.eventsBefore,
-    // One that was nested too deeply to be kept has a fixed text, which is no JSON and names nobody.
-    isErasedReject: (text) => suppression.coversEvent(jsonOrNull(text)),
-  }
+function leaveOutIn(
+  { directory, clock }: RebuildWorld,
+  path: string,
+  also: readonly string[] = [],
+): Promise<LeftOut> {
+  const suppression = readSuppression(openJournal(directory.journal, clock))
+  return withWarehouse({ path, mode: 'write' }, (warehouse) =>
+    leaveOut(warehouse, suppression, also),
+  )
+}
+
+async function rewrite(path: string): Promise<void> {
+  await compactDatabase(path)
+  await withWarehouse({ path, mode: 'write' }, (warehouse) =>
+    warehouse.run('update ops.suppression set is_rewritten = true'),
+  )
 }

@@ -1,4 +1,4 @@
-import { existsSync, mkdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
+import { cpSync, existsSync, mkdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, describe, expect, it } from 'vitest'
 import { load } from '../../../src/load/load.ts'
@@ -11,9 +11,10 @@ import { PENDING_FILE } from '../../../src/run/forget/pending.ts'
 import { planErasure } from '../../../src/run/forget/plan.ts'
 import { leaveOutErased } from '../../../src/run/forget/rebuild.ts'
 import { acquireLock } from '../../../src/run/lock.ts'
-import { buildStage } from '../../../src/run/stages.ts'
+import { buildStage, publishStage } from '../../../src/run/stages.ts'
 import { realClock } from '../../../src/support/clock.ts'
 import { DAY } from '../../../src/support/units.ts'
+import { temporaryFolder } from '../../helpers/temporary-folder.ts'
 import { insertEvents } from '../../helpers/warehouse.ts'
 import {
   aBatch,
@@ -279,6 +280,42 @@ describe('eraseAfterRun', () => {
     await eraseAfterRun(site.erasing(), 365)
     expect(peopleIn(site)).not.toContain('old')
   })
+})
+
+describe('a warehouse from before an erasure', () => {
+  it('is not published, loses her 6 rows with the next load, and her bytes at the end of the next run', async () => {
+    const { site, target } = await twoNights()
+    const { warehouse, root } = site.directory
+    const backup = join(temporaryFolder(), 'jobtide.duckdb')
+    cpSync(warehouse, backup)
+    await erase(site.erasing([target]), REQUEST)
+    cpSync(backup, warehouse)
+    const publish = async () => {
+      const writer = site.journal.writer()
+      const by = { runId: null, writer }
+      await site
+        .read((open) => publishStage(open, target, by, site.world))
+        .finally(() => writer.close())
+    }
+    await expect(publish()).rejects.toMatchObject({
+      exitCode: 9,
+      message: expect.stringContaining(
+        'follows suppression list number 0, and the list is number 1',
+      ),
+    })
+    await loadInto(site)
+    const hers = `select (select count(*) from job_change_events where profile_id = '${ADA}')
+      + (select count(*) from ops.rejects where contains(event, '${ADA}')) as rows`
+    expect(await site.read((open) => open.number(hers))).toBe(0)
+    // The models name her still.
+    await expect(publish()).rejects.toMatchObject({ exitCode: 6 })
+    await site.read((open) => buildStage(open, site.world))
+    await publish()
+    expect(filesWith(root, MARKERS)).toEqual([warehouse])
+    await erase(site.erasing([target]), NOTHING_NEW)
+    expect(filesWith(root, MARKERS)).toEqual([])
+    await expectProved(target.to)
+  }, 120_000)
 })
 
 describe('leaveOutErased', () => {
