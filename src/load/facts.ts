@@ -8,20 +8,13 @@ import type { RunHistory } from '../journal/run-history.ts'
 import type { Warehouse } from '../warehouse/warehouse.ts'
 import { appendRows, type Row } from './rows.ts'
 
-/** Makes the tables of facts say what `history` says. A table that says so already is not touched. */
-export function storeFacts(warehouse: Warehouse, history: History): Promise<void> {
-  return store(warehouse, { runs: runRows(history), ...factsOf(history) })
-}
-
-/** As {@link storeFacts}, of ops.runs alone. */
-export function storeRuns(warehouse: Warehouse, history: Pick<History, 'runs'>): Promise<void> {
-  return store(warehouse, { runs: runRows(history) })
-}
-
-async function store(
+/** Makes the tables of facts say what `history` says. A table that says so already, or that it says nothing of, is not touched. */
+export async function storeFacts(
   warehouse: Warehouse,
-  rowsOf: Readonly<Record<string, readonly Row[]>>,
+  history: History | Pick<History, 'runs'>,
 ): Promise<void> {
+  const runs = [...history.runs.values()].map(runRow)
+  const rowsOf = { runs, ...('coverage' in history ? factsOf(history) : {}) }
   const facts = Object.entries(rowsOf).map(([name, rows]) => ({
     table: `ops.${name}`,
     staged: `staged_${name}`,
@@ -81,10 +74,6 @@ function factsOf(history: History): Readonly<Record<string, Row[]>> {
       quarantined_at: new Date(at),
     })),
   }
-}
-
-function runRows({ runs }: Pick<History, 'runs'>): Row[] {
-  return [...runs.values()].map(runRow)
 }
 
 function runRow({ started, finished, resumed }: RunHistory): Row {

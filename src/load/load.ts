@@ -17,7 +17,7 @@ import { MIB } from '../support/units.ts'
 import type { Warehouse } from '../warehouse/warehouse.ts'
 import { Chunk } from './chunk.ts'
 import { EventReaders } from './event-readers.ts'
-import { storeFacts, storeRuns } from './facts.ts'
+import { storeFacts } from './facts.ts'
 import { followList } from './leave-out.ts'
 import { Merger, type LoadReport } from './merger.ts'
 import { readSuppression, type Suppression } from './suppression.ts'
@@ -26,8 +26,11 @@ import { readSuppression, type Suppression } from './suppression.ts'
 export interface LoadOptions {
   readonly warehouse: Warehouse
   readonly journal: Journal
-  /** What the journal adds up to, read before this load; read from it unless given. */
-  readonly history?: History | undefined
+  /**
+   * What the journal adds up to, read before this load; read from it unless given. After another load of the same run its runs
+   * are enough: of the facts, only the end of the run is new.
+   */
+  readonly history?: History | RunsOfHistory | undefined
   /** Events merged in one transaction, roughly, 1 or more; default: what there is memory for. */
   readonly chunkEvents?: number
   /**
@@ -72,25 +75,10 @@ export async function load(options: LoadOptions): Promise<LoadReport> {
   // Before the segments are read: coverage must not be ahead of the events.
   const history = options.history ?? readHistory(journal)
   const report = await new Load(options, history).run()
-  closeRun(history, closing)
+  const run = history.runs.get(closing?.run_id ?? '')
+  if (closing !== undefined && run !== undefined) run.finished = closing
   await storeFacts(warehouse, history)
   return report
-}
-
-/** As {@link load} after another load of the same run: of the facts, only its end is new. */
-export async function loadEnd(
-  options: Omit<LoadOptions, 'history'>,
-  history: RunsOfHistory,
-): Promise<LoadReport> {
-  const report = await new Load(options, history).run()
-  closeRun(history, options.closing)
-  await storeRuns(options.warehouse, history)
-  return report
-}
-
-function closeRun({ runs }: RunsOfHistory, closing: RunFinished | undefined): void {
-  const run = runs.get(closing?.run_id ?? '')
-  if (closing !== undefined && run !== undefined) run.finished = closing
 }
 
 class Load {

@@ -8,7 +8,7 @@ import { serviceTime } from '../journal/clock-history.ts'
 import { readHistory } from '../journal/read-history.ts'
 import type { RunFinished } from '../journal/records.ts'
 import type { RunHistory } from '../journal/run-history.ts'
-import { load, loadEnd, type LoadOptions, type RunsOfHistory } from '../load/load.ts'
+import { load, type LoadOptions, type RunsOfHistory } from '../load/load.ts'
 import type { LoadReport } from '../load/merger.ts'
 import type { BuildReport } from '../model/build.ts'
 import { JobtideError } from '../support/errors.ts'
@@ -78,7 +78,7 @@ export async function finish(parts: RunParts, run: RunHistory, buying: BuyingEnd
     end = { ...end, build: await inWarehouse(world, (open) => buildStage(open, world)) }
     end = { ...end, publish: await publish(parts, run) }
     const record = closing()
-    await show(parts, (options) => loadEnd({ ...options, closing: record }, runs))
+    await show(parts, { closing: record, history: runs })
     await session.writer.append(record)
   } catch (error) {
     if (!(error instanceof JobtideError) || stop.aborted) throw error
@@ -157,11 +157,11 @@ async function publish(
 /** Lets the warehouse show the end of the run that the journal gets next. */
 async function show(
   { world, session }: RunParts,
-  by: (options: LoadOptions) => Promise<unknown>,
+  how: Pick<LoadOptions, 'closing' | 'history'>,
 ): Promise<void> {
   const onProgress = () => world.abort.throwIfAborted()
-  const options = { journal: session.journal, onProgress }
-  await inWarehouse(world, (warehouse) => by({ ...options, warehouse }))
+  const options = { ...how, journal: session.journal, onProgress }
+  await inWarehouse(world, (warehouse) => load({ ...options, warehouse }))
 }
 
 // Each stage opens the warehouse for itself: the engine gives memory back only when it is closed.
@@ -181,7 +181,7 @@ export async function closeFailed(parts: RunParts, run: RunHistory, error: unkno
   const closing = closingOf(run, error, parts.world.clock)
   // The warehouse may be the very thing that is out of reach; it shows the end after the next load.
   if (parts.command !== 'extract') {
-    await show(parts, (options) => load({ ...options, closing })).catch(() => undefined)
+    await show(parts, { closing }).catch(() => undefined)
   }
   await parts.session.writer.append(closing).catch(() => undefined)
 }
