@@ -3,6 +3,7 @@
  * plain line when a stage ends, and one now and then while a long one goes on.
  */
 
+import type { Step as SnapshotStep } from '../publish/scratch.ts'
 import type { RunProgress } from '../run/stages.ts'
 import type { Clock } from '../support/clock.ts'
 import { printable } from '../support/text.ts'
@@ -14,12 +15,7 @@ import { bytesText, countText, durationText, numberText } from './text.ts'
 export type CommandProgress =
   | RunProgress
   | { readonly stage: 'titles'; readonly done: number; readonly total: number }
-  | {
-      readonly stage: 'verify' | 'restore' | 'diff'
-      readonly name: string
-      readonly done: number
-      readonly total: number
-    }
+  | ({ readonly stage: 'verify' | 'restore' | 'diff' } & SnapshotStep)
 
 // Elsewhere than on a terminal a line every ten seconds tells a log reader enough.
 const LINE_EVERY_MS = 10 * SECOND

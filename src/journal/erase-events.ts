@@ -17,14 +17,17 @@ import { removeCheckpoint } from './read-history.ts'
 import { endsWithSeal, readAt, type PlacedFrame } from './reader.ts'
 import { appendSeal } from './seals.ts'
 
-/** Takes events out of the body of a page; null where it holds none of them. */
-export type CutPage = (body: Buffer) => {
+/** The body of a page without some of its events. */
+export interface CutBody {
   readonly body: Buffer
-  /** Places of the events taken out, from 0. */
+  /** Places of the events that were taken out, from 0, rising. */
   readonly places: readonly number[]
   /** Events that there were before. */
   readonly events: number
-} | null
+}
+
+/** Takes events out of the body of a page; null where it holds none of them. */
+export type CutPage = (body: Buffer) => CutBody | null
 
 export interface SegmentFindings {
   readonly segment: string

@@ -3,14 +3,7 @@
  * texts of other events could change. Pure.
  */
 
-/** A body without some of its events. */
-export interface CutBody {
-  readonly body: Buffer
-  /** Places of the events that were taken out, from 0, rising. */
-  readonly places: readonly number[]
-  /** Events that there were before. */
-  readonly events: number
-}
+import type { CutBody } from '../journal/erase-events.ts'
 
 /** Takes the events out that `isCut` says, which gets each as parsed; null when it says none. */
 export function cutEvents(body: Buffer, isCut: (event: unknown) => boolean): CutBody | null {

@@ -18,6 +18,7 @@ import { computedModels } from '../model/computed-models.ts'
 import { PublishError } from '../publish/errors.ts'
 import { collectGarbage, type GcReport } from '../publish/gc/gc.ts'
 import type { Keep } from '../publish/gc/retention.ts'
+import type { Step } from '../publish/scratch.ts'
 import type { ObjectStore } from '../publish/store/object-store.ts'
 import { openStore } from '../publish/store/open-store.ts'
 import {
@@ -59,12 +60,7 @@ export type RunProgress =
   | ({ readonly stage: 'load' } & LoadProgress)
   | ({ readonly stage: 'build' } & BuildStep)
   | ({ readonly stage: 'publish' } & PublishStep)
-  | {
-      readonly stage: 'forget'
-      readonly name: string
-      readonly done: number
-      readonly total: number
-    }
+  | ({ readonly stage: 'forget' } & Step)
 
 /** Brings the warehouse up to date with the journal. @param history of the journal; read from it unless given */
 export async function loadStage(
