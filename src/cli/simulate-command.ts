@@ -1,5 +1,6 @@
 /** `simulate`: the service on this machine, on loopback, until it is stopped. */
 
+import { once } from 'node:events'
 import { readFileSync } from 'node:fs'
 import { readEventsFile } from '../simulator/events-file.ts'
 import type { Fault } from '../simulator/faults.ts'
@@ -74,10 +75,7 @@ export async function simulateCommand(
       title: lines,
       values: { url, apiKey: options.key, organizations: organizations.length, pid: process.pid },
     })
-    await new Promise<void>((resolve) => {
-      stop.addEventListener('abort', () => resolve(), { once: true })
-      if (stop.aborted) resolve()
-    })
+    if (!stop.aborted) await once(stop, 'abort')
     const { requests, charged_pages: pages, credits } = simulator.account()
     output.note(
       `served ${countText(requests, 'request')}: ${countText(pages, 'charged page')}, ${countText(credits, 'credit')}`,

@@ -16,7 +16,7 @@ export class PublishError extends JobtideError {
     const { hint, context, cause } = this
     return new PublishError(this.message, {
       hint: hint === undefined ? NEXT_RUN : `${hint} ${NEXT_RUN}`,
-      ...(context === undefined ? {} : { context }),
+      context,
       cause,
     })
   }

@@ -76,13 +76,8 @@ function statisticsOf(
   const found: Pick<WrittenFile, 'min' | 'max' | 'nulls'> = { min: {}, max: {}, nulls: {} }
   for (const { name, type } of columns) {
     const own = statistics.find((entry) => entry.key === quoteIdentifier(name))?.value
-    const {
-      null_count: nulls = '0',
-      min,
-      max,
-    } = Object.fromEntries(own?.map(({ key: what, value }) => [what, value]) ?? []) as Partial<
-      Record<string, string>
-    >
+    const said = Object.fromEntries(own?.map(({ key: what, value }) => [what, value]) ?? [])
+    const { null_count: nulls = '0', min, max } = said
     if (Number(nulls) > 0) found.nulls[name] = Number(nulls)
     if (min === undefined || max === undefined || (type === 'VARCHAR' && !key.includes(name)))
       continue

@@ -32,10 +32,6 @@ export const DEFAULT_MAX_WAIT_MS = 15 * MINUTE
 
 const LOOK_AGAIN_MS = SECOND / 5
 
-export interface HeldLock {
-  release(): void
-}
-
 /** Who wants the lock, and for how long it may wait. */
 export interface LockRequest {
   /** What is running, for the message that others see. */
@@ -58,7 +54,7 @@ export interface LockRequest {
  * @throws ConfigError when `dataDir` is no folder
  * @throws StorageError when the disk refuses
  */
-export async function acquireLock(dataDir: string, request: LockRequest): Promise<HeldLock> {
+export async function acquireLock(dataDir: string, request: LockRequest): Promise<ProcessLock> {
   const { clock, maxWaitMs = 0, stop, onWait, givesWay = false } = request
   const paths = pathsIn(dataDir)
   makeFolders(dataDir)
@@ -101,7 +97,7 @@ function pathsIn(dataDir: string) {
   }
 }
 
-function held(lock: ProcessLock, holder: string, request: LockRequest): HeldLock {
+function held(lock: ProcessLock, holder: string, request: LockRequest): ProcessLock {
   const { command, pipeline, clock } = request
   const since = isoInstant(clock.now())
   const note = { command, pipeline, process: process.pid, host: hostname(), since }
@@ -129,17 +125,12 @@ function lockedError(dataDir: string): LockedError {
 }
 
 function holderText(path: string): string {
-  const note = readNote(path)
-  const { command, pipeline, process: pid, host, since } = note
+  // It is not there when the holder has just begun, or just ended.
+  const note: unknown = Object(jsonOrNull(readIfThere(path)?.toString() ?? ''))
+  const { command, pipeline, process: pid, host, since } = note as Record<string, unknown>
   if (typeof command !== 'string') return 'another process'
   const of = typeof pipeline === 'string' ? ` of pipeline ${pipeline}` : ''
   return `\`jobtide ${command}\`${of} (process ${String(pid)} on ${String(host)}, since ${String(since)})`
-}
-
-function readNote(path: string): Readonly<Record<string, unknown>> {
-  // It is not there when the holder has just begun, or just ended.
-  const note = jsonOrNull(readIfThere(path)?.toString() ?? '')
-  return note !== null && typeof note === 'object' ? (note as Record<string, unknown>) : {}
 }
 
 function makeFolders(dataDir: string): void {

@@ -4,7 +4,8 @@
  */
 
 import { randomUUID } from 'node:crypto'
-import { lstatSync, readdirSync, rmSync } from 'node:fs'
+import { lstatSync, rmSync } from 'node:fs'
+import { readdir } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { removeDatabase } from '../warehouse/database-file.ts'
@@ -32,15 +33,9 @@ export async function withTemporaryFolder<T>(
 
 /** Removes the folders that killed processes of this user left. What cannot be removed, or is odd, stays where it is. */
 export async function removeLeftFolders(): Promise<void> {
-  for (const folder of foldersOfJobtide()) await removeLeft(folder).catch(() => undefined)
-}
-
-function foldersOfJobtide(): string[] {
-  try {
-    const names = readdirSync(tmpdir()).filter((entry) => NAME.test(entry))
-    return names.map((name) => join(tmpdir(), name))
-  } catch {
-    return []
+  const names = await readdir(tmpdir()).catch((): string[] => [])
+  for (const name of names.filter((entry) => NAME.test(entry))) {
+    await removeLeft(join(tmpdir(), name)).catch(() => undefined)
   }
 }
 

@@ -18,9 +18,3 @@ export function quoteText(text: string): string {
 export function quotePath(path: string): string {
   return quoteText(path.includes('\\') ? path : path.replaceAll(/[*?[]/g, '[$&]'))
 }
-
-/** Takes `schema.table` apart; a name without a schema has null. */
-export function splitName(table: string): [schema: string | null, name: string] {
-  const dot = table.indexOf('.')
-  return dot < 0 ? [null, table] : [table.slice(0, dot), table.slice(dot + 1)]
-}

@@ -29,7 +29,7 @@ import { toBindings, toEngine } from './engine-values.ts'
 import { BrokenOffError, NoSqlError, asWarehouseError } from './errors.ts'
 import { applySchema } from './schema.ts'
 import type { Prepared, ResultTable, RowStream, SqlParameters, SqlValue } from './rows.ts'
-import { quoteText, splitName } from './sql-text.ts'
+import { quoteText } from './sql-text.ts'
 
 /** How to open a warehouse. */
 export interface WarehouseOptions extends EngineChoices {
@@ -257,7 +257,7 @@ class OpenWarehouse {
       throw new TypeError(`${table}: column ${name} has ${values.length} of ${rowCount} values`)
     }
     await this.#guard(async () => {
-      const [schema, name] = splitName(table)
+      const [name = table, schema = null] = table.split('.').toReversed()
       const appender = await this.#connection.createAppender(name, schema)
       const order = tableColumns.map((column) => columns[column])
       const types = tableColumns.map((_, index) => appender.columnType(index))
