@@ -9,7 +9,7 @@ import { pagesBought } from '../journal/batch-history.ts'
 import type { BatchRecord } from '../journal/records.ts'
 import { CREDITS_PER_PAGE, monthOf, monthlyCredits } from '../journal/spending.ts'
 import { FEWEST_RUNS, billRange, type BillRange } from '../plan/forecast.ts'
-import { makePlan, questionSha256, type Plan } from '../plan/plan.ts'
+import { makePlan, type Plan } from '../plan/plan.ts'
 import { readJob, type Job, type Overrides } from '../run/job.ts'
 import { beginning } from '../run/resume.ts'
 import { ConfigError, EXIT, type ExitCode } from '../support/errors.ts'
@@ -170,9 +170,7 @@ type OpenRun = ReturnType<typeof openRunOf>
 
 /** The earlier run that the next one goes on with, instead of what is planned; null when it would begin from nothing. */
 function openRunOf({ question }: Job, history: History, nowMs: number) {
-  const sha256 = questionSha256(question)
-  const serverNowMs = serviceTime(history, nowMs)
-  const how = beginning(history, { question, questionSha256: sha256, nowMs, serverNowMs })
+  const how = beginning(history, question, nowMs)
   if (how.kind === 'new') return null
   const { run } = how
   const unread =

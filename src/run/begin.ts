@@ -47,7 +47,7 @@ export async function beginRun(options: BeginOptions): Promise<BegunRun> {
   const nowMs = clock.now()
   const serverNowMs = serviceTime(history, nowMs)
   const sha256 = questionSha256(question)
-  const how = beginning(history, { question, questionSha256: sha256, nowMs, serverNowMs })
+  const how = beginning(history, question, nowMs)
   const earlier = how.kind === 'new' ? null : how.run
   for (const run of runsToAbandon(history, job.pipeline, earlier)) {
     const message =

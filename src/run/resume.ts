@@ -1,11 +1,12 @@
 /** Which earlier run is taken up again, and what of it is still worth reading on. Pure. */
 
+import { serviceTime } from '../journal/clock-history.ts'
 import { canonicalName, type History } from '../journal/history.ts'
 import { hasLostRecords, type RunHistory } from '../journal/run-history.ts'
 import { isResumable, type OrganizationRef, type BatchRecord } from '../journal/records.ts'
 import { dayOf } from '../journal/spending.ts'
 import { isBegun, isStale, type BatchHistory } from '../journal/batch-history.ts'
-import type { Question } from '../plan/plan.ts'
+import { questionSha256, type Question } from '../plan/plan.ts'
 import { neededWindow, type Window } from '../plan/window.ts'
 
 export type Beginning =
@@ -21,35 +22,40 @@ export type Beginning =
       readonly dropped: readonly BatchHistory[]
     }
 
-export interface ResumeState {
-  readonly question: Question
-  readonly questionSha256: string
-  /** This machine's time, milliseconds since 1970 UTC. */
-  readonly nowMs: number
-  readonly serverNowMs: number
-}
-
 /**
  * Takes up the latest run of the pipeline, when it was killed or ended before it was done. An older one is not: what was
  * covered since would be bought again. Windows count back from the time they are asked, so that the plan of another day,
  * or of another question, does not fit any more; but a batch that was begun has pages that were paid for, and is read on
  * while its window still reaches as far back as its organisations need, and, where another question is asked, no further.
+ * @param nowMs this machine's time, milliseconds since 1970 UTC
  */
-export function beginning(history: History, state: ResumeState): Beginning {
-  const { question, questionSha256, nowMs } = state
+export function beginning(history: History, question: Question, nowMs: number): Beginning {
   // In the order of the journal, which does not depend on a clock that was set back.
   const latest = [...history.runs.values()]
     .filter(({ started }) => started.pipeline === question.pipeline)
     .at(-1)
   if (latest === undefined || !isOpen(latest)) return { kind: 'new', dropped: [] }
-  const isSameQuestion = latest.questionSha256 === questionSha256
+  const isSameQuestion = latest.questionSha256 === questionSha256(question)
   if (isSameQuestion && dayOf(latest.started.at) === dayOf(nowMs)) {
     return { kind: 'as-planned', run: latest }
   }
-  const unread = [...latest.batches.values()].filter(({ state: of }) => of === 'planned')
+  const unread = [...latest.batches.values()].filter(({ state }) => state === 'planned')
   const wanted = namesOf(history, question.organizations)
   const fits = isSameQuestion ? reaches : reachesNoFurther
-  const kept = unread.filter((batch) => isWorthReadingOn(batch, history, state, { wanted, fits }))
+  const serverNowMs = serviceTime(history, nowMs)
+  const isAfterLoss = hasLostRecords(history.runs)
+  const isWorthReadingOn = (begun: BatchHistory): boolean => {
+    const { organizations, event_types: types } = begun.batch
+    if (!isBegun(begun) || isStale(begun, serverNowMs)) return false
+    // With two event types, each in a batch of its own, the two would have to be kept or dropped together.
+    if (types.join() !== question.eventTypes.join()) return false
+    const names = [...namesOf(history, organizations)]
+    const needed = names.map((name) =>
+      neededWindow({ ...question, isAfterLoss }, history.coverage.get(name) ?? [], serverNowMs),
+    )
+    return names.every((name) => wanted.has(name)) && fits(begun.batch, needed)
+  }
+  const kept = unread.filter(isWorthReadingOn)
   if (kept.length === 0) return { kind: 'new', dropped: unread }
   const dropped = unread.filter((batch) => !kept.includes(batch))
   return { kind: 'carried-on', run: latest, kept, dropped }
@@ -80,25 +86,6 @@ export function questionWithout(
     (organization) => !asked.has(canonicalName(history.ids, organization)),
   )
   return { ...question, organizations }
-}
-
-function isWorthReadingOn(
-  batch: BatchHistory,
-  history: History,
-  { question, serverNowMs }: ResumeState,
-  { wanted, fits }: { readonly wanted: ReadonlySet<string>; readonly fits: typeof reaches },
-): boolean {
-  const { organizations, event_types: types } = batch.batch
-  if (!isBegun(batch) || isStale(batch, serverNowMs)) return false
-  // With two event types, each in a batch of its own, the two would have to be kept or dropped together.
-  if (types.join() !== question.eventTypes.join()) return false
-  const names = organizations.map((organization) => canonicalName(history.ids, organization))
-  if (!names.every((name) => wanted.has(name))) return false
-  const isAfterLoss = hasLostRecords(history.runs)
-  const needed = names.map((name) =>
-    neededWindow({ ...question, isAfterLoss }, history.coverage.get(name) ?? [], serverNowMs),
-  )
-  return fits(batch.batch, needed)
 }
 
 function reaches({ days_ago: daysAgo }: BatchRecord, needed: readonly Window[]): boolean {

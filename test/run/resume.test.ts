@@ -4,6 +4,7 @@ import { newRunHistory, type RunHistory } from '../../src/journal/run-history.ts
 import { readHistory } from '../../src/journal/read-history.ts'
 import type { RunOutcome, BatchRecord } from '../../src/journal/records.ts'
 import { takeRecord } from '../../src/journal/page-drift.ts'
+import { questionSha256, type Question } from '../../src/plan/plan.ts'
 import { beginRun } from '../../src/run/begin.ts'
 import { beginning, questionWithout, runsToAbandon } from '../../src/run/resume.ts'
 import { EXIT } from '../../src/support/errors.ts'
@@ -33,9 +34,14 @@ interface RunChoices {
 }
 
 function aRun(choices: RunChoices = {}): RunHistory {
-  const { id = 'run_1', pipeline = 'nightly', question = 'q', at = TODAY } = choices
+  const { id = 'run_1', pipeline = 'nightly', question: asked, at = TODAY } = choices
   const batches = choices.batches ?? [aBatch('s1', ['org_a'], 7)]
-  const started = aStart({ run_id: id, at, pipeline, question_sha256: question })
+  const started = aStart({
+    run_id: id,
+    at,
+    pipeline,
+    question_sha256: asked ?? questionSha256(question),
+  })
   const run = newRunHistory(started, batches)
   for (const [batchId, batch] of run.batches) {
     if (choices.begun?.includes(batchId) === true) takeRecord(batch, aPage(1, { server_at: at }))
@@ -57,8 +63,8 @@ function historyOf(...runs: RunHistory[]): History {
 }
 
 const { question } = jobOver(['org_a', 'org_b', 'org_c'])
-const state = { question, questionSha256: 'q', nowMs: TODAY, serverNowMs: TODAY }
-const kindOf = (history: History) => beginning(history, state).kind
+const kindOf = (history: History, asked: Question = question) =>
+  beginning(history, asked, TODAY).kind
 
 describe('the same question on the same UTC day', () => {
   it.each<[string, RunChoices, string]>([
@@ -82,7 +88,7 @@ describe('the same question on the same UTC day', () => {
     ],
   ])('as a run that %s: %#', (_, choices, kind) => {
     const run = aRun(choices)
-    const how = beginning(historyOf(run), state)
+    const how = beginning(historyOf(run), question, TODAY)
     expect(how.kind).toBe(kind)
     if (how.kind === 'as-planned') expect(how.run).toBe(run)
   })
@@ -115,7 +121,7 @@ describe('on another day, or for another list', () => {
 
   it('reads on the batch that was begun and plans the other 2 again', () => {
     const run = yesterday({ begun: ['s1'] })
-    const how = beginning(historyOf(run), state)
+    const how = beginning(historyOf(run), question, TODAY)
     if (how.kind !== 'carried-on') throw new Error(how.kind)
     expect(how.run).toBe(run)
     expect(how.kept.map(({ batch }) => batch.batch_id)).toEqual(['s1'])
@@ -137,9 +143,9 @@ describe('on another day, or for another list', () => {
     const run = yesterday({ begun: ['s1'], question: 'other' })
     expect(kindOf(historyOf(run))).toBe('carried-on')
     const without = { ...question, organizations: question.organizations.slice(1) }
-    expect(beginning(historyOf(run), { ...state, question: without }).kind).toBe('new')
+    expect(kindOf(historyOf(run), without)).toBe('new')
     const fewer = { ...question, eventTypes: ['joined'] as const }
-    expect(beginning(historyOf(run), { ...state, question: fewer }).kind).toBe('new')
+    expect(kindOf(historyOf(run), fewer)).toBe('new')
   })
 
   it('leaves what another question had begun over a year where a night needs 2 days of it', () => {
@@ -154,7 +160,7 @@ describe('on another day, or for another list', () => {
 
   it('plans again what was dropped for a part of the list, when all of it is asked for on the same day', async () => {
     const clock = virtualClock(TODAY)
-    const journal = aJournal({}, clock)
+    const journal = aJournal(undefined, clock)
     const writer = journal.writer()
     const organizations = Array.from({ length: 120 }, (_, i) => `org_${i}`)
     const begin = (asked: readonly string[]) =>
@@ -193,7 +199,7 @@ describe('on another day, or for another list', () => {
     const history = historyOf(yesterday({ batches: [byUrl], begun: ['s1'] }))
     expect(kindOf(history)).toBe('new')
     history.ids.set('acme', 'org_b')
-    const how = beginning(history, state)
+    const how = beginning(history, question, TODAY)
     if (how.kind !== 'carried-on') throw new Error(how.kind)
     const rest = questionWithout(question, how.kept, history)
     expect(rest.organizations.map(({ value }) => value)).toEqual(['org_a', 'org_c'])
