@@ -1,7 +1,6 @@
 /** How the tables of a build stand in the warehouse: comments, columns, which are there, what they are called in SQL. */
 
 import { ConfigError, EXIT, JobtideError } from '../support/errors.ts'
-import type { DescribedTable } from '../warehouse/catalog.ts'
 import { quoteIdentifier, quoteText } from '../warehouse/sql-text.ts'
 import type { Warehouse } from '../warehouse/warehouse.ts'
 import type { ComputedModel } from './computed-models.ts'
@@ -120,15 +119,10 @@ export async function commentOn(warehouse: Warehouse, node: ProjectNode): Promis
   const name = `${node.schema}.${quoteIdentifier(node.name)}`
   const kind = node.kind === 'view' ? 'view' : 'table'
   const mark = node.kind === 'computed' ? '' : `${MODEL_MARK}${node.file}`
+  const text = `${node.grain} ${node.purpose} Key: ${node.key.join(', ')}.${mark}`
   const statements = [...node.columns].map(
-    ([column, text]) =>
-      `comment on column ${name}.${quoteIdentifier(column)} is ${quoteText(text)};`,
+    ([column, about]) =>
+      `comment on column ${name}.${quoteIdentifier(column)} is ${quoteText(about)};`,
   )
-  await warehouse.run(
-    `comment on ${kind} ${name} is ${quoteText(`${describe(node)}${mark}`)};\n${statements.join('\n')}`,
-  )
-}
-
-function describe({ grain, purpose, key }: DescribedTable): string {
-  return `${grain} ${purpose} Key: ${key.join(', ')}.`
+  await warehouse.run(`comment on ${kind} ${name} is ${quoteText(text)};\n${statements.join('\n')}`)
 }

@@ -22,15 +22,11 @@ export interface TableDefinition {
   readonly leftOut: readonly string[]
 }
 
-/** A table whose every column is described. */
-export interface DescribedTable extends TableDefinition {
+/** One model: a SQL file with one `select` that makes one table. */
+export interface ModelFile extends TableDefinition {
   readonly purpose: string
   /** Column name → what it holds, in order. */
   readonly columns: ReadonlyMap<string, string>
-}
-
-/** One model: a SQL file with one `select` that makes one table. */
-export interface ModelFile extends DescribedTable {
   /**
    * Columns by which the model can be computed in parts: a row depends only on rows of its inputs with the same values in
    * them. Empty where a row may depend on any row.

@@ -7,10 +7,11 @@ import { dirname, join } from 'node:path'
 import { memoryOfProcess } from '../support/memory.ts'
 import { GIB, MIB } from '../support/units.ts'
 
-/** What the settings depend on. */
-export interface EngineChoices {
+/** How to open a warehouse. */
+export interface WarehouseOptions {
   /** The database file, or `:memory:`. */
   readonly path: string
+  /** `write` creates the file and brings its schema up to date; `read` needs an existing file and changes nothing. */
   readonly mode: 'read' | 'write'
   /** DuckDB's memory limit such as `1GB`; default: by the size of the file. */
   readonly memoryLimit?: string
@@ -25,7 +26,7 @@ export interface EngineChoices {
 }
 
 /** What the engine is opened with. */
-export function engineSettings(options: EngineChoices): Record<string, string> {
+export function engineSettings(options: WarehouseOptions): Record<string, string> {
   return {
     // Extensions would be downloaded at run time; Jobtide needs none beyond those built in.
     autoinstall_known_extensions: 'false',
@@ -53,7 +54,7 @@ export function spillFolderOf(path: string): string {
 export function removeSpillFolder({
   path,
   spillFolder = spillFolderOf(path),
-}: EngineChoices): void {
+}: WarehouseOptions): void {
   rmSync(spillFolder, { recursive: true, force: true })
 }
 
@@ -75,7 +76,10 @@ export function limitSpilled(bytes: number | null): void {
 }
 
 /** The most that the engine may put there, as it takes it. Not of the settings: they have to be the same each time. */
-export function spillLimitFor({ path, spillFolder = spillFolderOf(path) }: EngineChoices): string {
+export function spillLimitFor({
+  path,
+  spillFolder = spillFolderOf(path),
+}: WarehouseOptions): string {
   const { bavail, bsize } = statfsSync(dirname(spillFolder))
   const bytes = toldLimit ?? Math.min((bavail * bsize) / 2, LARGEST_SPILLED)
   return `${Math.round(bytes / MIB)}MiB`
@@ -105,14 +109,14 @@ function shareOfEngine(): number {
   return Math.max(SMALLEST_SHARE, Math.min(memory / 2, memory - OUTSIDE_ENGINE))
 }
 
-function threadsFor({ threads }: EngineChoices): number {
+function threadsFor({ threads }: WarehouseOptions): number {
   if (threads !== undefined) return threads
   const fed = Math.floor(shareOfEngine() / SMALLEST_LIMIT_PER_THREAD)
   return Math.max(1, Math.min(availableParallelism(), MOST_THREADS, fed))
 }
 
 /** The memory limit by the size of the file now; models hold more at once than what else is done. */
-export function memoryLimitNow(options: EngineChoices, use: 'load' | 'models'): string {
+export function memoryLimitNow(options: WarehouseOptions, use: 'load' | 'models'): string {
   const { path, mode, isFilled = false, mostMemory = LARGEST_LIMIT } = options
   const [largest, smallestPerThread] =
     use === 'models'

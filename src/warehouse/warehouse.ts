@@ -14,7 +14,7 @@ import {
   type DuckDBResultReader,
 } from '@duckdb/node-api'
 import { existsSync, mkdirSync } from 'node:fs'
-import { dirname } from 'node:path'
+import { dirname, join } from 'node:path'
 import { sqlFolder } from '../support/assets.ts'
 import { ConfigError, messageOf, onDisk } from '../support/errors.ts'
 import { removeDatabase, removeSpilled, replaceDatabase } from './database-file.ts'
@@ -23,7 +23,7 @@ import {
   memoryLimitNow,
   removeSpillFolder,
   spillLimitFor,
-  type EngineChoices,
+  type WarehouseOptions,
 } from './engine-settings.ts'
 import { toBindings, toEngine } from './engine-values.ts'
 import { BrokenOffError, NoSqlError, asWarehouseError } from './errors.ts'
@@ -31,17 +31,10 @@ import { applySchema } from './schema.ts'
 import type { Prepared, ResultTable, RowStream, SqlParameters, SqlValue } from './rows.ts'
 import { quoteText } from './sql-text.ts'
 
-/** How to open a warehouse. */
-export interface WarehouseOptions extends EngineChoices {
-  /** `write` creates the file and brings its schema up to date; `read` needs an existing file and changes nothing. */
-  readonly mode: 'read' | 'write'
-  /** Folder of the schema files. Default: the ones that ship with Jobtide. */
-  readonly schemaFolder?: string
-}
-
 /** An open warehouse with one connection: statements run one after another. */
 export type Warehouse = Pick<OpenWarehouse, keyof OpenWarehouse>
 
+const SCHEMA_FOLDER = join(sqlFolder, 'schema')
 const CHUNK_ROWS = 2_048
 // All that the client says of SQL without a statement.
 const NO_STATEMENT = 'Error in native callback'
@@ -67,7 +60,7 @@ export async function openWarehouse(options: WarehouseOptions): Promise<Warehous
   if (mode === 'write') {
     try {
       removeSpilled(path)
-      await applySchema(warehouse, options.schemaFolder ?? `${sqlFolder}/schema`)
+      await applySchema(warehouse, SCHEMA_FOLDER)
     } catch (error) {
       warehouse.close()
       throw error
@@ -98,7 +91,7 @@ async function createWarehouseFile(options: WarehouseOptions): Promise<void> {
   removeDatabase(temporaryPath)
   const warehouse = await connect(temporaryPath, { ...options, path: temporaryPath })
   try {
-    await applySchema(warehouse, options.schemaFolder ?? `${sqlFolder}/schema`)
+    await applySchema(warehouse, SCHEMA_FOLDER)
     // Closing would write the log into the file, too, but says nothing when the disk refuses.
     await warehouse.run('checkpoint')
   } finally {
@@ -116,7 +109,7 @@ async function connect(path: string, options: WarehouseOptions): Promise<Warehou
   }
 }
 
-async function newConnection(instance: DuckDBInstance, options: EngineChoices) {
+async function newConnection(instance: DuckDBInstance, options: WarehouseOptions) {
   const connection = await instance.connect()
   const limit = quoteText(spillLimitFor(options))
   await connection.run(`set timezone = 'UTC'; set max_temp_directory_size = ${limit}`)

@@ -3,7 +3,7 @@
 import {
   loadedTables,
   readModelFiles,
-  type DescribedTable,
+  type ModelFile,
   type TableDefinition,
 } from '../../src/warehouse/catalog.ts'
 import { computedModels } from '../../src/model/computed-models.ts'
@@ -40,7 +40,7 @@ export async function tablesPage(): Promise<string> {
       purpose: '',
       columns: columnsOf(`main.${table.name}`),
     })
-    const described = (table: DescribedTable): Section => ({
+    const described = (table: ModelFile): Section => ({
       ...table,
       columns: table.columns,
     })

@@ -18,11 +18,9 @@ import { removeDatabase, replaceDatabase } from '../../src/warehouse/database-fi
 import { asWarehouseError } from '../../src/warehouse/errors.ts'
 import { quoteIdentifier, quotePath, quoteText } from '../../src/warehouse/sql-text.ts'
 import type { SqlValue } from '../../src/warehouse/rows.ts'
-import {
-  openWarehouse,
-  type Warehouse,
-  type WarehouseOptions,
-} from '../../src/warehouse/warehouse.ts'
+import type { WarehouseOptions } from '../../src/warehouse/engine-settings.ts'
+import { applySchema } from '../../src/warehouse/schema.ts'
+import { openWarehouse, type Warehouse } from '../../src/warehouse/warehouse.ts'
 import { temporaryFolder } from '../helpers/temporary-folder.ts'
 import { insertEvents, memoryWarehouse } from '../helpers/warehouse.ts'
 
@@ -309,57 +307,54 @@ describe('a quoted text', () => {
 })
 
 describe('schema files', () => {
-  /** A warehouse made with a copy of the shipped schema files, and the folder of the copy. */
+  /** A warehouse made with the shipped schema files, a file in a copy of their folder, and applying what is there. */
   async function aWarehouse() {
-    const folder = temporaryFolder()
-    const schemaFolder = join(folder, 'schema')
-    cpSync(join('sql', 'schema'), schemaFolder, { recursive: true })
-    const options = { path: join(folder, 'jobtide.duckdb'), mode: 'write', schemaFolder } as const
-    const first = await openWarehouse(options)
-    first.close()
-    return { file: (name: string) => join(schemaFolder, name), open: () => opened(options) }
+    const folder = join(temporaryFolder(), 'schema')
+    cpSync(join('sql', 'schema'), folder, { recursive: true })
+    const warehouse = await opened({ path: ':memory:', mode: 'write' })
+    const apply = () => applySchema(warehouse, folder)
+    return { warehouse, file: (name: string) => join(folder, name), apply }
   }
 
   it('that come later are applied to a warehouse that exists, once, in order', async () => {
-    const { open: again, file } = await aWarehouse()
+    const { warehouse, apply, file } = await aWarehouse()
     writeFileSync(file('000005_b.sql'), 'create table b as select * from a;')
     writeFileSync(file('000004_a.sql'), 'create table a (n integer);')
     writeFileSync(file('notes.txt'), 'not a schema file')
-    const first = await again()
-    first.close()
-    const warehouse = await again()
+    await apply()
+    await apply()
     expect(await warehouse.all('select * from b')).toEqual([])
     const [applied] = await warehouse.all('select count(*)::int as n from ops.schema_files')
     expect(applied).toEqual({ n: 5 })
   })
 
   it('that changed after they were applied are refused by name', async () => {
-    const { open: again, file } = await aWarehouse()
+    const { apply, file } = await aWarehouse()
     writeFileSync(file('000002_operations.sql'), '-- something else')
-    await expect(again()).rejects.toThrow('000002_operations.sql changed after it was applied')
+    await expect(apply()).rejects.toThrow('000002_operations.sql changed after it was applied')
   })
 
   it('that a newer version applied are refused with exit 2', async () => {
-    const { open: again, file } = await aWarehouse()
+    const { apply, file } = await aWarehouse()
     writeFileSync(file('000004_newer.sql'), 'create table newer (n integer);')
-    const newer = await again()
-    newer.close()
+    await apply()
     rmSync(file('000004_newer.sql'))
-    await expect(again()).rejects.toMatchObject({
+    await expect(apply()).rejects.toMatchObject({
       exitCode: 2,
       message: expect.stringContaining('made by a newer Jobtide (schema file 000004_newer.sql)'),
     })
   })
 
   it('that fail half-way leave nothing behind and are applied whole the next time', async () => {
-    const { open: again, file } = await aWarehouse()
+    const { warehouse, apply, file } = await aWarehouse()
     writeFileSync(
       file('000004_half.sql'),
       'create table half (n integer); create table half (n integer);',
     )
-    await expect(again()).rejects.toMatchObject({ name: 'SqlError' })
+    await expect(apply()).rejects.toMatchObject({ name: 'SqlError' })
     writeFileSync(file('000004_half.sql'), 'create table half (n integer);')
-    expect(await (await again()).all('select * from half')).toEqual([])
+    await apply()
+    expect(await warehouse.all('select * from half')).toEqual([])
   })
 })
 
