@@ -32,11 +32,6 @@ import { SealListError, appendSeal, createSeals, sealsPath } from './seals.ts'
 
 const SEGMENT_BYTES = 256 * MIB
 
-export interface JournalOptions {
-  /** A segment with at least so many bytes is sealed and the next one begun; 256 MiB. */
-  readonly segmentBytes?: number
-}
-
 export interface Journal {
   readonly folder: string
   /** Names of the segments, oldest first. */
@@ -72,15 +67,18 @@ export interface JournalWriter {
   close(): Promise<void>
 }
 
-/** Opens the journal below `folder`; the folder is made when the first record is written. */
-export function openJournal(folder: string, clock: Clock, options: JournalOptions = {}): Journal {
+/**
+ * Opens the journal below `folder`; the folder is made when the first record is written.
+ * @param segmentBytes a segment with at least so many bytes is sealed and the next one begun
+ */
+export function openJournal(folder: string, clock: Clock, segmentBytes = SEGMENT_BYTES): Journal {
   return {
     folder,
     segments: () => listSegments(folder),
     read: (segment, from) => readSegment(join(folder, segment), from),
     check: (depth = 'ends') => checkSegments(folder, depth),
     recover: (losses = 'refuse') => recoverSegments(folder, clock, losses),
-    writer: () => new SegmentWriter(folder, clock, options.segmentBytes ?? SEGMENT_BYTES),
+    writer: () => new SegmentWriter(folder, clock, segmentBytes),
   }
 }
 

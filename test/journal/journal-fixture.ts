@@ -2,7 +2,7 @@
 
 import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { openJournal, type Journal, type JournalOptions } from '../../src/journal/journal.ts'
+import { openJournal, type Journal } from '../../src/journal/journal.ts'
 import type {
   BatchFinished,
   JournalRecord,
@@ -91,8 +91,8 @@ export function aFinish(fields: Partial<BatchFinished> = {}): BatchFinished {
 }
 
 /** A journal in a new folder. */
-export function aJournal(options: JournalOptions = {}, clock: Clock = virtualClock()): Journal {
-  return openJournal(join(temporaryFolder(), 'journal'), clock, options)
+export function aJournal(segmentBytes?: number, clock: Clock = virtualClock()): Journal {
+  return openJournal(join(temporaryFolder(), 'journal'), clock, segmentBytes)
 }
 
 /** A record, and what is its payload as JSON; a text is its payload as it is. */

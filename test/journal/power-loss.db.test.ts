@@ -60,7 +60,7 @@ class Process {
     this.#data = data
     this.#reported = reported
     this.#random = random
-    this.#journal = openJournal(join(data, 'journal'), this.#clock, { segmentBytes: 6 * KIB })
+    this.#journal = openJournal(join(data, 'journal'), this.#clock, 6 * KIB)
   }
 
   async work(): Promise<void> {

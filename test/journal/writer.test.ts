@@ -39,7 +39,7 @@ describe('a writer', () => {
 
   it('names segments in the order of writing, also when the wall clock jumps back 1 h between them', async () => {
     const clock = virtualClock()
-    const journal = aJournal({}, clock)
+    const journal = aJournal(undefined, clock)
     for (const page of numbers(6)) {
       const writer = journal.writer()
       await writer.append(aPage(page))
@@ -90,7 +90,7 @@ describe('group commit', () => {
 
 describe('rotation', () => {
   it('at 8 KiB with 20 concurrent writers of 25 records each loses nothing', async () => {
-    const journal = aJournal({ segmentBytes: 8 * KIB })
+    const journal = aJournal(8 * KIB)
     const writer = journal.writer()
     await Promise.all(
       numbers(20).map(async (worker) => {
@@ -118,7 +118,7 @@ describe('rotation', () => {
   })
 
   it('does not begin a segment that stays empty', async () => {
-    const journal = aJournal({ segmentBytes: 1 })
+    const journal = aJournal(1)
     const writer = journal.writer()
     for (const page of numbers(3)) await writer.append(aPage(page))
     await writer.close()
