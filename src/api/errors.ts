@@ -1,6 +1,12 @@
 /** Failures of the service, as the operator must understand them. A key is never part of a message. */
 
-import { ConfigError, EXIT, JobtideError, type ErrorDetails } from '../support/errors.ts'
+import {
+  ConfigError,
+  EXIT,
+  JobtideError,
+  type ErrorDetails,
+  type ExitCode,
+} from '../support/errors.ts'
 import { isoInstant } from '../support/clock.ts'
 import { shortened } from './schemas.ts'
 import type { Obstacle } from './unreachable.ts'
@@ -57,42 +63,32 @@ export class BadRequestError extends JobtideError {
  * @param url where the request went
  */
 export function refusalOf(status: number, serverMessage: string, url: string): JobtideError {
-  const words = shortened(serverMessage)
-  const details = (hint: string) => ({ hint, context: { status } })
-  switch (status) {
-    case 400:
-      return new BadRequestError(serverMessage)
-    case 401:
-      return new JobtideError(
-        EXIT.refused,
-        `the service refused the API key (401): ${words}`,
-        details(
-          'Check JOBTIDE_API_KEY or the file named by JOBTIDE_API_KEY_FILE; nothing was charged.',
-        ),
-      )
-    case 402:
-      return new JobtideError(
-        EXIT.budget,
-        `the service wants to be paid before it answers (402): ${words}`,
-        details(
-          'Nothing was charged for this request. Top up the credits of the account, then run the same command again: it goes on where it stopped.',
-        ),
-      )
-    case 403:
-      return new JobtideError(
-        EXIT.refused,
-        `the plan of this API key does not include job changes (403): ${words}`,
-        details(
-          'Ask the provider to add job-change data to the plan, or use another key; nothing was charged.',
-        ),
-      )
-    default:
-      return new JobtideError(
-        EXIT.usage,
-        `unexpected answer ${status} from ${url}: ${words}`,
-        details(
-          'Check JOBTIDE_BASE_URL: is it the address of the job-change service? Nothing was charged.',
-        ),
-      )
-  }
+  if (status === 400) return new BadRequestError(serverMessage)
+  const [exitCode, what, hint] = REFUSALS[status] ?? [
+    EXIT.usage,
+    `unexpected answer ${status} from ${url}`,
+    'Check JOBTIDE_BASE_URL: is it the address of the job-change service? Nothing was charged.',
+  ]
+  const context = { status }
+  return new JobtideError(exitCode, `${what}: ${shortened(serverMessage)}`, { hint, context })
+}
+
+const REFUSALS: Readonly<
+  Record<number, readonly [exitCode: ExitCode, what: string, hint: string]>
+> = {
+  401: [
+    EXIT.refused,
+    'the service refused the API key (401)',
+    'Check JOBTIDE_API_KEY or the file named by JOBTIDE_API_KEY_FILE; nothing was charged.',
+  ],
+  402: [
+    EXIT.budget,
+    'the service wants to be paid before it answers (402)',
+    'Nothing was charged for this request. Top up the credits of the account, then run the same command again: it goes on where it stopped.',
+  ],
+  403: [
+    EXIT.refused,
+    'the plan of this API key does not include job changes (403)',
+    'Ask the provider to add job-change data to the plan, or use another key; nothing was charged.',
+  ],
 }

@@ -126,12 +126,8 @@ async function demoReport(
 ): Promise<Report> {
   const below = relative(process.cwd(), root)
   const folder = below.startsWith('..') ? root : below
-  const changes = await queryReport<{
-    what: string
-    person: string
-    organization: string
-    title: string
-  }>(warehouse, 'demo_changes', { run_id: second.runId })
+  type Change = Readonly<Record<'what' | 'person' | 'organization' | 'title', string>>
+  const changes = await queryReport<Change>(warehouse, 'demo_changes', { run_id: second.runId })
   const flows = await queryReport<{
     from_organization: string
     to_organization: string

@@ -26,8 +26,7 @@ export async function snapshotsCommand(
   destination: string | undefined,
   { pipeline }: VerifyOptions,
 ): Promise<ExitCode> {
-  const overrides = destination === undefined ? {} : { snapshotTo: destination }
-  const target = readSnapshotTarget(pipeline, overrides, context.directory.root)
+  const target = readSnapshotTarget(pipeline, { snapshotTo: destination }, context.directory.root)
   if (target === null) {
     throw new ConfigError(`pipeline ${pipeline} has no snapshot destination`, {
       hint: 'Name a folder or an s3:// address: jobtide snapshots DESTINATION.',

@@ -44,8 +44,7 @@ export async function publishCommand(
   options: PublishChoices & { readonly pipeline: string; snapshotTo?: string; keep?: string },
 ): Promise<ExitCode> {
   const { pipeline, snapshotTo, keep } = options
-  const overrides = snapshotTo === undefined ? {} : { snapshotTo }
-  const target = readSnapshotTarget(pipeline, overrides, context.directory.root)
+  const target = readSnapshotTarget(pipeline, { snapshotTo }, context.directory.root)
   if (target === null) {
     throw new ConfigError(`pipeline ${pipeline} has no snapshot destination`, {
       hint: 'Add `snapshot: {to: …}` to it, or name one with --snapshot-to.',

@@ -28,8 +28,6 @@ import type { RunWorld } from './stages.ts'
 const FILE_NAME = 'analyst.duckdb'
 const OWNER_ONLY = 0o600
 
-type Folders = Pick<DataDirectory, 'root' | 'warehouse'>
-
 export interface AnalystCopyReport {
   readonly path: string
   /** Size of the new copy; 0 when there is none. */
@@ -75,9 +73,8 @@ export interface AnalystCopy {
 }
 
 /** Looks for the copy, without opening it or the warehouse; null when there is none. @throws StorageError */
-export function findAnalystCopy(directory: Folders): AnalystCopy | null {
-  const path = analystCopyPath(directory)
-  const { warehouse } = directory
+export function findAnalystCopy({ root, warehouse }: DataDirectory): AnalystCopy | null {
+  const path = analystCopyPath({ root })
   return onDisk(path, () => {
     const copy = statSync(path, { throwIfNoEntry: false })
     if (copy === undefined) return null

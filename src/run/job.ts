@@ -33,7 +33,7 @@ export interface Overrides {
   readonly credits?: number
   readonly requestsPerSecond?: number
   readonly concurrency?: number
-  readonly snapshotTo?: string
+  readonly snapshotTo?: string | undefined
   /** False leaves publishing out. */
   readonly publish?: boolean
   /** Goes on without journal segments that are lost. */

@@ -17,7 +17,7 @@ import { beginRun, type BegunRun, type RunCommand } from './begin.ts'
 import { closeFailed, finish, type RunEnd, type RunParts } from './finish.ts'
 import type { Job } from './job.ts'
 import { isAwaited } from './lock.ts'
-import { withSession, type Session } from './session.ts'
+import { withSession } from './session.ts'
 import type { RunWorld } from './stages.ts'
 
 export interface Service {
@@ -131,13 +131,13 @@ async function attempt(
 
 // A budget or an account that is used up, or a service that is away, ends the buying; what was bought is worth loading.
 async function buy(parts: Attempt, run: RunHistory) {
-  const { job, command, service, world, session, creditsSpent } = parts
+  const { command, world, creditsSpent } = parts
   let report: ExtractProgress = NOTHING_YET
   let endedEarly: JobtideError | null = null
   let givesWay = false
   try {
     report = await extract({
-      ...extraction(job, service, world, session, run),
+      ...extraction(parts, run),
       creditsSpent,
       mayBegin: async () => {
         // Not `||=`, which would undo what another worker was told while this one waited for its answer.
@@ -162,10 +162,7 @@ function endsEarly(error: unknown): error is JobtideError {
 }
 
 export function extraction(
-  job: Job,
-  service: Service,
-  world: RunWorld,
-  { writer, history }: Session,
+  { job, service, world, session: { writer, history } }: Omit<Attempt, 'command' | 'creditsSpent'>,
   run: RunHistory,
 ): ExtractOptions {
   const { onProgress: _, ...about } = world

@@ -41,7 +41,7 @@ export async function sampleRun(
     const drawn = shuffled(unread, random).slice(0, count)
     try {
       const progress = await extract({
-        ...extraction(job, service, world, session, run),
+        ...extraction({ job, service, world, session }, run),
         only: new Set(drawn.map(({ batch }) => batch.batch_id)),
         onProgress: (now) => world.onProgress({ stage: 'extract', ...now }),
       })

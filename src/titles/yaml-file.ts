@@ -1,8 +1,8 @@
 /** Reads a YAML file strictly: a fault is told with file, line and key, all of them at once. */
 
-import { readFileSync } from 'node:fs'
 import { LineCounter, parse, parseDocument } from 'yaml'
 import type { z } from 'zod'
+import { readNamedFile } from '../support/atomic-file.ts'
 import { ConfigError, messageOf } from '../support/errors.ts'
 import { lineOf } from '../support/yaml-lines.ts'
 
@@ -11,7 +11,7 @@ import { lineOf } from '../support/yaml-lines.ts'
  * @throws ConfigError naming file, line and key of every fault
  */
 export function readYaml<T>(path: string, name: string, schema: z.ZodType<T>): T {
-  return parseYaml(readText(path, name), name, schema)
+  return parseYaml(readNamedFile('word list', path, HINT).toString(), name, schema)
 }
 
 /** As {@link readYaml}, from text. An empty text is an empty map. */
@@ -33,14 +33,6 @@ export function parseYaml<T>(text: string, name: string, schema: z.ZodType<T>): 
 }
 
 const HINT = 'Mend the file and run again; nothing was changed.'
-
-function readText(path: string, name: string): string {
-  try {
-    return readFileSync(path, 'utf8')
-  } catch (error) {
-    throw new ConfigError(`${name}: ${messageOf(error)}`, { hint: HINT, cause: error })
-  }
-}
 
 function valueOf(text: string, name: string): unknown {
   try {
