@@ -18,7 +18,7 @@ export interface Permit {
    * failure says nothing of the page that it asks for.
    */
   readonly isHalfOpen: boolean
-  /** Takes note of the headers of the answer; they count when the permit is given back. */
+  /** Takes note of the headers of the answer. They count at once: what follows from it may wait for a disk. */
   learn(report: RateReport): void
   /** Gives the permit back; a second call does nothing. */
   release(outcome: RequestOutcome): void
@@ -38,6 +38,8 @@ export class WaitTooLongError extends Error {
 interface InFlight {
   readonly sentAt: number
   readonly isHalfOpen: boolean
+  /** Whether a count of the service has it. */
+  isCounted: boolean
 }
 
 export class Pacer {
@@ -102,31 +104,30 @@ export class Pacer {
   /** When the next request may be sent; infinity for when one in flight has ended. */
   #nextAt(now: number): number {
     const inFlight = this.#inFlight.size
+    const uncounted = [...this.#inFlight].filter(({ isCounted }) => !isCounted).length
     const at = Math.max(
       this.#pausedUntil,
       this.#breaker.openUntil,
       this.#limiter?.nextSlotAt(this.#inFlight, now) ?? now,
-      this.#quota.notBefore(inFlight, this.#limiter, now),
+      this.#quota.notBefore(uncounted, this.#limiter, now),
     )
     // A trial is the only request in flight, so that its end cannot be confused with that of an older one.
     return at <= now && inFlight >= this.#breaker.mostInFlight ? Number.POSITIVE_INFINITY : at
   }
 
   #take(now: number): Permit {
-    const request: InFlight = { sentAt: now, isHalfOpen: this.#breaker.isHalfOpen }
-    let report: RateReport | null = null
-    let reportedAt = now
+    const { isHalfOpen } = this.#breaker
+    const request: InFlight = { sentAt: now, isHalfOpen, isCounted: false }
     this.#inFlight.add(request)
     this.#limiter?.sent(now)
     return {
-      isHalfOpen: request.isHalfOpen,
-      learn: (heard) => {
-        report = heard
-        reportedAt = this.#clock.monotonic()
+      isHalfOpen,
+      learn: (report) => {
+        request.isCounted = this.#quota.learn(request, report, this.#clock.monotonic())
       },
       release: (outcome) => {
         if (!this.#inFlight.delete(request)) return
-        this.#quota.learn(request, report, reportedAt, outcome === 'answered')
+        if (!request.isCounted) this.#quota.learnNothing(request, outcome === 'answered')
         this.#ended(request, outcome)
         this.#wakeFirst()
       },

@@ -33,29 +33,31 @@ export class ServiceQuota {
   /** The longest time until a reset that was ever told: no window is shorter. */
   #longestResetMs = 0
 
-  /** Learns from the answer to a request; `report` is null when there was none. */
-  learn(
-    { sentAt }: SentRequest,
-    report: RateReport | null,
-    receivedAt: number,
-    isAnswered: boolean,
-  ): void {
-    if (report === null || report.remaining === null || report.resetMs === null) {
-      this.#learnNothing(sentAt, isAnswered)
-      return
-    }
+  /** Learns from the answer to a request. @returns whether it tells a count, which has that request */
+  learn({ sentAt }: SentRequest, report: RateReport, receivedAt: number): boolean {
     const { limit, remaining, resetMs } = report
+    if (remaining === null || resetMs === null) return false
     const endsAt = receivedAt + (resetMs === 0 ? RESET_ROUNDING_MS : resetMs)
     this.#longestResetMs = Math.max(this.#longestResetMs, resetMs)
     this.#reports = [
       ...this.#reports.filter((known) => known.receivedAt >= sentAt),
       { receivedAt, limit, remaining, endsAt },
     ]
+    return true
+  }
+
+  /** Learns that a request ended without a count. */
+  learnNothing({ sentAt }: SentRequest, isAnswered: boolean): void {
+    // The service has stopped counting, or telling.
+    if (isAnswered && sentAt >= this.#endsAt) this.#reports = []
+    // The request may have been counted all the same.
+    this.#reports = this.#reports.map((report) => ({ ...report, remaining: report.remaining - 1 }))
   }
 
   /**
    * When another request may be sent, as far as the service's count is known: minus infinity for at once, infinity for when one
    * in flight has ended.
+   * @param inFlight requests that no count has yet
    * @param own the limit that is kept anyway
    */
   notBefore(inFlight: number, own: RateLimiter | null, now: number): number {
@@ -64,13 +66,6 @@ export class ServiceQuota {
     const isOver = now >= this.#endsAt
     if (!isOver && remaining <= 0) return this.#endsAt
     return isOver && inFlight === 0 ? Number.NEGATIVE_INFINITY : Number.POSITIVE_INFINITY
-  }
-
-  #learnNothing(sentAt: number, isAnswered: boolean): void {
-    // The service has stopped counting, or telling.
-    if (isAnswered && sentAt >= this.#endsAt) this.#reports = []
-    // The request may have been counted all the same.
-    this.#reports = this.#reports.map((report) => ({ ...report, remaining: report.remaining - 1 }))
   }
 
   #isKeptBy(own: RateLimiter | null): boolean {

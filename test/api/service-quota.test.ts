@@ -37,6 +37,16 @@ describe('the count of the service', () => {
     }
   })
 
+  it('of 0 remaining holds at once: while its answer is being written down, the end of another request lets none go', async () => {
+    const clock = virtualClock()
+    const pacer = new Pacer(clock, null)
+    const [first, second] = await permitsNow(clock, pacer, 2)
+    second?.learn(told(0, MINUTE))
+    first?.learn(told(1, MINUTE))
+    first?.release('answered')
+    expect(await permitsNow(clock, pacer, 2)).toHaveLength(0)
+  })
+
   it('takes the later of 2 answers, when one was asked for after the other had come', async () => {
     const { clock, pacer } = await taught(told(2, MINUTE))
     await clock.advance(1)
