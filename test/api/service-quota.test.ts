@@ -42,7 +42,7 @@ describe('the count of the service', () => {
     const pacer = new Pacer(clock, null)
     const [first, second] = await permitsNow(clock, pacer, 2)
     second?.learn(told(0, MINUTE))
-    first?.learn(told(1, MINUTE))
+    first?.learn(told(5, MINUTE))
     first?.release('answered')
     expect(await permitsNow(clock, pacer, 2)).toHaveLength(0)
   })
