@@ -151,6 +151,8 @@ class S3Store implements ObjectStore {
     })
     signal?.throwIfAborted()
     const body = createReadStream(path)
+    // Stopped before it is read: reading it fails then.
+    body.on('error', () => undefined)
     const upload = new Upload({
       client: this.#s3.client,
       params: { ...this.#inputFor(key), ...this.#ofData, Body: body },
@@ -176,16 +178,16 @@ class S3Store implements ObjectStore {
   }
 
   get(key: string): Promise<{ bytes: Uint8Array; version: ObjectVersion } | null> {
-    return this.#read(key, undefined, async ({ Body, ETag = '' }) => {
+    return this.#read(key, undefined, async (body, { ETag = '' }) => {
       const chunks: Uint8Array[] = []
-      for await (const chunk of Body as Readable) chunks.push(chunk as Uint8Array)
+      for await (const chunk of body) chunks.push(chunk as Uint8Array)
       return { bytes: Buffer.concat(chunks), version: ETag }
     })
   }
 
   async download(key: string, path: string, signal?: AbortSignal): Promise<boolean> {
-    const done = await this.#read(key, signal, async ({ Body }) => {
-      await writeWholeFile(path, Body as Readable)
+    const done = await this.#read(key, signal, async (body) => {
+      await writeWholeFile(path, body)
       return true
     })
     return done ?? false
@@ -196,7 +198,7 @@ class S3Store implements ObjectStore {
   async #read<T>(
     key: string,
     signal: AbortSignal | undefined,
-    take: (answer: GetObjectCommandOutput) => Promise<T>,
+    take: (body: Readable, answer: GetObjectCommandOutput) => Promise<T>,
   ): Promise<T | null> {
     const command = new GetObjectCommand({ ...this.#s3.at(key), ChecksumMode: 'ENABLED' })
     const options = signal === undefined ? {} : { abortSignal: signal }
@@ -205,7 +207,11 @@ class S3Store implements ObjectStore {
       try {
         signal?.throwIfAborted()
         const answer = await this.#s3.call('read', key, send)
-        return answer === null ? null : await take(answer)
+        if (answer === null) return null
+        const body = answer.Body as Readable
+        // It may break before it is read, such as while a file is opened: reading it fails then, and nothing else.
+        body.on('error', () => undefined)
+        return await take(body, answer)
       } catch (error) {
         signal?.throwIfAborted()
         if (error instanceof JobtideError) throw error
