@@ -92,17 +92,13 @@ function idsIn(file: string): string[] {
 }
 
 function planReport(plan: ErasurePlan): Report {
-  const { people, events_before: before, segments, rows, stores } = plan
-  const isNowhere =
-    segments.length === 0 &&
-    Object.keys(rows).length === 0 &&
-    stores.every(({ snapshots }) => snapshots.length === 0)
+  const { people, events_before: before } = plan
   return {
     title: `would be erased: ${whomText(people, before)}`,
     sections: [placesOf(plan, 'would be dropped')],
     notes: [
       ...(plan.goes_on ? ['What an earlier `forget` left undone is in here.'] : []),
-      isNowhere
+      isNowhere(plan)
         ? 'Nothing of it is here. With --yes it is kept out from now on all the same.'
         : 'Nothing was changed. With --yes all that is written again without it, for good. Readers see a new snapshot of the warehouse in place of those dropped.',
     ],
@@ -124,9 +120,17 @@ function certificateReport(certificate: Certificate): Report {
         ['certificate', path],
       ],
     ],
-    notes: remaining.length === 0 ? [] : ['NOT COMPLETE:', ...remaining, GO_ON],
+    notes: [
+      ...(remaining.length === 0 ? [] : ['NOT COMPLETE:', ...remaining, GO_ON]),
+      ...(isNowhere(certificate) ? ['Nothing of it was here: it is kept out from now on.'] : []),
+    ],
     data: { is_done: true, ...certificate },
   }
+}
+
+function isNowhere({ segments, rows, stores }: Places): boolean {
+  const isDropped = stores.some(({ snapshots }) => snapshots.length > 0)
+  return segments.length === 0 && Object.keys(rows).length === 0 && !isDropped
 }
 
 const GO_ON = 'Mend that and run `jobtide forget --yes` again: it goes on where it stopped.'
@@ -140,10 +144,9 @@ function whomText(people: number, eventsBefore: string | null): string {
   return parts.filter(Boolean).join(', and ')
 }
 
-function placesOf(
-  { segments, rows, stores }: Pick<ErasurePlan, 'segments' | 'rows' | 'stores'>,
-  dropped: string,
-): Fact[] {
+type Places = Pick<ErasurePlan, 'segments' | 'rows' | 'stores'>
+
+function placesOf({ segments, rows, stores }: Places, dropped: string): Fact[] {
   const events = countText(sum(segments.map((segment) => segment.events)), 'event')
   const pages = countText(sum(segments.map((segment) => segment.pages)), 'page')
   const tables = Object.entries(rows).map(([table, count]) => `${table} ${count}`)

@@ -10,7 +10,7 @@
 
 import { rmSync, writeFileSync } from 'node:fs'
 import { hostname } from 'node:os'
-import { join } from 'node:path'
+import { dirname, join } from 'node:path'
 import { makeFolder, readIfThere } from '../support/atomic-file.ts'
 import { isoInstant, type Clock } from '../support/clock.ts'
 import {
@@ -86,6 +86,12 @@ export function isAwaited(dataDir: string): Promise<boolean> {
 export async function holderOf(dataDir: string): Promise<string | null> {
   const paths = pathsIn(dataDir)
   return (await isProcessLockHeld(paths.work)) ? holderText(paths.holder) : null
+}
+
+/** Whether a file is a lock of a data directory: it holds no data, and another process may have it open. */
+export function isLockFile(path: string): boolean {
+  const { work, waiting } = pathsIn(dirname(dirname(path)))
+  return path === work || path === waiting
 }
 
 function pathsIn(dataDir: string) {

@@ -18,6 +18,7 @@ import { isLockOfThisProcess } from '../../warehouse/process-lock.ts'
 import { quotePath, quoteText } from '../../warehouse/sql-text.ts'
 import { withWarehouse, type Warehouse } from '../../warehouse/warehouse.ts'
 import { dataDirectory } from '../data-directory.ts'
+import { isLockFile } from '../lock.ts'
 
 export interface Marker {
   readonly text: string
@@ -114,7 +115,7 @@ export async function searchFolder(
     const paths = readdirSync(folder, { recursive: true, withFileTypes: true })
       .filter((entry) => entry.isFile())
       .map((entry) => join(entry.parentPath, entry.name))
-      .filter((path) => path !== without && !isLockOfThisProcess(path))
+      .filter((path) => path !== without && !isLockFile(path) && !isLockOfThisProcess(path))
     return await searchAll(paths.toSorted(), (path, work) => work(path), options)
   } catch (error) {
     throw asStorageError(error, folder)

@@ -50,6 +50,13 @@ describe('searchFolder', () => {
     ])
   })
 
+  it('leaves the locks of a data directory alone: another process may wait for one', async () => {
+    const folder = temporaryFolder()
+    mkdirSync(join(folder, 'locks'))
+    writeFileSync(join(folder, 'locks', 'waiting.duckdb'), 'no database of this process')
+    expect(await search(folder, [marker(NAME)])).toEqual([])
+  })
+
   it('finds a text that lies across two of the pieces a file is read in', async () => {
     const folder = temporaryFolder()
     mkdirSync(join(folder, 'deep'))
