@@ -22,20 +22,7 @@ import {
 } from './made-up.ts'
 import { exponential, pickWeighted, type Random } from './random.ts'
 
-/** Why a change happened: the truth that events do not tell. */
-export type Cause =
-  | 'hire'
-  | 'move'
-  | 'rehire'
-  | 'second_job'
-  | 'exit'
-  | 'second_job_end'
-  | 'promotion'
-  | 'sideways'
-  | 'retitle'
-
 export interface Change {
-  readonly cause: Cause
   readonly type: EventType
   readonly organization: number
   /** Milliseconds since 1970 UTC. */
@@ -94,23 +81,24 @@ export class Career {
    */
   *changes(at: number, isStaff: boolean): Generator<Change> {
     const { endAt } = this.#stage
-    if (!isStaff) yield change('hire', 'joined', this.#job, at)
+    if (!isStaff) yield change('joined', this.#job, at)
     const meanStep = YEAR / sum(Object.values(YEARLY_RATES))
     for (let now = at; ;) {
       now += Math.max(SHORTEST_STEP, exponential(this.#random, meanStep))
       if (now >= endAt) return
       const step = pickWeighted(this.#random, YEARLY_RATES)
       if (step === 'exit') {
-        yield change('exit', 'left', this.#job, now)
+        yield change('left', this.#job, now)
         const next = this.#nextJob()
         now += next?.gap ?? 0
         if (next === undefined || now >= endAt) return
         this.#job = next.job
-        yield change(next.cause, 'joined', this.#job, now)
+        yield change('joined', this.#job, now)
       } else if (step === 'secondJob') {
         yield* this.#secondJob(now)
       } else {
-        yield change(this.#takeNewTitle(step), 'title_change', this.#job, now)
+        this.#takeNewTitle(step)
+        yield change('title_change', this.#job, now)
       }
     }
   }
@@ -121,7 +109,7 @@ export class Career {
   }
 
   /** What someone who left does next, and after how long; undefined when they are not seen again. */
-  #nextJob(): { job: Job; cause: Cause; gap: number } | undefined {
+  #nextJob(): { job: Job; gap: number } | undefined {
     const random = this.#random
     const { organization: last, rank: lastRank } = this.#job
     const destination = pickWeighted(random, DESTINATIONS)
@@ -129,14 +117,14 @@ export class Career {
     const rank = random() < 0.4 ? (promoted(lastRank) ?? lastRank) : lastRank
     const job = this.#newJob(last, rank)
     const awayFor = (3 + random() * 21) * MONTH
-    if (destination === 'back') return { job, cause: 'rehire', gap: awayFor }
+    if (destination === 'back') return { job, gap: awayFor }
     const excluded = new Set([...this.#secondJobs, last])
     const organization = this.#stage.otherOrganization(random, excluded)
     if (organization === undefined) return undefined
     const elsewhere = { ...job, organization }
-    if (destination === 'later') return { job: elsewhere, cause: 'hire', gap: awayFor }
+    if (destination === 'later') return { job: elsewhere, gap: awayFor }
     // Half begin where they left off, the others after a break of up to three months.
-    return { job: elsewhere, cause: 'move', gap: random() < 0.5 ? 0 : random() * 3 * MONTH }
+    return { job: elsewhere, gap: random() < 0.5 ? 0 : random() * 3 * MONTH }
   }
 
   *#secondJob(at: number): Generator<Change> {
@@ -147,27 +135,25 @@ export class Career {
     if (organization === undefined) return
     this.#secondJobs.add(organization)
     const job = { organization, rank, title: sideTitle(random, this.#person), previousTitle: null }
-    yield change('second_job', 'joined', job, at)
+    yield change('joined', job, at)
     const endAt = at + (6 + random() * 30) * MONTH
-    if (endAt < this.#stage.endAt) yield change('second_job_end', 'left', job, endAt)
+    if (endAt < this.#stage.endAt) yield change('left', job, endAt)
   }
 
-  #takeNewTitle(step: 'promotion' | 'sideways' | 'retitle'): Cause {
+  #takeNewTitle(step: 'promotion' | 'sideways' | 'retitle'): void {
     const random = this.#random
     const { rank: before, title: previousTitle } = this.#job
     const higher = step === 'promotion' ? promoted(before) : undefined
-    // At the top there is no promotion, only another wording.
-    const cause = step === 'promotion' && higher === undefined ? 'retitle' : step
     const rank = higher ?? (step === 'sideways' ? sideways(random, this.#person, before) : before)
     const bare = titleOf(random, this.#person, rank)
-    const isSame = cause === 'retitle' && bare === previousTitle
+    // At the top there is no promotion, only another wording.
+    const isReworded = step === 'retitle' || (step === 'promotion' && higher === undefined)
+    const isSame = isReworded && bare === previousTitle
     const title = isSame ? `${bare}, ${pickAddition(random)}` : bare
     this.#job = { ...this.#job, rank, title, previousTitle }
-    return cause
   }
 }
 
-function change(cause: Cause, type: EventType, job: Job, at: number): Change {
-  const { organization, title, previousTitle } = job
-  return { cause, type, organization, at, title, previousTitle }
+function change(type: EventType, { organization, title, previousTitle }: Job, at: number): Change {
+  return { type, organization, at, title, previousTitle }
 }

@@ -5,15 +5,13 @@
 
 import { isoInstant } from '../support/clock.ts'
 import { DAY, SECOND } from '../support/units.ts'
-import type { Cause, Change } from './careers.ts'
+import type { Change } from './careers.ts'
 import type { JobChangeEvent } from './events.ts'
 import { pickAddition, pickWord, type MadeUpOrganization, type MadeUpPerson } from './made-up.ts'
 import { logNormal, pickWeighted, type Random } from './random.ts'
 
-/** An event and the truth about it. */
 export interface Sighting {
   readonly event: JobChangeEvent
-  readonly cause: Cause
   /** Whether this is a later sighting of a change seen before, with something corrected. */
   readonly isCorrection: boolean
 }
@@ -42,12 +40,11 @@ export function* sightingsOf(
     person: personAs(random, person, change.title, organization.name),
     organization,
   }
-  const { cause } = change
-  yield { cause, event, isCorrection: false }
+  yield { event, isCorrection: false }
   if (random() >= CORRECTED) return
   const seenAgainAt = detectedAt + Math.ceil(5 + random() * 115) * DAY
   const corrected = { ...correction(random, event, person), ...dates(changedAt, seenAgainAt) }
-  yield { cause, event: corrected, isCorrection: true }
+  yield { event: corrected, isCorrection: true }
 }
 
 /** The first of the month for most people, the day itself for those who give days. */

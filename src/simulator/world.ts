@@ -3,7 +3,6 @@
  * happened. All of it follows from the options: the same options give the same events, byte for byte.
  */
 
-import { ConfigError } from '../support/errors.ts'
 import { sum } from '../support/numbers.ts'
 import { DAY } from '../support/units.ts'
 import { Career, SHORTEST_STEP, YEARLY_RATES, type Stage } from './careers.ts'
@@ -34,15 +33,16 @@ const SHARE_THAT_HAPPENS = 0.95
 /** The world as something to serve. */
 export function createWorld(options: WorldOptions): EventSource {
   const collector = new EventCollector()
-  for (const { tracked } of organizationsOf(options)) collector.addOrganization(tracked)
+  for (const { tracked } of makeUpOrganizations(options.seed, options.organizations))
+    collector.addOrganization(tracked)
   for (const { event } of worldSightings(options)) collector.add(event)
   return collector.finish()
 }
 
-/** Every event of the world, seen already or not, with the truth about it, in no particular order. */
+/** Every event of the world, seen already or not, in no particular order. */
 export function* worldSightings(options: WorldOptions): Generator<Sighting> {
   const { seed, startAt, endAt } = options
-  const organizations = organizationsOf(options)
+  const organizations = makeUpOrganizations(seed, options.organizations)
   const stage: Stage = { endAt, otherOrganization: bySize(organizations) }
   const scale = staffScale(options, organizations)
 
@@ -79,16 +79,6 @@ export function* worldSightings(options: WorldOptions): Generator<Sighting> {
       yield* lifeOf(mixSeeds(seed, number, 4, i), number, home, at, false)
     }
   }
-}
-
-function organizationsOf(options: WorldOptions): MadeUpOrganization[] {
-  const { seed, organizations, startAt, endAt, events = 0 } = options
-  if (!Number.isInteger(organizations) || organizations < 1) {
-    throw new ConfigError(`organizations must be an integer from 1; got ${organizations}`)
-  }
-  if (!(startAt < endAt)) throw new ConfigError('startAt must be before endAt')
-  if (!(events >= 0)) throw new ConfigError('events must be 0 or more')
-  return makeUpOrganizations(seed, organizations)
 }
 
 /** The share of people the service looks at that makes about as many events as were asked for. */
