@@ -59,11 +59,7 @@ export class Pacer {
    * @param requestsPerSecond above 0; null for as fast as the service allows
    * @param maxWaitMs the longest that a permit may let wait
    */
-  constructor(
-    clock: Clock,
-    requestsPerSecond: number | null,
-    maxWaitMs = Number.POSITIVE_INFINITY,
-  ) {
+  constructor(clock: Clock, requestsPerSecond: number | null, maxWaitMs: number) {
     this.#clock = clock
     this.#maxWaitMs = maxWaitMs
     this.#limiter =

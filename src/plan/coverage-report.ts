@@ -179,11 +179,7 @@ function typesOf(intervals: readonly CoveredInterval[]): readonly EventType[] {
 
 /** Canonical name → name shown, of a list: a company that it names twice counts once, by its first name. */
 function listedNames({ organizations }: Wanted, { ids }: PlanHistory): Map<string, string> {
-  return new Map(
-    organizations
-      .toReversed()
-      .map((organization) => [canonicalName(ids, organization), organization.value]),
-  )
+  return new Map(organizations.toReversed().map((one) => [canonicalName(ids, one), one.value]))
 }
 
 function knownNames({ coverage, quarantined, ids, runs }: PlanHistory): Map<string, string> {

@@ -47,13 +47,13 @@ export type PlanHistory = Pick<History, 'coverage' | 'quarantined' | 'ids' | 'se
 /** Plans a run. @param nowMs milliseconds since 1970 UTC, by the service's clock */
 export function makePlan(question: Question, history: PlanHistory, nowMs: number): Plan {
   const { asked, quarantined } = whoToAsk(question, history, nowMs)
-  const seen = asked.map(({ name }) => history.seen.get(name))
+  const seen = asked.map(({ value }) => history.seen.get(value))
   const batches = batchRecords(asked, question, history, nowMs)
   const pages = sum(batches.map(({ expected_pages }) => expected_pages ?? 0))
   return {
     batches,
     organizations: asked.length,
-    neverAsked: asked.filter(({ name }) => !history.coverage.has(name)).length,
+    neverAsked: asked.filter(({ value }) => !history.coverage.has(value)).length,
     silent: seen.filter((one) => one !== undefined && one.days > 0 && one.total === 0).length,
     quarantined,
     expectedCredits: seen.some((one) => one !== undefined && one.days > 0)
@@ -62,19 +62,13 @@ export function makePlan(question: Question, history: PlanHistory, nowMs: number
   }
 }
 
-/** An organisation as it is asked for: by its id, once that is known. */
-interface KnownOrganization {
-  readonly organization: OrganizationRef
-  readonly name: string
-}
-
-// A company that the list names by URL and by id is one company, and asked once.
+// Each as it is asked for: by its id, once that is known. A company that the list names by URL and by id is one, and asked once.
 function whoToAsk(
   { organizations }: Question,
   { ids, quarantined: refused }: PlanHistory,
   nowMs: number,
-): { asked: KnownOrganization[]; quarantined: { name: string; reason: string }[] } {
-  const known = new Map<string, KnownOrganization>()
+): { asked: OrganizationRef[]; quarantined: Plan['quarantined'] } {
+  const known = new Map<string, OrganizationRef>()
   const quarantined = new Map<string, { name: string; reason: string }>()
   for (const given of organizations) {
     const name = canonicalName(ids, given)
@@ -82,8 +76,7 @@ function whoToAsk(
     if (refusal !== undefined && nowMs - refusal.at < QUARANTINED_MS) {
       quarantined.set(name, { name, reason: refusal.reason })
     } else {
-      const organization: OrganizationRef = name === given.value ? given : { by: 'id', value: name }
-      known.set(name, { organization, name })
+      known.set(name, name === given.value ? given : { by: 'id', value: name })
     }
   }
   return { asked: [...known.values()], quarantined: [...quarantined.values()] }
@@ -91,7 +84,7 @@ function whoToAsk(
 
 // Batches of each window apart, what is asked every night first.
 function batchRecords(
-  asked: readonly KnownOrganization[],
+  asked: readonly OrganizationRef[],
   question: Question,
   { coverage, seen, runs }: PlanHistory,
   nowMs: number,
@@ -100,12 +93,13 @@ function batchRecords(
   // The service takes one event type or all three; two are asked for in two requests.
   const asks = eventTypes.length === 2 ? eventTypes.map((type) => [type]) : [eventTypes]
   const requests = asks.length
-  const rateOf = ratesOf(asked.map(({ name }) => seen.get(name)))
+  const rateOf = ratesOf(asked.map(({ value }) => seen.get(value)))
   const isAfterLoss = hasLostRecords(runs)
-  const needs = asked.map(({ organization, name }, index) => {
-    const window = neededWindow({ ...question, isAfterLoss }, coverage.get(name) ?? [], nowMs)
+  const needs = asked.map((organization, index) => {
+    const { value } = organization
+    const window = neededWindow({ ...question, isAfterLoss }, coverage.get(value) ?? [], nowMs)
     const days = window === 'all' ? ALL_DAYS : window
-    return { organization, index, days, events: days * rateOf(seen.get(name)) }
+    return { organization, index, days, events: days * rateOf(seen.get(value)) }
   })
   return [...new Set(needs.map(({ days }) => days))]
     .toSorted((a, b) => a - b)

@@ -39,7 +39,7 @@ describe('the share of requests that failed lately', () => {
     ['0 %, but all are told to wait', times(200, 'deferred'), 32, 32],
   ] as const)('%s: of 32 requests are in flight at a time', async (_, outcomes, least, most) => {
     const clock = virtualClock()
-    const pacer = new Pacer(clock, null)
+    const pacer = new Pacer(clock, null, Infinity)
     await sendInOrder(clock, pacer, outcomes)
     const through = await permitsNow(clock, pacer, 32)
     await clock.advance(SECOND)
@@ -52,7 +52,7 @@ describe('the circuit breaker', () => {
   it('opens after 5 failures in a row; then 1 request goes every 30 s until 1 is answered', async () => {
     const clock = virtualClock()
     const outcomes = [...times(7, 'failed'), ...times(3, 'answered')]
-    const sentAt = await sendInOrder(clock, new Pacer(clock, null), outcomes)
+    const sentAt = await sendInOrder(clock, new Pacer(clock, null, Infinity), outcomes)
     expect(sentAt).toEqual([0, 0, 0, 0, 0, 30_000, 60_000, 90_000, 90_000, 90_000])
   })
 
@@ -61,13 +61,13 @@ describe('the circuit breaker', () => {
     const four = times(4, 'failed')
     const isSpared: RequestOutcome[] = [...four, 'answered', ...four, 'answered', ...four]
     const outcomes: RequestOutcome[] = [...isSpared, 'undecided', 'failed', 'answered']
-    const sentAt = await sendInOrder(clock, new Pacer(clock, null), outcomes)
+    const sentAt = await sendInOrder(clock, new Pacer(clock, null, Infinity), outcomes)
     expect(sentAt).toEqual([...Array<number>(16).fill(0), 30 * SECOND])
   })
 
   it('is not kept open longer by what was in flight when it opened', async () => {
     const clock = virtualClock()
-    const pacer = new Pacer(clock, null)
+    const pacer = new Pacer(clock, null, Infinity)
     const began = clock.monotonic()
     for (const permit of await permitsNow(clock, pacer, 10)) {
       permit.release('failed')
@@ -80,7 +80,7 @@ describe('the circuit breaker', () => {
 
   it('closes at the first page, also one that was asked for before it opened', async () => {
     const clock = virtualClock()
-    const pacer = new Pacer(clock, null)
+    const pacer = new Pacer(clock, null, Infinity)
     const late = await pacer.permit(signal)
     await sendInOrder(clock, pacer, times(5, 'failed'))
     late.release('answered')
@@ -92,7 +92,7 @@ describe('the circuit breaker', () => {
     'takes an order to wait (%s) for a failure only when the trial after it gets another: then 5 of them open it',
     async (outcome) => {
       const clock = virtualClock()
-      const pacer = new Pacer(clock, null)
+      const pacer = new Pacer(clock, null, Infinity)
       for (const permit of await permitsNow(clock, pacer, 10)) permit.release(outcome)
       const sentAt: number[] = []
       const beganAt = clock.monotonic()

@@ -25,7 +25,7 @@ describe('requests per second', () => {
         fc.integer({ min: -HOUR, max: HOUR }),
         async (perSecond, workers, there, back, pauses, jumpMs) => {
           const clock = virtualClock()
-          const pacer = new Pacer(clock, perSecond)
+          const pacer = new Pacer(clock, perSecond, Infinity)
           const limit = Math.ceil(perSecond)
           const service = strictService(clock, limit, (limit / perSecond) * SECOND)
           let sent = 0
@@ -58,7 +58,7 @@ describe('requests per second', () => {
     'of $perSecond take $requests requests of 10 workers $leastMs to $mostMs ms',
     async ({ perSecond, requests, leastMs, mostMs }) => {
       const clock = virtualClock()
-      const pacer = new Pacer(clock, perSecond)
+      const pacer = new Pacer(clock, perSecond, Infinity)
       const latency = after(() => 700)
       const sentAt = await sendAll(clock, { pacer, workers: 10, requests, latency })
       const tookMs = (sentAt.at(-1) ?? 0) - (sentAt[0] ?? 0)
@@ -78,7 +78,7 @@ describe('a pause', () => {
       fc.asyncProperty(pauses, fc.integer({ min: 1, max: 8 }), async (drawn, workers) => {
         const clock = virtualClock()
         const start = clock.monotonic()
-        const pacer = new Pacer(clock, 10)
+        const pacer = new Pacer(clock, 10, Infinity)
         const ordered = drawn.map(async ({ atMs, ms }) => {
           await clock.sleep(atMs)
           pacer.pause(ms)
@@ -100,7 +100,7 @@ describe('the trial after a pause', () => {
   /** Five workers behind a pause of 1 s that has just ended. */
   async function paused() {
     const clock = virtualClock()
-    const pacer = new Pacer(clock, null)
+    const pacer = new Pacer(clock, null, Infinity)
     pacer.pause(SECOND)
     const through = await permitsNow(clock, pacer, 5)
     await clock.advance(SECOND)
@@ -128,7 +128,7 @@ describe('the trial after a pause', () => {
 
   it('waits for the requests sent before the pause, whose end says nothing of the service now', async () => {
     const clock = virtualClock()
-    const pacer = new Pacer(clock, null)
+    const pacer = new Pacer(clock, null, Infinity)
     const before = await permitsNow(clock, pacer, 2)
     pacer.pause(SECOND)
     const through = await permitsNow(clock, pacer, 3)
@@ -164,7 +164,7 @@ describe('workers that wait', () => {
 
   it.each(holds)('%s are freed at once by an abort, with its reason', async (how, hold) => {
     const clock = virtualClock()
-    const pacer = new Pacer(clock, how === 'by its rate' ? 0.001 : null)
+    const pacer = new Pacer(clock, how === 'by its rate' ? 0.001 : null, Infinity)
     await hold(pacer)
     const controller = new AbortController()
     const waiting = [1, 2, 3, 4, 5].map(() => pacer.permit(controller.signal))
@@ -180,7 +180,7 @@ describe('workers that wait', () => {
 
   it('lose nothing when another one gives up', async () => {
     const clock = virtualClock()
-    const pacer = new Pacer(clock, 1)
+    const pacer = new Pacer(clock, 1, Infinity)
     ;(await pacer.permit(signal)).release('answered')
     const controller = new AbortController()
     const first = pacer.permit(controller.signal)

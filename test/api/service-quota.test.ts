@@ -15,7 +15,7 @@ const told = (remaining: number | null, resetMs: number | null): RateReport => (
 /** A pacer whose first answer told `report`. */
 async function taught(report: RateReport) {
   const clock = virtualClock()
-  const pacer = new Pacer(clock, null)
+  const pacer = new Pacer(clock, null, Infinity)
   const [permit] = await permitsNow(clock, pacer, 1)
   permit?.learn(report)
   permit?.release('answered')
@@ -99,7 +99,7 @@ describe('what the service teaches, to 10 workers and 1,000 requests', () => {
     for (const own of [null, 10, 50]) {
       const clock = virtualClock()
       const counted = start(clock, requests, windowMs)
-      const pacer = new Pacer(clock, own)
+      const pacer = new Pacer(clock, own, Infinity)
       const service = {
         arrive() {
           const isTaken = counted.arrive()
