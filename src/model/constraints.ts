@@ -3,6 +3,7 @@
  * query goes first: while that finds nothing the full one is not run. Pure.
  */
 
+import { EVENT_TYPES } from '../journal/records.ts'
 import {
   EACH_ROW,
   type AcceptedValues,
@@ -16,12 +17,12 @@ import { PERSON } from './table-delta.ts'
 export interface Check {
   readonly name: string
   readonly sql: string
-  /** A cheaper select of one number, `suspects`; 0 proves that `sql` returns nothing. Null: `sql` is cheap. */
-  readonly suspicion: string | null
+  /** A cheaper select of one number, `suspects`; 0 proves that `sql` returns nothing. Absent: `sql` is cheap. */
+  readonly suspicion?: string
   /** Columns by which it can be run on changed keys only, or `row`: on new rows only; none: on all. */
   readonly incrementalBy: readonly string[]
-  /** What a header says every value of a column is found in; null for other checks. */
-  readonly reference: Reference | null
+  /** What a header says every value of a column is found in; absent in other checks. */
+  readonly reference?: Reference
   /** Tables that it reads; of a reference first the table, then the target. */
   readonly reads: readonly string[]
 }
@@ -32,7 +33,6 @@ type Described = Pick<ModelFile, 'name' | 'key' | 'values' | 'references' | 'inc
 }
 
 const NATURAL_KEY = ['profile_id', 'organization_id', 'event_type', 'changed_at']
-const EVENT_TYPES = ['joined', 'left', 'title_change']
 
 /** What holds of the tables that `load` fills. */
 export const loadedConstraints: readonly Check[] = [
@@ -95,7 +95,6 @@ function keyCheck(
       group by ${grouped.join(', ')}
       having count(*) > 1 or ${isNull}`,
     incrementalBy,
-    reference: null,
     reads: [table],
   }
 }
@@ -109,12 +108,10 @@ function valuesCheck(
   const unknown = `${name} not in (${values.map(quoteText).join(', ')})`
   return {
     name: `${table}_${column}_has_known_values`,
-    suspicion: null,
     sql: `select ${shownColumns(key, column)}
       from ${quoteIdentifier(table)}
       where ${orNull ? unknown : `${name} is null or ${unknown}`}`,
     incrementalBy: [EACH_ROW],
-    reference: null,
     reads: [table],
   }
 }

@@ -29,7 +29,7 @@ export async function checkChanges(work: IncrementalWork, check: Check): Promise
     return passed(check)
   }
   const [from, to] = reads
-  if (check.reference !== null && from && to && reads.every(isKnown)) {
+  if (check.reference !== undefined && from && to && reads.every(isKnown)) {
     return checkReference(work, check, check.reference, from, to)
   }
   const { temporaries } = work

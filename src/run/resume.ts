@@ -78,10 +78,8 @@ export function questionWithout(
   batches: readonly BatchHistory[],
   history: History,
 ): Question {
-  const asked = namesOf(
-    history,
-    batches.flatMap(({ batch }) => batch.organizations),
-  )
+  const inBatches = batches.flatMap(({ batch }) => batch.organizations)
+  const asked = namesOf(history, inBatches)
   const organizations = question.organizations.filter(
     (organization) => !asked.has(canonicalName(history.ids, organization)),
   )

@@ -52,12 +52,8 @@ export async function runJob(
   for (let maxWaitMs = job.maxWaitMs; ; maxWaitMs = Number.POSITIVE_INFINITY) {
     // Another day, or another run of the pipeline, makes a new run; the budget is that of this command.
     const creditsSpent = bought.credits
-    const ended = await withSession(
-      job,
-      command,
-      world,
-      (session) => attempt({ job, command, service, world, session, creditsSpent }),
-      maxWaitMs,
+    const ended = await withSession(job, command, world, maxWaitMs, (session) =>
+      attempt({ job, command, service, world, session, creditsSpent }),
     )
     bought = together(bought, ended.extract)
     if ('runId' in ended) {

@@ -47,11 +47,11 @@ export async function withJournal<T>(
 
 /** As {@link withJournal}, with the journal's writer, for a process that buys. */
 export function withSession<T>(
-  { pipeline, acceptLoss, maxWaitMs: jobsMaxWaitMs }: Job,
+  { pipeline, acceptLoss }: Job,
   command: string,
   world: RunWorld,
+  maxWaitMs: number,
   work: (session: Session) => Promise<T>,
-  maxWaitMs = jobsMaxWaitMs,
 ): Promise<T> {
   const request = { command, pipeline, maxWaitMs, givesWay: command === 'backfill' }
   return withJournal(world, request, acceptLoss ? 'accept' : 'refuse', async (journal) => {

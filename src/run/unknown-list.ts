@@ -35,11 +35,8 @@ export function unknownList(
   nowMs: number,
 ): UnknownList | null {
   const { organizations, eventTypes, initialWindow } = question
-  const report = coverageReport(
-    { organizations, eventTypes, window: initialWindow },
-    history,
-    nowMs,
-  )
+  const wanted = { organizations, eventTypes, window: initialWindow }
+  const report = coverageReport(wanted, history, nowMs)
   const refused = report.organizations.filter((one) => one.quarantined !== null && one.events === 0)
   const silent = report.organizations.filter((one) => one.quarantined === null && isSilent(one))
   if (refused.length + silent.length < report.organizations.length) return null

@@ -84,11 +84,8 @@ function gradedContributor(standing: Standing, grades: readonly Grade[]): Standi
   if (standing.management)
     return shiftInside(standing, top.rank < rankRanges.senior.lowest ? -2 : 2)
   if (top.level === 'lead' || standing.level === 'lead' || standing.level === 'senior') {
-    return gradedExpert(
-      standing,
-      top,
-      grades.some(({ name }) => name === 'senior'),
-    )
+    const isSenior = grades.some(({ name }) => name === 'senior')
+    return gradedExpert(standing, top, isSenior)
   }
   return top
 }

@@ -3,9 +3,7 @@
  * whole titles only; grades such as "senior" belong into a rung of their own.
  */
 
-import { join } from 'node:path'
 import { z } from 'zod'
-import { packageRoot } from '../support/assets.ts'
 import type { ReadLevel } from './grading.ts'
 import { standingOf } from './lexicon.ts'
 import { LEVELS } from './taxonomy.ts'
@@ -69,11 +67,7 @@ export const laddersSchema = z.strictObject({
 
 export type Ladder = z.infer<typeof ladderSchema>
 
-export const ladders: readonly Ladder[] = readYaml(
-  join(packageRoot, 'config', 'ladders.yaml'),
-  'config/ladders.yaml',
-  laddersSchema,
-).ladders
+export const ladders: readonly Ladder[] = readYaml('config/ladders.yaml', laddersSchema).ladders
 
 /** Reads titles, as `splitTitle` gives them, by the ladder of that name; null where it does not name them or is none. */
 export type ReadByLadder = (ladder: string, parts: Parts) => ReadLevel | null

@@ -64,9 +64,7 @@ function withoutFields(roles: readonly Role[]): readonly Role[] {
   return people.length > 0 ? people : roles
 }
 
-function highest<T extends { readonly standing: { readonly rank: number } }>(
-  roles: readonly [T, ...T[]],
-): T {
+function highest(roles: readonly [Role, ...Role[]]): Role {
   return roles.reduce((best, each) => (each.standing.rank > best.standing.rank ? each : best))
 }
 

@@ -51,11 +51,9 @@ export const FUNCTIONS = [
 ] as const
 export type JobFunction = (typeof FUNCTIONS)[number]
 
-const folder = join(packageRoot, 'config', 'titles')
-
 /** Reads one file of config/titles/. */
 export function readTaxonomy<T>(name: string, schema: z.ZodType<T>): T {
-  return readYaml(join(folder, name), `config/titles/${name}`, schema)
+  return readYaml(`config/titles/${name}`, schema)
 }
 
 /** 12 hex digits that change whenever labels may: over every file of the taxonomy and the version of the package. */
@@ -65,15 +63,12 @@ function hashOfTaxonomy(): string {
   const manifest = z
     .object({ version: z.string() })
     .parse(JSON.parse(readFileSync(join(packageRoot, 'package.json'), 'utf8')))
-  const names = readdirSync(folder)
-    .filter((name) => name.endsWith('.yaml'))
-    .toSorted()
-  const files = [
-    ...names.map((name) => join(folder, name)),
-    join(packageRoot, 'config', 'ladders.yaml'),
-  ]
+  const folder = join(packageRoot, 'config', 'titles')
+  const names = readdirSync(folder).filter((name) => name.endsWith('.yaml'))
   const hash = createHash('sha256').update(manifest.version)
-  for (const file of files) hash.update('\0').update(readFileSync(file))
+  for (const name of [...names.toSorted(), '../ladders.yaml']) {
+    hash.update('\0').update(readFileSync(join(folder, name)))
+  }
   return hash.digest('hex').slice(0, 12)
 }
 

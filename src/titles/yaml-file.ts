@@ -1,16 +1,19 @@
 /** Reads a YAML file strictly: a fault is told with file, line and key, all of them at once. */
 
+import { join } from 'node:path'
 import { LineCounter, parse, parseDocument } from 'yaml'
 import type { z } from 'zod'
+import { packageRoot } from '../support/assets.ts'
 import { readNamedFile } from '../support/atomic-file.ts'
 import { ConfigError, messageOf } from '../support/errors.ts'
 import { lineOf } from '../support/yaml-lines.ts'
 
 /**
- * The checked content of `path`.
+ * The checked content of a file that ships with the package, such as `config/ladders.yaml`.
  * @throws ConfigError naming file, line and key of every fault
  */
-export function readYaml<T>(path: string, name: string, schema: z.ZodType<T>): T {
+export function readYaml<T>(name: string, schema: z.ZodType<T>): T {
+  const path = join(packageRoot, name)
   return parseYaml(readNamedFile('word list', path, HINT).toString(), name, schema)
 }
 

@@ -30,13 +30,8 @@ export async function applySchema(warehouse: SchemaTarget, folder: string): Prom
       sha256 varchar not null
     );
   `)
-  const applied = new Map(
-    (
-      await warehouse.all<{ file_name: string; sha256: string }>(
-        'select file_name, sha256 from ops.schema_files',
-      )
-    ).map((row) => [row.file_name, row.sha256]),
-  )
+  const rows = await warehouse.all<{ file_name: string; sha256: string }>('from ops.schema_files')
+  const applied = new Map(rows.map(({ file_name, sha256 }) => [file_name, sha256]))
   const files = readdirSync(folder)
     .filter((name) => FILE_NAME.test(name))
     .toSorted()
