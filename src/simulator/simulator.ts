@@ -22,7 +22,7 @@ import {
 import { sendAnswer } from './wire-faults.ts'
 
 export interface SimulatorOptions extends SearchEndpointOptions {
-  /** The server's time, before it is advanced. */
+  /** The server's time. */
   readonly clock: Pick<Clock, 'now' | 'monotonic'>
   /** Default 0: any free port. The simulator listens on 127.0.0.1 only. */
   readonly port?: number
@@ -35,8 +35,6 @@ export interface Simulator {
   organizations(): readonly TrackedOrganization[]
   /** Replaces all faults; their counting starts again. */
   setFaults(faults: readonly Fault[]): void
-  /** Moves the simulator's time forward by `ms` milliseconds. */
-  advance(ms: number): void
   close(): Promise<void>
 }
 
@@ -48,7 +46,6 @@ export async function startSimulator(options: SimulatorOptions): Promise<Simulat
   const { clock, source } = options
   const endpoint = new SearchEndpoint(options)
   const books = new Bookkeeper()
-  let advancedMs = 0
 
   const replyTo = ({ method = '', url = '', headers }: IncomingMessage, body: string): Reply => {
     const [path = ''] = url.split('?', 1)
@@ -60,9 +57,8 @@ export async function startSimulator(options: SimulatorOptions): Promise<Simulat
       body,
       contentType: headers['content-type'],
       authorization: headers.authorization,
-      nowMs: clock.now() + advancedMs,
-      // Advancing lets rate-limit windows pass, too: it is time that moves, not only the date.
-      monotonicMs: clock.monotonic() + advancedMs,
+      nowMs: clock.now(),
+      monotonicMs: clock.monotonic(),
     })
   }
 
@@ -71,7 +67,7 @@ export async function startSimulator(options: SimulatorOptions): Promise<Simulat
     const body = await text(request).catch(() => null)
     if (body === null) return
     const { answer, strike, facts } = replyTo(request, body)
-    const nowMs = clock.now() + advancedMs
+    const nowMs = clock.now()
     const status = strike?.action === 'reset' ? null : answer.status
     // Booked first: the account is right before the client can know the answer.
     books.record({ ...NO_FACTS, ...facts, at: isoInstant(nowMs), status })
@@ -91,9 +87,6 @@ export async function startSimulator(options: SimulatorOptions): Promise<Simulat
     account: () => books.account(),
     organizations: () => source.organizations,
     setFaults: (faults) => endpoint.setFaults(faults),
-    advance: (ms) => {
-      advancedMs += ms
-    },
     close: () => close(server),
   }
 }

@@ -12,6 +12,7 @@ import {
   peopleOf,
   simulate,
   sourceOf,
+  standingClock,
 } from './simulator-fixture.ts'
 
 describe('pages', () => {
@@ -77,9 +78,10 @@ describe('a list', () => {
       ...manyEvents(4),
       anEvent({ person: 'new', lagDays: 0, detectedAt: NOW + HOUR }),
     ]
-    const simulator = await simulate(events)
+    const clock = standingClock()
+    const simulator = await simulate(events, { clock })
     const first = await simulator.post({ limit: 2 })
-    simulator.advance(HOUR)
+    clock.nowMs += HOUR
     const second = await simulator.post({ limit: 2, page: 2 })
     expect([peopleOf(first), peopleOf(second)]).toEqual([
       ['per_1', 'per_2'],
