@@ -14,7 +14,7 @@ import { z } from 'zod'
 import { eventSchema } from '../api/schemas.ts'
 import type { Journal } from '../journal/journal.ts'
 import { readHistory } from '../journal/read-history.ts'
-import { readIfThere, writePrivateFile } from '../support/atomic-file.ts'
+import { OWNER_ONLY, readIfThere, writeFileAtomic } from '../support/atomic-file.ts'
 import { isoInstant } from '../support/clock.ts'
 import { StorageError, messageOf, onDisk } from '../support/errors.ts'
 import { jsonOrNull, stableJson } from '../support/json.ts'
@@ -204,7 +204,11 @@ const isCertificate = (name: string) => name.startsWith('forget-') && name.endsW
 
 function writeList(journal: Journal, content: Content): List {
   const list = { ...content, mac: macOf(content) }
-  writePrivateFile(join(dirname(journal.folder), SUPPRESSED_FILE), `${stableJson(list, 2)}\n`)
+  writeFileAtomic(
+    join(dirname(journal.folder), SUPPRESSED_FILE),
+    `${stableJson(list, 2)}\n`,
+    OWNER_ONLY,
+  )
   return list
 }
 

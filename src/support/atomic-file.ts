@@ -28,15 +28,11 @@ export type FileContent = string | Uint8Array | Iterable<Uint8Array>
 /**
  * Replaces `path` by `content`: a temporary file beside it, fsync, rename, fsync of the folder.
  * Creates missing folders.
+ * @param mode as of placeFileAtomic
  * @throws StorageError when the disk refuses
  */
-export function writeFileAtomic(path: string, content: FileContent): void {
-  placeFileAtomic(path, content, (temporary) => renameSync(temporary, path))
-}
-
-/** As writeFileAtomic, readable by its owner alone: what is in it names people, or is a key. */
-export function writePrivateFile(path: string, content: string): void {
-  placeFileAtomic(path, content, (temporary) => renameSync(temporary, path), OWNER_ONLY)
+export function writeFileAtomic(path: string, content: FileContent, mode?: number): void {
+  placeFileAtomic(path, content, (temporary) => renameSync(temporary, path), mode)
 }
 
 /** As writeFileAtomic, unless `path` exists: then nothing happens. @param mode as of placeFileAtomic */

@@ -39,7 +39,7 @@ describe('the count of the service', () => {
 
   it('of 0 remaining holds at once: while its answer is being written down, the end of another request lets none go', async () => {
     const clock = virtualClock()
-    const pacer = new Pacer(clock, null)
+    const pacer = new Pacer(clock, null, Infinity)
     const [first, second] = await permitsNow(clock, pacer, 2)
     second?.learn(told(0, MINUTE))
     first?.learn(told(5, MINUTE))

@@ -14,7 +14,7 @@ import { endsWithSeal } from '../../src/journal/reader.ts'
 import type { BatchRecord } from '../../src/journal/records.ts'
 import { readSuppression, suppress } from '../../src/load/suppression.ts'
 import { seededRandom, type Random } from '../../src/simulator/random.ts'
-import { fsyncDirectory, writePrivateFile } from '../../src/support/atomic-file.ts'
+import { OWNER_ONLY, fsyncDirectory, writeFileAtomic } from '../../src/support/atomic-file.ts'
 import { StorageError } from '../../src/support/errors.ts'
 import { sha256Hex } from '../../src/support/hash.ts'
 import { newUlid } from '../../src/support/ulid.ts'
@@ -148,7 +148,7 @@ class Process {
     const content = `certificate ${this.#random()}`
     // While it is replaced, it may be either.
     this.#reported.files.delete(path)
-    writePrivateFile(path, content)
+    writeFileAtomic(path, content, OWNER_ONLY)
     this.#reported.files.set(path, content)
     counts.files += 1
   }

@@ -14,7 +14,7 @@ import { join } from 'node:path'
 import { openJournal, type Journal } from '../../journal/journal.ts'
 import { nextMonthAt } from '../../journal/spending.ts'
 import { readSuppression, suppress, type Erasable, type ListMark } from '../../load/suppression.ts'
-import { writePrivateFile } from '../../support/atomic-file.ts'
+import { OWNER_ONLY, writeFileAtomic } from '../../support/atomic-file.ts'
 import { isoInstant } from '../../support/clock.ts'
 import { LockedError, onDisk } from '../../support/errors.ts'
 import { stableJson } from '../../support/json.ts'
@@ -248,7 +248,7 @@ function certify(
     stores,
     proof: { texts: markers.length, ...proof },
   }
-  writePrivateFile(path, `${stableJson(content, 2)}\n`)
+  writeFileAtomic(path, `${stableJson(content, 2)}\n`, OWNER_ONLY)
   return { path, ...content }
 }
 

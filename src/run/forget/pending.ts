@@ -7,7 +7,7 @@ import { join } from 'node:path'
 import { z } from 'zod'
 import type { ErasedSegment } from '../../journal/erase-events.ts'
 import type { Erasable } from '../../load/suppression.ts'
-import { readIfThere, removeFile, writePrivateFile } from '../../support/atomic-file.ts'
+import { OWNER_ONLY, readIfThere, removeFile, writeFileAtomic } from '../../support/atomic-file.ts'
 import { isoInstant } from '../../support/clock.ts'
 import { StorageError, messageOf } from '../../support/errors.ts'
 import { stableJson } from '../../support/json.ts'
@@ -55,7 +55,7 @@ export function readPending(dataDir: string): Pending | null {
 
 /** Keeps what is left to do. @throws StorageError when the disk refuses */
 export function writePending(dataDir: string, pending: Pending): void {
-  writePrivateFile(join(dataDir, PENDING_FILE), `${stableJson(pending, 2)}\n`)
+  writeFileAtomic(join(dataDir, PENDING_FILE), `${stableJson(pending, 2)}\n`, OWNER_ONLY)
 }
 
 /** Nothing is left to do. @throws StorageError when the disk refuses */
