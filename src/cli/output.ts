@@ -113,9 +113,10 @@ export function describeProblem(error: unknown, columns: number, isTerminal: boo
     const stack = error instanceof Error ? (error.stack ?? error.message) : String(error)
     return `jobtide: ${oneProblem(stack)}\n  → ${printable(known?.hint ?? DEFECT_HINT)}\n`
   }
+  const failed = known instanceof CheckFailedError ? known.failed : []
   const lines = [
     `jobtide: ${oneProblem(known.message)}`,
-    ...(known instanceof CheckFailedError ? [failedChecksText(known.failed, columns)] : []),
+    ...failed.map((outcome) => outcomeText(outcome, columns)),
     ...(known.hint === undefined ? [] : [`  → ${printable(known.hint)}`]),
   ].join('\n')
   return `${isTerminal ? wrapLines(lines, columns) : lines}\n`
@@ -131,11 +132,7 @@ function oneProblem(message: string): string {
   return printableLines(message).replaceAll(/\n(?!\n|$| {4}at )/g, `\n${INDENT}`)
 }
 
-/** Each failed check with its offending rows below it, up to `width` characters wide. */
-function failedChecksText(failed: readonly CheckOutcome[], width: number): string {
-  return failed.map((outcome) => outcomeText(outcome, width)).join('\n')
-}
-
+/** A failed check with its offending rows below it, up to `width` characters wide. */
 function outcomeText({ name, offenders, sample }: CheckOutcome, width: number): string {
   const more = offenders > sample.length ? `, the first ${sample.length} of them` : ''
   const head = Object.keys(sample[0] ?? {})

@@ -110,14 +110,10 @@ function readCheckpoint(folder: string): Checkpoint | null {
   if (firstLine?.[1] !== String(CHECKPOINT_FORMAT)) return null
   const body = bytes.subarray(firstLine[0].length)
   if (crc32Hex(body) !== firstLine[2]) return null
-  return checkpointIn(body)
-}
-
-// A newer Node.js may have written it in a way that this one does not read.
-function checkpointIn(body: Buffer): Checkpoint | null {
   try {
     return deserialize(body) as Checkpoint
   } catch {
+    // A newer Node.js may have written it in a way that this one does not read.
     return null
   }
 }

@@ -39,17 +39,17 @@ export async function publishedColumns(
   const kept = all.filter((column) => !leftOut.includes(column.name))
   refuseMissing(definition, kept)
   refuseUnfit(table, kept)
-  // Of another type it is another column to readers that go by ids.
-  const known = new Map(previous?.schema.map((column) => [idOf(column), column.field_id]))
+  const known = new Map(previous?.schema.map((column) => [columnText(column), column.field_id]))
   let lastFieldId = previous?.last_field_id ?? 0
   const columns = kept.map((column) => ({
     ...column,
-    field_id: known.get(idOf(column)) ?? (lastFieldId += 1),
+    field_id: known.get(columnText(column)) ?? (lastFieldId += 1),
   }))
   return { columns, lastFieldId }
 }
 
-function idOf({ name, type }: Column): string {
+/** What a column is to readers; of another type it is another one. */
+export function columnText({ name, type }: Pick<Column, 'name' | 'type'>): string {
   return `${name} ${type}`
 }
 

@@ -9,6 +9,7 @@ import { stableJson } from '../support/json.ts'
 import { SqlError } from '../warehouse/errors.ts'
 import { quoteIdentifier } from '../warehouse/sql-text.ts'
 import type { Warehouse } from '../warehouse/warehouse.ts'
+import { columnText } from './columns.ts'
 import { DamagedSnapshotError, FileCache } from './file-cache.ts'
 import { liveRowsSql, localRows } from './live-rows.ts'
 import type { ManifestTable } from './manifest.ts'
@@ -107,10 +108,6 @@ function columnsOnlyIn(table: ManifestTable | undefined, other: ManifestTable | 
   if (table === undefined || other === undefined) return []
   const known = new Set(other.schema.map(columnText))
   return table.schema.map(columnText).filter((column) => !known.has(column))
-}
-
-function columnText({ name, type }: ManifestTable['schema'][number]): string {
-  return `${name} ${type}`
 }
 
 const COUNTS = ['rows_added', 'rows_removed', 'rows_changed'] as const

@@ -88,10 +88,7 @@ export class FileCache {
 
   /** Takes a file that is in the store now; the file at `path` is gone afterwards. */
   take(key: string, path: string): void {
-    if (this.#store.localPath(key) !== null) {
-      rmSync(path, { force: true })
-      return
-    }
+    if (this.#store.localPath(key) !== null) return rmSync(path, { force: true })
     onDisk(this.#folder, () => {
       mkdirSync(this.#folder, { recursive: true })
       renameSync(path, this.#pathFor(key))

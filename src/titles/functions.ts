@@ -40,14 +40,10 @@ export const functionWords = new PhraseBook<FunctionWord>()
 const english = new Set<string>(ENGLISH_GRAMMAR)
 for (const name of FUNCTIONS) {
   const { jobs, fields, hints, default: defaults, native } = lists[name]
-  for (const [strength, phrases] of Object.entries({
-    job: jobs,
-    field: fields,
-    hint: hints,
-    default: defaults,
-  })) {
-    for (const words of phrases.map(wordsOfPhrase)) {
-      functionWords.add(withUsualNames(words), { function: name, strength: strength as Strength })
+  const phrases = { job: jobs, field: fields, hint: hints, default: defaults }
+  for (const strength of STRENGTHS.toReversed()) {
+    for (const words of phrases[strength].map(wordsOfPhrase)) {
+      functionWords.add(withUsualNames(words), { function: name, strength })
       for (const word of words) english.add(word)
     }
   }

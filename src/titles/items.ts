@@ -45,7 +45,7 @@ function isGradeWithin(word: string): boolean {
 
 /** The phrases of a part; where none of them is a role, a word that ends like a profession may be one. */
 export function readItems(words: readonly string[], counts: Place<Meaning>['counts']): Item[] {
-  const place = { endsBefore, counts }
+  const place: Place<Meaning> = { endsBefore: (all, at) => endsRole(all[at] ?? ''), counts }
   const items: Item[] = []
   for (let at = 0; at < words.length; at = items.at(-1)?.end ?? words.length) {
     const found = phrases.longest(words, at, place)
@@ -55,17 +55,10 @@ export function readItems(words: readonly string[], counts: Place<Meaning>['coun
 }
 
 /** A phrase that asks for the end may end before a link, an "and" or a numeral. */
-const endsRole = remembered(
-  (word) => isNumeral(word) || isLink(word) || isAnd(phrases.find([word])),
-)
-
-function endsBefore(words: readonly string[], at: number): boolean {
-  return endsRole(words[at] ?? '')
-}
-
-function isLink(word: string): boolean {
-  return phrases.find([word])?.kind === 'link'
-}
+const endsRole = remembered((word) => {
+  const meaning = phrases.find([word])
+  return isNumeral(word) || meaning?.kind === 'link' || isAnd(meaning)
+})
 
 function isAnd(meaning: Meaning | null): boolean {
   return meaning?.kind === 'and'

@@ -181,12 +181,8 @@ function untilOthers(words: string[]): string[] {
     const second = words.indexOf('and', end)
     if (second > 0 && isStaffOfGovernment(words, end)) return words.slice(second + 1)
   }
-  return words.slice(0, end).flatMap(spelledOutBeforeOthers)
-}
-
-/** "PA to the Directors"; elsewhere the letters are the Nordic "på" or somebody's licence. */
-function spelledOutBeforeOthers(word: string): string[] {
-  return word === 'pa' ? ['personal', 'assistant'] : [word]
+  // "PA to the Directors"; elsewhere the letters are the Nordic "på" or somebody's licence.
+  return words.slice(0, end).flatMap((word) => (word === 'pa' ? ['personal', 'assistant'] : word))
 }
 
 // "Assistant to the President and Press Secretary" is the latter; who assists "the CEO and CFO" is neither.
