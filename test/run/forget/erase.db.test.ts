@@ -293,9 +293,11 @@ describe('a warehouse from before an erasure', () => {
     const publish = async () => {
       const writer = site.journal.writer()
       const by = { runId: null, writer }
-      await site
-        .read((open) => publishStage(open, target, by, site.world))
-        .finally(() => writer.close())
+      try {
+        await site.read((open) => publishStage(open, target, by, site.world))
+      } finally {
+        await writer.close()
+      }
     }
     await expect(publish()).rejects.toMatchObject({
       exitCode: 9,
