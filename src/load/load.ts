@@ -116,7 +116,7 @@ class Load {
         bytesDone += segment.size - segment.from
       }
     } finally {
-      await merger.settled()
+      await merger.merging.catch(() => undefined)
       await readers.close()
     }
     return merger.report
@@ -137,13 +137,13 @@ class Load {
         const chunk = new Chunk(this.#notRead)
         const end = await this.#readChunk(chunk, readers, next.value, frames)
         const notes = await readers.end()
-        await merger.merged()
+        await merger.merging
         await readers.handOver()
         await this.#sizeChunks()
         merger.merge(chunk, notes, { segment: name, bytes: end })
         yield end - from
       }
-      await merger.merged()
+      await merger.merging
     } finally {
       frames.return(undefined)
     }

@@ -34,7 +34,8 @@ export class Merger {
   readonly #warehouse: Warehouse
   readonly #report = { pages: 0, sightings: 0, inserted: 0, updated: 0, rejected: 0, suppressed: 0 }
   readonly #newUnknownFields: string[] = []
-  #merging: Promise<void> = Promise.resolve()
+  /** Settles when the chunk is merged, or with what stopped it. */
+  merging: Promise<void> = Promise.resolve()
 
   constructor(warehouse: Warehouse) {
     this.#warehouse = warehouse
@@ -47,19 +48,9 @@ export class Merger {
 
   /** Begins to merge a chunk. With it, the position in the journal moves. */
   merge(chunk: Chunk, notes: ReadingNotes, position: Position): void {
-    this.#merging = this.#mergeOnce(chunk, notes, position)
+    this.merging = this.#mergeOnce(chunk, notes, position)
     // A failure is thrown where it is waited for.
-    this.#merging.catch(() => undefined)
-  }
-
-  /** Waits until the chunk is merged; throws what stopped it. */
-  async merged(): Promise<void> {
-    await this.#merging
-  }
-
-  /** Waits until nothing is being merged, whatever came of it. */
-  async settled(): Promise<void> {
-    await this.#merging.catch(() => undefined)
+    this.merging.catch(() => undefined)
   }
 
   async #mergeOnce(chunk: Chunk, notes: ReadingNotes, position: Position): Promise<void> {
