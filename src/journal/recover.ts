@@ -188,10 +188,8 @@ function gapsLine(folder: string, listed: ReadonlyMap<string, SealedSegment>): S
 function lacksBeginning(folder: string): boolean {
   const listed = listedIn(folder, 'refuse')
   const known = listed.get(GAPS)?.upTo ?? ''
-  const begun = new Set(
-    [...listed.values()].flatMap(({ held }) => held.map(({ started }) => started?.run_id)),
-  )
-  return [...listed.values()]
-    .filter(({ segment }) => segment > known)
-    .some(({ held }) => held.some(({ run_id: runId }) => !begun.has(runId)))
+  const sealed = [...listed.values()]
+  const begun = new Set(sealed.flatMap(({ held }) => held.map(({ started }) => started?.run_id)))
+  const later = sealed.filter(({ segment }) => segment > known)
+  return later.some(({ held }) => held.some(({ run_id: runId }) => !begun.has(runId)))
 }

@@ -56,12 +56,14 @@ export function snapshotIds(objects: readonly StoredObject[]): string[] {
 /**
  * The manifests of these snapshots that can be read, by id, each with the hash of its bytes. What was listed may be gone: a
  * collection deletes it.
- * @param onWrong takes what is wrong with another one: it is none, or that of another snapshot
+ * @param onWrong takes what is wrong with another one: it is none, or that of another snapshot; by default it is thrown
  */
 export async function readManifests(
   store: ObjectStore,
   ids: readonly string[],
-  onWrong: (key: string, why: PublishError) => void,
+  onWrong: (key: string, why: PublishError) => void = (_, why) => {
+    throw why
+  },
 ) {
   const manifests = new Map<string, { readonly manifest: Manifest; readonly sha256: string }>()
   for (const id of ids) {
@@ -82,14 +84,10 @@ export async function readManifests(
   return manifests
 }
 
-function rethrow(_key: string, error: PublishError): never {
-  throw error
-}
-
 /** Every snapshot in a store, oldest first. @throws PublishError when a manifest is not Jobtide's */
 export async function listSnapshots(store: ObjectStore): Promise<Manifest[]> {
   const ids = snapshotIds(await store.list('snapshots/'))
-  const found = await readManifests(store, ids, rethrow)
+  const found = await readManifests(store, ids)
   return [...found.values()].map(({ manifest }) => manifest)
 }
 
@@ -113,7 +111,7 @@ export async function openSnapshot(url: string, options: StoreOptions): Promise<
   const { destination, snapshotId: id } = splitSnapshotUrl(url)
   const store = await openStore(destination, options)
   if (id !== null) {
-    const found = (await readManifests(store, [id], rethrow)).get(id)
+    const found = (await readManifests(store, [id])).get(id)
     if (found === undefined) throw noSnapshot(id, destination)
     return { store, manifest: found.manifest }
   }

@@ -87,11 +87,10 @@ export async function finish(parts: RunParts, run: RunHistory, buying: BuyingEnd
   }
   if (end.publish === null) return end
   // Last, when the warehouse is closed and shows the end of the run. Everything is published by then.
-  const copy = await makeAnalystCopy(world)
-  const { path, problem: copyProblem } = copy
-  if (copyProblem !== null)
-    world.logger.warn({ path, reason: copyProblem.message }, 'no_analyst_copy')
-  return { ...end, analystCopy: copy }
+  const analystCopy = await makeAnalystCopy(world)
+  const { path, problem: refused } = analystCopy
+  if (refused !== null) world.logger.warn({ path, reason: refused.message }, 'no_analyst_copy')
+  return { ...end, analystCopy }
 }
 
 /**

@@ -21,7 +21,7 @@ import { ConfigError, messageOf } from '../support/errors.ts'
 import { isWithin } from '../support/file-modes.ts'
 import { SqlError } from '../warehouse/errors.ts'
 import { quoteIdentifier, quotePath } from '../warehouse/sql-text.ts'
-import { openWarehouse } from '../warehouse/warehouse.ts'
+import { withWarehouse, type Warehouse } from '../warehouse/warehouse.ts'
 import { dataDirectory } from './data-directory.ts'
 
 /** What the command line says, overriding the pipeline file. Absent means: as the file says. */
@@ -85,10 +85,7 @@ const BUNDLED_LIST = join(packageRoot, 'config', 'organizations.csv')
  */
 export async function readJob(name: string, overrides: Overrides, dataDir: string): Promise<Job> {
   const { file, spec } = readPipeline(name)
-  const listFile =
-    overrides.organizations === undefined
-      ? resolve(dirname(file), spec.organizations)
-      : resolve(overrides.organizations)
+  const listFile = resolve(overrides.organizations ?? resolve(dirname(file), spec.organizations))
   const list = await readOrganizations(listFile)
   const { limits } = spec
   const concurrency = overrides.concurrency ?? limits.concurrency
@@ -217,15 +214,14 @@ async function readOrganizations(file: string): Promise<OrganizationList> {
 // The two columns we know as CSV text, so that one parser judges every kind of list.
 async function parquetAsCsv(file: string): Promise<string> {
   const source = `read_parquet(${quotePath(file)})`
-  const engine = await openWarehouse({ path: ':memory:', mode: 'write' })
-  try {
+  const read = async (engine: Warehouse) => {
     const { columns } = await engine.table(`select * from ${source} limit 0`)
-    const wanted = columns
-      .map(({ name }) => name)
-      .filter((name) => ['organization_id', 'company_url'].includes(name.toLowerCase()))
+    const names = columns.map(({ name }) => name)
+    const known = ['organization_id', 'company_url']
+    const wanted = names.filter((name) => known.includes(name.toLowerCase()))
     if (wanted.length === 0) {
       throw new ConfigError(
-        `${file}: no column organization_id or company_url; found: ${columns.map(({ name }) => name).join(', ')}`,
+        `${file}: no column organization_id or company_url; found: ${names.join(', ')}`,
         { hint: 'Name one of its columns organization_id or company_url; nothing was sent.' },
       )
     }
@@ -234,13 +230,12 @@ async function parquetAsCsv(file: string): Promise<string> {
     const quote = (cell: unknown) =>
       `"${(typeof cell === 'string' ? cell : '').replaceAll('"', '""')}"`
     return [wanted.join(','), ...rows.map((row) => row.map(quote).join(','))].join('\n')
-  } catch (error) {
+  }
+  return withWarehouse({ path: ':memory:', mode: 'write' }, read).catch((error: unknown) => {
     if (!(error instanceof SqlError)) throw error
     throw new ConfigError(`${file}: not a list of organisations: ${messageOf(error)}`, {
       hint: 'Give a Parquet file with a column organization_id or company_url, or a CSV file.',
       cause: error,
     })
-  } finally {
-    engine.close()
-  }
+  })
 }

@@ -80,25 +80,20 @@ export class SearchEndpoint {
       return refusal(429, 'rate limit of the plan exceeded', key, headers)
     }
     try {
-      const request = readSearch(call)
-      return this.#answerPage(request, this.#named(request), call.nowMs, key, headers)
+      return this.#answerPage(call, key, headers)
     } catch (error) {
       if (!(error instanceof BadRequest)) throw error
       return refusal(400, error.message, key, headers)
     }
   }
 
-  #answerPage(
-    request: SearchRequest,
-    organizations: ReadonlySet<number> | undefined,
-    nowMs: number,
-    key: string,
-    headers: Answer['headers'],
-  ): Reply {
+  #answerPage(call: SearchCall, key: string, headers: Answer['headers']): Reply {
+    const request = readSearch(call)
+    const organizations = this.#named(request)
     const all = this.#options.source.organizations
     const ids = [...(organizations ?? [])].map((number) => all[number]?.organization_id ?? '')
     const strike = this.#faults(request.page, new Set(ids))
-    const found = this.#search.page(request, organizations, nowMs)
+    const found = this.#search.page(request, organizations, call.nowMs)
     const price = found.events.length > 0 ? CREDITS_PER_PAGE : 0
     const { credit_used: said = price } = (strike?.fault.body ?? {}) as { credit_used?: number }
     const isPage = strike?.fault.status === undefined

@@ -4,7 +4,6 @@ import { randomBytes } from 'node:crypto'
 
 const CROCKFORD = '0123456789ABCDEFGHJKMNPQRSTVWXYZ'
 const TIME_CHARACTERS = 10
-const RANDOM_CHARACTERS = 16
 
 /**
  * A new ULID: 48 bits of `epochMs` (milliseconds since 1970 UTC), then 80 random bits. Two of the same millisecond sort
@@ -16,9 +15,7 @@ export function newUlid(epochMs: number, random: Uint8Array = randomBytes(16)): 
   for (let rest = epochMs, i = 0; i < TIME_CHARACTERS; i += 1, rest = Math.floor(rest / 32)) {
     time = CROCKFORD.charAt(rest % 32) + time
   }
-  let tail = ''
-  for (let i = 0; i < RANDOM_CHARACTERS; i += 1) tail += CROCKFORD.charAt((random[i] ?? 0) % 32)
-  return time + tail
+  return time + Array.from(random, (byte) => CROCKFORD.charAt(byte % 32)).join('')
 }
 
 /** When a ULID was made, milliseconds since 1970 UTC; NaN for a text that does not begin as one. */
