@@ -44,7 +44,8 @@ export function recoverSegments(
   makeCertain(folder)
   const accepted = losses === 'accept' ? acceptLosses(folder, clock) : []
   if (losses === 'refuse') {
-    renew(folder)
+    // A mark goes after the line of its segment is on the disk: where one is left, the line may not be.
+    renewSeals(folder, readMarks(folder).size > 0)
     checkSegments(folder, 'ends')
     const damages = damagesOf(folder, openIn(folder), 'bytes')
     if (damages.length > 0) throw new JournalLossError(folder, damages)
@@ -63,11 +64,6 @@ function makeCertain(folder: string): void {
     }
     for (const one of [dirname(folder), folder]) fsyncDirectory(one)
   })
-}
-
-// A mark goes after the line of its segment is on the disk: where one is left, the line may not be.
-function renew(folder: string): void {
-  renewSeals(folder, readMarks(folder).size > 0)
 }
 
 /** The marks of segments that are not listed. */
@@ -133,7 +129,7 @@ function acceptLosses(folder: string, clock: Clock): string[] {
       `${sealsPath(folder)} is rebuilt from the segments that are there; a run in them is not resumed, because what it lost cannot be told`,
     )
   }
-  renew(folder)
+  renewSeals(folder, readMarks(folder).size > 0)
   const known = [...listedIn(folder, 'refuse').values(), ...openIn(folder)]
   for (const damage of damagesOf(folder, known, 'bytes')) {
     accepted.push(acceptDamage(folder, damage, clock))

@@ -88,7 +88,10 @@ export class SearchEndpoint {
   }
 
   #answerPage(call: SearchCall, key: string, headers: Answer['headers']): Reply {
-    const request = readSearch(call)
+    if (call.body !== '' && !/^application\/json\b/i.test(call.contentType ?? '')) {
+      throw new BadRequest('send the body with Content-Type: application/json')
+    }
+    const request = searchFromBody(call.body)
     const organizations = this.#named(request)
     const all = this.#options.source.organizations
     const ids = [...(organizations ?? [])].map((number) => all[number]?.organization_id ?? '')
@@ -138,13 +141,6 @@ function refusal(
   headers: Answer['headers'] = {},
 ): Reply {
   return { answer: errorAnswer(status, message, headers), facts: { key } }
-}
-
-function readSearch(call: SearchCall): SearchRequest {
-  if (call.body !== '' && !/^application\/json\b/i.test(call.contentType ?? '')) {
-    throw new BadRequest('send the body with Content-Type: application/json')
-  }
-  return searchFromBody(call.body)
 }
 
 function pageBody({ page, limit }: SearchRequest, found: FoundPage, price: number): string {

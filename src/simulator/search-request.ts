@@ -4,6 +4,7 @@
  */
 
 import { z } from 'zod'
+import { jsonOrNull } from '../support/json.ts'
 import { EVENT_TYPES } from './events.ts'
 
 export const COMPANIES_MAX = 50
@@ -61,19 +62,12 @@ const LONGEST_SHOWN = 200
 
 /** The search in a POST body; an empty body asks for everything. */
 export function searchFromBody(body: string): SearchRequest {
-  const asked = body.trim() === '' ? {} : parseJson(body)
+  const asked = body.trim() === '' ? {} : jsonOrNull(body)
+  if (asked === null) throw new BadRequest('the body is not valid JSON')
   const parsed = schema.safeParse(asked)
   if (parsed.success) return parsed.data
   const name = String(parsed.error.issues[0]?.path[0] ?? '')
   if (name === '') throw new BadRequest('the body must be a JSON object')
   const sent = JSON.stringify((asked as Record<string, unknown>)[name]).slice(0, LONGEST_SHOWN)
   throw new BadRequest(`${name} must be ${EXPECTED[name]}; got ${sent}`)
-}
-
-function parseJson(body: string): unknown {
-  try {
-    return JSON.parse(body)
-  } catch {
-    throw new BadRequest('the body is not valid JSON')
-  }
 }

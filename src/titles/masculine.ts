@@ -5,14 +5,10 @@ import { translations } from './languages.ts'
 import { remembered } from './memo.ts'
 import { baseForms } from './words.ts'
 
-const knownWords = new Set([
+export const knownWords: ReadonlySet<string> = new Set([
   ...englishWords,
   ...translations.flatMap(({ words, letters }) => [...words, letters]),
 ])
-
-export function isKnownWord(word: string): boolean {
-  return knownWords.has(word)
-}
 
 const meaningOf = new Map(
   translations
