@@ -231,11 +231,11 @@ comment on column ops.build_state.key is 'What is known.';
 comment on column ops.build_state.value is 'Its value, a text.';
 
 create table ops.suppression (
-    generation integer not null,
+    list varchar,
     is_rewritten boolean not null
 );
 comment on table ops.suppression is 'One row: which suppression list this warehouse follows; none before the first load. A warehouse from a backup follows an older one, and `jobtide load` takes out who was erased since.';
-comment on column ops.suppression.generation is 'Number of the list; 0 where there is none.';
+comment on column ops.suppression.list is 'The MAC of the list; null where there is none.';
 comment on column ops.suppression.is_rewritten is 'Whether the file was written again since rows were deleted, so that no byte of them is left. The end of each run does it.';
 
 create table ops.segments_to_erase (

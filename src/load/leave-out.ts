@@ -31,25 +31,23 @@ export async function leaveOut(
     const ids = rows.map(([id]) => String(id))
     people.push(...ids.filter((id) => suppression.coversPerson(id)))
   }
+  const before = await followed(warehouse)
+  await follow(warehouse, before.list, false)
   const rows = await deleteErasable(warehouse, {
     profileIds: [...new Set([...people, ...also])],
     eventsBefore: suppression.eventsBefore,
     // One that was nested too deeply to be kept has a fixed text, which is no JSON and names nobody.
     isErasedReject: (text) => suppression.coversEvent(jsonOrNull(text)),
   })
-  const { is_rewritten: wasRewritten } = await followed(warehouse)
-  const isRewritten = wasRewritten && Object.keys(rows).length === 0
-  await warehouse.run(
-    `delete from ops.suppression;
-     insert into ops.suppression values (${suppression.generation}, ${isRewritten})`,
-  )
+  const isClean = Object.keys(rows).length === 0
+  await follow(warehouse, suppression.list, isClean && before.is_rewritten)
   return { people: people.length, rows }
 }
 
 /** As {@link leaveOut}, where the warehouse follows another list. */
 export async function followList(warehouse: Warehouse, suppression: Suppression): Promise<void> {
-  const { generation } = await followed(warehouse)
-  if (generation !== suppression.generation) await leaveOut(warehouse, suppression)
+  const { list } = await followed(warehouse)
+  if (list !== suppression.list) await leaveOut(warehouse, suppression)
 }
 
 /** @throws StorageError when a warehouse follows another list, and may show people who were erased */
@@ -57,19 +55,26 @@ export async function refuseOlderList(
   warehouse: Warehouse,
   suppression: Suppression,
 ): Promise<void> {
-  const { generation } = await followed(warehouse)
-  if (generation === suppression.generation) return
+  const { list } = await followed(warehouse)
+  if (list === suppression.list) return
   throw new StorageError(
-    `the warehouse follows suppression list number ${generation}, and the list is number ${suppression.generation}: it may hold people who were erased`,
+    'the warehouse follows another suppression list than suppressed.json: it may hold people who were erased',
     {
       hint: 'Nothing was published. Run `jobtide load` and `jobtide build`: they take them out.',
     },
   )
 }
 
+async function follow(warehouse: Warehouse, list: string | null, isRewritten: boolean) {
+  await warehouse.transaction(async () => {
+    await warehouse.run('delete from ops.suppression')
+    await warehouse.run('insert into ops.suppression values ($1, $2)', [list, isRewritten])
+  })
+}
+
 async function followed(warehouse: Warehouse) {
-  const [row] = await warehouse.all<{ generation: number; is_rewritten: boolean }>(
-    'select generation, is_rewritten from ops.suppression',
+  const [row] = await warehouse.all<{ list: string | null; is_rewritten: boolean }>(
+    'select list, is_rewritten from ops.suppression',
   )
-  return row ?? { generation: 0, is_rewritten: true }
+  return row ?? { list: null, is_rewritten: true }
 }

@@ -26,7 +26,7 @@ const KEY_BYTES = 32
 const hashSchema = z.string().regex(/^[0-9a-f]{64}$/)
 
 const contentSchema = z.strictObject({
-  format_version: z.literal(3),
+  format_version: z.literal(4),
   /** Rises by 1 with each change. */
   generation: z.int().min(1),
   /** Of all hashes, so that nobody can test an id without this file. Never published. */
@@ -35,6 +35,8 @@ const contentSchema = z.strictObject({
   people: z.array(hashSchema),
   /** Events that changed and were detected before this are not kept; null keeps all. */
   events_before: z.iso.datetime().nullable(),
+  /** The MACs of the lists before it, oldest first: they prove that it knows what another one knows. */
+  earlier: z.array(hashSchema),
 })
 /** `mac`: HMAC-SHA-256 of all the rest. */
 const listSchema = contentSchema.extend({ mac: hashSchema })
@@ -59,16 +61,21 @@ export interface Erasable {
 export class Suppression {
   readonly #key: string
   readonly #hashes: ReadonlySet<string>
-  /** Which list it is: rises by 1 with each change; 0 where there never was one. */
-  readonly generation: number
+  /** The MACs of this list and of those before it, oldest first; none where there never was one. */
+  readonly lists: readonly string[]
   /** Events that changed and were detected before this are not kept, milliseconds since 1970 UTC; null keeps all. */
   readonly eventsBefore: number | null
 
-  constructor(list: Omit<Content, 'format_version'>) {
+  constructor(list: Pick<Content, 'key' | 'people' | 'events_before'>, lists: readonly string[]) {
     this.#key = list.key
-    this.generation = list.generation
+    this.lists = lists
     this.#hashes = new Set(list.people)
     this.eventsBefore = list.events_before === null ? null : Date.parse(list.events_before)
+  }
+
+  /** The MAC of the list; null where there never was one. */
+  get list(): string | null {
+    return this.lists.at(-1) ?? null
   }
 
   /** How many people are on the list. */
@@ -101,7 +108,8 @@ export class Suppression {
  * @throws StorageError when the list is lost, older or was changed: then it is not known whose events to leave out
  */
 export function readSuppression(journal: Journal, noted?: ListMark | null): Suppression {
-  return new Suppression(readList(journal, noted) ?? emptyList())
+  const list = readList(journal, noted)
+  return new Suppression(list ?? emptyList(), list === null ? [] : listsOf(list))
 }
 
 /**
@@ -118,17 +126,19 @@ export async function suppress(
 ): Promise<{ readonly people: string[]; readonly list: ListMark | null }> {
   const noted = readHistory(journal).suppression
   let list = readList(journal, noted)
-  const { key, people, events_before: before, generation } = list ?? emptyList()
+  const { key, people, events_before: before } = list ?? emptyList()
   const hashes = profileIds.map((id) => personHash(key, id))
   const all = [...new Set([...people, ...hashes])]
   const isLater = eventsBefore !== null && (before === null || Date.parse(before) < eventsBefore)
   if (all.length > people.length || isLater) {
+    const earlier = list === null ? [] : listsOf(list)
     list = writeList(journal, {
-      format_version: 3,
-      generation: generation + 1,
+      format_version: 4,
+      generation: earlier.length + 1,
       key,
       people: all,
       events_before: isLater ? isoInstant(eventsBefore) : before,
+      earlier,
     })
   }
   await noteList(journal, list, noted, nowMs)
@@ -157,7 +167,7 @@ async function noteList(
 
 function emptyList(): Content {
   const key = randomBytes(KEY_BYTES).toString('hex')
-  return { format_version: 3, generation: 0, key, people: [], events_before: null }
+  return { format_version: 4, generation: 0, key, people: [], events_before: null, earlier: [] }
 }
 
 /** The list of the data directory that a journal lies in; null where there never was one. */
@@ -180,11 +190,15 @@ function readList(
       const age = `it is number ${list.generation}, and ${by} knows of number ${generation}`
       throw lost(`${path} is an older list: ${age}`)
     }
-    if (list.generation === generation && list.mac !== mac) {
+    if (generation > 0 && listsOf(list)[generation - 1] !== mac) {
       throw lost(`${path} is not the list that ${by} knows`)
     }
   }
   return list
+}
+
+function listsOf({ earlier, mac }: List): string[] {
+  return [...earlier, mac]
 }
 
 /** The lists that the certificates of a data directory were written after. One that is damaged tells only that there was one. */
@@ -230,7 +244,7 @@ function parseList(path: string, bytes: Buffer): List {
     throw lost(`${path} is not a list of this Jobtide: ${messageOf(error)}`, error)
   }
   const { mac, ...content } = list
-  if (macOf(content) === mac) return list
+  if (macOf(content) === mac && list.generation === list.earlier.length + 1) return list
   throw lost(`${path} was changed: its content does not fit its MAC`)
 }
 

@@ -114,6 +114,8 @@ const notKeptSchema = z.object({
   people: z.int().nonnegative(),
   /** ISO 8601; null: events of any age are kept. */
   events_before: z.string().nullable(),
+  /** The MAC of the suppression list, which names nobody; null where there is none. */
+  list: z.string().nullable(),
 })
 
 const manifestSchema = z.object({

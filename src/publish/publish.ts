@@ -65,6 +65,8 @@ export interface PublishOptions extends PublishChoices {
   readonly journalId: string
   /** What was erased on purpose: fewer rows are no loss then. */
   readonly notKept: NotKept
+  /** The MACs of the suppression list and of those before it. */
+  readonly lists: readonly string[]
   readonly version: string
   readonly logger: Logger
   readonly onProgress?: (step: PublishStep) => void

@@ -9,7 +9,7 @@ import { PublishError } from './errors.ts'
 import { totalsOf, type Manifest, type NotKept } from './manifest.ts'
 
 export interface LossChoices {
-  /** Publishes although the destination shows the rows of another journal. Default: refused. */
+  /** Publishes although the destination shows the rows of another journal, or under another suppression list. Default: refused. */
   readonly adoptDestination?: boolean
   /** Publishes although the snapshot holds less than the one before. Default: refused. */
   readonly acceptShrink?: boolean
@@ -23,16 +23,23 @@ export class RefusedLossError extends PublishError {
   }
 }
 
-/** Refuses a snapshot in place of the one that readers see. */
+/**
+ * Refuses a snapshot in place of the one that readers see.
+ * @param choices with `lists`: the MACs of the suppression list here and of those before it
+ */
 export function refuseLoss(
   before: Manifest,
   now: Manifest,
   destination: string,
-  { adoptDestination = false, acceptShrink = false }: LossChoices,
+  choices: LossChoices & { readonly lists: readonly string[] },
 ): void {
+  const { adoptDestination = false, acceptShrink = false, lists } = choices
   const isOthers = isOfAnotherJournal(before, now)
   if (isOthers && !adoptDestination) throw anotherJournal(before, now, destination)
-  if (hasForgottenLess(before.not_kept, now.not_kept)) {
+  // A list knows what all before it knew. Who adopts a destination has nothing but the numbers.
+  const { list } = before.not_kept
+  const isLater = list === null || lists.includes(list) || adoptDestination
+  if (!isLater || hasForgottenLess(before.not_kept, now.not_kept)) {
     throw rememberedAgain(before, now, destination)
   }
   // An operator who adopts a destination has seen the counts of both sides.
@@ -113,9 +120,9 @@ function rememberedAgain(before: Manifest, now: Manifest, destination: string) {
   const told = ({ not_kept: { people, events_before: day } }: Manifest) =>
     `${shown(people)} erased${day === null ? '' : `, and no events from before ${day}`}`
   return new RefusedLossError(
-    `people who were erased would come back: the suppression list here knows of ${told(now)}; readers of ${destination} see a snapshot that knows of ${told(before)}`,
+    `people who were erased would come back: the suppression list here knows of ${told(now)}, and does not follow that of the snapshot that readers of ${destination} see, which knows of ${told(before)}`,
     {
-      hint: `Nothing was uploaded, and readers keep snapshot ${snapshot_id}. Put the newest suppressed.json back and run \`jobtide replay\`; if only an older one is left, forget everybody again who was erased since.`,
+      hint: `Nothing was uploaded, and readers keep snapshot ${snapshot_id}. Put the newest suppressed.json back and run \`jobtide replay\`; if only an older one is left, forget everybody again who was erased since, and publish once with --adopt-destination.`,
       context: { destination, snapshot_id, before: before.not_kept, now: now.not_kept },
     },
   )

@@ -120,7 +120,7 @@ export async function publishStage(
   const snapshotId = newUlid(clock.now())
   const suppression = readSuppression(openJournal(directory.journal, clock))
   await refuseOlderList(warehouse, suppression)
-  const { people, eventsBefore } = suppression
+  const { people, eventsBefore, list, lists } = suppression
   try {
     const journalId = journalIdentity(directory.journal, clock.now())
     const store = await openTarget(target, world)
@@ -131,7 +131,12 @@ export async function publishStage(
       runId: by.runId,
       store,
       journalId,
-      notKept: { people, events_before: eventsBefore === null ? null : isoInstant(eventsBefore) },
+      notKept: {
+        people,
+        events_before: eventsBefore === null ? null : isoInstant(eventsBefore),
+        list,
+      },
+      lists,
       tables: [...publishedTables(readModelFiles()), ...computedModels],
       scratchFolder: directory.scratch,
       // One for each destination: what another one needs is not thrown away.

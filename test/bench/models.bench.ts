@@ -70,7 +70,8 @@ function publishTo(warehouse: Warehouse, folder: string) {
     snapshotId: newUlid(realClock.now()),
     runId: null,
     journalId: '01M82GZFCDS2H9RXZ13JAAZES0',
-    notKept: { people: 0, events_before: null },
+    notKept: { people: 0, events_before: null, list: null },
+    lists: [],
     version: '0.0.0',
     logger: silentLogger,
   })

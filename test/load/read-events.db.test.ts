@@ -122,13 +122,11 @@ const page = fc
 
 const key = '0'.repeat(64)
 const suppressions = [
-  new Suppression({ generation: 1, key, people: [], events_before: null }),
-  new Suppression({
-    generation: 1,
-    key,
-    people: [personHash(key, 'per_2')],
-    events_before: '1990-01-01T00:00:00Z',
-  }),
+  new Suppression({ key, people: [], events_before: null }, []),
+  new Suppression(
+    { key, people: [personHash(key, 'per_2')], events_before: '1990-01-01T00:00:00Z' },
+    [key],
+  ),
 ]
 
 /** What becomes of the events of some pages. */

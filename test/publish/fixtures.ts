@@ -98,7 +98,8 @@ export async function smallWarehouse(options: { threads?: number } = {}): Promis
 /** Whose rows the snapshots of a test are: those of one journal, of which nothing was erased. */
 export const oneJournal = {
   journalId: '01M82GZFCDS2H9RXZ13JAAZES0',
-  notKept: { people: 0, events_before: null },
+  notKept: { people: 0, events_before: null, list: null },
+  lists: [],
 } as const
 
 /** Publishes those tables; `options` overrides any part. */

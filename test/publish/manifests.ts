@@ -55,7 +55,7 @@ export function aManifest(parts: Partial<Manifest> = {}): Manifest {
     destination: '/srv/lake',
     run_id: null,
     journal_id: '01M82GZFCDS2H9RXZ13JAAZES0',
-    not_kept: { people: 0, events_before: null },
+    not_kept: { people: 0, events_before: null, list: null },
     versions: { jobtide: '0.0.0', duckdb: 'v1' },
     tables: [],
     new_bytes: 0,

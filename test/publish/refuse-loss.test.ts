@@ -15,7 +15,9 @@ interface Facts {
   readonly organizations?: number
   /** Where coverage ends; null where nothing is covered. */
   readonly to?: string | null
-  readonly notKept?: Manifest['not_kept']
+  readonly notKept?: Pick<Manifest['not_kept'], 'people' | 'events_before'>
+  /** The suppression list and those before it. */
+  readonly lists?: readonly string[]
   readonly credits?: number
 }
 
@@ -26,6 +28,7 @@ function snapshot({
   organizations = 60,
   to = '2026-11-22T21:00:00.000Z',
   notKept = { people: 0, events_before: null },
+  lists = [],
   credits = 980,
 }: Facts = {}): Manifest {
   const counts = { job_change_events: 4_807, stints: 30_670, promotions: 19, ...rows }
@@ -33,7 +36,7 @@ function snapshot({
   return aManifest({
     snapshot_id: '01M82H07EJETJB7E3T2SCCDB6S',
     journal_id: journal,
-    not_kept: notKept,
+    not_kept: { ...notKept, list: lists.at(-1) ?? null },
     tables: Object.entries(counts).map(([name, count]) => aTable({ name, rows: count })),
     coverage: { ...aManifest().coverage, organizations, covered_to: edge },
     credits: { total: credits, of_run: 0 },
@@ -43,7 +46,8 @@ function snapshot({
 /** What is refused; null for nothing. */
 function refused(before: Facts, now: Facts, choices: LossChoices = {}) {
   try {
-    refuseLoss(snapshot(before), snapshot(now), 's3://lake', choices)
+    const { lists = [] } = now
+    refuseLoss(snapshot(before), snapshot(now), 's3://lake', { ...choices, lists })
     return null
   } catch (error) {
     return error as Error & { exitCode: number; hint: string }
@@ -98,6 +102,20 @@ describe('a snapshot of the same journal, or of one that was adopted', () => {
       }
     }
     expect(refused(before, { ...before, rows: { promotions: 18 } })).toBeNull()
+  })
+
+  it('under a list of as many people that does not follow the one of that snapshot is refused until it is adopted', () => {
+    const notKept = { people: 2, events_before: null }
+    const before = { notKept, lists: ['a', 'b'] }
+    const forked = { notKept, lists: ['a', 'c'] }
+    expect(refused(before, forked, { acceptShrink: true })).toMatchObject({
+      exitCode: EXIT.publishFailed,
+      message: expect.stringContaining('does not follow that of the snapshot') as string,
+      hint: expect.stringContaining('publish once with --adopt-destination') as string,
+    })
+    expect(refused(before, { notKept }, { acceptShrink: true })?.message).toContain('come back')
+    expect(refused(before, forked, { adoptDestination: true })).toBeNull()
+    expect(refused(before, { notKept, lists: ['a', 'b', 'd'] })).toBeNull()
   })
 
   it.each<[string, Facts]>([

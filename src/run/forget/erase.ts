@@ -96,7 +96,7 @@ async function eraseAll(
   if (begun === null) {
     if (!isEmpty) {
       await eraseFromJournal(world, 'noted')
-      await rewriteIfDue(warehouse)
+      if (await rewriteIfDue(warehouse)) await eraseCopies(world)
     }
     return null
   }

@@ -104,12 +104,13 @@ export async function leaveOutErased(world: RebuildWorld, path: string): Promise
   return people
 }
 
-/** Writes the file again where a load deleted rows that are not kept. */
-export async function rewriteIfDue(path: string): Promise<void> {
+/** Writes the file again where a load deleted rows that are not kept. @returns whether that was so */
+export async function rewriteIfDue(path: string): Promise<boolean> {
   const due = await withWarehouse({ path, mode: 'read' }, (warehouse) =>
     warehouse.number('select count(*) from ops.suppression where not is_rewritten'),
   )
   if (due > 0) await rewrite(path)
+  return due > 0
 }
 
 function leaveOutIn(
