@@ -16,6 +16,8 @@ export interface BudgetOptions {
     readonly limit: number | null
     readonly spentBy: ReadonlyMap<string, number>
   }
+  /** What a page cost last, in credits; default: the expected price. */
+  readonly pagePrice?: number
   /** Our time, milliseconds since 1970 UTC. */
   readonly now: () => number
 }
@@ -40,17 +42,18 @@ interface Limit {
 
 /** No other page may be bought: the run, or the month, has spent what it may. */
 export class BudgetReachedError extends JobtideError {
-  constructor({ limit, spent, month }: Limit) {
+  constructor({ limit, spent, month }: Limit, price: number) {
     const context = { limit, spent, per: month === null ? 'run' : 'month' }
+    const told = `${spent} spent${price === CREDITS_PER_PAGE ? '' : `, and a page cost ${price}`}`
     if (month === null) {
-      super(EXIT.budget, `the run's budget of ${limit} credits is reached (${spent} spent)`, {
+      super(EXIT.budget, `the run's budget of ${limit} credits is reached (${told})`, {
         hint: 'Finished batches are kept. Run again to go on with a fresh budget, or give more with --credits.',
         context,
       })
       return
     }
     const renewsAt = isoInstant(nextMonthAt(Date.parse(`${month}-01`)))
-    super(EXIT.budget, `the budget of ${limit} credits for ${month} is reached (${spent} spent)`, {
+    super(EXIT.budget, `the budget of ${limit} credits for ${month} is reached (${told})`, {
       hint: `Finished batches are kept. The month's budget is fresh on ${renewsAt.slice(0, 10)} (UTC); the pipeline file can give more.`,
       context: { ...context, renews_at: renewsAt },
     })
@@ -64,10 +67,11 @@ export class Budget {
   #reserved = 0
   #spent: number
   /** The most that a page has cost so far: a service that charges more than expected is believed. */
-  #price = CREDITS_PER_PAGE
+  #price: number
 
   constructor(options: BudgetOptions) {
     this.#options = options
+    this.#price = Math.max(options.pagePrice ?? 0, CREDITS_PER_PAGE)
     this.#spent = options.run.spent
     this.#spentIn = new Map(options.month?.spentBy)
   }
@@ -87,7 +91,7 @@ export class Budget {
       signal.throwIfAborted()
       const reached = this.#reachedBy(this.#reserved + 1)
       if (reached === undefined) return this.#reservation()
-      if (this.#reserved === 0) throw new BudgetReachedError(reached)
+      if (this.#reserved === 0) throw new BudgetReachedError(reached, this.#price)
       await this.#settled.wait(signal)
     }
   }

@@ -67,7 +67,15 @@ class Extraction {
   #events = 0
 
   constructor(options: ExtractOptions) {
-    const { run, creditsLimit, creditsSpent = 0, monthlyCredits, clock, stop } = options
+    const {
+      run,
+      creditsLimit,
+      creditsSpent = 0,
+      monthlyCredits,
+      pagePrice = 0,
+      clock,
+      stop,
+    } = options
     const { run_id: runId } = run.started
     this.#options = options
     this.#batches = [...run.batches.values()].filter(isKept)
@@ -77,6 +85,7 @@ class Extraction {
     this.#budget = new Budget({
       run: { limit: creditsLimit, spent: this.#creditsBefore },
       ...(monthlyCredits === undefined ? {} : { month: monthlyCredits }),
+      pagePrice,
       now: () => clock.now(),
     })
     this.#queue = new PQueue({ concurrency: options.concurrency })

@@ -42,6 +42,8 @@ export interface ExtractOptions extends BuyingOptions {
   readonly creditsSpent?: number
   /** Credits that all runs of the pipeline may spend in a calendar month; absent: no limit. */
   readonly monthlyCredits?: BudgetOptions['month']
+  /** What a page cost last, in credits; default: the expected price. */
+  readonly pagePrice?: number
   /** Batches, and so requests, at the same time, 1 or more. */
   readonly concurrency: number
   /** Milliseconds since 1970 UTC before which the service wants no request, from an earlier run; 0 for none. */

@@ -52,6 +52,8 @@ export interface History extends ClockHistory {
   readonly seen: Map<string, Sightings>
   /** By `${day} ${pipeline}`, the UTC day a request was sent. */
   readonly spending: Map<string, DaySpending>
+  /** What the last page that cost something was charged, and when it was received; of several at once the highest. */
+  lastPrice: { readonly at: number; readonly credits: number }
   /** Times that the service named: of all the latest, and the last one; see pausedUntil. */
   pauses: Pause[]
   /** The newest suppression list; null where there never was one. */
@@ -71,6 +73,7 @@ export function emptyHistory(): History {
     asked: new Map(),
     seen: new Map(),
     spending: new Map(),
+    lastPrice: { at: 0, credits: 0 },
     pauses: [],
     ...emptyClockHistory(),
     suppression: null,
@@ -198,12 +201,15 @@ export function foldLoss(history: History, lost: readonly HeldRun[]): void {
 
 function foldPage(history: History, record: PageReceived): void {
   const run = runOf(history, record)
+  const { at, credits_used: credits } = record
+  const { lastPrice: last } = history
+  const isLater = at > last.at || (at === last.at && credits > last.credits)
+  if (credits > 0 && isLater) history.lastPrice = { at, credits }
   const sound = foldClocks(history, record)
   if (sound !== null) voidCoverage(history, sound)
   const batch = record.free_probe === true ? null : batchOf(run, record.batch_id)
   if (batch !== null) takeRecord(batch, record)
   for (const [id, events, recent] of record.seen) {
-    const { at } = record
     const added = { total: events, lastAt: at, events: recent, days: 0, at }
     history.seen.set(id, addSightings(history.seen.get(id), added))
   }

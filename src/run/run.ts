@@ -173,6 +173,7 @@ export function extraction(
       limit: job.creditsPerMonth,
       spentBy: monthlyCredits(history.spending, job.pipeline),
     },
+    pagePrice: history.lastPrice.credits,
     concurrency: job.concurrency,
     maxWaitMs: job.maxWaitMs,
     notBefore: pausedUntil(history, world.clock.now(), world.clock.uptime?.() ?? null),

@@ -17,7 +17,7 @@ interface Asked {
 }
 
 /** A server whose every page is full and promises more, the same for the same page; where `isEmpty`, there is none. */
-async function endless(isEmpty: (asked: Asked) => boolean) {
+async function endless(isEmpty: (asked: Asked) => boolean, pagePrice = 10) {
   let credits = 0
   const server = createServer((request, response) => {
     void text(request).then((body) => {
@@ -25,7 +25,7 @@ async function endless(isEmpty: (asked: Asked) => boolean) {
       const { page, organization_ids: [organization = 'org_1'] = [] } = asked
       const persons = Array.from({ length: isEmpty(asked) ? 0 : 50 }, (_, i) => `per_${page}_${i}`)
       const data = persons.map((person) => anEvent({ person, organization }))
-      const price = data.length > 0 ? 10 : 0
+      const price = data.length > 0 ? pagePrice : 0
       credits += price
       const pagination = { page, limit: 50, has_more: data.length > 0 }
       response.writeHead(200, { date: new Date(clock.nowMs).toUTCString() })
@@ -40,6 +40,19 @@ async function endless(isEmpty: (asked: Asked) => boolean) {
   const { port } = server.address() as AddressInfo
   return { url: `http://127.0.0.1:${port}`, clock, credits: () => credits }
 }
+
+it('pages that cost 20 exceed a budget of 10 once: the next run knows what a page costs, and asks nothing', async () => {
+  const service = await endless(({ page }) => page > 2, 20)
+  const nights = nightsOf(service, { ...jobOver(['org_1']), creditsLimit: 10 })
+  for (let night = 1; night <= 2; night += 1) {
+    const { endedEarly } = await nights.night(service.clock.nowMs)
+    expect(endedEarly).toMatchObject({
+      exitCode: 4,
+      message: expect.stringMatching(/of 10 credits is reached \(\d+ spent, and a page cost 20\)/),
+    })
+    expect(service.credits()).toBe(20)
+  }
+})
 
 const NOTHING_COVERED = /^no organisation could be read to its end: org_0: more than 10000 pages/
 
