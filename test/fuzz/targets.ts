@@ -144,7 +144,10 @@ function pipelines(): Target {
       claim((limits.credits ?? 10) >= 10 && Number.isFinite(durationMs(limits.max_wait)), 'limits')
       claim((limits.requests_per_second ?? 1) > 0, 'it asks at no pace')
       claim(typeof window === 'string' || (window >= 1 && window <= 365), `window ${window}`)
-      const again = parsePipeline(JSON.stringify(spec), 'test.yaml')
+      const text = JSON.stringify(spec)
+      // What aliases and quotes stand for may be longer than a file may be.
+      if (text.length > 16_384) return
+      const again = parsePipeline(text, 'test.yaml')
       claim(stableJson(again) === stableJson(spec), 'written and read, it is another one')
     },
   }

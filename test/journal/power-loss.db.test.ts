@@ -27,7 +27,8 @@ import { aBatch, aFinish, aPage, aRequest, aStart } from './journal-fixture.ts'
 
 const CRASHES = rounds('JOBTIDE_CRASHES', 50, 2_000)
 const PROCESSES = 5
-const ERASED = 'ada'
+// Not of hexadecimal digits, as the rest of a page is.
+const ERASED = 'zoe'
 
 const disk = useVolatileDisk()
 const counts = { powerCuts: 0, kills: 0, failedSyncs: 0, pages: 0, batches: 0, erased: 0, files: 0 }
