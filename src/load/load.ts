@@ -10,7 +10,7 @@ import { join } from 'node:path'
 import type { History } from '../journal/history.ts'
 import type { Journal } from '../journal/journal.ts'
 import { readHistory } from '../journal/read-history.ts'
-import type { PlacedFrame } from '../journal/reader.ts'
+import { JournalDamagedError, type PlacedFrame } from '../journal/reader.ts'
 import type { RunFinished } from '../journal/records.ts'
 import { yieldThread } from '../support/clock.ts'
 import { MIB } from '../support/units.ts'
@@ -182,13 +182,44 @@ class Load {
       'select segment, bytes from ops.journal_positions',
     )
     const loaded = new Map(rows.map(({ segment, bytes }) => [segment, Number(bytes)]))
-    return this.#journal
-      .segments()
-      .map((name) => ({
-        name,
-        from: loaded.get(name) ?? 0,
-        size: statSync(join(this.#journal.folder, name)).size,
-      }))
-      .filter(({ from, size }) => size > from)
+    const open: OpenSegment[] = []
+    for (const name of this.#journal.segments()) {
+      const from = loaded.get(name) ?? 0
+      const { size } = statSync(join(this.#journal.folder, name))
+      // One that an erasure wrote again is loaded to any end.
+      if (from === size || from > Number.MAX_SAFE_INTEGER) continue
+      open.push({ name, from: await this.#placeIn(name, from, size), size })
+    }
+    return open.filter(({ from, size }) => size > from)
+  }
+
+  /**
+   * Where to go on in a segment. In a warehouse from before an erasure, which wrote the segment again, what was loaded may end
+   * within a record, or past the end: then it is after the last of the pages that are loaded.
+   */
+  async #placeIn(name: string, from: number, size: number): Promise<number> {
+    if (from === 0 || (from < size && isRecordAt(this.#journal, name, from))) return from
+    const { request_id: ids = [] } = await this.#warehouse.columns<string>(
+      'select request_id from ops.pages where body_sha256 is not null',
+    )
+    const loaded = new Set(ids)
+    let end = 0
+    for (const frame of this.#journal.read(name)) {
+      const { record } = frame
+      if (record.kind !== 'page_received') continue
+      if (!loaded.has(record.request_id)) break
+      end = frame.end
+    }
+    return end
+  }
+}
+
+function isRecordAt(journal: Journal, name: string, from: number): boolean {
+  try {
+    journal.read(name, from).next()
+    return true
+  } catch (error) {
+    if (error instanceof JournalDamagedError) return false
+    throw error
   }
 }

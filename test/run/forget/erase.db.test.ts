@@ -316,6 +316,32 @@ describe('a warehouse from before an erasure', () => {
     expect(filesWith(root, MARKERS)).toEqual([])
     await expectProved(target.to)
   }, 120_000)
+
+  it.each([-40, 200_000])(
+    'goes on after the pages that are loaded, whose segment was written again: %i bytes off',
+    async (off) => {
+      const { site, target } = await twoNights()
+      const { warehouse } = site.directory
+      const backup = join(temporaryFolder(), 'jobtide.duckdb')
+      cpSync(warehouse, backup)
+      await erase(site.erasing([target]), REQUEST)
+      cpSync(backup, warehouse)
+      const seen = () =>
+        site.read((open) =>
+          open.number(`select sum(times_seen) from job_change_events where profile_id <> '${ADA}'`),
+        )
+      const before = await seen()
+      await site.read((open) =>
+        open.run('update ops.journal_positions set bytes = bytes + $1', [off]),
+      )
+      expect(await loadInto(site)).toMatchObject({ pages: 0 })
+      expect(await seen()).toBe(before)
+      await buy(site.journal, 3)
+      expect(await loadInto(site)).toMatchObject({ pages: 5 })
+      expect(await seen()).toBeGreaterThan(before)
+    },
+    120_000,
+  )
 })
 
 describe('leaveOutErased', () => {
