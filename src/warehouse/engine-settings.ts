@@ -35,8 +35,6 @@ export function engineSettings(options: WarehouseOptions): Record<string, string
     temp_directory: options.spillFolder ?? spillFolderOf(options.path),
     memory_limit: options.memoryLimit ?? memoryLimitNow(options, 'load'),
     threads: String(threadsFor(options)),
-    // By itself the engine writes its log into the file after each chunk of a load, and with it the rows that were last there.
-    checkpoint_threshold: '64MiB',
   }
 }
 
