@@ -49,7 +49,7 @@ export interface LoadProgress {
 
 // Each chunk looks its events up among all that are known, so a large warehouse, whose engine has more memory, gets large ones.
 // While a chunk is merged, the next one waits in memory, too. More than this, and a stop or the progress would wait long.
-const MEMORY_PER_EVENT = 3_200
+const MEMORY_PER_EVENT = 4_000
 const MOST_EVENTS = 200_000
 // For each connection: the engine holds up to twenty times as much while it reads them.
 const BODIES_AT_ONCE = 2 * MIB
