@@ -21,6 +21,7 @@ export const SHORTEST_SECRET = 6
 export const LONGEST_SECRET = 4_096
 
 export function createScrubber(): Scrubber {
+  const secrets = new Set<string>()
   let spellings: readonly string[] = []
   let anySpelling: RegExp | null = null
   return {
@@ -30,7 +31,9 @@ export function createScrubber(): Scrubber {
       spellings = [...new Set([...spellings, ...spellingsOf(secret)])].toSorted(
         (a, b) => b.length - a.length,
       )
-      anySpelling = new RegExp(spellings.map(atAnyDepth).join('|'), 'g')
+      secrets.add(secret)
+      const patterns = spellings.map((one) => atAnyDepth(one, secrets.has(one) ? BETWEEN : ''))
+      anySpelling = new RegExp(patterns.join('|'), 'g')
     },
     scrub(text) {
       return anySpelling === null ? text : text.replaceAll(anySpelling, '[redacted]')
@@ -57,13 +60,16 @@ function spellingsOf(secret: string): string[] {
 
 // A log line is JSON, may hold JSON in its strings, which may do so again; each level, and util.inspect, puts more
 // backslashes before quotes and backslashes.
-function atAnyDepth(spelling: string): string {
+function atAnyDepth(spelling: string, between: string): string {
   return Array.from(spelling, (character) => {
     if (character === '\\') return String.raw`\\+`
     if (character === '"' || character === "'") return String.raw`\\*${character}`
     return character.replace(/[.*+?^${}()|[\]]/, String.raw`\$&`)
-  }).join('')
+  }).join(between)
 }
+
+// Invisible characters and ends of lines, as they are, as bytes or as JSON escapes: they go where the text is shown or kept.
+const BETWEEN = String.raw`(?:[^\x21-\x7e]|\\+(?:u[\da-fA-F]{4}|[bfnrt]))*`
 
 // In the middle of a longer text, such as `user:secret`, the same bytes have three spellings, by where they begin.
 // Each is cut to the characters that the bytes before and after the secret have no part in.

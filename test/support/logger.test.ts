@@ -133,3 +133,17 @@ describe('a Secret', () => {
     expect(leaks(inspect(shown, { depth: 9, showHidden: true }), KEY)).toBe(false)
   })
 })
+
+it.each([
+  ['as they are', '\u200b'],
+  ['as bytes', '\u00e2\u0080\u008b'],
+  ['as JSON escapes', '\\u00ad'],
+  ['at the end of a line', '\n'],
+  ['at the end of a line in JSON', '\\r\\n'],
+])('a key with invisible characters in it, %s, is scrubbed', (_, invisible) => {
+  const scrubber = createScrubber()
+  scrubber.add('sk_live_4f9a0c7d')
+  const [first, ...rest] = 'sk_live_4f9a0c7d'
+  const text = `invalid key ${first}${invisible}${rest.join('')}, or ${[first, ...rest].join(invisible)}`
+  expect(scrubber.scrub(text)).toBe('invalid key [redacted], or [redacted]')
+})
