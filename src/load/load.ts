@@ -55,6 +55,9 @@ const MOST_EVENTS = 200_000
 const BODIES_AT_ONCE = 2 * MIB
 const PAGES_PER_TURN = 16
 
+/** Where a segment that an erasure wrote again is loaded to: past the end of any, and a sealed one never grows. */
+export const ANY_END = 2n ** 53n
+
 /** A segment of the journal that is not loaded to its end. */
 interface OpenSegment {
   readonly name: string
@@ -186,8 +189,7 @@ class Load {
     for (const name of this.#journal.segments()) {
       const from = loaded.get(name) ?? 0
       const { size } = statSync(join(this.#journal.folder, name))
-      // One that an erasure wrote again is loaded to any end.
-      if (from === size || from > Number.MAX_SAFE_INTEGER) continue
+      if (from === size || from >= Number(ANY_END)) continue
       open.push({ name, from: await this.#placeIn(name, from, size), size })
     }
     return open.filter(({ from, size }) => size > from)
@@ -215,11 +217,15 @@ class Load {
 }
 
 function isRecordAt(journal: Journal, name: string, from: number): boolean {
+  const frames = journal.read(name, from)
   try {
-    journal.read(name, from).next()
+    frames.next()
     return true
   } catch (error) {
     if (error instanceof JournalDamagedError) return false
     throw error
+  } finally {
+    // It has the file open.
+    frames.return(undefined)
   }
 }

@@ -8,6 +8,7 @@ import {
 } from '../../journal/erase-events.ts'
 import { openJournal } from '../../journal/journal.ts'
 import { cutEvents } from '../../load/cut-events.ts'
+import { ANY_END } from '../../load/load.ts'
 import { leaveOut, type LeftOut } from '../../load/leave-out.ts'
 import { readSuppression } from '../../load/suppression.ts'
 import { compactDatabase, type RowsByTable } from '../../warehouse/erase-rows.ts'
@@ -33,9 +34,6 @@ export function findInJournal(
     return found ?? []
   })
 }
-
-// Past the end of any segment: a sealed one never grows.
-const ANY_END = 2n ** 53n
 
 /**
  * Rewrites the segments that hold events which are not kept. All of them are loaded.
