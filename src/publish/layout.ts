@@ -1,6 +1,14 @@
 /**
- * What a publish does with each partition of a table, and what that makes of its data files: ARCHITECTURE.md ("The lake") has
- * the states. Pure.
+ * What a publish does with each partition of a table, and what that makes of its data files. Pure.
+ *
+ *     partition of a table      files kept   file written    deletion vector
+ *     unchanged  same rows      all          none            kept
+ *     appended   rows came      all *        the new rows    kept
+ *     reduced    rows went      all *        none            grows
+ *     replaced   went and came  all *        the new rows    grows
+ *     rewritten  no usable file, other columns, --compact, > 10 % deleted, > 25 % new, < 256 KiB
+ *                               none         all rows        none
+ *     * of 8 files only the largest: rows of the others are written again
  *
  * A data file never changes. It is `whole` when it is written, `with deletes` once the table's deletion vector names rows
  * of it, and is named no more when all its rows are deleted or its partition is rewritten.

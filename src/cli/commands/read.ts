@@ -1,0 +1,70 @@
+/** The commands that show what is there. */
+
+import { CREDIT_GROUPS, QUERY_FORMATS, TITLES_FORMATS, wholeNumber } from '../options.ts'
+import { PIPELINE, MOST_SHOWN, type Declaration } from './declaration.ts'
+
+export const READ_COMMANDS: readonly Declaration[] = [
+  {
+    name: 'status',
+    about: 'last runs, coverage, credits, rejects, snapshot',
+    import: async () => (await import('../status-command.ts')).statusCommand,
+  },
+  {
+    name: 'coverage',
+    about: 'how far each organisation was read, and where the gaps are',
+    arguments: [['[pipeline]', `${PIPELINE}; absent: all that were asked for`]],
+    options: [
+      ['--prove', 'list what was not looked at, by organisation, event type and interval'],
+      ['--all', 'show every row'],
+    ],
+    import: async () => (await import('../coverage-command.ts')).coverageCommand,
+  },
+  {
+    name: 'credits',
+    about: 'what was spent, on what, and what it brought',
+    arguments: [['[pipeline]', `${PIPELINE}; absent: all of them`]],
+    options: [
+      ['--by <what>', 'a row for each', CREDIT_GROUPS],
+      ['--days <n>', 'only the last n days, today included', wholeNumber(1, 100_000)],
+      ['--all', 'show every row'],
+    ],
+    import: async () => (await import('../credits-command.ts')).creditsCommand,
+  },
+  {
+    name: 'rejects',
+    about: 'events that did not fit, and why',
+    options: [
+      ['--limit <n>', 'how many to show, the newest first', wholeNumber(0, MOST_SHOWN), 20],
+    ],
+    import: async () => (await import('../rejects-command.ts')).rejectsCommand,
+  },
+  {
+    name: 'query',
+    about: 'read-only SQL on the warehouse',
+    arguments: [['<sql>', 'one SQL statement']],
+    options: [['--format <format>', 'how to print', QUERY_FORMATS, 'table']],
+    import: async () => (await import('../query-command.ts')).queryCommand,
+  },
+  {
+    name: 'models',
+    about: 'the tables: what a row is, rows, columns, what each is made from',
+    arguments: [['[table]', 'one table in full']],
+    import: async () => (await import('../models-command.ts')).modelsCommand,
+  },
+  {
+    name: 'titles',
+    about: 'how job titles, or changes of title, are understood',
+    arguments: [
+      [
+        '[file]',
+        'a title a line, or CSV with a column title, or previous and current; - or absent: standard input',
+        '-',
+      ],
+    ],
+    options: [
+      ['--format <format>', 'how to print', TITLES_FORMATS, 'csv'],
+      ['--ladder <name>', 'read them by a ladder of config/ladders.yaml'],
+    ],
+    import: async () => (await import('../titles-command.ts')).titlesCommand,
+  },
+]

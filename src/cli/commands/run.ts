@@ -1,0 +1,80 @@
+/** The commands that buy, load, build and publish. */
+
+import { GUARD_OPTIONS, LOSS_OPTION, RUN_OPTIONS, wholeNumber } from '../options.ts'
+import { PIPELINE, type Declaration } from './declaration.ts'
+
+// A database or the SDK of S3 takes longer to import than most commands take.
+const stages = () => import('../stage-commands.ts')
+const runs = () => import('../service-commands.ts')
+
+export const RUN_COMMANDS: readonly Declaration[] = [
+  {
+    name: 'demo',
+    about: 'the whole journey on this machine: no account, no network',
+    import: async () => (await import('../demo-command.ts')).demoCommand,
+  },
+  {
+    name: 'run',
+    about: 'plan, extract, load, build and publish a pipeline',
+    arguments: [['<pipeline>', PIPELINE]],
+    options: [...RUN_OPTIONS, LOSS_OPTION, ...GUARD_OPTIONS],
+    import: async () => (await runs()).runCommand,
+  },
+  {
+    name: 'backfill',
+    about: 'a run over a long window',
+    arguments: [['[pipeline]', PIPELINE, 'backfill']],
+    options: [...RUN_OPTIONS, LOSS_OPTION, ...GUARD_OPTIONS],
+    import: async () => (await runs()).backfillCommand,
+  },
+  {
+    name: 'plan',
+    about: 'what a run would ask and cost; sends nothing without --sample',
+    arguments: [['<pipeline>', PIPELINE]],
+    options: [
+      ...RUN_OPTIONS,
+      [
+        '--sample <n>',
+        'forecast from n random batches: reads them, and keeps them for the run',
+        wholeNumber(2, 1e6),
+      ],
+    ],
+    import: async () => (await import('../plan-command.ts')).planCommand,
+  },
+  {
+    name: 'extract',
+    about: 'buy the pages of a pipeline into the journal, and nothing else',
+    arguments: [['<pipeline>', PIPELINE]],
+    options: [...RUN_OPTIONS, LOSS_OPTION],
+    import: async () => (await runs()).extractCommand,
+  },
+  {
+    name: 'load',
+    about: 'bring the warehouse up to date with the journal',
+    import: async () => (await stages()).loadCommand,
+  },
+  {
+    name: 'build',
+    about: 'build and check the models',
+    import: async () => (await stages()).buildCommand,
+  },
+  {
+    name: 'publish',
+    about: 'publish a Parquet snapshot of the warehouse',
+    options: [
+      ['--pipeline <pipeline>', 'whose snapshot destination to use', null, 'nightly'],
+      ['--snapshot-to <folder|s3://…>', 'where the snapshot goes'],
+      ['--keep <n|rules>', 'snapshots to keep: 30, or last=7,daily=30,weekly=12,monthly=24'],
+      ['--compact', 'write every table as whole files, not only what changed'],
+      ['--accept-schema-change', 'publish although tables or columns went or changed type'],
+      ...GUARD_OPTIONS,
+    ],
+    import: async () => (await stages()).publishCommand,
+  },
+  {
+    name: 'replay',
+    about: 'rebuild the warehouse from the journal for 0 credits',
+    options: [LOSS_OPTION],
+    import: async () => (await stages()).replayCommand,
+  },
+]

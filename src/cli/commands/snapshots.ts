@@ -1,0 +1,64 @@
+/** The commands about published snapshots, and about a person wherever they are kept. */
+
+import { PIPELINE_OPTION, wholeNumber } from '../options.ts'
+import { MOST_SHOWN, type Declaration } from './declaration.ts'
+
+const URL =
+  'a destination (folder or s3://bucket/prefix), or one snapshot: <destination>/snapshots/<id>'
+
+export const SNAPSHOT_COMMANDS: readonly Declaration[] = [
+  {
+    name: 'snapshots',
+    about: 'the published snapshots: rows, bytes, what was new',
+    arguments: [['[destination]', 'folder or s3://bucket/prefix; absent: that of the pipeline']],
+    options: [PIPELINE_OPTION],
+    import: async () => (await import('../snapshot-commands.ts')).snapshotsCommand,
+  },
+  {
+    name: 'verify',
+    about:
+      'prove every byte of the journal, and a published snapshot: files, hashes, rows, keys, Delta logs',
+    arguments: [['[url]', `${URL}; absent: the journal alone`]],
+    options: [PIPELINE_OPTION],
+    import: async () => (await import('../proof-commands.ts')).verifyCommand,
+  },
+  {
+    name: 'restore',
+    about: 'make a warehouse from a published snapshot',
+    arguments: [['<url>', URL]],
+    options: [PIPELINE_OPTION],
+    import: async () => (await import('../proof-commands.ts')).restoreCommand,
+  },
+  {
+    name: 'diff',
+    about: 'what changed between two snapshots',
+    arguments: [
+      ['<before>', URL],
+      ['<after>', URL],
+    ],
+    options: [
+      PIPELINE_OPTION,
+      ['--table <name>', 'show the rows of one table'],
+      ['--limit <n>', 'how many rows to show', wholeNumber(0, MOST_SHOWN), 20],
+    ],
+    import: async () => (await import('../snapshot-commands.ts')).diffCommand,
+  },
+  {
+    name: 'forget',
+    about: 'erase people from journal, warehouse and snapshots; without --yes only says what',
+    arguments: [['[profile_id...]', 'the people']],
+    options: [
+      PIPELINE_OPTION,
+      ['--from <file>', 'a profile_id a line'],
+      ['--older-than <days>', 'events that are older, not people', wholeNumber(1, 100_000)],
+      ['--yes', 'do it'],
+    ],
+    import: async () => (await import('../forget-command.ts')).forgetCommand,
+  },
+  {
+    name: 'export-person',
+    about: 'everything that is known of a person, as JSON',
+    arguments: [['<profile_id>', 'the person']],
+    import: async () => (await import('../forget-command.ts')).exportPersonCommand,
+  },
+]

@@ -1,0 +1,22 @@
+/** The commands around the pipeline. */
+
+import { wholeNumber } from '../options.ts'
+import { type Declaration } from './declaration.ts'
+
+export const TOOL_COMMANDS: readonly Declaration[] = [
+  {
+    name: 'simulate',
+    about: 'serve a simulator of the job-change service on this machine',
+    options: [
+      ['--port <n>', 'port on 127.0.0.1; 0 for any free one', wholeNumber(0, 65_535), 8_787],
+      ['--key <key>', 'the key it lets in (a made-up one)', null, 'simulator-key'],
+      ['--seed <n>', 'another seed, another world', wholeNumber(0, 1e9), 7],
+      ['--companies <n>', 'organisations in the made-up world', wholeNumber(1, 100_000), 60],
+      ['--events <file>', 'serve these events instead: .ndjson or .ndjson.gz'],
+      ['--organizations-out <file>', 'write the list of organisations as CSV'],
+      ['--rate-limit <n>', 'requests a second before it answers 429', wholeNumber(1, 100_000)],
+      ['--faults <file>', 'JSON array of faults: src/simulator/README.md'],
+    ],
+    import: async () => (await import('../simulate-command.ts')).simulateCommand,
+  },
+]
