@@ -4,6 +4,8 @@ import { EXIT, JobtideError, type ErrorDetails } from '../support/errors.ts'
 
 const NEXT_RUN =
   'The warehouse is whole and the next run publishes; or mend this and run `jobtide publish`.'
+const NOTHING_BOUGHT =
+  'Nothing was bought: a run looks at its destination first. To buy all the same, run with --no-publish.'
 
 /** A store refused, or what lies there is not as it should be. Readers still see the snapshot they saw before. */
 export class PublishError extends JobtideError {
@@ -13,9 +15,18 @@ export class PublishError extends JobtideError {
 
   /** This error as it ends a publish: its hint also says how things go on. */
   whilePublishing(): PublishError {
+    return this.withHint(NEXT_RUN)
+  }
+
+  /** This error as it keeps a run from buying. */
+  beforeBuying(): PublishError {
+    return this.withHint(NOTHING_BOUGHT)
+  }
+
+  private withHint(more: string): PublishError {
     const { hint, context, cause } = this
     return new PublishError(this.message, {
-      hint: hint === undefined ? NEXT_RUN : `${hint} ${NEXT_RUN}`,
+      hint: hint === undefined ? more : `${hint} ${more}`,
       context,
       cause,
     })

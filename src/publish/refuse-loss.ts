@@ -23,29 +23,42 @@ export class RefusedLossError extends PublishError {
   }
 }
 
-/**
- * Refuses a snapshot in place of the one that readers see.
- * @param choices with `lists`: the MACs of the suppression list here and of those before it
- */
+/** What a snapshot is made from, as far as it is known before anything is loaded. */
+export type Source = Pick<Manifest, 'journal_id' | 'not_kept'>
+
+/** With `lists`: the MACs of the suppression list here and of those before it. */
+type Choices = LossChoices & { readonly lists: readonly string[] }
+
+/** Refuses a snapshot in place of the one that readers see. */
 export function refuseLoss(
   before: Manifest,
   now: Manifest,
   destination: string,
-  choices: LossChoices & { readonly lists: readonly string[] },
+  choices: Choices,
 ): void {
-  const { adoptDestination = false, acceptShrink = false, lists } = choices
-  const isOthers = isOfAnotherJournal(before, now)
-  if (isOthers && !adoptDestination) throw anotherJournal(before, now, destination)
+  refuseOther(before, now, destination, choices)
+  // An operator who adopts a destination has seen the counts of both sides.
+  if (choices.acceptShrink === true || isOfAnotherJournal(before, now)) return
+  const losses = lossesOf(before, now)
+  if (losses.length > 0) throw shrunk(before, losses, destination)
+}
+
+/** Refuses what could take the place of what readers see, whatever it holds: another journal, or an older suppression list. */
+export function refuseOther(
+  before: Manifest,
+  now: Source | Manifest,
+  destination: string,
+  { adoptDestination = false, lists }: Choices,
+): void {
+  if (isOfAnotherJournal(before, now) && !adoptDestination) {
+    throw anotherJournal(before, now, destination)
+  }
   // A list knows what all before it knew. Who adopts a destination has nothing but the numbers.
   const { list } = before.not_kept
   const isLater = list === null || lists.includes(list) || adoptDestination
   if (!isLater || hasForgottenLess(before.not_kept, now.not_kept)) {
     throw rememberedAgain(before, now, destination)
   }
-  // An operator who adopts a destination has seen the counts of both sides.
-  if (isOthers) return
-  const losses = acceptShrink ? [] : lossesOf(before, now)
-  if (losses.length > 0) throw shrunk(before, losses, destination)
 }
 
 // A suppression list only ever grows. The one of an older backup lets people come back, whatever the operator accepts.
@@ -54,7 +67,7 @@ function hasForgottenLess(before: NotKept, now: NotKept): boolean {
   return now.people < before.people || since(now) < since(before)
 }
 
-export function isOfAnotherJournal(before: Manifest, now: Manifest): boolean {
+export function isOfAnotherJournal(before: Source, now: Source): boolean {
   return before.journal_id !== now.journal_id
 }
 
@@ -115,9 +128,9 @@ function shrunk(before: Manifest, losses: readonly string[], destination: string
   )
 }
 
-function rememberedAgain(before: Manifest, now: Manifest, destination: string) {
+function rememberedAgain(before: Manifest, now: Source, destination: string) {
   const { snapshot_id } = before
-  const told = ({ not_kept: { people, events_before: day } }: Manifest) =>
+  const told = ({ not_kept: { people, events_before: day } }: Source) =>
     `${shown(people)} erased${day === null ? '' : `, and no events from before ${day}`}`
   return new RefusedLossError(
     `people who were erased would come back: the suppression list here knows of ${told(now)}, and does not follow that of the snapshot that readers of ${destination} see, which knows of ${told(before)}`,
@@ -128,22 +141,23 @@ function rememberedAgain(before: Manifest, now: Manifest, destination: string) {
   )
 }
 
-function anotherJournal(before: Manifest, now: Manifest, destination: string) {
+function anotherJournal(before: Manifest, now: Source | Manifest, destination: string) {
   const { snapshot_id } = before
+  const made = 'tables' in now ? now : null
   // Every event costs credits; a warehouse with rows and no bill was made from a snapshot.
   const advice =
-    now.credits.total === 0 && now.coverage.organizations === 0
+    made?.credits.total === 0 && made.coverage.organizations === 0
       ? 'A restored warehouse has no journal of its own: to go on from it there, publish once with --adopt-destination.'
       : 'Is this the data directory you mean, and is its volume mounted? If it shall replace the other, publish once with --adopt-destination; else name another place with --snapshot-to.'
   return new RefusedLossError(
-    `${destination} is fed from another journal: ${countsText(before)}; this data directory is ${countsText(now)}`,
+    `${destination} is fed from another journal: ${journalText(before)}, ${countsText(before)}; this data directory is ${journalText(now)}${made === null ? '' : `, ${countsText(made)}`}`,
     {
       hint: `Nothing was uploaded, and readers keep snapshot ${snapshot_id}. ${advice}`,
       context: {
         destination,
         snapshot_id,
         destination_has: countsOf(before),
-        warehouse_has: countsOf(now),
+        warehouse_has: made === null ? { journal_id: now.journal_id } : countsOf(made),
       },
     },
   )
@@ -156,11 +170,14 @@ function countsOf(manifest: Manifest) {
   return { journal_id, rows, events, organizations: coverage.organizations }
 }
 
-function countsText(manifest: Manifest): string {
-  const { journal_id: id, rows, events, organizations } = countsOf(manifest)
+function journalText({ journal_id: id }: Source): string {
   const begunAt = ulidTime(id)
-  const begun = Number.isNaN(begunAt) ? '' : ` of ${isoInstant(begunAt).slice(0, 10)}`
-  return `${id}${begun}, ${shown(rows)} rows (${shown(events)} of them events), ${shown(organizations)} organisation${organizations === 1 ? '' : 's'} covered`
+  return `${id}${Number.isNaN(begunAt) ? '' : ` of ${isoInstant(begunAt).slice(0, 10)}`}`
+}
+
+function countsText(manifest: Manifest): string {
+  const { rows, events, organizations } = countsOf(manifest)
+  return `${shown(rows)} rows (${shown(events)} of them events), ${shown(organizations)} organisation${organizations === 1 ? '' : 's'} covered`
 }
 
 function shown(value: number | string | null): string {

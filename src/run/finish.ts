@@ -11,6 +11,7 @@ import type { RunHistory } from '../journal/run-history.ts'
 import { load, type LoadOptions, type RunsOfHistory } from '../load/load.ts'
 import type { LoadReport } from '../load/merger.ts'
 import type { BuildReport } from '../model/build.ts'
+import type { ObjectStore } from '../publish/store/object-store.ts'
 import { JobtideError } from '../support/errors.ts'
 import { withWarehouse, type Warehouse } from '../warehouse/warehouse.ts'
 import { makeAnalystCopy, type AnalystCopyReport } from './analyst-copy.ts'
@@ -33,6 +34,8 @@ export interface RunParts {
   readonly command: RunCommand
   readonly world: RunWorld
   readonly session: Session
+  /** Of the snapshots, open since before anything was bought; null for a run that publishes nothing. */
+  readonly store: ObjectStore | null
 }
 
 /** What became of a run when all was bought. Stages that were not reached are null. */
@@ -140,12 +143,12 @@ function unreadOrganizations(history: History, { started }: RunHistory): number 
 }
 
 async function publish(
-  { job, world, session }: RunParts,
+  { job, world, session, store }: RunParts,
   { started }: RunHistory,
 ): Promise<PublishStageReport | null> {
   const { snapshot, publishing } = job
   if (snapshot === null) return null
-  const by = { runId: started.run_id, writer: session.writer }
+  const by = { runId: started.run_id, writer: session.writer, store }
   return inWarehouse(
     world,
     (warehouse) => publishStage(warehouse, snapshot, by, world, publishing),

@@ -18,7 +18,7 @@ import { closeFailed, finish, type RunEnd, type RunParts } from './finish.ts'
 import type { Job } from './job.ts'
 import { isAwaited } from './lock.ts'
 import { withSession } from './session.ts'
-import type { RunWorld } from './stages.ts'
+import { preflightStage, type RunWorld } from './stages.ts'
 
 export interface Service {
   readonly transport: Transport
@@ -96,13 +96,16 @@ interface Attempt extends RunParts {
 
 /** @returns only what was bought, where a backfill gives way: its run is not closed */
 async function attempt(
-  parts: Attempt,
+  given: Omit<Attempt, 'store'>,
 ): Promise<Omit<RunReport, 'durationMs'> | Pick<RunReport, 'extract'>> {
-  const { job, command, world, session } = parts
+  const { job, command, world, session } = given
   const { clock } = world
   const { journal, writer, history: before } = session
   // Before a credit is spent, because the load would refuse.
   if (command !== 'extract') readSuppression(journal, before.suppression)
+  const publishes = command !== 'extract' && job.snapshot !== null
+  const store = publishes ? await preflightStage(job.snapshot, world, job.publishing) : null
+  const parts = { ...given, store }
   const begun = await beginRun({ job, command, history: before, writer, clock })
   const { run, ...beginning } = begun
   try {
@@ -158,7 +161,12 @@ function endsEarly(error: unknown): error is JobtideError {
 }
 
 export function extraction(
-  { job, service, world, session: { writer, history } }: Omit<Attempt, 'command' | 'creditsSpent'>,
+  {
+    job,
+    service,
+    world,
+    session: { writer, history },
+  }: Omit<Attempt, 'command' | 'creditsSpent' | 'store'>,
   run: RunHistory,
 ): ExtractOptions {
   const { onProgress: _, ...about } = world

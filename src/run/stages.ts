@@ -16,8 +16,10 @@ import { readSuppression } from '../load/suppression.ts'
 import { buildModels, type BuildReport, type BuildStep } from '../model/build.ts'
 import { computedModels } from '../model/computed-models.ts'
 import { PublishError } from '../publish/errors.ts'
+import { checkDestination } from '../publish/preflight.ts'
 import { collectGarbage, type GcReport } from '../publish/gc/gc.ts'
 import type { Keep } from '../publish/gc/retention.ts'
+import type { LossChoices } from '../publish/refuse-loss.ts'
 import type { Step } from '../publish/scratch.ts'
 import type { ObjectStore } from '../publish/store/object-store.ts'
 import { openStore } from '../publish/store/open-store.ts'
@@ -107,36 +109,68 @@ export interface PublishStageReport extends PublishReport {
   readonly gc: GcReport
 }
 
-/** Publishes a snapshot, notes it in the journal, and deletes what is no longer kept. */
+/** The journal of a data directory as a snapshot names it, and what was erased from it. */
+function sourceOf({ directory, clock }: Pick<RunWorld, 'directory' | 'clock'>) {
+  const suppression = readSuppression(openJournal(directory.journal, clock))
+  const { people, eventsBefore, list, lists } = suppression
+  const before = eventsBefore === null ? null : isoInstant(eventsBefore)
+  return {
+    suppression,
+    lists,
+    journalId: journalIdentity(directory.journal, clock.now()),
+    notKept: { people, events_before: before, list },
+  }
+}
+
+/**
+ * Opens the destination of a run before it buys, and refuses one that it could not publish to.
+ * @throws PublishError when it cannot be reached or written, or shows the rows of another journal
+ */
+export async function preflightStage(
+  target: SnapshotTarget,
+  world: Pick<RunWorld, 'clock' | 's3Endpoint' | 'directory'>,
+  choices: LossChoices,
+): Promise<ObjectStore> {
+  try {
+    const { journalId, notKept, lists } = sourceOf(world)
+    const store = await openTarget(target, world)
+    const source = { journal_id: journalId, not_kept: notKept }
+    await checkDestination(store, source, { ...choices, lists })
+    return store
+  } catch (error) {
+    throw error instanceof PublishError ? error.beforeBuying() : error
+  }
+}
+
+/**
+ * Publishes a snapshot, notes it in the journal, and deletes what is no longer kept.
+ * @param by who publishes; with the store where it is open already
+ */
 export async function publishStage(
   warehouse: Warehouse,
   target: SnapshotTarget,
-  by: { readonly runId: string | null; readonly writer: JournalWriter },
+  by: {
+    readonly runId: string | null
+    readonly writer: JournalWriter
+    readonly store?: ObjectStore | null
+  },
   world: RunWorld,
   choices: PublishChoices = {},
 ): Promise<PublishStageReport> {
   const { clock, logger, version, directory, stop } = world
   stop.throwIfAborted()
   const snapshotId = newUlid(clock.now())
-  const suppression = readSuppression(openJournal(directory.journal, clock))
+  const { suppression, ...source } = sourceOf(world)
   await refuseOlderList(warehouse, suppression)
-  const { people, eventsBefore, list, lists } = suppression
   try {
-    const journalId = journalIdentity(directory.journal, clock.now())
-    const store = await openTarget(target, world)
+    const store = by.store ?? (await openTarget(target, world))
     const report = await publishSnapshot({
       ...choices,
+      ...source,
       warehouse,
       snapshotId,
       runId: by.runId,
       store,
-      journalId,
-      notKept: {
-        people,
-        events_before: eventsBefore === null ? null : isoInstant(eventsBefore),
-        list,
-      },
-      lists,
       tables: [...publishedTables(readModelFiles()), ...computedModels],
       scratchFolder: directory.scratch,
       // One for each destination: what another one needs is not thrown away.

@@ -174,24 +174,32 @@ describe('simulate', () => {
 })
 
 describe('a snapshot on S3', () => {
-  it('is published with the SDK’s own variables; a server that is down ends with 7, and the next run publishes', async () => {
+  it('is looked at before a credit is spent: down, or not to be written, is 7 and no request; lost while it publishes, the next run publishes', async () => {
     const site = await openSite({ companies: 3 })
     const s3 = await startS3Server()
     onTestFinished(() => s3.close())
     signInTo(s3)
     onTestFinished(() => void vi.unstubAllEnvs())
     const args = ['run', site.pipeline, '--snapshot-to', `s3://${s3.bucket}/people`]
-    const nobody = { JOBTIDE_S3_ENDPOINT: 'http://127.0.0.1:1' }
-    const down = await site.call(args, { env: nobody })
-    expect(down.exitCode).toBe(7)
+    const env = { JOBTIDE_S3_ENDPOINT: s3.endpoint }
+    const down = await site.call(args, { env: { JOBTIDE_S3_ENDPOINT: 'http://127.0.0.1:1' } })
     expect(down.stderr).toMatch(
-      /jobtide: .*127\.0\.0\.1:1 could not be reached.*\n {2}→ .*next run publishes.*\n$/,
+      /jobtide: .*127\.0\.0\.1:1 could not be reached.*\n {2}→ .*Nothing was bought.*--no-publish\.\n$/,
     )
-    const { charged_pages: pages } = site.simulator.account()
+    const forbidden = { operation: 'PutObject', action: 'status', status: 403, times: 9 } as const
+    s3.setFaults([forbidden])
+    const unwritable = await site.call(args, { env })
+    expect(unwritable.stderr).toMatch(/s3:PutObject/)
+    expect([down.exitCode, unwritable.exitCode, site.simulator.account().requests]).toEqual([
+      7, 7, 0,
+    ])
 
-    const { stdout, stderr } = done(
-      await site.call(args, { env: { JOBTIDE_S3_ENDPOINT: s3.endpoint } }),
-    )
+    s3.setFaults([{ ...forbidden, key: 'tables/' }])
+    const lost = await site.call(args, { env })
+    expect([lost.exitCode, lost.stderr]).toEqual([7, expect.stringMatching(/next run publishes/)])
+    s3.setFaults([])
+    const { charged_pages: pages } = site.simulator.account()
+    const { stdout, stderr } = done(await site.call(args, { env }))
     expect(stderr).not.toMatch(/warning/i)
     expect(stdout).toContain(`s3://${s3.bucket}/people`)
     expect(site.simulator.account().charged_pages).toBeLessThanOrEqual(pages + 1)

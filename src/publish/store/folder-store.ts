@@ -16,6 +16,7 @@ import {
   renameSync,
   rmSync,
   statSync,
+  writeFileSync,
 } from 'node:fs'
 import { copyFile, writeFile } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
@@ -77,9 +78,20 @@ class FolderStore implements ObjectStore {
     this.#modes = modes
   }
 
-  /** Makes the folder, and removes what a killed publisher left behind: a day is longer than any write takes. */
+  /**
+   * Makes the folder, tries a file and a link in it, and removes what a killed publisher left behind: a day is longer than
+   * any write takes.
+   */
   prepare(): void {
     makeFolder(join(this.#root, INCOMING), this.#modes)
+    const file = join(this.#root, INCOMING, randomUUID())
+    const link = join(this.#root, `.${randomUUID()}`)
+    try {
+      writeFileSync(file, '', { flag: 'wx' })
+      linkSync(file, link)
+    } finally {
+      for (const path of [link, file]) rmSync(path, { force: true })
+    }
     this.#removeTemporaries(this.#clock.now() - DAY)
   }
 
