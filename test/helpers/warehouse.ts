@@ -22,6 +22,7 @@ export interface GivenEvent {
   readonly person_handle?: string | null
   readonly person_full_name?: string | null
   readonly person_headline?: string | null
+  readonly person_network_url?: string | null
   readonly organization_name?: string | null
   readonly first_seen_at?: string
   readonly last_seen_at?: string
@@ -72,6 +73,7 @@ export function columnsOf(
     person_handle: column((event) => event.person_handle ?? null),
     person_full_name: column((event) => event.person_full_name ?? null),
     person_headline: column((event) => event.person_headline ?? null),
+    person_network_url: column((event) => event.person_network_url ?? null),
     organization_name: column((event) => event.organization_name ?? event.organization_id),
     first_seen_at: column((event) => new Date(event.first_seen_at ?? seenAt(event))),
     last_seen_at: column(

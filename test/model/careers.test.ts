@@ -75,6 +75,7 @@ function careerModels(): { modelFolder: string; checkFolder: string } {
   mkdirSync(checkFolder)
   for (const file of [
     'core/dated_events.sql',
+    'core/person_pages.sql',
     'core/ambiguous_events.sql',
     'core/stint_events.sql',
     'marts/stints.sql',

@@ -13,6 +13,7 @@
 --   is_month_precise: Whether changed_at is known to the month only.
 --   is_future: Whether it was detected before it took effect.
 --   person_full_name: The person's full name as written.
+--   person_network_url: The person's public page, the newest that is known, as sent; null when none is.
 --   organization_name: The organisation's name as written.
 --   title: The title arrived as, departed from or promoted to, as written.
 --   level: director, vp or cxo.
@@ -33,6 +34,7 @@ select
     is_month_precise,
     is_future,
     person_full_name,
+    person_network_url,
     organization_name,
     title,
     level,
@@ -56,6 +58,7 @@ select
     is_month_precise,
     is_future,
     person_full_name,
+    person_network_url,
     organization_name,
     title,
     level,
@@ -79,6 +82,7 @@ select
     is_month_precise,
     is_future,
     person_full_name,
+    person_network_url,
     organization_name,
     title,
     level,

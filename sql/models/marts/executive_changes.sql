@@ -20,6 +20,7 @@
 --   is_month_precise: Whether changed_at is known to the month only.
 --   is_future: Whether it was detected before it took effect.
 --   person_full_name: The person's full name as written.
+--   person_network_url: The person's public page, the newest that is known, as sent; null when none is.
 --   organization_name: The organisation's name as written.
 --   title: The title arrived as, departed from or promoted to, as written.
 --   level: director, vp or cxo.
@@ -49,6 +50,7 @@ select
     changes.is_month_precise,
     changes.is_future,
     changes.person_full_name,
+    changes.person_network_url,
     changes.organization_name,
     changes.title,
     changes.level,

@@ -17,6 +17,7 @@
 --   stint_number: 1 for the person's first stint at the organisation that was seen, then 2, 3, …
 --   event_key: event_key of the leaving in job_change_events; unique.
 --   person_full_name: The person's full name as written.
+--   person_network_url: The person's public page, the newest that is known, as sent; null when none is.
 --   organization_name: The organisation's name as written.
 --   title: The title that was left as written; where the leaving names none, the last title known in the stint.
 --   level: Level of title: intern, entry, mid, senior, lead, manager, director, vp, cxo or unknown.
@@ -63,6 +64,7 @@ select
     stints.stint_number,
     events.event_key,
     events.person_full_name,
+    stints.person_network_url,
     events.organization_name,
     stints.last_title as title,
     stints.level,

@@ -18,6 +18,7 @@
 --   left_event_key: event_key of the leaving.
 --   joined_event_key: event_key of the joining; unique.
 --   profile_id: The service's stable id of the person.
+--   person_network_url: The person's public page, the newest that is known, as sent; null when none is.
 --   from_organization_id: The organisation that was left.
 --   to_organization_id: The organisation that was joined; never the one that was left.
 --   from_organization_name: Name of the organisation that was left, as written.
@@ -105,6 +106,7 @@ select
     linked.left_event_key,
     linked.joined_event_key,
     departures.profile_id,
+    departures.person_network_url,
     departures.organization_id as from_organization_id,
     arrivals.organization_id as to_organization_id,
     departures.organization_name as from_organization_name,

@@ -8,6 +8,7 @@
 -- columns:
 --   profile_id: The service's stable id of the person.
 --   person_full_name: The person's name in their last event.
+--   person_network_url: The person's public page, the newest that is known, as sent; null when none is.
 --   organizations: At how many organisations the person was seen.
 --   current_organizations: At how many of them the person is now, side roles included.
 --   main_organization_id: Where the person mainly works now; null when nowhere, as far as is known.
@@ -31,6 +32,7 @@ ranked as (
         profile_id,
         organization_id,
         person_full_name,
+        person_network_url,
         organization_name,
         title,
         level,
@@ -86,7 +88,7 @@ main_organizations as (
 ),
 
 named as (
-    select profile_id, person_full_name
+    select profile_id, person_full_name, person_network_url
     from ranked
     where recency = 1
 ),
@@ -100,6 +102,7 @@ moved as (
 select
     folded.profile_id,
     named.person_full_name,
+    named.person_network_url,
     cast(folded.organizations as integer) as organizations,
     cast(folded.current_organizations as integer) as current_organizations,
     main_organizations.organization_id as main_organization_id,

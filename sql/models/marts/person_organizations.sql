@@ -21,6 +21,7 @@
 --   function: Field of work of title; other where it names none, unknown where nothing is understood.
 --   is_primary: False where every known title at the organisation is a side role such as board member or adviser.
 --   person_full_name: The person's name in the last event.
+--   person_network_url: The person's public page, the newest that is known, as sent; null when none is.
 --   organization_name: The organisation's name in the last event.
 --   stints: How many stints the person has had there; see stints.
 --   promotions: How many promotions of the person were seen there.
@@ -71,6 +72,7 @@ pairs as (
             when folded.stints is null or folded.title is null then last.is_primary else folded.has_main_role
         end as is_primary,
         last.person_full_name,
+        last.person_network_url,
         last.organization_name,
         last.stint_number as stints,
         coalesce(folded.first_event_at, last.first_event_at) as first_event_at,
@@ -106,6 +108,7 @@ select
     coalesce(understood.function, 'unknown') as function,
     pairs.is_primary,
     pairs.person_full_name,
+    pairs.person_network_url,
     pairs.organization_name,
     pairs.stints,
     cast(coalesce(rises.promotions, 0) as integer) as promotions,

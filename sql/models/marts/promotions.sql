@@ -21,6 +21,7 @@
 --   event_key: event_key of the title_change, or of the joined event of an internal move; unique.
 --   source: title_change, or left_and_joined for a leaving and a joining that are an internal move.
 --   person_full_name: The person's full name as written.
+--   person_network_url: The person's public page, the newest that is known, as sent; null when none is.
 --   organization_name: The organisation's name as written.
 --   previous_title: The title before as written.
 --   previous_level: Level of previous_title: intern, entry, mid, senior, lead, manager, director, vp, cxo or unknown.
@@ -54,6 +55,7 @@ select
     event_key,
     source,
     person_full_name,
+    person_network_url,
     organization_name,
     previous_title,
     previous_level,

@@ -15,6 +15,7 @@
 --   organization_id: The service's stable id of the organisation.
 --   stint_number: 1 for the person's first stint at the organisation that was seen, then 2, 3, …
 --   person_full_name: The person's name in the last event of the stint.
+--   person_network_url: The person's public page, the newest that is known, as sent; null when none is.
 --   organization_name: The organisation's name in the last event of the stint.
 --   joined_at: When the stint began, UTC; null when the joining was never seen.
 --   left_at: When the stint ended, UTC; null when no leaving was seen.
@@ -361,6 +362,7 @@ select
     stints.stint_number,
     case when stints.rest_is_last then stints.rest_person_full_name else stints.end_person_full_name end
         as person_full_name,
+    pages.person_network_url,
     case when stints.rest_is_last then stints.rest_organization_name else stints.end_organization_name end
         as organization_name,
     stints.joined_at,
@@ -400,6 +402,7 @@ select
     cast(stints.interruptions as integer) as interruptions
 from stints
 left join returns on returns.event_key = stints.joined_event_key
+left join person_pages as pages on pages.profile_id = stints.profile_id
 left join titles as first_titles
     on first_titles.ladder = stints.ladder
     and first_titles.title = stints.first_title

@@ -13,6 +13,7 @@
 --   level: Level of the title that was left; never unknown.
 --   profile_id: The person who left.
 --   person_full_name: Full name of the person who left, as written.
+--   person_network_url: The person's public page, the newest that is known, as sent; null when none is.
 --   organization_name: The organisation's name as written.
 --   title: The title that was left as written.
 --   left_at: When the person left, UTC.
@@ -32,6 +33,7 @@ select
     leavers.level,
     leavers.profile_id,
     leavers.person_full_name,
+    leavers.person_network_url,
     leavers.organization_name,
     leavers.title,
     leavers.left_at,

@@ -18,6 +18,7 @@
 --   organization_id: The service's stable id of the organisation.
 --   stint_number: The stint in which it happened.
 --   person_full_name: The person's full name as written.
+--   person_network_url: The person's public page, the newest that is known, as sent; null when none is.
 --   organization_name: The organisation's name as written.
 --   changed_at: When the title changed, UTC. Often known to the month only: then the first of that month.
 --   week_start_on: The Monday of the week of changed_at, UTC.
@@ -55,6 +56,7 @@ select
     steps.organization_id,
     steps.stint_number,
     steps.person_full_name,
+    pages.person_network_url,
     steps.organization_name,
     steps.changed_at,
     week_start(steps.changed_at) as week_start_on,
@@ -100,3 +102,4 @@ left join titles as previous
 left join titles as understood
     on understood.ladder = steps.ladder
     and understood.title = steps.title
+left join person_pages as pages on pages.profile_id = steps.profile_id
