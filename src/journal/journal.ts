@@ -9,6 +9,7 @@ import {
   closeSync,
   existsSync,
   fdatasync,
+  fstatSync,
   ftruncateSync,
   openSync,
   rmSync,
@@ -183,6 +184,8 @@ class SegmentWriter implements JournalWriter {
   // after room was made do not stand behind a torn one.
   #writeWhole(segment: OpenSegment, frame: Buffer): void {
     let written = 0
+    // Bytes of a file without a name are lost when it is closed.
+    if (fstatSync(segment.file).nlink === 0) throw (this.#broken = removedError(segment.path))
     try {
       while (written < frame.length) written += writeSync(segment.file, frame, written)
     } catch (error) {
@@ -260,6 +263,12 @@ function nextSegmentName(newest: string | undefined, clock: Clock): string {
   const newestAt = newest === undefined ? Number.NaN : ulidTime(newest)
   const at = Number.isNaN(newestAt) ? clock.now() : Math.max(clock.now(), newestAt + 1)
   return `${newUlid(at)}${SEGMENT_SUFFIX}`
+}
+
+function removedError(path: string): StorageError {
+  return new StorageError(`journal ${path} was removed while it was written`, {
+    hint: 'Leave the journal alone while Jobtide works. The next command says what is lost, and what can be done.',
+  })
 }
 
 function brokenBy(cause: unknown, path: string): StorageError {

@@ -78,7 +78,7 @@ export async function finish(parts: RunParts, run: RunHistory, buying: BuyingEnd
   }
   try {
     if (failure !== null) throw failure
-    end = { ...end, build: await inWarehouse(world, (open) => buildStage(open, world)) }
+    end = { ...end, build: await inWarehouse(parts, (open) => buildStage(open, world)) }
     end = { ...end, publish: await publish(parts, run) }
     const record = closing()
     await show(parts, { closing: record, history: runs })
@@ -101,7 +101,7 @@ export async function finish(parts: RunParts, run: RunHistory, buying: BuyingEnd
  * build needs beside the engine.
  */
 async function loadBought(
-  { job, command, world, session }: RunParts,
+  parts: RunParts,
   run: RunHistory,
   { events, endedEarly }: BuyingEnd,
 ): Promise<
@@ -110,6 +110,7 @@ async function loadBought(
     readonly failure: Error | null
   }
 > {
+  const { job, command, world, session } = parts
   const { journal } = session
   const history = readHistory(journal)
   const isSilent = endedEarly === null && events === 0
@@ -124,7 +125,7 @@ async function loadBought(
   }
   if (command === 'extract') return { ...facts, load: null, failure: null }
   try {
-    const report = await inWarehouse(world, (warehouse) =>
+    const report = await inWarehouse(parts, (warehouse) =>
       loadStage(warehouse, journal, world, history),
     )
     return { ...facts, load: report, failure: null }
@@ -143,35 +144,36 @@ function unreadOrganizations(history: History, { started }: RunHistory): number 
 }
 
 async function publish(
-  { job, world, session, store }: RunParts,
+  parts: RunParts,
   { started }: RunHistory,
 ): Promise<PublishStageReport | null> {
+  const { job, world, session, store } = parts
   const { snapshot, publishing } = job
   if (snapshot === null) return null
   const by = { runId: started.run_id, writer: session.writer, store }
   return inWarehouse(
-    world,
+    parts,
     (warehouse) => publishStage(warehouse, snapshot, by, world, publishing),
     PUBLISHING_MEMORY,
   )
 }
 
 /** Lets the warehouse show the end of the run that the journal gets next. */
-async function show(
-  { world, session }: RunParts,
-  how: Pick<LoadOptions, 'closing' | 'history'>,
-): Promise<void> {
+async function show(parts: RunParts, how: Pick<LoadOptions, 'closing' | 'history'>): Promise<void> {
+  const { world, session } = parts
   const onProgress = () => world.abort.throwIfAborted()
   const options = { ...how, journal: session.journal, onProgress }
-  await inWarehouse(world, (warehouse) => load({ ...options, warehouse }))
+  await inWarehouse(parts, (warehouse) => load({ ...options, warehouse }))
 }
 
 // Each stage opens the warehouse for itself: the engine gives memory back only when it is closed.
-function inWarehouse<T>(
-  { directory }: RunWorld,
+async function inWarehouse<T>(
+  { world: { directory }, session: { lock } }: RunParts,
   work: (warehouse: Warehouse) => Promise<T>,
   mostMemory?: number,
 ): Promise<T> {
+  // Of a folder that was moved another warehouse would be made here, an empty one.
+  lock.refuseLost()
   return withWarehouse({ path: directory.warehouse, mode: 'write', mostMemory }, work)
 }
 

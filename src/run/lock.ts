@@ -6,6 +6,9 @@
  * A process that finds the lock taken holds a second one while it waits. A backfill, which may run for days, looks at that one
  * before each batch: it gives the lock back, and takes it again when no process waits any more. A file beside them says who
  * holds the lock. It is for messages only, and never believed.
+ *
+ * Where the lock's file is removed by hand, another process can take a new one of that name. So who works looks whether it is
+ * still its own before each request, and before it opens the warehouse.
  */
 
 import { rmSync, writeFileSync } from 'node:fs'
@@ -32,6 +35,12 @@ export const DEFAULT_MAX_WAIT_MS = 15 * MINUTE
 
 const LOOK_AGAIN_MS = SECOND / 5
 
+/** The lock of a data directory, held. */
+export interface DataLock extends Pick<ProcessLock, 'release'> {
+  /** @throws LockedError where the lock was removed, or its folder moved: another process may work there */
+  refuseLost(): void
+}
+
 /** Who wants the lock, and for how long it may wait. */
 export interface LockRequest {
   /** What is running, for the message that others see. */
@@ -54,7 +63,7 @@ export interface LockRequest {
  * @throws ConfigError when `dataDir` is no folder
  * @throws StorageError when the disk refuses
  */
-export async function acquireLock(dataDir: string, request: LockRequest): Promise<ProcessLock> {
+export async function acquireLock(dataDir: string, request: LockRequest): Promise<DataLock> {
   const { clock, maxWaitMs = 0, stop, onWait, givesWay = false } = request
   const paths = pathsIn(dataDir)
   makeFolders(dataDir)
@@ -65,7 +74,7 @@ export async function acquireLock(dataDir: string, request: LockRequest): Promis
     for (let looks = 0; ; looks += 1) {
       const isFree = !givesWay || !(await isProcessLockHeld(paths.waiting))
       const lock = isFree ? await tryProcessLock(paths.work) : null
-      if (lock !== null) return held(lock, paths.holder, request)
+      if (lock !== null) return held(lock, dataDir, request)
       const locked = lockedError(dataDir)
       if (clock.monotonic() >= giveUpAt) throw locked
       if (looks === 1) onWait?.(locked)
@@ -103,7 +112,8 @@ function pathsIn(dataDir: string) {
   }
 }
 
-function held(lock: ProcessLock, holder: string, request: LockRequest): ProcessLock {
+function held(lock: ProcessLock, dataDir: string, request: LockRequest): DataLock {
+  const { holder, work } = pathsIn(dataDir)
   const { command, pipeline, clock } = request
   const since = isoInstant(clock.now())
   const note = { command, pipeline, process: process.pid, host: hostname(), since }
@@ -114,9 +124,19 @@ function held(lock: ProcessLock, holder: string, request: LockRequest): ProcessL
     throw asStorageError(error, holder)
   }
   return {
+    refuseLost() {
+      if (lock.isInPlace()) return
+      throw new LockedError(
+        `${work} was removed or replaced while this process worked: another one may work in ${dataDir}`,
+        {
+          hint: 'Leave that folder alone while Jobtide works, and run the same command again: it goes on where it stopped.',
+        },
+      )
+    },
     release() {
       try {
-        rmSync(holder, { force: true })
+        // Otherwise it is the note of another process.
+        if (lock.isInPlace()) rmSync(holder, { force: true })
       } finally {
         lock.release()
       }

@@ -1,11 +1,12 @@
 /** What a process that buys holds while it does: the lock of the data directory, and the journal's writer. */
 
 import { openJournal, type Journal, type JournalWriter } from '../journal/journal.ts'
+import type { JournalRecord } from '../journal/records.ts'
 import { readHistory, saveCheckpoint } from '../journal/read-history.ts'
 import type { History } from '../journal/history.ts'
 import { messageOf } from '../support/errors.ts'
 import type { Job } from './job.ts'
-import { acquireLock, type LockRequest } from './lock.ts'
+import { acquireLock, type DataLock, type LockRequest } from './lock.ts'
 import type { RunWorld } from './stages.ts'
 import { removeLeftFolders } from './temporary-folder.ts'
 
@@ -14,6 +15,7 @@ export interface Session {
   readonly writer: JournalWriter
   /** What the journal said when the session began. */
   readonly history: History
+  readonly lock: DataLock
 }
 
 /**
@@ -25,7 +27,7 @@ export async function withJournal<T>(
   { directory, clock, stop, logger }: Pick<RunWorld, 'directory' | 'clock' | 'stop' | 'logger'>,
   request: Pick<LockRequest, 'command' | 'pipeline' | 'maxWaitMs' | 'givesWay'>,
   losses: 'refuse' | 'accept',
-  work: (journal: Journal) => Promise<T>,
+  work: (journal: Journal, lock: DataLock) => Promise<T>,
 ): Promise<T> {
   const lock = await acquireLock(directory.root, {
     ...request,
@@ -39,7 +41,7 @@ export async function withJournal<T>(
     for (const reason of journal.recover(losses)) {
       logger.warn({ reason }, 'journal.loss_accepted')
     }
-    return await work(journal)
+    return await work(journal, lock)
   } finally {
     lock.release()
   }
@@ -54,16 +56,44 @@ export function withSession<T>(
   work: (session: Session) => Promise<T>,
 ): Promise<T> {
   const request = { command, pipeline, maxWaitMs, givesWay: command === 'backfill' }
-  return withJournal(world, request, acceptLoss ? 'accept' : 'refuse', async (journal) => {
-    const writer = journal.writer()
+  return withJournal(world, request, acceptLoss ? 'accept' : 'refuse', async (journal, lock) => {
+    const writer = lockedWriter(journal.writer(), lock)
     try {
-      return await work({ journal, writer, history: readHistory(journal) })
+      return await work({ journal, writer, history: readHistory(journal), lock })
     } finally {
       // Closing seals the segment, which a full disk refuses; the lock is given back all the same.
       await writer.close()
+      lock.refuseLost()
       keepCheckpoint(journal, world)
     }
   })
+}
+
+/** A writer that begins nothing where the lock is lost: no request leaves without its record. Answers are kept. */
+function lockedWriter(writer: JournalWriter, lock: DataLock): JournalWriter {
+  const refuseLost = ({ kind }: JournalRecord) => {
+    if (kind !== 'page_received' && kind !== 'request_failed') lock.refuseLost()
+  }
+  // What a lost lock brings about, such as a journal that is not where it was, is not the reason to tell.
+  const explained = async (work: Promise<void>) => {
+    try {
+      await work
+    } catch (error) {
+      lock.refuseLost()
+      throw error
+    }
+  }
+  return {
+    write(record, payload) {
+      refuseLost(record)
+      writer.write(record, payload)
+    },
+    async append(record, payload) {
+      refuseLost(record)
+      await explained(writer.append(record, payload))
+    },
+    close: () => explained(writer.close()),
+  }
 }
 
 // Without it the next start reads more of the journal, and nothing is lost.

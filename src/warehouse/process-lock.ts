@@ -8,7 +8,7 @@
  */
 
 import { randomUUID } from 'node:crypto'
-import { existsSync, linkSync, realpathSync } from 'node:fs'
+import { existsSync, linkSync, realpathSync, statSync } from 'node:fs'
 import { basename, dirname, join } from 'node:path'
 import { fsyncDirectory, syncFile } from '../support/atomic-file.ts'
 import { LockedError, StorageError, asStorageError, systemCode } from '../support/errors.ts'
@@ -20,6 +20,8 @@ import { openBareFile } from './warehouse.ts'
 export interface ProcessLock {
   /** Gives it back; a second call does nothing. */
   release(): void
+  /** Whether its name still leads to its file. Where not, another process may hold a new file of that name. */
+  isInPlace(): boolean
 }
 
 /** Real paths of the lock files that this process holds, or looks at. */
@@ -37,6 +39,8 @@ export async function tryProcessLock(path: string): Promise<ProcessLock | null> 
     if (!existsSync(real)) await createLockFile(real)
     const close = await openOrNull(real, 'write').catch((error: unknown) => repair(real, error))
     if (close === null) return null
+    // The holder keeps the file open, so that no other one gets its number.
+    const mine = fileAt(real)
     let isHeld = true
     const release = () => {
       if (!isHeld) return
@@ -44,7 +48,7 @@ export async function tryProcessLock(path: string): Promise<ProcessLock | null> 
       close()
       done()
     }
-    return { release }
+    return { release, isInPlace: () => mine !== null && fileAt(real) === mine }
   })
 }
 
@@ -152,6 +156,16 @@ async function createLockFile(path: string): Promise<void> {
     if (systemCode(error) !== 'EEXIST') throw error
   } finally {
     removeDatabase(temporary)
+  }
+}
+
+/** Which file a name leads to; null where there is none. */
+function fileAt(path: string): string | null {
+  try {
+    const { dev, ino } = statSync(path, { bigint: true })
+    return `${dev}:${ino}`
+  } catch {
+    return null
   }
 }
 

@@ -1,10 +1,11 @@
-import { mkdirSync, readdirSync, writeFileSync } from 'node:fs'
+import { mkdirSync, readdirSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { createHash } from 'node:crypto'
 import { describe, expect, it } from 'vitest'
 import { openJournal } from '../../src/journal/journal.ts'
 import { endsWithSeal, validPrefix } from '../../src/journal/reader.ts'
 import { createSeals } from '../../src/journal/seals.ts'
+import { EXIT } from '../../src/support/errors.ts'
 import { HOUR, KIB } from '../../src/support/units.ts'
 import { disk, useFaultyDisk } from '../helpers/faulty-disk.ts'
 import { temporaryFolder } from '../helpers/temporary-folder.ts'
@@ -47,6 +48,20 @@ describe('a writer', () => {
       clock.jump(page % 2 === 0 ? HOUR : -HOUR)
     }
     expect(pagesOf(journal)).toEqual(numbers(6))
+  })
+
+  it('takes no record where its file was removed: 2 appends fail, and the loss of the page before is told', async () => {
+    const { journal, writer } = await withPage()
+    const { path } = onlySegment(journal)
+    rmSync(path)
+    const refused = {
+      exitCode: EXIT.storage,
+      message: `journal ${path} was removed while it was written`,
+    }
+    await expect(writer.append(aPage(2))).rejects.toMatchObject(refused)
+    await expect(writer.append(aPage(3))).rejects.toMatchObject(refused)
+    await writer.close()
+    expect(() => journal.check()).toThrow('is gone; lost with it: 1 page')
   })
 })
 
