@@ -12,6 +12,7 @@ import {
   gapsOf,
   isNeverRead,
   isSilent,
+  wantedOf,
   type CoverageReport,
   type OrganizationCoverage,
   type UnreadStretch,
@@ -44,11 +45,8 @@ export async function coverageCommand(
   if (job === null) refuseEmpty(journal, directory)
   const history = readHistory(journal)
   const now = serviceTime(history, clock.now())
-  // A fixed window is wanted again each time; since-last begins with the initial window and goes on from there.
-  const wanted = job && {
-    ...job.question,
-    window: job.question.window === 'since-last' ? job.question.initialWindow : job.question.window,
-  }
+  // A fixed window is wanted again each time.
+  const wanted = job && wantedOf(job.question)
   const { value, why } = await readWarehouse(directory.warehouse, (warehouse) =>
     queryReport<KnownOrganization>(warehouse, 'coverage_organizations'),
   )

@@ -3,6 +3,7 @@
 import { InvalidArgumentError, Option } from 'commander'
 import type { Window } from '../plan/window.ts'
 import { LOG_LEVELS } from '../support/logger.ts'
+import { DAY, HOUR, MINUTE } from '../support/units.ts'
 
 /** How `query` can print, `spreadsheet` being CSV without formulas; here, so that `--help` names them without loading a database. */
 export const QUERY_FORMATS = ['table', 'csv', 'spreadsheet', 'json'] as const
@@ -55,6 +56,22 @@ function daysOption(text: string): Window {
   if (Number.isInteger(days) && days >= 1 && days <= 365) return days
   throw new InvalidArgumentError('Expected a whole number from 1 to 365, or all.')
 }
+
+const AGE = /^(\d{1,4})([mhd])$/
+const AGE_UNITS = { m: MINUTE, h: HOUR, d: DAY } as const
+
+function ageOption(text: string): number {
+  const [, amount = '', unit] = AGE.exec(text) ?? []
+  if (unit !== undefined) return Number(amount) * AGE_UNITS[unit as keyof typeof AGE_UNITS]
+  throw new InvalidArgumentError('Expected an age such as 90m, 26h or 2d.')
+}
+
+/** How old data may be; its value is in milliseconds. */
+export const MAX_AGE_OPTION: OptionDeclaration = [
+  '--max-age <age>',
+  'how old the data may be, such as 26h or 2d; absent: only the schedule counts',
+  ageOption,
+]
 
 export const COMMON_OPTIONS: readonly OptionDeclaration[] = [
   ['--json', 'print the result as one JSON document'],

@@ -29,20 +29,25 @@ export function historyShown({ directory, clock }: Context): History {
  * @throws ConfigError when the journal of the data directory has no record; a warehouse beside it is named
  * @throws JournalLossError when it had some
  */
-export function refuseEmpty(journal: Journal, { root, warehouse }: DataDirectory): void {
-  journal.check()
+export function refuseEmpty(journal: Journal, directory: DataDirectory): void {
+  refuseLostJournal(journal, directory)
   if (journal.segments().length > 0) return
-  if (existsSync(warehouse)) {
-    throw new ConfigError(
-      `there is a warehouse in ${root} and no journal: it was restored from a snapshot, or its journal is lost`,
-      {
-        hint: 'If it is lost, put `journal` and `journal.seals` back from a backup: a run without them buys everything again. `jobtide query` reads the warehouse as it is.',
-      },
-    )
-  }
+  const { root } = directory
   throw new ConfigError(`nothing was run yet in ${root}`, {
     hint: 'Try `jobtide demo`, or run a pipeline: `jobtide run nightly`.',
   })
+}
+
+/** As {@link refuseEmpty}, but takes a data directory in which nothing was run. */
+export function refuseLostJournal(journal: Journal, { root, warehouse }: DataDirectory): void {
+  journal.check()
+  if (journal.segments().length > 0 || !existsSync(warehouse)) return
+  throw new ConfigError(
+    `there is a warehouse in ${root} and no journal: it was restored from a snapshot, or its journal is lost`,
+    {
+      hint: 'If it is lost, put `journal` and `journal.seals` back from a backup: a run without them buys everything again. `jobtide query` reads the warehouse as it is.',
+    },
+  )
 }
 
 /**

@@ -1,20 +1,25 @@
 /**
- * `status`: the last runs, what is covered until when, what it cost, what was refused, what is published. Runs, coverage
- * and credits come from the journal, so that they are right also while the warehouse is locked or behind.
+ * `status`: the last runs, what is covered until when, what it cost, what was refused, what is published, and whether that
+ * is as it should be. Runs, coverage and credits come from the journal, so that they are right also while the warehouse is
+ * locked or behind.
  */
 
 import type { ClockTrouble } from '../extract/options.ts'
 import type { History } from '../journal/history.ts'
+import { openJournal } from '../journal/journal.ts'
 import { pausedUntil } from '../journal/pauses.ts'
 import { monthOf, monthlyCredits } from '../journal/spending.ts'
 import { coverageReport } from '../plan/coverage-report.ts'
+import { nextDue } from '../plan/due.ts'
+import { runState, type Judgement } from '../plan/judge.ts'
+import { readFreshness, type Freshness } from '../run/freshness.ts'
 import { EXIT, type ExitCode } from '../support/errors.ts'
 import { sum } from '../support/numbers.ts'
 import type { Context } from './context.ts'
-import { historyShown, queryReport, readWarehouse, type Reading } from './reading.ts'
+import { queryReport, readWarehouse, refuseLostJournal, type Reading } from './reading.ts'
 import { table, type Fact } from './report.ts'
 import { clocksText, wentBackValues } from './run-result.ts'
-import { agoText, countText, creditsText } from './text.ts'
+import { agoText, countText, creditsText, minuteText } from './text.ts'
 
 const RUNS_SHOWN = 5
 
@@ -28,22 +33,17 @@ interface WarehouseStatus {
   readonly snapshot_published_at: string | null
 }
 
-export async function statusCommand(context: Context): Promise<ExitCode> {
+export async function statusCommand(
+  context: Context,
+  named: readonly string[],
+  { maxAge }: { readonly maxAge?: number },
+): Promise<ExitCode> {
   const { directory, clock, output } = context
-  const history = historyShown(context)
-  const now = clock.now()
-  const runs = [...history.runs.values()].toReversed().map((run) => ({
-    runId: run.started.run_id,
-    pipeline: run.started.pipeline,
-    startedAt: new Date(run.started.at),
-    outcome: run.finished?.outcome ?? 'unfinished',
-    exitCode: run.finished?.exit_code ?? null,
-    batches: run.batchesPlanned,
-    batchesDone: run.batchesDone,
-    pages: run.pages,
-    credits: run.creditsCommitted,
-    inDoubt: run.unanswered,
-  }))
+  refuseLostJournal(openJournal(directory.journal, clock), directory)
+  const freshness = await readFreshness({ directory, clock, named, maxAgeMs: maxAge ?? null })
+  const { history, nowMs: now } = freshness
+  const judgements = judgementsOf(freshness, directory.root)
+  const runs = runRows(freshness)
   const [last] = runs
   const coverage = coverageStatus(history, now)
   const credits = creditStatus(history, now)
@@ -83,11 +83,15 @@ export async function statusCommand(context: Context): Promise<ExitCode> {
           `${countText(quarantined.size, 'organisation')} quarantined: the service does not know them`,
         ],
         ...warehouseFacts(warehouse),
+        ...dueFacts(freshness),
         ['more', 'jobtide coverage, jobtide credits, jobtide rejects'],
       ],
     ],
+    notes: judgementNotes(judgements),
     values: {
       dataDir: directory.root,
+      fresh: judgements.length === 0,
+      judgements: judgements.map(({ since, ...one }) => ({ ...one, since: new Date(since) })),
       runsTotal: runs.length,
       coverage,
       ...credits,
@@ -101,7 +105,42 @@ export async function statusCommand(context: Context): Promise<ExitCode> {
       warehouse: warehouse.value?.[0] ?? { unavailable: warehouse.why },
     },
   })
-  return EXIT.done
+  return judgements.length === 0 ? EXIT.done : EXIT.stale
+}
+
+function runRows({ history, working }: Freshness) {
+  return [...history.runs.values()].toReversed().map((run) => ({
+    runId: run.started.run_id,
+    pipeline: run.started.pipeline,
+    startedAt: new Date(run.started.at),
+    outcome: runState(run, working),
+    exitCode: run.finished?.exit_code ?? null,
+    batches: run.batchesPlanned,
+    batchesDone: run.batchesDone,
+    pages: run.pages,
+    credits: run.creditsCommitted,
+    inDoubt: run.unanswered,
+  }))
+}
+
+function judgementsOf({ history, judgements }: Freshness, dataDir: string): readonly Judgement[] {
+  if (judgements.length > 0 || history.runs.size > 0) return judgements
+  const message = `nothing was run yet in ${dataDir}`
+  const hint = 'Try `jobtide demo`, or run a pipeline: `jobtide run nightly`.'
+  return [{ id: 'never_run', pipeline: null, message, hint, runId: null, since: 0 }]
+}
+
+function judgementNotes(judgements: readonly Judgement[]): string[] {
+  if (judgements.length === 0) return []
+  const lines = judgements.flatMap(({ message, hint }) => [message, `  → ${hint}`])
+  return ['', 'not as fresh as it should be:', ...lines]
+}
+
+function dueFacts({ pipelines, nowMs }: Freshness): Fact[] {
+  return pipelines.flatMap(({ name, schedule }): Fact[] => {
+    const due = schedule && nextDue(schedule, nowMs)
+    return due === null ? [] : [['due', `${name} next at ${minuteText(due)} UTC`]]
+  })
 }
 
 function clocksOf(

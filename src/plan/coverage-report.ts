@@ -8,7 +8,7 @@ import { canonicalName } from '../journal/history.ts'
 import { EVENT_TYPES, type EventType, type OrganizationRef } from '../journal/records.ts'
 import { DAY } from '../support/units.ts'
 import type { PlanHistory } from './plan.ts'
-import { coverageOf, type Window } from './window.ts'
+import { coverageOf, type Window, type WindowQuestion } from './window.ts'
 
 /** What should have been looked at. */
 export interface Wanted {
@@ -16,6 +16,15 @@ export interface Wanted {
   readonly eventTypes: readonly EventType[]
   /** How far back, from now. */
   readonly window: Window
+}
+
+/** What a question wants read: since-last begins with the initial window and goes on from there. */
+export function wantedOf(
+  question: Pick<WindowQuestion, 'eventTypes' | 'window' | 'initialWindow'> &
+    Pick<Wanted, 'organizations'>,
+): Wanted {
+  const { organizations, eventTypes, window, initialWindow } = question
+  return { organizations, eventTypes, window: window === 'since-last' ? initialWindow : window }
 }
 
 /** A stretch of detection time that was not looked at. */

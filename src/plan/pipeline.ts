@@ -3,13 +3,13 @@
  * value is refused with file and line before the first request.
  */
 
-import { Cron } from 'croner'
 import { Lexer, LineCounter, Parser, parseDocument, type Document } from 'yaml'
 import { z } from 'zod'
 import { EVENT_TYPES } from '../journal/records.ts'
 import { ConfigError, messageOf } from '../support/errors.ts'
 import { HOUR, MINUTE, SECOND } from '../support/units.ts'
 import { lineOf } from '../support/yaml-lines.ts'
+import { isCron, isTimezone } from './due.ts'
 
 const DURATION = /^(\d{1,4})(s|m|h)$/
 const DURATION_UNITS = { s: SECOND, m: MINUTE, h: HOUR } as const
@@ -70,9 +70,14 @@ export const pipelineSchema = z.strictObject({
     .describe('Name of the pipeline; runs are remembered by it.'),
   schedule: z
     .string()
-    .refine(isCron, 'expected five cron fields (UTC), such as "15 2 * * *"')
+    .refine(isCron, 'expected five cron fields, such as "15 2 * * *"')
     .optional()
-    .describe('Cron time in UTC, five fields.'),
+    .describe('Cron time, five fields: when `jobtide schedule` runs it, and `status` expects it.'),
+  timezone: z
+    .string()
+    .refine(isTimezone, 'expected UTC or the name of a zone, such as Europe/Berlin')
+    .default('UTC')
+    .describe('The zone in which the schedule is read.'),
   organizations: z
     .string()
     .min(1)
@@ -229,13 +234,3 @@ function describe(
 }
 
 const NOT_A_MAP = `expected keys and values: ${ALLOWED_KEYS['']?.join(', ')}`
-
-function isCron(text: string): boolean {
-  if (text.trim().split(/\s+/).length !== 5) return false
-  try {
-    new Cron(text, { paused: true }).stop()
-    return true
-  } catch {
-    return false
-  }
-}

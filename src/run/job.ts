@@ -6,6 +6,7 @@
 import { existsSync, realpathSync } from 'node:fs'
 import { basename, dirname, extname, isAbsolute, join, resolve } from 'node:path'
 import { EVENT_TYPES, type EventType, type OrganizationRef } from '../journal/records.ts'
+import type { Schedule } from '../plan/due.ts'
 import { parseOrganizations, type OrganizationList } from '../plan/organizations.ts'
 import { durationMs, parsePipeline, type PipelineSpec } from '../plan/pipeline.ts'
 import type { Question } from '../plan/plan.ts'
@@ -46,6 +47,8 @@ export interface Overrides {
 
 export interface Job {
   readonly pipeline: string
+  /** When it is due; null when it says no time. */
+  readonly schedule: Schedule | null
   readonly question: Question
   /** Absolute path of the list of organisations. */
   readonly organizationsFile: string
@@ -91,6 +94,7 @@ export async function readJob(name: string, overrides: Overrides, dataDir: strin
   const concurrency = overrides.concurrency ?? limits.concurrency
   return {
     pipeline: spec.name,
+    schedule: spec.schedule === undefined ? null : { cron: spec.schedule, timezone: spec.timezone },
     question: { ...questionOf(spec, overrides, list.organizations), concurrency },
     organizationsFile: listFile,
     isBundledList: realpathSync(listFile) === realpathSync(BUNDLED_LIST),

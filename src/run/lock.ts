@@ -97,6 +97,14 @@ export async function holderOf(dataDir: string): Promise<string | null> {
   return (await isProcessLockHeld(paths.work)) ? holderText(paths.holder) : null
 }
 
+/** On which pipeline a process works in `dataDir`, null for a command about none; null when no process does. */
+export async function workingOn(dataDir: string): Promise<{ pipeline: string | null } | null> {
+  const paths = pathsIn(dataDir)
+  if (!(await isProcessLockHeld(paths.work))) return null
+  const { pipeline } = holderNote(paths.holder)
+  return { pipeline: typeof pipeline === 'string' ? pipeline : null }
+}
+
 /** Whether a file is a lock of a data directory: it holds no data, and another process may have it open. */
 export function isLockFile(path: string): boolean {
   const { work, waiting } = pathsIn(dirname(dirname(path)))
@@ -150,10 +158,13 @@ function lockedError(dataDir: string): LockedError {
   })
 }
 
+// It is not there when the holder has just begun, or just ended.
+function holderNote(path: string): Record<string, unknown> {
+  return Object(jsonOrNull(readIfThere(path)?.toString() ?? '')) as Record<string, unknown>
+}
+
 function holderText(path: string): string {
-  // It is not there when the holder has just begun, or just ended.
-  const note: unknown = Object(jsonOrNull(readIfThere(path)?.toString() ?? ''))
-  const { command, pipeline, process: pid, host, since } = note as Record<string, unknown>
+  const { command, pipeline, process: pid, host, since } = holderNote(path)
   if (typeof command !== 'string') return 'another process'
   const of = typeof pipeline === 'string' ? ` of pipeline ${pipeline}` : ''
   return `\`jobtide ${command}\`${of} (process ${String(pid)} on ${String(host)}, since ${String(since)})`

@@ -17,6 +17,7 @@ export const EXIT = {
   publishFailed: 7,
   locked: 8,
   storage: 9,
+  stale: 10,
   interrupted: 130,
   terminated: 143,
 } as const

@@ -33,6 +33,7 @@ describe('parsePipeline', () => {
       window: 'since-last',
       initial_window: 365,
       overlap_hours: 6,
+      timezone: 'UTC',
       limits: { concurrency: 4, max_wait: '15m' },
     })
   })
@@ -66,7 +67,7 @@ describe('parsePipeline', () => {
 
   // Line 4 is the first after the three that every file needs.
   it.each([
-    ['shedule: x', '4: shedule: unknown key; allowed: name, schedule, organiz'],
+    ['shedule: x', '4: shedule: unknown key; allowed: name, schedule, timezone, organiz'],
     ['limits: {credit: 5}', '4: limits.credit: unknown key; allowed: credits, '],
     ['snapshot: {to: a, too: b}', '4: snapshot.too: unknown key; allowed: to, keep'],
     ['name: my pipeline', '3: name: expected lower-case letters, digits and hyphens'],
@@ -94,6 +95,7 @@ describe('parsePipeline', () => {
     ],
     ['schedule: "0 15 2 * * *"', '4: schedule: expected five cron fields'],
     ['schedule: "61 2 * * *"', '4: schedule: expected five cron fields'],
+    ['timezone: Mars/Olympus', '4: timezone: expected UTC or the name of a zone'],
     ['snapshot: {keep: 3}', '4: snapshot.to: missing; '],
     ['snapshot: {to: a, keep: {last: 0}}', '4: snapshot.keep: expected a whole'],
     [

@@ -29,6 +29,7 @@ interface NightChoices {
 /** The job `nightly` over these organisations. */
 export function jobOver(organizations: readonly string[], question: Partial<Question> = {}): Job {
   return {
+    schedule: null,
     pipeline: 'nightly',
     question: aQuestion({
       organizations: organizations.map((value) => ({ by: 'id', value })),

@@ -1,12 +1,21 @@
 /** The commands that show what is there. */
 
-import { CREDIT_GROUPS, QUERY_FORMATS, TITLES_FORMATS, wholeNumber } from '../options.ts'
+import {
+  CREDIT_GROUPS,
+  MAX_AGE_OPTION,
+  QUERY_FORMATS,
+  TITLES_FORMATS,
+  wholeNumber,
+} from '../options.ts'
 import { PIPELINE, MOST_SHOWN, type Declaration } from './declaration.ts'
 
 export const READ_COMMANDS: readonly Declaration[] = [
   {
     name: 'status',
-    about: 'last runs, coverage, credits, rejects, snapshot',
+    about:
+      'last runs, coverage, credits, rejects, snapshot; exit 10 when not as fresh as it should be',
+    arguments: [['[pipelines...]', `${PIPELINE}; absent: those of pipelines/, and all that ran`]],
+    options: [MAX_AGE_OPTION],
     import: async () => (await import('../status-command.ts')).statusCommand,
   },
   {

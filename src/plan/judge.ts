@@ -1,0 +1,253 @@
+/**
+ * Whether the data is as fresh as it should be: what the journal tells of each pipeline, held against its file and against
+ * what was asked for. Pure. Without a schedule and without an age nothing is judged by its age.
+ */
+
+import type { RunOutcome } from '../journal/records.ts'
+import type { RunHistory } from '../journal/run-history.ts'
+import { isoInstant } from '../support/clock.ts'
+import { EXIT, type ExitCode } from '../support/errors.ts'
+import { DAY, HOUR, MINUTE } from '../support/units.ts'
+import { coverageReport, type CoverageReport, type Wanted } from './coverage-report.ts'
+import { lastDue, type Schedule } from './due.ts'
+import type { PlanHistory } from './plan.ts'
+
+/** What can be wrong. These words are for programs and stay. */
+export type JudgementId =
+  | 'pipeline_unreadable'
+  | 'never_run'
+  | 'last_run_failed'
+  | 'last_run_killed'
+  | 'missed_schedule'
+  | 'too_old'
+  | 'coverage_gaps'
+
+/** Something that is not as it should be. */
+export interface Judgement {
+  readonly id: JudgementId
+  /** Null for the data directory as a whole. */
+  readonly pipeline: string | null
+  /** One sentence; no personal data. */
+  readonly message: string
+  /** What to do. */
+  readonly hint: string
+  /** The run that it is about, where it is about one. */
+  readonly runId: string | null
+  /** Since when, milliseconds since 1970 UTC: with `id` and `pipeline` it names what is wrong, as long as it lasts. */
+  readonly since: number
+}
+
+/** A pipeline to judge, as far as its file is in reach. */
+export interface JudgedPipeline {
+  readonly name: string
+  readonly schedule: Schedule | null
+  /** What should have been read; null where no file says. */
+  readonly wanted: Wanted | null
+  /** Why its file could not be read. */
+  readonly problem: string | null
+  /** True when it should have run: it was named, or its file has a schedule. */
+  readonly isExpected: boolean
+}
+
+export interface JudgingOptions {
+  readonly nowMs: number
+  /** The same by the service's clock. */
+  readonly serverNowMs: number
+  /** On which pipeline the process works that holds the lock; null when none holds it. */
+  readonly working: { readonly pipeline: string | null } | null
+  /** The oldest that data may be, in milliseconds; null for any age. */
+  readonly maxAgeMs: number | null
+  /** How long after its time a run may end; default one hour. */
+  readonly graceMs?: number
+}
+
+/** How a run stands: how it ended, or whether the process that began it is still there. */
+export type RunState = RunOutcome | 'running' | 'killed'
+
+const GRACE_MS = HOUR
+// A run that follows the one that left a gap closes it.
+const OLD_GAP_MS = 2 * DAY
+const LONGEST_WINDOW_DAYS = 365
+
+/** How a run stands. A backfill gives the lock to others now and then, and goes on. */
+export function runState(run: RunHistory, working: JudgingOptions['working']): RunState {
+  if (run.finished !== null) return run.finished.outcome
+  if (working === null) return 'killed'
+  const { pipeline, command } = run.started
+  const isAnother = working.pipeline !== null && working.pipeline !== pipeline
+  return isAnother && command !== 'backfill' ? 'killed' : 'running'
+}
+
+/** What a pipeline's runs come to. */
+export interface PipelineRuns {
+  /** The last one that did more than take a sample. */
+  readonly last: RunHistory | null
+  /** When one last ended, however it did; null for never. */
+  readonly endedAt: number | null
+  /** When one last ended with 0; null for never. */
+  readonly doneAt: number | null
+}
+
+/** The runs of a pipeline, those apart that only took a sample. */
+export function runsOf({ runs }: Pick<PlanHistory, 'runs'>, pipeline: string): PipelineRuns {
+  const own = [...runs.values()].filter(
+    ({ started, finished }) => started.pipeline === pipeline && finished?.outcome !== 'sampled',
+  )
+  const ends = own.flatMap(({ finished }) => finished ?? [])
+  const latest = (times: readonly number[]) => (times.length === 0 ? null : Math.max(...times))
+  return {
+    last: own.at(-1) ?? null,
+    endedAt: latest(ends.map(({ at }) => at)),
+    doneAt: latest(ends.filter(({ exit_code: code }) => code === EXIT.done).map(({ at }) => at)),
+  }
+}
+
+/** Judges pipelines; an empty list says that all is as it should be. */
+export function judge(
+  pipelines: readonly JudgedPipeline[],
+  history: PlanHistory,
+  options: JudgingOptions,
+): Judgement[] {
+  return pipelines.flatMap((pipeline) => {
+    const runs = runsOf(history, pipeline.name)
+    const coverage =
+      pipeline.wanted && coverageReport(pipeline.wanted, history, options.serverNowMs)
+    const facts = { pipeline, runs, coverage, ...options }
+    const found = [unreadable, lastRun, missed, tooOld, gaps].flatMap((rule) => rule(facts) ?? [])
+    return found.map((one) => ({ ...one, pipeline: pipeline.name }))
+  })
+}
+
+interface Facts extends JudgingOptions {
+  readonly pipeline: JudgedPipeline
+  readonly runs: PipelineRuns
+  readonly coverage: CoverageReport | null
+}
+
+type Found = Omit<Judgement, 'pipeline'>
+
+function unreadable({ pipeline: { problem } }: Facts): Found | null {
+  if (problem === null) return null
+  const hint = 'Mend the file: as it is the pipeline cannot run.'
+  return { id: 'pipeline_unreadable', message: problem, hint, runId: null, since: 0 }
+}
+
+function lastRun({ pipeline, runs: { last }, working }: Facts): Found | null {
+  const { name, isExpected } = pipeline
+  if (last === null) {
+    if (!isExpected) return null
+    const message = `${name} never ran in this data directory`
+    return {
+      id: 'never_run',
+      message,
+      hint: `${again(name)} is its first run.`,
+      runId: null,
+      since: 0,
+    }
+  }
+  const { finished, started, resumed } = last
+  const of = { runId: started.run_id }
+  if (finished === null) {
+    if (runState(last, working) === 'running') return null
+    const message = `the last run of ${name}, of ${minute(started.at)}, was killed: it did not end, and nobody works in the data directory`
+    const hint = `${again(name)} goes on where it stopped; nothing is bought twice.`
+    return { id: 'last_run_killed', message, hint, ...of, since: started.at + resumed }
+  }
+  if (finished.exit_code === EXIT.done) return null
+  const why = finished.message === null ? '' : `: ${finished.message}`
+  const message = `the last run of ${name} ended at ${minute(finished.at)} with exit ${finished.exit_code}${why}`
+  return {
+    id: 'last_run_failed',
+    message,
+    hint: hintOf(finished.exit_code, name),
+    ...of,
+    since: finished.at,
+  }
+}
+
+function missed({ pipeline, runs, working, nowMs, graceMs = GRACE_MS }: Facts): Found | null {
+  const { name, schedule } = pipeline
+  const { last, endedAt } = runs
+  const due = schedule === null ? null : lastDue(schedule, nowMs - graceMs)
+  if (due === null || last === null) return null
+  // What began since then and was killed has not missed its time.
+  if (Math.max(endedAt ?? 0, last.started.at) >= due) return null
+  if (runState(last, working) === 'running') return null
+  const before =
+    endedAt === null ? 'none of its runs has ended' : `its last run ended at ${minute(endedAt)}`
+  return {
+    id: 'missed_schedule',
+    message: `${name} was due at ${minute(due)} and has not run since: ${before}`,
+    hint: `Look at what starts it (jobtide schedule, cron, a timer); ${again(name)} catches up.`,
+    runId: null,
+    since: due,
+  }
+}
+
+function tooOld({ pipeline, runs, coverage, maxAgeMs, nowMs, serverNowMs }: Facts): Found | null {
+  if (maxAgeMs === null || runs.last === null) return null
+  const { name } = pipeline
+  // Without a file nobody knows whose coverage to look at.
+  const asOf = coverage === null ? runs.doneAt : coverage.oldestWatermark
+  const ageMs = (coverage === null ? nowMs : serverNowMs) - (asOf ?? 0)
+  if (ageMs <= maxAgeMs) return null
+  const is =
+    asOf === null
+      ? 'nothing was read to its end yet'
+      : `its data is of ${minute(asOf)}, ${age(ageMs)} ago`
+  return {
+    id: 'too_old',
+    message: `${name} is older than ${age(maxAgeMs)}: ${is}`,
+    hint: `${again(name)} reads what came since.`,
+    runId: null,
+    since: asOf ?? 0,
+  }
+}
+
+function gaps({ pipeline: { name }, coverage, serverNowMs }: Facts): Found | null {
+  const old = (coverage?.organizations ?? [])
+    .map(({ unread }) =>
+      unread.filter(({ place, to }) => place === 'between' && to < serverNowMs - OLD_GAP_MS),
+    )
+    .filter((stretches) => stretches.length > 0)
+  if (old.length === 0) return null
+  const from = Math.min(...old.flat().map((stretch) => stretch.from ?? 0))
+  const days = Math.ceil((serverNowMs - from) / DAY)
+  const window = days > LONGEST_WINDOW_DAYS ? 'all' : String(days)
+  const who = old.length === 1 ? '1 organisation' : `${old.length} organisations`
+  return {
+    id: 'coverage_gaps',
+    message: `${who} of ${name} ${old.length === 1 ? 'was' : 'were'} not read for a time between two runs, the earliest from ${minute(from)} on`,
+    hint: `\`jobtide backfill ${name} --days ${window}\` reads it; \`jobtide coverage ${name} --prove\` lists it.`,
+    runId: null,
+    since: from,
+  }
+}
+
+const again = (name: string) => `\`jobtide run ${name}\``
+
+function hintOf(exitCode: ExitCode, name: string): string {
+  return `${REMEDIES[exitCode] ?? 'Mend what the message names'}, then ${again(name)}.`
+}
+
+const REMEDIES: Readonly<Partial<Record<ExitCode, string>>> = {
+  [EXIT.defect]: 'Report the defect with the text that the run printed',
+  [EXIT.refused]: 'Set the right key, or ask the provider about the plan',
+  [EXIT.budget]: 'Raise `limits` in the pipeline file, or wait until the budget is fresh',
+  [EXIT.unavailable]: 'Wait until the service is back',
+  [EXIT.checkFailed]: 'Look at the failed checks (`ops.checks`)',
+  [EXIT.publishFailed]: 'Mend the destination of the snapshot',
+  [EXIT.locked]: 'Close the reader of the database file, or wait for the other process',
+  [EXIT.storage]: 'Make room on the disk, or restore the file that is named',
+  [EXIT.interrupted]: 'It was stopped on purpose: to go on',
+  [EXIT.terminated]: 'It was stopped on purpose: to go on',
+}
+
+function minute(epochMs: number): string {
+  return `${isoInstant(epochMs).slice(0, 16).replace('T', ' ')} UTC`
+}
+
+function age(ms: number): string {
+  if (ms < HOUR) return `${Math.round(ms / MINUTE)} min`
+  return ms < 3 * DAY ? `${Math.round(ms / HOUR)} h` : `${Math.round(ms / DAY)} days`
+}

@@ -1,0 +1,49 @@
+/** What a data directory tells of its pipelines, and what of it is not as it should be: for `status`, `schedule` and metrics. */
+
+import { existsSync } from 'node:fs'
+import { serviceTime } from '../journal/clock-history.ts'
+import type { History } from '../journal/history.ts'
+import { openJournal } from '../journal/journal.ts'
+import { readHistory } from '../journal/read-history.ts'
+import { judge, type JudgingOptions, type Judgement } from '../plan/judge.ts'
+import type { Clock } from '../support/clock.ts'
+import type { DataDirectory } from './data-directory.ts'
+import { workingOn } from './lock.ts'
+import { readPipelines, type KnownPipeline } from './pipelines.ts'
+
+export interface Freshness {
+  readonly history: History
+  readonly pipelines: readonly KnownPipeline[]
+  /** On which pipeline a process works now; null when none does. */
+  readonly working: JudgingOptions['working']
+  /** Empty when all is as it should be. */
+  readonly judgements: readonly Judgement[]
+  /** Milliseconds since 1970 UTC. */
+  readonly nowMs: number
+}
+
+export interface FreshnessOptions {
+  readonly directory: DataDirectory
+  readonly clock: Clock
+  /** Names or paths of pipelines; empty for all in reach. */
+  readonly named: readonly string[]
+  /** Milliseconds; null for any age. */
+  readonly maxAgeMs: number | null
+}
+
+/**
+ * Reads the journal and the pipeline files, and judges.
+ * @throws ConfigError when a named pipeline cannot be read
+ * @throws JournalLossError when sealed segments of the journal are lost
+ */
+export async function readFreshness(options: FreshnessOptions): Promise<Freshness> {
+  const { directory, clock, named, maxAgeMs } = options
+  // In this order: a run that ends meanwhile has written its end.
+  const working = existsSync(directory.root) ? await workingOn(directory.root) : null
+  const history = readHistory(openJournal(directory.journal, clock))
+  const pipelines = await readPipelines(named, directory.root, history)
+  const nowMs = clock.now()
+  const times = { nowMs, serverNowMs: serviceTime(history, nowMs) }
+  const judgements = judge(pipelines, history, { ...times, working, maxAgeMs })
+  return { history, pipelines, working, judgements, nowMs }
+}

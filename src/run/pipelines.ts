@@ -1,0 +1,67 @@
+/** The pipelines that a command judges, schedules and measures: those named, else those of the current folder and of the journal. */
+
+import { existsSync, readdirSync, realpathSync } from 'node:fs'
+import { basename, join, resolve } from 'node:path'
+import type { History } from '../journal/history.ts'
+import { wantedOf } from '../plan/coverage-report.ts'
+import type { JudgedPipeline } from '../plan/judge.ts'
+import { packageRoot } from '../support/assets.ts'
+import { ConfigError } from '../support/errors.ts'
+import { readJob, type Job } from './job.ts'
+
+/** A pipeline, and its job where its file is in reach and says one. */
+export interface KnownPipeline extends JudgedPipeline {
+  /** What to call it on the command line: its name, or the path of its file. */
+  readonly argument: string
+  readonly job: Job | null
+}
+
+/**
+ * Reads pipelines.
+ * @param named names below pipelines/ or paths; empty for all files of pipelines/ in the current folder
+ * @param history of the data directory: without names, pipelines that it has runs of are added
+ * @throws ConfigError when a named one cannot be read
+ */
+export async function readPipelines(
+  named: readonly string[],
+  dataDir: string,
+  history: Pick<History, 'runs'>,
+): Promise<KnownPipeline[]> {
+  const found: KnownPipeline[] = []
+  for (const argument of named)
+    found.push(known(argument, await readJob(argument, {}, dataDir), true))
+  if (named.length > 0) return found
+  const folder = resolve('pipelines')
+  // Jobtide's own are examples: they count once they have run.
+  const isExample = existsSync(folder) && realpathSync(folder) === join(packageRoot, 'pipelines')
+  for (const path of filesIn(folder)) found.push(await readFile(path, dataDir, isExample))
+  const names = new Set(found.map(({ name }) => name))
+  const ran = new Set([...history.runs.values()].map(({ started }) => started.pipeline))
+  const others = [...ran].filter((name) => !names.has(name))
+  return [...found, ...others.map((name) => ({ ...UNKNOWN, name, argument: name }))]
+}
+
+const UNKNOWN = { schedule: null, wanted: null, problem: null, isExpected: false, job: null }
+
+function filesIn(folder: string): string[] {
+  if (!existsSync(folder)) return []
+  const names = readdirSync(folder).filter((name) => /\.ya?ml$/.test(name))
+  return names.toSorted().map((name) => join(folder, name))
+}
+
+// A file that cannot be read is a pipeline that will not run: that is judged like a run that failed.
+async function readFile(path: string, dataDir: string, isExample: boolean): Promise<KnownPipeline> {
+  try {
+    const job = await readJob(path, {}, dataDir)
+    return known(path, job, job.schedule !== null && !isExample)
+  } catch (error) {
+    if (!(error instanceof ConfigError)) throw error
+    const name = basename(path).replace(/\.ya?ml$/, '')
+    return { ...UNKNOWN, name, argument: path, problem: error.message }
+  }
+}
+
+function known(argument: string, job: Job, isExpected: boolean): KnownPipeline {
+  const { pipeline: name, schedule, question } = job
+  return { name, schedule, wanted: wantedOf(question), problem: null, isExpected, argument, job }
+}

@@ -1,0 +1,103 @@
+import { mkdirSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { describe, expect, it, onTestFinished } from 'vitest'
+import { statusCommand } from '../../src/cli/status-command.ts'
+import { DAY, HOUR } from '../../src/support/units.ts'
+import { START, aBatch, finishBatch, startRun } from '../load/load-fixture.ts'
+import { ledgerSite } from './ledger-fixture.ts'
+
+/** A data directory that is the current folder, too, until the test ends. */
+function siteHere(nowMs: number) {
+  const site = ledgerSite(nowMs)
+  const back = process.cwd()
+  onTestFinished(() => process.chdir(back))
+  process.chdir(site.folder)
+  return site
+}
+
+describe('status', () => {
+  it('of a folder in which nothing ran ends with 10 and says how to begin; of files that cannot be read, too', async () => {
+    const site = siteHere(START)
+    const show = () => site.show((context) => statusCommand(context, [], {}))
+    expect(await show()).toMatchObject({
+      exitCode: 10,
+      text: expect.stringContaining('  → Try `jobtide demo`') as string,
+      document: { fresh: false, judgements: [{ id: 'never_run', pipeline: null }] },
+    })
+
+    mkdirSync('pipelines')
+    writeFileSync(join('pipelines', 'broken.yaml'), 'name: broken\n')
+    writeFileSync('list.csv', 'organization_id\norg_1\n')
+    const text = 'name: nightly\norganizations: ../list.csv\nwindow: since-last\n'
+    writeFileSync(join('pipelines', 'by-hand.yaml'), text.replace('nightly', 'by-hand'))
+    writeFileSync(join('pipelines', 'nightly.yaml'), `${text}schedule: "15 2 * * *"\n`)
+    const { document } = await show()
+    expect(document['judgements']).toMatchObject([
+      { id: 'pipeline_unreadable', pipeline: 'broken' },
+      { id: 'never_run', pipeline: 'nightly' },
+    ])
+  })
+
+  it('judges the pipelines that it is asked about, by their schedule and by an age, and says what to do', async () => {
+    const site = siteHere(START + 9 * HOUR)
+    const batch = aBatch({ organizations: [{ by: 'id', value: 'org_1' }] })
+    const at = START - 2 * DAY
+    await site.journal((writer) => {
+      startRun(writer, [batch], 'run_1', at)
+      finishBatch(writer, batch, { from: null, to: at })
+      writer.write({
+        kind: 'run_finished',
+        run_id: 'run_1',
+        at,
+        outcome: 'done',
+        exit_code: 0,
+        message: null,
+      })
+    })
+    const ofFile = site.pipeline('nightly', ['org_1'], ['schedule: "15 2 * * *"'])
+    const plain = site.pipeline('plain', ['org_1'])
+    const show = (named: readonly string[], options: { maxAge?: number } = {}) =>
+      site.show((context) => statusCommand(context, named, options))
+
+    const missed = await show([ofFile])
+    expect(missed.exitCode).toBe(10)
+    expect(missed.text.split('\n').slice(-8)).toEqual([
+      'due        nightly next at 2026-03-02 02:15 UTC',
+      'more       jobtide coverage, jobtide credits, jobtide rejects',
+      '',
+      'not as fresh as it should be:',
+      'nightly was due at 2026-03-01 02:15 UTC and has not run since: its last run',
+      'ended at 2026-02-27 00:00 UTC',
+      '  → Look at what starts it (jobtide schedule, cron, a timer); `jobtide run',
+      '    nightly` catches up.',
+    ])
+    expect(missed.document).toMatchObject({
+      fresh: false,
+      judgements: [
+        {
+          id: 'missed_schedule',
+          pipeline: 'nightly',
+          run_id: null,
+          since: '2026-03-01T02:15:00.000Z',
+        },
+      ],
+    })
+    // No file with a schedule is in reach, and no age was asked for.
+    expect(await show([])).toMatchObject({ exitCode: 0, document: { fresh: true, judgements: [] } })
+    expect(await show([], { maxAge: 26 * HOUR })).toMatchObject({ exitCode: 10 })
+    expect(await show([], { maxAge: 60 * HOUR })).toMatchObject({ exitCode: 0 })
+    const { document } = await show([plain])
+    expect(document['judgements']).toMatchObject([{ id: 'never_run', pipeline: 'plain' }])
+  })
+
+  it('tells a run that was killed from one that goes on', async () => {
+    const site = siteHere(START)
+    await site.journal((writer) => startRun(writer, [aBatch()]))
+    const { exitCode, document, text } = await site.show((context) =>
+      statusCommand(context, [], {}),
+    )
+    expect(exitCode).toBe(10)
+    expect(text).toMatch(/^2026-03-01 00:00 +nightly +killed +0\/1/m)
+    expect(document['judgements']).toMatchObject([{ id: 'last_run_killed', run_id: 'run_1' }])
+  })
+})
