@@ -39,8 +39,8 @@ function elapsed(ms: number): Promise<void> {
 // a peak of 0.5 GB, not of 0.7 GB, for the same processor time.
 setFlagsFromString('--optimize-for-size')
 const argv = process.argv.slice(2)
-// The simulator's list of made-up organisations is for everybody, and it writes nothing else.
-if (argv[0] !== 'simulate') keepFilesPrivate()
+// The list of made-up organisations and a new folder name nobody, and these commands write nothing else.
+if (argv[0] !== 'simulate' && argv[0] !== 'init') keepFilesPrivate()
 const { stdout, stderr } = process
 const exitCode = await runCommandLine(argv, {
   environment: processEnvironment(),

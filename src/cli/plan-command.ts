@@ -38,7 +38,7 @@ export async function planCommand(
   }
   const { output, directory, clock, environment } = context
   const job = await readJob(pipeline, options, directory.root)
-  refuseBundledList(job, environment)
+  refuseBundled(job, environment)
   const history = readHistory(openJournal(directory.journal, clock))
   const nowMs = clock.now()
   const plan = makePlan(job.question, history, serviceTime(history, nowMs))
@@ -214,17 +214,18 @@ function known({ expectedCredits }: Plan, value: number): number | null {
 }
 
 /**
- * Refuses the list that ships with Jobtide, of organisations of the simulator, at an address that is not on this machine.
+ * Refuses the pipelines and the list that ship with Jobtide, of organisations of the simulator and with limits that the user
+ * did not set, at an address that is not on this machine.
  */
-export function refuseBundledList(job: Job, environment: Environment): void {
-  if (!job.isBundledList || !environment['JOBTIDE_BASE_URL']) return
+export function refuseBundled(job: Job, environment: Environment): void {
+  if (!job.isBundled || !environment['JOBTIDE_BASE_URL']) return
   const baseUrl = baseUrlFrom(environment)
   if (isLoopback(baseUrl)) return
-  const { pipeline, organizationsFile, question } = job
+  const { pipeline, organizationsFile } = job
   throw new ConfigError(
-    `pipeline ${pipeline} would ask ${baseUrl} for the ${question.organizations.length} organisations of ${organizationsFile}, which only the simulator knows; nothing was sent`,
+    `pipeline ${pipeline} is Jobtide's own example, for the organisations of the simulator: it does not ask ${baseUrl}; nothing was sent`,
     {
-      hint: `Name your own list with --organizations FILE, or in a pipeline file of your own (pipelines/${pipeline}.yaml in the current folder). For the simulator: npx jobtide simulate.`,
+      hint: 'Run `jobtide init`: it writes a pipeline for your list, which `jobtide run nightly` reads there, and `jobtide backfill nightly` for a long window. For the simulator: `jobtide simulate`.',
       context: { organizations_file: organizationsFile },
     },
   )

@@ -12,7 +12,7 @@ import { EXIT, type ExitCode } from '../support/errors.ts'
 import { SECOND } from '../support/units.ts'
 import { packageVersion, runWorld, type Context } from './context.ts'
 import { erasureWorld } from './forget-command.ts'
-import { refuseBundledList } from './plan-command.ts'
+import { refuseBundled } from './plan-command.ts'
 import type { Report } from './report.ts'
 import { leftBehindText, problemOf, runReport } from './run-result.ts'
 import { countText, durationText, numberText } from './text.ts'
@@ -68,7 +68,7 @@ async function withService<T>(
   const { environment, logger, clock, scrubber, directory } = context
   const job = await readJob(pipeline, overrides, directory.root)
   const baseUrl = baseUrlFrom(environment)
-  refuseBundledList(job, environment)
+  refuseBundled(job, environment)
   const proxies = proxiesFrom(environment, baseUrl)
   const { secret, source, isReadableByOthers } = apiKeyFrom(environment)
   if (isReadableByOthers) logger.warn({ key: source }, 'key_is_readable_by_others')

@@ -24,6 +24,9 @@ const LOOKS_LIKE_ID = /^[a-z]+_[A-Za-z0-9]+$/
 // spreadsheet's formula.
 const UNUSABLE = /^$|[\p{Cc}\s,\uFFFD]|^[=+@]/u
 
+// The example lines of a new folder (config/init/organizations.csv).
+const PLACEHOLDER = /\breplace-me-\d+$/
+
 /**
  * Reads a list of organisations.
  * @param bytes the file: UTF-8, or UTF-16 with a byte order mark
@@ -123,6 +126,11 @@ function collect(
           hint: 'Expected an organization_id, a company page URL or its slug: no spaces, commas or formulas, in UTF-8.',
         },
       )
+    }
+    if (PLACEHOLDER.test(reference.value)) {
+      throw new ConfigError(`${file}:${line}: an example line: ${reference.value}`, {
+        hint: 'Replace it by an organisation that you watch; nothing was sent.',
+      })
     }
     if (seen.has(reference.value)) duplicates += 1
     else seen.set(reference.value, reference)

@@ -52,8 +52,8 @@ export interface Job {
   readonly question: Question
   /** Absolute path of the list of organisations. */
   readonly organizationsFile: string
-  /** True for the list in Jobtide's own package: it names organisations that only the simulator knows. */
-  readonly isBundledList: boolean
+  /** True for a pipeline or a list as Jobtide's own package has it: for organisations that only the simulator knows. */
+  readonly isBundled: boolean
   /** Lines of the list that named a company already named. */
   readonly duplicates: number
   readonly creditsLimit: number | null
@@ -88,7 +88,8 @@ const BUNDLED_LIST = join(packageRoot, 'config', 'organizations.csv')
  */
 export async function readJob(name: string, overrides: Overrides, dataDir: string): Promise<Job> {
   const { file, spec } = readPipeline(name)
-  const listFile = resolve(overrides.organizations ?? resolve(dirname(file), spec.organizations))
+  const namedList = resolve(dirname(file), spec.organizations)
+  const listFile = resolve(overrides.organizations ?? namedList)
   const list = await readOrganizations(listFile)
   const { limits } = spec
   const concurrency = overrides.concurrency ?? limits.concurrency
@@ -97,7 +98,7 @@ export async function readJob(name: string, overrides: Overrides, dataDir: strin
     schedule: spec.schedule === undefined ? null : { cron: spec.schedule, timezone: spec.timezone },
     question: { ...questionOf(spec, overrides, list.organizations), concurrency },
     organizationsFile: listFile,
-    isBundledList: realpathSync(listFile) === realpathSync(BUNDLED_LIST),
+    isBundled: isBundled(listFile) || isBundled(namedList),
     duplicates: list.duplicates,
     creditsLimit: overrides.credits ?? limits.credits ?? null,
     creditsPerMonth: limits.credits_per_month ?? null,
@@ -112,6 +113,10 @@ export async function readJob(name: string, overrides: Overrides, dataDir: strin
     retentionDays: spec.retention_days ?? null,
     acceptLoss: overrides.acceptLoss ?? false,
   }
+}
+
+function isBundled(list: string): boolean {
+  return existsSync(list) && realpathSync(list) === realpathSync(BUNDLED_LIST)
 }
 
 /** What pipeline `name` says of snapshots; null publishes nothing. For commands that run no pipeline. */
@@ -208,7 +213,8 @@ function findPipeline(name: string): string {
   })
 }
 
-async function readOrganizations(file: string): Promise<OrganizationList> {
+/** Reads a list of organisations, of any kind. @throws ConfigError naming file and line */
+export async function readOrganizations(file: string): Promise<OrganizationList> {
   const bytes = readNamedFile('list of organisations', file, CHECK_PATH)
   const isParquet = extname(file).toLowerCase() === '.parquet'
   const list = isParquet ? Buffer.from(await parquetAsCsv(file)) : bytes

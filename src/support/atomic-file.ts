@@ -36,7 +36,7 @@ export function writeFileAtomic(path: string, content: FileContent, mode?: numbe
 }
 
 /** As writeFileAtomic, unless `path` exists: then nothing happens. @param mode as of placeFileAtomic */
-export function createFile(path: string, content: string, mode?: number): void {
+export function createFile(path: string, content: FileContent, mode?: number): void {
   const place = (temporary: string) => {
     try {
       linkSync(temporary, path)

@@ -10,27 +10,27 @@ import { realClock } from '../../src/support/clock.ts'
 import { KEY, callCli, done, openSite, type Site } from '../helpers/run-cli.ts'
 import { temporaryFolder } from '../helpers/temporary-folder.ts'
 
-const BUNDLED = join(packageRoot, 'config', 'organizations.csv')
-
 function inEmptyFolder(args: readonly string[], baseUrl: string | undefined, cwd: string) {
   const env = { JOBTIDE_BASE_URL: baseUrl, JOBTIDE_API_KEY: KEY }
   return callCli([...args, '--log-level', 'silent'], { cwd, env })
 }
 
-describe('the list of organisations that ships with Jobtide', () => {
+describe('a pipeline or list that ships with Jobtide', () => {
   it.each([
     ['run', 'nightly'],
     ['backfill'],
     ['plan', 'nightly'],
     ['plan', 'nightly', '--sample', '2'],
+    ['run', 'weekly', '--organizations', 'mine.csv'],
   ])(
-    'is refused by `%s %s` at an address that is not on this machine: exit 2, and how to name one’s own',
+    'is refused by `%s %s` at an address that is not on this machine: exit 2, and how to begin',
     async (...args) => {
       const folder = temporaryFolder()
+      writeFileSync(join(folder, 'mine.csv'), 'org_1')
       const result = await inEmptyFolder(args.filter(Boolean), 'https://api.example.com', folder)
       expect([result.exitCode, result.stdout]).toEqual([2, ''])
-      expect(result.stderr).toContain(`for the 60 organisations of ${BUNDLED}, which only the`)
-      expect(result.stderr).toContain('→ Name your own list with --organizations FILE, or in a')
+      expect(result.stderr).toContain("is Jobtide's own example, for the organisations of the")
+      expect(result.stderr).toContain('→ Run `jobtide init`: ')
     },
   )
 
@@ -42,9 +42,6 @@ describe('the list of organisations that ships with Jobtide', () => {
     done(await inEmptyFolder(['extract', 'nightly', '--days', '3'], simulator.url, folder))
     done(await inEmptyFolder(['plan', 'nightly'], undefined, folder))
 
-    cpSync(BUNDLED, join(folder, 'mine.csv'))
-    const own = ['plan', 'nightly', '--organizations', 'mine.csv']
-    done(await inEmptyFolder(own, 'https://api.example.com', folder))
     for (const name of ['pipelines', 'config']) {
       mkdirSync(join(folder, name))
       cpSync(join(packageRoot, name), join(folder, name), { recursive: true })

@@ -46,7 +46,7 @@ describe('readJob', () => {
         overlapHours: 6,
       },
       organizationsFile: join(folder, 'organizations.csv'),
-      isBundledList: false,
+      isBundled: false,
       duplicates: 0,
       creditsLimit: 70,
       creditsPerMonth: null,

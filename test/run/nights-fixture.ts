@@ -36,7 +36,7 @@ export function jobOver(organizations: readonly string[], question: Partial<Ques
       ...question,
     }),
     organizationsFile: 'organizations.csv',
-    isBundledList: false,
+    isBundled: false,
     duplicates: 0,
     creditsLimit: null,
     creditsPerMonth: null,

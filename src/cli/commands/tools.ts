@@ -1,9 +1,16 @@
 /** The commands around the pipeline. */
 
 import { wholeNumber } from '../options.ts'
-import { type Declaration } from './declaration.ts'
+import type { Declaration } from './declaration.ts'
 
 export const TOOL_COMMANDS: readonly Declaration[] = [
+  {
+    name: 'init',
+    about: 'write a folder that works at once: a pipeline, your list, an example of .env',
+    arguments: [['[folder]', 'made where it is missing; what is there stays', '.']],
+    options: [['--organizations <file>', 'your list, to copy: CSV, TXT or Parquet']],
+    import: async () => (await import('../init-command.ts')).initCommand,
+  },
   {
     name: 'simulate',
     about: 'serve a simulator of the job-change service on this machine',

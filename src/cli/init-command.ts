@@ -1,0 +1,44 @@
+/** `init`: writes a folder in which `jobtide run nightly` works, with a key and an address. */
+
+import { relative, sep } from 'node:path'
+import { makeProjectFolder } from '../run/folder.ts'
+import { EXIT, type ExitCode } from '../support/errors.ts'
+import type { Context } from './context.ts'
+import type { Fact } from './report.ts'
+import { countText } from './text.ts'
+
+export async function initCommand(
+  { output }: Context,
+  target: string,
+  { organizations: listFile }: { readonly organizations?: string },
+): Promise<ExitCode> {
+  const made = await makeProjectFolder(target, listFile)
+  const { folder, files, organizations } = made
+  const below = relative(process.cwd(), folder)
+  const isElsewhere = below !== ''
+  const named = below.startsWith(`..${sep}`) || below === '..' ? folder : below
+  output.report({
+    title: `${folder} is ready for ${organizations === null ? 'your list' : countText(organizations, 'organisation')}`,
+    sections: [
+      files.map(({ path, isNew }): Fact => [
+        isNew ? 'written' : 'kept',
+        `${relative(folder, path)}${isNew ? '' : ', as it was'}`,
+      ]),
+      [
+        [
+          'next',
+          [
+            ...(isElsewhere ? [`cd ${named}`] : []),
+            ...(organizations === null ? ['write whom you watch into organizations.csv'] : []),
+            'cp .env.example .env && chmod 600 .env',
+            'write the address of the service and the key into .env',
+            'jobtide plan nightly',
+            'jobtide run nightly',
+          ],
+        ],
+      ],
+    ],
+    values: { ...made, files: files.map(({ path, isNew }) => ({ path, written: isNew })) },
+  })
+  return EXIT.done
+}

@@ -1,0 +1,79 @@
+/** A folder that works at once: a pipeline, the list it reads, an example of the environment, and what git leaves out. */
+
+import { existsSync, readFileSync, realpathSync } from 'node:fs'
+import { extname, join, resolve } from 'node:path'
+import { packageRoot } from '../support/assets.ts'
+import { createFile, isFile } from '../support/atomic-file.ts'
+import { ConfigError, onDisk } from '../support/errors.ts'
+import { readOrganizations } from './job.ts'
+
+const TEMPLATES = join(packageRoot, 'config', 'init')
+const LIST = 'organizations.csv'
+const PIPELINE = join('pipelines', 'nightly.yaml')
+
+/** What became of a file: one that was there stays as it is. */
+export interface MadeFile {
+  readonly path: string
+  readonly isNew: boolean
+}
+
+export interface MadeFolder {
+  readonly folder: string
+  readonly files: readonly MadeFile[]
+  /** Organisations of the list; null where it has example lines, which have to be replaced. */
+  readonly organizations: number | null
+}
+
+/**
+ * Makes what is missing in `folder`, and changes nothing that is there.
+ * @param listFile the list to copy; undefined: that of the folder, or one with two lines to replace
+ * @throws ConfigError where the list cannot be read, or another one is in its place; nothing was written then
+ */
+export async function makeProjectFolder(
+  folder: string,
+  listFile: string | undefined,
+): Promise<MadeFolder> {
+  const root = resolve(folder)
+  if (existsSync(root) && realpathSync(root) === realpathSync(packageRoot)) {
+    throw new ConfigError(`${root} is the folder of Jobtide itself`, {
+      hint: 'Name a folder of your own: jobtide init FOLDER',
+    })
+  }
+  const list = listFile === undefined ? LIST : `organizations${extname(listFile).toLowerCase()}`
+  const source = resolve(listFile ?? join(root, list))
+  const isExample = listFile === undefined && isExampleList(source)
+  const organizations = isExample ? null : (await readOrganizations(source)).organizations.length
+  refuseOther(join(root, list), source)
+  const pipeline = template('nightly.yaml').replace(LIST, list)
+  const contents: readonly (readonly [string, string | Uint8Array])[] = [
+    [PIPELINE, pipeline],
+    [list, isExample ? template(LIST) : onDisk(source, () => readFileSync(source))],
+    ['.env.example', template('env.example')],
+    ['.gitignore', template('gitignore')],
+  ]
+  const files = contents.map(([name, content]): MadeFile => {
+    const path = join(root, name)
+    const isNew = !existsSync(path)
+    if (isNew) createFile(path, content)
+    return { path, isNew }
+  })
+  return { folder: root, files, organizations }
+}
+
+// What the folder has wins nowhere in silence.
+function refuseOther(there: string, given: string): void {
+  if (there === given || !existsSync(there) || readFileSync(there).equals(readFileSync(given)))
+    return
+  throw new ConfigError(`${there} is there already, and is another list than ${given}`, {
+    hint: 'Remove one of them, or leave --organizations out; nothing was written.',
+  })
+}
+
+// Also one that is to be made.
+function isExampleList(path: string): boolean {
+  return !isFile(path) || readFileSync(path, 'utf8') === template(LIST)
+}
+
+function template(name: string): string {
+  return readFileSync(join(TEMPLATES, name), 'utf8')
+}
