@@ -49,7 +49,7 @@ describe('imports', () => {
   })
 
   it.each([
-    ['@duckdb/', /^src\/warehouse\/(warehouse|engine-values)\.ts$/],
+    ['@duckdb/', /^src\/warehouse\/(warehouse|reading-statement|engine-values)\.ts$/],
     ['@aws-sdk/', /^src\/publish\/store\/s3-(?:connection|store|upkeep)\.ts$/],
     ['@smithy/', /^src\/publish\/store\/s3-[a-z]+\.ts$/],
     ['undici', /^src\/api\/transport\.ts$/],

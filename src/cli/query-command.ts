@@ -28,7 +28,7 @@ const INTERRUPT_EVERY_MS = 50
 const DEAF_AFTER_MS = 300
 
 /**
- * Runs one statement, on the warehouse or on the copy for analysts: read-only, and without access to files or network.
+ * Runs one statement that reads, on the warehouse or on the copy for analysts, without access to files or network.
  * @throws JobtideError with the signal's exit code when it is stopped; ConfigError when the engine refuses the statement
  */
 export async function queryCommand(

@@ -31,6 +31,15 @@ export class NoSqlError extends JobtideError {
   }
 }
 
+/** What was to be shown is not one statement that only reads. */
+export class NotOneReadingError extends JobtideError {
+  constructor(why: string) {
+    super(EXIT.usage, `only one statement that reads can be shown: ${why}`, {
+      hint: 'Give one select, with, from, describe, show, summarize or explain; a `;` may end it. For several, run the command several times.',
+    })
+  }
+}
+
 /** A statement failed when its first rows were fetched already. The engine's client says that it did, and not why. */
 export class BrokenOffError extends JobtideError {
   constructor() {

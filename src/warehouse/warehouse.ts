@@ -8,7 +8,6 @@ import {
   DuckDBDataChunk,
   DuckDBInstance,
   JsonDuckDBValueConverter,
-  ResultReturnType,
   type DuckDBConnection,
   type DuckDBResult,
   type DuckDBResultReader,
@@ -16,7 +15,7 @@ import {
 import { existsSync, mkdirSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { sqlFolder } from '../support/assets.ts'
-import { ConfigError, messageOf, onDisk } from '../support/errors.ts'
+import { ConfigError, onDisk } from '../support/errors.ts'
 import { removeDatabase, removeSpilled, replaceDatabase } from './database-file.ts'
 import {
   engineSettings,
@@ -26,7 +25,8 @@ import {
   type WarehouseOptions,
 } from './engine-settings.ts'
 import { toBindings, toEngine } from './engine-values.ts'
-import { BrokenOffError, NoSqlError, asWarehouseError } from './errors.ts'
+import { asWarehouseError } from './errors.ts'
+import { columnsOf, nextChunk, streamReading } from './reading-statement.ts'
 import { applySchema } from './schema.ts'
 import type { Prepared, ResultTable, RowStream, SqlParameters, SqlValue } from './rows.ts'
 import { quoteText } from './sql-text.ts'
@@ -36,8 +36,6 @@ export type Warehouse = Pick<OpenWarehouse, keyof OpenWarehouse>
 
 const SCHEMA_FOLDER = join(sqlFolder, 'schema')
 const CHUNK_ROWS = 2_048
-// All that the client says of SQL without a statement.
-const NO_STATEMENT = 'Error in native callback'
 
 /**
  * Opens a warehouse.
@@ -198,9 +196,12 @@ class OpenWarehouse {
     return { columns: columnsOf(reader), rows: reader.getRowsJson() }
   }
 
-  /** Runs statements, the last one for display, row by row. Closing the warehouse or another statement ends it. */
+  /**
+   * Runs one statement that reads, for display, row by row. Closing the warehouse or another statement ends it.
+   * @throws NotOneReadingError for anything else
+   */
   async stream(sql: string): Promise<RowStream> {
-    const result = await this.#guard(() => this.#streamLast(sql))
+    const result = await this.#guard(() => streamReading(this.#connection, sql))
     return { columns: columnsOf(result), batches: this.#batchesOf(result) }
   }
 
@@ -289,23 +290,6 @@ class OpenWarehouse {
     removeSpillFolder(this.#options)
   }
 
-  // The client would keep all rows of the statements before the last one. What changes anything has done so with its first.
-  async #streamLast(sql: string): Promise<DuckDBResult> {
-    const statements = await this.#connection.extractStatements(sql).catch((error: unknown) => {
-      throw messageOf(error) === NO_STATEMENT ? new NoSqlError() : error
-    })
-    for (let at = 0; ; at += 1) {
-      const prepared = await statements.prepare(at)
-      try {
-        const result = await prepared.stream()
-        if (at === statements.count - 1) return result
-        await nextChunk(result)
-      } finally {
-        prepared.destroySync()
-      }
-    }
-  }
-
   #read(sql: string, parameters: SqlParameters): Promise<DuckDBResultReader> {
     return this.#guard(() => this.#connection.runAndReadAll(sql, toBindings(parameters)))
   }
@@ -317,22 +301,4 @@ class OpenWarehouse {
       throw asWarehouseError(error, this.path)
     }
   }
-}
-
-function columnsOf(
-  result: Pick<DuckDBResultReader, 'columnTypes' | 'deduplicatedColumnNames'>,
-): ResultTable['columns'] {
-  const types = result.columnTypes()
-  return result
-    .deduplicatedColumnNames()
-    .map((name, index) => ({ name, type: String(types[index]) }))
-}
-
-// When a statement fails after its first rows, the client ends them as if all were there; only the result knows better, and
-// not why.
-async function nextChunk(result: DuckDBResult): Promise<DuckDBDataChunk | null> {
-  const chunk = await result.fetchChunk()
-  if (chunk !== null && chunk.rowCount > 0) return chunk
-  if (result.returnType !== ResultReturnType.INVALID) return null
-  throw new BrokenOffError()
 }

@@ -1,0 +1,71 @@
+/** One statement that reads, row by row; and what the engine's client says of its rows. */
+
+import {
+  ResultReturnType,
+  StatementType,
+  type DuckDBConnection,
+  type DuckDBDataChunk,
+  type DuckDBExtractedStatements,
+  type DuckDBResult,
+  type DuckDBResultReader,
+} from '@duckdb/node-api'
+import { messageOf } from '../support/errors.ts'
+import { BrokenOffError, NoSqlError, NotOneReadingError } from './errors.ts'
+import type { ResultTable } from './rows.ts'
+
+/** What `with`, `from`, `describe`, `show`, `summarize`, `values` and `pivot` are, too. */
+const READING: ReadonlySet<StatementType> = new Set([StatementType.SELECT, StatementType.EXPLAIN])
+const WRITTEN_CREATE = /^(?:\s|;|--[^\n]*\n|\/\*.*?\*\/)*create\b/is
+// All that the client says of SQL without a statement.
+const NO_STATEMENT = 'Error in native callback'
+
+/** Begins to run `sql`. @throws NotOneReadingError for anything but one statement that reads; errors of the engine as they are */
+export async function streamReading(
+  connection: DuckDBConnection,
+  sql: string,
+): Promise<DuckDBResult> {
+  const statements = await connection.extractStatements(sql).catch((error: unknown) => {
+    throw messageOf(error) === NO_STATEMENT ? new NoSqlError() : error
+  })
+  await makePivotTypes(statements, sql)
+  const prepared = await statements.prepare(statements.count - 1)
+  try {
+    if (!READING.has(prepared.statementType)) throw new NotOneReadingError('it does not read')
+    return await prepared.stream()
+  } finally {
+    prepared.destroySync()
+  }
+}
+
+// The engine itself puts a statement before a pivot without a list of values: it makes a temporary type of them.
+async function makePivotTypes(statements: DuckDBExtractedStatements, sql: string): Promise<void> {
+  for (let at = 0; at < statements.count - 1; at += 1) {
+    const prepared = await statements.prepare(at)
+    try {
+      if (prepared.statementType !== StatementType.CREATE || WRITTEN_CREATE.test(sql)) {
+        throw new NotOneReadingError(`there are ${statements.count} statements`)
+      }
+      await prepared.run()
+    } finally {
+      prepared.destroySync()
+    }
+  }
+}
+
+export function columnsOf(
+  result: Pick<DuckDBResultReader, 'columnTypes' | 'deduplicatedColumnNames'>,
+): ResultTable['columns'] {
+  const types = result.columnTypes()
+  return result
+    .deduplicatedColumnNames()
+    .map((name, index) => ({ name, type: String(types[index]) }))
+}
+
+// When a statement fails after its first rows, the client ends them as if all were there; only the result knows better, and
+// not why.
+export async function nextChunk(result: DuckDBResult): Promise<DuckDBDataChunk | null> {
+  const chunk = await result.fetchChunk()
+  if (chunk !== null && chunk.rowCount > 0) return chunk
+  if (result.returnType !== ResultReturnType.INVALID) return null
+  throw new BrokenOffError()
+}
