@@ -15,8 +15,8 @@ export type Environment = Readonly<Record<string, string | undefined>>
 export interface ApiKey {
   readonly secret: Secret
   readonly source: string
-  /** True for a file that the group or others may read. */
-  readonly isReadableByOthers: boolean
+  /** True for a file that all others may read, or its group may write. */
+  readonly isWide: boolean
 }
 
 export function processEnvironment(): Environment {
@@ -50,6 +50,13 @@ function decoded(text: string): string {
     return decodeURIComponent(text)
   } catch {
     return text
+  }
+}
+
+/** Sets what the AWS SDK and OpenTelemetry read by themselves, where the process does not say it. */
+export function giveToLibraries(values: Readonly<Record<string, string>>): void {
+  for (const [name, value] of Object.entries(values)) {
+    if (/^(?:AWS|OTEL)_/.test(name)) process.env[name] ??= value
   }
 }
 
@@ -199,7 +206,7 @@ export function apiKeyFrom(environment: Environment): ApiKey {
   const value = environment['JOBTIDE_API_KEY']?.trim()
   if (value) {
     const secret = checkedKey(value, 'JOBTIDE_API_KEY')
-    return { secret, source: 'JOBTIDE_API_KEY', isReadableByOthers: false }
+    return { secret, source: 'JOBTIDE_API_KEY', isWide: false }
   }
   const path = environment['JOBTIDE_API_KEY_FILE']
   if (path) return keyFromFile(path)
@@ -208,10 +215,10 @@ export function apiKeyFrom(environment: Environment): ApiKey {
   })
 }
 
-const OTHERS_MAY_WRITE = 0o022
-const OTHERS_MAY_READ = 0o044
+const OTHERS_MAY_WRITE = 0o002
+const WIDE = 0o024
 
-// Kubernetes and Docker mount secrets read-only, at best with mode 0440: no process can change that there.
+// Kubernetes and Docker mount secrets read-only, with mode 0440 for a group or 0444: no process can change that there.
 function keyFromFile(path: string): ApiKey {
   const source = `JOBTIDE_API_KEY_FILE (${path})`
   try {
@@ -224,7 +231,7 @@ function keyFromFile(path: string): ApiKey {
       })
     }
     const secret = checkedKey(readFileSync(path, 'utf8').trim(), source)
-    return { secret, source: `file ${path}`, isReadableByOthers: (mode & OTHERS_MAY_READ) !== 0 }
+    return { secret, source: `file ${path}`, isWide: (mode & WIDE) !== 0 }
   } catch (error) {
     if (error instanceof ConfigError) throw error
     throw new ConfigError(`${source}: ${messageOf(error)}`, {
@@ -244,9 +251,14 @@ function refuseLong(length: number, source: string): void {
 // A header cannot carry line ends or control characters; the value itself never appears in the message.
 function checkedKey(key: string, source: string): Secret {
   refuseLong(key.length, source)
+  if (/^(["'])[^]*\1$/.test(key)) {
+    throw new ConfigError(`${source} begins and ends with a quote`, {
+      hint: 'The quotes are a part of the value there, and none of the key: leave them out.',
+    })
+  }
   if (!/^[\x21-\x7e]+$/.test(key)) {
     throw new ConfigError(`${source} is empty or holds spaces or control characters`, {
-      hint: 'Paste the key as the provider gave it: one line, no quotes.',
+      hint: 'Paste the key as the provider gave it, in one line.',
     })
   }
   if (key.length < SHORTEST_SECRET) {

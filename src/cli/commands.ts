@@ -26,8 +26,13 @@ export function addCommands(program: Command, start: Start): void {
     command.action((...given: unknown[]) => {
       // Commander gives the arguments, then the options, then the command.
       const args = given.slice(0, -1)
-      return start(args.at(-1) as CommonOptions, async (context) =>
-        (await declared.import())(...([context, ...args] as never[])),
+      const options = args.at(-1) as CommonOptions & { readonly pipeline?: string }
+      const at = (declared.arguments ?? []).findIndex(([name]) => /pipeline/.test(name))
+      const pipelines = [at < 0 ? options.pipeline : args[at]].flat() as (string | undefined)[]
+      return start(
+        options,
+        pipelines.filter((name) => name !== undefined),
+        async (context) => (await declared.import())(...([context, ...args] as never[])),
       )
     })
   }

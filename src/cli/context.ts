@@ -45,9 +45,10 @@ export interface Context extends ProcessParts {
   readonly directory: DataDirectory
 }
 
-/** Runs a command once its options are known; returns the exit code. */
+/** Runs a command once its options and the pipelines that it names are known. */
 export type Start = (
   options: CommonOptions,
+  pipelines: readonly string[],
   work: (context: Context) => Promise<ExitCode>,
 ) => Promise<void>
 

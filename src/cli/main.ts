@@ -1,12 +1,13 @@
 /** One command from its arguments to its exit code. Every error ends here, once, as one sentence and what to do next. */
 
 import { Command, CommanderError } from 'commander'
-import { quietSdk, refuseKeyInArguments, secretsOf } from '../config.ts'
+import { quietSdk, refuseKeyInArguments, secretsOf, type Environment } from '../config.ts'
 import { realClock } from '../support/clock.ts'
 import { ConfigError, EXIT, asStorageError, type ExitCode } from '../support/errors.ts'
 import { createScrubber } from '../support/logger.ts'
 import { addCommands } from './commands.ts'
 import { createContext, packageVersion, type ProcessParts, type Start } from './context.ts'
+import { withEnvFiles } from './env-files.ts'
 import { streamOutput, type Output, type Streams } from './output.ts'
 
 export interface CommandLineWorld extends Omit<ProcessParts, 'clock' | 'scrubber' | 'output'> {
@@ -18,7 +19,6 @@ export async function runCommandLine(
   argv: readonly string[],
   { streams, ...given }: CommandLineWorld,
 ): Promise<ExitCode> {
-  const { environment } = given
   const scrubber = createScrubber()
   quietSdk()
   // A reader that closes the pipe early (`jobtide query … | head`) is no failure; a full disk is one.
@@ -30,16 +30,22 @@ export async function runCommandLine(
 
   let output: Output = streamOutput(argv.includes('--json'), scrubber, streams)
   let exitCode: ExitCode = EXIT.done
-  const program = createProgram(async (options, work) => {
+  // The simulator prints the made-up key that it lets in, and uses no other; a shell that has exported it may see it.
+  const keepSecret = (all: Environment) => {
+    if (argv[0] !== 'simulate') for (const secret of secretsOf(all)) scrubber.add(secret)
+    refuseKeyInArguments(argv, all)
+  }
+  const program = createProgram(async (options, pipelines, work) => {
     output = streamOutput(options.json ?? false, scrubber, streams)
-    const parts = { ...given, clock: realClock, scrubber, output }
+    const { environment, warnings } = withEnvFiles(given.environment, pipelines)
+    keepSecret(environment)
+    const parts = { ...given, environment, clock: realClock, scrubber, output }
     const context = createContext(options, parts)
+    for (const reason of warnings) context.logger.warn({ reason }, 'env_file')
     exitCode = await work(context).finally(() => context.progress.stop())
   }, streams)
   try {
-    // The simulator prints the made-up key that it lets in, and uses no other; a shell that has exported it may see it.
-    if (argv[0] !== 'simulate') for (const secret of secretsOf(environment)) scrubber.add(secret)
-    refuseKeyInArguments(argv, environment)
+    keepSecret(given.environment)
     await program.parseAsync(argv, { from: 'user' })
     await written(streams.stdout)
     if (outputError === null) return exitCode

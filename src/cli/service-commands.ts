@@ -70,8 +70,8 @@ async function withService<T>(
   const baseUrl = baseUrlFrom(environment)
   refuseBundled(job, environment)
   const proxies = proxiesFrom(environment, baseUrl)
-  const { secret, source, isReadableByOthers } = apiKeyFrom(environment)
-  if (isReadableByOthers) logger.warn({ key: source }, 'key_is_readable_by_others')
+  const { secret, source, isWide } = apiKeyFrom(environment)
+  if (isWide) logger.warn({ key: source }, 'key_is_for_others_too')
   scrubber.add(secret.reveal())
   const transport = createTransport({
     baseUrl,

@@ -201,16 +201,25 @@ function readPipeline(name: string): { readonly file: string; readonly spec: Pip
 }
 
 function findPipeline(name: string): string {
-  const isPath = isAbsolute(name) || /[/\\]/.test(name) || /\.ya?ml$/.test(name)
-  const folders = [resolve('pipelines'), join(packageRoot, 'pipelines')]
-  const candidates = isPath
-    ? [resolve(name)]
-    : [...new Set(folders.map((folder) => join(folder, `${name}.yaml`)))]
-  const found = candidates.find((path) => existsSync(path))
+  const found = pipelineFile(name)
   if (found !== undefined) return found
   throw new ConfigError(`there is no pipeline ${JSON.stringify(name)}`, {
-    hint: `Looked for ${candidates.join(' and ')}. Name a pipeline there, or give the path of a YAML file.`,
+    hint: `Looked for ${pipelineFiles(name).join(' and ')}. Name a pipeline there, or give the path of a YAML file.`,
   })
+}
+
+/** The file of the pipeline `name`, as {@link readJob} finds it; undefined where there is none. */
+export function pipelineFile(name: string): string | undefined {
+  return pipelineFiles(name).find((path) => existsSync(path))
+}
+
+const PIPELINES = join(packageRoot, 'pipelines')
+
+function pipelineFiles(name: string): string[] {
+  const isPath = isAbsolute(name) || /[/\\]/.test(name) || /\.ya?ml$/.test(name)
+  if (isPath) return [resolve(name)]
+  const folders = new Set([resolve('pipelines'), PIPELINES])
+  return [...folders].map((folder) => join(folder, `${name}.yaml`))
 }
 
 /** Reads a list of organisations, of any kind. @throws ConfigError naming file and line */

@@ -94,9 +94,10 @@ describe('the API key', () => {
   it.each([
     [0o600, 'taken'],
     [0o400, 'taken'],
-    [0o440, 'taken with a warning'],
+    [0o440, 'taken'],
+    [0o444, 'taken with a warning'],
     [0o604, 'taken with a warning'],
-    [0o660, 'refused'],
+    [0o660, 'taken with a warning'],
     [0o602, 'refused'],
   ])('in a file with mode %i is %s', (mode, outcome) => {
     const file = join(temporaryFolder(), 'key')
@@ -104,7 +105,7 @@ describe('the API key', () => {
     chmodSync(file, mode)
     const take = () => apiKeyFrom({ JOBTIDE_API_KEY_FILE: file })
     if (outcome === 'refused') expect(take).toThrow('others on this machine may write the key')
-    else expect(take()).toMatchObject({ isReadableByOthers: outcome !== 'taken' })
+    else expect(take()).toMatchObject({ isWide: outcome !== 'taken' })
   })
 
   it('with a blank or a line end, or too short to be kept out of logs, is refused without showing it', () => {
@@ -116,6 +117,17 @@ describe('the API key', () => {
     expect(() => apiKeyFrom({ JOBTIDE_API_KEY_FILE: '/nowhere/key' })).toThrow('/nowhere/key')
     expect(() => apiKeyFrom({})).toThrow('there is no API key')
   })
+
+  it.each([`"from-shop"`, `'from-shop'`])(
+    '%s in quotes is refused, and the quotes are named',
+    (key) => {
+      const file = join(temporaryFolder(), 'key')
+      writeFileSync(file, `${key}\n`, { mode: 0o600 })
+      for (const environment of [{ JOBTIDE_API_KEY: key }, { JOBTIDE_API_KEY_FILE: file }]) {
+        expect(() => apiKeyFrom(environment)).toThrow(/ begins and ends with a quote$/)
+      }
+    },
+  )
 
   it('of more than 4,096 characters is refused at once and not looked for, in a file or a variable', () => {
     const key = 'k'.repeat(4_097)

@@ -1,10 +1,11 @@
 /** `init`: from an empty folder to the first run. */
 
-import { existsSync, readFileSync, statSync, writeFileSync } from 'node:fs'
+import { chmodSync, existsSync, readFileSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { describe, expect, it } from 'vitest'
-import { callCli, done, openSite, runCli } from '../helpers/run-cli.ts'
+import { describe, expect, it, onTestFinished } from 'vitest'
+import { KEY, callCli, done, openSite, runCli, type Site } from '../helpers/run-cli.ts'
 import { packageRoot } from '../../src/support/assets.ts'
+import { startS3Server } from '../helpers/s3-server.ts'
 import { temporaryFolder } from '../helpers/temporary-folder.ts'
 
 const FILES = ['pipelines/nightly.yaml', 'organizations.csv', '.env.example', '.gitignore']
@@ -57,5 +58,62 @@ describe('jobtide init', () => {
     const own = await callCli(['init'], { cwd: packageRoot })
     expect([wrong.exitCode, existsSync(folder), own.exitCode]).toEqual([2, false, 2])
     expect(own.stderr).toContain('is the folder of Jobtide itself')
+  })
+})
+
+/** A new folder for the list of a site, with a `.env` of these lines. */
+async function folderWith(site: Site, lines: readonly string[], mode = 0o600) {
+  const folder = join(site.folder, 'jobs')
+  done(await callCli(['init', folder, '--organizations', site.organizations]))
+  const file = join(folder, '.env')
+  writeFileSync(file, lines.join('\n'))
+  chmodSync(file, mode)
+  return { folder, file, pipeline: join(folder, 'pipelines', 'nightly.yaml') }
+}
+
+describe('a file .env', () => {
+  it('gives address, key and the variables of S3, from beside the pipeline and in the current folder', async () => {
+    const site = await openSite({ companies: 2 })
+    const s3 = await startS3Server()
+    onTestFinished(() => s3.close())
+    const { folder, pipeline } = await folderWith(site, [
+      '# the service',
+      `export JOBTIDE_BASE_URL=${site.simulator.url}`,
+      `JOBTIDE_API_KEY="${KEY}"`,
+      `JOBTIDE_S3_ENDPOINT=${s3.endpoint}`,
+      'AWS_ACCESS_KEY_ID=made-up',
+      'AWS_SECRET_ACCESS_KEY=made-up-secret',
+      'AWS_REGION=eu-test-1',
+      'PATH=/nowhere',
+    ])
+    const to = ['--snapshot-to', `s3://${s3.bucket}/moves`]
+    const nobody = { AWS_EC2_METADATA_DISABLED: 'true' }
+    const { stderr } = done(await runCli(['run', 'nightly', ...to], { cwd: folder, env: nobody }))
+    expect(stderr).not.toContain('env_file')
+    expect([...s3.objects().keys()]).toContain('moves/latest.json')
+    expect(s3.log().map(({ region }) => region)).toContain('eu-test-1')
+    const elsewhere = ['run', pipeline, '--data-dir', join(folder, 'data'), '--no-publish']
+    done(await callCli(elsewhere, { cwd: temporaryFolder() }))
+  })
+
+  it('loses to the environment; warns where others may read a key; is refused where they may write it', async () => {
+    const site = await openSite({ companies: 1 })
+    const lines = ['JOBTIDE_BASE_URL=https://elsewhere.example', `JOBTIDE_API_KEY=${KEY}`, 'A=1']
+    const { folder, file } = await folderWith(site, lines, 0o644)
+    const env = { JOBTIDE_BASE_URL: site.simulator.url }
+    const extract = () => callCli(['extract', 'nightly'], { cwd: folder, env })
+    const { stderr } = done(await extract())
+    expect(stderr).toContain(`${file} holds a key and others may read it`)
+    expect(stderr).not.toContain(KEY)
+    chmodSync(file, 0o602)
+    const refused = await extract()
+    expect([refused.exitCode, refused.stderr]).toEqual([
+      2,
+      expect.stringMatching(/\.env may be written by every account.*\n.*chmod 600/),
+    ])
+    expect((await callCli(['query', `select '${KEY}'`], { cwd: folder })).exitCode).toBe(2)
+    chmodSync(file, 0o600)
+    const told = await callCli(['query', `select '${KEY}'`], { cwd: folder })
+    expect(told.stderr).toContain('an API key is not taken as an argument')
   })
 })

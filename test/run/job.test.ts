@@ -60,6 +60,7 @@ describe('readJob', () => {
       },
       publishing: { adoptDestination: false, acceptShrink: false },
       retentionDays: null,
+      schedule: null,
       acceptLoss: false,
     })
   })

@@ -1,0 +1,83 @@
+/**
+ * `.env` files: variables for Jobtide and its libraries, beside the pipeline and in the current folder. What the environment
+ * of the process says wins. Other programs' variables are left alone.
+ */
+
+import { readFileSync, statSync } from 'node:fs'
+import { dirname, basename, join, resolve } from 'node:path'
+import { parseEnv } from 'node:util'
+import { giveToLibraries, type Environment } from '../config.ts'
+import { pipelineFile } from '../run/job.ts'
+import { packageRoot } from '../support/assets.ts'
+import { isFile } from '../support/atomic-file.ts'
+import { ConfigError, onDisk } from '../support/errors.ts'
+import { isWithin } from '../support/file-modes.ts'
+import { decodeText } from '../support/text.ts'
+
+const TAKEN = /^(?:(?:JOBTIDE|AWS|OTEL)_[A-Z\d_]+|(?:HTTPS?|NO)_PROXY|(?:https?|no)_proxy)$/
+// Node.js reads it when it starts, before any file of ours.
+const READ_BY_NODE = 'NODE_EXTRA_CA_CERTS'
+const SECRET = /^(?:JOBTIDE_API_KEY|AWS_SECRET_ACCESS_KEY|AWS_SESSION_TOKEN)$/
+const OTHERS_MAY_WRITE = 0o002
+const OTHERS_MAY_READ = 0o004
+
+export interface EnvFiles {
+  /** Of the process, and of the files what it does not say. */
+  readonly environment: Environment
+  readonly warnings: readonly string[]
+}
+
+/**
+ * Reads `.env` in the folder of each pipeline, in the folder above where that is `pipelines`, and in the current one; the
+ * first that names a variable wins.
+ * @param pipelines names or paths, as commands take them
+ * @throws ConfigError where another account of the machine may write such a file: it could send the key elsewhere
+ */
+export function withEnvFiles(environment: Environment, pipelines: readonly string[]): EnvFiles {
+  const folders = [...pipelines.flatMap(foldersOf), resolve('.')]
+  const files = [...new Set(folders)].map((folder) => join(folder, '.env')).filter(isFile)
+  const found: Record<string, string> = {}
+  const warnings: string[] = []
+  for (const file of files) {
+    const values = readEnvFile(file)
+    if (isExposed(file, values)) warnings.push(`${file} holds a key and others may read it`)
+    for (const [name, value] of Object.entries(values)) {
+      if (environment[name] !== undefined) continue
+      if (name === READ_BY_NODE) {
+        warnings.push(`${file}: ${name} has no effect there: set it in the environment`)
+      }
+      // An empty line of an example says nothing.
+      if (TAKEN.test(name) && value !== '') found[name] ??= value
+    }
+  }
+  giveToLibraries(found)
+  return { environment: { ...environment, ...found }, warnings }
+}
+
+// Jobtide's own pipelines are read by everybody, and configured nowhere.
+function foldersOf(pipeline: string): string[] {
+  const file = pipelineFile(pipeline)
+  if (file === undefined || isWithin(join(packageRoot, 'pipelines'), file)) return []
+  const folder = dirname(file)
+  return basename(folder) === 'pipelines' ? [folder, dirname(folder)] : [folder]
+}
+
+function readEnvFile(file: string): Record<string, string> {
+  const { mode, uid } = statSync(file)
+  const own = process.getuid?.() ?? 0
+  const isOthers = own !== 0 && uid !== own && uid !== 0
+  const isWritable = process.platform !== 'win32' && (mode & OTHERS_MAY_WRITE) !== 0
+  if (isOthers || isWritable) {
+    const why = isOthers ? 'belongs to another account' : 'may be written by every account'
+    throw new ConfigError(`${file} ${why}, which could send the key elsewhere`, {
+      hint: `Run: ${isOthers ? `chown ${own} ${file}` : `chmod 600 ${file}`}; nothing was sent.`,
+    })
+  }
+  const values = parseEnv(onDisk(file, () => decodeText(readFileSync(file))))
+  return values as Record<string, string>
+}
+
+function isExposed(file: string, values: Readonly<Record<string, string>>): boolean {
+  if (process.platform === 'win32' || (statSync(file).mode & OTHERS_MAY_READ) === 0) return false
+  return Object.entries(values).some(([name, value]) => SECRET.test(name) && value !== '')
+}
