@@ -7,6 +7,8 @@ import { readFileSync, readdirSync, statSync } from 'node:fs'
 import { connect } from 'node:net'
 import { basename, dirname, join, relative, resolve } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { COMMANDS } from '../src/cli/commands.ts'
+import { DOCUMENTS } from '../src/cli/documents.ts'
 import { buildModels } from '../src/model/build.ts'
 import { checksOfHeaders, readChecks } from '../src/model/checks.ts'
 import { computedModels } from '../src/model/computed-models.ts'
@@ -227,6 +229,12 @@ describe('the package', () => {
     const least = read('.nvmrc').trim()
     expect(engines.node).toBe(`>=${least}`)
     expect(read('README.md')).toContain(`Node ${least.split('.', 2).join('.')}`)
+  })
+})
+
+describe('every command', () => {
+  it('says in src/cli/documents.ts what --json prints', () => {
+    expect(Object.keys(DOCUMENTS)).toEqual(COMMANDS.map(({ name }) => name))
   })
 })
 

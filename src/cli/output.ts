@@ -77,7 +77,8 @@ export function streamOutput(json: boolean, scrubber: Scrubber, streams: Streams
     problem: (error) => err(describe(error)),
     failure(error) {
       // After the beginning of another document a second one would help no reader: that it ends too soon says enough.
-      if (json && !isStreamed) out(`${jsonText({ error: errorDocument(error) })}\n`)
+      if (json && !isStreamed)
+        out(`${jsonText(reportDocument({ data: { error: errorDocument(error) } }))}\n`)
       err(describe(error))
       return error instanceof JobtideError ? error.exitCode : EXIT.defect
     },

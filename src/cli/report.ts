@@ -124,12 +124,19 @@ const NUMBER_TEXTS: Readonly<Record<Exclude<Kind, 'instant'>, (value: number) =>
 }
 const LEFT_KINDS: ReadonlySet<Kind> = new Set(['text', 'id', 'instant', 'ago'])
 
+/**
+ * `schema_version` of every document that is an object. It grows when a key goes or comes to mean something else: a reader
+ * has to bear new keys. What the keys are, src/cli/documents.ts says.
+ */
+export const SCHEMA_VERSION = 1
+
 /** The report for programs: its values, and the rows of each table under the table's name. */
 export function reportDocument({ values, data, sections = [] }: Report): object {
   const tables = sections.flatMap((section) =>
     'rows' in section && section.name !== null ? [[section.name, section.rows] as const] : [],
   )
-  return { ...(toSnakeCase({ ...values, ...Object.fromEntries(tables) }) as object), ...data }
+  const named = toSnakeCase({ ...values, ...Object.fromEntries(tables) }) as object
+  return { schema_version: SCHEMA_VERSION, ...named, ...data }
 }
 
 /**

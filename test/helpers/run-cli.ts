@@ -10,11 +10,15 @@ import { join, resolve } from 'node:path'
 import { PassThrough } from 'node:stream'
 import { text } from 'node:stream/consumers'
 import { expect, onTestFinished } from 'vitest'
+import { z } from 'zod'
+import { DOCUMENTS } from '../../src/cli/documents.ts'
+import { failure } from '../../src/cli/documents/parts.ts'
 import { runCommandLine } from '../../src/cli/main.ts'
 import { writeOrganizationsFile } from '../../src/simulator/organizations-file.ts'
 import { startSimulator, type SimulatorOptions } from '../../src/simulator/simulator.ts'
 import { createWorld, worldSightings } from '../../src/simulator/world.ts'
 import { realClock, shiftedClock } from '../../src/support/clock.ts'
+import { jsonOrNull } from '../../src/support/json.ts'
 import { DAY } from '../../src/support/units.ts'
 import { temporaryFolder } from './temporary-folder.ts'
 
@@ -65,6 +69,11 @@ export function startCli(args: readonly string[], options: CliOptions = {}) {
   const ended = new Promise<CliResult>((resolveEnd, reject) => {
     child.once('error', reject)
     child.once('close', (exitCode, signal) => {
+      try {
+        expectDocument(args, written.stdout)
+      } catch (error) {
+        reject(error as Error)
+      }
       resolveEnd({ exitCode, signal, ...written, tookMs: performance.now() - startedAt })
     })
   })
@@ -115,10 +124,25 @@ async function callAlone(args: readonly string[], options: CliOptions): Promise<
     stderr.end()
     const [out, err] = await texts
     const tookMs = performance.now() - startedAt
+    expectDocument(args, out)
     return { exitCode, signal: null, stdout: out, stderr: err, tookMs }
   } finally {
     process.chdir(back)
   }
+}
+
+/**
+ * Holds what `--json` printed against the schema of the command: whatever a test is about, no document has a key that is not
+ * declared. A document that was cut off is none.
+ */
+function expectDocument(args: readonly string[], stdout: string): void {
+  const schema = DOCUMENTS[args[0] ?? '']
+  const document = args.includes('--json') ? jsonOrNull(stdout) : null
+  if (schema === undefined || document === null) return
+  const { data, error } = z.union([schema, failure]).safeParse(document)
+  expect(error?.message, `${args.join(' ')}: ${stdout.slice(0, 2_000)}`).toBeUndefined()
+  // A key that is not declared is left out of what was parsed.
+  expect(data).toEqual(document)
 }
 
 /** A command that ended with 0. */

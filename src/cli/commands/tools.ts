@@ -26,4 +26,10 @@ export const TOOL_COMMANDS: readonly Declaration[] = [
     ],
     import: async () => (await import('../simulate-command.ts')).simulateCommand,
   },
+  {
+    name: 'schema',
+    about: 'what --json prints, as JSON Schema',
+    arguments: [['[command]', 'of this command; absent: of all of them']],
+    import: async () => (await import('../schema-command.ts')).schemaCommand,
+  },
 ]

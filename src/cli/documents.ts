@@ -1,0 +1,71 @@
+/**
+ * What `--json` prints, command by command. `jobtide schema` shows it as JSON Schema; the tests hold every document that a
+ * command prints against it. Loaded for that only.
+ */
+
+import { z } from 'zod'
+import {
+  text,
+  count,
+  amount,
+  list,
+  object,
+  withVersion,
+  anything,
+  flag,
+  orNull,
+} from './documents/parts.ts'
+import { status, coverage, credits, rejects, models, titles } from './documents/reading.ts'
+import {
+  load,
+  build,
+  analystCopy,
+  runOrFailure,
+  demo,
+  plan,
+  sample,
+  publish,
+} from './documents/running.ts'
+import {
+  snapshots,
+  verifiedJournal,
+  verifiedSnapshot,
+  restore,
+  diff,
+  wouldForget,
+  forgotten,
+  person,
+} from './documents/snapshots.ts'
+
+/** The document of each command, where it ends with a result; in the order of `jobtide --help`. */
+export const DOCUMENTS: Readonly<Record<string, z.ZodType>> = {
+  demo,
+  run: runOrFailure,
+  backfill: runOrFailure,
+  plan: z.union([plan, sample]),
+  extract: runOrFailure,
+  load: withVersion(load),
+  build: withVersion(build),
+  publish: withVersion({ ...publish, analyst_copy: analystCopy }),
+  replay: withVersion({ load: object(load), build: object(build), credits: amount }),
+  status,
+  coverage,
+  credits,
+  rejects,
+  query: list(anything),
+  models,
+  titles,
+  snapshots,
+  verify: z.union([verifiedSnapshot, verifiedJournal]),
+  restore,
+  diff,
+  forget: z.union([wouldForget, forgotten]),
+  'export-person': person,
+  init: withVersion({
+    folder: text,
+    files: list(object({ path: text, written: flag })),
+    organizations: orNull(count),
+  }),
+  simulate: withVersion({ url: text, api_key: text, organizations: count, pid: count }),
+  schema: anything,
+}
