@@ -16,6 +16,12 @@ export interface OrganizationList {
 
 const ID_COLUMN = 'organization_id'
 const URL_COLUMN = 'company_url'
+// As other programs and people head such columns; what is written exactly wins.
+const HEADINGS: Readonly<Record<string, RegExp>> = {
+  [ID_COLUMN]: /^organi[sz]ation id$/,
+  [URL_COLUMN]:
+    /^(?:company|organi[sz]ation|linkedin|company linkedin|linkedin company)(?: page)? url$/,
+}
 const LONGEST_NAME = 500
 // The service's ids are `<prefix>_<opaque>`; page slugs are written with hyphens.
 const LOOKS_LIKE_ID = /^[a-z]+_[A-Za-z0-9]+$/
@@ -34,11 +40,12 @@ const PLACEHOLDER = /\breplace-me-\d+$/
  * @throws ConfigError naming file and line, when a line is unusable or no organisation is left
  */
 export function parseOrganizations(bytes: Uint8Array, file: string): OrganizationList {
+  refuseWorkbook(bytes, file)
   const rows = parseRows(decodeText(bytes), file)
   const [first] = rows
-  const header = first?.cells.map((cell) => cell.toLowerCase()) ?? []
-  const idAt = header.indexOf(ID_COLUMN)
-  const urlAt = header.indexOf(URL_COLUMN)
+  const header = first?.cells ?? []
+  const idAt = columnAt(header, ID_COLUMN)
+  const urlAt = columnAt(header, URL_COLUMN)
   if (idAt >= 0 || urlAt >= 0) {
     const named = rows.slice(1).map(({ cells, line }) => {
       return { reference: fromColumns(cells[idAt] ?? '', cells[urlAt] ?? ''), line }
@@ -55,6 +62,27 @@ export function parseOrganizations(bytes: Uint8Array, file: string): Organizatio
     return { reference: fromText(onlyCell(cells, file, line)), line }
   })
   return collect(named, file)
+}
+
+/** Where a column stands in a header, also under another heading for the same; -1 where it does not. */
+export function columnAt(
+  header: readonly string[],
+  column: typeof ID_COLUMN | typeof URL_COLUMN,
+): number {
+  const heads = header.map((head) => head.trim().toLowerCase())
+  const exact = heads.indexOf(column)
+  if (exact >= 0) return exact
+  return heads.findIndex((head) => HEADINGS[column]?.test(head.replaceAll(/[\s_]+/g, ' ')))
+}
+
+// Workbooks are archives; old ones are files of their own kind.
+const WORKBOOKS = [Buffer.from('PK\u0003\u0004'), Buffer.from('d0cf11e0a1b11ae1', 'hex')]
+
+function refuseWorkbook(bytes: Uint8Array, file: string): void {
+  if (!WORKBOOKS.some((magic) => magic.equals(bytes.subarray(0, magic.length)))) return
+  throw new ConfigError(`${file} is an Excel file or another archive, not a list in text`, {
+    hint: 'Save the sheet as CSV (in Excel: File, Save As, CSV UTF-8) and name that file; nothing was sent.',
+  })
 }
 
 // Without a header a line is one name. A second one is refused: taking the first alone would leave a company unwatched.

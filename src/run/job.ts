@@ -3,11 +3,11 @@
  * After this nothing about a run is a question of taste or of where it was started.
  */
 
-import { existsSync, realpathSync } from 'node:fs'
+import { existsSync, readdirSync, realpathSync } from 'node:fs'
 import { basename, dirname, extname, isAbsolute, join, resolve } from 'node:path'
 import { EVENT_TYPES, type EventType, type OrganizationRef } from '../journal/records.ts'
 import type { Schedule } from '../plan/due.ts'
-import { parseOrganizations, type OrganizationList } from '../plan/organizations.ts'
+import { columnAt, parseOrganizations, type OrganizationList } from '../plan/organizations.ts'
 import { durationMs, parsePipeline, type PipelineSpec } from '../plan/pipeline.ts'
 import type { Question } from '../plan/plan.ts'
 import type { Window } from '../plan/window.ts'
@@ -20,6 +20,7 @@ import { packageRoot } from '../support/assets.ts'
 import { readNamedFile } from '../support/atomic-file.ts'
 import { ConfigError, messageOf } from '../support/errors.ts'
 import { isWithin } from '../support/file-modes.ts'
+import { nearest } from '../support/nearest.ts'
 import { SqlError } from '../warehouse/errors.ts'
 import { quoteIdentifier, quotePath } from '../warehouse/sql-text.ts'
 import { withWarehouse, type Warehouse } from '../warehouse/warehouse.ts'
@@ -203,9 +204,20 @@ function readPipeline(name: string): { readonly file: string; readonly spec: Pip
 function findPipeline(name: string): string {
   const found = pipelineFile(name)
   if (found !== undefined) return found
+  const files = pipelineFiles(name)
+  const near = nearest(
+    basename(name, extname(name)),
+    [...new Set(files.map((file) => dirname(file)))].flatMap(pipelinesIn),
+  )
+  const meant = near === undefined ? '' : `Did you mean ${near}? `
   throw new ConfigError(`there is no pipeline ${JSON.stringify(name)}`, {
-    hint: `Looked for ${pipelineFiles(name).join(' and ')}. Name a pipeline there, or give the path of a YAML file.`,
+    hint: `${meant}Looked for ${files.join(' and ')}. Name a pipeline there, or give the path of a YAML file; \`jobtide init\` writes one.`,
   })
+}
+
+function pipelinesIn(folder: string): string[] {
+  const names = existsSync(folder) ? readdirSync(folder) : []
+  return names.filter((name) => name.endsWith('.yaml')).map((name) => basename(name, '.yaml'))
 }
 
 /** The file of the pipeline `name`, as {@link readJob} finds it; undefined where there is none. */
@@ -230,25 +242,29 @@ export async function readOrganizations(file: string): Promise<OrganizationList>
   return parseOrganizations(list, basename(file))
 }
 
+const COLUMNS = ['organization_id', 'company_url'] as const
+
 // The two columns we know as CSV text, so that one parser judges every kind of list.
 async function parquetAsCsv(file: string): Promise<string> {
   const source = `read_parquet(${quotePath(file)})`
   const read = async (engine: Warehouse) => {
     const { columns } = await engine.table(`select * from ${source} limit 0`)
     const names = columns.map(({ name }) => name)
-    const known = ['organization_id', 'company_url']
-    const wanted = names.filter((name) => known.includes(name.toLowerCase()))
+    const wanted = COLUMNS.map(
+      (column) => [column, names[columnAt(names, column)]] as const,
+    ).flatMap(([column, name]) => (name === undefined ? [] : { column, name }))
     if (wanted.length === 0) {
       throw new ConfigError(
         `${file}: no column organization_id or company_url; found: ${names.join(', ')}`,
         { hint: 'Name one of its columns organization_id or company_url; nothing was sent.' },
       )
     }
-    const cells = wanted.map((name) => `cast(${quoteIdentifier(name)} as varchar)`).join(', ')
+    const cells = wanted.map(({ name }) => `cast(${quoteIdentifier(name)} as varchar)`).join(', ')
     const { rows } = await engine.table(`select ${cells} from ${source}`)
     const quote = (cell: unknown) =>
       `"${(typeof cell === 'string' ? cell : '').replaceAll('"', '""')}"`
-    return [wanted.join(','), ...rows.map((row) => row.map(quote).join(','))].join('\n')
+    const header = wanted.map(({ column }) => column).join(',')
+    return [header, ...rows.map((row) => row.map(quote).join(','))].join('\n')
   }
   return withWarehouse({ path: ':memory:', mode: 'write' }, read).catch((error: unknown) => {
     if (!(error instanceof SqlError)) throw error

@@ -72,6 +72,10 @@ export function nothingCovered(
   })
 }
 
+const DOMAIN = /^(?:https?:\/\/)?[a-z\d-]+(?:\.[a-z\d-]+)+\/?$/i
+const DOMAINS =
+  'A domain such as acme.com names no organisation: give its organization_id, or the address of its page on the network. '
+
 /** The error for a list of which the service refused every organisation. */
 export function noneTracked(
   organizationsFile: string,
@@ -82,7 +86,7 @@ export function noneTracked(
   return new ConfigError(
     `none of ${listText(refused.length, organizationsFile)} is tracked by the service: ${shown.join(', ')}${more === 0 ? '' : ` and ${more} more`}`,
     {
-      hint: 'Correct the list, or name another with --organizations FILE; what was refused is tried again after 7 days.',
+      hint: `${refused.some(({ name }) => DOMAIN.test(name)) ? DOMAINS : ''}Correct the list, or name another with --organizations FILE; what was refused is tried again after 7 days.`,
       context: { refused: refused.length, silent: 0 },
     },
   )

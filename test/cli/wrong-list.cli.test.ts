@@ -73,6 +73,12 @@ describe('a list without one organisation that the service knows', () => {
     expect([again.exitCode, site.simulator.account().requests]).toEqual([2, requests])
     expect(again.stderr).toContain('none of 5 organisations in ')
     expect(again.stderr).toContain('what was refused is tried again after 7 days')
+    expect(again.stderr).not.toContain('A domain such as')
+    const domains = await extract(await openSite(), ['acme.com', 'https://globex.example/'])
+    expect([domains.exitCode, domains.stderr]).toEqual([
+      2,
+      expect.stringContaining('A domain such as acme.com names no organisation'),
+    ])
   })
 
   it('ends with 2 when a year of 1 was read, or 30 days of 3, and no event ever came', async () => {

@@ -34,6 +34,8 @@ describe('parseOrganizations', () => {
     ['a header for both', 'organization_id,company_url\norg_1,\n,acme\n'],
     ['a header in any case', 'Company_URL,ORGANIZATION_ID\n,org_1\nacme,\n'],
     ['other columns between', 'name,organization_id,note,company_url\nA,org_1,x,\nB,,y,acme\n'],
+    ['headings as people write them', 'Name,Organization ID,LinkedIn URL\nA,org_1,\nB,,acme\n'],
+    ['headings of British spelling', 'Organisation_ID,Company page URL\norg_1,\n,acme\n'],
     ['short and long lines', 'organization_id,company_url\norg_1\n,acme,,,\n'],
     ['comments before the header', '# list\norganization_id,company_url\norg_1,\n,acme\n'],
   ])('reads a list with %s', (_, text) => {
@@ -93,6 +95,15 @@ describe('parseOrganizations', () => {
   ])('refuses %j: it names no organisation', (text) => {
     expect(refusal(text)).toContain('list.csv: the list of organisations is empty')
   })
+
+  it.each(['PK\u0003\u0004\u0014', Buffer.from('d0cf11e0a1b11ae100', 'hex')])(
+    'refuses a workbook by its first bytes (%j), and says to save it as CSV',
+    (bytes) => {
+      expect(refusal(bytes)).toBe(
+        'list.csv is an Excel file or another archive, not a list in text',
+      )
+    },
+  )
 
   it('refuses text that is not UTF-8, and UTF-16 without a mark', () => {
     expect(refusal(Buffer.from('org_1\nm\u00fcller\n', 'latin1'))).toContain(

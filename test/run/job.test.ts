@@ -24,8 +24,19 @@ describe('readJob', () => {
     const places = join(process.cwd(), 'pipelines', 'nope.yaml')
     await expect(readJob('nope', {}, DATA_DIR)).rejects.toMatchObject({
       message: 'there is no pipeline "nope"',
-      hint: `Looked for ${places}. Name a pipeline there, or give the path of a YAML file.`,
+      hint: `Looked for ${places}. Name a pipeline there, or give the path of a YAML file; \`jobtide init\` writes one.`,
     })
+  })
+
+  it.each([
+    ['nigthly', 'nightly'],
+    ['Weekli', 'weekly'],
+    ['./back-fill.yaml', null],
+    ['nope', null],
+  ])('proposes for %s the name that is near: %s', async (typed, meant) => {
+    const error = await readJob(typed, {}, DATA_DIR).catch((thrown: unknown) => thrown)
+    const found = /^Did you mean (\w+)\? /.exec((error as { hint: string }).hint)?.[1] ?? null
+    expect(found).toBe(meant)
   })
 
   it('takes everything from the pipeline file, its paths made absolute', async () => {
@@ -116,7 +127,7 @@ describe('readJob', () => {
     const engine = await memoryWarehouse()
     await engine.run(
       `copy (select * from (values (1, 'org_a', null), (2, null, 'https://n.example/company/b'), (3, null, null))
-        as t(n, "Organization_ID", company_url)) to '${organizations}' (format parquet)`,
+        as t(n, "Organization ID", company_url)) to '${organizations}' (format parquet)`,
     )
     const job = await readJob(pipeline, { organizations }, DATA_DIR)
     expect(job.question.organizations).toEqual([
