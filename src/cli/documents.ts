@@ -66,6 +66,17 @@ export const DOCUMENTS: Readonly<Record<string, z.ZodType>> = {
     files: list(object({ path: text, written: flag })),
     organizations: orNull(count),
   }),
+  doctor: withVersion({
+    ok: flag,
+    findings: list(
+      object({
+        check: text,
+        state: z.enum(['ok', 'warning', 'problem']),
+        found: text,
+        hint: orNull(text),
+      }),
+    ),
+  }),
   simulate: withVersion({ url: text, api_key: text, organizations: count, pid: count }),
   schema: anything,
 }

@@ -32,6 +32,7 @@ export async function initCommand(
             ...(organizations === null ? ['write whom you watch into organizations.csv'] : []),
             'cp .env.example .env && chmod 600 .env',
             'write the address of the service and the key into .env',
+            'jobtide doctor',
             'jobtide plan nightly',
             'jobtide run nightly',
           ],

@@ -6,6 +6,7 @@
 
 import type { RequestOutcome } from '../api/circuit-breaker.ts'
 import { BadRequestError, UnavailableError } from '../api/errors.ts'
+import { SEARCH_PATH } from '../api/free-question.ts'
 import { WaitTooLongError, type Permit } from '../api/pacer.ts'
 import { rateReport } from '../api/retry-after.ts'
 import type { Failure } from '../api/retry-policy.ts'
@@ -26,7 +27,6 @@ import { Retries } from './retries.ts'
 import { ServiceClock } from './service-clock.ts'
 import { isAboutCompany, type ProbeAnswer } from './untracked.ts'
 
-const SEARCH_PATH = '/api/v1/job-changes/search'
 // An answer takes a second or so. Who starts a run by hand is told within ten that none comes, on a slow machine too.
 const SILENT_MS = 5 * SECOND
 

@@ -1,7 +1,7 @@
 /** The commands around the pipeline. */
 
 import { wholeNumber } from '../options.ts'
-import type { Declaration } from './declaration.ts'
+import { PIPELINE, type Declaration } from './declaration.ts'
 
 export const TOOL_COMMANDS: readonly Declaration[] = [
   {
@@ -10,6 +10,12 @@ export const TOOL_COMMANDS: readonly Declaration[] = [
     arguments: [['[folder]', 'made where it is missing; what is there stays', '.']],
     options: [['--organizations <file>', 'your list, to copy: CSV, TXT or Parquet']],
     import: async () => (await import('../init-command.ts')).initCommand,
+  },
+  {
+    name: 'doctor',
+    about: 'what is wrong with this installation, and what to do; buys nothing',
+    arguments: [['[pipelines...]', `${PIPELINE}; absent: those of the current folder`]],
+    import: async () => (await import('../doctor-command.ts')).doctorCommand,
   },
   {
     name: 'simulate',

@@ -1,0 +1,53 @@
+/**
+ * A question that cannot cost a credit: every value of it is one that the service refuses, and an error of this endpoint is
+ * free. What refuses it tells whether the address is right, the key is let in and the plan has the data.
+ */
+
+import type { JobtideError } from '../support/errors.ts'
+import { refusalOf, unreachableError } from './errors.ts'
+import { statedDate, waitWanted } from './retry-after.ts'
+import { errorMessage } from './schemas.ts'
+import { NoAnswerError, type Transport } from './transport.ts'
+
+/** Where job changes are asked for. */
+export const SEARCH_PATH = '/api/v1/job-changes/search'
+
+const REFUSED = { event_type: 'none', days_ago: 0, page: 10_001, limit: 51 }
+
+export interface FreeAnswer {
+  /** Why a run would not get an answer; null where it would. */
+  readonly problem: JobtideError | null
+  /** In words, where there is no problem. */
+  readonly words: string
+  /** For how long the service wants no request, in milliseconds; 0 for not at all. */
+  readonly waitMs: number
+  /** What the service's clock said and ours, milliseconds since 1970 UTC; null without an answer or its `Date`. */
+  readonly times: { readonly service: number; readonly ours: number } | null
+}
+
+/** Asks it, once. @throws the signal's reason when it aborts; NoAnswerError when an answer did not arrive whole */
+export async function askForFree(
+  transport: Transport,
+  baseUrl: string,
+  signal: AbortSignal,
+): Promise<FreeAnswer> {
+  try {
+    const {
+      status,
+      headers,
+      body,
+      receivedAt: ours,
+    } = await transport.post(SEARCH_PATH, REFUSED, signal)
+    const service = statedDate(headers)
+    const times = service === null ? null : { service, ours }
+    const isBusy = status === 429 || status === 503
+    const isRight = status === 400 || isBusy
+    const problem = isRight ? null : refusalOf(status, errorMessage(body), baseUrl + SEARCH_PATH)
+    const waitMs = isBusy ? (waitWanted(headers, ours) ?? 0) : 0
+    return { problem, words: `answered ${status}`, waitMs, times }
+  } catch (error) {
+    if (!(error instanceof NoAnswerError) || error.obstacle === null) throw error
+    const problem = unreachableError(error.obstacle, error.message)
+    return { problem, words: '', waitMs: 0, times: null }
+  }
+}

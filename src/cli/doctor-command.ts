@@ -1,0 +1,168 @@
+/** `doctor`: what is wrong with this installation, and what to do. It spends nothing: its one request is refused by the service. */
+
+import { askForFree, type FreeAnswer } from '../api/free-question.ts'
+import { NoAnswerError, createTransport } from '../api/transport.ts'
+import { apiKeyFrom, baseUrlFrom, proxiesFrom, type ApiKey } from '../config.ts'
+import { pausedUntil } from '../journal/pauses.ts'
+import { CLOCK_TOLERANCE_MS } from '../journal/service-time.ts'
+import {
+  finding,
+  look,
+  machineFindings,
+  pipelineFindings,
+  type Finding,
+  type FindingState,
+} from '../run/doctor.ts'
+import { readFreshness, type Freshness } from '../run/freshness.ts'
+import { isoInstant } from '../support/clock.ts'
+import { EXIT, JobtideError, type ExitCode } from '../support/errors.ts'
+import { packageVersion, runWorld, type Context } from './context.ts'
+import type { Fact } from './report.ts'
+import { bytesText, countText, durationText, wrapLines } from './text.ts'
+
+/** Ends with 2 where something is a problem: a run would end before it buys. */
+export async function doctorCommand(context: Context, named: readonly string[]): Promise<ExitCode> {
+  const { directory, clock, output } = context
+  const world = runWorld(context)
+  const findings = await machineFindings(world, bytesText)
+  const state = await readFreshness({ directory, clock, named, maxAgeMs: null }).catch(
+    (error: unknown) => {
+      if (!(error instanceof JobtideError)) throw error
+      return error
+    },
+  )
+  if (state instanceof JobtideError) {
+    findings.push(finding('pipelines', 'problem', state.message, state.hint ?? null))
+  }
+  findings.push(...(await serviceFindings(context, state instanceof JobtideError ? null : state)))
+  if (!(state instanceof JobtideError)) findings.push(...(await pipelineFindings(state, world)))
+  const wrong = findings.filter(({ state: how }) => how === 'problem').length
+  output.report({
+    title: titleOf(findings, wrong),
+    sections: [findings.map(factOf)],
+    notes: ['nothing was bought'],
+    values: { ok: wrong === 0, findings: findings.map(withoutIdleHint) },
+  })
+  return wrong === 0 ? EXIT.done : EXIT.usage
+}
+
+function titleOf(findings: readonly Finding[], wrong: number): string {
+  const warnings = findings.filter(({ state }) => state === 'warning').length
+  const parts = [
+    wrong > 0 && countText(wrong, 'problem'),
+    warnings > 0 && countText(warnings, 'warning'),
+  ]
+  const counted = parts.filter(Boolean).join(', ')
+  return counted === '' ? 'nothing is wrong' : counted
+}
+
+const WIDTH = 80
+const LABEL = 16
+const STATE = 9
+
+function factOf(one: Finding): Fact {
+  const width = WIDTH - LABEL - STATE
+  const { check, state, found, hint } = withoutIdleHint(one)
+  const lines = wrapLines(hint === null ? found : `${found}\n→ ${hint}`, width).split('\n')
+  const label = check.length > LABEL - 2 ? `${check.slice(0, LABEL - 3)}…` : check
+  return [
+    label.padEnd(LABEL - 2),
+    lines.map((line, at) => `${(at === 0 ? state : '').padEnd(STATE)}${line}`),
+  ]
+}
+
+function withoutIdleHint(one: Finding): Finding {
+  return one.state === 'ok' ? { ...one, hint: null } : one
+}
+
+/** Address, key, proxy, and what the service answers to a question that costs nothing. */
+async function serviceFindings(context: Context, state: Freshness | null): Promise<Finding[]> {
+  const { environment } = context
+  let baseUrl: string | null = null
+  let key: ApiKey | null = null
+  const address = await look('address', () => {
+    baseUrl = baseUrlFrom(environment)
+    return finding('address', 'ok', baseUrl)
+  })
+  const secret = await look('key', () => {
+    key = apiKeyFrom(environment)
+    context.scrubber.add(key.secret.reveal())
+    const hint = 'Give it mode 0600, or 0440 for a group.'
+    const found = `from ${key.source}${key.isWide ? ', which others may read or write' : ''}`
+    return finding('key', key.isWide ? 'warning' : 'ok', found, hint)
+  })
+  if (baseUrl === null || key === null) return [address, secret]
+  return [address, secret, ...(await answerFindings(context, baseUrl, key, state))]
+}
+
+async function answerFindings(
+  { environment, clock, stop }: Context,
+  baseUrl: string,
+  { secret }: ApiKey,
+  state: Freshness | null,
+): Promise<Finding[]> {
+  const why = state === null ? null : whyNotToAsk(state, clock.uptime?.() ?? null)
+  if (why !== null) return [finding('service', 'ok', `not asked: ${why}`)]
+  let proxies: ReturnType<typeof proxiesFrom>
+  const proxy = await look('proxy', () => {
+    proxies = proxiesFrom(environment, baseUrl)
+    const address = proxies?.https || proxies?.http
+    return finding('proxy', 'ok', address ? new URL(address).host : 'none')
+  })
+  if (proxy.state === 'problem') return [proxy]
+  const userAgent = `jobtide/${packageVersion()}`
+  const parts = { baseUrl, apiKey: secret, clock, connections: 1, userAgent }
+  const transport = createTransport({ ...parts, ...(proxies === undefined ? {} : { proxies }) })
+  const beganAt = clock.monotonic()
+  try {
+    const answer = await askForFree(transport, baseUrl, stop)
+    return [proxy, serviceFinding(answer, clock.monotonic() - beganAt), ...clockFindings(answer)]
+  } catch (error) {
+    if (!(error instanceof NoAnswerError)) throw error
+    const hint = 'Is JOBTIDE_BASE_URL the address of the service? Try again later.'
+    return [proxy, finding('service', 'problem', `no answer: ${error.message}`, hint)]
+  } finally {
+    await transport.close()
+  }
+}
+
+// A request beside a run is one more than its pace allows, and one in a pause is what the service asked not to get.
+function whyNotToAsk(
+  { working, history, nowMs }: Freshness,
+  uptime: Parameters<typeof pausedUntil>[2],
+) {
+  if (working !== null) return 'a run works now, and asks it'
+  const until = pausedUntil(history, nowMs, uptime)
+  return until > nowMs ? `it wants no request before ${isoInstant(until)}` : null
+}
+
+function serviceFinding({ problem, words, waitMs }: FreeAnswer, tookMs: number): Finding {
+  if (problem !== null) {
+    return finding('service', 'problem', problem.message, problem.hint ?? null)
+  }
+  const took = durationText(tookMs)
+  if (waitMs === 0) {
+    return finding(
+      'service',
+      'ok',
+      `lets the key in: ${words} in ${took} to a question for nothing`,
+    )
+  }
+  const wait = durationText(waitMs)
+  return finding(
+    'service',
+    'warning',
+    `${words}: busy`,
+    `Run nothing for ${wait}: it asks for that.`,
+  )
+}
+
+function clockFindings({ times }: FreeAnswer): Finding[] {
+  if (times === null) return []
+  const apart = times.ours - times.service
+  const state: FindingState = Math.abs(apart) > CLOCK_TOLERANCE_MS ? 'warning' : 'ok'
+  const side = apart > 0 ? 'ahead of' : 'behind'
+  const found = `this machine is ${durationText(Math.abs(apart))} ${side} the service`
+  const hint = 'Set the clock that is wrong: each night costs the difference again.'
+  return [finding('clock', state, state === 'ok' ? 'agrees with the service' : found, hint)]
+}

@@ -1,0 +1,198 @@
+/** What is wrong with an installation, as far as this machine tells: Node, disk, memory, journal, lock, pipelines. */
+
+import { accessSync, constants, existsSync, statSync, statfsSync } from 'node:fs'
+import { dirname, join } from 'node:path'
+import { IDENTITY_FILE } from '../journal/identity.ts'
+import { openJournal } from '../journal/journal.ts'
+import { readCurrent } from '../publish/read-snapshot.ts'
+import { isFolderAddress } from '../publish/store/open-store.ts'
+import { nextDue } from '../plan/due.ts'
+import { runsOf } from '../plan/judge.ts'
+import { isoInstant } from '../support/clock.ts'
+import { JobtideError } from '../support/errors.ts'
+import { memoryOfProcess } from '../support/memory.ts'
+import { GIB, MIB } from '../support/units.ts'
+import type { Freshness } from './freshness.ts'
+import { holderOf } from './lock.ts'
+import type { KnownPipeline } from './pipelines.ts'
+import { openTarget, preflightStage, type RunWorld } from './stages.ts'
+
+export type FindingState = 'ok' | 'warning' | 'problem'
+
+/** One thing that was looked at. */
+export interface Finding {
+  readonly check: string
+  readonly state: FindingState
+  /** What was found, in a few words. */
+  readonly found: string
+  /** What to do about it; null where nothing is. */
+  readonly hint: string | null
+}
+
+export function finding(
+  check: string,
+  state: FindingState,
+  found: string,
+  hint: string | null = null,
+): Finding {
+  return { check, state, found, hint }
+}
+
+/** Looks; an expected failure becomes a problem with its own hint. @throws what is no JobtideError */
+export async function look(
+  check: string,
+  work: () => Promise<Finding> | Finding,
+): Promise<Finding> {
+  try {
+    return await work()
+  } catch (error) {
+    if (!(error instanceof JobtideError)) throw error
+    return finding(check, 'problem', error.message, error.hint ?? null)
+  }
+}
+
+const LEAST_NODE = 22
+
+export function nodeFinding(version: string): Finding {
+  const isOld = Number(version.split('.')[0]) < LEAST_NODE
+  return isOld
+    ? finding('node', 'warning', `${version} gets no more fixes`, 'Install Node 22 or newer.')
+    : finding('node', 'ok', version)
+}
+
+const LEAST_MEMORY = 400 * MIB
+const ENOUGH_MEMORY = GIB
+const LEAST_DISK = 200 * MIB
+const ENOUGH_DISK = 2 * GIB
+
+/** @param told how the limit is shown */
+export function memoryFinding(bytes: number, told: (bytes: number) => string): Finding {
+  const hint = 'Give it 1 GiB, or say with JOBTIDE_MEMORY_LIMIT what it may take.'
+  return finding('memory', gradeOf(bytes, LEAST_MEMORY, ENOUGH_MEMORY), told(bytes), hint)
+}
+
+function gradeOf(value: number, least: number, enough: number): FindingState {
+  if (value < least) return 'problem'
+  return value < enough ? 'warning' : 'ok'
+}
+
+/** Disk, memory, lock and journal of a data directory. */
+export async function machineFindings(
+  { directory, clock }: Pick<RunWorld, 'directory' | 'clock'>,
+  told: (bytes: number) => string,
+): Promise<Finding[]> {
+  const { root } = directory
+  return [
+    nodeFinding(process.versions.node),
+    memoryFinding(memoryOfProcess(), told),
+    await look('data', () => dataFinding(root, told)),
+    await look('lock', async () => {
+      const holder = existsSync(root) ? await holderOf(root) : null
+      return finding('lock', 'ok', holder === null ? 'free' : `held by ${holder}`)
+    }),
+    await look('journal', () => {
+      const journal = openJournal(directory.journal, clock)
+      journal.check()
+      const { length } = journal.segments()
+      return finding(
+        'journal',
+        'ok',
+        length === 0 ? 'nothing was run yet' : 'every segment is there',
+      )
+    }),
+  ]
+}
+
+function dataFinding(root: string, told: (bytes: number) => string): Finding {
+  const there = existingFolder(root)
+  const why = whyNotWritable(there)
+  if (why !== null) {
+    return finding('data', 'problem', why, 'Make it writable, or name another with --data-dir.')
+  }
+  const { bavail, bsize } = statfsSync(there)
+  const free = bavail * bsize
+  const made = there === root ? '' : ', which is made by the first run'
+  const hint = 'Make room, or name a folder on another disk with --data-dir.'
+  const state = gradeOf(free, LEAST_DISK, ENOUGH_DISK)
+  return finding('data', state, `${root}${made}; ${told(free)} free`, hint)
+}
+
+/** The folder, or the one above it that is there. */
+function existingFolder(path: string): string {
+  return existsSync(path) ? path : existingFolder(dirname(path))
+}
+
+function whyNotWritable(folder: string): string | null {
+  if (!statSync(folder).isDirectory()) return `${folder} is no folder`
+  try {
+    accessSync(folder, constants.W_OK | constants.X_OK)
+    return null
+  } catch {
+    return `${folder} cannot be written`
+  }
+}
+
+/** List, destination and schedule of each pipeline. */
+export async function pipelineFindings(
+  freshness: Freshness,
+  world: Pick<RunWorld, 'clock' | 's3Endpoint' | 'directory'>,
+): Promise<Finding[]> {
+  const findings: Finding[] = []
+  for (const pipeline of freshness.pipelines) {
+    const { name, problem, job } = pipeline
+    if (problem !== null) {
+      const hint = 'Correct what it names; it would not run.'
+      findings.push(finding(name, 'problem', problem, hint))
+    } else if (job !== null) {
+      findings.push(listFinding(pipeline), scheduleFinding(pipeline, freshness))
+      findings.push(await look(`${name} to`, () => destinationFinding(pipeline, world)))
+    }
+  }
+  return findings
+}
+
+function listFinding({ name, job }: KnownPipeline): Finding {
+  const { organizations } = job?.question ?? { organizations: [] }
+  return finding(
+    name,
+    'ok',
+    `${organizations.length} organisations in ${job?.organizationsFile ?? ''}`,
+  )
+}
+
+function scheduleFinding({ name, schedule }: KnownPipeline, freshness: Freshness): Finding {
+  const { history, judgements, nowMs } = freshness
+  const check = `${name} runs`
+  const { endedAt } = runsOf(history, name)
+  const last = endedAt === null ? 'has not run' : `last ended ${isoInstant(endedAt)}`
+  const due = schedule && nextDue(schedule, nowMs)
+  const next = due === null ? 'no schedule' : `due ${isoInstant(due)} (${schedule?.cron})`
+  const wrong = judgements.find((one) => one.pipeline === name && one.id !== 'never_run')
+  return wrong === undefined
+    ? finding(check, 'ok', `${last}; ${next}`)
+    : finding(check, 'warning', `${wrong.message}; ${next}`, wrong.hint)
+}
+
+async function destinationFinding(
+  { name, job }: KnownPipeline,
+  world: Pick<RunWorld, 'clock' | 's3Endpoint' | 'directory'>,
+): Promise<Finding> {
+  const check = `${name} to`
+  if (job === null || job.snapshot === null) return finding(check, 'ok', 'publishes nothing')
+  const { to } = job.snapshot
+  if (isFolderAddress(to) && !existsSync(to)) {
+    // Not made here: a run does that.
+    const why = whyNotWritable(existingFolder(to))
+    return why === null
+      ? finding(check, 'ok', `${to}, which is made by the first publish`)
+      : finding(check, 'problem', why, 'Make it writable, or name another destination.')
+  }
+  if (existsSync(join(world.directory.journal, IDENTITY_FILE))) {
+    await preflightStage(job.snapshot, world, job.publishing)
+  } else if ((await readCurrent(await openTarget(job.snapshot, world))) !== null) {
+    const hint = 'Is this the data directory you mean? The first run here would end with 7.'
+    return finding(check, 'problem', `${to} shows the rows of another journal`, hint)
+  }
+  const how = isFolderAddress(to) ? 'can be written' : 'can be written, and honours conditions'
+  return finding(check, 'ok', `${to} ${how}`)
+}

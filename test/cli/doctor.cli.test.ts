@@ -1,0 +1,116 @@
+/** `doctor`: what it finds, what it says to do, and that it buys, makes and changes nothing. */
+
+import { existsSync, rmSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { describe, expect, it, onTestFinished, vi } from 'vitest'
+import type { Finding } from '../../src/run/doctor.ts'
+import { memoryFinding, nodeFinding } from '../../src/run/doctor.ts'
+import { DAY, MIB } from '../../src/support/units.ts'
+import type { BucketQuirks } from '../helpers/s3-bucket.ts'
+import { signInTo } from '../helpers/s3-client.ts'
+import { startS3Server } from '../helpers/s3-server.ts'
+import { done, openSite, type CliOptions, type Site } from '../helpers/run-cli.ts'
+
+/** What `doctor` finds about the pipeline of a site, by check, and the exit code. */
+async function doctor(site: Site, more?: CliOptions) {
+  const { stdout, exitCode } = await site.call(['doctor', site.pipeline, '--json'], more)
+  const { findings, ok } = JSON.parse(stdout) as { findings: Finding[]; ok: boolean }
+  expect(exitCode).toBe(ok ? 0 : 2)
+  const found = (check: string) => findings.find((one) => one.check === check)
+  return { exitCode, found, findings }
+}
+
+describe('jobtide doctor', () => {
+  it('with all in order ends with 0 in lines of 80 characters, after one request that cost nothing and without making a folder', async () => {
+    const site = await openSite({ companies: 2, pipelineLines: ["schedule: '15 2 * * *'"] })
+    const { stdout } = done(await site.call(['doctor', site.pipeline]))
+    for (const line of stdout.split('\n')) expect(line.length).toBeLessThanOrEqual(80)
+    expect(stdout).toMatch(/^service +ok +lets the key in: answered 400 in /m)
+    expect(stdout).toMatch(/^test +ok +2 organisations in/m)
+    expect(stdout).toMatch(/^test runs +ok +has not run; due \d{4}-.*T02:15:00/m)
+    expect(site.simulator.account()).toMatchObject({
+      requests: 1,
+      by_status: { 400: 1 },
+      credits: 0,
+    })
+    expect(existsSync(site.dataDir)).toBe(false)
+  })
+
+  it('says of a refused key, a clock a day off, a list that cannot be read and a file in the place of the data what to do, and ends with 2', async () => {
+    const site = await openSite({ companies: 2 })
+    site.advance(DAY)
+    writeFileSync(site.dataDir, '')
+    const wrong = await doctor(site, { env: { JOBTIDE_API_KEY: 'another-key' } })
+    expect(wrong.exitCode).toBe(2)
+    expect(wrong.found('service')).toMatchObject({
+      state: 'problem',
+      found: expect.stringContaining('refused the API key (401)') as string,
+      hint: expect.stringContaining('Check JOBTIDE_API_KEY') as string,
+    })
+    expect(wrong.found('clock')).toMatchObject({
+      state: 'warning',
+      found: expect.stringMatching(/behind the service$/) as string,
+    })
+    expect(wrong.found('data')).toMatchObject({ state: 'problem' })
+    rmSync(site.dataDir)
+    writeFileSync(site.organizations, '')
+    const unread = await doctor(site, { env: { JOBTIDE_BASE_URL: 'http://127.0.0.1:1' } })
+    expect(unread.found('pipelines')).toMatchObject({
+      state: 'problem',
+      found: expect.stringContaining('the list of organisations is empty') as string,
+    })
+    expect(unread.found('service')?.found).toContain('the connection was refused')
+    expect((await doctor(site, { env: { JOBTIDE_BASE_URL: undefined } })).found('service')).toBe(
+      undefined,
+    )
+  })
+
+  it('does not ask a service that told a run to wait, and names a busy one', async () => {
+    const site = await openSite({ companies: 1 })
+    const busy = { status: 503, headers: { 'Retry-After': '3600' }, times: 99 }
+    site.simulator.setFaults([busy])
+    expect((await site.call(['extract', site.pipeline])).exitCode).toBe(5)
+    const { requests } = site.simulator.account()
+    expect((await doctor(site)).found('service')?.found).toMatch(/^not asked: it wants no request/)
+    expect(site.simulator.account().requests).toBe(requests)
+  })
+
+  it('finds before the first run that a destination is fed by others, or that a bucket ignores conditions', async () => {
+    const site = await openSite({ companies: 1 })
+    done(await site.call(['run', site.pipeline]))
+    expect((await doctor(site)).found('test to')).toMatchObject({ state: 'ok' })
+    const fresh = { env: { JOBTIDE_DATA_DIR: join(site.folder, 'fresh') } }
+    const foreign = await site.call([
+      'run',
+      site.pipeline,
+      '--snapshot-to',
+      join(site.folder, 'fresh', 'snapshots'),
+    ])
+    done(foreign)
+    expect((await doctor(site, fresh)).found('test to')).toMatchObject({
+      state: 'problem',
+      found: expect.stringContaining('shows the rows of another journal') as string,
+    })
+    const states = []
+    for (const quirks of [{}, { ignoreConditions: true }] as BucketQuirks[]) {
+      const s3 = await startS3Server(quirks)
+      onTestFinished(() => s3.close())
+      signInTo(s3)
+      onTestFinished(() => void vi.unstubAllEnvs())
+      writeFileSync(
+        site.pipeline,
+        `name: test\norganizations: organizations.csv\nwindow: 7\nsnapshot: { to: "s3://${s3.bucket}/x" }\n`,
+      )
+      const env = { JOBTIDE_S3_ENDPOINT: s3.endpoint }
+      states.push((await doctor(site, { env })).found('test to')?.state)
+      if (!quirks.ignoreConditions) expect([...s3.objects().keys()]).toEqual([])
+    }
+    expect(states).toEqual(['ok', 'problem'])
+  })
+})
+
+it('Node 20 is a warning; memory of 300 MiB a problem, of 800 MiB a warning', () => {
+  expect([nodeFinding('20.19.0').state, nodeFinding('24.1.0').state]).toEqual(['warning', 'ok'])
+  const states = [300, 800, 1_100].map((size) => memoryFinding(size * MIB, String).state)
+  expect(states).toEqual(['problem', 'warning', 'ok'])
+})
