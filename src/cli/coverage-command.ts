@@ -18,7 +18,7 @@ import {
   type UnreadStretch,
 } from '../plan/coverage-report.ts'
 import { readJob } from '../run/job.ts'
-import { EXIT, type ExitCode } from '../support/errors.ts'
+import { ConfigError, EXIT, type ExitCode } from '../support/errors.ts'
 import { MINUTE } from '../support/units.ts'
 import type { Context } from './context.ts'
 import { queryReport, readWarehouse, refuseEmpty } from './reading.ts'
@@ -28,6 +28,8 @@ import { agoText, companyText, countText, durationText, minuteText, numberText }
 export interface CoverageOptions {
   readonly all?: boolean
   readonly prove?: boolean
+  /** The list to look at in the place of the pipeline's. */
+  readonly organizations?: string
 }
 
 const ROWS_SHOWN = 20
@@ -36,10 +38,15 @@ const ROWS_SHOWN = 20
 export async function coverageCommand(
   context: Context,
   pipeline: string | undefined,
-  { all = false, prove = false }: CoverageOptions,
+  { all = false, prove = false, ...overrides }: CoverageOptions,
 ): Promise<ExitCode> {
   const { directory, clock, output } = context
-  const job = pipeline === undefined ? null : await readJob(pipeline, {}, directory.root)
+  if (pipeline === undefined && overrides.organizations !== undefined) {
+    throw new ConfigError('a list alone says not how far back it is wanted', {
+      hint: 'Name the pipeline, too: jobtide coverage nightly --organizations FILE',
+    })
+  }
+  const job = pipeline === undefined ? null : await readJob(pipeline, overrides, directory.root)
   const journal = openJournal(directory.journal, clock)
   // With a pipeline there is something to say before the first run: nothing of it was read.
   if (job === null) refuseEmpty(journal, directory)

@@ -2,16 +2,14 @@
 
 import { baseUrlFrom, isLoopback, type Environment } from '../config.ts'
 import { serviceTime } from '../journal/clock-history.ts'
-import type { History } from '../journal/history.ts'
 import { readHistory } from '../journal/read-history.ts'
 import { openJournal } from '../journal/journal.ts'
-import { pagesBought } from '../journal/batch-history.ts'
 import type { BatchRecord } from '../journal/records.ts'
 import { CREDITS_PER_PAGE, monthOf, monthlyCredits } from '../journal/spending.ts'
 import { FEWEST_RUNS, billRange, type BillRange } from '../plan/forecast.ts'
 import { makePlan, type Plan } from '../plan/plan.ts'
 import { readJob, type Job, type Overrides } from '../run/job.ts'
-import { beginning } from '../run/resume.ts'
+import { whatIsLeft, type OpenRun } from '../run/open-run.ts'
 import { ConfigError, EXIT, type ExitCode } from '../support/errors.ts'
 import { sum } from '../support/numbers.ts'
 import { SECOND } from '../support/units.ts'
@@ -41,15 +39,17 @@ export async function planCommand(
   refuseBundled(job, environment)
   const history = readHistory(openJournal(directory.journal, clock))
   const nowMs = clock.now()
-  const plan = makePlan(job.question, history, serviceTime(history, nowMs))
+  const times = { nowMs, serverNowMs: serviceTime(history, nowMs) }
+  const fromNothing = makePlan(job.question, history, times.serverNowMs)
+  const left = whatIsLeft(job.question, history, fromNothing, times)
+  const { plan, openRun } = left ?? { plan: fromNothing, openRun: null }
   const { expectedCredits, neverAsked, silent } = plan
   const creditsRange =
-    expectedCredits === null
+    expectedCredits === null || openRun !== null
       ? null
       : billRange(expectedCredits, history.runs.values(), job.pipeline)
   const creditsSpentThisMonth =
     monthlyCredits(history.spending, job.pipeline).get(monthOf(nowMs)) ?? 0
-  const openRun = openRunOf(job, history, nowMs)
   // What the reader of the list found, and companies that it names by URL and by id.
   const duplicates =
     job.duplicates +
@@ -66,7 +66,7 @@ export async function planCommand(
     sections: [
       windowsTable(job, plan),
       [
-        ...billFacts(job, plan, creditsRange),
+        ...(openRun === null ? billFacts(job, plan, creditsRange) : openRunFacts(openRun)),
         ...budgetFacts(job, creditsSpentThisMonth, creditsRange?.high ?? expectedCredits ?? 0),
         ...lists.map(
           ([label, count, what]): Fact =>
@@ -166,37 +166,30 @@ function budgetFacts({ creditsLimit, creditsPerMonth }: Job, spent: number, high
   ]
 }
 
-type OpenRun = ReturnType<typeof openRunOf>
-
-/** The earlier run that the next one goes on with, instead of what is planned; null when it would begin from nothing. */
-function openRunOf({ question }: Job, history: History, nowMs: number) {
-  const how = beginning(history, question, nowMs)
-  if (how.kind === 'new') return null
-  const { run } = how
-  const unread =
-    how.kind === 'carried-on'
-      ? how.kept
-      : [...run.batches.values()].filter(({ state }) => state === 'planned')
-  return {
-    runId: run.started.run_id,
-    batchesLeft: unread.length,
-    pagesOfThemBought: unread.reduce((sum, batch) => sum + pagesBought(batch), 0),
-    // True when it is read on another day, or for another question: what it had not begun is planned again.
-    restPlannedAgain: how.kind === 'carried-on',
-  }
+function openRunFacts(run: OpenRun): Fact[] {
+  const { batchesLeft, creditsBought, creditsToCome, pagesAtLeast } = run
+  const least = `at least ${countText(pagesAtLeast, 'page')}`
+  return [
+    ['bought', `${countText(creditsBought, 'credit')} so far, and not again`],
+    [
+      'to come',
+      batchesLeft === 0 && !run.restPlannedAgain
+        ? 'nothing: the next run only finishes it'
+        : creditsToCome === null
+          ? `not known, ${least}: no batch was read to its end`
+          : `about ${aboutText(creditsToCome)} credits, ${least}`,
+    ],
+  ]
 }
 
-function openRunNotes(run: NonNullable<OpenRun>): string[] {
+function openRunNotes(run: OpenRun): string[] {
   const { batchesLeft: batches, pagesOfThemBought: pages } = run
+  if (batches === 0) return [`run ${run.runId} is open: all of it is bought`]
   const rest = run.restPlannedAgain ? ', and plans the rest again' : ''
-  const goesOn =
-    batches === 0
-      ? [`run ${run.runId} is open: all of it is bought, and the next run only finishes it.`]
-      : [
-          `run ${run.runId} is open: the next run reads ${countText(batches, 'batch')} of it on${rest};`,
-          `  ${countText(pages, 'page')} of them ${pages === 1 ? 'is' : 'are'} bought.`,
-        ]
-  return [...goesOn, '  All figures here are of a run that begins from nothing']
+  return [
+    `run ${run.runId} is open: the next run reads ${countText(batches, 'batch')} of it on${rest};`,
+    `  ${countText(pages, 'page')} of them ${pages === 1 ? 'is' : 'are'} bought. All figures are of what is left`,
+  ]
 }
 
 function pagesOf({ expected_pages: pages = 0 }: BatchRecord): number {

@@ -28,12 +28,12 @@ export function runReport(run: RunReport): Report {
       indented([
         [
           'extracted',
-          `${countText(extract.pages, 'page')}, ${countText(extract.events, 'event')} of ${countText(run.organizations, 'organisation')} for ${countText(extract.credits, 'credit')}`,
+          `${countText(extract.pages, 'page')}, ${countText(extract.events, 'event')} of ${countText(run.organizations - extract.quarantined.length, 'organisation')} for ${countText(extract.credits, 'credit')}`,
         ],
         run.leftBehind > 0 && ['left', leftBehindText(run.leftBehind)],
         run.unread > 0 && [
-          'not read',
-          `${numberText(run.unread)} of ${numberText(run.organizations)} organisations not to the end; the next run goes on`,
+          'to read',
+          `${numberText(run.unread)} of ${numberText(run.organizations)} organisations still have pages; the next run goes on`,
         ],
         extract.unexpectedCharges > 0 && [
           'charges',

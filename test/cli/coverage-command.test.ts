@@ -1,3 +1,5 @@
+import { writeFileSync } from 'node:fs'
+import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import { coverageCommand, type CoverageOptions } from '../../src/cli/coverage-command.ts'
 import type { OrganizationRef } from '../../src/journal/records.ts'
@@ -49,6 +51,17 @@ function show(site: LedgerSite, options: CoverageOptions = {}, pipeline?: string
 const LIST = ['acme', 'org_2', 'org_3', 'nobody', 'org_new']
 
 describe('coverage', () => {
+  it('of another list than the pipeline’s shows that; a list without a pipeline is refused', async () => {
+    const site = await twoReads()
+    const pipeline = site.pipeline('nightly', LIST)
+    const organizations = join(site.folder, 'two.csv')
+    writeFileSync(organizations, 'org_3\norg_new\n')
+    const { text, document } = await show(site, { organizations }, pipeline)
+    expect(text).toMatch(/^nightly: 2 organisations, 1 read, 1 never read, 0 quarantined$/m)
+    expect(document).toMatchObject({ organizations: 2, read: 1 })
+    await expect(show(site, { organizations })).rejects.toThrow('a list alone')
+  })
+
   it('of a pipeline shows each organisation of its list, the one read least far first', async () => {
     const site = await twoReads()
     const { text, document, exitCode } = await show(site, {}, site.pipeline('nightly', LIST))

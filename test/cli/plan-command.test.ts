@@ -73,28 +73,50 @@ describe('plan', () => {
     expect(text).toMatch(/^range +not known before 5 runs of nightly are done$/m)
   })
 
-  it('says that the next run goes on with one that was killed: 4 batches, of which 2 pages are bought', async () => {
+  it('of a run that was killed counts what is bought, and only what is still to come', async () => {
     const site = ledgerSite(NOW)
     const { document: before } = await plan(site, 120)
     expect(before['open_run']).toBeNull()
     const { question } = await readJob(join(site.folder, 'nightly.yaml'), {}, site.folder)
+    const { batches } = makePlan(question, emptyHistory(), NOW)
+    const write = (...records: { page: number; batch: number; hasMore?: boolean }[]) =>
+      site.journal((writer) => {
+        for (const { page, batch, hasMore = true } of records) {
+          const batch_id = batches[batch]!.batch_id
+          writer.write(aRequest(page, { at: NOW, batch_id }))
+          writer.write(aPage(page, { at: NOW, batch_id, has_more: hasMore }), '{}')
+          if (!hasMore) writer.write(aFinish({ at: NOW, batch_id, pages: page }))
+        }
+      })
     await site.journal((writer) => {
-      const { batches } = makePlan(question, emptyHistory(), NOW)
       const start = aStart({ at: NOW, question_sha256: questionSha256(question) })
       writer.write(start, JSON.stringify(batches))
-      for (const page of [1, 2]) {
-        writer.write(aPage(page, { at: NOW, batch_id: batches[0]!.batch_id }), '{}')
-      }
     })
+    await write({ page: 1, batch: 0 }, { page: 2, batch: 0 })
     const { text, document } = await plan(site, 120)
     expect(document['open_run']).toEqual({
       run_id: RUN,
       batches_left: 4,
       pages_of_them_bought: 2,
       rest_planned_again: false,
+      credits_bought: 20,
+      credits_to_come: null,
+      pages_at_least: 1,
     })
+    expect(text).toMatch(/^bought +20 credits so far, and not again$/m)
+    expect(text).toMatch(/^to come +not known, at least 1 page: no batch was read to its end$/m)
     expect(text).toContain(`run ${RUN} is open: the next run reads 4 batches of it on;`)
-    expect(text).toMatch(/^ {2}2 pages of them are bought\.$/m)
+    expect(text).toMatch(/^ {2}2 pages of them are bought\. All figures are of what is left$/m)
+
+    // A batch of 3 pages that is read to its end says how many the others have.
+    await write({ page: 1, batch: 1 }, { page: 2, batch: 1 }, { page: 3, batch: 1, hasMore: false })
+    const known = await plan(site, 120)
+    expect(known.document).toMatchObject({ batches: 3, open_run: { credits_bought: 50 } })
+    const scale = 3 / Math.max(1, batches[1]?.expected_pages ?? 1)
+    const unbegun = [2, 3].map((at) => (batches[at]?.expected_pages ?? 1) * scale)
+    const begun = Math.max(1, (batches[0]?.expected_pages ?? 1) * scale - 2)
+    const credits = 10 * Math.round(unbegun.reduce((a, b) => a + b) + begun)
+    expect(known.document).toMatchObject({ expected_credits: credits, credits_range: null })
   })
 
   it('says what is left of the month, 10 credits of 100 being spent, and where a limit may not be enough', async () => {

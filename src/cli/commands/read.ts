@@ -23,6 +23,7 @@ export const READ_COMMANDS: readonly Declaration[] = [
     about: 'how far each organisation was read, and where the gaps are',
     arguments: [['[pipeline]', `${PIPELINE}; absent: all that were asked for`]],
     options: [
+      ['--organizations <file>', 'another list than that of the pipeline'],
       ['--prove', 'list what was not looked at, by organisation, event type and interval'],
       ['--all', 'show every row'],
     ],

@@ -136,6 +136,9 @@ export const plan = withVersion({
       batches_left: count,
       pages_of_them_bought: count,
       rest_planned_again: flag,
+      credits_bought: amount,
+      credits_to_come: orNull(amount),
+      pages_at_least: count,
     }),
   ),
   windows: list(
