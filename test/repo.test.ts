@@ -97,7 +97,7 @@ describe('the world is an argument', () => {
     ['Date.now', /\bDate\.now\b/, ['src/support/clock.ts']],
     ['performance', /\bperformance\.(?:now|timeOrigin)\b/, ['src/support/clock.ts']],
     ['a new Date of now', /\bnew Date(?:\(\s*\)|(?!\())|[^.\w]Date\(\)/, []],
-    ['Math.random', /\bMath\.random\b/, ['src/cli.ts']],
+    ['Math.random', /\bMath\.random\b/, ['src/cli/process.ts']],
     [
       'timers',
       /\bset(?:Timeout|Interval|Immediate)\b|\bnode:timers/,

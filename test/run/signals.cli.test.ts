@@ -1,8 +1,13 @@
 /** The first SIGTERM or SIGINT: requests in flight end, the run is closed as interrupted, and the next one goes on. */
 
+import { spawn } from 'node:child_process'
+import { mkdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
 import { describe, expect, it } from 'vitest'
-import { openSite, type Site } from '../helpers/run-cli.ts'
+import { packageRoot } from '../../src/support/assets.ts'
+import { CLI, openSite, runCli, type Site } from '../helpers/run-cli.ts'
+import { temporaryFolder } from '../helpers/temporary-folder.ts'
 
 async function pagesAsked(site: Site, pages: number): Promise<void> {
   while (site.simulator.account().requests < pages) await pause(10)
@@ -57,5 +62,55 @@ describe('a signal', () => {
     const pages = chargedPages(site)
     expect(pages.filter((page) => page === 3)).toHaveLength(2)
     expect(new Set(pages).size).toBe(pages.length - 1)
+  })
+
+  it('SIGTERM to npx, which does not pass it on, ends the run within 12 s; what it bought is kept', async () => {
+    const site = await openSite({ faults: [{ slow: { delay_ms: 60 }, times: 'always' }] })
+    const bin = join(site.folder, 'node_modules', '.bin')
+    mkdirSync(bin, { recursive: true })
+    symlinkSync(CLI, join(bin, 'jobtide'))
+    const npx = spawn('npx', ['--no-install', 'jobtide', 'extract', site.pipeline], {
+      cwd: site.folder,
+      env: { PATH: process.env['PATH'], HOME: site.folder, ...site.env },
+      stdio: 'ignore',
+    })
+    await pagesAsked(site, 4)
+    npx.kill('SIGTERM')
+    const outcome = async () => {
+      const { runs } = JSON.parse((await site.call(['status', '--json'])).stdout) as {
+        runs: { outcome: string }[]
+      }
+      return runs[0]?.outcome
+    }
+    await expect.poll(outcome, { timeout: 12_000 }).toBe('interrupted')
+    const { requests } = site.simulator.account()
+    await pause(500)
+    expect(site.simulator.account().requests).toBe(requests)
+  })
+})
+
+describe('an older Node.js', () => {
+  it.each(['16.20.2', '20.18.3'])('%s ends with 2 and one sentence', async (version) => {
+    const folder = temporaryFolder()
+    const pretend = join(folder, 'pretend.cjs')
+    const text = `Object.defineProperty(process.versions, 'node', { value: '${version}' })`
+    writeFileSync(pretend, text)
+    const ended = await runCli(['--version'], { env: { NODE_OPTIONS: `--require ${pretend}` } })
+    expect([ended.exitCode, ended.stdout]).toEqual([2, ''])
+    expect(ended.stderr).toMatch(
+      new RegExp(
+        `^jobtide: Node\\.js ${version} is too old: Jobtide needs 20\\.19 or newer\n  → .*\n$`,
+      ),
+    )
+  })
+
+  it('is told by what package.json says, in a file that imports nothing before', () => {
+    const text = readFileSync(CLI, 'utf8')
+    expect(text).not.toMatch(/^import |^export (?!\{\})|await|\?\.|\?\?/m)
+    const { engines } = JSON.parse(readFileSync(join(packageRoot, 'package.json'), 'utf8')) as {
+      engines: { node: string }
+    }
+    const [, major, minor] = /^>=(\d+)\.(\d+)\.0$/.exec(engines.node) ?? []
+    expect(text).toContain(`major < ${major} || (major === ${major} && minor < ${minor})`)
   })
 })
