@@ -4,8 +4,8 @@
  * The bill is projected from the batches that were read to their end. The rest is taken to be like what was read, in
  * proportion to the pages that were expected of it. The 90 % range is Student's t of that ratio, and above it an allowance
  * for giants: one in n + 1 of the other batches is larger than all n that were read, and lists of companies have long
- * tails. Simulated on 131,811 real events of 39,163 organisations in random batches of 50: without the allowance the range
- * held in 69 to 80 % of draws, with it in 88 to 96 %, for 3 to 300 batches read of 10 to 700.
+ * tails. On random lists of 150 to 5,000 of 39,163 real organisations it held in 89 to 97 % of 1,000 draws
+ * each or more, for samples of 2 to 40 batches.
  */
 
 import type { BatchHistory } from '../journal/batch-history.ts'
@@ -20,8 +20,12 @@ export interface Projection {
   readonly high: number
 }
 
-// How much larger than the largest batch that was read such a giant is taken to be.
-const GIANT = 1.5
+// How much larger than the largest batch that was read such a giant is taken to be; the more were read, the longer the tail
+// that is left. Both were fitted to the real events.
+const GIANT = 1.2
+const TAIL = 0.25
+// Two batches alike say little of how much others differ.
+const FEW = 0.3
 const LEAST_PAGES = 1
 
 /** Projects the bill of batches, of which some were read to their end; null while these are fewer than two. */
@@ -39,9 +43,10 @@ export function project(batches: readonly BatchHistory[]): Projection | null {
   const variance = sum(residuals.map((one) => one ** 2)) / (count - 1)
   // How far off the ratio is, for all of the rest; and how far each batch of the rest is off it.
   const ofRatio = (variance * count * expectedRest ** 2) / expected ** 2
-  const half = studentT(count - 1) * Math.sqrt(ofRatio + variance * rest.length)
+  const wider = 1 + FEW / (count - 1) ** 2
+  const half = wider * studentT(count - 1) * Math.sqrt(ofRatio + variance * rest.length)
   const largest = Math.max(...read.map((batch) => paidPages(batch) / expectedPages(batch)))
-  const giants = (GIANT * largest * expectedRest) / (count + 1)
+  const giants = (GIANT * count ** TAIL * largest * expectedRest) / (count + 1)
   const sure = bought + sum(rest.map(paidPages))
   const all = bought + ratio * expectedRest
   return inCredits(
