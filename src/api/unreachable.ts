@@ -25,6 +25,8 @@ const OBSTACLES: Readonly<Record<string, Obstacle>> = {
 }
 // A certificate that is refused ends the connection before the request.
 const REFUSED_CERTIFICATE = /^(?:CERT_|ERR_TLS_|ERR_SSL_|DEPTH_ZERO_|SELF_SIGNED_|UNABLE_TO_)/
+// Of the address of a thread, the place in OpenSSL's sources and the reason only the last says something.
+const OPENSSL = /^[0-9A-F]+:error:(?:[^:]*:){3}([^:]+):[^]*$/
 // What undici says when the answer to CONNECT is not 200.
 const PROXY_ANSWER = /^Proxy response \((\d+)\)/
 
@@ -57,7 +59,7 @@ function wordsFor(obstacle: Obstacle, error: unknown, refusal: string | undefine
     case 'timeout':
       return 'no connection came about in time'
     case 'certificate':
-      return `no TLS connection came about: ${messageOf(error)}`
+      return `no TLS connection came about: ${messageOf(error).replace(OPENSSL, '$1')}`
     case 'proxy':
       return `the proxy answered ${refusal}`
   }

@@ -56,7 +56,7 @@ export async function planCommand(
     job.question.organizations.length -
     (plan.organizations + plan.quarantined.length)
   const lists: readonly (readonly [label: string, count: number, what: string])[] = [
-    ['new', neverAsked, 'never asked before'],
+    ['new', openRun === null ? neverAsked : 0, 'never asked before'],
     ['silent', silent, 'asked before without one event'],
     ['left out', plan.quarantined.length, 'refused by the service lately'],
     ['twice', duplicates, 'named twice in the list'],

@@ -49,6 +49,14 @@ describe('a connection that does not come about names host and port, and is not 
     })
   })
 
+  it('to a port that speaks no TLS, in one reason and without the place in a library', async () => {
+    const error = await failureOf(`https://127.0.0.1:${await aService()}`)
+    expect(error).toMatchObject({ obstacle: 'certificate', inDoubt: false })
+    expect(error.message).toMatch(
+      /: no TLS connection came about: wrong version number \(ERR_SSL_WRONG_VERSION_NUMBER\)$/,
+    )
+  })
+
   it.each(['ECONNRESET', 'UND_ERR_SOCKET', 'UND_ERR_HEADERS_TIMEOUT', 'EPIPE'])(
     '%s is something else: there was a connection',
     (code) => {
