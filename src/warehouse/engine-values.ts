@@ -6,10 +6,14 @@ import {
   listValue,
   type DuckDBValue,
 } from '@duckdb/node-api'
+import accessors from '@duckdb/node-api/lib/vectors/dataAccessors.js'
 import type { SqlParameters, SqlValue } from './rows.ts'
 
 // The client would print instants in the time zone of this process, beside SQL that counts in UTC.
 DuckDBTimestampTZValue.timezoneOffsetInMinutes = 0
+
+// The client's own would take U+FEFF from the beginning of each text: another id than the one that is stored.
+Object.assign(accessors, { textDecoder: new TextDecoder('utf-8', { ignoreBOM: true }) })
 
 const MICROSECONDS_PER_MILLISECOND = 1_000n
 

@@ -273,6 +273,18 @@ describe('append', () => {
   })
 })
 
+describe('a text that begins with U+FEFF', () => {
+  it('comes back as it was stored, short or long, by every way of reading', async () => {
+    const ids = ['\ufeffper_1', `\ufeff\ufeff${'p'.repeat(40)}`]
+    const sql = `select unnest(['${ids.join("','")}']) as id`
+    expect(await memory.all(sql)).toEqual(ids.map((id) => ({ id })))
+    expect((await memory.table(sql)).rows).toEqual(ids.map((id) => [id]))
+    expect(await memory.columns(sql)).toEqual({ id: ids })
+    const { batches } = await memory.stream(sql)
+    for await (const batch of batches) expect(batch).toEqual(ids.map((id) => [id]))
+  })
+})
+
 describe('transaction', () => {
   it('keeps everything or nothing, and the connection works on', async () => {
     await memory.run('create or replace table t (a integer)')
