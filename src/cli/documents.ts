@@ -79,4 +79,6 @@ export const DOCUMENTS: Readonly<Record<string, z.ZodType>> = {
   }),
   simulate: withVersion({ url: text, api_key: text, organizations: count, pid: count }),
   schema: anything,
+  // A script, also with --json.
+  completion: text,
 }

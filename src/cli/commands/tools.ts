@@ -38,4 +38,10 @@ export const TOOL_COMMANDS: readonly Declaration[] = [
     arguments: [['[command]', 'of this command; absent: of all of them']],
     import: async () => (await import('../schema-command.ts')).schemaCommand,
   },
+  {
+    name: 'completion',
+    about: 'a script by which your shell completes commands and options',
+    arguments: [['<shell>', 'bash, zsh or fish; the first line of the script says how to use it']],
+    import: async () => (await import('../completion-command.ts')).completionCommand,
+  },
 ]

@@ -1,0 +1,77 @@
+/** `completion`: a script by which a shell completes commands, options and their values, from how commands are declared. */
+
+import { ConfigError, EXIT, type ExitCode } from '../support/errors.ts'
+import type { Declaration } from './commands/declaration.ts'
+import type { Context } from './context.ts'
+import { COMMON_OPTIONS, type OptionDeclaration } from './options.ts'
+
+const SHELLS: readonly string[] = ['bash', 'zsh', 'fish']
+
+/** Prints the script; what to do with it stands in its first line. @throws ConfigError for another shell */
+export async function completionCommand(
+  { output, stop }: Context,
+  shell: string,
+): Promise<ExitCode> {
+  if (!SHELLS.includes(shell)) {
+    throw new ConfigError(`there is no completion for ${shell}`, {
+      hint: `Name one of: ${SHELLS.join(', ')}`,
+    })
+  }
+  // The commands are declared beside this one.
+  const { COMMANDS } = await import('./commands.ts')
+  const script = shell === 'fish' ? fishScript(COMMANDS) : bashScript(COMMANDS, shell === 'zsh')
+  await output.stream(script, stop)
+  return EXIT.done
+}
+
+function optionsOf({ options = [] }: Declaration): OptionDeclaration[] {
+  return [...options, ...COMMON_OPTIONS, ['--help', 'what it does and takes']]
+}
+
+function nameOf([flags]: OptionDeclaration): string {
+  return flags.split(' ', 1)[0] ?? ''
+}
+
+function valuesOf([, , values]: OptionDeclaration): readonly string[] {
+  return Array.isArray(values) ? (values as readonly string[]) : []
+}
+
+// What is no option is completed as a file.
+function bashScript(commands: readonly Declaration[], isZsh: boolean): string {
+  const values = commands.flatMap((command) =>
+    optionsOf(command)
+      .filter((option) => valuesOf(option).length > 0)
+      .map((one) => `    '${command.name} ${nameOf(one)}') words='${valuesOf(one).join(' ')}' ;;`),
+  )
+  const options = commands.map(
+    (command) => `    '${command.name} '*) words='${optionsOf(command).map(nameOf).join(' ')}' ;;`,
+  )
+  return [
+    `# eval "$(jobtide completion ${isZsh ? 'zsh' : 'bash'})"`,
+    ...(isZsh ? ['autoload -U +X compinit bashcompinit && compinit && bashcompinit'] : []),
+    '_jobtide() {',
+    '  local cur=${COMP_WORDS[COMP_CWORD]} words=',
+    `  if [ "$COMP_CWORD" = 1 ]; then words='${commands.map(({ name }) => name).join(' ')}'; else`,
+    '  case "${COMP_WORDS[1]} ${COMP_WORDS[COMP_CWORD-1]}" in',
+    ...values,
+    ...options,
+    '  esac; fi',
+    '  COMPREPLY=($(compgen -W "$words" -- "$cur"))',
+    '}',
+    'complete -o default -o bashdefault -F _jobtide jobtide',
+    '',
+  ].join('\n')
+}
+
+function fishScript(commands: readonly Declaration[]): string {
+  const quoted = (text: string) => `'${text.replaceAll("'", "\\'")}'`
+  const lines = commands.flatMap((command) => [
+    `complete -c jobtide -n __fish_use_subcommand -f -a ${command.name} -d ${quoted(command.about)}`,
+    ...optionsOf(command).map((option) => {
+      const takes = !option[0].includes(' ') ? '' : valuesOf(option).length === 0 ? ' -r' : ' -x'
+      const values = valuesOf(option).length === 0 ? '' : ` -a '${valuesOf(option).join(' ')}'`
+      return `complete -c jobtide -n '__fish_seen_subcommand_from ${command.name}' -l ${nameOf(option).slice(2)}${takes}${values} -d ${quoted(option[1])}`
+    }),
+  ])
+  return ['# jobtide completion fish | source', ...lines, ''].join('\n')
+}
