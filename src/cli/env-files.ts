@@ -17,6 +17,8 @@ import { decodeText } from '../support/text.ts'
 const TAKEN = /^(?:(?:JOBTIDE|AWS|OTEL)_[A-Z\d_]+|(?:HTTPS?|NO)_PROXY|(?:https?|no)_proxy)$/
 // Node.js reads it when it starts, before any file of ours.
 const READ_BY_NODE = 'NODE_EXTRA_CA_CERTS'
+// As in a pipeline file, a path is relative to the file that names it.
+const PATHS = new Set(['JOBTIDE_DATA_DIR', 'JOBTIDE_API_KEY_FILE'])
 const SECRET = /^(?:JOBTIDE_API_KEY|AWS_SECRET_ACCESS_KEY|AWS_SESSION_TOKEN)$/
 const OTHERS_MAY_WRITE = 0o002
 const OTHERS_MAY_READ = 0o004
@@ -47,7 +49,8 @@ export function withEnvFiles(environment: Environment, pipelines: readonly strin
         warnings.push(`${file}: ${name} has no effect there: set it in the environment`)
       }
       // An empty line of an example says nothing.
-      if (TAKEN.test(name) && value !== '') found[name] ??= value
+      if (!TAKEN.test(name) || value === '') continue
+      found[name] ??= PATHS.has(name) ? resolve(dirname(file), value) : value
     }
   }
   giveToLibraries(found)

@@ -84,6 +84,7 @@ describe('a file .env', () => {
       'AWS_ACCESS_KEY_ID=made-up',
       'AWS_SECRET_ACCESS_KEY=made-up-secret',
       'AWS_REGION=eu-test-1',
+      'JOBTIDE_DATA_DIR=kept',
       'PATH=/nowhere',
     ])
     const to = ['--snapshot-to', `s3://${s3.bucket}/moves`]
@@ -92,8 +93,10 @@ describe('a file .env', () => {
     expect(stderr).not.toContain('env_file')
     expect([...s3.objects().keys()]).toContain('moves/latest.json')
     expect(s3.log().map(({ region }) => region)).toContain('eu-test-1')
-    const elsewhere = ['run', pipeline, '--data-dir', join(folder, 'data'), '--no-publish']
-    done(await callCli(elsewhere, { cwd: temporaryFolder() }))
+    const before = site.simulator.account().requests
+    done(await callCli(['extract', pipeline], { cwd: temporaryFolder() }))
+    expect(site.simulator.account().requests).toBe(before + 1)
+    expect(existsSync(join(folder, 'kept', 'jobtide.duckdb'))).toBe(true)
   })
 
   it('loses to the environment; warns where others may read a key; is refused where they may write it', async () => {
