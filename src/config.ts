@@ -6,7 +6,7 @@
 import { existsSync, readFileSync, statSync } from 'node:fs'
 import { resolve } from 'node:path'
 import { ConfigError, messageOf } from './support/errors.ts'
-import { LONGEST_SECRET, SHORTEST_SECRET } from './support/logger.ts'
+import { LOG_LEVELS, LONGEST_SECRET, SHORTEST_SECRET, type LogLevel } from './support/logger.ts'
 import { Secret } from './support/secret.ts'
 
 export type Environment = Readonly<Record<string, string | undefined>>
@@ -75,6 +75,24 @@ export function dataDirFrom(environment: Environment, option: string | undefined
   throw new ConfigError(`the data directory ${resolve(path)} has a ? in its path`, {
     hint: 'DuckDB opens no database there: name another folder with --data-dir. Nothing was sent.',
   })
+}
+
+/**
+ * The level of the log that is asked for: `--log-level`, else JOBTIDE_LOG; null where stderr is for people.
+ * @throws ConfigError
+ */
+export function logLevelFrom(
+  environment: Environment,
+  option: LogLevel | undefined,
+): LogLevel | null {
+  const text = environment['JOBTIDE_LOG']?.trim()
+  if (option !== undefined || !text) return option ?? null
+  const level = LOG_LEVELS.find((one) => one === text)
+  if (level !== undefined) return level
+  throw new ConfigError(
+    `JOBTIDE_LOG: expected ${LOG_LEVELS.join(', ')}, got ${JSON.stringify(text.slice(0, 40))}`,
+    { hint: 'Unset it for text that people read on stderr.' },
+  )
 }
 
 const SIZE = /^(\d+(?:\.\d+)?) ?([kmgt])(i?)b$/i

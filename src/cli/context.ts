@@ -5,6 +5,7 @@ import { join } from 'node:path'
 import {
   analystGroupFrom,
   dataDirFrom,
+  logLevelFrom,
   s3EndpointFrom,
   sizeFrom,
   type Environment,
@@ -15,7 +16,13 @@ import { packageRoot } from '../support/assets.ts'
 import type { Clock } from '../support/clock.ts'
 import type { ExitCode } from '../support/errors.ts'
 import { letGroupRead } from '../support/file-modes.ts'
-import { createLogger, type LogLevel, type Logger, type Scrubber } from '../support/logger.ts'
+import {
+  createLogger,
+  lineForPeople,
+  type LogLevel,
+  type Logger,
+  type Scrubber,
+} from '../support/logger.ts'
 import { limitMemory } from '../support/memory.ts'
 import { limitSpilled } from '../warehouse/engine-settings.ts'
 import type { Output } from './output.ts'
@@ -24,7 +31,7 @@ import { ProgressDisplay } from './progress.ts'
 export interface CommonOptions {
   readonly json?: boolean
   readonly dataDir?: string
-  readonly logLevel: LogLevel
+  readonly logLevel?: LogLevel
 }
 
 export interface ProcessParts {
@@ -33,6 +40,10 @@ export interface ProcessParts {
   readonly random: () => number
   readonly scrubber: Scrubber
   readonly output: Output
+  /** Where log lines go in place of text for people; null for text. */
+  readonly log: Logger | null
+  /** What stands on each line of it. */
+  readonly logFields: Record<string, string>
   /** Asks to stop cleanly; its reason is the error that the command ends with. */
   readonly stop: AbortSignal
   /** Ends what is still in flight then. */
@@ -57,7 +68,9 @@ export function createContext(options: CommonOptions, parts: ProcessParts): Cont
   limitMemory(sizeFrom(environment, 'JOBTIDE_MEMORY_LIMIT'))
   letGroupRead(analystGroupFrom(environment))
   limitSpilled(sizeFrom(environment, 'JOBTIDE_TEMP_LIMIT'))
-  const progress = new ProgressDisplay(output, clock, options.logLevel === 'silent')
+  // Either people's words or lines of a log stand on stderr, never both.
+  const isSilent = logLevelFrom(environment, options.logLevel) === 'silent'
+  const progress = new ProgressDisplay(output, clock, parts.log !== null || isSilent)
   const below = (say: () => void) => {
     progress.stop()
     say()
@@ -71,10 +84,12 @@ export function createContext(options: CommonOptions, parts: ProcessParts): Cont
       note: (text) => below(() => output.note(text)),
     },
     progress,
-    logger: createLogger(options.logLevel, scrubber, (line) => {
-      progress.makeRoom()
-      output.write(line)
-    }),
+    logger:
+      parts.log ??
+      createLogger(isSilent ? 'silent' : 'warn', scrubber, (line) => {
+        progress.makeRoom()
+        output.write(lineForPeople(line))
+      }),
     directory: dataDirectory(dataDirFrom(environment, options.dataDir)),
   }
 }
@@ -96,5 +111,8 @@ export function runWorld(context: Context): RunWorld {
     stop,
     abort,
     onProgress: (step) => progress.show(step),
+    onBegun: (runId) => {
+      context.logFields['run_id'] = runId
+    },
   }
 }

@@ -1,16 +1,25 @@
 /** One command from its arguments to its exit code. Every error ends here, once, as one sentence and what to do next. */
 
 import { Command, CommanderError } from 'commander'
-import { quietSdk, refuseKeyInArguments, secretsOf, type Environment } from '../config.ts'
+import {
+  logLevelFrom,
+  quietSdk,
+  refuseKeyInArguments,
+  secretsOf,
+  type Environment,
+} from '../config.ts'
 import { realClock } from '../support/clock.ts'
 import { ConfigError, EXIT, asStorageError, type ExitCode } from '../support/errors.ts'
-import { createScrubber } from '../support/logger.ts'
+import { createLogger, createScrubber } from '../support/logger.ts'
 import { addCommands } from './commands.ts'
 import { createContext, packageVersion, type ProcessParts, type Start } from './context.ts'
 import { withEnvFiles } from './env-files.ts'
 import { streamOutput, type Output, type Streams } from './output.ts'
 
-export interface CommandLineWorld extends Omit<ProcessParts, 'clock' | 'scrubber' | 'output'> {
+export interface CommandLineWorld extends Omit<
+  ProcessParts,
+  'clock' | 'scrubber' | 'output' | 'log' | 'logFields'
+> {
   readonly streams: Streams
 }
 
@@ -28,6 +37,8 @@ export async function runCommandLine(
   })
   streams.stderr.on('error', () => undefined)
 
+  // Fields of the run that goes on; they stand on each of its lines.
+  const logFields: Record<string, string> = {}
   let output: Output = streamOutput(argv.includes('--json'), scrubber, streams)
   let exitCode: ExitCode = EXIT.done
   // The simulator prints the made-up key that it lets in, and uses no other; a shell that has exported it may see it.
@@ -36,10 +47,14 @@ export async function runCommandLine(
     refuseKeyInArguments(argv, all)
   }
   const program = createProgram(async (options, pipelines, work) => {
-    output = streamOutput(options.json ?? false, scrubber, streams)
     const { environment, warnings } = withEnvFiles(given.environment, pipelines)
     keepSecret(environment)
-    const parts = { ...given, environment, clock: realClock, scrubber, output }
+    const level = logLevelFrom(environment, options.logLevel)
+    const isLog = level !== null && level !== 'silent'
+    const write = (line: string) => streams.stderr.write(line)
+    const log = isLog ? createLogger(level, scrubber, write, logFields) : null
+    output = streamOutput(options.json ?? false, scrubber, streams, log)
+    const parts = { ...given, environment, clock: realClock, scrubber, output, log, logFields }
     const context = createContext(options, parts)
     for (const reason of warnings) context.logger.warn({ reason }, 'env_file')
     exitCode = await work(context).finally(() => context.progress.stop())

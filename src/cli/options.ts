@@ -76,7 +76,11 @@ export const MAX_AGE_OPTION: OptionDeclaration = [
 export const COMMON_OPTIONS: readonly OptionDeclaration[] = [
   ['--json', 'print the result as one JSON document'],
   ['--data-dir <folder>', 'journal and warehouse (default: JOBTIDE_DATA_DIR or ./data)'],
-  ['--log-level <level>', 'how much to log on stderr', LOG_LEVELS, 'warn'],
+  [
+    '--log-level <level>',
+    'JSON log lines on stderr in place of text (default: JOBTIDE_LOG, else text)',
+    LOG_LEVELS,
+  ],
 ]
 
 /** The options that override a pipeline file; their names are those of Overrides. */

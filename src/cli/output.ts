@@ -6,7 +6,7 @@
 import { CheckFailedError, type CheckOutcome } from '../model/check-outcome.ts'
 import { onAbort } from '../support/abort.ts'
 import { JobtideError, EXIT, errorDocument, type ExitCode } from '../support/errors.ts'
-import type { Scrubber } from '../support/logger.ts'
+import type { Logger, Scrubber } from '../support/logger.ts'
 import { escapedJson, printable, printableLines } from '../support/text.ts'
 import { reportDocument, reportText, type Report } from './report.ts'
 import { countText, tableText, wrapLines } from './text.ts'
@@ -46,14 +46,23 @@ type OutputStream = NodeJS.WritableStream & {
   readonly columns?: number
 }
 
-export function streamOutput(json: boolean, scrubber: Scrubber, streams: Streams): Output {
+/** @param log where it is given, what else stands on stderr is lines of it */
+export function streamOutput(
+  json: boolean,
+  scrubber: Scrubber,
+  streams: Streams,
+  log: Logger | null = null,
+): Output {
   const { stdout, stderr } = streams
   const out = (text: string) => stdout.write(scrubber.scrub(text))
   const err = (text: string) => stderr.write(scrubber.scrub(text))
   const columns = Math.max(NARROWEST, stdout.columns ?? DEFAULT_COLUMNS)
   const isTerminal = stderr.isTTY === true
   const stderrColumns = isTerminal ? Math.max(NARROWEST, stderr.columns ?? 0) : columns
-  const describe = (error: unknown) => describeProblem(error, stderrColumns, isTerminal)
+  const problem = (error: unknown) => {
+    if (log === null) err(describeProblem(error, stderrColumns, isTerminal))
+    else log.error({ ...errorDocument(error), ...stackOf(error) }, 'failed')
+  }
   let isStreamed = false
   let isUnread = false
   stdout.once('error', () => {
@@ -72,17 +81,23 @@ export function streamOutput(json: boolean, scrubber: Scrubber, streams: Streams
       if (!isUnread && !signal.aborted && !out(shown)) await room(stdout, signal)
       return !isUnread && !signal.aborted
     },
-    note: (text) => err(`${printableLines(text)}\n`),
+    note: (text) =>
+      void (log === null ? err(`${printableLines(text)}\n`) : log.info({ text }, 'note')),
     write: err,
-    problem: (error) => err(describe(error)),
+    problem,
     failure(error) {
       // After the beginning of another document a second one would help no reader: that it ends too soon says enough.
       if (json && !isStreamed)
         out(`${jsonText(reportDocument({ data: { error: errorDocument(error) } }))}\n`)
-      err(describe(error))
+      problem(error)
       return error instanceof JobtideError ? error.exitCode : EXIT.defect
     },
   }
+}
+
+// Of a defect only.
+function stackOf(error: unknown): object {
+  return error instanceof Error && !(error instanceof JobtideError) ? { stack: error.stack } : {}
 }
 
 function jsonText(value: object): string {

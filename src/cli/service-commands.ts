@@ -67,6 +67,7 @@ async function withService<T>(
 ): Promise<T> {
   const { environment, logger, clock, scrubber, directory } = context
   const job = await readJob(pipeline, overrides, directory.root)
+  context.logFields['pipeline'] = job.pipeline
   const baseUrl = baseUrlFrom(environment)
   refuseBundled(job, environment)
   const proxies = proxiesFrom(environment, baseUrl)

@@ -291,6 +291,9 @@ export class PageBuyer {
       this.#unexpectedCharges += 1
       logger.warn({ page, credits_used: sent ?? charged, expected }, 'unexpected_charge')
     }
+    const { has_more: hasMore, requested_at: sentAt } = record
+    const counts = { events: events.length, credits_used: charged, has_more: hasMore }
+    logger.debug({ batch: batch.batch_id, page, ...counts, ms: answer.receivedAt - sentAt }, 'page')
     if (!isFreeProbe) this.#ids.look(batch, events)
     return { record, page: envelope.page, limit: envelope.limit }
   }

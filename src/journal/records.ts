@@ -173,6 +173,8 @@ export interface RunFinished extends OfRun<'run_finished'> {
   readonly outcome: RunOutcome
   readonly exit_code: ExitCode
   readonly message: string | null
+  /** How long the stages of the process that ended it took, in seconds; absent where none was reached. */
+  readonly stage_seconds?: Partial<Record<'extract' | 'load' | 'build' | 'publish', number>>
 }
 
 /** A snapshot's pointer was moved. */

@@ -27,9 +27,10 @@ import {
   type PublishStageReport,
   type RunWorld,
 } from './stages.ts'
+import { timed, type TimedParts } from './stage-times.ts'
 import { nothingCovered, unknownList, type UnknownList } from './unknown-list.ts'
 
-export interface RunParts {
+export interface RunParts extends TimedParts {
   readonly job: Job
   readonly command: RunCommand
   readonly world: RunWorld
@@ -62,7 +63,7 @@ export interface BuyingEnd {
 
 /** Loads, builds and publishes what was bought, and closes the run. */
 export async function finish(parts: RunParts, run: RunHistory, buying: BuyingEnd): Promise<RunEnd> {
-  const { command, world, session } = parts
+  const { command, world, seconds } = parts
   const { clock, stop } = world
   const { runs, failure, ...loaded } = await loadBought(parts, run, buying)
   let end: RunEnd = { ...loaded, build: null, publish: null, stageFailure: null, analystCopy: null }
@@ -70,19 +71,19 @@ export async function finish(parts: RunParts, run: RunHistory, buying: BuyingEnd
   const problem = end.unknownList?.isSure === true ? end.unknownList.problem : end.nothingCovered
   const closing = (): RunFinished =>
     problem === null
-      ? closingOf(run, buying.endedEarly, clock)
-      : closingOf(run, problem, clock, { outcome: 'done' })
+      ? closingOf(run, buying.endedEarly, clock, { stage_seconds: seconds })
+      : closingOf(run, problem, clock, { outcome: 'done', stage_seconds: seconds })
   if (command === 'extract') {
-    await session.writer.append(closing())
+    await close(parts, closing())
     return end
   }
   try {
     if (failure !== null) throw failure
-    end = { ...end, build: await inWarehouse(parts, (open) => buildStage(open, world)) }
+    end = { ...end, build: await build(parts) }
     end = { ...end, publish: await publish(parts, run) }
     const record = closing()
     await show(parts, { closing: record, history: runs })
-    await session.writer.append(record)
+    await close(parts, record)
   } catch (error) {
     if (!(error instanceof JobtideError) || stop.aborted) throw error
     await closeFailed(parts, run, error)
@@ -125,8 +126,11 @@ async function loadBought(
   }
   if (command === 'extract') return { ...facts, load: null, failure: null }
   try {
-    const report = await inWarehouse(parts, (warehouse) =>
-      loadStage(warehouse, journal, world, history),
+    const report = await timed(
+      parts,
+      'load',
+      () => inWarehouse(parts, (warehouse) => loadStage(warehouse, journal, world, history)),
+      ({ newUnknownFields, ...counts }) => ({ ...counts, new_fields: newUnknownFields.length }),
     )
     return { ...facts, load: report, failure: null }
   } catch (error) {
@@ -143,6 +147,15 @@ function unreadOrganizations(history: History, { started }: RunHistory): number 
   return new Set(names).size
 }
 
+function build(parts: RunParts): Promise<BuildReport> {
+  return timed(
+    parts,
+    'build',
+    () => inWarehouse(parts, (warehouse) => buildStage(warehouse, parts.world)),
+    ({ models, checks }) => ({ models: models.length, checks: checks.length }),
+  )
+}
+
 async function publish(
   parts: RunParts,
   { started }: RunHistory,
@@ -151,10 +164,21 @@ async function publish(
   const { snapshot, publishing } = job
   if (snapshot === null) return null
   const by = { runId: started.run_id, writer: session.writer, store }
-  return inWarehouse(
+  return timed(
     parts,
-    (warehouse) => publishStage(warehouse, snapshot, by, world, publishing),
-    PUBLISHING_MEMORY,
+    'publish',
+    () =>
+      inWarehouse(
+        parts,
+        (warehouse) => publishStage(warehouse, snapshot, by, world, publishing),
+        PUBLISHING_MEMORY,
+      ),
+    ({ snapshotId, rows, newFiles, newBytes }) => ({
+      snapshot: snapshotId,
+      rows,
+      new_files: newFiles,
+      new_bytes: newBytes,
+    }),
   )
 }
 
@@ -177,15 +201,22 @@ async function inWarehouse<T>(
   return withWarehouse({ path: directory.warehouse, mode: 'write', mostMemory }, work)
 }
 
+async function close({ session, world }: RunParts, record: RunFinished): Promise<void> {
+  await session.writer.append(record)
+  const { outcome, exit_code: exitCode, message } = record
+  world.logger.info({ outcome, exit_code: exitCode, message }, 'run_ended')
+}
+
 /**
  * Closes a run that failed. The error to report is the one that ended it. Where even its end cannot be noted (a full disk) the run
  * counts as killed, and is taken up again all the same.
  */
 export async function closeFailed(parts: RunParts, run: RunHistory, error: unknown): Promise<void> {
-  const closing = closingOf(run, error, parts.world.clock)
+  const more = { stage_seconds: parts.seconds }
+  const closing = closingOf(run, error, parts.world.clock, more)
   // The warehouse may be the very thing that is out of reach; it shows the end after the next load.
   if (parts.command !== 'extract') {
     await show(parts, { closing }).catch(() => undefined)
   }
-  await parts.session.writer.append(closing).catch(() => undefined)
+  await close(parts, closing).catch(() => undefined)
 }

@@ -13,10 +13,12 @@ import type { RunHistory } from '../journal/run-history.ts'
 import { monthlyCredits } from '../journal/spending.ts'
 import { readSuppression } from '../load/suppression.ts'
 import { EXIT, JobtideError } from '../support/errors.ts'
+import { MINUTE } from '../support/units.ts'
 import { beginRun, type BegunRun, type RunCommand } from './begin.ts'
 import { closeFailed, finish, type RunEnd, type RunParts } from './finish.ts'
 import type { Job } from './job.ts'
 import { isAwaited } from './lock.ts'
+import { timed } from './stage-times.ts'
 import { withSession } from './session.ts'
 import { preflightStage, type RunWorld } from './stages.ts'
 
@@ -96,7 +98,7 @@ interface Attempt extends RunParts {
 
 /** @returns only what was bought, where a backfill gives way: its run is not closed */
 async function attempt(
-  given: Omit<Attempt, 'store'>,
+  given: Omit<Attempt, 'store' | 'seconds'>,
 ): Promise<Omit<RunReport, 'durationMs'> | Pick<RunReport, 'extract'>> {
   const { job, command, world, session } = given
   const { clock } = world
@@ -105,9 +107,12 @@ async function attempt(
   if (command !== 'extract') readSuppression(journal, before.suppression)
   const publishes = command !== 'extract' && job.snapshot !== null
   const store = publishes ? await preflightStage(job.snapshot, world, job.publishing) : null
-  const parts = { ...given, store }
   const begun = await beginRun({ job, command, history: before, writer, clock })
   const { run, ...beginning } = begun
+  const { organizations, resumed } = beginning
+  const parts = { ...given, store, seconds: {} }
+  world.onBegun?.(run.started.run_id)
+  world.logger.info({ command, organizations, resumed, batches: run.batchesPlanned }, 'run_began')
   try {
     const { report, endedEarly, givesWay } = await buy(parts, run)
     if (givesWay && endedEarly === null) return { extract: report }
@@ -128,9 +133,26 @@ async function attempt(
   }
 }
 
+function buy(parts: Attempt, run: RunHistory) {
+  return timed(
+    parts,
+    'extract',
+    () => buyPages(parts, run),
+    ({ report: { batches, batchesDone, pages, events, credits } }) => ({
+      batches,
+      batches_done: batchesDone,
+      pages,
+      events,
+      credits,
+    }),
+  )
+}
+
 // A budget or an account that is used up, or a service that is away, ends the buying; what was bought is worth loading.
-async function buy(parts: Attempt, run: RunHistory) {
+async function buyPages(parts: Attempt, run: RunHistory) {
   const { command, world, creditsSpent } = parts
+  const { clock, logger } = world
+  let tellAt = clock.monotonic() + MINUTE
   let report: ExtractProgress = NOTHING_YET
   let endedEarly: JobtideError | null = null
   let givesWay = false
@@ -145,6 +167,11 @@ async function buy(parts: Attempt, run: RunHistory) {
       },
       onProgress: (progress) => {
         report = progress
+        if (clock.monotonic() >= tellAt) {
+          tellAt = clock.monotonic() + MINUTE
+          const { fraction, pages, events, credits } = progress
+          logger.info({ stage: 'extract', fraction, pages, events, credits }, 'progress')
+        }
         world.onProgress({ stage: 'extract', ...progress })
       },
     })
@@ -166,7 +193,7 @@ export function extraction(
     service,
     world,
     session: { writer, history },
-  }: Omit<Attempt, 'command' | 'creditsSpent' | 'store'>,
+  }: Pick<Attempt, 'job' | 'service' | 'world' | 'session'>,
   run: RunHistory,
 ): ExtractOptions {
   const { onProgress: _, ...about } = world

@@ -55,6 +55,8 @@ export interface RunWorld {
   /** Breaks off requests in flight. */
   readonly abort: AbortSignal
   readonly onProgress: (progress: RunProgress) => void
+  /** Told the id of each run that begins or is taken up again. */
+  readonly onBegun?: (runId: string) => void
 }
 
 export type RunProgress =

@@ -4,7 +4,7 @@
  */
 
 import { pino, type Logger } from 'pino'
-import { escapedJson } from './text.ts'
+import { escapedJson, onOneLine, printable } from './text.ts'
 
 export type { Logger }
 
@@ -88,16 +88,45 @@ function base64Spellings(bytes: Buffer, encoding: 'base64' | 'base64url'): strin
 export const LOG_LEVELS = ['trace', 'debug', 'info', 'warn', 'error', 'silent'] as const
 export type LogLevel = (typeof LOG_LEVELS)[number]
 
-/** A pino logger that writes scrubbed lines with `write` (one call per line, newline included). */
+/**
+ * A pino logger that writes scrubbed lines with `write` (one call per line, newline included).
+ * @param fields stand on each line, as they are when it is written
+ */
 export function createLogger(
   level: LogLevel,
   scrubber: Scrubber,
   write: (line: string) => void,
+  fields: Readonly<Record<string, string>> = {},
 ): Logger {
   return pino(
-    { level, base: null, timestamp: pino.stdTimeFunctions.isoTime },
+    {
+      level,
+      base: null,
+      timestamp: pino.stdTimeFunctions.isoTime,
+      mixin: () => fields,
+      formatters: { level: (label) => ({ level: label }) },
+    },
     { write: (line: string) => write(scrubber.scrub(escapedJson(line))) },
   )
 }
+
+/**
+ * A log line for people: `jobtide: warning: waiting_for_lock: data is in use by …`.
+ * @param line as a logger writes it
+ */
+export function lineForPeople(line: string): string {
+  const { level, msg, time: _time, ...fields } = JSON.parse(line) as Record<string, unknown>
+  const { reason, message = reason, why = message, ...others } = fields
+  const name = level === 'warn' ? 'warning' : String(level)
+  const about = typeof why === 'string' ? `: ${why}` : ''
+  const rest = Object.entries(others)
+    .filter(([key]) => !ABOUT_RUN.has(key))
+    .map(([key, value]) => `${key} ${typeof value === 'string' ? value : JSON.stringify(value)}`)
+  const tail = rest.length === 0 ? '' : ` (${rest.join(', ')})`
+  return `${onOneLine(printable(`jobtide: ${name}: ${String(msg)}${about}${tail}`))}\n`
+}
+
+// A person who looks on knows which run it is.
+const ABOUT_RUN = new Set(['pipeline', 'run_id', 'reason', 'message', 'why'])
 
 export const silentLogger: Logger = pino({ level: 'silent' })

@@ -83,11 +83,13 @@ describe('the service says no', () => {
     const site = await openSite({ companies: 1 })
     const wrong = 'wrong+key/of=somebody'
     const env = { JOBTIDE_API_KEY: wrong }
-    const limits = ['--concurrency', '1', '--log-level', 'trace', '--json']
+    const limits = ['--concurrency', '1', '--json']
     const result = await site.call(['extract', site.pipeline, ...limits], { env })
     expectProblem(result, { exitCode: 3, says: /API key \(401\)/, next: /JOBTIDE_API_KEY/ }, wrong)
     expect(site.simulator.account()).toMatchObject({ requests: 1, credits: 0 })
     expect(leaksOf(wrong, {}, site.folder)).toEqual([])
+    const logged = await site.call(['extract', site.pipeline, '--log-level', 'trace'], { env })
+    expect(leaksOf(wrong, { stderr: logged.stderr }, site.folder)).toEqual([])
     done(await site.call(['extract', site.pipeline]))
     expect(leaksOf(KEY, {}, site.folder)).toEqual([])
   })

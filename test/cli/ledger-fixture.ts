@@ -76,6 +76,8 @@ export function ledgerSite(nowMs: number) {
           random: () => 0.5,
           scrubber: createScrubber(),
           output,
+          log: null,
+          logFields: {},
           stop: signal,
           abort: signal,
         },

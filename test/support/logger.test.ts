@@ -104,7 +104,7 @@ describe('a log line', () => {
     expect(line.trimEnd().split('\n')).toHaveLength(1)
     expect(line).not.toContain('\u001B')
     const parsed = JSON.parse(line) as Record<string, unknown>
-    expect(parsed).toMatchObject({ level: 30, name: 'a\r\nb\u001B[31m', msg: 'two\nlines' })
+    expect(parsed).toMatchObject({ level: 'info', name: 'a\r\nb\u001B[31m', msg: 'two\nlines' })
     expect(parsed['time']).toMatch(/^\d{4}-\d{2}-\d{2}T.*Z$/)
   })
 })

@@ -1,0 +1,39 @@
+/** What the log says of the stages of a run, and how long each took. */
+
+import type { RunFinished } from '../journal/records.ts'
+import type { Clock } from '../support/clock.ts'
+import type { Logger } from '../support/logger.ts'
+import { SECOND } from '../support/units.ts'
+
+type Stages = NonNullable<RunFinished['stage_seconds']>
+
+/** Seconds that the stages of a run took. */
+export type StageSeconds = { -readonly [Stage in keyof Stages]: Stages[Stage] }
+
+/** Of a run, where its stages are told and timed. */
+export interface TimedParts {
+  readonly world: { readonly clock: Clock; readonly logger: Logger }
+  readonly seconds: StageSeconds
+}
+
+/**
+ * Does the work of a stage; the log tells its beginning, its end and its figures.
+ * @param figures what is said of the result; no text that was received
+ */
+export async function timed<T>(
+  { world: { clock, logger }, seconds }: TimedParts,
+  stage: keyof StageSeconds,
+  work: () => Promise<T>,
+  figures: (result: T) => object,
+): Promise<T> {
+  const beganAt = clock.monotonic()
+  const took = () => Math.round(clock.monotonic() - beganAt) / SECOND
+  logger.info({ stage }, 'stage_began')
+  try {
+    const result = await work()
+    logger.info({ stage, seconds: took(), ...figures(result) }, 'stage_ended')
+    return result
+  } finally {
+    seconds[stage] = took()
+  }
+}
