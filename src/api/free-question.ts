@@ -5,7 +5,7 @@
 
 import type { JobtideError } from '../support/errors.ts'
 import { refusalOf, unreachableError } from './errors.ts'
-import { statedDate, waitWanted } from './retry-after.ts'
+import { statedDate, unsaidWait, waitWanted } from './retry-after.ts'
 import { errorMessage } from './schemas.ts'
 import { NoAnswerError, type Transport } from './transport.ts'
 
@@ -19,8 +19,8 @@ export interface FreeAnswer {
   readonly problem: JobtideError | null
   /** In words, where there is no problem. */
   readonly words: string
-  /** For how long the service wants no request, in milliseconds; 0 for not at all. */
-  readonly waitMs: number
+  /** Until when the service wants no request, milliseconds since 1970 UTC; null for no such time. */
+  readonly notBefore: number | null
   /** What the service's clock said and ours, milliseconds since 1970 UTC; null without an answer or its `Date`. */
   readonly times: { readonly service: number; readonly ours: number } | null
 }
@@ -43,11 +43,11 @@ export async function askForFree(
     const isBusy = status === 429 || status === 503
     const isRight = status === 400 || isBusy
     const problem = isRight ? null : refusalOf(status, errorMessage(body), baseUrl + SEARCH_PATH)
-    const waitMs = isBusy ? (waitWanted(headers, ours) ?? 0) : 0
-    return { problem, words: `answered ${status}`, waitMs, times }
+    const notBefore = isBusy ? ours + (waitWanted(headers, ours) ?? unsaidWait(1)) : null
+    return { problem, words: `answered ${status}`, notBefore, times }
   } catch (error) {
     if (!(error instanceof NoAnswerError) || error.obstacle === null) throw error
     const problem = unreachableError(error.obstacle, error.message)
-    return { problem, words: '', waitMs: 0, times: null }
+    return { problem, words: '', notBefore: null, times: null }
   }
 }

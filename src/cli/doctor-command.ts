@@ -7,6 +7,7 @@ import { pausedUntil } from '../journal/pauses.ts'
 import { CLOCK_TOLERANCE_MS } from '../journal/service-time.ts'
 import {
   finding,
+  keepPause,
   look,
   machineFindings,
   pipelineFindings,
@@ -96,11 +97,12 @@ async function serviceFindings(context: Context, state: Freshness | null): Promi
 }
 
 async function answerFindings(
-  { environment, clock, stop }: Context,
+  context: Context,
   baseUrl: string,
   { secret }: ApiKey,
   state: Freshness | null,
 ): Promise<Finding[]> {
+  const { environment, clock, stop } = context
   const why = state === null ? null : whyNotToAsk(state, clock.uptime?.() ?? null)
   if (why !== null) return [finding('service', 'ok', `not asked: ${why}`)]
   let proxies: ReturnType<typeof proxiesFrom>
@@ -116,6 +118,8 @@ async function answerFindings(
   const beganAt = clock.monotonic()
   try {
     const answer = await askForFree(transport, baseUrl, stop)
+    if (answer.notBefore !== null)
+      await keepPause(answer.notBefore, answer.words, runWorld(context))
     return [proxy, serviceFinding(answer, clock.monotonic() - beganAt), ...clockFindings(answer)]
   } catch (error) {
     if (!(error instanceof NoAnswerError)) throw error
@@ -136,24 +140,24 @@ function whyNotToAsk(
   return until > nowMs ? `it wants no request before ${isoInstant(until)}` : null
 }
 
-function serviceFinding({ problem, words, waitMs }: FreeAnswer, tookMs: number): Finding {
+function serviceFinding({ problem, words, notBefore }: FreeAnswer, tookMs: number): Finding {
   if (problem !== null) {
     return finding('service', 'problem', problem.message, problem.hint ?? null)
   }
   const took = durationText(tookMs)
-  if (waitMs === 0) {
+  if (notBefore === null) {
     return finding(
       'service',
       'ok',
       `lets the key in: ${words} in ${took} to a question for nothing`,
     )
   }
-  const wait = durationText(waitMs)
+  const until = isoInstant(notBefore)
   return finding(
     'service',
     'warning',
-    `${words}: busy`,
-    `Run nothing for ${wait}: it asks for that.`,
+    `busy: ${words}`,
+    `Run nothing before ${until}: it asks for that.`,
   )
 }
 

@@ -29,7 +29,9 @@ export class Holdings {
 
   add(record: JournalRecord): void {
     // The others are of no run, or say nothing of what it asked, bought or covered.
-    if (!('run_id' in record) || record.kind === 'snapshot_published') return
+    if (!('run_id' in record) || record.run_id === null || record.kind === 'snapshot_published') {
+      return
+    }
     const { run_id: runId } = record
     const run = this.#runs.get(runId) ?? { run_id: runId, records: 0, pages: {}, days: {} }
     this.#runs.set(runId, run)

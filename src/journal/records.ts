@@ -152,8 +152,9 @@ export interface OrganizationLearnt extends OfRun<'organization_learnt'> {
   readonly organization_id: string
 }
 
-/** The service named a time before which it wants no request. */
-export interface Paused extends OfRun<'paused'> {
+/** The service named a time before which it wants no request: to a run, or null, to another command. */
+export interface Paused extends Omit<OfRun<'paused'>, 'run_id'> {
+  readonly run_id: string | null
   readonly not_before: number
   /** How long this machine was up at `at`; absent where that is unknown. */
   readonly uptime?: Uptime

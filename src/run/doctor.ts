@@ -15,6 +15,7 @@ import { GIB, MIB } from '../support/units.ts'
 import type { Freshness } from './freshness.ts'
 import { holderOf } from './lock.ts'
 import type { KnownPipeline } from './pipelines.ts'
+import { withJournal } from './session.ts'
 import { openTarget, preflightStage, type RunWorld } from './stages.ts'
 
 export type FindingState = 'ok' | 'warning' | 'problem'
@@ -130,6 +131,32 @@ function whyNotWritable(folder: string): string | null {
   } catch {
     return `${folder} cannot be written`
   }
+}
+
+/**
+ * Lets the next run wait, too, where a journal can say so. Before the first run there is none; and a run that works now hears it
+ * from the service itself.
+ * @param notBefore milliseconds since 1970 UTC
+ */
+export async function keepPause(
+  notBefore: number,
+  reason: string,
+  world: Pick<RunWorld, 'directory' | 'clock' | 'stop' | 'logger'>,
+): Promise<void> {
+  const { clock, directory } = world
+  if (openJournal(directory.journal, clock).segments().length === 0) return
+  const uptime = clock.uptime?.() ?? null
+  const pause = { run_id: null, at: clock.now(), not_before: notBefore, reason }
+  await withJournal(world, { command: 'doctor' }, 'refuse', async (journal) => {
+    const writer = journal.writer()
+    try {
+      await writer.append({ kind: 'paused', ...pause, ...(uptime === null ? {} : { uptime }) })
+    } finally {
+      await writer.close()
+    }
+  }).catch((error: unknown) => {
+    if (!(error instanceof JobtideError)) throw error
+  })
 }
 
 /** List, destination and schedule of each pipeline. */

@@ -1,6 +1,7 @@
 /** `doctor`: what it finds, what it says to do, and that it buys, makes and changes nothing. */
 
 import { existsSync, rmSync, writeFileSync } from 'node:fs'
+import { createServer } from 'node:http'
 import { join } from 'node:path'
 import { describe, expect, it, onTestFinished, vi } from 'vitest'
 import type { Finding } from '../../src/run/doctor.ts'
@@ -65,13 +66,20 @@ describe('jobtide doctor', () => {
     )
   })
 
-  it('does not ask a service that told a run to wait, and names a busy one', async () => {
+  it('names a busy service; neither it nor a run asks again before the time that the service named', async () => {
     const site = await openSite({ companies: 1 })
-    const busy = { status: 503, headers: { 'Retry-After': '3600' }, times: 99 }
-    site.simulator.setFaults([busy])
-    expect((await site.call(['extract', site.pipeline])).exitCode).toBe(5)
+    done(await site.call(['extract', site.pipeline]))
+    const server = createServer((_, response) => {
+      response.writeHead(503, { 'Retry-After': '3600' }).end('{}')
+    }).listen(0, '127.0.0.1')
+    onTestFinished(() => void server.close())
+    await new Promise((resolve) => server.once('listening', resolve))
+    const { port } = server.address() as { port: number }
+    const busy = await doctor(site, { env: { JOBTIDE_BASE_URL: `http://127.0.0.1:${port}` } })
+    expect(busy.found('service')).toMatchObject({ state: 'warning', found: 'busy: answered 503' })
     const { requests } = site.simulator.account()
     expect((await doctor(site)).found('service')?.found).toMatch(/^not asked: it wants no request/)
+    expect((await site.call(['extract', site.pipeline])).exitCode).toBe(5)
     expect(site.simulator.account().requests).toBe(requests)
   })
 
