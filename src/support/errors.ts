@@ -86,10 +86,12 @@ const STORAGE_CODES: Readonly<Record<string, string>> = {
   EISDIR: 'a folder is in the place of a file',
   ERR_FS_EISDIR: 'a folder is in the place of a file',
   ENOTDIR: 'a file is in the place of a folder',
+  EMFILE: 'this process has too many files open',
+  ENFILE: 'this machine has too many files open',
 }
 // What else a file system may say, such as one whose server is gone. ENOENT, EBADF and EINVAL are defects where nobody expects them.
 const OTHER_CODES =
-  /^(?:UNKNOWN|Unknown system error .*|ELOOP|ENAMETOOLONG|EMFILE|ENFILE|EMLINK|EBUSY|ETXTBSY|ENXIO|ENODEV|ENOTSUP|ENOSYS|EREMOTEIO|ETIMEDOUT)$/
+  /^(?:UNKNOWN|Unknown system error .*|ELOOP|ENAMETOOLONG|EMLINK|EBUSY|ETXTBSY|ENXIO|ENODEV|ENOTSUP|ENOSYS|EREMOTEIO|ETIMEDOUT)$/
 
 /** The operating system's error code of an unknown value, such as `ENOENT`, or undefined. */
 export function systemCode(error: unknown): string | undefined {
@@ -109,10 +111,26 @@ export function asStorageError(error: unknown, subject: string): unknown {
   const meaning = STORAGE_CODES[code] ?? (OTHER_CODES.test(code) ? 'the file system refuses' : null)
   if (meaning === null) return error
   return new StorageError(`${subject}: ${meaning} (${code})`, {
-    hint: 'Make room or mend what is named here, then run the same command again: it goes on where it stopped.',
+    hint: storageHint(code),
     context: { code },
     cause: error,
   })
+}
+
+/** What an operator does about a file system that refuses with `code`; of another code, make room or mend. */
+export function storageHint(code: string): string {
+  return `${TO_MEND[code] ?? 'Make room or mend what is named here'}, then run the same command again: it goes on where it stopped.`
+}
+
+const OWNER =
+  'See who owns what is named here (`ls -l`), and let the account that runs Jobtide write there'
+const TO_MEND: Readonly<Record<string, string>> = {
+  EACCES: OWNER,
+  EPERM: OWNER,
+  EROFS: 'Mount it for writing, or name another folder with --data-dir',
+  EMFILE: 'Let a process have more files open (`ulimit -n`, or LimitNOFILE of its service)',
+  ENFILE:
+    'Let this machine have more files open (`sysctl fs.file-max`), or end what has so many open',
 }
 
 /** Does `work`; a failure of the file system is thrown as asStorageError names it. */

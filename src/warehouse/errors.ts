@@ -3,7 +3,14 @@
  * operator must do: wait for a reader, free the disk, rebuild the file, or report a defect.
  */
 
-import { EXIT, JobtideError, LockedError, StorageError, messageOf } from '../support/errors.ts'
+import {
+  EXIT,
+  JobtideError,
+  LockedError,
+  StorageError,
+  messageOf,
+  storageHint,
+} from '../support/errors.ts'
 
 /** The warehouse file cannot be read. It is a projection of the journal, so nothing that was paid for is lost. */
 export class WarehouseDamagedError extends JobtideError {
@@ -53,6 +60,12 @@ const LOCKED = /could not set lock on file/i
 const HOLDER = /held in (\S+(?: \([^)]*\))?)/i
 const DISK =
   /no space left|disk full|read-only file system|permission denied|input\/output error|file too large|quota exceeded/i
+const SYSTEM_WORDS = [
+  [/permission denied|operation not permitted/i, 'EACCES'],
+  [/read-only file system/i, 'EROFS'],
+  [/too many open files in system/i, 'ENFILE'],
+  [/too many open files/i, 'EMFILE'],
+] as const
 const NOT_DONE = /^io error: (?:could not|cannot) /i
 const OUT_OF_MEMORY = /^out of memory error/i
 const DAMAGED =
@@ -79,7 +92,7 @@ export function asWarehouseError(error: unknown, path: string): unknown {
   }
   if (DISK.test(message) || (NOT_DONE.test(message) && !DAMAGED.test(message))) {
     return new StorageError(`the disk refused a write to ${path}: ${firstLine(message)}`, {
-      hint: 'Make room or mend what is named here, then run the same command again: it goes on where it stopped.',
+      hint: storageHint(SYSTEM_WORDS.find(([words]) => words.test(message))?.[1] ?? ''),
       cause: error,
     })
   }
