@@ -33,7 +33,8 @@ export function createScrubber(): Scrubber {
       )
       secrets.add(secret)
       const patterns = spellings.map((one) => atAnyDepth(one, secrets.has(one) ? BETWEEN : ''))
-      anySpelling = new RegExp(patterns.join('|'), 'g')
+      // In any case: a service may quote a key in lower case.
+      anySpelling = new RegExp(patterns.join('|'), 'gi')
     },
     scrub(text) {
       return anySpelling === null ? text : text.replaceAll(anySpelling, '[redacted]')
@@ -44,15 +45,12 @@ export function createScrubber(): Scrubber {
 function spellingsOf(secret: string): string[] {
   const bytes = Buffer.from(secret)
   const url = encodeURIComponent(secret)
-  const hex = bytes.toString('hex')
   return [
     secret,
     url,
-    url.replaceAll(/%[0-9A-F]{2}/g, (escape) => escape.toLowerCase()),
     ...base64Spellings(bytes, 'base64'),
     ...base64Spellings(bytes, 'base64url'),
-    hex,
-    hex.toUpperCase(),
+    bytes.toString('hex'),
     // How JSON shows a Buffer.
     bytes.join(','),
   ]

@@ -147,3 +147,16 @@ it.each([
   const text = `invalid key ${first}${invisible}${rest.join('')}, or ${[first, ...rest].join(invisible)}`
   expect(scrubber.scrub(text)).toBe('invalid key [redacted], or [redacted]')
 })
+
+it.each(['toLowerCase', 'toUpperCase'] as const)(
+  'a key in %s is scrubbed, encoded or not',
+  (change) => {
+    const secret = 'Key-Of/Somebody_5f2c'
+    const scrubber = createScrubber()
+    scrubber.add(secret)
+    const spellings = [secret, encodeURIComponent(secret), Buffer.from(secret).toString('hex')]
+    for (const spelling of spellings) {
+      expect(scrubber.scrub(`no key ${spelling[change]()}.`)).toBe('no key [redacted].')
+    }
+  },
+)
