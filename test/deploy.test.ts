@@ -1,0 +1,40 @@
+/** The examples of deploy/ agree with each other and with what the program exits with. */
+
+import { readFileSync, readdirSync } from 'node:fs'
+import { join } from 'node:path'
+import { expect, it } from 'vitest'
+import { parseAllDocuments } from 'yaml'
+import { EXIT } from '../src/support/errors.ts'
+import { packageRoot } from '../src/support/assets.ts'
+
+const folder = join(packageRoot, 'deploy')
+const files = readdirSync(folder, { recursive: true, encoding: 'utf8' }).filter((name) =>
+  /\/[\w@.-]*(?:Dockerfile|\.\w+)$/.test(name),
+)
+const read = (name: string) => readFileSync(join(folder, name), 'utf8')
+
+it('each of the 7 is named in the README, with how it was tried', () => {
+  expect(files).toHaveLength(7)
+  expect(files.filter((name) => !read('README.md').includes(`\`${name}\``))).toEqual([])
+})
+
+it('the YAML files have no error', () => {
+  const documents = files
+    .filter((name) => name.endsWith('.yaml'))
+    .map(read)
+    .flatMap(allOf)
+  expect(documents).toHaveLength(3)
+  expect(documents.flatMap(({ errors }) => errors)).toEqual([])
+})
+
+it('none tries again what another try cannot mend: usage, key, budget, a failed check, a damaged file', () => {
+  const { usage, refused, budget, checkFailed, storage } = EXIT
+  const codes = [usage, refused, budget, checkFailed, storage].join(', ')
+  for (const name of ['airflow/jobtide_nightly.py', 'dagster/jobtide_nightly.py'])
+    expect(read(name)).toContain(`NO_RETRY = (${codes})`)
+  expect(read('kubernetes/cronjob.yaml')).toContain(`values: [${codes}]`)
+})
+
+function allOf(text: string) {
+  return [...parseAllDocuments(text)]
+}
