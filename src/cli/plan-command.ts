@@ -54,7 +54,7 @@ export async function planCommand(
   const duplicates =
     job.duplicates +
     job.question.organizations.length -
-    (plan.organizations + plan.quarantined.length)
+    (fromNothing.organizations + plan.quarantined.length)
   const lists: readonly (readonly [label: string, count: number, what: string])[] = [
     ['new', openRun === null ? neverAsked : 0, 'never asked before'],
     ['silent', silent, 'asked before without one event'],

@@ -47,12 +47,13 @@ export function whatIsLeft(
     ...left.map((one) => ({ ...one.batch, expected_pages: pagesLeft(one, scale ?? 1) })),
     ...(again?.batches ?? []),
   ]
+  const asked = new Set(batches.flatMap((one) => one.organizations.map(({ value }) => value)))
   // Without one batch that was read to its end there are only the pages that there are for sure.
   const isKnown = plan.expectedCredits !== null || scale !== null || batches.length === 0
   const pages = sum(batches.map(({ expected_pages: expected = 0 }) => expected))
   const creditsToCome = isKnown ? Math.round(pages) * CREDITS_PER_PAGE : null
   return {
-    plan: { ...plan, batches, expectedCredits: creditsToCome },
+    plan: { ...plan, batches, organizations: asked.size, expectedCredits: creditsToCome },
     openRun: {
       runId: run.started.run_id,
       batchesLeft: left.length,

@@ -111,7 +111,12 @@ describe('plan', () => {
     // A batch of 3 pages that is read to its end says how many the others have.
     await write({ page: 1, batch: 1 }, { page: 2, batch: 1 }, { page: 3, batch: 1, hasMore: false })
     const known = await plan(site, 120)
-    expect(known.document).toMatchObject({ batches: 3, open_run: { credits_bought: 50 } })
+    expect(known.document).toMatchObject({
+      batches: 3,
+      organizations: 120 - (batches[1]?.organizations.length ?? 0),
+      duplicates: 0,
+      open_run: { credits_bought: 50 },
+    })
     const scale = 3 / Math.max(1, batches[1]?.expected_pages ?? 1)
     const unbegun = [2, 3].map((at) => (batches[at]?.expected_pages ?? 1) * scale)
     const begun = Math.max(1, (batches[0]?.expected_pages ?? 1) * scale - 2)
