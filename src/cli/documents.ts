@@ -42,6 +42,8 @@ export const DOCUMENTS: Readonly<Record<string, z.ZodType>> = {
   demo,
   run: runOrFailure,
   backfill: runOrFailure,
+  // It prints none on stdout; its log is on stderr.
+  schedule: withVersion({}),
   plan: z.union([plan, sample]),
   extract: runOrFailure,
   load: withVersion(load),

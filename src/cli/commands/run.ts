@@ -1,6 +1,6 @@
 /** The commands that buy, load, build and publish. */
 
-import { GUARD_OPTIONS, LOSS_OPTION, RUN_OPTIONS, wholeNumber } from '../options.ts'
+import { GUARD_OPTIONS, LOSS_OPTION, MAX_AGE_OPTION, RUN_OPTIONS, wholeNumber } from '../options.ts'
 import { PIPELINE, type Declaration } from './declaration.ts'
 
 // A database or the SDK of S3 takes longer to import than most commands take.
@@ -26,6 +26,20 @@ export const RUN_COMMANDS: readonly Declaration[] = [
     arguments: [['[pipeline]', PIPELINE, 'backfill']],
     options: [...RUN_OPTIONS, LOSS_OPTION, ...GUARD_OPTIONS],
     import: async () => (await runs()).backfillCommand,
+  },
+  {
+    name: 'schedule',
+    about: 'stay up and run each pipeline at its cron time',
+    arguments: [['[pipelines...]', `${PIPELINE}; absent: all files of pipelines/ with a schedule`]],
+    options: [
+      MAX_AGE_OPTION,
+      [
+        '--health-port <n>',
+        'answer GET /health on 127.0.0.1; 0 for any free port',
+        wholeNumber(0, 65_535),
+      ],
+    ],
+    import: async () => (await import('../schedule-command.ts')).scheduleCommand,
   },
   {
     name: 'plan',

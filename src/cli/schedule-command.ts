@@ -1,0 +1,130 @@
+/**
+ * `schedule`: stays up and runs each pipeline at its time. Every run is a child process of the same program: it gives all of
+ * its memory back, its end is an exit code whatever becomes of it, and a kill for want of memory does not end the schedule.
+ */
+
+import { spawn } from 'node:child_process'
+import { join } from 'node:path'
+import { createInterface } from 'node:readline'
+import { nextDue } from '../plan/due.ts'
+import { readFreshness, type Freshness } from '../run/freshness.ts'
+import { keepSchedule, scheduled } from '../run/schedule.ts'
+import { packageRoot } from '../support/assets.ts'
+import { onAbort } from '../support/abort.ts'
+import { ConfigError, EXIT, type ExitCode } from '../support/errors.ts'
+import type { LogLevel } from '../support/logger.ts'
+import type { Context } from './context.ts'
+import { serveHealth, toldAsJson } from './health.ts'
+import { minuteText } from './text.ts'
+
+export interface ScheduleOptions {
+  readonly maxAge?: number
+  readonly healthPort?: number
+  readonly logLevel?: LogLevel
+}
+
+const CLI = join(packageRoot, 'dist', 'cli.js')
+
+export async function scheduleCommand(
+  context: Context,
+  named: readonly string[],
+  options: ScheduleOptions,
+): Promise<ExitCode> {
+  const { directory, clock, logger, stop } = context
+  const look = () => readFreshness({ directory, clock, named, maxAgeMs: options.maxAge ?? null })
+  refuseNone(await look())
+  const health =
+    options.healthPort === undefined
+      ? null
+      : await serveHealth(options.healthPort, { '/health': async () => healthOf(await look()) })
+  if (health !== null) tell(context, 'health', `http://127.0.0.1:${health.port}/health`)
+  let told = ''
+  try {
+    await keepSchedule({
+      clock,
+      logger,
+      stop,
+      look,
+      run: async ({ name, argument }) => {
+        tell(context, 'run_due', name)
+        const exit = await runChild(context, argument, options)
+        tell(context, 'run_over', `${name}: ${exit}`)
+      },
+      onLook: (freshness) => {
+        const next = dueText(freshness)
+        if (next !== told) tell(context, 'next_due', next)
+        told = next
+        return Promise.resolve()
+      },
+    })
+  } finally {
+    health?.close()
+  }
+  return EXIT.done
+}
+
+function refuseNone(freshness: Freshness): void {
+  if (scheduled(freshness).length > 0) return
+  const broken = freshness.pipelines.flatMap(({ problem }) => problem ?? [])
+  throw new ConfigError(['no pipeline has a schedule', ...broken].join('\n'), {
+    hint: 'Give a file of pipelines/ a `schedule:`, such as "15 2 * * *", or name one.',
+  })
+}
+
+function healthOf({ judgements, nowMs }: Freshness) {
+  const isFresh = judgements.length === 0
+  return toldAsJson(isFresh ? 200 : 503, {
+    fresh: isFresh,
+    at: new Date(nowMs),
+    judgements: judgements.map(({ id, pipeline, message, hint }) => ({
+      id,
+      pipeline,
+      message,
+      hint,
+    })),
+  })
+}
+
+function dueText(freshness: Freshness): string {
+  return scheduled(freshness)
+    .map(({ name, schedule }) => {
+      const due = schedule && nextDue(schedule, freshness.nowMs)
+      return `${name} at ${due === null ? 'no time' : `${minuteText(due)} UTC`}`
+    })
+    .join(', ')
+}
+
+function tell({ log, output }: Context, event: string, about: string): void {
+  if (log === null) output.note(`schedule: ${event.replaceAll('_', ' ')}: ${about}`)
+  else log.info({ about }, event)
+}
+
+/** Runs a pipeline in a process of its own; how it ended, in words. */
+function runChild(
+  { directory, environment, stop, output }: Context,
+  pipeline: string,
+  { logLevel }: ScheduleOptions,
+): Promise<string> {
+  const level = logLevel === undefined ? [] : ['--log-level', logLevel]
+  const args = [CLI, 'run', pipeline, '--data-dir', directory.root, ...level]
+  // In a process group of its own: a Ctrl-C reaches it once, through this process. stdout of a schedule is for nothing.
+  const child = spawn(process.execPath, args, {
+    env: environment,
+    detached: true,
+    stdio: ['ignore', 'ignore', 'pipe'],
+  })
+  createInterface({ input: child.stderr }).on('line', (line) => output.write(`${line}\n`))
+  const kill = () => void child.kill('SIGKILL')
+  process.once('exit', kill)
+  const stopListening = onAbort(stop, () => void child.kill('SIGTERM'))
+  if (stop.aborted) child.kill('SIGTERM')
+  return new Promise<string>((resolve, reject) => {
+    child.once('error', reject)
+    child.once('close', (code, signal) =>
+      resolve(code === null ? `killed by ${signal}` : `exit ${code}`),
+    )
+  }).finally(() => {
+    process.removeListener('exit', kill)
+    stopListening()
+  })
+}

@@ -1,0 +1,98 @@
+/**
+ * Runs pipelines at their times. What is due is decided from the runs that the journal records, never from a timer: after
+ * sleep, a jump of the clock or a restart the same rule holds. One run at a time, because they share a data directory.
+ */
+
+import { lastDue, nextDue, type Schedule } from '../plan/due.ts'
+import { runState, runsOf } from '../plan/judge.ts'
+import type { Clock } from '../support/clock.ts'
+import { messageOf } from '../support/errors.ts'
+import type { Logger } from '../support/logger.ts'
+import { MINUTE } from '../support/units.ts'
+import type { Freshness } from './freshness.ts'
+import type { KnownPipeline } from './pipelines.ts'
+
+export interface ScheduleWorld {
+  readonly clock: Clock
+  readonly logger: Logger
+  /** Ends the schedule when the run in flight has ended. */
+  readonly stop: AbortSignal
+  /** Reads the journal and the pipeline files as they are now. */
+  readonly look: () => Promise<Freshness>
+  /** Runs a pipeline to its end. */
+  readonly run: (pipeline: KnownPipeline) => Promise<void>
+  /** Called with what was read, at least every ten minutes. */
+  readonly onLook?: (freshness: Freshness) => Promise<void>
+}
+
+// A machine that slept, or whose clock was set, is seen within this time.
+const TICK_MS = MINUTE
+const LOOK_EVERY_MS = 10 * MINUTE
+
+/** Pipelines that a schedule runs: those with a time, Jobtide's own examples apart. */
+export function scheduled({ pipelines }: Pick<Freshness, 'pipelines'>): KnownPipeline[] {
+  return pipelines.filter(({ schedule, isExpected }) => schedule !== null && isExpected)
+}
+
+/** Keeps the schedule until `stop`. A look or a run that fails is logged, and the schedule goes on. */
+export async function keepSchedule(world: ScheduleWorld): Promise<void> {
+  const { clock, logger, stop, look, run, onLook } = world
+  const beganAt = clock.now()
+  // By pipeline the time that needs nothing more: a run was tried for it, or is recorded.
+  const settled = new Map<string, number>()
+  let lookAt = clock.monotonic()
+  let dueAt = beganAt
+  while (!stop.aborted) {
+    try {
+      if (clock.monotonic() >= lookAt || clock.now() >= dueAt) {
+        lookAt = clock.monotonic() + LOOK_EVERY_MS
+        const freshness = await look()
+        await onLook?.(freshness)
+        const known = scheduled(freshness)
+        dueAt = Math.min(...known.map(({ schedule }) => nextTime(schedule, freshness.nowMs)))
+        const next = nextOf(known, settled, freshness, beganAt)
+        if (next !== null) {
+          await run(next)
+          // What became of it is looked at now.
+          lookAt = clock.monotonic()
+          continue
+        }
+      }
+    } catch (error) {
+      logger.error({ reason: messageOf(error) }, 'schedule_failed')
+    }
+    await clock.sleep(TICK_MS, stop).catch(() => undefined)
+  }
+}
+
+function nextTime(schedule: Schedule | null, nowMs: number): number {
+  return (schedule && nextDue(schedule, nowMs)) ?? Number.POSITIVE_INFINITY
+}
+
+/** The pipeline that runs now; each time of each pipeline is settled once. */
+function nextOf(
+  known: readonly KnownPipeline[],
+  settled: Map<string, number>,
+  freshness: Freshness,
+  beganAt: number,
+): KnownPipeline | null {
+  for (const pipeline of known) {
+    const { name, schedule } = pipeline
+    const due = schedule === null ? null : lastDue(schedule, freshness.nowMs)
+    if (due === null || settled.get(name) === due) continue
+    settled.set(name, due)
+    if (isMissing(name, due, freshness, beganAt)) return pipeline
+  }
+  return null
+}
+
+/** Whether no run has been there for the time `due`; one that was killed or stopped is taken up again. */
+function isMissing(name: string, due: number, freshness: Freshness, beganAt: number): boolean {
+  const { last, endedAt } = runsOf(freshness.history, name)
+  // The first run may cost much: it waits for its time.
+  if (last === null) return due > beganAt
+  const state = runState(last, freshness.working)
+  if (state === 'running') return false
+  if (state === 'killed' || state === 'interrupted') return true
+  return Math.max(endedAt ?? 0, last.started.at) < due
+}

@@ -1,0 +1,64 @@
+import { appendFileSync } from 'node:fs'
+import { setTimeout as pause } from 'node:timers/promises'
+import { describe, expect, it } from 'vitest'
+import { openSite } from '../helpers/run-cli.ts'
+
+async function until(holds: () => boolean, about: () => string): Promise<void> {
+  for (let looks = 0; looks < 1_000 && !holds(); looks += 1) await pause(50)
+  expect(holds(), about()).toBe(true)
+}
+
+describe('schedule', () => {
+  it('takes up the run that was stopped, drains it on SIGTERM and ends with 0; started again it ends the run, and its health turns to 200', async () => {
+    const slow = [{ slow: { delay_ms: 250 }, times: 'always' as const }]
+    const site = await openSite({ companies: 4, faults: slow })
+    appendFileSync(site.pipeline, 'schedule: "15 2 * * *"\n')
+    const pagesAsked = (count: number) => () => site.simulator.account().requests >= count
+    const stopped = site.start(['run', site.pipeline])
+    await until(pagesAsked(2), stopped.stderr)
+    stopped.process.kill('SIGTERM')
+    expect((await stopped.ended).exitCode).toBe(143)
+
+    const asked = site.simulator.account().requests
+    const args = ['schedule', site.pipeline, '--health-port', '0', '--log-level', 'info']
+    const first = site.start(args)
+    await until(pagesAsked(asked + 2), first.stderr)
+    first.process.kill('SIGTERM')
+    const drained = await first.ended
+    expect(drained.exitCode, drained.stderr).toBe(0)
+    const lines = drained.stderr
+      .trimEnd()
+      .split('\n')
+      .map((line) => JSON.parse(line) as Record<string, unknown>)
+    expect(lines.filter(({ msg }) => msg === 'run_began')).toHaveLength(1)
+    expect(lines.filter(({ msg }) => msg === 'run_over')).toMatchObject([
+      { about: 'test: exit 143' },
+    ])
+
+    site.simulator.setFaults([])
+    const second = site.start(args)
+    await until(() => second.stderr().includes('run_over'), second.stderr)
+    expect(second.stderr()).toContain('test: exit 0')
+    const url = /http:\/\/127\.0\.0\.1:\d+\/health/.exec(second.stderr())?.[0] ?? ''
+    const health = await fetch(url)
+    expect([health.status, await health.json()]).toMatchObject([
+      200,
+      { fresh: true, judgements: [] },
+    ])
+    expect((await fetch(url.replace('/health', '/'))).status).toBe(404)
+    second.process.kill('SIGTERM')
+    expect((await second.ended).exitCode).toBe(0)
+
+    const bought = site.simulator.account().log.filter((entry) => entry.credits_used > 0)
+    const pages = bought.map(({ page }) => page)
+    expect(new Set(pages).size).toBe(pages.length)
+    const { credits } = await site.json('status')
+    expect(credits).toBe(site.simulator.account().credits)
+  })
+
+  it('refuses to stay up for nothing', async () => {
+    const site = await openSite({ companies: 1 })
+    const { exitCode, stderr } = await site.call(['schedule'])
+    expect([exitCode, stderr]).toEqual([2, expect.stringMatching(/no pipeline has a schedule/)])
+  })
+})

@@ -1,0 +1,160 @@
+import { describe, expect, it } from 'vitest'
+import { emptyHistory } from '../../src/journal/history.ts'
+import type { RunOutcome } from '../../src/journal/records.ts'
+import { newRunHistory } from '../../src/journal/run-history.ts'
+import type { KnownPipeline } from '../../src/run/pipelines.ts'
+import { keepSchedule } from '../../src/run/schedule.ts'
+import { silentLogger } from '../../src/support/logger.ts'
+import { DAY, HOUR, MINUTE } from '../../src/support/units.ts'
+import { virtualClock } from '../helpers/virtual-clock.ts'
+
+const NOON = Date.UTC(2026, 10, 20, 12)
+
+/** A schedule of `nightly` over a made-up journal; each run takes ten minutes and ends as `outcome` says. */
+function scheduleAt(startMs: number) {
+  const clock = virtualClock(startMs)
+  const history = emptyHistory()
+  const pipeline = {
+    name: 'nightly',
+    argument: 'nightly',
+    schedule: { cron: '15 2 * * *', timezone: 'UTC' },
+    wanted: null,
+    problem: null,
+    isExpected: true,
+    job: null,
+  } satisfies KnownPipeline
+  const site = {
+    clock,
+    began: [] as string[],
+    outcome: 'done' as RunOutcome | null,
+    looks: 0,
+    fails: false,
+    working: null as { pipeline: string | null } | null,
+    /** Notes a run; null for one that did not end. */
+    note(at: number, outcome: RunOutcome | null) {
+      const run_id = `run_${history.runs.size}`
+      const run = newRunHistory(
+        {
+          kind: 'run_started',
+          run_id,
+          at,
+          pipeline: 'nightly',
+          command: 'run',
+          organizations: 1,
+          batches: 1,
+          credits_limit: null,
+          question_sha256: '',
+        },
+        [],
+      )
+      history.runs.set(run_id, run)
+      if (outcome === null) return
+      run.finished = {
+        kind: 'run_finished',
+        run_id,
+        at: at + 10 * MINUTE,
+        outcome,
+        exit_code: outcome === 'done' ? 0 : 5,
+        message: null,
+      }
+    },
+    /** Keeps the schedule for so long. */
+    async keep(ms: number) {
+      const stop = new AbortController()
+      const kept = keepSchedule({
+        clock,
+        logger: silentLogger,
+        stop: stop.signal,
+        look: () => {
+          site.looks += 1
+          if (site.fails) throw new Error('no disk')
+          const nowMs = clock.now()
+          return Promise.resolve({
+            history,
+            pipelines: [pipeline],
+            working: site.working,
+            judgements: [],
+            nowMs,
+          })
+        },
+        run: async () => {
+          const at = clock.now()
+          site.began.push(new Date(at).toISOString().slice(5, 16))
+          await clock.sleep(10 * MINUTE)
+          site.note(at, site.outcome)
+        },
+      })
+      await clock.advance(ms)
+      stop.abort(new Error('stopped'))
+      await clock.run(kept)
+    },
+  }
+  return site
+}
+
+describe('a schedule', () => {
+  it('runs once a night for 10 nights, within a minute of its time, and waits with the first run', async () => {
+    const site = scheduleAt(NOON)
+    await site.keep(10 * DAY)
+    expect(site.began).toHaveLength(10)
+    expect(site.began[0]).toBe('11-21T02:15')
+    expect(site.began.every((at) => /T02:1[56]$/.test(at))).toBe(true)
+    // It looks every ten minutes, and not at every tick.
+    expect(site.looks).toBeLessThan(10 * 24 * 7)
+  })
+
+  it('runs a failed night once, and the next night again', async () => {
+    const site = scheduleAt(NOON)
+    site.outcome = 'unavailable'
+    await site.keep(3 * DAY)
+    expect(site.began).toHaveLength(3)
+  })
+
+  it('catches up one run, however many were missed; one that was made by hand is none that was missed', async () => {
+    const site = scheduleAt(NOON)
+    site.note(NOON - 5 * DAY, 'done')
+    await site.keep(HOUR)
+    expect(site.began).toEqual(['11-20T12:00'])
+    const byHand = scheduleAt(NOON)
+    byHand.note(NOON - HOUR, 'done')
+    await byHand.keep(HOUR)
+    expect(byHand.began).toEqual([])
+  })
+
+  it('takes up a run that was killed or stopped, once; one that another process works on it leaves alone', async () => {
+    for (const outcome of [null, 'interrupted'] as const) {
+      const site = scheduleAt(NOON)
+      site.note(NOON - HOUR, outcome)
+      site.outcome = outcome
+      await site.keep(3 * HOUR)
+      expect(site.began).toEqual(['11-20T12:00'])
+    }
+    const other = scheduleAt(NOON)
+    other.note(NOON - HOUR, null)
+    other.working = { pipeline: 'nightly' }
+    await other.keep(3 * HOUR)
+    expect(other.began).toEqual([])
+  })
+
+  it('sees within a minute that the machine slept over its time, and runs nothing twice when the clock is set back', async () => {
+    const site = scheduleAt(NOON)
+    site.note(NOON - 9 * HOUR, 'done')
+    const kept = site.keep(2 * HOUR)
+    site.clock.jump(20 * HOUR)
+    await kept
+    expect(site.began).toEqual(['11-21T08:01'])
+    const back = site.keep(HOUR)
+    site.clock.jump(-8 * HOUR)
+    await back
+    expect(site.began).toHaveLength(1)
+  })
+
+  it('goes on after a look that failed', async () => {
+    const site = scheduleAt(NOON)
+    site.fails = true
+    await site.keep(HOUR)
+    site.fails = false
+    await site.keep(DAY)
+    expect(site.began).toEqual(['11-21T02:15'])
+  })
+})
