@@ -33,8 +33,9 @@ describe('imports', () => {
     config: ['support'],
     ...Object.fromEntries(base.map((folder) => [folder, ['support']])),
     ...Object.fromEntries(stages.map((folder) => [folder, below])),
-    run: [...below, ...stages],
-    cli: [...below, ...stages, 'run', 'simulator', 'config'],
+    report: ['support', 'warehouse'],
+    run: [...below, ...stages, 'report'],
+    cli: [...below, ...stages, 'report', 'run', 'simulator', 'config'],
   }
 
   it('knows the place of every folder of src', () => {
@@ -57,6 +58,8 @@ describe('imports', () => {
     ['undici', /^src\/api\/transport\.ts$/],
     ['commander', /^src\/cli\/(?:main|options|commands)\.ts$/],
     ['cli-', /^src\/cli\//],
+    ['@observablehq/', /^src\/report\/(?:charts|flows-chart)\.ts$/],
+    ['linkedom', /^src\/report\/charts\.ts$/],
     ['pino', /^src\/support\/logger\.ts$/],
   ])('of %s… stand only in the files that own it', (name, owners) => {
     const importers = source.filter((file) =>

@@ -20,8 +20,9 @@ import {
 import { readJob } from '../run/job.ts'
 import { ConfigError, EXIT, type ExitCode } from '../support/errors.ts'
 import { MINUTE } from '../support/units.ts'
+import { queryReport } from '../warehouse/query-report.ts'
 import type { Context } from './context.ts'
-import { queryReport, readWarehouse, refuseEmpty } from './reading.ts'
+import { readWarehouse, refuseEmpty } from './reading.ts'
 import { table, type Report } from './report.ts'
 import { agoText, companyText, countText, durationText, minuteText, numberText } from './text.ts'
 

@@ -15,7 +15,7 @@ import {
   flag,
   orNull,
 } from './documents/parts.ts'
-import { status, coverage, credits, rejects, models, titles } from './documents/reading.ts'
+import { status, coverage, credits, rejects, models, report, titles } from './documents/reading.ts'
 import {
   load,
   build,
@@ -56,6 +56,7 @@ export const DOCUMENTS: Readonly<Record<string, z.ZodType>> = {
   rejects,
   query: list(anything),
   models,
+  report,
   titles,
   snapshots,
   verify: z.union([verifiedSnapshot, verifiedJournal]),

@@ -1,19 +1,15 @@
 /**
- * What commands read: the journal's history, the queries of sql/reports, and the warehouse without keeping another process
- * from writing it.
+ * What commands read: the journal's history, and the warehouse without keeping another process from writing it.
  */
 
-import { existsSync, readFileSync } from 'node:fs'
-import { join } from 'node:path'
+import { existsSync } from 'node:fs'
 import type { History } from '../journal/history.ts'
 import { openJournal, type Journal } from '../journal/journal.ts'
 import { readHistory } from '../journal/read-history.ts'
 import { findAnalystCopy } from '../run/analyst-copy.ts'
 import type { DataDirectory } from '../run/data-directory.ts'
 import { holderOf } from '../run/lock.ts'
-import { sqlFolder } from '../support/assets.ts'
 import { ConfigError, EXIT, JobtideError, LockedError } from '../support/errors.ts'
-import type { SqlValue } from '../warehouse/rows.ts'
 import { openWarehouse, withWarehouse, type Warehouse } from '../warehouse/warehouse.ts'
 import type { Context } from './context.ts'
 import { agoText, minuteText } from './text.ts'
@@ -48,20 +44,6 @@ export function refuseLostJournal(journal: Journal, { root, warehouse }: DataDir
       hint: 'If it is lost, put `journal` and `journal.seals` back from a backup: a run without them buys everything again. `jobtide query` reads the warehouse as it is.',
     },
   )
-}
-
-/**
- * Runs `sql/reports/<name>.sql`, in which parameters stand by name: `$pipeline`. What it does not name is left out. `Row` is
- * the caller's word for what it returns.
- */
-export async function queryReport<Row extends object>(
-  warehouse: Warehouse,
-  name: string,
-  parameters: Readonly<Record<string, SqlValue>> = {},
-): Promise<Row[]> {
-  const sql = readFileSync(join(sqlFolder, 'reports', `${name}.sql`), 'utf8')
-  const named = Object.entries(parameters).filter(([found]) => sql.includes(`$${found}`))
-  return warehouse.all<Row>(sql, Object.fromEntries(named))
 }
 
 /** What was read, or why nothing was. */

@@ -11,6 +11,8 @@ export function dataDirectory(root: string) {
     warehouse: join(path, 'jobtide.duckdb'),
     /** Files in the making; may be deleted whenever nothing runs. */
     scratch: join(path, 'scratch'),
+    /** Pages for people; made again from the warehouse, and emptied by an erasure. */
+    reports: join(path, 'reports'),
     /** Copies of published files whose store is not a folder; may be deleted whenever nothing runs. */
     published: join(path, 'published'),
   }

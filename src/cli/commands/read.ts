@@ -62,6 +62,19 @@ export const READ_COMMANDS: readonly Declaration[] = [
     import: async () => (await import('../models-command.ts')).modelsCommand,
   },
   {
+    name: 'report',
+    about: 'one HTML page of who joined, left and rose, with pictures',
+    options: [
+      ['--week', 'the last whole week, Monday to Sunday (what it is without a choice)'],
+      ['--days <n>', 'the last n days up to now', wholeNumber(1, 100_000)],
+      ['--from <date>', 'from this day on, such as 2026-11-01'],
+      ['--to <date>', 'up to this day, itself included; absent: up to now'],
+      ['--organizations <file>', 'only what concerns the organisations of this list'],
+      ['--out <file>', 'where to write it (default: <data-dir>/reports/<from>-to-<to>.html)'],
+    ],
+    import: async () => (await import('../report-command.ts')).reportCommand,
+  },
+  {
     name: 'titles',
     about: 'how job titles, or changes of title, are understood',
     arguments: [

@@ -180,6 +180,23 @@ export const models = withVersion({
   ),
 })
 
+export const report = withVersion({
+  path: text,
+  bytes: count,
+  from_at: instant,
+  to_at: instant,
+  changes: list(
+    object({
+      change: text,
+      changes: count,
+      changes_before: count,
+      executives: count,
+      side_roles: count,
+    }),
+  ),
+  unknown_organizations: list(text),
+})
+
 export const titles = list(
   z.union([
     object({

@@ -181,9 +181,9 @@ async function eraseInTargets(
   return found
 }
 
-// What killed processes leave: private files and databases in the making, folders of searches, and what a query spilled.
+// Reports, which are made again, and what killed processes leave: private files and databases in the making, folders of searches, and what a query spilled.
 const LEFT_OVER =
-  /^(?:(?:forget\.pending|suppressed)\.json\.\d+\.tmp|scratch(?:\.forget-\d+)?|published|(?:jobtide|analyst)\.duckdb(?:\.(?:new|tmp|replay|restore|erased))+(?:\.wal|\.[\da-f-]{36})?)$/
+  /^(?:(?:forget\.pending|suppressed)\.json\.\d+\.tmp|scratch(?:\.forget-\d+)?|published|reports|(?:jobtide|analyst)\.duckdb(?:\.(?:new|tmp|replay|restore|erased))+(?:\.wal|\.[\da-f-]{36})?)$/
 
 /** What in the data directory was made of the rest, and what killed processes left. */
 async function eraseCopies({ directory, clock, logger }: ErasureWorld): Promise<void> {

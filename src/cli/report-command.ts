@@ -1,0 +1,55 @@
+/** `report`: one page of what became known in a window, for people who do not ask a database. */
+
+import { relative, join, resolve } from 'node:path'
+import { chosenWindow, windowName, windowText, type WindowChoice } from '../report/window.ts'
+import { writeReport } from '../report/write-report.ts'
+import { readOrganizations } from '../run/job.ts'
+import { EXIT, type ExitCode } from '../support/errors.ts'
+import type { Context } from './context.ts'
+import { whileReading } from './reading.ts'
+import { bytesText, countText, numberText } from './text.ts'
+
+export interface ReportOptions extends WindowChoice {
+  readonly organizations?: string
+  readonly out?: string
+}
+
+export async function reportCommand(context: Context, options: ReportOptions): Promise<ExitCode> {
+  const { clock, directory, output } = context
+  const now = clock.now()
+  const window = chosenWindow(options, now)
+  const file = options.organizations
+  const list = file === undefined ? null : (await readOrganizations(file)).organizations
+  const path = resolve(options.out ?? join(directory.reports, `${windowName(window)}.html`))
+  const { data, bytes } = await whileReading(context, (warehouse) =>
+    writeReport(warehouse, { window, list, path, writtenAt: now }),
+  )
+  const counts = Object.fromEntries(data.counts.map((one) => [one.change, one]))
+  const figure = (change: string) => {
+    const { changes = 0, executives = 0 } = counts[change] ?? {}
+    return `${numberText(changes)}, ${countText(executives, 'executive')} among them`
+  }
+  const below = relative(process.cwd(), path)
+  const isOutside = relative(directory.root, path).startsWith('..')
+  output.report({
+    title: `report of ${windowText(window)}`,
+    sections: [
+      [
+        ['joined', figure('joined')],
+        ['left', figure('left')],
+        ['rose', figure('rose')],
+        ['page', `${below.startsWith('..') ? path : below} (${bytesText(bytes)})`],
+      ],
+    ],
+    notes: isOutside ? ['The page names people: `jobtide forget` does not reach this copy.'] : [],
+    values: {
+      path,
+      bytes,
+      fromAt: new Date(window.from),
+      toAt: new Date(window.to),
+      changes: data.counts,
+      unknownOrganizations: data.scope?.unknown ?? [],
+    },
+  })
+  return EXIT.done
+}

@@ -1,0 +1,156 @@
+/** The page a manager opens: one file with everything in it. */
+
+import { createHash } from 'node:crypto'
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { packageRoot } from '../support/assets.ts'
+import { count, number } from './format.ts'
+import { Html, html, shown, type Content } from './html.ts'
+import { peopleSections } from './people.ts'
+import type { Count, ReportData } from './read-report.ts'
+import {
+  burstsSection,
+  coverageSection,
+  flowsSection,
+  knownSection,
+  organizationsSection,
+  weeksSection,
+} from './sections.ts'
+import { minuteText, windowText } from './window.ts'
+
+/** The page as HTML. @param writtenAt milliseconds since 1970 */
+export function reportPage(data: ReportData, writtenAt: number): string {
+  const style = asset('page.css')
+  const script = asset('page.js')
+  const hash = createHash('sha256').update(script).digest('base64')
+  const window = windowText(data.window)
+  return html`<!doctype html>
+    <html lang="en">
+      <head>
+        <meta charset="utf-8" />
+        <meta
+          http-equiv="Content-Security-Policy"
+          content="default-src 'none'; style-src 'unsafe-inline'; script-src 'sha256-${hash}'; base-uri 'none'; form-action 'none'"
+        />
+        <meta name="viewport" content="width=device-width, initial-scale=1" />
+        <meta name="referrer" content="no-referrer" />
+        <meta name="robots" content="noindex" />
+        <title>Job changes, ${window}</title>
+        ${new Html(`<style>${style}</style>`)}
+      </head>
+      <body>
+        <a class="skip" href="#main">Skip to the content</a>
+        <header>
+          <h1>Job changes</h1>
+          <p class="lead">${window}${scopeText(data)}</p>
+          ${warnings(data)}
+          <nav aria-label="Sections">
+            <ul>
+              ${SECTIONS.map(([id, text]) => html`<li><a href="#${id}">${text}</a></li>`)}
+            </ul>
+          </nav>
+        </header>
+        <main id="main">
+          ${figures(data)} ${weeksSection(data)}
+          <div class="filter" role="group" aria-label="Filter" hidden>
+            <label
+              >Organisation
+              <select>
+                <option value="">All</option>
+              </select></label
+            ><label><input type="checkbox" /> Executives only</label
+            ><output aria-live="polite"></output>
+          </div>
+          ${peopleSections(data)} ${organizationsSection(data)} ${flowsSection(data)}
+          ${knownSection(data)} ${burstsSection(data)} ${coverageSection(data)}
+        </main>
+        <footer>
+          <p>
+            Written ${minuteText(writtenAt)}. All times are UTC. The window is the time in which a
+            change became known first, not that in which it happened: each line shows both. Many
+            changes are dated to the month only. Executives are directors, vice presidents and the
+            C-level, as read from their titles. Side roles, such as a seat on a board, are not
+            counted.
+          </p>
+          <p>
+            This page names people. It is a copy: what is erased later stays in it wherever it was
+            sent or moved.
+          </p>
+        </footer>
+        ${new Html(`<script>${script}</script>`)}
+      </body>
+    </html> `.text
+}
+
+const SECTIONS = [
+  ['weeks', 'Week by week'],
+  ['joined', 'Who joined'],
+  ['left', 'Who left'],
+  ['rose', 'Who rose'],
+  ['organizations', 'Organisations'],
+  ['flows', 'Flows'],
+  ['known', 'People known'],
+  ['bursts', 'Bursts and layoffs'],
+  ['coverage', 'Freshness and cost'],
+] as const
+
+function asset(file: string): string {
+  return readFileSync(join(packageRoot, 'config', 'report', file), 'utf8')
+}
+
+function scopeText({ scope, coverage }: ReportData): string {
+  const [first] = coverage
+  const watched = first?.organizations ?? 0
+  return scope === null
+    ? ` · ${count(watched, 'organisation')}`
+    : ` · ${count(scope.listed - scope.unknown.length, 'organisation')} of a list`
+}
+
+function warnings({ scope, coverage }: ReportData): Content {
+  const [first] = coverage
+  const missing = (first?.organizations ?? 0) - (first?.whole ?? 0)
+  return [
+    missing > 0 &&
+      html`<p class="warning">
+        ${count(missing, 'organisation')} of ${number(first?.organizations ?? 0)}
+        ${missing === 1 ? 'was' : 'were'} not read for the whole window: of
+        ${missing === 1 ? 'it' : 'them'}, no change is no news. <a href="#coverage">Which</a>
+      </p>`,
+    scope !== null &&
+      scope.unknown.length > 0 &&
+      html`<p class="warning">
+        Nothing is known of ${count(scope.unknown.length, 'organisation')} of the list:
+        ${scope.unknown
+          .slice(0, 10)
+          .map((one) => shown(one))
+          .join(', ')}${scope.unknown.length > 10 && ' …'}
+      </p>`,
+  ]
+}
+
+function figures({ counts }: ReportData): Html {
+  const texts = { joined: 'Joined', left: 'Left', rose: 'Rose' }
+  const executives = counts.reduce((sum, one) => sum + one.executives, 0)
+  const each = counts.map((one) => `${number(one.executives)} ${one.change}`).join(', ')
+  return html`<dl class="figures">
+    ${counts.map(
+      (one) =>
+        html`<div>
+          <dt>${texts[one.change]}</dt>
+          <dd>
+            <span class="value ${one.change}">${number(one.changes)}</span>
+            <span class="beside">${before(one)}</span>
+          </dd>
+        </div>`,
+    )}
+    <div>
+      <dt>Executives</dt>
+      <dd><span class="value">${number(executives)}</span> <span class="beside">${each}</span></dd>
+    </div>
+  </dl>`
+}
+
+function before({ changes, changes_before: earlier }: Count): string {
+  if (changes === earlier) return 'as many as before'
+  return `${changes > earlier ? '▲' : '▼'} from ${number(earlier)}`
+}

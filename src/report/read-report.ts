@@ -1,0 +1,206 @@
+/** What a report shows, read from the warehouse: each part is a query of sql/reports. Reads only. */
+
+import { companySlug } from '../support/text.ts'
+import { DAY } from '../support/units.ts'
+import { queryReport } from '../warehouse/query-report.ts'
+import type { Warehouse } from '../warehouse/warehouse.ts'
+import type { ReportWindow } from './window.ts'
+
+export type ChangeKind = 'joined' | 'left' | 'rose'
+
+/** How many changes of a kind became known in the window; side roles are not among `changes`. */
+export interface Count {
+  readonly change: ChangeKind
+  readonly changes: number
+  readonly changes_before: number
+  readonly executives: number
+  readonly side_roles: number
+}
+
+export interface Change {
+  readonly change: ChangeKind
+  readonly event_key: string
+  readonly organization_id: string
+  readonly organization: string
+  readonly person_full_name: string | null
+  readonly person_network_url: string | null
+  readonly level: string
+  readonly is_executive: boolean
+  readonly title_before: string | null
+  readonly title_after: string | null
+  readonly from_organization: string | null
+  readonly to_organization: string | null
+  readonly changed_on: string
+  readonly is_month_precise: boolean
+  readonly is_future: boolean
+  readonly known_on: string
+}
+
+export interface OrganizationChanges {
+  readonly organization_id: string
+  readonly organization: string
+  readonly joined: number
+  readonly went: number
+  readonly net: number
+  readonly rose: number
+  readonly executives_joined: number
+  readonly executives_left: number
+  /** How many organisations there are in all. */
+  readonly organizations: number
+}
+
+export interface Week {
+  readonly week_from_at: string
+  readonly joined: number
+  readonly went: number
+  readonly rose: number
+}
+
+export interface Flow {
+  readonly from_organization_id: string
+  readonly to_organization_id: string
+  readonly from_organization: string
+  readonly to_organization: string
+  readonly moves: number
+  readonly moves_in_window: number
+  readonly all_moves: number
+  readonly all_moves_in_window: number
+}
+
+/** People known at an organisation at the first of a month; rates are shares of a year, null where too few are known. */
+export interface PeopleKnown {
+  readonly organization_id: string
+  readonly organization: string
+  readonly month_on: string
+  readonly low: number
+  readonly high: number
+  readonly low_attrition: number | null
+  readonly high_attrition: number | null
+}
+
+export interface Burst {
+  readonly change: 'joined' | 'left'
+  readonly organization_id: string
+  readonly organization: string
+  readonly week_from_on: string
+  readonly people: number
+  readonly usual: number
+  readonly bursts: number
+}
+
+/** Figures of all organisations, and one that was not read for the whole window; null where there is none. */
+export interface CoverageRow {
+  readonly organizations: number
+  readonly whole: number
+  readonly oldest_watermark_at: string | null
+  readonly newest_watermark_at: string | null
+  readonly organization_id: string | null
+  readonly organization: string | null
+  readonly covered_to_at: string | null
+}
+
+export interface Freshness {
+  readonly newest_detected_at: string | null
+  readonly newest_received_at: string | null
+  readonly events_received: number
+  readonly credits: number
+  readonly credits_ever: number
+}
+
+export interface ReportData {
+  readonly window: ReportWindow
+  /** Since when moves count as flows. */
+  readonly flowsFrom: number
+  /** The organisations it is about: null for all; and those of the list that nothing is known of, as they were written. */
+  readonly scope: { readonly listed: number; readonly unknown: readonly string[] } | null
+  readonly counts: readonly Count[]
+  readonly changes: readonly Change[]
+  readonly organizations: readonly OrganizationChanges[]
+  readonly weeks: readonly Week[]
+  readonly flows: readonly Flow[]
+  readonly known: readonly PeopleKnown[]
+  readonly bursts: readonly Burst[]
+  readonly coverage: readonly CoverageRow[]
+  readonly freshness: Freshness
+}
+
+/** An organisation as a list names it: by id, or by page URL or slug. */
+export interface ListedOrganization {
+  readonly by: 'id' | 'url'
+  readonly value: string
+}
+
+/** How many rows each part has at most. */
+export const MOST = { changes: 400, organizations: 200, flows: 60, bursts: 60, missing: 25 }
+/** The least number of people that makes a week a burst. */
+export const LEAST_BURST = 5
+const SMALL_MULTIPLES = 12
+const WEEKS = 26
+const FLOW_DAYS = 365
+
+/**
+ * Reads what became known in a window.
+ * @param list the organisations to report on; null for all
+ * @param rows of changes of each kind at most
+ */
+export async function readReport(
+  warehouse: Warehouse,
+  window: ReportWindow,
+  list: readonly ListedOrganization[] | null,
+  rows: number = MOST.changes,
+): Promise<ReportData> {
+  const scope = list === null ? null : await resolve(warehouse, list)
+  const flowsFrom = Math.min(window.from, window.to - FLOW_DAYS * DAY)
+  const query = <Row extends object>(name: string, more: object = {}) =>
+    queryReport<Row>(warehouse, `report_${name}`, {
+      from_at: new Date(window.from),
+      to_at: new Date(window.to),
+      before_at: new Date(2 * window.from - window.to),
+      flows_from_at: new Date(flowsFrom),
+      organizations: scope === null ? null : JSON.stringify(scope.ids),
+      ...more,
+    })
+  const organizations = await query<OrganizationChanges>('by_organization', {
+    rows: MOST.organizations,
+  })
+  const largest = organizations.slice(0, SMALL_MULTIPLES).map((one) => one.organization_id)
+  const [freshness] = await query<Freshness>('freshness')
+  if (freshness === undefined) throw new Error('report_freshness gives one row')
+  return {
+    window,
+    flowsFrom,
+    scope: scope === null ? null : { listed: list?.length ?? 0, unknown: scope.unknown },
+    counts: await query<Count>('counts'),
+    changes: await query<Change>('changes', { rows }),
+    organizations,
+    weeks: await query<Week>('weeks', { weeks: WEEKS }),
+    flows: await query<Flow>('flows', { rows: MOST.flows }),
+    known: await query<PeopleKnown>('people_known', { shown: JSON.stringify(largest) }),
+    bursts: await query<Burst>('bursts', { rows: MOST.bursts, least: LEAST_BURST }),
+    coverage: await query<CoverageRow>('coverage', { rows: MOST.missing }),
+    freshness,
+  }
+}
+
+async function resolve(warehouse: Warehouse, list: readonly ListedOrganization[]) {
+  const known = await queryReport<{
+    organization_id: string
+    slug: string | null
+    url: string | null
+  }>(warehouse, 'report_organizations')
+  const ids = new Map<string, string[]>()
+  const add = (key: string, id: string) => ids.set(key, [...(ids.get(key) ?? []), id])
+  for (const { organization_id: id, slug, url } of known) {
+    add(id, id)
+    const slugs = [slug, url, id].filter((one) => one !== null).map(companySlug)
+    for (const one of new Set(slugs)) add(`slug ${one}`, id)
+  }
+  const found = list.map(({ by, value }) => ({
+    value,
+    ids: ids.get(by === 'id' ? value : `slug ${companySlug(value)}`) ?? [],
+  }))
+  return {
+    ids: [...new Set(found.flatMap((one) => one.ids))],
+    unknown: found.filter((one) => one.ids.length === 0).map((one) => one.value),
+  }
+}

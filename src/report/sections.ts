@@ -1,0 +1,285 @@
+/** The sections of a report that are not about single people. */
+
+import { attritionChart, knownChart, weeksChart } from './charts.ts'
+import { flowsChart } from './flows-chart.ts'
+import { count, credits, instant, number, percent, range, signed } from './format.ts'
+import { html, name, shown, type Html } from './html.ts'
+import { LEAST_BURST, MOST, type Burst, type PeopleKnown, type ReportData } from './read-report.ts'
+import { dayText, windowText } from './window.ts'
+
+export function weeksSection({ weeks, window }: ReportData): Html {
+  return html`<section id="weeks">
+    <h2>Week by week</h2>
+    <p class="note">
+      When changes became known, in times of seven days to the end of the window; the window is
+      drawn stronger.
+    </p>
+    <figure>${weeksChart(weeks, window)}</figure>
+    <details>
+      <summary>The figures</summary>
+      <table data-sortable>
+        <thead>
+          <tr>
+            <th scope="col">Week from</th>
+            <th scope="col" class="number">Joined</th>
+            <th scope="col" class="number">Left</th>
+            <th scope="col" class="number">Rose</th>
+          </tr>
+        </thead>
+        <tbody>
+          ${weeks.map(
+            (week) =>
+              html`<tr>
+                <th scope="row" data-value="${week.week_from_at}">
+                  ${dayText(Date.parse(week.week_from_at))}
+                </th>
+                ${cells(week.joined, week.went, week.rose)}
+              </tr>`,
+          )}
+        </tbody>
+      </table>
+    </details>
+  </section>`
+}
+
+export function organizationsSection({ organizations, scope }: ReportData): Html {
+  const all = organizations[0]?.organizations ?? 0
+  const some =
+    organizations.length < all
+      ? `The first ${number(organizations.length)} of ${number(all)}. `
+      : ''
+  const head = scope === null ? 'Organisations' : 'Hires and losses of the organisations listed'
+  if (all === 0)
+    return html`<section id="organizations">
+      <h2>${head}</h2>
+      <p>No change became known.</p>
+    </section>`
+  return html`<section id="organizations">
+    <h2>${head}</h2>
+    <div class="scroll" tabindex="0" role="region" aria-label="Table of organisations">
+      <table data-sortable>
+        <caption>
+          ${some}Most changes first.
+        </caption>
+        <thead>
+          <tr>
+            <th scope="col">Organisation</th>
+            ${['Joined', 'Left', 'Net', 'Rose', 'Executives joined', 'Executives left'].map(
+              (text) => html`<th scope="col" class="number">${text}</th>`,
+            )}
+          </tr>
+        </thead>
+        <tbody>
+          ${organizations.map(
+            (one) =>
+              html`<tr
+                data-organization="${encodeURIComponent(one.organization_id)}"
+                data-name="${shown(one.organization)}"
+              >
+                <th scope="row">${name(one.organization, one.organization_id)}</th>
+                ${cells(one.joined, one.went)}
+                <td class="number" data-value="${one.net}">${signed(one.net)}</td>
+                ${cells(one.rose, one.executives_joined, one.executives_left)}
+              </tr> `,
+          )}
+        </tbody>
+      </table>
+    </div>
+  </section>`
+}
+
+export function flowsSection({ flows, flowsFrom, window }: ReportData): Html {
+  const [first] = flows
+  const since = windowText({ from: flowsFrom, to: window.to })
+  if (first === undefined)
+    return html`<section id="flows">
+      <h2>Flows</h2>
+      <p>No move from one organisation to another became known in ${since}.</p>
+    </section>`
+  return html`<section id="flows">
+    <h2>Flows</h2>
+    <p class="note">
+      Moves of which both halves, the leaving and the joining, became known in ${since}:
+      ${number(first.all_moves)}, of them ${number(first.all_moves_in_window)} in the window (blue
+      where any). Only moves between organisations that are watched are seen.
+    </p>
+    <figure>${flowsChart(flows)}</figure>
+    <details>
+      <summary>The figures</summary>
+      <table data-sortable>
+        <caption>
+          ${flows.length < MOST.flows ? null : 'The most frequent ones.'}
+        </caption>
+        <thead>
+          <tr>
+            <th scope="col">From</th>
+            <th scope="col">To</th>
+            <th scope="col" class="number">Moves</th>
+            <th scope="col" class="number">In the window</th>
+          </tr>
+        </thead>
+        <tbody>
+          ${flows.map(
+            (flow) =>
+              html`<tr>
+                <th scope="row">${name(flow.from_organization, '–')}</th>
+                <td>${name(flow.to_organization, '–')}</td>
+                ${cells(flow.moves, flow.moves_in_window)}
+              </tr>`,
+          )}
+        </tbody>
+      </table>
+    </details>
+  </section>`
+}
+
+export function knownSection({ known, organizations }: ReportData): Html {
+  const groups = organizations
+    .map(({ organization_id: id }) => known.filter((one) => one.organization_id === id))
+    .filter((months) => months.length > 0)
+  const rates = known.flatMap((one) => [one.low_attrition ?? 0, one.high_attrition ?? 0])
+  const most = Math.max(0.1, ...rates)
+  return html`<section id="known">
+    <h2>People known, and how many left</h2>
+    <p class="note">
+      Of the organisations with most changes. Not headcount: people who never changed anything are
+      not known. The lower edge counts people whose joining was seen and whose leaving was not; the
+      upper one also those whose joining was never seen. Below: of those, the share that left within
+      twelve months, by either count; shown where at least 10 people are known. The higher share is
+      too high: the people who never changed anything would make it smaller. Each scale of people is
+      its own and begins at 0; that of shares is the same everywhere.
+    </p>
+    ${groups.length === 0 ? html`<p>Nobody is known at these organisations.</p>` : html`<div class="multiples">${groups.map((months) => multiple(months, most))}</div>`}
+  </section>`
+}
+
+function multiple(months: readonly PeopleKnown[], most: number): Html {
+  const last = months.at(-1)
+  if (last === undefined) return html``
+  const rates = [last.low_attrition, last.high_attrition].filter((rate) => rate !== null)
+  return html`<figure>
+    <h3>${name(last.organization, last.organization_id)}</h3>
+    <p>Known <strong>${range(last.low, last.high)}</strong></p>
+    ${knownChart(months)}
+    ${
+      rates.length === 0
+        ? html`<p class="unknown">Too few known for a share that left</p>`
+        : html`<p>
+              Left in a year
+              <strong>${range(percent(Math.min(...rates)), percent(Math.max(...rates)))} %</strong>
+            </p>
+            ${attritionChart(months, most)}`
+    }
+  </figure>`
+}
+
+export function burstsSection({ bursts }: ReportData): Html {
+  return html`<section id="bursts">
+    <h2>Bursts and layoffs</h2>
+    <p class="note">
+      Weeks of the window in which at least ${LEAST_BURST} people joined or left an organisation,
+      and more than 3 times as many as the median of its 52 weeks before (weeks without any count as
+      0; at least 8 weeks since its first change). Weeks are times of seven days back from the end
+      of the window, by when changes became known: several detected at once can look like a burst.
+    </p>
+    ${
+      bursts.length === 0
+        ? html`<p>None.</p>`
+        : html`<table data-sortable>
+            <caption>
+              ${(bursts[0]?.bursts ?? 0) > bursts.length && `The largest ${bursts.length} of ${number(bursts[0]?.bursts ?? 0)}.`}
+            </caption>
+            <thead>
+              <tr>
+                <th scope="col">Organisation</th>
+                <th scope="col">What</th>
+                <th scope="col">Week from</th>
+                <th scope="col" class="number">People</th>
+                <th scope="col" class="number">Usual</th>
+              </tr>
+            </thead>
+            <tbody>
+              ${bursts.map(burstLine)}
+            </tbody>
+          </table>`
+    }
+  </section>`
+}
+
+function burstLine(one: Burst): Html {
+  return html`<tr
+    data-organization="${encodeURIComponent(one.organization_id)}"
+    data-name="${shown(one.organization)}"
+  >
+    <th scope="row">${name(one.organization, one.organization_id)}</th>
+    <td>
+      <span class="${one.change}">${one.change === 'joined' ? 'Many joined' : 'Many left'}</span>
+    </td>
+    <td data-value="${one.week_from_on}">${dayText(Date.parse(one.week_from_on))}</td>
+    ${cells(one.people, one.usual)}
+  </tr>`
+}
+
+export function coverageSection({ coverage, freshness }: ReportData): Html {
+  const [first] = coverage
+  const missing = coverage.filter((one) => one.organization_id !== null)
+  const all = (first?.organizations ?? 0) - (first?.whole ?? 0)
+  return html`<section id="coverage">
+    <h2>Freshness and cost</h2>
+    <dl class="facts">
+      <dt>Read up to</dt>
+      <dd>
+        ${instant(first?.oldest_watermark_at)}${
+          first?.oldest_watermark_at !== first?.newest_watermark_at &&
+          html` for the organisation read least far, ${instant(first?.newest_watermark_at)} for the
+          one read furthest`
+        }
+      </dd>
+      <dt>Read for the whole window</dt>
+      <dd>
+        ${number(first?.whole ?? 0)} of ${count(first?.organizations ?? 0, 'organisation')}, up to
+        the newest reading
+      </dd>
+      <dt>Newest change</dt>
+      <dd>
+        detected ${instant(freshness.newest_detected_at)}, received
+        ${instant(freshness.newest_received_at)}
+      </dd>
+      <dt>Cost of the window</dt>
+      <dd>
+        ${credits(freshness.credits)} for ${count(freshness.events_received, 'event')} received
+        first in it
+      </dd>
+      <dt>Cost so far</dt>
+      <dd>${credits(freshness.credits_ever)}</dd>
+    </dl>
+    ${
+      missing.length > 0 &&
+      html`<h3>Not read for the whole window</h3>
+        <table data-sortable>
+          <caption>
+            ${missing.length < all && `The first ${missing.length} of ${number(all)}.`}
+          </caption>
+          <thead>
+            <tr>
+              <th scope="col">Organisation</th>
+              <th scope="col">Read up to</th>
+            </tr>
+          </thead>
+          <tbody>
+            ${missing.map(
+              (one) =>
+                html`<tr>
+                  <th scope="row">${name(one.organization, one.organization_id ?? '–')}</th>
+                  <td data-value="${one.covered_to_at ?? ''}">${instant(one.covered_to_at)}</td>
+                </tr>`,
+            )}
+          </tbody>
+        </table>`
+    }
+  </section>`
+}
+
+function cells(...values: readonly number[]): Html[] {
+  return values.map((value) => html`<td class="number" data-value="${value}">${number(value)}</td>`)
+}

@@ -1,0 +1,36 @@
+/** A report as a file: one page, for its owner alone. */
+
+import { OWNER_ONLY, writeFileAtomic } from '../support/atomic-file.ts'
+import type { Warehouse } from '../warehouse/warehouse.ts'
+import { reportPage } from './page.ts'
+import { MOST, readReport, type ListedOrganization, type ReportData } from './read-report.ts'
+import type { ReportWindow } from './window.ts'
+
+const MOST_BYTES = 1_900_000
+
+export interface ReportRequest {
+  readonly window: ReportWindow
+  /** The organisations it is about; null for all. */
+  readonly list: readonly ListedOrganization[] | null
+  readonly path: string
+  /** Milliseconds since 1970. */
+  readonly writtenAt: number
+}
+
+/**
+ * Writes the page, readable by its owner alone, in place of one that was there. Of a window with very many changes, or very
+ * long names, it shows fewer lines, so that it stays below 2 MB.
+ * @throws StorageError when the disk refuses
+ */
+export async function writeReport(
+  warehouse: Warehouse,
+  { window, list, path, writtenAt }: ReportRequest,
+): Promise<{ readonly data: ReportData; readonly bytes: number }> {
+  for (let rows = MOST.changes; ; rows = Math.floor(rows / 2)) {
+    const data = await readReport(warehouse, window, list, rows)
+    const page = Buffer.from(reportPage(data, writtenAt))
+    if (page.length > MOST_BYTES && rows > 1) continue
+    writeFileAtomic(path, page, OWNER_ONLY)
+    return { data, bytes: page.length }
+  }
+}

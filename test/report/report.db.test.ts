@@ -1,0 +1,256 @@
+/** The page says what the warehouse says: it is read back with a parser, and compared with SQL written apart from its own. */
+
+import { parseHTML } from 'linkedom'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { buildModels } from '../../src/model/build.ts'
+import { reportPage } from '../../src/report/page.ts'
+import { readReport, type ListedOrganization } from '../../src/report/read-report.ts'
+import { windowText, chosenWindow, type ReportWindow } from '../../src/report/window.ts'
+import { DAY } from '../../src/support/units.ts'
+import type { Warehouse } from '../../src/warehouse/warehouse.ts'
+import { insertEvents, memoryWarehouse, type GivenEvent } from '../helpers/warehouse.ts'
+
+const START = Date.UTC(2024, 0, 1)
+const NOW = Date.UTC(2025, 0, 1)
+const TITLES = [
+  'Engineer',
+  'Senior Engineer',
+  'Engineering Manager',
+  'VP Engineering',
+  'Chief Technology Officer',
+  'Board Member',
+]
+const HOSTILE = `<script>alert(1)</script>"'><img src=x onerror=alert(2)>\u202E&amp;`
+
+// The same numbers each time: what differs between two runs of a test is not a finding.
+let seed = 7
+const random = (below: number) => {
+  seed = (seed * 1_103_515_245 + 12_345) % 2 ** 31
+  return Math.floor((seed / 2 ** 31) * below)
+}
+
+let warehouse: Warehouse
+beforeAll(async () => {
+  warehouse = await memoryWarehouse()
+  await insertEvents(warehouse, someCareers())
+  await warehouse.run(
+    `insert into ops.coverage values
+       ('org 0', 'joined,left,title_change', null, timestamptz '2025-01-01 00:00:00Z'),
+       ('org 1', 'joined,left,title_change', null, timestamptz '2024-06-01 00:00:00Z')`,
+  )
+  await warehouse.run(
+    `insert into ops.pages
+       select 'run', 'batch', n, concat('request ', n), timestamptz '2024-01-01 00:00:00Z' + to_days(cast(n as integer)),
+         null, 200, 'done', 50, 10, null, false, null, null
+       from range(300) as pages (n)`,
+  )
+  await buildModels(warehouse, { buildId: 'report', builtAt: new Date(NOW) })
+})
+afterAll(() => warehouse.close())
+
+describe('the page', () => {
+  it('has the lists and figures of SQL, for 20 random windows', async () => {
+    for (let round = 0; round < 20; round += 1) {
+      const from = START + random(360) * DAY
+      const window = { from, to: from + (1 + random(round % 2 === 0 ? 8 : 200)) * DAY }
+      const page = parsed(await pageOf(window))
+      expect(figuresOn(page)).toEqual(await figuresIn(window))
+      for (const [id, query] of Object.entries(LISTS)) {
+        expect(page.rows(`#${id} tbody tr`), `${id}, ${windowText(window)}`).toEqual(
+          await rowsOf(query, window),
+        )
+      }
+      expect(page.rows('#weeks tbody tr').length).toBe(26)
+      const [{ credits } = { credits: -1 }] = await warehouse.all<{ credits: number }>(
+        'select sum(credits_used) as credits from ops.pages where requested_at >= $1 and requested_at < $2',
+        [new Date(window.from), new Date(window.to)],
+      )
+      expect(page.text('#coverage dl')).toContain(
+        `${(credits ?? 0).toLocaleString('en')} credits for`,
+      )
+    }
+  })
+
+  it('of one organisation of a list has its changes alone, and names those of which nothing is known', async () => {
+    const window = { from: START, to: NOW }
+    const list = [
+      { by: 'id', value: 'org 3' },
+      { by: 'url', value: 'nowhere-inc' },
+    ] as const
+    const page = parsed(await pageOf(window, list))
+    const shown = new Set(page.all('.people tbody tr').map((row) => row.getAttribute('data-name')))
+    expect([...shown]).toEqual(['Org 3'])
+    expect(page.text('.warning')).toContain('not read for the whole window')
+    expect(page.text('header')).toContain('nowhere-inc')
+  })
+
+  it('of an empty window says that nothing was seen, in every section', async () => {
+    const page = parsed(await pageOf({ from: NOW + 400 * DAY, to: NOW + 407 * DAY }))
+    for (const id of ['joined', 'left', 'rose', 'organizations', 'bursts']) {
+      expect(page.all(`#${id} table`)).toEqual([])
+    }
+    expect(page.text('#joined')).toContain('Nobody was seen to join.')
+  })
+
+  it('takes nothing from outside for more than text: no element, no handler, no address but https', async () => {
+    const other = await memoryWarehouse()
+    const pages = [
+      'javascript:alert(1)',
+      'https://me:secret@evil.example/',
+      'https://fine.example/?a="b"&c',
+    ]
+    await insertEvents(
+      other,
+      pages.map((url, at) => ({
+        profile_id: `person ${at}`,
+        organization_id: HOSTILE,
+        event_type: 'joined',
+        changed_at: '2024-05-01T00:00:00Z',
+        title_current: HOSTILE,
+        person_full_name: HOSTILE,
+        organization_name: HOSTILE,
+        person_network_url: url,
+      })),
+    )
+    await buildModels(other, { buildId: 'hostile', builtAt: new Date(NOW) })
+    const data = await readReport(other, { from: START, to: NOW }, null)
+    other.close()
+    const page = parsed(reportPage(data, NOW))
+    expect(page.all('script').length).toBe(1)
+    expect(page.all('img, iframe, [onerror]')).toEqual([])
+    const targets = page.all('a').map((link) => link.getAttribute('href') ?? '')
+    expect(targets.filter((target) => !target.startsWith('#'))).toEqual([
+      'https://fine.example/?a=%22b%22&c',
+    ])
+    expect(page.text('.people tbody th')).toContain(HOSTILE.replace('\u202E', ''))
+    expect(reportPage(data, NOW)).not.toContain('\u202E')
+  })
+})
+
+describe('a window', () => {
+  it('without a choice is the last whole week, Monday to Sunday', () => {
+    const wednesday = Date.UTC(2026, 10, 25, 13)
+    expect(windowText(chosenWindow({}, wednesday))).toBe('16 Nov 2026 to 22 Nov 2026')
+    expect(chosenWindow({}, Date.UTC(2026, 10, 23))).toEqual(
+      chosenWindow({ week: true }, wednesday),
+    )
+  })
+
+  it.each([
+    [{ from: '2026-02-30' }, /not a date: 2026-02-30/],
+    [{ to: '2026-02-01' }, /--to needs --from/],
+    [{ days: 3, week: true }, /exclude each other/],
+    [{ from: '2026-11-02', to: '2026-11-01' }, /is not before/],
+  ])('%j is refused', (choice, message) => {
+    expect(() => chosenWindow(choice, NOW)).toThrow(message)
+  })
+})
+
+const PERSON = `person_full_name || case level when 'cxo' then 'C-level' when 'vp' then 'VP' when 'director' then 'Director' else '' end`
+const LISTS = {
+  joined: `select ${PERSON} as person, concat_ws(' → ', came_from_title, title) as titles from joiners
+           where is_primary and known_at >= $1 and known_at < $2`,
+  left: `select ${PERSON} as person, concat_ws(' → ', title, went_to_title) as titles from leavers
+         where is_primary and known_at >= $1 and known_at < $2`,
+  rose: `select ${PERSON} as person, concat_ws(' → ', previous_title, title) as titles from promotions
+         where is_primary and known_at >= $1 and known_at < $2`,
+  organizations: `select organization_name as person, sum(joined)::int::varchar as titles
+    from (
+      select organization_name, 1 as joined, known_at from joiners where is_primary
+      union all select organization_name, 0, known_at from leavers where is_primary
+      union all select organization_name, 0, known_at from promotions where is_primary
+    ) where known_at >= $1 and known_at < $2 group by organization_name`,
+}
+
+async function rowsOf(query: string, { from, to }: ReportWindow): Promise<string[]> {
+  const rows = await warehouse.all<{ person: string; titles: string }>(query, [
+    new Date(from),
+    new Date(to),
+  ])
+  return rows.map(({ person, titles }) => `${person} | ${titles}`).toSorted()
+}
+
+async function figuresIn({ from, to }: ReportWindow): Promise<string[]> {
+  const count = (table: string) =>
+    warehouse.number(
+      `select count(*) from ${table} where is_primary and known_at >= $1 and known_at < $2`,
+      [new Date(from), new Date(to)],
+    )
+  const counts = []
+  for (const table of ['joiners', 'leavers', 'promotions']) counts.push(await count(table))
+  return counts.map(String)
+}
+
+function figuresOn(page: ReturnType<typeof parsed>): string[] {
+  return page
+    .all('.figures .value')
+    .slice(0, 3)
+    .map((value) => (value.textContent ?? '').replaceAll(',', ''))
+}
+
+async function pageOf(
+  window: ReportWindow,
+  list: readonly ListedOrganization[] | null = null,
+): Promise<string> {
+  return reportPage(await readReport(warehouse, window, list), NOW)
+}
+
+interface Element {
+  readonly textContent: string | null
+  getAttribute(name: string): string | null
+  querySelectorAll(selector: string): Iterable<Element>
+}
+
+function parsed(page: string) {
+  const { document } = parseHTML(page) as unknown as { document: Element }
+  const all = (selector: string) => [...document.querySelectorAll(selector)]
+  const words = (element: Element | undefined) =>
+    (element?.textContent ?? '').replaceAll(/\s+/g, ' ').trim()
+  return {
+    all,
+    text: (selector: string) => all(selector).map(words).join(' '),
+    /** The first two cells of each row, in any order. */
+    rows: (selector: string) =>
+      all(selector)
+        .map((row) => [...row.querySelectorAll('th, td')].slice(0, 2).map(words).join(' | '))
+        .toSorted(),
+  }
+}
+
+/** Careers of 150 people at 12 organisations within a year. */
+function someCareers(): Partial<GivenEvent>[] {
+  return Array.from({ length: 150 }, (_, person) => {
+    let at = START + random(120) * DAY
+    const events: Partial<GivenEvent>[] = []
+    for (let job = 0; job < 3; job += 1) {
+      const organization = random(12)
+      const given = {
+        profile_id: `person ${person}`,
+        person_full_name: `Person ${person}`,
+        organization_id: `org ${organization}`,
+        organization_name: `Org ${organization}`,
+      }
+      const title = random(TITLES.length - 1)
+      const step = (event_type: string, more: Partial<GivenEvent>) => {
+        at += (5 + random(50)) * DAY
+        const detected_at = new Date(at + random(20) * DAY + random(DAY)).toISOString()
+        events.push({
+          ...given,
+          event_type,
+          changed_at: new Date(at).toISOString(),
+          detected_at,
+          ...more,
+        })
+      }
+      step('joined', { title_current: TITLES[title] ?? null })
+      if (random(2) === 0) {
+        step('title_change', {
+          title_previous: TITLES[title] ?? null,
+          title_current: TITLES[title + 1] ?? null,
+        })
+      }
+      if (random(4) > 0) step('left', { title_current: TITLES[title] ?? null })
+    }
+    return events
+  }).flat()
+}
