@@ -19,17 +19,22 @@ export type CreditGroup = (typeof CREDIT_GROUPS)[number]
 export type OptionDeclaration = readonly [
   flags: string,
   about: string,
-  values?: ((text: string) => unknown) | readonly string[] | null,
+  values?: ((text: string, before: never) => unknown) | readonly string[] | null,
   standard?: string | number | null,
   conflicts?: string,
 ]
 
 export function toOption([flags, about, values, standard, conflicts]: OptionDeclaration): Option {
   const option = new Option(flags, about)
-  if (typeof values === 'function') option.argParser(values)
+  if (typeof values === 'function') option.argParser(values as (text: string) => unknown)
   else if (values) option.choices([...values])
   if (standard !== undefined && standard !== null) option.default(standard)
   return conflicts === undefined ? option : option.conflicts(conflicts)
+}
+
+/** An option that may be given several times: its values in a list. */
+export function several(text: string, before: readonly string[] = []): readonly string[] {
+  return [...before, text]
 }
 
 export function wholeNumber(least: number, most: number): (text: string) => number {

@@ -10,6 +10,7 @@ import { removeSpillFolder } from '../warehouse/engine-settings.ts'
 import { NoSqlError, SqlError } from '../warehouse/errors.ts'
 import type { ResultTable, RowStream } from '../warehouse/rows.ts'
 import type { Warehouse } from '../warehouse/warehouse.ts'
+import { attachFiles } from './attach.ts'
 import type { Context } from './context.ts'
 import type { QueryFormat } from './options.ts'
 import { countText, tableText } from './text.ts'
@@ -28,13 +29,14 @@ const INTERRUPT_EVERY_MS = 50
 const DEAF_AFTER_MS = 300
 
 /**
- * Runs one statement that reads, on the warehouse or on the copy for analysts, without access to files or network.
+ * Runs one statement that reads, on the warehouse or on the copy for analysts, without access to network or files, but for
+ * those that are attached.
  * @throws JobtideError with the signal's exit code when it is stopped; ConfigError when the engine refuses the statement
  */
 export async function queryCommand(
   context: Context,
   sql: string,
-  { format }: { readonly format: QueryFormat },
+  { format, attach = [] }: { readonly format: QueryFormat; readonly attach?: readonly string[] },
 ): Promise<ExitCode> {
   const { output, stop } = context
   if (sql.trim() === '') throw new NoSqlError()
@@ -43,6 +45,7 @@ export async function queryCommand(
   const released = interruptOn(warehouse, context)
   try {
     stop.throwIfAborted()
+    await attachFiles(warehouse, attach)
     await warehouse.run('set enable_external_access = false; set lock_configuration = true')
     const stream = await warehouse.stream(sql)
     await (shown === 'table' ? printTable(stream, context) : printRows(stream, context, shown))

@@ -41,6 +41,35 @@ describe('query', () => {
     timestamptz '2026-01-02 03:04:05Z' as at, date '2026-01-02' as day, 1.50::decimal(9,2) as d,
     9007199254740993::bigint as big, [1, 2] as list`
 
+  it('reads the files of the user beside the warehouse and no other, changes none, and says which cannot be read', async () => {
+    const root = await emptyWarehouse()
+    const csv = join(root, 'watch list.csv')
+    writeFileSync(csv, 'organization_id,owner\norg_1,Kim\norg_2,Lee\n')
+    const file = join(root, 'other.duckdb')
+    await withWarehouse({ path: file, mode: 'write' }, (other) =>
+      other.run(
+        `copy (select 7 as n) to '${root}/seven.parquet'; create table kept as select 8 as m`,
+      ),
+    )
+    const before = readFileSync(file)
+    const attach = [csv, `s=${root}/seven.parquet`, file].flatMap((one) => ['--attach', one])
+    const ask = async (sql: string) => query([...attach, sql, '--format', 'csv'], root)
+    const all = 'select owner, n, m from watch_list, s, other.kept where owner > $$L$$'
+    expect(await ask(all)).toMatchObject({ exitCode: 0, stdout: 'owner,n,m\nLee,7,8\n' })
+    expect(await ask(`from read_csv('${csv}')`)).toMatchObject({ exitCode: 2 })
+    expect(await ask('create table other.made as select 1')).toMatchObject({ exitCode: 2 })
+    expect(readFileSync(file)).toEqual(before)
+    for (const [given, why] of [
+      ['absent.csv', 'is not there'],
+      ['list.xlsx', 'is no CSV, Parquet or DuckDB file'],
+      [`job_change_events=${csv}`, 'there is a table job_change_events already'],
+      [`ops.parquet=${csv}`, 'is not there'],
+    ] as const) {
+      const { exitCode, stderr } = await query(['--attach', given, 'select 1'], root)
+      expect([exitCode, stderr]).toEqual([2, expect.stringContaining(why)])
+    }
+  })
+
   it('prints a table, CSV and JSON', async () => {
     const root = await emptyWarehouse()
     expect((await query([sql], root)).stdout.split('\n')).toEqual([

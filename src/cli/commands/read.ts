@@ -5,6 +5,7 @@ import {
   MAX_AGE_OPTION,
   QUERY_FORMATS,
   TITLES_FORMATS,
+  several,
   wholeNumber,
 } from '../options.ts'
 import { PIPELINE, MOST_SHOWN, type Declaration } from './declaration.ts'
@@ -52,7 +53,14 @@ export const READ_COMMANDS: readonly Declaration[] = [
     name: 'query',
     about: 'read-only SQL on the warehouse',
     arguments: [['<sql>', 'one SQL statement']],
-    options: [['--format <format>', 'how to print', QUERY_FORMATS, 'table']],
+    options: [
+      ['--format <format>', 'how to print', QUERY_FORMATS, 'table'],
+      [
+        '--attach <[name=]file>',
+        'your CSV, Parquet or DuckDB file as a table; several times',
+        several,
+      ],
+    ],
     import: async () => (await import('../query-command.ts')).queryCommand,
   },
   {
