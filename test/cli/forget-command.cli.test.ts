@@ -39,6 +39,12 @@ describe('jobtide forget', () => {
     const list = join(site.folder, 'people.txt')
     writeFileSync(list, `\uFEFF${other.profile_id}\r\n\r\n`)
     const args = ['forget', one.profile_id, '--from', list]
+    const report = await site.json<{ path: string; bytes: number }>('report', '--days', '400')
+    expect([statSync(report.path).mode & 0o777, statSync(report.path).size]).toEqual([
+      0o600,
+      report.bytes,
+    ])
+    expect(readFileSync(report.path, 'utf8')).toContain(other.person_full_name)
 
     await expectExported(site, one.profile_id)
     const plan = done(await site.call(args))

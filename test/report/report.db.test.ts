@@ -1,13 +1,17 @@
 /** The page says what the warehouse says: it is read back with a parser, and compared with SQL written apart from its own. */
 
+import { readFileSync, statSync } from 'node:fs'
+import { join } from 'node:path'
 import { parseHTML } from 'linkedom'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { buildModels } from '../../src/model/build.ts'
 import { reportPage } from '../../src/report/page.ts'
 import { readReport, type ListedOrganization } from '../../src/report/read-report.ts'
 import { windowText, chosenWindow, type ReportWindow } from '../../src/report/window.ts'
+import { writeReport } from '../../src/report/write-report.ts'
 import { DAY } from '../../src/support/units.ts'
 import type { Warehouse } from '../../src/warehouse/warehouse.ts'
+import { temporaryFolder } from '../helpers/temporary-folder.ts'
 import { insertEvents, memoryWarehouse, type GivenEvent } from '../helpers/warehouse.ts'
 
 const START = Date.UTC(2024, 0, 1)
@@ -124,6 +128,37 @@ describe('the page', () => {
     ])
     expect(page.text('.people tbody th')).toContain(HOSTILE.replace('\u202E', ''))
     expect(reportPage(data, NOW)).not.toContain('\u202E')
+  })
+})
+
+describe('the file', () => {
+  it('is for its owner alone, and below 2 MB also where every name is as long as it can be', async () => {
+    const other = await memoryWarehouse()
+    const long = '"'.repeat(300)
+    await insertEvents(
+      other,
+      Array.from({ length: 450 }, (_, at) => at).flatMap((at) =>
+        ['joined', 'left'].map((event_type, nth) => ({
+          profile_id: `person ${at}`,
+          organization_id: `org ${at}`,
+          event_type,
+          changed_at: `2024-0${3 + 2 * nth}-01T00:00:00Z`,
+          title_current: long,
+          person_full_name: long,
+          organization_name: long,
+        })),
+      ),
+    )
+    await buildModels(other, { buildId: 'long', builtAt: new Date(NOW) })
+    const path = join(temporaryFolder(), 'deep', 'report.html')
+    const window = { from: START, to: NOW }
+    const { bytes } = await writeReport(other, { window, list: null, path, writtenAt: NOW })
+    other.close()
+    expect(bytes).toBeLessThan(2_000_000)
+    expect([statSync(path).size, statSync(path).mode & 0o777]).toEqual([bytes, 0o600])
+    expect(parsed(readFileSync(path, 'utf8')).text('#left caption')).toContain(
+      'The first 200 of 450.',
+    )
   })
 })
 
