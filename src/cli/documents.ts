@@ -64,6 +64,11 @@ export const DOCUMENTS: Readonly<Record<string, z.ZodType>> = {
   diff,
   forget: z.union([wouldForget, forgotten]),
   'export-person': person,
+  export: withVersion({
+    destination: text,
+    rows: count,
+    tables: list(object({ name: text, rows: count })),
+  }),
   init: withVersion({
     folder: text,
     files: list(object({ path: text, written: flag })),

@@ -61,4 +61,18 @@ export const SNAPSHOT_COMMANDS: readonly Declaration[] = [
     arguments: [['<profile_id>', 'the person']],
     import: async () => (await import('../forget-command.ts')).exportPersonCommand,
   },
+  {
+    name: 'export',
+    about: 'tables as CSV files that psql loads, or as a DuckDB file',
+    options: [
+      [
+        '--to <folder|file.duckdb>',
+        'what is written; an earlier export there is replaced',
+        null,
+        'export',
+      ],
+      ['--tables <names>', 'only these, separated by commas'],
+    ],
+    import: async () => (await import('../export-command.ts')).exportCommand,
+  },
 ]

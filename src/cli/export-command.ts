@@ -1,0 +1,47 @@
+/** `export`: tables of the warehouse as CSV, for PostgreSQL, or as a DuckDB file. */
+
+import { resolve } from 'node:path'
+import { LOAD_SCRIPT, exportTables } from '../publish/export-tables.ts'
+import { ConfigError, EXIT, type ExitCode } from '../support/errors.ts'
+import { sum } from '../support/numbers.ts'
+import type { Context } from './context.ts'
+import { whileReading } from './reading.ts'
+import { table } from './report.ts'
+import { countText } from './text.ts'
+
+export interface ExportOptions {
+  readonly to: string
+  /** Names, separated by commas; absent: all tables for analysts. */
+  readonly tables?: string
+}
+
+/** Replaces what an earlier export wrote there, whole. @throws ConfigError for an address of a server */
+export async function exportCommand(
+  context: Context,
+  { to, tables: wanted }: ExportOptions,
+): Promise<ExitCode> {
+  if (/^[a-z]\w+:\/\//i.test(to)) {
+    throw new ConfigError('export writes a folder or a .duckdb file, and connects to no server', {
+      hint: `For PostgreSQL: jobtide export --to export && (cd export && psql -f ${LOAD_SCRIPT}). Nothing was sent.`,
+    })
+  }
+  const names = wanted?.split(',').map((name) => name.trim()) ?? null
+  const destination = resolve(to)
+  const tables = await whileReading(context, (warehouse) =>
+    exportTables(warehouse, destination, names),
+  )
+  const rows = sum(tables.map((one) => one.rows))
+  const psql = `into PostgreSQL, in one transaction: cd ${to} && psql -f ${LOAD_SCRIPT}`
+  context.output.report({
+    title: `${countText(tables.length, 'table')}, ${countText(rows, 'row')}: ${destination}`,
+    sections: [
+      table('tables', tables, [
+        ['table', 'name'],
+        ['rows', 'rows', 'number'],
+      ]),
+    ],
+    notes: to.endsWith('.duckdb') ? [] : ['', psql],
+    values: { destination, rows },
+  })
+  return EXIT.done
+}

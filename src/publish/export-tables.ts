@@ -1,0 +1,169 @@
+/**
+ * Tables of the warehouse in other forms: a folder of CSV files with a script by which `psql` loads them, or a DuckDB file.
+ * Both are written beside their place and then take it: readers see the export before, or all of this one.
+ */
+
+import { existsSync, mkdirSync, renameSync, rmSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { ConfigError, onDisk } from '../support/errors.ts'
+import { quoteIdentifier, quoteText } from '../warehouse/sql-text.ts'
+import type { Warehouse } from '../warehouse/warehouse.ts'
+
+export interface ExportedTable {
+  readonly name: string
+  readonly rows: number
+}
+
+interface Column {
+  readonly table_name: string
+  readonly column_name: string
+  readonly data_type: string
+  readonly comment: string | null
+  readonly table_comment: string | null
+}
+
+const COLUMNS = `select c.table_name, c.column_name, c.data_type, c.comment,
+    coalesce(t.comment, v.comment) as table_comment
+  from duckdb_columns() as c
+  left join duckdb_tables() as t using (database_name, schema_name, table_name)
+  left join duckdb_views() as v on v.database_name = c.database_name
+    and v.schema_name = c.schema_name and v.view_name = c.table_name
+  where c.database_name = current_database() and c.schema_name = 'main' and not c.internal
+  order by c.table_name, c.column_index`
+/** The script of a folder, and the mark by which a folder is known to be an export. */
+export const LOAD_SCRIPT = 'load.sql'
+
+/**
+ * Writes tables to `to`: a file that ends in `.duckdb`, else a folder.
+ * @param names of tables of `main`; null: all
+ * @throws ConfigError for a table that is not there, or when `to` is something that no export made
+ * @throws StorageError when the disk refuses
+ */
+export async function exportTables(
+  warehouse: Warehouse,
+  to: string,
+  names: readonly string[] | null,
+): Promise<readonly ExportedTable[]> {
+  const columns = await warehouse.all<Column>(COLUMNS)
+  const all = new Map<string, Column[]>()
+  for (const one of columns) all.set(one.table_name, [...(all.get(one.table_name) ?? []), one])
+  const unknown = names?.find((name) => !all.has(name))
+  if (unknown !== undefined) {
+    throw new ConfigError(`there is no table ${unknown} to export`, {
+      hint: `Tables: ${[...all.keys()].join(', ') || 'none yet; run a pipeline first'}`,
+    })
+  }
+  const chosen = [...all].filter(([name]) => names === null || names.includes(name))
+  const isFile = to.endsWith('.duckdb')
+  if (!isFile && existsSync(to) && !existsSync(join(to, LOAD_SCRIPT))) {
+    throw new ConfigError(`${to} exists, and no export made it`, {
+      hint: `Name another folder. An export has a ${LOAD_SCRIPT}. Nothing was changed.`,
+    })
+  }
+  const made = `${to}.new`
+  onDisk(made, () => rmSync(made, { recursive: true, force: true }))
+  await (isFile ? writeDatabase(warehouse, made, chosen) : writeFolder(warehouse, made, chosen))
+  onDisk(to, () => {
+    if (!isFile) rmSync(to, { recursive: true, force: true })
+    renameSync(made, to)
+  })
+  const tables: ExportedTable[] = []
+  for (const [name] of chosen) {
+    const [found] = await warehouse.all<{ rows: number }>(
+      `select count(*)::double as rows from ${quoteIdentifier(name)}`,
+    )
+    tables.push({ name, rows: found?.rows ?? 0 })
+  }
+  return tables
+}
+
+type Tables = readonly (readonly [name: string, columns: readonly Column[]])[]
+
+async function writeDatabase(warehouse: Warehouse, path: string, tables: Tables): Promise<void> {
+  await warehouse.run(`attach ${quoteText(path)} as exported (read_write)`)
+  try {
+    for (const [name, columns] of tables) {
+      const table = `exported.main.${quoteIdentifier(name)}`
+      await warehouse.run(`create table ${table} as from main.${quoteIdentifier(name)}`)
+      await warehouse.run(commentsOn(table, columns))
+    }
+  } finally {
+    await warehouse.run('detach exported')
+  }
+}
+
+async function writeFolder(warehouse: Warehouse, folder: string, tables: Tables): Promise<void> {
+  onDisk(folder, () => mkdirSync(folder, { recursive: true }))
+  for (const [name, columns] of tables) {
+    const cells = columns.map(cellOf).join(', ')
+    const file = quoteText(join(folder, `${name}.csv`))
+    const rows = `select ${cells} from main.${quoteIdentifier(name)}`
+    await warehouse.run(`copy (${rows}) to ${file} (format csv, header, null '')`)
+  }
+  onDisk(folder, () => writeFileSync(join(folder, LOAD_SCRIPT), loadScript(tables)))
+}
+
+// PostgreSQL takes no NUL in a text; a list or struct goes as JSON.
+function cellOf({ column_name: name, data_type: type }: Column): string {
+  const column = quoteIdentifier(name)
+  if (type === 'VARCHAR') return `replace(${column}, chr(0), '') as ${column}`
+  return isNested(type) ? `to_json(${column}) as ${column}` : column
+}
+
+function isNested(type: string): boolean {
+  return /\]$|^(?:STRUCT|MAP|UNION)/.test(type)
+}
+
+const POSTGRES_TYPES: Readonly<Record<string, string>> = {
+  VARCHAR: 'text',
+  DOUBLE: 'double precision',
+  FLOAT: 'real',
+  TINYINT: 'smallint',
+  UTINYINT: 'smallint',
+  USMALLINT: 'integer',
+  UINTEGER: 'bigint',
+  UBIGINT: 'numeric',
+  HUGEINT: 'numeric',
+  UHUGEINT: 'numeric',
+  BLOB: 'text',
+}
+
+/** Loads the folder it stands in, in one transaction: readers of the database see the tables before, or all of these. */
+function loadScript(tables: Tables): string {
+  const lines = tables.flatMap(([name, columns]) => {
+    const table = quoteIdentifier(name)
+    const types = columns.map(({ column_name: column, data_type: type }) => {
+      const to = isNested(type) ? 'jsonb' : (POSTGRES_TYPES[type] ?? type.toLowerCase())
+      return `  ${quoteIdentifier(column)} ${to}`
+    })
+    return [
+      `drop table if exists ${table};`,
+      `create table ${table} (\n${types.join(',\n')}\n);`,
+      `\\copy ${table} from ${quoteText(`${name}.csv`)} (format csv, header)`,
+      commentsOn(table, columns),
+    ]
+  })
+  return [
+    `-- cd into this folder, then: psql -v ON_ERROR_STOP=1 -f ${LOAD_SCRIPT}`,
+    '-- Who and where: PGHOST, PGDATABASE, PGUSER, PGPASSFILE, as psql reads them.',
+    '\\set ON_ERROR_STOP on',
+    'begin;',
+    'set local client_min_messages = warning;',
+    ...lines,
+    'commit;',
+    '',
+  ].join('\n')
+}
+
+function commentsOn(table: string, columns: readonly Column[]): string {
+  const ofTable = columns[0]?.table_comment ?? null
+  const ofColumns = columns.flatMap(({ column_name: column, comment }) =>
+    comment === null
+      ? []
+      : [`comment on column ${table}.${quoteIdentifier(column)} is ${quoteText(comment)};`],
+  )
+  return [
+    ...(ofTable === null ? [] : [`comment on table ${table} is ${quoteText(ofTable)};`]),
+    ...ofColumns,
+  ].join('\n')
+}
