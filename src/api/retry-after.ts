@@ -35,23 +35,25 @@ export function statedDate(headers: Headers): number | null {
 }
 
 /**
- * How long the service wants us to wait: `Retry-After` as whole seconds or a date (RFC 9110 §10.2.3), else
- * `X-RateLimit-Reset` in any of its shapes. Undefined when it says nothing that can be understood.
+ * How long the service wants us to wait: `Retry-After` as whole seconds or a date (RFC 9110 §10.2.3), the longest where a
+ * gateway added its own, else `X-RateLimit-Reset` in any of its shapes. Undefined when it says nothing that can be understood.
  * @param nowMs our own time, for answers without a `Date`
  * @returns milliseconds from the receipt of the answer, 1 s to 30 days
  */
 export function waitWanted(headers: Headers, nowMs: number): number | undefined {
   const serverNow = statedDate(headers) ?? nowMs
+  const ordered = [headers['retry-after'] ?? []]
+    .flat()
+    .flatMap((text) => parseRetryAfter(text.trim(), serverNow) ?? [])
   const wait =
-    parseRetryAfter(headerOf(headers, 'retry-after'), serverNow) ??
+    (ordered.length > 0 ? Math.max(...ordered) : undefined) ??
     parseReset(headerOf(headers, 'x-ratelimit-reset'), serverNow)
   return wait === undefined
     ? undefined
     : Math.min(Math.max(wait, SHORTEST_WAIT_MS), LONGEST_WAIT_MS)
 }
 
-function parseRetryAfter(text: string | undefined, serverNow: number): number | undefined {
-  if (text === undefined) return undefined
+function parseRetryAfter(text: string, serverNow: number): number | undefined {
   if (/^\d{1,15}$/.test(text)) return Number(text) * SECOND
   return notPast(parseDate(text), serverNow)
 }

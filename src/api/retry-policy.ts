@@ -137,9 +137,12 @@ export function isUnreadable(failure: Failure): boolean {
   return failure.kind === 'not-a-page'
 }
 
-/** 429 and 503: everybody is to wait. */
+/** 429 and 503, and what else is asked again where it says when (a gateway's 502): everybody is to wait. */
 export function isOrderToWait(failure: Failure): boolean {
-  return failure.kind === 'status' && (failure.status === 429 || failure.status === 503)
+  if (failure.kind !== 'status') return false
+  const { status, headers } = failure
+  if (status === 429 || status === 503) return true
+  return (status >= 500 || isPassing(status)) && headers['retry-after'] !== undefined
 }
 
 /** Whether a status below 500 speaks of the service and not of the question. */

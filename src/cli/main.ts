@@ -64,7 +64,7 @@ export async function runCommandLine(
     await program.parseAsync(argv, { from: 'user' })
     await written(streams.stdout)
     if (outputError === null) return exitCode
-    throw asStorageError(outputError, 'standard output')
+    throw outputFailure(outputError)
   } catch (error) {
     if (!(error instanceof CommanderError)) {
       const { path = 'the disk' } = Object(error) as NodeJS.ErrnoException
@@ -74,6 +74,14 @@ export async function runCommandLine(
     // Without any command commander has printed its help already.
     return error.code === 'commander.help' ? EXIT.usage : output.failure(usageError(error, argv))
   }
+}
+
+function outputFailure(error: NodeJS.ErrnoException): unknown {
+  if (error.code !== 'EBADF') return asStorageError(error, 'standard output')
+  // It is closed, or was opened to be read.
+  return new ConfigError('standard output cannot be written', {
+    hint: 'Give it a terminal, a pipe or a file. What the command was to do is done.',
+  })
 }
 
 function createProgram(start: Start, { stdout, stderr }: Streams): Command {

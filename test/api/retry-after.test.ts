@@ -51,7 +51,11 @@ const WAITS: readonly (readonly [what: string, headers: Headers, waitMs: number 
   ['garbage in Retry-After leaves the reset', both('soon', '60'), MINUTE],
   ['a past Retry-After leaves the reset', both('2026-01-01', '60'), MINUTE],
   ['nothing at all', { date: DATE }, undefined],
-  ['a repeated header: the first counts', { date: DATE, 'retry-after': ['60', '5'] }, MINUTE],
+  [
+    'a repeated header: the longest counts',
+    { date: DATE, 'retry-after': ['5', '60', 'x'] },
+    MINUTE,
+  ],
 ]
 
 describe('the wait that headers ask for', () => {

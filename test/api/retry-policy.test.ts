@@ -61,6 +61,12 @@ describe('everybody waits', () => {
     }
   })
 
+  it.each([408, 500, 502, 520])('%d: only where it says how long', (status) => {
+    const ordered = decideRetry(aStatus(status, { 'retry-after': '60' }), aState())
+    expect(ordered).toEqual({ kind: 'pause-all', waitMs: MINUTE, status, giveUp: null })
+    expect(decideRetry(aStatus(status), aState())).toEqual({ kind: 'retry', waitMs: SECOND })
+  })
+
   it.each([
     ['the order is longer than max_wait', '901', 0, 'long-wait'],
     ['nothing was answered for max_wait', '60', 15 * MINUTE, 'outage'],

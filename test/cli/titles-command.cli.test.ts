@@ -103,6 +103,20 @@ describe('jobtide titles', () => {
     },
   )
 
+  it('ends with 2 when its output is open for reading alone', () => {
+    const none = openSync('/dev/null', 'r')
+    const { status, stderr } = spawnSync(process.execPath, [CLI, 'titles'], {
+      input: 'CEO\n',
+      encoding: 'utf8',
+      stdio: ['pipe', none, 'pipe'],
+    })
+    closeSync(none)
+    expect([status, stderr]).toEqual([
+      2,
+      expect.stringMatching(/^jobtide: standard output cannot be written/),
+    ])
+  })
+
   it('ends with 2 and says what to do about a missing file and an unknown ladder', async () => {
     const missing = await callCli(['titles', 'no-such-file.csv'])
     const ladder = await callCli(['titles', titlesFile('CEO\n'), '--ladder', 'nowhere'])

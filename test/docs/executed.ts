@@ -84,10 +84,11 @@ export function describePages(pages: readonly string[], before = '') {
         // The install is what made this checkout; .ci/run does it for real.
         const stdout = await sh(block.text.replace(/^npm ci && /, ''))
         if (!output?.info.startsWith('text output')) return
-        outputs.set(output, stdout.replaceAll(workFolder(), SHOWN_FOLDER))
+        const shown = stdout.replaceAll(workFolder(), SHOWN_FOLDER)
+        outputs.set(output, shown)
         if (UPDATE) return
         const compared = output.info === 'text output' ? words : firstWords
-        expect(compared(stdout)).toEqual(compared(output.text))
+        expect(compared(shown)).toEqual(compared(output.text))
       },
       120_000,
     )
