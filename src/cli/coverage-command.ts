@@ -17,6 +17,7 @@ import {
   type OrganizationCoverage,
   type UnreadStretch,
 } from '../plan/coverage-report.ts'
+import { refuseLostJournal } from '../run/lost-journal.ts'
 import { readJob } from '../run/job.ts'
 import { ConfigError, EXIT, type ExitCode } from '../support/errors.ts'
 import { MINUTE } from '../support/units.ts'
@@ -50,7 +51,8 @@ export async function coverageCommand(
   const job = pipeline === undefined ? null : await readJob(pipeline, overrides, directory.root)
   const journal = openJournal(directory.journal, clock)
   // With a pipeline there is something to say before the first run: nothing of it was read.
-  if (job === null) refuseEmpty(journal, directory)
+  if (job === null) await refuseEmpty(journal, directory)
+  else await refuseLostJournal(journal, directory)
   const history = readHistory(journal)
   const now = serviceTime(history, clock.now())
   // A fixed window is wanted again each time.

@@ -61,7 +61,7 @@ export async function creditsCommand(
   const { directory, clock, output } = context
   const job = pipeline === undefined ? null : await readJob(pipeline, {}, directory.root)
   const name = job?.pipeline ?? null
-  const months = monthlyCredits(historyShown(context).spending, name)
+  const months = monthlyCredits((await historyShown(context)).spending, name)
   const firstDay = (count: number) => dayOf(clock.now() - (count - 1) * DAY)
   const since = days === undefined ? null : firstDay(days)
   const recentDays = days ?? RECENT_DAYS

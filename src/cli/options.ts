@@ -106,6 +106,12 @@ export const LOSS_OPTION: OptionDeclaration = [
   'go on without journal segments that are lost or damaged; what they held is bought again',
 ]
 
+/** Begins a new journal beside a warehouse; its name is that of Overrides. */
+export const AGAIN_OPTION: OptionDeclaration = [
+  '--begin-again',
+  'buy everything again where the journal is gone and the warehouse is there',
+]
+
 /** What lets a publish do that is refused otherwise; their names are those of LossChoices. */
 export const GUARD_OPTIONS: readonly OptionDeclaration[] = [
   ['--adopt-destination', 'publish although the destination shows another journal'],

@@ -9,6 +9,7 @@ import { CREDITS_PER_PAGE, monthOf, monthlyCredits } from '../journal/spending.t
 import { FEWEST_RUNS, billRange, type BillRange } from '../plan/forecast.ts'
 import { makePlan, type Plan } from '../plan/plan.ts'
 import { readJob, type Job, type Overrides } from '../run/job.ts'
+import { refuseLostJournal } from '../run/lost-journal.ts'
 import { whatIsLeft, type OpenRun } from '../run/open-run.ts'
 import { ConfigError, EXIT, type ExitCode } from '../support/errors.ts'
 import { sum } from '../support/numbers.ts'
@@ -37,7 +38,9 @@ export async function planCommand(
   const { output, directory, clock, environment } = context
   const job = await readJob(pipeline, options, directory.root)
   refuseBundled(job, environment)
-  const history = readHistory(openJournal(directory.journal, clock))
+  const journal = openJournal(directory.journal, clock)
+  await refuseLostJournal(journal, directory)
+  const history = readHistory(journal)
   const nowMs = clock.now()
   const times = { nowMs, serverNowMs: serviceTime(history, nowMs) }
   const fromNothing = makePlan(job.question, history, times.serverNowMs)

@@ -53,7 +53,7 @@ export async function verifyCommand(
   const { output, clock, directory } = context
   const journal = openJournal(directory.journal, clock)
   if (url === undefined) {
-    refuseEmpty(journal, directory)
+    await refuseEmpty(journal, directory)
     const proved = journal.check('bytes')
     output.report({
       notes: journalNotes(proved),

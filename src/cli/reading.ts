@@ -9,15 +9,16 @@ import { readHistory } from '../journal/read-history.ts'
 import { findAnalystCopy } from '../run/analyst-copy.ts'
 import type { DataDirectory } from '../run/data-directory.ts'
 import { holderOf } from '../run/lock.ts'
+import { refuseLostJournal } from '../run/lost-journal.ts'
 import { ConfigError, EXIT, JobtideError, LockedError } from '../support/errors.ts'
 import { openWarehouse, withWarehouse, type Warehouse } from '../warehouse/warehouse.ts'
 import type { Context } from './context.ts'
 import { agoText, minuteText } from './text.ts'
 
 /** The history of a data directory. @throws as {@link refuseEmpty} does */
-export function historyShown({ directory, clock }: Context): History {
+export async function historyShown({ directory, clock }: Context): Promise<History> {
   const journal = openJournal(directory.journal, clock)
-  refuseEmpty(journal, directory)
+  await refuseEmpty(journal, directory)
   return readHistory(journal)
 }
 
@@ -25,8 +26,8 @@ export function historyShown({ directory, clock }: Context): History {
  * @throws ConfigError when the journal of the data directory has no record; a warehouse beside it is named
  * @throws JournalLossError when it had some
  */
-export function refuseEmpty(journal: Journal, directory: DataDirectory): void {
-  refuseLostJournal(journal, directory)
+export async function refuseEmpty(journal: Journal, directory: DataDirectory): Promise<void> {
+  await refuseNoJournal(journal, directory)
   if (journal.segments().length > 0) return
   const { root } = directory
   throw new ConfigError(`nothing was run yet in ${root}`, {
@@ -35,13 +36,14 @@ export function refuseEmpty(journal: Journal, directory: DataDirectory): void {
 }
 
 /** As {@link refuseEmpty}, but takes a data directory in which nothing was run. */
-export function refuseLostJournal(journal: Journal, { root, warehouse }: DataDirectory): void {
-  journal.check()
+export async function refuseNoJournal(journal: Journal, directory: DataDirectory): Promise<void> {
+  await refuseLostJournal(journal, directory)
+  const { root, warehouse } = directory
   if (journal.segments().length > 0 || !existsSync(warehouse)) return
   throw new ConfigError(
-    `there is a warehouse in ${root} and no journal: it was restored from a snapshot, or its journal is lost`,
+    `there is a warehouse in ${root} and no journal: it was restored from a snapshot`,
     {
-      hint: 'If it is lost, put `journal` and `journal.seals` back from a backup: a run without them buys everything again. `jobtide query` reads the warehouse as it is.',
+      hint: 'A run buys everything again: put `journal` and `journal.seals` back from a backup before, where there is one. `jobtide query` reads the warehouse as it is.',
     },
   )
 }

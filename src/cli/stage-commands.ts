@@ -7,6 +7,7 @@ import { parseKeep } from '../publish/gc/retention.ts'
 import type { PublishChoices } from '../publish/publish.ts'
 import { makeAnalystCopy } from '../run/analyst-copy.ts'
 import { readSnapshotTarget } from '../run/job.ts'
+import { refuseLostJournal } from '../run/lost-journal.ts'
 import { withJournal } from '../run/session.ts'
 import { PUBLISHING_MEMORY, buildStage, loadStage, publishStage } from '../run/stages.ts'
 import { ConfigError, EXIT, LockedError, type ExitCode } from '../support/errors.ts'
@@ -74,6 +75,7 @@ export async function replayCommand(
   const losses = acceptLoss ? 'accept' : 'refuse'
   return withLock(context, 'replay', losses, async (journal) => {
     journal.check('bytes')
+    await refuseLostJournal(journal, directory)
     if (journal.segments().length === 0) {
       throw new ConfigError(`there is no journal in ${directory.journal}`, { hint: RUN_FIRST })
     }
@@ -119,6 +121,8 @@ async function runAlone(
     if (journal.segments().length === 0 && !existsSync(directory.warehouse)) {
       throw new ConfigError(`nothing was run yet in ${directory.root}`, { hint: RUN_FIRST })
     }
+    // What loads would take coverage and runs out of the warehouse.
+    if (command !== 'build') await refuseLostJournal(journal, directory)
     const writer = journal.writer()
     const warehouse = await openWarehouse({
       path: directory.warehouse,

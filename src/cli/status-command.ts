@@ -17,7 +17,7 @@ import { EXIT, type ExitCode } from '../support/errors.ts'
 import { sum } from '../support/numbers.ts'
 import { queryReport } from '../warehouse/query-report.ts'
 import type { Context } from './context.ts'
-import { readWarehouse, refuseLostJournal, type Reading } from './reading.ts'
+import { readWarehouse, refuseNoJournal, type Reading } from './reading.ts'
 import { table, type Fact } from './report.ts'
 import { clocksText, wentBackValues } from './run-result.ts'
 import { agoText, countText, creditsText, minuteText } from './text.ts'
@@ -40,7 +40,7 @@ export async function statusCommand(
   { maxAge }: { readonly maxAge?: number },
 ): Promise<ExitCode> {
   const { directory, clock, output } = context
-  refuseLostJournal(openJournal(directory.journal, clock), directory)
+  await refuseNoJournal(openJournal(directory.journal, clock), directory)
   const freshness = await readFreshness({ directory, clock, named, maxAgeMs: maxAge ?? null })
   const { history, nowMs: now } = freshness
   const judgements = judgementsOf(freshness, directory.root)

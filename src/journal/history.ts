@@ -32,6 +32,7 @@ import {
   type BatchSplit,
   type BatchRecord,
   type SplitPayload,
+  type SpentBefore,
   type SuppressionChanged,
 } from './records.ts'
 
@@ -99,6 +100,7 @@ export function foldRecord(history: History, frame: PlacedFrame): void {
         record.run_id,
         newRunHistory(record, payloadOf<BatchRecord[]>(frame), history.hasGaps),
       )
+      addSpentBefore(history, record.spent_before)
       return
     case 'run_resumed': {
       const run = runOf(history, record)
@@ -173,6 +175,16 @@ function foldSplitBatch(history: History, record: BatchSplit, frame: PlacedFrame
   closeBatch(batch, 'split')
   run.batchesPlanned -= 1
   addBatches(run, payloadOf<SplitPayload>(frame).instead)
+}
+
+/** Adds what was spent before the journal began, to budgets and not to a run. */
+export function addSpentBefore(
+  history: Pick<History, 'spending'>,
+  spent: readonly SpentBefore[] = [],
+): void {
+  for (const { pipeline, day, credits } of spent) {
+    spendingOf(history.spending, pipeline, day).charged += credits
+  }
 }
 
 /** A request counts for the pipeline on the day on which it was sent. */

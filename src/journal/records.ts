@@ -68,6 +68,15 @@ export interface RunStarted extends OfRun<'run_started'> {
   readonly expected_credits?: number
   /** Hash of what was asked for: a run is only resumed for the same question. */
   readonly question_sha256: string
+  /** What was spent before, as a warehouse whose journal was lost knew it: the run began again; absent for any other. */
+  readonly spent_before?: readonly SpentBefore[]
+}
+
+/** Credits of a pipeline on a UTC day, `2026-11-20`. */
+export interface SpentBefore {
+  readonly pipeline: string
+  readonly day: string
+  readonly credits: number
 }
 
 /** A run that had stopped is resumed. Payload: JSON of the `BatchRecord[]` that are asked in addition to its own. */

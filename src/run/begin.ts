@@ -4,7 +4,7 @@ import { serviceTime } from '../journal/clock-history.ts'
 import type { History } from '../journal/history.ts'
 import { addBatches, newRunHistory, type RunHistory } from '../journal/run-history.ts'
 import type { JournalWriter } from '../journal/journal.ts'
-import type { RunResumed, RunStarted, BatchRecord } from '../journal/records.ts'
+import type { RunResumed, RunStarted, BatchRecord, SpentBefore } from '../journal/records.ts'
 import { pagesBought, type BatchHistory } from '../journal/batch-history.ts'
 import { makePlan, questionSha256, type Plan } from '../plan/plan.ts'
 import type { Clock } from '../support/clock.ts'
@@ -35,6 +35,8 @@ export interface BeginOptions {
   readonly history: History
   readonly writer: JournalWriter
   readonly clock: Clock
+  /** What was spent before the journal began. */
+  readonly spentBefore?: readonly SpentBefore[]
 }
 
 /**
@@ -76,7 +78,7 @@ export async function beginRun(options: BeginOptions): Promise<BegunRun> {
 }
 
 async function start(
-  { job, command, writer, clock }: BeginOptions,
+  { job, command, writer, clock, spentBefore = [] }: BeginOptions,
   plan: Plan,
   sha256: string,
 ): Promise<RunHistory> {
@@ -91,6 +93,7 @@ async function start(
     credits_limit: job.creditsLimit,
     ...(plan.expectedCredits === null ? {} : { expected_credits: plan.expectedCredits }),
     question_sha256: sha256,
+    ...(spentBefore.length === 0 ? {} : { spent_before: spentBefore }),
   }
   await writer.append(started, JSON.stringify(plan.batches))
   return newRunHistory(started, plan.batches)

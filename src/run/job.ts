@@ -40,6 +40,8 @@ export interface Overrides {
   readonly publish?: boolean
   /** Goes on without journal segments that are lost. */
   readonly acceptLoss?: boolean
+  /** Buys everything again where the journal of a warehouse is gone. */
+  readonly beginAgain?: boolean
   /** Publishes to a destination that shows the rows of another journal. */
   readonly adoptDestination?: boolean
   /** Publishes a snapshot that holds less than the one before. */
@@ -71,6 +73,8 @@ export interface Job {
   readonly retentionDays: number | null
   /** Goes on without journal segments that are lost: what they held is bought again. */
   readonly acceptLoss: boolean
+  /** Begins a new journal beside a warehouse whose journal is gone: everything is bought again. */
+  readonly beginAgain: boolean
 }
 
 export interface SnapshotTarget {
@@ -113,6 +117,7 @@ export async function readJob(name: string, overrides: Overrides, dataDir: strin
     },
     retentionDays: spec.retention_days ?? null,
     acceptLoss: overrides.acceptLoss ?? false,
+    beginAgain: overrides.beginAgain ?? false,
   }
 }
 

@@ -102,12 +102,12 @@ async function attempt(
 ): Promise<Omit<RunReport, 'durationMs'> | Pick<RunReport, 'extract'>> {
   const { job, command, world, session } = given
   const { clock } = world
-  const { journal, writer, history: before } = session
+  const { journal, writer, history: before, spentBefore } = session
   // Before a credit is spent, because the load would refuse.
   if (command !== 'extract') readSuppression(journal, before.suppression)
   const publishes = command !== 'extract' && job.snapshot !== null
   const store = publishes ? await preflightStage(job.snapshot, world, job.publishing) : null
-  const begun = await beginRun({ job, command, history: before, writer, clock })
+  const begun = await beginRun({ job, command, history: before, writer, clock, spentBefore })
   const { run, ...beginning } = begun
   const { organizations, resumed } = beginning
   const parts = { ...given, store, seconds: {} }

@@ -1,12 +1,13 @@
 /** What a process that buys holds while it does: the lock of the data directory, and the journal's writer. */
 
 import { openJournal, type Journal, type JournalWriter } from '../journal/journal.ts'
-import type { JournalRecord } from '../journal/records.ts'
+import type { JournalRecord, SpentBefore } from '../journal/records.ts'
 import { readHistory, saveCheckpoint } from '../journal/read-history.ts'
-import type { History } from '../journal/history.ts'
+import { addSpentBefore, type History } from '../journal/history.ts'
 import { messageOf } from '../support/errors.ts'
 import type { Job } from './job.ts'
 import { acquireLock, type DataLock, type LockRequest } from './lock.ts'
+import { spentWithoutJournal } from './lost-journal.ts'
 import type { RunWorld } from './stages.ts'
 import { removeLeftFolders } from './temporary-folder.ts'
 
@@ -16,6 +17,8 @@ export interface Session {
   /** What the journal said when the session began. */
   readonly history: History
   readonly lock: DataLock
+  /** What was spent before the journal began; see lost-journal.ts. */
+  readonly spentBefore: readonly SpentBefore[]
 }
 
 /**
@@ -47,9 +50,12 @@ export async function withJournal<T>(
   }
 }
 
-/** As {@link withJournal}, with the journal's writer, for a process that buys. */
+/**
+ * As {@link withJournal}, with the journal's writer, for a process that buys.
+ * @throws StorageError when the journal of a warehouse is gone, unless the job begins again
+ */
 export function withSession<T>(
-  { pipeline, acceptLoss }: Job,
+  { pipeline, acceptLoss, beginAgain }: Job,
   command: string,
   world: RunWorld,
   maxWaitMs: number,
@@ -57,9 +63,14 @@ export function withSession<T>(
 ): Promise<T> {
   const request = { command, pipeline, maxWaitMs, givesWay: command === 'backfill' }
   return withJournal(world, request, acceptLoss ? 'accept' : 'refuse', async (journal, lock) => {
+    const lost = await spentWithoutJournal(journal, world.directory)
+    if (lost !== null && !beginAgain) throw lost.problem
+    const spentBefore = lost?.spent ?? []
     const writer = lockedWriter(journal.writer(), lock)
     try {
-      return await work({ journal, writer, history: readHistory(journal), lock })
+      const history = readHistory(journal)
+      addSpentBefore(history, spentBefore)
+      return await work({ journal, writer, history, lock, spentBefore })
     } finally {
       // Closing seals the segment, which a full disk refuses; the lock is given back all the same.
       await writer.close()

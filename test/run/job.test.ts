@@ -73,6 +73,7 @@ describe('readJob', () => {
       retentionDays: null,
       schedule: null,
       acceptLoss: false,
+      beginAgain: false,
     })
   })
 

@@ -47,6 +47,7 @@ export function jobOver(organizations: readonly string[], question: Partial<Ques
     publishing: {},
     retentionDays: null,
     acceptLoss: false,
+    beginAgain: false,
   }
 }
 

@@ -1,6 +1,13 @@
 /** The commands that buy, load, build and publish. */
 
-import { GUARD_OPTIONS, LOSS_OPTION, MAX_AGE_OPTION, RUN_OPTIONS, wholeNumber } from '../options.ts'
+import {
+  AGAIN_OPTION,
+  GUARD_OPTIONS,
+  LOSS_OPTION,
+  MAX_AGE_OPTION,
+  RUN_OPTIONS,
+  wholeNumber,
+} from '../options.ts'
 import { PIPELINE, type Declaration } from './declaration.ts'
 
 // A database or the SDK of S3 takes longer to import than most commands take.
@@ -17,14 +24,14 @@ export const RUN_COMMANDS: readonly Declaration[] = [
     name: 'run',
     about: 'plan, extract, load, build and publish a pipeline',
     arguments: [['<pipeline>', PIPELINE]],
-    options: [...RUN_OPTIONS, LOSS_OPTION, ...GUARD_OPTIONS],
+    options: [...RUN_OPTIONS, LOSS_OPTION, AGAIN_OPTION, ...GUARD_OPTIONS],
     import: async () => (await runs()).runCommand,
   },
   {
     name: 'backfill',
     about: 'a run over a long window',
     arguments: [['[pipeline]', PIPELINE, 'backfill']],
-    options: [...RUN_OPTIONS, LOSS_OPTION, ...GUARD_OPTIONS],
+    options: [...RUN_OPTIONS, LOSS_OPTION, AGAIN_OPTION, ...GUARD_OPTIONS],
     import: async () => (await runs()).backfillCommand,
   },
   {
@@ -59,7 +66,7 @@ export const RUN_COMMANDS: readonly Declaration[] = [
     name: 'extract',
     about: 'buy the pages of a pipeline into the journal, and nothing else',
     arguments: [['<pipeline>', PIPELINE]],
-    options: [...RUN_OPTIONS, LOSS_OPTION],
+    options: [...RUN_OPTIONS, LOSS_OPTION, AGAIN_OPTION],
     import: async () => (await runs()).extractCommand,
   },
   {

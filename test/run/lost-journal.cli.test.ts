@@ -1,0 +1,46 @@
+/** A data directory whose journal is gone, with the list of its segments, and whose warehouse is there. */
+
+import { readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { expect, it } from 'vitest'
+import { done, openSite, pipelineText } from '../helpers/run-cli.ts'
+
+it('is bought again only with --begin-again, where the month counts what was spent; others say what the warehouse holds', async () => {
+  const site = await openSite()
+  for (const command of [['extract', site.pipeline], ['load']]) done(await site.call(command))
+  const { credits } = site.simulator.account()
+  const [{ events }] = (await site.query<{ events: number }>(
+    'select count(*)::int as events from job_change_events',
+  )) as [{ events: number }]
+  for (const name of ['journal', 'journal.seals']) {
+    rmSync(join(site.dataDir, name), { recursive: true })
+  }
+  const warehouse = () => readFileSync(join(site.dataDir, 'jobtide.duckdb'))
+  const before = warehouse()
+  const pipelined = ['run', 'extract', 'backfill', 'plan', 'coverage', 'credits', 'publish'].map(
+    (name) => (name === 'publish' ? [name, '--pipeline', site.pipeline] : [name, site.pipeline]),
+  )
+  for (const command of [...pipelined, ['status'], ['load'], ['replay']]) {
+    const { exitCode, stderr } = await site.call(command)
+    expect(exitCode, `${command.join(' ')}: ${stderr}`).toBe(9)
+    expect(stderr).toMatch(
+      new RegExp(`is gone; its warehouse holds ${events} events up to .* for ${credits} credits`),
+    )
+    expect(stderr).toContain('`--begin-again`')
+  }
+  expect(warehouse().equals(before)).toBe(true)
+  expect(site.simulator.account().credits).toBe(credits)
+
+  const limits = `limits: { credits_per_month: ${credits} }`
+  writeFileSync(site.pipeline, pipelineText([limits]))
+  for (const more of [['--begin-again'], []]) {
+    expect((await site.call(['extract', site.pipeline, ...more])).exitCode).toBe(4)
+  }
+  expect(site.simulator.account().credits).toBe(credits)
+  writeFileSync(site.pipeline, pipelineText())
+  done(await site.call(['run', site.pipeline, '--no-publish']))
+  expect(site.simulator.account().credits).toBe(2 * credits)
+  expect(await site.query('select count(*)::int as events from job_change_events')).toEqual([
+    { events },
+  ])
+}, 60_000)
