@@ -29,7 +29,8 @@ import { readSnapshotTarget } from '../run/job.ts'
 import { leaveOutErased } from '../run/forget/rebuild.ts'
 import { acquireLock } from '../run/lock.ts'
 import { withTemporaryFolder } from '../run/temporary-folder.ts'
-import { EXIT, JobtideError, errorDocument, type ExitCode } from '../support/errors.ts'
+import { ConfigError, EXIT, JobtideError, errorDocument, type ExitCode } from '../support/errors.ts'
+import { isWithin } from '../support/file-modes.ts'
 import type { Warehouse } from '../warehouse/warehouse.ts'
 import { runWorld, type Context } from './context.ts'
 import { refuseEmpty } from './reading.ts'
@@ -174,6 +175,7 @@ export async function restoreCommand(
 ): Promise<ExitCode> {
   const { output, clock, directory, progress, stop: signal } = context
   refuseExisting(directory.warehouse)
+  refuseInside(directory.root, url)
   const snapshot = await proving(context, url, options, proveSnapshot)
   const { created_at: createdAt } = snapshot.manifest
   const lock = await acquireLock(directory.root, { command: 'restore', clock })
@@ -195,6 +197,15 @@ export async function restoreCommand(
   } finally {
     lock.release()
   }
+}
+
+// Publishers and garbage collection own what is in a destination, and readers copy it.
+function refuseInside(dataDir: string, url: string): void {
+  const { destination } = splitSnapshotUrl(url)
+  if (!isFolderAddress(destination) || !isWithin(destination, dataDir)) return
+  throw new ConfigError(`the data directory ${dataDir} lies in the destination ${destination}`, {
+    hint: 'Name a folder outside of it with --data-dir; nothing was written.',
+  })
 }
 
 /** Comments on the restored tables that this version makes itself, as its build does. */

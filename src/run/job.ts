@@ -25,6 +25,7 @@ import { SqlError } from '../warehouse/errors.ts'
 import { quoteIdentifier, quotePath } from '../warehouse/sql-text.ts'
 import { withWarehouse, type Warehouse } from '../warehouse/warehouse.ts'
 import { dataDirectory } from './data-directory.ts'
+import { LOCK_FOLDER } from './lock.ts'
 
 /** What the command line says, overriding the pipeline file. Absent means: as the file says. */
 export interface Overrides {
@@ -173,8 +174,10 @@ const KEPT_BY_DEFAULT = 30
 // A publish empties the first, an erasure removes the second: readers would lose every snapshot.
 function refuseOwnFolder(to: string, dataDir: string): void {
   if (!isFolderAddress(to)) return
-  const { scratch, published, journal } = dataDirectory(dataDir)
-  const own = [scratch, published, journal].find((folder) => isWithin(folder, to))
+  const { scratch, published, journal, root } = dataDirectory(dataDir)
+  const own = [scratch, published, journal, join(root, LOCK_FOLDER)].find((folder) =>
+    isWithin(folder, to),
+  )
   if (own === undefined) return
   throw new ConfigError(`snapshots cannot go to ${to}: Jobtide keeps its own files in ${own}`, {
     hint: 'Name another folder, such as snapshots; nothing was sent.',

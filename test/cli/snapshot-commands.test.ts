@@ -12,6 +12,7 @@ import { EXIT } from '../../src/support/errors.ts'
 import { DAY } from '../../src/support/units.ts'
 import { START, idOf, manifestOf, publishManifest } from '../publish/gc/gc-world.ts'
 import { publishedLake } from '../publish/lake-fixtures.ts'
+import { callCli } from '../helpers/run-cli.ts'
 import { ledgerSite, sendRequest } from './ledger-fixture.ts'
 
 const pipeline = 'nightly'
@@ -250,4 +251,18 @@ describe('restore', () => {
     })
     expect(existsSync(`${site.folder}/lock`)).toBe(false)
   })
+
+  it.each(['', '/data', '/snapshots/mine/data'])(
+    'refuses a data directory at <destination>%s, and writes nothing there',
+    async (below) => {
+      const lake = await publishedLake()
+      const names = readdirSync(lake.root, { recursive: true })
+      const dataDir = `${lake.root}${below}`
+      const args = ['restore', lake.root, '--data-dir', dataDir]
+      const { exitCode, stderr } = await callCli(args)
+      expect(exitCode, stderr).toBe(EXIT.usage)
+      expect(stderr).toContain(`the data directory ${dataDir} lies in the destination ${lake.root}`)
+      expect(readdirSync(lake.root, { recursive: true })).toEqual(names)
+    },
+  )
 })

@@ -101,7 +101,7 @@ describe('readJob', () => {
     })
   })
 
-  it.each(['scratch', 'published', 'journal/mine'])(
+  it.each(['scratch', 'published', 'journal/mine', 'locks'])(
     'refuses %s as the place of snapshots: Jobtide empties or fills that folder itself',
     async (to) => {
       const { pipeline } = files()
