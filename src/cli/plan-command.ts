@@ -63,6 +63,7 @@ export async function planCommand(
     ['silent', silent, 'asked before without one event'],
     ['left out', plan.quarantined.length, 'refused by the service lately'],
     ['twice', duplicates, 'named twice in the list'],
+    ['by URL', namedByUrlBesideIds(plan), NAMED_BOTH_WAYS],
   ]
   output.report({
     title: `${job.pipeline}: ${countText(plan.organizations, 'organisation')} in ${countText(plan.batches.length, 'batch')}; nothing was sent`,
@@ -99,6 +100,16 @@ export async function planCommand(
     },
   })
   return EXIT.done
+}
+
+const NAMED_BOTH_WAYS =
+  'by URL, others by id: one named both ways is bought twice, until events have told its id'
+
+/** Organisations whose id is not known, in a plan that asks for others by id; 0 where all are named in one way. */
+function namedByUrlBesideIds({ batches }: Plan): number {
+  const asked = batches.flatMap(({ organizations }) => organizations)
+  const byUrl = new Set(asked.filter(({ by }) => by !== 'id').map(({ value }) => value))
+  return asked.some(({ by }) => by === 'id') ? byUrl.size : 0
 }
 
 function windowsTable({ question }: Job, plan: Plan): Table {

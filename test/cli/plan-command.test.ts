@@ -64,6 +64,19 @@ describe('plan', () => {
     })
   })
 
+  it('of 2 URLs beside 3 ids says that one named both ways is bought twice; of URLs alone nothing', async () => {
+    const shown = (names: readonly string[]) => {
+      const site = ledgerSite(NOW)
+      return site.show((context) => planCommand(context, site.pipeline('nightly', names), {}))
+    }
+    const urls = ['https://network.example/company/a', 'https://network.example/company/b']
+    const mixed = await shown([...urls, 'org_1', 'org_2', 'org_3'])
+    expect(mixed.text).toMatch(
+      /^by URL +2 organisations by URL, others by id: one named both ways/m,
+    )
+    expect((await shown(urls)).text).not.toContain('by URL')
+  })
+
   it('of a list that was read puts the 50 silent organisations into a batch of their own', async () => {
     const { text, document } = await plan(await afterAYear(100), 100)
     expect(document).toMatchObject({ batches: 2, without_events: 50, never_asked: 0 })
