@@ -95,6 +95,19 @@ export function logLevelFrom(
   )
 }
 
+/**
+ * A text in which `${NAME}` stands for a variable, or for what the file holds that `NAME_FILE` names.
+ * @throws ConfigError naming a variable that is not set
+ */
+export function expandVariables(environment: Environment, text: string): string {
+  return text.replaceAll(/\$\{(\w+)\}/g, (_, name: string) => {
+    const path = environment[`${name}_FILE`]
+    const value = environment[name] || (path && readFileSync(path, 'utf8').trim())
+    if (value) return value
+    throw new ConfigError(`${name} is not set, and notify: needs it`)
+  })
+}
+
 const SIZE = /^(\d+(?:\.\d+)?) ?([kmgt])(i?)b$/i
 const SIZE_STEPS = 'kmgt'
 

@@ -34,8 +34,9 @@ describe('imports', () => {
     ...Object.fromEntries(base.map((folder) => [folder, ['support']])),
     ...Object.fromEntries(stages.map((folder) => [folder, below])),
     report: ['support', 'warehouse'],
+    observe: ['support'],
     run: [...below, ...stages, 'report'],
-    cli: [...below, ...stages, 'report', 'run', 'simulator', 'config'],
+    cli: [...below, ...stages, 'report', 'observe', 'run', 'simulator', 'config'],
   }
 
   it('knows the place of every folder of src', () => {

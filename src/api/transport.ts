@@ -137,7 +137,10 @@ export function createTransport(options: TransportOptions): Transport {
   return { post, close: () => agent.destroy() }
 }
 
-function createAgent(options: TransportOptions): Dispatcher {
+/** Connections as Jobtide makes them, through the proxies where there are some. */
+export function createAgent(
+  options: Pick<TransportOptions, 'connections' | 'proxies' | 'headersMs' | 'idleMs'>,
+): Dispatcher {
   const { connections, proxies } = options
   const connect = { timeout: CONNECT_MS }
   const agentOptions = {

@@ -15,6 +15,7 @@ import { ConfigError, EXIT, type ExitCode } from '../support/errors.ts'
 import type { LogLevel } from '../support/logger.ts'
 import type { Context } from './context.ts'
 import { serveHealth, toldAsJson } from './health.ts'
+import { tellAll } from './notify.ts'
 import { minuteText } from './text.ts'
 
 export interface ScheduleOptions {
@@ -50,11 +51,11 @@ export async function scheduleCommand(
         const exit = await runChild(context, argument, options)
         tell(context, 'run_over', `${name}: ${exit}`)
       },
-      onLook: (freshness) => {
+      onLook: async (freshness) => {
+        await tellAll(context, freshness)
         const next = dueText(freshness)
         if (next !== told) tell(context, 'next_due', next)
         told = next
-        return Promise.resolve()
       },
     })
   } finally {

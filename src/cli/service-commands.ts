@@ -13,6 +13,7 @@ import { SECOND } from '../support/units.ts'
 import { packageVersion, runWorld, type Context } from './context.ts'
 import { erasureWorld } from './forget-command.ts'
 import { refuseBundled } from './plan-command.ts'
+import { tellingOf } from './notify.ts'
 import type { Report } from './report.ts'
 import { leftBehindText, problemOf, runReport } from './run-result.ts'
 import { countText, durationText, numberText } from './text.ts'
@@ -26,14 +27,17 @@ function buying(command: RunCommand) {
   return async (context: Context, pipeline: string, options: Overrides): Promise<ExitCode> => {
     const { output } = context
     const world = runWorld(context)
-    const report = await withService(context, pipeline, options, async (job, service) => {
+    const run = async (job: Job, service: Service) => {
       const done = await runJob(job, command, service, world)
       if (command !== 'extract' && done.stageFailure === null) {
         // After the run has closed its journal segment: only then can that be rewritten.
         await eraseAfterRun(erasureWorld(context, pipeline), job.retentionDays)
       }
       return done
-    })
+    }
+    const report = await tellingOf(context, pipeline, () =>
+      withService(context, pipeline, options, run),
+    )
     output.report(runReport(report))
     const problem = problemOf(report)
     if (problem === null) return EXIT.done

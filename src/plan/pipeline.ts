@@ -62,6 +62,26 @@ const s3Schema = z.strictObject({
   storage_class: z.string().min(1).optional().describe('Of data files, such as STANDARD_IA.'),
 })
 
+const notifySchema = z.strictObject({
+  webhook: z.strictObject({
+    url: z
+      .string()
+      .min(1)
+      .describe(
+        'https, or http on this machine; ${NAME} stands for a variable of the environment.',
+      ),
+    format: z.enum(['json', 'slack']).default('json').describe('What is posted.'),
+  }),
+  on: z
+    .array(z.enum(['failure', 'budget', 'stale', 'success']))
+    .min(1)
+    .default(['failure', 'budget', 'stale'])
+    .describe('What is told, each thing once.'),
+})
+
+/** Who is told what. */
+export type NotifySpec = z.infer<typeof notifySchema>
+
 /** The shape of a pipeline file; config/pipeline.schema.json is made from it. */
 export const pipelineSchema = z.strictObject({
   name: z
@@ -141,6 +161,7 @@ export const pipelineSchema = z.strictObject({
     .describe(
       'Events that changed and were detected longer ago are erased after each run; absent keeps all.',
     ),
+  notify: notifySchema.optional().describe('Who is told how runs end; absent: nobody.'),
 })
 
 export type PipelineSpec = z.infer<typeof pipelineSchema>
@@ -211,6 +232,8 @@ const ALLOWED_KEYS: Readonly<Record<string, readonly string[]>> = {
   snapshot: Object.keys(pipelineSchema.shape.snapshot.unwrap().shape),
   'snapshot.keep': ['last', 'daily', 'weekly', 'monthly'],
   'snapshot.s3': Object.keys(s3Schema.shape),
+  notify: Object.keys(notifySchema.shape),
+  'notify.webhook': Object.keys(notifySchema.shape.webhook.shape),
 }
 
 function describe(

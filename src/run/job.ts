@@ -8,7 +8,7 @@ import { basename, dirname, extname, isAbsolute, join, resolve } from 'node:path
 import { EVENT_TYPES, type EventType, type OrganizationRef } from '../journal/records.ts'
 import type { Schedule } from '../plan/due.ts'
 import { columnAt, parseOrganizations, type OrganizationList } from '../plan/organizations.ts'
-import { durationMs, parsePipeline, type PipelineSpec } from '../plan/pipeline.ts'
+import { durationMs, parsePipeline, type NotifySpec, type PipelineSpec } from '../plan/pipeline.ts'
 import type { Question } from '../plan/plan.ts'
 import type { Window } from '../plan/window.ts'
 import type { LossChoices } from '../publish/refuse-loss.ts'
@@ -51,6 +51,8 @@ export interface Overrides {
 
 export interface Job {
   readonly pipeline: string
+  /** Who is told how runs end; null for nobody. */
+  readonly notify: NotifySpec | null
   /** When it is due; null when it says no time. */
   readonly schedule: Schedule | null
   readonly question: Question
@@ -101,6 +103,7 @@ export async function readJob(name: string, overrides: Overrides, dataDir: strin
   const concurrency = overrides.concurrency ?? limits.concurrency
   return {
     pipeline: spec.name,
+    notify: spec.notify ?? null,
     schedule: spec.schedule === undefined ? null : { cron: spec.schedule, timezone: spec.timezone },
     question: { ...questionOf(spec, overrides, list.organizations), concurrency },
     organizationsFile: listFile,

@@ -72,6 +72,7 @@ describe('readJob', () => {
       publishing: { adoptDestination: false, acceptShrink: false },
       retentionDays: null,
       schedule: null,
+      notify: null,
       acceptLoss: false,
       beginAgain: false,
     })

@@ -30,6 +30,7 @@ interface NightChoices {
 export function jobOver(organizations: readonly string[], question: Partial<Question> = {}): Job {
   return {
     schedule: null,
+    notify: null,
     pipeline: 'nightly',
     question: aQuestion({
       organizations: organizations.map((value) => ({ by: 'id', value })),

@@ -1,0 +1,87 @@
+/** What is told of a pipeline: made from what is recorded, so that the same state gives the same message again. Pure. */
+
+import { EXIT } from '../support/errors.ts'
+
+export type MessageKind = 'failure' | 'budget' | 'stale' | 'success'
+
+/** Something to tell; counts and sentences only, nothing personal. */
+export interface Message {
+  /** Names it for ever: of one key one message is told. */
+  readonly key: string
+  readonly kind: MessageKind
+  readonly pipeline: string
+  readonly text: string
+  /** What to do; null where there is nothing. */
+  readonly hint: string | null
+  readonly runId: string | null
+  /** Milliseconds since 1970 UTC. */
+  readonly at: number
+}
+
+/** What is wrong with a pipeline, as it is judged. */
+export interface Wrong {
+  readonly id: string
+  readonly message: string
+  readonly hint: string
+  readonly runId: string | null
+  readonly since: number
+}
+
+/** How the last run of a pipeline ended. */
+export interface LastEnd {
+  readonly runId: string
+  readonly at: number
+  readonly exitCode: number
+}
+
+// The first run is a matter of the person who sets it up.
+const NOT_TOLD = new Set(['never_run'])
+
+/** Everything that there is to tell of `pipeline` now. @param lastEnd null while its last run has not ended */
+export function messagesOf(
+  pipeline: string,
+  wrongs: readonly Wrong[],
+  lastEnd: LastEnd | null,
+  nowMs: number,
+): Message[] {
+  const isStopped = lastEnd?.exitCode === EXIT.interrupted || lastEnd?.exitCode === EXIT.terminated
+  const told = wrongs.filter(
+    ({ id }) => !NOT_TOLD.has(id) && !(isStopped && id === 'last_run_failed'),
+  )
+  const messages = told.map(({ id, message, hint, runId, since }): Message => {
+    const key = `${runId ?? pipeline}:${id}:${since}`
+    return { key, kind: kindOf(id, lastEnd), pipeline, text: message, hint, runId, at: nowMs }
+  })
+  if (lastEnd?.exitCode !== EXIT.done) return messages
+  const { runId, at } = lastEnd
+  const text = `${pipeline} ended well`
+  return [
+    ...messages,
+    {
+      key: `${runId}:success:${at}`,
+      kind: 'success',
+      pipeline,
+      text,
+      hint: null,
+      runId,
+      at: nowMs,
+    },
+  ]
+}
+
+function kindOf(id: string, lastEnd: LastEnd | null): MessageKind {
+  if (id === 'last_run_failed') return lastEnd?.exitCode === EXIT.budget ? 'budget' : 'failure'
+  return id === 'last_run_killed' || id === 'pipeline_unreadable' ? 'failure' : 'stale'
+}
+
+/** The document that a webhook gets. */
+export function webhookBody(message: Message, format: 'json' | 'slack'): object {
+  const { key, kind, pipeline, text, hint, runId, at } = message
+  if (format === 'slack') {
+    const lines = hint === null ? text : `${text}\n→ ${hint}`
+    const section = { type: 'section', text: { type: 'plain_text', text: lines } }
+    return { text: `Jobtide ${kind}: ${text}`, blocks: [section] }
+  }
+  const time = new Date(at).toISOString()
+  return { key, kind, pipeline, text, hint, run_id: runId, at: time }
+}

@@ -1,0 +1,81 @@
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { text } from 'node:stream/consumers'
+import { describe, expect, it, onTestFinished } from 'vitest'
+import { KEY, done, openSite } from '../helpers/run-cli.ts'
+import { leaksOf } from '../helpers/canary.ts'
+
+interface Got {
+  readonly key: string | undefined
+  readonly body: Record<string, unknown>
+}
+
+/** A webhook at a secret path, which answers with `status`. */
+async function startWebhook() {
+  const hook = { status: 204, got: [] as Got[], url: '' }
+  const server = createServer((request, response) => {
+    void text(request).then((body) => {
+      const key = request.headers['idempotency-key']
+      if (hook.status < 300) {
+        hook.got.push({ key: String(key), body: JSON.parse(body) as Got['body'] })
+      }
+      response.writeHead(hook.status).end()
+    })
+  })
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+  onTestFinished(() => void server.close())
+  hook.url = `http://127.0.0.1:${(server.address() as AddressInfo).port}/hook/geheim-4711`
+  return hook
+}
+
+const LINES = ['notify: { webhook: { url: "${HOOK_URL}" }, on: [failure, budget, stale, success] }']
+
+describe('notify', () => {
+  it('tells each run once, a failure with what to do; what the webhook did not take comes with the next run, and the exit code is the run’s', async () => {
+    const hook = await startWebhook()
+    const site = await openSite({ companies: 2, pipelineLines: LINES })
+    const env = { HOOK_URL: hook.url }
+    const extract = (...more: string[]) =>
+      site.call(['extract', site.pipeline, '--log-level', 'info', ...more], { env })
+
+    hook.status = 500
+    const budget = await extract('--credits', '10')
+    expect(budget.exitCode).toBe(4)
+    expect(budget.stderr).toMatch(/"msg":"not_told"/)
+    expect(hook.got).toEqual([])
+
+    hook.status = 204
+    done(await extract())
+    const kinds = () => hook.got.map(({ body }) => body['kind'])
+    expect(kinds()).toEqual(['budget', 'success'])
+    expect(hook.got[0]?.body).toMatchObject({
+      pipeline: 'test',
+      text: expect.stringMatching(/ended at .* with exit 4: .*budget/) as string,
+      hint: expect.stringMatching(/Raise `limits`/) as string,
+      key: hook.got[0]?.key,
+    })
+    done(await site.call(['status'], { env }))
+    done(await extract())
+    expect(kinds()).toEqual(['budget', 'success', 'success'])
+    expect(new Set(hook.got.map(({ key }) => key)).size).toBe(3)
+
+    // Neither the key nor the address is anywhere.
+    expect(leaksOf(KEY, { stderr: budget.stderr }, site.folder)).toEqual([])
+    expect(leaksOf('geheim-4711', { stderr: budget.stderr }, site.folder)).toEqual([])
+  })
+
+  it('tells of a run that could not begin, and of a variable that is not set in the log alone', async () => {
+    const hook = await startWebhook()
+    const site = await openSite({ companies: 1, pipelineLines: LINES })
+    const args = ['extract', site.pipeline]
+    const noKey = { JOBTIDE_API_KEY: undefined, HOOK_URL: hook.url }
+    expect((await site.call(args, { env: noKey })).exitCode).toBe(2)
+    expect(hook.got).toMatchObject([
+      {
+        body: { kind: 'failure', text: expect.stringMatching(/exit 2 before it began/) as string },
+      },
+    ])
+    const { stderr } = done(await site.call(args))
+    expect(stderr).toMatch(/^jobtide: warning: not_told: HOOK_URL is not set/m)
+  })
+})
