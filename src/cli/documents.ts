@@ -15,7 +15,16 @@ import {
   flag,
   orNull,
 } from './documents/parts.ts'
-import { status, coverage, credits, rejects, models, report, titles } from './documents/reading.ts'
+import {
+  status,
+  coverage,
+  credits,
+  rejects,
+  models,
+  report,
+  digest,
+  titles,
+} from './documents/reading.ts'
 import {
   load,
   build,
@@ -57,6 +66,7 @@ export const DOCUMENTS: Readonly<Record<string, z.ZodType>> = {
   query: list(anything),
   models,
   report,
+  digest,
   titles,
   snapshots,
   verify: z.union([verifiedSnapshot, verifiedJournal]),

@@ -39,6 +39,9 @@ describe('jobtide forget', () => {
     const list = join(site.folder, 'people.txt')
     writeFileSync(list, `\uFEFF${other.profile_id}\r\n\r\n`)
     const args = ['forget', one.profile_id, '--from', list]
+    const digest = done(await site.call(['digest', '--days', '400']))
+    expect(digest.stdout.trim().split('\n').length).toBeLessThanOrEqual(30)
+    expect(await site.json('digest', '--days', '400')).toHaveProperty('executives')
     const report = await site.json<{ path: string; bytes: number }>('report', '--days', '400')
     expect([statSync(report.path).mode & 0o777, statSync(report.path).size]).toEqual([
       0o600,

@@ -7,8 +7,17 @@ import {
   TITLES_FORMATS,
   several,
   wholeNumber,
+  type OptionDeclaration,
 } from '../options.ts'
 import { PIPELINE, MOST_SHOWN, type Declaration } from './declaration.ts'
+
+const WINDOW_OPTIONS: readonly OptionDeclaration[] = [
+  ['--week', 'the last whole week, Monday to Sunday (what it is without a choice)'],
+  ['--days <n>', 'the last n days up to now', wholeNumber(1, 100_000)],
+  ['--from <date>', 'from this day on, such as 2026-11-01'],
+  ['--to <date>', 'up to this day, itself included; absent: up to now'],
+  ['--organizations <file>', 'only what concerns the organisations of this list'],
+]
 
 export const READ_COMMANDS: readonly Declaration[] = [
   {
@@ -73,14 +82,16 @@ export const READ_COMMANDS: readonly Declaration[] = [
     name: 'report',
     about: 'one HTML page of who joined, left and rose, with pictures',
     options: [
-      ['--week', 'the last whole week, Monday to Sunday (what it is without a choice)'],
-      ['--days <n>', 'the last n days up to now', wholeNumber(1, 100_000)],
-      ['--from <date>', 'from this day on, such as 2026-11-01'],
-      ['--to <date>', 'up to this day, itself included; absent: up to now'],
-      ['--organizations <file>', 'only what concerns the organisations of this list'],
+      ...WINDOW_OPTIONS,
       ['--out <file>', 'where to write it (default: <data-dir>/reports/<from>-to-<to>.html)'],
     ],
     import: async () => (await import('../report-command.ts')).reportCommand,
+  },
+  {
+    name: 'digest',
+    about: 'the head of such a page in at most 30 lines of text',
+    options: [...WINDOW_OPTIONS],
+    import: async () => (await import('../digest-command.ts')).digestCommand,
   },
   {
     name: 'titles',

@@ -180,21 +180,74 @@ export const models = withVersion({
   ),
 })
 
+const changeCounts = list(
+  object({
+    change: text,
+    changes: count,
+    changes_before: count,
+    executives: count,
+    side_roles: count,
+  }),
+)
+
 export const report = withVersion({
   path: text,
   bytes: count,
   from_at: instant,
   to_at: instant,
-  changes: list(
+  changes: changeCounts,
+  unknown_organizations: list(text),
+})
+
+export const digest = withVersion({
+  from_at: instant,
+  to_at: instant,
+  changes: changeCounts,
+  executives: list(
     object({
       change: text,
-      changes: count,
-      changes_before: count,
-      executives: count,
-      side_roles: count,
+      event_key: text,
+      organization_id: text,
+      organization: text,
+      person_full_name: orNull(text),
+      person_network_url: orNull(text),
+      level: text,
+      is_executive: flag,
+      title_before: orNull(text),
+      title_after: orNull(text),
+      from_organization: orNull(text),
+      to_organization: orNull(text),
+      changed_on: text,
+      is_month_precise: flag,
+      is_future: flag,
+      known_on: text,
     }),
   ),
-  unknown_organizations: list(text),
+  organizations: list(
+    object({
+      organization_id: text,
+      organization: text,
+      joined: count,
+      went: count,
+      net: z.int(),
+      rose: count,
+      executives_joined: count,
+      executives_left: count,
+      organizations: count,
+    }),
+  ),
+  bursts: list(
+    object({
+      change: text,
+      organization_id: text,
+      organization: text,
+      week_from_on: text,
+      people: count,
+      usual: amount,
+      bursts: count,
+    }),
+  ),
+  credits: amount,
 })
 
 export const titles = list(
