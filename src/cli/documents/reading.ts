@@ -145,7 +145,7 @@ export const rejects = withVersion({
   data_dir: text,
   received: count,
   rejects: count,
-  reasons: list(object({ reason: text, events: count, last_at: instant })),
+  reasons: list(object({ reason: text, events: count, first_at: instant, last_at: instant })),
   rows: list(
     object({
       received_at: instant,
