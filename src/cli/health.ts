@@ -1,8 +1,9 @@
 /** Answers on this machine whether the data is as fresh as it should be: `GET /health`, 200 or 503. */
 
-import { createServer, type Server } from 'node:http'
+import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { errorDocument } from '../support/errors.ts'
+import { closeServer, listenOnLoopback } from '../support/loopback.ts'
 
 /** What is told at a path: a status and a text. */
 export interface Told {
@@ -21,12 +22,12 @@ export function toldAsJson(status: number, document: object): Told {
  * Serves `pages` by their paths on 127.0.0.1.
  * @param port 0 for any free one
  * @returns the port and how to close
- * @throws Error of the system when the port is taken
+ * @throws ConfigError when the port is taken
  */
 export async function serveHealth(
   port: number,
   pages: Readonly<Record<string, () => Promise<Told>>>,
-): Promise<{ readonly port: number; close(): void }> {
+): Promise<{ readonly port: number; close(): Promise<void> }> {
   const server = createServer((request, response) => {
     const page = pages[(request.url ?? '').split('?', 1)[0] ?? '']
     const isRead = request.method === 'GET' || request.method === 'HEAD'
@@ -38,17 +39,6 @@ export async function serveHealth(
       response.writeHead(status, { 'content-type': type }).end(body)
     })
   })
-  await listen(server, port)
-  const close = () => {
-    server.close()
-    server.closeAllConnections()
-  }
-  return { port: (server.address() as AddressInfo).port, close }
-}
-
-function listen(server: Server, port: number): Promise<void> {
-  return new Promise((resolve, reject) => {
-    server.once('error', reject)
-    server.listen(port, '127.0.0.1', resolve)
-  })
+  await listenOnLoopback(server, port)
+  return { port: (server.address() as AddressInfo).port, close: () => closeServer(server) }
 }

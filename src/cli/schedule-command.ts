@@ -59,7 +59,7 @@ export async function scheduleCommand(
       },
     })
   } finally {
-    health?.close()
+    await health?.close()
   }
   return EXIT.done
 }

@@ -3,11 +3,12 @@
  * a made-up world or a file of events. README.md beside this file says where it differs from the service.
  */
 
-import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
+import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { text } from 'node:stream/consumers'
 import { isoInstant, type Clock } from '../support/clock.ts'
-import { ConfigError, messageOf } from '../support/errors.ts'
+import { messageOf } from '../support/errors.ts'
+import { closeServer, listenOnLoopback } from '../support/loopback.ts'
 import { MINUTE } from '../support/units.ts'
 import { Bookkeeper, type Account } from './account.ts'
 import type { TrackedOrganization } from './events.ts'
@@ -81,13 +82,15 @@ export async function startSimulator(options: SimulatorOptions): Promise<Simulat
       response.destroy(error instanceof Error ? error : new Error(messageOf(error)))
     })
   })
-  await listen(server, options.port ?? 0)
+  // Longer than a client's pauses: a connection closed under a request would look like a billed, lost page.
+  server.keepAliveTimeout = 5 * MINUTE
+  await listenOnLoopback(server, options.port ?? 0)
   return {
     url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
     account: () => books.account(),
     organizations: () => source.organizations,
     setFaults: (faults) => endpoint.setFaults(faults),
-    close: () => close(server),
+    close: () => closeServer(server),
   }
 }
 
@@ -101,22 +104,4 @@ const NO_FACTS = {
   events: 0,
   credits_used: 0,
   fault: null,
-}
-
-function listen(server: Server, port: number): Promise<void> {
-  // Longer than a client's pauses: a connection closed under a request would look like a billed, lost page.
-  server.keepAliveTimeout = 5 * MINUTE
-  return new Promise((resolve, reject) => {
-    server.once('error', (error) => {
-      reject(new ConfigError(`port ${port}: ${messageOf(error)}`, { cause: error }))
-    })
-    server.listen(port, '127.0.0.1', resolve)
-  })
-}
-
-function close(server: Server): Promise<void> {
-  return new Promise((resolve) => {
-    server.close(() => resolve())
-    server.closeAllConnections()
-  })
 }

@@ -1,10 +1,10 @@
 import { describe, expect, it } from 'vitest'
 import { emptyHistory, type History } from '../../src/journal/history.ts'
-import { newRunHistory } from '../../src/journal/run-history.ts'
 import type { RunOutcome } from '../../src/journal/records.ts'
 import { judge, runState, type JudgedPipeline, type JudgingOptions } from '../../src/plan/judge.ts'
 import type { ExitCode } from '../../src/support/errors.ts'
 import { DAY, HOUR, MINUTE } from '../../src/support/units.ts'
+import { addRun } from '../helpers/recorded-run.ts'
 
 const NOW = Date.UTC(2026, 10, 20, 9)
 const NIGHTLY: JudgedPipeline = {
@@ -36,28 +36,10 @@ interface End {
 /** A history of runs of `nightly`, each begun five minutes before its end; null for one that did not end. */
 function ran(...ends: readonly (End | null)[]): History {
   const history = emptyHistory()
-  for (const [index, end] of ends.entries()) {
-    const run_id = `run_${index}`
-    const at = (end?.at ?? NOW - HOUR) - 5 * MINUTE
-    const run = newRunHistory(
-      {
-        kind: 'run_started',
-        run_id,
-        at,
-        pipeline: 'nightly',
-        command: 'run',
-        organizations: 1,
-        batches: 1,
-        credits_limit: null,
-        question_sha256: '',
-      },
-      [],
-    )
-    if (end !== null) {
-      const { outcome = 'done', exit = 0, message = null } = end
-      run.finished = { kind: 'run_finished', run_id, at: end.at, outcome, exit_code: exit, message }
-    }
-    history.runs.set(run_id, run)
+  for (const end of ends) {
+    const { outcome = 'done', exit: exit_code = 0, message = null } = end ?? {}
+    const at = end?.at ?? NOW - HOUR
+    addRun(history, at - 5 * MINUTE, end && { at, outcome, exit_code, message })
   }
   return history
 }

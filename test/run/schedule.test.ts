@@ -1,11 +1,13 @@
-import { describe, expect, it } from 'vitest'
+import { describe, expect, it, onTestFinished } from 'vitest'
+import { serveHealth } from '../../src/cli/health.ts'
 import { emptyHistory } from '../../src/journal/history.ts'
 import type { RunOutcome } from '../../src/journal/records.ts'
-import { newRunHistory } from '../../src/journal/run-history.ts'
 import type { KnownPipeline } from '../../src/run/pipelines.ts'
 import { keepSchedule } from '../../src/run/schedule.ts'
+import { EXIT } from '../../src/support/errors.ts'
 import { silentLogger } from '../../src/support/logger.ts'
 import { DAY, HOUR, MINUTE } from '../../src/support/units.ts'
+import { addRun } from '../helpers/recorded-run.ts'
 import { virtualClock } from '../helpers/virtual-clock.ts'
 
 const NOON = Date.UTC(2026, 10, 20, 12)
@@ -32,31 +34,8 @@ function scheduleAt(startMs: number) {
     working: null as { pipeline: string | null } | null,
     /** Notes a run; null for one that did not end. */
     note(at: number, outcome: RunOutcome | null) {
-      const run_id = `run_${history.runs.size}`
-      const run = newRunHistory(
-        {
-          kind: 'run_started',
-          run_id,
-          at,
-          pipeline: 'nightly',
-          command: 'run',
-          organizations: 1,
-          batches: 1,
-          credits_limit: null,
-          question_sha256: '',
-        },
-        [],
-      )
-      history.runs.set(run_id, run)
-      if (outcome === null) return
-      run.finished = {
-        kind: 'run_finished',
-        run_id,
-        at: at + 10 * MINUTE,
-        outcome,
-        exit_code: outcome === 'done' ? 0 : 5,
-        message: null,
-      }
+      const exit_code = outcome === 'done' ? EXIT.done : EXIT.unavailable
+      addRun(history, at, outcome && { at: at + 10 * MINUTE, outcome, exit_code, message: null })
     },
     /** Keeps the schedule for so long. */
     async keep(ms: number) {
@@ -156,5 +135,15 @@ describe('a schedule', () => {
     site.fails = false
     await site.keep(DAY)
     expect(site.began).toEqual(['11-21T02:15'])
+  })
+})
+
+describe('the health endpoint', () => {
+  it('of a port that is taken is refused, and says which', async () => {
+    const first = await serveHealth(0, {})
+    onTestFinished(() => first.close())
+    const second = serveHealth(first.port, {})
+    await expect(second).rejects.toThrow(new RegExp(`^port ${first.port}: .*EADDRINUSE`))
+    await expect(second).rejects.toMatchObject({ exitCode: EXIT.usage })
   })
 })
