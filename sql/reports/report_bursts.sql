@@ -1,25 +1,17 @@
 -- Weeks of the window in which far more people joined or left an organisation than in its other weeks: at least $least, and more
 -- than 3 times the median of the 52 weeks before (weeks without any count as 0; at least 8 weeks since its first change).
 -- Weeks are the times of seven days before the end of the window.
-with changes as (
-    select 'joined' as change, organization_id, organization_name, known_at
-    from joiners
-    where is_primary
-    union all
-    select 'left', organization_id, organization_name, known_at
-    from leavers
-    where is_primary
-),
-
-counted as (
+with counted as (
     select
         change,
         organization_id,
         cast(ceil((epoch($to_at::timestamptz) - epoch(known_at)) / 604800) - 1 as bigint) as week,
         min(organization_name) as organization_name,
         count(*) as people
-    from changes
-    where known_at < $to_at
+    from known_changes
+    where is_primary
+        and change <> 'rose'
+        and known_at < $to_at
         and (
             $organizations::varchar is null
             or organization_id in (select unnest(from_json($organizations, '["varchar"]')))

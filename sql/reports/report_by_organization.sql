@@ -1,30 +1,17 @@
 -- Each organisation with a change that became known in the window: the one with most changes first, at most $rows of them.
-with changes as (
-    select 'joined' as change, organization_id, organization_name, level, known_at
-    from joiners
-    where is_primary
-    union all
-    select 'left', organization_id, organization_name, level, known_at
-    from leavers
-    where is_primary
-    union all
-    select 'rose', organization_id, organization_name, level, known_at
-    from promotions
-    where is_primary
-),
-
-counted as (
+with counted as (
     select
         organization_id,
         min(organization_name) as organization_name,
         count(case when change = 'joined' then 1 end) as joined,
         count(case when change = 'left' then 1 end) as went,
         count(case when change = 'rose' then 1 end) as rose,
-        count(case when change = 'joined' and level in ('director', 'vp', 'cxo') then 1 end) as executives_joined,
-        count(case when change = 'left' and level in ('director', 'vp', 'cxo') then 1 end) as executives_left,
+        count(case when change = 'joined' and is_executive then 1 end) as executives_joined,
+        count(case when change = 'left' and is_executive then 1 end) as executives_left,
         count(*) as changes
-    from changes
-    where known_at >= $from_at
+    from known_changes
+    where is_primary
+        and known_at >= $from_at
         and known_at < $to_at
         and (
             $organizations::varchar is null

@@ -1,67 +1,7 @@
 -- Who joined, left and rose, known first in the window: executives first, then what became known last; of each at most $rows.
-with changes as (
-    select
-        'joined' as change,
-        event_key,
-        organization_id,
-        organization_name,
-        person_full_name,
-        person_network_url,
-        level,
-        came_from_title as title_before,
-        title as title_after,
-        came_from_organization_name as from_organization,
-        organization_name as to_organization,
-        joined_at as changed_at,
-        is_month_precise,
-        is_future,
-        known_at
-    from joiners
-    where is_primary
-    union all
-    select
-        'left',
-        event_key,
-        organization_id,
-        organization_name,
-        person_full_name,
-        person_network_url,
-        level,
-        title,
-        went_to_title,
-        organization_name,
-        went_to_organization_name,
-        left_at,
-        is_month_precise,
-        is_future,
-        known_at
-    from leavers
-    where is_primary
-    union all
-    select
-        'rose',
-        event_key,
-        organization_id,
-        organization_name,
-        person_full_name,
-        person_network_url,
-        level,
-        previous_title,
-        title,
-        organization_name,
-        organization_name,
-        promoted_at,
-        is_month_precise,
-        is_future,
-        known_at
-    from promotions
-    where is_primary
-),
-
-ordered as (
+with ordered as (
     select
         *,
-        level in ('director', 'vp', 'cxo') as is_executive,
         row_number() over (
             partition by change
             order by
@@ -69,8 +9,9 @@ ordered as (
                 known_at desc,
                 event_key
         ) as place
-    from changes
-    where known_at >= $from_at
+    from known_changes
+    where is_primary
+        and known_at >= $from_at
         and known_at < $to_at
         and (
             $organizations::varchar is null

@@ -1,19 +1,8 @@
 -- How many joined, left and rose: known first in the window, and in the time of equal length before it. Side roles, such as a
 -- seat on a board, are counted apart.
-with changes as (
-    select 'joined' as change, organization_id, level, is_primary, known_at
-    from joiners
-    union all
-    select 'left', organization_id, level, is_primary, known_at
-    from leavers
-    union all
-    select 'rose', organization_id, level, is_primary, known_at
-    from promotions
-),
-
-placed as (
-    select change, level in ('director', 'vp', 'cxo') as is_executive, is_primary, known_at >= $from_at as is_in_window
-    from changes
+with placed as (
+    select change, is_executive, is_primary, known_at >= $from_at as is_in_window
+    from known_changes
     where known_at >= $before_at
         and known_at < $to_at
         and (

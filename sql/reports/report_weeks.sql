@@ -3,20 +3,6 @@ with weeks as (
     select unnest(range($weeks::bigint)) as week
 ),
 
-changes as (
-    select 'joined' as change, organization_id, known_at
-    from joiners
-    where is_primary
-    union all
-    select 'left', organization_id, known_at
-    from leavers
-    where is_primary
-    union all
-    select 'rose', organization_id, known_at
-    from promotions
-    where is_primary
-),
-
 counted as (
     select
         -- The instant seven days before the end is in the last week, as the end itself is in none.
@@ -24,8 +10,9 @@ counted as (
         count(case when change = 'joined' then 1 end) as joined,
         count(case when change = 'left' then 1 end) as went,
         count(case when change = 'rose' then 1 end) as rose
-    from changes
-    where known_at >= $to_at::timestamptz - to_days(cast(7 * $weeks as integer))
+    from known_changes
+    where is_primary
+        and known_at >= $to_at::timestamptz - to_days(cast(7 * $weeks as integer))
         and known_at < $to_at
         and (
             $organizations::varchar is null

@@ -2,7 +2,7 @@
 
 import { companySlug } from '../support/text.ts'
 import { DAY } from '../support/units.ts'
-import { queryReport } from '../warehouse/query-report.ts'
+import { makeReportView, queryReport } from '../warehouse/query-report.ts'
 import type { Warehouse } from '../warehouse/warehouse.ts'
 import type { ReportWindow } from './window.ts'
 
@@ -149,6 +149,7 @@ export async function readReport(
   list: readonly ListedOrganization[] | null,
   rows: number = MOST.changes,
 ): Promise<ReportData> {
+  await makeReportView(warehouse, 'known_changes')
   const scope = list === null ? null : await resolve(warehouse, list)
   const flowsFrom = Math.min(window.from, window.to - FLOW_DAYS * DAY)
   const query = <Row extends object>(name: string, more: object = {}) =>

@@ -26,11 +26,20 @@ export async function writeReport(
   warehouse: Warehouse,
   { window, list, path, writtenAt }: ReportRequest,
 ): Promise<{ readonly data: ReportData; readonly bytes: number }> {
+  const data = await readReport(warehouse, window, list)
   for (let rows = MOST.changes; ; rows = Math.floor(rows / 2)) {
-    const data = await readReport(warehouse, window, list, rows)
-    const page = Buffer.from(reportPage(data, writtenAt))
+    const page = Buffer.from(reportPage(withFirst(data, rows), writtenAt))
     if (page.length > MOST_BYTES && rows > 1) continue
     writeFileAtomic(path, page, OWNER_ONLY)
     return { data, bytes: page.length }
   }
+}
+
+/** Of the changes of each kind the first `rows`. */
+function withFirst(data: ReportData, rows: number): ReportData {
+  const kinds = data.counts.map(({ change }) => change)
+  const changes = kinds.flatMap((kind) =>
+    data.changes.filter(({ change }) => change === kind).slice(0, rows),
+  )
+  return { ...data, changes }
 }

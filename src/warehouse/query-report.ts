@@ -4,6 +4,7 @@ import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { sqlFolder } from '../support/assets.ts'
 import type { SqlValue } from './rows.ts'
+import { quoteIdentifier } from './sql-text.ts'
 import type { Warehouse } from './warehouse.ts'
 
 /**
@@ -15,7 +16,16 @@ export async function queryReport<Row extends object>(
   name: string,
   parameters: Readonly<Record<string, SqlValue>> = {},
 ): Promise<Row[]> {
-  const sql = readFileSync(join(sqlFolder, 'reports', `${name}.sql`), 'utf8')
+  const sql = sqlOf(name)
   const named = Object.entries(parameters).filter(([found]) => sql.includes(`$${found}`))
   return warehouse.all<Row>(sql, Object.fromEntries(named))
+}
+
+/** Makes `sql/reports/<name>.sql` a temporary view of this name, which the queries after it can read. The warehouse stays as it is. */
+export async function makeReportView(warehouse: Warehouse, name: string): Promise<void> {
+  await warehouse.run(`create or replace temp view ${quoteIdentifier(name)} as ${sqlOf(name)}`)
+}
+
+function sqlOf(name: string): string {
+  return readFileSync(join(sqlFolder, 'reports', `${name}.sql`), 'utf8')
 }

@@ -1,0 +1,61 @@
+-- Who joined, left and rose, a row for each, side roles included: what the other queries of a report count and list.
+-- They read it as the temporary view of this name.
+select
+    'joined' as change,
+    event_key,
+    organization_id,
+    organization_name,
+    person_full_name,
+    person_network_url,
+    level,
+    level in ('director', 'vp', 'cxo') as is_executive,
+    is_primary,
+    came_from_title as title_before,
+    title as title_after,
+    came_from_organization_name as from_organization,
+    organization_name as to_organization,
+    joined_at as changed_at,
+    is_month_precise,
+    is_future,
+    known_at
+from joiners
+union all
+select
+    'left',
+    event_key,
+    organization_id,
+    organization_name,
+    person_full_name,
+    person_network_url,
+    level,
+    level in ('director', 'vp', 'cxo'),
+    is_primary,
+    title,
+    went_to_title,
+    organization_name,
+    went_to_organization_name,
+    left_at,
+    is_month_precise,
+    is_future,
+    known_at
+from leavers
+union all
+select
+    'rose',
+    event_key,
+    organization_id,
+    organization_name,
+    person_full_name,
+    person_network_url,
+    level,
+    level in ('director', 'vp', 'cxo'),
+    is_primary,
+    previous_title,
+    title,
+    organization_name,
+    organization_name,
+    promoted_at,
+    is_month_precise,
+    is_future,
+    known_at
+from promotions
