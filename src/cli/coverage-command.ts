@@ -19,13 +19,15 @@ import {
 } from '../plan/coverage-report.ts'
 import { refuseLostJournal } from '../run/lost-journal.ts'
 import { readJob } from '../run/job.ts'
+import { minuteText } from '../support/clock.ts'
 import { ConfigError, EXIT, type ExitCode } from '../support/errors.ts'
+import { countText, numberText } from '../support/numbers.ts'
 import { MINUTE } from '../support/units.ts'
 import { queryReport } from '../warehouse/query-report.ts'
 import type { Context } from './context.ts'
 import { readWarehouse, refuseEmpty } from './reading.ts'
 import { table, type Report } from './report.ts'
-import { agoText, companyText, countText, durationText, minuteText, numberText } from './text.ts'
+import { agoText, companyText, durationText } from './text.ts'
 
 export interface CoverageOptions {
   readonly all?: boolean

@@ -10,14 +10,14 @@ import {
 } from '../journal/spending.ts'
 import { readJob } from '../run/job.ts'
 import { EXIT, type ExitCode } from '../support/errors.ts'
-import { sum } from '../support/numbers.ts'
+import { countText, numberText, sum } from '../support/numbers.ts'
 import { DAY } from '../support/units.ts'
 import { queryReport } from '../warehouse/query-report.ts'
 import type { Context } from './context.ts'
 import type { CreditGroup } from './options.ts'
 import { historyShown, whileReading } from './reading.ts'
 import { table, type Cell, type Column, type Report, type Section } from './report.ts'
-import { companyText, countText, creditsText, numberText } from './text.ts'
+import { companyText, creditsText } from './text.ts'
 
 export interface CreditsOptions {
   /** Absent shows the summary. */

@@ -14,6 +14,7 @@ import { startSimulator } from '../simulator/simulator.ts'
 import { writeOrganizationsFile } from '../simulator/organizations-file.ts'
 import { shiftedClock, type Clock } from '../support/clock.ts'
 import { ConfigError, EXIT, asStorageError, type ExitCode } from '../support/errors.ts'
+import { countText, numberText } from '../support/numbers.ts'
 import { Secret } from '../support/secret.ts'
 import { DAY } from '../support/units.ts'
 import { queryReport } from '../warehouse/query-report.ts'
@@ -22,7 +23,7 @@ import { runWorld, type Context } from './context.ts'
 import { table, type Report } from './report.ts'
 import { runValues } from './run-result.ts'
 import { worldAround } from './simulate-command.ts'
-import { bytesText, countText, durationText, numberText } from './text.ts'
+import { bytesText, durationText } from './text.ts'
 
 const SEED = 7
 const COMPANIES = 150

@@ -5,10 +5,11 @@ import { readReport, type Change, type ReportData } from '../report/read-report.
 import { chosenWindow, windowText, type WindowChoice } from '../report/window.ts'
 import { readOrganizations } from '../run/job.ts'
 import { EXIT, type ExitCode } from '../support/errors.ts'
+import { countText, numberText } from '../support/numbers.ts'
 import type { Context } from './context.ts'
 import { whileReading } from './reading.ts'
 import type { Fact } from './report.ts'
-import { countText, creditsText, numberText } from './text.ts'
+import { creditsText } from './text.ts'
 
 const EXECUTIVES = 12
 const ORGANIZATIONS = 5

@@ -17,9 +17,10 @@ import {
 import { readFreshness, type Freshness } from '../run/freshness.ts'
 import { isoInstant } from '../support/clock.ts'
 import { EXIT, JobtideError, type ExitCode } from '../support/errors.ts'
+import { countText } from '../support/numbers.ts'
 import { packageVersion, runWorld, type Context } from './context.ts'
 import type { Fact } from './report.ts'
-import { bytesText, countText, durationText, wrapLines } from './text.ts'
+import { bytesText, durationText, wrapLines } from './text.ts'
 
 /** Ends with 2 where something is a problem: a run would end before it buys. */
 export async function doctorCommand(context: Context, named: readonly string[]): Promise<ExitCode> {

@@ -3,11 +3,10 @@
 import { resolve } from 'node:path'
 import { LOAD_SCRIPT, exportTables } from '../publish/export-tables.ts'
 import { ConfigError, EXIT, type ExitCode } from '../support/errors.ts'
-import { sum } from '../support/numbers.ts'
+import { countText, sum } from '../support/numbers.ts'
 import type { Context } from './context.ts'
 import { whileReading } from './reading.ts'
 import { table } from './report.ts'
-import { countText } from './text.ts'
 
 export interface ExportOptions {
   readonly to: string

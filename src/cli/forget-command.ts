@@ -14,12 +14,12 @@ import type { ErasureWorld } from '../run/forget/world.ts'
 import { DEFAULT_MAX_WAIT_MS } from '../run/lock.ts'
 import { readNamedFile } from '../support/atomic-file.ts'
 import { ConfigError, EXIT, type ExitCode } from '../support/errors.ts'
-import { sum } from '../support/numbers.ts'
+import { countText, sum } from '../support/numbers.ts'
 import { decodeText, escapedJson } from '../support/text.ts'
 import { DAY } from '../support/units.ts'
 import { runWorld, type Context } from './context.ts'
 import type { Fact, Report } from './report.ts'
-import { bytesText, countText } from './text.ts'
+import { bytesText } from './text.ts'
 
 export interface ForgetOptions {
   readonly from?: string

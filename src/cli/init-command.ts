@@ -3,9 +3,9 @@
 import { relative, sep } from 'node:path'
 import { makeProjectFolder } from '../run/folder.ts'
 import { EXIT, type ExitCode } from '../support/errors.ts'
+import { countText } from '../support/numbers.ts'
 import type { Context } from './context.ts'
 import type { Fact } from './report.ts'
-import { countText } from './text.ts'
 
 export async function initCommand(
   { output }: Context,

@@ -4,13 +4,13 @@ import { existsSync } from 'node:fs'
 import { readProject } from '../model/project.ts'
 import { rowsIn } from '../model/tables.ts'
 import { ConfigError, EXIT, type ExitCode } from '../support/errors.ts'
+import { countText } from '../support/numbers.ts'
 import { loadedTables } from '../warehouse/catalog.ts'
 import { queryReport } from '../warehouse/query-report.ts'
 import { withWarehouse, type Warehouse } from '../warehouse/warehouse.ts'
 import type { Context } from './context.ts'
 import { whileReading } from './reading.ts'
 import type { Report } from './report.ts'
-import { countText } from './text.ts'
 
 export async function modelsCommand(
   context: Context,

@@ -7,9 +7,10 @@ import { CheckFailedError, type CheckOutcome } from '../model/check-outcome.ts'
 import { onAbort } from '../support/abort.ts'
 import { JobtideError, EXIT, errorDocument, type ExitCode } from '../support/errors.ts'
 import type { Logger, Scrubber } from '../support/logger.ts'
+import { countText } from '../support/numbers.ts'
 import { escapedJson, printable, printableLines } from '../support/text.ts'
 import { reportDocument, reportText, type Report } from './report.ts'
-import { countText, tableText, wrapLines } from './text.ts'
+import { tableText, wrapLines } from './text.ts'
 
 export interface Output {
   readonly json: boolean

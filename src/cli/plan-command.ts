@@ -12,11 +12,11 @@ import { readJob, type Job, type Overrides } from '../run/job.ts'
 import { refuseLostJournal } from '../run/lost-journal.ts'
 import { whatIsLeft, type OpenRun } from '../run/open-run.ts'
 import { ConfigError, EXIT, type ExitCode } from '../support/errors.ts'
-import { sum } from '../support/numbers.ts'
+import { countText, numberText, sum } from '../support/numbers.ts'
 import { SECOND } from '../support/units.ts'
 import type { Context } from './context.ts'
 import { table, type Fact, type Table } from './report.ts'
-import { aboutText, countText, durationText, numberText } from './text.ts'
+import { aboutText, durationText } from './text.ts'
 
 export interface PlanOptions extends Overrides {
   /** Forecast from so many batches, which are read; see service-commands.ts. */

@@ -6,10 +6,11 @@
 import type { Step as SnapshotStep } from '../publish/scratch.ts'
 import type { RunProgress } from '../run/stages.ts'
 import type { Clock } from '../support/clock.ts'
+import { countText, numberText } from '../support/numbers.ts'
 import { printable } from '../support/text.ts'
 import { SECOND } from '../support/units.ts'
 import type { Output } from './output.ts'
-import { bytesText, countText, durationText, numberText } from './text.ts'
+import { bytesText, durationText } from './text.ts'
 
 /** Progress of a stage of a run, of reading a list of titles, or of what goes through a snapshot step by step. */
 export type CommandProgress =

@@ -31,11 +31,12 @@ import { acquireLock } from '../run/lock.ts'
 import { withTemporaryFolder } from '../run/temporary-folder.ts'
 import { ConfigError, EXIT, JobtideError, errorDocument, type ExitCode } from '../support/errors.ts'
 import { isWithin } from '../support/file-modes.ts'
+import { countText } from '../support/numbers.ts'
 import type { Warehouse } from '../warehouse/warehouse.ts'
 import { runWorld, type Context } from './context.ts'
 import { refuseEmpty } from './reading.ts'
 import type { Report } from './report.ts'
-import { bytesText, countText } from './text.ts'
+import { bytesText } from './text.ts'
 
 export interface VerifyOptions {
   readonly pipeline: string

@@ -5,6 +5,7 @@
 
 import { ConfigError, EXIT, JobtideError, type ExitCode } from '../support/errors.ts'
 import { onAbort } from '../support/abort.ts'
+import { countText } from '../support/numbers.ts'
 import { csvLine, escapedJson } from '../support/text.ts'
 import { removeSpillFolder } from '../warehouse/engine-settings.ts'
 import { NoSqlError, SqlError } from '../warehouse/errors.ts'
@@ -13,7 +14,7 @@ import type { Warehouse } from '../warehouse/warehouse.ts'
 import { attachFiles } from './attach.ts'
 import type { Context } from './context.ts'
 import type { QueryFormat } from './options.ts'
-import { countText, tableText } from './text.ts'
+import { tableText } from './text.ts'
 import { openForReading } from './reading.ts'
 
 type Columns = ResultTable['columns']

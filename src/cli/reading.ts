@@ -10,10 +10,11 @@ import { findAnalystCopy } from '../run/analyst-copy.ts'
 import type { DataDirectory } from '../run/data-directory.ts'
 import { holderOf } from '../run/lock.ts'
 import { refuseLostJournal } from '../run/lost-journal.ts'
+import { minuteText } from '../support/clock.ts'
 import { ConfigError, EXIT, JobtideError, LockedError } from '../support/errors.ts'
 import { openWarehouse, withWarehouse, type Warehouse } from '../warehouse/warehouse.ts'
 import type { Context } from './context.ts'
-import { agoText, minuteText } from './text.ts'
+import { agoText } from './text.ts'
 
 /** The history of a data directory. @throws as {@link refuseEmpty} does */
 export async function historyShown({ directory, clock }: Context): Promise<History> {
@@ -29,10 +30,14 @@ export async function historyShown({ directory, clock }: Context): Promise<Histo
 export async function refuseEmpty(journal: Journal, directory: DataDirectory): Promise<void> {
   await refuseNoJournal(journal, directory)
   if (journal.segments().length > 0) return
-  const { root } = directory
-  throw new ConfigError(`nothing was run yet in ${root}`, {
-    hint: 'Try `jobtide demo`, or run a pipeline: `jobtide run nightly`.',
-  })
+  const { message, hint } = nothingRun(directory)
+  throw new ConfigError(message, { hint })
+}
+
+/** What is said of a data directory in which nothing was run, and what to do. */
+export function nothingRun({ root }: DataDirectory) {
+  const hint = 'Try `jobtide demo`, or run a pipeline: `jobtide run nightly`.'
+  return { message: `nothing was run yet in ${root}`, hint }
 }
 
 /** As {@link refuseEmpty}, but takes a data directory in which nothing was run. */

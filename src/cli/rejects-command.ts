@@ -2,12 +2,11 @@
 
 import { EXIT, type ExitCode } from '../support/errors.ts'
 import { jsonOrNull } from '../support/json.ts'
-import { sum } from '../support/numbers.ts'
+import { countText, numberText, sum } from '../support/numbers.ts'
 import { queryReport } from '../warehouse/query-report.ts'
 import type { Context } from './context.ts'
 import { whileReading } from './reading.ts'
 import { table } from './report.ts'
-import { countText, numberText } from './text.ts'
 
 interface Reject {
   readonly received_at: Date

@@ -5,9 +5,10 @@ import { chosenWindow, windowName, windowText, type WindowChoice } from '../repo
 import { writeReport } from '../report/write-report.ts'
 import { readOrganizations } from '../run/job.ts'
 import { EXIT, type ExitCode } from '../support/errors.ts'
+import { countText, numberText } from '../support/numbers.ts'
 import type { Context } from './context.ts'
 import { whileReading } from './reading.ts'
-import { bytesText, countText, numberText } from './text.ts'
+import { bytesText } from './text.ts'
 
 export interface ReportOptions extends WindowChoice {
   readonly organizations?: string

@@ -3,6 +3,8 @@
  * Pure.
  */
 
+import { minuteText } from '../support/clock.ts'
+import { numberText } from '../support/numbers.ts'
 import { toSnakeCase } from '../support/snake-case.ts'
 import { printable } from '../support/text.ts'
 import {
@@ -11,8 +13,6 @@ import {
   bytesText,
   creditsText,
   durationText,
-  minuteText,
-  numberText,
   tableText,
   wrapLines,
 } from './text.ts'

@@ -7,10 +7,11 @@ import { RefusedLossError } from '../publish/refuse-loss.ts'
 import type { AnalystCopyReport } from '../run/analyst-copy.ts'
 import type { RunReport } from '../run/run.ts'
 import type { PublishStageReport } from '../run/stages.ts'
+import { minuteText } from '../support/clock.ts'
 import { EXIT, errorDocument, type JobtideError } from '../support/errors.ts'
-import { sum } from '../support/numbers.ts'
+import { countText, numberText, sum } from '../support/numbers.ts'
 import type { Fact, Report } from './report.ts'
-import { bytesText, countText, durationText, minuteText, cut, numberText } from './text.ts'
+import { bytesText, durationText, cut } from './text.ts'
 
 /** What keeps a run from being simply done: a stage that failed, an early end, or a list with no organisation that the service knows. */
 export function problemOf(run: RunReport): JobtideError | null {

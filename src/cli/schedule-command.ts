@@ -11,12 +11,12 @@ import { readFreshness, type Freshness } from '../run/freshness.ts'
 import { keepSchedule, scheduled } from '../run/schedule.ts'
 import { packageRoot } from '../support/assets.ts'
 import { onAbort } from '../support/abort.ts'
+import { minuteText } from '../support/clock.ts'
 import { ConfigError, EXIT, type ExitCode } from '../support/errors.ts'
 import type { LogLevel } from '../support/logger.ts'
 import type { Context } from './context.ts'
 import { serveHealth, toldAsJson } from './health.ts'
 import { tellAll } from './notify.ts'
-import { minuteText } from './text.ts'
 
 export interface ScheduleOptions {
   readonly maxAge?: number

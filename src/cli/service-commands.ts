@@ -9,6 +9,7 @@ import { readJob, type Job, type Overrides } from '../run/job.ts'
 import { runJob, type Service } from '../run/run.ts'
 import { sampleRun, type SampleReport } from '../run/sample.ts'
 import { EXIT, type ExitCode } from '../support/errors.ts'
+import { countText, numberText } from '../support/numbers.ts'
 import { SECOND } from '../support/units.ts'
 import { packageVersion, runWorld, type Context } from './context.ts'
 import { erasureWorld } from './forget-command.ts'
@@ -16,7 +17,7 @@ import { refuseBundled } from './plan-command.ts'
 import { tellingOf } from './notify.ts'
 import type { Report } from './report.ts'
 import { leftBehindText, problemOf, runReport } from './run-result.ts'
-import { countText, durationText, numberText } from './text.ts'
+import { durationText } from './text.ts'
 
 /** `run`, `backfill` and `extract`: buys what the pipeline asks for, and all but `extract` load, build and publish it. */
 export const runCommand = buying('run')

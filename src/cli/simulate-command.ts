@@ -8,9 +8,9 @@ import { writeOrganizationsFile } from '../simulator/organizations-file.ts'
 import { startSimulator } from '../simulator/simulator.ts'
 import { createWorld } from '../simulator/world.ts'
 import { ConfigError, EXIT, messageOf, type ExitCode } from '../support/errors.ts'
+import { countText } from '../support/numbers.ts'
 import { DAY, SECOND } from '../support/units.ts'
 import type { Context } from './context.ts'
-import { countText } from './text.ts'
 
 export interface SimulateOptions {
   readonly port: number

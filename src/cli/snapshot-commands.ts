@@ -14,10 +14,10 @@ import { neverPublished } from '../publish/gc/retention.ts'
 import { readSnapshotTarget } from '../run/job.ts'
 import { withTemporaryFolder } from '../run/temporary-folder.ts'
 import { ConfigError, EXIT, type ExitCode } from '../support/errors.ts'
-import { sum } from '../support/numbers.ts'
+import { countText, numberText, sum } from '../support/numbers.ts'
 import type { Context } from './context.ts'
 import { table } from './report.ts'
-import { bytesText, countText, numberText } from './text.ts'
+import { bytesText } from './text.ts'
 import { storeOptionsFor, type VerifyOptions } from './proof-commands.ts'
 
 /** `snapshots`: lists the snapshots of a destination, the newest first. */

@@ -12,15 +12,17 @@ import { monthOf, monthlyCredits } from '../journal/spending.ts'
 import { coverageReport } from '../plan/coverage-report.ts'
 import { nextDue } from '../plan/due.ts'
 import { runState, type Judgement } from '../plan/judge.ts'
+import type { DataDirectory } from '../run/data-directory.ts'
 import { readFreshness, type Freshness } from '../run/freshness.ts'
+import { minuteText } from '../support/clock.ts'
 import { EXIT, type ExitCode } from '../support/errors.ts'
-import { sum } from '../support/numbers.ts'
+import { countText, sum } from '../support/numbers.ts'
 import { queryReport } from '../warehouse/query-report.ts'
 import type { Context } from './context.ts'
-import { readWarehouse, refuseNoJournal, type Reading } from './reading.ts'
+import { nothingRun, readWarehouse, refuseNoJournal, type Reading } from './reading.ts'
 import { table, type Fact } from './report.ts'
 import { clocksText, wentBackValues } from './run-result.ts'
-import { agoText, countText, creditsText, minuteText } from './text.ts'
+import { agoText, creditsText } from './text.ts'
 
 const RUNS_SHOWN = 5
 
@@ -43,7 +45,7 @@ export async function statusCommand(
   await refuseNoJournal(openJournal(directory.journal, clock), directory)
   const freshness = await readFreshness({ directory, clock, named, maxAgeMs: maxAge ?? null })
   const { history, nowMs: now } = freshness
-  const judgements = judgementsOf(freshness, directory.root)
+  const judgements = judgementsOf(freshness, directory)
   const runs = runRows(freshness)
   const [last] = runs
   const coverage = coverageStatus(history, now)
@@ -124,11 +126,12 @@ function runRows({ history, working }: Freshness) {
   }))
 }
 
-function judgementsOf({ history, judgements }: Freshness, dataDir: string): readonly Judgement[] {
+function judgementsOf(
+  { history, judgements }: Freshness,
+  directory: DataDirectory,
+): readonly Judgement[] {
   if (judgements.length > 0 || history.runs.size > 0) return judgements
-  const message = `nothing was run yet in ${dataDir}`
-  const hint = 'Try `jobtide demo`, or run a pipeline: `jobtide run nightly`.'
-  return [{ id: 'never_run', pipeline: null, message, hint, runId: null, since: 0 }]
+  return [{ id: 'never_run', pipeline: null, ...nothingRun(directory), runId: null, since: 0 }]
 }
 
 function judgementNotes(judgements: readonly Judgement[]): string[] {

@@ -1,23 +1,9 @@
 /** Words for numbers, and tables that fit a terminal. Pure. */
 
 import Table from 'cli-table3'
-import { isoInstant } from '../support/clock.ts'
+import { numberText } from '../support/numbers.ts'
 import { printable } from '../support/text.ts'
 import { DAY, HOUR, MINUTE, SECOND } from '../support/units.ts'
-
-/** `1234567` → `1,234,567`. */
-export function numberText(value: number): string {
-  return value.toLocaleString('en-US')
-}
-
-/** `1` → `1 page`, `1200` → `1,200 pages`; `plural` where it is not the noun and an s. */
-export function countText(value: number, noun: string, plural = pluralOf(noun)): string {
-  return `${numberText(value)} ${value === 1 ? noun : plural}`
-}
-
-function pluralOf(noun: string): string {
-  return /(?:ch|s|x)$/.test(noun) ? `${noun}es` : `${noun}s`
-}
 
 /** Credits, of which an organisation's share can be a fraction: `1234.56` → `1,234.6`. */
 export function creditsText(credits: number): string {
@@ -52,11 +38,6 @@ export function durationText(ms: number): string {
 /** How long ago: `just now`, `4 min ago`, `2 days ago`. */
 export function agoText(ms: number): string {
   return ms < MINUTE ? 'just now' : `${durationText(ms)} ago`
-}
-
-/** An instant to the minute, in UTC: `2026-11-20 02:15`. */
-export function minuteText(epochMs: number): string {
-  return isoInstant(epochMs).slice(0, 16).replace('T', ' ')
 }
 
 /**

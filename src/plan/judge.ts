@@ -5,7 +5,7 @@
 
 import type { RunOutcome } from '../journal/records.ts'
 import type { RunHistory } from '../journal/run-history.ts'
-import { isoInstant } from '../support/clock.ts'
+import { minuteText } from '../support/clock.ts'
 import { EXIT, type ExitCode } from '../support/errors.ts'
 import { DAY, HOUR, MINUTE } from '../support/units.ts'
 import { coverageReport, type CoverageReport, type Wanted } from './coverage-report.ts'
@@ -149,13 +149,13 @@ function lastRun({ pipeline, runs: { last }, working }: Facts): Found | null {
   const of = { runId: started.run_id }
   if (finished === null) {
     if (runState(last, working) === 'running') return null
-    const message = `the last run of ${name}, of ${minute(started.at)}, was killed: it did not end, and nobody works in the data directory`
+    const message = `the last run of ${name}, of ${minuteText(started.at)} UTC, was killed: it did not end, and nobody works in the data directory`
     const hint = `${again(name)} goes on where it stopped; nothing is bought twice.`
     return { id: 'last_run_killed', message, hint, ...of, since: started.at + resumed }
   }
   if (finished.exit_code === EXIT.done) return null
   const why = finished.message === null ? '' : `: ${finished.message}`
-  const message = `the last run of ${name} ended at ${minute(finished.at)} with exit ${finished.exit_code}${why}`
+  const message = `the last run of ${name} ended at ${minuteText(finished.at)} UTC with exit ${finished.exit_code}${why}`
   return {
     id: 'last_run_failed',
     message,
@@ -174,10 +174,12 @@ function missed({ pipeline, runs, working, nowMs, graceMs = GRACE_MS }: Facts): 
   if (Math.max(endedAt ?? 0, last.started.at) >= due) return null
   if (runState(last, working) === 'running') return null
   const before =
-    endedAt === null ? 'none of its runs has ended' : `its last run ended at ${minute(endedAt)}`
+    endedAt === null
+      ? 'none of its runs has ended'
+      : `its last run ended at ${minuteText(endedAt)} UTC`
   return {
     id: 'missed_schedule',
-    message: `${name} was due at ${minute(due)} and has not run since: ${before}`,
+    message: `${name} was due at ${minuteText(due)} UTC and has not run since: ${before}`,
     hint: `Look at what starts it (jobtide schedule, cron, a timer); ${again(name)} catches up.`,
     runId: null,
     since: due,
@@ -194,7 +196,7 @@ function tooOld({ pipeline, runs, coverage, maxAgeMs, nowMs, serverNowMs }: Fact
   const is =
     asOf === null
       ? 'nothing was read to its end yet'
-      : `its data is of ${minute(asOf)}, ${age(ageMs)} ago`
+      : `its data is of ${minuteText(asOf)} UTC, ${age(ageMs)} ago`
   return {
     id: 'too_old',
     message: `${name} is older than ${age(maxAgeMs)}: ${is}`,
@@ -217,7 +219,7 @@ function gaps({ pipeline: { name }, coverage, serverNowMs }: Facts): Found | nul
   const who = old.length === 1 ? '1 organisation' : `${old.length} organisations`
   return {
     id: 'coverage_gaps',
-    message: `${who} of ${name} ${old.length === 1 ? 'was' : 'were'} not read for a time between two runs, the earliest from ${minute(from)} on`,
+    message: `${who} of ${name} ${old.length === 1 ? 'was' : 'were'} not read for a time between two runs, the earliest from ${minuteText(from)} UTC on`,
     hint: `\`jobtide backfill ${name} --days ${window}\` reads it; \`jobtide coverage ${name} --prove\` lists it.`,
     runId: null,
     since: from,
@@ -241,10 +243,6 @@ const REMEDIES: Readonly<Partial<Record<ExitCode, string>>> = {
   [EXIT.storage]: 'Make room on the disk, or restore the file that is named',
   [EXIT.interrupted]: 'It was stopped on purpose: to go on',
   [EXIT.terminated]: 'It was stopped on purpose: to go on',
-}
-
-function minute(epochMs: number): string {
-  return `${isoInstant(epochMs).slice(0, 16).replace('T', ' ')} UTC`
 }
 
 function age(ms: number): string {

@@ -1,6 +1,7 @@
 /** The most frequent moves: where people left on the left side, where they joined on the right, as thick as they are frequent. */
 
 import * as Plot from '@observablehq/plot'
+import { sum } from '../support/numbers.ts'
 import { picture } from './charts.ts'
 import { shown, type Html } from './html.ts'
 import type { Flow } from './read-report.ts'
@@ -71,7 +72,7 @@ function layOut(flows: readonly Flow[], heightOfEnd: number) {
   const right = movesOf(flows, 'to')
   const most = Math.max(left.size, right.size)
   const height = Math.max(160, most * heightOfEnd)
-  const total = flows.reduce((sum, { moves }) => sum + moves, 0)
+  const total = sum(flows.map(({ moves }) => moves))
   const scale = (height - most * LEAST_GAP) / total
   const from = placed(left, scale, height)
   const to = placed(right, scale, height)
@@ -110,7 +111,7 @@ function placed(
   scale: number,
   height: number,
 ): ReadonlyMap<string, End> {
-  const used = [...found.values()].reduce((sum, { moves }) => sum + moves * scale, 0)
+  const used = sum([...found.values()].map(({ moves }) => moves * scale))
   const gap = (height - used) / found.size
   let top = TOP + gap / 2
   const ends = new Map<string, End>()

@@ -1,17 +1,14 @@
 /** Figures and dates as a report shows them. */
 
-import { minuteText } from './window.ts'
+import { numberText } from '../support/numbers.ts'
+import { momentText } from './window.ts'
 
 export function instant(at: string | null | undefined): string {
-  return at === null || at === undefined ? 'never' : minuteText(Date.parse(at))
-}
-
-export function number(value: number): string {
-  return value.toLocaleString('en')
+  return at === null || at === undefined ? 'never' : momentText(Date.parse(at))
 }
 
 export function signed(value: number): string {
-  return value > 0 ? `+${number(value)}` : value < 0 ? `−${number(-value)}` : '0'
+  return value > 0 ? `+${numberText(value)}` : value < 0 ? `−${numberText(-value)}` : '0'
 }
 
 export function percent(rate: number): number {
@@ -19,13 +16,9 @@ export function percent(rate: number): number {
 }
 
 export function range(low: number, high: number): string {
-  return low === high ? number(low) : `${number(low)}–${number(high)}`
+  return low === high ? numberText(low) : `${numberText(low)}–${numberText(high)}`
 }
 
 export function credits(value: number): string {
   return `${value.toLocaleString('en', { maximumFractionDigits: 0 })} credits`
-}
-
-export function count(value: number, noun: string): string {
-  return `${number(value)} ${noun}${value === 1 ? '' : 's'}`
 }

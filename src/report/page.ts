@@ -4,7 +4,7 @@ import { createHash } from 'node:crypto'
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { packageRoot } from '../support/assets.ts'
-import { count, number } from './format.ts'
+import { countText, numberText, sum } from '../support/numbers.ts'
 import { Html, html, shown, type Content } from './html.ts'
 import { peopleSections } from './people.ts'
 import type { Count, ReportData } from './read-report.ts'
@@ -16,7 +16,7 @@ import {
   organizationsSection,
   weeksSection,
 } from './sections.ts'
-import { minuteText, windowText } from './window.ts'
+import { momentText, windowText } from './window.ts'
 
 /** The page as HTML. @param writtenAt milliseconds since 1970 */
 export function reportPage(data: ReportData, writtenAt: number): string {
@@ -66,7 +66,7 @@ export function reportPage(data: ReportData, writtenAt: number): string {
         </main>
         <footer>
           <p>
-            Written ${minuteText(writtenAt)}. All times are UTC. The window is the time in which a
+            Written ${momentText(writtenAt)}. All times are UTC. The window is the time in which a
             change became known first, not that in which it happened: each line shows both. Many
             changes are dated to the month only. Executives are directors, vice presidents and the
             C-level, as read from their titles. Side roles, such as a seat on a board, are not
@@ -102,8 +102,8 @@ function scopeText({ scope, coverage }: ReportData): string {
   const [first] = coverage
   const watched = first?.organizations ?? 0
   return scope === null
-    ? ` · ${count(watched, 'organisation')}`
-    : ` · ${count(scope.listed - scope.unknown.length, 'organisation')} of a list`
+    ? ` · ${countText(watched, 'organisation')}`
+    : ` · ${countText(scope.listed - scope.unknown.length, 'organisation')} of a list`
 }
 
 function warnings({ scope, coverage }: ReportData): Content {
@@ -112,14 +112,14 @@ function warnings({ scope, coverage }: ReportData): Content {
   return [
     missing > 0 &&
       html`<p class="warning">
-        ${count(missing, 'organisation')} of ${number(first?.organizations ?? 0)}
+        ${countText(missing, 'organisation')} of ${numberText(first?.organizations ?? 0)}
         ${missing === 1 ? 'was' : 'were'} not read for the whole window: of
         ${missing === 1 ? 'it' : 'them'}, no change is no news. <a href="#coverage">Which</a>
       </p>`,
     scope !== null &&
       scope.unknown.length > 0 &&
       html`<p class="warning">
-        Nothing is known of ${count(scope.unknown.length, 'organisation')} of the list:
+        Nothing is known of ${countText(scope.unknown.length, 'organisation')} of the list:
         ${scope.unknown
           .slice(0, 10)
           .map((one) => shown(one))
@@ -130,27 +130,29 @@ function warnings({ scope, coverage }: ReportData): Content {
 
 function figures({ counts }: ReportData): Html {
   const texts = { joined: 'Joined', left: 'Left', rose: 'Rose' }
-  const executives = counts.reduce((sum, one) => sum + one.executives, 0)
-  const each = counts.map((one) => `${number(one.executives)} ${one.change}`).join(', ')
+  const executives = sum(counts.map((one) => one.executives))
+  const each = counts.map((one) => `${numberText(one.executives)} ${one.change}`).join(', ')
   return html`<dl class="figures">
     ${counts.map(
       (one) =>
         html`<div>
           <dt>${texts[one.change]}</dt>
           <dd>
-            <span class="value ${one.change}">${number(one.changes)}</span>
+            <span class="value ${one.change}">${numberText(one.changes)}</span>
             <span class="beside">${before(one)}</span>
           </dd>
         </div>`,
     )}
     <div>
       <dt>Executives</dt>
-      <dd><span class="value">${number(executives)}</span> <span class="beside">${each}</span></dd>
+      <dd>
+        <span class="value">${numberText(executives)}</span> <span class="beside">${each}</span>
+      </dd>
     </div>
   </dl>`
 }
 
 function before({ changes, changes_before: earlier }: Count): string {
   if (changes === earlier) return 'as many as before'
-  return `${changes > earlier ? '▲' : '▼'} from ${number(earlier)}`
+  return `${changes > earlier ? '▲' : '▼'} from ${numberText(earlier)}`
 }

@@ -1,6 +1,6 @@
 /** The tables of a report about people: who joined, left and rose. */
 
-import { number } from './format.ts'
+import { numberText } from '../support/numbers.ts'
 import { html, linkTarget, name, shown, type Content, type Html } from './html.ts'
 import type { Change, ChangeKind, Count, ReportData } from './read-report.ts'
 import { dayText, monthText } from './window.ts'
@@ -38,7 +38,8 @@ function table(
   where: string,
 ): Html {
   const all = count?.changes ?? rows.length
-  const some = rows.length < all ? `The first ${number(rows.length)} of ${number(all)}. ` : ''
+  const some =
+    rows.length < all ? `The first ${numberText(rows.length)} of ${numberText(all)}. ` : ''
   return html`<table class="people" data-sortable role="table">
     <caption>
       ${some}Executives first, then what became known last.

@@ -1,8 +1,9 @@
 /** The sections of a report that are not about single people. */
 
+import { countText, numberText } from '../support/numbers.ts'
 import { attritionChart, knownChart, weeksChart } from './charts.ts'
 import { flowsChart } from './flows-chart.ts'
-import { count, credits, instant, number, percent, range, signed } from './format.ts'
+import { credits, instant, percent, range, signed } from './format.ts'
 import { html, name, shown, type Html } from './html.ts'
 import { LEAST_BURST, MOST, type Burst, type PeopleKnown, type ReportData } from './read-report.ts'
 import { dayText, windowText } from './window.ts'
@@ -46,7 +47,7 @@ export function organizationsSection({ organizations, scope }: ReportData): Html
   const all = organizations[0]?.organizations ?? 0
   const some =
     organizations.length < all
-      ? `The first ${number(organizations.length)} of ${number(all)}. `
+      ? `The first ${numberText(organizations.length)} of ${numberText(all)}. `
       : ''
   const head = scope === null ? 'Organisations' : 'Hires and losses of the organisations listed'
   if (all === 0)
@@ -100,8 +101,8 @@ export function flowsSection({ flows, flowsFrom, window }: ReportData): Html {
     <h2>Flows</h2>
     <p class="note">
       Moves of which both halves, the leaving and the joining, became known in ${since}:
-      ${number(first.all_moves)}, of them ${number(first.all_moves_in_window)} in the window (blue
-      where any). Only moves between organisations that are watched are seen.
+      ${numberText(first.all_moves)}, of them ${numberText(first.all_moves_in_window)} in the window
+      (blue where any). Only moves between organisations that are watched are seen.
     </p>
     <figure>${flowsChart(flows)}</figure>
     <details>
@@ -187,7 +188,7 @@ export function burstsSection({ bursts }: ReportData): Html {
         ? html`<p>None.</p>`
         : html`<table data-sortable>
             <caption>
-              ${(bursts[0]?.bursts ?? 0) > bursts.length && `The largest ${bursts.length} of ${number(bursts[0]?.bursts ?? 0)}.`}
+              ${(bursts[0]?.bursts ?? 0) > bursts.length && `The largest ${bursts.length} of ${numberText(bursts[0]?.bursts ?? 0)}.`}
             </caption>
             <thead>
               <tr>
@@ -237,8 +238,8 @@ export function coverageSection({ coverage, freshness }: ReportData): Html {
       </dd>
       <dt>Read for the whole window</dt>
       <dd>
-        ${number(first?.whole ?? 0)} of ${count(first?.organizations ?? 0, 'organisation')}, up to
-        the newest reading
+        ${numberText(first?.whole ?? 0)} of ${countText(first?.organizations ?? 0, 'organisation')},
+        up to the newest reading
       </dd>
       <dt>Newest change</dt>
       <dd>
@@ -247,7 +248,7 @@ export function coverageSection({ coverage, freshness }: ReportData): Html {
       </dd>
       <dt>Cost of the window</dt>
       <dd>
-        ${credits(freshness.credits)} for ${count(freshness.events_received, 'event')} received
+        ${credits(freshness.credits)} for ${countText(freshness.events_received, 'event')} received
         first in it
       </dd>
       <dt>Cost so far</dt>
@@ -258,7 +259,7 @@ export function coverageSection({ coverage, freshness }: ReportData): Html {
       html`<h3>Not read for the whole window</h3>
         <table data-sortable>
           <caption>
-            ${missing.length < all && `The first ${missing.length} of ${number(all)}.`}
+            ${missing.length < all && `The first ${missing.length} of ${numberText(all)}.`}
           </caption>
           <thead>
             <tr>
@@ -281,5 +282,7 @@ export function coverageSection({ coverage, freshness }: ReportData): Html {
 }
 
 function cells(...values: readonly number[]): Html[] {
-  return values.map((value) => html`<td class="number" data-value="${value}">${number(value)}</td>`)
+  return values.map(
+    (value) => html`<td class="number" data-value="${value}">${numberText(value)}</td>`,
+  )
 }

@@ -1,5 +1,6 @@
 /** The time a report is about, and how dates stand in it. All in UTC. */
 
+import { isoInstant } from '../support/clock.ts'
 import { ConfigError } from '../support/errors.ts'
 import { DAY } from '../support/units.ts'
 
@@ -65,7 +66,7 @@ export const dayText = format({ day: 'numeric', month: 'short', year: 'numeric' 
 /** `Nov 2026`. */
 export const monthText = format({ month: 'short', year: 'numeric' })
 /** `23 Nov 2026, 06:15`. */
-export const minuteText = format({
+export const momentText = format({
   day: 'numeric',
   month: 'short',
   year: 'numeric',
@@ -75,12 +76,12 @@ export const minuteText = format({
 
 /** The window in words: `16 Nov 2026 to 22 Nov 2026`, to the minute where it does not begin and end at midnight. */
 export function windowText({ from, to }: ReportWindow): string {
-  if (from % DAY !== 0 || to % DAY !== 0) return `${minuteText(from)} to ${minuteText(to)}`
+  if (from % DAY !== 0 || to % DAY !== 0) return `${momentText(from)} to ${momentText(to)}`
   return to - from === DAY ? dayText(from) : `${dayText(from)} to ${dayText(to - DAY)}`
 }
 
 /** The window as a part of the name of a file: `2026-11-16-to-2026-11-22`. */
 export function windowName({ from, to }: ReportWindow): string {
-  const day = (at: number) => new Date(at).toISOString().slice(0, 10)
+  const day = (at: number) => isoInstant(at).slice(0, 10)
   return `${day(from)}-to-${day(to - 1)}`
 }

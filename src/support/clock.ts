@@ -102,3 +102,8 @@ export function shiftedClock(base: Clock): Clock & { advance(ms: number): void }
 export function isoInstant(epochMs: number): string {
   return new Date(epochMs).toISOString()
 }
+
+/** An instant to the minute, in UTC: `2026-11-20 02:15`. */
+export function minuteText(epochMs: number): string {
+  return isoInstant(epochMs).slice(0, 16).replace('T', ' ')
+}
