@@ -3,8 +3,8 @@
  * After this nothing about a run is a question of taste or of where it was started.
  */
 
-import { existsSync, readdirSync, realpathSync } from 'node:fs'
-import { basename, dirname, extname, isAbsolute, join, resolve } from 'node:path'
+import { existsSync, realpathSync } from 'node:fs'
+import { basename, dirname, extname, join, resolve } from 'node:path'
 import { EVENT_TYPES, type EventType, type OrganizationRef } from '../journal/records.ts'
 import type { Schedule } from '../plan/due.ts'
 import { columnAt, parseOrganizations, type OrganizationList } from '../plan/organizations.ts'
@@ -20,12 +20,12 @@ import { packageRoot } from '../support/assets.ts'
 import { readNamedFile } from '../support/atomic-file.ts'
 import { ConfigError, messageOf } from '../support/errors.ts'
 import { isWithin } from '../support/file-modes.ts'
-import { nearest } from '../support/nearest.ts'
 import { SqlError } from '../warehouse/errors.ts'
 import { quoteIdentifier, quotePath } from '../warehouse/sql-text.ts'
 import { withWarehouse, type Warehouse } from '../warehouse/warehouse.ts'
 import { dataDirectory } from './data-directory.ts'
 import { LOCK_FOLDER } from './lock.ts'
+import { findPipeline } from './pipeline-file.ts'
 
 /** What the command line says, overriding the pipeline file. Absent means: as the file says. */
 export interface Overrides {
@@ -210,39 +210,6 @@ function readPipeline(name: string): { readonly file: string; readonly spec: Pip
   const file = findPipeline(name)
   const text = readNamedFile('pipeline', file, CHECK_PATH).toString()
   return { file, spec: parsePipeline(text, file) }
-}
-
-function findPipeline(name: string): string {
-  const found = pipelineFile(name)
-  if (found !== undefined) return found
-  const files = pipelineFiles(name)
-  const near = nearest(
-    basename(name, extname(name)),
-    [...new Set(files.map((file) => dirname(file)))].flatMap(pipelinesIn),
-  )
-  const meant = near === undefined ? '' : `Did you mean ${near}? `
-  throw new ConfigError(`there is no pipeline ${JSON.stringify(name)}`, {
-    hint: `${meant}Looked for ${files.join(' and ')}. Name a pipeline there, or give the path of a YAML file; \`jobtide init\` writes one.`,
-  })
-}
-
-function pipelinesIn(folder: string): string[] {
-  const names = existsSync(folder) ? readdirSync(folder) : []
-  return names.filter((name) => name.endsWith('.yaml')).map((name) => basename(name, '.yaml'))
-}
-
-/** The file of the pipeline `name`, as {@link readJob} finds it; undefined where there is none. */
-export function pipelineFile(name: string): string | undefined {
-  return pipelineFiles(name).find((path) => existsSync(path))
-}
-
-const PIPELINES = join(packageRoot, 'pipelines')
-
-function pipelineFiles(name: string): string[] {
-  const isPath = isAbsolute(name) || /[/\\]/.test(name) || /\.ya?ml$/.test(name)
-  if (isPath) return [resolve(name)]
-  const folders = new Set([resolve('pipelines'), PIPELINES])
-  return [...folders].map((folder) => join(folder, `${name}.yaml`))
 }
 
 /** Reads a list of organisations, of any kind. @throws ConfigError naming file and line */

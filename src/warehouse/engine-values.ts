@@ -1,24 +1,13 @@
 /** Values as the engine's client takes them. */
 
-import {
-  DuckDBBlobValue,
-  DuckDBTimestampTZValue,
-  listValue,
-  type DuckDBValue,
-} from '@duckdb/node-api'
-import accessors from '@duckdb/node-api/lib/vectors/dataAccessors.js'
+import { engine, type DuckDBValue } from './engine.ts'
 import type { SqlParameters, SqlValue } from './rows.ts'
-
-// The client would print instants in the time zone of this process, beside SQL that counts in UTC.
-DuckDBTimestampTZValue.timezoneOffsetInMinutes = 0
-
-// The client's own would take U+FEFF from the beginning of each text: another id than the one that is stored.
-Object.assign(accessors, { textDecoder: new TextDecoder('utf-8', { ignoreBOM: true }) })
 
 const MICROSECONDS_PER_MILLISECOND = 1_000n
 
 /** Turns values, and lists of them, into the engine's. */
 export function toEngine(values: readonly (SqlValue | readonly SqlValue[])[]): DuckDBValue[] {
+  const { DuckDBBlobValue, DuckDBTimestampTZValue, listValue } = engine()
   return values.map((value) => {
     if (value instanceof Uint8Array) return new DuckDBBlobValue(value)
     if (value instanceof Date) {

@@ -1,20 +1,17 @@
 /** One statement that reads, row by row; and what the engine's client says of its rows. */
 
+import { messageOf } from '../support/errors.ts'
 import {
-  ResultReturnType,
-  StatementType,
+  engine,
   type DuckDBConnection,
   type DuckDBDataChunk,
   type DuckDBExtractedStatements,
   type DuckDBResult,
   type DuckDBResultReader,
-} from '@duckdb/node-api'
-import { messageOf } from '../support/errors.ts'
+} from './engine.ts'
 import { BrokenOffError, NoSqlError, NotOneReadingError } from './errors.ts'
 import type { ResultTable } from './rows.ts'
 
-/** What `with`, `from`, `describe`, `show`, `summarize`, `values` and `pivot` are, too. */
-const READING: ReadonlySet<StatementType> = new Set([StatementType.SELECT, StatementType.EXPLAIN])
 const WRITTEN_CREATE = /^(?:\s|;|--[^\n]*\n|\/\*.*?\*\/)*create\b/is
 // All that the client says of SQL without a statement.
 const NO_STATEMENT = 'Error in native callback'
@@ -29,8 +26,11 @@ export async function streamReading(
   })
   await makePivotTypes(statements, sql)
   const prepared = await statements.prepare(statements.count - 1)
+  const { SELECT, EXPLAIN } = engine().StatementType
   try {
-    if (!READING.has(prepared.statementType)) throw new NotOneReadingError('it does not read')
+    // What `with`, `from`, `describe`, `show`, `summarize`, `values` and `pivot` are, too.
+    const isReading = [SELECT, EXPLAIN].includes(prepared.statementType)
+    if (!isReading) throw new NotOneReadingError('it does not read')
     return await prepared.stream()
   } finally {
     prepared.destroySync()
@@ -42,7 +42,7 @@ async function makePivotTypes(statements: DuckDBExtractedStatements, sql: string
   for (let at = 0; at < statements.count - 1; at += 1) {
     const prepared = await statements.prepare(at)
     try {
-      if (prepared.statementType !== StatementType.CREATE || WRITTEN_CREATE.test(sql)) {
+      if (prepared.statementType !== engine().StatementType.CREATE || WRITTEN_CREATE.test(sql)) {
         throw new NotOneReadingError(`there are ${statements.count} statements`)
       }
       await prepared.run()
@@ -66,6 +66,6 @@ export function columnsOf(
 export async function nextChunk(result: DuckDBResult): Promise<DuckDBDataChunk | null> {
   const chunk = await result.fetchChunk()
   if (chunk !== null && chunk.rowCount > 0) return chunk
-  if (result.returnType !== ResultReturnType.INVALID) return null
+  if (result.returnType !== engine().ResultReturnType.INVALID) return null
   throw new BrokenOffError()
 }

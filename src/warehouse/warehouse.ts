@@ -1,17 +1,9 @@
 /**
  * The one door to DuckDB: opens the warehouse file, runs SQL, moves rows in and out, and turns the engine's plain errors
- * into ours. Nothing else in Jobtide imports the engine, because two instances of one file in one process lose data and
+ * into ours. Nothing else in Jobtide has the engine open a file, because two instances of one file in one process lose data and
  * reading the file outside the engine drops its lock. Knows nothing of HTTP.
  */
 
-import {
-  DuckDBDataChunk,
-  DuckDBInstance,
-  JsonDuckDBValueConverter,
-  type DuckDBConnection,
-  type DuckDBResult,
-  type DuckDBResultReader,
-} from '@duckdb/node-api'
 import { existsSync, mkdirSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { sqlFolder } from '../support/assets.ts'
@@ -25,6 +17,13 @@ import {
   type WarehouseOptions,
 } from './engine-settings.ts'
 import { toBindings, toEngine } from './engine-values.ts'
+import {
+  engine,
+  type DuckDBConnection,
+  type DuckDBInstance,
+  type DuckDBResult,
+  type DuckDBResultReader,
+} from './engine.ts'
 import { asWarehouseError } from './errors.ts'
 import { columnsOf, nextChunk, streamReading } from './reading-statement.ts'
 import { applySchema } from './schema.ts'
@@ -100,7 +99,7 @@ async function createWarehouseFile(options: WarehouseOptions): Promise<void> {
 
 async function connect(path: string, options: WarehouseOptions): Promise<Warehouse> {
   try {
-    const instance = await DuckDBInstance.fromCache(path, engineSettings(options))
+    const instance = await engine().DuckDBInstance.fromCache(path, engineSettings(options))
     return new OpenWarehouse(options, instance, await newConnection(instance, options), true)
   } catch (error) {
     throw asWarehouseError(error, path)
@@ -122,7 +121,7 @@ async function newConnection(instance: DuckDBInstance, options: WarehouseOptions
 export async function openBareFile(path: string, mode: 'read' | 'write'): Promise<() => void> {
   try {
     const settings = engineSettings({ path, mode, threads: 1, memoryLimit: '16MB' })
-    const instance = await DuckDBInstance.create(path, settings)
+    const instance = await engine().DuckDBInstance.create(path, settings)
     return () => instance.closeSync()
   } catch (error) {
     throw asWarehouseError(error, path)
@@ -209,7 +208,7 @@ class OpenWarehouse {
     for (;;) {
       const chunk = await this.#guard(() => nextChunk(result))
       if (chunk === null) return
-      yield chunk.convertRows(JsonDuckDBValueConverter)
+      yield chunk.convertRows(engine().JsonDuckDBValueConverter)
     }
   }
 
@@ -257,7 +256,7 @@ class OpenWarehouse {
       const types = tableColumns.map((_, index) => appender.columnType(index))
       for (let from = 0; from < rowCount; from += CHUNK_ROWS) {
         const count = Math.min(CHUNK_ROWS, rowCount - from)
-        const chunk = DuckDBDataChunk.create(types, count)
+        const chunk = engine().DuckDBDataChunk.create(types, count)
         order.forEach((values, index) => {
           const batch = values?.slice(from, from + count) ?? Array<null>(count).fill(null)
           chunk.setColumnValues(index, toEngine(batch))

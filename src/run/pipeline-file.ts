@@ -1,0 +1,41 @@
+/** Where the file of a pipeline is. */
+
+import { existsSync, readdirSync } from 'node:fs'
+import { basename, dirname, extname, isAbsolute, join, resolve } from 'node:path'
+import { packageRoot } from '../support/assets.ts'
+import { ConfigError } from '../support/errors.ts'
+import { nearest } from '../support/nearest.ts'
+
+/** As {@link pipelineFile}. @throws ConfigError where there is none, with where it was looked for and what may be meant */
+export function findPipeline(name: string): string {
+  const found = pipelineFile(name)
+  if (found !== undefined) return found
+  const files = pipelineFiles(name)
+  const near = nearest(
+    basename(name, extname(name)),
+    [...new Set(files.map((file) => dirname(file)))].flatMap(pipelinesIn),
+  )
+  const meant = near === undefined ? '' : `Did you mean ${near}? `
+  throw new ConfigError(`there is no pipeline ${JSON.stringify(name)}`, {
+    hint: `${meant}Looked for ${files.join(' and ')}. Name a pipeline there, or give the path of a YAML file; \`jobtide init\` writes one.`,
+  })
+}
+
+function pipelinesIn(folder: string): string[] {
+  const names = existsSync(folder) ? readdirSync(folder) : []
+  return names.filter((name) => name.endsWith('.yaml')).map((name) => basename(name, '.yaml'))
+}
+
+/** The file of the pipeline `name`, or the one at that path; undefined where there is none. */
+export function pipelineFile(name: string): string | undefined {
+  return pipelineFiles(name).find((path) => existsSync(path))
+}
+
+const PIPELINES = join(packageRoot, 'pipelines')
+
+function pipelineFiles(name: string): string[] {
+  const isPath = isAbsolute(name) || /[/\\]/.test(name) || /\.ya?ml$/.test(name)
+  if (isPath) return [resolve(name)]
+  const folders = new Set([resolve('pipelines'), PIPELINES])
+  return [...folders].map((folder) => join(folder, `${name}.yaml`))
+}
