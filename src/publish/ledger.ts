@@ -48,14 +48,20 @@ const CHECKS_SQL = `
 
 /**
  * What the last build said of its tables; null when nothing was ever built.
+ * @param hasReaders whether a snapshot was published before
  * @throws JobtideError with exit code 6 when a check failed: the tables are older than the events then
  */
-export async function readChecks(warehouse: Warehouse): Promise<Manifest['checks']> {
+export async function readChecks(
+  warehouse: Warehouse,
+  hasReaders: boolean,
+): Promise<Manifest['checks']> {
   type Row = NonNullable<Manifest['checks']> & { readonly failed: string | null; changed: number }
   const [row] = await warehouse.all<Row>(CHECKS_SQL)
   if (row === undefined || row.passed === 0) return null
   const { passed, checked_at, failed, changed } = row
-  const kept = 'Nothing was published; readers keep the snapshot before.'
+  const kept = hasReaders
+    ? 'Nothing was published; readers keep the snapshot before.'
+    : 'Nothing was published.'
   if (failed !== null) {
     throw new JobtideError(EXIT.checkFailed, `the last build failed: ${failed}`, {
       hint: `${kept} Mend what the check found and run \`jobtide build\`.`,

@@ -200,7 +200,7 @@ async function exportTables(
   const { warehouse, scratchFolder: folder, runId, clock, snapshotId } = options
   const { compact = false, splitAboveRows = SPLIT_ABOVE_ROWS } = options
   const before = current?.manifest
-  const checks = await readChecks(warehouse)
+  const checks = await readChecks(warehouse, current !== null)
   const { coverage, credits, duckdb } = await readLedger(warehouse, runId)
   const tables: ManifestTable[] = []
   const files: ScratchFile[] = []
@@ -278,7 +278,7 @@ async function putSnapshot(
   const text = formatJson(manifest)
   await store.put(keys.views, Buffer.from(viewsSql(manifest)))
   await store.put(keys.manifest, Buffer.from(text))
-  await proveStored(store, manifest, text)
+  await proveStored(store, manifest, text, current)
   signal?.throwIfAborted()
   const pointer = Buffer.from(formatJson(pointerTo(id, text)))
   if (!(await store.replace(POINTER_KEY, pointer, current?.version ?? null))) {
@@ -288,14 +288,19 @@ async function putSnapshot(
 }
 
 /** An answer of a store is no proof, and something else may delete there. */
-async function proveStored(store: ObjectStore, manifest: Manifest, text: string): Promise<void> {
+async function proveStored(
+  store: ObjectStore,
+  manifest: Manifest,
+  text: string,
+  current: CurrentSnapshot | null,
+): Promise<void> {
   const sizes = new Map((await store.list('tables/')).map(({ key, bytes }) => [key, bytes]))
   const lost = objectsOf(manifest).find(({ key, bytes }) => sizes.get(key) !== bytes)
   const { manifest: manifestKey } = snapshotKeys(manifest.snapshot_id)
   const stored = lost === undefined ? await store.get(manifestKey) : null
   if (stored !== null && Buffer.from(stored.bytes).equals(Buffer.from(text))) return
   throw new PublishError(`${store.urlOf(lost?.key ?? manifestKey)} was written and is not there`, {
-    hint: 'Does something else delete there? Run publish again; readers keep the snapshot before.',
+    hint: `Does something else delete there? Run publish again${current === null ? '' : '; readers keep the snapshot before'}.`,
   })
 }
 

@@ -14,6 +14,7 @@ import { memoryOfProcess } from '../support/memory.ts'
 import { GIB, MIB } from '../support/units.ts'
 import type { Freshness } from './freshness.ts'
 import { holderOf } from './lock.ts'
+import { refuseLostJournal } from './lost-journal.ts'
 import type { KnownPipeline } from './pipelines.ts'
 import { withJournal } from './session.ts'
 import { openTarget, preflightStage, type RunWorld } from './stages.ts'
@@ -91,9 +92,9 @@ export async function machineFindings(
       const holder = existsSync(root) ? await holderOf(root) : null
       return finding('lock', 'ok', holder === null ? 'free' : `held by ${holder}`)
     }),
-    await look('journal', () => {
+    await look('journal', async () => {
       const journal = openJournal(directory.journal, clock)
-      journal.check()
+      await refuseLostJournal(journal, directory)
       const { length } = journal.segments()
       return finding(
         'journal',

@@ -12,6 +12,7 @@ import {
   renameSync,
   rmSync,
   statSync,
+  unlinkSync,
   writeSync,
 } from 'node:fs'
 import { open } from 'node:fs/promises'
@@ -129,7 +130,12 @@ export function readNamedFile(what: string, path: string, hint: string): Buffer 
 /** Removes a file, where there is one, so that it stays away after a power cut. @throws StorageError */
 export function removeFile(path: string): void {
   onDisk(path, () => {
-    rmSync(path, { force: true })
+    try {
+      // Not rmSync: refused by the file system, it takes the file for a folder and says ENOTDIR.
+      unlinkSync(path)
+    } catch (error) {
+      if (systemCode(error) !== 'ENOENT') throw error
+    }
     if (existsSync(dirname(path))) fsyncDirectory(dirname(path))
   })
 }

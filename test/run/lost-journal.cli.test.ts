@@ -28,6 +28,11 @@ it('is bought again only with --begin-again, where the month counts what was spe
     )
     expect(stderr).toContain('`--begin-again`')
   }
+  const { stdout, exitCode } = await site.call(['doctor', site.pipeline])
+  expect([exitCode, stdout]).toEqual([
+    2,
+    expect.stringMatching(/^journal +problem +the journal in/m),
+  ])
   expect(warehouse().equals(before)).toBe(true)
   expect(site.simulator.account().credits).toBe(credits)
 

@@ -1,7 +1,8 @@
-import { mkdirSync, readFileSync, readdirSync, writeFileSync } from 'node:fs'
+import { spawnSync } from 'node:child_process'
+import { existsSync, mkdirSync, readFileSync, readdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
-import { writeFileAtomic } from '../../src/support/atomic-file.ts'
+import { removeFile, writeFileAtomic } from '../../src/support/atomic-file.ts'
 import { StorageError } from '../../src/support/errors.ts'
 import { disk, useFaultyDisk } from '../helpers/faulty-disk.ts'
 import { temporaryFolder } from '../helpers/temporary-folder.ts'
@@ -62,5 +63,25 @@ describe('writeFileAtomic', () => {
     disk.roomBytes = 0
     expect(() => writeFileAtomic(path, 'x')).toThrow(StorageError)
     expect(() => writeFileAtomic(path, 'x')).toThrow(`${path}: the disk is full (ENOSPC)`)
+  })
+})
+
+describe('removeFile', () => {
+  // Only a privileged account on a file system that knows the attribute can make one.
+  const immutable = (path: string, sign: '+' | '-') =>
+    spawnSync('chattr', [`${sign}i`, path]).status === 0
+
+  it('takes a file that is not there, and says of an immutable one that it may not be removed', (context) => {
+    const path = join(temporaryFolder(), 'file')
+    expect(() => removeFile(path)).not.toThrow()
+    writeFileSync(path, '')
+    if (!immutable(path, '+')) context.skip('no file can be made immutable here')
+    try {
+      expect(() => removeFile(path)).toThrow(`${path}: permission denied (EPERM)`)
+    } finally {
+      immutable(path, '-')
+    }
+    removeFile(path)
+    expect(existsSync(path)).toBe(false)
   })
 })

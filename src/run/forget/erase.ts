@@ -14,7 +14,7 @@ import { join } from 'node:path'
 import { openJournal, type Journal } from '../../journal/journal.ts'
 import { nextMonthAt } from '../../journal/spending.ts'
 import { readSuppression, suppress, type Erasable, type ListMark } from '../../load/suppression.ts'
-import { OWNER_ONLY, writeFileAtomic } from '../../support/atomic-file.ts'
+import { OWNER_ONLY, removeFile, writeFileAtomic } from '../../support/atomic-file.ts'
 import { isoInstant } from '../../support/clock.ts'
 import { LockedError, onDisk } from '../../support/errors.ts'
 import { stableJson } from '../../support/json.ts'
@@ -200,7 +200,7 @@ async function eraseCopies({ directory, clock, logger }: ErasureWorld): Promise<
   if (problem === null) return
   // One that still names them must not stay, even if there is no other.
   logger.warn({ reason: problem.message }, 'erasure.no_analyst_copy')
-  rmSync(copy, { force: true })
+  removeFile(copy)
 }
 
 async function prove(
