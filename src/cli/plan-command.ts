@@ -103,10 +103,15 @@ export async function planCommand(
 }
 
 const NAMED_BOTH_WAYS =
-  'by URL, others by id: one named both ways is bought twice, until events have told its id'
+  'by URL, others by id: one named both ways is bought once, but where events show another slug than its URL (renamed, or a number)'
 
-/** Organisations whose id is not known, in a plan that asks for others by id; 0 where all are named in one way. */
+/**
+ * Organisations whose id is not known, in a plan that asks for others by id; 0 where all are named in one way, or stand in one
+ * batch, in which the service counts a company once.
+ */
 function namedByUrlBesideIds({ batches }: Plan): number {
+  const asks = new Set(batches.map(({ event_types: types }) => types.join())).size
+  if (batches.length === asks) return 0
   const asked = batches.flatMap(({ organizations }) => organizations)
   const byUrl = new Set(asked.filter(({ by }) => by !== 'id').map(({ value }) => value))
   return asked.some(({ by }) => by === 'id') ? byUrl.size : 0

@@ -23,6 +23,7 @@ import { Condition } from '../support/condition.ts'
 import { shuffled } from '../support/numbers.ts'
 import { SECOND } from '../support/units.ts'
 import { Budget } from './budget.ts'
+import { KnownNames, hasUrls } from './known-names.ts'
 import { LongList } from './long-list.ts'
 import type { ExtractOptions, ExtractProgress, Quarantined } from './options.ts'
 import { PageBuyer, type BoughtPage } from './page-buyer.ts'
@@ -61,6 +62,7 @@ class Extraction {
   /** Made again when a batch ends: it looks at all of them, and there are many pages. */
   #projection: Projection | null
   readonly #creditsBefore: number
+  readonly #names: KnownNames
   #isHeldBack = false
   #failure: { readonly error: unknown } | null = null
   #pages = 0
@@ -78,6 +80,7 @@ class Extraction {
     } = options
     const { run_id: runId } = run.started
     this.#options = options
+    this.#names = new KnownNames(options.run.batches.values(), options.ids)
     this.#batches = [...run.batches.values()].filter(isKept)
     this.#projection = project(this.#batches)
     this.#stop = AbortSignal.any([stop, this.#halt.signal])
@@ -105,12 +108,13 @@ class Extraction {
     // What was begun is finished first, so that a small budget finishes something.
     for (const history of wanted.filter(isBegun)) this.#enqueue(history)
     // The others in random order: what is read first is to tell what the rest will cost.
-    const others = shuffled(
-      wanted.filter((one) => !isBegun(one)),
-      this.#options.random,
-    )
-    for (const history of others) this.#enqueue(history)
-    await this.#queue.onIdle()
+    const others = wanted.filter((one) => !isBegun(one))
+    // URLs before ids: what they are known to be then is not asked for again.
+    for (const isByUrl of [true, false]) {
+      const next = others.filter(({ batch }) => hasUrls(batch) === isByUrl)
+      for (const history of shuffled(next, this.#options.random)) this.#enqueue(history)
+      await this.#queue.onIdle()
+    }
     if (this.#failure !== null) throw this.#failure.error
     stop.throwIfAborted()
     return this.#progress()
@@ -160,6 +164,11 @@ class Extraction {
     const guard = new PagingGuard()
     // Of pages that another process read only what they cost is known: they may show another company of that name.
     const isContinued = isBegun(history)
+    const unread = isContinued ? batch.organizations : this.#names.unread(batch)
+    if (unread.length < batch.organizations.length) {
+      const instead = unread.length === 0 ? [] : [partOf(batch, 1, unread)]
+      return this.#replace(history, instead, 'asked for under another name')
+    }
     const list = new LongList(history, this.#buyer)
     if (history.drift.fault !== null)
       return this.#replace(history, fromPage1(batch), history.drift.fault)
@@ -292,7 +301,7 @@ class Extraction {
 
   async #finish(history: BatchHistory, isContinued: boolean): Promise<void> {
     const { batch, pages, events } = history
-    if (!isContinued) this.#buyer.learnIds(batch)
+    this.#names.add(batch, isContinued ? [] : this.#buyer.learnIds(batch))
     const { batch_id } = batch
     const stamp = this.#stamp()
     const { from: covered_from, to: covered_to } = coveredTime(history, stamp.at)

@@ -36,6 +36,8 @@ export interface ExtractOptions extends BuyingOptions {
   readonly run: RunHistory
   /** Reads only these batches of the run, by batch_id; absent: all. */
   readonly only?: ReadonlySet<string>
+  /** Ids learnt by earlier runs, by the URL or slug that was asked for; absent: none. */
+  readonly ids?: ReadonlyMap<string, string>
   /** Credits this run may spend; null for no limit. */
   readonly creditsLimit: number | null
   /** Credits that count against the limit and may have been spent under another run: this command's, before it gave way. */

@@ -19,7 +19,7 @@ import { newUlid } from '../support/ulid.ts'
 import { SECOND } from '../support/units.ts'
 import type { Budget } from './budget.ts'
 import { isInDoubt, wordsOf, type FailedAttempt, type PageAttempts } from './failed-attempt.ts'
-import { IdLearner } from './learn-ids.ts'
+import { IdLearner, type LearntId } from './learn-ids.ts'
 import type { BuyingOptions, ClockTrouble } from './options.ts'
 import { eventFacts, pageRecord, shownIn, type ReceivedPage } from './page-record.ts'
 import { LAST_PAGE, requestBody } from './question.ts'
@@ -132,14 +132,17 @@ export class PageBuyer {
 
   /**
    * Notes the ids that the pages of `batch` have shown. Call it when the batch was read to its end.
+   * @returns the ids, with the URL or slug that each was learnt for
    * @throws StorageError when the journal cannot be written
    */
-  learnIds(batch: BatchRecord): void {
+  learnIds(batch: BatchRecord): readonly LearntId[] {
     const { clock, writer } = this.#options
-    for (const learnt of this.#ids.learn(batch)) {
+    const ids = this.#ids.learn(batch)
+    for (const learnt of ids) {
       const at = clock.now()
       writer.write({ kind: 'organization_learnt', run_id: this.#runId, at, ...learnt })
     }
+    return ids
   }
 
   async #get(batch: BatchRecord, page: number, isFreeProbe: boolean): Promise<BoughtPage> {

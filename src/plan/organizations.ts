@@ -6,7 +6,7 @@
 import { parse } from 'csv-parse/sync'
 import type { OrganizationRef } from '../journal/records.ts'
 import { ConfigError, messageOf } from '../support/errors.ts'
-import { decodeText } from '../support/text.ts'
+import { companySlug, decodeText } from '../support/text.ts'
 
 export interface OrganizationList {
   readonly organizations: readonly OrganizationRef[]
@@ -139,6 +139,14 @@ function parseRows(text: string, file: string): Row[] {
   }
 }
 
+// The service goes by the slug of a company page. Of any other URL the last part may say anything.
+const COMPANY_PAGE = /^[^/]*$|(?:^|\/)company\/[^/?#]/i
+
+/** What is the same in all spellings of a company page. */
+function nameOf({ by, value }: OrganizationRef): string {
+  return by === 'url' && COMPANY_PAGE.test(value) ? `page ${companySlug(value)}` : value
+}
+
 function collect(
   lines: readonly { reference: OrganizationRef | null; line: number }[],
   file: string,
@@ -160,8 +168,9 @@ function collect(
         hint: 'Replace it by an organisation that you watch; nothing was sent.',
       })
     }
-    if (seen.has(reference.value)) duplicates += 1
-    else seen.set(reference.value, reference)
+    const name = nameOf(reference)
+    if (seen.has(name)) duplicates += 1
+    else seen.set(name, reference)
   }
   if (seen.size === 0) {
     throw new ConfigError(`${file}: the list of organisations is empty`, {

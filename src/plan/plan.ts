@@ -12,7 +12,7 @@ import { stableJson } from '../support/json.ts'
 import { sum } from '../support/numbers.ts'
 import { DAY } from '../support/units.ts'
 import { ratesOf } from './forecast.ts'
-import { packParcels, pagesOf } from './packing.ts'
+import { BATCH_ORGANIZATIONS, packParcels, pagesOf } from './packing.ts'
 import { neededWindow, type WindowQuestion } from './window.ts'
 
 export interface Question extends WindowQuestion {
@@ -105,7 +105,10 @@ function batchRecords(
     .toSorted((a, b) => a - b)
     .flatMap((days) => {
       const due = needs.filter((need) => need.days === days)
-      return packParcels(due, { requests, workers }).flatMap((batch) => {
+      const packed = kindsOf(due, coverage).flatMap((kind) =>
+        packParcels(kind, { requests, workers }),
+      )
+      return packed.flatMap((batch) => {
         const organizations = batch.toSorted((a, b) => a.index - b.index)
         return asks.map((types) => ({
           organizations: organizations.map(({ organization }) => organization),
@@ -116,6 +119,23 @@ function batchRecords(
       })
     })
     .map((batch, place) => ({ batch_id: String(place + 1).padStart(4, '0'), ...batch }))
+}
+
+/**
+ * URLs that were never asked for stand apart, where more than one batch is needed: they are read first and tell ids, so that a
+ * company that the list names by its id, too, is left out there. Within a batch the service counts it once.
+ */
+function kindsOf<N extends { readonly organization: OrganizationRef }>(
+  due: readonly N[],
+  coverage: PlanHistory['coverage'],
+): N[][] {
+  const [urls, others] = [true, false].map((isNew) =>
+    due.filter(
+      ({ organization: { by, value } }) => (by === 'url' && !coverage.has(value)) === isNew,
+    ),
+  ) as [N[], N[]]
+  const isOne = due.length <= BATCH_ORGANIZATIONS || urls.length === 0 || others.length === 0
+  return isOne ? [[...due]] : [urls, others]
 }
 
 /** Names a question, so that a run of the same one is known; the order of the list does not change what is asked. */

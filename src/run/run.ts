@@ -201,6 +201,7 @@ export function extraction(
     ...service,
     ...about,
     run,
+    ids: history.ids,
     pacer: new Pacer(world.clock, job.requestsPerSecond, job.maxWaitMs),
     writer,
     creditsLimit: job.creditsLimit,

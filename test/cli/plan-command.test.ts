@@ -64,17 +64,18 @@ describe('plan', () => {
     })
   })
 
-  it('of 2 URLs beside 3 ids says that one named both ways is bought twice; of URLs alone nothing', async () => {
-    const shown = (names: readonly string[]) => {
+  it('of 2 URLs beside 49 ids, in two batches, says when one named both ways is bought once; of one batch nothing', async () => {
+    const shown = (count: number) => {
       const site = ledgerSite(NOW)
-      return site.show((context) => planCommand(context, site.pipeline('nightly', names), {}))
+      const urls = ['https://network.example/company/a', 'https://network.example/company/b']
+      const ids = Array.from({ length: count }, (_, n) => `org_${n}`)
+      const pipeline = site.pipeline('nightly', [...urls, ...ids])
+      return site.show((context) => planCommand(context, pipeline, {}))
     }
-    const urls = ['https://network.example/company/a', 'https://network.example/company/b']
-    const mixed = await shown([...urls, 'org_1', 'org_2', 'org_3'])
-    expect(mixed.text).toMatch(
-      /^by URL +2 organisations by URL, others by id: one named both ways/m,
+    expect((await shown(49)).text).toMatch(
+      /^by URL +2 organisations by URL, others by id: one named both ways is bought once, but where/m,
     )
-    expect((await shown(urls)).text).not.toContain('by URL')
+    for (const ids of [48, 0]) expect((await shown(ids)).text).not.toContain('by URL')
   })
 
   it('of a list that was read puts the 50 silent organisations into a batch of their own', async () => {

@@ -31,7 +31,7 @@ it.each<[what: string, asked: string, pages: unknown[][], id: string | undefined
   ['not from events that are damaged', 'acme', [damaged], undefined],
 ])('the id of a company is learnt %s', (_, asked, pages, id) => {
   const ids = new IdLearner()
-  const batch = batchOf([url(asked), url('another'), 'org_7'])
+  const batch = batchOf([url(asked), url('another'), 'org_7', 'org_8'])
   for (const events of pages) ids.look(batch, events.map(eventFacts))
   const organization = url(asked)
   expect(ids.learn(batch)).toEqual(id === undefined ? [] : [{ organization, organization_id: id }])
@@ -42,6 +42,67 @@ it('the only id in a batch is learnt for a company that was asked for alone unde
   const batch = batchOf([url('acme-old-name')])
   ids.look(batch, [acme].map(eventFacts))
   expect(ids.learn(batch)).toMatchObject([{ organization_id: 'org_7' }])
+})
+
+it.each<[what: string, asked: (string | OrganizationRef)[], id: string | undefined]>([
+  [
+    'where all others told their slug',
+    [url('acme'), url('https://n.example/company/1234')],
+    'org_8',
+  ],
+  ['where all others go by id', ['org_7', url('1234')], 'org_8'],
+  ['not beside another URL without events', [url('acme'), url('1234'), url('initech')], undefined],
+  ['not where two ids are left', [url('1234'), url('initech'), 'org_9'], undefined],
+])('the id of a URL with a number, answered under a slug, is learnt %s', (_, asked, id) => {
+  const ids = new IdLearner()
+  const batch = batchOf(asked)
+  ids.look(batch, [acme, globex].map(eventFacts))
+  const learnt = ids.learn(batch).filter(({ organization }) => organization.value.endsWith('1234'))
+  expect(learnt.map(({ organization_id }) => organization_id)).toEqual(id === undefined ? [] : [id])
+})
+
+it('a company that stands as URL in one batch and as id in another is bought once, also by a run that was killed in between', async () => {
+  const firms = ['a', 'b', 'c'].map((name) => ({
+    organization: `org_${name}`,
+    slug: `firm-${name}`,
+  }))
+  const events = firms.flatMap((firm) => manyEvents(120, firm))
+  const by = {
+    url: batchOf([url('https://n.example/company/firm-a'), url('firm-b')], { batch_id: 'url' }),
+    ids: batchOf(['org_a', 'org_c'], { batch_id: 'ids' }),
+    only: batchOf(['org_b'], { batch_id: 'only' }),
+  }
+  for (const isKilled of [false, true]) {
+    const service = simulated(events)
+    const run = aRun(service, [by.ids, by.only, by.url], (record) => {
+      if (isKilled && record.kind === 'batch_split' && kills++ === 0) run.kill()
+    })
+    let kills = 0
+    const first = run.extract({ concurrency: 4 })
+    if (isKilled) await expect(first).rejects.toThrow()
+    else await first
+    if (isKilled) await run.extract({ ids: run.history().ids })
+    // 240 events of two companies are 5 pages, 120 of one are 3.
+    expect(service.charged()).toBe(80)
+    expect(run.bought().size).toBe(360)
+    const { coverage, ids } = run.history()
+    expect([...coverage.keys()].toSorted()).toEqual(['org_a', 'org_b', 'org_c'])
+    expect(ids.get('firm-b')).toBe('org_b')
+    const reasons = run.records('batch_split').map(({ batch_id, reason }) => [batch_id, reason])
+    const reason = 'asked for under another name'
+    expect(Object.fromEntries(reasons)).toEqual({ ids: reason, only: reason })
+    expect([...run.run().batches.values()].map(({ state }) => state)).not.toContain('planned')
+  }
+})
+
+it('a company is asked for by its id all the same where its URL was read for other types or a shorter window', async () => {
+  const service = simulated(manyEvents(60, { organization: 'org_a', slug: 'firm-a' }))
+  const shorter = batchOf([url('firm-a')], { batch_id: 'shorter', days_ago: 365 })
+  const other = batchOf([url('firm-a')], { batch_id: 'other', event_types: ['joined'] })
+  const run = aRun(service, [shorter, other, batchOf(['org_a'])])
+  await run.extract()
+  expect(run.records('batch_split')).toEqual([])
+  expect(run.records('batch_finished')).toHaveLength(3)
 })
 
 it('a run writes what it learnt of 3 companies once, before their batch is finished', async () => {

@@ -56,6 +56,24 @@ describe('parseOrganizations', () => {
     expect(list.duplicates).toBe(3)
   })
 
+  it('takes 6 spellings of one company page for one, and the last parts of other URLs for what they are', () => {
+    const spellings = [
+      'https://www.network.example/company/acme',
+      'http://de.network.example/company/Acme/about/?x=1',
+      'acme',
+      'ACME/',
+      'network.example/company/%61cme#top',
+      'company/acme',
+    ]
+    const list = parse([...spellings, 'a.example/acme', 'b.example/acme', ''].join('\n'))
+    expect(list.organizations.map(({ value }) => value)).toEqual([
+      spellings[0],
+      'a.example/acme',
+      'b.example/acme',
+    ])
+    expect(list.duplicates).toBe(5)
+  })
+
   it.each([
     ['a space', 'org_1\nacme inc\n', 'list.csv:2: not an organisation: "acme inc"'],
     [

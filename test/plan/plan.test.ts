@@ -60,6 +60,24 @@ describe('makePlan', () => {
     ])
   })
 
+  it('asks 30 new URLs apart from 40 ids, before them; known URLs, and what fits into one batch, as ever', () => {
+    const urls = Array.from({ length: 30 }, (_, n) => ({ by: 'url' as const, value: `firm-${n}` }))
+    const mixed = (count: number) => ids(count).flatMap((id, n) => [id, ...urls.slice(n, n + 1)])
+    const sizes = (organizations: OrganizationRef[], history = {}) =>
+      plan({ organizations }, history).batches.map((batch) =>
+        ['url', 'id'].map((by) => batch.organizations.filter((one) => one.by === by).length),
+      )
+    expect(sizes(mixed(40))).toEqual([
+      [30, 0],
+      [0, 40],
+    ])
+    expect(sizes(mixed(20))).toEqual([[20, 20]])
+    const coverage = new Map(urls.map(({ value }) => [value, [covered(300, 1)]]))
+    expect(sizes([...urls, ...ids(40)], { coverage }).map(([url]) => url)).toEqual([30, 0])
+    for (const one of ids(40)) coverage.set(one.value, [covered(300, 1)])
+    expect(sizes(mixed(40), { coverage })).not.toContainEqual([30, 0])
+  })
+
   it('a company that was refused under its id is left out under its URL too', () => {
     const quarantined = new Map([['org_9', { at: NOW, reason: 'not tracked' }]])
     const organizations: OrganizationRef[] = [{ by: 'url', value: 'acme' }, ...ids(1)]

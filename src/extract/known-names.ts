@@ -1,0 +1,57 @@
+/**
+ * Which organisations of a batch were read under another name: a list may name one by its page and by its id, and that they
+ * are the same is known only when events have told. What stands in one batch the service counts once.
+ */
+
+import type { BatchHistory } from '../journal/batch-history.ts'
+import { canonicalName } from '../journal/history.ts'
+import type { BatchRecord, OrganizationRef } from '../journal/records.ts'
+import type { LearntId } from './learn-ids.ts'
+
+/** What a run has read to its end, by the names that it knows by then. */
+export class KnownNames {
+  readonly #ids: Map<string, string>
+  /** By event types: how far back each was read, in days. */
+  readonly #read = new Map<string, Map<string, number>>()
+
+  /** @param ids learnt before, by the URL or slug that was asked for */
+  constructor(batches: Iterable<BatchHistory>, ids: ReadonlyMap<string, string> = new Map()) {
+    this.#ids = new Map(ids)
+    for (const { batch, state } of batches) if (state === 'finished') this.add(batch, [])
+  }
+
+  /** Adds a batch that was read to its end, and what its pages told. */
+  add(batch: BatchRecord, learnt: readonly LearntId[]): void {
+    for (const { organization, organization_id: id } of learnt) {
+      this.#ids.set(organization.value, id)
+    }
+    const read = this.#readOf(batch)
+    for (const one of batch.organizations) {
+      const name = canonicalName(this.#ids, one)
+      read.set(name, Math.max(read.get(name) ?? 0, daysOf(batch)))
+    }
+  }
+
+  /** The organisations of a batch that were not read for its event types and its window. */
+  unread(batch: BatchRecord): readonly OrganizationRef[] {
+    const read = this.#readOf(batch)
+    return batch.organizations.filter(
+      (one) => (read.get(canonicalName(this.#ids, one)) ?? 0) < daysOf(batch),
+    )
+  }
+
+  #readOf({ event_types: types }: BatchRecord): Map<string, number> {
+    const read = this.#read.get(types.join()) ?? new Map<string, number>()
+    this.#read.set(types.join(), read)
+    return read
+  }
+}
+
+function daysOf({ days_ago: days }: BatchRecord): number {
+  return days ?? Number.POSITIVE_INFINITY
+}
+
+/** Whether a batch asks for a company by its page. */
+export function hasUrls({ organizations }: BatchRecord): boolean {
+  return organizations.some(({ by }) => by === 'url')
+}
