@@ -9,6 +9,7 @@ import { EXIT, JobtideError } from '../support/errors.ts'
 import type { PlacedFrame } from './reader.ts'
 import { addInterval, coveredBy, endingAt, type CoveredInterval } from './coverage.ts'
 import { emptyClockHistory, foldClocks, type ClockHistory } from './clock-history.ts'
+import { addSalvaged } from './salvaged.ts'
 import { RATE_DAYS, addSightings, type Sightings } from './sightings.ts'
 import type { HeldRun } from './held.ts'
 import { takeRecord } from './page-drift.ts'
@@ -31,6 +32,7 @@ import {
   type BatchFinished,
   type BatchSplit,
   type BatchRecord,
+  type SalvagedOrganization,
   type SplitPayload,
   type SpentBefore,
   type SuppressionChanged,
@@ -128,6 +130,9 @@ export function foldRecord(history: History, frame: PlacedFrame): void {
     }
     case 'organization_learnt':
       learn(history, record)
+      return
+    case 'organizations_salvaged':
+      addSalvaged(history, payloadOf<SalvagedOrganization[]>(frame))
       return
     case 'paused':
       history.pauses = addPause(history.pauses, record)

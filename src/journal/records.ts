@@ -161,6 +161,23 @@ export interface OrganizationLearnt extends OfRun<'organization_learnt'> {
   readonly organization_id: string
 }
 
+/** What a warehouse knew of organisations when its journal was lost. Payload: JSON of `SalvagedOrganization[]`. */
+export type OrganizationsSalvaged = Of<'organizations_salvaged'>
+
+/** When an organisation was read to its end, and what of; instants are milliseconds since 1970 UTC. */
+export interface SalvagedOrganization {
+  /** Its id, or the URL or slug it was asked by until the id is known. */
+  readonly name: string
+  readonly first_asked: number
+  readonly last_asked: number
+  readonly covered: readonly {
+    readonly event_types: readonly EventType[]
+    /** Null means from the beginning. */
+    readonly from: number | null
+    readonly to: number
+  }[]
+}
+
 /** The service named a time before which it wants no request: to a run, or null, to another command. */
 export interface Paused extends Omit<OfRun<'paused'>, 'run_id'> {
   readonly run_id: string | null
@@ -224,6 +241,7 @@ export type JournalRecord =
   | BatchSplit
   | OrganizationQuarantined
   | OrganizationLearnt
+  | OrganizationsSalvaged
   | Paused
   | RunFinished
   | SnapshotPublished

@@ -86,6 +86,7 @@ export class Chunk {
       case 'run_finished':
       case 'organization_quarantined':
       case 'organization_learnt':
+      case 'organizations_salvaged':
       case 'paused':
       case 'suppression_changed':
       case 'seal':

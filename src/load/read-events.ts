@@ -20,7 +20,7 @@ export interface PageBody {
 }
 
 /** Why an event is refused whose organisation is none of those that its batch asked for. */
-const NOT_ASKED_FOR = 'organisation was not asked for'
+export const NOT_ASKED_FOR = 'organisation was not asked for'
 
 /** What reading found beside the events that are kept. */
 export class ReadingNotes {

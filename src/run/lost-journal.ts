@@ -11,7 +11,7 @@ import { withWarehouse } from '../warehouse/warehouse.ts'
 import type { DataDirectory } from './data-directory.ts'
 
 const BEGIN_AGAIN =
-  'Put `journal` and `journal.seals` back from a backup. Or restore a snapshot into another folder: `jobtide restore`. Or buy everything again: `--begin-again` on run, extract or backfill, where the budget of the month still counts what was spent; a destination is taken over with `--adopt-destination`.'
+  'Put `journal` and `journal.seals` back from a backup. Or make a new journal of what the warehouse knows: `jobtide salvage`. Or buy everything again: `--begin-again` on run, extract or backfill, where the budget of the month still counts what was spent; a destination is taken over with `--adopt-destination`.'
 
 /**
  * What the warehouse knows was spent this month, where it holds pages and the journal has no record; else null.

@@ -30,6 +30,13 @@ export const SNAPSHOT_COMMANDS: readonly Declaration[] = [
     import: async () => (await import('../proof-commands.ts')).restoreCommand,
   },
   {
+    name: 'salvage',
+    about:
+      'make a new journal of what the warehouse knows, where its own is gone; without --yes only says what',
+    options: [['--yes', 'do it']],
+    import: async () => (await import('../salvage-command.ts')).salvageCommand,
+  },
+  {
     name: 'diff',
     about: 'what changed between two snapshots',
     arguments: [
