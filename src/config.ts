@@ -108,6 +108,11 @@ export function expandVariables(environment: Environment, text: string): string 
   })
 }
 
+/** The address of the mail server; a file may hold it, as of {@link expandVariables}. @throws ConfigError */
+export function smtpUrlFrom(environment: Environment): string {
+  return expandVariables(environment, '${JOBTIDE_SMTP_URL}')
+}
+
 const SIZE = /^(\d+(?:\.\d+)?) ?([kmgt])(i?)b$/i
 const SIZE_STEPS = 'kmgt'
 

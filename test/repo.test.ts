@@ -60,6 +60,7 @@ describe('imports', () => {
     ['commander', /^src\/cli\/(?:main|options|commands)\.ts$/],
     ['cli-', /^src\/cli\//],
     ['@observablehq/', /^src\/report\/(?:charts|flows-chart)\.ts$/],
+    ['nodemailer', /^src\/observe\/mail\.ts$/],
     ['linkedom', /^src\/report\/charts\.ts$/],
     ['pino', /^src\/support\/logger\.ts$/],
   ])('of %s… stand only in the files that own it', (name, owners) => {

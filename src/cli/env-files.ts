@@ -19,7 +19,7 @@ const TAKEN = /^(?:(?:JOBTIDE|AWS|OTEL)_[A-Z\d_]+|(?:HTTPS?|NO)_PROXY|(?:https?|
 const READ_BY_NODE = 'NODE_EXTRA_CA_CERTS'
 // As in a pipeline file, a path is relative to the file that names it.
 const PATHS = new Set(['JOBTIDE_DATA_DIR', 'JOBTIDE_API_KEY_FILE'])
-const SECRET = /^(?:JOBTIDE_API_KEY|AWS_SECRET_ACCESS_KEY|AWS_SESSION_TOKEN)$/
+const SECRET = /^(?:JOBTIDE_API_KEY|JOBTIDE_SMTP_URL|AWS_SECRET_ACCESS_KEY|AWS_SESSION_TOKEN)$/
 const OTHERS_MAY_WRITE = 0o002
 const OTHERS_MAY_READ = 0o004
 

@@ -4,20 +4,20 @@
  */
 
 import { join } from 'node:path'
-import { postJson } from '../api/post.ts'
-import { expandVariables, isLoopback, proxiesFrom } from '../config.ts'
-import { messagesOf, webhookBody, type Message } from '../observe/messages.ts'
+import { messagesOf, type Message } from '../observe/messages.ts'
+import { noticeOf } from '../observe/notice.ts'
 import { openOutbox, type Outbox } from '../observe/outbox.ts'
 import { runsOf } from '../plan/judge.ts'
-import type { NotifySpec } from '../plan/pipeline.ts'
 import { readFreshness, type Freshness } from '../run/freshness.ts'
+import { readJob } from '../run/job.ts'
 import type { KnownPipeline } from '../run/pipelines.ts'
 import { EXIT, JobtideError, messageOf } from '../support/errors.ts'
-import { SECOND } from '../support/units.ts'
+import { MINUTE, SECOND } from '../support/units.ts'
+import { tryProcessLock } from '../warehouse/process-lock.ts'
 import type { Context } from './context.ts'
+import { beat, destinationsOf, type Destination } from './destinations.ts'
 
-const ATTEMPTS = 3
-const PAUSE_MS = 2 * SECOND
+const LONGEST_WAIT_MS = MINUTE
 
 /** Tells what there is to tell of these pipelines. Never throws. */
 export async function tellAll(context: Context, freshness: Freshness): Promise<void> {
@@ -29,11 +29,13 @@ export async function tellAll(context: Context, freshness: Freshness): Promise<v
 /**
  * Does `work`, a run of `named`, and tells before it of a run that was killed and after it how it ended, also where it could not
  * even begin.
+ * @param isGood whether a heartbeat follows
  */
 export async function tellingOf<T>(
   context: Context,
   named: string,
   work: () => Promise<T>,
+  isGood: (result: T) => boolean,
 ): Promise<T> {
   const { directory, clock, logger } = context
   const look = () => readFreshness({ directory, clock, named: [named], maxAgeMs: null })
@@ -52,6 +54,7 @@ export async function tellingOf<T>(
   try {
     const result = await work()
     await tellNow()
+    if (isGood(result)) await beatFor(context, named)
     return result
   } catch (error) {
     await tellNow((freshness) => unrecorded(freshness, error, beganAt))
@@ -91,22 +94,41 @@ async function tell(
   { name, job }: KnownPipeline,
   messages: readonly Message[],
 ): Promise<void> {
-  const { clock, directory, logger } = context
-  const notify = job?.notify
-  if (!notify) return
-  const outbox = openOutbox(join(directory.root, 'outbox'))
-  try {
-    const wanted = messages.filter(({ kind }) => notify.on.includes(kind))
-    const offered = wanted.filter((message) => !isKept(outbox, message, logger))
-    outbox.tidy(clock.now())
-    const pending = outbox.pending().filter(({ pipeline }) => pipeline === name)
-    for (const message of [...pending, ...offered]) {
-      await deliver(context, notify, message)
+  if (!job?.notify) return
+  // Side by side: none waits for another one that is away.
+  const telling = destinationsOf(context, job.notify).map(async (destination) => {
+    try {
+      await tellOne(context, destination, name, messages)
+    } catch (error) {
+      const reason = `notify.${destination.name}: ${messageOf(error)}`
+      context.logger.warn({ reason }, 'not_told')
+    }
+  })
+  await Promise.all(telling)
+}
+
+async function tellOne(
+  context: Context,
+  destination: Destination,
+  pipeline: string,
+  messages: readonly Message[],
+): Promise<void> {
+  const { clock, logger } = context
+  const outbox = openOutbox(destination.folder)
+  const isTroubled = outbox.isTroubled(pipeline)
+  const wanted = messages
+    .filter(({ kind }) => destination.on.includes(kind))
+    .filter(({ kind }) => kind !== 'recovered' || isTroubled)
+  const notKept = wanted.filter((message) => !isKept(outbox, message, logger))
+  outbox.tidy(clock.now())
+  const pending = () => outbox.pending().filter((message) => message.pipeline === pipeline)
+  if (pending().length + notKept.length === 0) return
+  await alone(context, destination, async () => {
+    for (const message of [...pending(), ...notKept]) {
+      await destination.deliver(noticeOf(message))
       outbox.sent(message, clock.now())
     }
-  } catch (error) {
-    logger.warn({ reason: messageOf(error) }, 'not_told')
-  }
+  })
 }
 
 // What a full disk does not take is told all the same; it may be told again then, under the same key.
@@ -120,30 +142,34 @@ function isKept(outbox: Outbox, message: Message, logger: Context['logger']): bo
   }
 }
 
-/** @throws Error without the address, which may be a secret */
-async function deliver(context: Context, notify: NotifySpec, message: Message): Promise<void> {
-  const { environment, scrubber, clock, stop } = context
-  const { url: text, format } = notify.webhook
-  const url = expandVariables(environment, text)
-  scrubber.add(url)
-  const isSafe = URL.canParse(url) && (url.startsWith('https:') || isLoopbackHttp(url))
-  if (!isSafe) throw new Error('notify.webhook.url is not https, or http on this machine')
-  const headers = { 'idempotency-key': message.key }
-  let why = ''
-  for (let attempt = 1; attempt <= ATTEMPTS; attempt += 1) {
-    if (attempt > 1) await clock.sleep(PAUSE_MS, stop)
+/** Sends while no other process does: what two processes find in one outbox is sent by one of them. */
+async function alone(
+  { clock, stop }: Context,
+  { folder }: Destination,
+  work: () => Promise<void>,
+): Promise<void> {
+  const giveUpAt = clock.monotonic() + LONGEST_WAIT_MS
+  for (;;) {
+    // On a full disk there is no lock: better told twice, under one key, than not at all.
+    const lock = await tryProcessLock(join(folder, 'lock')).catch(() => 'none' as const)
+    if (lock === null && clock.monotonic() < giveUpAt) {
+      await clock.sleep(SECOND, stop)
+      continue
+    }
+    if (lock === null) throw new Error('another process is sending')
     try {
-      const body = webhookBody(message, format)
-      const status = await postJson(url, headers, body, proxiesFrom(environment, url))
-      if (status >= 200 && status < 300) return
-      why = `it answered ${status}`
-    } catch (error) {
-      why = messageOf(error)
+      return await work()
+    } finally {
+      if (lock !== 'none') lock.release()
     }
   }
-  throw new Error(`the webhook did not take a message: ${why}`)
 }
 
-function isLoopbackHttp(url: string): boolean {
-  return url.startsWith('http:') && isLoopback(url)
+async function beatFor({ logger, ...context }: Context, named: string): Promise<void> {
+  try {
+    const { notify } = await readJob(named, {}, context.directory.root)
+    if (notify?.heartbeat !== undefined) await beat({ ...context, logger }, notify.heartbeat)
+  } catch (error) {
+    logger.warn({ reason: `notify.heartbeat: ${messageOf(error)}` }, 'not_told')
+  }
 }

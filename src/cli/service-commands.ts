@@ -36,8 +36,11 @@ function buying(command: RunCommand) {
       }
       return done
     }
-    const report = await tellingOf(context, pipeline, () =>
-      withService(context, pipeline, options, run),
+    const report = await tellingOf(
+      context,
+      pipeline,
+      () => withService(context, pipeline, options, run),
+      (done) => problemOf(done) === null,
     )
     output.report(runReport(report))
     const problem = problemOf(report)

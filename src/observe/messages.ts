@@ -2,7 +2,7 @@
 
 import { EXIT } from '../support/errors.ts'
 
-export type MessageKind = 'failure' | 'budget' | 'stale' | 'success'
+export type MessageKind = 'failure' | 'budget' | 'stale' | 'recovered' | 'success'
 
 /** Something to tell; counts and sentences only, nothing personal. */
 export interface Message {
@@ -37,7 +37,10 @@ export interface LastEnd {
 // The first run is a matter of the person who sets it up.
 const NOT_TOLD = new Set(['never_run'])
 
-/** Everything that there is to tell of `pipeline` now. @param lastEnd null while its last run has not ended */
+/**
+ * Everything that there is to tell of `pipeline` now. `recovered` is for those alone who were told of trouble before.
+ * @param lastEnd null while its last run has not ended
+ */
 export function messagesOf(
   pipeline: string,
   wrongs: readonly Wrong[],
@@ -54,34 +57,15 @@ export function messagesOf(
   })
   if (lastEnd?.exitCode !== EXIT.done) return messages
   const { runId, at } = lastEnd
-  const text = `${pipeline} ended well`
-  return [
-    ...messages,
-    {
-      key: `${runId}:success:${at}`,
-      kind: 'success',
-      pipeline,
-      text,
-      hint: null,
-      runId,
-      at: nowMs,
-    },
-  ]
+  const good = (kind: MessageKind, text: string): Message => {
+    return { key: `${runId}:${kind}:${at}`, kind, pipeline, text, hint: null, runId, at: nowMs }
+  }
+  const ended = good('success', `${pipeline} ended well`)
+  if (told.length > 0) return [...messages, ended]
+  return [good('recovered', `${pipeline} is as it should be again: its last run ended well`), ended]
 }
 
 function kindOf(id: string, lastEnd: LastEnd | null): MessageKind {
   if (id === 'last_run_failed') return lastEnd?.exitCode === EXIT.budget ? 'budget' : 'failure'
   return id === 'last_run_killed' || id === 'pipeline_unreadable' ? 'failure' : 'stale'
-}
-
-/** The document that a webhook gets. */
-export function webhookBody(message: Message, format: 'json' | 'slack'): object {
-  const { key, kind, pipeline, text, hint, runId, at } = message
-  if (format === 'slack') {
-    const lines = hint === null ? text : `${text}\n→ ${hint}`
-    const section = { type: 'section', text: { type: 'plain_text', text: lines } }
-    return { text: `Jobtide ${kind}: ${text}`, blocks: [section] }
-  }
-  const time = new Date(at).toISOString()
-  return { key, kind, pipeline, text, hint, run_id: runId, at: time }
 }

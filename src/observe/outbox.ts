@@ -1,6 +1,7 @@
 /**
- * Messages on their way, a file each beside the journal: written and fsynced before they are sent, and kept as sent for 60
- * days, so that each is told once and none is lost by a kill. One that cannot be delivered for 7 days is given up.
+ * Messages on their way to a destination, a file each beside the journal: written and fsynced before they are sent, and kept
+ * as sent for 60 days, so that each is told once and none is lost by a kill. One that cannot be delivered for 7 days is given
+ * up.
  */
 
 import { readdirSync } from 'node:fs'
@@ -25,6 +26,8 @@ export interface Outbox {
   offer(message: Message): void
   /** What was not sent yet, oldest first. */
   pending(): Message[]
+  /** Whether the last thing that was told of a pipeline, or is to be told, was trouble. */
+  isTroubled(pipeline: string): boolean
   /** Notes that it was sent. @throws StorageError when the disk refuses: it may be sent again, under the same key */
   sent(message: Message, nowMs: number): void
   /** Removes what is over. */
@@ -49,6 +52,11 @@ export function openOutbox(folder: string): Outbox {
       if (readIfThere(pathOf(message)) === null) write({ message, sentAt: null })
     },
     pending: () => entries().flatMap(({ message, sentAt }) => (sentAt === null ? message : [])),
+    isTroubled(pipeline) {
+      const about = entries().filter(({ message }) => message.pipeline === pipeline)
+      const last = about.findLast(({ message }) => message.kind !== 'success')
+      return last !== undefined && last.message.kind !== 'recovered'
+    },
     sent: (message, nowMs) => write({ message, sentAt: nowMs }),
     tidy(nowMs) {
       for (const { message, sentAt } of entries()) {

@@ -62,25 +62,51 @@ const s3Schema = z.strictObject({
   storage_class: z.string().min(1).optional().describe('Of data files, such as STANDARD_IA.'),
 })
 
-const notifySchema = z.strictObject({
-  webhook: z.strictObject({
-    url: z
-      .string()
-      .min(1)
-      .describe(
-        'https, or http on this machine; ${NAME} stands for a variable of the environment.',
-      ),
-    format: z.enum(['json', 'slack']).default('json').describe('What is posted.'),
-  }),
-  on: z
-    .array(z.enum(['failure', 'budget', 'stale', 'success']))
-    .min(1)
-    .default(['failure', 'budget', 'stale'])
-    .describe('What is told, each thing once.'),
-})
+const TOLD = ['failure', 'budget', 'stale', 'recovered', 'success'] as const
+const toldSchema = z.array(z.enum(TOLD)).min(1)
+const ownTold = toldSchema.optional().describe('What is told here, in place of `notify.on`.')
+const ADDRESS = /^[^\s<>,;:"@]+@[^\s<>,;:"@]+$/
+const addressSchema = z.string().regex(ADDRESS, 'expected an address such as team@example.com')
+const urlSchema = z.string().min(1)
+const URL_TEXT = 'https, or http on this machine; ${NAME} stands for a variable of the environment.'
+
+const notifySchema = z
+  .strictObject({
+    webhook: z
+      .strictObject({
+        url: urlSchema.describe(URL_TEXT),
+        format: z.enum(['json', 'slack']).default('json').describe('What is posted.'),
+        on: ownTold,
+      })
+      .optional()
+      .describe('A webhook that gets a post.'),
+    email: z
+      .strictObject({
+        to: z
+          .array(addressSchema)
+          .min(1)
+          .max(20)
+          .describe('Who gets it, each a mail of their own.'),
+        from: addressSchema.describe('The sender. The server stands in JOBTIDE_SMTP_URL.'),
+        on: ownTold,
+      })
+      .optional()
+      .describe('Mail as plain text.'),
+    heartbeat: urlSchema
+      .optional()
+      .describe(`An address that gets a GET after each run that ends with 0. ${URL_TEXT}`),
+    on: toldSchema
+      .default(['failure', 'budget', 'stale', 'recovered'])
+      .describe('What is told, each thing once.'),
+  })
+  .refine(({ webhook, email, heartbeat }) => webhook ?? email ?? heartbeat, {
+    error: 'expected webhook, email or heartbeat',
+  })
 
 /** Who is told what. */
 export type NotifySpec = z.infer<typeof notifySchema>
+/** What a destination can be told. */
+export type Told = (typeof TOLD)[number]
 
 /** The shape of a pipeline file; config/pipeline.schema.json is made from it. */
 export const pipelineSchema = z.strictObject({
@@ -233,7 +259,8 @@ const ALLOWED_KEYS: Readonly<Record<string, readonly string[]>> = {
   'snapshot.keep': ['last', 'daily', 'weekly', 'monthly'],
   'snapshot.s3': Object.keys(s3Schema.shape),
   notify: Object.keys(notifySchema.shape),
-  'notify.webhook': Object.keys(notifySchema.shape.webhook.shape),
+  'notify.webhook': Object.keys(notifySchema.shape.webhook.unwrap().shape),
+  'notify.email': Object.keys(notifySchema.shape.email.unwrap().shape),
 }
 
 function describe(

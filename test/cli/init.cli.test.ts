@@ -50,6 +50,12 @@ describe('jobtide init', () => {
     ])
     writeFileSync(join(folder, 'organizations.csv'), 'acme\n')
     done(await callCli(['plan', 'nightly'], { cwd: folder }))
+    // What is commented out below `notify:` is right as it is.
+    const pipeline = join(folder, 'pipelines', 'nightly.yaml')
+    const lines = readFileSync(pipeline, 'utf8').replaceAll(/^# (?=notify:|  )/gm, '')
+    expect(lines).toMatch(/^notify:\n {2}webhook:[^]*\n {2}email:[^]*\n {2}heartbeat:/m)
+    writeFileSync(pipeline, lines)
+    done(await callCli(['plan', 'nightly'], { cwd: folder }))
   })
 
   it('writes nothing where the list is none, or into the folder of Jobtide itself', async () => {

@@ -1,7 +1,9 @@
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
+import { join } from 'node:path'
 import { text } from 'node:stream/consumers'
 import { describe, expect, it, onTestFinished } from 'vitest'
+import { startMailServer } from '../helpers/smtp.ts'
 import { KEY, done, openSite } from '../helpers/run-cli.ts'
 import { leaksOf } from '../helpers/canary.ts'
 
@@ -12,11 +14,12 @@ interface Got {
 
 /** A webhook at a secret path, which answers with `status`. */
 async function startWebhook() {
-  const hook = { status: 204, got: [] as Got[], url: '' }
+  const hook = { status: 204, got: [] as Got[], beats: 0, url: '' }
   const server = createServer((request, response) => {
     void text(request).then((body) => {
       const key = request.headers['idempotency-key']
-      if (hook.status < 300) {
+      if (request.method === 'GET') hook.beats += 1
+      else if (hook.status < 300) {
         hook.got.push({ key: String(key), body: JSON.parse(body) as Got['body'] })
       }
       response.writeHead(hook.status).end()
@@ -76,6 +79,52 @@ describe('notify', () => {
       },
     ])
     const { stderr } = done(await site.call(args))
-    expect(stderr).toMatch(/^jobtide: warning: not_told: HOOK_URL is not set/m)
+    expect(stderr).toMatch(/^jobtide: warning: not_told: notify\.webhook: HOOK_URL is not set/m)
+  })
+
+  it('mails each address once, what the server did not take with the next run; says once that all is well again, and a heartbeat follows success alone', async () => {
+    const hook = await startWebhook()
+    let answer: Error | null = new Error('come back later')
+    const server = await startMailServer(
+      { allowInsecureAuth: true, onAuth: (_auth, _session, ok) => ok(null, { user: 1 }) },
+      () => answer,
+    )
+    const site = await openSite({
+      companies: 2,
+      pipelineLines: [
+        'notify:',
+        '  webhook: { url: "${HOOK_URL}", on: [recovered] }',
+        '  email: { to: [anna@example.com, team@example.com], from: jobtide@example.com }',
+        '  heartbeat: "${HOOK_URL}"',
+      ],
+    })
+    const smtp = server.url.replace('//', '//me:geheim-4711@')
+    const env = { HOOK_URL: hook.url, JOBTIDE_SMTP_URL: smtp }
+    const extract = (...more: string[]) => site.call(['extract', site.pipeline, ...more], { env })
+
+    const budget = await extract('--credits', '10')
+    expect(budget.exitCode).toBe(4)
+    expect(budget.stderr).toMatch(/not_told: notify\.email\.to, address 2: .*come back later/)
+    expect([hook.beats, hook.got, server.mails]).toEqual([0, [], []])
+
+    answer = null
+    hook.status = 500
+    const good = done(await extract())
+    expect(good.stderr).toMatch(/not_told: notify\.heartbeat: it answered 500/)
+    hook.status = 204
+    done(await extract())
+    expect(server.mails.map(({ to, subject }) => `${to} ${subject}`).toSorted()).toEqual([
+      'anna@example.com Jobtide test: budget',
+      'anna@example.com Jobtide test: recovered',
+      'team@example.com Jobtide test: budget',
+      'team@example.com Jobtide test: recovered',
+    ])
+    expect(new Set(server.mails.map(({ id }) => id)).size).toBe(2)
+    // Three attempts and the one of the run after; the webhook was told of no trouble, and so of none that is over.
+    expect([hook.beats, hook.got]).toEqual([4, []])
+    for (const secret of ['geheim-4711', 'anna@example.com']) {
+      const outputs = { stderr: budget.stderr + good.stderr }
+      expect(leaksOf(secret, outputs, join(site.folder, 'data'))).toEqual([])
+    }
   })
 })

@@ -1,0 +1,113 @@
+/** Where `notify:` sends to: the webhook, each address of mail, and the heartbeat. */
+
+import { join } from 'node:path'
+import { sendSmall } from '../api/post.ts'
+import { expandVariables, isLoopback, proxiesFrom, smtpUrlFrom } from '../config.ts'
+import { mailServer, sendMail } from '../observe/mail.ts'
+import { slackBody, type Notice } from '../observe/notice.ts'
+import type { NotifySpec, Told } from '../plan/pipeline.ts'
+import { messageOf } from '../support/errors.ts'
+import { sha256Hex } from '../support/hash.ts'
+import { SECOND } from '../support/units.ts'
+import type { Context } from './context.ts'
+
+const ATTEMPTS = 3
+const PAUSE_MS = 2 * SECOND
+
+export interface Destination {
+  /** What it is called in the log: nothing that may be a secret or a name. */
+  readonly name: string
+  /** The folder of its outbox. */
+  readonly folder: string
+  readonly on: readonly Told[]
+  /** @throws Error when it was not taken; without an address */
+  deliver(notice: Notice): Promise<void>
+}
+
+/** The destinations of a pipeline. The same address in two pipelines is one destination. */
+export function destinationsOf(context: Context, notify: NotifySpec): Destination[] {
+  const { webhook, email } = notify
+  const make = (
+    name: string,
+    id: string,
+    on: readonly Told[] | undefined,
+  ): Omit<Destination, 'deliver'> => {
+    const folder = join(context.directory.root, 'outbox', sha256Hex(id).slice(0, 16))
+    return { name, folder, on: on ?? notify.on }
+  }
+  const hooks = webhook === undefined ? [] : [webhook]
+  return [
+    ...hooks.map((hook) => ({
+      ...make('webhook', `webhook ${hook.url} ${hook.format}`, hook.on),
+      deliver: (notice: Notice) => post(context, hook, notice),
+    })),
+    ...(email?.to ?? []).map((to, at) => ({
+      ...make(`email.to, address ${at + 1}`, `email ${to}`, email?.on),
+      deliver: (notice: Notice) => mail(context, { from: email?.from ?? '', to }, notice),
+    })),
+  ]
+}
+
+/** Says that a run ended well. @throws Error without the address */
+export async function beat(context: Context, heartbeat: string): Promise<void> {
+  await request(context, 'notify.heartbeat', heartbeat, {}, null)
+}
+
+function post(
+  context: Context,
+  { url, format }: NonNullable<NotifySpec['webhook']>,
+  notice: Notice,
+) {
+  const body = format === 'slack' ? slackBody(notice) : notice.document
+  return request(context, 'notify.webhook.url', url, { 'idempotency-key': notice.key }, body)
+}
+
+async function request(
+  context: Context,
+  what: string,
+  address: string,
+  headers: Readonly<Record<string, string>>,
+  body: object | null,
+): Promise<void> {
+  const { environment, scrubber } = context
+  const url = expandVariables(environment, address)
+  scrubber.add(url)
+  const isSafe = URL.canParse(url) && (url.startsWith('https:') || isLoopbackHttp(url))
+  if (!isSafe) throw new Error(`${what} is not https, or http on this machine`)
+  await insisting(context, async () => {
+    const status = await sendSmall(url, headers, body, proxiesFrom(environment, url))
+    if (status < 200 || status >= 300) throw new Error(`it answered ${status}`)
+  })
+}
+
+function isLoopbackHttp(url: string): boolean {
+  return url.startsWith('http:') && isLoopback(url)
+}
+
+async function mail(
+  context: Context,
+  people: { readonly from: string; readonly to: string },
+  notice: Notice,
+): Promise<void> {
+  const { environment, scrubber } = context
+  const url = smtpUrlFrom(environment)
+  scrubber.add(url)
+  scrubber.add(people.to)
+  const server = mailServer(url)
+  if (server.login !== null) scrubber.add(server.login.pass)
+  await insisting(context, () => sendMail(server, { ...people, notice }))
+}
+
+/** Tries three times. @throws what went wrong the last time */
+async function insisting({ clock, stop }: Context, work: () => Promise<void>): Promise<void> {
+  let last: unknown
+  for (let attempt = 1; attempt <= ATTEMPTS; attempt += 1) {
+    if (attempt > 1) await clock.sleep(PAUSE_MS, stop)
+    try {
+      return await work()
+    } catch (error) {
+      last = error
+    }
+  }
+  throw new Error(messageOf(last), { cause: last })
+}

@@ -1,0 +1,97 @@
+/** Mail over SMTP. The only file that imports nodemailer. */
+
+import { createTransport } from 'nodemailer'
+import { messageOf } from '../support/errors.ts'
+import { sha256Hex } from '../support/hash.ts'
+import { onOneLine } from '../support/text.ts'
+import { SECOND } from '../support/units.ts'
+import { plainText, type Notice } from './notice.ts'
+
+const DEADLINE_MS = 10 * SECOND
+const LOOPBACK = new Set(['localhost', '127.0.0.1', '[::1]'])
+
+/** How a server is reached. */
+export interface MailServer {
+  readonly host: string
+  readonly port: number
+  /** TLS from the first byte; else STARTTLS, which must be there but on this machine. */
+  readonly secure: boolean
+  readonly isLoopback: boolean
+  /** Null for a server that asks for none. */
+  readonly login: { readonly user: string; readonly pass: string } | null
+}
+
+/**
+ * Reads `smtps://user:password@host:465` or `smtp://user:password@host:587`.
+ * @throws Error that says what is expected, and nothing of the address: it may hold a password
+ */
+export function mailServer(url: string): MailServer {
+  const { protocol, hostname, port, username, password } = URL.canParse(url)
+    ? new URL(url)
+    : { protocol: '' }
+  if (!/^smtps?:$/.test(protocol) || !hostname) {
+    throw new Error(
+      'JOBTIDE_SMTP_URL is not the address of a mail server, such as smtps://user:password@smtp.example.com:465',
+    )
+  }
+  const secure = protocol === 'smtps:'
+  return {
+    host: hostname.replaceAll(/[[\]]/g, ''),
+    port: Number(port) || (secure ? 465 : 587),
+    secure,
+    isLoopback: LOOPBACK.has(hostname),
+    login: username
+      ? { user: decodeURIComponent(username), pass: decodeURIComponent(password ?? '') }
+      : null,
+  }
+}
+
+/**
+ * Sends a notice to one address. One attempt.
+ * @param deadlineMs for all of it
+ * @throws Error when the server has not taken it by then; it names the server and why
+ */
+export async function sendMail(
+  server: MailServer,
+  { from, to, notice }: { readonly from: string; readonly to: string; readonly notice: Notice },
+  deadlineMs = DEADLINE_MS,
+): Promise<void> {
+  const { host, port, secure, isLoopback, login } = server
+  const transport = createTransport({
+    host,
+    port,
+    secure,
+    // Without TLS anybody on the way could read the password; on this machine there is no way.
+    requireTLS: !secure && !isLoopback,
+    ignoreTLS: !secure && isLoopback,
+    ...(login === null ? {} : { auth: login }),
+    dnsTimeout: deadlineMs,
+    connectionTimeout: deadlineMs,
+    greetingTimeout: deadlineMs,
+    socketTimeout: deadlineMs,
+  })
+  const deadline = AbortSignal.timeout(deadlineMs)
+  try {
+    await transport.sendMail({
+      from,
+      to,
+      subject: notice.subject,
+      text: plainText(notice.paragraphs),
+      date: new Date(notice.at),
+      // Of one key one id: a reader that knows it drops the second.
+      messageId: `<${sha256Hex(notice.key).slice(0, 32)}@${from.slice(from.indexOf('@') + 1)}>`,
+      headers: { 'Auto-Submitted': 'auto-generated' },
+      disableFileAccess: true,
+      disableUrlAccess: true,
+      signal: deadline,
+    })
+  } catch (error) {
+    const why = deadline.aborted ? `no answer within ${deadlineMs / SECOND} s` : messageOf(error)
+    const hint = /certificate/i.test(why) ? '; NODE_EXTRA_CA_CERTS names more to trust' : ''
+    throw new Error(`${host}:${port} did not take a mail: ${onOneLine(why)}${hint}`, {
+      cause: error,
+    })
+  } finally {
+    transport.close()
+  }
+}

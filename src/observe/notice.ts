@@ -1,0 +1,94 @@
+/** What is sent, and its forms: JSON, Slack blocks, plain text. Pure. */
+
+import type { Message } from './messages.ts'
+
+/** A line, and the page that it is about; null for none. */
+export interface Line {
+  readonly text: string
+  readonly link: string | null
+}
+
+/** What a destination gets. */
+export interface Notice {
+  /** Names it for ever: who gets two of one key drops one. */
+  readonly key: string
+  /** One line. */
+  readonly subject: string
+  readonly paragraphs: readonly (readonly Line[])[]
+  /** What programs get. */
+  readonly document: object
+  /** When it was made, milliseconds since 1970 UTC. */
+  readonly at: number
+}
+
+/** A message as it is sent. */
+export function noticeOf(message: Message): Notice {
+  const { key, kind, pipeline, text, hint, runId, at } = message
+  const lines = [text, ...(hint === null ? [] : [`→ ${hint}`])]
+  return {
+    key,
+    subject: `Jobtide ${pipeline}: ${kind}`,
+    paragraphs: [lines.map((line) => ({ text: line, link: null }))],
+    document: { key, kind, pipeline, text, hint, run_id: runId, at: new Date(at).toISOString() },
+    at,
+  }
+}
+
+/** The body of a mail, or what a terminal shows. */
+export function plainText(paragraphs: Notice['paragraphs']): string {
+  const lineText = ({ text, link }: Line) => (link === null ? text : `${text} ${link}`)
+  return paragraphs.map((lines) => `${lines.map(lineText).join('\n')}\n`).join('\n')
+}
+
+// What Slack takes: https://docs.slack.dev/reference/block-kit/blocks
+const MOST_BLOCKS = 50
+const LONGEST_TEXT = 3_000
+const LONGEST_HEADER = 150
+
+/** The body of a post to Slack. */
+export function slackBody({ subject, paragraphs }: Pick<Notice, 'subject' | 'paragraphs'>): object {
+  const texts = paragraphs.flatMap((lines) => packed(lines.map(slackLine)))
+  const header = {
+    type: 'header',
+    text: { type: 'plain_text', text: cut(subject, LONGEST_HEADER) },
+  }
+  // Verbatim: no word of ours or of others becomes a channel, a person or a link.
+  const sections = texts.map((text) => {
+    return { type: 'section', text: { type: 'mrkdwn', text, verbatim: true } }
+  })
+  const summary = [subject, paragraphs[0]?.[0]?.text].filter(Boolean).join(': ')
+  return {
+    text: slackLine({ text: summary, link: null }),
+    blocks: [header, ...sections].slice(0, MOST_BLOCKS),
+  }
+}
+
+function slackLine({ text, link }: Line): string {
+  const target = link === null ? '' : ` <${escaped(link).replaceAll('|', '%7C')}|profile>`
+  for (let length = text.length; ; length = Math.floor(length / 2)) {
+    const line = escaped(cut(text, length)) + target
+    if (line.length <= LONGEST_TEXT) return line
+  }
+}
+
+/** Lines as few texts as they fit into. */
+function packed(lines: readonly string[]): string[] {
+  const texts: string[] = []
+  for (const line of lines) {
+    const longer = [texts.at(-1), line].filter((text) => text !== undefined).join('\n')
+    if (texts.length > 0 && longer.length <= LONGEST_TEXT) texts[texts.length - 1] = longer
+    else texts.push(line)
+  }
+  return texts
+}
+
+// Slack asks for these three and no others.
+function escaped(text: string): string {
+  return text.replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('>', '&gt;')
+}
+
+function cut(text: string, length: number): string {
+  return text.length <= length
+    ? text
+    : `${text.slice(0, length - 1).replace(/[\uD800-\uDBFF]$/, '')}…`
+}

@@ -1,0 +1,133 @@
+import { createServer, type AddressInfo } from 'node:net'
+import { describe, expect, it, onTestFinished } from 'vitest'
+import { mailServer, sendMail, type MailServer } from '../../src/observe/mail.ts'
+import { noticeOf } from '../../src/observe/notice.ts'
+import { selfSignedCertificate } from '../helpers/certificate.ts'
+import { startMailServer } from '../helpers/smtp.ts'
+
+const NOTICE = noticeOf({
+  key: 'run-1:last_run_failed:5',
+  kind: 'failure',
+  pipeline: 'nightly',
+  text: 'the last run of nightly ended with exit 9: zu wenig Platz für Ärger\n.',
+  hint: 'Make room.',
+  runId: 'run-1',
+  at: Date.UTC(2026, 10, 24),
+})
+const PEOPLE = { from: 'jobtide@example.com', to: 'team@example.com', notice: NOTICE }
+
+/** Why a mail was not taken. */
+async function refusal(server: MailServer, deadlineMs?: number): Promise<string> {
+  const begun = performance.now()
+  const error = await sendMail(server, PEOPLE, deadlineMs).catch((cause: unknown) => cause as Error)
+  expect(performance.now() - begun).toBeLessThan(2_000)
+  return error instanceof Error ? error.message : 'it was taken'
+}
+
+describe('a mail', () => {
+  it('arrives as plain text with a subject, and twice of one key under one Message-ID', async () => {
+    const { mails, url } = await startMailServer()
+    await sendMail(mailServer(url), PEOPLE)
+    await sendMail(mailServer(url), PEOPLE)
+    await sendMail(mailServer(url), { ...PEOPLE, notice: { ...NOTICE, key: 'another' } })
+    expect(mails).toMatchObject([
+      { to: 'team@example.com', subject: 'Jobtide nightly: failure' },
+      { to: 'team@example.com' },
+      { to: 'team@example.com' },
+    ])
+    const [first, again, other] = mails
+    expect(first?.id).toMatch(/^<[\da-f]{32}@example\.com>$/)
+    expect(again?.id).toBe(first?.id)
+    expect(other?.id).not.toBe(first?.id)
+    expect(first?.raw).toContain('Content-Type: text/plain; charset=utf-8')
+    expect(first?.raw).toContain('Date: Tue, 24 Nov 2026 00:00:00 +0000')
+    expect(first?.raw).toMatch(/exit 9: zu wenig Platz f=C3=BCr =\r\n=C3=84rger\r\n\.\r\n/)
+    expect(first?.raw).toContain('Make room.')
+  })
+
+  it('goes with a password to who asks for one; a wrong one is named as that, and is not in the message', async () => {
+    const { mails, port } = await startMailServer({
+      authOptional: false,
+      allowInsecureAuth: true,
+      onAuth({ username, password }, _session, done) {
+        if (username === 'me@example.com' && password === 'p:ss/w@rd')
+          return done(null, { user: 1 })
+        return done(new Error('no such login'))
+      },
+    })
+    const url = (password: string) =>
+      `smtp://me%40example.com:${encodeURIComponent(password)}@127.0.0.1:${port}`
+    await sendMail(mailServer(url('p:ss/w@rd')), PEOPLE)
+    expect(mails.length).toBe(1)
+    const why = await refusal(mailServer(url('geheim-4711')))
+    expect(why).toMatch(/^127\.0\.0\.1:\d+ did not take a mail: .*535/)
+    expect(why).not.toContain('geheim-4711')
+    expect(mails.length).toBe(1)
+  })
+
+  it('is not taken by a server that refuses, is not there, or hangs, and each says so in time', async () => {
+    const refusing = await startMailServer({
+      onRcptTo: (_address, _session, done) => done(new Error('no such mailbox')),
+    })
+    expect(await refusal(mailServer(refusing.url))).toMatch(
+      /did not take a mail: .*no such mailbox/,
+    )
+    const after = await startMailServer({}, () => new Error('come back later'))
+    expect(await refusal(mailServer(after.url))).toMatch(/come back later/)
+    expect(await refusal(mailServer('smtp://127.0.0.1:1'))).toMatch(/ECONNREFUSED/)
+
+    const silent = createServer(() => undefined)
+    await new Promise<void>((resolve) => silent.listen(0, '127.0.0.1', resolve))
+    onTestFinished(() => void silent.close())
+    const { port } = silent.address() as AddressInfo
+    for (const scheme of ['smtp', 'smtps']) {
+      const why = await refusal(mailServer(`${scheme}://127.0.0.1:${port}`), 200)
+      expect(why).toMatch(/did not take a mail: no answer within 0\.2 s/)
+    }
+    const stuck = await startMailServer({ onRcptTo: () => undefined })
+    expect(await refusal(mailServer(stuck.url), 200)).toMatch(/no answer within 0\.2 s/)
+  })
+
+  it('is not sent over a certificate that nobody vouches for, nor without TLS to another machine', async () => {
+    const self = await startMailServer({ secure: true, ...selfSignedCertificate('localhost') })
+    expect(await refusal(mailServer(`smtps://me:geheim@localhost:${self.port}`))).toMatch(
+      /^localhost:\d+ did not take a mail: self-signed certificate; NODE_EXTRA_CA_CERTS names more/,
+    )
+    let logins = 0
+    const plain = await startMailServer({
+      allowInsecureAuth: true,
+      onAuth: (_auth, _session, done) => {
+        logins += 1
+        done(null, { user: 1 })
+      },
+    })
+    const elsewhere = {
+      ...mailServer(`smtp://me:geheim@127.0.0.1:${plain.port}`),
+      isLoopback: false,
+    }
+    expect(await refusal(elsewhere)).toMatch(/STARTTLS/i)
+    expect([logins, self.mails, plain.mails]).toEqual([0, [], []])
+  })
+})
+
+describe('the address of a mail server', () => {
+  it('has a scheme, a host, and ports by default; what is wrong with one says nothing of its password', () => {
+    expect(mailServer('smtps://a%40b:c%2Fd@smtp.example.com')).toEqual({
+      host: 'smtp.example.com',
+      port: 465,
+      secure: true,
+      isLoopback: false,
+      login: { user: 'a@b', pass: 'c/d' },
+    })
+    expect(mailServer('smtp://[::1]')).toMatchObject({ host: '::1', port: 587, isLoopback: true })
+    for (const wrong of [
+      '',
+      'https://u:geheim@host',
+      'smtp.example.com:465',
+      'smtps://u:geheim@',
+    ]) {
+      expect(() => mailServer(wrong)).toThrow(/is not the address of a mail server/)
+      expect(() => mailServer(wrong)).not.toThrow(/geheim/)
+    }
+  })
+})
