@@ -7,57 +7,73 @@ import { join } from 'node:path'
 import { messagesOf, type Message } from '../observe/messages.ts'
 import { noticeOf } from '../observe/notice.ts'
 import { openOutbox, type Outbox } from '../observe/outbox.ts'
+import { openTold } from '../observe/told.ts'
 import { runsOf } from '../plan/judge.ts'
 import { readFreshness, type Freshness } from '../run/freshness.ts'
-import { readJob } from '../run/job.ts'
+import { readJob, type Job } from '../run/job.ts'
 import type { KnownPipeline } from '../run/pipelines.ts'
 import { EXIT, JobtideError, messageOf } from '../support/errors.ts'
 import { MINUTE, SECOND } from '../support/units.ts'
 import { tryProcessLock } from '../warehouse/process-lock.ts'
 import type { Context } from './context.ts'
 import { beat, destinationsOf, type Destination } from './destinations.ts'
+import { tellDigest } from './tell-digest.ts'
 
 const LONGEST_WAIT_MS = MINUTE
 
 /** Tells what there is to tell of these pipelines. Never throws. */
 export async function tellAll(context: Context, freshness: Freshness): Promise<void> {
   for (const pipeline of freshness.pipelines) {
-    await tell(context, pipeline, messagesNow(pipeline, freshness))
+    await tell(context, pipeline, messagesNow(pipeline, freshness), 'pending')
   }
+}
+
+/** Of the changes of the warehouse: what is new to a destination, what was on its way to it, or nothing. */
+type Digests = 'new' | 'pending' | 'none'
+
+/** What is told of a run by its result. */
+interface Ends<T> {
+  /** Whether a heartbeat follows. */
+  readonly isGood: (result: T) => boolean
+  /** Whether the warehouse shows what it bought. */
+  readonly isBuilt: (result: T) => boolean
 }
 
 /**
  * Does `work`, a run of `named`, and tells before it of a run that was killed and after it how it ended, also where it could not
- * even begin.
- * @param isGood whether a heartbeat follows
+ * even begin, and what changed.
  */
 export async function tellingOf<T>(
   context: Context,
   named: string,
   work: () => Promise<T>,
-  isGood: (result: T) => boolean,
+  { isGood, isBuilt }: Ends<T>,
 ): Promise<T> {
   const { directory, clock, logger } = context
   const look = () => readFreshness({ directory, clock, named: [named], maxAgeMs: null })
-  const tellNow = async (more: (freshness: Freshness) => Message[] = () => []) => {
+  const tellNow = async (
+    digests: Digests,
+    more: (freshness: Freshness) => Message[] = () => [],
+  ) => {
     try {
       const freshness = await look()
       const [pipeline] = freshness.pipelines
       if (pipeline === undefined || !pipeline.job?.notify) return
-      await tell(context, pipeline, [...messagesNow(pipeline, freshness), ...more(freshness)])
+      const messages = [...messagesNow(pipeline, freshness), ...more(freshness)]
+      await tell(context, pipeline, messages, digests)
     } catch (error) {
       logger.warn({ reason: messageOf(error) }, 'not_told')
     }
   }
-  await tellNow()
+  await tellNow('none')
   const beganAt = clock.now()
   try {
     const result = await work()
-    await tellNow()
+    await tellNow(isBuilt(result) ? 'new' : 'none')
     if (isGood(result)) await beatFor(context, named)
     return result
   } catch (error) {
-    await tellNow((freshness) => unrecorded(freshness, error, beganAt))
+    await tellNow('none', (freshness) => unrecorded(freshness, error, beganAt))
     throw error
   }
 }
@@ -91,14 +107,15 @@ function messagesNow({ name }: KnownPipeline, { history, judgements, nowMs }: Fr
 
 async function tell(
   context: Context,
-  { name, job }: KnownPipeline,
+  { job }: KnownPipeline,
   messages: readonly Message[],
+  digests: Digests,
 ): Promise<void> {
   if (!job?.notify) return
   // Side by side: none waits for another one that is away.
   const telling = destinationsOf(context, job.notify).map(async (destination) => {
     try {
-      await tellOne(context, destination, name, messages)
+      await tellOne(context, destination, job, { messages, digests })
     } catch (error) {
       const reason = `notify.${destination.name}: ${messageOf(error)}`
       context.logger.warn({ reason }, 'not_told')
@@ -110,24 +127,30 @@ async function tell(
 async function tellOne(
   context: Context,
   destination: Destination,
-  pipeline: string,
-  messages: readonly Message[],
+  job: Job,
+  { messages, digests }: { readonly messages: readonly Message[]; readonly digests: Digests },
 ): Promise<void> {
   const { clock, logger } = context
-  const outbox = openOutbox(destination.folder)
+  const { folder, on } = destination
+  const { pipeline } = job
+  const outbox = openOutbox(folder)
   const isTroubled = outbox.isTroubled(pipeline)
   const wanted = messages
-    .filter(({ kind }) => destination.on.includes(kind))
+    .filter(({ kind }) => on.includes(kind))
     .filter(({ kind }) => kind !== 'recovered' || isTroubled)
   const notKept = wanted.filter((message) => !isKept(outbox, message, logger))
   outbox.tidy(clock.now())
   const pending = () => outbox.pending().filter((message) => message.pipeline === pipeline)
-  if (pending().length + notKept.length === 0) return
+  const isDigest =
+    on.includes('digest') &&
+    (digests === 'new' || (digests === 'pending' && openTold(folder).pending() !== null))
+  if (pending().length + notKept.length === 0 && !isDigest) return
   await alone(context, destination, async () => {
     for (const message of [...pending(), ...notKept]) {
       await destination.deliver(noticeOf(message))
       outbox.sent(message, clock.now())
     }
+    if (isDigest) await tellDigest(context, destination, job)
   })
 }
 

@@ -9,6 +9,9 @@ import { DAY, HOUR, MINUTE } from '../support/units.ts'
 export const QUERY_FORMATS = ['table', 'csv', 'spreadsheet', 'json'] as const
 export type QueryFormat = (typeof QUERY_FORMATS)[number]
 
+export const DIGEST_FORMATS = ['text', 'slack', 'email'] as const
+export type DigestFormat = (typeof DIGEST_FORMATS)[number]
+
 export const TITLES_FORMATS = ['csv', 'spreadsheet', 'json'] as const
 export type TitlesFormat = (typeof TITLES_FORMATS)[number]
 

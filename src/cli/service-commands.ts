@@ -40,7 +40,10 @@ function buying(command: RunCommand) {
       context,
       pipeline,
       () => withService(context, pipeline, options, run),
-      (done) => problemOf(done) === null,
+      {
+        isGood: (done) => problemOf(done) === null,
+        isBuilt: ({ stageFailure }) => command !== 'extract' && stageFailure === null,
+      },
     )
     output.report(runReport(report))
     const problem = problemOf(report)

@@ -1,12 +1,7 @@
 /** What is sent, and its forms: JSON, Slack blocks, plain text. Pure. */
 
+import { lineText, type Line } from '../support/text.ts'
 import type { Message } from './messages.ts'
-
-/** A line, and the page that it is about; null for none. */
-export interface Line {
-  readonly text: string
-  readonly link: string | null
-}
 
 /** What a destination gets. */
 export interface Notice {
@@ -36,7 +31,6 @@ export function noticeOf(message: Message): Notice {
 
 /** The body of a mail, or what a terminal shows. */
 export function plainText(paragraphs: Notice['paragraphs']): string {
-  const lineText = ({ text, link }: Line) => (link === null ? text : `${text} ${link}`)
   return paragraphs.map((lines) => `${lines.map(lineText).join('\n')}\n`).join('\n')
 }
 

@@ -62,7 +62,7 @@ const s3Schema = z.strictObject({
   storage_class: z.string().min(1).optional().describe('Of data files, such as STANDARD_IA.'),
 })
 
-const TOLD = ['failure', 'budget', 'stale', 'recovered', 'success'] as const
+const TOLD = ['failure', 'budget', 'stale', 'recovered', 'success', 'digest'] as const
 const toldSchema = z.array(z.enum(TOLD)).min(1)
 const ownTold = toldSchema.optional().describe('What is told here, in place of `notify.on`.')
 const ADDRESS = /^[^\s<>,;:"@]+@[^\s<>,;:"@]+$/
@@ -187,7 +187,9 @@ export const pipelineSchema = z.strictObject({
     .describe(
       'Events that changed and were detected longer ago are erased after each run; absent keeps all.',
     ),
-  notify: notifySchema.optional().describe('Who is told how runs end; absent: nobody.'),
+  notify: notifySchema
+    .optional()
+    .describe('Who is told how runs end and what changed; absent: nobody.'),
 })
 
 export type PipelineSpec = z.infer<typeof pipelineSchema>

@@ -107,21 +107,25 @@ export interface Freshness {
   readonly credits_ever: number
 }
 
-export interface ReportData {
+/** What stands at the head of a report. */
+export interface ReportHead {
   readonly window: ReportWindow
-  /** Since when moves count as flows. */
-  readonly flowsFrom: number
   /** The organisations it is about: null for all; and those of the list that nothing is known of, as they were written. */
   readonly scope: { readonly listed: number; readonly unknown: readonly string[] } | null
   readonly counts: readonly Count[]
   readonly changes: readonly Change[]
   readonly organizations: readonly OrganizationChanges[]
-  readonly weeks: readonly Week[]
-  readonly flows: readonly Flow[]
-  readonly known: readonly PeopleKnown[]
   readonly bursts: readonly Burst[]
   readonly coverage: readonly CoverageRow[]
   readonly freshness: Freshness
+}
+
+export interface ReportData extends ReportHead {
+  /** Since when moves count as flows. */
+  readonly flowsFrom: number
+  readonly weeks: readonly Week[]
+  readonly flows: readonly Flow[]
+  readonly known: readonly PeopleKnown[]
 }
 
 /** An organisation as a list names it: by id, or by page URL or slug. */
@@ -138,52 +142,69 @@ const SMALL_MULTIPLES = 12
 const WEEKS = 26
 const FLOW_DAYS = 365
 
-/**
- * Reads what became known in a window.
- * @param list the organisations to report on; null for all
- * @param rows of changes of each kind at most
- */
+/** What a report is about. */
+export interface ReportScope {
+  readonly window: ReportWindow
+  /** The organisations to report on; null for all. */
+  readonly list: readonly ListedOrganization[] | null
+  /** Of changes of each kind at most so many. */
+  readonly rows?: number
+}
+
+/** Reads what became known in a window. */
 export async function readReport(
   warehouse: Warehouse,
   window: ReportWindow,
-  list: readonly ListedOrganization[] | null,
+  list: ReportScope['list'],
   rows: number = MOST.changes,
 ): Promise<ReportData> {
-  await makeReportView(warehouse, 'known_changes')
-  const scope = list === null ? null : await resolve(warehouse, list)
+  const { head, query } = await readParts(warehouse, { window, list, rows })
   const flowsFrom = Math.min(window.from, window.to - FLOW_DAYS * DAY)
+  const largest = head.organizations.slice(0, SMALL_MULTIPLES).map((one) => one.organization_id)
+  return {
+    ...head,
+    flowsFrom,
+    weeks: await query<Week>('weeks', { weeks: WEEKS }),
+    flows: await query<Flow>('flows', { rows: MOST.flows, flows_from_at: new Date(flowsFrom) }),
+    known: await query<PeopleKnown>('people_known', { shown: JSON.stringify(largest) }),
+  }
+}
+
+/** Reads the head of it alone. */
+export async function readHead(warehouse: Warehouse, scope: ReportScope): Promise<ReportHead> {
+  return (await readParts(warehouse, scope)).head
+}
+
+async function readParts(warehouse: Warehouse, { window, list, rows = MOST.changes }: ReportScope) {
+  await makeReportView(warehouse, 'known_changes')
+  const scope = list === null ? null : await resolveList(warehouse, list)
   const query = <Row extends object>(name: string, more: object = {}) =>
     queryReport<Row>(warehouse, `report_${name}`, {
       from_at: new Date(window.from),
       to_at: new Date(window.to),
       before_at: new Date(2 * window.from - window.to),
-      flows_from_at: new Date(flowsFrom),
       organizations: scope === null ? null : JSON.stringify(scope.ids),
       ...more,
     })
-  const organizations = await query<OrganizationChanges>('by_organization', {
-    rows: MOST.organizations,
-  })
-  const largest = organizations.slice(0, SMALL_MULTIPLES).map((one) => one.organization_id)
   const [freshness] = await query<Freshness>('freshness')
   if (freshness === undefined) throw new Error('report_freshness gives one row')
-  return {
+  const head: ReportHead = {
     window,
-    flowsFrom,
     scope: scope === null ? null : { listed: list?.length ?? 0, unknown: scope.unknown },
     counts: await query<Count>('counts'),
     changes: await query<Change>('changes', { rows }),
-    organizations,
-    weeks: await query<Week>('weeks', { weeks: WEEKS }),
-    flows: await query<Flow>('flows', { rows: MOST.flows }),
-    known: await query<PeopleKnown>('people_known', { shown: JSON.stringify(largest) }),
+    organizations: await query<OrganizationChanges>('by_organization', {
+      rows: MOST.organizations,
+    }),
     bursts: await query<Burst>('bursts', { rows: MOST.bursts, least: LEAST_BURST }),
     coverage: await query<CoverageRow>('coverage', { rows: MOST.missing }),
     freshness,
   }
+  return { head, query }
 }
 
-async function resolve(warehouse: Warehouse, list: readonly ListedOrganization[]) {
+/** The ids of listed organisations, and what nothing is known of, as it was written. */
+export async function resolveList(warehouse: Warehouse, list: readonly ListedOrganization[]) {
   const known = await queryReport<{
     organization_id: string
     slug: string | null

@@ -1,5 +1,16 @@
 /** Text files as people save them, words of others, and CSV as programs write it. */
 
+/** A line, and the page that it is about; null for none. */
+export interface Line {
+  readonly text: string
+  readonly link: string | null
+}
+
+/** A line as one text. */
+export function lineText({ text, link }: Line): string {
+  return link === null ? text : `${text} ${link}`
+}
+
 /** The text of a file: UTF-8, or UTF-16 with a byte order mark. */
 export function decodeText(bytes: Uint8Array): string {
   if (bytes[0] === 0xff && bytes[1] === 0xfe) return new TextDecoder('utf-16le').decode(bytes)

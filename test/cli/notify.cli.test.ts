@@ -14,13 +14,20 @@ interface Got {
 
 /** A webhook at a secret path, which answers with `status`. */
 async function startWebhook() {
-  const hook = { status: 204, got: [] as Got[], beats: 0, url: '' }
+  const hook = {
+    status: 204,
+    got: [] as Got[],
+    beats: 0,
+    url: '',
+    onPost: () => undefined as unknown,
+  }
   const server = createServer((request, response) => {
     void text(request).then((body) => {
       const key = request.headers['idempotency-key']
       if (request.method === 'GET') hook.beats += 1
       else if (hook.status < 300) {
         hook.got.push({ key: String(key), body: JSON.parse(body) as Got['body'] })
+        hook.onPost()
       }
       response.writeHead(hook.status).end()
     })
@@ -126,5 +133,40 @@ describe('notify', () => {
       const outputs = { stderr: budget.stderr + good.stderr }
       expect(leaksOf(secret, outputs, join(site.folder, 'data'))).toEqual([])
     }
+  })
+
+  it('tells every change of the tables once, also where a run was killed by SIGKILL when the webhook had its digest', async () => {
+    const hook = await startWebhook()
+    const lines = ['notify: { webhook: { url: "${HOOK_URL}", on: [digest] } }']
+    const site = await openSite({ companies: 2, pipelineLines: lines })
+    const env = { HOOK_URL: hook.url }
+    const killed = site.start(['run', site.pipeline], { env })
+    hook.onPost = () => killed.process.kill('SIGKILL')
+    expect((await killed.ended).signal).toBe('SIGKILL')
+    hook.onPost = () => undefined
+    done(await site.call(['run', site.pipeline], { env }))
+
+    const [first, again] = hook.got
+    expect(again).toEqual(first)
+    expect(first?.body).toMatchObject({ kind: 'digest', pipeline: 'test' })
+    const told = new Map(hook.got.map(({ key, body }) => [key, body]))
+    const numbers = [...told.values()].map(
+      ({ changes, more }) => (changes as readonly unknown[]).length + Number(more),
+    )
+    const [{ changes } = { changes: 0 }] = await site.query<{ changes: number }>(
+      `select count(*)::integer as changes from (
+         select is_primary from joiners union all select is_primary from leavers
+         union all select is_primary from promotions) where is_primary`,
+    )
+    expect(changes).toBeGreaterThan(24)
+    expect(numbers.reduce((sum, one) => sum + one, 0)).toBe(changes)
+
+    const digest = async (format: string) =>
+      done(await site.call(['digest', '--days', '365', '--format', format])).stdout
+    const { blocks } = JSON.parse(await digest('slack')) as { readonly blocks: readonly unknown[] }
+    expect(blocks.length).toBeGreaterThan(1)
+    const mail = await digest('email')
+    expect(mail.trimEnd().split('\n').length).toBeLessThanOrEqual(36)
+    expect(mail).toMatch(/^job changes of [^\n]+\n\njoined: [\d,]+ \([\d,]+ in the time before\)/)
   })
 })

@@ -3,6 +3,7 @@
 import {
   CREDIT_GROUPS,
   MAX_AGE_OPTION,
+  DIGEST_FORMATS,
   QUERY_FORMATS,
   TITLES_FORMATS,
   several,
@@ -90,7 +91,7 @@ export const READ_COMMANDS: readonly Declaration[] = [
   {
     name: 'digest',
     about: 'the head of such a page in at most 30 lines of text',
-    options: [...WINDOW_OPTIONS],
+    options: [...WINDOW_OPTIONS, ['--format <format>', 'how to print', DIGEST_FORMATS, 'text']],
     import: async () => (await import('../digest-command.ts')).digestCommand,
   },
   {

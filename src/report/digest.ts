@@ -1,0 +1,155 @@
+/** Job changes in lines: the head of a report, and what of the warehouse was not told yet. Reads only. */
+
+import { countText, numberText } from '../support/numbers.ts'
+import type { Line } from '../support/text.ts'
+import { makeReportView, queryReport } from '../warehouse/query-report.ts'
+import type { Warehouse } from '../warehouse/warehouse.ts'
+import { credits } from './format.ts'
+import { linkTarget, shown } from './html.ts'
+import {
+  resolveList,
+  type Change,
+  type Count,
+  type ListedOrganization,
+  type ReportHead,
+} from './read-report.ts'
+
+const EXECUTIVES = 12
+const ORGANIZATIONS = 5
+const BURSTS = 4
+/** How many changes a digest names. */
+export const DIGEST_CHANGES = 24
+
+/** Lines under a label. */
+export interface DigestPart {
+  readonly label: string
+  readonly lines: readonly Line[]
+}
+
+/** The head of a report: what of it a digest shows, and the same in lines. */
+export function headDigest(data: ReportHead) {
+  const shownHere = {
+    executives: data.changes.filter((one) => one.is_executive).slice(0, EXECUTIVES),
+    organizations: data.organizations.slice(0, ORGANIZATIONS),
+    bursts: data.bursts.slice(0, BURSTS),
+  }
+  const { executives, organizations, bursts } = shownHere
+  const parts: DigestPart[] = [
+    ...data.counts.map((one) => part(one.change, [countsText(one)])),
+    { label: 'executives', lines: executives.map(changeLine) },
+    part(
+      'most changes',
+      organizations.map(
+        (one) => `${nameOf(one)}: ${one.joined} joined, ${one.went} left, ${one.rose} rose`,
+      ),
+    ),
+    part(
+      'bursts',
+      bursts.map(
+        (one) =>
+          `${nameOf(one)}: ${one.people} ${one.change}, usually ${one.usual} a week (week from ${one.week_from_on})`,
+      ),
+    ),
+    part('read', missingTexts(data)),
+    part('cost', [credits(data.freshness.credits)]),
+    part('more', ['jobtide report']),
+  ]
+  return { ...shownHere, parts: parts.filter(({ lines }) => lines.length > 0) }
+}
+
+function part(label: string, texts: readonly string[]): DigestPart {
+  return { label, lines: texts.map((text) => ({ text, link: null })) }
+}
+
+function countsText(one: Count): string {
+  return `${numberText(one.changes)} (${numberText(one.changes_before)} in the time before), ${countText(one.executives, 'executive')}`
+}
+
+function nameOf(one: Pick<Change, 'organization' | 'organization_id'>): string {
+  return shown(one.organization) ?? one.organization_id
+}
+
+function changeLine(one: Change): Line {
+  const who = shown(one.person_full_name) ?? 'name not known'
+  const titles = [one.title_before, one.title_after].map(shown).filter((title) => title !== null)
+  const places = [one.from_organization, one.to_organization].map(shown)
+  const where = one.change === 'rose' ? [shown(one.organization)] : places
+  const named = where.filter((place) => place !== null).join(' → ')
+  const text = `${who} ${one.change}: ${titles.join(' → ')}, ${named}`
+  return { text, link: linkTarget(one.person_network_url) }
+}
+
+function missingTexts({ coverage: [first] }: ReportHead): string[] {
+  const missing = (first?.organizations ?? 0) - (first?.whole ?? 0)
+  if (missing <= 0) return []
+  return [
+    `${countText(missing, 'organisation')} not for the whole window: no change is no news there`,
+  ]
+}
+
+type Counted = Pick<Count, 'change' | 'changes' | 'executives'> & {
+  /** When the first of them became known. */
+  readonly known_from_on: string | null
+}
+
+/** Changes to tell. */
+export interface Untold {
+  readonly counts: readonly Counted[]
+  /** How many there are. */
+  readonly total: number
+  /** The first of them, executives first. */
+  readonly changes: readonly Change[]
+  /** Shows all of them; null where `changes` are all. */
+  readonly command: string | null
+}
+
+/**
+ * The names of the changes of these organisations that are not in `told`: texts of 16 characters, separated by blanks, empty
+ * for none. A name stands for the same change in every build.
+ */
+export async function readUntold(
+  warehouse: Warehouse,
+  told: string,
+  list: readonly ListedOrganization[],
+): Promise<string> {
+  await makeReportView(warehouse, 'known_changes')
+  const { ids } = await resolveList(warehouse, list)
+  const [row] = await queryReport<{ names: string | null }>(warehouse, 'digest_untold', {
+    told,
+    organizations: JSON.stringify(ids),
+  })
+  return row?.names ?? ''
+}
+
+/** What is known of the changes of these names; one that the warehouse has no more is left out. */
+export async function readChanges(
+  warehouse: Warehouse,
+  names: string,
+  rows: number = DIGEST_CHANGES,
+): Promise<Untold> {
+  await makeReportView(warehouse, 'known_changes')
+  const counted = await queryReport<Counted>(warehouse, 'digest_counts', { names })
+  const changes = await queryReport<Change>(warehouse, 'digest_changes', { names, rows })
+  const total = counted.reduce((sum, one) => sum + one.changes, 0)
+  const [from] = counted.flatMap((one) => one.known_from_on ?? []).toSorted()
+  return {
+    counts: counted,
+    total,
+    changes,
+    command: total > changes.length ? `jobtide report --from ${from}` : null,
+  }
+}
+
+/** The same in lines: figures, changes, and how many more there are. */
+export function untoldLines({ counts, total, changes, command }: Untold): Line[][] {
+  const executives = counts.reduce((sum, one) => sum + one.executives, 0)
+  const figures = counts.map((one) => `${numberText(one.changes)} ${one.change}`).join(', ')
+  const plain = (text: string) => [{ text, link: null }]
+  return [
+    plain(`${figures}; ${countText(executives, 'executive')}`),
+    changes.map(changeLine),
+    ...(command === null
+      ? []
+      : [plain(`and ${numberText(total - changes.length)} more: ${command}`)]),
+  ]
+}
