@@ -7,14 +7,16 @@ import { packageRoot } from '../support/assets.ts'
 import { readNamedFile } from '../support/atomic-file.ts'
 import { ConfigError, messageOf } from '../support/errors.ts'
 import { lineOf } from '../support/yaml-lines.ts'
+import { parsedList } from './parsed-lists.ts'
 
 /**
  * The checked content of a file that ships with the package, such as `config/ladders.yaml`.
  * @throws ConfigError naming file, line and key of every fault
  */
 export function readYaml<T>(name: string, schema: z.ZodType<T>): T {
-  const path = join(packageRoot, name)
-  return parseYaml(readNamedFile('word list', path, HINT).toString(), name, schema)
+  const text = readNamedFile('word list', join(packageRoot, name), HINT).toString()
+  const parsed = schema.safeParse(parsedList(text))
+  return parsed.success ? parsed.data : parseYaml(text, name, schema)
 }
 
 /** As {@link readYaml}, from text. An empty text is an empty map. */
