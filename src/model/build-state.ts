@@ -5,7 +5,7 @@
 
 import type { Warehouse } from '../warehouse/warehouse.ts'
 import type { Project } from './project.ts'
-import { columnsOf } from './tables.ts'
+import { columnsOfAll } from './tables.ts'
 
 const FINGERPRINT = 'fingerprint'
 
@@ -19,9 +19,10 @@ export async function fullRefreshReasonOf(
   if (fingerprint === undefined) return 'there is no earlier build to go on from'
   if (fingerprint !== project.fingerprint)
     return 'models, checks, titles or the version are not those of the last build'
+  const there = await columnsOfAll(warehouse)
   for (const { name, columns: described } of project.nodes) {
-    const columns = await columnsOf(warehouse, name)
-    if (columns.length === 0) return `the table ${name} is not there`
+    const columns = there.get(name)
+    if (columns === undefined) return `the table ${name} is not there`
     if (columns.toSorted().join() !== [...described.keys()].toSorted().join()) {
       return `the table ${name} has other columns than it was made with`
     }
