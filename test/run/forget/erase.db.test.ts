@@ -8,13 +8,11 @@ import { listSnapshots, readCurrent } from '../../../src/publish/read-snapshot.t
 import { openFolderStore } from '../../../src/publish/store/folder-store.ts'
 import { erase, eraseAfterRun } from '../../../src/run/forget/erase.ts'
 import { PENDING_FILE } from '../../../src/run/forget/pending.ts'
-import { planErasure } from '../../../src/run/forget/plan.ts'
 import { leaveOutErased } from '../../../src/run/forget/rebuild.ts'
 import { acquireLock } from '../../../src/run/lock.ts'
 import { buildStage, publishStage } from '../../../src/run/stages.ts'
 import { realClock } from '../../../src/support/clock.ts'
 import { DAY } from '../../../src/support/units.ts'
-import { temporaryFolder } from '../../helpers/temporary-folder.ts'
 import { insertEvents } from '../../helpers/warehouse.ts'
 import {
   aBatch,
@@ -32,6 +30,7 @@ import {
   NOTHING_NEW,
   REQUEST,
   buy,
+  erasedNights,
   expectProved,
   filesWith,
   forgetSite,
@@ -50,24 +49,20 @@ const loadInto = (site: ForgetSite) =>
 
 describe('erase', () => {
   it('takes 1 of 200 people out of everything, for good, and nobody else', async () => {
-    const { site, target } = await twoNights()
+    const nights = await erasedNights()
+    const { site, target, from, before, namedIn, ids, plan, isNoted, certificate } = nights
     const { root } = site.directory
-    await site.read((now) => now.run(`create view own_view as from people where events > 1`))
-    const before = await site.read(others)
     const store = openFolderStore(target.to, realClock)
-    const ids = (await listSnapshots(store)).map(({ snapshot_id: id }) => id)
-    expect((await matchesIn(root)).length).toBeGreaterThan(20)
-
-    const plan = await planErasure(site.erasing([target]), REQUEST)
+    expect(namedIn.length).toBeGreaterThan(20)
     expect(plan.segments.map(({ pages, events }) => [pages, events])).toEqual([
       [2, 3],
       [2, 3],
     ])
     expect(plan.rows).toMatchObject({ 'main.job_change_events': 4, 'ops.rejects': 2 })
-    expect(plan.stores).toEqual([{ destination: target.to, problem: null, snapshots: ids }])
-    expect(existsSync(join(root, 'suppressed.json'))).toBe(false)
+    const destination = join(from, 'snapshots')
+    expect(plan.stores).toEqual([{ destination, problem: null, snapshots: ids }])
+    expect(isNoted).toBe(false)
 
-    const certificate = (await erase(site.erasing([target]), REQUEST))!
     expect(certificate).toMatchObject({ is_complete: true, remaining: [], rows: plan.rows })
     expect(certificate.segments.map(({ events }) => events)).toEqual([3, 3])
     expect(certificate.stores).toEqual(plan.stores)
@@ -292,11 +287,8 @@ describe('eraseAfterRun', () => {
 
 describe('a warehouse from before an erasure', () => {
   it('is not published, loses her 6 rows with the next load, and her bytes at the end of the next run', async () => {
-    const { site, target } = await twoNights()
+    const { site, target, backup } = await erasedNights()
     const { warehouse, root } = site.directory
-    const backup = join(temporaryFolder(), 'jobtide.duckdb')
-    cpSync(warehouse, backup)
-    await erase(site.erasing([target]), REQUEST)
     cpSync(backup, warehouse)
     const publish = async () => {
       const writer = site.journal.writer()
@@ -328,12 +320,8 @@ describe('a warehouse from before an erasure', () => {
   it.each([-40, 200_000])(
     'goes on after the pages that are loaded, whose segment was written again: %i bytes off',
     async (off) => {
-      const { site, target } = await twoNights()
-      const { warehouse } = site.directory
-      const backup = join(temporaryFolder(), 'jobtide.duckdb')
-      cpSync(warehouse, backup)
-      await erase(site.erasing([target]), REQUEST)
-      cpSync(backup, warehouse)
+      const { site, backup } = await erasedNights()
+      cpSync(backup, site.directory.warehouse)
       const seen = () =>
         site.read((open) =>
           open.number(`select sum(times_seen) from job_change_events where profile_id <> '${ADA}'`),

@@ -1,6 +1,6 @@
 /** A data directory with a world of 200 people over two nights, published each night, for tests of erasing people. */
 
-import { cpSync, mkdtempSync, readFileSync, readdirSync, rmSync } from 'node:fs'
+import { cpSync, existsSync, mkdtempSync, readFileSync, readdirSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { expect } from 'vitest'
@@ -9,6 +9,8 @@ import { listSnapshots } from '../../../src/publish/read-snapshot.ts'
 import { openFolderStore } from '../../../src/publish/store/folder-store.ts'
 import { verifySnapshot } from '../../../src/publish/verify/verify.ts'
 import { dataDirectory } from '../../../src/run/data-directory.ts'
+import { erase } from '../../../src/run/forget/erase.ts'
+import { planErasure } from '../../../src/run/forget/plan.ts'
 import { searchFolder } from '../../../src/run/forget/search.ts'
 import type { ErasureWorld } from '../../../src/run/forget/world.ts'
 import type { SnapshotTarget } from '../../../src/run/job.ts'
@@ -104,27 +106,68 @@ export function targetAt(to: string): SnapshotTarget {
   return { to, s3: {}, keep: { last: 30, daily: 0, weekly: 0, monthly: 0 } }
 }
 
-let pristine: string | null = null
+const made: string[] = []
+let pristine: Promise<string> | null = null
+let erased: ReturnType<typeof eraseAda> | null = null
 
-/** Journal, warehouse, copy and two snapshots of two nights, in a folder of the test's own. */
-export async function twoNights(): Promise<{ site: ForgetSite; target: SnapshotTarget }> {
-  const root = join(temporaryFolder(), 'data')
-  if (pristine === null) {
-    const folder = mkdtempSync(join(tmpdir(), 'jobtide-nights-'))
-    const first = forgetSite(join(folder, 'data'))
-    const to = join(first.directory.root, 'snapshots')
-    for (const night of [1, 2]) await first.night(targetAt(to), night)
-    pristine = folder
-  }
-  cpSync(join(pristine, 'data'), root, { recursive: true, preserveTimestamps: true })
-  const site = forgetSite(root, 2)
-  return { site, target: targetAt(join(root, 'snapshots')) }
+// Journal, warehouse, copy and two snapshots of two nights, in a folder that only copies are made of.
+async function makeNights(): Promise<string> {
+  const folder = mkdtempSync(join(tmpdir(), 'jobtide-nights-'))
+  made.push(folder)
+  const root = join(folder, 'data')
+  const site = forgetSite(root)
+  for (const night of [1, 2]) await site.night(targetAt(join(root, 'snapshots')), night)
+  return root
 }
 
-/** Removes what twoNights copies; call it when no test follows. */
+const siteAt = (root: string) => ({
+  site: forgetSite(root, 2),
+  target: targetAt(join(root, 'snapshots')),
+})
+
+/** Journal, warehouse, copy and two snapshots of two nights, in a folder of the test's own. */
+export async function twoNights() {
+  const root = join(temporaryFolder(), 'data')
+  pristine ??= makeNights()
+  cpSync(await pristine, root, { recursive: true, preserveTimestamps: true })
+  return siteAt(root)
+}
+
+// The site, what was planned and done, and the warehouse and the others' events from before it.
+async function eraseAda() {
+  const folder = mkdtempSync(join(tmpdir(), 'jobtide-erased-'))
+  made.push(folder)
+  const root = join(folder, 'data')
+  pristine ??= makeNights()
+  cpSync(await pristine, root, { recursive: true, preserveTimestamps: true })
+  const { site, target } = siteAt(root)
+  await site.read((now) => now.run(`create view own_view as from people where events > 1`))
+  const before = await site.read(others)
+  const backup = join(folder, 'jobtide.duckdb')
+  cpSync(site.directory.warehouse, backup)
+  const namedIn = await matchesIn(root)
+  const store = openFolderStore(target.to, realClock)
+  const ids = (await listSnapshots(store)).map(({ snapshot_id: id }) => id)
+  const plan = await planErasure(site.erasing([target]), REQUEST)
+  const isNoted = existsSync(join(root, 'suppressed.json'))
+  const certificate = (await erase(site.erasing([target]), REQUEST))!
+  return { root, before, backup, namedIn, ids, plan, isNoted, certificate }
+}
+
+/** Two nights, of which Ada was erased, with the warehouse from before it: all in a folder of the test's own. */
+export async function erasedNights() {
+  erased ??= eraseAda()
+  const { root, ...rest } = await erased
+  const own = join(temporaryFolder(), 'data')
+  cpSync(root, own, { recursive: true, preserveTimestamps: true })
+  return { ...siteAt(own), ...rest, from: root }
+}
+
+/** Removes what these copy; call it when no test follows. */
 export function removeNights(): void {
-  if (pristine !== null) rmSync(pristine, { recursive: true, force: true })
+  for (const folder of made.splice(0)) rmSync(folder, { recursive: true, force: true })
   pristine = null
+  erased = null
 }
 
 /** Writes one night's pages: everybody's events, two of them Ada's, and a reject that names her. */
