@@ -15,7 +15,7 @@ import { virtualClock, type VirtualClock } from '../helpers/virtual-clock.ts'
 import { anEvent } from '../simulator/simulator-fixture.ts'
 import { aRun, aService, batchOf, nameOf, type Service, type TestRun } from './extract-fixture.ts'
 
-const SCHEDULES = rounds('JOBTIDE_SCHEDULES', 300, 2_000)
+const SCHEDULES = rounds('JOBTIDE_SCHEDULES', 100, 2_000)
 
 /** One version of an event of org_a. Times are the server's, milliseconds since 1970 UTC. */
 interface Version {
