@@ -141,11 +141,18 @@ function billFacts(job: Job, plan: Plan, range: BillRange | null): Fact[] {
   const sample = Math.min(SAMPLE, batches - 1)
   const toKnow: Fact = sample >= 2 && [
     'to know it',
-    `jobtide plan ${job.pipeline} --sample ${sample}`,
+    `jobtide plan ${job.pipeline} --sample ${sample}: reads ${sample} of the batches, and keeps them`,
   ]
-  // Without a history any figure would be made up.
+  // Without a history any figure would be made up: the length of a list says nothing of who is on it (docs/cost.md).
   if (expected === null) {
-    return [['bill', 'not known: none of these organisations was read before'], toKnow]
+    return [
+      ['bill', 'not known: none of these organisations was read before'],
+      [
+        'price',
+        `${countText(CREDITS_PER_PAGE * batches, 'credit')} where each batch has an event, ${CREDITS_PER_PAGE} more for each 50 beyond its first 50`,
+      ],
+      toKnow,
+    ]
   }
   const requests = requestsOf(plan)
   const pace =

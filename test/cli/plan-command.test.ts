@@ -51,7 +51,12 @@ describe('plan', () => {
     expect(text).toMatch(/^nightly: 120 organisations in 4 batches; nothing was sent$/m)
     expect(text).toMatch(/^new +120 organisations never asked before$/m)
     expect(text).toMatch(/^bill +not known: none of these organisations was read before$/m)
-    expect(text).toMatch(/jobtide plan nightly --sample 3$/m)
+    expect(text).toMatch(
+      /^price +40 credits where each batch has an event, 10 more for each 50 beyond/m,
+    )
+    expect(text).toMatch(
+      /jobtide plan nightly --sample 3: reads 3 of the batches, and keeps them$/m,
+    )
     expect(document).toMatchObject({
       organizations: 120,
       batches: 4,
