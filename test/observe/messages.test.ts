@@ -1,0 +1,77 @@
+import { describe, expect, it } from 'vitest'
+import { messagesOf, type Message, type Wrong } from '../../src/observe/messages.ts'
+import { openOutbox } from '../../src/observe/outbox.ts'
+import { EXIT } from '../../src/support/errors.ts'
+import { DAY, MINUTE } from '../../src/support/units.ts'
+import { temporaryFolder } from '../helpers/temporary-folder.ts'
+
+const NOW = Date.UTC(2026, 10, 24)
+
+const wrong = (id: string, runId: string | null = 'run-1'): Wrong => {
+  return { id, message: `${id} it is`, hint: 'Do it again.', runId, since: NOW - MINUTE }
+}
+const ended = (exitCode: number) => ({ runId: 'run-1', at: NOW - MINUTE, exitCode })
+const kinds = (messages: readonly Message[]) => messages.map(({ kind }) => kind)
+
+describe('what is told of a pipeline', () => {
+  it.each([
+    ['last_run_failed', EXIT.storage, 'failure'],
+    ['last_run_failed', EXIT.budget, 'budget'],
+    ['last_run_killed', null, 'failure'],
+    ['pipeline_unreadable', null, 'failure'],
+    ['missed_schedule', null, 'stale'],
+    ['too_old', null, 'stale'],
+    ['coverage_gaps', null, 'stale'],
+  ] as const)(
+    '%s after exit %s is %s, under one key however late it is looked at',
+    (id, exit, kind) => {
+      const end = exit === null ? null : ended(exit)
+      const [now] = messagesOf('nightly', [wrong(id)], end, NOW)
+      const [later] = messagesOf('nightly', [wrong(id)], end, NOW + DAY)
+      expect(now).toMatchObject({ kind, pipeline: 'nightly', text: `${id} it is`, at: NOW })
+      expect(later?.key).toBe(now?.key)
+    },
+  )
+
+  it('is nothing before the first run and of a run that was stopped on purpose, and recovery only where nothing is wrong', () => {
+    expect(messagesOf('nightly', [wrong('never_run')], null, NOW)).toEqual([])
+    const stopped = messagesOf('nightly', [wrong('last_run_failed')], ended(EXIT.terminated), NOW)
+    expect(stopped).toEqual([])
+    expect(kinds(messagesOf('nightly', [], ended(EXIT.done), NOW))).toEqual([
+      'recovered',
+      'success',
+    ])
+    const gaps = messagesOf('nightly', [wrong('coverage_gaps')], ended(EXIT.done), NOW)
+    expect(kinds(gaps)).toEqual(['stale', 'success'])
+  })
+})
+
+describe('an outbox', () => {
+  it('knows of each pipeline whether the last that was told is trouble, keeps what was sent 60 days, and gives up after 7', () => {
+    const outbox = openOutbox(temporaryFolder())
+    const [trouble] = messagesOf('nightly', [wrong('too_old')], null, NOW)
+    const [recovered, success] = messagesOf('nightly', [], ended(EXIT.done), NOW + DAY)
+    if (!trouble || !recovered || !success) throw new Error('no messages')
+    const states = [trouble, success, recovered].map((message) => {
+      outbox.offer(message)
+      return [outbox.isTroubled('nightly'), outbox.isTroubled('weekly')]
+    })
+    expect(states).toEqual([
+      [true, false],
+      [true, false],
+      [false, false],
+    ])
+    outbox.sent(recovered, NOW + DAY)
+    outbox.offer(recovered)
+    expect(outbox.pending()).toEqual([trouble, success])
+    outbox.tidy(NOW + 7.5 * DAY)
+    expect(outbox.pending()).toEqual([success])
+    outbox.tidy(NOW + 60 * DAY)
+    expect([outbox.pending(), outbox.isTroubled('nightly')]).toEqual([[], false])
+    outbox.offer(recovered)
+    expect(outbox.pending()).toEqual([])
+    outbox.tidy(NOW + 62 * DAY)
+    outbox.offer(recovered)
+    expect(outbox.pending()).toEqual([recovered])
+  })
+})
