@@ -1,15 +1,20 @@
-/** Answers on this machine whether the data is as fresh as it should be: `GET /health`, 200 or 503. */
+/** Answers on this machine, on a port or at a unix socket: whether the data is as fresh as it should be, and metrics. */
 
 import { createServer } from 'node:http'
-import type { AddressInfo } from 'node:net'
 import { errorDocument } from '../support/errors.ts'
-import { closeServer, listenOnLoopback } from '../support/loopback.ts'
+import { closeServer, listenOnLoopback, listenOnSocket } from '../support/loopback.ts'
 
 /** What is told at a path: a status and a text. */
 export interface Told {
   readonly status: number
   readonly type: string
   readonly body: string
+}
+
+export interface Served {
+  /** 0 for a socket. */
+  readonly port: number
+  close(): Promise<void>
 }
 
 const JSON_TYPE = 'application/json'
@@ -19,26 +24,30 @@ export function toldAsJson(status: number, document: object): Told {
 }
 
 /**
- * Serves `pages` by their paths on 127.0.0.1.
- * @param port 0 for any free one
- * @returns the port and how to close
- * @throws ConfigError when the port is taken
+ * Serves `pages` by their paths.
+ * @param place a port of 127.0.0.1, 0 for any free one, or the path of a unix socket
+ * @throws ConfigError when the place is taken
  */
 export async function serveHealth(
-  port: number,
+  place: number | string,
   pages: Readonly<Record<string, () => Promise<Told>>>,
-): Promise<{ readonly port: number; close(): Promise<void> }> {
+): Promise<Served> {
+  const known = Object.keys(pages).map((path) => `GET ${path}`)
   const server = createServer((request, response) => {
     const page = pages[(request.url ?? '').split('?', 1)[0] ?? '']
     const isRead = request.method === 'GET' || request.method === 'HEAD'
     const answer =
       page === undefined || !isRead
-        ? Promise.resolve(toldAsJson(page === undefined ? 404 : 405, { error: 'GET /health' }))
+        ? Promise.resolve(toldAsJson(page === undefined ? 404 : 405, { error: known.join(', ') }))
         : page().catch((error: unknown) => toldAsJson(503, { error: errorDocument(error) }))
     void answer.then(({ status, type, body }) => {
       response.writeHead(status, { 'content-type': type }).end(body)
     })
   })
-  await listenOnLoopback(server, port)
-  return { port: (server.address() as AddressInfo).port, close: () => closeServer(server) }
+  await (typeof place === 'number'
+    ? listenOnLoopback(server, place)
+    : listenOnSocket(server, place))
+  const address = server.address()
+  const port = typeof address === 'object' ? (address?.port ?? 0) : 0
+  return { port, close: () => closeServer(server) }
 }

@@ -6,6 +6,7 @@
 import { spawn } from 'node:child_process'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
+import { PROMETHEUS_TYPE, prometheusText } from '../observe/metrics.ts'
 import { nextDue } from '../plan/due.ts'
 import { readFreshness, type Freshness } from '../run/freshness.ts'
 import { keepSchedule, scheduled } from '../run/schedule.ts'
@@ -15,12 +16,15 @@ import { minuteText } from '../support/clock.ts'
 import { ConfigError, EXIT, type ExitCode } from '../support/errors.ts'
 import type { LogLevel } from '../support/logger.ts'
 import type { Context } from './context.ts'
-import { serveHealth, toldAsJson } from './health.ts'
+import { serveHealth, toldAsJson, type Served } from './health.ts'
+import { metricsOf, type Attempt } from './metrics.ts'
 import { tellAll } from './notify.ts'
+import { writeMetrics } from './observed.ts'
 
 export interface ScheduleOptions {
   readonly maxAge?: number
   readonly healthPort?: number
+  readonly healthSocket?: string
   readonly logLevel?: LogLevel
 }
 
@@ -34,13 +38,26 @@ export async function scheduleCommand(
   const { directory, clock, logger, stop } = context
   const look = () => readFreshness({ directory, clock, named, maxAgeMs: options.maxAge ?? null })
   refuseNone(await look())
-  const health =
-    options.healthPort === undefined
-      ? null
-      : await serveHealth(options.healthPort, { '/health': async () => healthOf(await look()) })
-  if (health !== null) tell(context, 'health', `http://127.0.0.1:${health.port}/health`)
+  const attempts = new Map<string, Attempt>()
+  const pages = {
+    '/health': async () => healthOf(await look()),
+    '/metrics': async () => ({
+      status: 200,
+      type: PROMETHEUS_TYPE,
+      body: prometheusText(metricsOf(await look(), directory, attempts)),
+    }),
+  }
+  const served: Served[] = []
   let told = ''
   try {
+    for (const place of [options.healthPort, options.healthSocket]) {
+      if (place === undefined) continue
+      const server = await serveHealth(place, pages)
+      served.push(server)
+      const address =
+        typeof place === 'string' ? `unix:${place}` : `http://127.0.0.1:${server.port}`
+      tell(context, 'health', `${address}/health`)
+    }
     await keepSchedule({
       clock,
       logger,
@@ -48,10 +65,17 @@ export async function scheduleCommand(
       look,
       run: async ({ name, argument }) => {
         tell(context, 'run_due', name)
-        const exit = await runChild(context, argument, options)
-        tell(context, 'run_over', `${name}: ${exit}`)
+        const { code, signal } = await runChild(context, argument, options)
+        // Of one that was killed the journal tells.
+        if (code !== null) attempts.set(name, { exitCode: code, at: clock.now() })
+        tell(
+          context,
+          'run_over',
+          `${name}: ${code === null ? `killed by ${signal}` : `exit ${code}`}`,
+        )
       },
       onLook: async (freshness) => {
+        writeMetrics(context, freshness, attempts)
         await tellAll(context, freshness)
         const next = dueText(freshness)
         if (next !== told) tell(context, 'next_due', next)
@@ -59,7 +83,7 @@ export async function scheduleCommand(
       },
     })
   } finally {
-    await health?.close()
+    for (const server of served) await server.close()
   }
   return EXIT.done
 }
@@ -100,12 +124,12 @@ function tell({ log, output }: Context, event: string, about: string): void {
   else log.info({ about }, event)
 }
 
-/** Runs a pipeline in a process of its own; how it ended, in words. */
+/** Runs a pipeline in a process of its own, to its end. */
 function runChild(
   { directory, environment, stop, output }: Context,
   pipeline: string,
   { logLevel }: ScheduleOptions,
-): Promise<string> {
+): Promise<{ readonly code: number | null; readonly signal: string | null }> {
   const level = logLevel === undefined ? [] : ['--log-level', logLevel]
   const args = [CLI, 'run', pipeline, '--data-dir', directory.root, ...level]
   // In a process group of its own: a Ctrl-C reaches it once, through this process. stdout of a schedule is for nothing.
@@ -119,11 +143,9 @@ function runChild(
   process.once('exit', kill)
   const stopListening = onAbort(stop, () => void child.kill('SIGTERM'))
   if (stop.aborted) child.kill('SIGTERM')
-  return new Promise<string>((resolve, reject) => {
+  return new Promise<Awaited<ReturnType<typeof runChild>>>((resolve, reject) => {
     child.once('error', reject)
-    child.once('close', (code, signal) =>
-      resolve(code === null ? `killed by ${signal}` : `exit ${code}`),
-    )
+    child.once('close', (code, signal) => resolve({ code, signal }))
   }).finally(() => {
     process.removeListener('exit', kill)
     stopListening()

@@ -15,6 +15,7 @@ import { packageVersion, runWorld, type Context } from './context.ts'
 import { erasureWorld } from './forget-command.ts'
 import { refuseBundled } from './plan-command.ts'
 import { tellingOf } from './notify.ts'
+import { observed } from './observed.ts'
 import type { Report } from './report.ts'
 import { leftBehindText, problemOf, runReport } from './run-result.ts'
 import { durationText } from './text.ts'
@@ -25,32 +26,40 @@ export const backfillCommand = buying('backfill')
 export const extractCommand = buying('extract')
 
 function buying(command: RunCommand) {
-  return async (context: Context, pipeline: string, options: Overrides): Promise<ExitCode> => {
-    const { output } = context
-    const world = runWorld(context)
-    const run = async (job: Job, service: Service) => {
-      const done = await runJob(job, command, service, world)
-      if (command !== 'extract' && done.stageFailure === null) {
-        // After the run has closed its journal segment: only then can that be rewritten.
-        await eraseAfterRun(erasureWorld(context, pipeline), job.retentionDays)
-      }
-      return done
+  return (context: Context, pipeline: string, options: Overrides): Promise<ExitCode> =>
+    observed(context, pipeline, () => runOnce(command, context, pipeline, options))
+}
+
+async function runOnce(
+  command: RunCommand,
+  context: Context,
+  pipeline: string,
+  options: Overrides,
+): Promise<ExitCode> {
+  const { output } = context
+  const world = runWorld(context)
+  const run = async (job: Job, service: Service) => {
+    const done = await runJob(job, command, service, world)
+    if (command !== 'extract' && done.stageFailure === null) {
+      // After the run has closed its journal segment: only then can that be rewritten.
+      await eraseAfterRun(erasureWorld(context, pipeline), job.retentionDays)
     }
-    const report = await tellingOf(
-      context,
-      pipeline,
-      () => withService(context, pipeline, options, run),
-      {
-        isGood: (done) => problemOf(done) === null,
-        isBuilt: ({ stageFailure }) => command !== 'extract' && stageFailure === null,
-      },
-    )
-    output.report(runReport(report))
-    const problem = problemOf(report)
-    if (problem === null) return EXIT.done
-    output.problem(problem)
-    return problem.exitCode
+    return done
   }
+  const report = await tellingOf(
+    context,
+    pipeline,
+    () => withService(context, pipeline, options, run),
+    {
+      isGood: (done) => problemOf(done) === null,
+      isBuilt: ({ stageFailure }) => command !== 'extract' && stageFailure === null,
+    },
+  )
+  output.report(runReport(report))
+  const problem = problemOf(report)
+  if (problem === null) return EXIT.done
+  output.problem(problem)
+  return problem.exitCode
 }
 
 /** `plan --sample N`: reads N random batches of the run to their end, keeps them, and projects the bill of all. */
@@ -59,11 +68,13 @@ export async function sampleCommand(
   pipeline: string,
   options: Overrides & { readonly sample: number },
 ): Promise<ExitCode> {
-  const sample = await withService(context, pipeline, options, (job, service) =>
-    sampleRun(job, options.sample, service, runWorld(context)),
-  )
-  context.output.report(sampleReport(sample))
-  return EXIT.done
+  return observed(context, pipeline, async () => {
+    const sample = await withService(context, pipeline, options, (job, service) =>
+      sampleRun(job, options.sample, service, runWorld(context)),
+    )
+    context.output.report(sampleReport(sample))
+    return EXIT.done
+  })
 }
 
 /**

@@ -202,6 +202,8 @@ export interface RunFinished extends OfRun<'run_finished'> {
   readonly message: string | null
   /** How long the stages of the process that ended it took, in seconds; absent where none was reached. */
   readonly stage_seconds?: Partial<Record<'extract' | 'load' | 'build' | 'publish', number>>
+  /** Events that its load refused; absent where none was loaded. */
+  readonly rejected?: number
 }
 
 /** A snapshot's pointer was moved. */

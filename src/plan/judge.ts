@@ -13,14 +13,16 @@ import { lastDue, type Schedule } from './due.ts'
 import type { PlanHistory } from './plan.ts'
 
 /** What can be wrong. These words are for programs and stay. */
-export type JudgementId =
-  | 'pipeline_unreadable'
-  | 'never_run'
-  | 'last_run_failed'
-  | 'last_run_killed'
-  | 'missed_schedule'
-  | 'too_old'
-  | 'coverage_gaps'
+export const JUDGEMENT_IDS = [
+  'pipeline_unreadable',
+  'never_run',
+  'last_run_failed',
+  'last_run_killed',
+  'missed_schedule',
+  'too_old',
+  'coverage_gaps',
+] as const
+export type JudgementId = (typeof JUDGEMENT_IDS)[number]
 
 /** Something that is not as it should be. */
 export interface Judgement {

@@ -13,7 +13,7 @@ export function closingOf(
   { started }: RunHistory,
   error: unknown,
   clock: Clock,
-  more: Partial<Pick<RunFinished, 'outcome' | 'message' | 'stage_seconds'>> = {},
+  more: Partial<Pick<RunFinished, 'outcome' | 'message' | 'stage_seconds' | 'rejected'>> = {},
 ): RunFinished {
   const known = error instanceof JobtideError ? error : null
   const exitCode = error === null ? EXIT.done : (known?.exitCode ?? EXIT.defect)

@@ -69,10 +69,11 @@ export async function finish(parts: RunParts, run: RunHistory, buying: BuyingEnd
   let end: RunEnd = { ...loaded, build: null, publish: null, stageFailure: null, analystCopy: null }
   // With a wrong list everything was done that could be: such a run is not taken up again.
   const problem = end.unknownList?.isSure === true ? end.unknownList.problem : end.nothingCovered
+  const told = { stage_seconds: seconds, ...refusedBy(end.load) }
   const closing = (): RunFinished =>
     problem === null
-      ? closingOf(run, buying.endedEarly, clock, { stage_seconds: seconds })
-      : closingOf(run, problem, clock, { outcome: 'done', stage_seconds: seconds })
+      ? closingOf(run, buying.endedEarly, clock, told)
+      : closingOf(run, problem, clock, { outcome: 'done', ...told })
   if (command === 'extract') {
     await close(parts, closing())
     return end
@@ -86,7 +87,7 @@ export async function finish(parts: RunParts, run: RunHistory, buying: BuyingEnd
     await close(parts, record)
   } catch (error) {
     if (!(error instanceof JobtideError) || stop.aborted) throw error
-    await closeFailed(parts, run, error)
+    await closeFailed(parts, run, error, end.load)
     return { ...end, stageFailure: error }
   }
   if (end.publish === null) return end
@@ -207,12 +208,19 @@ async function close({ session, world }: RunParts, record: RunFinished): Promise
   world.logger.info({ outcome, exit_code: exitCode, message }, 'run_ended')
 }
 
+const refusedBy = (load: LoadReport | null) => (load === null ? {} : { rejected: load.rejected })
+
 /**
  * Closes a run that failed. The error to report is the one that ended it. Where even its end cannot be noted (a full disk) the run
  * counts as killed, and is taken up again all the same.
  */
-export async function closeFailed(parts: RunParts, run: RunHistory, error: unknown): Promise<void> {
-  const more = { stage_seconds: parts.seconds }
+export async function closeFailed(
+  parts: RunParts,
+  run: RunHistory,
+  error: unknown,
+  loaded: LoadReport | null = null,
+): Promise<void> {
+  const more = { stage_seconds: parts.seconds, ...refusedBy(loaded) }
   const closing = closingOf(run, error, parts.world.clock, more)
   // The warehouse may be the very thing that is out of reach; it shows the end after the next load.
   if (parts.command !== 'extract') {

@@ -27,6 +27,8 @@ export interface FreshnessOptions {
   readonly clock: Clock
   /** Names or paths of pipelines; empty for all in reach. */
   readonly named: readonly string[]
+  /** Also all others in reach. */
+  readonly withOthers?: boolean
   /** Milliseconds; null for any age. */
   readonly maxAgeMs: number | null
 }
@@ -37,11 +39,11 @@ export interface FreshnessOptions {
  * @throws JournalLossError when sealed segments of the journal are lost
  */
 export async function readFreshness(options: FreshnessOptions): Promise<Freshness> {
-  const { directory, clock, named, maxAgeMs } = options
+  const { directory, clock, named, withOthers = named.length === 0, maxAgeMs } = options
   // In this order: a run that ends meanwhile has written its end.
   const working = existsSync(directory.root) ? await workingOn(directory.root) : null
   const history = readHistory(openJournal(directory.journal, clock))
-  const pipelines = await readPipelines(named, directory.root, history)
+  const pipelines = await readPipelines(named, directory.root, withOthers ? history : null)
   const nowMs = clock.now()
   const times = { nowMs, serverNowMs: serviceTime(history, nowMs) }
   const judgements = judge(pipelines, history, { ...times, working, maxAgeMs })

@@ -18,23 +18,27 @@ export interface KnownPipeline extends JudgedPipeline {
 
 /**
  * Reads pipelines.
- * @param named names below pipelines/ or paths; empty for all files of pipelines/ in the current folder
- * @param history of the data directory: without names, pipelines that it has runs of are added
+ * @param named names below pipelines/ or paths
+ * @param history of the data directory: all files of pipelines/ in the current folder are added, and the pipelines that it has
+ *   runs of; null for none but those named
  * @throws ConfigError when a named one cannot be read
  */
 export async function readPipelines(
   named: readonly string[],
   dataDir: string,
-  history: Pick<History, 'runs'>,
+  history: Pick<History, 'runs'> | null,
 ): Promise<KnownPipeline[]> {
   const found: KnownPipeline[] = []
   for (const argument of named)
     found.push(known(argument, await readJob(argument, {}, dataDir), true))
-  if (named.length > 0) return found
+  if (history === null) return found
   const folder = resolve('pipelines')
   // Jobtide's own are examples: they count once they have run.
   const isExample = existsSync(folder) && realpathSync(folder) === join(packageRoot, 'pipelines')
-  for (const path of filesIn(folder)) found.push(await readFile(path, dataDir, isExample))
+  for (const path of filesIn(folder)) {
+    const file = await readFile(path, dataDir, isExample)
+    if (!found.some(({ name }) => name === file.name)) found.push(file)
+  }
   const names = new Set(found.map(({ name }) => name))
   const ran = new Set([...history.runs.values()].map(({ started }) => started.pipeline))
   const others = [...ran].filter((name) => !names.has(name))

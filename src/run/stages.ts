@@ -39,6 +39,7 @@ import { publishedTables, readModelFiles } from '../warehouse/catalog.ts'
 import type { Warehouse } from '../warehouse/warehouse.ts'
 import type { DataDirectory } from './data-directory.ts'
 import type { SnapshotTarget } from './job.ts'
+import type { EndedStage } from './stage-times.ts'
 
 /** The world of a run, as an argument. */
 export interface RunWorld {
@@ -57,6 +58,8 @@ export interface RunWorld {
   readonly onProgress: (progress: RunProgress) => void
   /** Told the id of each run that begins or is taken up again. */
   readonly onBegun?: (runId: string) => void
+  /** Told of each stage that has ended, however it did. */
+  readonly onStage?: (stage: EndedStage) => void
 }
 
 export type RunProgress =

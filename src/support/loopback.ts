@@ -1,15 +1,51 @@
-/** Servers on this machine, for this machine: 127.0.0.1 alone. */
+/** Servers on this machine, for this machine: on 127.0.0.1, or at a path that this account alone may connect to. */
 
+import { chmodSync, lstatSync, rmSync } from 'node:fs'
 import type { Server } from 'node:http'
-import { ConfigError, messageOf } from './errors.ts'
+import { connect, type ListenOptions } from 'node:net'
+import { ConfigError, messageOf, systemCode } from './errors.ts'
 
 /** Listens. @param port 0 for any free one @throws ConfigError when the port is taken or not allowed */
 export function listenOnLoopback(server: Server, port: number): Promise<void> {
+  return listen(server, { port, host: '127.0.0.1' }, `port ${port}`)
+}
+
+/**
+ * Listens at a unix socket that only this account may connect to. One that a dead process left is replaced.
+ * @throws ConfigError when a process listens there, something else is there, or no socket can be
+ */
+export async function listenOnSocket(server: Server, path: string): Promise<void> {
+  const there = lstatSync(path, { throwIfNoEntry: false })
+  if (there !== undefined) {
+    const why = there.isSocket() ? await whyTaken(path) : 'it is there, and is no socket'
+    if (why !== null)
+      throw new ConfigError(`socket ${path}: ${why}`, { hint: 'Name another path.' })
+    rmSync(path, { force: true })
+  }
+  await listen(server, { path }, `socket ${path}`)
+  chmodSync(path, 0o600)
+}
+
+function listen(server: Server, where: ListenOptions, name: string): Promise<void> {
   return new Promise((resolve, reject) => {
     server.once('error', (error) => {
-      reject(new ConfigError(`port ${port}: ${messageOf(error)}`, { cause: error }))
+      reject(new ConfigError(`${name}: ${messageOf(error)}`, { cause: error }))
     })
-    server.listen(port, '127.0.0.1', resolve)
+    server.listen(where, resolve)
+  })
+}
+
+/** Why the socket at `path` is not to be replaced; null when nobody listens there. */
+function whyTaken(path: string): Promise<string | null> {
+  return new Promise((resolve) => {
+    const socket = connect({ path })
+    socket.once('connect', () => {
+      socket.destroy()
+      resolve('a process listens there')
+    })
+    socket.once('error', (error) =>
+      resolve(/^(?:ECONNREFUSED|ENOENT)$/.test(systemCode(error) ?? '') ? null : messageOf(error)),
+    )
   })
 }
 

@@ -1,6 +1,8 @@
-import { appendFileSync } from 'node:fs'
+import { appendFileSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
 import { describe, expect, it } from 'vitest'
+import { parsePrometheus } from '../helpers/prometheus.ts'
 import { openSite } from '../helpers/run-cli.ts'
 
 async function until(holds: () => boolean, about: () => string): Promise<void> {
@@ -46,6 +48,21 @@ describe('schedule', () => {
       { fresh: true, judgements: [] },
     ])
     expect((await fetch(url.replace('/health', '/'))).status).toBe(404)
+    const metrics = await fetch(url.replace('/health', '/metrics'))
+    expect(metrics.headers.get('content-type')).toBe('text/plain; version=0.0.4; charset=utf-8')
+    const figures = parsePrometheus(await metrics.text())
+    const { credits: paid } = site.simulator.account()
+    expect(figures.get('jobtide_credits_total')?.samples.get('{pipeline="test"}')).toBe(paid)
+    for (const name of ['jobtide_last_run_exit_code', 'jobtide_last_run_rejects']) {
+      expect(figures.get(name)?.samples.get('{pipeline="test"}'), name).toBe(0)
+    }
+    const stages = [...(figures.get('jobtide_last_run_stage_seconds')?.samples.keys() ?? [])]
+    expect(stages).toEqual(
+      ['extract', 'load', 'build', 'publish'].map((one) => `{pipeline="test",stage="${one}"}`),
+    )
+    const kept = () => parsePrometheus(readFileSync(join(site.dataDir, 'metrics.prom'), 'utf8'))
+    await until(() => kept().get('jobtide_running')?.samples.get('') === 0, second.stderr)
+    expect([...kept().keys()]).toEqual([...figures.keys()])
     second.process.kill('SIGTERM')
     expect((await second.ended).exitCode).toBe(0)
 

@@ -42,9 +42,10 @@ export const RUN_COMMANDS: readonly Declaration[] = [
       MAX_AGE_OPTION,
       [
         '--health-port <n>',
-        'answer GET /health on 127.0.0.1; 0 for any free port',
+        'answer GET /health and /metrics on 127.0.0.1; 0 for any free port',
         wholeNumber(0, 65_535),
       ],
+      ['--health-socket <path>', 'answer them at a unix socket that only this account may read'],
     ],
     import: async () => (await import('../schedule-command.ts')).scheduleCommand,
   },

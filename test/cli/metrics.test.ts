@@ -1,0 +1,109 @@
+import { spawnSync } from 'node:child_process'
+import { existsSync, statSync, writeFileSync } from 'node:fs'
+import { request } from 'node:http'
+import { join } from 'node:path'
+import { text } from 'node:stream/consumers'
+import { describe, expect, it, onTestFinished } from 'vitest'
+import { serveHealth, toldAsJson } from '../../src/cli/health.ts'
+import { metricsOf } from '../../src/cli/metrics.ts'
+import { emptyHistory } from '../../src/journal/history.ts'
+import { prometheusText, type Metric } from '../../src/observe/metrics.ts'
+import { EXIT } from '../../src/support/errors.ts'
+import { HOUR } from '../../src/support/units.ts'
+import { parsePrometheus } from '../helpers/prometheus.ts'
+import { addRun } from '../helpers/recorded-run.ts'
+import { temporaryFolder } from '../helpers/temporary-folder.ts'
+
+const NOON = Date.UTC(2026, 10, 20, 12)
+
+/** The figures of a made-up history, as a scraper reads them. */
+function scraped(history: ReturnType<typeof emptyHistory>, exitCode: number | null = null) {
+  const freshness = { history, pipelines: [], working: null, judgements: [], nowMs: NOON }
+  const root = temporaryFolder()
+  const directory = { journal: join(root, 'journal'), warehouse: join(root, 'jobtide.duckdb') }
+  const attempts = new Map(exitCode === null ? [] : [['nightly', { exitCode, at: NOON }]])
+  const found = parsePrometheus(prometheusText(metricsOf(freshness, directory, attempts)))
+  return (name: string) => found.get(`jobtide_${name}`)?.samples.get('{pipeline="nightly"}')
+}
+
+describe('metrics', () => {
+  it('tell the last end that is recorded, and a later run that could not even begin', () => {
+    const history = emptyHistory()
+    expect(scraped(history)('last_run_exit_code')).toBeUndefined()
+    const end = (hoursAgo: number, exit_code: 0 | 4) => {
+      const at = NOON - hoursAgo * HOUR
+      const outcome = exit_code === 0 ? ('done' as const) : ('budget' as const)
+      addRun(history, at - HOUR, { at, outcome, exit_code, message: null })
+    }
+    end(30, EXIT.done)
+    end(6, EXIT.budget)
+    const recorded = scraped(history)
+    expect(recorded('last_run_exit_code')).toBe(4)
+    expect(recorded('last_run_timestamp_seconds')).toBe((NOON - 6 * HOUR) / 1_000)
+    expect(recorded('last_success_timestamp_seconds')).toBe((NOON - 30 * HOUR) / 1_000)
+    expect(recorded('last_run_duration_seconds')).toBe(3_600)
+    const refused = scraped(history, EXIT.usage)
+    expect(refused('last_run_exit_code')).toBe(2)
+    expect(refused('last_run_timestamp_seconds')).toBe(NOON / 1_000)
+    expect(refused('last_success_timestamp_seconds')).toBe((NOON - 30 * HOUR) / 1_000)
+  })
+
+  it('are one text whatever a name holds; the reader of these tests refuses 8 texts that are none', () => {
+    const odd = 'a"b\\c\nd{},= é'
+    const metric: Metric = {
+      name: 'pages',
+      kind: 'counter',
+      help: 'A\\b\nc.',
+      samples: [{ labels: { pipeline: odd, stage: '' }, value: 1.5 }],
+    }
+    const good = prometheusText([metric, { ...metric, name: 'none', samples: [] }])
+    expect(good).toBe(
+      '# HELP jobtide_pages_total A\\\\b\\nc.\n# TYPE jobtide_pages_total counter\n' +
+        'jobtide_pages_total{pipeline="a\\"b\\\\c\\nd{},= é",stage=""} 1.5\n',
+    )
+    const [read] = parsePrometheus(good).values()
+    expect([...(read?.samples.values() ?? [])]).toEqual([1.5])
+    const bad = [
+      good.trimEnd(),
+      good + good,
+      good.replace(' counter', ' histogram'),
+      good.replaceAll('_total', ''),
+      good.replace('1.5', 'NaN'),
+      good.replace('\\"', '"'),
+      good.replace(/^# HELP.*\n/, ''),
+      good + (good.split('\n')[2] ?? '') + '\n',
+    ]
+    for (const text of bad) expect(() => parsePrometheus(text), text).toThrow(/line|end/)
+  })
+})
+
+describe('a unix socket for health', () => {
+  it('answers its owner alone, refuses a second process and a file in its place, and replaces what a dead one left', async () => {
+    const path = join(temporaryFolder(), 'health.sock')
+    const listening = `require('node:net').createServer().listen(${JSON.stringify(path)}, () => process.kill(process.pid, 'SIGKILL'))`
+    expect(spawnSync(process.execPath, ['-e', listening]).signal).toBe('SIGKILL')
+    expect(existsSync(path)).toBe(true)
+
+    const pages = { '/health': () => Promise.resolve(toldAsJson(200, { fresh: true })) }
+    const server = await serveHealth(path, pages)
+    onTestFinished(() => server.close())
+    expect(statSync(path).mode & 0o777).toBe(0o600)
+    const asked = (where: string) =>
+      new Promise<string>((resolve, reject) => {
+        const get = request({ socketPath: path, path: where }, (answer) => {
+          void text(answer).then((body) => resolve(`${answer.statusCode} ${body}`))
+        })
+        get.on('error', reject).end()
+      })
+    expect(await asked('/health')).toBe('200 {"fresh":true}\n')
+    expect(await asked('/')).toBe('404 {"error":"GET /health"}\n')
+
+    const second = serveHealth(path, pages)
+    await expect(second).rejects.toThrow(`socket ${path}: a process listens there`)
+    await expect(second).rejects.toMatchObject({ exitCode: EXIT.usage })
+    await server.close()
+    expect(existsSync(path)).toBe(false)
+    writeFileSync(path, 'mine')
+    await expect(serveHealth(path, pages)).rejects.toThrow('is no socket')
+  })
+})
