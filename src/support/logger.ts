@@ -101,7 +101,8 @@ export function createLogger(
       level,
       base: null,
       timestamp: pino.stdTimeFunctions.isoTime,
-      mixin: () => fields,
+      // A copy: the fields of the line are put into it.
+      mixin: () => ({ ...fields }),
       formatters: { level: (label) => ({ level: label }) },
     },
     { write: (line: string) => write(scrubber.scrub(escapedJson(line))) },
