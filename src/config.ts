@@ -60,6 +60,16 @@ export function giveToLibraries(values: Readonly<Record<string, string>>): void 
   }
 }
 
+/** What OpenTelemetry is to be sent, by its own variables; null for nothing. */
+export function telemetryFrom(environment: Environment) {
+  const isFor = (signal: string) =>
+    Boolean(environment[`OTEL_EXPORTER_OTLP_${signal}ENDPOINT`]?.trim())
+  const traces = isFor('') || isFor('TRACES_')
+  const metrics = isFor('') || isFor('METRICS_')
+  const isDisabled = /^true$/i.test(environment['OTEL_SDK_DISABLED']?.trim() ?? '')
+  return isDisabled || !(traces || metrics) ? null : { traces, metrics }
+}
+
 /** Keeps the AWS SDK from asking for a newer Node on stderr each time; its version is pinned in package.json. */
 export function quietSdk(): void {
   process.env['AWS_SDK_JS_NODE_VERSION_SUPPORT_WARNING_DISABLED'] ??= 'true'

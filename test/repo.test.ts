@@ -62,6 +62,7 @@ describe('imports', () => {
     ['@observablehq/', /^src\/report\/(?:charts|flows-chart)\.ts$/],
     ['nodemailer', /^src\/observe\/mail\.ts$/],
     ['linkedom', /^src\/report\/charts\.ts$/],
+    ['@opentelemetry/', /^src\/observe\/otel\.ts$/],
     ['pino', /^src\/support\/logger\.ts$/],
   ])('of %s… stand only in the files that own it', (name, owners) => {
     const importers = source.filter((file) =>
@@ -76,12 +77,14 @@ describe('imports', () => {
   })
 
   it('of every production dependency exist, and of nothing else', () => {
-    const { dependencies } = packageJson()
+    const { dependencies, peerDependencies } = packageJson()
     const imported = source
       .flatMap((file) => importsOf(file))
       .filter((name) => !name.startsWith('.') && !name.startsWith('node:'))
       .map((name) => name.split('/', name.startsWith('@') ? 2 : 1).join('/'))
-    expect([...new Set(imported)].toSorted()).toEqual(Object.keys(dependencies).toSorted())
+    expect([...new Set(imported)].toSorted()).toEqual(
+      Object.keys({ ...dependencies, ...peerDependencies }).toSorted(),
+    )
   })
 
   it('that every command waits for are of 3 packages: not of the engine, of zod or of what reads YAML', () => {
@@ -304,6 +307,7 @@ interface PackageJson {
   readonly engines: { readonly node: string }
   readonly dependencies: Readonly<Record<string, string>>
   readonly devDependencies: Readonly<Record<string, string>>
+  readonly peerDependencies: Readonly<Record<string, string>>
 }
 
 interface PackageLock {

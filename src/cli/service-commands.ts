@@ -7,6 +7,7 @@ import type { RunCommand } from '../run/begin.ts'
 import { eraseAfterRun } from '../run/forget/erase.ts'
 import { readJob, type Job, type Overrides } from '../run/job.ts'
 import { runJob, type Service } from '../run/run.ts'
+import type { RunWorld } from '../run/stages.ts'
 import { sampleRun, type SampleReport } from '../run/sample.ts'
 import { EXIT, type ExitCode } from '../support/errors.ts'
 import { countText, numberText } from '../support/numbers.ts'
@@ -27,7 +28,9 @@ export const extractCommand = buying('extract')
 
 function buying(command: RunCommand) {
   return (context: Context, pipeline: string, options: Overrides): Promise<ExitCode> =>
-    observed(context, pipeline, () => runOnce(command, context, pipeline, options))
+    observed(context, { command, named: pipeline }, (onStage) =>
+      runOnce(command, context, pipeline, options, onStage),
+    )
 }
 
 async function runOnce(
@@ -35,9 +38,10 @@ async function runOnce(
   context: Context,
   pipeline: string,
   options: Overrides,
+  onStage: RunWorld['onStage'] & {},
 ): Promise<ExitCode> {
   const { output } = context
-  const world = runWorld(context)
+  const world = { ...runWorld(context), onStage }
   const run = async (job: Job, service: Service) => {
     const done = await runJob(job, command, service, world)
     if (command !== 'extract' && done.stageFailure === null) {
@@ -68,7 +72,7 @@ export async function sampleCommand(
   pipeline: string,
   options: Overrides & { readonly sample: number },
 ): Promise<ExitCode> {
-  return observed(context, pipeline, async () => {
+  return observed(context, { command: 'plan', named: pipeline }, async () => {
     const sample = await withService(context, pipeline, options, (job, service) =>
       sampleRun(job, options.sample, service, runWorld(context)),
     )

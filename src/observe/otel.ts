@@ -1,0 +1,123 @@
+/**
+ * Sends a run that has ended to OpenTelemetry: a trace and the metrics. Its own libraries do it, by its own variables; they are
+ * loaded only here, where something is to be sent, and need not be installed.
+ */
+
+import type * as OpenTelemetry from '@opentelemetry/api'
+import { jsonOrNull } from '../support/json.ts'
+import { messageOf, systemCode } from '../support/errors.ts'
+import type { Labels, Metric } from './metrics.ts'
+
+/** What is sent where it says true. */
+export interface Signals {
+  readonly traces: boolean
+  readonly metrics: boolean
+}
+
+type Attributes = Readonly<Record<string, string | number | boolean>>
+
+/** A span; times in milliseconds since 1970 UTC. */
+export interface RunSpan {
+  readonly name: string
+  readonly beganAt: number
+  readonly endedAt: number
+  readonly attributes: Attributes
+  /** Why it failed; null where it did not. */
+  readonly problem: string | null
+}
+
+export interface TracedRun extends RunSpan {
+  readonly stages: readonly RunSpan[]
+  /** What started the run, as W3C Trace Context says it; all of it may be absent. */
+  readonly parent: { readonly traceparent?: string; readonly tracestate?: string }
+}
+
+const INSTALL = 'npm install @opentelemetry/api@1.9.1 @opentelemetry/sdk-node@0.223.0'
+const UNITS = { seconds: 's', bytes: 'By' } as const
+
+/**
+ * Sends `run` and `metrics`; resolves when they were taken, or cannot be.
+ * @param version of Jobtide
+ * @returns why something was not sent; null where all was
+ */
+export async function sendToOpenTelemetry(
+  run: TracedRun,
+  metrics: readonly Metric[],
+  signals: Signals,
+  version: string,
+): Promise<string | null> {
+  const libraries = await Promise.all([
+    import('@opentelemetry/api'),
+    import('@opentelemetry/sdk-node'),
+  ]).catch((error: unknown) => {
+    if (systemCode(error) === 'ERR_MODULE_NOT_FOUND') return null
+    throw error
+  })
+  if (libraries === null) return `OpenTelemetry is asked for and not installed: ${INSTALL}`
+  const [api, { NodeSDK, resources }] = libraries
+  const problems: string[] = []
+  const sdk = new NodeSDK({
+    resource: resources.resourceFromAttributes({
+      'service.name': 'jobtide',
+      'service.version': version,
+    }),
+    // Not those of the process: they tell its account and its paths.
+    resourceDetectors: [resources.envDetector],
+    logRecordProcessors: [],
+    ...(signals.traces ? {} : { spanProcessors: [] }),
+    ...(signals.metrics ? {} : { metricReaders: [] }),
+  })
+  const note = (text: string) => void problems.push(problemText(text))
+  const ignore = () => undefined
+  const logger = { error: note, warn: note, info: ignore, debug: ignore, verbose: ignore }
+  api.diag.setLogger(logger, { logLevel: api.DiagLogLevel.WARN, suppressOverrideMessage: true })
+  try {
+    sdk.start()
+    if (signals.traces) trace(api, run, version)
+    if (signals.metrics) observe(api.metrics.getMeter('jobtide', version), metrics)
+    await sdk.shutdown()
+  } catch (error) {
+    note(messageOf(error))
+  } finally {
+    for (const part of [api.trace, api.metrics, api.propagation, api.context, api.diag]) {
+      part.disable()
+    }
+  }
+  return problems.length === 0 ? null : [...new Set(problems)].join('; ')
+}
+
+// The libraries tell an error as JSON, with its stack.
+function problemText(text: string): string {
+  const { message = text } = Object(jsonOrNull(text)) as { message?: string }
+  return message
+}
+
+type Api = typeof OpenTelemetry
+
+function trace(api: Api, run: TracedRun, version: string): void {
+  const tracer = api.trace.getTracer('jobtide', version)
+  const parent = api.propagation.extract(api.ROOT_CONTEXT, run.parent)
+  const begin = ({ name, beganAt, attributes }: RunSpan, above = parent) =>
+    tracer.startSpan(name, { startTime: beganAt, attributes }, above)
+  const end = (span: ReturnType<typeof begin>, { endedAt, problem }: RunSpan) => {
+    if (problem !== null) span.setStatus({ code: api.SpanStatusCode.ERROR, message: problem })
+    span.end(endedAt)
+  }
+  const root = begin(run)
+  for (const stage of run.stages) end(begin(stage, api.trace.setSpan(parent, root)), stage)
+  end(root, run)
+}
+
+// Not as counters: a total of the ledger would count again with each process, which is where OpenTelemetry's counters begin.
+function observe(meter: ReturnType<Api['metrics']['getMeter']>, metrics: readonly Metric[]): void {
+  for (const { name, kind, unit, help, samples } of metrics) {
+    const options = { description: help, unit: unit === undefined ? '1' : UNITS[unit] }
+    const instrument =
+      kind === 'counter'
+        ? meter.createObservableUpDownCounter<Labels>(`jobtide.${name}`, options)
+        : meter.createObservableGauge<Labels>(`jobtide.${name}`, options)
+    instrument.addCallback((result) => {
+      for (const { labels, value } of samples) result.observe(value, labels)
+    })
+  }
+}
