@@ -3,7 +3,6 @@
 import { join } from 'node:path'
 import { sendSmall } from '../api/post.ts'
 import { expandVariables, isLoopback, proxiesFrom, smtpUrlFrom } from '../config.ts'
-import { mailServer, sendMail } from '../observe/mail.ts'
 import { slackBody, type Notice } from '../observe/notice.ts'
 import type { NotifySpec, Told } from '../plan/pipeline.ts'
 import { messageOf } from '../support/errors.ts'
@@ -89,6 +88,8 @@ async function mail(
   people: { readonly from: string; readonly to: string },
   notice: Notice,
 ): Promise<void> {
+  // Only who sends mail waits for its library.
+  const { mailServer, sendMail } = await import('../observe/mail.ts')
   const { environment, scrubber } = context
   const url = smtpUrlFrom(environment)
   scrubber.add(url)
