@@ -20,7 +20,13 @@ it('is bought again only with --begin-again, where the month counts what was spe
   const pipelined = ['run', 'extract', 'backfill', 'plan', 'coverage', 'credits', 'publish'].map(
     (name) => (name === 'publish' ? [name, '--pipeline', site.pipeline] : [name, site.pipeline]),
   )
-  for (const command of [...pipelined, ['status'], ['load'], ['replay']]) {
+  for (const command of [
+    ...pipelined,
+    ['status'],
+    ['load'],
+    ['replay'],
+    ['forget', 'per_1', '--yes'],
+  ]) {
     const { exitCode, stderr } = await site.call(command)
     expect(exitCode, `${command.join(' ')}: ${stderr}`).toBe(9)
     expect(stderr).toMatch(

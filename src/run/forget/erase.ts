@@ -23,6 +23,7 @@ import { DAY } from '../../support/units.ts'
 import { withWarehouse } from '../../warehouse/warehouse.ts'
 import { analystCopyPath, makeAnalystCopy } from '../analyst-copy.ts'
 import type { SnapshotTarget } from '../job.ts'
+import { refuseLostJournal } from '../lost-journal.ts'
 import { loadStage } from '../stages.ts'
 import { withJournal } from '../session.ts'
 import {
@@ -155,6 +156,8 @@ async function bringUpToDate(
   pending: Pending | null,
 ): Promise<Known> {
   const { directory } = world
+  // What a load of nothing would take out of the warehouse, a salvage still knows.
+  await refuseLostJournal(journal, directory)
   return withWarehouse({ path: directory.warehouse, mode: 'write' }, async (warehouse) => {
     await loadStage(warehouse, journal, world)
     const ids = pending?.profile_ids ?? []
@@ -183,7 +186,7 @@ async function eraseInTargets(
 
 // Reports, which are made again, and what killed processes leave: private files and databases in the making, folders of searches, and what a query spilled.
 const LEFT_OVER =
-  /^(?:(?:forget\.pending|suppressed)\.json\.\d+\.tmp|scratch(?:\.forget-\d+)?|published|reports|(?:jobtide|analyst)\.duckdb(?:\.(?:new|tmp|replay|restore|erased))+(?:\.wal|\.[\da-f-]{36})?)$/
+  /^(?:(?:forget\.pending|suppressed)\.json\.\d+\.tmp|scratch(?:\.forget-\d+)?|published|reports|journal\.salvage(?:\.seals)?|(?:jobtide|analyst)\.duckdb(?:\.(?:new|tmp|replay|restore|erased))+(?:\.wal|\.[\da-f-]{36})?)$/
 
 /** What in the data directory was made of the rest, and what killed processes left. */
 async function eraseCopies({ directory, clock, logger }: ErasureWorld): Promise<void> {

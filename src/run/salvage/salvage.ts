@@ -11,6 +11,7 @@ import { existsSync, renameSync, rmSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import { IDENTITY_FILE } from '../../journal/identity.ts'
 import { openJournal, type Journal, type JournalWriter } from '../../journal/journal.ts'
+import { removeMarks } from '../../journal/open-marks.ts'
 import { sealsPath } from '../../journal/seals.ts'
 import { followList } from '../../load/leave-out.ts'
 import { readSuppression, type Suppression } from '../../load/suppression.ts'
@@ -176,5 +177,6 @@ function takePlace(made: Journal, { journal, root }: DataDirectory): void {
 function removeMade({ folder }: Journal): void {
   onDisk(folder, () => {
     for (const path of [folder, sealsPath(folder)]) rmSync(path, { recursive: true, force: true })
+    removeMarks(folder)
   })
 }

@@ -159,6 +159,8 @@ describe('erase', () => {
     const spilled = join(root, 'analyst.duckdb.tmp.0d1b1f0e-6d1c-4c39-9a53-2f1ad9e0c001')
     mkdirSync(spilled)
     writeFileSync(join(spilled, 'duckdb_temp_storage_DEFAULT-0.tmp'), ADA)
+    mkdirSync(join(root, 'journal.salvage'))
+    writeFileSync(join(root, 'journal.salvage', '01.journal'), ADA)
     const stranger = join(root, 'export.csv')
     writeFileSync(stranger, `profile_id\n${ADA}\n`)
     const other = join(root, 'demo')
