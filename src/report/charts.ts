@@ -58,13 +58,12 @@ export function weeksChart(weeks: readonly Week[], window: ReportWindow): Html {
     }
   })
   const most = Math.max(5, ...weeks.flatMap(({ joined, went }) => [joined, went]))
-  const [first] = bars
   const says = `Joined and left in each of the ${weeks.length} weeks to the end of the window; the table below has the figures.`
   return picture(says, (_, isNarrow) => ({
     height: isNarrow ? 240 : 280,
     marginLeft: 40,
     marginRight: 4,
-    marginTop: 24,
+    marginTop: 8,
     x: { type: 'utc', label: null, ticks: isNarrow ? 4 : 7, tickSize: 0 },
     y: {
       domain: [-most, most],
@@ -92,28 +91,6 @@ export function weeksChart(weeks: readonly Week[], window: ReportWindow): Html {
         rx: 1.5,
       }),
       Plot.ruleY([0], { stroke: 'var(--text)' }),
-      Plot.text(first === undefined ? [] : [first], {
-        x: 'x1',
-        y: most,
-        text: () => 'Joined',
-        fill: 'var(--joined)',
-        textAnchor: 'start',
-        lineAnchor: 'bottom',
-        dy: -4,
-        fontWeight: 600,
-        fontSize: 13,
-      }),
-      Plot.text(first === undefined ? [] : [first], {
-        x: 'x1',
-        y: -most,
-        text: () => 'Left',
-        fill: 'var(--left)',
-        textAnchor: 'start',
-        lineAnchor: 'bottom',
-        dy: -4,
-        fontWeight: 600,
-        fontSize: 13,
-      }),
     ],
   }))
 }

@@ -12,8 +12,8 @@ export function weeksSection({ weeks, window }: ReportData): Html {
   return html`<section id="weeks">
     <h2>Week by week</h2>
     <p class="note">
-      When changes became known, in times of seven days to the end of the window; the window is
-      drawn stronger.
+      <b class="joined">Joined</b> above the line, <b class="left">left</b> below it, by when it
+      became known, in times of seven days to the end of the window. The window is drawn stronger.
     </p>
     <figure>${weeksChart(weeks, window)}</figure>
     <details>

@@ -11,6 +11,8 @@ import { windowText, chosenWindow, type ReportWindow } from '../../src/report/wi
 import { writeReport } from '../../src/report/write-report.ts'
 import { DAY } from '../../src/support/units.ts'
 import type { Warehouse } from '../../src/warehouse/warehouse.ts'
+import * as recomputed from './recomputed.ts'
+import { readFacts } from './recomputed.ts'
 import { temporaryFolder } from '../helpers/temporary-folder.ts'
 import { insertEvents, memoryWarehouse, type GivenEvent } from '../helpers/warehouse.ts'
 
@@ -54,6 +56,7 @@ afterAll(() => warehouse.close())
 
 describe('the page', () => {
   it('has the lists and figures of SQL, for 20 random windows', async () => {
+    let [burstsSeen, knownSeen] = [0, 0]
     for (let round = 0; round < 20; round += 1) {
       const from = START + random(360) * DAY
       const window = { from, to: from + (1 + random(round % 2 === 0 ? 8 : 200)) * DAY }
@@ -64,7 +67,24 @@ describe('the page', () => {
           await rowsOf(query, window),
         )
       }
-      expect(page.rows('#weeks tbody tr').length).toBe(26)
+      const facts = await readFacts(warehouse)
+      expect(page.rows('#weeks tbody tr', 4)).toEqual(recomputed.weeks(facts, window).toSorted())
+      const flows = page.rows('#flows tbody tr', 4)
+      expect(recomputed.flows(facts, window)).toEqual(expect.arrayContaining(flows))
+      expect(flows.length).toBe(Math.min(60, recomputed.flows(facts, window).length))
+      const bursts = recomputed.bursts(facts, window)
+      burstsSeen += bursts.length
+      expect(page.rows('#bursts tbody tr', 5)).toEqual(bursts.toSorted())
+      const known = page.known()
+      knownSeen += known.length
+      expect(known).toEqual(
+        known.map((one) => recomputed.peopleKnown(facts, window, one.replace(/:.*/, ''))),
+      )
+      const unread = ['Org 0', 'Org 1'].filter(
+        (name) => name === 'Org 1' && window.to > Date.UTC(2024, 5, 1),
+      )
+      expect(page.rows('#coverage tbody tr', 1)).toEqual(unread)
+      expect(page.text('#coverage dl')).toContain(`${2 - unread.length} of 2 organisations`)
       const [{ credits } = { credits: -1 }] = await warehouse.all<{ credits: number }>(
         'select sum(credits_used) as credits from ops.pages where requested_at >= $1 and requested_at < $2',
         [new Date(window.from), new Date(window.to)],
@@ -73,6 +93,7 @@ describe('the page', () => {
         `${(credits ?? 0).toLocaleString('en')} credits for`,
       )
     }
+    expect([burstsSeen > 5, knownSeen > 100]).toEqual([true, true])
   })
 
   it('of one organisation of a list has its changes alone, and names those of which nothing is known', async () => {
@@ -244,11 +265,17 @@ function parsed(page: string) {
   return {
     all,
     text: (selector: string) => all(selector).map(words).join(' '),
-    /** The first two cells of each row, in any order. */
-    rows: (selector: string) =>
+    /** The first cells of each row, in any order. */
+    rows: (selector: string, cells = 2) =>
       all(selector)
-        .map((row) => [...row.querySelectorAll('th, td')].slice(0, 2).map(words).join(' | '))
+        .map((row) => [...row.querySelectorAll('th, td')].slice(0, cells).map(words).join(' | '))
         .toSorted(),
+    /** `Org 3: Known 4–17, Left in a year 20–35 %`, a line for each small picture. */
+    known: () =>
+      all('#known figure').map((figure) => {
+        const texts = [...figure.querySelectorAll('p')].map(words)
+        return `${words([...figure.querySelectorAll('h3')][0])}: ${texts.filter((text) => !text.startsWith('Too few')).join(', ')}`
+      }),
   }
 }
 
