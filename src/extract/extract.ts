@@ -15,7 +15,7 @@ import {
   newBatchHistory,
   type BatchHistory,
 } from '../journal/batch-history.ts'
-import { takeRecord, unverifiedPage } from '../journal/page-drift.ts'
+import { takeRecord, pageAgain } from '../journal/page-drift.ts'
 import { type BatchRecord, type OrganizationRef } from '../journal/records.ts'
 import { CREDITS_PER_PAGE } from '../journal/spending.ts'
 import { isoInstant } from '../support/clock.ts'
@@ -197,7 +197,7 @@ class Extraction {
 
   /** The page to ask for; null when the batch was read to its end. */
   async #nextPage(history: BatchHistory): Promise<number | null> {
-    const again = history.hasMore ? null : unverifiedPage(history)
+    const again = history.hasMore ? null : pageAgain(history)
     if (!history.hasMore && again === null) return null
     if (isStale(history, this.#buyer.serviceTime)) return 1
     if (again !== null) await this.#options.clock.sleep(SECOND, this.#stop)

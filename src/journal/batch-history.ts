@@ -30,6 +30,8 @@ export interface BatchHistory {
 
 export interface ReadPage {
   readonly events: number
+  /** Keys of those that stand on a page before it, too. */
+  readonly repeated: readonly number[]
   /** The number of this reading, which rises with every page taken. */
   readonly seq: number
   /** Server time in whole seconds, milliseconds since 1970 UTC. */
@@ -58,6 +60,14 @@ export interface Drift {
   doubted: number
   /** By how many events the service counts the pages; null before the first. */
   countedBy: number | null
+  /** How often the batch was read to its end and had to be read again: its order changed. */
+  readings: number
+  /** Keys of the events that stood on two pages in the last whole reading. */
+  repeated: readonly number[]
+  /** How many readings in a row ended with the same ones as the one before. */
+  alike: number
+  /** Events that came in above since page 1 was read, as far as page 1 tells. */
+  cameIn: number
   /** Why its pages are no list: it is to be read from page 1. Null while they may be. */
   fault: string | null
 }
@@ -95,6 +105,10 @@ function noDrift(): Omit<Drift, 'met' | 'seq'> {
     keepsVersions: false,
     doubted: 0,
     countedBy: null,
+    readings: 0,
+    repeated: [],
+    alike: 0,
+    cameIn: 0,
     fault: null,
   }
 }

@@ -13,7 +13,9 @@
  * event that leaves in the second of the last page leaves the boundary above that page unverified, and the pages from
  * there on are read again a second later.
  *
- * Not seen, because no page ever shows it: an event that comes and goes again, or is corrected twice, while one batch is
+ * Where the list has no order of its own, list-order.ts tells.
+ *
+ * Not seen, because no page ever shows it: an event that is withdrawn for good while the pages below it are read; an event that comes and goes again, or is corrected twice, while one batch is
  * read; a correction that moves an event to a page above while both of its places are being read; a correction that
  * takes the place of an event more than ten minutes after it was detected.
  */
@@ -27,6 +29,7 @@ import {
   type BatchHistory,
   type Leaving,
 } from './batch-history.ts'
+import { explainsRepeats, isOrderUnsure, repeatedOf } from './list-order.ts'
 import { decodeMarks, type EventMark } from './page-keys.ts'
 import type { PageReceived } from './records.ts'
 
@@ -53,7 +56,10 @@ export function takeRecord(history: BatchHistory, record: PageReceived): void {
     return
   }
   history.drift.fault ??= faultOf(history, record, same)
-  if (record.page <= history.pages) reread(history, record)
+  if (record.page === 1 && isOrderUnsure(history) && unverifiedPage(history) === null) {
+    if (explainsRepeats(history, marks)) return
+    goBack(history, 1)
+  } else if (record.page <= history.pages) reread(history, record)
   if (record.page === 1) history.firstPageAt ??= record.server_at
   addPage(history, record, marks)
 }
@@ -95,10 +101,18 @@ function faultOf(history: BatchHistory, record: PageReceived, same: number | nul
 }
 
 /**
+ * The page to ask for again, a second after the last one, of a batch that was read to its end; null when it was read. It
+ * is the first one below a boundary that is unverified, or page 1 where the order of the list is unsure.
+ */
+export function pageAgain(history: BatchHistory): number | null {
+  return unverifiedPage(history) ?? (isOrderUnsure(history) ? 1 : null)
+}
+
+/**
  * The first page of those that have to be read again, a second after the last one was, because events left the window
  * in the very second of the last page. Null when no boundary is unverified.
  */
-export function unverifiedPage({ read, drift }: BatchHistory): number | null {
+function unverifiedPage({ read, drift }: BatchHistory): number | null {
   const last = read.at(-1)
   if (last === undefined || drift.rereads >= REREADS_MAX) return null
   const firsts = drift.leaving
@@ -115,9 +129,11 @@ function addPage(history: BatchHistory, record: PageReceived, marks: readonly Ev
   const { read, drift } = history
   const { page, events, server_at: serverAt, clocks, uptime } = record
   const seq = (drift.seq += 1)
+  const repeated = repeatedOf(history, marks)
   const removals = [...leftBefore(history, serverAt), ...meetEvents(history, page, marks)]
   read.push({
     events,
+    repeated,
     seq,
     serverAt,
     ...(clocks === undefined ? {} : { clocks }),
