@@ -58,6 +58,8 @@ export interface Drift {
   keepsVersions: boolean
   /** The last page that was asked for again because it was odd; 0 for none. */
   doubted: number
+  /** How often the next page came from a part of the service that is behind; see isBehind. */
+  behind: number
   /** By how many events the service counts the pages; null before the first. */
   countedBy: number | null
   /** How often the batch was read to its end and had to be read again: its order changed. */
@@ -104,6 +106,7 @@ function noDrift(): Omit<Drift, 'met' | 'seq'> {
     rereads: 0,
     keepsVersions: false,
     doubted: 0,
+    behind: 0,
     countedBy: null,
     readings: 0,
     repeated: [],

@@ -32,6 +32,7 @@ import {
 import { explainsRepeats, isOrderUnsure, repeatedOf } from './list-order.ts'
 import { decodeMarks, type EventMark } from './page-keys.ts'
 import type { PageReceived } from './records.ts'
+import { CLOCK_TOLERANCE_MS } from './service-time.ts'
 
 // Chosen. Where a service shows an event and its correction side by side, every pair within this time before a page was
 // read has the pages between them read again, so it must not be long.
@@ -40,12 +41,17 @@ const CORRECTION_LATENESS_MS = 10 * MINUTE
 // A service whose clock stands still must not be paid for ever.
 const REREADS_MAX = 2
 
+// Of several machines that answer, another one is likely to answer next.
+const BEHIND_MAX = 4
+
 /** Takes a page of the batch; the one after the last, or an earlier one that is read again with all after it. */
 export function takeRecord(history: BatchHistory, record: PageReceived): void {
   if (history.state !== 'planned') return
   if (isStale(history, record.server_at) || isOutOfTime(history, record)) restartBatch(history)
   // Pages between were lost: what the batch lacks is noticed when it is said to be finished.
   if (record.page > history.pages + 1) return
+  history.drift.behind = isBehind(record) ? history.drift.behind + 1 : 0
+  if (history.drift.behind > 0 && history.drift.behind < BEHIND_MAX) return
   const isNext = record.page === history.pages + 1
   const marks = decodeMarks(record.keys ?? '')
   const same = isNext ? samePage(history, record, marks) : null
@@ -91,10 +97,20 @@ function samePage(
   return isSame && history.read[first - 1]?.events === events ? first : null
 }
 
+/**
+ * Whether a page was made by a part of the service that is behind others: its list lacks the newest events, so that all others
+ * stand further up, and some over the end of the page before.
+ */
+function isBehind({ clocks, server_at: serverAt }: PageReceived): boolean {
+  return clocks?.jump === true && clocks.date < serverAt - CLOCK_TOLERANCE_MS
+}
+
 /** Why pages with this one are no list, in whatever process each was read; null where they may be. */
 function faultOf(history: BatchHistory, record: PageReceived, same: number | null): string | null {
   const { page, counted_by: countedBy = PAGE_EVENTS } = record
   const before = (history.drift.countedBy ??= countedBy)
+  if (history.drift.behind > 0)
+    return `page ${page} comes from a clock behind that of other pages, also when it was asked for ${BEHIND_MAX} times`
   if (same !== null) return `page ${page} is page ${same} again, also when it was asked for twice`
   if (countedBy === before || (!record.has_more && countedBy < before)) return null
   return `page ${page} is counted by ${countedBy} events, pages before it by ${before}`

@@ -2,7 +2,8 @@
 
 import { describe, expect, it } from 'vitest'
 import { seededRandom } from '../../src/simulator/random.ts'
-import { DAY } from '../../src/support/units.ts'
+import { DAY, HOUR, MINUTE } from '../../src/support/units.ts'
+import { virtualClock } from '../helpers/virtual-clock.ts'
 import { NOW, anEvent } from '../simulator/simulator-fixture.ts'
 import {
   aRun,
@@ -96,4 +97,39 @@ it('a list that nobody touches is read once; one that grew above is looked at on
   expect(error).toBe('')
   expect(growing.account.map(({ page }) => page)).toEqual([1, 2, 3, 4, 5, 6, 7, 1])
   expect(run.bought().size).toBe(303)
+})
+
+describe('a service of three machines, of which one is two hours behind and lacks 60 events', () => {
+  const list = [...events(60, 1), ...events(300, 300).slice(60)].map((event, nth) => ({
+    ...event,
+    detected_at: nth < 60 ? new Date(NOW - nth * MINUTE).toISOString() : event.detected_at,
+  }))
+  const machines = (isBehind: (nth: number, page: number) => boolean) => {
+    const clock = virtualClock(NOW)
+    return aService(({ page, limit, nth }) => {
+      const at = clock.now() - (isBehind(nth, page) ? 2 * HOUR : 0)
+      const shown = list.filter((event) => Date.parse(event.detected_at) <= at)
+      return {
+        headers: { date: new Date(at).toUTCString() },
+        data: shown.slice((page - 1) * limit, page * limit),
+        hasMore: shown.length > page * limit,
+      }
+    }, clock)
+  }
+
+  it('is asked again for each page of that machine, and every event is there', async () => {
+    const asked = machines((nth) => nth % 3 === 2)
+    const { run, error } = await outcomeOf(asked)
+    expect(error).toBe('')
+    expect(run.bought()).toEqual(new Set(list.map(nameOf)))
+    expect(asked.account.map(({ page }) => page)).toEqual([1, 2, 2, 3, 4, 4, 5, 6, 6])
+  })
+
+  it('and answers alone from page 3 on: the run ends after four such answers, and nothing is covered', async () => {
+    const asked = machines((_, page) => page >= 3)
+    const { run, error } = await outcomeOf(asked)
+    expect(error).toContain('page 3 comes from a clock behind that of other pages')
+    expect(run.records('batch_finished')).toEqual([])
+    expect(asked.account.map(({ page }) => page)).toEqual([1, 2, 3, 3, 3, 3])
+  })
 })
