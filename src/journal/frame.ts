@@ -13,7 +13,8 @@ import { jsonOrNull } from '../support/json.ts'
 import { MIB } from '../support/units.ts'
 import type { JournalRecord } from './records.ts'
 
-const VERSION = 2
+/** Of the format. */
+export const VERSION = 2
 /** How every frame of this version begins. */
 export const FRAME_MAGIC = `J${VERSION} `
 const FIRST_LINE = /^J(\d{1,4}) (\d{1,10}) (\d{1,10}) (\d{1,15}) ([0-9a-f]{8})$/

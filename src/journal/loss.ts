@@ -18,7 +18,7 @@ import { EXIT, JobtideError, onDisk } from '../support/errors.ts'
 import { MIB } from '../support/units.ts'
 import { Holdings, lossText, totalsOf, withoutKept, type HeldRun } from './held.ts'
 import { readMarks } from './open-marks.ts'
-import { endsWithSeal, listSegments, validPrefix } from './reader.ts'
+import { endsWithSeal, listSegments, refuseOlderVersion, validPrefix } from './reader.ts'
 import {
   GAPS,
   SealListError,
@@ -82,6 +82,7 @@ export function checkSegments(folder: string, depth: 'ends' | 'bytes'): JournalS
     const marks = readMarks(folder)
     // The list is made before the first segment: looked for in this order, it is there when one is.
     const present = listSegments(folder)
+    refuseOlderVersion(folder, present)
     const list = readSealBytes(folder)
     if (list === null) {
       if (present.length + marks.size > 0) {

@@ -12,9 +12,10 @@ import {
   readdirSync,
   statSync,
 } from 'node:fs'
-import { EXIT, JobtideError, asStorageError, onDisk } from '../support/errors.ts'
+import { join } from 'node:path'
+import { ConfigError, EXIT, JobtideError, asStorageError, onDisk } from '../support/errors.ts'
 import { MIB } from '../support/units.ts'
-import { FRAME_MAGIC, decodeFrame, type Frame, type FrameRead } from './frame.ts'
+import { FRAME_MAGIC, VERSION, decodeFrame, type Frame, type FrameRead } from './frame.ts'
 import type { JournalRecord } from './records.ts'
 
 export const SEGMENT_SUFFIX = '.journal'
@@ -59,6 +60,27 @@ export function listSegments(folder: string): string[] {
     const names = files.map(({ name }) => name)
     return names.filter((name) => name.endsWith(SEGMENT_SUFFIX)).toSorted()
   })
+}
+
+/**
+ * Refuses a journal whose oldest segment is of an older version of the format: for that it is whole, and nothing of it is lost.
+ * @throws ConfigError
+ */
+export function refuseOlderVersion(folder: string, [oldest]: readonly string[]): void {
+  if (oldest === undefined) return
+  const file = openForReading(join(folder, oldest))
+  try {
+    const version = /^J(\d+) /.exec(readAt(file, 0, FRAME_MAGIC.length).toString('latin1'))?.[1]
+    if (version === undefined || Number(version) >= VERSION) return
+    throw new ConfigError(
+      `the journal ${folder} was written by an older Jobtide: its format is ${version}, and this one reads ${VERSION}`,
+      {
+        hint: 'Nothing is lost, and nothing was changed. Use the version that wrote it, or name another folder with --data-dir.',
+      },
+    )
+  } finally {
+    closeSync(file)
+  }
 }
 
 const READ_BYTES = MIB

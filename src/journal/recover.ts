@@ -15,7 +15,15 @@ import { Holdings, lossText, withoutKept } from './held.ts'
 import { JournalLossError, checkSegments, damagesOf, fileState, type Damage } from './loss.ts'
 import { readMarks, removeMarks } from './open-marks.ts'
 import { refuseUnnamedLoss, removeCheckpoint } from './read-history.ts'
-import { listSegments, readAt, refuse, validPrefix, type OnDamage, type Prefix } from './reader.ts'
+import {
+  type OnDamage,
+  type Prefix,
+  listSegments,
+  readAt,
+  refuse,
+  refuseOlderVersion,
+  validPrefix,
+} from './reader.ts'
 import {
   GAPS,
   SealListError,
@@ -121,6 +129,7 @@ function* sealedBytes(path: string, prefix: Prefix, clock: Clock): Generator<Buf
  * their plans is lost cannot be told in every case. Stopped at any point, it can be called again.
  */
 function acceptLosses(folder: string, clock: Clock): string[] {
+  refuseOlderVersion(folder, listSegments(folder))
   const accepted: string[] = []
   if (!isListWhole(folder)) {
     const listed = listedIn(folder, 'skip')

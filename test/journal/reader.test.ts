@@ -201,6 +201,19 @@ describe('a segment of a newer Jobtide', () => {
   })
 })
 
+it('a journal of an older Jobtide is named as that, left as it is, and never taken for damaged, also with --accept-loss', () => {
+  const { journal } = journalOf(Buffer.from('J1 2 0 00000000\n{}\n'))
+  const before = onlySegment(journal).bytes()
+  for (const use of [
+    () => journal.check(),
+    () => journal.recover(),
+    () => journal.recover('accept'),
+  ]) {
+    expect(use).toThrow(/was written by an older Jobtide: its format is 1, and this one reads 2/)
+  }
+  expect(onlySegment(journal).bytes()).toEqual(before)
+})
+
 describe('reading', () => {
   it('goes on from the end of any record', () => {
     const { journal } = journalOf(...frames)
