@@ -53,6 +53,8 @@ const MEMORY_PER_EVENT = 4_000
 const MOST_EVENTS = 200_000
 // For each connection: the engine holds up to twenty times as much while it reads them.
 const BODIES_AT_ONCE = 2 * MIB
+// Measured on pages with five titles of 1 MB: what it holds of pages that are larger than that.
+const MEMORY_PER_BYTE = 60
 const PAGES_PER_TURN = 16
 
 /** Where a segment that an erasure wrote again is loaded to: past the end of any, and a sealed one never grows. */
@@ -91,6 +93,8 @@ class Load {
   readonly #notRead: ReadonlySet<string>
   readonly #suppression: Suppression
   #chunkEvents = 0
+  /** What the largest bodies that were read at once need, in bytes of memory. */
+  #memoryNeeded = 0
 
   constructor(options: LoadOptions, history: RunsOfHistory) {
     this.#options = options
@@ -153,7 +157,7 @@ class Load {
   }
 
   async #sizeChunks(): Promise<void> {
-    const memory = await this.#warehouse.makeRoom('load')
+    const memory = await this.#warehouse.makeRoom('load', this.#memoryNeeded)
     this.#chunkEvents =
       this.#options.chunkEvents ?? Math.min(memory / MEMORY_PER_EVENT, MOST_EVENTS)
   }
@@ -174,10 +178,19 @@ class Load {
       end = next.value.end
       // Lets the engine's answer in.
       if (chunk.received % PAGES_PER_TURN === 0) await yieldThread()
-      if (chunk.waiting >= BODIES_AT_ONCE) await readers.read(chunk.takeBodies())
+      if (chunk.waiting >= BODIES_AT_ONCE) await this.#readBodies(chunk, readers)
     }
-    if (chunk.waiting > 0) await readers.read(chunk.takeBodies())
+    if (chunk.waiting > 0) await this.#readBodies(chunk, readers)
     return end
+  }
+
+  async #readBodies(chunk: Chunk, readers: EventReaders): Promise<void> {
+    const needed = chunk.waiting * MEMORY_PER_BYTE
+    if (chunk.waiting > 2 * BODIES_AT_ONCE && needed > this.#memoryNeeded) {
+      this.#memoryNeeded = needed
+      await this.#sizeChunks()
+    }
+    await readers.read(chunk.takeBodies())
   }
 
   async #openSegments(): Promise<OpenSegment[]> {

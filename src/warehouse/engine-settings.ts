@@ -115,8 +115,15 @@ function threadsFor({ threads }: WarehouseOptions): number {
   return Math.max(1, Math.min(availableParallelism(), MOST_THREADS, fed))
 }
 
-/** The memory limit by the size of the file now; models hold more at once than what else is done. */
-export function memoryLimitNow(options: WarehouseOptions, use: 'load' | 'models'): string {
+/**
+ * The memory limit by the size of the file now; models hold more at once than what else is done.
+ * @param needed bytes that are known to be needed: it is no less, where there is as much
+ */
+export function memoryLimitNow(
+  options: WarehouseOptions,
+  use: 'load' | 'models',
+  needed = 0,
+): string {
   const { path, mode, isFilled = false, mostMemory = LARGEST_LIMIT } = options
   const [largest, smallestPerThread] =
     use === 'models'
@@ -127,6 +134,6 @@ export function memoryLimitNow(options: WarehouseOptions, use: 'load' | 'models'
   const fileBytes = isOpenEnded ? largest : (statSync(path, { throwIfNoEntry: false })?.size ?? 0)
   const smallest = smallestPerThread * Math.max(2, threadsFor(options))
   const wanted = Math.max(smallest, fileBytes * FILE_SIZES_IN_MEMORY)
-  const bytes = Math.min(wanted, largest, shareOfEngine())
+  const bytes = Math.min(Math.max(Math.min(wanted, largest), needed), shareOfEngine())
   return `${Math.round(bytes / MIB)}MiB`
 }

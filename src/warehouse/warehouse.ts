@@ -270,11 +270,13 @@ class OpenWarehouse {
   /**
    * Gives the engine the memory that loading or building models takes, by the file's size now. A limit that was asked for
    * stays.
+   * @param needed bytes that are known to be needed, whatever the file's size
    * @returns the limit in bytes
    */
-  async makeRoom(use: 'load' | 'models'): Promise<number> {
+  async makeRoom(use: 'load' | 'models', needed = 0): Promise<number> {
     if (this.#options.memoryLimit === undefined) {
-      await this.run(`set memory_limit = ${quoteText(memoryLimitNow(this.#options, use))}`)
+      const limit = memoryLimitNow(this.#options, use, needed)
+      await this.run(`set memory_limit = ${quoteText(limit)}`)
     }
     return this.number(`select parse_formatted_bytes(current_setting('memory_limit'))`)
   }

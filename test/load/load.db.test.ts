@@ -1,11 +1,13 @@
+import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import { parseEvent } from '../../src/api/schemas.ts'
 import { openJournal, type Journal, type JournalWriter } from '../../src/journal/journal.ts'
 import type { JournalRecord, OrganizationRef, RunFinished } from '../../src/journal/records.ts'
 import { eventKey } from '../../src/load/event-row.ts'
 import { load } from '../../src/load/load.ts'
+import { buildModels } from '../../src/model/build.ts'
 import { DAY } from '../../src/support/units.ts'
-import type { Warehouse } from '../../src/warehouse/warehouse.ts'
+import { openWarehouse, type Warehouse } from '../../src/warehouse/warehouse.ts'
 import { temporaryFolder } from '../helpers/temporary-folder.ts'
 import {
   START,
@@ -30,6 +32,22 @@ async function aJournal(write: (writer: JournalWriter) => void): Promise<Journal
 }
 
 type Page = ReturnType<typeof aPage>
+
+describe('a page of 5 MB', () => {
+  it('with five titles of a million letters among 60 events is loaded into a warehouse that was empty, and built', async () => {
+    const events = Array.from({ length: 60 }, (_, nth) =>
+      wireEvent({ person: `per_${nth}`, title: nth < 5 ? 'x'.repeat(1_000_000) : 'Engineer' }),
+    )
+    const journal = await journalOfPages(temporaryFolder(), [[aPage(events)]])
+    const path = join(temporaryFolder(), 'warehouse.duckdb')
+    const warehouse = await openWarehouse({ path, mode: 'write' })
+    const report = await load({ warehouse, journal })
+    expect(report).toMatchObject({ inserted: 60, rejected: 0 })
+    await buildModels(warehouse, { buildId: 'large', builtAt: new Date(START) })
+    expect(await warehouse.number('select sum(length(title)) from joiners')).toBe(5_000_440)
+    warehouse.close()
+  }, 60_000)
+})
 
 /** A warehouse into which a journal with these segments was loaded, and what the load reports. */
 async function loaded(...segments: readonly (readonly Page[])[]) {
