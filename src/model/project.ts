@@ -52,13 +52,9 @@ export async function readProject(
 ): Promise<Project> {
   const models = readModelFiles(modelFolder)
   const fileChecks = readChecks(checkFolder)
-  const asked = [...computedModels, ...models, ...fileChecks].filter(({ sql }) => !reads.has(sql))
-  const treeOf = await syntaxTrees(warehouse, asked)
-  const readsOf = (kind: string, { name, sql }: NamedSql): readonly string[] => {
-    const found = reads.get(sql) ?? tablesRead(treeOf(sql), `${kind} ${name}`)
-    reads.set(sql, found)
-    return found
-  }
+  const treeOf = await syntaxTrees(warehouse, [...computedModels, ...models, ...fileChecks])
+  const readsOf = (kind: string, { name, sql }: NamedSql) =>
+    sql === '' ? [] : tablesRead(treeOf(sql), `${kind} ${name}`)
   const core = new Set(models.filter(({ schema }) => schema === 'core').map(({ name }) => name))
   const modelNodes = models.map((model): ProjectNode => {
     const sql = withoutSemicolon(model.sql)
@@ -75,11 +71,11 @@ export async function readProject(
   const known = new Set([...[...models, ...computedModels].map(({ name }) => name), ...existing])
   const computedNodes = computedModels
     .map((computed): ProjectNode => {
-      const read = readsOf('model', computed)
-      return { ...computed, kind: 'computed', reads: read, storedSql: '', computed, file: '' }
+      const reads = readsOf('model', computed)
+      return { ...computed, kind: 'computed', reads, storedSql: '', computed, file: '' }
     })
     // A computed model is left out where the model that it reads is.
-    .filter((node) => node.reads.every((name) => known.has(name)))
+    .filter(({ reads }) => reads.every((name) => known.has(name)))
   const unordered = [...computedNodes, ...modelNodes]
   const byName = new Map(unordered.map((node) => [node.name, node]))
   const nodes = runOrder(unordered, existing).flatMap((name) => byName.get(name) ?? [])
@@ -91,9 +87,6 @@ export async function readProject(
   const fingerprint = fingerprintOf(nodes, checks, macros + knownOnSql())
   return { nodes, checks, macros, fingerprint }
 }
-
-// The tables that a select reads, by its text: a process that builds again asks the engine once.
-const reads = new Map<string, readonly string[]>([['', []]])
 
 interface NamedSql {
   readonly name: string
@@ -113,7 +106,6 @@ async function syntaxTrees(
   warehouse: Warehouse,
   of: readonly NamedSql[],
 ): Promise<(sql: string) => string> {
-  if (of.length === 0) return () => '{}'
   const values = of.map(({ sql }, place) => `(${place}, ${quoteText(sql)})`)
   const rows = await warehouse.all<{ tree: string }>(
     `select json_serialize_sql(sql_text) as tree

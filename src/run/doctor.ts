@@ -1,6 +1,14 @@
 /** What is wrong with an installation, as far as this machine tells: Node, disk, memory, journal, lock, pipelines. */
 
-import { accessSync, constants, existsSync, statSync, statfsSync } from 'node:fs'
+import {
+  accessSync,
+  constants,
+  existsSync,
+  rmSync,
+  statSync,
+  statfsSync,
+  writeFileSync,
+} from 'node:fs'
 import { dirname, join } from 'node:path'
 import { IDENTITY_FILE } from '../journal/identity.ts'
 import { openJournal } from '../journal/journal.ts'
@@ -9,7 +17,8 @@ import { isFolderAddress } from '../publish/store/open-store.ts'
 import { nextDue } from '../plan/due.ts'
 import { runsOf } from '../plan/judge.ts'
 import { isoInstant } from '../support/clock.ts'
-import { JobtideError } from '../support/errors.ts'
+import { linkOnce } from '../support/atomic-file.ts'
+import { JobtideError, onDisk } from '../support/errors.ts'
 import { memoryOfProcess } from '../support/memory.ts'
 import { GIB, MIB } from '../support/units.ts'
 import type { Freshness } from './freshness.ts'
@@ -128,10 +137,25 @@ function whyNotWritable(folder: string): string | null {
   if (!statSync(folder).isDirectory()) return `${folder} is no folder`
   try {
     accessSync(folder, constants.W_OK | constants.X_OK)
-    return null
   } catch {
     return `${folder} cannot be written`
   }
+  tryLink(folder)
+  return null
+}
+
+/** @throws StorageError where a file cannot be written, or have a second name, as every lock needs */
+function tryLink(folder: string): void {
+  const file = join(folder, `.jobtide-doctor.${process.pid}`)
+  const link = `${file}.link`
+  onDisk(file, () => {
+    try {
+      writeFileSync(file, '')
+      linkOnce(file, link)
+    } finally {
+      for (const path of [link, file]) rmSync(path, { force: true })
+    }
+  })
 }
 
 /**

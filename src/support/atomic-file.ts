@@ -17,11 +17,21 @@ import {
 } from 'node:fs'
 import { open } from 'node:fs/promises'
 import { dirname } from 'node:path'
-import { ConfigError, asStorageError, messageOf, onDisk, systemCode } from './errors.ts'
+import {
+  ConfigError,
+  StorageError,
+  asStorageError,
+  messageOf,
+  onDisk,
+  systemCode,
+} from './errors.ts'
 import type { FileModes } from './file-modes.ts'
 
 /** The mode of files that name people, or hold a key. */
 export const OWNER_ONLY = 0o600
+
+const NO_LINKS = new Set(['EPERM', 'ENOTSUP', 'EOPNOTSUPP', 'ENOSYS', 'EMLINK', 'EXDEV'])
+const NO_FOLDER_SYNC = new Set(['EINVAL', 'ENOTSUP', 'EOPNOTSUPP', 'ENOSYS'])
 
 /** What is in a file; one that is too large for memory comes in pieces. */
 export type FileContent = string | Uint8Array | Iterable<Uint8Array>
@@ -39,14 +49,34 @@ export function writeFileAtomic(path: string, content: FileContent, mode?: numbe
 /** As writeFileAtomic, unless `path` exists: then nothing happens. @param mode as of placeFileAtomic */
 export function createFile(path: string, content: FileContent, mode?: number): void {
   const place = (temporary: string) => {
-    try {
-      linkSync(temporary, path)
-    } catch (error) {
-      // Another process was quicker.
-      if (systemCode(error) !== 'EEXIST') throw error
-    }
+    // Where there is one, another process was quicker.
+    linkOnce(temporary, path)
   }
   placeFileAtomic(path, content, place, mode)
+}
+
+/**
+ * Gives a file a second name, where that is free.
+ * @returns whether it was
+ * @throws StorageError where the file system has no hard links
+ */
+export function linkOnce(file: string, path: string): boolean {
+  try {
+    linkSync(file, path)
+    return true
+  } catch (error) {
+    const code = systemCode(error) ?? ''
+    if (code === 'EEXIST') return false
+    if (!NO_LINKS.has(code)) throw error
+    throw new StorageError(
+      `${path}: the file system has no hard links, or refuses this one (${code})`,
+      {
+        hint: 'Put the data directory and folders of snapshots on one that has, such as ext4 or xfs, not on FAT or a share.',
+        context: { code },
+        cause: error,
+      },
+    )
+  }
 }
 
 /**
@@ -157,6 +187,9 @@ export function fsyncDirectory(directory: string): void {
   const descriptor = openSync(directory, 'r')
   try {
     fsyncSync(descriptor)
+  } catch (error) {
+    // CIFS and some FUSE file systems cannot sync a folder: there a new name is as safe as they make it.
+    if (!NO_FOLDER_SYNC.has(systemCode(error) ?? '')) throw error
   } finally {
     closeSync(descriptor)
   }

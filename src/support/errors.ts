@@ -91,7 +91,7 @@ const STORAGE_CODES: Readonly<Record<string, string>> = {
 }
 // What else a file system may say, such as one whose server is gone. ENOENT, EBADF and EINVAL are defects where nobody expects them.
 const OTHER_CODES =
-  /^(?:UNKNOWN|Unknown system error .*|ELOOP|ENAMETOOLONG|EMLINK|EBUSY|ETXTBSY|ENXIO|ENODEV|ENOTSUP|ENOSYS|EREMOTEIO|ETIMEDOUT)$/
+  /^(?:UNKNOWN|Unknown system error .*|ELOOP|ENAMETOOLONG|EMLINK|EBUSY|ETXTBSY|ENXIO|ENODEV|ENOTSUP|ENOSYS|EXDEV|EREMOTEIO|ETIMEDOUT)$/
 
 /** The operating system's error code of an unknown value, such as `ENOENT`, or undefined. */
 export function systemCode(error: unknown): string | undefined {

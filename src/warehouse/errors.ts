@@ -59,7 +59,7 @@ export class BrokenOffError extends JobtideError {
 const LOCKED = /could not set lock on file/i
 const HOLDER = /held in (\S+(?: \([^)]*\))?)/i
 const DISK =
-  /no space left|disk full|read-only file system|permission denied|operation not permitted|input\/output error|file too large|quota exceeded/i
+  /no space left|disk full|read-only file system|permission denied|operation not permitted|input\/output error|file too large|quota exceeded|fsync failed/i
 const SYSTEM_WORDS = [
   [/permission denied|operation not permitted/i, 'EACCES'],
   [/read-only file system/i, 'EROFS'],

@@ -8,10 +8,10 @@
  */
 
 import { randomUUID } from 'node:crypto'
-import { existsSync, linkSync, realpathSync, statSync } from 'node:fs'
+import { existsSync, realpathSync, statSync } from 'node:fs'
 import { basename, dirname, join } from 'node:path'
-import { fsyncDirectory, syncFile } from '../support/atomic-file.ts'
-import { LockedError, StorageError, asStorageError, systemCode } from '../support/errors.ts'
+import { fsyncDirectory, linkOnce, syncFile } from '../support/atomic-file.ts'
+import { LockedError, StorageError, asStorageError } from '../support/errors.ts'
 import { removeDatabase } from './database-file.ts'
 import { WarehouseDamagedError } from './errors.ts'
 import { openBareFile } from './warehouse.ts'
@@ -150,10 +150,7 @@ async function createLockFile(path: string): Promise<void> {
     const close = await openBareFile(temporary, 'write')
     close()
     await syncFile(temporary)
-    linkSync(temporary, path)
-    fsyncDirectory(dirname(path))
-  } catch (error) {
-    if (systemCode(error) !== 'EEXIST') throw error
+    if (linkOnce(temporary, path)) fsyncDirectory(dirname(path))
   } finally {
     removeDatabase(temporary)
   }

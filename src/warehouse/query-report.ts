@@ -5,6 +5,7 @@ import { join } from 'node:path'
 import { sqlFolder } from '../support/assets.ts'
 import type { SqlValue } from './rows.ts'
 import { quoteIdentifier } from './sql-text.ts'
+import { ConfigError } from '../support/errors.ts'
 import type { Warehouse } from './warehouse.ts'
 
 /**
@@ -21,8 +22,20 @@ export async function queryReport<Row extends object>(
   return warehouse.all<Row>(sql, Object.fromEntries(named))
 }
 
-/** Makes `sql/reports/<name>.sql` a temporary view of this name, which the queries after it can read. The warehouse stays as it is. */
+/**
+ * Makes `sql/reports/<name>.sql` a temporary view of this name over the tables for analysts, which the queries after it can
+ * read. The warehouse stays as it is.
+ * @throws ConfigError where these tables were never built
+ */
 export async function makeReportView(warehouse: Warehouse, name: string): Promise<void> {
+  const tables = await warehouse.number(
+    `select count(*) from duckdb_tables() where schema_name = 'main' and table_name = 'joiners'`,
+  )
+  if (tables === 0) {
+    throw new ConfigError('the warehouse has no tables for analysts yet: they were never built', {
+      hint: 'Run `jobtide build`, or a pipeline.',
+    })
+  }
   await warehouse.run(`create or replace temp view ${quoteIdentifier(name)} as ${sqlOf(name)}`)
 }
 

@@ -8,7 +8,7 @@ import { expect, it, vi } from 'vitest'
 import { COMMANDS } from '../../src/cli/commands.ts'
 import { callCli, done, openSite } from '../helpers/run-cli.ts'
 
-vi.setConfig({ testTimeout: 120_000 })
+vi.setConfig({ testTimeout: 60_000 })
 
 const ajv = new Ajv2020({
   formats: { 'date-time': (value: string) => !Number.isNaN(Date.parse(value)) },

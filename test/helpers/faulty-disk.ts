@@ -15,7 +15,10 @@ const HEALTHY = {
   longestWrite: Number.POSITIVE_INFINITY,
   /** The error code of the next fsyncs and fdatasyncs, or null. */
   syncFails: null as string | null,
+  /** Of folders alone. */
+  folderSyncFails: null as string | null,
   renameFails: null as string | null,
+  linkFails: null as string | null,
   truncateFails: null as string | null,
   /** Calls since the last heal(). */
   syncs: 0,
@@ -60,6 +63,8 @@ export function useFaultyDisk(): void {
   function fsyncSync(file: number): void {
     disk.syncs += 1
     if (disk.syncFails !== null) throw systemError(disk.syncFails, 'fsync')
+    if (disk.folderSyncFails !== null && real.fstatSync(file).isDirectory())
+      throw systemError(disk.folderSyncFails, 'fsync')
     real.fsyncSync(file)
   }
   async function fdatasync(file: number): Promise<void> {
@@ -85,6 +90,7 @@ export function useFaultyDisk(): void {
       [promisify.custom]: fdatasync,
     }) as unknown as typeof fs.fdatasync,
     renameSync: failing(() => disk.renameFails, 'rename', real.renameSync),
+    linkSync: failing(() => disk.linkFails, 'link', real.linkSync),
     ftruncateSync: failing(() => disk.truncateFails, 'ftruncate', real.ftruncateSync),
   })
   afterEach(() => disk.heal())

@@ -152,6 +152,16 @@ describe('the page', () => {
   })
 })
 
+it('of a warehouse whose tables were never built is refused with what to do', async () => {
+  const empty = await memoryWarehouse()
+  const window = { from: START, to: NOW }
+  await expect(readReport(empty, window, null)).rejects.toMatchObject({
+    exitCode: 2,
+    hint: expect.stringContaining('jobtide build') as unknown,
+  })
+  empty.close()
+})
+
 describe('the file', () => {
   it('is for its owner alone, and below 2 MB also where every name is as long as it can be', async () => {
     const other = await memoryWarehouse()

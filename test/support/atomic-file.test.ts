@@ -2,7 +2,7 @@ import { spawnSync } from 'node:child_process'
 import { existsSync, mkdirSync, readFileSync, readdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
-import { removeFile, writeFileAtomic } from '../../src/support/atomic-file.ts'
+import { linkOnce, removeFile, writeFileAtomic } from '../../src/support/atomic-file.ts'
 import { StorageError } from '../../src/support/errors.ts'
 import { disk, useFaultyDisk } from '../helpers/faulty-disk.ts'
 import { temporaryFolder } from '../helpers/temporary-folder.ts'
@@ -24,6 +24,18 @@ describe('writeFileAtomic', () => {
     expect(disk.syncs).toBe(2)
   })
 
+  it.each([['EINVAL'], ['ENOTSUP']])(
+    'takes %s from the fsync of a folder: a share cannot do better',
+    (code) => {
+      const path = join(temporaryFolder(), 'file')
+      disk.folderSyncFails = code
+      writeFileAtomic(path, 'new')
+      expect(readFileSync(path, 'utf8')).toBe('new')
+      disk.folderSyncFails = 'EIO'
+      expect(() => writeFileAtomic(path, 'newer')).toThrow(StorageError)
+    },
+  )
+
   it('goes on after writes that take 3 bytes at a time', () => {
     const path = join(temporaryFolder(), 'file')
     disk.longestWrite = 3
@@ -36,6 +48,7 @@ describe('writeFileAtomic', () => {
     ['the disk is full in the middle', () => (disk.roomBytes = 5), 'ENOSPC'],
     ['the fsync fails', () => (disk.syncFails = 'EIO'), 'EIO'],
     ['the rename is not allowed', () => (disk.renameFails = 'EACCES'), 'EACCES'],
+    ['the folder is on two file systems', () => (disk.renameFails = 'EXDEV'), 'EXDEV'],
   ])('leaves the old content and nothing else when %s', (_case, breakDisk, code) => {
     const folder = temporaryFolder()
     const path = join(folder, 'file')
@@ -83,5 +96,23 @@ describe('removeFile', () => {
     }
     removeFile(path)
     expect(existsSync(path)).toBe(false)
+  })
+})
+
+describe('linkOnce', () => {
+  it('names a file once, and says of a file system without hard links what it is', () => {
+    const folder = temporaryFolder()
+    const [file, name] = [join(folder, 'file'), join(folder, 'name')]
+    writeFileSync(file, '')
+    expect([linkOnce(file, name), linkOnce(file, name)]).toEqual([true, false])
+    for (const code of ['EPERM', 'EOPNOTSUPP', 'ENOSYS']) {
+      disk.linkFails = code
+      expect(() => linkOnce(file, join(folder, 'other'))).toThrow(
+        expect.objectContaining({
+          exitCode: 9,
+          message: expect.stringContaining('no hard links') as unknown,
+        }),
+      )
+    }
   })
 })

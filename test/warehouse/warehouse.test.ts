@@ -119,6 +119,16 @@ describe('memory', () => {
   })
 })
 
+it('an fsync that the disk refuses to the engine is exit 9, and no defect', () => {
+  for (const text of [
+    'fsync failed!',
+    'Failed to create checkpoint because of error: fsync failed!',
+  ])
+    expect(asWarehouseError(new Error(`FATAL Error: ${text}`), 'jobtide.duckdb')).toMatchObject({
+      exitCode: 9,
+    })
+})
+
 describe('a warehouse opened to read', () => {
   it('changes not a byte, and refuses to write', async () => {
     const path = await aFile()

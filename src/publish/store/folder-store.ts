@@ -20,7 +20,7 @@ import {
 } from 'node:fs'
 import { copyFile, writeFile } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
-import { fsyncDirectory, makeFolder, syncFile } from '../../support/atomic-file.ts'
+import { fsyncDirectory, linkOnce, makeFolder, syncFile } from '../../support/atomic-file.ts'
 import type { Clock } from '../../support/clock.ts'
 import { messageOf, StorageError, systemCode } from '../../support/errors.ts'
 import type { FileModes } from '../../support/file-modes.ts'
@@ -88,7 +88,7 @@ class FolderStore implements ObjectStore {
     const link = join(this.#root, `.${randomUUID()}`)
     try {
       writeFileSync(file, '', { flag: 'wx' })
-      linkSync(file, link)
+      linkOnce(file, link)
     } finally {
       for (const path of [link, file]) rmSync(path, { force: true })
     }
