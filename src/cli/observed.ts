@@ -88,7 +88,11 @@ async function freshnessWith({ directory, clock }: Context, named: string): Prom
   }
 }
 
-/** Writes `metrics.prom` into the data directory. What the disk refuses is a warning. @param attempts as of metricsOf */
+/**
+ * Writes `metrics.prom` into the data directory. What the disk refuses is a warning, and below that after a failure: what a
+ * run ended with is the last line on stderr.
+ * @param attempts as of metricsOf
+ */
 export function writeMetrics(
   { directory, logger }: Context,
   freshness: Freshness,
@@ -98,7 +102,8 @@ export function writeMetrics(
     const text = prometheusText(metricsOf(freshness, directory, attempts))
     writeFileAtomic(join(directory.root, 'metrics.prom'), text, OWNER_ONLY)
   } catch (error) {
-    logger.warn({ reason: messageOf(error) }, 'no_metrics')
+    const isFailed = [...attempts.values()].some(({ exitCode }) => exitCode !== EXIT.done)
+    logger[isFailed ? 'info' : 'warn']({ reason: messageOf(error) }, 'no_metrics')
   }
 }
 

@@ -44,7 +44,7 @@ describe('the stages one by one', () => {
     const { charged_pages: charged, credits, requests } = site.simulator.account()
     expect(extracted).toMatchObject({ extract: { credits }, load: null, publish: null })
     expect(credits).toBe(charged * 10)
-    expect(readdirSync(site.dataDir)).toEqual(['journal', 'journal.seals', 'locks'])
+    expect(readdirSync(site.dataDir)).toEqual(['journal', 'journal.seals', 'locks', 'metrics.prom'])
 
     const loaded = await site.json<{ inserted: number }>('load')
     expect(loaded).toMatchObject({ rejected: 0 })
