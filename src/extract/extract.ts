@@ -197,10 +197,11 @@ class Extraction {
 
   /** The page to ask for; null when the batch was read to its end. */
   async #nextPage(history: BatchHistory): Promise<number | null> {
-    const again = history.hasMore ? null : pageAgain(history)
+    const again = pageAgain(history)
     if (!history.hasMore && again === null) return null
     if (isStale(history, this.#buyer.serviceTime)) return 1
-    if (again !== null) await this.#options.clock.sleep(SECOND, this.#stop)
+    if (again !== null && history.drift.look?.times !== 0)
+      await this.#options.clock.sleep(SECOND, this.#stop)
     return again ?? history.pages + 1
   }
 

@@ -30,8 +30,10 @@ export interface BatchHistory {
 
 export interface ReadPage {
   readonly events: number
-  /** Keys of those that stand on a page before it, too. */
-  readonly repeated: readonly number[]
+  /** Of its events those that are other versions of one in this reading. */
+  readonly versions: number
+  /** Tells whether it is as it was when it is asked for again. */
+  readonly fingerprint: string
   /** The number of this reading, which rises with every page taken. */
   readonly seq: number
   /** Server time in whole seconds, milliseconds since 1970 UTC. */
@@ -62,14 +64,10 @@ export interface Drift {
   behind: number
   /** By how many events the service counts the pages; null before the first. */
   countedBy: number | null
-  /** How often the batch was read to its end and had to be read again: its order changed. */
+  /** A page to ask for again, because the one after it shows events of it, and how often it was; null for none. */
+  look: { readonly page: number; readonly times: number } | null
+  /** How often the batch had to be read again from page 1, because its order changed. */
   readings: number
-  /** Keys of the events that stood on two pages in the last whole reading. */
-  repeated: readonly number[]
-  /** How many readings in a row ended with the same ones as the one before. */
-  alike: number
-  /** Events that came in above since page 1 was read, as far as page 1 tells. */
-  cameIn: number
   /** Why its pages are no list: it is to be read from page 1. Null while they may be. */
   fault: string | null
 }
@@ -77,6 +75,8 @@ export interface Drift {
 export interface Meeting {
   readonly detectedAt: number
   readonly page: number
+  /** Its place on the page, from 0. */
+  readonly index: number
   readonly seq: number
 }
 
@@ -108,10 +108,8 @@ function noDrift(): Omit<Drift, 'met' | 'seq'> {
     doubted: 0,
     behind: 0,
     countedBy: null,
+    look: null,
     readings: 0,
-    repeated: [],
-    alike: 0,
-    cameIn: 0,
     fault: null,
   }
 }

@@ -29,7 +29,15 @@ import {
   type BatchHistory,
   type Leaving,
 } from './batch-history.ts'
-import { explainsRepeats, isOrderUnsure, repeatedOf } from './list-order.ts'
+import {
+  countReading,
+  countVersions,
+  fingerprintOf,
+  isIncomplete,
+  isSeenEnough,
+  orderBy,
+  pageToLookAt,
+} from './list-order.ts'
 import { decodeMarks, type EventMark } from './page-keys.ts'
 import type { PageReceived } from './records.ts'
 import { CLOCK_TOLERANCE_MS } from './service-time.ts'
@@ -62,12 +70,32 @@ export function takeRecord(history: BatchHistory, record: PageReceived): void {
     return
   }
   history.drift.fault ??= faultOf(history, record, same)
-  if (record.page === 1 && isOrderUnsure(history) && unverifiedPage(history) === null) {
-    if (explainsRepeats(history, marks)) return
-    goBack(history, 1)
-  } else if (record.page <= history.pages) reread(history, record)
+  if (record.page === history.drift.look?.page) return lookAt(history, record, marks)
+  if (record.page <= history.pages) reread(history, record)
   if (record.page === 1) history.firstPageAt ??= record.server_at
   addPage(history, record, marks)
+  if (isIncomplete(history)) readAgain(history)
+}
+
+/** Takes a page that is asked for again because the one after it shows events of it. */
+function lookAt(history: BatchHistory, record: PageReceived, marks: readonly EventMark[]): void {
+  const { drift } = history
+  const { page, times } = drift.look ?? { page: record.page, times: 0 }
+  const order = orderBy(history, record, marks)
+  const isOver = order === 'pushed' || isSeenEnough(times + 1)
+  drift.look = isOver ? null : { page, times: times + 1 }
+  // What it shows for the first time was hidden until now, or has come in. It has no place among those that were met here.
+  const isNew = ({ key }: EventMark) => key !== 0 && !drift.met.has(key)
+  noteLeaving(history, record, marks.filter(isNew))
+  for (const [index, mark] of marks.entries()) {
+    if (isNew(mark)) drift.met.set(mark.key, { detectedAt: mark.detectedAt, page, index, seq: 0 })
+  }
+  if (order === 'unsure') readAgain(history)
+}
+
+function readAgain(history: BatchHistory): void {
+  countReading(history)
+  goBack(history, 1)
 }
 
 /** The pages before `page` that its events were met on, in their order; none when one of them was on none. */
@@ -117,11 +145,12 @@ function faultOf(history: BatchHistory, record: PageReceived, same: number | nul
 }
 
 /**
- * The page to ask for again, a second after the last one, of a batch that was read to its end; null when it was read. It
- * is the first one below a boundary that is unverified, or page 1 where the order of the list is unsure.
+ * The page to ask for again before any other; null for none. Either the one after it shows events of it: that is looked at first
+ * at once, while little has changed. Or the batch was read to its end, and this is the first page below a boundary that is
+ * unverified: that is asked for a second after the last one.
  */
 export function pageAgain(history: BatchHistory): number | null {
-  return unverifiedPage(history) ?? (isOrderUnsure(history) ? 1 : null)
+  return history.drift.look?.page ?? (history.hasMore ? null : unverifiedPage(history))
 }
 
 /**
@@ -145,11 +174,14 @@ function addPage(history: BatchHistory, record: PageReceived, marks: readonly Ev
   const { read, drift } = history
   const { page, events, server_at: serverAt, clocks, uptime } = record
   const seq = (drift.seq += 1)
-  const repeated = repeatedOf(history, marks)
+  const versions = countVersions(history, marks)
+  const lookAtPage = pageToLookAt(history, marks)
+  if (lookAtPage !== null) drift.look = { page: lookAtPage, times: 0 }
   const removals = [...leftBefore(history, serverAt), ...meetEvents(history, page, marks)]
   read.push({
     events,
-    repeated,
+    versions,
+    fingerprint: fingerprintOf(record),
     seq,
     serverAt,
     ...(clocks === undefined ? {} : { clocks }),
@@ -158,10 +190,7 @@ function addPage(history: BatchHistory, record: PageReceived, marks: readonly Ev
   history.pages = page
   history.events += events
   history.hasMore = record.has_more
-  for (const one of leavingOf(history, record, marks)) {
-    drift.leaving.push(one)
-    drift.nextLeavesAt = Math.min(drift.nextLeavesAt, one.leavesAt)
-  }
+  noteLeaving(history, record, marks)
   if (removals.length === 0) return
   const firsts = removals.map((removal) => firstReadAfter(history, removal))
   forgetLeaving(history, serverAt)
@@ -172,6 +201,18 @@ function addPage(history: BatchHistory, record: PageReceived, marks: readonly Ev
 function isOutOfTime({ read }: BatchHistory, { clocks }: PageReceived): boolean {
   const last = read.at(-1)
   return clocks?.wentBack !== undefined && last !== undefined && last.clocks?.wentBack === undefined
+}
+
+function noteLeaving(
+  history: BatchHistory,
+  record: PageReceived,
+  marks: readonly EventMark[],
+): void {
+  const { drift } = history
+  for (const one of leavingOf(history, record, marks)) {
+    drift.leaving.push(one)
+    drift.nextLeavesAt = Math.min(drift.nextLeavesAt, one.leavesAt)
+  }
 }
 
 /** Forgets the events that left in the second of the last page: what they shifted is read again now. */
@@ -190,6 +231,7 @@ function goBack(history: BatchHistory, page: number): void {
   history.events -= forgotten.reduce((sum, { events }) => sum + events, 0)
   history.pages = page - 1
   history.hasMore = true
+  if ((drift.look?.page ?? 0) >= page) drift.look = null
   // What stood further down may be on any page now, and still leaves.
   drift.leaving = drift.leaving.map((one) => (one.page < page ? one : { ...one, page: 1 }))
 }
@@ -211,13 +253,13 @@ function leftBefore({ drift }: BatchHistory, serverAt: number): Removal[] {
 /** Notes where events were met, and returns those that were removed from a page above. */
 function meetEvents(history: BatchHistory, page: number, marks: readonly EventMark[]): Removal[] {
   const { met, seq } = history.drift
-  return marks.flatMap((mark) => {
+  return marks.flatMap((mark, index) => {
     // A mark without a key is of an event that was erased.
     if (mark.key === 0) return []
     const removal = removalBy(history, mark)
     const known = met.get(mark.key)
     if (known === undefined || known.detectedAt <= mark.detectedAt) {
-      met.set(mark.key, { detectedAt: mark.detectedAt, page, seq })
+      met.set(mark.key, { detectedAt: mark.detectedAt, page, index, seq })
     }
     return removal ?? []
   })

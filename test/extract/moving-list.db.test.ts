@@ -305,7 +305,7 @@ describe('a list of 100 pages that moves once while it is read', () => {
   const aVersion = { id: 99_999, goneAt: Infinity, lagDays: -1 }
 
   it.each([1, 12])(
-    'an event that comes in after %i s costs the page that it makes more, and a second look at page 1',
+    'an event that comes in after %i s costs the page that it makes more, and one page that is looked at again',
     async (seconds) => {
       const credits = await creditsOf((clock) => {
         const visibleAt = clock.now() + seconds * SECOND
