@@ -1,6 +1,6 @@
 /** What goes wrong for an operator: one sentence, what to do next, the exit code, and nothing lost. */
 
-import { execFile, spawnSync } from 'node:child_process'
+import { execFile } from 'node:child_process'
 import {
   chmodSync,
   cpSync,
@@ -31,6 +31,7 @@ import {
   type CliResult,
   type Site,
 } from '../helpers/run-cli.ts'
+import { smallDisk } from '../helpers/small-disk.ts'
 import { temporaryFolder } from '../helpers/temporary-folder.ts'
 
 interface Expected {
@@ -299,25 +300,6 @@ describe('a slow reader', () => {
 })
 
 describe('the disk', () => {
-  /** A file system of its own with room for `kilobytes`; null where this machine does not let us mount one. */
-  function smallDisk(
-    kilobytes: number,
-  ): { folder: string; enlarge(): void; makeReadOnly(): void } | null {
-    if (process.platform !== 'linux' || process.getuid?.() !== 0) return null
-    const folder = temporaryFolder()
-    const mount = (options: string) =>
-      spawnSync('mount', ['-t', 'tmpfs', '-o', options, 'tmpfs', folder]).status === 0
-    if (!mount(`size=${kilobytes}k`)) return null
-    onTestFinished(() => {
-      spawnSync('umount', ['-l', folder])
-    })
-    return {
-      folder,
-      enlarge: () => void mount('remount,size=200m'),
-      makeReadOnly: () => void mount('remount,ro'),
-    }
-  }
-
   it('that is read-only ends with 9 and one sentence, and nothing is sent', async () => {
     const disk = smallDisk(100)
     if (disk === null) {

@@ -1,42 +1,9 @@
-import { createServer } from 'node:http'
-import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
-import { text } from 'node:stream/consumers'
-import { describe, expect, it, onTestFinished } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import { startMailServer } from '../helpers/smtp.ts'
 import { KEY, done, openSite } from '../helpers/run-cli.ts'
 import { leaksOf } from '../helpers/canary.ts'
-
-interface Got {
-  readonly key: string | undefined
-  readonly body: Record<string, unknown>
-}
-
-/** A webhook at a secret path, which answers with `status`. */
-async function startWebhook() {
-  const hook = {
-    status: 204,
-    got: [] as Got[],
-    beats: 0,
-    url: '',
-    onPost: () => undefined as unknown,
-  }
-  const server = createServer((request, response) => {
-    void text(request).then((body) => {
-      const key = request.headers['idempotency-key']
-      if (request.method === 'GET') hook.beats += 1
-      else if (hook.status < 300) {
-        hook.got.push({ key: String(key), body: JSON.parse(body) as Got['body'] })
-        hook.onPost()
-      }
-      response.writeHead(hook.status).end()
-    })
-  })
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
-  onTestFinished(() => void server.close())
-  hook.url = `http://127.0.0.1:${(server.address() as AddressInfo).port}/hook/geheim-4711`
-  return hook
-}
+import { startWebhook } from '../helpers/webhook.ts'
 
 const LINES = ['notify: { webhook: { url: "${HOOK_URL}" }, on: [failure, budget, stale, success] }']
 

@@ -1,0 +1,47 @@
+/** A real file system that is full when a test wants it: for `node:fs` and for the engine. */
+
+import { spawnSync } from 'node:child_process'
+import { statfsSync } from 'node:fs'
+import { onTestFinished } from 'vitest'
+import { temporaryFolder } from './temporary-folder.ts'
+
+const LARGE = '2g'
+
+/** A disk whose size can be changed. */
+export interface SmallDisk {
+  readonly folder: string
+  /** Leaves room for so many kilobytes. */
+  leave(kilobytes: number): void
+  enlarge(): void
+  makeReadOnly(): void
+}
+
+/**
+ * A file system of its own, which goes with the test; null where this machine does not let us mount one.
+ * @param kilobytes its size; absent: large
+ * @param folder where it is mounted; absent: a new folder
+ */
+export function smallDisk(
+  kilobytes: number | null = null,
+  folder = temporaryFolder(),
+): SmallDisk | null {
+  if (process.platform !== 'linux' || process.getuid?.() !== 0) return null
+  const mount = (options: string) =>
+    spawnSync('mount', ['-t', 'tmpfs', '-o', options, 'tmpfs', folder]).status === 0
+  const again = (options: string) => {
+    if (!mount(`remount,${options}`)) throw new Error(`no remount with ${options}`)
+  }
+  if (!mount(`size=${kilobytes === null ? LARGE : `${kilobytes}k`}`)) return null
+  onTestFinished(() => {
+    spawnSync('umount', ['-l', folder])
+  })
+  return {
+    folder,
+    leave(room) {
+      const { bsize, blocks, bfree } = statfsSync(folder)
+      again(`size=${((blocks - bfree) * bsize) / 1024 + room}k`)
+    },
+    enlarge: () => again(`size=${LARGE}`),
+    makeReadOnly: () => again('ro'),
+  }
+}
