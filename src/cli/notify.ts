@@ -4,11 +4,11 @@
  */
 
 import { join } from 'node:path'
-import { messagesOf, type Message } from '../observe/messages.ts'
+import { keyOf, messagesOf, type Message } from '../observe/messages.ts'
 import { noticeOf } from '../observe/notice.ts'
 import { openOutbox, type Outbox } from '../observe/outbox.ts'
 import { openTold } from '../observe/told.ts'
-import { runsOf } from '../plan/judge.ts'
+import { runsOf, type Judgement } from '../plan/judge.ts'
 import { readFreshness, type Freshness } from '../run/freshness.ts'
 import { readJob, type Job } from '../run/job.ts'
 import type { KnownPipeline } from '../run/pipelines.ts'
@@ -51,21 +51,24 @@ export async function tellingOf<T>(
 ): Promise<T> {
   const { directory, clock, logger } = context
   const look = () => readFreshness({ directory, clock, named: [named], maxAgeMs: null })
+  /** @returns keys of what is wrong */
   const tellNow = async (
     digests: Digests,
     more: (freshness: Freshness) => Message[] = () => [],
-  ) => {
+  ): Promise<ReadonlySet<string>> => {
     try {
       const freshness = await look()
       const [pipeline] = freshness.pipelines
-      if (pipeline === undefined || !pipeline.job?.notify) return
+      if (pipeline === undefined || !pipeline.job?.notify) return new Set()
       const messages = [...messagesNow(pipeline, freshness), ...more(freshness)]
       await tell(context, pipeline, messages, digests)
+      return new Set(freshness.judgements.map(keyOfJudgement))
     } catch (error) {
       logger.warn({ reason: messageOf(error) }, 'not_told')
+      return new Set()
     }
   }
-  await tellNow('none')
+  const before = await tellNow('none')
   const beganAt = clock.now()
   try {
     const result = await work()
@@ -73,19 +76,27 @@ export async function tellingOf<T>(
     if (isGood(result)) await beatFor(context, named)
     return result
   } catch (error) {
-    await tellNow('none', (freshness) => unrecorded(freshness, error, beganAt))
+    await tellNow('none', (freshness) => unrecorded(freshness, error, beganAt, before))
     throw error
   }
 }
 
-/** The failure of a run that the journal knows nothing of, such as one that could not begin. */
-function unrecorded({ pipelines, judgements, nowMs }: Freshness, error: unknown, beganAt: number) {
+/**
+ * The failure of a run that the journal knows nothing of, such as one that could not begin.
+ * @param before keys of what was wrong before the run
+ */
+function unrecorded(
+  { pipelines, judgements, nowMs }: Freshness,
+  error: unknown,
+  beganAt: number,
+  before: ReadonlySet<string>,
+) {
   const [pipeline] = pipelines
   const known = error instanceof JobtideError ? error : null
   const exitCode = known?.exitCode ?? EXIT.defect
   const isStop = exitCode === EXIT.interrupted || exitCode === EXIT.terminated
   const isKnown = judgements.some(
-    ({ id, since }) => id === 'last_run_killed' || (id === 'last_run_failed' && since >= beganAt),
+    (one) => OF_THE_LAST_RUN.has(one.id) && !before.has(keyOfJudgement(one)),
   )
   if (pipeline === undefined || isStop || isKnown) return []
   const { name } = pipeline
@@ -96,6 +107,9 @@ function unrecorded({ pipelines, judgements, nowMs }: Freshness, error: unknown,
     { key, kind: 'failure', pipeline: name, text, hint, runId: null, at: nowMs } satisfies Message,
   ]
 }
+
+const keyOfJudgement = (one: Judgement) => keyOf(one.pipeline ?? '', one)
+const OF_THE_LAST_RUN: ReadonlySet<string> = new Set(['last_run_failed', 'last_run_killed'])
 
 function messagesNow({ name }: KnownPipeline, { history, judgements, nowMs }: Freshness) {
   const { last } = runsOf(history, name)

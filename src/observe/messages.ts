@@ -37,6 +37,11 @@ export interface LastEnd {
 // The first run is a matter of the person who sets it up.
 const NOT_TOLD = new Set(['never_run'])
 
+/** Names what is wrong, as long as it lasts. */
+export function keyOf(pipeline: string, { id, runId, since }: Omit<Wrong, 'message' | 'hint'>) {
+  return `${runId ?? pipeline}:${id}:${since}`
+}
+
 /**
  * Everything that there is to tell of `pipeline` now. `recovered` is for those alone who were told of trouble before.
  * @param lastEnd null while its last run has not ended
@@ -51,8 +56,9 @@ export function messagesOf(
   const told = wrongs.filter(
     ({ id }) => !NOT_TOLD.has(id) && !(isStopped && id === 'last_run_failed'),
   )
-  const messages = told.map(({ id, message, hint, runId, since }): Message => {
-    const key = `${runId ?? pipeline}:${id}:${since}`
+  const messages = told.map((wrong): Message => {
+    const { id, message, hint, runId } = wrong
+    const key = keyOf(pipeline, wrong)
     return { key, kind: kindOf(id, lastEnd), pipeline, text: message, hint, runId, at: nowMs }
   })
   if (lastEnd?.exitCode !== EXIT.done) return messages

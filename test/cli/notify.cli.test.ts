@@ -1,4 +1,5 @@
 import { join } from 'node:path'
+import { setTimeout as pause } from 'node:timers/promises'
 import { describe, expect, it } from 'vitest'
 import { startMailServer } from '../helpers/smtp.ts'
 import { KEY, done, openSite } from '../helpers/run-cli.ts'
@@ -54,6 +55,23 @@ describe('notify', () => {
     ])
     const { stderr } = done(await site.call(args))
     expect(stderr).toMatch(/^jobtide: warning: not_told: notify\.webhook: HOOK_URL is not set/m)
+  })
+
+  it('tells of a run that was killed and of the next one, which could not begin, once each', async () => {
+    const hook = await startWebhook()
+    const slow = [{ slow: { delay_ms: 200 }, times: 'always' as const }]
+    const site = await openSite({ companies: 2, pipelineLines: LINES, faults: slow })
+    const env = { HOOK_URL: hook.url }
+    const killed = site.start(['extract', site.pipeline], { env })
+    while (site.simulator.account().requests < 2) await pause(20)
+    killed.process.kill('SIGKILL')
+    await killed.ended
+    const noKey = { JOBTIDE_API_KEY: undefined, ...env }
+    expect((await site.call(['extract', site.pipeline], { env: noKey })).exitCode).toBe(2)
+    expect(hook.got.map(({ body }) => body['text'])).toEqual([
+      expect.stringMatching(/was killed/),
+      expect.stringMatching(/exit 2 before it began: there is no API key/),
+    ])
   })
 
   it('mails each address once, what the server did not take with the next run; says once that all is well again, and a heartbeat follows success alone', async () => {
