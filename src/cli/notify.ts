@@ -4,11 +4,11 @@
  */
 
 import { join } from 'node:path'
-import { keyOf, messagesOf, type Message } from '../observe/messages.ts'
+import { keyOf, messagesOf, missedKey, type Message } from '../observe/messages.ts'
 import { noticeOf } from '../observe/notice.ts'
-import { openOutbox, type Outbox } from '../observe/outbox.ts'
+import { openOutbox } from '../observe/outbox.ts'
 import { openTold } from '../observe/told.ts'
-import { runsOf, type Judgement } from '../plan/judge.ts'
+import { missingSince, runsOf, type Judgement } from '../plan/judge.ts'
 import { readFreshness, type Freshness } from '../run/freshness.ts'
 import { readJob, type Job } from '../run/job.ts'
 import type { KnownPipeline } from '../run/pipelines.ts'
@@ -21,10 +21,21 @@ import { tellDigest } from './tell-digest.ts'
 
 const LONGEST_WAIT_MS = MINUTE
 
-/** Tells what there is to tell of these pipelines. Never throws. */
-export async function tellAll(context: Context, freshness: Freshness): Promise<void> {
+/**
+ * What this process has delivered and a full disk did not take note of: it must not send that again with each look. Each is a
+ * folder of an outbox and a key.
+ */
+export type Delivered = Set<string>
+
+/** Tells what there is to tell of these pipelines. Never throws. @param delivered kept by the caller between two calls */
+export async function tellAll(
+  context: Context,
+  freshness: Freshness,
+  delivered: Delivered,
+): Promise<void> {
   for (const pipeline of freshness.pipelines) {
-    await tell(context, pipeline, messagesNow(pipeline, freshness), 'pending')
+    const messages = messagesNow(pipeline, freshness)
+    await tell(context, pipeline, { messages, digests: 'pending', delivered })
   }
 }
 
@@ -51,6 +62,7 @@ export async function tellingOf<T>(
 ): Promise<T> {
   const { directory, clock, logger } = context
   const look = () => readFreshness({ directory, clock, named: [named], maxAgeMs: null })
+  const delivered: Delivered = new Set()
   /** @returns keys of what is wrong */
   const tellNow = async (
     digests: Digests,
@@ -61,7 +73,7 @@ export async function tellingOf<T>(
       const [pipeline] = freshness.pipelines
       if (pipeline === undefined || !pipeline.job?.notify) return new Set()
       const messages = [...messagesNow(pipeline, freshness), ...more(freshness)]
-      await tell(context, pipeline, messages, digests)
+      await tell(context, pipeline, { messages, digests, delivered })
       return new Set(freshness.judgements.map(keyOfJudgement))
     } catch (error) {
       logger.warn({ reason: messageOf(error) }, 'not_told')
@@ -82,15 +94,16 @@ export async function tellingOf<T>(
 }
 
 /**
- * The failure of a run that the journal knows nothing of, such as one that could not begin.
+ * The failure of a run that the journal knows nothing of, such as one that could not begin. Where that run was due, its time is
+ * missed from now on: that is told under the same key, once.
  * @param before keys of what was wrong before the run
  */
 function unrecorded(
-  { pipelines, judgements, nowMs }: Freshness,
+  { history, pipelines, judgements, nowMs }: Freshness,
   error: unknown,
   beganAt: number,
   before: ReadonlySet<string>,
-) {
+): Message[] {
   const [pipeline] = pipelines
   const known = error instanceof JobtideError ? error : null
   const exitCode = known?.exitCode ?? EXIT.defect
@@ -99,13 +112,12 @@ function unrecorded(
     (one) => OF_THE_LAST_RUN.has(one.id) && !before.has(keyOfJudgement(one)),
   )
   if (pipeline === undefined || isStop || isKnown) return []
-  const { name } = pipeline
+  const { name, schedule } = pipeline
+  const due = missingSince(schedule, runsOf(history, name), beganAt)
   const text = `a run of ${name} ended with exit ${exitCode} before it began: ${messageOf(error)}`
-  const key = `${name}:not_begun:${beganAt}`
+  const key = due === null ? `${name}:not_begun:${beganAt}` : missedKey(name, due)
   const hint = known?.hint ?? null
-  return [
-    { key, kind: 'failure', pipeline: name, text, hint, runId: null, at: nowMs } satisfies Message,
-  ]
+  return [{ key, kind: 'failure', pipeline: name, text, hint, runId: null, at: nowMs }]
 }
 
 const keyOfJudgement = (one: Judgement) => keyOf(one.pipeline ?? '', one)
@@ -119,17 +131,19 @@ function messagesNow({ name }: KnownPipeline, { history, judgements, nowMs }: Fr
   return messagesOf(name, wrongs, lastEnd, nowMs)
 }
 
-async function tell(
-  context: Context,
-  { job }: KnownPipeline,
-  messages: readonly Message[],
-  digests: Digests,
-): Promise<void> {
+/** What is to be told. */
+interface Telling {
+  readonly messages: readonly Message[]
+  readonly digests: Digests
+  readonly delivered: Delivered
+}
+
+async function tell(context: Context, { job }: KnownPipeline, what: Telling): Promise<void> {
   if (!job?.notify) return
   // Side by side: none waits for another one that is away.
   const telling = destinationsOf(context, job.notify).map(async (destination) => {
     try {
-      await tellOne(context, destination, job, { messages, digests })
+      await tellOne(context, destination, job, what)
     } catch (error) {
       const reason = `notify.${destination.name}: ${messageOf(error)}`
       context.logger.warn({ reason }, 'not_told')
@@ -142,17 +156,20 @@ async function tellOne(
   context: Context,
   destination: Destination,
   job: Job,
-  { messages, digests }: { readonly messages: readonly Message[]; readonly digests: Digests },
+  { messages, digests, delivered }: Telling,
 ): Promise<void> {
   const { clock, logger } = context
   const { folder, on } = destination
+  const nameOf = ({ key }: Message) => `${folder} ${key}`
   const { pipeline } = job
   const outbox = openOutbox(folder)
   const isTroubled = outbox.isTroubled(pipeline)
   const wanted = messages
     .filter(({ kind }) => on.includes(kind))
     .filter(({ kind }) => kind !== 'recovered' || isTroubled)
-  const notKept = wanted.filter((message) => !isKept(outbox, message, logger))
+  const notKept = wanted
+    .filter((message) => !isKept(logger, () => outbox.offer(message)))
+    .filter((message) => !delivered.has(nameOf(message)))
   outbox.tidy(clock.now())
   const pending = () => outbox.pending().filter((message) => message.pipeline === pipeline)
   const isDigest =
@@ -161,17 +178,19 @@ async function tellOne(
   if (pending().length + notKept.length === 0 && !isDigest) return
   await alone(context, destination, async () => {
     for (const message of [...pending(), ...notKept]) {
-      await destination.deliver(noticeOf(message))
-      outbox.sent(message, clock.now())
+      const name = nameOf(message)
+      if (!delivered.has(name)) await destination.deliver(noticeOf(message))
+      delivered.add(name)
+      if (isKept(logger, () => outbox.sent(message, clock.now()))) delivered.delete(name)
     }
     if (isDigest) await tellDigest(context, destination, job)
   })
 }
 
-// What a full disk does not take is told all the same; it may be told again then, under the same key.
-function isKept(outbox: Outbox, message: Message, logger: Context['logger']): boolean {
+// What a full disk does not take is told all the same; another process may tell it again, under the same key.
+function isKept(logger: Context['logger'], keep: () => void): boolean {
   try {
-    outbox.offer(message)
+    keep()
     return true
   } catch (error) {
     logger.warn({ reason: messageOf(error) }, 'not_kept')

@@ -18,7 +18,7 @@ import type { LogLevel } from '../support/logger.ts'
 import type { Context } from './context.ts'
 import { serveHealth, toldAsJson, type Served } from './health.ts'
 import { metricsOf, type Attempt } from './metrics.ts'
-import { tellAll } from './notify.ts'
+import { tellAll, type Delivered } from './notify.ts'
 import { writeMetrics } from './observed.ts'
 
 export interface ScheduleOptions {
@@ -39,6 +39,7 @@ export async function scheduleCommand(
   const look = () => readFreshness({ directory, clock, named, maxAgeMs: options.maxAge ?? null })
   refuseNone(await look())
   const attempts = new Map<string, Attempt>()
+  const delivered: Delivered = new Set()
   const pages = {
     '/health': async () => healthOf(await look()),
     '/metrics': async () => ({
@@ -76,7 +77,7 @@ export async function scheduleCommand(
       },
       onLook: async (freshness) => {
         writeMetrics(context, freshness, attempts)
-        await tellAll(context, freshness)
+        await tellAll(context, freshness, delivered)
         const next = dueText(freshness)
         if (next !== told) tell(context, 'next_due', next)
         told = next

@@ -42,6 +42,11 @@ export function keyOf(pipeline: string, { id, runId, since }: Omit<Wrong, 'messa
   return `${runId ?? pipeline}:${id}:${since}`
 }
 
+/** The key of what keeps the run away that was due at `due`, whether it could not begin or nothing started it. */
+export function missedKey(pipeline: string, due: number): string {
+  return keyOf(pipeline, { id: 'missed_schedule', runId: null, since: due })
+}
+
 /**
  * Everything that there is to tell of `pipeline` now. `recovered` is for those alone who were told of trouble before.
  * @param lastEnd null while its last run has not ended

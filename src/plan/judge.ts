@@ -167,14 +167,22 @@ function lastRun({ pipeline, runs: { last }, working }: Facts): Found | null {
   }
 }
 
+/** The last time that was due and is still without a run that began or ended since; null where there is none. */
+export function missingSince(
+  schedule: Schedule | null,
+  { last, endedAt }: PipelineRuns,
+  nowMs: number,
+): number | null {
+  const due = schedule === null ? null : lastDue(schedule, nowMs)
+  // What began since then and was killed has not missed its time.
+  return due === null || Math.max(endedAt ?? 0, last?.started.at ?? 0) >= due ? null : due
+}
+
 function missed({ pipeline, runs, working, nowMs, graceMs = GRACE_MS }: Facts): Found | null {
   const { name, schedule } = pipeline
   const { last, endedAt } = runs
-  const due = schedule === null ? null : lastDue(schedule, nowMs - graceMs)
-  if (due === null || last === null) return null
-  // What began since then and was killed has not missed its time.
-  if (Math.max(endedAt ?? 0, last.started.at) >= due) return null
-  if (runState(last, working) === 'running') return null
+  const due = missingSince(schedule, runs, nowMs - graceMs)
+  if (due === null || last === null || runState(last, working) === 'running') return null
   const before =
     endedAt === null
       ? 'none of its runs has ended'

@@ -1,0 +1,41 @@
+import { expect, it } from 'vitest'
+import { tellAll, type Delivered } from '../../src/cli/notify.ts'
+import type { Judgement, JudgementId } from '../../src/plan/judge.ts'
+import { readFreshness } from '../../src/run/freshness.ts'
+import { dataDirectory } from '../../src/run/data-directory.ts'
+import { EXIT } from '../../src/support/errors.ts'
+import { disk, useFaultyDisk } from '../helpers/faulty-disk.ts'
+import { startWebhook } from '../helpers/webhook.ts'
+import { ledgerSite } from './ledger-fixture.ts'
+
+useFaultyDisk()
+
+const NOW = Date.UTC(2026, 10, 24)
+
+it('tells two things once each in 3 looks on a full disk, and not again when there is room, nor from another process then', async () => {
+  const hook = await startWebhook()
+  const site = ledgerSite(NOW)
+  const notify = `notify: { webhook: { url: "${hook.url}" } }`
+  const named = [site.pipeline('nightly', ['org_1'], [notify])]
+  const directory = dataDirectory(site.folder)
+  const fresh = await readFreshness({ directory, clock: site.clock, named, maxAgeMs: null })
+  const wrong = (id: JudgementId): Judgement => {
+    return { id, pipeline: 'nightly', message: id, hint: 'mend it', runId: null, since: NOW }
+  }
+  const freshness = { ...fresh, judgements: [wrong('missed_schedule'), wrong('coverage_gaps')] }
+  const look = (delivered: Delivered) =>
+    site.show(async (context) => {
+      await tellAll(context, freshness, delivered)
+      return EXIT.done
+    })
+  const told = () => hook.got.map(({ body }) => body['text'])
+
+  const delivered: Delivered = new Set()
+  disk.roomBytes = 0
+  for (let looks = 0; looks < 3; looks += 1) await look(delivered)
+  expect(told()).toEqual(['missed_schedule', 'coverage_gaps'])
+  disk.heal()
+  await look(delivered)
+  await look(new Set())
+  expect(told()).toEqual(['missed_schedule', 'coverage_gaps'])
+})
