@@ -74,6 +74,7 @@ export async function scheduleCommand(
           'run_over',
           `${name}: ${code === null ? `killed by ${signal}` : `exit ${code}`}`,
         )
+        return code === null ? 'killed' : 'ended'
       },
       onLook: async (freshness) => {
         writeMetrics(context, freshness, attempts)

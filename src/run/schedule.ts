@@ -20,7 +20,7 @@ export interface ScheduleWorld {
   /** Reads the journal and the pipeline files as they are now. */
   readonly look: () => Promise<Freshness>
   /** Runs a pipeline to its end. */
-  readonly run: (pipeline: KnownPipeline) => Promise<void>
+  readonly run: (pipeline: KnownPipeline) => Promise<'ended' | 'killed'>
   /** Called with what was read, at least every ten minutes. */
   readonly onLook?: (freshness: Freshness) => Promise<void>
 }
@@ -28,6 +28,8 @@ export interface ScheduleWorld {
 // A machine that slept, or whose clock was set, is seen within this time.
 const TICK_MS = MINUTE
 const LOOK_EVERY_MS = 10 * MINUTE
+// What killed a run, such as a neighbour that wanted all memory, may be over by then.
+const AGAIN_AFTER_MS = 10 * MINUTE
 
 /** Pipelines that a schedule runs: those with a time, Jobtide's own examples apart. */
 export function scheduled({ pipelines }: Pick<Freshness, 'pipelines'>): KnownPipeline[] {
@@ -38,8 +40,7 @@ export function scheduled({ pipelines }: Pick<Freshness, 'pipelines'>): KnownPip
 export async function keepSchedule(world: ScheduleWorld): Promise<void> {
   const { clock, logger, stop, look, run, onLook } = world
   const beganAt = clock.now()
-  // By pipeline the time that needs nothing more: a run was tried for it, or is recorded.
-  const settled = new Map<string, number>()
+  const settled = new Map<string, Settled>()
   let lookAt = clock.monotonic()
   let dueAt = beganAt
   while (!stop.aborted) {
@@ -50,9 +51,12 @@ export async function keepSchedule(world: ScheduleWorld): Promise<void> {
         await onLook?.(freshness)
         const known = scheduled(freshness)
         dueAt = Math.min(...known.map(({ schedule }) => nextTime(schedule, freshness.nowMs)))
-        const next = nextOf(known, settled, freshness, beganAt)
+        const next = nextOf(known, settled, freshness, { beganAt, uptime: clock.monotonic() })
         if (next !== null) {
-          await run(next)
+          const { pipeline, time } = next
+          if ((await run(pipeline)) === 'killed' && !time.isSecond) {
+            settled.set(pipeline.name, { ...time, againAt: clock.monotonic() + AGAIN_AFTER_MS })
+          }
           // What became of it is looked at now.
           lookAt = clock.monotonic()
           continue
@@ -69,19 +73,31 @@ function nextTime(schedule: Schedule | null, nowMs: number): number {
   return (schedule && nextDue(schedule, nowMs)) ?? Number.POSITIVE_INFINITY
 }
 
-/** The pipeline that runs now; each time of each pipeline is settled once. */
+/** The last time of a pipeline for which a run was tried, or is recorded: it needs nothing more. */
+interface Settled {
+  readonly due: number
+  /** When it is tried a second time because its run was killed, by the monotonic clock; null for never. */
+  readonly againAt: number | null
+  readonly isSecond: boolean
+}
+
+/** The pipeline that runs now; each time of each pipeline is settled once, and once more where its run was killed. */
 function nextOf(
   known: readonly KnownPipeline[],
-  settled: Map<string, number>,
+  settled: Map<string, Settled>,
   freshness: Freshness,
-  beganAt: number,
-): KnownPipeline | null {
+  { beganAt, uptime }: { readonly beganAt: number; readonly uptime: number },
+): { readonly pipeline: KnownPipeline; readonly time: Settled } | null {
   for (const pipeline of known) {
     const { name, schedule } = pipeline
     const due = schedule === null ? null : lastDue(schedule, freshness.nowMs)
-    if (due === null || settled.get(name) === due) continue
-    settled.set(name, due)
-    if (isMissing(name, due, freshness, beganAt)) return pipeline
+    const before = settled.get(name)
+    const isSecond = before?.due === due
+    if (due === null || (isSecond && uptime < (before.againAt ?? Number.POSITIVE_INFINITY)))
+      continue
+    const time = { due, againAt: null, isSecond }
+    settled.set(name, time)
+    if (isMissing(name, due, freshness, beganAt)) return { pipeline, time }
   }
   return null
 }

@@ -28,6 +28,7 @@ function scheduleAt(startMs: number) {
   const site = {
     clock,
     began: [] as string[],
+    /** How a run ends; null for one that is killed. */
     outcome: 'done' as RunOutcome | null,
     looks: 0,
     fails: false,
@@ -61,6 +62,7 @@ function scheduleAt(startMs: number) {
           site.began.push(new Date(at).toISOString().slice(5, 16))
           await clock.sleep(10 * MINUTE)
           site.note(at, site.outcome)
+          return site.outcome === null ? 'killed' : 'ended'
         },
       })
       await clock.advance(ms)
@@ -104,7 +106,7 @@ describe('a schedule', () => {
     for (const outcome of [null, 'interrupted'] as const) {
       const site = scheduleAt(NOON)
       site.note(NOON - HOUR, outcome)
-      site.outcome = outcome
+      site.outcome = 'interrupted'
       await site.keep(3 * HOUR)
       expect(site.began).toEqual(['11-20T12:00'])
     }
@@ -113,6 +115,19 @@ describe('a schedule', () => {
     other.working = { pipeline: 'nightly' }
     await other.keep(3 * HOUR)
     expect(other.began).toEqual([])
+  })
+
+  it('takes up a run that is killed beside it once more, 10 minutes after it ended, and then at its next time', async () => {
+    const site = scheduleAt(NOON)
+    site.outcome = null
+    await site.keep(2 * DAY)
+    expect(site.began).toEqual(['11-21T02:15', '11-21T02:35', '11-22T02:15', '11-22T02:35'])
+    const mended = scheduleAt(NOON)
+    mended.outcome = null
+    await mended.keep(14.25 * HOUR + 15 * MINUTE)
+    mended.note(NOON + 14.5 * HOUR, 'done')
+    await mended.keep(HOUR)
+    expect(mended.began).toEqual(['11-21T02:15'])
   })
 
   it('sees within a minute that the machine slept over its time, and runs nothing twice when the clock is set back', async () => {
