@@ -1,0 +1,96 @@
+/**
+ * A machine whose days pass at once: its clock goes on with this machine's while a process works, and over every sleep in no
+ * time. Processes that it starts have its time, its uptime and the name of its boot.
+ */
+
+import { randomUUID } from 'node:crypto'
+import { realClock, yieldThread, type Clock } from '../../src/support/clock.ts'
+import { SECOND } from '../../src/support/units.ts'
+
+/** What happens at a time. */
+interface Event {
+  readonly at: number
+  readonly happen: () => Promise<void> | void
+}
+
+/** A machine. */
+export type Machine = ReturnType<typeof startMachine>
+
+/**
+ * Starts a machine.
+ * @param nowMs its time, milliseconds since 1970 UTC
+ * @param onFailure called when something that happens fails: code that sleeps meanwhile may not care
+ */
+export function startMachine(nowMs: number, onFailure: () => void) {
+  let aheadMs = nowMs - realClock.now()
+  let agenda: Event[] = []
+  const failures: Error[] = []
+  let bootedAt = nowMs
+  let boot = randomUUID()
+  const now = () => realClock.now() + aheadMs
+
+  /** Lets time pass until then; what is to happen meanwhile happens at its time. */
+  async function passUntil(until: number, signal?: AbortSignal): Promise<void> {
+    for (;;) {
+      signal?.throwIfAborted()
+      const [next] = agenda
+      const to = Math.min(until, next?.at ?? until)
+      aheadMs += Math.max(0, to - now())
+      await yieldThread()
+      if (next === undefined || next.at > until) return
+      agenda = agenda.filter((one) => one !== next)
+      try {
+        await next.happen()
+      } catch (error) {
+        failures.push(error as Error)
+        onFailure()
+      }
+    }
+  }
+
+  const clock: Clock = {
+    now,
+    monotonic: () => realClock.monotonic() + aheadMs,
+    sleep: (ms, signal) => passUntil(now() + ms, signal),
+  }
+  return {
+    clock,
+    passUntil,
+    /** @throws what the first thing threw that happened and failed */
+    throwIfFailed() {
+      const [failure] = failures
+      if (failure !== undefined) throw failure
+    },
+    /** Lets something happen at a time to come; it happens while somebody sleeps. */
+    at(at: number, happen: Event['happen']) {
+      agenda = [...agenda, { at, happen }].toSorted((a, b) => a.at - b.at)
+    },
+    /** Sleeps until then, as a laptop does that is closed: no process gets a turn. */
+    suspend(until: number) {
+      aheadMs += Math.max(0, until - now())
+    },
+    /** Uptime and boot are those of a machine that starts now; its processes are for the caller to end. */
+    reboot() {
+      bootedAt = now()
+      boot = randomUUID()
+    },
+    /** NODE_OPTIONS for a process of this machine that begins now. */
+    nodeOptions: () => `--import=data:text/javascript,${encodeURIComponent(preload())}`,
+  }
+
+  // Before any code of ours runs, so that this finds everything in its place.
+  function preload(): string {
+    const upFor = (now() - bootedAt) / SECOND
+    return `
+      import fs from 'node:fs'
+      import os from 'node:os'
+      import { syncBuiltinESMExports } from 'node:module'
+      const { now } = Date
+      const { readFileSync } = fs
+      Date.now = () => now.call(Date) + ${aheadMs}
+      os.uptime = () => ${upFor} + process.uptime()
+      fs.readFileSync = (path, ...rest) =>
+        path === '/proc/sys/kernel/random/boot_id' ? '${boot}' : readFileSync(path, ...rest)
+      syncBuiltinESMExports()`
+  }
+}
