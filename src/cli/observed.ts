@@ -62,14 +62,16 @@ export async function observed(
 }
 
 async function measure(context: Context, outcome: Outcome): Promise<void> {
-  const { named, exitCode } = outcome
+  const { command, named, exitCode } = outcome
   const { clock, directory, logger, logFields } = context
   // A folder that a typing error names is not made for metrics.
   if (!existsSync(directory.root)) return
   try {
     const freshness = await freshnessWith(context, named)
     const name = logFields['pipeline'] ?? basename(named).replace(/\.ya?ml$/, '')
-    const attempts = new Map([[name, { exitCode, at: clock.now() }]])
+    // A sample is no run: how the last one ended, and an alert for it, stand.
+    const attempt: [string, Attempt] = [name, { exitCode, at: clock.now() }]
+    const attempts = new Map(command === 'plan' ? [] : [attempt])
     writeMetrics(context, freshness, attempts)
     await exportRun(context, outcome, freshness, metricsOf(freshness, directory, attempts))
   } catch (error) {

@@ -12,7 +12,7 @@ function measured({ dataDir }: Site) {
 }
 
 describe('metrics.prom', () => {
-  it('agrees with the ledger after a run that its budget ended and one with faults, for its owner alone', async () => {
+  it('agrees with the ledger after a run that its budget ended and one with faults, for its owner alone; a sample is no run', async () => {
     const site = await openSite({
       companies: 6,
       pipelineLines: [
@@ -74,6 +74,13 @@ describe('metrics.prom', () => {
     expect(measured(site)('last_run_exit_code')).toBe(3)
     expect(measured(site)('last_success_timestamp_seconds')).toBe(success / 1_000)
     expect(measured(site)('credits_total')).toBe(credits - doubt)
+
+    site.simulator.setFaults([])
+    const sample = ['plan', site.pipeline, '--days', 'all', '--sample', '2']
+    const sampled = await site.call(sample)
+    expect(sampled.exitCode, sampled.stderr).toBe(0)
+    expect(measured(site)('last_run_exit_code')).toBe(3)
+    expect(measured(site)('credits_total')).toBeGreaterThan(credits - doubt)
 
     const files = readdirSync(site.dataDir).filter((name) => name.startsWith('metrics'))
     expect(files).toEqual(['metrics.prom'])
