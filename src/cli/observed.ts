@@ -75,8 +75,13 @@ async function measure(context: Context, outcome: Outcome): Promise<void> {
     writeMetrics(context, freshness, attempts)
     await exportRun(context, outcome, freshness, metricsOf(freshness, directory, attempts))
   } catch (error) {
-    logger.warn({ reason: messageOf(error) }, 'no_metrics')
+    logger[levelAfter([exitCode])]({ reason: messageOf(error) }, 'no_metrics')
   }
+}
+
+/** Below a warning after a failure: what a run ended with is the last line on stderr. */
+function levelAfter(exitCodes: readonly number[]): 'info' | 'warn' {
+  return exitCodes.every((code) => code === EXIT.done) ? 'warn' : 'info'
 }
 
 /** What is known of all pipelines in reach, and of `named`, if its file can be read. */
@@ -90,11 +95,7 @@ async function freshnessWith({ directory, clock }: Context, named: string): Prom
   }
 }
 
-/**
- * Writes `metrics.prom` into the data directory. What the disk refuses is a warning, and below that after a failure: what a
- * run ended with is the last line on stderr.
- * @param attempts as of metricsOf
- */
+/** Writes `metrics.prom` into the data directory. What the disk refuses is told. @param attempts as of metricsOf */
 export function writeMetrics(
   { directory, logger }: Context,
   freshness: Freshness,
@@ -104,12 +105,12 @@ export function writeMetrics(
     const text = prometheusText(metricsOf(freshness, directory, attempts))
     writeFileAtomic(join(directory.root, 'metrics.prom'), text, OWNER_ONLY)
   } catch (error) {
-    const isFailed = [...attempts.values()].some(({ exitCode }) => exitCode !== EXIT.done)
-    logger[isFailed ? 'info' : 'warn']({ reason: messageOf(error) }, 'no_metrics')
+    const level = levelAfter([...attempts.values()].map(({ exitCode }) => exitCode))
+    logger[level]({ reason: messageOf(error) }, 'no_metrics')
   }
 }
 
-/** Sends the run to OpenTelemetry, where its variables ask for it. What cannot be sent is a warning. */
+/** Sends the run to OpenTelemetry, where its variables ask for it. What cannot be sent is told. */
 async function exportRun(
   { environment, clock, logger, logFields, scrubber }: Context,
   { command, named, beganAt, exitCode, thrown, stages }: Outcome,
@@ -154,7 +155,9 @@ async function exportRun(
     .sleep(LONGEST_MS, isSent.signal)
     .then(() => `no answer within ${LONGEST_MS / SECOND} s`)
   const problem = await Promise.race([sent, tooLong]).finally(() => isSent.abort())
-  if (problem !== null) logger.warn({ reason: problem }, 'not_sent_to_opentelemetry')
+  if (problem !== null) {
+    logger[levelAfter([exitCode])]({ reason: problem }, 'not_sent_to_opentelemetry')
+  }
 }
 
 /** Figures as attributes of Jobtide; what is no text, number or truth value is left out. */

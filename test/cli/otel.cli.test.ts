@@ -105,6 +105,15 @@ describe('a run with OpenTelemetry', () => {
     expect(stderr).not.toContain('opentelemetry')
   })
 
+  it('ends with the sentence of a failed run, also where the endpoint is away', async () => {
+    const site = await openSite({ companies: 6 })
+    const env = { ...JSON_OVER_HTTP, OTEL_EXPORTER_OTLP_ENDPOINT: 'http://127.0.0.1:1' }
+    const { exitCode, stderr } = await site.run(['extract', site.pipeline, '--credits', '20'], {
+      env,
+    })
+    expect([exitCode, stderr]).toEqual([4, expect.stringMatching(/budget.*\n {2}→ .*\n$/)])
+  })
+
   it('is told what to install where the libraries are not', () => {
     const folder = temporaryFolder()
     const dist = dirname(CLI)
