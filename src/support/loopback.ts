@@ -1,6 +1,6 @@
 /** Servers on this machine, for this machine: on 127.0.0.1, or at a path that this account alone may connect to. */
 
-import { chmodSync, lstatSync, rmSync } from 'node:fs'
+import { lstatSync, rmSync } from 'node:fs'
 import type { Server } from 'node:http'
 import { connect, type ListenOptions } from 'node:net'
 import { ConfigError, messageOf, systemCode } from './errors.ts'
@@ -22,8 +22,16 @@ export async function listenOnSocket(server: Server, path: string): Promise<void
       throw new ConfigError(`socket ${path}: ${why}`, { hint: 'Name another path.' })
     rmSync(path, { force: true })
   }
-  await listen(server, { path }, `socket ${path}`)
-  chmodSync(path, 0o600)
+  // By the mask, which the kernel asks when it makes the socket: a change of mode would come after others could connect.
+  // Node makes it within listen(), so that no file of other work is made meanwhile.
+  const mask = process.umask(0o177)
+  let listening: Promise<void>
+  try {
+    listening = listen(server, { path }, `socket ${path}`)
+  } finally {
+    process.umask(mask)
+  }
+  await listening
 }
 
 function listen(server: Server, where: ListenOptions, name: string): Promise<void> {

@@ -78,6 +78,17 @@ describe('metrics', () => {
 })
 
 describe('a unix socket for health', () => {
+  it('is for its owner alone from when it is there, whatever the mask of the process', async () => {
+    const path = join(temporaryFolder(), 'health.sock')
+    const mask = process.umask(0)
+    onTestFinished(() => void process.umask(mask))
+    const served = serveHealth(path, {})
+    // At once: the process has not turned to anything else yet.
+    expect(statSync(path).mode & 0o777).toBe(0o600)
+    await (await served).close()
+    expect(process.umask()).toBe(0)
+  })
+
   it('answers its owner alone, refuses a second process and a file in its place, and replaces what a dead one left', async () => {
     const path = join(temporaryFolder(), 'health.sock')
     const listening = `require('node:net').createServer().listen(${JSON.stringify(path)}, () => process.kill(process.pid, 'SIGKILL'))`
