@@ -1,8 +1,9 @@
 /**
  * Learns the ids of companies that were asked for by URL or slug, from the events of their pages. By its id a company is
  * found faster, and whatever it is called later. What a batch has shown is said when the batch was read to its end: a
- * slug that two companies share must not be taken for one of them. A URL with a number is answered under the slug of its
- * company: it is known by what is left when all others of its batch are known.
+ * slug that two companies share must not be taken for one of them. A URL with a number, and the old one of a company that
+ * was renamed, are answered under another slug: what is left when all others of a batch are known may be of a company that
+ * nobody asked for, so they are known only where an event says so, or where a batch asks for nothing else.
  */
 
 import type { BatchRecord, OrganizationLearnt } from '../journal/records.ts'
@@ -36,27 +37,12 @@ export class IdLearner {
     this.#seen.delete(batch.batch_id)
     if (ids === undefined) return []
     const isAlone = batch.organizations.length === 1
-    const left = leftOver(batch, ids)
     return batch.organizations.flatMap((organization) => {
       if (organization.by === 'id' || this.#learnt.has(organization.value)) return []
-      const slug = companySlug(organization.value)
-      const found = ids.get(isAlone ? '' : slug)
-      const [id, another] = found ?? (NUMBER.test(slug) ? left : [])
+      const [id, another] = ids.get(isAlone ? '' : companySlug(organization.value)) ?? []
       if (id === undefined || another !== undefined) return []
       this.#learnt.add(organization.value)
       return [{ organization, organization_id: id }]
     })
   }
-}
-
-const NUMBER = /^\d+$/
-
-/** The ids in a batch that are of the only URL without events of its slug; none where there are several such URLs. */
-function leftOver(batch: BatchRecord, ids: ReadonlyMap<string, ReadonlySet<string>>): string[] {
-  const urls = batch.organizations.filter(({ by }) => by === 'url')
-  const known = new Set(batch.organizations.flatMap(({ by, value }) => (by === 'id' ? value : [])))
-  const slugs = new Set(urls.map(({ value }) => companySlug(value)))
-  for (const slug of slugs) for (const id of ids.get(slug) ?? []) known.add(id)
-  if ([...slugs].filter((slug) => !ids.has(slug)).length !== 1) return []
-  return [...(ids.get('') ?? [])].filter((id) => !known.has(id))
 }

@@ -45,19 +45,26 @@ it('the only id in a batch is learnt for a company that was asked for alone unde
 })
 
 it.each<[what: string, asked: (string | OrganizationRef)[], id: string | undefined]>([
+  ['where an event has that URL', [url('acme'), url('https://n.example/company/99')], 'org_9'],
+  ['where the batch asks for it alone', [url('1234')], 'org_8'],
   [
-    'where all others told their slug',
-    [url('acme'), url('https://n.example/company/1234')],
-    'org_8',
+    'not as what is left beside a slug: nobody may have asked for it',
+    [url('acme'), url('1234')],
+    undefined,
   ],
-  ['where all others go by id', ['org_7', url('1234')], 'org_8'],
-  ['not beside another URL without events', [url('acme'), url('1234'), url('initech')], undefined],
-  ['not where two ids are left', [url('1234'), url('initech'), 'org_9'], undefined],
+  ['not as what is left beside an id', ['org_7', url('1234')], undefined],
 ])('the id of a URL with a number, answered under a slug, is learnt %s', (_, asked, id) => {
   const ids = new IdLearner()
   const batch = batchOf(asked)
-  ids.look(batch, [acme, globex].map(eventFacts))
-  const learnt = ids.learn(batch).filter(({ organization }) => organization.value.endsWith('1234'))
+  const network_url = 'https://network.example/company/99'
+  const numbered = {
+    ...globex,
+    organization: { ...globex.organization, organization_id: 'org_9', network_url },
+  }
+  const events =
+    asked.length === 1 ? [globex] : id === undefined ? [acme, globex] : [acme, numbered]
+  ids.look(batch, events.map(eventFacts))
+  const learnt = ids.learn(batch).filter(({ organization }) => /\d$/.test(organization.value))
   expect(learnt.map(({ organization_id }) => organization_id)).toEqual(id === undefined ? [] : [id])
 })
 
