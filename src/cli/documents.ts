@@ -81,6 +81,8 @@ export const DOCUMENTS: Readonly<Record<string, z.ZodType>> = {
     runs: count,
     unplaced: count,
     open_batches: count,
+    unloaded_requests: count,
+    unloaded_credits: amount,
   }),
   diff,
   forget: z.union([wouldForget, forgotten]),

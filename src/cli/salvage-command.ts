@@ -18,6 +18,7 @@ export async function salvageCommand(
 
 function salvageReport(report: SalvageReport, journal: string, isDone: boolean): Report {
   const { events, requests, credits, organizations, runs, unplaced, openBatches } = report
+  const { unloadedRequests, unloadedCredits } = report
   return {
     title: isDone ? `salvaged: ${journal}` : `would be salvaged: ${journal}`,
     sections: [
@@ -29,6 +30,10 @@ function salvageReport(report: SalvageReport, journal: string, isDone: boolean):
         ],
         ['coverage', countText(organizations, 'organisation')],
         ['lost', LOST],
+        unloadedCredits > 0 && [
+          '',
+          `${countText(unloadedRequests, 'request')} for ${countText(unloadedCredits, 'credit')} that were not loaded: budgets count them`,
+        ],
         unplaced > 0 && [
           '',
           `the pages of ${countText(unplaced, 'repeated sighting')}: counted on the last one`,

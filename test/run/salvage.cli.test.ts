@@ -6,8 +6,10 @@ import { expect, it } from 'vitest'
 import { openJournal } from '../../src/journal/journal.ts'
 import { suppress } from '../../src/load/suppression.ts'
 import { realClock } from '../../src/support/clock.ts'
+import { newUlid } from '../../src/support/ulid.ts'
 import { withWarehouse } from '../../src/warehouse/warehouse.ts'
 import { done, openSite, type Site } from '../helpers/run-cli.ts'
+import { aBatch, aPage, aRequest, aStart } from '../journal/journal-fixture.ts'
 import { dumpTables } from '../load/load-fixture.ts'
 
 /** All rows of all tables but of what a journal made of them cannot say. */
@@ -129,4 +131,44 @@ it('keeps 1 reject, 1 request in doubt and the month of a journal whose list of 
   ])
   writeFileSync(join(site.dataDir, 'suppressed.json'), list)
   done(await site.call(['salvage', '--yes']))
+}, 240_000)
+
+it('keeps the credits of 3 kinds of pages that were not loaded: of a listed segment, an accepted loss and one that a kill left open; also when it is stopped and called again', async () => {
+  const site = await openSite({ companies: 4 })
+  const extract = (...more: string[]) => site.call(['extract', site.pipeline, ...more])
+  done(await extract('--days', '30'))
+  done(await site.call(['load']))
+  done(await extract('--days', '100'))
+  const folder = join(site.dataDir, 'journal')
+  const journal = openJournal(folder, realClock)
+  done(await extract('--days', '200'))
+  rmSync(join(folder, journal.segments().at(-1)!))
+  done(await extract('--days', '300', '--accept-loss'))
+  const run_id = newUlid(Date.now())
+  const at = Date.now()
+  const writer = journal.writer()
+  await writer.append(aStart({ run_id, at }), JSON.stringify([aBatch()]))
+  const about = { run_id, at, requested_at: at }
+  await writer.append(aRequest(1, { run_id, at, request_id: 'open' }))
+  await writer.append(aPage(1, { ...about, request_id: 'open', events: 7, credits_used: 10 }))
+  const marks = () => readdirSync(site.dataDir).filter((name) => name.startsWith('journal.open.'))
+  const [mark] = marks() as [string]
+  const marked = readFileSync(join(site.dataDir, mark))
+  const spent = async () =>
+    (await site.json<{ this_month: { credits: number } }>('credits')).this_month.credits
+  const before = await spent()
+
+  rmSync(folder, { recursive: true })
+  const plan = await site.json('salvage')
+  expect(plan['unloaded_credits']).toBe(before - Number(plan['credits']))
+  expect(before).toBe(site.simulator.account().credits + 10)
+  done(await site.call(['salvage', '--yes']))
+  expect([await spent(), marks()]).toEqual([before, []])
+  // As if it had been killed before the mark went, and the folder with it.
+  writeFileSync(join(site.dataDir, mark), marked)
+  rmSync(folder, { recursive: true })
+  expect((await site.json('salvage', '--yes'))['unloaded_credits']).toBe(plan['unloaded_credits'])
+  expect([await spent(), marks()]).toEqual([before, []])
+  for (const command of [['load'], ['verify'], ['replay']]) done(await site.call(command))
+  expect(await spent()).toEqual(before)
 }, 240_000)

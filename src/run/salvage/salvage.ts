@@ -11,6 +11,7 @@ import { existsSync, renameSync, rmSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import { IDENTITY_FILE } from '../../journal/identity.ts'
 import { openJournal, type Journal, type JournalWriter } from '../../journal/journal.ts'
+import { noteLostCharges } from '../../journal/lost-charges.ts'
 import { removeMarks } from '../../journal/open-marks.ts'
 import { sealsPath } from '../../journal/seals.ts'
 import { followList } from '../../load/leave-out.ts'
@@ -27,9 +28,12 @@ import type { DataDirectory } from '../data-directory.ts'
 import { DEFAULT_MAX_WAIT_MS, acquireLock } from '../lock.ts'
 import type { RunWorld } from '../stages.ts'
 import { writeRecords } from './records.ts'
+import { readUnloaded, unloadedTotals, type UnloadedTotals } from './unloaded.ts'
 
 /** What a warehouse knows, and what a journal made of it does not. */
-export interface SalvageReport {
+export interface SalvageReport extends LedgerReport, UnloadedTotals {}
+
+interface LedgerReport {
   readonly events: number
   readonly requests: number
   readonly credits: number
@@ -58,9 +62,10 @@ const COUNTS = `
  */
 export async function planSalvage({ directory, clock }: SalvageWorld): Promise<SalvageReport> {
   refuseUnlessGone(openJournal(directory.journal, clock), directory)
-  return withWarehouse({ path: directory.warehouse, mode: 'read' }, (open) =>
-    reportOf(open, directory),
-  )
+  return withWarehouse({ path: directory.warehouse, mode: 'read' }, async (open) => {
+    const found = await reportOf(open, directory)
+    return { ...found, ...unloadedTotals(await readUnloaded(open, directory.journal)) }
+  })
 }
 
 /**
@@ -81,11 +86,13 @@ export async function salvage(world: SalvageWorld): Promise<SalvageReport> {
       { path: directory.warehouse, mode: 'write' },
       async (open) => {
         const found = await reportOf(open, directory)
+        const lost = await readUnloaded(open, directory.journal)
         await followNewest(open, readSuppression(made))
         await fill(open, made, world)
+        onDisk(made.folder, () => noteLostCharges(made.folder, directory.journal, lost))
         await moveToEnd(open, made)
         await open.run('checkpoint')
-        return found
+        return { ...found, ...unloadedTotals(lost) }
       },
     )
     lock.refuseLost()
@@ -110,8 +117,8 @@ function refuseUnlessGone(journal: Journal, { root, warehouse }: DataDirectory):
   })
 }
 
-async function reportOf(warehouse: Warehouse, { root }: DataDirectory): Promise<SalvageReport> {
-  const [report] = await warehouse.all<SalvageReport>(COUNTS)
+async function reportOf(warehouse: Warehouse, { root }: DataDirectory): Promise<LedgerReport> {
+  const [report] = await warehouse.all<LedgerReport>(COUNTS)
   if (report !== undefined && report.requests > 0) return report
   throw new ConfigError(`the warehouse in ${root} has no ledger: it was restored from a snapshot`, {
     hint: 'Snapshots hold neither coverage nor what was asked: nothing can be made of them. Put `journal` and `journal.seals` back from a backup.',
@@ -167,10 +174,13 @@ function takePlace(made: Journal, { journal, root }: DataDirectory): void {
   onDisk(journal, () => {
     const identity = readIfThere(join(journal, IDENTITY_FILE))
     if (identity !== null) writeFileAtomic(join(made.folder, IDENTITY_FILE), identity, OWNER_ONLY)
+    // The list before was the last witness of charges that were not loaded; this one holds them.
     renameSync(sealsPath(made.folder), sealsPath(journal))
     rmSync(journal, { recursive: true, force: true })
     renameSync(made.folder, journal)
     fsyncDirectory(root)
+    // Of segments that this list says are gone; before it was there, they counted.
+    removeMarks(journal)
   })
 }
 
