@@ -113,13 +113,15 @@ function isWithoutEvents(row: Row): boolean {
 }
 
 function rowValues(row: Row) {
-  const { organizationId, askedAs, from, watermark, lastEventAt, quarantined, known } = row
+  const { organizationId, askedAs, from, watermark, confirmedTo } = row
+  const { lastEventAt, quarantined, known } = row
   return {
     organizationId,
     askedAs,
     name: known?.name ?? null,
     coveredFrom: dateOrNull(watermark === null ? null : from),
     coveredTo: dateOrNull(watermark),
+    confirmedTo: dateOrNull(confirmedTo),
     gaps: gapsOf(row).map(stretchValues),
     events: known?.events ?? row.events,
     lastEventReceivedAt: dateOrNull(lastEventAt),
@@ -137,6 +139,7 @@ function summary({ pipeline, coverage, rows, now, shown }: Found, why: string | 
   const watermarkText = (at: number) => `${minuteText(at)} UTC (${agoText(now - at)})`
   const noGaps = neverRead === 0 ? 'none' : 'none in what was read'
   const silent = rows.filter(isWithoutEvents).length
+  const again = rows.filter((row) => row.watermark !== row.confirmedTo).length
   return {
     title: `${pipeline === null ? '' : `${pipeline}: `}${countText(rows.length, 'organisation')}, ${numberText(read)} read, ${numberText(neverRead)} never read, ${numberText(quarantined)} quarantined`,
     sections: [
@@ -147,6 +150,10 @@ function summary({ pipeline, coverage, rows, now, shown }: Found, why: string | 
         silent > 0 && [
           'no events',
           `${countText(silent, 'organisation')} read, and never sent one`,
+        ],
+        again > 0 && [
+          'asked again',
+          `${countText(again, 'organisation')}, answered with nothing at last; free while it stays so`,
         ],
       ],
       table(

@@ -16,11 +16,61 @@ export interface Stretch {
 /** An unbroken interval of detection time that was read to its end. */
 export interface CoveredInterval extends Stretch {
   readonly eventTypes: readonly EventType[]
+  /** Every answer was without an event: it was read, and is asked for again. See addAnswer. */
+  readonly isUnconfirmed?: true
 }
 
 /**
- * Adds an interval, joining those of the same event types that touch or overlap. Those of one set of event types come
- * out sorted and apart from each other. Pure.
+ * Adds what a batch has read. An answer without any event is not believed for ever: a service in trouble answers so, too, and
+ * asking again costs nothing while there is nothing. It stands apart until an answer with events has read that time, which of
+ * an organisation that never had one may begin later: then only from there on is known to be read. Pure.
+ */
+export function addAnswer(
+  known: readonly CoveredInterval[],
+  added: CoveredInterval,
+  hasEvents: boolean,
+): CoveredInterval[] {
+  const confirmed = known.filter(isConfirmed)
+  const others = known.length === confirmed.length ? [] : known.filter((one) => !isConfirmed(one))
+  if (!hasEvents) return [...confirmed, ...addInterval(others, { ...added, isUnconfirmed: true })]
+  const now = addInterval(confirmed, added)
+  if (others.length === 0) return now
+  const first = added.eventTypes.filter((type) => !hasType(confirmed, type))
+  const left = others
+    .map((one) => ({ ...one, eventTypes: one.eventTypes.filter((type) => !first.includes(type)) }))
+    .filter(({ eventTypes }) => eventTypes.length > 0)
+    .filter((one) => !now.some((whole) => includes(whole, one)))
+  return [...now, ...left.reduce<CoveredInterval[]>(addInterval, [])]
+}
+
+/** All that was read, also what only answers without any event say. Pure. */
+export function readIntervals(known: readonly CoveredInterval[]): readonly CoveredInterval[] {
+  if (known.every(isConfirmed)) return known
+  return known
+    .map(({ eventTypes, from, to }) => ({ eventTypes, from, to }))
+    .reduce<CoveredInterval[]>(addInterval, [])
+}
+
+/** Whether answers with events have read it. */
+export function isConfirmed({ isUnconfirmed }: CoveredInterval): boolean {
+  return isUnconfirmed !== true
+}
+
+function includes(whole: CoveredInterval, part: CoveredInterval): boolean {
+  return (
+    part.eventTypes.every((type) => whole.eventTypes.includes(type)) &&
+    startOf(whole) <= startOf(part) &&
+    part.to <= whole.to
+  )
+}
+
+function hasType(intervals: readonly CoveredInterval[], type: EventType): boolean {
+  return intervals.some(({ eventTypes }) => eventTypes.includes(type))
+}
+
+/**
+ * Adds an interval, joining those of the same event types that touch or overlap, confirmed ones and others apart. Those
+ * that are alike come out sorted and apart from each other. Pure.
  */
 export function addInterval(
   known: readonly CoveredInterval[],
@@ -28,11 +78,11 @@ export function addInterval(
 ): CoveredInterval[] {
   const [only] = known
   // The usual case, a night after many others, and the reason why years of them are read quickly.
-  if (only !== undefined && known.length === 1 && sameTypes(only, added) && touch(only, added)) {
+  if (only !== undefined && known.length === 1 && isAlike(only, added) && touch(only, added)) {
     return [joined(only, added)]
   }
-  const others = known.filter((interval) => !sameTypes(interval, added))
-  const same = [...known.filter((interval) => sameTypes(interval, added)), added]
+  const others = known.filter((interval) => !isAlike(interval, added))
+  const same = [...known.filter((interval) => isAlike(interval, added)), added]
   const apart: CoveredInterval[] = []
   for (const next of same.toSorted((a, b) => startOf(a) - startOf(b))) {
     const last = apart.at(-1)
@@ -70,7 +120,8 @@ export function startOf({ from }: Stretch): number {
   return from ?? Number.NEGATIVE_INFINITY
 }
 
-function sameTypes(a: CoveredInterval, b: CoveredInterval): boolean {
+function isAlike(a: CoveredInterval, b: CoveredInterval): boolean {
+  if (isConfirmed(a) !== isConfirmed(b)) return false
   return a.eventTypes === b.eventTypes || a.eventTypes.join() === b.eventTypes.join()
 }
 
@@ -80,5 +131,5 @@ function touch(a: CoveredInterval, b: CoveredInterval): boolean {
 
 function joined(a: CoveredInterval, b: CoveredInterval): CoveredInterval {
   const from = startOf(a) <= startOf(b) ? a.from : b.from
-  return { eventTypes: a.eventTypes, from, to: Math.max(a.to, b.to) }
+  return { ...a, from, to: Math.max(a.to, b.to) }
 }

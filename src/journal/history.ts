@@ -7,10 +7,10 @@
 import { addPause, type Pause } from './pauses.ts'
 import { EXIT, JobtideError } from '../support/errors.ts'
 import type { PlacedFrame } from './reader.ts'
-import { addInterval, coveredBy, endingAt, type CoveredInterval } from './coverage.ts'
+import { addAnswer, addInterval, coveredBy, endingAt, type CoveredInterval } from './coverage.ts'
 import { emptyClockHistory, foldClocks, type ClockHistory } from './clock-history.ts'
 import { addSalvaged } from './salvaged.ts'
-import { RATE_DAYS, addSightings, type Sightings } from './sightings.ts'
+import { RATE_DAYS, addSightings, lookedDays, type Sightings } from './sightings.ts'
 import type { HeldRun } from './held.ts'
 import { takeRecord } from './page-drift.ts'
 import { addCounts, costOf, dayOf, spendingOf, type Counts, type DaySpending } from './spending.ts'
@@ -280,15 +280,17 @@ function noteAsked({ asked }: History, name: string, times: { first: number; las
 function foldCoverage(history: History, batch: BatchRecord, record: BatchFinished): void {
   const { event_types: eventTypes, days_ago: daysAgo } = batch
   const interval = { eventTypes, ...coveredBy(record) }
-  const { at } = record
-  const looked = { total: 0, lastAt: 0, events: 0, days: daysAgo ?? RATE_DAYS, at }
+  const { at, events } = record
   for (const organization of batch.organizations) {
     const name = canonicalName(history.ids, organization)
+    const known = history.coverage.get(name) ?? []
+    const days = lookedDays(known, interval, daysAgo ?? RATE_DAYS)
     // Where clocks leave nothing of it, the organisation is as if it was never read.
     if ((interval.from ?? 0) < interval.to) {
-      history.coverage.set(name, addInterval(history.coverage.get(name) ?? [], interval))
+      history.coverage.set(name, addAnswer(known, interval, events > 0))
     }
     noteAsked(history, name, { first: at, last: at })
+    const looked = { total: 0, lastAt: 0, events: 0, days, at }
     history.seen.set(name, addSightings(history.seen.get(name), looked))
     if ((history.quarantined.get(name)?.at ?? at) < at) history.quarantined.delete(name)
   }

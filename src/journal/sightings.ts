@@ -4,6 +4,7 @@
  * that grows quiet or lively, and repeated sightings change nothing. Pure.
  */
 
+import { isConfirmed, type CoveredInterval } from './coverage.ts'
 import { DAY } from '../support/units.ts'
 
 export interface Sightings {
@@ -26,6 +27,22 @@ export const RATE_DAYS = 365
 export const RATE_HALF_LIFE_MS = 90 * DAY
 
 const NOTHING: Sightings = { total: 0, lastAt: 0, events: 0, days: 0, at: 0 }
+
+/**
+ * The days in which an answer looked for events: of what was answered with nothing before and is asked for again, only
+ * those since then.
+ */
+export function lookedDays(
+  known: readonly CoveredInterval[],
+  { eventTypes, to }: CoveredInterval,
+  days: number,
+): number {
+  const before = known
+    .filter((one) => !isConfirmed(one) && one.eventTypes.some((type) => eventTypes.includes(type)))
+    .map((one) => one.to)
+  if (before.length === 0) return days
+  return Math.min(days, Math.max(1, Math.ceil((to - Math.max(...before)) / DAY)))
+}
 
 /** Adds one observation to what is known; the order of observations does not matter. */
 export function addSightings(known: Sightings | undefined, added: Sightings): Sightings {

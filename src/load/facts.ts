@@ -3,6 +3,7 @@
  * the journal (history.ts), which planning reads; the warehouse shows the same figures.
  */
 
+import { readIntervals } from '../journal/coverage.ts'
 import type { History } from '../journal/history.ts'
 import type { RunHistory } from '../journal/run-history.ts'
 import type { Warehouse } from '../warehouse/warehouse.ts'
@@ -51,7 +52,7 @@ function factsOf(history: History): Readonly<Record<string, Row[]>> {
   const { ids, asked, quarantined } = history
   return {
     coverage: [...history.coverage].flatMap(([organization_id, intervals]) =>
-      intervals.map(({ eventTypes, from, to }) => ({
+      readIntervals(intervals).map(({ eventTypes, from, to }) => ({
         organization_id,
         event_types: eventTypes.join(),
         covered_from: from === null ? null : new Date(from),

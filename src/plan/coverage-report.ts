@@ -3,7 +3,7 @@
  * whatever no batch covers that was read to its end; it is never taken for "no change".
  */
 
-import { startOf, type CoveredInterval, type Stretch } from '../journal/coverage.ts'
+import { isConfirmed, startOf, type CoveredInterval, type Stretch } from '../journal/coverage.ts'
 import { canonicalName } from '../journal/history.ts'
 import { EVENT_TYPES, type EventType, type OrganizationRef } from '../journal/records.ts'
 import { DAY } from '../support/units.ts'
@@ -43,6 +43,11 @@ export interface OrganizationCoverage {
   readonly from: number | null
   /** Up to when all event types are covered, gaps apart; null when one of them was never read. */
   readonly watermark: number | null
+  /**
+   * Up to when answers with events have read it, the watermark at most; null where none ever had one. What was answered
+   * with nothing since is asked for again.
+   */
+  readonly confirmedTo: number | null
   readonly unread: readonly UnreadStretch[]
   /** Events received, repeats included, as far as the journal's headers say. */
   readonly events: number
@@ -135,13 +140,16 @@ function organizationCoverage(
   const intervals = history.coverage.get(organizationId) ?? []
   const types = wanted?.eventTypes ?? typesOf(intervals)
   const byType = types.map((type) => ({ type, covered: coverageOf(type, intervals) }))
+  const endOf = (covered: readonly CoveredInterval[]) => covered.at(-1)?.to ?? 0
+  const confirmed = types.map((type) => endOf(coverageOf(type, intervals.filter(isConfirmed))))
   const seen = history.seen.get(organizationId)
   return {
     organizationId,
     askedAs,
     // No instant is 0: it stands for what is not there.
     from: Math.max(...byType.map(({ covered }) => covered[0]?.from ?? 0)) || null,
-    watermark: Math.min(...byType.map(({ covered }) => covered.at(-1)?.to ?? 0)) || null,
+    watermark: Math.min(...byType.map(({ covered }) => endOf(covered))) || null,
+    confirmedTo: Math.min(...confirmed) || null,
     unread: joinTypes(
       byType.flatMap(({ type, covered }) => {
         const from = wanted === null ? (covered[0]?.from ?? null) : startOfWindow(wanted, nowMs)

@@ -3,6 +3,7 @@
  * history and time give the same plan, and nothing is sent. It knows of the service only what the journal adds up to.
  */
 
+import { isConfirmed, readIntervals, type CoveredInterval } from '../journal/coverage.ts'
 import { canonicalName, type History } from '../journal/history.ts'
 import type { BatchRecord, OrganizationRef } from '../journal/records.ts'
 import { hasLostRecords } from '../journal/run-history.ts'
@@ -97,9 +98,15 @@ function batchRecords(
   const isAfterLoss = hasLostRecords(runs)
   const needs = asked.map((organization, index) => {
     const { value } = organization
-    const window = neededWindow({ ...question, isAfterLoss }, coverage.get(value) ?? [], nowMs)
-    const days = window === 'all' ? ALL_DAYS : window
-    return { organization, index, days, events: days * rateOf(seen.get(value)) }
+    const covered = coverage.get(value) ?? []
+    const daysOf = (intervals: readonly CoveredInterval[]) => {
+      const window = neededWindow({ ...question, isAfterLoss }, intervals, nowMs)
+      return window === 'all' ? ALL_DAYS : window
+    }
+    const days = daysOf(covered)
+    // What was answered with nothing is asked for again, and expected to be answered so again.
+    const expectedDays = covered.every(isConfirmed) ? days : daysOf(readIntervals(covered))
+    return { organization, index, days, events: expectedDays * rateOf(seen.get(value)) }
   })
   return [...new Set(needs.map(({ days }) => days))]
     .toSorted((a, b) => a - b)

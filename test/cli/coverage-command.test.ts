@@ -98,6 +98,7 @@ describe('coverage', () => {
       name: 'Name org_1',
       covered_from: '2025-01-15T00:00:00.000Z',
       covered_to: '2026-03-01T00:00:00.000Z',
+      confirmed_to: '2026-03-01T00:00:00.000Z',
       gaps: [{ event_types: ['joined', 'left', 'title_change'], ...gap }],
       events: 2,
       last_event_received_at: '2026-02-19T00:00:01.000Z',

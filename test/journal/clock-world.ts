@@ -99,7 +99,8 @@ export class ClockWorld {
     for (const event of inAll ?? []) event.got = true
     const at = this.time + this.oursAhead
     const { from: covered_from, to: covered_to } = coveredTime(read, at)
-    const finish = { batch_id: name, at, pages: pages.length, covered_from, covered_to }
+    const events = inAll?.length ?? 0
+    const finish = { batch_id: name, at, pages: pages.length, events, covered_from, covered_to }
     this.#fold(aFinish(finish), JSON.stringify(batch))
     return needed
   }

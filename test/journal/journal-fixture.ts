@@ -83,7 +83,7 @@ export function aFinish(fields: Partial<BatchFinished> = {}): BatchFinished {
     batch_id: 's1',
     at: 0,
     pages: 0,
-    events: 0,
+    events: 1,
     covered_from: null,
     covered_to: 0,
     ...fields,

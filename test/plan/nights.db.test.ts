@@ -7,10 +7,10 @@ import { existsSync, readFileSync } from 'node:fs'
 import { resolve } from 'node:path'
 import { gunzipSync } from 'node:zlib'
 import { describe, expect, it } from 'vitest'
-import { addInterval } from '../../src/journal/coverage.ts'
+import { addAnswer } from '../../src/journal/coverage.ts'
 import { emptyHistory, type History } from '../../src/journal/history.ts'
 import { EVENT_TYPES, type OrganizationRef } from '../../src/journal/records.ts'
-import { addSightings } from '../../src/journal/sightings.ts'
+import { addSightings, lookedDays } from '../../src/journal/sightings.ts'
 import { billRange, type BillRange } from '../../src/plan/forecast.ts'
 import { makePlan } from '../../src/plan/plan.ts'
 import type { JobChangeEvent } from '../../src/simulator/events.ts'
@@ -89,8 +89,9 @@ function asPlanned(events: Events, firstRead = FIRST_READ, nights = NIGHTS): Nig
     const pages = batches.map(({ organizations, days_ago: days }) => {
       const names = organizations.map(({ value }) => value)
       const counts = countsOf(events, names, days ?? 365, now)
+      const hasEvents = sum(counts) > 0
       for (const [place, name] of names.entries()) {
-        remember(history, name, counts[place] ?? 0, days ?? 365, now)
+        remember(history, name, { count: counts[place] ?? 0, hasEvents }, days ?? 365, now)
       }
       return Math.ceil(sum(counts) / 50)
     })
@@ -104,9 +105,17 @@ function asPlanned(events: Events, firstRead = FIRST_READ, nights = NIGHTS): Nig
 }
 
 // What foldRecord adds for the pages and the end of a batch.
-function remember(history: History, name: string, count: number, days: number, now: number): void {
-  const interval = { eventTypes: EVENT_TYPES, from: now - days * DAY, to: now }
-  history.coverage.set(name, addInterval(history.coverage.get(name) ?? [], interval))
+function remember(
+  history: History,
+  name: string,
+  { count, hasEvents }: { readonly count: number; readonly hasEvents: boolean },
+  daysAsked: number,
+  now: number,
+): void {
+  const interval = { eventTypes: EVENT_TYPES, from: now - daysAsked * DAY, to: now }
+  const known = history.coverage.get(name) ?? []
+  const days = lookedDays(known, interval, daysAsked)
+  history.coverage.set(name, addAnswer(known, interval, hasEvents))
   const added = { total: count, lastAt: count > 0 ? now : 0, events: count, days, at: now }
   history.seen.set(name, addSightings(history.seen.get(name), added))
 }

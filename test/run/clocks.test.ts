@@ -2,6 +2,7 @@
 
 import { describe, expect, it } from 'vitest'
 import { runReport } from '../../src/cli/run-result.ts'
+import { readIntervals } from '../../src/journal/coverage.ts'
 import { readHistory } from '../../src/journal/read-history.ts'
 import { DAY } from '../../src/support/units.ts'
 import { NOW, manyEvents, simulate } from '../simulator/simulator-fixture.ts'
@@ -11,7 +12,7 @@ describe('a night on which all clocks are 30 days ahead', () => {
   it('is found by the next one: the report says so, and the night after that asks for what was void', async () => {
     const simulator = await simulate(manyEvents(100, { detectedDaysAgo: 100 }))
     const nights = nightsOf(simulator, jobOver(['org_a']))
-    const coverage = () => readHistory(nights.journal).coverage.get('org_a')
+    const coverage = () => readIntervals(readHistory(nights.journal).coverage.get('org_a') ?? [])
     await nights.night(NOW)
     const wrong = await nights.night(NOW + 30 * DAY)
     expect(wrong.extract.clockTrouble).toBe(null)

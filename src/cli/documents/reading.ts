@@ -84,6 +84,7 @@ export const coverage = withVersion({
       name: orNull(text),
       covered_from: orNull(instant),
       covered_to: orNull(instant),
+      confirmed_to: orNull(instant),
       gaps: list(object(stretch)),
       events: count,
       last_event_received_at: orNull(instant),
