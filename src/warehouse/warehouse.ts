@@ -6,8 +6,9 @@
 
 import { existsSync, mkdirSync } from 'node:fs'
 import { dirname, join } from 'node:path'
+import { setTimeout } from 'node:timers/promises'
 import { sqlFolder } from '../support/assets.ts'
-import { ConfigError, onDisk } from '../support/errors.ts'
+import { ConfigError, LockedError, onDisk } from '../support/errors.ts'
 import { removeDatabase, removeSpilled, replaceDatabase } from './database-file.ts'
 import {
   engineSettings,
@@ -36,10 +37,14 @@ export type Warehouse = Pick<OpenWarehouse, keyof OpenWarehouse>
 const SCHEMA_FOLDER = join(sqlFolder, 'schema')
 const CHUNK_ROWS = 2_048
 
+// Chosen. Commands of Jobtide that read hold the file for less than a second; a person who looks around in it, for longer.
+const WAIT_FOR_READERS_MS = 5_000
+const LOOK_EVERY_MS = 50
+
 /**
  * Opens a warehouse.
  * @throws ConfigError in `read` mode when there is no file
- * @throws LockedError when another process has the file open
+ * @throws LockedError when another process has the file open; in `write` mode for longer than 5 seconds
  * @throws WarehouseDamagedError when the file cannot be read
  * @throws StorageError when the disk refuses
  */
@@ -53,7 +58,7 @@ export async function openWarehouse(options: WarehouseOptions): Promise<Warehous
     }
     await createWarehouseFile(options)
   }
-  const warehouse = await connect(path, options)
+  const warehouse = await (mode === 'write' ? connectWhenFree(path, options) : connect(path, options))
   if (mode === 'write') {
     try {
       removeSpilled(path)
@@ -95,6 +100,19 @@ async function createWarehouseFile(options: WarehouseOptions): Promise<void> {
     warehouse.close()
   }
   await replaceDatabase(path, temporaryPath)
+}
+
+/** Waits for readers that have it open for a moment, such as `jobtide status`: a night must not end because of one. */
+async function connectWhenFree(path: string, options: WarehouseOptions): Promise<Warehouse> {
+  for (let waitedMs = 0; ; waitedMs += LOOK_EVERY_MS) {
+    try {
+      return await connect(path, options)
+    } catch (error) {
+      const isForNow = error instanceof LockedError && !/not supported/i.test(String(error.cause))
+      if (!isForNow || waitedMs >= WAIT_FOR_READERS_MS) throw error
+      await setTimeout(LOOK_EVERY_MS)
+    }
+  }
 }
 
 async function connect(path: string, options: WarehouseOptions): Promise<Warehouse> {

@@ -157,7 +157,7 @@ describe('a warehouse opened to read', () => {
 })
 
 describe('a warehouse that another process holds', () => {
-  it('is locked: exit 8, the program is named, and it opens once the other has ended', async () => {
+  it('is locked: exit 8, the program is named, also after 5 s for who wants to write, and it opens once the other has ended', async () => {
     const path = await aFile()
     const engine = import.meta.resolve('@duckdb/node-api')
     const script = `
@@ -179,9 +179,10 @@ describe('a warehouse that another process holds', () => {
       expect((error as Error).message).toContain(path)
       expect((error as Error).message).toMatch(new RegExp(`node.*${child.pid}`))
     }
-    child.kill('SIGKILL')
-    await ended
+    // As after a command that only reads: who wants to write waits up to 5 seconds.
+    setTimeout(() => child.kill('SIGKILL'), 500)
     const warehouse = await openWarehouse({ path, mode: 'write' })
+    await ended
     warehouse.close()
   })
 })
