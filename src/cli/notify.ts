@@ -12,7 +12,7 @@ import { missingSince, runsOf, type Judgement } from '../plan/judge.ts'
 import { readFreshness, type Freshness } from '../run/freshness.ts'
 import { readJob, type Job } from '../run/job.ts'
 import type { KnownPipeline } from '../run/pipelines.ts'
-import { EXIT, JobtideError, messageOf } from '../support/errors.ts'
+import { ConfigError, EXIT, JobtideError, messageOf } from '../support/errors.ts'
 import { MINUTE, SECOND } from '../support/units.ts'
 import { tryProcessLock } from '../warehouse/process-lock.ts'
 import type { Context } from './context.ts'
@@ -76,7 +76,8 @@ export async function tellingOf<T>(
       await tell(context, pipeline, { messages, digests, delivered })
       return new Set(freshness.judgements.map(keyOfJudgement))
     } catch (error) {
-      logger.warn({ reason: messageOf(error) }, 'not_told')
+      // A pipeline that is not there, or cannot be read, is what the run ends with.
+      if (!(error instanceof ConfigError)) logger.warn({ reason: messageOf(error) }, 'not_told')
       return new Set()
     }
   }
@@ -163,10 +164,9 @@ async function tellOne(
   const nameOf = ({ key }: Message) => `${folder} ${key}`
   const { pipeline } = job
   const outbox = openOutbox(folder)
-  const isTroubled = outbox.isTroubled(pipeline)
   const wanted = messages
     .filter(({ kind }) => on.includes(kind))
-    .filter(({ kind }) => kind !== 'recovered' || isTroubled)
+    .filter(({ kind, at }) => kind !== 'recovered' || outbox.wasTroubled(pipeline, at))
   const notKept = wanted
     .filter((message) => !isKept(logger, () => outbox.offer(message)))
     .filter((message) => !delivered.has(nameOf(message)))

@@ -14,7 +14,7 @@ export interface Message {
   /** What to do; null where there is nothing. */
   readonly hint: string | null
   readonly runId: string | null
-  /** Milliseconds since 1970 UTC. */
+  /** When it was found, or when the run ended that it is about; milliseconds since 1970 UTC. */
   readonly at: number
 }
 
@@ -69,7 +69,7 @@ export function messagesOf(
   if (lastEnd?.exitCode !== EXIT.done) return messages
   const { runId, at } = lastEnd
   const good = (kind: MessageKind, text: string): Message => {
-    return { key: `${runId}:${kind}:${at}`, kind, pipeline, text, hint: null, runId, at: nowMs }
+    return { key: `${runId}:${kind}:${at}`, kind, pipeline, text, hint: null, runId, at }
   }
   const ended = good('success', `${pipeline} ended well`)
   if (told.length > 0) return [...messages, ended]

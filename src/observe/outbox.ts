@@ -26,8 +26,8 @@ export interface Outbox {
   offer(message: Message): void
   /** What was not sent yet, oldest first. */
   pending(): Message[]
-  /** Whether the last thing that was told of a pipeline, or is to be told, was trouble. */
-  isTroubled(pipeline: string): boolean
+  /** Whether the last thing that was told of a pipeline up to then, or is to be told, was trouble. */
+  wasTroubled(pipeline: string, at: number): boolean
   /** Notes that it was sent. @throws StorageError when the disk refuses: it may be sent again, under the same key */
   sent(message: Message, nowMs: number): void
   /** Removes what is over. */
@@ -52,8 +52,10 @@ export function openOutbox(folder: string): Outbox {
       if (readIfThere(pathOf(message)) === null) write({ message, sentAt: null })
     },
     pending: () => entries().flatMap(({ message, sentAt }) => (sentAt === null ? message : [])),
-    isTroubled(pipeline) {
-      const about = entries().filter(({ message }) => message.pipeline === pipeline)
+    wasTroubled(pipeline, at) {
+      const about = entries().filter(
+        ({ message }) => message.pipeline === pipeline && message.at <= at,
+      )
       const last = about.findLast(({ message }) => message.kind !== 'success')
       return last !== undefined && last.message.kind !== 'recovered'
     },

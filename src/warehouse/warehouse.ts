@@ -58,7 +58,9 @@ export async function openWarehouse(options: WarehouseOptions): Promise<Warehous
     }
     await createWarehouseFile(options)
   }
-  const warehouse = await (mode === 'write' ? connectWhenFree(path, options) : connect(path, options))
+  const warehouse = await (mode === 'write'
+    ? connectWhenFree(path, options)
+    : connect(path, options))
   if (mode === 'write') {
     try {
       removeSpilled(path)

@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest'
 import { messagesOf, type Message, type Wrong } from '../../src/observe/messages.ts'
 import { openOutbox } from '../../src/observe/outbox.ts'
 import { EXIT } from '../../src/support/errors.ts'
-import { DAY, MINUTE } from '../../src/support/units.ts'
+import { DAY, HOUR, MINUTE } from '../../src/support/units.ts'
 import { temporaryFolder } from '../helpers/temporary-folder.ts'
 
 const NOW = Date.UTC(2026, 10, 24)
@@ -10,7 +10,7 @@ const NOW = Date.UTC(2026, 10, 24)
 const wrong = (id: string, runId: string | null = 'run-1'): Wrong => {
   return { id, message: `${id} it is`, hint: 'Do it again.', runId, since: NOW - MINUTE }
 }
-const ended = (exitCode: number) => ({ runId: 'run-1', at: NOW - MINUTE, exitCode })
+const ended = (exitCode: number, at = NOW - MINUTE) => ({ runId: 'run-1', at, exitCode })
 const kinds = (messages: readonly Message[]) => messages.map(({ kind }) => kind)
 
 describe('what is told of a pipeline', () => {
@@ -47,14 +47,24 @@ describe('what is told of a pipeline', () => {
 })
 
 describe('an outbox', () => {
+  it('knows of no trouble before it was told: a good run of an hour before is no recovery', () => {
+    const outbox = openOutbox(temporaryFolder())
+    const [trouble] = messagesOf('nightly', [wrong('too_old')], null, NOW)
+    if (trouble) outbox.offer(trouble)
+    const ends = [NOW - HOUR, NOW + HOUR].map(
+      (at) => messagesOf('nightly', [], ended(EXIT.done, at), NOW)[0]?.at ?? 0,
+    )
+    expect(ends.map((at) => outbox.wasTroubled('nightly', at))).toEqual([false, true])
+  })
+
   it('knows of each pipeline whether the last that was told is trouble, keeps what was sent 60 days, and gives up after 7', () => {
     const outbox = openOutbox(temporaryFolder())
     const [trouble] = messagesOf('nightly', [wrong('too_old')], null, NOW)
-    const [recovered, success] = messagesOf('nightly', [], ended(EXIT.done), NOW + DAY)
+    const [recovered, success] = messagesOf('nightly', [], ended(EXIT.done, NOW + DAY), NOW + DAY)
     if (!trouble || !recovered || !success) throw new Error('no messages')
     const states = [trouble, success, recovered].map((message) => {
       outbox.offer(message)
-      return [outbox.isTroubled('nightly'), outbox.isTroubled('weekly')]
+      return [outbox.wasTroubled('nightly', NOW + DAY), outbox.wasTroubled('weekly', NOW + DAY)]
     })
     expect(states).toEqual([
       [true, false],
@@ -67,7 +77,7 @@ describe('an outbox', () => {
     outbox.tidy(NOW + 7.5 * DAY)
     expect(outbox.pending()).toEqual([success])
     outbox.tidy(NOW + 60 * DAY)
-    expect([outbox.pending(), outbox.isTroubled('nightly')]).toEqual([[], false])
+    expect([outbox.pending(), outbox.wasTroubled('nightly', NOW + DAY)]).toEqual([[], false])
     outbox.offer(recovered)
     expect(outbox.pending()).toEqual([])
     outbox.tidy(NOW + 62 * DAY)
