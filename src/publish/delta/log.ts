@@ -1,6 +1,7 @@
 /** The Delta log of a table: its newest checkpoint, the commits after that, and what their actions add up to. */
 
 import { quotePath } from '../../warehouse/sql-text.ts'
+import { SqlError, WarehouseDamagedError } from '../../warehouse/errors.ts'
 import { DamagedLogError } from '../errors.ts'
 import type { ObjectStore } from '../store/object-store.ts'
 import {
@@ -41,6 +42,8 @@ export interface StoredLog {
   readonly state: LogState
   /** The version of the newest checkpoint; null when there is none. */
   readonly checkpoint: number | null
+  /** Keys of newer checkpoints that cannot be read. */
+  readonly damaged: readonly string[]
   readonly keys: readonly string[]
 }
 
@@ -80,16 +83,13 @@ export async function readStoredLog(source: DeltaLogSource, table: string): Prom
   const { store } = source
   const keys = (await store.list(logFolder(table))).map(({ key }) => key)
   const { commits, checkpoints } = versionsOf(keys)
-  const checkpoint = checkpoints.at(-1) ?? null
-  let state: LogState = emptyLog
-  if (checkpoint !== null) {
-    state = applyActions(state, checkpoint, await readCheckpoint(source, table, checkpoint))
-  }
+  const { checkpoint, actions, damaged } = await newestReadable(source, table, checkpoints)
+  let state = checkpoint === null ? emptyLog : applyActions(emptyLog, checkpoint, actions)
   for (const version of commits.filter((commit) => commit > state.version)) {
     if (version !== state.version + 1) throw gap(store, table, state.version + 1)
     state = applyActions(state, version, await readCommit(store, table, version))
   }
-  return { state, checkpoint, keys }
+  return { state, checkpoint, damaged, keys }
 }
 
 async function readCommit(store: ObjectStore, table: string, version: number): Promise<Action[]> {
@@ -97,6 +97,25 @@ async function readCommit(store: ObjectStore, table: string, version: number): P
   const stored = await store.get(key)
   if (stored === null) throw gap(store, table, version)
   return parseActions(Buffer.from(stored.bytes).toString(), store.urlOf(key))
+}
+
+async function newestReadable(
+  source: DeltaLogSource,
+  table: string,
+  checkpoints: readonly number[],
+): Promise<Pick<StoredLog, 'checkpoint' | 'damaged'> & { readonly actions: readonly Action[] }> {
+  const damaged: string[] = []
+  for (const checkpoint of checkpoints.toReversed()) {
+    try {
+      const actions = await readCheckpoint(source, table, checkpoint)
+      return { checkpoint, actions, damaged }
+    } catch (error) {
+      const isDamaged = error instanceof SqlError || error instanceof DamagedLogError
+      if (!isDamaged && !(error instanceof WarehouseDamagedError)) throw error
+      damaged.push(checkpointKey(table, checkpoint))
+    }
+  }
+  return { checkpoint: null, actions: [], damaged }
 }
 
 async function readCheckpoint(

@@ -50,7 +50,9 @@ export async function syncDeltaLogs(options: SyncOptions): Promise<void> {
 
 async function syncLog(options: SyncOptions, table: ManifestTable): Promise<void> {
   for (let attempt = 1; attempt <= MOST_ATTEMPTS; attempt += 1) {
-    const { state, checkpoint } = await readStoredLog(options, table.name)
+    const { state, checkpoint, damaged } = await readStoredLog(options, table.name)
+    // It stops other readers, too. What it said is in the versions before.
+    await options.store.remove(damaged)
     const synced = await commit(options, table, state)
     if (synced === null) continue
     // Also when nothing was committed: a publisher may have been killed between the two.
@@ -101,7 +103,8 @@ async function isBeyond({ store, manifest }: SyncOptions, state: LogState): Prom
 export async function forgetLogHistory(options: SyncOptions): Promise<void> {
   for (const { name } of options.manifest.tables) {
     options.signal?.throwIfAborted()
-    const { state, checkpoint, keys } = await readStoredLog(options, name)
+    const { state, checkpoint, damaged, keys } = await readStoredLog(options, name)
+    await options.store.remove(damaged)
     if (state.version < 0) continue
     if (checkpoint !== state.version) await writeCheckpoint(options, name, state)
     const old = logFilesBefore(keys, state.version)

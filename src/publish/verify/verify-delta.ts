@@ -21,7 +21,8 @@ export async function verifyDeltaLog(
   const { sequence } = manifest
   const stale = (message: string) => report('stale', logFolder(table.name), message)
   try {
-    const { state } = await readStoredLog(source, table.name)
+    const { state, damaged } = await readStoredLog(source, table.name)
+    for (const key of damaged) stale(`${key} cannot be read: ${MEND}`)
     const at = sequenceOf(state)
     if (state.version < 0) return stale(`there is no Delta log: ${MEND}`)
     if (at !== sequence) {

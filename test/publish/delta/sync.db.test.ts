@@ -263,6 +263,26 @@ describe('a damaged Delta log', () => {
     expect((await stateOf(lake)).version).toBe(0)
   })
 
+  it.each([
+    ['empty', () => Buffer.alloc(0)],
+    ['of zeros', (bytes: Uint8Array) => Buffer.alloc(bytes.length)],
+    ['longer by a byte', (bytes: Uint8Array) => Buffer.concat([bytes, Buffer.from('x')])],
+  ])('with a checkpoint that is %s is made again from its versions', async (_, damage) => {
+    const lake = await madeLake()
+    for (let nth = 0; nth < 12; nth += 1) {
+      await lake.add(nth * 5, 5)
+      await lake.publish()
+    }
+    const key = checkpointKey('events', 10)
+    const stored = await lake.store.get(key)
+    await lake.store.remove([key])
+    await lake.store.put(key, damage(stored?.bytes ?? Buffer.alloc(0)))
+    await lake.add(60, 5)
+    await expectLogShows(lake, await lake.publish())
+    expect((await stateOf(lake)).version).toBe(12)
+    expect(versionsOf(await logKeys(lake)).checkpoints).toEqual([12])
+  })
+
   it('is refused by a line that is none', async () => {
     const lake = await madeLake()
     await lake.store.put(commitKey('events', 0), Buffer.from('{"txn":{}}\n'))
