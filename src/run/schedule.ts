@@ -48,6 +48,8 @@ export async function keepSchedule(world: ScheduleWorld): Promise<void> {
       if (clock.monotonic() >= lookAt || clock.now() >= dueAt) {
         lookAt = clock.monotonic() + LOOK_EVERY_MS
         const freshness = await look()
+        // A file that somebody is writing says nothing of its times: it is read again with the next tick.
+        if (freshness.pipelines.some(({ problem }) => problem !== null)) lookAt = clock.monotonic()
         await onLook?.(freshness)
         const known = scheduled(freshness)
         dueAt = Math.min(...known.map(({ schedule }) => nextTime(schedule, freshness.nowMs)))

@@ -6,8 +6,8 @@
 
 import { existsSync, mkdirSync } from 'node:fs'
 import { dirname, join } from 'node:path'
-import { setTimeout } from 'node:timers/promises'
 import { sqlFolder } from '../support/assets.ts'
+import { realClock } from '../support/clock.ts'
 import { ConfigError, LockedError, onDisk } from '../support/errors.ts'
 import { removeDatabase, removeSpilled, replaceDatabase } from './database-file.ts'
 import {
@@ -112,7 +112,7 @@ async function connectWhenFree(path: string, options: WarehouseOptions): Promise
     } catch (error) {
       const isForNow = error instanceof LockedError && !/not supported/i.test(String(error.cause))
       if (!isForNow || waitedMs >= WAIT_FOR_READERS_MS) throw error
-      await setTimeout(LOOK_EVERY_MS)
+      await realClock.sleep(LOOK_EVERY_MS)
     }
   }
 }

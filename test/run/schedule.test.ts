@@ -12,6 +12,16 @@ import { virtualClock } from '../helpers/virtual-clock.ts'
 
 const NOON = Date.UTC(2026, 10, 20, 12)
 
+const BROKEN: KnownPipeline = {
+  name: 'nightly',
+  argument: 'pipelines/nightly.yaml',
+  schedule: null,
+  wanted: null,
+  problem: 'it is no YAML',
+  isExpected: false,
+  job: null,
+}
+
 /** A schedule of `nightly` over a made-up journal; each run takes ten minutes and ends as `outcome` says. */
 function scheduleAt(startMs: number) {
   const clock = virtualClock(startMs)
@@ -32,6 +42,8 @@ function scheduleAt(startMs: number) {
     outcome: 'done' as RunOutcome | null,
     looks: 0,
     fails: false,
+    /** Until then its file cannot be read. */
+    brokenUntil: 0,
     working: null as { pipeline: string | null } | null,
     /** Notes a run; null for one that did not end. */
     note(at: number, outcome: RunOutcome | null) {
@@ -51,7 +63,7 @@ function scheduleAt(startMs: number) {
           const nowMs = clock.now()
           return Promise.resolve({
             history,
-            pipelines: [pipeline],
+            pipelines: [nowMs < site.brokenUntil ? BROKEN : pipeline],
             working: site.working,
             judgements: [],
             nowMs,
@@ -141,6 +153,14 @@ describe('a schedule', () => {
     site.clock.jump(-8 * HOUR)
     await back
     expect(site.began).toHaveLength(1)
+  })
+
+  it('runs within a minute what was due while its file could not be read', async () => {
+    const site = scheduleAt(NOON)
+    site.note(NOON - 9 * HOUR, 'done')
+    site.brokenUntil = NOON + 14 * HOUR + 17 * MINUTE
+    await site.keep(DAY)
+    expect(site.began).toEqual(['11-21T02:17'])
   })
 
   it('goes on after a look that failed', async () => {
