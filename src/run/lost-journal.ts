@@ -1,10 +1,12 @@
 /**
- * A warehouse whose journal is gone, with the list of its segments. A run there would buy everything again, and a load would
- * make coverage and runs say that nothing was read: so what writes or buys stops here, and what shows says what is left.
+ * A warehouse whose journal is gone, with the list of its segments, or is an older copy, list and all. A run there would buy
+ * again, and a load would make coverage and runs say less than was read: so what writes or buys stops here, and what shows
+ * says what is left.
  */
 
 import { existsSync } from 'node:fs'
 import type { Journal } from '../journal/journal.ts'
+import { readHistory } from '../journal/read-history.ts'
 import type { SpentBefore } from '../journal/records.ts'
 import { StorageError } from '../support/errors.ts'
 import { withWarehouse } from '../warehouse/warehouse.ts'
@@ -13,17 +15,26 @@ import type { DataDirectory } from './data-directory.ts'
 const BEGIN_AGAIN =
   'Put `journal` and `journal.seals` back from a backup. Or make a new journal of what the warehouse knows: `jobtide salvage`. Or buy everything again: `--begin-again` on run, extract or backfill, where the budget of the month still counts what was spent; a destination is taken over with `--adopt-destination`.'
 
+const OLDER =
+  'Put the newer `journal` and `journal.seals` back. Or move both away, and make a new journal of what the warehouse knows: `jobtide salvage`. Or go by the older one: move `jobtide.duckdb` away; what the older journal lacks is bought again, and no budget counts it.'
+
 /**
  * What the warehouse knows was spent this month, where it holds pages and the journal has no record; else null.
  * @throws JournalLossError when the list of its segments is left
- * @throws LockedError when another process has the warehouse open for writing
+ * @throws StorageError when the warehouse was loaded from a newer journal
+ * @throws LockedError when another process has the warehouse open for writing, and the journal has no record
  */
 export async function spentWithoutJournal(
   journal: Journal,
   directory: DataDirectory,
 ): Promise<{ readonly spent: readonly SpentBefore[]; readonly problem: StorageError } | null> {
-  journal.check()
-  if (journal.segments().length > 0 || !existsSync(directory.warehouse)) return null
+  const { losses } = journal.check()
+  const segments = journal.segments()
+  if (!existsSync(directory.warehouse)) return null
+  if (segments.length > 0) {
+    await refuseOlder(journal, directory, new Set([...segments, ...losses.keys()]))
+    return null
+  }
   return withWarehouse({ path: directory.warehouse, mode: 'read' }, async (warehouse) => {
     const [known] = await warehouse.all<{
       pages: number
@@ -53,7 +64,41 @@ export async function spentWithoutJournal(
   })
 }
 
-/** @throws StorageError where the warehouse holds pages and the journal is gone; see spentWithoutJournal for others */
+async function refuseOlder(
+  journal: Journal,
+  { root, warehouse: path }: DataDirectory,
+  known: ReadonlySet<string>,
+): Promise<void> {
+  const loaded = await loadedSegments(path)
+  const gone = loaded.filter((segment) => !known.has(segment))
+  if (gone.length === 0 || beganAgain(journal)) return
+  throw new StorageError(
+    `the journal in ${root} is older than its warehouse: ${gone.length} of ${loaded.length} segments that were loaded are not in it, the newest of them ${gone.at(-1)}`,
+    { hint: OLDER, context: { segments: gone } },
+  )
+}
+
+/** None where the warehouse cannot be read, because it is damaged or in use: what loads says so. */
+async function loadedSegments(path: string): Promise<readonly string[]> {
+  try {
+    return await withWarehouse({ path, mode: 'read' }, async (warehouse) => {
+      const { segment = [] } = await warehouse.columns<string>(
+        'select segment from ops.journal_positions order by segment',
+      )
+      return segment
+    })
+  } catch {
+    return []
+  }
+}
+
+/** Whether the journal took the place of one that is gone: then the warehouse knows that one, until the next load. */
+function beganAgain(journal: Journal): boolean {
+  const { runs } = readHistory(journal)
+  return [...runs.values()].some(({ started }) => (started.spent_before ?? []).length > 0)
+}
+
+/** @throws StorageError where the warehouse holds pages and the journal is gone or older; see spentWithoutJournal for others */
 export async function refuseLostJournal(journal: Journal, directory: DataDirectory): Promise<void> {
   const lost = await spentWithoutJournal(journal, directory)
   if (lost !== null) throw lost.problem

@@ -1,6 +1,6 @@
-/** A data directory whose journal is gone, with the list of its segments, and whose warehouse is there. */
+/** A data directory whose journal is gone, or is an older copy, with the list of its segments; its warehouse is there. */
 
-import { readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { cpSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, it } from 'vitest'
 import { done, openSite, pipelineText } from '../helpers/run-cli.ts'
@@ -53,5 +53,42 @@ it('is bought again only with --begin-again, where the month counts what was spe
   expect(site.simulator.account().credits).toBe(2 * credits)
   expect(await site.query('select count(*)::int as events from job_change_events')).toEqual([
     { events },
+  ])
+}, 60_000)
+
+it('that is older than its warehouse, list and all, ends with 9 before anything is bought or loaded; salvage makes one', async () => {
+  const site = await openSite()
+  const parts = ['journal', 'journal.seals']
+  const path = (name: string) => join(site.dataDir, name)
+  const put = (from: string, to: string) => {
+    for (const name of parts) {
+      rmSync(path(`${name}${to}`), { recursive: true, force: true })
+      cpSync(path(`${name}${from}`), path(`${name}${to}`), { recursive: true })
+    }
+  }
+  writeFileSync(site.pipeline, pipelineText(['limits: { credits: 20 }']))
+  expect((await site.call(['run', site.pipeline, '--no-publish'])).exitCode).toBe(4)
+  put('', '.older')
+  writeFileSync(site.pipeline, pipelineText())
+  done(await site.call(['run', site.pipeline, '--no-publish']))
+  const { credits } = site.simulator.account()
+  put('', '.newer')
+  put('.older', '')
+  for (const name of ['run', 'extract', 'plan', 'credits', 'status', 'load', 'replay']) {
+    const command = ['status', 'load', 'replay'].includes(name) ? [name] : [name, site.pipeline]
+    const { exitCode, stderr } = await site.call(command)
+    expect(exitCode, `${name}: ${stderr}`).toBe(9)
+    expect(stderr).toContain('is older than its warehouse: 1 of 2 segments that were loaded')
+  }
+  expect(site.simulator.account().credits).toBe(credits)
+
+  put('.newer', '')
+  done(await site.call(['run', site.pipeline, '--no-publish']))
+  put('.older', '')
+  for (const name of parts) renameSync(path(name), path(`${name}.away`))
+  done(await site.call(['salvage', '--yes']))
+  const spent = site.simulator.account().credits
+  expect(await site.query('select sum(credits_used)::int as credits from ops.pages')).toEqual([
+    { credits: spent },
   ])
 }, 60_000)
