@@ -68,6 +68,12 @@ interface OpenSegment {
   readonly size: number
 }
 
+/** What reads a chunk, and what merges the one before meanwhile. */
+interface ChunkWork {
+  readonly readers: EventReaders
+  readonly merger: Merger
+}
+
 /** What of a history a load needs whose facts are stored. */
 export type RunsOfHistory = Pick<History, 'runs' | 'notRead' | 'suppression'>
 
@@ -142,7 +148,7 @@ class Load {
     try {
       for (let next = frames.next(); next.done !== true; next = frames.next()) {
         const chunk = new Chunk(this.#notRead)
-        const end = await this.#readChunk(chunk, readers, next.value, frames)
+        const end = await this.#readChunk(chunk, { readers, merger }, next.value, frames)
         const notes = await readers.end()
         await merger.merging
         await readers.handOver()
@@ -165,7 +171,7 @@ class Load {
   /** Reads records until the chunk is full. While the engine reads some bodies, the next ones are unpacked. */
   async #readChunk(
     chunk: Chunk,
-    readers: EventReaders,
+    work: ChunkWork,
     first: PlacedFrame,
     frames: Generator<PlacedFrame>,
   ): Promise<number> {
@@ -178,16 +184,18 @@ class Load {
       end = next.value.end
       // Lets the engine's answer in.
       if (chunk.received % PAGES_PER_TURN === 0) await yieldThread()
-      if (chunk.waiting >= BODIES_AT_ONCE) await this.#readBodies(chunk, readers)
+      if (chunk.waiting >= BODIES_AT_ONCE) await this.#readBodies(chunk, work)
     }
-    if (chunk.waiting > 0) await this.#readBodies(chunk, readers)
+    if (chunk.waiting > 0) await this.#readBodies(chunk, work)
     return end
   }
 
-  async #readBodies(chunk: Chunk, readers: EventReaders): Promise<void> {
+  async #readBodies(chunk: Chunk, { readers, merger }: ChunkWork): Promise<void> {
     const needed = chunk.waiting * MEMORY_PER_BYTE
     if (chunk.waiting > 2 * BODIES_AT_ONCE && needed > this.#memoryNeeded) {
       this.#memoryNeeded = needed
+      // In its transaction: where that has failed, its error is the one to report.
+      await merger.merging
       await this.#sizeChunks()
     }
     await readers.read(chunk.takeBodies())

@@ -47,6 +47,32 @@ describe('a page of 5 MB', () => {
     expect(await warehouse.number('select sum(length(title)) from joiners')).toBe(5_000_440)
     warehouse.close()
   }, 60_000)
+
+  it('does not hide why the merge before it failed', async () => {
+    const large = aPage([wireEvent({ title: 'x'.repeat(5_000_000) })], { page: 2 })
+    const journal = await aJournal((writer) => {
+      startRun(writer, [aBatch()])
+      for (const { record, body } of [aPage([wireEvent()]), large]) writer.write(record, body)
+    })
+    const warehouse = await memory()
+    let isMerging = false
+    const { makeRoom, transaction } = warehouse
+    warehouse.transaction = (work) => {
+      isMerging = true
+      return transaction.call(warehouse, async () => {
+        await work()
+        throw new Error('why it failed')
+      }) as never
+    }
+    warehouse.makeRoom = (...room) => {
+      // As the engine says between a failure and the rollback.
+      if (isMerging) throw new Error('Current transaction is aborted')
+      return makeRoom.apply(warehouse, room)
+    }
+    // The first chunk: a batch, a page and its event.
+    const loading = load({ warehouse, journal, chunkEvents: 3 })
+    await expect(loading).rejects.toThrow('why it failed')
+  })
 })
 
 /** A warehouse into which a journal with these segments was loaded, and what the load reports. */
