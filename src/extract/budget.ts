@@ -6,6 +6,7 @@
 import { isoInstant } from '../support/clock.ts'
 import { Condition } from '../support/condition.ts'
 import { EXIT, JobtideError } from '../support/errors.ts'
+import { sum } from '../support/numbers.ts'
 import { CREDITS_PER_PAGE, monthOf, nextMonthAt } from '../journal/spending.ts'
 
 export interface BudgetOptions {
@@ -18,7 +19,7 @@ export interface BudgetOptions {
   }
   /** What a page cost last, in credits; default: the expected price. */
   readonly pagePrice?: number
-  /** Our time, milliseconds since 1970 UTC. */
+  /** The earlier of our time and the service's, milliseconds since 1970 UTC: a clock that is ahead begins no month. */
   readonly now: () => number
 }
 
@@ -105,7 +106,8 @@ export class Budget {
       {
         month: thisMonth,
         limit: month?.limit ?? Infinity,
-        spent: this.#spentIn.get(thisMonth) ?? 0,
+        // Of later months, too: what was spent under a clock that was ahead.
+        spent: sum([...this.#spentIn].map(([of, credits]) => (of >= thisMonth ? credits : 0))),
       },
     ]
     return limits.find(({ limit, spent }) => spent + requests * this.#price > limit)

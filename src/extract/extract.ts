@@ -89,7 +89,7 @@ class Extraction {
       run: { limit: creditsLimit, spent: this.#creditsBefore },
       ...(monthlyCredits === undefined ? {} : { month: monthlyCredits }),
       pagePrice,
-      now: () => clock.now(),
+      now: () => Math.min(clock.now(), this.#buyer.serviceTime),
     })
     this.#queue = new PQueue({ concurrency: options.concurrency })
     this.#buyer = new PageBuyer(runId, this.#budget, { ...options, stop: this.#stop })

@@ -150,6 +150,9 @@ export function readIfThere(path: string): Buffer | null {
 /** What is in a file that the user named. @throws ConfigError that says why it cannot be read */
 export function readNamedFile(what: string, path: string, hint: string): Buffer {
   try {
+    const stat = statSync(path)
+    // /dev/zero has no end. A pipe may be one of the shell's, `<(…)`.
+    if (stat.isCharacterDevice() || stat.isBlockDevice()) throw new Error('it is a device')
     return readFileSync(path)
   } catch (error) {
     const why = systemCode(error) === 'ENOENT' ? 'there is no such file' : messageOf(error)

@@ -4,7 +4,7 @@ import { Budget, type BudgetOptions } from '../../src/extract/budget.ts'
 import { monthlyCredits } from '../../src/journal/spending.ts'
 import { seededRandom } from '../../src/simulator/random.ts'
 import { sum } from '../../src/support/numbers.ts'
-import { HOUR, MINUTE, SECOND } from '../../src/support/units.ts'
+import { DAY, HOUR, MINUTE, SECOND } from '../../src/support/units.ts'
 import { rounds } from '../helpers/tier.ts'
 import { virtualClock } from '../helpers/virtual-clock.ts'
 import { NOW, manyEvents } from '../simulator/simulator-fixture.ts'
@@ -106,6 +106,19 @@ describe('the budget of a calendar month', () => {
     await expect(budget.reserve(never)).rejects.toMatchObject({ context: { spent: 20 } })
     expect(budget.spent).toBe(30)
   })
+})
+
+it('a clock that is 40 days ahead of the service begins no month: 20 credits a month stay 20', async () => {
+  const service = simulated(manyEvents(400))
+  const run = aRun(service)
+  const spentBy = new Map<string, number>()
+  const error = await errorOf(run.extract({ monthlyCredits: { limit: 20, spentBy } }))
+  expect(error).toMatchObject({ exitCode: 4, context: { per: 'month', spent: 20 } })
+  service.clock.jump(40 * DAY)
+  const month = { limit: 20, spentBy: new Map([['2026-11', 20]]) }
+  const clocksBefore = { serverAheadMs: -40 * DAY, reached: [] }
+  await errorOf(run.extract({ monthlyCredits: month, clocksBefore }))
+  expect(service.charged()).toBe(20)
 })
 
 describe('the budget of a run', () => {
