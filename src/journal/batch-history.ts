@@ -30,8 +30,8 @@ export interface BatchHistory {
 
 export interface ReadPage {
   readonly events: number
-  /** Of its events those that are other versions of one in this reading. */
-  readonly versions: number
+  /** Of its events those that stand on it twice. */
+  readonly twins: number
   /** Tells whether it is as it was when it is asked for again. */
   readonly fingerprint: string
   /** The number of this reading, which rises with every page taken. */
@@ -48,6 +48,8 @@ export interface ReadPage {
 export interface Drift {
   /** The newest version of each event, by its key, and where it was met last. */
   readonly met: Map<number, Meeting>
+  /** Versions of events that were met and are not the newest: key and time of detection. */
+  readonly older: Set<string>
   /** The number of the last reading; see ReadPage. */
   seq: number
   /** Events on pages 1 … n that leave the window soon. */
@@ -64,12 +66,26 @@ export interface Drift {
   behind: number
   /** By how many events the service counts the pages; null before the first. */
   countedBy: number | null
-  /** A page to ask for again, because the one after it shows events of it, and how often it was; null for none. */
-  look: { readonly page: number; readonly times: number } | null
+  /** A page to ask for again; null for none. */
+  look: Look | null
+  /** Whether the list moved while pages were read one after the other: the last page may be of another state of it. */
+  hasMoved: boolean
+  /** Events that were met on two pages, less those that were met later than in their place: so many may be on no page. */
+  hidden: number
   /** How often the batch had to be read again from page 1, because its order changed. */
   readings: number
   /** Why its pages are no list: it is to be read from page 1. Null while they may be. */
   fault: string | null
+}
+
+export interface Look {
+  readonly page: number
+  /** How often it was asked for. */
+  readonly times: number
+  /** How many of its events the page after it shows, read right after it; 0 where that was after a longer while. */
+  readonly repeats: number
+  /** Whether the batch was read to its end: to see whether it is whole. */
+  readonly isAtEnd: boolean
 }
 
 export interface Meeting {
@@ -95,11 +111,11 @@ export function newBatchHistory(batch: BatchRecord): BatchHistory {
     firstPageAt: null,
     hasMore: true,
     read: [],
-    drift: { met: new Map(), seq: 0, ...noDrift() },
+    drift: { met: new Map(), older: new Set(), seq: 0, ...noDrift() },
   }
 }
 
-function noDrift(): Omit<Drift, 'met' | 'seq'> {
+function noDrift(): Omit<Drift, 'met' | 'older' | 'seq'> {
   return {
     leaving: [],
     nextLeavesAt: Infinity,
@@ -109,6 +125,8 @@ function noDrift(): Omit<Drift, 'met' | 'seq'> {
     behind: 0,
     countedBy: null,
     look: null,
+    hasMoved: false,
+    hidden: 0,
     readings: 0,
     fault: null,
   }
@@ -196,5 +214,6 @@ export function closeBatch(history: BatchHistory, state: 'finished' | 'split'): 
 function forgetPages({ read, drift }: BatchHistory): void {
   read.length = 0
   drift.met.clear()
+  drift.older.clear()
   Object.assign(drift, noDrift())
 }

@@ -5,12 +5,17 @@
  * An event that comes in, at the top or in the middle, pushes one from a page to the next, too. So where a page shows events
  * of pages before it, the last of those is asked for again. There every event has moved down in its old order, and none
  * that came again is left: the list was pushed. Or the page is as it was, however often it is asked for: the list holds an
- * event twice. Else it has no order, and is read again until as many events are known as it is long.
+ * event twice. Else it has no order.
+ *
+ * What pushed is looked for, too, at the end on the last page and on page 1: a machine that does not show the newest events yet
+ * pulls others up between two pages, and only their coming again on a page of another machine is seen. Where it is not found,
+ * or there is no order, the list is read again until as many events are known as it is long.
  */
 
 import { crc32Hex } from '../support/hash.ts'
 import { sum } from '../support/numbers.ts'
-import type { BatchHistory, Meeting } from './batch-history.ts'
+import { MINUTE } from '../support/units.ts'
+import type { BatchHistory, Look, Meeting } from './batch-history.ts'
 import type { EventMark } from './page-keys.ts'
 import type { PageReceived } from './records.ts'
 
@@ -18,17 +23,38 @@ import type { PageReceived } from './records.ts'
 const READINGS_MAX = 6
 // By chance, two events that change places at the end of a page look the same five times in one of 32 cases.
 const LOOKS_MAX = 5
+// Chosen. Machines of one service show new events within so much of each other.
+const PAUSE_MS = 10 * MINUTE
 
 /** What tells a page that is as it was. */
 export function fingerprintOf({ keys = '' }: PageReceived): string {
   return crc32Hex(Buffer.from(keys))
 }
 
-/** The last page before this one of which it shows events again; null for none. Later readings are judged by their end. */
-export function pageToLookAt(history: BatchHistory, marks: readonly EventMark[]): number | null {
-  if (history.drift.readings > 0) return null
+/** Asks for a look at the last page before this one of which it shows events again. Later readings are judged by their end. */
+export function noteLook(
+  history: BatchHistory,
+  { server_at: serverAt }: PageReceived,
+  marks: readonly EventMark[],
+): void {
+  const { drift, read } = history
+  if (drift.readings > 0) return
   const pages = marks.flatMap((mark) => placeOf(history, mark)?.page ?? [])
-  return pages.length === 0 ? null : Math.max(...pages)
+  if (pages.length === 0) return
+  // After a longer while, such as a day in which a budget was spent, it is no wonder that events have come in.
+  const isAfterPause = serverAt - (read.at(-1)?.serverAt ?? 0) > PAUSE_MS
+  const repeats = isAfterPause ? 0 : pages.length
+  drift.look = { page: Math.max(...pages), times: 0, repeats, isAtEnd: false }
+  drift.hidden += repeats
+}
+
+/**
+ * A look at the page that tells whether a batch that was read to its end is whole; null where nothing moved. The last page may
+ * come from a machine that lacks the newest events: then others are on no page. Page 1 shows the events that pushed others.
+ */
+export function lookAtEnd({ hasMore, pages, drift }: BatchHistory): Look | null {
+  if (hasMore || drift.readings > 0 || (!drift.hasMoved && drift.hidden === 0)) return null
+  return { page: drift.hasMoved ? pages : 1, times: LOOKS_MAX - 1, repeats: 0, isAtEnd: true }
 }
 
 /**
@@ -50,6 +76,15 @@ export function orderBy(
   return isInOrder && marks.length > 0 ? 'pushed' : 'unsure'
 }
 
+/** How many of these were met on pages before `page`, in this reading. */
+export function countFromBefore(
+  history: BatchHistory,
+  page: number,
+  marks: readonly EventMark[],
+): number {
+  return marks.filter((mark) => (placeOf(history, mark)?.page ?? page) < page).length
+}
+
 /** Whether a page was looked at so often that what it shows each time is how it is. */
 export function isSeenEnough(looks: number): boolean {
   return looks >= LOOKS_MAX
@@ -57,20 +92,23 @@ export function isSeenEnough(looks: number): boolean {
 
 /** Whether a later reading, to its end, knows fewer events than the list is long. */
 export function isIncomplete({ read, hasMore, drift }: BatchHistory): boolean {
-  const length = sum(read.map(({ events, versions }) => events - versions))
-  return drift.readings > 0 && !hasMore && drift.met.size < length
+  const length = sum(read.map(({ events, twins }) => events - twins))
+  // A list that keeps versions holds those that were corrected, too.
+  const known = drift.met.size + (drift.keepsVersions ? drift.older.size : 0)
+  return drift.readings > 0 && !hasMore && known < length
 }
 
-/** How many of these only say again, in another version or twice on this page, what was met in this reading. */
-export function countVersions({ read, drift }: BatchHistory, marks: readonly EventMark[]): number {
-  const here = new Set<number>()
-  return marks.filter(({ key, detectedAt }) => {
-    const known = drift.met.get(key)
-    const isMet = known !== undefined && read[known.page - 1]?.seq === known.seq
-    const isVersion = here.has(key) || (isMet && known.detectedAt !== detectedAt)
-    here.add(key)
-    return isVersion
-  }).length
+/** How many of these stand on this page twice. */
+export function countTwins(marks: readonly EventMark[]): number {
+  return marks.length - new Set(marks.map(({ key, detectedAt }) => `${key} ${detectedAt}`)).size
+}
+
+/** Notes the versions of events that another one is newer than. */
+export function noteOlder({ drift }: BatchHistory, marks: readonly EventMark[]): void {
+  for (const { key, detectedAt } of marks) {
+    const known = drift.met.get(key)?.detectedAt ?? detectedAt
+    if (known !== detectedAt) drift.older.add(`${key} ${Math.min(known, detectedAt)}`)
+  }
 }
 
 /** Counts another reading; `fault` says when there were enough. */

@@ -28,15 +28,19 @@ import {
   restartBatch,
   type BatchHistory,
   type Leaving,
+  type Look,
 } from './batch-history.ts'
 import {
+  countFromBefore,
   countReading,
-  countVersions,
+  countTwins,
   fingerprintOf,
   isIncomplete,
   isSeenEnough,
+  lookAtEnd,
+  noteLook,
+  noteOlder,
   orderBy,
-  pageToLookAt,
 } from './list-order.ts'
 import { decodeMarks, type EventMark } from './page-keys.ts'
 import type { PageReceived } from './records.ts'
@@ -70,27 +74,57 @@ export function takeRecord(history: BatchHistory, record: PageReceived): void {
     return
   }
   history.drift.fault ??= faultOf(history, record, same)
-  if (record.page === history.drift.look?.page) return lookAt(history, record, marks)
-  if (record.page <= history.pages) reread(history, record)
-  if (record.page === 1) history.firstPageAt ??= record.server_at
-  addPage(history, record, marks)
-  if (isIncomplete(history)) readAgain(history)
+  const { look } = history.drift
+  if (look?.page === record.page) lookAt(history, record, marks, look)
+  else {
+    if (record.page <= history.pages) reread(history, record)
+    if (record.page === 1) history.firstPageAt ??= record.server_at
+    addPage(history, record, marks)
+    if (isIncomplete(history)) readAgain(history)
+  }
+  endWithLooks(history)
 }
 
-/** Takes a page that is asked for again because the one after it shows events of it. */
-function lookAt(history: BatchHistory, record: PageReceived, marks: readonly EventMark[]): void {
+/** Takes a page that is asked for again because of what moved. */
+function lookAt(
+  history: BatchHistory,
+  record: PageReceived,
+  marks: readonly EventMark[],
+  look: Look,
+): void {
   const { drift } = history
-  const { page, times } = drift.look ?? { page: record.page, times: 0 }
+  const { page, repeats, isAtEnd } = look
+  const times = look.times + 1
   const order = orderBy(history, record, marks)
-  const isOver = order === 'pushed' || isSeenEnough(times + 1)
-  drift.look = isOver ? null : { page, times: times + 1 }
+  const isOver = order === 'pushed' || isSeenEnough(times)
+  drift.look = isOver ? null : { ...look, times }
+  // The last page came from another state of the list.
+  if (isAtEnd && page > 1) drift.hidden += countFromBefore(history, page, marks)
   // What it shows for the first time was hidden until now, or has come in. It has no place among those that were met here.
-  const isNew = ({ key }: EventMark) => key !== 0 && !drift.met.has(key)
-  noteLeaving(history, record, marks.filter(isNew))
-  for (const [index, mark] of marks.entries()) {
-    if (isNew(mark)) drift.met.set(mark.key, { detectedAt: mark.detectedAt, page, index, seq: 0 })
+  const found = [...marks.entries()].filter(([, { key }]) => key !== 0 && !drift.met.has(key))
+  noteLeaving(
+    history,
+    record,
+    found.map(([, mark]) => mark),
+  )
+  for (const [index, { key, detectedAt }] of found) {
+    drift.met.set(key, { detectedAt, page, index, seq: 0 })
   }
-  if (order === 'unsure') readAgain(history)
+  // A list that holds events twice hides none.
+  const explained = found.length + (isOver && order === 'same' ? repeats : 0)
+  drift.hidden = Math.max(0, drift.hidden - explained)
+  drift.hasMoved ||= order === 'pushed' && repeats > 0
+  if (page === history.pages) history.hasMore ||= record.has_more
+  const isUnexplained = isAtEnd && page === 1 && drift.hidden > 0
+  if (order === 'unsure' || isUnexplained) readAgain(history)
+}
+
+/** Looks at the last page and at page 1 of a list that moved. */
+function endWithLooks(history: BatchHistory): void {
+  const { drift } = history
+  if (drift.look !== null || unverifiedPage(history) !== null) return
+  drift.look = lookAtEnd(history)
+  if (drift.look !== null) drift.hasMoved = false
 }
 
 function readAgain(history: BatchHistory): void {
@@ -174,13 +208,11 @@ function addPage(history: BatchHistory, record: PageReceived, marks: readonly Ev
   const { read, drift } = history
   const { page, events, server_at: serverAt, clocks, uptime } = record
   const seq = (drift.seq += 1)
-  const versions = countVersions(history, marks)
-  const lookAtPage = pageToLookAt(history, marks)
-  if (lookAtPage !== null) drift.look = { page: lookAtPage, times: 0 }
+  noteLook(history, record, marks)
   const removals = [...leftBefore(history, serverAt), ...meetEvents(history, page, marks)]
   read.push({
     events,
-    versions,
+    twins: countTwins(marks),
     fingerprint: fingerprintOf(record),
     seq,
     serverAt,
@@ -252,6 +284,7 @@ function leftBefore({ drift }: BatchHistory, serverAt: number): Removal[] {
 
 /** Notes where events were met, and returns those that were removed from a page above. */
 function meetEvents(history: BatchHistory, page: number, marks: readonly EventMark[]): Removal[] {
+  noteOlder(history, marks)
   const { met, seq } = history.drift
   return marks.flatMap((mark, index) => {
     // A mark without a key is of an event that was erased.
