@@ -4,10 +4,12 @@
  * says what is left.
  */
 
-import { existsSync } from 'node:fs'
+import { existsSync, statSync } from 'node:fs'
+import { join } from 'node:path'
 import type { Journal } from '../journal/journal.ts'
 import { readHistory } from '../journal/read-history.ts'
 import type { SpentBefore } from '../journal/records.ts'
+import { ANY_END } from '../load/load.ts'
 import { StorageError } from '../support/errors.ts'
 import { withWarehouse } from '../warehouse/warehouse.ts'
 import type { DataDirectory } from './data-directory.ts'
@@ -32,7 +34,7 @@ export async function spentWithoutJournal(
   const segments = journal.segments()
   if (!existsSync(directory.warehouse)) return null
   if (segments.length > 0) {
-    await refuseOlder(journal, directory, new Set([...segments, ...losses.keys()]))
+    await refuseOlder(journal, directory, new Set(losses.keys()))
     return null
   }
   return withWarehouse({ path: directory.warehouse, mode: 'read' }, async (warehouse) => {
@@ -66,30 +68,62 @@ export async function spentWithoutJournal(
 
 async function refuseOlder(
   journal: Journal,
-  { root, warehouse: path }: DataDirectory,
-  known: ReadonlySet<string>,
+  directory: DataDirectory,
+  losses: ReadonlySet<string>,
 ): Promise<void> {
-  const loaded = await loadedSegments(path)
-  const gone = loaded.filter((segment) => !known.has(segment))
-  if (gone.length === 0 || beganAgain(journal)) return
-  throw new StorageError(
-    `the journal in ${root} is older than its warehouse: ${gone.length} of ${loaded.length} segments that were loaded are not in it, the newest of them ${gone.at(-1)}`,
-    { hint: OLDER, context: { segments: gone } },
+  const present = new Set(journal.segments())
+  const loaded = await loadedFrom(directory.warehouse)
+  const gone = loaded.segments.filter(
+    ({ segment }) => !present.has(segment) && !losses.has(segment),
   )
+  // An erasure makes a segment shorter, too, and leaves every request in it. What was accepted to be lost is in none.
+  const isShorter = loaded.segments.some(
+    ({ segment, bytes }) =>
+      present.has(segment) && bytes > statSync(join(journal.folder, segment)).size,
+  )
+  const lacks = isShorter && losses.size === 0 ? lacking(journal, loaded.requests) : 0
+  if (gone.length + lacks === 0 || beganAgain(journal)) return
+  const what =
+    gone.length > 0
+      ? `${gone.length} of ${loaded.segments.length} segments that were loaded are not in it, the newest of them ${gone.at(-1)?.segment}`
+      : `${lacks} of ${loaded.requests.length} pages that were loaded are not in it`
+  throw new StorageError(`the journal in ${directory.root} is older than its warehouse: ${what}`, {
+    hint: OLDER,
+    context: { segments: gone.map(({ segment }) => segment), pages: lacks },
+  })
 }
 
-/** None where the warehouse cannot be read, because it is damaged or in use: what loads says so. */
-async function loadedSegments(path: string): Promise<readonly string[]> {
+interface Loaded {
+  readonly segments: readonly { readonly segment: string; readonly bytes: number }[]
+  /** Of the pages. */
+  readonly requests: readonly string[]
+}
+
+/** Nothing where the warehouse cannot be read, because it is damaged or in use: what loads says so. */
+async function loadedFrom(path: string): Promise<Loaded> {
   try {
     return await withWarehouse({ path, mode: 'read' }, async (warehouse) => {
-      const { segment = [] } = await warehouse.columns<string>(
-        'select segment from ops.journal_positions order by segment',
+      const segments = await warehouse.all<{ segment: string; bytes: number }>(
+        `select segment, bytes::double as bytes from ops.journal_positions where bytes < ${ANY_END} order by segment`,
       )
-      return segment
+      const { request_id: requests = [] } = await warehouse.columns<string>(
+        'select request_id from ops.pages where body_sha256 is not null',
+      )
+      return { segments, requests }
     })
   } catch {
-    return []
+    return { segments: [], requests: [] }
   }
+}
+
+function lacking(journal: Journal, requests: readonly string[]): number {
+  const there = new Set<string>()
+  for (const segment of journal.segments()) {
+    for (const { record } of journal.read(segment)) {
+      if (record.kind === 'page_received') there.add(record.request_id)
+    }
+  }
+  return requests.filter((id) => !there.has(id)).length
 }
 
 /** Whether the journal took the place of one that is gone: then the warehouse knows that one, until the next load. */
