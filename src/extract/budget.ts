@@ -6,7 +6,6 @@
 import { isoInstant } from '../support/clock.ts'
 import { Condition } from '../support/condition.ts'
 import { EXIT, JobtideError } from '../support/errors.ts'
-import { sum } from '../support/numbers.ts'
 import { CREDITS_PER_PAGE, monthOf, nextMonthAt } from '../journal/spending.ts'
 
 export interface BudgetOptions {
@@ -19,8 +18,10 @@ export interface BudgetOptions {
   }
   /** What a page cost last, in credits; default: the expected price. */
   readonly pagePrice?: number
-  /** The earlier of our time and the service's, milliseconds since 1970 UTC: a clock that is ahead begins no month. */
+  /** Our time, milliseconds since 1970 UTC. */
   readonly now: () => number
+  /** The service's time, once it was heard; else null. A month has to have room by both clocks. */
+  readonly serviceNow?: () => number | null
 }
 
 /** The price of one request, reserved. */
@@ -100,25 +101,23 @@ export class Budget {
   /** The limit that so many requests would exceed. */
   #reachedBy(requests: number): Limit | undefined {
     const { run, month } = this.#options
-    const thisMonth = this.#thisMonth()
     const limits = [
       { month: null, limit: run.limit ?? Infinity, spent: this.#spent },
-      {
-        month: thisMonth,
-        limit: month?.limit ?? Infinity,
-        // Of later months, too: what was spent under a clock that was ahead.
-        spent: sum([...this.#spentIn].map(([of, credits]) => (of >= thisMonth ? credits : 0))),
-      },
+      ...this.#months().map((one) => {
+        return { month: one, limit: month?.limit ?? Infinity, spent: this.#spentIn.get(one) ?? 0 }
+      }),
     ]
     return limits.find(({ limit, spent }) => spent + requests * this.#price > limit)
   }
 
-  #thisMonth(): string {
-    return monthOf(this.#options.now())
+  /** One, or two where clocks disagree. */
+  #months(): string[] {
+    const { now, serviceNow } = this.#options
+    return [...new Set([now(), serviceNow?.() ?? now()].map(monthOf))]
   }
 
   #reservation(): Reservation {
-    let month = this.#thisMonth()
+    let months = this.#months()
     let isOpen = true
     this.#reserved += 1
     const giveBack = () => {
@@ -128,7 +127,7 @@ export class Budget {
     }
     return {
       canDispatch: () => {
-        month = this.#thisMonth()
+        months = this.#months()
         if (this.#reachedBy(this.#reserved) === undefined) return true
         giveBack()
         return false
@@ -137,7 +136,9 @@ export class Budget {
         if (!isOpen) return
         this.#price = Math.max(this.#price, charged)
         this.#spent += charged
-        this.#spentIn.set(month, (this.#spentIn.get(month) ?? 0) + charged)
+        for (const month of months) {
+          this.#spentIn.set(month, (this.#spentIn.get(month) ?? 0) + charged)
+        }
         giveBack()
       },
     }

@@ -69,27 +69,20 @@ class Extraction {
   #events = 0
 
   constructor(options: ExtractOptions) {
-    const {
-      run,
-      creditsLimit,
-      creditsSpent = 0,
-      monthlyCredits,
-      pagePrice = 0,
-      clock,
-      stop,
-    } = options
+    const { run, creditsLimit, creditsSpent = 0, monthlyCredits, pagePrice = 0, clock } = options
     const { run_id: runId } = run.started
     this.#options = options
     this.#names = new KnownNames(options.run.batches.values(), options.ids)
     this.#batches = [...run.batches.values()].filter(isKept)
     this.#projection = project(this.#batches)
-    this.#stop = AbortSignal.any([stop, this.#halt.signal])
+    this.#stop = AbortSignal.any([options.stop, this.#halt.signal])
     this.#creditsBefore = Math.max(creditsSpent, run.creditsCommitted - run.creditsAtLastStop)
     this.#budget = new Budget({
       run: { limit: creditsLimit, spent: this.#creditsBefore },
       ...(monthlyCredits === undefined ? {} : { month: monthlyCredits }),
       pagePrice,
-      now: () => Math.min(clock.now(), this.#buyer.serviceTime),
+      now: () => clock.now(),
+      serviceNow: () => this.#buyer.heardTime,
     })
     this.#queue = new PQueue({ concurrency: options.concurrency })
     this.#buyer = new PageBuyer(runId, this.#budget, { ...options, stop: this.#stop })

@@ -83,6 +83,11 @@ export class PageBuyer {
     return this.#serviceClock.trouble
   }
 
+  /** As {@link serviceTime}, by the answers to this process alone; null before the first. */
+  get heardTime(): number | null {
+    return this.#serviceClock.heard()
+  }
+
   /** The service's time now, milliseconds since 1970 UTC. */
   get serviceTime(): number {
     return this.#serviceClock.now()

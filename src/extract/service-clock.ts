@@ -36,9 +36,13 @@ export class ServiceClock {
    */
   now(): number {
     const { clock, clocksBefore } = this.#options
+    return this.heard() ?? clock.now() + (clocksBefore?.serverAheadMs ?? 0)
+  }
+
+  /** The service's time now by the answers to this process; null before the first. */
+  heard(): number | null {
     const believed = this.#believed
-    if (believed !== null) return believed.at + clock.monotonic() - believed.monotonic
-    return clock.now() + (clocksBefore?.serverAheadMs ?? 0)
+    return believed && believed.at + this.#options.clock.monotonic() - believed.monotonic
   }
 
   /** @param ours this machine's time when the answer was here */

@@ -108,17 +108,23 @@ describe('the budget of a calendar month', () => {
   })
 })
 
-it('a clock that is 40 days ahead of the service begins no month: 20 credits a month stay 20', async () => {
-  const service = simulated(manyEvents(400))
-  const run = aRun(service)
-  const spentBy = new Map<string, number>()
-  const error = await errorOf(run.extract({ monthlyCredits: { limit: 20, spentBy } }))
-  expect(error).toMatchObject({ exitCode: 4, context: { per: 'month', spent: 20 } })
-  service.clock.jump(40 * DAY)
-  const month = { limit: 20, spentBy: new Map([['2026-11', 20]]) }
-  const clocksBefore = { serverAheadMs: -40 * DAY, reached: [] }
-  await errorOf(run.extract({ monthlyCredits: month, clocksBefore }))
-  expect(service.charged()).toBe(20)
+it('a clock that is 40 days ahead of the service, and in a month that is fresh, buys one page until the service says its time', async () => {
+  const june = { limit: 20, spentBy: new Map([['2026-06', 20]]) }
+  let heard: number | null = null
+  const now = () => NOW + 40 * DAY
+  const budget = new Budget({
+    run: { limit: null, spent: 0 },
+    month: june,
+    now,
+    serviceNow: () => heard,
+  })
+  const page = await budget.reserve(never)
+  expect(page.canDispatch()).toBe(true)
+  heard = NOW
+  page.settle(10)
+  await expect(budget.reserve(never)).rejects.toMatchObject({
+    context: { per: 'month', renews_at: '2026-07-01T00:00:00.000Z' },
+  })
 })
 
 describe('the budget of a run', () => {
