@@ -103,8 +103,8 @@ export function fromText(text: string): OrganizationRef | null {
 }
 
 function fromColumns(id: string, url: string): OrganizationRef | null {
-  if (id !== '') return { by: 'id', value: id }
-  return url === '' ? null : { by: 'url', value: url.replace(/\/+$/, '') }
+  // What looks like an id is one, in the column of URLs, too: a page of that name would be taken for it.
+  return id === '' ? fromText(url) : { by: 'id', value: id }
 }
 
 interface Row {

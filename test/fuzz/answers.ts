@@ -133,10 +133,12 @@ export async function openAnswers() {
 function checkAnswer({ headers, body }: Answer, input: Buffer): void {
   claim(!body.includes(KEY), 'the key is in the body')
   const isAsSent = headers['content-encoding'] ?? headers['transfer-encoding']
-  claim(isAsSent !== undefined || input.includes(KEY) || input.includes(body), 'other bytes')
+  // Taken out in any case, so that the body is another one.
+  const hasKey = input.toString('latin1').toLowerCase().includes(KEY)
+  claim(isAsSent !== undefined || hasKey || input.includes(body), 'other bytes')
   const stated = headers['content-length']
   const isShort = isAsSent === undefined && stated !== undefined && Number(stated) > body.length
-  claim(!isShort || input.includes(KEY), 'a cut body passed for whole')
+  claim(!isShort || hasKey, 'a cut body passed for whole')
   claim(!/[\p{Cc}\p{Bidi_Control}]/u.test(errorMessage(body)), 'a message a terminal obeys')
   const page = parsePage(body)
   if (typeof page === 'string') return
