@@ -87,6 +87,13 @@ describe('a proxy', () => {
     },
   )
 
+  it('that never answers is given up at the deadline of the request', async () => {
+    const silent = createServer((socket) => socket.on('error', () => undefined))
+    const port = await listen(silent)
+    const failure = failureOf('https://service.test', { ...through(port), deadlineMs: 300 })
+    expect(await failure).toMatchObject({ message: 'no whole answer within 0.3 s', inDoubt: true })
+  })
+
   it('that is not there is named by its own address', async () => {
     const port = await closedPort()
     const error = await failureOf('https://service.test', through(port, 'crew:geheim77@'))
