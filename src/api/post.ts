@@ -1,5 +1,6 @@
 /** Sends a small request to another address than the service's, such as a webhook. */
 
+import { untilAborted } from '../support/abort.ts'
 import { SECOND } from '../support/units.ts'
 import { createAgent, type ProxySettings } from './transport.ts'
 
@@ -24,14 +25,17 @@ export async function sendSmall(
       ? ({ method: 'GET' } as const)
       : ({ method: 'POST', body: JSON.stringify(body) } as const)
   const type = body === null ? {} : { 'content-type': 'application/json' }
+  const signal = AbortSignal.timeout(DEADLINE_MS)
   try {
-    const answer = await agent.request({
+    const request = agent.request({
       origin,
       path: `${pathname}${search}`,
       headers: { ...type, 'user-agent': 'jobtide', ...headers },
-      signal: AbortSignal.timeout(DEADLINE_MS),
+      signal,
       ...content,
     })
+    // As in transport.ts: a proxy may never answer CONNECT.
+    const answer = await untilAborted(request, signal)
     await answer.body.dump()
     return answer.statusCode
   } finally {

@@ -7,7 +7,7 @@ import { promisify } from 'node:util'
 import { gunzip } from 'node:zlib'
 import { Agent, EnvHttpProxyAgent, request, type Dispatcher } from 'undici'
 import type { Clock } from '../support/clock.ts'
-import { onAbort } from '../support/abort.ts'
+import { untilAborted } from '../support/abort.ts'
 import { messageOf, systemCode } from '../support/errors.ts'
 import { createScrubber, type Scrubber } from '../support/logger.ts'
 import type { Secret } from '../support/secret.ts'
@@ -110,6 +110,7 @@ export function createTransport(options: TransportOptions): Transport {
         },
         body: JSON.stringify(body),
       })
+      // undici goes on with a request that waits for a proxy to answer CONNECT, whatever its signal says.
       const response = await untilAborted(answered, either)
       const raw = Buffer.from(await response.body.arrayBuffer())
       return {
@@ -138,19 +139,6 @@ export function createTransport(options: TransportOptions): Transport {
   }
 
   return { post, close: () => agent.destroy() }
-}
-
-// undici goes on with a request that waits for a proxy to answer CONNECT, whatever its signal says.
-async function untilAborted<T>(work: Promise<T>, signal: AbortSignal): Promise<T> {
-  let stopListening = () => {}
-  const aborted = new Promise<never>((_, reject) => {
-    stopListening = onAbort(signal, () => reject(signal.reason as Error))
-  })
-  try {
-    return await Promise.race([work, aborted])
-  } finally {
-    stopListening()
-  }
 }
 
 /** Connections as Jobtide makes them, through the proxies where there are some. */

@@ -9,3 +9,16 @@ export function onAbort(signal: AbortSignal, listener: () => void): () => void {
   signal.addEventListener('abort', listener, { once: true })
   return () => signal.removeEventListener('abort', listener)
 }
+
+/** What `work` comes to, or the signal's reason once it aborts: for work that does not look at its signal. */
+export async function untilAborted<T>(work: Promise<T>, signal: AbortSignal): Promise<T> {
+  let stopListening = () => {}
+  const aborted = new Promise<never>((_, reject) => {
+    stopListening = onAbort(signal, () => reject(signal.reason as Error))
+  })
+  try {
+    return await Promise.race([work, aborted])
+  } finally {
+    stopListening()
+  }
+}
