@@ -112,5 +112,7 @@ function isMissing(name: string, due: number, freshness: Freshness, beganAt: num
   const state = runState(last, freshness.working)
   if (state === 'running') return false
   if (state === 'killed' || state === 'interrupted') return true
-  return Math.max(endedAt ?? 0, last.started.at) < due
+  const ranAt = Math.max(endedAt ?? 0, last.started.at)
+  // By a clock that was ahead: what is due since this schedule began is not what it ran for.
+  return ranAt < due || (ranAt > freshness.nowMs && due > beganAt)
 }

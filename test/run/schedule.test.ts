@@ -163,6 +163,13 @@ describe('a schedule', () => {
     expect(site.began).toEqual(['11-21T02:17'])
   })
 
+  it('runs at its next times after a run by a clock that was 10 days ahead', async () => {
+    const site = scheduleAt(NOON)
+    site.note(NOON + 10 * DAY, 'done')
+    await site.keep(3 * DAY)
+    expect(site.began.slice(0, 2)).toEqual(['11-21T02:15', '11-22T02:15'])
+  })
+
   it('goes on after a look that failed', async () => {
     const site = scheduleAt(NOON)
     site.fails = true
