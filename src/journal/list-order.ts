@@ -68,12 +68,15 @@ export function orderBy(
 ): 'same' | 'pushed' | 'unsure' {
   if (history.read[record.page - 1]?.fingerprint === fingerprintOf(record)) return 'same'
   const places = marks.flatMap((mark) => placeOf(history, mark) ?? [])
-  const isInOrder = places.every(({ page, index }, i) => {
+  const isInOrder = places.every((place, i) => {
     const before = places[i - 1]
-    const isBelow = before === undefined || page > before.page || index >= before.index
-    return page <= record.page && isBelow && page >= (before?.page ?? page)
+    return place.page <= record.page && (before === undefined || !isAbove(place, before))
   })
   return isInOrder && marks.length > 0 ? 'pushed' : 'unsure'
+}
+
+function isAbove(a: Meeting, b: Meeting): boolean {
+  return a.page === b.page ? a.index < b.index : a.page < b.page
 }
 
 /** How many of these were met on pages before `page`, in this reading. */
@@ -92,10 +95,11 @@ export function isSeenEnough(looks: number): boolean {
 
 /** Whether a later reading, to its end, knows fewer events than the list is long. */
 export function isIncomplete({ read, hasMore, drift }: BatchHistory): boolean {
+  // Asked with each page, and a batch can have ten thousand.
+  if (drift.readings === 0 || hasMore) return false
   const length = sum(read.map(({ events, twins }) => events - twins))
   // A list that keeps versions holds those that were corrected, too.
-  const known = drift.met.size + (drift.keepsVersions ? drift.older.size : 0)
-  return drift.readings > 0 && !hasMore && known < length
+  return drift.met.size + (drift.keepsVersions ? drift.older.size : 0) < length
 }
 
 /** How many of these stand on this page twice. */

@@ -122,9 +122,10 @@ function lookAt(
 /** Looks at the last page and at page 1 of a list that moved. */
 function endWithLooks(history: BatchHistory): void {
   const { drift } = history
-  if (drift.look !== null || unverifiedPage(history) !== null) return
-  drift.look = lookAtEnd(history)
-  if (drift.look !== null) drift.hasMoved = false
+  const look = lookAtEnd(history)
+  if (look === null || drift.look !== null || unverifiedPage(history) !== null) return
+  drift.look = look
+  drift.hasMoved = false
 }
 
 function readAgain(history: BatchHistory): void {
