@@ -72,58 +72,55 @@ async function refuseOlder(
   losses: ReadonlySet<string>,
 ): Promise<void> {
   const present = new Set(journal.segments())
-  const loaded = await loadedFrom(directory.warehouse)
-  const gone = loaded.segments.filter(
-    ({ segment }) => !present.has(segment) && !losses.has(segment),
+  const loaded = await loadedFrom<{ segment: string; bytes: number }>(
+    directory.warehouse,
+    `select segment, bytes::double as bytes from ops.journal_positions where bytes < ${ANY_END} order by segment`,
   )
+  const gone = loaded.filter(({ segment }) => !present.has(segment) && !losses.has(segment))
   // An erasure makes a segment shorter, too, and leaves every request in it. What was accepted to be lost is in none.
-  const isShorter = loaded.segments.some(
+  const isShorter = loaded.some(
     ({ segment, bytes }) =>
       present.has(segment) && bytes > statSync(join(journal.folder, segment)).size,
   )
-  const lacks = isShorter && losses.size === 0 ? lacking(journal, loaded.requests) : 0
+  // Asked for only then: there may be a million.
+  const pages =
+    isShorter && losses.size === 0 ? await loadedFrom<Page>(directory.warehouse, PAGES) : []
+  const lacks = lacking(journal, pages)
   if (gone.length + lacks === 0 || beganAgain(journal)) return
   const what =
     gone.length > 0
-      ? `${gone.length} of ${loaded.segments.length} segments that were loaded are not in it, the newest of them ${gone.at(-1)?.segment}`
-      : `${lacks} of ${loaded.requests.length} pages that were loaded are not in it`
+      ? `${gone.length} of ${loaded.length} segments that were loaded are not in it, the newest of them ${gone.at(-1)?.segment}`
+      : `${lacks} of ${pages.length} pages that were loaded are not in it`
   throw new StorageError(`the journal in ${directory.root} is older than its warehouse: ${what}`, {
     hint: OLDER,
     context: { segments: gone.map(({ segment }) => segment), pages: lacks },
   })
 }
 
-interface Loaded {
-  readonly segments: readonly { readonly segment: string; readonly bytes: number }[]
-  /** Of the pages. */
-  readonly requests: readonly string[]
+interface Page {
+  readonly request_id: string
 }
 
+const PAGES = 'select request_id from ops.pages where body_sha256 is not null'
+
 /** Nothing where the warehouse cannot be read, because it is damaged or in use: what loads says so. */
-async function loadedFrom(path: string): Promise<Loaded> {
+async function loadedFrom<T extends object>(path: string, sql: string): Promise<readonly T[]> {
   try {
-    return await withWarehouse({ path, mode: 'read' }, async (warehouse) => {
-      const segments = await warehouse.all<{ segment: string; bytes: number }>(
-        `select segment, bytes::double as bytes from ops.journal_positions where bytes < ${ANY_END} order by segment`,
-      )
-      const { request_id: requests = [] } = await warehouse.columns<string>(
-        'select request_id from ops.pages where body_sha256 is not null',
-      )
-      return { segments, requests }
-    })
+    return await withWarehouse({ path, mode: 'read' }, (warehouse) => warehouse.all<T>(sql))
   } catch {
-    return { segments: [], requests: [] }
+    return []
   }
 }
 
-function lacking(journal: Journal, requests: readonly string[]): number {
+function lacking(journal: Journal, pages: readonly Page[]): number {
+  if (pages.length === 0) return 0
   const there = new Set<string>()
   for (const segment of journal.segments()) {
     for (const { record } of journal.read(segment)) {
       if (record.kind === 'page_received') there.add(record.request_id)
     }
   }
-  return requests.filter((id) => !there.has(id)).length
+  return pages.filter(({ request_id: id }) => !there.has(id)).length
 }
 
 /** Whether the journal took the place of one that is gone: then the warehouse knows that one, until the next load. */
