@@ -167,15 +167,20 @@ function lastRun({ pipeline, runs: { last }, working }: Facts): Found | null {
   }
 }
 
+/** When a run began or ended last, by the clock that it had; 0 for never. */
+export function ranAt({ last, endedAt }: PipelineRuns): number {
+  return Math.max(endedAt ?? 0, last?.started.at ?? 0)
+}
+
 /** The last time that was due and is still without a run that began or ended since; null where there is none. */
 export function missingSince(
   schedule: Schedule | null,
-  { last, endedAt }: PipelineRuns,
+  runs: PipelineRuns,
   nowMs: number,
 ): number | null {
   const due = schedule === null ? null : lastDue(schedule, nowMs)
   // What began since then and was killed has not missed its time.
-  return due === null || Math.max(endedAt ?? 0, last?.started.at ?? 0) >= due ? null : due
+  return due === null || ranAt(runs) >= due ? null : due
 }
 
 function missed({ pipeline, runs, working, nowMs, graceMs = GRACE_MS }: Facts): Found | null {

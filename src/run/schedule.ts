@@ -4,7 +4,7 @@
  */
 
 import { lastDue, nextDue, type Schedule } from '../plan/due.ts'
-import { runState, runsOf } from '../plan/judge.ts'
+import { ranAt, runState, runsOf } from '../plan/judge.ts'
 import type { Clock } from '../support/clock.ts'
 import { messageOf } from '../support/errors.ts'
 import type { Logger } from '../support/logger.ts'
@@ -106,13 +106,14 @@ function nextOf(
 
 /** Whether no run has been there for the time `due`; one that was killed or stopped is taken up again. */
 function isMissing(name: string, due: number, freshness: Freshness, beganAt: number): boolean {
-  const { last, endedAt } = runsOf(freshness.history, name)
+  const runs = runsOf(freshness.history, name)
+  const { last } = runs
   // The first run may cost much: it waits for its time.
   if (last === null) return due > beganAt
   const state = runState(last, freshness.working)
   if (state === 'running') return false
   if (state === 'killed' || state === 'interrupted') return true
-  const ranAt = Math.max(endedAt ?? 0, last.started.at)
+  const at = ranAt(runs)
   // By a clock that was ahead: what is due since this schedule began is not what it ran for.
-  return ranAt < due || (ranAt > freshness.nowMs && due > beganAt)
+  return at < due || (at > freshness.nowMs && due > beganAt)
 }

@@ -109,3 +109,8 @@ export function asWarehouseError(error: unknown, path: string): unknown {
 function firstLine(text: string): string {
   return text.split('\n', 1)[0] ?? text
 }
+
+/** Whether no process holds the file, and its file system has no locks. */
+export function hasNoLocks(error: LockedError): boolean {
+  return /not supported/i.test(String(error.cause))
+}

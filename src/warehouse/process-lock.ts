@@ -13,7 +13,7 @@ import { basename, dirname, join } from 'node:path'
 import { fsyncDirectory, linkOnce, syncFile } from '../support/atomic-file.ts'
 import { LockedError, StorageError, asStorageError } from '../support/errors.ts'
 import { removeDatabase } from './database-file.ts'
-import { WarehouseDamagedError } from './errors.ts'
+import { WarehouseDamagedError, hasNoLocks } from './errors.ts'
 import { openBareFile } from './warehouse.ts'
 
 /** A lock that this process holds. */
@@ -107,7 +107,7 @@ async function openOrNull(path: string, mode: 'read' | 'write'): Promise<(() => 
         cause: error,
       })
     }
-    if (!/not supported/i.test(String(error.cause))) return null
+    if (!hasNoLocks(error)) return null
     throw new StorageError(`the file system of ${path} knows no locks between processes`, {
       hint: 'Put its folder on a local disk, or on a network file system with locks (NFSv4).',
       cause: error,

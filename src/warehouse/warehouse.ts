@@ -25,7 +25,7 @@ import {
   type DuckDBResult,
   type DuckDBResultReader,
 } from './engine.ts'
-import { asWarehouseError } from './errors.ts'
+import { asWarehouseError, hasNoLocks } from './errors.ts'
 import { columnsOf, nextChunk, streamReading } from './reading-statement.ts'
 import { applySchema } from './schema.ts'
 import type { Prepared, ResultTable, RowStream, SqlParameters, SqlValue } from './rows.ts'
@@ -110,7 +110,7 @@ async function connectWhenFree(path: string, options: WarehouseOptions): Promise
     try {
       return await connect(path, options)
     } catch (error) {
-      const isForNow = error instanceof LockedError && !/not supported/i.test(String(error.cause))
+      const isForNow = error instanceof LockedError && !hasNoLocks(error)
       if (!isForNow || waitedMs >= WAIT_FOR_READERS_MS) throw error
       await realClock.sleep(LOOK_EVERY_MS)
     }
