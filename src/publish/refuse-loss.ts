@@ -4,6 +4,7 @@
  */
 
 import { isoInstant } from '../support/clock.ts'
+import { MINUTE } from '../support/units.ts'
 import { ulidTime } from '../support/ulid.ts'
 import { PublishError } from './errors.ts'
 import { totalsOf, type Manifest, type NotKept } from './manifest.ts'
@@ -71,6 +72,29 @@ export function isOfAnotherJournal(before: Source, now: Source): boolean {
   return before.journal_id !== now.journal_id
 }
 
+/**
+ * Refuses, before anything is bought, a journal that knows of fewer credits than the snapshot: a copy from before it was
+ * published, whose run would buy again what is in the newer one. The ledger of one journal only ever grows, also by an
+ * accepted loss.
+ * @param creditsHere charged or in doubt, of all runs of the journal here
+ */
+export function refuseOlderJournal(
+  before: Manifest,
+  creditsHere: number,
+  destination: string,
+  { acceptShrink = false }: LossChoices,
+): void {
+  const { credits, snapshot_id } = before
+  if (acceptShrink || creditsHere >= credits.total) return
+  throw new RefusedLossError(
+    `the journal here is older than what readers of ${destination} see: it knows of ${shown(creditsHere)} credits, and snapshot ${snapshot_id} of ${shown(credits.total)}`,
+    {
+      hint: 'Is this a copy of the data directory from a backup? Put the newer one back; or run once with --accept-shrink, which buys again what the newer one held.',
+      context: { destination, snapshot_id, credits: creditsHere, credits_published: credits.total },
+    },
+  )
+}
+
 /** Whether a snapshot shows nothing: no row, and no organisation that was read to its end. */
 export function isEmpty({ tables, coverage }: Manifest): boolean {
   return coverage.organizations === 0 && tables.every(({ rows }) => rows === 0)
@@ -82,6 +106,8 @@ const EVENTS = 'job_change_events'
 const SMALL_SHARE = 0.05
 /** A table with fewer rows can lose all of them by one correction. */
 const FEW_ROWS = 20
+/** How far coverage may be ahead of this machine's clock; see coveredBy in src/journal/coverage.ts. */
+const AHEAD_MS = 5 * MINUTE
 
 /** What a snapshot has less of than the one before; one phrase each. */
 function lossesOf(before: Manifest, now: Manifest): string[] {
@@ -100,12 +126,14 @@ function lossesOf(before: Manifest, now: Manifest): string[] {
   })
   const [was, is] = [before.coverage, now.coverage]
   const [to, end] = [was.covered_to.max, is.covered_to.max]
+  // What was covered up to a time that has not come was said by clocks that were ahead, and is void.
+  const cannotBe = to !== null && Date.parse(to) > Date.parse(now.created_at) + AHEAD_MS
   return [
     ...tables,
     ...(isFarLess(is.organizations, was.organizations)
       ? [told('organisations covered', was.organizations, is.organizations)]
       : []),
-    ...(to !== null && (end === null || Date.parse(end) < Date.parse(to))
+    ...(to !== null && !cannotBe && (end === null || Date.parse(end) < Date.parse(to))
       ? [told('covered up to', to, end)]
       : []),
   ]

@@ -197,7 +197,7 @@ export async function pipelineFindings(
       findings.push(finding(name, 'problem', problem, hint))
     } else if (job !== null) {
       findings.push(listFinding(pipeline), scheduleFinding(pipeline, freshness))
-      findings.push(await look(`${name} to`, () => destinationFinding(pipeline, world)))
+      findings.push(await look(`${name} to`, () => destinationFinding(pipeline, freshness, world)))
     }
   }
   return findings
@@ -227,6 +227,7 @@ function scheduleFinding({ name, schedule }: KnownPipeline, freshness: Freshness
 
 async function destinationFinding(
   { name, job }: KnownPipeline,
+  { history }: Freshness,
   world: Pick<RunWorld, 'clock' | 's3Endpoint' | 'directory'>,
 ): Promise<Finding> {
   const check = `${name} to`
@@ -240,7 +241,7 @@ async function destinationFinding(
       : finding(check, 'problem', why, 'Make it writable, or name another destination.')
   }
   if (existsSync(join(world.directory.journal, IDENTITY_FILE))) {
-    await preflightStage(job.snapshot, world, job.publishing)
+    await preflightStage(job.snapshot, world, job.publishing, history)
   } else if ((await readCurrent(await openTarget(job.snapshot, world))) !== null) {
     const hint = 'Is this the data directory you mean? The first run here would end with 7.'
     return finding(check, 'problem', `${to} shows the rows of another journal`, hint)

@@ -106,7 +106,7 @@ async function attempt(
   // Before a credit is spent, because the load would refuse.
   if (command !== 'extract') readSuppression(journal, before.suppression)
   const publishes = command !== 'extract' && job.snapshot !== null
-  const store = publishes ? await preflightStage(job.snapshot, world, job.publishing) : null
+  const store = publishes ? await preflightStage(job.snapshot, world, job.publishing, before) : null
   const begun = await beginRun({ job, command, history: before, writer, clock, spentBefore })
   const { run, ...beginning } = begun
   const { organizations, resumed } = beginning

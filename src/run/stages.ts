@@ -10,6 +10,7 @@ import type { History } from '../journal/history.ts'
 import { journalIdentity } from '../journal/identity.ts'
 import { openJournal, type Journal, type JournalWriter } from '../journal/journal.ts'
 import { refuseOlderList } from '../load/leave-out.ts'
+import { monthlyCredits } from '../journal/spending.ts'
 import { load, type LoadProgress } from '../load/load.ts'
 import type { LoadReport } from '../load/merger.ts'
 import { readSuppression } from '../load/suppression.ts'
@@ -33,6 +34,7 @@ import { isoInstant, type Clock } from '../support/clock.ts'
 import { isWithin, usersModes } from '../support/file-modes.ts'
 import { sha256Hex } from '../support/hash.ts'
 import type { Logger } from '../support/logger.ts'
+import { sum } from '../support/numbers.ts'
 import { newUlid } from '../support/ulid.ts'
 import { MIB } from '../support/units.ts'
 import { publishedTables, readModelFiles } from '../warehouse/catalog.ts'
@@ -129,18 +131,21 @@ function sourceOf({ directory, clock }: Pick<RunWorld, 'directory' | 'clock'>) {
 
 /**
  * Opens the destination of a run before it buys, and refuses one that it could not publish to.
- * @throws PublishError when it cannot be reached or written, or shows the rows of another journal
+ * @param history of the journal
+ * @throws PublishError when it cannot be reached or written, or shows the rows of another journal or of a newer copy of it
  */
 export async function preflightStage(
   target: SnapshotTarget,
   world: Pick<RunWorld, 'clock' | 's3Endpoint' | 'directory'>,
   choices: LossChoices,
+  { spending }: Pick<History, 'spending'>,
 ): Promise<ObjectStore> {
   try {
     const { journalId, notKept, lists } = sourceOf(world)
     const store = await openTarget(target, world)
     const source = { journal_id: journalId, not_kept: notKept }
-    await checkDestination(store, source, { ...choices, lists })
+    const credits = sum([...monthlyCredits(spending, null).values()])
+    await checkDestination(store, source, credits, { ...choices, lists })
     return store
   } catch (error) {
     throw error instanceof PublishError ? error.beforeBuying() : error

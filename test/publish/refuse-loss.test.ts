@@ -19,6 +19,8 @@ interface Facts {
   /** The suppression list and those before it. */
   readonly lists?: readonly string[]
   readonly credits?: number
+  /** When it was made. */
+  readonly at?: string
 }
 
 /** A manifest of 35,496 rows, 4,807 of them events, of 60 organisations, except where it says otherwise. */
@@ -30,6 +32,7 @@ function snapshot({
   notKept = { people: 0, events_before: null },
   lists = [],
   credits = 980,
+  at = '2026-11-23T02:15:00Z',
 }: Facts = {}): Manifest {
   const counts = { job_change_events: 4_807, stints: 30_670, promotions: 19, ...rows }
   const edge = { min: to, max: to }
@@ -40,6 +43,7 @@ function snapshot({
     tables: Object.entries(counts).map(([name, count]) => aTable({ name, rows: count })),
     coverage: { ...aManifest().coverage, organizations, covered_to: edge },
     credits: { total: credits, of_run: 0 },
+    created_at: at,
   })
 }
 
@@ -126,6 +130,16 @@ describe('a snapshot of the same journal, or of one that was adopted', () => {
     ['coverage that ends a day later', { to: '2026-11-23T21:00:00.000Z' }],
   ])('with %s goes through', (_, now) => {
     expect(refused({}, now)).toBeNull()
+  })
+
+  it('may cover less than a time that has not come: clocks that were ahead said so, and it is void', () => {
+    const to = '2026-11-22T21:00:00.000Z'
+    const ahead = { to: '2026-12-22T21:00:00.000Z' }
+    expect(refused(ahead, { to })).toBeNull()
+    const fiveMinutesAhead = { to: '2026-11-23T02:20:00.000Z' }
+    expect(refused(fiveMinutesAhead, { to })?.message).toContain('covered up to')
+    expect(refused(fiveMinutesAhead, { to, at: '2026-11-23T02:14:59Z' })).toBeNull()
+    expect(refused(ahead, { to, organizations: 3 })?.message).toMatch(/see: organisations[^;]*$/)
   })
 
   it.each<[string, Facts, string]>([

@@ -104,3 +104,34 @@ it('that is older than its warehouse, list and all, ends with 9 before anything 
     { credits: spent },
   ])
 }, 120_000)
+
+it('that went back with all of its data directory buys nothing where a snapshot knows of more, until --accept-shrink', async () => {
+  const site = await openSite()
+  const to = join(site.folder, 'lake')
+  writeFileSync(site.pipeline, pipelineText(['limits: { credits: 20 }']))
+  const run = ['run', site.pipeline, '--snapshot-to', to]
+  expect((await site.call(run)).exitCode).toBe(4)
+  const backup = join(site.folder, 'backup')
+  cpSync(site.dataDir, backup, { recursive: true })
+  writeFileSync(site.pipeline, pipelineText())
+  done(await site.call(run))
+  const { credits } = site.simulator.account()
+  rmSync(site.dataDir, { recursive: true })
+  renameSync(backup, site.dataDir)
+  const { exitCode, stderr } = await site.call(run)
+  expect(exitCode, stderr).toBe(7)
+  expect(stderr).toMatch(
+    new RegExp(
+      `is older than what readers of \\S+ see: it knows of 20 credits, and .* of ${credits}`,
+    ),
+  )
+  expect(stderr).toContain('Put the newer one back')
+  expect(site.simulator.account().credits).toBe(credits)
+  done(await site.call([...run, '--accept-shrink']))
+  done(await site.call(run))
+  for (const name of ['journal', 'journal.seals']) {
+    rmSync(join(site.dataDir, name), { recursive: true })
+  }
+  done(await site.call([...run, '--begin-again', '--adopt-destination']))
+  done(await site.call(run))
+}, 120_000)
