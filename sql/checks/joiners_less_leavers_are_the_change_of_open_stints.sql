@@ -1,5 +1,5 @@
--- Every end of a stint that was seen is a joiner or a leaver, and no other event is. So a person who joined and has not left is
--- there, and a person who left without a seen joining had been there.
+-- Every end of a stint that was seen is a joiner or a leaver, and no other event is. So a person who joined and was not seen to
+-- leave is there, or came back later, and a person who left without a seen joining had been there.
 -- incremental_by: profile_id
 with
 
@@ -16,8 +16,8 @@ seen as (
         0 as leavers,
         case when joined_event_key is not null then 1 else 0 end as joinings,
         case when left_event_key is not null then 1 else 0 end as leavings,
-        case when joined_at is not null and is_open then 1 else 0 end as came,
-        case when joined_at is null and not is_open then 1 else 0 end as went
+        case when joined_at is not null and left_event_key is null then 1 else 0 end as came,
+        case when joined_at is null and left_event_key is not null then 1 else 0 end as went
     from stints
 )
 

@@ -2,16 +2,17 @@
 with
 
 open_stints as (
-    select profile_id, organization_id, joined_at
+    select profile_id, organization_id, min(joined_at) as first_joined_at, max(joined_at) as last_joined_at
     from stints
     where is_open
+    group by profile_id, organization_id
 )
 
 select
     coalesce(pairs.profile_id, open_stints.profile_id) as profile_id,
     coalesce(pairs.organization_id, open_stints.organization_id) as organization_id,
     pairs.current_since_at,
-    open_stints.joined_at
+    open_stints.first_joined_at
 from (
     select profile_id, organization_id, current_since_at
     from person_organizations
@@ -23,4 +24,5 @@ full outer join open_stints
 where
     pairs.profile_id is null
     or open_stints.profile_id is null
-    or pairs.current_since_at is distinct from open_stints.joined_at
+    or pairs.current_since_at < open_stints.first_joined_at
+    or pairs.current_since_at > open_stints.last_joined_at

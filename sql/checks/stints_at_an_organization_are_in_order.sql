@@ -1,4 +1,4 @@
--- Only a first stint can lack its joining, only a last one its leaving, and none begins before the one before it ended.
+-- Of the stints of one track, none begins before the one before it ended, where both were seen, and only the last is open.
 -- incremental_by: profile_id
 select
     later.profile_id,
@@ -10,11 +10,12 @@ from stints as later
 left join stints as earlier
     on earlier.profile_id = later.profile_id
     and earlier.organization_id = later.organization_id
-    and earlier.stint_number = later.stint_number - 1
+    and earlier.stint_number = later.previous_stint_number
 where
-    later.stint_number > 1
+    later.previous_stint_number is not null
     and (
-        earlier.left_at is null
-        or later.joined_at is null
+        earlier.profile_id is null
+        or earlier.is_open
         or earlier.left_at > later.joined_at
+        or earlier.stint_number >= later.stint_number
     )

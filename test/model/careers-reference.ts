@@ -1,6 +1,6 @@
 /**
- * Stints and moves computed a second time, without SQL: a walk through the events of each person and organisation, one
- * after the other, as the rules in sql/models/core/ambiguous_events.sql say it in words.
+ * Stints and moves computed a second time, without SQL: a walk through the events of each person and organisation, one after
+ * the other, as the rules in sql/models/core/ambiguous_facts.sql and ambiguous_events.sql say it in words.
  */
 
 import { understandTitle } from '../../src/titles/understand.ts'
@@ -12,8 +12,8 @@ import { naturalKey, type GivenEvent } from '../helpers/warehouse.ts'
 export interface ExpectedStint {
   readonly person: string
   readonly organization: string
-  readonly number: number
-  readonly arrival: GivenEvent | null
+  number: number
+  arrival: GivenEvent | null
   departure: GivenEvent | null
   interruptions: number
   readonly events: GivenEvent[]
@@ -28,11 +28,17 @@ export interface ExpectedMove {
 
 const INTERNAL_DAYS = 31
 const SAID_AGAIN_DAYS = 62
+const OTHER_JOB_DAYS = 180
 
 /** The stints of all events. */
 export function expectedStints(events: readonly GivenEvent[]): ExpectedStint[] {
-  const pairs = groupBy(events, (event) => `${event.profile_id} ${event.organization_id}`)
-  return [...pairs.values()].flatMap(stintsOfPair)
+  return [...groupBy(events, ({ profile_id: id }) => id).values()].flatMap((career) =>
+    [...groupBy(career, ({ organization_id: id }) => id).values()].flatMap((pair) =>
+      inOrderOfTheirBeginning(
+        tracksOf(pair).map(({ track, isMain }) => stintsOfTrack(track, isMain ? career : [])),
+      ),
+    ),
+  )
 }
 
 /** The moves between stints, each departure and each arrival in one at most. */
@@ -61,96 +67,239 @@ export function newestTitles({ departure, events }: ExpectedStint): string[] | n
   return titles.length === 0 ? null : titles.filter((title) => title !== null)
 }
 
-/** Something that happened once, however often it was said: the event that counts, and since when it was said. */
+/** Something that happened once, however often it was said: the event that counts, and the events that say it. */
 interface Fact {
   readonly event: GivenEvent
   readonly said: readonly GivenEvent[]
 }
 
-function stintsOfPair(events: readonly GivenEvent[]): ExpectedStint[] {
-  const [one] = events
-  if (one === undefined) return []
-  const facts = factsOf(inOrder(events.filter((event) => event.event_type !== 'title_change')))
-  const stints: ExpectedStint[] = []
-  const begun: { stint: ExpectedStint; from: GivenEvent }[] = []
-  const begin = (fact: Fact) => {
-    const stint: ExpectedStint = {
-      person: one.profile_id,
-      organization: one.organization_id,
-      number: stints.length + 1,
-      arrival: fact.event.event_type === 'joined' ? fact.event : null,
-      departure: null,
-      interruptions: 0,
-      events: [],
-    }
-    stints.push(stint)
-    begun.push({ stint, from: fact.said[0] ?? fact.event })
-    return stint
+/** The events of main jobs and those of side roles, where there are any; the main track first. */
+function tracksOf(pair: readonly GivenEvent[]): { track: GivenEvent[]; isMain: boolean }[] {
+  const titles = pair.map(titleOf).filter((title) => title !== null)
+  const ledTo = pair
+    .filter(({ event_type: type, title_previous: previous }) => {
+      return type === 'title_change' && previous != null && !isSideTitle(previous)
+    })
+    .map(titleOf)
+    .filter((title) => title !== null && isSideTitle(title))
+  const isSideOnly = titles.length > 0 && titles.every(isSideTitle) && ledTo.length === 0
+  const isSide = (event: GivenEvent) => {
+    const title = titleOf(event)
+    return title === null ? isSideOnly : isSideTitle(title) && !ledTo.includes(title)
   }
+  return [
+    { track: pair.filter((event) => !isSide(event)), isMain: true },
+    { track: pair.filter(isSide), isMain: false },
+  ].filter(({ track }) => track.length > 0)
+}
 
-  let endedOverlap = false
-  for (let index = 0; index < facts.length; index += 1) {
-    const fact = facts[index]
-    const before = facts[index - 1]
-    if (fact === undefined) continue
-    let stint = stints.at(-1) ?? begin(fact)
-    if (fact.event.event_type === 'left') {
-      stint.departure = fact.event
-    } else if (before?.event.event_type === 'left' && !endedOverlap) {
-      if (daysFrom(before.event, fact.event) <= INTERNAL_DAYS) {
-        stint.departure = null
-        stint.interruptions += 1
-      } else {
-        stint = begin(fact)
-      }
-    } else if (
-      before?.event.event_type === 'joined' &&
-      endsOverlap(before, fact, facts[index + 1])
-    ) {
-      stint.interruptions += 1
-      stint.events.push(...fact.said)
-      index += 1
-      endedOverlap = true
-      stint.events.push(...(facts[index]?.said ?? []))
-      continue
-    }
-    endedOverlap = false
-    stint.events.push(...fact.said)
-  }
-  addTitleChanges(events, stints, begun)
+function inOrderOfTheirBeginning(tracks: readonly ExpectedStint[][]): ExpectedStint[] {
+  const begun = ({ events }: ExpectedStint) => Math.min(...events.map(at))
+  const stints = tracks.flat().toSorted((a, b) => begun(a) - begun(b))
+  for (const [index, stint] of stints.entries()) stint.number = index + 1
   return stints
 }
 
-/** Whether `next` is the end of the role before `joined`, which began before that one ended. */
-function endsOverlap(before: Fact, joined: Fact, next: Fact | undefined): boolean {
-  if (next?.event.event_type !== 'left') return false
-  if (daysFrom(joined.event, next.event) > INTERNAL_DAYS) return false
-  const [old, young, left] = [before, joined, next].map(({ event }) => titleOf(event))
-  const leavesTheNewRole = left !== null && left === young && old !== null && old !== young
-  return !leavesTheNewRole
+/** @param career what else is known of the person, where another job can end the time here */
+function stintsOfTrack(
+  track: readonly GivenEvent[],
+  career: readonly GivenEvent[],
+): ExpectedStint[] {
+  const facts = factsOf(inOrder(track.filter((event) => event.event_type !== 'title_change')))
+  const all = timelineOf(track, facts)
+  const seen = withoutToldLate(withoutLeftAgain(withoutOverlaps(withoutNamedRoles(all))))
+  const steps = seen.filter((fact, index) => !isTakenBack(fact, seen[index + 1]))
+  const begins = new Map<Fact, ExpectedStint>()
+  let stint: ExpectedStint | undefined
+  for (const [index, fact] of steps.entries()) {
+    const before = steps[index - 1]
+    if (stint === undefined || before === undefined || isBeginning(before, fact, career)) {
+      stint = emptyStint(fact.event)
+      begins.set(fact, stint)
+    }
+    const { event } = fact
+    if (isLeaving(fact)) stint.departure = event
+    if (!isJoining(fact)) continue
+    stint.departure = null
+    const isShownBefore =
+      before !== undefined &&
+      begins.has(before) &&
+      isChange(before) &&
+      daysFrom(before.event, event) <= INTERNAL_DAYS
+    if (begins.has(fact) || isShownBefore) stint.arrival = event
+  }
+  return filled(track, facts, all, begins)
 }
 
-function addTitleChanges(
-  events: readonly GivenEvent[],
-  stints: ExpectedStint[],
-  begun: readonly { stint: ExpectedStint; from: GivenEvent }[],
-): void {
-  for (const event of events.filter((one) => one.event_type === 'title_change')) {
-    const stint = begun.findLast(({ from }) => at(from) <= at(event))?.stint ?? stints[0]
-    if (stint !== undefined) {
-      stint.events.push(event)
-      continue
-    }
-    stints.push({
-      person: event.profile_id,
-      organization: event.organization_id,
-      number: 1,
-      arrival: null,
-      departure: null,
-      interruptions: 0,
-      events: [event],
-    })
+/** Puts every event into the stint that had begun by then, and counts the leavings that were none. */
+function filled(
+  track: readonly GivenEvent[],
+  facts: readonly Fact[],
+  timeline: readonly Fact[],
+  begins: ReadonlyMap<Fact, ExpectedStint>,
+): ExpectedStint[] {
+  const order = eventsInOrder(track, facts)
+  const beginsAt = new Map([...begins].map(([fact, stint]) => [fact.said[0] ?? fact.event, stint]))
+  let [stint] = begins.values()
+  const stintOf = new Map<GivenEvent, ExpectedStint>()
+  for (const event of order) {
+    stint = beginsAt.get(event) ?? stint
+    stint?.events.push(event)
+    if (stint !== undefined) stintOf.set(event, stint)
   }
+  const once = withoutOverlaps(withoutNamedRoles(timeline))
+  const leftAgain = once.filter((fact) => !withoutLeftAgain(once).includes(fact))
+  for (const fact of timeline.filter(isLeaving)) {
+    const own = stintOf.get(fact.event)
+    if (own === undefined || own.departure === fact.event || leftAgain.includes(fact)) continue
+    own.interruptions += 1
+  }
+  return [...begins.values()]
+}
+
+function emptyStint({ profile_id, organization_id }: GivenEvent): ExpectedStint {
+  return {
+    person: profile_id,
+    organization: organization_id,
+    number: 0,
+    arrival: null,
+    departure: null,
+    interruptions: 0,
+    events: [],
+  }
+}
+
+/** Whether the person was away between what was seen last and this. */
+function isBeginning(before: Fact, fact: Fact, career: readonly GivenEvent[]): boolean {
+  if (isLeaving(before)) {
+    return !isJoining(fact) || daysFrom(before.event, fact.event) > INTERNAL_DAYS
+  }
+  return isJoining(fact) && workedElsewhere(before.event, fact.event, career)
+}
+
+function workedElsewhere(
+  last: GivenEvent,
+  again: GivenEvent,
+  career: readonly GivenEvent[],
+): boolean {
+  const others = career.filter(({ organization_id: id }) => id !== again.organization_id)
+  return others.some(
+    (joined) =>
+      joined.event_type === 'joined' &&
+      at(joined) > at(last) &&
+      others.some(
+        (left) =>
+          left.event_type === 'left' &&
+          left.organization_id === joined.organization_id &&
+          !isSideTitle(titleOf(left) ?? '') &&
+          daysFrom(joined, left) >= OTHER_JOB_DAYS &&
+          daysFrom(left, again) >= -31 &&
+          daysFrom(left, again) <= 180,
+      ),
+  )
+}
+
+/** Without leavings that name a role which another one has followed. */
+function withoutNamedRoles(timeline: readonly Fact[]): Fact[] {
+  return timeline.filter((fact, index) => {
+    const title = titleOf(fact.event)
+    if (!isLeaving(fact) || title === null) return true
+    const said = timeline.slice(0, index).filter((one) => !isLeaving(one))
+    const newest = said.at(-1)
+    const joined = said.findLastIndex(isJoining)
+    const joinedAs = joined < 0 ? null : titleOf((said[joined] ?? fact).event)
+    const names = (one: Fact) => titleOf(one.event) === title
+    const wasNamed = (one: Fact) =>
+      names(one) || (isChange(one) && one.event.title_previous === title)
+    if (joinedAs !== null && joinedAs !== title) {
+      if (said.slice(0, joined).some(wasNamed) && !said.slice(joined).some(names)) return false
+    }
+    const isChanged =
+      newest !== undefined &&
+      isChange(newest) &&
+      newest.event.title_previous === title &&
+      titleOf(newest.event) !== null &&
+      titleOf(newest.event) !== title &&
+      daysFrom(newest.event, fact.event) <= INTERNAL_DAYS
+    return !isChanged
+  })
+}
+
+/** Without leavings that are the end of the role before the one that was joined in the month before. */
+function withoutOverlaps(timeline: readonly Fact[]): Fact[] {
+  return timeline.filter((fact, index) => {
+    const [earlier, before] = [timeline[index - 2], timeline[index - 1]]
+    if (earlier === undefined || before === undefined) return true
+    if (!isLeaving(fact) || !isJoining(before) || isLeaving(earlier)) return true
+    if (daysFrom(before.event, fact.event) > INTERNAL_DAYS) return true
+    const [old, young, left] = [earlier, before, fact].map(({ event }) => titleOf(event))
+    return left !== null && left === young && old !== null && old !== young
+  })
+}
+
+function withoutLeftAgain(timeline: readonly Fact[]): Fact[] {
+  return timeline.filter((fact, index) => {
+    const next = timeline[index + 1]
+    if (next === undefined || !isLeaving(fact) || !isLeaving(next)) return true
+    return daysFrom(fact.event, next.event) > SAID_AGAIN_DAYS
+  })
+}
+
+/** Without changes to a title that the leaving before them names. */
+function withoutToldLate(timeline: readonly Fact[]): Fact[] {
+  return timeline.filter((fact, index) => {
+    const ends = timeline.slice(0, index).filter((one) => !isChange(one))
+    const left = ends.at(-1)
+    if (left === undefined || !isChange(fact) || !isLeaving(left)) return true
+    const isNamed = titleOf(left.event) !== null && titleOf(left.event) === titleOf(fact.event)
+    return !isNamed || daysFrom(left.event, fact.event) > INTERNAL_DAYS
+  })
+}
+
+function isTakenBack(fact: Fact, next: Fact | undefined): boolean {
+  if (next === undefined || !isLeaving(fact) || !isChange(next)) return false
+  return daysFrom(fact.event, next.event) <= INTERNAL_DAYS
+}
+
+const isJoining = ({ event }: Fact) => event.event_type === 'joined'
+const isLeaving = ({ event }: Fact) => event.event_type === 'left'
+const isChange = ({ event }: Fact) => event.event_type === 'title_change'
+
+const sideTitles = new Map<string, boolean>()
+
+function isSideTitle(title: string): boolean {
+  const known = sideTitles.get(title)
+  if (known !== undefined) return known
+  const { isSideRole } = understandTitle(title)
+  sideTitles.set(title, isSideRole)
+  return isSideRole
+}
+
+/** What counts, and the changes of title, in order. */
+function timelineOf(track: readonly GivenEvent[], facts: readonly Fact[]): Fact[] {
+  const order = eventsInOrder(track, facts)
+  const changes = track
+    .filter((event) => event.event_type === 'title_change')
+    .map((event) => ({ event, said: [event] }))
+  return [...facts, ...changes].toSorted((a, b) => order.indexOf(a.event) - order.indexOf(b.event))
+}
+
+/** All events: a change of title after a joining of its instant and before a leaving; after both, where there are both. */
+function eventsInOrder(track: readonly GivenEvent[], facts: readonly Fact[]): GivenEvent[] {
+  const ends = facts.flatMap(({ said }) => said)
+  const instants = groupBy(track, (event) => String(at(event)))
+  return [...instants.keys()]
+    .toSorted((a, b) => Number(a) - Number(b))
+    .flatMap((instant) => {
+      const own = instants.get(instant) ?? []
+      const changes = own
+        .filter((event) => event.event_type === 'title_change')
+        .toSorted((a, b) => (keyOf(a) < keyOf(b) ? -1 : 1))
+      const boundaries = ends.filter((event) => own.includes(event))
+      return boundaries.length === 1 && boundaries[0]?.event_type === 'left'
+        ? [...changes, ...boundaries]
+        : [...boundaries, ...changes]
+    })
 }
 
 /** Joined and left events by time; of two at one instant, what the surroundings say comes first. */

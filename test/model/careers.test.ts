@@ -15,6 +15,7 @@ const firstDay = Date.parse('2023-01-01T00:00:00Z')
 const PEOPLE = 1000
 
 // Few organisations, days and titles for each of many people, so that ties, returns, corrections and overlaps are common.
+const aTitle = fc.constantFrom(null, 'Software Engineer', 'Engineering Manager', 'Board Member')
 const career: fc.Arbitrary<GivenEvent[]> = fc.uniqueArray(
   fc
     .record({
@@ -23,13 +24,16 @@ const career: fc.Arbitrary<GivenEvent[]> = fc.uniqueArray(
       day: fc.oneof(
         fc.constantFrom(0, 31, 59, 62, 63, 90, 180, 181, 212),
         fc.integer({ min: 0, max: 400 }),
+        fc.integer({ min: 0, max: 900 }),
       ),
       hour: fc.constantFrom(0, 0, 23),
-      detectedDay: fc.integer({ min: 380, max: 390 }),
-      title: fc.constantFrom(null, 'Software Engineer', 'Engineering Manager', 'Board Member'),
+      detectedDay: fc.integer({ min: 910, max: 920 }),
+      title: aTitle,
+      previous: aTitle,
     })
-    .map(({ day, hour, detectedDay, title, ...rest }) => ({
+    .map(({ day, hour, detectedDay, title, previous, ...rest }) => ({
       ...rest,
+      title_previous: rest.event_type === 'title_change' ? previous : null,
       profile_id: '',
       changed_at: instant(day * DAY + hour * 3_600_000),
       detected_at: instant(detectedDay * DAY),
@@ -76,6 +80,7 @@ function careerModels(): { modelFolder: string; checkFolder: string } {
   for (const file of [
     'core/dated_events.sql',
     'core/person_pages.sql',
+    'core/ambiguous_facts.sql',
     'core/ambiguous_events.sql',
     'core/stint_events.sql',
     'marts/stints.sql',

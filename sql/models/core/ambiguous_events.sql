@@ -1,29 +1,30 @@
 -- grain: One row per event of a person at an organisation where it takes rules to say what is a stint.
 -- key: event_key
--- purpose: Places the events of those who joined or left an organisation more than once in their stints there.
+-- purpose: Places the events of ambiguous_facts in the stints of the person there, and says which are roles inside a stint.
 -- incremental_by: profile_id
--- note: Also where a leaving is not dated after the joining. Every other joining is an arrival, every other leaving a
--- note: departure, and all is stint 1: stint_events says that of the events that are not here.
--- note: The rules by which joined and left events become stints:
--- note: 1. A left event and a joined one at most 31 days later are an internal move, or a leaving that was taken back: the
--- note:    stint goes on. So are a joined event of somebody who was there and a left one at most 31 days later (the new role
--- note:    was seen before the end of the old one), unless the left event names the new role and not the old one.
--- note: 2. A joined event after a joined one, or left after left, at most 62 days apart and with the same title is the same
--- note:    fact said again: of these the one detected last counts. Further apart, or with another title, they are roles that
--- note:    overlap: the first joining and the last leaving count.
--- note: 3. Of joined and left at one instant, left comes first for somebody who was there (the last boundary before that
--- note:    stands alone is joined), else joined comes first. With nothing before, somebody who leaves later without joining
--- note:    again was there, too; else the one detected first comes first.
--- note: The order in which events were loaded never matters.
+-- note: The rules, for each track by itself, over what is said once:
+-- note: 1. A left event ends a role, and no stint, where the person has another: it names a title that was said before their last
+-- note:    joining there, which named another one, and not since; or the title before a change of title at most 31 days ago. So
+-- note:    does a left event at most 31 days after a joining of somebody who was there (the new role was seen before the end of
+-- note:    the old one), unless it names the new role and not the old one. A joining of somebody who is there begins a role.
+-- note: 2. A left event and a joined one at most 31 days later are an internal move, or a leaving that was taken back: the
+-- note:    stint goes on. After a longer absence the joining begins another stint.
+-- note: 3. A joining of somebody who is there begins another stint where they had another job between: joined and left elsewhere,
+-- note:    at least 180 days apart, and that leaving as near to this joining as in a move. The leaving here was not seen.
+-- note: 4. Of leavings at most 62 days apart the last counts. Further apart, with nothing between, the person had come back. So they
+-- note:    had where a change of title is told more than 31 days after a leaving: another stint, whose joining was not seen. One
+-- note:    told up to 31 days after takes the leaving back, unless the leaving names the title that it leads to: then it is told late.
+-- note: 5. A joining at most 31 days after a change of title that begins a stint is the arrival of that stint.
 -- values: event_type: joined | left | title_change
--- values: part: arrival | departure | interruption | repeat | title_change
+-- values: part: arrival | departure | interruption | role_start | role_end | repeat | title_change
 -- references: event_key -> job_change_events.event_key
 -- columns:
 --   event_key: Stable hash of the event's natural key; unique.
 --   profile_id: The service's stable id of the person.
 --   organization_id: The service's stable id of the organisation.
 --   stint_number: The stint the event belongs to: 1 for the person's first at the organisation, then 2, 3, …
---   part: What the event is to the stint: arrival (begins it), departure (ends it), interruption (left or joined inside it: no leaving), repeat (said before, or again later), title_change.
+--   previous_stint_number: The stint before it of the same track, main or side; null for the first.
+--   part: What the event is to the stint: arrival (begins it), departure (ends it), interruption (left and joined inside it: no leaving), role_start (joined while there), role_end (left while another role goes on, or taken back), repeat (said before, or again later), title_change.
 --   partner_event_key: For an interruption, the event_key of the other of the two events; else null.
 --   partner_changed_at: changed_at of that other event; null where there is none.
 --   event_type: joined, left or title_change.
@@ -38,157 +39,177 @@
 --   previous_title: The title before the change as written.
 with
 
--- All but a few per cent of the pairs of person and organisation have one joining at most, and one leaving after it at
--- most. There is nothing to sort out for them, so only the others are put in order here.
-ambiguous_pairs as (
-    select profile_id, organization_id
-    from job_change_events
-    where event_type <> 'title_change'
-    group by profile_id, organization_id
-    having
-        count(case when event_type = 'joined' then 1 end) > 1
-        or count(case when event_type = 'left' then 1 end) > 1
-        or min(case when event_type = 'left' then changed_at end) <= max(case when event_type = 'joined' then changed_at end)
+timeline as (
+    select event_key, profile_id, organization_id, track, position, event_type, changed_at, title, previous_title, fact
+    from ambiguous_facts
+    where counts
 ),
 
-ambiguous as (
+-- What was said of the person there before each leaving that names a title: the last joining, the first and the last time that
+-- the title was said, and the last event of all.
+said_before as (
     select
-        events.event_key,
-        events.profile_id,
-        events.organization_id,
-        events.event_type,
-        events.changed_at,
-        events.detected_at,
-        events.detection_lag_days,
-        events.first_seen_at,
-        events.person_full_name,
-        events.organization_name,
-        events.ladder,
-        events.title,
-        events.previous_title
-    from dated_events as events
-    inner join ambiguous_pairs
-        on ambiguous_pairs.profile_id = events.profile_id
-        and ambiguous_pairs.organization_id = events.organization_id
+        leavings.event_key,
+        leavings.profile_id,
+        leavings.organization_id,
+        leavings.track,
+        leavings.title,
+        leavings.changed_at,
+        max(case when said.event_type = 'joined' then said.position end) as joined_position,
+        min(case when said.title = leavings.title or said.previous_title = leavings.title then said.position end) as first_position,
+        max(case when said.title = leavings.title then said.position end) as last_position,
+        max(said.position) as newest_position
+    from timeline as leavings
+    inner join timeline as said
+        on said.profile_id = leavings.profile_id
+        and said.organization_id = leavings.organization_id
+        and said.track = leavings.track
+        and said.position < leavings.position
+        and said.event_type <> 'left'
+    where leavings.event_type = 'left' and leavings.title is not null
+    group by
+        leavings.event_key, leavings.profile_id, leavings.organization_id, leavings.track, leavings.title, leavings.changed_at
 ),
 
-boundaries as (
-    select
-        event_key,
-        profile_id,
-        organization_id,
-        event_type,
-        changed_at,
-        detected_at,
-        title,
-        row_number() over timeline as place,
-        coalesce(lag(changed_at) over timeline = changed_at, false)
-        or coalesce(lead(changed_at) over timeline = changed_at, false) as shares_instant
-    from ambiguous
-    where event_type <> 'title_change'
-    window timeline as (
-        partition by profile_id, organization_id order by changed_at, detected_at, event_type, event_key
-    )
+-- Rule 1, by the titles.
+named_role_ends as (
+    select said_before.event_key
+    from said_before
+    left join timeline as joinings
+        on joinings.profile_id = said_before.profile_id
+        and joinings.organization_id = said_before.organization_id
+        and joinings.track = said_before.track
+        and joinings.position = said_before.joined_position
+    inner join timeline as newest
+        on newest.profile_id = said_before.profile_id
+        and newest.organization_id = said_before.organization_id
+        and newest.track = said_before.track
+        and newest.position = said_before.newest_position
+    where
+        (
+            joinings.title <> said_before.title
+            and said_before.first_position < said_before.joined_position
+            and coalesce(said_before.last_position, 0) < said_before.joined_position
+        )
+        or (
+            newest.event_type = 'title_change'
+            and newest.previous_title = said_before.title
+            and newest.title <> said_before.title
+            and days_between(newest.changed_at, said_before.changed_at) <= 31
+        )
 ),
 
--- What the nearest boundaries are that stand alone, as place * 2, and 1 more for joined: so one number says which of them
--- is the nearest and, by being odd, that it is a joining.
-surroundings as (
+not_named as (
     select
-        event_key,
-        profile_id,
-        organization_id,
-        event_type,
-        changed_at,
-        detected_at,
-        title,
-        place,
-        shares_instant,
-        max(case when not shares_instant then place * 2 + case when event_type = 'joined' then 1 else 0 end end) over (
-            partition by profile_id, organization_id order by place
-            rows between unbounded preceding and current row
-        ) as certain_before,
-        min(case when not shares_instant then place * 2 + case when event_type = 'joined' then 1 else 0 end end) over (
-            partition by profile_id, organization_id order by place
-            rows between current row and unbounded following
-        ) as certain_after
-    from boundaries
+        timeline.event_key,
+        timeline.profile_id,
+        timeline.organization_id,
+        timeline.track,
+        timeline.position,
+        timeline.event_type,
+        timeline.changed_at,
+        timeline.title,
+        timeline.fact,
+        lag(timeline.event_type) over sequence as before_type,
+        lag(timeline.changed_at) over sequence as before_at,
+        lag(timeline.title) over sequence as before_title,
+        lag(timeline.event_type, 2) over sequence as earlier_type,
+        lag(timeline.title, 2) over sequence as earlier_title
+    from timeline
+    left join named_role_ends on named_role_ends.event_key = timeline.event_key
+    where named_role_ends.event_key is null
+    window sequence as (partition by timeline.profile_id, timeline.organization_id, timeline.track order by timeline.position)
 ),
 
-ordered as (
-    select
-        event_key,
-        profile_id,
-        organization_id,
-        event_type,
-        changed_at,
-        detected_at,
-        title,
-        shares_instant,
-        case
-            when not shares_instant then 0
-            when mod(certain_before, 2) = 1 or (certain_before is null and mod(certain_after, 2) = 0)
-                then case when event_type = 'left' then 0 else 1 end
-            when mod(certain_before, 2) = 0 then case when event_type = 'joined' then 0 else 1 end
-            else place
-        end as order_in_instant
-    from surroundings
-),
-
-compared as (
-    select
-        event_key,
-        profile_id,
-        organization_id,
-        event_type,
-        changed_at,
-        detected_at,
-        title,
-        shares_instant,
-        order_in_instant,
-        row_number() over sequence as position,
-        coalesce(
-            lag(event_type) over sequence = event_type
-            and days_between(lag(changed_at) over sequence, changed_at) <= 62
-            and lag(title) over sequence is not distinct from title,
+-- Rule 1, by the days.
+not_overlapping as (
+    select event_key, profile_id, organization_id, track, position, event_type, changed_at, title, fact
+    from not_named
+    where
+        not coalesce(
+            event_type = 'left' and before_type = 'joined' and earlier_type in ('joined', 'title_change')
+            and days_between(before_at, changed_at) <= 31
+            and not coalesce(title = before_title and title <> earlier_title, false),
             false
-        ) as is_said_again
-    from ordered
-    window sequence as (partition by profile_id, organization_id order by changed_at, order_in_instant)
+        )
 ),
 
-facts as (
+followed as (
     select
         event_key,
         profile_id,
         organization_id,
-        event_type,
-        changed_at,
-        detected_at,
-        title,
-        shares_instant,
-        order_in_instant,
-        is_said_again,
-        sum(case when is_said_again then 0 else 1 end) over (
-            partition by profile_id, organization_id order by position
-            rows between unbounded preceding and current row
-        ) as fact
-    from compared
-),
-
-sayings as (
-    select
-        event_key,
-        profile_id,
-        organization_id,
+        track,
+        position,
         event_type,
         changed_at,
         title,
         fact,
-        row_number() over (
-            partition by profile_id, organization_id, fact order by detected_at desc, changed_at desc, event_key desc
-        ) as recency
-    from facts
+        coalesce(
+            event_type = 'left' and lead(event_type) over sequence = 'left'
+            and days_between(changed_at, lead(changed_at) over sequence) <= 62,
+            false
+        ) as is_left_again
+    from not_overlapping
+    window sequence as (partition by profile_id, organization_id, track order by position)
+),
+
+-- The last leaving before each change of title, where nobody joined between.
+after_leaving as (
+    select
+        event_key,
+        profile_id,
+        organization_id,
+        track,
+        position,
+        event_type,
+        changed_at,
+        title,
+        fact,
+        max(case when event_type = 'left' then position end) over before as left_position,
+        max(case when event_type = 'joined' then position end) over before as joined_position
+    from followed
+    where not is_left_again
+    window before as (
+        partition by profile_id, organization_id, track order by position rows between unbounded preceding and 1 preceding
+    )
+),
+
+-- Rule 4: a title that the leaving names, and that is told a little late.
+told_late as (
+    select changes.event_key
+    from after_leaving as changes
+    inner join after_leaving as leavings
+        on leavings.profile_id = changes.profile_id
+        and leavings.organization_id = changes.organization_id
+        and leavings.track = changes.track
+        and leavings.position = changes.left_position
+    where
+        changes.event_type = 'title_change'
+        and changes.left_position > coalesce(changes.joined_position, 0)
+        and leavings.title = changes.title
+        and days_between(leavings.changed_at, changes.changed_at) <= 31
+),
+
+in_time as (
+    select
+        steps.event_key,
+        steps.profile_id,
+        steps.organization_id,
+        steps.track,
+        steps.position,
+        steps.event_type,
+        steps.changed_at,
+        steps.fact,
+        coalesce(
+            steps.event_type = 'left' and lead(steps.event_type) over sequence = 'title_change'
+            and days_between(steps.changed_at, lead(steps.changed_at) over sequence) <= 31,
+            false
+        ) as is_taken_back
+    from after_leaving as steps
+    left join told_late on told_late.event_key = steps.event_key
+    where told_late.event_key is null
+    window sequence as (partition by steps.profile_id, steps.organization_id, steps.track order by steps.position)
 ),
 
 neighbours as (
@@ -196,178 +217,185 @@ neighbours as (
         event_key,
         profile_id,
         organization_id,
+        track,
+        position,
         event_type,
         changed_at,
-        title,
         fact,
         lag(event_key) over sequence as before_key,
         lag(event_type) over sequence as before_type,
         lag(changed_at) over sequence as before_at,
-        lag(title) over sequence as before_title,
-        lag(event_type, 2) over sequence as earlier_type,
-        lag(title, 2) over sequence as earlier_title,
-        lead(event_key) over sequence as next_key,
-        lead(event_type) over sequence as next_type,
-        lead(changed_at) over sequence as next_at
-    from sayings
-    where recency = 1
-    window sequence as (partition by profile_id, organization_id order by fact)
+        coalesce(
+            event_type = 'joined' and lag(event_type) over sequence = 'left'
+            and days_between(lag(changed_at) over sequence, changed_at) <= 31,
+            false
+        ) as resumes
+    from in_time
+    where not is_taken_back
+    window sequence as (partition by profile_id, organization_id, track order by position)
 ),
 
-paired as (
+-- Rule 3: joined and, at least 180 days later, left elsewhere, between what was last seen here and joining here again.
+worked_elsewhere as (
+    select distinct here.event_key
+    from neighbours as here
+    inner join dated_events as joined_there
+        on joined_there.profile_id = here.profile_id
+        and joined_there.organization_id <> here.organization_id
+        and joined_there.changed_at > here.before_at
+    inner join dated_events as left_there
+        on left_there.profile_id = joined_there.profile_id
+        and left_there.organization_id = joined_there.organization_id
+    left join titles as titles_there on titles_there.ladder = left_there.ladder and titles_there.title = left_there.title
+    where
+        here.event_type = 'joined'
+        and here.before_type <> 'left'
+        and here.track = 'main'
+        and joined_there.event_type = 'joined'
+        and left_there.event_type = 'left'
+        and days_between(joined_there.changed_at, left_there.changed_at) >= 180
+        and days_between(left_there.changed_at, here.changed_at) between -31 and 180
+        and not coalesce(titles_there.is_side_role, false)
+),
+
+begun as (
     select
-        event_key,
-        profile_id,
-        organization_id,
-        event_type,
-        fact,
-        before_key,
-        before_type,
-        before_at,
-        next_key,
-        next_type,
-        next_at,
-        coalesce(
-            event_type = 'joined' and before_type = 'left' and days_between(before_at, changed_at) <= 31,
-            false
-        ) as resumes,
-        coalesce(
-            event_type = 'left' and before_type = 'joined' and earlier_type = 'joined'
-            and days_between(before_at, changed_at) <= 31
-            and not coalesce(title = before_title and title <> earlier_title, false),
-            false
-        ) as ends_overlap
+        neighbours.event_key,
+        neighbours.profile_id,
+        neighbours.organization_id,
+        neighbours.track,
+        neighbours.position,
+        neighbours.event_type,
+        neighbours.changed_at,
+        neighbours.fact,
+        neighbours.before_key,
+        neighbours.before_at,
+        neighbours.resumes,
+        neighbours.before_type is null
+        or (neighbours.before_type = 'left' and not neighbours.resumes)
+        or worked_elsewhere.event_key is not null as starts_stint
     from neighbours
+    left join worked_elsewhere on worked_elsewhere.event_key = neighbours.event_key
 ),
 
-linked as (
-    select
-        event_key,
-        profile_id,
-        organization_id,
-        event_type,
-        fact,
-        before_key,
-        before_type,
-        before_at,
-        next_key,
-        next_type,
-        next_at,
-        resumes,
-        ends_overlap,
-        coalesce(lag(ends_overlap) over sequence, false) as before_ends_overlap,
-        coalesce(lead(ends_overlap) over sequence, false) as next_ends_overlap,
-        coalesce(lead(resumes) over sequence, false) as next_resumes
-    from paired
-    window sequence as (partition by profile_id, organization_id order by fact)
-),
-
+-- Rule 5: a change of title just before a joining shows nobody who was there.
 parts as (
     select
         event_key,
         profile_id,
         organization_id,
+        track,
+        position,
         fact,
-        before_type is null
-        or (event_type = 'joined' and before_type = 'left' and not resumes and not before_ends_overlap) as starts_stint,
+        starts_stint,
         case
-            when event_type = 'joined' and next_ends_overlap then next_key
-            when event_type = 'left' and ends_overlap then before_key
-            when event_type = 'left' and next_resumes then next_key
-            when resumes and not before_ends_overlap then before_key
+            when event_type = 'title_change' then 'title_change'
+            when resumes or coalesce(lead(resumes) over sequence, false) then 'interruption'
+            when event_type = 'left' then 'departure'
+            when starts_stint then 'arrival'
+            when
+                lag(event_type) over sequence = 'title_change'
+                and lag(starts_stint) over sequence
+                and days_between(before_at, changed_at) <= 31
+                then 'arrival'
+            else 'role_start'
+        end as part,
+        case
+            when resumes then before_key
+            when coalesce(lead(resumes) over sequence, false) then lead(event_key) over sequence
         end as partner_event_key,
         case
-            when event_type = 'joined' and next_ends_overlap then next_at
-            when event_type = 'left' and ends_overlap then before_at
-            when event_type = 'left' and next_resumes then next_at
-            when resumes and not before_ends_overlap then before_at
-        end as partner_changed_at,
-        case
-            when event_type = 'joined' then
-                case
-                    when next_ends_overlap or (resumes and not before_ends_overlap) then 'interruption'
-                    when before_type is null or (before_type = 'left' and not before_ends_overlap) then 'arrival'
-                    else 'repeat'
-                end
-            when ends_overlap or next_resumes then 'interruption'
-            when coalesce(next_type, 'joined') = 'joined' then 'departure'
-            else 'repeat'
-        end as part
-    from linked
+            when resumes then before_at
+            when coalesce(lead(resumes) over sequence, false) then lead(changed_at) over sequence
+        end as partner_changed_at
+    from begun
+    window sequence as (partition by profile_id, organization_id, track order by position)
 ),
 
--- Every event of the ambiguous pairs, changes of title included, in one order; a stint begins with the first saying of the
--- fact that begins it. A change of title at the instant of a joining belongs to what was joined, at that of a leaving
--- to what was left.
+-- Every event of the ambiguous pairs; a stint begins with the first saying of the fact that begins it.
 placed as (
     select
         facts.event_key,
         facts.profile_id,
         facts.organization_id,
+        facts.track,
         facts.changed_at,
-        case
-            when facts.shares_instant then facts.order_in_instant
-            when facts.event_type = 'joined' then 0
-            else 1000000
-        end as order_in_instant,
-        case when parts.starts_stint and not facts.is_said_again then 1 else 0 end as starts,
-        case when parts.event_key = facts.event_key then parts.part else 'repeat' end as part,
-        case when parts.event_key = facts.event_key then parts.partner_event_key end as partner_event_key,
-        case when parts.event_key = facts.event_key then parts.partner_changed_at end as partner_changed_at
-    from facts
-    inner join parts
-        on parts.profile_id = facts.profile_id
-        and parts.organization_id = facts.organization_id
-        and parts.fact = facts.fact
-    union all
-    select
-        event_key,
-        profile_id,
-        organization_id,
-        changed_at,
-        999999 as order_in_instant,
-        0 as starts,
-        'title_change' as part,
-        cast(null as string) as partner_event_key,
-        null as partner_changed_at
-    from ambiguous
-    where event_type = 'title_change'
-),
-
-numbered as (
-    select
-        event_key,
-        part,
-        partner_event_key,
-        partner_changed_at,
-        -- What lies before the first boundary belongs to the first stint.
+        coalesce(
+            parts.part,
+            case
+                when facts.event_type = 'title_change' then 'title_change'
+                when facts.counts and facts.event_type = 'left' and not coalesce(followed.is_left_again, false) then 'role_end'
+                else 'repeat'
+            end
+        ) as part,
+        parts.partner_event_key,
+        parts.partner_changed_at,
+        -- What lies before all of them belongs to the first stint.
         greatest(
             1,
-            sum(starts) over (
-                partition by profile_id, organization_id order by changed_at, order_in_instant, event_key
+            sum(case when coalesce(starts.starts_stint, false) and facts.is_first_saying then 1 else 0 end) over (
+                partition by facts.profile_id, facts.organization_id, facts.track order by facts.position
                 rows between unbounded preceding and current row
             )
+        ) as nth
+    from ambiguous_facts as facts
+    left join parts on parts.event_key = facts.event_key
+    left join followed on followed.event_key = facts.event_key
+    left join parts as starts
+        on starts.profile_id = facts.profile_id
+        and starts.organization_id = facts.organization_id
+        and starts.track = facts.track
+        and starts.fact is not distinct from facts.fact
+        and (facts.fact is not null or starts.position = facts.position)
+),
+
+spans as (
+    select
+        profile_id,
+        organization_id,
+        track,
+        nth,
+        row_number() over (
+            partition by profile_id, organization_id order by min(changed_at), track, nth
         ) as stint_number
     from placed
+    group by profile_id, organization_id, track, nth
+),
+
+stints as (
+    select
+        profile_id,
+        organization_id,
+        track,
+        nth,
+        stint_number,
+        lag(stint_number) over (partition by profile_id, organization_id, track order by nth) as previous_stint_number
+    from spans
 )
 
 select
-    ambiguous.event_key,
-    ambiguous.profile_id,
-    ambiguous.organization_id,
-    cast(numbered.stint_number as integer) as stint_number,
-    numbered.part,
-    numbered.partner_event_key,
-    numbered.partner_changed_at,
-    ambiguous.event_type,
-    ambiguous.changed_at,
-    ambiguous.detected_at,
-    ambiguous.detection_lag_days,
-    ambiguous.first_seen_at,
-    ambiguous.person_full_name,
-    ambiguous.organization_name,
-    ambiguous.ladder,
-    ambiguous.title,
-    ambiguous.previous_title
-from ambiguous
-inner join numbered on numbered.event_key = ambiguous.event_key
+    placed.event_key,
+    placed.profile_id,
+    placed.organization_id,
+    cast(stints.stint_number as integer) as stint_number,
+    cast(stints.previous_stint_number as integer) as previous_stint_number,
+    placed.part,
+    placed.partner_event_key,
+    placed.partner_changed_at,
+    events.event_type,
+    events.changed_at,
+    events.detected_at,
+    events.detection_lag_days,
+    events.first_seen_at,
+    events.person_full_name,
+    events.organization_name,
+    events.ladder,
+    events.title,
+    events.previous_title
+from placed
+inner join stints
+    on stints.profile_id = placed.profile_id
+    and stints.organization_id = placed.organization_id
+    and stints.track = placed.track
+    and stints.nth = placed.nth
+inner join dated_events as events on events.event_key = placed.event_key

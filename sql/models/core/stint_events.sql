@@ -5,13 +5,14 @@
 -- incremental_by: profile_id
 -- note: A view: what takes rules to decide stands, with the rules, in ambiguous_events.
 -- values: event_type: joined | left | title_change
--- values: part: arrival | departure | interruption | repeat | title_change
+-- values: part: arrival | departure | interruption | role_start | role_end | repeat | title_change
 -- columns:
 --   event_key: Stable hash of the event's natural key; unique.
 --   profile_id: The service's stable id of the person.
 --   organization_id: The service's stable id of the organisation.
 --   stint_number: The stint the event belongs to: 1 for the person's first at the organisation, then 2, 3, …
---   part: What the event is to the stint: arrival (begins it), departure (ends it), interruption (left or joined inside it: no leaving), repeat (said before, or again later), title_change.
+--   previous_stint_number: The stint before it of the same track, main or side roles; null for the first.
+--   part: What the event is to the stint: arrival (begins it), departure (ends it), interruption (left and joined inside it: no leaving), role_start (joined while there), role_end (left while another role goes on, or taken back), repeat (said before, or again later), title_change.
 --   partner_event_key: For an interruption, the event_key of the other of the two events; else null.
 --   partner_changed_at: changed_at of that other event; null where there is none.
 --   event_type: joined, left or title_change.
@@ -32,6 +33,7 @@ select
     events.profile_id,
     events.organization_id,
     coalesce(ambiguous_events.stint_number, 1) as stint_number,
+    ambiguous_events.previous_stint_number,
     coalesce(
         ambiguous_events.part,
         case events.event_type when 'joined' then 'arrival' when 'left' then 'departure' else 'title_change' end

@@ -2,31 +2,29 @@
 -- key: event_key
 -- purpose: From which title to which, when, and since when the person had the one before. Labels are in title_changes.
 -- incremental_by: profile_id
--- note: A step is a title_change event, or a left and a joined event that are an internal move (see ambiguous_events) and name
--- note: two titles. Steps to the same title, one after the other and at most 62 days apart, are one step said again: the one
--- note: detected last counts. A title that is taken back within 60 days was a slip or a correction: both steps are flips;
--- note: of a longer to and fro they are taken in twos from the front, so that the last step of three still counts. The time
--- note: with a title goes on through flips that lead back to it.
--- note: A change dated after the person was seen to leave, and not to come back, is said of somebody who is not there.
--- values: source: title_change | left_and_joined
+-- note: A step is a title_change event, or a joined event of somebody who was there (see ambiguous_events) that names another
+-- note: title than the one before: that of the leaving of an internal move, else the last one known. Steps to the same title, one
+-- note: after the other and at most 62 days apart, are one step said again: the one detected last counts. A title that is taken
+-- note: back within 60 days was a slip or a correction: both steps are flips; of a longer to and fro they are taken in twos from
+-- note: the front, so that the last step of three still counts. The time with a title goes on through flips that lead back to it.
+-- values: source: title_change | joined
 -- references: event_key -> job_change_events.event_key
 -- columns:
---   event_key: event_key of the title_change, or of the joined event of an internal move.
+--   event_key: event_key of the title_change, or of the joined event of somebody who was there.
 --   profile_id: The service's stable id of the person.
 --   organization_id: The service's stable id of the organisation.
 --   stint_number: The stint in which it happened.
---   source: title_change, or left_and_joined for an internal move.
+--   source: title_change, or joined for a joining of somebody who was there.
 --   changed_at: When the title changed, UTC. Often known to the month only: then the first of that month.
---   previous_title: The title before as written; where the event, or the leaving of an internal move, names none, the last one known in the stint.
+--   previous_title: The title before as written; where neither the event nor the leaving of an internal move names one, the last one known in the stint.
 --   title: The new title as written.
 --   ladder: The ladder by which the organisation's titles are read: standard, or its own.
 --   previous_step_at: When the person came to previous_title, by joining or by the step before, UTC; null when not seen.
---   is_after_leaving: True where the stint had ended more than 31 days before the change.
 --   is_flip: True where the step undoes the one before within 60 days, or is undone by the next.
---   detected_at: When the service had seen the change, UTC; of an internal move both events.
---   known_at: When the service first knew the change, UTC, however often it was corrected later; of an internal move both events.
+--   detected_at: When the service had seen the change, UTC; of a joining also that the person was there.
+--   known_at: When the service first knew the change, UTC, however often it was corrected later; of a joining also the title before.
 --   detection_lag_days: Whole days between the change and its detection, as sent with the event.
---   first_seen_at: When the change was first received, UTC; of an internal move both events.
+--   first_seen_at: When the change was first received, UTC; of a joining also the title before.
 --   person_full_name: The person's full name as written.
 --   organization_name: The organisation's name as written.
 with
@@ -39,29 +37,42 @@ corrected as (
     group by event_key
 ),
 
--- The few changes that do not name the title before.
+-- Joinings of somebody who was there, with the title that the leaving of an internal move names.
+role_starts as (
+    select
+        starts.event_key,
+        starts.profile_id,
+        starts.organization_id,
+        starts.stint_number,
+        starts.changed_at,
+        starts.title,
+        starts.ladder,
+        starts.detected_at,
+        starts.detection_lag_days,
+        starts.first_seen_at,
+        starts.person_full_name,
+        starts.organization_name,
+        partners.title as left_title
+    from ambiguous_events as starts
+    left join ambiguous_events as partners on partners.event_key = starts.partner_event_key
+    where
+        starts.event_type = 'joined'
+        and starts.part in ('interruption', 'role_start')
+        and starts.title is not null
+),
+
+-- The changes that do not name the title before.
 forgetful as (
     select event_key, profile_id, organization_id, stint_number, changed_at, detected_at
     from stint_events
     where event_type = 'title_change' and previous_title is null
     union all
-    select
-        arrivals.event_key,
-        arrivals.profile_id,
-        arrivals.organization_id,
-        arrivals.stint_number,
-        least(arrivals.changed_at, departures.changed_at) as changed_at,
-        arrivals.detected_at
-    from ambiguous_events as arrivals
-    inner join ambiguous_events as departures on departures.event_key = arrivals.partner_event_key
-    where
-        arrivals.part = 'interruption'
-        and arrivals.event_type = 'joined'
-        and departures.title is null
+    select event_key, profile_id, organization_id, stint_number, changed_at, detected_at
+    from role_starts
+    where left_title is null
 ),
 
--- What the titles in those stints are, and since when they were held: a role that ended in an internal move was held
--- before the new one began, however late its end is dated.
+-- What the titles in those stints are, and since when they were held. A leaving names what was left.
 remembered as (
     select
         event_key,
@@ -69,12 +80,12 @@ remembered as (
         organization_id,
         stint_number,
         event_type,
-        case when event_type = 'left' then least(changed_at, partner_changed_at) else changed_at end as title_at,
+        changed_at as title_at,
         case when event_type = 'left' then 0 else 1 end as order_in_instant,
         detected_at,
         title
     from stint_events
-    where title is not null
+    where title is not null and part <> 'role_end'
 ),
 
 -- The last title known before.
@@ -106,41 +117,56 @@ recalled as (
     group by changes.event_key
 ),
 
-internal_moves as (
+-- Since when it is known that somebody who joined while there had the title before.
+known_before as (
     select
-        arrivals.event_key,
-        arrivals.profile_id,
-        arrivals.organization_id,
-        arrivals.stint_number,
-        arrivals.changed_at,
-        coalesce(departures.title, recalled.title) as previous_title,
-        arrivals.title,
-        arrivals.ladder,
-        greatest(arrivals.detected_at, departures.detected_at) as detected_at,
-        greatest(
-            coalesce(corrected_arrivals.first_detected_at, arrivals.detected_at),
-            coalesce(corrected_departures.first_detected_at, departures.detected_at)
-        ) as known_at,
-        arrivals.detection_lag_days,
-        greatest(arrivals.first_seen_at, departures.first_seen_at) as first_seen_at,
-        arrivals.person_full_name,
-        arrivals.organization_name
-    from ambiguous_events as arrivals
-    inner join ambiguous_events as departures on departures.event_key = arrivals.partner_event_key
-    left join recalled on recalled.event_key = arrivals.event_key
-    left join corrected as corrected_arrivals on corrected_arrivals.event_key = arrivals.event_key
-    left join corrected as corrected_departures on corrected_departures.event_key = departures.event_key
-    -- A service that sends the move as a change of title as well says one thing twice.
+        changes.event_key,
+        min(earlier.detected_at) as detected_at,
+        min(coalesce(corrected.first_detected_at, earlier.detected_at)) as known_at,
+        min(earlier.first_seen_at) as first_seen_at
+    from role_starts as changes
+    left join recalled on recalled.event_key = changes.event_key
+    inner join stint_events as earlier
+        on earlier.profile_id = changes.profile_id
+        and earlier.organization_id = changes.organization_id
+        and earlier.stint_number = changes.stint_number
+        and earlier.title = coalesce(changes.left_title, recalled.title)
+        and earlier.changed_at <= changes.changed_at
+        and earlier.part <> 'role_end'
+        and earlier.event_key <> changes.event_key
+    left join corrected on corrected.event_key = earlier.event_key
+    group by changes.event_key
+),
+
+joined_steps as (
+    select
+        starts.event_key,
+        starts.profile_id,
+        starts.organization_id,
+        starts.stint_number,
+        starts.changed_at,
+        coalesce(starts.left_title, recalled.title) as previous_title,
+        starts.title,
+        starts.ladder,
+        greatest(starts.detected_at, known_before.detected_at) as detected_at,
+        greatest(coalesce(corrected.first_detected_at, starts.detected_at), known_before.known_at) as known_at,
+        starts.detection_lag_days,
+        greatest(starts.first_seen_at, known_before.first_seen_at) as first_seen_at,
+        starts.person_full_name,
+        starts.organization_name
+    from role_starts as starts
+    inner join known_before on known_before.event_key = starts.event_key
+    left join recalled on recalled.event_key = starts.event_key
+    left join corrected on corrected.event_key = starts.event_key
+    -- A service that sends the step as a change of title as well says one thing twice.
     left join ambiguous_events as changes
         on changes.part = 'title_change'
-        and changes.profile_id = arrivals.profile_id
-        and changes.organization_id = arrivals.organization_id
-        and changes.changed_at = arrivals.changed_at
-        and changes.title = arrivals.title
+        and changes.profile_id = starts.profile_id
+        and changes.organization_id = starts.organization_id
+        and changes.changed_at = starts.changed_at
+        and changes.title = starts.title
     where
-        arrivals.part = 'interruption'
-        and arrivals.event_type = 'joined'
-        and coalesce(departures.title, recalled.title) <> arrivals.title
+        coalesce(starts.left_title, recalled.title) <> starts.title
         and changes.event_key is null
 ),
 
@@ -171,7 +197,7 @@ said as (
         profile_id,
         organization_id,
         stint_number,
-        'left_and_joined' as source,
+        'joined' as source,
         changed_at,
         previous_title,
         title,
@@ -182,7 +208,7 @@ said as (
         first_seen_at,
         person_full_name,
         organization_name
-    from internal_moves
+    from joined_steps
 ),
 
 compared as (
@@ -400,7 +426,6 @@ select
             then case when steps.title_of_step_before = steps.previous_title then steps.step_before_at end
         when stints.first_title = steps.previous_title and stints.joined_at <= steps.changed_at then stints.joined_at
     end as previous_step_at,
-    coalesce(days_between(stints.left_at, steps.changed_at) > 31, false) as is_after_leaving,
     steps.is_flip,
     steps.detected_at,
     steps.known_at,

@@ -61,7 +61,7 @@ returns as (
     inner join ambiguous_events as gone
         on gone.profile_id = came_back.profile_id
         and gone.organization_id = came_back.organization_id
-        and gone.stint_number = came_back.stint_number - 1
+        and gone.stint_number = came_back.previous_stint_number
     left join corrected on corrected.event_key = gone.event_key
     where came_back.part = 'arrival' and gone.part = 'departure'
 )

@@ -97,6 +97,13 @@ moved as (
     select profile_id, count(*) as moves
     from moves
     group by profile_id
+),
+
+came_back as (
+    select profile_id, count(*) as boomerangs
+    from stints
+    where is_boomerang
+    group by profile_id
 )
 
 select
@@ -116,10 +123,11 @@ select
     folded.last_detected_at,
     cast(folded.events as integer) as events,
     cast(folded.stints as integer) as stints,
-    cast(folded.stints - folded.organizations as integer) as boomerangs,
+    cast(coalesce(came_back.boomerangs, 0) as integer) as boomerangs,
     cast(coalesce(moved.moves, 0) as integer) as moves,
     cast(folded.promotions as integer) as promotions
 from folded
 inner join named on named.profile_id = folded.profile_id
 left join main_organizations on main_organizations.profile_id = folded.profile_id
 left join moved on moved.profile_id = folded.profile_id
+left join came_back on came_back.profile_id = folded.profile_id

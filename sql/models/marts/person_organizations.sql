@@ -10,16 +10,16 @@
 -- columns:
 --   profile_id: The service's stable id of the person.
 --   organization_id: The service's stable id of the organisation.
---   is_current: True unless the last stint of the pair ended with a leaving; changes of title do not count.
+--   is_current: True where a stint of the pair is open.
 --   current_since_at: When the current time at the organisation began, UTC; null when not current or when the joining was never seen.
 --   first_joined_at: The earliest joining seen, UTC.
 --   last_left_at: The latest leaving seen, UTC; internal moves and leavings that were taken back are none.
---   title: The last known title at the organisation as written: the title that was left where the person left.
+--   title: The last known title as written: of the main job that is open, else of the side role that is, else of what was left last.
 --   level: Level of title: intern, entry, mid, senior, lead, manager, director, vp, cxo or unknown.
 --   rank: Rank of title, which orders levels and the steps inside one; null when unknown.
 --   is_management: Whether title manages people; null when unknown.
 --   function: Field of work of title; other where it names none, unknown where nothing is understood.
---   is_primary: False where every known title at the organisation is a side role such as board member or adviser.
+--   is_primary: False where what is open is a side role such as board member or adviser, or where there never was more.
 --   person_full_name: The person's name in the last event.
 --   person_network_url: The person's public page, the newest that is known, as sent; null when none is.
 --   organization_name: The organisation's name in the last event.
@@ -33,59 +33,126 @@
 --   events: How many distinct events the pair has.
 with
 
--- Few people come back, so what several stints add up to is put together for those only.
-returned as (
+-- Few people come back or have a side role beside a job, so several stints are put together for those only.
+several as (
     select distinct profile_id, organization_id
     from stints
     where stint_number > 1
 ),
 
-folded as (
+-- What a pair shows is a main job that is open, else a side role that is, else the last stint.
+ranked as (
     select
         stints.profile_id,
         stints.organization_id,
-        max(stints.stint_number) as stints,
-        min(stints.joined_at) as first_joined_at,
-        max(stints.left_at) as last_left_at,
-        min(stints.first_event_at) as first_event_at,
-        max_by(stints.last_title, case when stints.last_title is not null then stints.stint_number end) as title,
-        bool_or(stints.is_primary and stints.last_title is not null) as has_main_role,
-        sum(stints.events) as events
+        stints.stint_number,
+        stints.is_open,
+        stints.is_primary,
+        stints.joined_at,
+        stints.left_at,
+        stints.last_title,
+        stints.ladder,
+        stints.person_full_name,
+        stints.person_network_url,
+        stints.organization_name,
+        stints.first_event_at,
+        stints.last_event_type,
+        stints.last_event_at,
+        stints.last_detected_at,
+        stints.last_event_key,
+        stints.events,
+        row_number() over (
+            partition by stints.profile_id, stints.organization_id
+            order by
+                case when stints.is_open and stints.is_primary then 1 when stints.is_open then 2 else 3 end,
+                stints.stint_number desc
+        ) as shown_order,
+        row_number() over (
+            partition by stints.profile_id, stints.organization_id
+            order by
+                stints.last_event_at desc,
+                stints.last_detected_at desc,
+                event_type_order(stints.last_event_type) desc,
+                stints.last_event_key desc
+        ) as recency
     from stints
-    inner join returned
-        on returned.profile_id = stints.profile_id
-        and returned.organization_id = stints.organization_id
-    group by stints.profile_id, stints.organization_id
+    inner join several
+        on several.profile_id = stints.profile_id
+        and several.organization_id = stints.organization_id
+),
+
+folded as (
+    select
+        profile_id,
+        organization_id,
+        count(*) as stints,
+        min(joined_at) as first_joined_at,
+        max(left_at) as last_left_at,
+        min(first_event_at) as first_event_at,
+        max_by(last_title, case when last_title is not null then stint_number end) as title,
+        bool_or(is_primary and last_title is not null) as has_main_role,
+        sum(events) as events
+    from ranked
+    group by profile_id, organization_id
 ),
 
 pairs as (
     select
-        last.profile_id,
-        last.organization_id,
-        last.is_open,
-        last.joined_at,
-        case when folded.stints is null then last.joined_at else folded.first_joined_at end as first_joined_at,
-        case when folded.stints is null then last.left_at else folded.last_left_at end as last_left_at,
-        coalesce(folded.title, last.last_title) as title,
-        last.ladder,
-        case
-            when folded.stints is null or folded.title is null then last.is_primary else folded.has_main_role
-        end as is_primary,
-        last.person_full_name,
-        last.person_network_url,
-        last.organization_name,
-        last.stint_number as stints,
-        coalesce(folded.first_event_at, last.first_event_at) as first_event_at,
-        last.last_event_type,
-        last.last_event_at,
-        last.last_detected_at,
-        last.last_event_key,
-        coalesce(folded.events, last.events) as events
-    from stints as last
-    left join folded
-        on folded.profile_id = last.profile_id
-        and folded.organization_id = last.organization_id
-    where last.stint_number = coalesce(folded.stints, 1)
+        profile_id,
+        organization_id,
+        is_open,
+        joined_at,
+        joined_at as first_joined_at,
+        left_at as last_left_at,
+        last_title as title,
+        ladder,
+        is_primary,
+        person_full_name,
+        person_network_url,
+        organization_name,
+        1 as stints,
+        first_event_at,
+        last_event_type,
+        last_event_at,
+        last_detected_at,
+        last_event_key,
+        events
+    from stints
+    where not exists (
+        select 1
+        from several
+        where several.profile_id = stints.profile_id and several.organization_id = stints.organization_id
+    )
+    union all
+    select
+        shown.profile_id,
+        shown.organization_id,
+        shown.is_open,
+        shown.joined_at,
+        folded.first_joined_at,
+        folded.last_left_at,
+        coalesce(shown.last_title, folded.title) as title,
+        shown.ladder,
+        case when shown.is_open or folded.title is null then shown.is_primary else folded.has_main_role end as is_primary,
+        newest.person_full_name,
+        newest.person_network_url,
+        newest.organization_name,
+        folded.stints,
+        folded.first_event_at,
+        newest.last_event_type,
+        newest.last_event_at,
+        newest.last_detected_at,
+        newest.last_event_key,
+        folded.events
+    from ranked as shown
+    inner join ranked as newest
+        on newest.profile_id = shown.profile_id
+        and newest.organization_id = shown.organization_id
+        and newest.recency = 1
+    inner join folded
+        on folded.profile_id = shown.profile_id
+        and folded.organization_id = shown.organization_id
+    where shown.shown_order = 1
 ),
 
 rises as (
@@ -110,7 +177,7 @@ select
     pairs.person_full_name,
     pairs.person_network_url,
     pairs.organization_name,
-    pairs.stints,
+    cast(pairs.stints as integer) as stints,
     cast(coalesce(rises.promotions, 0) as integer) as promotions,
     pairs.first_event_at,
     pairs.last_event_type,

@@ -2,11 +2,10 @@
 -- key: organization_id, promoted_at, profile_id, title
 -- purpose: Who was promoted, from what to what, after how long, and by which rule.
 -- incremental_by: profile_id
--- note: The rows of title_changes labelled promotion (src/titles/compare.ts decides the label), without flips and without changes dated more than 31 days after the
--- note: person had left for good. What is less clear is left out rather than guessed. Tables about organisations count only
--- note: those that are primary.
+-- note: The rows of title_changes labelled promotion (src/titles/compare.ts decides the label), without flips. What is less clear
+-- note: is left out rather than guessed. Tables about organisations count only those that are primary.
 -- partition: year of promoted_at
--- values: source: title_change | left_and_joined
+-- values: source: title_change | joined
 -- values: level: intern | entry | mid | senior | lead | manager | director | vp | cxo | unknown
 -- values: previous_level: intern | entry | mid | senior | lead | manager | director | vp | cxo | unknown
 -- references: event_key -> title_changes.event_key
@@ -18,8 +17,8 @@
 --   profile_id: The service's stable id of the person.
 --   stint_number: The stint in which it happened.
 --   title: The new title as written.
---   event_key: event_key of the title_change, or of the joined event of an internal move; unique.
---   source: title_change, or left_and_joined for a leaving and a joining that are an internal move.
+--   event_key: event_key of the title_change, or of the joined event of somebody who was there; unique.
+--   source: title_change, or joined for a joining of somebody who was there.
 --   person_full_name: The person's full name as written.
 --   person_network_url: The person's public page, the newest that is known, as sent; null when none is.
 --   organization_name: The organisation's name as written.
@@ -40,10 +39,10 @@
 --   months_in_previous_title_max: The most it can be where only months are known.
 --   is_month_precise: True where only the month of promoted_at is known.
 --   is_future: True where promoted_at is after detected_at: the promotion was announced, not yet seen.
---   detected_at: When the service had seen the change, UTC; of an internal move both events.
---   known_at: When the service first knew the change, UTC, however often it was corrected later; of an internal move both events.
+--   detected_at: When the service had seen the change, UTC; of a joining also that the person was there.
+--   known_at: When the service first knew the change, UTC, however often it was corrected later; of a joining also the title before.
 --   detection_lag_days: Whole days between the change and its detection, as sent with the event.
---   first_seen_at: When the change was first received, UTC; of an internal move both events.
+--   first_seen_at: When the change was first received, UTC; of a joining also the title before.
 select
     organization_id,
     changed_at as promoted_at,
@@ -79,4 +78,4 @@ select
     detection_lag_days,
     first_seen_at
 from title_changes
-where label = 'promotion' and not is_flip and not is_after_leaving
+where label = 'promotion' and not is_flip

@@ -1,6 +1,7 @@
 -- grain: One row per stint: one person's unbroken time at one organisation.
 -- key: profile_id, organization_id, stint_number
 -- purpose: When each person came to an organisation and went, as what, and whether they came back.
+-- note: Main jobs and side roles (boards, advisers) have stints of their own, which can overlap.
 -- incremental_by: profile_id
 -- note: By which rules events become stints stands in ambiguous_events. A stint of which neither end was seen is known from
 -- note: changes of title, or from a left and a joined event that are an internal move. Events of one instant are ordered by
@@ -14,6 +15,7 @@
 --   profile_id: The service's stable id of the person.
 --   organization_id: The service's stable id of the organisation.
 --   stint_number: 1 for the person's first stint at the organisation that was seen, then 2, 3, …
+--   previous_stint_number: The stint before it there, of main jobs or of side roles as this one; null for the first of them.
 --   person_full_name: The person's name in the last event of the stint.
 --   person_network_url: The person's public page, the newest that is known, as sent; null when none is.
 --   organization_name: The organisation's name in the last event of the stint.
@@ -40,9 +42,9 @@
 --   rank: Rank of last_title, which orders levels and the steps inside one; null when unknown.
 --   is_management: Whether last_title manages people; null when unknown.
 --   function: Field of work of last_title, as for first_function.
---   is_open: True when no leaving was seen: the person is there as far as is known.
---   is_boomerang: True for every stint after the person's first at the organisation.
---   months_away: Whole months between the leaving before and this joining; null for a first stint.
+--   is_open: True when no leaving was seen, nor a later stint of the kind: the person is there as far as is known.
+--   is_boomerang: True for every stint after the person's first of main jobs, or of side roles, at the organisation.
+--   months_away: Whole months between the leaving before and this joining; null for a first stint, and where one of the two was not seen.
 --   is_primary: False where every known title of the stint is a side role such as board member or adviser.
 --   cohort_year: Year of joined_at, UTC; null when the joining was never seen.
 --   first_event_at: When the first change in the stint took effect, UTC.
@@ -174,7 +176,7 @@ inside as (
         part,
         partner_changed_at
     from ambiguous_events
-    where part in ('interruption', 'repeat')
+    where part in ('interruption', 'role_start', 'role_end', 'repeat')
 ),
 
 -- Each of these: how late it is in its stint, and what all of them add up to.
@@ -192,10 +194,8 @@ others as (
         inside.ladder,
         inside.title,
         inside.previous_title,
-        inside.part = 'repeat' and inside.event_type = 'left' as is_left_again,
-        -- A role that ended in an internal move was held before the new one began, however late its end is dated.
-        case when inside.event_type = 'left' then least(inside.changed_at, inside.partner_changed_at) else inside.changed_at end
-            as title_at,
+        inside.part in ('role_end', 'repeat') and inside.event_type = 'left' as is_left_again,
+        inside.changed_at as title_at,
         row_number() over backwards as recency,
         last_value(
             case when inside.event_type = 'title_change' then coalesce(inside.previous_title, inside.title) else inside.title end
@@ -203,7 +203,8 @@ others as (
         count(*) over stretch as events,
         count(inside.title) over stretch as titled_events,
         count(case when inside.event_type = 'left' then 1 end) over stretch as leavings,
-        count(case when inside.part = 'interruption' and inside.event_type = 'left' then 1 end) over stretch as interruptions,
+        count(case when inside.part in ('interruption', 'role_end') and inside.event_type = 'left' then 1 end) over stretch
+            as interruptions,
         min(inside.changed_at) over stretch as first_at,
         max(case when inside.title is not null and side_roles.title is null then 1 else 0 end) over stretch as main_roles
     from inside
@@ -225,8 +226,9 @@ others as (
 recalled as (
     select
         last.event_key,
+        -- None where only leavings inside the stint name titles: that of the joining comes before those.
         max_by(
-            titled.title_at,
+            case when not titled.is_left_again then titled.title_at end,
             (
                 case when titled.is_left_again then 0 else 1 end,
                 titled.title_at,
@@ -293,11 +295,15 @@ returns as (
     inner join ambiguous_events as gone
         on gone.profile_id = came_back.profile_id
         and gone.organization_id = came_back.organization_id
-        and gone.stint_number = came_back.stint_number - 1
-    where
-        came_back.part = 'arrival'
-        and came_back.stint_number > 1
-        and gone.part = 'departure'
+        and gone.stint_number = came_back.previous_stint_number
+    where came_back.part = 'arrival' and gone.part = 'departure'
+),
+
+-- Stints that followed another one of their track, and which that was.
+sequels as (
+    select distinct profile_id, organization_id, stint_number, previous_stint_number
+    from ambiguous_events
+    where previous_stint_number is not null
 ),
 
 stints as (
@@ -360,6 +366,7 @@ select
     stints.profile_id,
     stints.organization_id,
     stints.stint_number,
+    sequels.previous_stint_number,
     case when stints.rest_is_last then stints.rest_person_full_name else stints.end_person_full_name end
         as person_full_name,
     pages.person_network_url,
@@ -388,8 +395,8 @@ select
     last_titles.rank,
     last_titles.is_management,
     coalesce(last_titles.function, 'unknown') as function,
-    stints.left_event_key is null as is_open,
-    stints.stint_number > 1 as is_boomerang,
+    stints.left_event_key is null and later.stint_number is null as is_open,
+    sequels.previous_stint_number is not null as is_boomerang,
     returns.months_away,
     stints.is_primary,
     cast(extract(year from utc_date(stints.joined_at)) as integer) as cohort_year,
@@ -402,6 +409,14 @@ select
     cast(stints.interruptions as integer) as interruptions
 from stints
 left join returns on returns.event_key = stints.joined_event_key
+left join sequels
+    on sequels.profile_id = stints.profile_id
+    and sequels.organization_id = stints.organization_id
+    and sequels.stint_number = stints.stint_number
+left join sequels as later
+    on later.profile_id = stints.profile_id
+    and later.organization_id = stints.organization_id
+    and later.previous_stint_number = stints.stint_number
 left join person_pages as pages on pages.profile_id = stints.profile_id
 left join titles as first_titles
     on first_titles.ladder = stints.ladder

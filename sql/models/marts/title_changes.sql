@@ -6,14 +6,14 @@
 -- note: What is a change of title stands in title_steps; what makes it a promotion or not, with which rule and how sure, in
 -- note: title_pairs, by the rules of src/titles/compare.ts.
 -- partition: year of changed_at
--- values: source: title_change | left_and_joined
+-- values: source: title_change | joined
 -- values: label: promotion | demotion | lateral | retitle | unclassified
 -- values: level: intern | entry | mid | senior | lead | manager | director | vp | cxo | unknown
 -- values: previous_level: intern | entry | mid | senior | lead | manager | director | vp | cxo | unknown
 -- references: event_key -> title_steps.event_key
 -- references: event_key -> job_change_events.event_key
 -- columns:
---   event_key: event_key of the title_change, or of the joined event of an internal move.
+--   event_key: event_key of the title_change, or of the joined event of somebody who was there.
 --   profile_id: The service's stable id of the person.
 --   organization_id: The service's stable id of the organisation.
 --   stint_number: The stint in which it happened.
@@ -23,12 +23,11 @@
 --   changed_at: When the title changed, UTC. Often known to the month only: then the first of that month.
 --   week_start_on: The Monday of the week of changed_at, UTC.
 --   month_start_on: First day of the month of changed_at, UTC.
---   source: title_change, or left_and_joined for a leaving and a joining that are an internal move.
+--   source: title_change, or joined for a joining of somebody who was there.
 --   label: promotion (clearly up), demotion (clearly down), lateral (another role at about the same level), retitle (the same job in other words), or unclassified.
 --   rule: By which rule it has its label.
 --   confidence: How likely the label is right, 0 to 1; 0 where it is unclassified.
 --   is_flip: True where the change undoes the one before within 60 days, or is undone by the next.
---   is_after_leaving: True where the person had been seen to leave more than 31 days before, and not to come back.
 --   is_primary: False where the new title is a side role such as board member or adviser.
 --   previous_title: The title before as written; null when not known.
 --   title: The new title as written.
@@ -46,10 +45,10 @@
 --   months_in_previous_title_max: The most it can be where only months are known.
 --   is_month_precise: True where only the month of changed_at is known.
 --   is_future: True where changed_at is after detected_at: the change was announced, not yet seen.
---   detected_at: When the service had seen the change, UTC; of an internal move both events.
---   known_at: When the service first knew the change, UTC, however often it was corrected later; of an internal move both events.
+--   detected_at: When the service had seen the change, UTC; of a joining also that the person was there.
+--   known_at: When the service first knew the change, UTC, however often it was corrected later; of a joining also the title before.
 --   detection_lag_days: Whole days between the change and its detection, as sent with the event.
---   first_seen_at: When the change was first received, UTC; of an internal move both events.
+--   first_seen_at: When the change was first received, UTC; of a joining also the title before.
 select
     steps.event_key,
     steps.profile_id,
@@ -66,7 +65,6 @@ select
     coalesce(pairs.rule, 'title_not_known') as rule,
     coalesce(pairs.confidence, 0) as confidence,
     steps.is_flip,
-    steps.is_after_leaving,
     not coalesce(understood.is_side_role, false) as is_primary,
     steps.previous_title,
     steps.title,
