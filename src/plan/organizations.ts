@@ -97,9 +97,8 @@ function onlyCell(cells: readonly string[], file: string, line: number): string 
 /** A reference from one written name: an id as it is, anything else as page URL or slug. */
 export function fromText(text: string): OrganizationRef | null {
   if (text === '') return null
-  return LOOKS_LIKE_ID.test(text)
-    ? { by: 'id', value: text }
-    : { by: 'url', value: text.replace(/\/+$/, '') }
+  const value = text.replace(/\/+$/, '')
+  return { by: LOOKS_LIKE_ID.test(value) ? 'id' : 'url', value }
 }
 
 function fromColumns(id: string, url: string): OrganizationRef | null {
