@@ -4,7 +4,8 @@ with
 open_stints as (
     select profile_id, organization_id, min(joined_at) as first_joined_at, max(joined_at) as last_joined_at
     from stints
-    where is_open
+    cross join as_of
+    where (is_open or left_at > as_of_at) and coalesce(joined_at <= as_of_at, true)
     group by profile_id, organization_id
 )
 

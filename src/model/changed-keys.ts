@@ -110,7 +110,27 @@ export function isByPeople(
     columns.join() === PERSON &&
     reads.every(
       ({ name, peopleRows, change }) =>
-        peopleRows !== null || change === 'none' || isComputed(name),
+        peopleRows !== null || change === 'none' || isComputed(name) || name === AS_OF,
     )
+  )
+}
+
+/** The model that holds the day of the data. */
+const AS_OF = 'as_of'
+
+/**
+ * Takes people for changed whose announced changes came due since the last build: what is current depends on the day of the
+ * data, which moves with each load.
+ */
+export async function noteDuePeople({ warehouse, project }: BuildWork): Promise<void> {
+  const node = project.nodes.find(({ name }) => name === AS_OF)
+  if (node === undefined) return
+  await warehouse.run(
+    `insert into ops.changed_people
+     select distinct profile_id
+     from job_change_events
+     cross join (select as_of_at as old from core.${AS_OF})
+     cross join (select as_of_at as new from (${node.sql}))
+     where changed_at > least(old, new) and changed_at <= greatest(old, new)`,
   )
 }

@@ -11,6 +11,7 @@ import {
   deltasOf,
   isByPeople,
   keepKeys,
+  noteDuePeople,
   rowsOfKeys,
   semiJoin,
   showPeople,
@@ -32,6 +33,7 @@ export async function buildIncrementally(build: BuildWork): Promise<BuiltTables>
   const { warehouse, project } = build
   // Rows are looked up by key, never by where they stand; written in any order, all threads write.
   await warehouse.run('set preserve_insertion_order = false')
+  await noteDuePeople(build)
   const temporaries = await Temporaries.in(warehouse, project.nodes)
   const people = await keepKeys(temporaries, `select ${PERSON} from ops.changed_people`, [PERSON])
   const work: IncrementalWork = { ...build, temporaries, people, tables: new Map() }

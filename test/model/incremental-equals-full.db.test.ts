@@ -9,7 +9,7 @@ import { describe, expect, it } from 'vitest'
 import { buildModels, type BuildReport } from '../../src/model/build.ts'
 import type { Warehouse } from '../../src/warehouse/warehouse.ts'
 import { rounds } from '../helpers/tier.ts'
-import { contentsOf, memoryWarehouse, temporariesOf } from '../helpers/warehouse.ts'
+import { contentsOf, insertEvents, memoryWarehouse, temporariesOf } from '../helpers/warehouse.ts'
 import { anyHistory, Worlds } from './histories.ts'
 
 const WORLDS = rounds('JOBTIDE_WORLDS', 100, 400)
@@ -32,6 +32,36 @@ describe('a night', () => {
       },
     )
   }, 600_000)
+})
+
+describe('an announced leaving', () => {
+  it('comes due by what the data says of others: the night on which it has happened, the person is gone', async () => {
+    await inMemory(async (warehouse) => {
+      const current = async () =>
+        (
+          await warehouse.all<{ is_current: boolean }>(
+            "select is_current from person_organizations where profile_id = 'ada'",
+          )
+        ).map((row) => row.is_current)
+      const about = { profile_id: 'ada', organization_id: 'acme', detected_at: '2024-03-01' }
+      await insertEvents(warehouse, [
+        { ...about, event_type: 'joined', changed_at: '2020-01-01' },
+        { ...about, event_type: 'left', changed_at: '2024-05-01' },
+      ])
+      await build(warehouse, {})
+      expect(await current()).toEqual([true])
+      for (const [day, isCurrent] of [
+        ['2024-04-30', true],
+        ['2024-05-01', false],
+      ] as const) {
+        const other = { profile_id: `seen ${day}`, organization_id: 'acme', detected_at: day }
+        await insertEvents(warehouse, [{ ...other, event_type: 'joined', changed_at: day }])
+        await warehouse.run('insert into ops.changed_people values ($1)', [other.profile_id])
+        expect((await build(warehouse, {})).fullRefreshReason).toBe(null)
+        expect(await current()).toEqual([isCurrent])
+      }
+    })
+  })
 })
 
 const BUILDS_BY_PARTS = rounds('JOBTIDE_PARTS', 1, 10)

@@ -97,7 +97,7 @@ select
     events.detected_at,
     greatest(coalesce(corrected.first_detected_at, events.detected_at), returns.leaving_known_at) as known_at,
     events.detection_lag_days,
-    month_start(coalesce(corrected.first_detected_at, events.detected_at)) = month_start(events.changed_at) as known_same_month,
+    month_start(coalesce(corrected.first_detected_at, events.detected_at)) <= month_start(events.changed_at) as known_same_month,
     greatest(events.first_seen_at, returns.leaving_first_seen_at) as first_seen_at
 from job_change_events as events
 inner join stints on stints.joined_event_key = events.event_key

@@ -93,7 +93,7 @@ select
     events.detected_at,
     coalesce(corrected.first_detected_at, events.detected_at) as known_at,
     events.detection_lag_days,
-    month_start(coalesce(corrected.first_detected_at, events.detected_at)) = month_start(events.changed_at) as known_same_month,
+    month_start(coalesce(corrected.first_detected_at, events.detected_at)) <= month_start(events.changed_at) as known_same_month,
     events.first_seen_at
 from job_change_events as events
 inner join stints on stints.left_event_key = events.event_key

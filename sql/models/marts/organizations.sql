@@ -11,7 +11,7 @@
 --   url: Its public page, from that event.
 --   events: Its events in job_change_events.
 --   people_ever: People with any event at the organisation.
---   people_now: Those of them who are there as far as is known, side roles included: no headcount, only people who were seen to change something.
+--   people_now: Those of them who have a main job there as far as is known: no headcount, only people who were seen to change something.
 --   joiners: Joinings seen.
 --   leavers: Leavings seen.
 --   promotions: Promotions seen.
@@ -62,7 +62,7 @@ present as (
     select
         organization_id,
         count(*) as people_ever,
-        count(case when is_current then 1 end) as people_now
+        count(case when is_current and is_primary then 1 end) as people_now
     from person_organizations
     group by organization_id
 ),

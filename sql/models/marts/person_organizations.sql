@@ -10,10 +10,10 @@
 -- columns:
 --   profile_id: The service's stable id of the person.
 --   organization_id: The service's stable id of the organisation.
---   is_current: True where a stint of the pair is open.
+--   is_current: True where the person is there on the day of the data (core.as_of): an announced leaving or joining has not happened.
 --   current_since_at: When the current time at the organisation began, UTC; null when not current or when the joining was never seen.
 --   first_joined_at: The earliest joining seen, UTC.
---   last_left_at: The latest leaving seen, UTC; internal moves and leavings that were taken back are none.
+--   last_left_at: The latest leaving seen or announced, UTC; internal moves and leavings that were taken back are none.
 --   title: The last known title as written: of the main job that is open, else of the side role that is, else of what was left last.
 --   level: Level of title: intern, entry, mid, senior, lead, manager, director, vp, cxo or unknown.
 --   rank: Rank of title, which orders levels and the steps inside one; null when unknown.
@@ -33,24 +33,31 @@
 --   events: How many distinct events the pair has.
 with
 
--- Few people come back or have a side role beside a job, so several stints are put together for those only.
-several as (
-    select distinct profile_id, organization_id
-    from stints
-    where stint_number > 1
+-- Of a title that will change only, the one until then.
+titles_now as (
+    select
+        title_steps.profile_id,
+        title_steps.organization_id,
+        title_steps.stint_number,
+        min_by(title_steps.previous_title, (title_steps.changed_at, title_steps.detected_at, title_steps.event_key)) as title
+    from title_steps
+    cross join as_of
+    where title_steps.changed_at > as_of.as_of_at and not title_steps.is_flip
+    group by title_steps.profile_id, title_steps.organization_id, title_steps.stint_number
 ),
 
--- What a pair shows is a main job that is open, else a side role that is, else the last stint.
-ranked as (
+-- What is announced has not happened: somebody who will leave is there, somebody who will join is not.
+states as (
     select
         stints.profile_id,
         stints.organization_id,
         stints.stint_number,
-        stints.is_open,
+        coalesce(stints.joined_at <= as_of.as_of_at, true)
+        and (stints.is_open or coalesce(stints.left_at > as_of.as_of_at, false)) as is_current,
         stints.is_primary,
         stints.joined_at,
         stints.left_at,
-        stints.last_title,
+        case when titles_now.profile_id is null then stints.last_title else titles_now.title end as title,
         stints.ladder,
         stints.person_full_name,
         stints.person_network_url,
@@ -60,25 +67,61 @@ ranked as (
         stints.last_event_at,
         stints.last_detected_at,
         stints.last_event_key,
-        stints.events,
+        stints.events
+    from stints
+    cross join as_of
+    left join titles_now
+        on titles_now.profile_id = stints.profile_id
+        and titles_now.organization_id = stints.organization_id
+        and titles_now.stint_number = stints.stint_number
+),
+
+-- Few people come back or have a side role beside a job, so several stints are put together for those only.
+several as (
+    select distinct profile_id, organization_id
+    from stints
+    where stint_number > 1
+),
+
+-- What a pair shows is a main job that is current, else a side role that is, else the last stint.
+ranked as (
+    select
+        states.profile_id,
+        states.organization_id,
+        states.stint_number,
+        states.is_current,
+        states.is_primary,
+        states.joined_at,
+        states.left_at,
+        states.title,
+        states.ladder,
+        states.person_full_name,
+        states.person_network_url,
+        states.organization_name,
+        states.first_event_at,
+        states.last_event_type,
+        states.last_event_at,
+        states.last_detected_at,
+        states.last_event_key,
+        states.events,
         row_number() over (
-            partition by stints.profile_id, stints.organization_id
+            partition by states.profile_id, states.organization_id
             order by
-                case when stints.is_open and stints.is_primary then 1 when stints.is_open then 2 else 3 end,
-                stints.stint_number desc
+                case when states.is_current and states.is_primary then 1 when states.is_current then 2 else 3 end,
+                states.stint_number desc
         ) as shown_order,
         row_number() over (
-            partition by stints.profile_id, stints.organization_id
+            partition by states.profile_id, states.organization_id
             order by
-                stints.last_event_at desc,
-                stints.last_detected_at desc,
-                event_type_order(stints.last_event_type) desc,
-                stints.last_event_key desc
+                states.last_event_at desc,
+                states.last_detected_at desc,
+                event_type_order(states.last_event_type) desc,
+                states.last_event_key desc
         ) as recency
-    from stints
+    from states
     inner join several
-        on several.profile_id = stints.profile_id
-        and several.organization_id = stints.organization_id
+        on several.profile_id = states.profile_id
+        and several.organization_id = states.organization_id
 ),
 
 folded as (
@@ -89,8 +132,8 @@ folded as (
         min(joined_at) as first_joined_at,
         max(left_at) as last_left_at,
         min(first_event_at) as first_event_at,
-        max_by(last_title, case when last_title is not null then stint_number end) as title,
-        bool_or(is_primary and last_title is not null) as has_main_role,
+        max_by(title, case when title is not null then stint_number end) as title,
+        bool_or(is_primary and title is not null) as has_main_role,
         sum(events) as events
     from ranked
     group by profile_id, organization_id
@@ -100,11 +143,11 @@ pairs as (
     select
         profile_id,
         organization_id,
-        is_open,
+        is_current,
         joined_at,
         joined_at as first_joined_at,
         left_at as last_left_at,
-        last_title as title,
+        title,
         ladder,
         is_primary,
         person_full_name,
@@ -117,23 +160,23 @@ pairs as (
         last_detected_at,
         last_event_key,
         events
-    from stints
+    from states
     where not exists (
         select 1
         from several
-        where several.profile_id = stints.profile_id and several.organization_id = stints.organization_id
+        where several.profile_id = states.profile_id and several.organization_id = states.organization_id
     )
     union all
     select
         shown.profile_id,
         shown.organization_id,
-        shown.is_open,
+        shown.is_current,
         shown.joined_at,
         folded.first_joined_at,
         folded.last_left_at,
-        coalesce(shown.last_title, folded.title) as title,
+        coalesce(shown.title, folded.title) as title,
         shown.ladder,
-        case when shown.is_open or folded.title is null then shown.is_primary else folded.has_main_role end as is_primary,
+        case when shown.is_current or folded.title is null then shown.is_primary else folded.has_main_role end as is_primary,
         newest.person_full_name,
         newest.person_network_url,
         newest.organization_name,
@@ -164,8 +207,8 @@ rises as (
 select
     pairs.profile_id,
     pairs.organization_id,
-    pairs.is_open as is_current,
-    case when pairs.is_open then pairs.joined_at end as current_since_at,
+    pairs.is_current,
+    case when pairs.is_current then pairs.joined_at end as current_since_at,
     pairs.first_joined_at,
     pairs.last_left_at,
     pairs.title,

@@ -1,0 +1,15 @@
+-- grain: One row.
+-- key: as_of_at
+-- purpose: The day of the data: up to when it can tell what happened. What takes effect later was announced, and has not happened.
+-- note: The end of the newest coverage, or the newest detection, so that the same events give the same tables whenever they are
+-- note: built. An incremental build takes the people whose announced changes came due since the last one for changed.
+-- columns:
+--   as_of_at: That time, UTC.
+select max(reached_at) as as_of_at
+from (
+    select max(detected_at) as reached_at
+    from job_change_events
+    union all
+    select max(covered_to_at) as reached_at
+    from organization_coverage
+) as reached
