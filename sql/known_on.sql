@@ -8,6 +8,7 @@ from main.job_change_events
 where
     event_key not in (select version.event_key from main.job_change_event_versions as version)
     and known_at_end_of(day, seen_by, detected_at, first_seen_at)
+    and (organization is null or profile_id in (select profile_id from main.job_change_events where organization_id = organization))
 union all by name
 select * exclude (nth, version_key, last_seen_at)
 from (
@@ -21,22 +22,22 @@ from (
             order by
                 detected_at desc,
                 -- The later receipt of two versions detected at one time; what came after the day does not count.
-                case
-                    when seen_by = 'service' or known_at_end_of(day, seen_by, detected_at, last_seen_at)
-                        then last_seen_at
-                    else first_seen_at
-                end desc,
+                case when seen_by = 'service' or last_seen_at < end_of_day(day) then last_seen_at else first_seen_at end desc,
                 version_key desc
         ) as nth
     from main.job_change_event_versions
-    where known_at_end_of(day, seen_by, detected_at, first_seen_at)
+    where
+        known_at_end_of(day, seen_by, detected_at, first_seen_at)
+        and (organization is null or profile_id in (select profile_id from main.job_change_events where organization_id = organization))
 )
 where nth = 1
 
 -- table: job_change_event_versions
 select *
 from main.job_change_event_versions
-where known_at_end_of(day, seen_by, detected_at, first_seen_at)
+where
+    known_at_end_of(day, seen_by, detected_at, first_seen_at)
+    and (organization is null or profile_id in (select profile_id from main.job_change_events where organization_id = organization))
 
 -- table: organization_coverage
 -- The midnight after the day is another day, and on the last of a month another month.
@@ -47,6 +48,22 @@ select
     least(covered_to_at, end_of_day(day) - interval 1 microsecond) as covered_to_at
 from main.organization_coverage
 where covered_from_at is null or covered_from_at < end_of_day(day)
+
+-- table: as_of
+-- Of all organisations, also where one is asked for.
+select max(reached_at) as as_of_at
+from (
+    select max(detected_at) as reached_at
+    from main.job_change_events
+    where known_at_end_of(day, seen_by, detected_at, first_seen_at)
+    union all
+    select max(detected_at) as reached_at
+    from main.job_change_event_versions
+    where known_at_end_of(day, seen_by, detected_at, first_seen_at)
+    union all
+    select max(covered_to_at) as reached_at
+    from organization_coverage
+)
 
 -- macro: end_of_day(day)
 cast(cast(day as date) + 1 as timestamp) at time zone 'UTC'

@@ -34,6 +34,17 @@ create or replace macro month_start(ts) as
 create or replace macro is_month_start(ts) as
     extract(day from utc_date(ts)) = 1 and epoch_us(ts) % 86400000000 = 0;
 
+-- How well a date is known: `month` where `ts` is 00:00 on the first of a month, and `year` where that is January: a year
+-- alone is written so, too, and nothing tells the two apart.
+-- spark: date_precision(ts timestamp) returns string return if(ts is null, null, if(ts = date_trunc('YEAR', ts), 'year', if(ts = date_trunc('MONTH', ts), 'month', 'day')))
+create or replace macro date_precision(ts) as
+    case
+        when ts is null then null
+        when not is_month_start(ts) then 'day'
+        when extract(month from utc_date(ts)) = 1 then 'year'
+        else 'month'
+    end;
+
 -- The last day on which a change dated `ts` can have happened: the end of the month where only the month is known.
 -- spark: latest_date(ts timestamp) returns date return if(ts = date_trunc('MONTH', ts), last_day(ts), to_date(ts))
 create or replace macro latest_date(ts) as

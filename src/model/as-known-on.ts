@@ -2,6 +2,11 @@
  * Reading every table as it was known at the end of a day: `joiners_as_known_on('2024-06-30')`. Each is a table macro made
  * of the very models that make the table, over the events that were known by then, so that a backtest neither sees
  * late events nor what follows from them (where somebody went next, how long they stayed). Nothing is stored.
+ *
+ * With `organization := 'org_…'` only the people who were ever there are computed, which takes a fraction of the time.
+ *
+ * DuckDB 2 reads macros wrongly that DuckDB 1 has stored, and says nothing: they refuse there. `ops.as_known_on` holds the
+ * statements that make the same macros in the session of whoever reads.
  */
 
 import { readFileSync } from 'node:fs'
@@ -16,6 +21,7 @@ export interface ReadingModel {
   readonly name: string
   readonly sql: string
   readonly reads: readonly string[]
+  readonly columns: ReadonlyMap<string, unknown>
   /** Models of `core` get no macro of their own. */
   readonly schema?: 'main' | 'core'
 }
@@ -26,28 +32,53 @@ const PART = /^-- (table|macro): (.+)\n((?:(?!-- (?:table|macro): ).*\n?)*)/gm
 /**
  * Writes the macros again, and drops those of models that are gone; part of the build's transaction.
  * @param models in run order: each after the models it reads
+ * @param calendar the statements that make the macros which models call
  */
 export async function makeKnownOnMacros(
   warehouse: Warehouse,
   models: readonly ReadingModel[],
+  calendar: string,
 ): Promise<void> {
   const { tables, macros } = loadedAsKnownOn()
-  const dependencies: readonly ReadingModel[] = [...tables, ...models]
-  for (const { name, sql } of macros) {
-    await warehouse.run(`create or replace macro main.${name} as ${sql}`)
+  const loaded = new Set(tables.map(({ name }) => name))
+  const dependencies = [...tables, ...models.filter(({ name }) => !loaded.has(name))]
+  const shown = dependencies.filter(({ schema }) => schema !== 'core')
+  const made: [name: string, definition: string][] = [
+    ...macros.map(({ name, sql }): [string, string] => [name, `as ${sql}`]),
+    ...shown.map((model): [string, string] => [
+      knownOnName(model.name),
+      definitionOf(model, dependencies),
+    ]),
+  ]
+  await warehouse.run('delete from ops.as_known_on')
+  const statements = [
+    ...calendar.split(/;\s*$/m).map((one) => one.replaceAll(/^--.*\n/gm, '').trim()),
+    ...made.map(([name, definition]) => `create or replace macro ${name} ${definition}`),
+  ].filter((one) => one !== '')
+  for (const [index, one] of statements.entries()) {
+    const sql = one.replace('create or replace macro', 'create or replace temp macro')
+    await warehouse.run('insert into ops.as_known_on values ($1, $2)', [index + 1, sql])
   }
-  const made: string[] = []
-  for (const [index, { name, schema }] of dependencies.entries()) {
-    if (schema === 'core') continue
-    const body = expression(name, dependencies.slice(0, index + 1))
-    made.push(knownOnName(name))
-    await warehouse.run(
-      `create or replace macro main.${quoteIdentifier(knownOnName(name))}(day, seen_by := 'service') as table ${body}`,
-    )
+  for (const [name, definition] of made) {
+    const stored = name.startsWith(FIRST_CALLED) ? refusingOtherEngine(definition) : definition
+    await warehouse.run(`create or replace macro main.${name} ${stored}`)
   }
+  const names = new Set(made.map(([name]) => name))
   for (const name of await knownOnMacros(warehouse)) {
-    if (!made.includes(name)) await warehouse.run(`drop macro table main.${quoteIdentifier(name)}`)
+    if (!names.has(name)) await warehouse.run(`drop macro table main.${quoteIdentifier(name)}`)
   }
+}
+
+/** Every macro for a table calls it for every row. */
+const FIRST_CALLED = 'known_at_end_of('
+
+function refusingOtherEngine(definition: string): string {
+  const message =
+    'these macros were stored by DuckDB 1, and other versions read them wrongly: run the statements in ops.as_known_on first, see docs/analysts.md'
+  return definition.replace(
+    'case seen_by',
+    `case case when version() like 'v1.%' then seen_by else error('${message}') end`,
+  )
 }
 
 export function knownOnName(table: string): string {
@@ -60,22 +91,44 @@ export async function knownOnMacros(warehouse: Warehouse): Promise<string[]> {
     `select distinct function_name as name from duckdb_functions()
      where database_name = current_database() and schema_name = 'main'
        and function_type = 'table_macro' and ends_with(function_name, $1)
-       and parameters = ['day', 'seen_by'] order by 1`,
+       and parameters[1:2] = ['day', 'seen_by'] order by 1`,
     [SUFFIX],
   )
   return rows.map(({ name }) => name)
 }
 
-/** `with` the models that `name` rests on, each under its own name: so they read one another as known then. */
-function expression(name: string, inOrder: readonly ReadingModel[]): string {
+/** Parameters and `with` the models that a table rests on, each under its own name: so they read one another as known then. */
+function definitionOf(
+  { name, columns }: ReadingModel,
+  dependencies: readonly ReadingModel[],
+): string {
   const needed = new Set([name])
-  for (const model of inOrder.toReversed()) {
+  const place = dependencies.findIndex((model) => model.name === name)
+  for (const model of dependencies.slice(0, place + 1).toReversed()) {
     if (needed.has(model.name)) for (const table of model.reads) needed.add(table)
   }
-  const parts = inOrder
+  const parts = dependencies
     .filter((model) => needed.has(model.name))
     .map((model) => `${quoteIdentifier(model.name)} as (\n${withoutComments(model.sql)})`)
-  return `with ${parts.join(',\n')} select * from ${quoteIdentifier(name)}`
+  const one = organizationFilter(columns)
+  const parameters = `(day, seen_by := 'service'${one === null ? '' : ', organization := null'})`
+  const sql = `${parameters} as table with ${parts.join(',\n')} select * from ${quoteIdentifier(name)}`
+  // What cannot be told of one organisation by itself has no such parameter.
+  return one === null
+    ? sql.replaceAll(OF_ORGANIZATION, '')
+    : `${sql} where organization is null or ${one}`
+}
+
+/** In sql/known_on.sql: of one organisation only the people who were ever there. */
+const OF_ORGANIZATION =
+  / and \(organization is null or profile_id in \(select [^()]* organization_id = organization\)\)/g
+
+function organizationFilter(columns: ReadonlyMap<string, unknown>): string | null {
+  if (columns.has('organization_id')) return 'organization_id = organization'
+  if (!columns.has('profile_id')) return null
+  return columns.has('from_organization_id')
+    ? 'organization in (from_organization_id, to_organization_id)'
+    : 'true'
 }
 
 // Headers are long, and a macro holds the SQL of all models below its own.
@@ -88,11 +141,22 @@ export function knownOnSql(): string {
   return readFileSync(join(sqlFolder, 'known_on.sql'), 'utf8')
 }
 
+const LOADED_KEYS = ['organization_id', 'profile_id']
+/** What a part is beside its SQL, where it is no table of the load. */
+const OTHERWISE: Readonly<Record<string, Partial<ReadingModel>>> = {
+  as_of: { schema: 'core', reads: ['organization_coverage'] },
+}
+
 /** sql/known_on.sql, part by part. */
 function loadedAsKnownOn() {
-  const parts = [...knownOnSql().matchAll(PART)].map(([, kind, name = '', sql = '']) => {
-    return { kind, name, sql: withoutSemicolon(sql), reads: [] }
-  })
+  const parts = [...knownOnSql().matchAll(PART)].map(
+    ([, kind, name = '', sql = '']): ReadingModel & {
+      readonly kind: string | undefined
+    } => {
+      const columns = new Map(LOADED_KEYS.map((column) => [column, null] as const))
+      return { kind, name, sql: withoutSemicolon(sql), reads: [], columns, ...OTHERWISE[name] }
+    },
+  )
   return {
     tables: parts.filter(({ kind }) => kind === 'table'),
     macros: parts.filter(({ kind }) => kind === 'macro'),

@@ -46,7 +46,7 @@ export async function refreshFully(work: BuildWork): Promise<BuiltTables> {
     ({ name, schema }) => schema === 'main' && !macros.has(knownOnName(name)),
   )
   if (isMissing || (await lastFingerprint(warehouse)) !== project.fingerprint) {
-    await makeKnownOnMacros(warehouse, modelNodes)
+    await makeKnownOnMacros(warehouse, modelNodes, project.macros)
   }
   return built
 }

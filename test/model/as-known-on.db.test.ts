@@ -110,9 +110,33 @@ async function expectMacros(warehouse: Warehouse): Promise<void> {
   expect(await knownOnMacros(warehouse)).toEqual(
     names.map((name) => `${name}_as_known_on`).toSorted(),
   )
+  // What compares two organisations cannot be told of one by itself.
+  await expect(
+    warehouse.all(`from talent_flows_as_known_on('2024-01-01', organization := 'org_1')`),
+  ).rejects.toThrow('organization')
+  await expectStatements(warehouse)
   await expect(
     warehouse.all(`select * from joiners_as_known_on('2024-01-01', seen_by := 'me')`),
   ).rejects.toThrow("seen_by is 'service' or 'warehouse', not 'me'")
+}
+
+/** `ops.as_known_on` makes each macro in the session, as it is stored but for the refusal of other engines. */
+async function expectStatements(warehouse: Warehouse): Promise<void> {
+  const statements = await warehouse.all<{ sql: string }>(
+    'select sql from ops.as_known_on order by nth',
+  )
+  const macros = statements.filter(({ sql }) => sql.includes('_as_known_on(day, seen_by'))
+  expect(macros.length).toBe((await knownOnMacros(warehouse)).length)
+  const stored = () =>
+    warehouse.table("select * from joiners_as_known_on('2024-01-01') order by all")
+  const before = await stored()
+  for (const { sql } of statements) await warehouse.run(sql)
+  expect((await stored()).rows).toEqual(before.rows)
+  const [refusal] = await warehouse.all<{ definition: string }>(
+    `select macro_definition as definition from duckdb_functions()
+     where function_name = 'known_at_end_of' and database_name <> 'temp'`,
+  )
+  expect(refusal?.definition).toContain('ops.as_known_on')
 }
 
 /** Compares every table of `now`, as known on the day that holds `ms`, with a warehouse that knows no more. */
@@ -136,6 +160,12 @@ async function expectKnownOn(
       const actual = await now.table(`select ${list} from ${known} order by all`)
       const expected = await then.table(`select ${list} from ${name} order by all`)
       expect(actual.rows, `${name} on ${date}`).toEqual(expected.rows)
+      const one = `${name}_as_known_on('${date}', seen_by := '${seenBy}', organization := 'org_1')`
+      if (seenBy === 'warehouse' || !columns.includes('organization_id')) continue
+      const ofOne = await now.table(`select ${list} from ${one} order by all`)
+      const place = columns.indexOf('organization_id')
+      const own = expected.rows.filter((row) => row[place] === 'org_1')
+      expect(ofOne.rows, `${name} of org_1 on ${date}`).toEqual(own)
     }
   } finally {
     then.close()

@@ -29,6 +29,7 @@
 --   confidence: How likely the label is right, 0 to 1; 0 where it is unclassified.
 --   is_flip: True where the change undoes the one before within 60 days, or is undone by the next.
 --   is_primary: False where the new title is a side role such as board member or adviser.
+--   was_primary: False where the title before is one.
 --   previous_title: The title before as written; null when not known.
 --   title: The new title as written.
 --   previous_level: Level of previous_title: intern, entry, mid, senior, lead, manager, director, vp, cxo or unknown.
@@ -66,6 +67,7 @@ select
     coalesce(pairs.confidence, 0) as confidence,
     steps.is_flip,
     not coalesce(understood.is_side_role, false) as is_primary,
+    not coalesce(previous.is_side_role, false) as was_primary,
     steps.previous_title,
     steps.title,
     coalesce(previous.level, 'unknown') as previous_level,

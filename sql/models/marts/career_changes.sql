@@ -1,0 +1,128 @@
+-- grain: One row per thing that happened to a person at an organisation.
+-- key: event_key, change
+-- kind: view
+-- purpose: One feed of all that joiners, leavers and title_changes tell: what is new since a day is one condition on first_seen_at.
+-- incremental_by: profile_id
+-- note: A move is two rows, one at each organisation; other_organization_id links them. Flips (titles that were taken back) are none.
+-- partition: year of changed_at
+-- values: change: joined | left | promoted | demoted | moved | retitled | title_changed | stepped_down | joined_side_role | left_side_role
+-- values: direction: up | down | sideways | unknown (or null)
+-- values: precision: day | month | year
+-- values: level: intern | entry | mid | senior | lead | manager | director | vp | cxo | unknown
+-- values: previous_level: intern | entry | mid | senior | lead | manager | director | vp | cxo | unknown (or null)
+-- references: event_key -> job_change_events.event_key
+-- columns:
+--   event_key: event_key of the event that tells it.
+--   change: joined, left, promoted, demoted, moved (another role or field at about the same level), retitled (the same job in other words), title_changed (the titles do not say what it is, or one side role followed another), stepped_down (from a main job to a side role there), joined_side_role or left_side_role (board members, advisers).
+--   profile_id: The service's stable id of the person.
+--   organization_id: Where it happened.
+--   person_full_name: The person's name as written.
+--   person_network_url: The person's public page, the newest that is known, as sent; null when none is.
+--   organization_name: The organisation's name as written.
+--   changed_on: The day it took effect, UTC; how well that is known, precision says.
+--   changed_at: The same as an instant, as sent.
+--   precision: day; month where only that is known, then changed_on is its first day; year where it is 1 January, which may stand for the year.
+--   previous_title: The title before: of a joining that of the job that was left elsewhere, of a leaving the title that was left; null when not known.
+--   previous_level: Level of previous_title; null where there is none.
+--   previous_function: Field of work of previous_title; null where there is none.
+--   title: The title after: of a leaving that of the job that was joined elsewhere; null when not known.
+--   level: Level of title: intern, entry, mid, senior, lead, manager, director, vp, cxo or unknown.
+--   function: Field of work of title; other where it names none, unknown where nothing is understood; null for a leaving.
+--   other_organization_id: Where the person came from or went to; null when not known, and for changes inside an organisation.
+--   other_organization_name: The name of that organisation.
+--   direction: up, down or sideways by the two levels, or unknown; null for a joining or leaving whose other half is not known.
+--   is_boomerang: True for the joining of somebody who had left there before.
+--   is_future: True where it was announced: it takes effect after it was detected.
+--   detected_at: When the service saw it, UTC.
+--   known_at: When the service first knew it, UTC, however often it was corrected later.
+--   first_seen_at: When it was first received here, UTC.
+select
+    event_key,
+    case when is_primary then 'joined' else 'joined_side_role' end as change,
+    profile_id,
+    organization_id,
+    person_full_name,
+    person_network_url,
+    organization_name,
+    utc_date(joined_at) as changed_on,
+    joined_at as changed_at,
+    date_precision(joined_at) as precision,
+    came_from_title as previous_title,
+    came_from_level as previous_level,
+    cast(null as string) as previous_function,
+    title,
+    level,
+    function,
+    came_from_organization_id as other_organization_id,
+    came_from_organization_name as other_organization_name,
+    direction,
+    is_boomerang,
+    is_future,
+    detected_at,
+    known_at,
+    first_seen_at
+from joiners
+union all
+select
+    event_key,
+    case when is_primary then 'left' else 'left_side_role' end as change,
+    profile_id,
+    organization_id,
+    person_full_name,
+    person_network_url,
+    organization_name,
+    utc_date(left_at) as changed_on,
+    left_at as changed_at,
+    date_precision(left_at) as precision,
+    title as previous_title,
+    level as previous_level,
+    function as previous_function,
+    went_to_title as title,
+    coalesce(went_to_level, 'unknown') as level,
+    cast(null as string) as function,
+    went_to_organization_id as other_organization_id,
+    went_to_organization_name as other_organization_name,
+    direction,
+    false as is_boomerang,
+    is_future,
+    detected_at,
+    known_at,
+    first_seen_at
+from leavers
+union all
+select
+    event_key,
+    case
+        when not is_primary and was_primary then 'stepped_down'
+        when not is_primary then 'title_changed'
+        when label = 'promotion' then 'promoted'
+        when label = 'demotion' then 'demoted'
+        when label = 'lateral' then 'moved'
+        when label = 'retitle' then 'retitled'
+        else 'title_changed'
+    end as change,
+    profile_id,
+    organization_id,
+    person_full_name,
+    person_network_url,
+    organization_name,
+    utc_date(changed_at) as changed_on,
+    changed_at,
+    date_precision(changed_at) as precision,
+    previous_title,
+    previous_level,
+    previous_function,
+    title,
+    level,
+    function,
+    cast(null as string) as other_organization_id,
+    cast(null as string) as other_organization_name,
+    case label when 'promotion' then 'up' when 'demotion' then 'down' when 'unclassified' then 'unknown' else 'sideways' end
+        as direction,
+    false as is_boomerang,
+    is_future,
+    detected_at,
+    known_at,
+    first_seen_at
+from title_changes
+where not is_flip
