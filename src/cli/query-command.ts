@@ -16,6 +16,7 @@ import type { Context } from './context.ts'
 import type { QueryFormat } from './options.ts'
 import { tableText } from './text.ts'
 import { openForReading } from './reading.ts'
+import { readRecipe, setParameters } from './recipes.ts'
 
 type Columns = ResultTable['columns']
 type Rows = ResultTable['rows']
@@ -29,24 +30,33 @@ const NOT_FOUND = /^(?:binder|catalog) error/i
 const INTERRUPT_EVERY_MS = 50
 const DEAF_AFTER_MS = 300
 
+interface QueryOptions {
+  readonly format: QueryFormat
+  readonly attach?: readonly string[]
+  readonly recipe?: string
+}
+
 /**
  * Runs one statement that reads, on the warehouse or on the copy for analysts, without access to network or files, but for
  * those that are attached.
+ * @param words the statement, or the parameters of a recipe
  * @throws JobtideError with the signal's exit code when it is stopped; ConfigError when the engine refuses the statement
  */
 export async function queryCommand(
   context: Context,
-  sql: string,
-  { format, attach = [] }: { readonly format: QueryFormat; readonly attach?: readonly string[] },
+  words: readonly string[],
+  { format, attach = [], recipe: name }: QueryOptions,
 ): Promise<ExitCode> {
   const { output, stop } = context
-  if (sql.trim() === '') throw new NoSqlError()
+  const recipe = name === undefined ? null : readRecipe(name)
+  const sql = recipe?.sql ?? onlyStatement(words)
   const shown = output.json ? 'json' : format
   const warehouse = await openForReading(context)
   const released = interruptOn(warehouse, context)
   try {
     stop.throwIfAborted()
     await attachFiles(warehouse, attach)
+    if (recipe !== null) await setParameters(warehouse, recipe, words)
     await warehouse.run('set enable_external_access = false; set lock_configuration = true')
     const stream = await warehouse.stream(sql)
     await (shown === 'table' ? printTable(stream, context) : printRows(stream, context, shown))
@@ -63,6 +73,15 @@ export async function queryCommand(
     warehouse.interrupt()
     warehouse.close()
   }
+}
+
+function onlyStatement(words: readonly string[]): string {
+  const [sql = '', ...more] = words
+  if (sql.trim() === '') throw new NoSqlError()
+  if (more.length === 0) return sql
+  throw new ConfigError('the statement came in several words', {
+    hint: 'Put it in quotes: jobtide query "select …".',
+  })
 }
 
 function hintFor(message: string): string | null {

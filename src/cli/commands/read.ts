@@ -62,7 +62,7 @@ export const READ_COMMANDS: readonly Declaration[] = [
   {
     name: 'query',
     about: 'read-only SQL on the warehouse',
-    arguments: [['<sql>', 'one SQL statement']],
+    arguments: [['[words...]', 'one SQL statement; with --recipe its parameters, name=value']],
     options: [
       ['--format <format>', 'how to print', QUERY_FORMATS, 'table'],
       [
@@ -70,6 +70,7 @@ export const READ_COMMANDS: readonly Declaration[] = [
         'your CSV, Parquet or DuckDB file as a table; several times',
         several,
       ],
+      ['--recipe <name>', 'a question that ships with Jobtide, see docs/recipes.md'],
     ],
     import: async () => (await import('../query-command.ts')).queryCommand,
   },

@@ -1,0 +1,16 @@
+-- question: Where do the people go who leave an organisation, and what share of those whose next job is known?
+-- parameter: organization: its organization_id, or its name
+-- parameter: from = 1900-01-01: the first day of leaving
+-- parameter: to = 2999-12-31: the last day of leaving
+select
+    coalesce(went_to_organization_name, '(not known)') as went_to,
+    count(*) as people,
+    round(count(*) / sum(case when went_to_organization_id is not null then count(*) end) over (), 3) as share_of_known
+from leavers
+where
+    organization_id = getvariable('organization')
+    and is_primary
+    and utc_date(left_at) between cast(getvariable('from') as date) and cast(getvariable('to') as date)
+group by went_to_organization_id, went_to_organization_name
+order by people desc, went_to
+limit 20

@@ -1,0 +1,110 @@
+/**
+ * `query --recipe`: named questions that ship with Jobtide, sql/recipes/<name>.sql. The head of each file says what it answers
+ * and which parameters it takes; its SQL reads them with `getvariable('…')`, so that it runs unchanged in any DuckDB.
+ */
+
+import { readFileSync, readdirSync } from 'node:fs'
+import { join } from 'node:path'
+import { sqlFolder } from '../support/assets.ts'
+import { ConfigError } from '../support/errors.ts'
+import { quoteIdentifier, quoteText } from '../warehouse/sql-text.ts'
+import type { Warehouse } from '../warehouse/warehouse.ts'
+
+export interface Recipe {
+  readonly name: string
+  /** What it answers. */
+  readonly question: string
+  readonly parameters: readonly Parameter[]
+  readonly sql: string
+}
+
+export interface Parameter {
+  readonly name: string
+  /** Its value where none is given; null where one must be. */
+  readonly standard: string | null
+  readonly about: string
+}
+
+const FOLDER = join(sqlFolder, 'recipes')
+const QUESTION = /^-- question: (.+)$/m
+const PARAMETER = /^-- parameter: (\w+)(?: = (.*?))?: (.+)$/gm
+
+export function recipeNames(): string[] {
+  return readdirSync(FOLDER)
+    .filter((file) => file.endsWith('.sql'))
+    .map((file) => file.slice(0, -'.sql'.length))
+    .toSorted()
+}
+
+/** @throws ConfigError for a name that there is not, with those that there are */
+export function readRecipe(name: string): Recipe {
+  const names = recipeNames()
+  if (!names.includes(name)) {
+    throw new ConfigError(`there is no recipe ${name}`, { hint: `There are: ${names.join(', ')}.` })
+  }
+  const sql = readFileSync(join(FOLDER, `${name}.sql`), 'utf8')
+  return {
+    name,
+    question: QUESTION.exec(sql)?.[1] ?? name,
+    parameters: [...sql.matchAll(PARAMETER)].map(([, parameter = '', standard, about = '']) => ({
+      name: parameter,
+      standard: standard ?? null,
+      about,
+    })),
+    sql,
+  }
+}
+
+/**
+ * Gives the parameters of a recipe their values, for this connection. An organisation can be given by its name.
+ * @param given such as `organization=org_1`
+ * @throws ConfigError for a parameter that it does not take, one that is missing, and a name that no or several organisations have
+ */
+export async function setParameters(
+  warehouse: Warehouse,
+  recipe: Recipe,
+  given: readonly string[],
+): Promise<void> {
+  const hint = usageOf(recipe)
+  const values = new Map<string, string>()
+  for (const one of given) {
+    const [, name = '', value = ''] = /^(\w+)=(.*)$/s.exec(one) ?? []
+    if (!recipe.parameters.some((parameter) => parameter.name === name)) {
+      throw new ConfigError(`${recipe.name} takes no parameter ${one}`, { hint })
+    }
+    values.set(name, value)
+  }
+  for (const { name, standard } of recipe.parameters) {
+    const value = values.get(name) ?? standard
+    if (value === null) throw new ConfigError(`${recipe.name} needs ${name}=…`, { hint })
+    const meant = name === 'organization' ? await organizationId(warehouse, value) : value
+    await warehouse.run(`set variable ${quoteIdentifier(name)} = ${quoteText(meant)}`)
+  }
+}
+
+function usageOf({ name, question, parameters }: Recipe): string {
+  const told = parameters.map(
+    ({ name: parameter, standard, about }) =>
+      `${parameter}=… (${about}${standard === null ? '' : `; else ${standard}`})`,
+  )
+  return `${question} jobtide query --recipe ${name}${told.length === 0 ? '' : ` ${told.join(' ')}`}`
+}
+
+async function organizationId(warehouse: Warehouse, idOrName: string): Promise<string> {
+  const found = await warehouse.all<{ id: string; name: string | null }>(
+    `select organization_id as id, name from main.organizations
+     where organization_id = $1 or lower(name) = lower($1)
+     order by organization_id <> $1, people_ever desc, organization_id limit 6`,
+    [idOrName],
+  )
+  const [first, second] = found
+  if (first === undefined) {
+    throw new ConfigError(`no organisation has the id or the name ${idOrName}`, {
+      hint: 'Look for it: jobtide query "select organization_id, name from organizations where name ilike \'%…%\'".',
+    })
+  }
+  if (first.id === idOrName || second === undefined) return first.id
+  throw new ConfigError(`several organisations are named ${idOrName}`, {
+    hint: `Give the id of one of them: ${found.map(({ id }) => id).join(', ')}.`,
+  })
+}
