@@ -64,6 +64,7 @@ from (
     select max(covered_to_at) as reached_at
     from organization_coverage
 )
+having max(reached_at) is not null
 
 -- macro: end_of_day(day)
 cast(cast(day as date) + 1 as timestamp) at time zone 'UTC'
