@@ -9,11 +9,10 @@ where
     or days_to_backfill_min < 0
     or days_to_backfill not between days_to_backfill_min and days_to_backfill_max
 union all
-select event_key, vacancy_days as days, vacancy_days_min as days_min, vacancy_days_max as days_max
-from executive_vacancies
+select ended_event_key as event_key, vacancy_days as days, vacancy_days_min as days_min, vacancy_days_max as days_max
+from seat_successions
 where
-    vacancy_days is null
-    or (successor_event_key is null) <> (vacancy_days_max is null)
+    vacancy_days_min is null
     or vacancy_days_min < 0
-    or vacancy_days < vacancy_days_min
-    or vacancy_days > vacancy_days_max
+    or vacancy_days not between vacancy_days_min and vacancy_days_max
+    or vacancy_days > 365

@@ -7,13 +7,3 @@ left join joiners
     and joiners.function = filled.function
     and joiners.level = filled.level
 where joiners.event_key is null or not joiners.is_primary
-union all
-select vacancies.event_key, vacancies.successor_event_key as filled_by
-from executive_vacancies as vacancies
-left join executive_events as successors
-    on successors.event_key = vacancies.successor_event_key
-    and successors.organization_id = vacancies.organization_id
-    and successors.function = vacancies.function
-    and successors.level = vacancies.level
-    and successors.change in ('arrived', 'promoted')
-where vacancies.successor_event_key is not null and successors.event_key is null

@@ -6,7 +6,7 @@
  * With `organization := 'org_…'` only the people who were ever there are computed, which takes a fraction of the time.
  *
  * DuckDB 2 reads macros wrongly that DuckDB 1 has stored, and says nothing: they refuse there. `ops.as_known_on` holds the
- * statements that make the same macros in the session of whoever reads.
+ * statements that make the same macros in the session of a reader.
  */
 
 import { readFileSync } from 'node:fs'

@@ -28,8 +28,8 @@ function computed(name: string, types: string, rowsFor: ComputedModel['rowsFor']
 const titles = computed(
   'titles',
   `ladder varchar not null, title varchar not null, level varchar not null, level_order integer, rank integer,
-    is_management boolean, function varchar not null, core varchar, is_side_role boolean not null, rule varchar not null,
-    confidence double not null, taxonomy_version varchar not null`,
+    is_management boolean, function varchar not null, core varchar, office varchar, is_interim boolean not null,
+    is_side_role boolean not null, rule varchar not null, confidence double not null, taxonomy_version varchar not null`,
   async ({ ladder = [], title = [] }) => {
     const { understandTitle } = await import('../titles/understand.ts')
     const understood = title.map((written, place) => understandTitle(written, ladder[place]))
@@ -44,6 +44,8 @@ const titles = computed(
       is_management: understood.map(({ isManagement }) => isManagement),
       function: understood.map((one) => one.function),
       core: understood.map(({ core }) => core),
+      office: understood.map(({ office }) => office),
+      is_interim: understood.map((one) => one.isInterim),
       is_side_role: understood.map(({ isSideRole }) => isSideRole),
       rule: understood.map(({ rule }) => rule),
       confidence: understood.map(({ confidence }) => confidence),

@@ -7,6 +7,7 @@ import { readByLadder } from './ladders.ts'
 import { readLevel } from './levels.ts'
 import { confidences } from './lexicon.ts'
 import { remembered } from './memo.ts'
+import { isInterim, officeOf } from './office.ts'
 import { presentParts, withoutServed } from './own-parts.ts'
 import type { JobFunction, Level } from './taxonomy.ts'
 import { isFiller, splitTitle } from './words.ts'
@@ -21,6 +22,10 @@ export interface UnderstoodTitle {
   readonly function: JobFunction | 'unknown'
   /** The role without level, team and place, in canonical English words where known: "software engineer". */
   readonly core: string | null
+  /** Which office it is where the level is cxo: "chief executive officer" of "Founder & CEO"; else null. */
+  readonly office: string | null
+  /** Whether the post is held for the time being: interim, acting. */
+  readonly isInterim: boolean
   /** Board member, adviser, investor, volunteer …: a role beside a main job. */
   readonly isSideRole: boolean
   readonly rule: string
@@ -74,6 +79,8 @@ function read(title: string, ladder: string): ReadTitle {
       isManagement: level?.management ?? null,
       function: mention?.function ?? (level === null ? 'unknown' : 'other'),
       core: coreOf(job),
+      office: level?.level === 'cxo' ? officeOf(own, english, job) : null,
+      isInterim: isInterim(own),
       isSideRole: isSideRole(english),
       rule: level?.rule ?? 'unknown',
       confidence: confidences[level?.rule.split(':')[0] ?? ''] ?? 0,

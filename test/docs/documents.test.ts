@@ -1,4 +1,4 @@
-/** What the documents name exists, and what exists is named. `UPDATE=1` writes docs/tables.md. */
+/** What the documents name exists, and what exists is named. `UPDATE=1` writes docs/tables.md and the list of recipes. */
 
 import { existsSync, readdirSync, statSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
@@ -8,6 +8,7 @@ import { packageRoot } from '../../src/support/assets.ts'
 import { EXIT } from '../../src/support/errors.ts'
 import { callCli } from '../helpers/run-cli.ts'
 import { columnOf, documents, read, withoutBlocks } from './markdown.ts'
+import { recipesList } from './recipes-page.ts'
 import { tablesPage } from './tables-page.ts'
 
 const KIB = 1024
@@ -153,6 +154,17 @@ describe('the pages name', () => {
       writeFileSync(join(packageRoot, 'docs/tables.md'), expected)
     }
     expect(read('docs/tables.md')).toBe(expected)
+  })
+})
+
+describe('docs/recipes.md says', () => {
+  it('every recipe with its question and parameters', () => {
+    const path = join(packageRoot, 'docs/recipes.md')
+    const list = /(?<=<!-- recipes -->\n)[^]*(?=<!-- end of recipes -->)/
+    if (process.env['UPDATE'] === '1') {
+      writeFileSync(path, read('docs/recipes.md').replace(list, `\n${recipesList()}\n`))
+    }
+    expect(list.exec(read('docs/recipes.md'))?.[0].trim()).toBe(recipesList().trim())
   })
 })
 

@@ -90,7 +90,8 @@ function sectionText({ name, grain, key, purpose, columns }: Section): string {
 
 const WIDTH = 120
 
-function wrapped(text: string, indent: string): string {
+/** Breaks a text into lines of the documents' width. */
+export function wrapped(text: string, indent: string): string {
   const lines = ['']
   for (const word of text.trim().split(/\s+/)) {
     const line = lines.at(-1) ?? ''

@@ -1,14 +1,15 @@
 /**
- * Vacancies and who filled them a second time, without SQL, from rows of joiners, leavers and promotions: by simulating the
- * queue day by day, slow and plain on purpose.
+ * Vacancies and who filled them a second time, without SQL, from rows of joiners and leavers: by simulating the queue day by
+ * day, slow and plain on purpose.
  */
 
 import { expect } from 'vitest'
 import type { Warehouse } from '../../src/warehouse/warehouse.ts'
-import { DAY } from '../../src/support/units.ts'
 import { groupBy } from './careers-reference.ts'
+import { daysBetween, firstDay, lastDay } from './days.ts'
+import { expectedSeats } from './seats-reference.ts'
 
-/** A joining, a leaving or a promotion. */
+/** A joining or a leaving. */
 interface Change {
   readonly event_key: string
   readonly organization_id: string
@@ -43,49 +44,17 @@ function expectedBackfills(careers: Careers): Rows {
     careers.leavers.filter(isPlace),
     careers.joiners.filter(isPlace),
   )) {
-    const days = joined === null ? null : Math.max(0, daysBetween(firstDay(left), firstDay(joined)))
+    const days =
+      joined === null ? null : Math.max(0, daysBetween(firstDay(left.at), firstDay(joined.at)))
     const until = Date.parse(careers.observedUntil.get(left.organization_id) ?? '')
     rows.set(left.event_key, {
       joined_event_key: joined?.event_key ?? null,
       days_to_backfill: days,
-      days_to_backfill_min: joined && Math.max(0, daysBetween(lastDay(left), firstDay(joined))),
-      days_to_backfill_max: joined && daysBetween(firstDay(left), lastDay(joined)),
+      days_to_backfill_min:
+        joined && Math.max(0, daysBetween(lastDay(left.at), firstDay(joined.at))),
+      days_to_backfill_max: joined && daysBetween(firstDay(left.at), lastDay(joined.at)),
       is_open: joined === null,
-      days_observed: days ?? Math.max(0, daysBetween(firstDay(left), until)),
-    })
-  }
-  return rows
-}
-
-const TOP = ['director', 'vp', 'cxo']
-
-/** The departures of executive_changes, by event_key. @param rises promotions from one level to another */
-function expectedDepartures(careers: Careers, rises: readonly Change[]): Rows {
-  const isTop = (one: Change) => one.is_primary && TOP.includes(one.level)
-  const departures = careers.leavers.filter(isTop)
-  const matched = new Map(
-    queue(
-      departures.filter((one) => one.function !== 'unknown'),
-      [...careers.joiners, ...rises].filter((one) => isTop(one) && one.function !== 'unknown'),
-    ),
-  )
-  const byOrganization = groupBy(departures, (one) => one.organization_id)
-  const rows: Rows = new Map()
-  for (const one of departures) {
-    const successor = matched.get(one)
-    const end = successor
-      ? firstDay(successor)
-      : Date.parse(careers.observedUntil.get(one.organization_id) ?? '')
-    const recent = (byOrganization.get(one.organization_id) ?? []).filter((other) => {
-      const days = daysBetween(firstDay(other), firstDay(one))
-      return days >= 0 && days <= 90
-    }).length
-    rows.set(one.event_key, {
-      successor_event_key: successor?.event_key ?? null,
-      vacancy_days: successor === undefined ? null : Math.max(0, daysBetween(firstDay(one), end)),
-      is_vacant: successor === undefined ? null : successor === null,
-      departures_in_90_days: recent,
-      is_cluster: recent >= 2,
+      days_observed: days ?? Math.max(0, daysBetween(firstDay(left.at), until)),
     })
   }
   return rows
@@ -100,8 +69,8 @@ function queue(
   const hires = groupBy(joinings, place)
   return [...groupBy(leavings, place)].flatMap(([key, vacated]) => {
     const steps = [
-      ...vacated.map((one) => ({ one, day: firstDay(one), opens: true })),
-      ...(hires.get(key) ?? []).map((one) => ({ one, day: lastDay(one), opens: false })),
+      ...vacated.map((one) => ({ one, day: firstDay(one.at), opens: true })),
+      ...(hires.get(key) ?? []).map((one) => ({ one, day: lastDay(one.at), opens: false })),
     ].toSorted(
       (a, b) =>
         a.day - b.day ||
@@ -122,37 +91,28 @@ function queue(
   })
 }
 
-function firstDay(change: Change): number {
-  return Math.floor(change.at.getTime() / DAY) * DAY
-}
-
-/** The last day a change can have been on: the end of the month where only the month is known. */
-function lastDay(change: Change): number {
-  const isMonth = change.at.getUTCDate() === 1 && change.at.getTime() % DAY === 0
-  if (!isMonth) return firstDay(change)
-  return Date.UTC(change.at.getUTCFullYear(), change.at.getUTCMonth() + 1, 0)
-}
-
-function daysBetween(from: number, to: number): number {
-  return (to - from) / DAY
-}
-
 /** Compares the tables about organisations with the computation; gives how many rows there were. */
 export async function expectGroupTables(warehouse: Warehouse) {
   const careers = await careersIn(warehouse)
-  const rises = await changesIn(warehouse, 'promotions', 'promoted_at', 'level <> previous_level')
   const backfills = expectedBackfills(careers)
-  const departures = expectedDepartures(careers, rises)
+  const { changes, seats } = await expectedSeats(warehouse, careers.observedUntil)
   for (const [table, key, expected] of [
     ['time_to_backfill', 'left_event_key', backfills],
-    ["executive_changes where change = 'departed'", 'event_key', departures],
+    ['executive_changes', 'event_key', changes],
+    ['executive_seats', 'event_key, seat, is_interim', seats],
   ] as const) {
     expectSame(await rowsIn(warehouse, table, key), expected, table)
   }
+  const count = (rows: Rows, column: string, value: unknown) =>
+    [...rows.values()].filter((row) => row[column] === value).length
+  const followed = [...changes.values()].filter((row) => row['successor_event_key'] !== null)
   return {
     backfills: backfills.size,
-    filled: [...backfills.values()].filter((row) => row['is_open'] === false).length,
-    departures: departures.size,
+    filled: count(backfills, 'is_open', false),
+    departures: count(changes, 'change', 'departed'),
+    steppedDown: count(changes, 'change', 'stepped_down'),
+    followed: followed.length,
+    interim: followed.filter((row) => row['successor_is_interim'] === true).length,
   }
 }
 
@@ -184,15 +144,9 @@ async function careersIn(warehouse: Warehouse): Promise<Careers> {
   }
 }
 
-async function changesIn(
-  warehouse: Warehouse,
-  table: string,
-  at: string,
-  condition = 'true',
-): Promise<Change[]> {
+async function changesIn(warehouse: Warehouse, table: string, at: string): Promise<Change[]> {
   return warehouse.all<Change>(
     `select event_key, organization_id, profile_id, ${at} as at, function, level, is_primary
-     from ${table}
-     where ${condition}`,
+     from ${table}`,
   )
 }

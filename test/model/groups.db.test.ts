@@ -34,25 +34,25 @@ const damages: Readonly<Record<string, readonly string[]>> = {
     'update organizations set joiners = 0',
   ],
   flows_count_every_move_once: ['update organization_pairs set moves = moves + 1'],
-  executive_departures_hold_every_leaving: [
-    'delete from executive_departures',
-    'delete from executive_vacancies',
+  executive_departures_hold_every_leaving: ['delete from executive_departures'],
+  executive_seats_hold_every_change: [
+    'delete from executive_seats',
+    'update executive_seats set ended_event_key = null',
   ],
-  executive_vacancies_successor_is_unique: [
-    `update executive_vacancies set successor_event_key = 'anybody'`,
+  seat_successions_successor_is_unique: ['insert into seat_successions from seat_successions'],
+  successions_are_inside_one_seat: [
+    `update seat_successions set seat = 'none'`,
+    'update seat_successions set was_interim = not was_interim',
   ],
   filled_vacancies_joining_is_unique: ['insert into filled_vacancies from filled_vacancies'],
-  vacancies_are_filled_at_their_function_and_level: [
-    `update filled_vacancies set level = 'none'`,
-    `update executive_vacancies set function = 'none' where successor_event_key is not null`,
-  ],
+  vacancies_are_filled_at_their_function_and_level: [`update filled_vacancies set level = 'none'`],
   vacancies_are_filled_in_order: [
     `update leavers set left_at = left_at - interval 9 years
      where event_key not in (select left_event_key from filled_vacancies)`,
   ],
   vacancies_are_as_long_as_their_dates_say: [
     'update filled_vacancies set days_to_backfill = -1',
-    'update executive_vacancies set vacancy_days_max = 1 where successor_event_key is null',
+    'update seat_successions set vacancy_days = 366',
   ],
   tenure_counts_are_positive: [
     'update tenure_counts set exits = 0, censored = 0',
@@ -85,11 +85,14 @@ beforeAll(async () => {
 afterAll(() => warehouse.close())
 
 describe('tables about organisations', () => {
-  it('equal a simulated queue for 400 random worlds of 3 organisations', async () => {
+  it('equal a simulation for 400 random worlds of 3 organisations', async () => {
     const sizes = await expectGroupTables(warehouse)
     expect(sizes.backfills).toBeGreaterThan(300)
     expect(sizes.filled).toBeGreaterThan(20)
     expect(sizes.departures).toBeGreaterThan(300)
+    expect(sizes.steppedDown).toBeGreaterThan(100)
+    expect(sizes.followed).toBeGreaterThan(50)
+    expect(sizes.interim).toBeGreaterThan(10)
   })
 })
 

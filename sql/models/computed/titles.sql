@@ -10,6 +10,8 @@
 --   is_management: Whether the title manages people; null when unknown.
 --   function: Field of work such as engineering or sales; other when the title names none, unknown when it is not understood.
 --   core: The role without level, team and place, in English words where known; null when none is seen.
+--   office: Where level is cxo: the office, alike for CEO, President & CEO and Interim CEO, another for Deputy CEO and CEO, EMEA; null otherwise.
+--   is_interim: Whether the post is held for the time being: interim, acting.
 --   is_side_role: Whether it is a role beside a main job: board member, adviser, investor, volunteer.
 --   rule: The rule that decided the level.
 --   confidence: How likely the level is right, 0 to 1; 0 when unknown.

@@ -2,24 +2,48 @@
 -- key: event_key
 -- incremental_by: organization_id
 -- purpose: How many executives of an organisation departed within 90 days.
--- note: Apart from executive_changes because it counts all functions and levels of an organisation, the rest there only one.
+-- note: Apart from executive_changes because it counts all seats of an organisation, the rest there only one.
+-- note: Somebody who left, came back and left again within the 90 days is one person.
 -- columns:
 --   event_key: event_key of the leaving; unique.
 --   organization_id: The service's stable id of the organisation.
---   function: Field of work of the title that was left, as in executive_events.
---   level: director, vp or cxo.
---   departures_in_90_days: How many executives of any function departed on its day or in the 90 days before, itself included.
-select
-    event_key,
-    organization_id,
-    function,
-    level,
-    cast(
+--   departures_in_90_days: How many people departed from any seat on its day or in the 90 days before, itself included.
+with
+
+departures as (
+    select
+        event_key,
+        organization_id,
+        day_number,
+        lag(day_number) over (partition by organization_id, profile_id order by day_number, event_key) as day_before,
         count(*) over (
-            partition by organization_id
-            order by days_between_dates(date '1970-01-01', utc_date(changed_at))
-            range between 90 preceding and current row
-        ) as integer
-    ) as departures_in_90_days
-from executive_events
-where change = 'departed'
+            partition by organization_id order by day_number range between 90 preceding and current row
+        ) as departures
+    from (
+        select
+            event_key,
+            organization_id,
+            profile_id,
+            days_between_dates(date '1970-01-01', utc_date(changed_at)) as day_number
+        from executive_events
+        where change = 'departed'
+    ) as dated
+),
+
+-- Of somebody who departed several times within the 90 days all departures but one.
+repeats as (
+    select departures.event_key, count(*) as departures
+    from departures
+    inner join departures as again
+        on again.organization_id = departures.organization_id
+        and again.day_number <= departures.day_number
+        and again.day_before >= departures.day_number - 90
+    group by departures.event_key
+)
+
+select
+    departures.event_key,
+    departures.organization_id,
+    cast(departures.departures - coalesce(repeats.departures, 0) as integer) as departures_in_90_days
+from departures
+left join repeats on repeats.event_key = departures.event_key

@@ -1,13 +1,17 @@
--- grain: One row per arrival, departure or promotion of an executive: at the levels director, vp and cxo.
+-- grain: One row per change at the top: of a person into a seat, out of one, or from one to another.
 -- key: event_key, change
 -- incremental_by: profile_id
--- purpose: The joinings, leavings and promotions that executive_changes adds successors and clusters to.
--- note: Apart from it because these follow from one person's events, and the others from what happened to a place.
+-- purpose: The joinings, leavings and changes of title that executive_changes adds predecessors, successors and clusters to.
+-- note: Apart from it because these follow from one person's events, and the others from what happened to a seat.
+-- note: The seat of a title at the level cxo is its office (see titles); of a vp and a director it is level and function. Side
+-- note: roles are no seats. A change of title to one that is not understood is left out: nothing is guessed.
+-- values: change: arrived | departed | promoted | moved | stepped_down
 -- columns:
 --   event_key: event_key of the change in job_change_events; unique.
---   change: arrived (joined at one of the levels), departed (left one) or promoted (rose into one).
+--   change: arrived, departed, promoted, moved or stepped_down; see executive_changes.
 --   organization_id: The service's stable id of the organisation.
 --   profile_id: The service's stable id of the person.
+--   stint_number: The stint in which it happened.
 --   changed_at: When it took effect, UTC. Often known to the month only: then the first of that month.
 --   month_start_on: First day of the month of changed_at, UTC.
 --   is_month_precise: Whether changed_at is known to the month only.
@@ -15,83 +19,151 @@
 --   person_full_name: The person's full name as written.
 --   person_network_url: The person's public page, the newest that is known, as sent; null when none is.
 --   organization_name: The organisation's name as written.
---   title: The title arrived as, departed from or promoted to, as written.
---   level: director, vp or cxo.
+--   title: The new title as written; of a departure the one that was left.
+--   level: Level of title.
 --   function: Field of work of title; other where it names none, unknown where nothing is understood.
---   previous_title: The title before, of a promotion.
+--   seat: The seat that title names; null where it is none.
+--   is_interim: Whether title is held for the time being.
+--   previous_title: The title before, of a change of title; null when not known.
 --   previous_level: Level of previous_title.
+--   previous_seat: The seat that previous_title names; null where it is none.
+--   previous_is_interim: Whether previous_title was held for the time being.
 --   other_organization_id: Where an arrival came from or a departure went to, as far as linked (see moves); null otherwise.
 --   other_organization_name: Its name as written.
 --   detected_at: When the service saw the change, UTC.
 --   first_seen_at: When the event was first received, UTC.
+with
+
+-- By which title somebody has which seat.
+seats as (
+    select
+        ladder,
+        title,
+        level_order,
+        is_interim,
+        coalesce(office like '%chairperson', false) as is_chair,
+        coalesce(office, concat_ws(' ', level, function)) as seat
+    from titles
+    where level in ('director', 'vp', 'cxo') and not is_side_role
+),
+
+changes as (
+    select
+        event_key,
+        'arrived' as change,
+        organization_id,
+        profile_id,
+        stint_number,
+        joined_at as changed_at,
+        month_start_on,
+        is_month_precise,
+        is_future,
+        person_full_name,
+        person_network_url,
+        organization_name,
+        title,
+        level,
+        function,
+        is_primary,
+        cast(null as string) as previous_title,
+        cast(null as string) as previous_level,
+        came_from_organization_id as other_organization_id,
+        came_from_organization_name as other_organization_name,
+        detected_at,
+        first_seen_at
+    from joiners
+    where level in ('director', 'vp', 'cxo')
+    union all
+    select
+        event_key,
+        'departed' as change,
+        organization_id,
+        profile_id,
+        stint_number,
+        left_at as changed_at,
+        month_start_on,
+        is_month_precise,
+        is_future,
+        person_full_name,
+        person_network_url,
+        organization_name,
+        title,
+        level,
+        function,
+        is_primary,
+        cast(null as string) as previous_title,
+        cast(null as string) as previous_level,
+        went_to_organization_id as other_organization_id,
+        went_to_organization_name as other_organization_name,
+        detected_at,
+        first_seen_at
+    from leavers
+    where level in ('director', 'vp', 'cxo')
+    union all
+    select
+        event_key,
+        case when label = 'promotion' then 'promoted' else 'moved' end as change,
+        organization_id,
+        profile_id,
+        stint_number,
+        changed_at,
+        month_start_on,
+        is_month_precise,
+        is_future,
+        person_full_name,
+        person_network_url,
+        organization_name,
+        title,
+        level,
+        function,
+        is_primary,
+        previous_title,
+        previous_level,
+        cast(null as string) as other_organization_id,
+        cast(null as string) as other_organization_name,
+        detected_at,
+        first_seen_at
+    from title_changes
+    where
+        not is_flip
+        and (level in ('director', 'vp', 'cxo') or previous_level in ('director', 'vp', 'cxo'))
+)
+
 select
-    event_key,
-    'arrived' as change,
-    organization_id,
-    profile_id,
-    joined_at as changed_at,
-    month_start_on,
-    is_month_precise,
-    is_future,
-    person_full_name,
-    person_network_url,
-    organization_name,
-    title,
-    level,
-    function,
-    cast(null as string) as previous_title,
-    cast(null as string) as previous_level,
-    came_from_organization_id as other_organization_id,
-    came_from_organization_name as other_organization_name,
-    detected_at,
-    first_seen_at
-from joiners
-where is_primary and level in ('director', 'vp', 'cxo')
-union all
-select
-    event_key,
-    'departed' as change,
-    organization_id,
-    profile_id,
-    left_at as changed_at,
-    month_start_on,
-    is_month_precise,
-    is_future,
-    person_full_name,
-    person_network_url,
-    organization_name,
-    title,
-    level,
-    function,
-    cast(null as string) as previous_title,
-    cast(null as string) as previous_level,
-    went_to_organization_id as other_organization_id,
-    went_to_organization_name as other_organization_name,
-    detected_at,
-    first_seen_at
-from leavers
-where is_primary and level in ('director', 'vp', 'cxo')
-union all
-select
-    event_key,
-    'promoted' as change,
-    organization_id,
-    profile_id,
-    promoted_at as changed_at,
-    month_start_on,
-    is_month_precise,
-    is_future,
-    person_full_name,
-    person_network_url,
-    organization_name,
-    title,
-    level,
-    function,
-    previous_title,
-    previous_level,
-    cast(null as string) as other_organization_id,
-    cast(null as string) as other_organization_name,
-    detected_at,
-    first_seen_at
-from promotions
-where is_primary and level in ('director', 'vp', 'cxo') and level <> previous_level
+    changes.event_key,
+    case
+        when held.seat is null then changes.change
+        when came_to.seat is null or came_to.level_order < held.level_order then 'stepped_down'
+        when came_to.is_chair and not held.is_chair then 'stepped_down'
+        else changes.change
+    end as change,
+    changes.organization_id,
+    changes.profile_id,
+    changes.stint_number,
+    changes.changed_at,
+    changes.month_start_on,
+    changes.is_month_precise,
+    changes.is_future,
+    changes.person_full_name,
+    changes.person_network_url,
+    changes.organization_name,
+    changes.title,
+    changes.level,
+    changes.function,
+    came_to.seat,
+    came_to.is_interim,
+    changes.previous_title,
+    changes.previous_level,
+    held.seat as previous_seat,
+    held.is_interim as previous_is_interim,
+    changes.other_organization_id,
+    changes.other_organization_name,
+    changes.detected_at,
+    changes.first_seen_at
+from changes
+left join organization_ladders as ladders on ladders.organization_id = changes.organization_id
+left join seats as came_to on came_to.ladder = coalesce(ladders.ladder, 'standard') and came_to.title = changes.title
+left join seats as held on held.ladder = coalesce(ladders.ladder, 'standard') and held.title = changes.previous_title
+where
+    (came_to.seat is not null or (held.seat is not null and (changes.level <> 'unknown' or not changes.is_primary)))
+    and (came_to.seat is distinct from held.seat or came_to.is_interim <> held.is_interim)

@@ -1,18 +1,17 @@
--- grain: One row per arrival, departure or promotion of an executive: at the levels director, vp and cxo.
+-- grain: One row per change at the top: of a person into a seat at the levels director, vp and cxo, out of one, or from one to another.
 -- key: event_key, change
 -- kind: view
--- purpose: Who came to the top, who went, who rose there, how long a place stayed empty, and when many go at once.
--- note: promoted means into one of the levels, from a lower one; a step inside a level, such as Director to Senior Director, is
--- note: none. Main jobs only: board members and advisers are not executives.
--- note: A departure is a vacancy of its function and level, filled by the first arrival or promotion there that was not certainly
--- note: earlier; what fell vacant first is filled first, and what comes when nothing is vacant is growth (as in
--- note: time_to_backfill, which counts joinings only). Where the function is unknown nothing is matched. Somebody who left
--- note: and came back to the same place later can be their own successor.
--- note: A promotion leaves a place below empty; that one is not counted as a departure.
+-- purpose: Who came to which seat at the top and who went, whom they followed, who followed them, how long the seat stayed empty, and when many go at once.
+-- note: A seat is an office at the level cxo, such as chief executive officer, and level and function below it, such as vp
+-- note: sales: of one organisation (see executive_seats). A step inside a seat, such as Director to Senior Director, is no
+-- note: change; from interim to permanent is one. Side roles are no seats: board members and advisers are not executives.
+-- note: A departure, and any change of title that leads out of a seat, leaves it empty until the next one comes, interim or to
+-- note: stay. Who follows whom stands in seat_successions; a vacancy expires after 365 days. Who comes when nothing is empty
+-- note: has no predecessor: that is growth. Somebody who left and came back to the seat can be their own successor.
 -- partition: year of changed_at
 -- columns:
 --   event_key: event_key of the change in job_change_events; unique.
---   change: arrived (joined at one of the levels), departed (left one) or promoted (rose into one).
+--   change: arrived (joined into a seat), departed (left one and the organisation), promoted (rose into one), moved (came to one by another change of title, such as to another function) or stepped_down (to a lower level, to chairperson, or to a side role).
 --   organization_id: The service's stable id of the organisation.
 --   profile_id: The service's stable id of the person.
 --   changed_at: When it took effect, UTC. Often known to the month only: then the first of that month.
@@ -22,24 +21,71 @@
 --   person_full_name: The person's full name as written.
 --   person_network_url: The person's public page, the newest that is known, as sent; null when none is.
 --   organization_name: The organisation's name as written.
---   title: The title arrived as, departed from or promoted to, as written.
---   level: director, vp or cxo.
+--   title: The title arrived as, departed from or changed to, as written.
+--   level: Level of title: director, vp or cxo; any after stepping down.
 --   function: Field of work of title; other where it names none, unknown where nothing is understood.
---   previous_title: The title before, of a promotion.
+--   seat: The seat of title: the one come to or, of a departure, left; null where stepping down leads to none.
+--   is_interim: Whether title is held for the time being: interim, acting; null where seat is.
+--   previous_title: The title before, of a change of title; null when not known.
 --   previous_level: Level of previous_title.
+--   previous_seat: The seat of previous_title; null where it has none.
 --   other_organization_id: Where an arrival came from or a departure went to, as far as linked (see moves); null otherwise.
 --   other_organization_name: Its name as written.
---   successor_event_key: Of a departure: event_key of the arrival or promotion that filled the place; null while vacant.
---   successor_profile_id: Who filled the place; the person who left it where they came back to it.
---   vacancy_days: Of a departure: calendar days until the place was filled, as dated, or, while vacant, until observed_until_on; 0 or more. Null where function is unknown.
+--   predecessor_event_key: Of who came to a seat: event_key of the change by which the one before had left it; null when none is known, or where nothing was empty. The last permanent holder goes before an interim one.
+--   predecessor_profile_id: The one before; the same person where they came back.
+--   successor_event_key: Of who left a seat: event_key of the change by which the next one came, interim or not; null when none was seen.
+--   successor_profile_id: The next one; the same person where they came back.
+--   successor_is_interim: Whether the next one holds the seat for the time being.
+--   successor_is_internal: Whether the next one came by a change of title, rather than joined the organisation.
+--   permanent_successor_event_key: event_key of the change by which the next one came who is no interim holder; null when none was seen.
+--   permanent_successor_profile_id: The next one who is no interim holder.
+--   vacancy_days: Of who left a seat: calendar days until the next one came, as dated, or, when none was seen, until observed_until_on; 0 to 365.
 --   vacancy_days_min: The fewest days that the precision of both dates allows.
---   vacancy_days_max: The most days that the precision of both dates allows; null while vacant.
---   is_vacant: Of a departure: whether nobody was seen to fill the place, so that vacancy_days is cut off (censored); null where function is unknown.
+--   vacancy_days_max: The most days that the precision of both dates allows; null when no next one was seen.
+--   permanent_vacancy_days: Calendar days until the permanent successor came, as dated; null when none was seen.
+--   is_vacant: Of who left a seat: whether it is still empty as far as was seen, so that vacancy_days is cut off (censored).
+--   is_expired: Of who left a seat: whether nobody was seen to come within 365 days: given up, or filled unseen.
 --   observed_until_on: First day of the month up to which the organisation was looked at; see organization_observation.
---   departures_in_90_days: Of a departure: how many executives of any function departed on its day or in the 90 days before, itself included.
+--   departures_in_90_days: Of a departure: how many people departed from any seat on its day or in the 90 days before, itself included.
 --   is_cluster: Of a departure: whether departures_in_90_days is 2 or more.
 --   detected_at: When the service saw the change, UTC.
 --   first_seen_at: When the event was first received by this warehouse, UTC.
+with
+
+changes as (
+    select
+        events.event_key,
+        events.change,
+        events.organization_id,
+        events.profile_id,
+        events.changed_at,
+        events.month_start_on,
+        events.is_month_precise,
+        events.is_future,
+        events.person_full_name,
+        events.person_network_url,
+        events.organization_name,
+        events.title,
+        events.level,
+        events.function,
+        events.seat,
+        events.is_interim,
+        events.previous_title,
+        events.previous_level,
+        events.previous_seat,
+        events.other_organization_id,
+        events.other_organization_name,
+        events.change = 'departed' or (events.previous_seat is not null and events.seat is distinct from events.previous_seat)
+            as leaves_seat,
+        greatest(0, days_between_dates(utc_date(events.changed_at), observed.observed_until_on)) as days_observed,
+        greatest(0, days_between_dates(latest_date(events.changed_at), observed.observed_until_on)) as days_observed_min,
+        observed.observed_until_on,
+        events.detected_at,
+        events.first_seen_at
+    from executive_events as events
+    inner join organization_observation as observed on observed.organization_id = events.organization_id
+)
+
 select
     changes.event_key,
     changes.change,
@@ -55,27 +101,50 @@ select
     changes.title,
     changes.level,
     changes.function,
+    changes.seat,
+    changes.is_interim,
     changes.previous_title,
     changes.previous_level,
+    changes.previous_seat,
     changes.other_organization_id,
     changes.other_organization_name,
-    vacancies.successor_event_key,
-    vacancies.successor_profile_id,
-    vacancies.vacancy_days,
-    vacancies.vacancy_days_min,
-    vacancies.vacancy_days_max,
-    case when vacancies.event_key is not null then vacancies.successor_event_key is null end as is_vacant,
-    observed.observed_until_on,
+    came_after.ended_event_key as predecessor_event_key,
+    came_after.ended_profile_id as predecessor_profile_id,
+    next_one.successor_event_key,
+    next_one.successor_profile_id,
+    next_one.successor_is_interim,
+    next_one.successor_is_internal,
+    to_stay.successor_event_key as permanent_successor_event_key,
+    to_stay.successor_profile_id as permanent_successor_profile_id,
+    cast(
+        case when changes.leaves_seat then coalesce(next_one.vacancy_days, least(365, changes.days_observed)) end as integer
+    ) as vacancy_days,
+    cast(
+        case when changes.leaves_seat then coalesce(next_one.vacancy_days_min, least(365, changes.days_observed_min)) end as integer
+    ) as vacancy_days_min,
+    next_one.vacancy_days_max,
+    to_stay.vacancy_days as permanent_vacancy_days,
+    case when changes.leaves_seat then next_one.ended_event_key is null and changes.days_observed <= 365 end as is_vacant,
+    case when changes.leaves_seat then next_one.ended_event_key is null and changes.days_observed > 365 end as is_expired,
+    changes.observed_until_on,
     departures.departures_in_90_days,
     departures.departures_in_90_days >= 2 as is_cluster,
     changes.detected_at,
     changes.first_seen_at
-from executive_events as changes
-inner join organization_observation as observed on observed.organization_id = changes.organization_id
+from changes
 -- By the organisation, too, so that a query for one reads the rest of no table.
-left join executive_vacancies as vacancies
-    on vacancies.organization_id = changes.organization_id
-    and vacancies.event_key = changes.event_key
+left join seat_successions as came_after
+    on came_after.organization_id = changes.organization_id
+    and came_after.successor_event_key = changes.event_key
+    and came_after.is_previous
+left join seat_successions as next_one
+    on next_one.organization_id = changes.organization_id
+    and next_one.ended_event_key = changes.event_key
+    and next_one.is_next
+left join seat_successions as to_stay
+    on to_stay.organization_id = changes.organization_id
+    and to_stay.ended_event_key = changes.event_key
+    and not to_stay.successor_is_interim
 left join executive_departures as departures
     on departures.organization_id = changes.organization_id
     and departures.event_key = changes.event_key

@@ -1,0 +1,124 @@
+-- grain: One row per person's time in a seat at the top.
+-- key: event_key, seat, is_interim
+-- incremental_by: profile_id
+-- purpose: Who held which seat at the top of an organisation, from when until when, and how it began and ended.
+-- note: A seat is an office at the level cxo, or level and function of vice presidents and directors, of whom several can hold
+-- note: one at a time. From interim to permanent in one seat is the end of one time and the beginning of another.
+-- note: A change of title to one that is not understood ends nothing. The end of an interim holder is often not seen.
+-- values: began_by: arrived | promoted | moved | stepped_down (or null)
+-- values: ended_by: departed | promoted | moved | stepped_down (or null)
+-- references: event_key -> job_change_events.event_key
+-- columns:
+--   event_key: event_key of the change by which it began; where that was not seen, of the one by which it ended.
+--   organization_id: The service's stable id of the organisation.
+--   seat: chief executive officer, chief financial officer, …; below cxo level and function, such as vp sales.
+--   is_interim: Whether it was held for the time being: interim, acting.
+--   profile_id: The service's stable id of the person.
+--   stint_number: The stint of the person at the organisation that it is part of.
+--   person_full_name: The person's full name as written.
+--   organization_name: The organisation's name as written.
+--   title: The title as written.
+--   held_from_at: When it began, UTC; null when not seen.
+--   held_until_at: When it ended, UTC; null when not seen.
+--   began_by: arrived, promoted, moved or stepped_down, as in executive_changes; null when not seen.
+--   ended_by: departed, promoted, moved or stepped_down, as in executive_changes; null when not seen.
+--   began_event_key: event_key of the change by which it began; null when not seen.
+--   ended_event_key: event_key of the change by which it ended; null when not seen.
+--   is_vacated: Whether the person went from the seat, rather than from interim to permanent in it; null when no end was seen.
+--   is_current: Whether the person holds it as far as is known: no end was seen, no later change at the top, and no leaving.
+with
+
+-- Each beginning and each end of somebody's time in a seat.
+sides as (
+    select
+        event_key,
+        change,
+        organization_id,
+        profile_id,
+        stint_number,
+        changed_at,
+        person_full_name,
+        organization_name,
+        title,
+        seat,
+        is_interim,
+        0 as ends,
+        cast(null as boolean) as is_vacated
+    from executive_events
+    where change <> 'departed' and seat is not null
+    union all
+    select
+        event_key,
+        change,
+        organization_id,
+        profile_id,
+        stint_number,
+        changed_at,
+        person_full_name,
+        organization_name,
+        case when change = 'departed' then title else previous_title end as title,
+        case when change = 'departed' then seat else previous_seat end as seat,
+        case when change = 'departed' then is_interim else previous_is_interim end as is_interim,
+        1 as ends,
+        change = 'departed' or seat is distinct from previous_seat as is_vacated
+    from executive_events
+    where change = 'departed' or previous_seat is not null
+),
+
+neighbours as (
+    select
+        event_key,
+        change,
+        organization_id,
+        profile_id,
+        stint_number,
+        changed_at,
+        person_full_name,
+        organization_name,
+        title,
+        seat,
+        is_interim,
+        ends,
+        is_vacated,
+        coalesce(lag(ends) over sequence, 1) as ends_before,
+        coalesce(lead(ends) over sequence, 0) as next_ends,
+        lead(event_key) over sequence as next_event_key,
+        lead(change) over sequence as next_change,
+        lead(changed_at) over sequence as next_at,
+        lead(is_vacated) over sequence as next_is_vacated,
+        lead(event_key) over stint is null as is_last
+    from sides
+    window
+        sequence as (
+            partition by profile_id, organization_id, stint_number, seat, is_interim order by changed_at, ends, event_key
+        ),
+        stint as (
+            partition by profile_id, organization_id, stint_number
+            order by changed_at, case when change = 'arrived' then 0 else 1 end, event_key, ends desc
+        )
+)
+
+select
+    sides.event_key,
+    sides.organization_id,
+    sides.seat,
+    sides.is_interim,
+    sides.profile_id,
+    sides.stint_number,
+    sides.person_full_name,
+    sides.organization_name,
+    sides.title,
+    case when sides.ends = 0 then sides.changed_at end as held_from_at,
+    case when sides.ends = 1 then sides.changed_at when sides.next_ends = 1 then sides.next_at end as held_until_at,
+    case when sides.ends = 0 then sides.change end as began_by,
+    case when sides.ends = 1 then sides.change when sides.next_ends = 1 then sides.next_change end as ended_by,
+    case when sides.ends = 0 then sides.event_key end as began_event_key,
+    case when sides.ends = 1 then sides.event_key when sides.next_ends = 1 then sides.next_event_key end as ended_event_key,
+    case when sides.ends = 1 then sides.is_vacated when sides.next_ends = 1 then sides.next_is_vacated end as is_vacated,
+    sides.ends = 0 and sides.next_ends = 0 and sides.is_last and stints.is_open as is_current
+from neighbours as sides
+inner join stints
+    on stints.profile_id = sides.profile_id
+    and stints.organization_id = sides.organization_id
+    and stints.stint_number = sides.stint_number
+where sides.ends = 0 or sides.ends_before = 1

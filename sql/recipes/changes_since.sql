@@ -1,0 +1,17 @@
+-- question: What happened to the people who are here, by when it was first seen here?
+-- parameter: since = 2000-01-01: the first day on which it was first here
+-- parameter: change = %: joined, left, promoted, stepped_down and the others, or % for all
+select
+    utc_date(first_seen_at) as first_seen_on,
+    changed_on,
+    change,
+    person_full_name,
+    previous_title,
+    title,
+    organization_name,
+    other_organization_name,
+    person_network_url
+from career_changes
+where first_seen_at >= cast(getvariable('since') as date) and change like getvariable('change')
+order by first_seen_at desc, changed_on desc, person_full_name
+limit 200

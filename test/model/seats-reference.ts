@@ -1,0 +1,321 @@
+/**
+ * Who held which seat at the top and who followed whom, a second time, without SQL, from rows of joiners, leavers and
+ * title_changes: every person's changes one after the other, then every seat's, with a stack of those whom nobody followed
+ * yet.
+ */
+
+import { DAY } from '../../src/support/units.ts'
+import { understandTitle } from '../../src/titles/understand.ts'
+import type { Warehouse } from '../../src/warehouse/warehouse.ts'
+import { groupBy } from './careers-reference.ts'
+import { daysBetween, firstDay, lastDay } from './days.ts'
+
+type Rows = Map<string, Record<string, unknown>>
+
+interface Given {
+  readonly event_key: string
+  readonly kind: 'joined' | 'left' | 'changed'
+  readonly profile_id: string
+  readonly organization_id: string
+  readonly stint_number: number
+  readonly at: Date
+  readonly title: string | null
+  readonly previous_title: string | null
+  readonly label: string | null
+  readonly is_open: boolean
+}
+
+interface Seat {
+  readonly name: string
+  readonly isInterim: boolean
+  readonly level: number
+}
+
+interface Change extends Given {
+  readonly change: string
+  readonly seat: Seat | null
+  readonly previous: Seat | null
+}
+
+/** Somebody's time in a seat. */
+interface Time {
+  readonly seat: Seat
+  readonly began: Change | null
+  readonly ended: Change | null
+}
+
+interface Succession {
+  readonly gone: Time
+  readonly next: Time
+  readonly days: number
+}
+
+const LEVELS = ['director', 'vp', 'cxo']
+const HANDOVER_DAYS = 31
+const EXPIRES_AFTER_DAYS = 365
+const CLUSTER_DAYS = 90
+
+/** The rows of executive_changes and executive_seats, by their keys. @param observedUntil by organization_id */
+export async function expectedSeats(
+  warehouse: Warehouse,
+  observedUntil: ReadonlyMap<string, string>,
+): Promise<{ changes: Rows; seats: Rows }> {
+  const changes = (await givenIn(warehouse)).map(changeOf).filter((one) => one !== null)
+  const times = [
+    ...groupBy(changes, (one) =>
+      JSON.stringify([one.profile_id, one.organization_id, one.stint_number]),
+    ).values(),
+  ].flatMap(timesOf)
+  const successions = [
+    ...groupBy(times, ({ seat, ...time }) => `${of(time).organization_id}|${seat.name}`).values(),
+  ].flatMap(successionsOf)
+  const departures = changes.filter(({ change }) => change === 'departed')
+  const rows = changes.map((one): [string, Record<string, unknown>] => {
+    const until = Date.parse(observedUntil.get(one.organization_id) ?? '')
+    const recent = departures.filter((other) => {
+      const days = daysBetween(firstDay(other.at), firstDay(one.at))
+      return other.organization_id === one.organization_id && days >= 0 && days <= CLUSTER_DAYS
+    })
+    const people = new Set(recent.map((other) => other.profile_id)).size
+    const isDeparture = one.change === 'departed'
+    return [
+      one.event_key,
+      {
+        change: one.change,
+        seat: one.seat?.name ?? null,
+        is_interim: one.seat?.isInterim ?? null,
+        previous_seat: one.previous?.name ?? null,
+        ...predecessorOf(one, successions),
+        ...vacancyOf(one, successions, until),
+        departures_in_90_days: isDeparture ? people : null,
+        is_cluster: isDeparture ? people >= 2 : null,
+      },
+    ]
+  })
+  return {
+    changes: new Map(rows),
+    seats: new Map(times.map((time) => seatRow(time, changes))),
+  }
+}
+
+function seatRow(time: Time, changes: readonly Change[]): [string, Record<string, unknown>] {
+  const { seat, began, ended } = time
+  const last = changes
+    .filter((one) => isOfOneStint(one, of(time)))
+    .toSorted(
+      (a, b) =>
+        a.at.getTime() - b.at.getTime() ||
+        Number(b.change === 'arrived') - Number(a.change === 'arrived') ||
+        (a.event_key < b.event_key ? -1 : 1),
+    )
+    .at(-1)
+  return [
+    [of(time).event_key, seat.name, seat.isInterim].join('|'),
+    {
+      began_event_key: began?.event_key ?? null,
+      ended_event_key: ended?.event_key ?? null,
+      held_from_at: began?.at ?? null,
+      held_until_at: ended?.at ?? null,
+      began_by: began?.change ?? null,
+      ended_by: ended?.change ?? null,
+      is_vacated: ended === null ? null : isVacating(ended),
+      is_current: ended === null && began === last && of(time).is_open,
+    },
+  ]
+}
+
+function isOfOneStint(a: Given, b: Given): boolean {
+  return (
+    a.profile_id === b.profile_id &&
+    a.organization_id === b.organization_id &&
+    a.stint_number === b.stint_number
+  )
+}
+
+function of(time: Pick<Time, 'began' | 'ended'>): Change {
+  const change = time.began ?? time.ended
+  if (change === null) throw new Error('a time in a seat has a beginning or an end')
+  return change
+}
+
+function seatOf(title: string | null): Seat | null {
+  if (title === null) return null
+  const understood = understandTitle(title)
+  const level = LEVELS.indexOf(understood.level)
+  if (level < 0 || understood.isSideRole) return null
+  const { office, function: field, isInterim } = understood
+  return { name: office ?? `${understood.level} ${field}`, isInterim, level }
+}
+
+/** What a change is at the top; null where it is none. */
+function changeOf(given: Given): Change | null {
+  const seat = seatOf(given.title)
+  const previous = given.kind === 'changed' ? seatOf(given.previous_title) : null
+  if (seat === null && previous === null) return null
+  if (given.kind === 'joined') return { ...given, change: 'arrived', seat, previous }
+  if (given.kind === 'left') return { ...given, change: 'departed', seat, previous }
+  if (seat?.name === previous?.name && seat?.isInterim === previous?.isInterim) return null
+  if (seat === null) {
+    const now = understandTitle(given.title ?? '')
+    const isUnderstood = now.level !== 'unknown' || now.isSideRole
+    return isUnderstood ? { ...given, change: 'stepped_down', seat, previous } : null
+  }
+  const toTheChair = isChair(seat) && previous !== null && !isChair(previous)
+  const isLower = previous !== null && seat.level < previous.level
+  const upOrOver = given.label === 'promotion' ? 'promoted' : 'moved'
+  return { ...given, change: toTheChair || isLower ? 'stepped_down' : upOrOver, seat, previous }
+}
+
+function isChair({ name }: Seat): boolean {
+  return name.endsWith('chairperson')
+}
+
+function isVacating(one: Change): boolean {
+  return (
+    one.change === 'departed' || (one.previous !== null && one.previous.name !== one.seat?.name)
+  )
+}
+
+/** Of one stint: each beginning with the end after it. */
+function timesOf(changes: readonly Change[]): Time[] {
+  const sides = changes.flatMap((change) => {
+    const isDeparture = change.change === 'departed'
+    const begins = isDeparture ? null : change.seat
+    const ends = isDeparture ? change.seat : change.previous
+    return [
+      ...(begins === null ? [] : [{ change, seat: begins, isEnd: false }]),
+      ...(ends === null ? [] : [{ change, seat: ends, isEnd: true }]),
+    ]
+  })
+  const bySeat = groupBy(sides, ({ seat }) => `${seat.name}|${seat.isInterim}`)
+  return [...bySeat.values()].flatMap((ofSeat) => {
+    const times: Time[] = []
+    for (const { change, seat, isEnd } of ofSeat.toSorted(
+      (a, b) =>
+        a.change.at.getTime() - b.change.at.getTime() ||
+        Number(a.isEnd) - Number(b.isEnd) ||
+        (a.change.event_key < b.change.event_key ? -1 : 1),
+    )) {
+      const open = times.at(-1)
+      if (!isEnd) times.push({ seat, began: change, ended: null })
+      else if (open?.ended === null) times[times.length - 1] = { ...open, ended: change }
+      else times.push({ seat, began: null, ended: change })
+    }
+    return times
+  })
+}
+
+/** Of one seat: who followed whom, permanent and interim holders apart. */
+function successionsOf(times: readonly Time[]): Succession[] {
+  return [true, false].flatMap((was) =>
+    [true, false].flatMap((next) =>
+      follow(
+        times.filter(({ seat, ended }) => seat.isInterim === was && ended && isVacating(ended)),
+        times.filter(({ seat, began }) => seat.isInterim === next && began),
+      ),
+    ),
+  )
+}
+
+function follow(goings: readonly Time[], comings: readonly Time[]): Succession[] {
+  const dayOf = (change: Change | null) => firstDay(change?.at ?? new Date(Number.NaN)) / DAY
+  const goingDays = goings.map(({ ended }) => dayOf(ended))
+  const placeOf = (coming: Time) => {
+    const day = dayOf(coming.began)
+    const before = Math.max(...goingDays.filter((one) => one <= day))
+    const after = Math.min(...goingDays.filter((one) => one > day))
+    const isOwn = goings.includes(coming) && dayOf(coming.ended) === after
+    const takesOver = after - day <= HANDOVER_DAYS && !isOwn && after - day < day - before
+    return takesOver ? after : day
+  }
+  const steps = [
+    ...goings.map((time) => ({
+      time,
+      day: dayOf(time.ended),
+      place: dayOf(time.ended),
+      goes: true,
+    })),
+    ...comings.map((time) => ({ time, day: dayOf(time.began), place: placeOf(time), goes: false })),
+  ].toSorted(
+    (a, b) =>
+      a.place - b.place ||
+      Number(b.goes) - Number(a.goes) ||
+      (a.goes ? 1 : -1) * (a.day - b.day) ||
+      (keyOf(a) < keyOf(b) ? -1 : 1),
+  )
+  const waiting: { time: Time; day: number }[] = []
+  const successions: Succession[] = []
+  for (const { time, day, goes } of steps) {
+    if (goes) {
+      waiting.push({ time, day })
+      continue
+    }
+    const last = waiting.pop()
+    if (last === undefined || day - last.day > EXPIRES_AFTER_DAYS) continue
+    successions.push({ gone: last.time, next: time, days: day - last.day })
+  }
+  return successions
+}
+
+function keyOf({ time, goes }: { time: Time; goes: boolean }): string {
+  return (goes ? time.ended : time.began)?.event_key ?? ''
+}
+
+/** A permanent holder goes before an interim one. */
+function predecessorOf(one: Change, successions: readonly Succession[]) {
+  const before = successions.filter(({ next }) => next.began === one)
+  const { gone } = before.find((each) => !each.gone.seat.isInterim) ?? before[0] ?? {}
+  return {
+    predecessor_event_key: gone?.ended?.event_key ?? null,
+    predecessor_profile_id: gone?.ended?.profile_id ?? null,
+  }
+}
+
+function vacancyOf(one: Change, successions: readonly Succession[], until: number) {
+  const after = successions.filter(({ gone }) => gone.ended === one)
+  const permanent = after.find(({ next }) => !next.seat.isInterim)
+  const interim = after.find(({ next }) => next.seat.isInterim)
+  const first =
+    interim !== undefined && (permanent === undefined || interim.days < permanent.days)
+      ? interim
+      : permanent
+  const came = first?.next.began ?? null
+  const isGoing = isVacating(one)
+  const daysTo = (from: number, to: number) => Math.max(0, daysBetween(from, to))
+  const observed = daysTo(firstDay(one.at), until)
+  const atMost = (days: number) => Math.min(days, EXPIRES_AFTER_DAYS)
+  const end = came === null ? until : firstDay(came.at)
+  return {
+    successor_event_key: came?.event_key ?? null,
+    successor_profile_id: came?.profile_id ?? null,
+    successor_is_interim: first?.next.seat.isInterim ?? null,
+    successor_is_internal: came === null ? null : came.change !== 'arrived',
+    permanent_successor_event_key: permanent?.next.began?.event_key ?? null,
+    permanent_vacancy_days: permanent === undefined ? null : Math.max(0, permanent.days),
+    vacancy_days: isGoing ? atMost(daysTo(firstDay(one.at), end)) : null,
+    vacancy_days_min: isGoing ? atMost(daysTo(lastDay(one.at), end)) : null,
+    vacancy_days_max: came === null ? null : daysTo(firstDay(one.at), lastDay(came.at)),
+    is_vacant: isGoing ? came === null && observed <= EXPIRES_AFTER_DAYS : null,
+    is_expired: isGoing ? came === null && observed > EXPIRES_AFTER_DAYS : null,
+  }
+}
+
+async function givenIn(warehouse: Warehouse): Promise<Given[]> {
+  return warehouse.all<Given>(
+    `select given.*, stints.is_open
+     from (
+       select event_key, 'joined' as kind, profile_id, organization_id, stint_number, joined_at as at,
+         title, null as previous_title, null as label
+       from joiners
+       union all
+       select event_key, 'left', profile_id, organization_id, stint_number, left_at, title, null, null
+       from leavers
+       union all
+       select event_key, 'changed', profile_id, organization_id, stint_number, changed_at, title,
+         previous_title, label
+       from title_changes
+       where not is_flip
+     ) as given
+     join stints using (profile_id, organization_id, stint_number)`,
+  )
+}
