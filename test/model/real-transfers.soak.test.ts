@@ -69,7 +69,7 @@ describe.skipIf(!existsSync(realEventsPath))('transfers in the real data', () =>
   it('know the same duplicate people as a comparison of histories without SQL', async () => {
     const histories = [...groupBy(events, (event) => event.profile_id)].map(([person, own]) => {
       const told = new Set(
-        own.map(({ profile_id: _, ...event }) =>
+        own.map((event) =>
           JSON.stringify([
             event.organization_id,
             event.event_type,
