@@ -69,3 +69,18 @@ create or replace macro event_type_order(event_type) as
 -- spark: title_said(event_type string, title_current string, title_previous string) returns string return if(event_type = 'left', coalesce(title_current, title_previous), title_current)
 create or replace macro title_said(event_type, title_current, title_previous) as
     case when event_type = 'left' then coalesce(title_current, title_previous) else title_current end;
+
+-- 40 bits of what is told of `ts`, for sums that say whether two histories are the same.
+-- spark: checksum(told string, ts timestamp) returns bigint return cast(conv(substr(md5(concat(told, '|', unix_micros(ts))), 1, 10), 16, 10) as bigint)
+create or replace macro checksum(told, ts) as
+    cast('0x' || substr(md5(told || '|' || cast(epoch_us(ts) as varchar)), 1, 10) as bigint);
+
+-- The months since the year 0, for windows of months.
+-- spark: month_number(day_on date) returns int return year(day_on) * 12 + month(day_on)
+create or replace macro month_number(day_on) as
+    cast(extract(year from day_on) * 12 + extract(month from day_on) as integer);
+
+-- The first day of a month by its number.
+-- spark: month_of_number(number int) returns date return make_date((number - 1) div 12, (number - 1) % 12 + 1, 1)
+create or replace macro month_of_number(number) as
+    make_date((number - 1) // 12, (number - 1) % 12 + 1, 1);

@@ -41,6 +41,7 @@
 --   detection_lag_days: Whole days between the joining and its detection, as sent.
 --   known_same_month: True where the joining was seen in the month in which it happened, however late it was corrected: counts of these can be compared over time, however late the others are seen.
 --   first_seen_at: When the joining was first received, UTC; of a return to the organisation also the leaving before it.
+--   is_transfer: True where an acquisition, a rename or the like brought the person, who did not change jobs; see moves.
 with
 
 corrected as (
@@ -98,7 +99,8 @@ select
     greatest(coalesce(corrected.first_detected_at, events.detected_at), returns.leaving_known_at) as known_at,
     events.detection_lag_days,
     month_start(coalesce(corrected.first_detected_at, events.detected_at)) <= month_start(events.changed_at) as known_same_month,
-    greatest(events.first_seen_at, returns.leaving_first_seen_at) as first_seen_at
+    greatest(events.first_seen_at, returns.leaving_first_seen_at) as first_seen_at,
+    coalesce(moves.is_transfer, false) as is_transfer
 from job_change_events as events
 inner join stints on stints.joined_event_key = events.event_key
 left join moves on moves.joined_event_key = events.event_key

@@ -45,6 +45,7 @@
 --   detection_lag_days: Whole days between the leaving and its detection, as sent.
 --   known_same_month: True where the leaving was seen in the month in which it happened, however late it was corrected: counts of these can be compared over time, however late the others are seen.
 --   first_seen_at: When the event was first received by this warehouse, UTC.
+--   is_transfer: True where an acquisition, a rename or the like took the person along, who did not change jobs; see moves.
 with
 
 corrected as (
@@ -94,7 +95,8 @@ select
     coalesce(corrected.first_detected_at, events.detected_at) as known_at,
     events.detection_lag_days,
     month_start(coalesce(corrected.first_detected_at, events.detected_at)) <= month_start(events.changed_at) as known_same_month,
-    events.first_seen_at
+    events.first_seen_at,
+    coalesce(moves.is_transfer, false) as is_transfer
 from job_change_events as events
 inner join stints on stints.left_event_key = events.event_key
 left join moves on moves.left_event_key = events.event_key
