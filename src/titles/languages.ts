@@ -8,6 +8,7 @@ const lists = readTaxonomy(
   'languages.yaml',
   z.strictObject({
     translations: z.record(z.string().regex(/^[a-z]{2}$/), z.record(z.string().min(1), wordList)),
+    read_in_english: wordList,
     cognates: z.record(z.string().min(1), z.array(z.string())),
   }),
 )
@@ -32,6 +33,9 @@ export const translations: readonly Translation[] = Object.entries(lists.transla
       })),
     ),
 )
+
+/** Languages of which nothing but these words is known: their levels, too, are read from the English. */
+export const readInEnglish: ReadonlySet<string> = new Set(lists.read_in_english)
 
 /** Endings of other languages, longest first, and those of English words of the same origin. */
 export const cognateEndings: readonly (readonly [string, readonly string[]])[] = Object.entries(
