@@ -26,7 +26,7 @@ const CLEAR_STEP = 2
 // From here on a rise or fall is certain.
 const FAR_STEP = 12
 // This far apart two languages do not say the same.
-const STEP_OF_TRANSLATION = 15
+const STEP_OF_TRANSLATION = 21
 
 /**
  * What kind of change it was from `previous` to `current`; abstains with `unclassified` where one is not understood.
@@ -185,31 +185,37 @@ function atOneLevel(before: ReadTitle, after: ReadTitle, isSame: boolean): Compa
   return { label: 'lateral', rule: 'other_job', confidence: isKnown ? 0.9 : 0.6 }
 }
 
-/** For each trade, where on its steps a job stands; jobs between two strokes share a step. */
-const trades: readonly ReadonlyMap<string, number>[] = lists.steps_of_trades.map(
-  (steps) =>
-    new Map(
-      steps.flatMap((titles, step) =>
-        titles.split('/').map((title) => [nameOf(readJob(toEnglish(splitTitle(title)))), step]),
-      ),
-    ),
-)
+interface Place {
+  readonly trade: number
+  readonly name: string
+  readonly step: number
+}
+
+/** Where on the steps of which trades a job stands; jobs between two strokes share a step. */
+const places = new Map<string, Place[]>()
+/** Jobs of which another is a special one: "account executive" of "enterprise account executive". */
+const general = new Set<string>()
+for (const [trade, steps] of lists.steps_of_trades.entries()) {
+  for (const [step, titles] of steps.entries()) {
+    for (const title of titles.split('/')) {
+      const name = nameOf(readJob(toEnglish(splitTitle(title))))
+      places.set(name, [...(places.get(name) ?? []), { trade, name, step }])
+      general.add(name.slice(name.indexOf(' ') + 1))
+    }
+  }
+}
 
 function nameOf(job: Job): string {
   return coreOf(job) ?? ''
 }
 
-interface Place {
-  readonly name: string
-  readonly step: number
-}
-
-/** The step of a title, the one with most words: "Account Executive, Enterprise" is an enterprise account executive. */
-function placeOf({ job, english }: ReadTitle, steps: ReadonlyMap<string, number>): Place | null {
+/** The places of a title, the one with most words first: "Account Executive, Enterprise" is an enterprise account executive. */
+function placesOf({ job, english }: ReadTitle): readonly Place[] {
   const name = nameOf(job)
-  const names = [...english.map((word) => `${word} ${name}`), name]
-  const found = names.find((each) => each !== '' && steps.has(each))
-  return found === undefined ? null : { name: found, step: steps.get(found) ?? 0 }
+  const own = name === '' ? [] : (places.get(name) ?? [])
+  return general.has(name)
+    ? [...english.flatMap((word) => places.get(`${word} ${name}`) ?? []), ...own]
+    : own
 }
 
 /**
@@ -219,10 +225,10 @@ function placeOf({ job, english }: ReadTitle, steps: ReadonlyMap<string, number>
  */
 function stepOfTrade(before: ReadTitle, after: ReadTitle, rise: number): ComparedTitles | null {
   if (before.job.language !== after.job.language) return null
-  for (const steps of trades) {
-    const from = placeOf(before, steps)
-    const to = placeOf(after, steps)
-    if (from === null || to === null) continue
+  const ends = placesOf(after)
+  for (const from of ends.length === 0 ? [] : placesOf(before)) {
+    const to = ends.find(({ trade }) => trade === from.trade)
+    if (to === undefined) continue
     const step = to.step - from.step
     if (step === 0 || Math.sign(step) === Math.sign(rise)) return null
     // A grade and a segment of the market weigh the same: "Senior Account Executive" → "Enterprise Account Executive".

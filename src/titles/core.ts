@@ -49,7 +49,8 @@ export function readJob(title: EnglishTitle): Job {
     words: first === undefined ? [] : first.leads ? namesOf(first) : first.words,
     field: field ?? [],
     leads: first?.leads ?? false,
-    standIn: first?.standIn ?? null,
+    // Of a title that names nothing else, a word of grade is all there is: "Associate".
+    standIn: (first ?? parts[0])?.standIn ?? null,
     grade,
     deputy: parts.reduce((sum, part) => sum + part.deputy, 0),
     language: title.language,

@@ -222,11 +222,14 @@ export const staffLadder = new PhraseBook<true>()
 for (const phrase of professions.staff_ladder) staffLadder.add(phrase.split(' '), true)
 
 const SHORTEST_WORD = 5
+// 용접원, 配管工: a syllable or a sign is more than a letter.
+const SHORTEST_UNSPACED = 3
+const UNSPACED = /[\p{sc=Han}\p{sc=Hangul}]$/u
 
 function endsLike(known: ReadonlySet<string>): (word: string) => boolean {
   const lengths = [...new Set([...known].map(({ length }) => length))]
   return (word) =>
-    word.length >= SHORTEST_WORD &&
+    word.length >= (UNSPACED.test(word) ? SHORTEST_UNSPACED : SHORTEST_WORD) &&
     !professions.endings.not_professions.has(word) &&
     lengths.some((length) => word.length > length + 1 && known.has(word.slice(-length)))
 }

@@ -69,7 +69,8 @@ function languageOf(words: readonly string[]): string {
 const languagesOf = remembered((word: string): readonly string[] => {
   if (word.length === 1 || englishWords.has(word)) return []
   const languages = languagesBySingleWord.get(word)
-  return languages ? [...languages] : compound(word) === null ? [] : ['de']
+  const language = compound(word)?.language
+  return languages ? [...languages] : language === undefined ? [] : [language]
 })
 
 function translated(
@@ -93,7 +94,7 @@ function translated(
 }
 
 function unknownWord(word: string): readonly string[] {
-  return englishWords.has(word) ? [word] : (compound(word) ?? [cognate(word) ?? word])
+  return englishWords.has(word) ? [word] : (compound(word)?.english ?? [cognate(word) ?? word])
 }
 
 const SHORTEST_COGNATE = 6

@@ -65,7 +65,7 @@ const PRONOUNS =
   /\(?\b(?:she|he|they)\s*\/\s*(?:her|him|them|hers|his|theirs)\b(?:\s*\/\s*\w+)?\)?/g
 // Leiter_in, Leiter:in, Leiter*in, Leiter/in, Kaufmann/-frau, developpeur·euse, charge(e), directeur/trice, ingeniero/a.
 const ENDING =
-  '(?:in|innen|r|n|e|es|euse|euses|se|rice|trice|ne|nne|ienne|ere|iere|ve|a|as|o|os|ra|ora|oa|frau|mann|ka|inja)'
+  '(?:in|innen|r|n|e|es|euse|euses|se|rice|trice|ne|nne|ienne|ere|iere|ve|a|as|o|os|ra|ora|oa|frau|mann|ka|inja|ת|ה|ית)'
 const GENDER_ENDING = new RegExp(
   `(?<=\\p{L})(?:[_:*·•/]${ENDING}|\\(-?${ENDING}\\)|/-\\p{L}+|\\.(?:e|es|euse|se|rice|trice|ne|ere|iere))(?![\\p{L}\\p{N}])`,
   'gu',
