@@ -69,3 +69,21 @@ create or replace macro event_type_order(event_type) as
 -- spark: title_said(event_type string, title_current string, title_previous string) returns string return if(event_type = 'left', coalesce(title_current, title_previous), title_current)
 create or replace macro title_said(event_type, title_current, title_previous) as
     case when event_type = 'left' then coalesce(title_current, title_previous) else title_current end;
+
+-- Whether a title, as understood, is that of a founder. Chinese, Japanese and Korean words stay as written in `core`; a former
+-- founder, or an associate of the founders, has another level.
+-- spark: is_founder_title(level string, core string) returns boolean return coalesce(level = 'cxo' and (core like '%founder%' or core like '%founding partner%' or core like '%创始人%' or core like '%創始人%' or core like '%創業者%' or core like '%창업자%'), false)
+create or replace macro is_founder_title(level, core) as
+    coalesce(
+        level = 'cxo'
+        and (
+            core like '%founder%' or core like '%founding partner%' or core like '%创始人%' or core like '%創始人%'
+            or core like '%創業者%' or core like '%창업자%'
+        ),
+        false
+    );
+
+-- The date some days after another one; before it where `days` is negative.
+-- spark: days_later(from_on date, days int) returns date return date_add(from_on, days)
+create or replace macro days_later(from_on, days) as
+    cast(from_on + cast(days as integer) as date);
