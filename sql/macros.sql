@@ -84,3 +84,21 @@ create or replace macro month_number(day_on) as
 -- spark: month_of_number(number int) returns date return make_date((number - 1) div 12, (number - 1) % 12 + 1, 1)
 create or replace macro month_of_number(number) as
     make_date((number - 1) // 12, (number - 1) % 12 + 1, 1);
+
+-- Whether a title, as understood, is that of a founder. Chinese, Japanese and Korean words stay as written in `core`; a former
+-- founder, or an associate of the founders, has another level.
+-- spark: is_founder_title(level string, core string) returns boolean return coalesce(level = 'cxo' and (core like '%founder%' or core like '%founding partner%' or core like '%创始人%' or core like '%創始人%' or core like '%創業者%' or core like '%창업자%'), false)
+create or replace macro is_founder_title(level, core) as
+    coalesce(
+        level = 'cxo'
+        and (
+            core like '%founder%' or core like '%founding partner%' or core like '%创始人%' or core like '%創始人%'
+            or core like '%創業者%' or core like '%창업자%'
+        ),
+        false
+    );
+
+-- The date some days after another one; before it where `days` is negative.
+-- spark: days_later(from_on date, days int) returns date return date_add(from_on, days)
+create or replace macro days_later(from_on, days) as
+    cast(from_on + cast(days as integer) as date);

@@ -1,4 +1,4 @@
--- incremental_by: organization_id, cohort_year
+-- incremental_by: organization_id
 with
 
 counted as (
@@ -7,8 +7,8 @@ counted as (
     union all
     select stints.organization_id, stints.cohort_year, 0 as in_curves, 1 as joined
     from stints
-    inner join organization_observation as observed on observed.organization_id = stints.organization_id
-    where stints.is_primary and month_start(stints.joined_at) <= observed.observed_until_on
+    inner join data_cutoffs on data_cutoffs.organization_id = stints.organization_id
+    where stints.is_primary and month_start(stints.joined_at) < data_cutoffs.cutoff_on
 )
 
 select organization_id, cohort_year, sum(in_curves) as in_curves, sum(joined) as joined

@@ -8,6 +8,7 @@ where
     or days_to_backfill_max is null
     or days_to_backfill_min < 0
     or days_to_backfill not between days_to_backfill_min and days_to_backfill_max
+    or days_to_backfill_max > 365
 union all
 select ended_event_key as event_key, vacancy_days as days, vacancy_days_min as days_min, vacancy_days_max as days_max
 from seat_successions

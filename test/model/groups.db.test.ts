@@ -8,6 +8,7 @@ import type { Warehouse } from '../../src/warehouse/warehouse.ts'
 import { memoryWarehouse } from '../helpers/warehouse.ts'
 import { expectGroupTables } from './groups-reference.ts'
 import { anyHistory, Worlds } from './histories.ts'
+import { expectSurvivalTables } from './survival-reference.ts'
 
 // Each claim about tables of organisations, and damage that breaks it.
 const damages: Readonly<Record<string, readonly string[]>> = {
@@ -24,6 +25,7 @@ const damages: Readonly<Record<string, readonly string[]>> = {
   ],
   months_start_on_the_first: [
     'update organization_monthly set month_start_on = month_start_on + 1',
+    'update data_cutoffs set cutoff_on = cutoff_on + 1',
   ],
   weeks_start_on_monday: ['update organization_weekly set week_start_on = week_start_on + 1'],
   flows_lead_elsewhere_and_hold_no_more_people_than_moves: [
@@ -46,17 +48,20 @@ const damages: Readonly<Record<string, readonly string[]>> = {
   ],
   filled_vacancies_joining_is_unique: ['insert into filled_vacancies from filled_vacancies'],
   vacancies_are_filled_at_their_function_and_level: [`update filled_vacancies set level = 'none'`],
-  vacancies_are_filled_in_order: [
-    `update leavers set left_at = left_at - interval 9 years
-     where event_key not in (select left_event_key from filled_vacancies)`,
+  vacancies_are_filled_by_the_nearest: [
+    `insert into leavers select * replace (event_key || ' again' as event_key) from leavers
+     where event_key in (select left_event_key from filled_vacancies where is_same_core)`,
+    `insert into leavers select * replace (event_key || ' again' as event_key) from leavers
+     where event_key in (select left_event_key from filled_vacancies where not is_same_core)`,
   ],
   vacancies_are_as_long_as_their_dates_say: [
     'update filled_vacancies set days_to_backfill = -1',
+    'update filled_vacancies set days_to_backfill_max = 366',
     'update seat_successions set vacancy_days = 366',
   ],
   tenure_counts_are_positive: [
     'update tenure_counts set exits = 0, censored = 0',
-    'update tenure_counts set tenure_months = -1',
+    'update tenure_counts set tenure_calendar_months = -1',
   ],
   tenure_counts_hold_every_joiner_once: ['delete from tenure_counts'],
   every_promotion_is_in_one_velocity: ['delete from promotion_velocity'],
@@ -87,12 +92,18 @@ afterAll(() => warehouse.close())
 describe('tables about organisations', () => {
   it('equal a simulation for 400 random worlds of 3 organisations', async () => {
     const sizes = await expectGroupTables(warehouse)
-    expect(sizes.backfills).toBeGreaterThan(300)
-    expect(sizes.filled).toBeGreaterThan(20)
     expect(sizes.departures).toBeGreaterThan(300)
     expect(sizes.steppedDown).toBeGreaterThan(100)
     expect(sizes.followed).toBeGreaterThan(50)
     expect(sizes.interim).toBeGreaterThan(10)
+  })
+
+  it('equal waits and survival that are counted one by one for the same worlds', async () => {
+    const sizes = await expectSurvivalTables(warehouse)
+    expect(sizes.backfills).toBeGreaterThan(300)
+    expect(sizes.filled).toBeGreaterThan(20)
+    expect(sizes.speeds).toBeGreaterThan(200)
+    expect(sizes.tenures).toBeGreaterThan(300)
   })
 })
 

@@ -17,6 +17,7 @@ const TITLES = [
   'Software Engineer',
   'Senior Software Engineer',
   'Sr. Software Engineer',
+  'DevOps Engineer',
   'Principal Engineer',
   'Engineering Manager',
   'Director of Engineering',

@@ -6,6 +6,11 @@ import { buildModels } from '../../src/model/build.ts'
 import type { Warehouse } from '../../src/warehouse/warehouse.ts'
 import { careersIn, careersOf } from './careers-reference.ts'
 import { expectGroupTables } from './groups-reference.ts'
+import {
+  backfillMedians,
+  expectSurvivalTables,
+  fillWithFewerJoinings,
+} from './survival-reference.ts'
 import { insertEvents, memoryWarehouse, type GivenEvent } from '../helpers/warehouse.ts'
 import { realEvents, realEventsPath } from './real-events.ts'
 
@@ -45,10 +50,22 @@ describe.skipIf(!existsSync(realEventsPath))('the real careers in ../shared/data
     expect(actual.moves.length).toBeGreaterThan(40_000)
   }, 240_000)
 
-  it('fill their places as a simulated queue does', async () => {
+  it('succeed executives as a simulated queue does', async () => {
     const sizes = await expectGroupTables(warehouse)
+    expect(sizes.departures).toBeGreaterThan(3000)
+  }, 240_000)
+
+  it('fill their places, wait and stay as counted one by one', async () => {
+    const sizes = await expectSurvivalTables(warehouse)
     expect(sizes.backfills).toBeGreaterThan(20_000)
     expect(sizes.filled).toBeGreaterThan(3_000)
+  }, 240_000)
+
+  it('fill their places as fast where every fourth joining was not seen', async () => {
+    const { ofFilled: all } = await backfillMedians(warehouse)
+    await fillWithFewerJoinings(warehouse)
+    const { ofFilled: fewer } = await backfillMedians(warehouse)
+    expect(Math.abs(Number(fewer) / Number(all) - 1)).toBeLessThan(0.1)
   }, 240_000)
 })
 

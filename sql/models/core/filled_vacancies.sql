@@ -1,11 +1,12 @@
--- grain: One row per leaving of a main job whose place was filled again.
+-- grain: One row per leaving of a main job whose place was filled again within 12 months.
 -- key: left_event_key
 -- incremental_by: organization_id, function, level
 -- references: left_event_key -> leavers.event_key
 -- references: joined_event_key -> joiners.event_key
 -- purpose: Who was hired for a place that somebody had left. What time_to_backfill sets beside all leavings.
--- note: A queue for each organisation, function and level: what fell vacant first is filled first. A joining fills the oldest
--- note: open vacancy; where none is open it is growth and fills none that opens later.
+-- note: Inside an organisation, function and level, the leaving and the later joining that are nearest belong together, then the
+-- note: nearest of the rest, and so on: each is in one pair at most. First those of the same role (core of titles), then the
+-- note: rest. What was vacant for 365 days has expired, and nobody fills it. Where nothing is vacant, a joining is growth.
 -- note: A date known to the month only can be any day of it: a joining fills a vacancy unless it was certainly earlier.
 -- note: Apart from time_to_backfill because few places are filled again, and a night changes few of these.
 -- columns:
@@ -16,32 +17,35 @@
 --   joined_event_key: event_key of the joining that filled the place; unique.
 --   joined_profile_id: The person who filled the place; can be the one who had left it.
 --   joined_at: When the place was filled, UTC.
---   days_to_backfill: Calendar days from leaving to joining as dated, 0 or more.
+--   is_same_core: Whether both titles name the same role; false too where one of them names none.
+--   days_to_backfill: Calendar days from leaving to joining as dated, 0 to 365.
 --   days_to_backfill_min: The fewest days that the precision of both dates allows.
---   days_to_backfill_max: The most days that the precision of both dates allows.
+--   days_to_backfill_max: The most days that the precision of both dates allows; at most 365.
 with
 
--- A vacancy takes its place in the queue on the first day that it can have been, a joining on the last.
+-- A vacancy opens on the first day that it can have, a joining fills it on the last.
 changes as (
-    select organization_id, function, level, event_key, profile_id, left_at as changed_at, 1 as opens, utc_date(left_at) as queued_on
+    select
+        organization_id, function, level, core, event_key, profile_id, left_at as changed_at, 1 as opens, utc_date(left_at) as queued_on
     from leavers
     where is_primary and level <> 'unknown' and function <> 'unknown'
     union all
-    select organization_id, function, level, event_key, profile_id, joined_at as changed_at, 0 as opens, latest_date(joined_at) as queued_on
+    select
+        organization_id, function, level, core, event_key, profile_id, joined_at as changed_at, 0 as opens, latest_date(joined_at) as queued_on
     from joiners
     where is_primary and level <> 'unknown' and function <> 'unknown'
 ),
 
 -- Most organisations never hire again for what fell vacant: only the others are put in order. A number for organization,
 -- function and level makes that order cheap.
-queues as (
+places as (
     select
         organization_id,
         function,
         level,
         min(case when opens = 1 then queued_on end) as first_vacant_on,
         max(case when opens = 0 then queued_on end) as last_hired_on,
-        row_number() over (order by organization_id, function, level) as queue_number
+        row_number() over (order by organization_id, function, level) as place_number
     from changes
     group by organization_id, function, level
     having min(case when opens = 1 then queued_on end) <= max(case when opens = 0 then queued_on end)
@@ -49,87 +53,111 @@ queues as (
 
 queued as (
     select
-        queues.queue_number,
+        places.place_number,
+        changes.core,
         changes.event_key,
         changes.profile_id,
         changes.changed_at,
         changes.opens,
         changes.queued_on
     from changes
-    inner join queues
-        on queues.organization_id = changes.organization_id
-        and queues.function = changes.function
-        and queues.level = changes.level
-    where changes.queued_on between queues.first_vacant_on and queues.last_hired_on
+    inner join places
+        on places.organization_id = changes.organization_id
+        and places.function = changes.function
+        and places.level = changes.level
+    where changes.queued_on between places.first_vacant_on and places.last_hired_on
+),
+
+-- The two nearest stand side by side. With them taken out, so do the next, and so on: leavings and joinings are pairs like
+-- opening and closing brackets. The vacancies that are open after a leaving are as many as before the joining that closes it.
+counted_of_core as (
+    select
+        place_number,
+        core,
+        event_key,
+        opens,
+        queued_on,
+        sum(case when opens = 1 then 1 else -1 end) over (
+            partition by place_number, core
+            order by queued_on, opens desc, event_key
+            rows between unbounded preceding and current row
+        ) + 1 - opens as depth,
+        row_number() over (partition by place_number, core order by queued_on, opens desc, event_key) as nth
+    from queued
+    where core is not null
+),
+
+-- At one depth leavings and joinings take turns: a joining closes the leaving before it, and the first may have none.
+pairs_of_core as (
+    select
+        event_key as joined_event_key,
+        opens,
+        lag(event_key) over depths as left_event_key,
+        days_between_dates(lag(queued_on) over depths, queued_on) as days
+    from counted_of_core
+    window depths as (partition by place_number, core, depth order by nth)
+),
+
+filled_of_core as (
+    select left_event_key, joined_event_key
+    from pairs_of_core
+    where opens = 0 and days <= 365
 ),
 
 counted as (
     select
-        queue_number,
-        event_key,
-        profile_id,
-        changed_at,
-        opens,
-        row_number() over queue as place,
-        sum(opens) over queue as opened
+        queued.place_number,
+        queued.event_key,
+        queued.opens,
+        queued.queued_on,
+        sum(case when queued.opens = 1 then 1 else -1 end) over (
+            partition by queued.place_number
+            order by queued.queued_on, queued.opens desc, queued.event_key
+            rows between unbounded preceding and current row
+        ) + 1 - queued.opens as depth,
+        row_number() over (
+            partition by queued.place_number order by queued.queued_on, queued.opens desc, queued.event_key
+        ) as nth
     from queued
-    window queue as (
-        partition by queue_number
-        order by queued_on, opens desc, event_key
-        rows between unbounded preceding and current row
-    )
+    left join filled_of_core as vacated on vacated.left_event_key = queued.event_key
+    left join filled_of_core as taken on taken.joined_event_key = queued.event_key
+    where vacated.left_event_key is null and taken.left_event_key is null
 ),
 
--- opened minus joined, 2 * opened - place, falls to a new minimum below 0 with each joining that finds nothing vacant.
-surplus as (
+pairs as (
     select
-        queue_number,
-        event_key,
-        profile_id,
-        changed_at,
+        event_key as joined_event_key,
         opens,
-        place,
-        opened,
-        least(
-            0,
-            coalesce(
-                min(2 * opened - place) over (
-                    partition by queue_number order by place rows between unbounded preceding and 1 preceding
-                ),
-                0
-            )
-        ) as lowest_before
+        lag(event_key) over depths as left_event_key,
+        days_between_dates(lag(queued_on) over depths, queued_on) as days
     from counted
+    window depths as (partition by place_number, depth order by nth)
 ),
 
 filled as (
-    select
-        queue_number,
-        event_key,
-        profile_id,
-        changed_at,
-        -- Joinings so far, less those that filled nothing.
-        place - opened + lowest_before as vacancy_number
-    from surplus
-    where opens = 0 and 2 * opened - place >= lowest_before
+    select left_event_key, joined_event_key, true as is_same_core
+    from filled_of_core
+    union all
+    select left_event_key, joined_event_key, false as is_same_core
+    from pairs
+    where opens = 0 and days <= 365
 )
 
 select
-    surplus.event_key as left_event_key,
-    queues.organization_id,
-    queues.function,
-    queues.level,
-    filled.event_key as joined_event_key,
-    filled.profile_id as joined_profile_id,
-    filled.changed_at as joined_at,
-    cast(greatest(0, days_between(surplus.changed_at, filled.changed_at)) as integer) as days_to_backfill,
+    filled.left_event_key,
+    places.organization_id,
+    places.function,
+    places.level,
+    filled.joined_event_key,
+    joined.profile_id as joined_profile_id,
+    joined.changed_at as joined_at,
+    filled.is_same_core,
+    cast(greatest(0, days_between(vacated.changed_at, joined.changed_at)) as integer) as days_to_backfill,
     cast(
-        greatest(0, days_between_dates(latest_date(surplus.changed_at), utc_date(filled.changed_at))) as integer
+        greatest(0, days_between_dates(latest_date(vacated.changed_at), utc_date(joined.changed_at))) as integer
     ) as days_to_backfill_min,
-    cast(days_between_dates(utc_date(surplus.changed_at), latest_date(filled.changed_at)) as integer) as days_to_backfill_max
-from surplus
-inner join filled
-    on filled.queue_number = surplus.queue_number
-    and filled.vacancy_number = surplus.opened
-inner join queues on queues.queue_number = surplus.queue_number
-where surplus.opens = 1
+    cast(days_between_dates(utc_date(vacated.changed_at), latest_date(joined.changed_at)) as integer) as days_to_backfill_max
+from filled
+inner join queued as vacated on vacated.event_key = filled.left_event_key
+inner join queued as joined on joined.event_key = filled.joined_event_key
+inner join places on places.place_number = vacated.place_number

@@ -1,6 +1,6 @@
--- grain: One row per organisation, year of joining, and whole months of tenure after which anybody of the year left or was last seen there.
--- key: organization_id, cohort_year, tenure_months
--- incremental_by: organization_id, cohort_year
+-- grain: One row per organisation, year of joining, and calendar months of tenure after which anybody of the year left or was last seen there.
+-- key: organization_id, cohort_year, tenure_calendar_months
+-- incremental_by: organization_id
 -- references: organization_id -> organizations.organization_id
 -- purpose: How many people stayed how long. What tenure_at_exit makes a survival curve of.
 -- note: Who counts, and how long, stands in tenure_at_exit. Apart from it because one leaving changes the curve of its cohort from
@@ -8,9 +8,9 @@
 -- columns:
 --   organization_id: The service's stable id of the organisation.
 --   cohort_year: Calendar year of joining, UTC.
---   tenure_months: Calendar months from the month of joining to that of leaving or of being last seen; 0 when they are one.
+--   tenure_calendar_months: Calendar months from the month of joining to that of leaving or of being last seen; 0 when they are one.
 --   exits: People who left after so many months.
---   censored: People who were still there after so many months when the organisation was last looked at.
+--   censored: People who were still there after so many months: at the data cutoff, or where a leaving that was not seen came later.
 with
 
 months as (
@@ -19,9 +19,13 @@ months as (
         stints.cohort_year,
         month_start(stints.joined_at) as joined_on,
         month_start(stints.left_at) as left_on,
-        organization_observation.observed_until_on
+        -- Somebody who came back was gone before that, since when is not known.
+        case when stints.left_at is null and not stints.is_open then month_start(stints.last_event_at) end as last_known_on,
+        data_cutoffs.cutoff_on,
+        -- The last whole month before the cutoff.
+        days_later(data_cutoffs.cutoff_on, -1) as last_day_on
     from stints
-    inner join organization_observation on organization_observation.organization_id = stints.organization_id
+    inner join data_cutoffs on data_cutoffs.organization_id = stints.organization_id
     where stints.is_primary and stints.joined_at is not null
 ),
 
@@ -30,17 +34,21 @@ ends as (
         organization_id,
         cohort_year,
         joined_on,
-        case when left_on <= observed_until_on then left_on else observed_until_on end as ended_on,
-        case when left_on <= observed_until_on then 1 else 0 end as is_exit
+        case
+            when left_on < cutoff_on then left_on
+            when last_known_on < cutoff_on then last_known_on
+            else last_day_on
+        end as ended_on,
+        case when left_on < cutoff_on then 1 else 0 end as is_exit
     from months
-    where joined_on <= observed_until_on
+    where joined_on < cutoff_on
 ),
 
 tenures as (
     select
         organization_id,
         cohort_year,
-        whole_months(joined_on, ended_on) as tenure_months,
+        whole_months(joined_on, ended_on) as tenure_calendar_months,
         is_exit
     from ends
 )
@@ -48,8 +56,8 @@ tenures as (
 select
     organization_id,
     cohort_year,
-    tenure_months,
+    tenure_calendar_months,
     cast(sum(is_exit) as integer) as exits,
     cast(count(*) - sum(is_exit) as integer) as censored
 from tenures
-group by organization_id, cohort_year, tenure_months
+group by organization_id, cohort_year, tenure_calendar_months

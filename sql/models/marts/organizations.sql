@@ -1,7 +1,7 @@
 -- grain: One row per organisation that is in an event or in coverage.
 -- key: organization_id
 -- incremental_by: organization_id
--- purpose: What each organisation is called, how much is known of it, and until when it was looked at.
+-- purpose: What each organisation is called, how much is known of it, and since when and until when it was looked at.
 -- note: To the month only, so that a night without news changes nothing here; organization_coverage has the instants.
 -- note: Joiners, leavers, promotions and boomerangs are of main jobs; side roles (boards, advisers) are not counted here.
 -- columns:
@@ -19,6 +19,7 @@
 --   first_event_at: When the earliest change took effect, UTC.
 --   last_event_at: When the latest change took effect, UTC; in the future where one was announced.
 --   last_detected_at: When the service saw the newest of its events, UTC.
+--   observed_from_on: First day of the first whole month of which joinings and leavings were looked for; null from the beginning; see organization_observation.
 --   observed_until_on: First day of the month up to which joinings and leavings were looked for; see organization_observation.
 --   transfers_in: People whom an acquisition or the like brought; see is_transfer in joiners.
 --   transfers_out: People whom one took along.
@@ -114,6 +115,7 @@ select
     detected.first_event_at,
     detected.last_event_at,
     detected.last_detected_at,
+    observed.observed_from_on,
     observed.observed_until_on,
     cast(coalesce(joined.transfers_in, 0) as integer) as transfers_in,
     cast(coalesce(gone.transfers_out, 0) as integer) as transfers_out

@@ -5,7 +5,7 @@
 -- purpose: How long people wait for a promotion: months in the title before, at each organisation and step.
 -- note: Promotions into side roles such as board member are left out.
 -- note: Only promotions whose start in the title before was seen can be timed (timed_promotions); people who still wait are
--- note: not in these figures, so that young organisations look faster than they are.
+-- note: not in these figures, so that young organisations look faster than they are: promotion_waits counts them, too.
 -- note: Both ends are often known to the month only; months_median_min and _max say between what the median can lie.
 -- columns:
 --   organization_id: The service's stable id of the organisation.

@@ -1,10 +1,12 @@
 -- grain: One row per leaving of a main job whose level and function are known: one vacancy.
 -- key: left_event_key
 -- kind: view
--- purpose: How long a place stays empty: who left, and who was hired for the same function and level after that.
--- note: Which joining fills which place stands in filled_vacancies. Joinings only: a promotion inside the organisation fills a
--- note: place here too, but opens another one (executive_changes counts them).
--- note: Use open vacancies too (is_open, days_observed): the mean of the filled ones alone is too short (survivor bias).
+-- purpose: How long a place stays empty: who left, and who was hired for the same function and level within 12 months.
+-- note: Which joining fills which place stands in filled_vacancies: the nearest, first of the same role. Joinings only: a promotion
+-- note: inside the organisation fills a place here too, but opens another one (executive_changes counts them).
+-- note: Many vacancies are never filled, or by a joining that was not seen. So speed and share are two questions:
+-- note: backfill_speed answers both. For curves of your own take days_observed and is_censored: the mean of the filled ones alone
+-- note: leaves out those that are open.
 -- partition: year of left_at
 -- columns:
 --   left_event_key: event_key of the leaving; unique.
@@ -17,44 +19,81 @@
 --   organization_name: The organisation's name as written.
 --   title: The title that was left as written.
 --   left_at: When the person left, UTC.
---   joined_event_key: event_key of the joining that filled the place; null while it is open; unique.
+--   joined_event_key: event_key of the joining that filled the place; null where none did; unique.
 --   joined_profile_id: The person who filled the place; can be the one who had left it.
 --   joined_at: When the place was filled, UTC.
---   days_to_backfill: Calendar days from leaving to joining as dated, 0 or more; null while open.
+--   is_same_core: Whether who joined has the same role (core of titles) as who left; null where nobody filled the place.
+--   days_to_backfill: Calendar days from leaving to joining as dated, 0 to 365; null where nobody filled the place.
 --   days_to_backfill_min: The fewest days that the precision of both dates allows.
 --   days_to_backfill_max: The most days that the precision of both dates allows.
 --   is_open: Whether nobody was seen to fill the place.
---   days_observed: Days from leaving to joining, or, while open, to observed_until_on; 0 or more: the duration for a survival curve.
+--   is_expired: Whether it stayed open for 365 days before cutoff_on: nobody fills it any more.
+--   is_censored: Whether the end of the wait was not seen before cutoff_on: the place was open then, or expired.
+--   days_observed: Days from leaving to joining, or, where is_censored, to cutoff_on, 365 at most; 0 or more: the duration for a survival curve.
+--   cutoff_on: Up to when joinings are complete enough to be counted; see data_cutoffs.
 --   observed_until_on: First day of the month up to which joinings were looked for; see organization_observation.
+with
+
+vacancies as (
+    select
+        leavers.event_key as left_event_key,
+        leavers.organization_id,
+        leavers.function,
+        leavers.level,
+        leavers.profile_id,
+        leavers.person_full_name,
+        leavers.person_network_url,
+        leavers.organization_name,
+        leavers.title,
+        leavers.left_at,
+        filled.joined_event_key,
+        filled.joined_profile_id,
+        filled.joined_at,
+        filled.is_same_core,
+        filled.days_to_backfill,
+        filled.days_to_backfill_min,
+        filled.days_to_backfill_max,
+        filled.left_event_key is null as is_open,
+        -- A joining of the cutoff or later is not one yet.
+        filled.left_event_key is null
+        or utc_date(filled.joined_at) >= cutoffs.cutoff_on
+        or utc_date(leavers.left_at) >= cutoffs.cutoff_on as is_censored,
+        greatest(0, days_between_dates(utc_date(leavers.left_at), cutoffs.cutoff_on)) as days_to_cutoff,
+        cutoffs.cutoff_on
+    from leavers
+    inner join data_cutoffs as cutoffs on cutoffs.organization_id = leavers.organization_id
+    -- By the organisation, too, so that a query for one reads the rest of neither table.
+    left join filled_vacancies as filled
+        on filled.organization_id = leavers.organization_id
+        and filled.left_event_key = leavers.event_key
+    where leavers.is_primary and leavers.level <> 'unknown' and leavers.function <> 'unknown'
+)
+
 select
-    leavers.event_key as left_event_key,
-    leavers.organization_id,
-    leavers.function,
-    leavers.level,
-    leavers.profile_id,
-    leavers.person_full_name,
-    leavers.person_network_url,
-    leavers.organization_name,
-    leavers.title,
-    leavers.left_at,
-    filled.joined_event_key,
-    filled.joined_profile_id,
-    filled.joined_at,
-    filled.days_to_backfill,
-    filled.days_to_backfill_min,
-    filled.days_to_backfill_max,
-    filled.left_event_key is null as is_open,
+    vacancies.left_event_key,
+    vacancies.organization_id,
+    vacancies.function,
+    vacancies.level,
+    vacancies.profile_id,
+    vacancies.person_full_name,
+    vacancies.person_network_url,
+    vacancies.organization_name,
+    vacancies.title,
+    vacancies.left_at,
+    vacancies.joined_event_key,
+    vacancies.joined_profile_id,
+    vacancies.joined_at,
+    vacancies.is_same_core,
+    vacancies.days_to_backfill,
+    vacancies.days_to_backfill_min,
+    vacancies.days_to_backfill_max,
+    vacancies.is_open,
+    vacancies.is_open and vacancies.days_to_cutoff >= 365 as is_expired,
+    vacancies.is_censored,
     cast(
-        coalesce(
-            filled.days_to_backfill,
-            greatest(0, days_between_dates(utc_date(leavers.left_at), observed.observed_until_on))
-        ) as integer
+        case when vacancies.is_censored then least(365, vacancies.days_to_cutoff) else vacancies.days_to_backfill end as integer
     ) as days_observed,
+    vacancies.cutoff_on,
     observed.observed_until_on
-from leavers
-inner join organization_observation as observed on observed.organization_id = leavers.organization_id
--- By the organisation, too, so that a query for one reads the rest of neither table.
-left join filled_vacancies as filled
-    on filled.organization_id = leavers.organization_id
-    and filled.left_event_key = leavers.event_key
-where leavers.is_primary and leavers.level <> 'unknown' and leavers.function <> 'unknown'
+from vacancies
+inner join organization_observation as observed on observed.organization_id = vacancies.organization_id

@@ -1,0 +1,107 @@
+-- grain: One row per organisation that is in an event or in coverage.
+-- key: organization_id
+-- incremental_by: organization_id
+-- purpose: The last unbroken interval in which both joinings and leavings of each organisation were looked for.
+-- note: Apart from organization_observation, which tells it to the month, because it ends later with every run.
+-- columns:
+--   organization_id: The service's stable id of the organisation, or the URL or slug it was asked by until the id is known.
+--   observed_from_at: Where the interval begins, UTC, in time of detection; null where everything was asked for. Where not both were covered, the first detection.
+--   observed_until_at: Where it ends, UTC; where not both were covered, the last detection; null where nothing was detected either.
+with
+
+covered as (
+    select organization_id, 'joined' as event_type, covered_from_at, covered_to_at
+    from organization_coverage
+    where event_types like '%joined%'
+    union all
+    select organization_id, 'left' as event_type, covered_from_at, covered_to_at
+    from organization_coverage
+    where event_types like '%left%'
+),
+
+steps as (
+    select
+        organization_id,
+        event_type,
+        covered_from_at,
+        covered_to_at,
+        case
+            when covered_from_at is null
+                or covered_from_at <= max(covered_to_at) over (
+                    partition by organization_id, event_type
+                    order by covered_from_at nulls first, covered_to_at
+                    rows between unbounded preceding and 1 preceding
+                )
+                then 0
+            else 1
+        end as is_after_gap
+    from covered
+),
+
+numbered as (
+    select
+        organization_id,
+        event_type,
+        covered_from_at,
+        covered_to_at,
+        sum(is_after_gap) over (
+            partition by organization_id, event_type
+            order by covered_from_at nulls first, covered_to_at
+            rows between unbounded preceding and current row
+        ) as interval_number
+    from steps
+),
+
+unbroken as (
+    select
+        organization_id,
+        event_type,
+        interval_number,
+        case when count(covered_from_at) = count(*) then min(covered_from_at) end as from_at,
+        max(covered_to_at) as until_at
+    from numbered
+    group by organization_id, event_type, interval_number
+),
+
+of_both as (
+    select
+        joined.organization_id,
+        greatest(joined.from_at, gone.from_at) as from_at,
+        least(joined.until_at, gone.until_at) as until_at,
+        row_number() over (
+            partition by joined.organization_id order by least(joined.until_at, gone.until_at) desc
+        ) as recency
+    from unbroken as joined
+    inner join unbroken as gone on gone.organization_id = joined.organization_id
+    where
+        joined.event_type = 'joined'
+        and gone.event_type = 'left'
+        and (joined.from_at is null or joined.from_at <= gone.until_at)
+        and (gone.from_at is null or gone.from_at <= joined.until_at)
+),
+
+watched as (
+    select
+        asked.organization_id,
+        of_both.organization_id is not null as is_covered,
+        of_both.from_at,
+        of_both.until_at
+    from (select distinct organization_id from organization_coverage) as asked
+    left join of_both on of_both.organization_id = asked.organization_id and of_both.recency = 1
+),
+
+detected as (
+    select
+        organization_id,
+        min(detected_at) as first_detected_at,
+        max(detected_at) as last_detected_at
+    from job_change_events
+    group by organization_id
+)
+
+select
+    coalesce(watched.organization_id, detected.organization_id) as organization_id,
+    case when coalesce(watched.is_covered, false) then watched.from_at else detected.first_detected_at end as observed_from_at,
+    case when coalesce(watched.is_covered, false) then watched.until_at else detected.last_detected_at end as observed_until_at
+from watched
+full outer join detected on detected.organization_id = watched.organization_id

@@ -1,0 +1,134 @@
+-- grain: One row per organisation and function, and one of all functions.
+-- key: organization_id, function
+-- kind: view
+-- purpose: How fast places that fell vacant are filled from outside, and how many of them are.
+-- note: Kaplan-Meier over time_to_backfill: an open vacancy counts as long as it was followed. Two questions, two answers.
+-- note: How many: filled_share. It is as low as joinings go unseen. How fast: days_median and the quartiles, of those that are
+-- note: filled within 12 months; where every fourth joining, whichever it is, goes unseen, it hardly changes, so that organisations
+-- note: can be compared by it. days_to_half_filled mixes both: compare it only where as many joinings are seen.
+-- note: Vacancies from observed_from_on to cutoff_on (see data_cutoffs). Where a place has many leavings a month, nearly every joining
+-- note: has one shortly before it: days_median is then short, whatever each of them was hired for.
+-- columns:
+--   organization_id: The service's stable id of the organisation.
+--   function: Field of work of the titles that were left; all for all of them together.
+--   vacancies: Vacancies of main jobs whose level and function are known.
+--   filled: Those of them that were filled, each within 12 months and before the cutoff.
+--   expired: Those of them that stayed open for 365 days.
+--   longest_days: How long the longest was followed, 365 at most; filled_share and the quartiles are of so many days.
+--   filled_share: Share that is filled within these days, 0 to 1, as estimated from all.
+--   filled_share_90_days: Share that is filled within 90 days; null where none was followed so long.
+--   filled_share_180_days: Share that is filled within 180 days; null where none was followed so long.
+--   days_p25: Of those that are filled, 25 of 100 are within so many days; null where none is.
+--   days_median: Half of those that are filled are within so many days.
+--   days_p75: 75 of 100 of those that are filled are within so many days.
+--   days_to_half_filled: Days after which half of all vacancies are filled; null where fewer than half ever are.
+with
+
+vacancies as (
+    select
+        backfills.organization_id,
+        backfills.function,
+        backfills.days_observed as days,
+        case when backfills.is_censored then 0 else 1 end as is_filled,
+        case when backfills.is_expired then 1 else 0 end as is_expired
+    from time_to_backfill as backfills
+    inner join organization_observation as observed on observed.organization_id = backfills.organization_id
+    where
+        utc_date(backfills.left_at) < backfills.cutoff_on
+        and (observed.observed_from_on is null or utc_date(backfills.left_at) >= observed.observed_from_on)
+),
+
+counts as (
+    select
+        organization_id,
+        function,
+        days,
+        sum(is_filled) as filled,
+        sum(is_expired) as expired,
+        count(*) as vacancies
+    from vacancies
+    group by organization_id, function, days
+),
+
+pooled as (
+    select organization_id, function, days, filled, expired, vacancies
+    from counts
+    union all
+    select organization_id, 'all' as function, days, sum(filled) as filled, sum(expired) as expired, sum(vacancies) as vacancies
+    from counts
+    group by organization_id, days
+),
+
+exposed as (
+    select
+        organization_id,
+        function,
+        days,
+        filled,
+        expired,
+        vacancies,
+        sum(vacancies) over (
+            partition by organization_id, function order by days rows between current row and unbounded following
+        ) as at_risk
+    from pooled
+),
+
+-- A sum of decimals: one of floating-point numbers would depend on the order of the rows.
+waiting as (
+    select
+        organization_id,
+        function,
+        days,
+        filled,
+        expired,
+        vacancies,
+        at_risk,
+        sum(cast(case when filled < at_risk then ln(1 - cast(filled as double) / at_risk) else 0 end as decimal(28, 18))) over (
+            partition by organization_id, function order by days rows between unbounded preceding and current row
+        ) as log_open
+    from exposed
+),
+
+curves as (
+    select
+        organization_id,
+        function,
+        days,
+        filled,
+        expired,
+        vacancies,
+        case when filled = at_risk then 1 else round(1 - exp(cast(log_open as double)), 9) end as share
+    from waiting
+),
+
+ended as (
+    select
+        organization_id,
+        function,
+        days,
+        filled,
+        expired,
+        vacancies,
+        share,
+        max(share) over (partition by organization_id, function) as share_at_end
+    from curves
+)
+
+select
+    organization_id,
+    function,
+    cast(sum(vacancies) as integer) as vacancies,
+    cast(sum(filled) as integer) as filled,
+    cast(sum(expired) as integer) as expired,
+    max(days) as longest_days,
+    max(share) as filled_share,
+    case when max(days) >= 90 or max(share) = 1 then coalesce(max(case when days <= 90 then share end), 0) end
+        as filled_share_90_days,
+    case when max(days) >= 180 or max(share) = 1 then coalesce(max(case when days <= 180 then share end), 0) end
+        as filled_share_180_days,
+    min(case when share_at_end > 0 and share >= round(0.25 * share_at_end, 9) then days end) as days_p25,
+    min(case when share_at_end > 0 and share >= round(0.5 * share_at_end, 9) then days end) as days_median,
+    min(case when share_at_end > 0 and share >= round(0.75 * share_at_end, 9) then days end) as days_p75,
+    min(case when share >= 0.5 then days end) as days_to_half_filled
+from ended
+group by organization_id, function
