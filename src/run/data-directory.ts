@@ -1,6 +1,24 @@
 /** Where things are below one data directory. */
 
 import { join, resolve } from 'node:path'
+import { isWithin, wayBelow } from '../support/file-modes.ts'
+
+/** The folders and files of Jobtide itself; what has one of these names and a further ending is of it, too (`journal.seals`). */
+const OWN_NAMES = [
+  'journal',
+  'jobtide.duckdb',
+  'analyst.duckdb',
+  'locks',
+  'scratch',
+  'published',
+  'reports',
+  'certificates',
+  'outbox',
+  'suppressed.json',
+  'forget.pending.json',
+  'metrics.prom',
+  'demo',
+]
 
 /** The layout of the data directory `root`. */
 export function dataDirectory(root: string) {
@@ -19,3 +37,13 @@ export function dataDirectory(root: string) {
 }
 
 export type DataDirectory = Readonly<ReturnType<typeof dataDirectory>>
+
+/** What Jobtide itself keeps in the data directory `root`, where `path` is that or lies below it; else null. */
+export function ownEntryAt(root: string, path: string): string | null {
+  const [first = ''] = wayBelow(root, path) ?? []
+  const isIt = (name: string) =>
+    first === name || first.startsWith(`${name}.`) || isWithin(join(root, name), path)
+  const own = OWN_NAMES.find(isIt)
+  if (own === undefined) return null
+  return join(root, first.startsWith(own) ? first : own)
+}
