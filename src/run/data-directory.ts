@@ -20,6 +20,13 @@ const OWN_NAMES = [
   'demo',
 ]
 
+/**
+ * The names of what a run or an erasure removes or empties: reports, which are made again, and what killed processes leave:
+ * private files and databases in the making, folders of searches, and what a query spilled.
+ */
+export const REMOVED =
+  /^(?:(?:forget\.pending|suppressed)\.json\.\d+\.tmp|scratch(?:\.forget-\d+)?|published|reports|journal\.salvage(?:\.seals)?|(?:jobtide|analyst)\.duckdb(?:\.(?:new|tmp|replay|restore|erased))+(?:\.wal|\.[\da-f-]{36})?)$/
+
 /** The layout of the data directory `root`. */
 export function dataDirectory(root: string) {
   const path = resolve(root)
