@@ -2,7 +2,9 @@
 
 import { resolve } from 'node:path'
 import { LOAD_SCRIPT, exportTables } from '../publish/export-tables.ts'
+import { ownEntryAt } from '../run/data-directory.ts'
 import { ConfigError, EXIT, type ExitCode } from '../support/errors.ts'
+import { isWithin } from '../support/file-modes.ts'
 import { countText, sum } from '../support/numbers.ts'
 import type { Context } from './context.ts'
 import { whileReading } from './reading.ts'
@@ -14,7 +16,7 @@ export interface ExportOptions {
   readonly tables?: string
 }
 
-/** Replaces what an earlier export wrote there, whole. @throws ConfigError for an address of a server */
+/** Replaces what an earlier export wrote there, whole. @throws ConfigError for a server's address, or a place of Jobtide's own */
 export async function exportCommand(
   context: Context,
   { to, tables: wanted }: ExportOptions,
@@ -26,6 +28,14 @@ export async function exportCommand(
   }
   const names = wanted?.split(',').map((name) => name.trim()) ?? null
   const destination = resolve(to)
+  const { root } = context.directory
+  const own = isWithin(destination, root) ? root : ownEntryAt(root, destination)
+  if (own !== null) {
+    throw new ConfigError(
+      `an export cannot go to ${destination}: Jobtide keeps its own files in ${own}`,
+      { hint: 'Name another place, such as export or people.duckdb. Nothing was changed.' },
+    )
+  }
   const tables = await whileReading(context, (warehouse) =>
     exportTables(warehouse, destination, names),
   )

@@ -3,11 +3,13 @@
  * Both are written beside their place and then take it: readers see the export before, or all of this one.
  */
 
-import { existsSync, mkdirSync, renameSync, rmSync, writeFileSync } from 'node:fs'
+import { existsSync, mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { isFile } from '../support/atomic-file.ts'
 import { ConfigError, onDisk } from '../support/errors.ts'
+import { SqlError, WarehouseDamagedError } from '../warehouse/errors.ts'
 import { quoteIdentifier, quoteText } from '../warehouse/sql-text.ts'
-import type { Warehouse } from '../warehouse/warehouse.ts'
+import { withWarehouse, type Warehouse } from '../warehouse/warehouse.ts'
 
 export interface ExportedTable {
   readonly name: string
@@ -30,8 +32,11 @@ const COLUMNS = `select c.table_name, c.column_name, c.data_type, c.comment,
     and v.schema_name = c.schema_name and v.view_name = c.table_name
   where c.database_name = current_database() and c.schema_name = 'main' and not c.internal
   order by c.table_name, c.column_index`
-/** The script of a folder, and the mark by which a folder is known to be an export. */
+/** The script of a folder; by its first line a folder is known to be an export. */
 export const LOAD_SCRIPT = 'load.sql'
+const FIRST_LINE = `-- cd into this folder, then: psql -v ON_ERROR_STOP=1 -f ${LOAD_SCRIPT}\n`
+/** An empty schema, by which a file is known to be an export. */
+const MARK = 'made_by_jobtide_export'
 
 /**
  * Writes tables to `to`: a file that ends in `.duckdb`, else a folder.
@@ -54,17 +59,17 @@ export async function exportTables(
     })
   }
   const chosen = [...all].filter(([name]) => names === null || names.includes(name))
-  const isFile = to.endsWith('.duckdb')
-  if (!isFile && existsSync(to) && !existsSync(join(to, LOAD_SCRIPT))) {
+  const isDatabase = to.endsWith('.duckdb')
+  if (existsSync(to) && !(await (isDatabase ? isExportedFile(to) : isExportedFolder(to)))) {
     throw new ConfigError(`${to} exists, and no export made it`, {
-      hint: `Name another folder. An export has a ${LOAD_SCRIPT}. Nothing was changed.`,
+      hint: 'Name another place, or move what is there away. Nothing was changed.',
     })
   }
-  const made = `${to}.new`
+  const made = `${to}.jobtide-export`
   onDisk(made, () => rmSync(made, { recursive: true, force: true }))
-  await (isFile ? writeDatabase(warehouse, made, chosen) : writeFolder(warehouse, made, chosen))
+  await (isDatabase ? writeDatabase(warehouse, made, chosen) : writeFolder(warehouse, made, chosen))
   onDisk(to, () => {
-    if (!isFile) rmSync(to, { recursive: true, force: true })
+    if (!isDatabase) rmSync(to, { recursive: true, force: true })
     renameSync(made, to)
   })
   const tables: ExportedTable[] = []
@@ -77,11 +82,31 @@ export async function exportTables(
   return tables
 }
 
+function isExportedFolder(folder: string): boolean {
+  const script = join(folder, LOAD_SCRIPT)
+  return existsSync(script) && isFile(script) && readFileSync(script, 'utf8').startsWith(FIRST_LINE)
+}
+
+async function isExportedFile(path: string): Promise<boolean> {
+  if (!isFile(path)) return false
+  try {
+    return await withWarehouse({ path, mode: 'read' }, async (found) => {
+      const sql = `select 1 from duckdb_schemas() where database_name = current_database() and schema_name = '${MARK}'`
+      return (await found.all(sql)).length > 0
+    })
+  } catch (error) {
+    // No database, or one of another version or program.
+    if (error instanceof SqlError || error instanceof WarehouseDamagedError) return false
+    throw error
+  }
+}
+
 type Tables = readonly (readonly [name: string, columns: readonly Column[]])[]
 
 async function writeDatabase(warehouse: Warehouse, path: string, tables: Tables): Promise<void> {
   await warehouse.run(`attach ${quoteText(path)} as exported (read_write)`)
   try {
+    await warehouse.run(`create schema exported.${MARK}`)
     for (const [name, columns] of tables) {
       const table = `exported.main.${quoteIdentifier(name)}`
       await warehouse.run(`create table ${table} as from main.${quoteIdentifier(name)}`)
@@ -144,7 +169,7 @@ function loadScript(tables: Tables): string {
     ]
   })
   return [
-    `-- cd into this folder, then: psql -v ON_ERROR_STOP=1 -f ${LOAD_SCRIPT}`,
+    FIRST_LINE.trimEnd(),
     '-- Who and where: PGHOST, PGDATABASE, PGUSER, PGPASSFILE, as psql reads them.',
     '\\set ON_ERROR_STOP on',
     'begin;',

@@ -19,12 +19,10 @@ import { checkS3Options, parseS3Address } from '../publish/store/s3-options.ts'
 import { packageRoot } from '../support/assets.ts'
 import { readNamedFile } from '../support/atomic-file.ts'
 import { ConfigError, messageOf } from '../support/errors.ts'
-import { isWithin } from '../support/file-modes.ts'
 import { SqlError } from '../warehouse/errors.ts'
 import { quoteIdentifier, quotePath } from '../warehouse/sql-text.ts'
 import { withWarehouse, type Warehouse } from '../warehouse/warehouse.ts'
-import { dataDirectory } from './data-directory.ts'
-import { LOCK_FOLDER } from './lock.ts'
+import { ownEntryAt } from './data-directory.ts'
 import { findPipeline } from './pipeline-file.ts'
 
 /** What the command line says, overriding the pipeline file. Absent means: as the file says. */
@@ -174,14 +172,10 @@ function snapshotTarget(
 
 const KEPT_BY_DEFAULT = 30
 
-// A publish empties the first, an erasure removes the second: readers would lose every snapshot.
+// A publish empties some of them, an erasure removes others: readers would lose every snapshot.
 function refuseOwnFolder(to: string, dataDir: string): void {
-  if (!isFolderAddress(to)) return
-  const { scratch, published, journal, root } = dataDirectory(dataDir)
-  const own = [scratch, published, journal, join(root, LOCK_FOLDER)].find((folder) =>
-    isWithin(folder, to),
-  )
-  if (own === undefined) return
+  const own = isFolderAddress(to) ? ownEntryAt(resolve(dataDir), to) : null
+  if (own === null) return
   throw new ConfigError(`snapshots cannot go to ${to}: Jobtide keeps its own files in ${own}`, {
     hint: 'Name another folder, such as snapshots; nothing was sent.',
   })

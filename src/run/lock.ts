@@ -11,9 +11,10 @@
  * still its own before each request, and before it opens the warehouse.
  */
 
-import { rmSync, writeFileSync } from 'node:fs'
+import { existsSync, readdirSync, rmSync, writeFileSync } from 'node:fs'
 import { hostname } from 'node:os'
 import { dirname, join } from 'node:path'
+import { listSegments } from '../journal/reader.ts'
 import { makeFolder, readIfThere } from '../support/atomic-file.ts'
 import { isoInstant, type Clock } from '../support/clock.ts'
 import {
@@ -27,6 +28,7 @@ import { makeFolderPrivate } from '../support/file-modes.ts'
 import { jsonOrNull } from '../support/json.ts'
 import { MINUTE, SECOND } from '../support/units.ts'
 import { isProcessLockHeld, tryProcessLock, type ProcessLock } from '../warehouse/process-lock.ts'
+import { REMOVED, dataDirectory } from './data-directory.ts'
 
 export const LOCK_FOLDER = 'locks'
 
@@ -60,7 +62,7 @@ export interface LockRequest {
 /**
  * Takes the lock of `dataDir`, which is made where it is missing.
  * @throws LockedError naming the holder, when it holds the lock for longer than `maxWaitMs`
- * @throws ConfigError when `dataDir` is no folder
+ * @throws ConfigError when `dataDir` is no folder, or one that was none of Jobtide's and has what Jobtide would remove
  * @throws StorageError when the disk refuses
  */
 export async function acquireLock(dataDir: string, request: LockRequest): Promise<DataLock> {
@@ -170,8 +172,21 @@ function holderText(path: string): string {
   return `\`jobtide ${command}\`${of} (process ${String(pid)} on ${String(host)}, since ${String(since)})`
 }
 
+// Before anything is made: a folder that no Jobtide worked in yet, such as that of a project, may have a `reports` of its own.
+function refuseForeign(dataDir: string): void {
+  const { root, journal, warehouse } = dataDirectory(dataDir)
+  if (!existsSync(root) || existsSync(warehouse) || existsSync(join(root, LOCK_FOLDER))) return
+  const foreign = readdirSync(root).find((name) => REMOVED.test(name))
+  if (foreign === undefined || listSegments(journal).length > 0) return
+  throw new ConfigError(
+    `${root} is no data directory yet, and its ${foreign} is not of Jobtide, which would remove it`,
+    { hint: 'Name an empty folder with --data-dir, such as data. Nothing was changed.' },
+  )
+}
+
 function makeFolders(dataDir: string): void {
   try {
+    refuseForeign(dataDir)
     makeFolder(dataDir)
     makeFolderPrivate(dataDir)
     makeFolder(join(dataDir, LOCK_FOLDER))

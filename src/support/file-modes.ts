@@ -73,8 +73,14 @@ export function openToReaders(newCopy: string, copy: string): void {
 
 /** Whether `path` is `folder` or lies below it, as the disk has it: symbolic links are followed, `path` may not exist yet. */
 export function isWithin(folder: string, path: string): boolean {
+  return wayBelow(folder, path) !== null
+}
+
+/** The names from `folder` down to `path`, as {@link isWithin} sees it; null where `path` lies elsewhere. */
+export function wayBelow(folder: string, path: string): readonly string[] | null {
   const way = relative(onDisk(folder), onDisk(path))
-  return way === '' || (way !== '..' && !way.startsWith(`..${sep}`) && !/^[A-Za-z]:/.test(way))
+  const names = way.split(sep)
+  return names[0] === '..' || /^[A-Za-z]:/.test(way) ? null : names
 }
 
 function onDisk(path: string): string {

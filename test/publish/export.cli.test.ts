@@ -1,7 +1,16 @@
 /** Tables in other forms; into a real PostgreSQL where it is installed (Debian's), else that test is skipped and says so. */
 
 import { spawnSync, type SpawnSyncOptions } from 'node:child_process'
-import { chownSync, existsSync, mkdirSync, readFileSync, readdirSync, statSync } from 'node:fs'
+import {
+  chownSync,
+  existsSync,
+  mkdirSync,
+  readFileSync,
+  readdirSync,
+  statSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs'
 import { join } from 'node:path'
 import { expect, it, onTestFinished } from 'vitest'
 import { withWarehouse } from '../../src/warehouse/warehouse.ts'
@@ -59,12 +68,51 @@ it('refuses an unknown table, a server, and a folder that no export made, and ch
   for (const [args, why] of [
     [['--to', to, '--tables', 'nonsense'], 'there is no table nonsense'],
     [['--to', 'postgres://db/people'], 'connects to no server'],
-    [['--to', dataDir], 'no export made it'],
+    [['--to', dataDir], 'keeps its own files'],
   ] as const) {
     const { exitCode, stderr } = await run(...args)
     expect([exitCode, stderr]).toEqual([2, expect.stringContaining(why)])
   }
   expect(readdirSync(dataDir)).toEqual(['jobtide.duckdb'])
+})
+
+it('refuses what no export made, and what Jobtide itself keeps, also where it is not there yet; nothing is changed', async () => {
+  const { dataDir, path, run } = await site()
+  const folder = temporaryFolder()
+  const at = (name: string) => join(folder, name)
+  await withWarehouse({ path: at('theirs.duckdb'), mode: 'write' }, (warehouse) =>
+    warehouse.run('create table theirs as select 1 as one; checkpoint'),
+  )
+  for (const name of ['notes', 'a-folder.duckdb']) mkdirSync(at(name))
+  for (const name of ['notes/load.sql', 'text.duckdb', 'a-file']) writeFileSync(at(name), 'mine')
+  writeFileSync(at('empty.duckdb'), '')
+  symlinkSync(path, at('link.duckdb'))
+  symlinkSync(dataDir, at('data'))
+  const contents = () =>
+    [path, at('theirs.duckdb'), at('text.duckdb'), at('a-file'), at('notes/load.sql')].map((file) =>
+      readFileSync(file).toString('base64'),
+    )
+  const names = () => [readdirSync(dataDir), readdirSync(folder).toSorted()]
+  const before = [contents(), names()]
+  const others = [
+    'theirs.duckdb',
+    'text.duckdb',
+    'empty.duckdb',
+    'a-folder.duckdb',
+    'notes',
+    'a-file',
+  ]
+  const own = ['jobtide.duckdb', 'analyst.duckdb', 'journal', 'reports/x', 'scratch/x.duckdb']
+  for (const [to, why] of [
+    ...others.map((name) => [at(name), 'no export made it']),
+    ...own.map((name) => [join(dataDir, name), 'keeps its own files']),
+    [at('link.duckdb'), 'keeps its own files'],
+    [at('data/jobtide.duckdb'), 'keeps its own files'],
+  ] as [string, string][]) {
+    const { exitCode, stderr } = await run('--to', to, '--tables', 'odd')
+    expect([to, exitCode, stderr]).toEqual([to, 2, expect.stringContaining(why)])
+  }
+  expect([contents(), names()]).toEqual(before)
 })
 
 const BIN = '/usr/lib/postgresql'

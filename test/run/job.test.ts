@@ -102,8 +102,22 @@ describe('readJob', () => {
     })
   })
 
-  it.each(['scratch', 'published', 'journal/mine', 'locks'])(
-    'refuses %s as the place of snapshots: Jobtide empties or fills that folder itself',
+  it.each([
+    'scratch',
+    'scratch.forget-7',
+    'published',
+    'reports',
+    'reports/mine',
+    'journal/mine',
+    'journal.salvage',
+    'locks',
+    'certificates',
+    'outbox/x',
+    'demo/snapshots',
+    'jobtide.duckdb',
+    'analyst.duckdb.new',
+  ])(
+    'refuses %s as the place of snapshots: Jobtide empties or fills that place itself',
     async (to) => {
       const { pipeline } = files()
       const snapshotTo = join(DATA_DIR, to)

@@ -1,5 +1,5 @@
-import { existsSync, mkdirSync, writeFileSync } from 'node:fs'
-import { join } from 'node:path'
+import { existsSync, mkdirSync, readdirSync, writeFileSync } from 'node:fs'
+import { dirname, join } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import { acquireLock, holderOf, isAwaited, type LockRequest } from '../../src/run/lock.ts'
 import { realClock } from '../../src/support/clock.ts'
@@ -28,6 +28,37 @@ describe('the lock of a data directory', () => {
     expect(await holderOf(dataDir)).toBeNull()
     const next = await take(dataDir, 'load')
     next.release()
+  })
+
+  it.each(['scratch', 'published', 'reports', 'journal.salvage', 'jobtide.duckdb.new'])(
+    'takes no folder with a %s that others made for a data directory, and changes nothing there',
+    async (name) => {
+      const folder = temporaryFolder()
+      for (const one of [name, 'journal', 'pipelines']) mkdirSync(join(folder, one))
+      await expect(take(folder, 'run')).rejects.toMatchObject({
+        exitCode: EXIT.usage,
+        message: expect.stringContaining(`its ${name} is not of Jobtide`) as unknown,
+        hint: expect.stringContaining('Name an empty folder') as unknown,
+      })
+      expect(readdirSync(folder).toSorted()).toEqual([name, 'journal', 'pipelines'].toSorted())
+    },
+  )
+
+  it.each([
+    ['.env', 'lost+found', 'pipelines', 'organizations.csv'],
+    ['locks', 'scratch'],
+    ['jobtide.duckdb', 'reports'],
+    ['journal/01.journal', 'reports'],
+  ])('takes a data directory, or a folder where it removes nothing: %s', async (...names) => {
+    const folder = temporaryFolder()
+    for (const one of names) mkdirSync(dirname(join(folder, one)), { recursive: true })
+    for (const one of names) {
+      if (one === 'locks') mkdirSync(join(folder, one))
+      else writeFileSync(join(folder, one), '')
+    }
+    const lock = await take(folder, 'run')
+    lock.release()
+    expect(readdirSync(folder)).toContain('locks')
   })
 
   it('is not held by what a file says: a note that a killed process left keeps no process out', async () => {

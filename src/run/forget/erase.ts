@@ -22,6 +22,7 @@ import { newUlid } from '../../support/ulid.ts'
 import { DAY } from '../../support/units.ts'
 import { withWarehouse } from '../../warehouse/warehouse.ts'
 import { analystCopyPath, makeAnalystCopy } from '../analyst-copy.ts'
+import { REMOVED } from '../data-directory.ts'
 import type { SnapshotTarget } from '../job.ts'
 import { refuseLostJournal } from '../lost-journal.ts'
 import { loadStage } from '../stages.ts'
@@ -184,16 +185,12 @@ async function eraseInTargets(
   return found
 }
 
-// Reports, which are made again, and what killed processes leave: private files and databases in the making, folders of searches, and what a query spilled.
-const LEFT_OVER =
-  /^(?:(?:forget\.pending|suppressed)\.json\.\d+\.tmp|scratch(?:\.forget-\d+)?|published|reports|journal\.salvage(?:\.seals)?|(?:jobtide|analyst)\.duckdb(?:\.(?:new|tmp|replay|restore|erased))+(?:\.wal|\.[\da-f-]{36})?)$/
-
 /** What in the data directory was made of the rest, and what killed processes left. */
 async function eraseCopies({ directory, clock, logger }: ErasureWorld): Promise<void> {
   const { root } = directory
   onDisk(root, () => {
     const names = existsSync(root) ? readdirSync(root) : []
-    for (const name of names.filter((entry) => LEFT_OVER.test(entry))) {
+    for (const name of names.filter((entry) => REMOVED.test(entry))) {
       rmSync(join(root, name), { recursive: true, force: true })
     }
   })
