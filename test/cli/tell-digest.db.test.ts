@@ -112,7 +112,11 @@ function sixNights(): GivenEvent[] {
       title_current: 'Engineering Manager',
     }
     const old = { changed_at: '2019-05-01T00:00:00Z', detected_at: '2020-01-01T00:00:00Z' }
-    const left = { event_type: 'left', changed_at: '2026-10-01T00:00:00Z' }
+    const left = {
+      event_type: 'left',
+      changed_at: '2026-10-01T00:00:00Z',
+      title_current: 'Engineering Manager',
+    }
     return [
       joined(`new ${night}`, key('joined')),
       joined(`late ${night}`, { ...old, ...key('late') }),
