@@ -64,6 +64,13 @@ from (
     select max(covered_to_at) as reached_at
     from organization_coverage
 )
+having max(reached_at) is not null
+
+-- table: transfers
+-- A deal shows in the moves of everybody, also of people who were never at the organisation that is asked for: which moves are
+-- transfers is told as it is known today.
+select left_event_key, joined_event_key, kind
+from core.transfers
 
 -- macro: end_of_day(day)
 cast(cast(day as date) + 1 as timestamp) at time zone 'UTC'

@@ -70,18 +70,25 @@ create or replace macro event_type_order(event_type) as
 create or replace macro title_said(event_type, title_current, title_previous) as
     case when event_type = 'left' then coalesce(title_current, title_previous) else title_current end;
 
--- Whether a title, as understood, is that of a founder. Chinese, Japanese and Korean words stay as written in `core`; a former
--- founder, or an associate of the founders, has another level.
--- spark: is_founder_title(level string, core string) returns boolean return coalesce(level = 'cxo' and (core like '%founder%' or core like '%founding partner%' or core like '%创始人%' or core like '%創始人%' or core like '%創業者%' or core like '%창업자%'), false)
+-- 40 bits of what is told of `ts`, for sums that say whether two histories are the same.
+-- spark: checksum(told string, ts timestamp) returns bigint return cast(conv(substr(md5(concat(told, '|', unix_micros(ts))), 1, 10), 16, 10) as bigint)
+create or replace macro checksum(told, ts) as
+    cast('0x' || substr(md5(told || '|' || cast(epoch_us(ts) as varchar)), 1, 10) as bigint);
+
+-- The months since the year 0, for windows of months.
+-- spark: month_number(day_on date) returns int return year(day_on) * 12 + month(day_on)
+create or replace macro month_number(day_on) as
+    cast(extract(year from day_on) * 12 + extract(month from day_on) as integer);
+
+-- The first day of a month by its number.
+-- spark: month_of_number(number int) returns date return make_date((number - 1) div 12, (number - 1) % 12 + 1, 1)
+create or replace macro month_of_number(number) as
+    make_date((number - 1) // 12, (number - 1) % 12 + 1, 1);
+
+-- Whether a title, as understood, is that of a founder. A former founder, or an associate of the founders, has another level.
+-- spark: is_founder_title(level string, core string) returns boolean return coalesce(level = 'cxo' and (core like '%founder%' or core like '%founding partner%'), false)
 create or replace macro is_founder_title(level, core) as
-    coalesce(
-        level = 'cxo'
-        and (
-            core like '%founder%' or core like '%founding partner%' or core like '%创始人%' or core like '%創始人%'
-            or core like '%創業者%' or core like '%창업자%'
-        ),
-        false
-    );
+    coalesce(level = 'cxo' and (core like '%founder%' or core like '%founding partner%'), false);
 
 -- The date some days after another one; before it where `days` is negative.
 -- spark: days_later(from_on date, days int) returns date return date_add(from_on, days)

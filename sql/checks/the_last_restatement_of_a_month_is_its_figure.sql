@@ -19,8 +19,8 @@ figures as (
     select
         organization_id,
         month_start_on,
-        sum(joiners) as joiners,
-        sum(leavers) as leavers,
+        sum(joiners + transfers_in) as joiners,
+        sum(leavers + transfers_out) as leavers,
         sum(promotions) as promotions
     from organization_monthly
     group by organization_id, month_start_on

@@ -2,7 +2,14 @@
 with
 
 entries as (
-    select organization_id, joiners, leavers, promotions, boomerangs, side_joiners + side_leavers as side_roles
+    select
+        organization_id,
+        joiners,
+        leavers,
+        promotions,
+        boomerangs,
+        side_joiners + side_leavers as side_roles,
+        transfers_in + transfers_out as transfers
     from organization_weekly
     union all
     select
@@ -11,7 +18,8 @@ entries as (
         -leavers as leavers,
         -promotions as promotions,
         -boomerangs as boomerangs,
-        -(side_joiners + side_leavers) as side_roles
+        -(side_joiners + side_leavers) as side_roles,
+        -(transfers_in + transfers_out) as transfers
     from organization_monthly
 )
 
@@ -21,7 +29,8 @@ select
     sum(leavers) as leavers,
     sum(promotions) as promotions,
     sum(boomerangs) as boomerangs,
-    sum(side_roles) as side_roles
+    sum(side_roles) as side_roles,
+    sum(transfers) as transfers
 from entries
 group by organization_id
 having
@@ -30,3 +39,4 @@ having
     or sum(promotions) <> 0
     or sum(boomerangs) <> 0
     or sum(side_roles) <> 0
+    or sum(transfers) <> 0

@@ -35,7 +35,7 @@ export function statedDate(headers: Headers): number | null {
 }
 
 /**
- * How long the service wants us to wait: `Retry-After` as whole seconds or a date (RFC 9110 §10.2.3), the longest where a
+ * How long the service wants us to wait: `Retry-After` as seconds or a date (RFC 9110 §10.2.3), the longest where a
  * gateway added its own, else `X-RateLimit-Reset` in any of its shapes. Undefined when it says nothing that can be understood.
  * @param nowMs our own time, for answers without a `Date`
  * @returns milliseconds from the receipt of the answer, 1 s to 30 days
@@ -44,6 +44,8 @@ export function waitWanted(headers: Headers, nowMs: number): number | undefined 
   const serverNow = statedDate(headers) ?? nowMs
   const ordered = [headers['retry-after'] ?? []]
     .flat()
+    // Several numbers in one header are several headers that a gateway has joined.
+    .flatMap((text) => (/^[\d.,\s]+$/.test(text) ? text.split(',') : [text]))
     .flatMap((text) => parseRetryAfter(text.trim(), serverNow) ?? [])
   const wait =
     (ordered.length > 0 ? Math.max(...ordered) : undefined) ??
@@ -54,7 +56,7 @@ export function waitWanted(headers: Headers, nowMs: number): number | undefined 
 }
 
 function parseRetryAfter(text: string, serverNow: number): number | undefined {
-  if (/^\d{1,15}$/.test(text)) return Number(text) * SECOND
+  if (/^\d{1,15}(?:\.\d+)?$/.test(text)) return Math.ceil(Number(text)) * SECOND
   return notPast(parseDate(text), serverNow)
 }
 

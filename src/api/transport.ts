@@ -112,13 +112,12 @@ export function createTransport(options: TransportOptions): Transport {
       })
       // undici goes on with a request that waits for a proxy to answer CONNECT, whatever its signal says.
       const response = await untilAborted(answered, either)
-      const raw = Buffer.from(await response.body.arrayBuffer())
-      return {
-        status: response.statusCode,
-        headers: response.headers,
-        body: withoutKey(await decode(raw, response.headers), scrubber),
-        receivedAt: clock.now(),
-      }
+      const { statusCode: status, headers } = response
+      const whole = async () => decode(Buffer.from(await response.body.arrayBuffer()), headers)
+      // An order to wait stands in the headers: it holds, whatever becomes of the words behind it.
+      const words = await (isOrder(status) ? whole().catch(() => Buffer.alloc(0)) : whole())
+      signal.throwIfAborted()
+      return { status, headers, body: withoutKey(words, scrubber), receivedAt: clock.now() }
     } catch (error) {
       if (signal.aborted) throw signal.reason
       if (deadline.aborted) {
@@ -165,6 +164,10 @@ export function createAgent(
     httpsProxy: proxies.https,
     noProxy: proxies.noProxy,
   })
+}
+
+function isOrder(status: number): boolean {
+  return status === 429 || status >= 500
 }
 
 async function decode(raw: Buffer, headers: Headers): Promise<Buffer> {

@@ -107,9 +107,10 @@ function rowsText({ kind, rows }: TableEntry): string {
   return rows === null ? 'not built' : countText(rows, 'row')
 }
 
-function sourceText({ kind, reads }: TableEntry): string {
+function sourceText({ kind, name, reads }: TableEntry): string {
   if (kind === 'loaded') return 'the journal'
   if (kind !== 'computed') return reads.join(', ')
+  if (name === 'organization_groups') return 'config/organization-groups.yaml'
   return reads.length === 0 ? 'config/ladders.yaml' : `${reads.join(', ')}, and config/titles`
 }
 

@@ -64,7 +64,8 @@ function rowOf([title = '', current]: readonly string[], ladder: string | undefi
   }
   const read = understandTitle(title, ladder)
   const { level, rank, isManagement: is_management, core, rule, confidence } = read
-  return { title, level, rank, is_management, function: read.function, core, rule, confidence }
+  const role = { function: read.function, core, is_side_role: read.isSideRole }
+  return { title, level, rank, is_management, ...role, rule, confidence }
 }
 
 function csvRow(row: Row, index: number, isForSpreadsheet: boolean): string {

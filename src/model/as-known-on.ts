@@ -145,6 +145,7 @@ const LOADED_KEYS = ['organization_id', 'profile_id']
 /** What a part is beside its SQL, where it is no table of the load. */
 const OTHERWISE: Readonly<Record<string, Partial<ReadingModel>>> = {
   as_of: { schema: 'core', reads: ['organization_coverage'] },
+  transfers: { schema: 'core' },
 }
 
 /** sql/known_on.sql, part by part. */

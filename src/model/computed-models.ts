@@ -6,7 +6,7 @@
  */
 
 import { join } from 'node:path'
-import { sqlFolder } from '../support/assets.ts'
+import { packageRoot, sqlFolder } from '../support/assets.ts'
 import { LEVELS, taxonomyVersion } from '../titles/taxonomy.ts'
 import { readModelFile, type ModelFile } from '../warehouse/catalog.ts'
 import type { SqlValue } from '../warehouse/rows.ts'
@@ -87,4 +87,28 @@ const organizationLadders = computed(
   },
 )
 
-export const computedModels: readonly ComputedModel[] = [organizationLadders, titles, titlePairs]
+const organizationGroups = computed(
+  'organization_groups',
+  'organization_id varchar not null, organization_group varchar not null, kind varchar not null, from_at timestamptz, to_at timestamptz',
+  async () => {
+    const { organizationGroups: groups } = await import('./organization-groups.ts')
+    const members = groups.flatMap(({ name, members: all }) => all.map((one) => ({ name, ...one })))
+    return {
+      organization_id: members.map(({ organization }) => organization),
+      organization_group: members.map(({ name }) => name),
+      kind: members.map(({ kind }) => kind),
+      from_at: members.map(({ from }) => (from === undefined ? null : new Date(from))),
+      to_at: members.map(({ to }) => (to === undefined ? null : new Date(to))),
+    }
+  },
+)
+
+/** What organization_groups is made from. */
+export const organizationGroupsFile = join(packageRoot, 'config', 'organization-groups.yaml')
+
+export const computedModels: readonly ComputedModel[] = [
+  organizationGroups,
+  organizationLadders,
+  titles,
+  titlePairs,
+]

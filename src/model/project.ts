@@ -13,7 +13,7 @@ import { quoteText } from '../warehouse/sql-text.ts'
 import type { Warehouse } from '../warehouse/warehouse.ts'
 import { knownOnSql } from './as-known-on.ts'
 import { checksOfHeaders, readChecks, withoutSemicolon } from './checks.ts'
-import { computedModels, type ComputedModel } from './computed-models.ts'
+import { computedModels, organizationGroupsFile, type ComputedModel } from './computed-models.ts'
 import type { Check } from './constraints.ts'
 import { runOrder, tablesRead } from './run-order.ts'
 
@@ -84,7 +84,8 @@ export async function readProject(
     ...fileChecks.map((check) => ({ ...check, reads: readsOf('check', check) })),
   ]
   const macros = readFileSync(join(sqlFolder, 'macros.sql'), 'utf8')
-  const fingerprint = fingerprintOf(nodes, checks, macros + knownOnSql())
+  const groups = readFileSync(organizationGroupsFile, 'utf8')
+  const fingerprint = fingerprintOf(nodes, checks, macros + knownOnSql() + groups)
   return { nodes, checks, macros, fingerprint }
 }
 

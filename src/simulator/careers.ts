@@ -9,8 +9,10 @@
 
 import { sum } from '../support/numbers.ts'
 import { DAY } from '../support/units.ts'
-import type { EventType } from './events.ts'
+import { closingOf, type Deal } from './deals.ts'
+import { History, type Post, type Role } from './history.ts'
 import {
+  executiveTitle,
   firstRank,
   pickAddition,
   promoted,
@@ -22,23 +24,16 @@ import {
 } from './made-up.ts'
 import { exponential, pickWeighted, type Random } from './random.ts'
 
-export interface Change {
-  readonly type: EventType
-  readonly organization: number
-  /** Milliseconds since 1970 UTC. */
-  readonly at: number
-  readonly title: string
-  readonly previousTitle: string | null
-}
-
 export interface Stage {
   readonly endAt: number
   /** Another organisation than those excluded, larger ones more often; undefined when none is found. */
   readonly otherOrganization: (random: Random, excluded: ReadonlySet<number>) => number | undefined
+  /** By the organisation whose people go. */
+  readonly deals: ReadonlyMap<number, Deal>
 }
 
-const MONTH = 30.44 * DAY
-const YEAR = 365.25 * DAY
+export const MONTH = 30.44 * DAY
+export const YEAR = 365.25 * DAY
 /** The least time between two changes in a career, except from one job to the next: two months. */
 export const SHORTEST_STEP = 62 * DAY
 
@@ -53,107 +48,205 @@ export const YEARLY_RATES = {
 
 const DESTINATIONS = { move: 0.4, back: 0.15, later: 0.08, away: 0.37 } as const
 
-interface Job {
-  readonly organization: number
+// How a promotion shows: as a title; as a second role whose older one is left months later; as a leaving of the old one,
+// which is told first.
+const PROMOTIONS_SHOW = { title: 0.93, second_role: 0.04, leaving: 0.03 } as const
+const SECOND_JOB_AT_OWN_EMPLOYER = 0.2
+const RETURN_UNSEEN = 0.4
+const TITLE_UNSEEN = 0.02
+// Of those whose employer was bought, this share takes up to two months longer to say so.
+const GOES_LATE = 0.1
+/** No role that is held beside another at one employer lasts longer. */
+const LONGEST_OVERLAP = 10 * MONTH
+
+interface Job extends Post {
   readonly rank: Rank
-  readonly title: string
-  readonly previousTitle: string | null
 }
 
 export class Career {
+  readonly history = new History()
   readonly #random: Random
   readonly #person: MadeUpPerson
   readonly #stage: Stage
-  /** Organisations of second jobs: never that of a main one, because nobody holds two jobs at one place. */
+  /** Whether they go along with a deal: when this is less than its share. */
+  readonly #stays: number
+  /** Organisations of second jobs elsewhere: never that of a main one. */
   readonly #secondJobs = new Set<number>()
-  #job: Job
-
-  constructor(random: Random, person: MadeUpPerson, organization: number, stage: Stage) {
-    this.#random = random
-    this.#person = person
-    this.#stage = stage
-    this.#job = this.#newJob(organization, firstRank(random, person))
-  }
+  #rank: Rank
+  #main: Role
 
   /**
    * What happens from `at` on.
    * @param isStaff they already work for their organisation; otherwise they join it at `at`
    */
-  *changes(at: number, isStaff: boolean): Generator<Change> {
-    const { endAt } = this.#stage
-    if (!isStaff) yield change('joined', this.#job, at)
+  constructor(
+    random: Random,
+    person: MadeUpPerson,
+    stage: Stage,
+    { organization, at, isStaff }: { organization: number; at: number; isStaff: boolean },
+  ) {
+    this.#random = random
+    this.#person = person
+    this.#stage = stage
+    const job = this.#newJob(organization, firstRank(random, person))
+    this.#stays = random()
+    this.#rank = job.rank
+    this.#main = isStaff ? this.history.hold(job) : this.history.join(job, at)
+    this.#goOn(at)
+  }
+
+  #goOn(at: number): void {
+    const { endAt, deals } = this.#stage
     const meanStep = YEAR / sum(Object.values(YEARLY_RATES))
-    for (let now = at; ;) {
-      now += Math.max(SHORTEST_STEP, exponential(this.#random, meanStep))
-      if (now >= endAt) return
-      const step = pickWeighted(this.#random, YEARLY_RATES)
-      if (step === 'exit') {
-        yield change('left', this.#job, now)
-        const next = this.#nextJob()
-        now += next?.gap ?? 0
-        if (next === undefined || now >= endAt) return
-        this.#job = next.job
-        yield change('joined', this.#job, now)
-      } else if (step === 'secondJob') {
-        yield* this.#secondJob(now)
+    for (let now: number | undefined = at; now !== undefined && now < endAt;) {
+      const next: number = now + Math.max(SHORTEST_STEP, exponential(this.#random, meanStep))
+      const deal = deals.get(this.#main.organization)
+      const isDue = deal !== undefined && now < deal.at && deal.at <= next
+      if (isDue && this.#isConcerned(deal)) {
+        now = this.#goAlong(deal, Math.max(deal.at, now + SHORTEST_STEP))
       } else {
-        this.#takeNewTitle(step)
-        yield change('title_change', this.#job, now)
+        now = next < endAt ? this.#step(next) : undefined
       }
     }
   }
 
-  #newJob(organization: number, rank: Rank): Job {
-    const title = titleOf(this.#random, this.#person, rank)
-    return { organization, rank, title, previousTitle: null }
+  // Of an organisation that is bought, those who do not go along leave; of one that is split, they stay.
+  #isConcerned({ kind, share }: Deal): boolean {
+    return kind === 'acquisition' || this.#stays < share
   }
 
-  /** What someone who left does next, and after how long; undefined when they are not seen again. */
-  #nextJob(): { job: Job; gap: number } | undefined {
+  #goAlong({ to: organization, share }: Deal, dealAt: number): number | undefined {
+    const { history } = this
+    const isLate = this.#random() < GOES_LATE
+    const at = dealAt + (isLate ? this.#random() * 2 * MONTH : 0)
+    if (at >= this.#stage.endAt) return undefined
+    if (this.#stays >= share) return this.#exit(at)
+    const before = this.#main
+    history.leave(before, at)
+    this.#main = history.join({ organization, title: before.title }, at)
+    history.move(before, this.#main, true)
+    return at
+  }
+
+  /** Takes a step at `at` and says when it is over; undefined when nothing more is seen of them. */
+  #step(at: number): number | undefined {
+    const step = pickWeighted(this.#random, YEARLY_RATES)
+    if (step === 'exit') return this.#exit(at)
+    if (step === 'secondJob') return this.#takeSecondJob(at)
+    const before = this.#main
+    const job = this.#newTitle(step)
+    this.#rank = job.rank
+    const shows = step === 'promotion' ? pickWeighted(this.#random, PROMOTIONS_SHOW) : 'title'
+    if (shows === 'title' || !this.#isCalm(at)) {
+      const isUnseen = this.#random() < TITLE_UNSEEN
+      this.#main = isUnseen ? this.history.hold(job) : this.history.changeTitle(before, job, at)
+      return at
+    }
+    return shows === 'leaving' ? this.#tellLeavingFirst(job, at) : this.#overlap(job, at)
+  }
+
+  #exit(at: number): number | undefined {
+    const { history } = this
+    const before = this.#main
+    history.leave(before, at)
+    const next = this.#nextJob(at)
+    if (next === undefined || next.at >= this.#stage.endAt) return undefined
+    this.#rank = next.job.rank
+    const isUnseen = next.job.organization === before.organization && this.#random() < RETURN_UNSEEN
+    this.#main = isUnseen ? history.hold(next.job) : history.join(next.job, next.at)
+    if (next.job.organization !== before.organization) history.move(before, this.#main)
+    return next.at
+  }
+
+  #tellLeavingFirst(job: Job, at: number): number {
+    const { history } = this
+    const before = this.#main
+    const later = at + (3 + this.#random() * 22) * DAY
+    history.leave(before, at)
+    this.#main =
+      this.#random() < 0.5 ? history.changeTitle(before, job, later) : history.join(job, later)
+    return later
+  }
+
+  #overlap(job: Job, at: number): number {
+    const { history } = this
+    const before = this.#main
+    const until = at + (2 + this.#random() * 6) * MONTH
+    // Of two roles that both go on, no event tells that the older one does.
+    if (until >= this.#stage.endAt) {
+      this.#main = history.changeTitle(before, job, at)
+      return at
+    }
+    this.#main = history.join(job, at)
+    history.leave(before, until)
+    return until
+  }
+
+  /** Whether there is time for what takes several changes at one employer. */
+  #isCalm(at: number): boolean {
+    const deal = this.#stage.deals.get(this.#main.organization)
+    const isDealFar = deal === undefined || deal.at < at || deal.at > at + LONGEST_OVERLAP
+    return isDealFar && at + MONTH < this.#stage.endAt
+  }
+
+  #newJob(organization: number, rank: Rank): Job {
+    return { organization, rank, title: titleOf(this.#random, this.#person, rank) }
+  }
+
+  /** What someone who left does next, and when; undefined when they are not seen again. */
+  #nextJob(leftAt: number): { job: Job; at: number } | undefined {
     const random = this.#random
-    const { organization: last, rank: lastRank } = this.#job
+    const { deals, otherOrganization } = this.#stage
+    const last = this.#main.organization
+    const lastRank = this.#rank
     const destination = pickWeighted(random, DESTINATIONS)
     if (destination === 'away') return undefined
     const rank = random() < 0.4 ? (promoted(lastRank) ?? lastRank) : lastRank
     const job = this.#newJob(last, rank)
-    const awayFor = (3 + random() * 21) * MONTH
-    if (destination === 'back') return { job, gap: awayFor }
-    const excluded = new Set([...this.#secondJobs, last])
-    const organization = this.#stage.otherOrganization(random, excluded)
+    const backAt = leftAt + (3 + random() * 21) * MONTH
+    if (destination === 'back') {
+      const isGone = backAt >= closingOf(deals.get(last))
+      return isGone ? undefined : { job, at: backAt }
+    }
+    const organization = otherOrganization(random, new Set([...this.#secondJobs, last]))
     if (organization === undefined) return undefined
     const elsewhere = { ...job, organization }
-    if (destination === 'later') return { job: elsewhere, gap: awayFor }
+    if (destination === 'later') return { job: elsewhere, at: backAt }
     // Half begin where they left off, the others after a break of up to three months.
-    return { job: elsewhere, gap: random() < 0.5 ? 0 : random() * 3 * MONTH }
+    return { job: elsewhere, at: leftAt + (random() < 0.5 ? 0 : random() * 3 * MONTH) }
   }
 
-  *#secondJob(at: number): Generator<Change> {
-    if (this.#secondJobs.size > 0) return
+  #takeSecondJob(at: number): number {
     const random = this.#random
-    const { organization: main, rank } = this.#job
+    const { history } = this
+    const main = this.#main.organization
+    if (random() < SECOND_JOB_AT_OWN_EMPLOYER && this.#isCalm(at)) {
+      const title = executiveTitle(random, this.#person, 'board')
+      const role = history.join({ organization: main, title, isSide: true }, at)
+      const until = at + (4 + random() * 6) * MONTH
+      if (until < this.#stage.endAt) history.leave(role, until)
+      return until
+    }
     const organization = this.#stage.otherOrganization(random, new Set([main]))
-    if (organization === undefined) return
+    if (this.#secondJobs.size > 0 || organization === undefined) return at
     this.#secondJobs.add(organization)
-    const job = { organization, rank, title: sideTitle(random, this.#person), previousTitle: null }
-    yield change('joined', job, at)
-    const endAt = at + (6 + random() * 30) * MONTH
-    if (endAt < this.#stage.endAt) yield change('left', job, endAt)
+    const title = sideTitle(random, this.#person)
+    const role = history.join({ organization, title, isSide: true }, at)
+    const until = at + (6 + random() * 30) * MONTH
+    if (until < this.#stage.endAt) history.leave(role, until)
+    return at
   }
 
-  #takeNewTitle(step: 'promotion' | 'sideways' | 'retitle'): void {
+  #newTitle(step: 'promotion' | 'sideways' | 'retitle'): Job {
     const random = this.#random
-    const { rank: before, title: previousTitle } = this.#job
+    const { organization, title: previousTitle } = this.#main
+    const before = this.#rank
     const higher = step === 'promotion' ? promoted(before) : undefined
     const rank = higher ?? (step === 'sideways' ? sideways(random, this.#person, before) : before)
-    const bare = titleOf(random, this.#person, rank)
+    const job = this.#newJob(organization, rank)
     // At the top there is no promotion, only another wording.
     const isReworded = step === 'retitle' || (step === 'promotion' && higher === undefined)
-    const isSame = isReworded && bare === previousTitle
-    const title = isSame ? `${bare}, ${pickAddition(random)}` : bare
-    this.#job = { ...this.#job, rank, title, previousTitle }
+    const isSame = isReworded && job.title === previousTitle
+    return isSame ? { ...job, title: `${job.title}, ${pickAddition(random)}` } : job
   }
-}
-
-function change(type: EventType, { organization, title, previousTitle }: Job, at: number): Change {
-  return { type, organization, at, title, previousTitle }
 }

@@ -30,10 +30,23 @@ interface LanguageWords {
   readonly ladders: readonly Ladder[]
 }
 
+/** The posts at the top that one person holds at a time. */
+export type Office = 'ceo' | 'cfo' | 'cto'
+
+interface ExecutiveWords {
+  readonly offices: Readonly<Record<Office, readonly string[]>>
+  /** What stands before an office that is held until a successor comes. */
+  readonly interim: readonly string[]
+  readonly chair: readonly string[]
+  readonly board: readonly string[]
+  readonly contributor: readonly string[]
+}
+
 interface WorldWords {
   readonly countries: readonly Country[]
   readonly organizations: { readonly beginnings: string; readonly trades: string }
   readonly title_additions: readonly string[]
+  readonly executives: ExecutiveWords
   readonly languages: Readonly<Record<Language, LanguageWords>>
 }
 
@@ -52,7 +65,7 @@ export function pickAddition(random: Random): string {
 export interface MadeUpOrganization {
   readonly tracked: TrackedOrganization & { readonly name: string }
   readonly home: Country
-  /** People who work there: 5 to 50,000. */
+  /** People who work there: 5 to 50,000; nobody before it came to be by a deal. */
   readonly size: number
 }
 
@@ -85,6 +98,23 @@ export function makeUpOrganizations(seed: number, count: number): MadeUpOrganiza
       size: Math.min(LARGEST, Math.max(SMALLEST, size)),
     }
   })
+}
+
+/** What an organisation is called that was another one, or a part of it, before. */
+export function makeUpSuccessor(
+  random: Random,
+  organization: MadeUpOrganization,
+  { tracked: before, home }: MadeUpOrganization,
+  kind: 'rename' | 'spin_off',
+): MadeUpOrganization {
+  const [beginning = '', trade = ''] = before.name.split(' ')
+  const others = words.organizations.trades.split(' ').filter((other) => other !== trade)
+  const name =
+    kind === 'rename' ? `${beginning} ${trade} Group` : `${beginning} ${pick(random, others)}`
+  // Another organisation can have the name already.
+  const slug = `${slugFor(name)}-${organization.tracked.organization_id.slice(-4)}`
+  const network_url = `https://network.example/company/${slug}`
+  return { ...organization, tracked: { ...organization.tracked, name, slug, network_url }, home }
 }
 
 function pickCountry(random: Random): Country {
@@ -154,6 +184,11 @@ export function firstRank(random: Random, person: MadeUpPerson): Rank {
   return { ladder: pick(random, person.words.ladders), rung: Math.max(0, rung) }
 }
 
+/** Next to the top: directors and heads of a field. */
+export function directorRank(random: Random, person: MadeUpPerson): Rank {
+  return { ladder: pick(random, person.words.ladders), rung: RUNG_SHARES.length - 2 }
+}
+
 /** One rung higher; undefined at the top. */
 export function promoted({ ladder, rung }: Rank): Rank | undefined {
   return rung + 1 < ladder.length ? { ladder, rung: rung + 1 } : undefined
@@ -171,6 +206,27 @@ export function titleOf(random: Random, person: MadeUpPerson, { ladder, rung }: 
 
 export function sideTitle(random: Random, person: MadeUpPerson): string {
   return formFor(person, pick(random, person.words.side_titles))
+}
+
+/** One of the titles of an office, or of what follows it. */
+export function executiveTitle(
+  random: Random,
+  person: MadeUpPerson,
+  what: Office | 'chair' | 'board' | 'contributor',
+): string {
+  const { offices, ...others } = words.executives
+  const titles = { ...offices, ...others }
+  return formFor(person, pick(random, titles[what]))
+}
+
+export function interimTitle(random: Random, person: MadeUpPerson, office: Office): string {
+  return `${pick(random, words.executives.interim)} ${executiveTitle(random, person, office)}`
+}
+
+/** The same person, with a second profile. */
+export function secondProfile(random: Random, person: MadeUpPerson): MadeUpPerson {
+  const handle = `${slugFor(`${person.firstName} ${person.lastName}`)}-${hexId(random, 6)}`
+  return { ...person, profileId: `per_${hexId(random, 20)}`, handle }
 }
 
 /** Titles are stored as `masculine|feminine` where the two differ. */

@@ -1,12 +1,13 @@
 /**
  * Sightings: how the service notices a change and what it writes about it. A change is seen once, days to months after
- * it happened; a few are seen again later with something corrected, under the same natural key.
+ * it happened; a few are announced before it, and a few are seen again later with something corrected, under the same
+ * natural key.
  */
 
 import { isoInstant } from '../support/clock.ts'
 import { DAY, SECOND } from '../support/units.ts'
-import type { Change } from './careers.ts'
 import type { JobChangeEvent } from './events.ts'
+import type { Change } from './history.ts'
 import { pickAddition, pickWord, type MadeUpOrganization, type MadeUpPerson } from './made-up.ts'
 import { logNormal, pickWeighted, type Random } from './random.ts'
 
@@ -18,6 +19,8 @@ export interface Sighting {
 
 const CORRECTED = 0.02
 const FOUND_VERY_LATE = 0.015
+const ANNOUNCED = 0.02
+const LONGEST_NOTICE_DAYS = 120
 // Chosen: half of the changes are seen within 12 days, one in nine on the same day, one in twenty after four months.
 const MEDIAN_LAG_DAYS = 12
 const LAG_SIGMA = 1.5
@@ -31,7 +34,7 @@ export function* sightingsOf(
   change: Change,
   organization: MadeUpOrganization['tracked'],
 ): Generator<Sighting> {
-  const changedAt = roundedDate(change.at, person.givesDays)
+  const changedAt = toldDate(change.at, person.givesDays)
   const detectedAt = changedAt + lagDays(random) * DAY + secondsOfDay(random)
   const event: JobChangeEvent = {
     event_type: change.type,
@@ -40,20 +43,25 @@ export function* sightingsOf(
     person: personAs(random, person, change.title, organization.name),
     organization,
   }
-  yield { event, isCorrection: false }
-  if (random() >= CORRECTED) return
+  if (random() >= CORRECTED) {
+    yield { event, isCorrection: false }
+    return
+  }
   const seenAgainAt = detectedAt + Math.ceil(5 + random() * 115) * DAY
-  const corrected = { ...correction(random, event, person), ...dates(changedAt, seenAgainAt) }
-  yield { event: corrected, isCorrection: true }
+  const { before, after } = correction(random, event, person)
+  yield { event: before, isCorrection: false }
+  yield { event: { ...after, ...dates(changedAt, seenAgainAt) }, isCorrection: true }
 }
 
 /** The first of the month for most people, the day itself for those who give days. */
-function roundedDate(at: number, givesDays: boolean): number {
+export function toldDate(at: number, givesDays: boolean): number {
   const date = new Date(at)
   return Date.UTC(date.getUTCFullYear(), date.getUTCMonth(), givesDays ? date.getUTCDate() : 1)
 }
 
+// Negative for what is announced.
 function lagDays(random: Random): number {
+  if (random() < ANNOUNCED) return -Math.ceil(random() * LONGEST_NOTICE_DAYS)
   if (random() < FOUND_VERY_LATE) return 180 + Math.floor(random() * (LONGEST_LAG_DAYS - 180))
   const days = logNormal(random, MEDIAN_LAG_DAYS, LAG_SIGMA) - SOONEST_DAYS
   return Math.min(LONGEST_LAG_DAYS, Math.max(0, Math.floor(days)))
@@ -67,7 +75,7 @@ function dates(changedAt: number, detectedAt: number) {
   return {
     detected_at: isoInstant(detectedAt),
     changed_at: isoInstant(changedAt),
-    detection_lag_days: Math.floor((detectedAt - changedAt) / DAY),
+    detection_lag_days: Math.max(0, Math.floor((detectedAt - changedAt) / DAY)),
   }
 }
 
@@ -96,24 +104,28 @@ function personAs(
   }
 }
 
-/** The same event with one thing put right. Nothing that belongs to the natural key changes. */
-function correction(random: Random, event: JobChangeEvent, person: MadeUpPerson): JobChangeEvent {
+/** The event as it was first, and with one thing put right. Nothing that belongs to the natural key changes. */
+function correction(
+  random: Random,
+  event: JobChangeEvent,
+  person: MadeUpPerson,
+): Record<'before' | 'after', JobChangeEvent> {
   const what = pickWeighted(random, { headline: 0.4, name: 0.3, title: 0.3 })
   if (what === 'headline') {
-    const text = `${event.title.current} · ${event.organization.name}`
-    return { ...event, person: { ...event.person, headline: text } }
+    const headline = `${event.title.current} · ${event.organization.name}`
+    return { before: event, after: { ...event, person: { ...event.person, headline } } }
   }
   if (what === 'name') {
     const added = pickWord(random, person.words.family)
     const last_name = `${person.lastName}-${added}`
     const full_name = `${person.firstName} ${last_name}`
-    return { ...event, person: { ...event.person, last_name, full_name } }
+    return { before: event, after: { ...event, person: { ...event.person, last_name, full_name } } }
   }
   const added = pickAddition(random)
-  const put = (text: string | null) => (text === null ? null : `${text} (${added})`)
+  const wrong = (text: string | null) => (text === null ? null : `${text} (${added})`)
   const title =
     event.event_type === 'title_change'
-      ? { ...event.title, previous: put(event.title.previous) }
-      : { ...event.title, current: put(event.title.current) }
-  return { ...event, title }
+      ? { ...event.title, previous: wrong(event.title.previous) }
+      : { ...event.title, current: wrong(event.title.current) }
+  return { before: { ...event, title }, after: event }
 }

@@ -3,7 +3,8 @@
  * down; where they are about the same, the words decide whether it is another job or the same one written otherwise.
  */
 
-import { readJob, type Job } from './core.ts'
+import { coreOf, readJob, type Job } from './core.ts'
+import { stepNamed } from './numerals.ts'
 import { toEnglish } from './to-english.ts'
 import { lists } from './roles.ts'
 import { isEqual, isSameJob, isTypingError } from './same-job.ts'
@@ -25,7 +26,7 @@ const CLEAR_STEP = 2
 // From here on a rise or fall is certain.
 const FAR_STEP = 12
 // This far apart two languages do not say the same.
-const STEP_OF_TRANSLATION = 15
+const STEP_OF_TRANSLATION = 21
 
 /**
  * What kind of change it was from `previous` to `current`; abstains with `unclassified` where one is not understood.
@@ -98,6 +99,8 @@ function deputyStep(label: TitleChange): ComparedTitles {
 const GRADE_OF_LEADING = 10
 
 function withoutRank(before: ReadTitle, after: ReadTitle): ComparedTitles {
+  const step = stepOfLadder(before, after)
+  if (step !== null) return step
   const isNamed = before.job.words.length > 0 && after.job.words.length > 0
   const isOneTime = before.isOfAnotherTime === after.isOfAnotherTime
   if (!isNamed || !isOneTime || !isEqual(before.job.words, after.job.words)) {
@@ -114,24 +117,63 @@ function gradeOf(job: Job): number {
   return job.grade + (job.leads ? GRADE_OF_LEADING : 0)
 }
 
+/** "L3" → "L4", "Band 6 Nurse" → "Band 7 Nurse": a step that is written, of one job. */
+function stepOfLadder(before: ReadTitle, after: ReadTitle): ComparedTitles | null {
+  const from = stepNamed(before.inOrder)
+  const to = stepNamed(after.inOrder)
+  if (from === null || from.ladder !== to?.ladder || from.value === to.value) return null
+  if (!isSameJob(before, after)) return null
+  return labelOf(to.value - from.value, 'step_of_ladder', 0.93)
+}
+
+function labelOf(rise: number, rule: string, confidence: number): ComparedTitles {
+  return { label: rise > 0 ? 'promotion' : 'demotion', rule, confidence }
+}
+
 function withRanks(before: ReadTitle, after: ReadTitle, rise: number): ComparedTitles {
-  const track = changeOfTrack(before, after)
-  if (track !== null) return track
   const isSame = isSameJob(before, after)
   const step = Math.abs(rise)
-  const crossed = before.understood.level !== after.understood.level
+  const special =
+    changeOfTrack(before, after) ??
+    stepOfTrade(before, after, step < CLEAR_STEP ? 0 : rise) ??
+    (isSame || rise > 0 ? null : fallOfWordsOnly(before, after))
+  if (special !== null) return special
   if (step < CLEAR_STEP) {
     return (
-      stepOfTrade(before, after) ??
+      stepOfLadder(before, after) ??
       stepOfDeputy(before, after, isSame) ??
       atOneLevel(before, after, isSame)
     )
   }
-  return {
-    label: rise > 0 ? 'promotion' : 'demotion',
-    rule: crossed ? 'level' : 'step_inside_level',
-    confidence: confidenceOfStep(step, crossed, isSame),
-  }
+  const crossed = before.understood.level !== after.understood.level
+  const confidence = isOfHead(before, after) ? 0.6 : confidenceOfStep(step, crossed, isSame)
+  return labelOf(rise, crossed ? 'level' : 'step_inside_level', confidence)
+}
+
+/** Whether a head of something is told from a vice president of it, which firms do in either order. */
+function isOfHead(...titles: readonly ReadTitle[]): boolean {
+  const levels = titles.map(({ understood }) => understood.level)
+  return (
+    levels.includes('vp') &&
+    levels.includes('director') &&
+    titles.some(({ inOrder }) => inOrder.includes('head'))
+  )
+}
+
+/**
+ * "Senior Financial Analyst" → "Finance Business Partner": another job that says no grade may be as senior as the one before. An
+ * executive director stands above vice presidents in one firm, below them in the next.
+ */
+function fallOfWordsOnly(before: ReadTitle, after: ReadTitle): ComparedTitles | null {
+  const isGradeLeftOut =
+    before.understood.level === 'senior' &&
+    before.job.grade > 0 &&
+    after.understood.level === 'mid' &&
+    after.job.grade === 0
+  const isOfTwoLadders =
+    before.understood.level === 'vp' && coreOf(after.job)?.endsWith('executive director') === true
+  if (!isGradeLeftOut && !isOfTwoLadders && !isOtherDirectorate(before, after)) return null
+  return { label: 'lateral', rule: 'no_clear_fall', confidence: 0.6 }
 }
 
 function atOneLevel(before: ReadTitle, after: ReadTitle, isSame: boolean): ComparedTitles {
@@ -143,26 +185,70 @@ function atOneLevel(before: ReadTitle, after: ReadTitle, isSame: boolean): Compa
   return { label: 'lateral', rule: 'other_job', confidence: isKnown ? 0.9 : 0.6 }
 }
 
-/** For each trade, where on its steps a job stands. */
-const trades: readonly ReadonlyMap<string, number>[] = lists.steps_of_trades.map(
-  (titles) =>
-    new Map(titles.map((title, step) => [nameOf(readJob(toEnglish(splitTitle(title)))), step])),
-)
-
-function nameOf({ words }: Job): string {
-  return words.join(' ')
+interface Place {
+  readonly trade: number
+  readonly name: string
+  readonly step: number
 }
 
-/** Steps that levels do not tell apart: a registered nurse who becomes a nurse practitioner. */
-function stepOfTrade(before: ReadTitle, after: ReadTitle): ComparedTitles | null {
-  for (const steps of trades) {
-    const from = steps.get(nameOf(before.job))
-    const to = steps.get(nameOf(after.job))
-    if (from === undefined || to === undefined) continue
-    if (from === to) return null
-    return { label: to > from ? 'promotion' : 'demotion', rule: 'step_of_trade', confidence: 0.85 }
+/** Where on the steps of which trades a job stands; jobs between two strokes share a step. */
+const places = new Map<string, Place[]>()
+/** Jobs of which another is a special one: "account executive" of "enterprise account executive". */
+const general = new Set<string>()
+for (const [trade, steps] of lists.steps_of_trades.entries()) {
+  for (const [step, titles] of steps.entries()) {
+    for (const title of titles.split('/')) {
+      const name = nameOf(readJob(toEnglish(splitTitle(title))))
+      places.set(name, [...(places.get(name) ?? []), { trade, name, step }])
+      general.add(name.slice(name.indexOf(' ') + 1))
+    }
+  }
+}
+
+function nameOf(job: Job): string {
+  return coreOf(job) ?? ''
+}
+
+/** The places of a title, the one with most words first: "Account Executive, Enterprise" is an enterprise account executive. */
+function placesOf({ job, english }: ReadTitle): readonly Place[] {
+  const name = nameOf(job)
+  const own = name === '' ? [] : (places.get(name) ?? [])
+  return general.has(name)
+    ? [...english.flatMap((word) => places.get(`${word} ${name}`) ?? []), ...own]
+    : own
+}
+
+/**
+ * Steps that levels do not tell apart, or tell wrong: a registered nurse who becomes a nurse practitioner, a paralegal who
+ * becomes an associate attorney.
+ * @param rise by how much levels tell them apart
+ */
+function stepOfTrade(before: ReadTitle, after: ReadTitle, rise: number): ComparedTitles | null {
+  if (before.job.language !== after.job.language) return null
+  const ends = placesOf(after)
+  for (const from of ends.length === 0 ? [] : placesOf(before)) {
+    const to = ends.find(({ trade }) => trade === from.trade)
+    if (to === undefined) continue
+    const step = to.step - from.step
+    if (step === 0 || Math.sign(step) === Math.sign(rise)) return null
+    // A grade and a segment of the market weigh the same: "Senior Account Executive" → "Enterprise Account Executive".
+    const isOfOneJob = from.name.endsWith(to.name) || to.name.endsWith(from.name)
+    const isGraded = before.job.grade > 0 || after.job.grade > 0
+    if (rise !== 0 && isOfOneJob && isGraded) {
+      return { label: 'lateral', rule: 'step_of_trade', confidence: 0.6 }
+    }
+    return labelOf(step, 'step_of_trade', 0.85)
   }
   return null
+}
+
+/** "Direktor Produktion" → "Bereichsleiter Vertrieb": shades of a director's level are none between two fields. */
+function isOtherDirectorate(before: ReadTitle, after: ReadTitle): boolean {
+  const areDirectors = [before, after].every(({ understood }) => understood.level === 'director')
+  const from = before.function?.function
+  const to = after.function?.function
+  const isGraded = before.job.grade !== 0 || after.job.grade !== 0
+  return areDirectors && !isGraded && from !== undefined && to !== undefined && from !== to
 }
 
 /** "Deputy Manager" → "Manager", "Interim Head of X" → "Head of X": a step where both have one rank. */

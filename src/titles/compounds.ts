@@ -1,4 +1,7 @@
-/** German compounds of words that the lists hold: "Vertriebsleiter" → sales, head. */
+/**
+ * Compounds of words that the lists hold: "Vertriebsleiter" → sales, head. German ones may begin with a word that no list holds;
+ * Dutch, Scandinavian and Finnish ones are known as a whole: "inköpschef", "hankintapäällikkö".
+ */
 
 import { englishWords } from './functions.ts'
 import { translations } from './languages.ts'
@@ -6,13 +9,20 @@ import { masculine } from './masculine.ts'
 import { remembered } from './memo.ts'
 import { lists as roles } from './roles.ts'
 
+type PartsOfCompounds = ReadonlyMap<string, readonly string[]>
+
 // Of two translations of one word the first counts.
-const germanParts = new Map(
-  translations
-    .filter(({ language, letters }) => language === 'de' && /^[^ ]{3,}$/.test(letters))
-    .toReversed()
-    .map(({ letters, english }) => [letters, english]),
-)
+function partsOf(wanted: string): PartsOfCompounds {
+  return new Map(
+    translations
+      .filter(({ language, letters }) => language === wanted && /^[^ ]{3,}$/.test(letters))
+      .toReversed()
+      .map(({ letters, english }) => [letters, english]),
+  )
+}
+
+const german = partsOf('de')
+const others = ['nl', 'sv', 'fi'].map((language) => ({ language, parts: partsOf(language) }))
 
 const LINKS = ['', 's', 'n', 'en', 'es', 'e', 'er']
 const SHORTEST_COMPOUND = 8
@@ -22,39 +32,50 @@ const SHORTEST_PART = 3
 const SHORTEST_KNOWN_BEGINNING = 4
 const SHORTEST_KNOWN_END = 5
 
-/** The English of a German compound ("Vertriebsleiter" → sales, head), or null; an unknown first part is kept as it is. */
-export const compound = remembered((word: string): readonly string[] | null => {
+interface Compound {
+  readonly language: string
+  readonly english: readonly string[]
+}
+
+/** The English of a compound ("Vertriebsleiter" → sales, head), or null; an unknown first part is kept as it is. */
+export const compound = remembered((word: string): Compound | null => {
   if (word.length < SHORTEST_COMPOUND || word.length > LONGEST_COMPOUND) return null
-  const parts = wholeCompound(word)
+  const whole = wholeCompound(word, german)
   // "newspaper" is no German compound of "news" and "paper".
-  return parts !== null && parts.join('') !== word ? parts : endOfCompound(word)
+  if (whole !== null && whole.join('') !== word) return { language: 'de', english: whole }
+  for (const { language, parts } of others) {
+    const english = wholeCompound(word, parts)
+    if (english !== null && english.join('') !== word) return { language, english }
+  }
+  const end = endOfCompound(word)
+  return end === null ? null : { language: 'de', english: end }
 })
 
-function wholeCompound(word: string): readonly string[] | null {
+function wholeCompound(word: string, parts: PartsOfCompounds): readonly string[] | null {
   for (let length = word.length - SHORTEST_PART; length >= SHORTEST_PART; length -= 1) {
-    const head = partOf(word.slice(0, length), SHORTEST_KNOWN_BEGINNING)
+    const head = partOf(word.slice(0, length), SHORTEST_KNOWN_BEGINNING, parts)
     if (head === null) continue
     for (const link of LINKS) {
       if (!word.startsWith(link, length)) continue
       const rest = word.slice(length + link.length)
       if (rest.length < SHORTEST_PART) continue
-      const tail = partOf(masculine(rest), SHORTEST_KNOWN_END) ?? wholeCompound(rest)
+      const tail = partOf(masculine(rest), SHORTEST_KNOWN_END, parts) ?? wholeCompound(rest, parts)
       if (tail !== null) return [...head, ...tail]
     }
   }
   return null
 }
 
-/** A German word, or an English one for a job or a field ("Produktdesigner") that is not too short. */
-function partOf(part: string, shortest: number): readonly string[] | null {
+/** A word of the language, or an English one for a job or a field ("Produktdesigner") that is not too short. */
+function partOf(part: string, shortest: number, parts: PartsOfCompounds): readonly string[] | null {
   const isEnglish = part.length >= shortest && englishWords.has(part)
-  return germanParts.get(part) ?? (isEnglish ? [part] : null)
+  return parts.get(part) ?? (isEnglish ? [part] : null)
 }
 
 function endOfCompound(word: string): readonly string[] | null {
   for (let from = SHORTEST_PART; from <= word.length - SHORTEST_KNOWN_END; from += 1) {
     const end = masculine(word.slice(from))
-    const tail = germanParts.get(end)
+    const tail = german.get(end)
     const isJob = roles.general.has(end) || end === 'manager'
     if (isJob || (tail !== undefined && !englishWords.has(end))) {
       return [word.slice(0, from), ...(tail ?? [end])]

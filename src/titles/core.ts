@@ -49,7 +49,8 @@ export function readJob(title: EnglishTitle): Job {
     words: first === undefined ? [] : first.leads ? namesOf(first) : first.words,
     field: field ?? [],
     leads: first?.leads ?? false,
-    standIn: first?.standIn ?? null,
+    // Of a title that names nothing else, a word of grade is all there is: "Associate".
+    standIn: (first ?? parts[0])?.standIn ?? null,
     grade,
     deputy: parts.reduce((sum, part) => sum + part.deputy, 0),
     language: title.language,
@@ -86,7 +87,7 @@ function namesJobItself(word: string): boolean {
   return strength === 'job' || strength === 'default' || lists.general.has(words.at(-1) ?? '')
 }
 
-const HEAD_FIRST = new Set(['fr', 'es', 'pt', 'it'])
+const HEAD_FIRST = new Set(['fr', 'es', 'pt', 'it', 'ar', 'he', 'id', 'th', 'vi'])
 
 function headLast(words: readonly string[]): readonly string[] {
   const [first = '', ...others] = words
@@ -134,7 +135,10 @@ function nameSoftwareWork(words: string[], technologies: readonly string[]): voi
 /** Whether a title is only a role beside a main job: a board seat, an adviser, a mentor, an investor, a volunteer. */
 export function isSideRole(title: EnglishTitle): boolean {
   let isAnySide = false
-  for (const words of title.parts) {
+  // "Member, Board of Trustees" is one role.
+  const [first = [], second = [], ...others] = title.parts
+  const isMemberOf = first.join(' ') === 'member' && second.length > 0
+  for (const words of isMemberOf ? [[...first, ...second], ...others] : title.parts) {
     for (let at = 0; at < words.length; at += 1) {
       if (at > 0 && words[at - 1] !== 'and') continue
       if (isSide(words, at)) isAnySide = true

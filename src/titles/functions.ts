@@ -7,7 +7,7 @@ import { z } from 'zod'
 import type { EnglishTitle } from './languages.ts'
 import { isNumeral } from './numerals.ts'
 import { PhraseBook } from './phrase-book.ts'
-import { lists as roles, withUsualNames } from './roles.ts'
+import { kinds, lists as roles, withUsualNames } from './roles.ts'
 import { wordList, FUNCTIONS, readTaxonomy, type JobFunction } from './taxonomy.ts'
 import { wordsOfPhrase } from './words.ts'
 
@@ -107,6 +107,7 @@ const GRADE_OR_JOB = 'assistant'
 function isGrade(words: readonly string[], at: number, language: string): boolean {
   const next = words[at + 1]
   if (words[at] !== GRADE_OR_JOB || next === undefined) return false
+  if (kinds.find([next]) === 'leading') return true
   return language === 'en' && next !== 'and' && !isNumeral(next)
 }
 

@@ -1,13 +1,15 @@
-/** The word lists of config/titles/languages.yaml, as words; checked once, on import. */
+/** The word lists of config/titles/languages.yaml and more-languages.yaml, as words; checked once, on import. */
 
 import { z } from 'zod'
 import { wordList, readTaxonomy } from './taxonomy.ts'
 import { wordsOfPhrase, foldLetters } from './words.ts'
 
+const byLanguage = z.record(z.string().regex(/^[a-z]{2}$/), z.record(z.string().min(1), wordList))
+const more = readTaxonomy('more-languages.yaml', byLanguage)
 const lists = readTaxonomy(
   'languages.yaml',
   z.strictObject({
-    translations: z.record(z.string().regex(/^[a-z]{2}$/), z.record(z.string().min(1), wordList)),
+    translations: byLanguage,
     cognates: z.record(z.string().min(1), z.array(z.string())),
   }),
 )
@@ -21,17 +23,22 @@ export interface Translation {
   readonly english: readonly string[]
 }
 
-export const translations: readonly Translation[] = Object.entries(lists.translations).flatMap(
-  ([language, entries]) =>
-    Object.entries(entries).flatMap(([english, phrases]) =>
-      phrases.map((phrase) => ({
-        language,
-        words: wordsOfPhrase(phrase),
-        letters: foldLetters(phrase),
-        english: wordsOfPhrase(english),
-      })),
-    ),
+export const translations: readonly Translation[] = [
+  ...Object.entries(lists.translations),
+  ...Object.entries(more),
+].flatMap(([language, entries]) =>
+  Object.entries(entries).flatMap(([english, phrases]) =>
+    phrases.map((phrase) => ({
+      language,
+      words: wordsOfPhrase(phrase),
+      letters: foldLetters(phrase),
+      english: wordsOfPhrase(english),
+    })),
+  ),
 )
+
+/** Languages of which nothing but these words is known: their levels, too, are read from the English. */
+export const readInEnglish: ReadonlySet<string> = new Set(Object.keys(more))
 
 /** Endings of other languages, longest first, and those of English words of the same origin. */
 export const cognateEndings: readonly (readonly [string, readonly string[]])[] = Object.entries(

@@ -21,6 +21,8 @@ const headSchema = z.strictObject({
   /** A learner who is none beside a post. */
   gives_way: z.boolean().default(false),
   with: foldedList.optional(),
+  /** As the last word it decides over any post before it. */
+  dependent: z.boolean().optional(),
   words: byLanguage,
 })
 
@@ -60,6 +62,7 @@ const levels = readTaxonomy(
       letters_without_steps: wordList,
       words: wordList,
       words_without_steps: wordList,
+      ladders: wordList,
     }),
     confidence: z.record(z.string(), z.number().min(0).max(1)),
   }),
@@ -174,7 +177,7 @@ const entriesOfTrades = Object.entries(trades).flatMap(([trade, entries]) =>
 )
 // An entry that asks for another word in the title is the more special one.
 for (const entry of entriesOfTrades.toSorted((a, b) => Number(!a.with) - Number(!b.with))) {
-  addHead(entry, entry.rule, { isDependent: entry.level === 'entry' })
+  addHead(entry, entry.rule, { isDependent: entry.dependent ?? entry.level === 'entry' })
 }
 for (const entry of levels.learners) {
   const learner = entry.gives_way ? 'gives_way' : 'decides'
@@ -219,11 +222,14 @@ export const staffLadder = new PhraseBook<true>()
 for (const phrase of professions.staff_ladder) staffLadder.add(phrase.split(' '), true)
 
 const SHORTEST_WORD = 5
+// 용접원, 配管工: a syllable or a sign is more than a letter.
+const SHORTEST_UNSPACED = 3
+const UNSPACED = /[\p{sc=Han}\p{sc=Hangul}]$/u
 
 function endsLike(known: ReadonlySet<string>): (word: string) => boolean {
   const lengths = [...new Set([...known].map(({ length }) => length))]
   return (word) =>
-    word.length >= SHORTEST_WORD &&
+    word.length >= (UNSPACED.test(word) ? SHORTEST_UNSPACED : SHORTEST_WORD) &&
     !professions.endings.not_professions.has(word) &&
     lengths.some((length) => word.length > length + 1 && known.has(word.slice(-length)))
 }

@@ -80,9 +80,17 @@ function isRemark(words: readonly string[]): boolean {
 function presentWords(words: readonly string[]): readonly string[] {
   if (words.some((word, at) => at > 0 && tenseWords.ends.has(word))) return []
   const afterAt = words.findLastIndex((word, at) => at > 0 && endsRole(words, at, word))
-  const rest = words.slice(afterAt + 1)
+  const rest = withoutEmployer(words.slice(afterAt + 1))
   const at = rest.findIndex((word, index) => beginsAnotherTime(rest, index, word))
   return at < 0 ? rest : rest.slice(0, at)
+}
+
+/** "ex-Google Software Engineer" is one, who was at Google before. */
+function withoutEmployer(words: readonly string[]): readonly string[] {
+  const at = words.indexOf('ex')
+  const isEmployer = at >= 0 && phrases.find(words, at + 1) === null
+  const hasRole = words.some((_, index) => index > at + 1 && namesRoleAt(words, index))
+  return isEmployer && hasRole ? [...words.slice(0, at), ...words.slice(at + 2)] : words
 }
 
 /** "President Emeritus", but a "Professor Emeritus" stays a professor. */

@@ -10,9 +10,11 @@ import { masculine } from './masculine.ts'
 import { remembered } from './memo.ts'
 import { PhraseBook } from './phrase-book.ts'
 import { withUsualNames } from './roles.ts'
+import { segmented } from './segments.ts'
 import type { Parts } from './words.ts'
 
 const languagesBySingleWord = new Map<string, Set<string>>()
+const languagesByPhrase = new Map<string, Set<string>>()
 const byLanguage = new Map<string, PhraseBook<Translation>>()
 const anyLanguage = new PhraseBook<Translation>()
 
@@ -26,29 +28,39 @@ for (const translation of translations) {
   byLanguage.set(language, book)
   book.add(words, translation)
   const [first = ''] = words
-  if (words.length === 1) {
-    const languages = languagesBySingleWord.get(first) ?? new Set()
-    languagesBySingleWord.set(first, languages.add(language))
+  const byWords = words.length === 1 ? languagesBySingleWord : languagesByPhrase
+  const phrase = words.join(' ')
+  // "vice president" is what "Vizepräsident" is spelled out to.
+  if (words.length === 1 || !words.every((word) => englishWords.has(word))) {
+    byWords.set(phrase, (byWords.get(phrase) ?? new Set()).add(language))
   }
   const isForeign = first.length >= SHORTEST_FOREIGN && !englishWords.has(first)
   if (words.length > 1 || isForeign) anyLanguage.add(words, translation)
 }
 
+const phrases = new PhraseBook<ReadonlySet<string>>()
+for (const [phrase, languages] of languagesByPhrase) phrases.add(phrase.split(' '), languages)
+
+/** How many of the words from `at` on are to stay as they are. */
+export type Keeps = (words: readonly string[], at: number) => number
+
 /** Brings the words of a title, as `splitTitle` gives them, to English. */
-export function toEnglish(parts: Parts): EnglishTitle {
-  const plain = parts.map((words) => words.map(masculine))
+export function toEnglish(parts: Parts, keeps: Keeps = () => 0): EnglishTitle {
+  const plain = parts.map((words) => words.flatMap(segmented).map(masculine))
   const language = languageOf(plain.flat())
   const book = byLanguage.get(language)
-  return { language, parts: plain.map((words) => withUsualNames(translated(words, book))) }
+  return { language, parts: plain.map((words) => withUsualNames(translated(words, book, keeps))) }
 }
 
 /** The language that most words belong to; one word of another among several English ones is a name. */
 function languageOf(words: readonly string[]): string {
   const votes = new Map<string, number>()
   let best = 'en'
-  for (const language of words.flatMap((word) => languagesOf(word))) {
-    votes.set(language, (votes.get(language) ?? 0) + 1)
-    if ((votes.get(language) ?? 0) > (votes.get(best) ?? 0)) best = language
+  for (const { value, at, end } of phrases.scan(words)) {
+    for (const language of value ?? languagesOf(words[at] ?? '')) {
+      votes.set(language, (votes.get(language) ?? 0) + end - at)
+      if ((votes.get(language) ?? 0) > (votes.get(best) ?? 0)) best = language
+    }
   }
   const isEnglish = (word: string) => englishWords.has(word) && !languagesBySingleWord.has(word)
   return votes.get(best) === 1 && words.filter(isEnglish).length > 2 ? 'en' : best
@@ -57,23 +69,32 @@ function languageOf(words: readonly string[]): string {
 const languagesOf = remembered((word: string): readonly string[] => {
   if (word.length === 1 || englishWords.has(word)) return []
   const languages = languagesBySingleWord.get(word)
-  return languages ? [...languages] : compound(word) === null ? [] : ['de']
+  const language = compound(word)?.language
+  return languages ? [...languages] : language === undefined ? [] : [language]
 })
 
-function translated(words: readonly string[], book: PhraseBook<Translation> | undefined): string[] {
+function translated(
+  words: readonly string[],
+  book: PhraseBook<Translation> | undefined,
+  keeps: Keeps,
+): string[] {
   const english: string[] = []
   for (let at = 0; at < words.length;) {
     const any = anyLanguage.longest(words, at)
-    const own = book?.longest(words, at) ?? any
-    const found = own.value !== null && (any.value === null || own.end >= any.end) ? own : any
-    english.push(...(found.value?.english ?? unknownWord(words[at] ?? '')))
-    at = found.end
+    const native = book?.longest(words, at) ?? any
+    const isNative = native.value !== null && (any.value === null || native.end >= any.end)
+    const found = isNative ? native : any
+    const kept = keeps(words, at)
+    const isKept = kept > 0 && kept >= found.end - at
+    const own = isKept ? words.slice(at, at + kept) : found.value?.english
+    english.push(...(own ?? unknownWord(words[at] ?? '')))
+    at = isKept ? at + kept : found.end
   }
   return english
 }
 
 function unknownWord(word: string): readonly string[] {
-  return englishWords.has(word) ? [word] : (compound(word) ?? [cognate(word) ?? word])
+  return englishWords.has(word) ? [word] : (compound(word)?.english ?? [cognate(word) ?? word])
 }
 
 const SHORTEST_COGNATE = 6

@@ -1,16 +1,19 @@
 /** A job title → what it says: how senior, whether it manages people, which field, which role. Puts the readers together. */
 
 import { coreOf, isSideRole, readJob, type Job } from './core.ts'
-import { toEnglish } from './to-english.ts'
+import { toEnglish, type Keeps } from './to-english.ts'
 import { readFunction, type FunctionWord } from './functions.ts'
 import { readByLadder } from './ladders.ts'
+import type { ReadLevel } from './grading.ts'
+import { readInEnglish, type EnglishTitle } from './languages.ts'
 import { readLevel } from './levels.ts'
-import { confidences } from './lexicon.ts'
+import { confidences, phrases } from './lexicon.ts'
 import { remembered } from './memo.ts'
 import { isInterim, officeOf } from './office.ts'
 import { presentParts, withoutServed } from './own-parts.ts'
+import { segmented } from './segments.ts'
 import type { JobFunction, Level } from './taxonomy.ts'
-import { isFiller, splitTitle } from './words.ts'
+import { isAmbiguous, isFiller, splitTitle, type Parts } from './words.ts'
 
 export interface UnderstoodTitle {
   readonly level: Level
@@ -67,11 +70,11 @@ export function readTitle(title: string, ladder: string): ReadTitle {
 function read(title: string, ladder: string): ReadTitle {
   const parts = splitTitle(title)
   const own = withoutServed(parts)
-  const level = readByLadder(ladder, own) ?? readLevel(own)
   const english = toEnglish(own)
+  const level = readByLadder(ladder, own) ?? levelOf(title, own, english)
   const job = readJob(english)
   const mention = readFunction(english)
-  const inOrder = parts.flat()
+  const inOrder = parts.flat().flatMap(segmented)
   return {
     understood: {
       level: level?.level ?? 'unknown',
@@ -93,6 +96,24 @@ function read(title: string, ladder: string): ReadTitle {
     // "Leiter Einkauf" is "Purchasing Manager" as often as "Head of Purchasing".
     english: meaningful(english.parts.flat().map((word) => (word === 'head' ? 'manager' : word))),
   }
+}
+
+const AMBIGUOUS_RULE = 'ambiguous_abbreviation'
+
+function levelOf(title: string, own: Parts, english: EnglishTitle): ReadLevel | null {
+  const level = readInEnglish.has(english.language)
+    ? readLevel(toEnglish(own, keepsNativeLevel).parts)
+    : (readLevel(own) ?? readLevel(english.parts))
+  return level?.level === 'cxo' && isAmbiguous(title) ? { ...level, rule: AMBIGUOUS_RULE } : level
+}
+
+const LATIN = /^[a-z0-9&]/
+
+/** Of other scripts the lists of levels hold posts that no English word means: 係長, 과장, начальник отдела. */
+const keepsNativeLevel: Keeps = (words, at) => {
+  if (LATIN.test(words[at] ?? '')) return 0
+  const { value, end } = phrases.longest(words, at)
+  return value === null ? 0 : end - at
 }
 
 function meaningful(words: readonly string[]): string[] {

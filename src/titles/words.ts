@@ -15,6 +15,9 @@ const lists = readTaxonomy(
     to_belongs_to_the_words: wordList,
     grade_prefixes: wordList,
     fillers: wordList,
+    degrees: wordList,
+    ambiguous: wordList,
+    articles: wordList,
     letters: z.record(z.string(), z.string()),
     endings: z.record(z.string(), z.array(z.string())),
   }),
@@ -23,16 +26,29 @@ const lists = readTaxonomy(
 const SPECIAL_LETTERS = new RegExp(`[${Object.keys(lists.letters).join('')}]`, 'g')
 const ONLY_ASCII = /^[\0-\x7f]*$/
 
+// Only in these scripts a mark is an accent; in others it is a vowel or makes another letter: デ, कि, ที่.
+const ACCENTED = /([\p{sc=Latin}\p{sc=Greek}\p{sc=Cyrillic}])(\p{M}+)/gu
+// й, ї and ў are letters of their own.
+const OWN_LETTER = /^(?:[иу]\u0306|і\u0308)/
+// Of Hebrew and Arabic, which hardly anybody writes.
+const VOWEL_POINTS = /[\u0591-\u05bd\u05bf-\u05c7\u064b-\u0652\u0670]/g
+
 /** Lower case, without accents, in the usual width: what two spellings of one word share. */
 export function foldLetters(text: string): string {
   if (ONLY_ASCII.test(text)) return text.toLowerCase()
-  return text
-    .replace(/[™®©]/g, ' ')
-    .normalize('NFKD')
-    .replace(/\p{M}/gu, '')
-    .toLowerCase()
-    .replace(/\p{M}/gu, '')
-    .replace(SPECIAL_LETTERS, (letter) => lists.letters[letter] ?? letter)
+  return (
+    text
+      .replace(/[™®©]/g, ' ')
+      .toLowerCase()
+      .normalize('NFKD')
+      .toLowerCase()
+      .replace(ACCENTED, (all, letter: string) => OWN_LETTER.exec(all)?.[0] ?? letter)
+      .replace(VOWEL_POINTS, '')
+      .normalize('NFC')
+      // A vowel of Thai that NFKD takes apart for good.
+      .replaceAll('\u0e4d\u0e32', '\u0e33')
+      .replace(SPECIAL_LETTERS, (letter) => lists.letters[letter] ?? letter)
+  )
 }
 
 // A title longer than this is a text; its first words say what it is.
@@ -49,7 +65,7 @@ const PRONOUNS =
   /\(?\b(?:she|he|they)\s*\/\s*(?:her|him|them|hers|his|theirs)\b(?:\s*\/\s*\w+)?\)?/g
 // Leiter_in, Leiter:in, Leiter*in, Leiter/in, Kaufmann/-frau, developpeur·euse, charge(e), directeur/trice, ingeniero/a.
 const ENDING =
-  '(?:in|innen|r|n|e|es|euse|euses|se|rice|trice|ne|nne|ienne|ere|iere|ve|a|as|o|os|ra|ora|oa|frau|mann|ka|inja)'
+  '(?:in|innen|r|n|e|es|euse|euses|se|rice|trice|ne|nne|ienne|ere|iere|ve|a|as|o|os|ra|ora|oa|frau|mann|ka|inja|ת|ה|ית)'
 const GENDER_ENDING = new RegExp(
   `(?<=\\p{L})(?:[_:*·•/]${ENDING}|\\(-?${ENDING}\\)|/-\\p{L}+|\\.(?:e|es|euse|se|rice|trice|ne|ere|iere))(?![\\p{L}\\p{N}])`,
   'gu',
@@ -58,8 +74,10 @@ const DOTTED = /(?<![\p{L}\p{N}])(?:\p{L}\.){2,}\p{L}?(?![\p{L}\p{N}])/gu
 // R&D, FP&A, M & A, P&L stay one word.
 const LETTERS_JOINED = /(?<![\p{L}\p{N}])(\p{L}|fp|s|hs|co)\s?&\s?(\p{L}|op|es)(?![\p{L}\p{N}])/gu
 const ACCOUNTS = /\ba\s?\/\s?([pr])\b/g
-const PART_BORDER = /[,;|()[\]{}–—―•·»«>"“”\n\r\t]|\s[-/~‐‑]+\s|\s[-‐]+(?=\p{L})|:\s/u
-const WORD_BORDER = /[^\p{L}\p{N}&]+/u
+const PART_BORDER = /[,;،、|()[\]{}【】「」–—―•·»«>"“”\n\r\t]|\s[-/~‐‑]+\s|\s[-‐]+(?=\p{L})|:\s/u
+const WORD_BORDER = /[^\p{L}\p{M}\p{N}&]+/u
+// מנכ"ל, סמנכ״לית: the sign of an abbreviation.
+const HEBREW_QUOTES = /(?<=\p{sc=Hebrew})["'״׳”](?=\p{sc=Hebrew})/gu
 // Whom somebody assists and where somebody works say nothing about the post: "Assistant to the CEO", "Engineer at X".
 const ABOUT_OTHERS = new Set(['to', 'at', 'chez', 'bei', 'w', 'supporting'])
 
@@ -80,16 +98,37 @@ const ABBREVIATIONS = new Map(
   ]),
 )
 const FILLERS = new Set(lists.fillers.map(foldLetters))
+const DEGREES = new Set(lists.degrees)
+const AMBIGUOUS = new RegExp(`\\b(?:${lists.ambiguous.join('|')})\\b`, 'gi')
 
 /** The words of a title by the parts that commas, dashes and brackets set apart. */
 export type Parts = readonly (readonly string[])[]
 
 /** The parts of a title. `&`, `+` and `/` come as the word `and`; what follows "to", "at" or "@" in a part is left out. */
 export function splitTitle(title: string): Parts {
-  return plain(title)
+  const text = plain(title)
+  // "CRO / Chief Risk Officer" says what it means.
+  const own = text.includes('chief ') ? text.replace(AMBIGUOUS, ' ') : text
+  const parts = own
     .split(PART_BORDER)
     .map(wordsOf)
     .filter((words) => words.length > 0)
+  return parts.length > 1 && parts.some(isDegree) ? parts.filter(isNoDegree) : parts
+}
+
+/** "PhD", "MBA CFA". */
+function isDegree(words: readonly string[]): boolean {
+  return words.every((word) => DEGREES.has(word))
+}
+
+// Beside another degree "MD" is one, not a managing director.
+function isNoDegree(words: readonly string[]): boolean {
+  return !words.every((word) => word === 'md' || DEGREES.has(word))
+}
+
+/** Whether a title names its office only by an abbreviation that means several. */
+export function isAmbiguous(title: string): boolean {
+  return title.search(AMBIGUOUS) >= 0 && !/chief /i.test(title)
 }
 
 export function isFiller(word: string): boolean {
@@ -104,7 +143,7 @@ function plain(title: string): string {
   if (ONLY_WORDS.test(text)) return text
   if (text.includes('.')) text = text.replace(DOTTED, (letters) => letters.replaceAll('.', ''))
   if (/[([/|]/.test(text)) text = text.replace(GENDER_LETTERS, ' ').replace(PRONOUNS, ' ')
-  text = text.replace(GENDER_ENDING, '')
+  text = text.replace(GENDER_ENDING, '').replace(HEBREW_QUOTES, '')
   if (text.includes('&')) text = text.replace(LETTERS_JOINED, '$1&$2')
   if (text.includes('/')) text = withoutFeminineDoublets(text.replace(ACCOUNTS, 'a$1'))
   if (/[+#.]/.test(text)) {
@@ -190,10 +229,11 @@ function isStaffOfGovernment(words: readonly string[], to: number): boolean {
   return words.slice(to - 1, to + 3).join(' ') === 'assistant to the president'
 }
 
-/** A phrase of the taxonomy's lists as the words that a title with it would give: folded words, abbreviations spelled out; the `*` of `word*` and `*word` stays. */
+/** A phrase of the taxonomy's lists as the words that a title with it would give: folded words, abbreviations spelled out; the `*` of `word*` and `*word` and a leading `^` stay. */
 export function wordsOfPhrase(phrase: string): string[] {
   const words = splitTitle(phrase.replace(/^\*|\*$/, '')).flat()
   const [only = ''] = words
+  if (phrase.startsWith('^')) return [`^${only}`, ...words.slice(1)]
   if (words.length !== 1) return words
   if (phrase.startsWith('*')) return [`*${only}`]
   return [phrase.endsWith('*') ? `${only}*` : only]
@@ -214,6 +254,11 @@ export function withoutWrittenUmlauts(word: string): string {
  */
 export function baseForms(word: string): string[] {
   if (word.length < SHORTEST_WORD) return []
+  const article = lists.articles.find((text) => word.startsWith(text))
+  if (article !== undefined) {
+    const bare = word.slice(article.length)
+    return [bare, ...baseForms(bare)]
+  }
   const forms = ENDINGS.filter(([ending]) => word.endsWith(ending)).flatMap(
     ([ending, replacements]) => replacements.map((text) => word.slice(0, -ending.length) + text),
   )

@@ -118,6 +118,29 @@ describe('an answer that is not whole is no answer, and in doubt', () => {
     expect(error.message).not.toBe('')
   })
 
+  it.each<readonly [string, () => Promise<number>]>([
+    ['503 cut', () => saying('503 Busy\r\nretry-after: 120\r\ncontent-length: 500', PAGE)],
+    [
+      '503 in damaged gzip',
+      () =>
+        saying(
+          `503 Busy\r\nretry-after: 120\r\ncontent-encoding: gzip\r\ncontent-length: ${flipped.length}`,
+          flipped,
+        ),
+    ],
+    [
+      '429 with no last chunk',
+      () => saying('429 Slow\r\nretry-after: 120\r\ntransfer-encoding: chunked', chunk),
+    ],
+  ])(
+    '%s is an order to wait all the same: it stands in the headers, and costs nothing',
+    async (_, serve) => {
+      const transport = transportTo(await serve())
+      const answer = await transport.post('/', {}, signal)
+      expect([answer.headers['retry-after'], answer.body.length]).toEqual(['120', 0])
+    },
+  )
+
   it('a gzip bomb of 64 MiB', async () => {
     const bomb = gzipSync(Buffer.alloc(64 * MIB), { level: 9 })
     expect(bomb.length).toBeLessThan(MIB)

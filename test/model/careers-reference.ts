@@ -77,8 +77,8 @@ interface Fact {
 function tracksOf(pair: readonly GivenEvent[]): { track: GivenEvent[]; isMain: boolean }[] {
   const titles = pair.map(titleOf).filter((title) => title !== null)
   const ledTo = pair
-    .filter(({ event_type: type, title_previous: previous }) => {
-      return type === 'title_change' && previous != null && !isSideTitle(previous)
+    .filter(({ event_type: type, title_previous: previous = null }) => {
+      return type === 'title_change' && previous !== null && !isSideTitle(previous)
     })
     .map(titleOf)
     .filter((title) => title !== null && isSideTitle(title))

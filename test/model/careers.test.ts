@@ -85,6 +85,11 @@ function careerModels(): { modelFolder: string; checkFolder: string } {
     'core/stint_events.sql',
     'marts/stints.sql',
     'marts/moves.sql',
+    'core/move_links.sql',
+    'core/transfers.sql',
+    'core/person_histories.sql',
+    'marts/duplicate_people.sql',
+    'marts/transfer_candidates.sql',
   ]) {
     cpSync(join(sqlFolder, 'models', file), join(modelFolder, file))
   }

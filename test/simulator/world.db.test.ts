@@ -1,6 +1,7 @@
 import { beforeAll, describe, expect, it } from 'vitest'
 import type { EventSource, JobChangeEvent } from '../../src/simulator/events.ts'
 import type { Sighting } from '../../src/simulator/sightings.ts'
+import { truthOf, type TrueRole, type Truth } from '../../src/simulator/truth.ts'
 import { createWorld, worldSightings, type WorldOptions } from '../../src/simulator/world.ts'
 import { DAY } from '../../src/support/units.ts'
 import { NOW, eventsIn } from './simulator-fixture.ts'
@@ -40,17 +41,22 @@ describe('a world', () => {
     expect(texts(eventsIn(world))).toEqual(texts(sightings.map(({ event }) => event)))
   })
 
-  it('detects 8 to 15 % on the same day and 5 to 11 % after more than 120 days, none before the change', () => {
-    const sameDay = share(({ event }) => event.detection_lag_days === 0)
+  it('detects 8 to 15 % on the same day, 5 to 11 % after more than 120 days and 1 to 3 % before the change', () => {
+    const lagOf = ({ event }: Sighting) =>
+      Date.parse(event.detected_at) - Date.parse(event.changed_at)
+    const sameDay = share((sighting) => lagOf(sighting) >= 0 && lagOf(sighting) < DAY)
     expect(sameDay).toBeGreaterThan(0.08)
     expect(sameDay).toBeLessThan(0.15)
     const late = share(({ event }) => event.detection_lag_days > 120)
     expect(late).toBeGreaterThan(0.05)
     expect(late).toBeLessThan(0.11)
-    for (const { event } of sightings) {
-      const lagMs = Date.parse(event.detected_at) - Date.parse(event.changed_at)
-      expect(event.detection_lag_days).toBe(Math.floor(lagMs / DAY))
-      expect(lagMs).toBeGreaterThanOrEqual(0)
+    const announced = share((sighting) => lagOf(sighting) < 0)
+    expect(announced).toBeGreaterThan(0.01)
+    expect(announced).toBeLessThan(0.03)
+    for (const sighting of sightings) {
+      const days = Math.floor(lagOf(sighting) / DAY)
+      expect(sighting.event.detection_lag_days).toBe(Math.max(0, days))
+      expect(days).toBeGreaterThanOrEqual(-120)
     }
   })
 
@@ -90,29 +96,70 @@ describe('careers', () => {
       expect([event.person, event.title]).not.toEqual([before?.person, before?.title])
     }
   })
+})
 
-  it('alternate: nobody joins an organisation twice without leaving, and a title follows the last one', () => {
-    const perPair = new Map<string, JobChangeEvent[]>()
-    for (const { event } of first()) {
-      const pair = `${event.person.profile_id} ${event.organization.organization_id}`
-      perPair.set(pair, [...(perPair.get(pair) ?? []), event])
+describe('the truth', () => {
+  const small = { ...options, organizations: 60, startAt: NOW - 730 * DAY, endAt: NOW + 31 * DAY }
+  let truth: Truth
+  beforeAll(() => {
+    truth = truthOf(options)
+  })
+
+  it('is the same for the same options', () => {
+    expect(truthOf(small)).toEqual(truthOf(small))
+  })
+
+  it('has a role for every joining, leaving and change of title, and for each of its dates an event', () => {
+    const roleAt = (one: TrueRole, at: string | null) =>
+      JSON.stringify([one.profileId, one.organizationId, one.title, at?.slice(0, 10)])
+    const begun = new Set(truth.roles.map((one) => roleAt(one, one.from)))
+    const ended = new Set(truth.roles.map((one) => roleAt(one, one.until)))
+    const told = new Set<string>()
+    const untold: string[] = []
+    const last = new Map(sightings.map(({ event }) => [keyOf(event), event]))
+    for (const { event_type: type, person, organization, title, changed_at: at } of last.values()) {
+      const of = (text: string | null) =>
+        JSON.stringify([person.profile_id, organization.organization_id, text, at.slice(0, 10)])
+      told.add(of(title.current)).add(of(title.previous))
+      if (!(type === 'left' ? ended : begun).has(of(title.current))) untold.push(of(title.current))
     }
-    for (const events of perPair.values()) {
-      let title: string | null | undefined
-      let isIn: boolean | undefined
-      for (const event of events.toSorted(
-        (a, b) => Date.parse(a.changed_at) - Date.parse(b.changed_at),
-      )) {
-        if (event.event_type === 'joined') expect(isIn, JSON.stringify(event)).not.toBe(true)
-        else expect(isIn, JSON.stringify(event)).not.toBe(false)
-        if (event.event_type === 'left' && title !== undefined)
-          expect(event.title.current).toBe(title)
-        if (event.event_type === 'title_change' && title !== undefined) {
-          expect(event.title.previous).toBe(title)
-        }
-        isIn = event.event_type !== 'left'
-        title = event.title.current
-      }
+    expect(untold).toEqual([])
+    const dates = truth.roles.flatMap((one) =>
+      [one.from, one.until].filter((at) => at !== null).map((at) => roleAt(one, at)),
+    )
+    expect(dates.filter((one) => !told.has(one))).toEqual([])
+  })
+
+  it('has every situation several times in two years of 60 organisations', () => {
+    const { roles, moves, deals, duplicates } = truthOf(small)
+    const counts = new Map<string, number>()
+    const count = (what: string, times: number | boolean) =>
+      counts.set(what, (counts.get(what) ?? 0) + Number(times))
+    const before = new Map<string, TrueRole>()
+    for (const role of roles) {
+      const { from, until, isSide, isInterim, office, profileId, organizationId } = role
+      const place = `${profileId} ${organizationId}`
+      const last = before.get(place)
+      before.set(place, role)
+      count('interim', isInterim)
+      if (last === undefined) continue
+      const days = (Date.parse(from ?? '') - Date.parse(last.until ?? '')) / DAY
+      count('second role', days < 0 && !isSide && !last.isSide)
+      count('side role beside', isSide && last.until !== from)
+      count('told after leaving', days > 0 && days <= 31)
+      count('returned unseen', from === null && last.until !== null && until !== null)
+      count('risen to an office', office !== null && last.office !== office && !isInterim)
+      count('stepped down', office === null && last.office !== null && !last.isInterim)
     }
+    for (const { kind, from, to } of deals) {
+      count(kind, 1)
+      count(
+        'transferred',
+        moves.filter((one) => one.isTransfer && one.from === from && one.to === to).length,
+      )
+    }
+    count('second profile', duplicates.length)
+    expect(counts.size).toBe(12)
+    for (const [what, times] of counts) expect(times, what).toBeGreaterThanOrEqual(2)
   })
 })

@@ -74,23 +74,23 @@ describe('labelled titles and changes of title that no rule was tried on', () =>
   const { change, ...levels } = answers.test
 
   it.each([
-    ['level', 92],
-    ['management', 95],
-    ['function', 88],
+    ['level', 97],
+    ['management', 98],
+    ['function', 95],
   ] as const)('%s is right for at least %s %%', (what, least) => {
     expect(levels[what].length).toBeGreaterThan(300)
     expect(accuracy(levels[what])).toBeGreaterThanOrEqual(least)
   })
 
-  it('a promotion is one with precision of at least 97 % and recall of at least 92 %', () => {
+  it('a promotion is one with precision of at least 97 % and recall of at least 95 %', () => {
     expect(change.length).toBeGreaterThan(300)
     const [precision, recall] = quality(change, 'promotion')
     expect(precision).toBeGreaterThanOrEqual(97)
-    expect(recall).toBeGreaterThanOrEqual(92)
+    expect(recall).toBeGreaterThanOrEqual(95)
   })
 
-  it.each(['retitle', 'lateral'])('%s has an F1 of at least 90 %%', (label) => {
-    expect(quality(change, label)[2]).toBeGreaterThanOrEqual(90)
+  it.each(['demotion', 'retitle', 'lateral'])('%s has an F1 of at least 92 %%', (label) => {
+    expect(quality(change, label)[2]).toBeGreaterThanOrEqual(92)
   })
 
   it('are in one part only', () => {
@@ -120,6 +120,8 @@ describe('config/titles/README.md', () => {
   })
 })
 
+// Labelled after the rules of 0.11 stood, in more languages than they knew.
+const LATEST = new Set(['written-2', 'faker', 'github'])
 const LABELS = ['promotion', 'demotion', 'lateral', 'retitle', 'unclassified']
 
 function measured(): string {
@@ -127,7 +129,8 @@ function measured(): string {
   // Made-up titles are tidier than those that people write.
   const columns = [
     { of: answers.test, counts: all },
-    { of: answers.test, counts: ({ source }: Answer) => source !== 'written' },
+    { of: answers.test, counts: ({ source }: Answer) => !source.startsWith('written') },
+    { of: answers.test, counts: ({ source }: Answer) => LATEST.has(source) },
     { of: answers.dev, counts: all },
   ]
   const percent = (value: number) => `${value.toFixed(1)} %`
@@ -150,7 +153,13 @@ function measured(): string {
   ]
   return [
     markdownTable(
-      ['', 'no rule tried on them', 'of these found, not made up', 'rules tried on them'],
+      [
+        '',
+        'no rule tried on them',
+        'of these found, not made up',
+        'of these labelled last',
+        'rules tried on them',
+      ],
       figures,
     ),
     'Levels of the titles that no rule was tried on:',

@@ -8,7 +8,7 @@ describe('compareTitles', () => {
     ['Copy Editor/Reporter', 'Editor', 'promotion', 'step_of_trade'],
     ['Senior Vice President', 'Executive Vice President', 'promotion', 'step_inside_level'],
     ['Interim Engineering Manager', 'Engineering Manager', 'promotion', 'deputy_of_same_title'],
-    ['Subgerente de Compras', 'Gerente de Compras', 'promotion', 'deputy_of_same_job'],
+    ['Subdirector de Compras', 'Director de Compras', 'promotion', 'deputy_of_same_job'],
     ['Registered Nurse', 'Nurse Practitioner', 'promotion', 'step_of_trade'],
     ['Principal', 'Vice Principal', 'demotion', 'deputy_of_same_title'],
     ['Sous Chef', 'Chef de Partie', 'demotion', 'level'],

@@ -1,4 +1,4 @@
--- grain: One row.
+-- grain: One row; none before anything was detected or covered.
 -- key: as_of_at
 -- purpose: The day of the data: up to when it can tell what happened. What takes effect later was announced, and has not happened.
 -- note: The end of the newest coverage, or the newest detection, so that the same events give the same tables whenever they are
@@ -13,3 +13,4 @@ from (
     select max(covered_to_at) as reached_at
     from organization_coverage
 ) as reached
+having max(reached_at) is not null

@@ -41,6 +41,7 @@
 --   detection_lag_days: Whole days between the joining and its detection, as sent.
 --   known_same_month: True where the joining was seen in the month in which it happened, however late it was corrected: counts of these can be compared over time, however late the others are seen.
 --   first_seen_at: When the joining was first received, UTC; of a return to the organisation also the leaving before it.
+--   is_transfer: True where an acquisition, a rename or the like brought the person, who did not change jobs; see moves.
 --   core: The role of title without level, team and place, in English words where known; null when none is seen.
 --   is_founder: Whether title is that of a founder, in any language.
 with
@@ -101,6 +102,7 @@ select
     events.detection_lag_days,
     month_start(coalesce(corrected.first_detected_at, events.detected_at)) <= month_start(events.changed_at) as known_same_month,
     greatest(events.first_seen_at, returns.leaving_first_seen_at) as first_seen_at,
+    coalesce(moves.is_transfer, false) as is_transfer,
     understood.core,
     is_founder_title(understood.level, understood.core) as is_founder
 from job_change_events as events

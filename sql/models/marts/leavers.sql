@@ -45,6 +45,7 @@
 --   detection_lag_days: Whole days between the leaving and its detection, as sent.
 --   known_same_month: True where the leaving was seen in the month in which it happened, however late it was corrected: counts of these can be compared over time, however late the others are seen.
 --   first_seen_at: When the event was first received by this warehouse, UTC.
+--   is_transfer: True where an acquisition, a rename or the like took the person along, who did not change jobs; see moves.
 --   core: The role of title without level, team and place, in English words where known; null when none is seen.
 --   is_founder: Whether title is that of a founder, in any language.
 --   destination_known: Whether it is known where the person went: a joining elsewhere is linked (see moves).
@@ -98,6 +99,7 @@ select
     events.detection_lag_days,
     month_start(coalesce(corrected.first_detected_at, events.detected_at)) <= month_start(events.changed_at) as known_same_month,
     events.first_seen_at,
+    coalesce(moves.is_transfer, false) as is_transfer,
     understood.core,
     is_founder_title(understood.level, understood.core) as is_founder,
     moves.left_event_key is not null as destination_known

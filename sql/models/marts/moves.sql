@@ -2,16 +2,12 @@
 -- key: left_event_key
 -- purpose: Links the two events that one move shows as, so that no move is counted twice.
 -- incremental_by: profile_id
--- note: A departure and an arrival can be one move when the joining is at most 180 days after the leaving, or at most 31
--- note: days before it (dates are often known to the month only). They are linked when each is the other's nearest in days;
--- note: between equally near ones: joining after leaving, then the earlier leaving, the earlier joining, then the ids.
--- note: So a departure has at most one arrival and an arrival at most one departure. Returning to the organisation that was
--- note: left takes the departure up and is no move; joining a second organisation without leaving the first is none either,
--- note: nor is anything with a side role such as a board seat.
+-- note: Which departure and which arrival are one move, core/move_links.sql says; which moves are transfers, core/transfers.sql.
 -- note: Direction compares levels. A manager who becomes a lead without a team goes sideways, not down.
 -- values: direction: up | down | sideways | unknown
 -- values: from_level: intern | entry | mid | senior | lead | manager | director | vp | cxo | unknown
 -- values: to_level: intern | entry | mid | senior | lead | manager | director | vp | cxo | unknown
+-- values: transfer_kind: alias | rename | acquisition | spin-off (or null)
 -- references: left_event_key -> job_change_events.event_key
 -- references: joined_event_key -> job_change_events.event_key
 -- columns:
@@ -41,67 +37,8 @@
 --   direction: up, down or sideways in level; unknown where either level is.
 --   detected_at: When the service had seen both events, UTC.
 --   first_seen_at: When both events had been received, UTC.
-with
-
-pairs as (
-    select
-        departures.left_event_key,
-        arrivals.joined_event_key,
-        departures.profile_id,
-        departures.organization_id as from_organization_id,
-        arrivals.organization_id as to_organization_id,
-        departures.left_at,
-        arrivals.joined_at,
-        days_between(departures.left_at, arrivals.joined_at) as gap_days
-    from stints as departures
-    inner join stints as arrivals
-        on departures.profile_id = arrivals.profile_id
-        and (
-            departures.organization_id <> arrivals.organization_id
-            or departures.stint_number < arrivals.stint_number
-        )
-    where
-        departures.is_primary
-        and arrivals.is_primary
-        and days_between(departures.left_at, arrivals.joined_at) between -31 and 180
-),
-
--- One total order of all pairs of a person serves both sides; with two orders a circle of second choices could form.
-ordered as (
-    select
-        left_event_key,
-        joined_event_key,
-        profile_id,
-        from_organization_id,
-        to_organization_id,
-        row_number() over (
-            partition by profile_id
-            order by abs(gap_days), gap_days desc, left_at, joined_at, left_event_key, joined_event_key
-        ) as nearness
-    from pairs
-),
-
-nearest as (
-    select
-        left_event_key,
-        joined_event_key,
-        from_organization_id,
-        to_organization_id,
-        nearness,
-        min(nearness) over (partition by profile_id, left_event_key) as nearest_of_departure,
-        min(nearness) over (partition by profile_id, joined_event_key) as nearest_of_arrival
-    from ordered
-),
-
-linked as (
-    select left_event_key, joined_event_key
-    from nearest
-    where
-        nearness = nearest_of_departure
-        and nearness = nearest_of_arrival
-        and from_organization_id <> to_organization_id
-)
-
+--   is_transfer: True where an acquisition, a rename or the like moved the person, not a change of job: see transfer_candidates.
+--   transfer_kind: rename, acquisition, spin-off or alias; null where the move is no transfer.
 select
     linked.left_event_key,
     linked.joined_event_key,
@@ -135,7 +72,12 @@ select
         else 'sideways'
     end as direction,
     greatest(departures.left_detected_at, arrivals.joined_detected_at) as detected_at,
-    greatest(departures.left_first_seen_at, arrivals.joined_first_seen_at) as first_seen_at
-from linked
+    greatest(departures.left_first_seen_at, arrivals.joined_first_seen_at) as first_seen_at,
+    transfers.left_event_key is not null as is_transfer,
+    transfers.kind as transfer_kind
+from move_links as linked
 inner join stints as departures on departures.left_event_key = linked.left_event_key
 inner join stints as arrivals on arrivals.joined_event_key = linked.joined_event_key
+left join transfers
+    on transfers.left_event_key = linked.left_event_key
+    and transfers.joined_event_key = linked.joined_event_key

@@ -13,8 +13,8 @@
 --   month_start_on: The first day of the month, UTC.
 --   function: Field of work of the title; other where it names none, unknown where nothing is understood.
 --   level: intern, entry, mid, senior, lead, manager, director, vp, cxo or unknown.
---   joiners: Joinings in the month, side roles left out.
---   leavers: Leavings in the month, side roles left out.
+--   joiners: Joinings in the month, side roles and transfers left out.
+--   leavers: Leavings in the month, side roles and transfers left out.
 --   net: joiners minus leavers.
 --   promotions: Promotions in the month, those into side roles left out.
 --   joiners_known_same_month: Those joiners that were seen in the month in which they joined: comparable over time, however late the others are seen.
@@ -22,6 +22,8 @@
 --   boomerangs: Those joiners who had been at the organisation before.
 --   side_joiners: Joinings as board member, adviser or the like, not among joiners.
 --   side_leavers: Leavings from such side roles, not among leavers.
+--   transfers_in: People whom an acquisition or the like brought, not among joiners; see is_transfer in joiners.
+--   transfers_out: People whom one took along, not among leavers.
 with
 
 changes as (
@@ -30,7 +32,7 @@ changes as (
         month_start_on,
         function,
         level,
-        case when is_primary then 'joiner' else 'side joiner' end as fact,
+        case when not is_primary then 'side joiner' when is_transfer then 'transfer in' else 'joiner' end as fact,
         known_same_month,
         is_boomerang
     from joiners
@@ -40,7 +42,7 @@ changes as (
         month_start_on,
         function,
         level,
-        case when is_primary then 'leaver' else 'side leaver' end as fact,
+        case when not is_primary then 'side leaver' when is_transfer then 'transfer out' else 'leaver' end as fact,
         known_same_month,
         is_boomerang
     from leavers
@@ -63,7 +65,9 @@ counted as (
         count(case when fact = 'leaver' and known_same_month then 1 end) as leavers_known_same_month,
         count(case when fact = 'joiner' and is_boomerang then 1 end) as boomerangs,
         count(case when fact = 'side joiner' then 1 end) as side_joiners,
-        count(case when fact = 'side leaver' then 1 end) as side_leavers
+        count(case when fact = 'side leaver' then 1 end) as side_leavers,
+        count(case when fact = 'transfer in' then 1 end) as transfers_in,
+        count(case when fact = 'transfer out' then 1 end) as transfers_out
     from changes
     group by organization_id, month_start_on, function, level
 )
@@ -81,5 +85,7 @@ select
     cast(leavers_known_same_month as integer) as leavers_known_same_month,
     cast(boomerangs as integer) as boomerangs,
     cast(side_joiners as integer) as side_joiners,
-    cast(side_leavers as integer) as side_leavers
+    cast(side_leavers as integer) as side_leavers,
+    cast(transfers_in as integer) as transfers_in,
+    cast(transfers_out as integer) as transfers_out
 from counted

@@ -12,8 +12,8 @@
 --   events: Its events in job_change_events.
 --   people_ever: People with any event at the organisation.
 --   people_now: Those of them who have a main job there as far as is known: no headcount, only people who were seen to change something.
---   joiners: Joinings seen.
---   leavers: Leavings seen.
+--   joiners: Joinings seen, transfers left out.
+--   leavers: Leavings seen, transfers left out.
 --   promotions: Promotions seen.
 --   boomerangs: Those joiners who had been there before.
 --   first_event_at: When the earliest change took effect, UTC.
@@ -21,6 +21,8 @@
 --   last_detected_at: When the service saw the newest of its events, UTC.
 --   observed_from_on: First day of the first whole month of which joinings and leavings were looked for; null from the beginning; see organization_observation.
 --   observed_until_on: First day of the month up to which joinings and leavings were looked for; see organization_observation.
+--   transfers_in: People whom an acquisition or the like brought; see is_transfer in joiners.
+--   transfers_out: People whom one took along.
 with
 
 detected as (
@@ -71,8 +73,9 @@ present as (
 joined as (
     select
         organization_id,
-        count(*) as joiners,
-        count(case when is_boomerang then 1 end) as boomerangs
+        count(case when not is_transfer then 1 end) as joiners,
+        count(case when is_boomerang and not is_transfer then 1 end) as boomerangs,
+        count(case when is_transfer then 1 end) as transfers_in
     from joiners
     where is_primary
     group by organization_id
@@ -81,7 +84,8 @@ joined as (
 gone as (
     select
         organization_id,
-        count(*) as leavers
+        count(case when not is_transfer then 1 end) as leavers,
+        count(case when is_transfer then 1 end) as transfers_out
     from leavers
     where is_primary
     group by organization_id
@@ -112,7 +116,9 @@ select
     detected.last_event_at,
     detected.last_detected_at,
     observed.observed_from_on,
-    observed.observed_until_on
+    observed.observed_until_on,
+    cast(coalesce(joined.transfers_in, 0) as integer) as transfers_in,
+    cast(coalesce(gone.transfers_out, 0) as integer) as transfers_out
 from organization_observation as observed
 left join detected on detected.organization_id = observed.organization_id
 left join named on named.organization_id = observed.organization_id

@@ -10,6 +10,7 @@
 -- note: reads whole tables as they were. Of a corrected event the first detection counts. What takes two events to tell, an
 -- note: internal move or a return after a leaving, is known when both are. Side roles are left out.
 -- partition: year of month_start_on
+-- note: Transfers are among joiners and leavers here: that they are transfers is often found later.
 -- columns:
 --   organization_id: The service's stable id of the organisation.
 --   month_start_on: First day of the month in which the changes took effect, UTC.

@@ -2,6 +2,7 @@
 -- key: from_organization_id, to_organization_id
 -- kind: view
 -- purpose: Who loses people to whom. Counts moves (see moves): each departure and each arrival at most once.
+-- note: Transfers, people who came with an acquisition or the like, make no flow (see is_transfer in moves).
 -- note: People who leave an organisation and come back to it make no flow. Side roles (boards, advisers) make none either.
 -- note: A view: every leaving changes the shares of all flows from there, so that it would be written again every night.
 -- columns:
@@ -13,8 +14,8 @@
 --   moves: How many moves; more than people when somebody moved twice.
 --   reverse_moves: How many moves went the other way.
 --   net_moves: moves minus reverse_moves.
---   share_of_leavers: moves divided by all leavings of main jobs at the organisation that was left, 0 to 1; leavings without a known destination are among them.
---   share_of_joiners: moves divided by all joinings of main jobs at the organisation that was joined, 0 to 1.
+--   share_of_leavers: moves divided by all leavings of main jobs at the organisation that was left, transfers left out, 0 to 1; leavings without a known destination are among them.
+--   share_of_joiners: moves divided by all joinings of main jobs at the organisation that was joined, transfers left out, 0 to 1.
 --   direct_moves: Moves with at most 31 days between leaving and joining.
 --   up_moves: Moves to a clearly higher level.
 --   down_moves: Moves to a clearly lower level.

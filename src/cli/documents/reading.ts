@@ -260,6 +260,7 @@ export const titles = list(
       is_management: orNull(flag),
       function: orNull(text),
       core: orNull(text),
+      is_side_role: flag,
       rule: text,
       confidence: amount,
     }),

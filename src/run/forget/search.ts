@@ -195,7 +195,8 @@ async function searchContent(
   if (name.endsWith('.journal')) {
     for (const frame of readSegment(path)) {
       const payload = frame.payload()
-      if (needles.some((needle) => payload.includes(needle))) return name
+      const texts = [payload, unescaped(payload)]
+      if (needles.some((needle) => texts.some((text) => text.includes(needle)))) return name
     }
   }
   if (name.endsWith('.parquet')) {
@@ -209,6 +210,15 @@ async function searchContent(
     }
     return null
   })
+}
+
+/** A page with its escapes resolved: a service may write any character as one, and a slash with a backslash before it. */
+function unescaped(payload: Buffer): Buffer {
+  if (!payload.includes('\\u') && !payload.includes('\\/')) return payload
+  const text = payload
+    .toString()
+    .replaceAll(/\\u([\da-fA-F]{4})/g, (_, hex: string) => String.fromCharCode(parseInt(hex, 16)))
+  return Buffer.from(text.replaceAll('\\/', '/'))
 }
 
 /** Whether a row of a relation, as JSON, holds one of the texts. */

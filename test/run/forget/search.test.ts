@@ -50,6 +50,22 @@ describe('searchFolder', () => {
     ])
   })
 
+  it('finds a text in a page however its characters are escaped', async () => {
+    const escaped = (character: string) =>
+      `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`
+    for (const written of [
+      [...'per_unseen_7'].map(escaped).join(''),
+      'per_unse\\u0065n_7',
+      'x/per_unseen_7\\/y',
+    ]) {
+      const folder = temporaryFolder()
+      const page = aPage([wireEvent({ name: 'PLACE' })])
+      await journalOfPages(folder, [[{ ...page, body: page.body.replace('PLACE', written) }]])
+      const sought = written.includes('/') ? 'x/per_unseen_7/y' : 'per_unseen_7'
+      expect(await search(folder, [marker(sought)]), written).toHaveLength(1)
+    }
+  })
+
   it('leaves the locks of a data directory alone: another process may wait for one', async () => {
     const folder = temporaryFolder()
     mkdirSync(join(folder, 'locks'))

@@ -1,0 +1,29 @@
+-- grain: One row per person with at least 4 events.
+-- key: profile_id
+-- purpose: What duplicate_people compares: equal in all columns but profile_id, two profiles tell one history.
+-- incremental_by: profile_id
+-- note: With fewer events, people of one team who leave together are mostly told alike, and are not the same person.
+-- columns:
+--   profile_id: The service's stable id of the person.
+--   person_name: The person's name in lower case; of several that were written the first by alphabet; null when none is known.
+--   events: How many events the person has.
+--   first_event_at: When the first change took effect, UTC.
+--   last_event_at: When the last change took effect, UTC.
+--   history_checksum: The sum of one number for each event, made of its organisation, type, date and titles.
+select
+    profile_id,
+    min(lower(person_full_name)) as person_name,
+    cast(count(*) as integer) as events,
+    min(changed_at) as first_event_at,
+    max(changed_at) as last_event_at,
+    cast(
+        sum(
+            checksum(
+                organization_id || '|' || event_type || '|' || coalesce(title_current, '') || '|' || coalesce(title_previous, ''),
+                changed_at
+            )
+        ) as bigint
+    ) as history_checksum
+from job_change_events
+group by profile_id
+having count(*) >= 4

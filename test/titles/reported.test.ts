@@ -1,0 +1,173 @@
+/** Titles and changes of title that were reported as read wrong, each for a class of them. */
+
+import { describe, expect, it } from 'vitest'
+import { compareTitles } from '../../src/titles/compare.ts'
+import { understandTitle } from '../../src/titles/understand.ts'
+
+describe('a title that was reported as read wrong', () => {
+  it.each([
+    // Whose assistant somebody is may stand before it.
+    ["Vice President's Executive Assistant", 'mid', false, 'administration'],
+    // An abbreviation that the title spells out means what it says there.
+    ['CRO / Chief Risk Officer', 'cxo', true, 'finance'],
+    ['CBO', 'cxo', true, 'general_management'],
+    ['Ambassador', 'mid', false, 'other'],
+    ['Brand Ambassador', 'mid', false, 'marketing'],
+    ['Vice President - Equity Research', 'vp', true, 'finance'],
+    // Directors of a craft direct no department.
+    ['Funeral Director', 'mid', false, 'operations'],
+    ['Film Director', 'mid', false, 'other'],
+    ['Music Director', 'mid', false, 'other'],
+    ['Stage Director', 'mid', false, 'other'],
+    ['Chief Mate', 'lead', true, 'other'],
+    ['Under Secretary', 'cxo', true, 'other'],
+    ['Cadre supérieur', 'manager', true, 'other'],
+    ['Leitender Angestellter', 'manager', true, 'other'],
+    ['ex-Google Software Engineer', 'mid', false, 'engineering'],
+    ['主任研究員', 'senior', false, 'research'],
+    ['Головний бухгалтер', 'manager', true, 'finance'],
+    ['エンジニアリングマネージャー', 'manager', true, 'engineering'],
+    ['ドライバー', 'mid', false, 'supply_chain'],
+    ['アルバイト', 'mid', false, 'operations'],
+    // German and Dutch controllers are analysts; only "Financial Controller" is one of a kind everywhere.
+    ['Controller', 'mid', false, 'finance'],
+    ['Financial Controller', 'manager', true, 'finance'],
+  ])('%s is %s (management: %s, %s)', (title, level, isManagement, name) => {
+    expect(understandTitle(title)).toMatchObject({ level, isManagement, function: name })
+  })
+
+  it.each(['MD, PhD', 'CFA', 'Freelancer', 'Ex CEO', 'ex Director'])(
+    'abstains from %s: a degree, a status or a past is no job',
+    (title) => {
+      expect(understandTitle(title)).toMatchObject({ level: 'unknown', confidence: 0 })
+    },
+  )
+
+  it.each([
+    [true, 'Limited Partner; Venture Partner; Member, Board of Trustees; Trustee; Conselheiro'],
+    [true, '社外取締役; 사외이사; 独立董事; Независимый директор; عضو مجلس الإدارة; Conselheira'],
+    // A chairman without a board may well run the firm.
+    [false, 'Chairman; Executive Chairman; Chairman & CEO; 代表取締役; Member of Technical Staff'],
+  ])('is a side role (%s) in %s', (isSideRole, titles) => {
+    for (const title of titles.split('; '))
+      expect(understandTitle(title).isSideRole, title).toBe(isSideRole)
+  })
+
+  it('is unsure of 5 abbreviations that mean several offices, and sure of those that are spelled out', () => {
+    for (const title of ['CDO', 'CSO', 'CCO', 'CRO', 'cpo', 'VP & CRO']) {
+      expect(understandTitle(title), title).toMatchObject({
+        level: 'cxo',
+        rule: 'ambiguous_abbreviation',
+        confidence: 0.6,
+      })
+    }
+    for (const title of ['CEO', 'Chief Risk Officer', 'CRO (Chief Revenue Officer)']) {
+      expect(understandTitle(title).confidence, title).toBe(0.96)
+    }
+  })
+
+  it.each([
+    ['й', 'Майстер із зоряного сяйва'],
+    ['ザ', 'ザグレブ'],
+    ['グ', 'ゾルグ職人'],
+    ['कि', 'किज़्ब'],
+    ['ที่', 'ที่ซอร์บ'],
+    ['กำ', 'กำซอร์บ'],
+  ])('keeps the mark of %s in the core of %s', (letter, title) => {
+    expect(understandTitle(title).core).toContain(letter)
+  })
+
+  it('takes accents off Latin, Greek and Cyrillic, and points of vowels off Hebrew and Arabic', () => {
+    expect(understandTitle('ДИРЕКТОР ПО ПРОДАЖАМ').core).toBe('sales management')
+    for (const [one, other] of [
+      ['Ingénieur', 'INGENIEUR'],
+      ['Διευθυντής', 'ΔΙΕΥΘΥΝΤΗΣ'],
+      ['стажёр', 'стажер'],
+      ['مُحَاسِب', 'محاسب'],
+      ['أخصائي تسويق', 'اخصائي تسويق'],
+      ['ｴﾝｼﾞﾆｱ', 'エンジニア'],
+    ] as const) {
+      expect(understandTitle(one), one).toEqual(understandTitle(other))
+    }
+  })
+
+  it.each([
+    ['ar', 'مدير المبيعات; مهندس برمجيات أول; محاسبة; الرئيس التنفيذي; معلمة'],
+    ['he', 'מנכ"ל; סמנכ״לית שיווק; מהנדסת תוכנה; ראש צוות; מנהלת משאבי אנוש'],
+    ['hi', 'वरिष्ठ अभियंता; शाखा प्रबंधक; शिक्षिका; मुख्य कार्यकारी अधिकारी'],
+    ['el', 'Διευθύντρια Πωλήσεων; Λογιστής; Υπεύθυνη Μάρκετινγκ; Δικηγόρος'],
+    ['vi', 'Trưởng phòng Nhân sự; Ke toan truong; Kỹ sư phần mềm; Tổng giám đốc'],
+    ['uk', 'Начальник відділу продажів; Вчителька; Інженер-програміст; Керівниця'],
+    ['id', 'Manajer Pemasaran; Direktur Utama; Guru Matematika; Staf Akuntansi'],
+    ['th', 'ผู้จัดการฝ่ายขาย; วิศวกรอาวุโส; กรรมการผู้จัดการ; พยาบาลวิชาชีพ'],
+    ['ja, ko, zh', '品質管理部長; 데이터 분석가; 인사팀장; 高级软件工程师; 개발팀장'],
+  ])('is read in %s: %s', (_, titles) => {
+    for (const title of titles.split('; ')) {
+      const { level, core } = understandTitle(title)
+      expect(level, title).not.toBe('unknown')
+      if (core !== null) expect(core, title).toMatch(/^[a-z ]+$/)
+    }
+  })
+
+  it('takes a word of Indonesian that English jokes with for one only where Indonesian puts it', () => {
+    expect(understandTitle('Guru Matematika').function).toBe('education')
+    expect(understandTitle('Marketing Guru').function).toBe('marketing')
+  })
+})
+
+describe('a change of title that was reported as read wrong', () => {
+  it.each([
+    // Ladders of sales
+    ['SDR', 'Account Executive', 'promotion'],
+    ['SMB Account Executive', 'Mid-Market Account Executive', 'promotion'],
+    ['Mid-Market Account Executive', 'Enterprise Account Executive', 'promotion'],
+    ['Account Executive', 'Account Executive, Enterprise', 'promotion'],
+    ['Enterprise Account Executive', 'Strategic Account Executive', 'promotion'],
+    ['Sr. Account Executive', 'Enterprise Account Executive', 'lateral'],
+    ['Enterprise Account Executive', 'Account Executive', 'demotion'],
+    // Steps that are written as numbers
+    ['L5 Software Engineer', 'L6 Software Engineer', 'promotion'],
+    ['Software Engineer L3', 'Software Engineer L4', 'promotion'],
+    ['IC4', 'IC5', 'promotion'],
+    ['E6', 'E5', 'demotion'],
+    ['Band 6 Nurse', 'Band 7 Nurse', 'promotion'],
+    ['Senior Engineer II', 'Staff Engineer I', 'promotion'],
+    ['Engineer L5', 'Nurse L4', 'demotion'],
+    // Ladders of other countries
+    ['主任', '係長', 'promotion'],
+    ['과장', '차장', 'promotion'],
+    ['대리', '사원', 'demotion'],
+    ['Analista Sênior', 'Coordenador', 'promotion'],
+    ['ведущий инженер', 'главный инженер', 'promotion'],
+    ['Müdür Yardımcısı', 'Müdür', 'promotion'],
+    // Law and accounting
+    ['Paralegal', 'Associate Attorney', 'promotion'],
+    ['Senior Paralegal', 'Associate Attorney', 'promotion'],
+    ['Accountant', 'Controller', 'promotion'],
+    ['Accounting Manager', 'Controller', 'promotion'],
+    ['Controller', 'Buchhalter', 'lateral'],
+    // No word says that it was a fall
+    ['Senior Financial Analyst', 'Finance Business Partner', 'lateral'],
+    ['Senior Financial Analyst', 'Financial Analyst', 'demotion'],
+    ['Direktor Produktion', 'Bereichsleiter Vertrieb', 'lateral'],
+    ['VP', 'Executive Director', 'lateral'],
+    // Posts
+    ['Junior Art Director', 'Art Director', 'promotion'],
+    ['Art Director', 'Creative Director', 'promotion'],
+    ['COO', 'President & COO', 'promotion'],
+    ['Freelancer', 'Head of Design', 'unclassified'],
+    // One job in two languages
+    ['Software Engineer', 'مهندس برمجيات', 'retitle'],
+    ['営業部長', 'Head of Sales', 'retitle'],
+    ['Бухгалтер', 'Λογίστρια', 'retitle'],
+    ['Manajer Pemasaran', 'Marketing Manager', 'retitle'],
+    ['高级软件工程师', '初级软件工程师', 'demotion'],
+  ])('%s → %s is a %s', (previous, current, label) => {
+    expect(compareTitles(previous, current).label).toBe(label)
+  })
+
+  it('is told without certainty between a head and a vice president of one field', () => {
+    expect(compareTitles('VP of Sales', 'Head of Sales').confidence).toBe(0.6)
+    expect(compareTitles('Head of Sales', 'VP of Sales').confidence).toBe(0.6)
+  })
+})
