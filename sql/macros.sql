@@ -85,18 +85,10 @@ create or replace macro month_number(day_on) as
 create or replace macro month_of_number(number) as
     make_date((number - 1) // 12, (number - 1) % 12 + 1, 1);
 
--- Whether a title, as understood, is that of a founder. Chinese, Japanese and Korean words stay as written in `core`; a former
--- founder, or an associate of the founders, has another level.
--- spark: is_founder_title(level string, core string) returns boolean return coalesce(level = 'cxo' and (core like '%founder%' or core like '%founding partner%' or core like '%创始人%' or core like '%創始人%' or core like '%創業者%' or core like '%창업자%'), false)
+-- Whether a title, as understood, is that of a founder. A former founder, or an associate of the founders, has another level.
+-- spark: is_founder_title(level string, core string) returns boolean return coalesce(level = 'cxo' and (core like '%founder%' or core like '%founding partner%'), false)
 create or replace macro is_founder_title(level, core) as
-    coalesce(
-        level = 'cxo'
-        and (
-            core like '%founder%' or core like '%founding partner%' or core like '%创始人%' or core like '%創始人%'
-            or core like '%創業者%' or core like '%창업자%'
-        ),
-        false
-    );
+    coalesce(level = 'cxo' and (core like '%founder%' or core like '%founding partner%'), false);
 
 -- The date some days after another one; before it where `days` is negative.
 -- spark: days_later(from_on date, days int) returns date return date_add(from_on, days)

@@ -63,6 +63,10 @@ const damages: Readonly<Record<string, readonly string[]>> = {
     'update tenure_counts set exits = 0, censored = 0',
     'update tenure_counts set tenure_calendar_months = -1',
   ],
+  promotion_wait_counts_are_positive: [
+    'update promotion_wait_counts set promoted = 0, censored = 0',
+    'update promotion_wait_counts set wait_calendar_months = -1',
+  ],
   tenure_counts_hold_every_joiner_once: ['delete from tenure_counts'],
   every_promotion_is_in_one_velocity: ['delete from promotion_velocity'],
   percentiles_are_in_rising_order: [
