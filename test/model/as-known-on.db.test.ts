@@ -97,7 +97,7 @@ describe('as_known_on, for any sightings and any day', () => {
             }
           },
         ),
-        { numRuns: RUNS },
+        { numRuns: RUNS, endOnFailure: true },
       )
     },
   )
@@ -125,7 +125,7 @@ async function expectStatements(warehouse: Warehouse): Promise<void> {
   const statements = await warehouse.all<{ sql: string }>(
     'select sql from ops.as_known_on order by nth',
   )
-  const macros = statements.filter(({ sql }) => sql.includes('_as_known_on(day, seen_by'))
+  const macros = statements.filter(({ sql }) => sql.includes('_as_known_on (day, seen_by'))
   expect(macros.length).toBe((await knownOnMacros(warehouse)).length)
   const stored = () =>
     warehouse.table("select * from joiners_as_known_on('2024-01-01') order by all")
