@@ -36,6 +36,13 @@ const damages: Readonly<Record<string, readonly string[]>> = {
     'update organizations set joiners = 0',
   ],
   flows_count_every_move_once: ['update organization_pairs set moves = moves + 1'],
+  headcounts_add_up_to_the_people_with_open_stints: [
+    'update headcount_steps set people = people + 1',
+  ],
+  headcounts_are_never_negative: [
+    'update headcount_changes set people = people - 9',
+    'update headcount_changes set appeared = 0, may_begin = may_begin + 1',
+  ],
   executive_departures_hold_every_leaving: ['delete from executive_departures'],
   executive_seats_hold_every_change: [
     'delete from executive_seats',

@@ -1,0 +1,18 @@
+-- All that changes a headcount, added up, leaves those who are there: the people with an open stint of a main job.
+-- incremental_by: profile_id
+with
+
+changes as (
+    select organization_id, 1 as people from joiners where is_primary
+    union all
+    select organization_id, -1 as people from leavers where is_primary
+    union all
+    select organization_id, people from headcount_steps
+    union all
+    select organization_id, -1 as people from stints where is_primary and is_open
+)
+
+select organization_id, sum(people) as too_many
+from changes
+group by organization_id
+having sum(people) <> 0

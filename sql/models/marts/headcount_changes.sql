@@ -1,0 +1,75 @@
+-- grain: One row per organisation, month, function and level in which the headcount changed.
+-- key: organization_id, month_start_on, function, level
+-- incremental_by: organization_id, month_start_on, function, level
+-- references: organization_id -> organizations.organization_id
+-- values: level: intern | entry | mid | senior | lead | manager | director | vp | cxo | unknown
+-- purpose: By how many people each organisation grew and shrank. Added up over months: organization_headcount_monthly.
+-- note: Of main jobs. Who counts when their joining or leaving was not seen stands in core/headcount_steps.sql.
+-- partition: year of month_start_on
+-- columns:
+--   organization_id: The service's stable id of the organisation.
+--   month_start_on: The first day of the month, UTC.
+--   function: Field of work of the title; other where it names none, unknown where nothing is understood.
+--   level: intern, entry, mid, senior, lead, manager, director, vp, cxo or unknown.
+--   joiners: Joinings in the month, as in organization_monthly.
+--   leavers: Leavings in the month, likewise.
+--   transfers_in: People whom an acquisition or the like brought, likewise.
+--   transfers_out: People whom one took along, likewise.
+--   promotions: Promotions in the month, at the new function and level, likewise.
+--   people: By how many the people who are there for sure change: added up, they are the headcount at the end of a month.
+--   appeared: People who are there for sure from this month on, and may have been there before: added up over later months, who may be there.
+--   may_begin: Those people of later months who cannot have been there before this one: they count against appeared.
+--   may_stay: By how many those change who may still be there although they are not seen any more: added up, who may be there.
+with
+
+changes as (
+    select
+        organization_id,
+        month_start_on,
+        function,
+        level,
+        joiners,
+        leavers,
+        transfers_in,
+        transfers_out,
+        promotions,
+        joiners + transfers_in - leavers - transfers_out as people,
+        0 as appeared,
+        0 as may_begin,
+        0 as may_stay
+    from organization_monthly
+    where joiners > 0 or leavers > 0 or transfers_in > 0 or transfers_out > 0 or promotions > 0
+    union all
+    select
+        organization_id,
+        month_start_on,
+        function,
+        level,
+        0 as joiners,
+        0 as leavers,
+        0 as transfers_in,
+        0 as transfers_out,
+        0 as promotions,
+        people,
+        appeared,
+        may_begin,
+        may_stay
+    from headcount_steps
+)
+
+select
+    organization_id,
+    month_start_on,
+    function,
+    level,
+    cast(sum(joiners) as integer) as joiners,
+    cast(sum(leavers) as integer) as leavers,
+    cast(sum(transfers_in) as integer) as transfers_in,
+    cast(sum(transfers_out) as integer) as transfers_out,
+    cast(sum(promotions) as integer) as promotions,
+    cast(sum(people) as integer) as people,
+    cast(sum(appeared) as integer) as appeared,
+    cast(sum(may_begin) as integer) as may_begin,
+    cast(sum(may_stay) as integer) as may_stay
+from changes
+group by organization_id, month_start_on, function, level

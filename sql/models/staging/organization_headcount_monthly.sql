@@ -1,0 +1,196 @@
+-- grain: One row per organisation and month, from its first change that was seen to observed_until_on of organizations.
+-- key: organization_id, month_start_on
+-- kind: view
+-- purpose: How many people were seen to be at each organisation, at least and at most, and at what rates they came, went and rose.
+-- note: A view over headcount_changes, and not published: it has a row also for months in which nothing changed.
+-- note: Main jobs. Nobody is here who never changed anything in the time looked at: a company's whole headcount needs a figure from
+-- note: outside (reported_headcount). Profiles of one person count as several.
+-- note: A rate is what was seen in the month, divided by the mean of the headcount at its beginning and at its end: the least with
+-- note: the mean of headcount_max, the most with that of headcount_min; null where that is 0. Who was seen to leave or to change
+-- note: title in the month was there when it began.
+-- columns:
+--   organization_id: The service's stable id of the organisation.
+--   month_start_on: The first day of the month, UTC.
+--   headcount_min: People who were there at the end of the month for sure: they joined, or were seen there before, and have not left.
+--   headcount_max: Those who may have been there, too: people whose joining was not seen, before their first event, as if they had been there all along, and people whose leaving was not seen.
+--   reported_headcount: What the organisation or a register reports; null, because no source is read yet.
+--   joiners: Joinings in the month, side roles and transfers left out.
+--   leavers: Leavings in the month, side roles and transfers left out.
+--   transfers_in: People whom an acquisition or the like brought in the month; see is_transfer in joiners.
+--   transfers_out: People whom one took along in the month.
+--   promotions: Promotions in the month, those into side roles left out.
+--   mean_headcount_min: The mean of headcount_min at the beginning and at the end of the month.
+--   mean_headcount_max: The mean of headcount_max at the beginning and at the end of the month.
+--   attrition_rate_min: leavers divided by mean_headcount_max.
+--   attrition_rate_max: leavers divided by mean_headcount_min.
+--   hiring_rate_min: joiners divided by mean_headcount_max.
+--   hiring_rate_max: joiners divided by mean_headcount_min.
+--   promotion_rate_min: promotions divided by mean_headcount_max.
+--   promotion_rate_max: promotions divided by mean_headcount_min.
+--   growth_rate_min: joiners minus leavers, divided by that mean with which it is less.
+--   growth_rate_max: joiners minus leavers, divided by the other.
+--   attrition_rate_with_transfers_min: The same as attrition_rate_min, with transfers_out among leavers.
+--   attrition_rate_with_transfers_max: The same as attrition_rate_max, with transfers_out among leavers.
+--   hiring_rate_with_transfers_min: The same as hiring_rate_min, with transfers_in among joiners.
+--   hiring_rate_with_transfers_max: The same as hiring_rate_max, with transfers_in among joiners.
+--   growth_rate_with_transfers_min: The same as growth_rate_min, with both.
+--   growth_rate_with_transfers_max: The same as growth_rate_max, with both.
+with
+
+digits as (
+    select digit
+    from (values (0), (1), (2), (3), (4), (5), (6), (7), (8), (9), (10), (11)) as listed (digit)
+),
+
+-- The 1200 months up to the day of the data.
+months as (
+    select
+        month_of_number(
+            month_number(utc_date(as_of.as_of_at)) - hundreds.digit * 100 - tens.digit * 10 - ones.digit
+        ) as month_start_on
+    from as_of
+    cross join digits as hundreds
+    cross join digits as tens
+    cross join digits as ones
+    where tens.digit < 10 and ones.digit < 10
+),
+
+changes as (
+    select
+        organization_id,
+        month_start_on,
+        sum(joiners) as joiners,
+        sum(leavers) as leavers,
+        sum(transfers_in) as transfers_in,
+        sum(transfers_out) as transfers_out,
+        sum(promotions) as promotions,
+        sum(people) as people,
+        sum(appeared) as appeared,
+        sum(appeared - may_begin) as may_before,
+        sum(may_stay) as may_stay
+    from headcount_changes
+    group by organization_id, month_start_on
+),
+
+added_up as (
+    select
+        organization_id,
+        month_start_on,
+        joiners,
+        leavers,
+        transfers_in,
+        transfers_out,
+        promotions,
+        sum(people) over until_then as people,
+        sum(people + may_stay) over until_then + coalesce(sum(may_before) over after_that, 0) as possible_people,
+        people - appeared as change,
+        people + may_stay - may_before as possible_change,
+        lead(month_start_on) over (partition by organization_id order by month_start_on) as next_change_on
+    from changes
+    window
+        until_then as (
+            partition by organization_id order by month_start_on rows between unbounded preceding and current row
+        ),
+        after_that as (
+            partition by organization_id order by month_start_on rows between 1 following and unbounded following
+        )
+),
+
+spans as (
+    select
+        added_up.organization_id,
+        added_up.month_start_on as first_month_on,
+        case
+            when added_up.next_change_on <= observed.observed_until_on
+                then month_of_number(month_number(added_up.next_change_on) - 1)
+            else observed.observed_until_on
+        end as last_month_on,
+        added_up.joiners,
+        added_up.leavers,
+        added_up.transfers_in,
+        added_up.transfers_out,
+        added_up.promotions,
+        added_up.people,
+        added_up.possible_people,
+        added_up.change,
+        added_up.possible_change
+    from added_up
+    inner join organization_observation as observed on observed.organization_id = added_up.organization_id
+),
+
+-- Between two changes, each month begins and ends as the first of them left it.
+counted as (
+    select
+        spans.organization_id,
+        months.month_start_on,
+        cast(spans.people as integer) as headcount_min,
+        cast(spans.possible_people as integer) as headcount_max,
+        case when months.month_start_on = spans.first_month_on then cast(spans.joiners as integer) else 0 end as joiners,
+        case when months.month_start_on = spans.first_month_on then cast(spans.leavers as integer) else 0 end as leavers,
+        case when months.month_start_on = spans.first_month_on then cast(spans.transfers_in as integer) else 0 end
+            as transfers_in,
+        case when months.month_start_on = spans.first_month_on then cast(spans.transfers_out as integer) else 0 end
+            as transfers_out,
+        case when months.month_start_on = spans.first_month_on then cast(spans.promotions as integer) else 0 end
+            as promotions,
+        case
+            when months.month_start_on = spans.first_month_on then spans.people - cast(spans.change as double) / 2
+            else spans.people
+        end as mean_headcount_min,
+        case
+            when months.month_start_on = spans.first_month_on
+                then spans.possible_people - cast(spans.possible_change as double) / 2
+            else spans.possible_people
+        end as mean_headcount_max
+    from spans
+    inner join months on months.month_start_on >= spans.first_month_on and months.month_start_on <= spans.last_month_on
+),
+
+netted as (
+    select
+        organization_id,
+        month_start_on,
+        headcount_min,
+        headcount_max,
+        joiners,
+        leavers,
+        transfers_in,
+        transfers_out,
+        promotions,
+        joiners - leavers as net,
+        joiners + transfers_in - leavers - transfers_out as net_with_transfers,
+        mean_headcount_min,
+        mean_headcount_max,
+        nullif(mean_headcount_min, 0) as fewest,
+        nullif(mean_headcount_max, 0) as most
+    from counted
+)
+
+select
+    organization_id,
+    month_start_on,
+    headcount_min,
+    headcount_max,
+    cast(null as integer) as reported_headcount,
+    joiners,
+    leavers,
+    transfers_in,
+    transfers_out,
+    promotions,
+    mean_headcount_min,
+    mean_headcount_max,
+    leavers / most as attrition_rate_min,
+    leavers / fewest as attrition_rate_max,
+    joiners / most as hiring_rate_min,
+    joiners / fewest as hiring_rate_max,
+    promotions / most as promotion_rate_min,
+    promotions / fewest as promotion_rate_max,
+    net / case when net < 0 then fewest else most end as growth_rate_min,
+    net / case when net < 0 then most else fewest end as growth_rate_max,
+    (leavers + transfers_out) / most as attrition_rate_with_transfers_min,
+    (leavers + transfers_out) / fewest as attrition_rate_with_transfers_max,
+    (joiners + transfers_in) / most as hiring_rate_with_transfers_min,
+    (joiners + transfers_in) / fewest as hiring_rate_with_transfers_max,
+    net_with_transfers / case when net_with_transfers < 0 then fewest else most end as growth_rate_with_transfers_min,
+    net_with_transfers / case when net_with_transfers < 0 then most else fewest end as growth_rate_with_transfers_max
+from netted
