@@ -54,7 +54,7 @@ describe('searchFolder', () => {
     const escaped = (character: string) =>
       `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`
     for (const written of [
-      [...'per_unseen_7'].map(escaped).join(''),
+      Array.from('per_unseen_7', escaped).join(''),
       'per_unse\\u0065n_7',
       'x/per_unseen_7\\/y',
     ]) {
