@@ -4,16 +4,19 @@
  */
 
 import { join } from 'node:path'
+import { emptyHistory } from '../journal/history.ts'
 import { keyOf, messagesOf, missedKey, type Message } from '../observe/messages.ts'
 import { noticeOf } from '../observe/notice.ts'
 import { openOutbox } from '../observe/outbox.ts'
 import { openTold } from '../observe/told.ts'
+import { lastDue } from '../plan/due.ts'
 import { missingSince, runsOf, type Judgement } from '../plan/judge.ts'
 import { readFreshness, type Freshness } from '../run/freshness.ts'
 import { readJob, type Job } from '../run/job.ts'
-import type { KnownPipeline } from '../run/pipelines.ts'
+import { readPipelines, type KnownPipeline } from '../run/pipelines.ts'
 import { ConfigError, EXIT, JobtideError, messageOf } from '../support/errors.ts'
-import { MINUTE, SECOND } from '../support/units.ts'
+import { sha256Hex } from '../support/hash.ts'
+import { DAY, MINUTE, SECOND } from '../support/units.ts'
 import { tryProcessLock } from '../warehouse/process-lock.ts'
 import type { Context } from './context.ts'
 import { beat, destinationsOf, type Destination } from './destinations.ts'
@@ -36,6 +39,47 @@ export async function tellAll(
   for (const pipeline of freshness.pipelines) {
     const messages = messagesNow(pipeline, freshness)
     await tell(context, pipeline, { messages, digests: 'pending', delivered })
+  }
+}
+
+/**
+ * Tells that the journal cannot be read, from the pipeline files alone: once for each time that a pipeline is due. Never throws.
+ * @param named as of readFreshness
+ * @param error what it could not be read for; of a pipeline file nothing is told
+ */
+export async function tellUnreadable(
+  context: Context,
+  named: readonly string[],
+  error: unknown,
+  delivered: Delivered,
+): Promise<void> {
+  if (error instanceof ConfigError) return
+  const { clock, directory, logger } = context
+  try {
+    const others = named.length === 0 ? emptyHistory() : null
+    const pipelines = await readPipelines(named, directory.root, others)
+    for (const pipeline of pipelines.filter(({ isExpected }) => isExpected)) {
+      const messages = [unreadable(pipeline, error, clock.now())]
+      await tell(context, pipeline, { messages, digests: 'none', delivered })
+    }
+  } catch (problem) {
+    // A pipeline that is not there, or cannot be read, is what the command ends with.
+    if (!(problem instanceof ConfigError)) logger.warn({ reason: messageOf(problem) }, 'not_told')
+  }
+}
+
+/** Another damage has another key; without a schedule it is told once a day. */
+function unreadable({ name, schedule }: KnownPipeline, error: unknown, nowMs: number): Message {
+  const why = messageOf(error)
+  const since = (schedule && lastDue(schedule, nowMs)) ?? Math.floor(nowMs / DAY) * DAY
+  return {
+    key: `${name}:journal_unreadable:${sha256Hex(why).slice(0, 16)}:${since}`,
+    kind: 'failure',
+    pipeline: name,
+    text: `${name} cannot run, because its journal cannot be read: ${why}`,
+    hint: (error instanceof JobtideError ? error.hint : null) ?? null,
+    runId: null,
+    at: nowMs,
   }
 }
 
@@ -63,25 +107,31 @@ export async function tellingOf<T>(
   const { directory, clock, logger } = context
   const look = () => readFreshness({ directory, clock, named: [named], maxAgeMs: null })
   const delivered: Delivered = new Set()
+  let isBefore = true
   /** @returns keys of what is wrong */
   const tellNow = async (
     digests: Digests,
     more: (freshness: Freshness) => Message[] = () => [],
   ): Promise<ReadonlySet<string>> => {
+    const freshness = await look().catch(async (error: unknown) => {
+      // Before the run it is too early: the run may go on without what is lost.
+      if (!isBefore) await tellUnreadable(context, [named], error, delivered)
+      return null
+    })
+    if (freshness === null) return new Set()
     try {
-      const freshness = await look()
       const [pipeline] = freshness.pipelines
       if (pipeline === undefined || !pipeline.job?.notify) return new Set()
       const messages = [...messagesNow(pipeline, freshness), ...more(freshness)]
       await tell(context, pipeline, { messages, digests, delivered })
       return new Set(freshness.judgements.map(keyOfJudgement))
     } catch (error) {
-      // A pipeline that is not there, or cannot be read, is what the run ends with.
-      if (!(error instanceof ConfigError)) logger.warn({ reason: messageOf(error) }, 'not_told')
+      logger.warn({ reason: messageOf(error) }, 'not_told')
       return new Set()
     }
   }
   const before = await tellNow('none')
+  isBefore = false
   const beganAt = clock.now()
   try {
     const result = await work()

@@ -18,7 +18,7 @@ import type { LogLevel } from '../support/logger.ts'
 import type { Context } from './context.ts'
 import { serveHealth, toldAsJson, type Served } from './health.ts'
 import { metricsOf, type Attempt } from './metrics.ts'
-import { tellAll, type Delivered } from './notify.ts'
+import { tellAll, tellUnreadable, type Delivered } from './notify.ts'
 import { writeMetrics } from './observed.ts'
 
 export interface ScheduleOptions {
@@ -37,9 +37,17 @@ export async function scheduleCommand(
 ): Promise<ExitCode> {
   const { directory, clock, logger, stop } = context
   const look = () => readFreshness({ directory, clock, named, maxAgeMs: options.maxAge ?? null })
-  refuseNone(await look())
   const attempts = new Map<string, Attempt>()
   const delivered: Delivered = new Set()
+  const lookAndTell = async () => {
+    try {
+      return await look()
+    } catch (error) {
+      await tellUnreadable(context, named, error, delivered)
+      throw error
+    }
+  }
+  refuseNone(await lookAndTell())
   const pages = {
     '/health': async () => healthOf(await look()),
     '/metrics': async () => ({
@@ -63,7 +71,7 @@ export async function scheduleCommand(
       clock,
       logger,
       stop,
-      look,
+      look: lookAndTell,
       run: async ({ name, argument }) => {
         tell(context, 'run_due', name)
         const { code, signal } = await runChild(context, argument, options)

@@ -1,8 +1,9 @@
+import { readdirSync, rmSync, statSync, truncateSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
 import { describe, expect, it } from 'vitest'
 import { startMailServer } from '../helpers/smtp.ts'
-import { KEY, done, openSite } from '../helpers/run-cli.ts'
+import { KEY, done, openSite, pipelineText } from '../helpers/run-cli.ts'
 import { leaksOf } from '../helpers/canary.ts'
 import { startWebhook } from '../helpers/webhook.ts'
 
@@ -72,6 +73,50 @@ describe('notify', () => {
       expect.stringMatching(/was killed/),
       expect.stringMatching(/exit 2 before it began: there is no API key/),
     ])
+  })
+
+  it('tells once that the journal cannot be read, by run and by schedule; without `notify:`, and where the loss is accepted, nothing is said of telling', async () => {
+    const hook = await startWebhook()
+    const lines = ['schedule: "15 2 * * *"', ...LINES]
+    const site = await openSite({ companies: 2, pipelineLines: lines })
+    const env = { HOOK_URL: hook.url }
+    const call = (command: string, ...more: string[]) =>
+      site.call([command, site.pipeline, ...more], { env })
+    done(await call('extract'))
+    const [told] = hook.got.splice(0)
+    expect(told?.body['kind']).toBe('success')
+    const segments = readdirSync(join(site.dataDir, 'journal'))
+    const segment = segments.find((name) => name.endsWith('.journal')) ?? ''
+    const path = join(site.dataDir, 'journal', segment)
+    truncateSync(path, statSync(path).size - 200)
+
+    for (const command of ['extract', 'run', 'schedule']) {
+      const { exitCode, stderr } = await call(command)
+      expect([exitCode, stderr]).toEqual([9, expect.not.stringContaining('not_told')])
+    }
+    expect(hook.got.map(({ body }) => body)).toMatchObject([
+      {
+        kind: 'failure',
+        text: expect.stringMatching(
+          /^test cannot run, because its journal cannot be read: journal segment .*; lost with it/,
+        ) as string,
+        hint: expect.stringMatching(/^Restore from a backup/) as string,
+      },
+    ])
+    rmSync(path)
+    for (let runs = 0; runs < 2; runs += 1) expect((await call('extract')).exitCode).toBe(9)
+    expect(hook.got.map(({ body }) => body['text'])).toEqual([
+      expect.anything(),
+      expect.stringMatching(/ is gone; lost with it/),
+    ])
+
+    const silent = join(site.folder, 'silent.yaml')
+    writeFileSync(silent, pipelineText())
+    const quiet = await site.call(['extract', silent], { env })
+    expect([quiet.exitCode, quiet.stderr]).toEqual([9, expect.not.stringContaining('not_told')])
+    const accepted = done(await call('extract', '--accept-loss'))
+    expect(accepted.stderr).not.toContain('not_told')
+    expect(hook.got.map(({ body }) => body['kind'])).toEqual(['failure', 'failure', 'success'])
   })
 
   it('mails each address once, what the server did not take with the next run; says once that all is well again, and a heartbeat follows success alone', async () => {
