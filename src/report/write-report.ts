@@ -8,7 +8,7 @@ import type { ReportWindow } from './window.ts'
 
 const MOST_BYTES = 1_900_000
 // As reportPage begins.
-const HEAD = /^<!doctype html><html lang="en">.{0,2000}<title>Job changes, /s
+const HEAD = /^<!doctype html>\s*<html lang="en">.{0,2000}<title>Job changes, /s
 
 export interface ReportRequest {
   readonly window: ReportWindow
