@@ -4,7 +4,8 @@ import { once } from 'node:events'
 import { readFileSync } from 'node:fs'
 import { readEventsFile } from '../simulator/events-file.ts'
 import type { Fault } from '../simulator/faults.ts'
-import { writeOrganizationsFile } from '../simulator/organizations-file.ts'
+import { isExampleText } from '../run/folder.ts'
+import { replaceOrganizationsFile } from '../simulator/organizations-file.ts'
 import { startSimulator } from '../simulator/simulator.ts'
 import { createWorld } from '../simulator/world.ts'
 import { ConfigError, EXIT, messageOf, type ExitCode } from '../support/errors.ts'
@@ -64,7 +65,9 @@ export async function simulateCommand(
   })
   try {
     const organizations = simulator.organizations()
-    if (organizationsOut !== undefined) writeOrganizationsFile(organizationsOut, organizations)
+    if (organizationsOut !== undefined) {
+      replaceOrganizationsFile(organizationsOut, organizations, isExampleText)
+    }
     const { url } = simulator
     const lines = [
       `serving ${countText(organizations.length, 'organisation')} at ${url} (stop with Ctrl-C)`,

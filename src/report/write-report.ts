@@ -1,12 +1,14 @@
 /** A report as a file: one page, for its owner alone. */
 
-import { OWNER_ONLY, writeFileAtomic } from '../support/atomic-file.ts'
+import { OWNER_ONLY, refuseOther, writeFileAtomic } from '../support/atomic-file.ts'
 import type { Warehouse } from '../warehouse/warehouse.ts'
 import { reportPage } from './page.ts'
 import { MOST, readReport, type ListedOrganization, type ReportData } from './read-report.ts'
 import type { ReportWindow } from './window.ts'
 
 const MOST_BYTES = 1_900_000
+// As reportPage begins.
+const HEAD = /^<!doctype html>\s*<html lang="en">.{0,2000}<title>Job changes, /s
 
 export interface ReportRequest {
   readonly window: ReportWindow
@@ -20,12 +22,14 @@ export interface ReportRequest {
 /**
  * Writes the page, readable by its owner alone, in place of one that was there. Of a window with very many changes, or very
  * long names, it shows fewer lines, so that it stays below 2 MB.
+ * @throws ConfigError when something else than a report was there
  * @throws StorageError when the disk refuses
  */
 export async function writeReport(
   warehouse: Warehouse,
   { window, list, path, writtenAt }: ReportRequest,
 ): Promise<{ readonly data: ReportData; readonly bytes: number }> {
+  refuseOther(path, 'report of Jobtide', (text) => HEAD.test(text))
   const data = await readReport(warehouse, window, list)
   for (let rows = MOST.changes; ; rows = Math.floor(rows / 2)) {
     const page = Buffer.from(reportPage(withFirst(data, rows), writtenAt))

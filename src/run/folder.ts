@@ -71,7 +71,12 @@ function refuseOther(there: string, given: string): void {
 
 // Also one that is to be made.
 function isExampleList(path: string): boolean {
-  return !isFile(path) || readFileSync(path, 'utf8') === template(LIST)
+  return !isFile(path) || isExampleText(readFileSync(path, 'utf8'))
+}
+
+/** Whether a list is the one with lines to replace. */
+export function isExampleText(text: string): boolean {
+  return text === template(LIST)
 }
 
 function template(name: string): string {

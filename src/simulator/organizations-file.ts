@@ -1,6 +1,6 @@
 /** The organisation list that Jobtide reads, written from what a simulator serves. */
 
-import { writeFileAtomic } from '../support/atomic-file.ts'
+import { refuseOther, writeFileAtomic } from '../support/atomic-file.ts'
 import { csvLine } from '../support/text.ts'
 import type { TrackedOrganization } from './events.ts'
 
@@ -8,7 +8,23 @@ import type { TrackedOrganization } from './events.ts'
 export function writeOrganizationsFile(
   path: string,
   organizations: readonly Pick<TrackedOrganization, 'organization_id' | 'name'>[],
+  head = '',
 ): void {
   const lines = organizations.map(({ organization_id: id, name }) => csvLine([id, name]))
-  writeFileAtomic(path, ['organization_id,name\n', ...lines].join(''))
+  writeFileAtomic(path, [head, 'organization_id,name\n', ...lines].join(''))
+}
+
+const MARK = '# organisations of the made-up world of jobtide simulate\n'
+
+/**
+ * As {@link writeOrganizationsFile}, in place of a list that this wrote, or that `isUnused` says may go.
+ * @throws ConfigError when something else is there
+ */
+export function replaceOrganizationsFile(
+  path: string,
+  organizations: Parameters<typeof writeOrganizationsFile>[1],
+  isUnused: (text: string) => boolean,
+): void {
+  refuseOther(path, 'list that simulate wrote', (text) => text.startsWith(MARK) || isUnused(text))
+  writeOrganizationsFile(path, organizations, MARK)
 }

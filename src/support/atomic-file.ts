@@ -137,6 +137,14 @@ export function isFile(path: string): boolean {
   return statSync(path, { throwIfNoEntry: false })?.isFile() === true
 }
 
+/** Refuses to write over what is at `path`, unless `isOurs` knows the file. @throws ConfigError */
+export function refuseOther(path: string, what: string, isOurs: (text: string) => boolean): void {
+  if (!existsSync(path) || (isFile(path) && isOurs(readFileSync(path).toString()))) return
+  throw new ConfigError(`${path} exists, and is no ${what}`, {
+    hint: 'Name another file, or move that one away. Nothing was changed.',
+  })
+}
+
 /** What is in a file; null where there is none. @throws StorageError when the disk refuses */
 export function readIfThere(path: string): Buffer | null {
   try {

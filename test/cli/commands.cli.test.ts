@@ -139,7 +139,7 @@ describe('simulate', () => {
     onTestFinished(() => void service.process.kill('SIGKILL'))
     while (!service.stdout().includes('\n')) await pause(20)
     const { url } = JSON.parse(service.stdout()) as { url: string }
-    expect(readFileSync(list, 'utf8').trimEnd().split('\n')).toHaveLength(6)
+    expect(readFileSync(list, 'utf8').trimEnd().split('\n')).toHaveLength(7)
 
     const dataDir = join(folder, 'data')
     const env = { JOBTIDE_BASE_URL: url, JOBTIDE_API_KEY: KEY }

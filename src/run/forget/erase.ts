@@ -36,7 +36,14 @@ import {
   type Pending,
 } from './pending.ts'
 import { eraseFromJournal, rebuildWithout, rewriteIfDue } from './rebuild.ts'
-import { allOf, markersOf, remainingIn, searchFolder, type SearchReport } from './search.ts'
+import {
+  allOf,
+  markersOf,
+  remainingIn,
+  searchFolder,
+  unsearchedIn,
+  type SearchReport,
+} from './search.ts'
 import { eraseInTarget, knownDestinations, searchTarget } from './snapshots.ts'
 import { searchIn, tell, type ErasureWorld } from './world.ts'
 
@@ -60,7 +67,7 @@ export interface Certificate extends Pick<
   /** Which suppression list that was: an older one in its place is noticed by it. */
   readonly list: ListMark | null
   /** How many texts were searched for in how many files and bytes, and where one was found. */
-  readonly proof: SearchReport & { readonly texts: number }
+  readonly proof: Omit<SearchReport, 'unsearched'> & { readonly texts: number }
 }
 
 /**
@@ -225,12 +232,16 @@ function certify(
   { directory, clock, version }: ErasureWorld,
   { events_before, segments, rows, stores, markers }: Pending,
   suppressed: Pick<Certificate, 'people' | 'list'>,
-  proof: SearchReport,
+  { unsearched, ...proof }: SearchReport,
 ): Certificate {
   const failed = stores.flatMap(({ destination, problem }) =>
     problem === null ? [] : [`${destination}: ${problem}`],
   )
-  const remaining = [...failed, ...remainingIn(directory.root, proof.matches)]
+  const remaining = [
+    ...failed,
+    ...remainingIn(directory.root, proof.matches),
+    ...unsearchedIn(unsearched),
+  ]
   const now = clock.now()
   const id = newUlid(now)
   const path = join(directory.root, 'certificates', `forget-${id}.json`)

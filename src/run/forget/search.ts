@@ -10,7 +10,7 @@ import { readSegment } from '../../journal/reader.ts'
 import { withLocalFile } from '../../publish/delta/local-file.ts'
 import { withScratchEngine } from '../../publish/scratch.ts'
 import type { ObjectStore } from '../../publish/store/object-store.ts'
-import { asStorageError } from '../../support/errors.ts'
+import { LockedError, StorageError, asStorageError, messageOf } from '../../support/errors.ts'
 import { sum } from '../../support/numbers.ts'
 import { MIB } from '../../support/units.ts'
 import { tablesOf } from '../../warehouse/erase-rows.ts'
@@ -80,6 +80,14 @@ export interface SearchReport {
   readonly bytes: number
   /** Paths of files, or keys of objects; of a database, with the table. */
   readonly matches: readonly string[]
+  /** What could not be searched: it may hold anything. */
+  readonly unsearched: readonly Unsearched[]
+}
+
+export interface Unsearched {
+  /** As in `matches`. */
+  readonly name: string
+  readonly why: string
 }
 
 export function allOf(reports: readonly SearchReport[]): SearchReport {
@@ -87,6 +95,7 @@ export function allOf(reports: readonly SearchReport[]): SearchReport {
     files: sum(reports.map(({ files }) => files)),
     bytes: sum(reports.map(({ bytes }) => bytes)),
     matches: reports.flatMap(({ matches }) => matches),
+    unsearched: reports.flatMap(({ unsearched }) => unsearched),
   }
 }
 
@@ -116,7 +125,15 @@ export async function searchFolder(
       .filter((entry) => entry.isFile())
       .map((entry) => join(entry.parentPath, entry.name))
       .filter((path) => path !== without && !isLockFile(path) && !isLockOfThisProcess(path))
-    return await searchAll(paths.toSorted(), (path, work) => work(path), options)
+    const open: Open = async (path, work) => {
+      try {
+        await work(path)
+      } catch (error) {
+        // One that was removed meanwhile holds nothing.
+        if (existsSync(path)) throw error
+      }
+    }
+    return await searchAll(paths.toSorted(), open, options)
   } catch (error) {
     throw asStorageError(error, folder)
   }
@@ -140,13 +157,22 @@ async function searchAll(
 ): Promise<SearchReport> {
   const needles = needlesOf(markers)
   const matches: string[] = []
+  const unsearched: Unsearched[] = []
   let bytes = 0
   await withScratchEngine(scratchFolder, async (engine) => {
     const search = async (path: string, name: string) => {
-      const raw = await searchBytes(path, needles)
-      bytes += raw.bytes
-      const where = await searchContent(path, name, needles, engine)
-      if (where !== null || raw.isFound) matches.push(where ?? name)
+      let isFound = false
+      try {
+        const raw = await searchBytes(path, needles)
+        bytes += raw.bytes
+        isFound = raw.isFound
+        const where = await searchContent(path, name, needles, engine)
+        if (where !== null || isFound) matches.push(where ?? name)
+      } catch (error) {
+        if (isPassing(error) || !existsSync(path)) throw error
+        if (isFound) matches.push(name)
+        else unsearched.push({ name, why: messageOf(error).split('\n', 1)[0] ?? '' })
+      }
     }
     for (const [index, name] of names.entries()) {
       signal?.throwIfAborted()
@@ -154,7 +180,12 @@ async function searchAll(
       onFile?.(index + 1, names.length)
     }
   })
-  return { files: names.length, bytes, matches }
+  return { files: names.length, bytes, matches, unsearched }
+}
+
+// The next search may succeed: another program has the file open, or memory or disk were short. All else is the file's own.
+function isPassing(error: unknown): boolean {
+  return error instanceof LockedError || error instanceof StorageError
 }
 
 /** Every spelling in which a text can stand in a file: as it is, and as JSON writes it. */
@@ -235,6 +266,14 @@ async function isIn(
      where ${conditions.join(' or ')} limit 1`,
   )
   return found.length > 0
+}
+
+/** A sentence for each file or object that could not be searched: what it is, and what to do. */
+export function unsearchedIn(unsearched: readonly Unsearched[]): string[] {
+  return unsearched.map(
+    ({ name, why }) =>
+      `${name} cannot be searched: remove it, or look into it by hand and move it to another place (${why})`,
+  )
 }
 
 /**

@@ -6,6 +6,7 @@ import { openJournal } from '../../journal/journal.ts'
 import { dropSnapshots } from '../../publish/drop-snapshots.ts'
 import { parseKeep } from '../../publish/gc/retention.ts'
 import { objectsOf, snapshotKeys } from '../../publish/manifest.ts'
+import { PublishError } from '../../publish/errors.ts'
 import { listSnapshots, readCurrent } from '../../publish/read-snapshot.ts'
 import { withScratchEngine } from '../../publish/scratch.ts'
 import type { ObjectStore } from '../../publish/store/object-store.ts'
@@ -17,7 +18,13 @@ import { withWarehouse, type Warehouse } from '../../warehouse/warehouse.ts'
 import { readSnapshotTarget, type SnapshotTarget } from '../job.ts'
 import { PUBLISHING_MEMORY, loadStage, openTarget, publishStage } from '../stages.ts'
 import type { StoreFindings } from './pending.ts'
-import { searchFolder, searchStore, type Marker, type SearchReport } from './search.ts'
+import {
+  searchFolder,
+  searchStore,
+  unsearchedIn,
+  type Marker,
+  type SearchReport,
+} from './search.ts'
 import { searchIn, type ErasureWorld } from './world.ts'
 
 /**
@@ -118,7 +125,10 @@ async function snapshotsNaming(
   ]
   const keys = [...new Set(manifests.flatMap(keysOf))]
   const options = { ...searchIn(world, `searching ${store.destination}`), markers }
-  const named = new Set((await searchStore(store, keys, options)).matches)
+  const { matches, unsearched } = await searchStore(store, keys, options)
+  // Which snapshots name them cannot be known then.
+  if (unsearched.length > 0) throw new PublishError(unsearchedIn(unsearched).join('; '))
+  const named = new Set(matches)
   return manifests
     .filter((manifest) => keysOf(manifest).some((key) => named.has(key)))
     .map((manifest) => manifest.snapshot_id)
@@ -153,7 +163,11 @@ export async function searchTarget(
   const store = await openTarget(target, world)
   const keys = (await store.list('')).map(({ key }) => key)
   const report = await searchStore(store, keys, options)
-  return { ...report, matches: report.matches.map((key) => store.urlOf(key)) }
+  return {
+    ...report,
+    matches: report.matches.map((key) => store.urlOf(key)),
+    unsearched: report.unsearched.map(({ name, why }) => ({ name: store.urlOf(name), why })),
+  }
 }
 
 async function inTarget(

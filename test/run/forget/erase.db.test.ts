@@ -1,4 +1,12 @@
-import { cpSync, existsSync, mkdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
+import {
+  cpSync,
+  existsSync,
+  mkdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, describe, expect, it } from 'vitest'
 import { load } from '../../../src/load/load.ts'
@@ -90,6 +98,26 @@ describe('erase', () => {
     // The next load goes on from there, and a view of the user's own is still there.
     expect(await loadInto(site)).toMatchObject({ pages: 0, suppressed: 0 })
     await site.read((now) => now.run('from own_view'))
+  }, 240_000)
+
+  it('is not complete where a file cannot be searched, names it, and lets runs go on until it is gone', async () => {
+    const { site, target } = await twoNights()
+    const junk = ['mine.duckdb', 'mine.parquet'].map((name) => join(site.directory.root, name))
+    writeFileSync(junk[0]!, 'no database '.repeat(999))
+    writeFileSync(junk[1]!, '')
+    const expected = {
+      is_complete: false,
+      remaining: junk.map(
+        (path) => expect.stringMatching(`^${path} cannot be searched: remove it, or `) as unknown,
+      ),
+    }
+    expect(await erase(site.erasing([target]), REQUEST)).toMatchObject(expected)
+    expect(await eraseAfterRun(site.erasing([target]), null)).toMatchObject(expected)
+    for (const path of junk) rmSync(path)
+    expect(await erase(site.erasing([target]), NOTHING_NEW)).toMatchObject({
+      is_complete: true,
+      remaining: [],
+    })
   }, 240_000)
 
   it('of snapshots drops those that name them, and no other', async () => {

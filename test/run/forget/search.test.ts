@@ -1,7 +1,12 @@
 import { mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
-import { markersOf, searchFolder, type Marker } from '../../../src/run/forget/search.ts'
+import {
+  markersOf,
+  searchFolder,
+  unsearchedIn,
+  type Marker,
+} from '../../../src/run/forget/search.ts'
 import { quoteText } from '../../../src/warehouse/sql-text.ts'
 import { withWarehouse } from '../../../src/warehouse/warehouse.ts'
 import { temporaryFolder } from '../../helpers/temporary-folder.ts'
@@ -71,6 +76,24 @@ describe('searchFolder', () => {
     mkdirSync(join(folder, 'locks'))
     writeFileSync(join(folder, 'locks', 'waiting.duckdb'), 'no database of this process')
     expect(await search(folder, [marker(NAME)])).toEqual([])
+  })
+
+  it('names what cannot be searched, and searches on: junk that is called Parquet or a database', async () => {
+    const folder = temporaryFolder()
+    const junk = ['a.duckdb', 'a.parquet', 'empty.parquet', 'torn.parquet']
+    for (const name of junk) writeFileSync(join(folder, name), `junk of ${name}`.repeat(99))
+    writeFileSync(join(folder, 'empty.parquet'), '')
+    writeFileSync(join(folder, 'torn.parquet'), 'PAR1 torn')
+    writeFileSync(join(folder, 'named.parquet'), `junk ${NAME}`)
+    writeFileSync(join(folder, 'plain.txt'), NAME)
+    const scratchFolder = join(temporaryFolder(), 'scratch')
+    const report = await searchFolder(folder, { markers: [marker(NAME)], scratchFolder })
+    const at = (name: string) => join(folder, name)
+    expect(report.matches).toEqual([at('named.parquet'), at('plain.txt')])
+    expect(report.unsearched.map(({ name }) => name)).toEqual(junk.map(at))
+    for (const sentence of unsearchedIn(report.unsearched)) {
+      expect(sentence).toMatch(/ cannot be searched: remove it, or look into it by hand .*\(.+\)$/)
+    }
   })
 
   it('finds a text that lies across two of the pieces a file is read in', async () => {
