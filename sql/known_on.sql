@@ -51,7 +51,7 @@ where covered_from_at is null or covered_from_at < end_of_day(day)
 
 -- table: as_of
 -- Of all organisations, also where one is asked for.
-select max(reached_at) as as_of_at
+select utc_date(max(reached_at)) as as_of_on
 from (
     select max(detected_at) as reached_at
     from main.job_change_events

@@ -5,7 +5,7 @@ open_stints as (
     select profile_id, organization_id, min(joined_at) as first_joined_at, max(joined_at) as last_joined_at
     from stints
     cross join as_of
-    where (is_open or left_at > as_of_at) and coalesce(joined_at <= as_of_at, true)
+    where (is_open or utc_date(left_at) > as_of_on) and coalesce(utc_date(joined_at) <= as_of_on, true)
     group by profile_id, organization_id
 )
 

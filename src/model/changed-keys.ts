@@ -129,8 +129,8 @@ export async function noteDuePeople({ warehouse, project }: BuildWork): Promise<
     `insert into ops.changed_people
      select distinct profile_id
      from job_change_events
-     cross join (select as_of_at as old from core.${AS_OF})
-     cross join (select as_of_at as new from (${node.sql}))
-     where changed_at > least(old, new) and changed_at <= greatest(old, new)`,
+     cross join (select as_of_on as old from core.${AS_OF})
+     cross join (select as_of_on as new from (${node.sql}))
+     where utc_date(changed_at) > least(old, new) and utc_date(changed_at) <= greatest(old, new)`,
   )
 }

@@ -42,7 +42,7 @@ titles_now as (
         min_by(title_steps.previous_title, (title_steps.changed_at, title_steps.detected_at, title_steps.event_key)) as title
     from title_steps
     cross join as_of
-    where title_steps.changed_at > as_of.as_of_at and not title_steps.is_flip
+    where utc_date(title_steps.changed_at) > as_of.as_of_on and not title_steps.is_flip
     group by title_steps.profile_id, title_steps.organization_id, title_steps.stint_number
 ),
 
@@ -52,8 +52,8 @@ states as (
         stints.profile_id,
         stints.organization_id,
         stints.stint_number,
-        coalesce(stints.joined_at <= as_of.as_of_at, true)
-        and (stints.is_open or coalesce(stints.left_at > as_of.as_of_at, false)) as is_current,
+        coalesce(utc_date(stints.joined_at) <= as_of.as_of_on, true)
+        and (stints.is_open or coalesce(utc_date(stints.left_at) > as_of.as_of_on, false)) as is_current,
         stints.is_primary,
         stints.joined_at,
         stints.left_at,

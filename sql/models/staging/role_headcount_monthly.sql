@@ -22,7 +22,7 @@ digits as (
 months as (
     select
         month_of_number(
-            month_number(utc_date(as_of.as_of_at)) - hundreds.digit * 100 - tens.digit * 10 - ones.digit
+            month_number(as_of.as_of_on) - hundreds.digit * 100 - tens.digit * 10 - ones.digit
         ) as month_start_on
     from as_of
     cross join digits as hundreds
