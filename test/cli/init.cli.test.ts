@@ -50,10 +50,11 @@ describe('jobtide init', () => {
     ])
     writeFileSync(join(folder, 'organizations.csv'), 'acme\n')
     done(await callCli(['plan', 'nightly'], { cwd: folder }))
-    // What is commented out below `notify:` is right as it is.
+    // Each setting that is commented out is right when its `#`, and nothing else, is taken away.
     const pipeline = join(folder, 'pipelines', 'nightly.yaml')
-    const lines = readFileSync(pipeline, 'utf8').replaceAll(/^# (?=notify:|  )/gm, '')
+    const lines = readFileSync(pipeline, 'utf8').replaceAll(/^( *)#(?! ?[A-Z])(?= *\w+:)/gm, '$1')
     expect(lines).toMatch(/^notify:\n {2}webhook:[^]*\n {2}email:[^]*\n {2}heartbeat:/m)
+    expect(lines).toMatch(/^ {2}credits_per_month: 20000\n[^]*^ {2}requests_per_second: 5$/m)
     writeFileSync(pipeline, lines)
     done(await callCli(['plan', 'nightly'], { cwd: folder }))
   })
