@@ -111,8 +111,14 @@ describe('a file .env', () => {
     const lines = ['JOBTIDE_BASE_URL=https://elsewhere.example', `JOBTIDE_API_KEY=${KEY}`, 'A=1']
     const { folder, file } = await folderWith(site, lines, 0o644)
     const env = { JOBTIDE_BASE_URL: site.simulator.url }
-    const extract = () => callCli(['extract', 'nightly'], { cwd: folder, env })
+    const extract = (more: object = {}) =>
+      callCli(['extract', 'nightly'], { cwd: folder, env: { ...env, ...more } })
     const { stderr } = done(await extract())
+    // The key and the file that holds it are one setting.
+    const keyFile = join(site.folder, 'other.key')
+    writeFileSync(keyFile, 'a-key-that-is-not-known\n', { mode: 0o600 })
+    const ofFile = await extract({ JOBTIDE_API_KEY_FILE: keyFile })
+    expect([ofFile.exitCode, ofFile.stderr]).toEqual([3, expect.stringContaining('refused')])
     expect(stderr).toContain(`${file} holds a key and others may read it`)
     expect(stderr).not.toContain(KEY)
     chmodSync(file, 0o602)
