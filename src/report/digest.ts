@@ -7,6 +7,7 @@ import type { Warehouse } from '../warehouse/warehouse.ts'
 import { credits } from './format.ts'
 import { linkTarget, shown } from './html.ts'
 import {
+  NOT_READ_BEFORE,
   resolveList,
   type Change,
   type Count,
@@ -62,7 +63,11 @@ function part(label: string, texts: readonly string[]): DigestPart {
 }
 
 function countsText(one: Count): string {
-  return `${numberText(one.changes)} (${numberText(one.changes_before)} in the time before), ${countText(one.executives, 'executive')}`
+  const before =
+    one.changes_before === null
+      ? NOT_READ_BEFORE
+      : `${numberText(one.changes_before)} in the time before`
+  return `${numberText(one.changes)} (${before}), ${countText(one.executives, 'executive')}`
 }
 
 function nameOf(one: Pick<Change, 'organization' | 'organization_id'>): string {

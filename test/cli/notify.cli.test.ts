@@ -197,6 +197,8 @@ describe('notify', () => {
     expect(blocks.length).toBeGreaterThan(1)
     const mail = await digest('email')
     expect(mail.trimEnd().split('\n').length).toBeLessThanOrEqual(36)
-    expect(mail).toMatch(/^job changes of [^\n]+\n\njoined: [\d,]+ \([\d,]+ in the time before\)/)
+    expect(mail).toMatch(
+      /^job changes of [^\n]+\n\njoined: [\d,]+ \(the time before was not wholly read\)/,
+    )
   })
 })
