@@ -27,8 +27,8 @@ export interface DigestPart {
   readonly lines: readonly Line[]
 }
 
-/** The head of a report: what of it a digest shows, and the same in lines. */
-export function headDigest(data: ReportHead) {
+/** The head of a report: what of it a digest shows, and the same in lines. @param more shows all of it */
+export function headDigest(data: ReportHead, more: string) {
   const shownHere = {
     executives: data.changes.filter((one) => one.is_executive).slice(0, EXECUTIVES),
     organizations: data.organizations.slice(0, ORGANIZATIONS),
@@ -53,7 +53,7 @@ export function headDigest(data: ReportHead) {
     ),
     part('read', missingTexts(data)),
     part('cost', [credits(data.freshness.credits)]),
-    part('more', ['jobtide report']),
+    part('more', [more]),
   ]
   return { ...shownHere, parts: parts.filter(({ lines }) => lines.length > 0) }
 }

@@ -200,5 +200,10 @@ describe('notify', () => {
     expect(mail).toMatch(
       /^job changes of [^\n]+\n\njoined: [\d,]+ \(the time before was not wholly read\)/,
     )
+    // The same window and list.
+    const more = ['--days', '365', '--organizations', site.organizations]
+    expect(done(await site.call(['digest', ...more])).stdout).toMatch(
+      new RegExp(`^more +jobtide report ${more.join(' ')}$`, 'm'),
+    )
   })
 })

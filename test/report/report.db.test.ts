@@ -117,7 +117,7 @@ describe('the page', () => {
     ) => {
       const data = await readReport(warehouse, window, list)
       const [joined] = data.counts
-      const lines = headDigest(data).parts.flatMap(({ lines }) => lines.map(({ text }) => text))
+      const lines = headDigest(data, '').parts.flatMap(({ lines }) => lines.map(({ text }) => text))
       const [beside] = parsed(reportPage(data, NOW)).all('.figures .beside')
       return { before: joined?.changes_before, beside: beside?.textContent, digest: lines[0] }
     }
