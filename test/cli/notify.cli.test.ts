@@ -197,9 +197,7 @@ describe('notify', () => {
     expect(blocks.length).toBeGreaterThan(1)
     const mail = await digest('email')
     expect(mail.trimEnd().split('\n').length).toBeLessThanOrEqual(36)
-    expect(mail).toMatch(
-      /^job changes of [^\n]+\n\njoined: [\d,]+ \(the time before was not wholly read\)/,
-    )
+    expect(mail).toMatch(/^job changes of [^\n]+\n\njoined: [\d,]+ \([\d,]+ in the time before\)/)
     // The same window and list.
     const more = ['--days', '365', '--organizations', site.organizations]
     expect(done(await site.call(['digest', ...more])).stdout).toMatch(
