@@ -60,14 +60,15 @@ export function giveToLibraries(values: Readonly<Record<string, string>>): void 
   }
 }
 
-/** What OpenTelemetry is to be sent, by its own variables; null for nothing. */
+/** What OpenTelemetry is to be sent, by its own variables, and the addresses; null for nothing. */
 export function telemetryFrom(environment: Environment) {
-  const isFor = (signal: string) =>
-    Boolean(environment[`OTEL_EXPORTER_OTLP_${signal}ENDPOINT`]?.trim())
-  const traces = isFor('') || isFor('TRACES_')
-  const metrics = isFor('') || isFor('METRICS_')
+  const addressOf = (signal: string) => environment[`OTEL_EXPORTER_OTLP_${signal}ENDPOINT`]?.trim()
+  const traces = addressOf('TRACES_') || addressOf('')
+  const metrics = addressOf('METRICS_') || addressOf('')
   const isDisabled = /^true$/i.test(environment['OTEL_SDK_DISABLED']?.trim() ?? '')
-  return isDisabled || !(traces || metrics) ? null : { traces, metrics }
+  if (isDisabled || !(traces || metrics)) return null
+  const addresses = [traces, metrics].flatMap((address) => address || [])
+  return { traces: Boolean(traces), metrics: Boolean(metrics), addresses }
 }
 
 /** Keeps the AWS SDK from asking for a newer Node on stderr each time; its version is pinned in package.json. */

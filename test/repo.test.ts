@@ -222,6 +222,14 @@ describe('the package', () => {
     expect(unpinned).toEqual([])
   })
 
+  it('has every page of docs that a folder of `init` names', () => {
+    const text = ['nightly.yaml', 'env.example'].map((name) => read(`config/init/${name}`)).join()
+    const named = text.match(/docs\/[a-z]+\.md/g) ?? []
+    expect(named.length).toBeGreaterThan(1)
+    expect(named.filter((path) => !files.includes(path))).toEqual([])
+    expect(packageJson().files).toContain('docs/*.md')
+  })
+
   it('has a lock file that any machine can use', () => {
     const { packages } = JSON.parse(read('package-lock.json')) as PackageLock
     const elsewhere = Object.values(packages)
@@ -305,6 +313,7 @@ describe('the tiers', () => {
 })
 
 interface PackageJson {
+  readonly files: readonly string[]
   readonly scripts: Readonly<Record<string, string>>
   readonly engines: { readonly node: string }
   readonly dependencies: Readonly<Record<string, string>>

@@ -1,4 +1,5 @@
 -- How far each organisation was read: the organisations that were not read for the whole window (up to the newest reading) first.
+-- `whole_before` counts those that were read for all of the time of equal length before it.
 -- One row for each of them, at most $rows, and the figures of all in each; without any such organisation one row without a name.
 with kinds as (
     select unnest(['joined', 'left', 'title_change']) as event_type
@@ -34,7 +35,14 @@ covered as (
                 and intervals.covered_to_at >= newest.needed_until_at
             ),
             false
-        ) as is_whole
+        ) as is_whole,
+        coalesce(
+            bool_or(
+                (intervals.covered_from_at is null or intervals.covered_from_at <= $before_at)
+                and intervals.covered_to_at >= $from_at
+            ),
+            false
+        ) as is_whole_before
     from asked
     cross join kinds
     cross join newest
@@ -48,6 +56,7 @@ judged as (
     select
         organization_id,
         bool_and(is_whole) as is_whole,
+        bool_and(is_whole_before) as is_whole_before,
         case when count(covered_to_at) = 3 then min(covered_to_at) end as covered_to_at
     from covered
     group by organization_id
@@ -57,6 +66,7 @@ figures as (
     select
         cast(count(*) as integer) as organizations,
         cast(count(case when is_whole then 1 end) as integer) as whole,
+        cast(count(case when is_whole_before then 1 end) as integer) as whole_before,
         strftime(min(covered_to_at), '%Y-%m-%dT%H:%M:%SZ') as oldest_watermark_at,
         strftime(any_value(newest.read_until_at), '%Y-%m-%dT%H:%M:%SZ') as newest_watermark_at
     from judged

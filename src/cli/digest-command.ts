@@ -11,10 +11,12 @@ import type { Context } from './context.ts'
 import type { DigestFormat } from './options.ts'
 import { whileReading } from './reading.ts'
 
-export async function digestCommand(
-  context: Context,
-  options: WindowChoice & { readonly organizations?: string; readonly format: DigestFormat },
-): Promise<ExitCode> {
+interface DigestOptions extends WindowChoice {
+  readonly organizations?: string
+  readonly format: DigestFormat
+}
+
+export async function digestCommand(context: Context, options: DigestOptions): Promise<ExitCode> {
   const { clock, output, stop } = context
   const window = chosenWindow(options, clock.now())
   const file = options.organizations
@@ -22,7 +24,7 @@ export async function digestCommand(
   const data = await whileReading(context, (warehouse) =>
     readHead(warehouse, { window, list, rows: DIGEST_CHANGES }),
   )
-  const { parts, ...shown } = headDigest(data)
+  const { parts, ...shown } = headDigest(data, reportCommandOf(options))
   const title = `job changes of ${windowText(window)}`
   if (!output.json && options.format !== 'text') {
     const notice = { subject: title, paragraphs: paragraphsOf(parts) }
@@ -50,6 +52,19 @@ export async function digestCommand(
     },
   })
   return EXIT.done
+}
+
+/** The command that shows the same window and list as a page. */
+function reportCommandOf({ week, days, from, to, organizations }: DigestOptions): string {
+  const given = { days, from, to, organizations }
+  const options = Object.entries(given).flatMap(([name, value]) =>
+    value === undefined ? [] : [`--${name}`, shellWord(String(value))],
+  )
+  return ['jobtide report', ...(week === true ? ['--week'] : []), ...options].join(' ')
+}
+
+function shellWord(text: string): string {
+  return /^[\w./:@%+,=-]+$/.test(text) ? text : `'${text.replaceAll("'", String.raw`'\''`)}'`
 }
 
 /** Parts of one line together, each other one under its label. */

@@ -42,19 +42,28 @@ export function withEnvFiles(environment: Environment, pipelines: readonly strin
   const warnings: string[] = []
   for (const file of files) {
     const values = readEnvFile(file)
+    const earlier = { ...found }
     if (isExposed(file, values)) warnings.push(`${file} holds a key and others may read it`)
     for (const [name, value] of Object.entries(values)) {
-      if (environment[name] !== undefined) continue
+      if (saidBy(environment, name)) continue
       if (name === READ_BY_NODE) {
         warnings.push(`${file}: ${name} has no effect there: set it in the environment`)
       }
       // An empty line of an example says nothing.
-      if (!TAKEN.test(name) || value === '') continue
-      found[name] ??= PATHS.has(name) ? resolve(dirname(file), value) : value
+      if (!TAKEN.test(name) || value === '' || saidBy(earlier, name)) continue
+      found[name] = PATHS.has(name) ? resolve(dirname(file), value) : value
     }
   }
   giveToLibraries(found)
   return { environment: { ...environment, ...found }, warnings }
+}
+
+// The key and the file that holds it are one setting: who names the file does not mean a key that stands elsewhere.
+const KEYS = ['JOBTIDE_API_KEY', 'JOBTIDE_API_KEY_FILE']
+
+function saidBy(environment: Environment, name: string): boolean {
+  const names = KEYS.includes(name) ? KEYS : [name]
+  return names.some((one) => environment[one] !== undefined)
 }
 
 // Jobtide's own pipelines are read by everybody, and configured nowhere.

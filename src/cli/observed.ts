@@ -156,8 +156,17 @@ async function exportRun(
     .then(() => `no answer within ${LONGEST_MS / SECOND} s`)
   const problem = await Promise.race([sent, tooLong]).finally(() => isSent.abort())
   if (problem !== null) {
-    logger[levelAfter([exitCode])]({ reason: problem }, 'not_sent_to_opentelemetry')
+    const places = new Set(signals.addresses.map(publicPart))
+    const reason = `to ${[...places].join(' and ')}: ${problem}`
+    logger[levelAfter([exitCode])]({ reason }, 'not_sent_to_opentelemetry')
   }
+}
+
+// User, password and query of an address may be secret.
+function publicPart(address: string): string {
+  if (!URL.canParse(address)) return 'an address that is malformed'
+  const { protocol, host, pathname } = new URL(address)
+  return `${protocol}//${host}${pathname === '/' ? '' : pathname}`
 }
 
 /** Figures as attributes of Jobtide; what is no text, number or truth value is left out. */

@@ -67,7 +67,7 @@ export async function sendToOpenTelemetry(
     ...(signals.traces ? {} : { spanProcessors: [] }),
     ...(signals.metrics ? {} : { metricReaders: [] }),
   })
-  const note = (text: string) => void problems.push(problemText(text))
+  const note = (...parts: readonly unknown[]) => void problems.push(problemText(parts))
   const ignore = () => undefined
   const logger = { error: note, warn: note, info: ignore, debug: ignore, verbose: ignore }
   api.diag.setLogger(logger, { logLevel: api.DiagLogLevel.WARN, suppressOverrideMessage: true })
@@ -86,10 +86,16 @@ export async function sendToOpenTelemetry(
   return problems.length === 0 ? null : [...new Set(problems)].join('; ')
 }
 
-// The libraries tell an error as JSON, with its stack.
-function problemText(text: string): string {
-  const { message = text } = Object(jsonOrNull(text)) as { message?: string }
-  return message
+// The libraries tell an error as it is, or as JSON with its stack, and before it their own name; an answer that they did not
+// understand, which may be long, is left out.
+function problemText(parts: readonly unknown[]): string {
+  const texts = parts.flatMap((part) => {
+    if (part instanceof Error) return messageOf(part)
+    if (typeof part !== 'string') return []
+    const { message = part } = Object(jsonOrNull(part)) as { message?: string }
+    return message
+  })
+  return texts.slice(texts.length > 1 && /^\S+$/.test(texts[0] ?? '') ? 1 : 0).join(' ')
 }
 
 type Api = typeof OpenTelemetry

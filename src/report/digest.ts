@@ -7,6 +7,7 @@ import type { Warehouse } from '../warehouse/warehouse.ts'
 import { credits } from './format.ts'
 import { linkTarget, shown } from './html.ts'
 import {
+  NOT_READ_BEFORE,
   resolveList,
   type Change,
   type Count,
@@ -26,8 +27,8 @@ export interface DigestPart {
   readonly lines: readonly Line[]
 }
 
-/** The head of a report: what of it a digest shows, and the same in lines. */
-export function headDigest(data: ReportHead) {
+/** The head of a report: what of it a digest shows, and the same in lines. @param more shows all of it */
+export function headDigest(data: ReportHead, more: string) {
   const shownHere = {
     executives: data.changes.filter((one) => one.is_executive).slice(0, EXECUTIVES),
     organizations: data.organizations.slice(0, ORGANIZATIONS),
@@ -52,7 +53,7 @@ export function headDigest(data: ReportHead) {
     ),
     part('read', missingTexts(data)),
     part('cost', [credits(data.freshness.credits)]),
-    part('more', ['jobtide report']),
+    part('more', [more]),
   ]
   return { ...shownHere, parts: parts.filter(({ lines }) => lines.length > 0) }
 }
@@ -62,7 +63,11 @@ function part(label: string, texts: readonly string[]): DigestPart {
 }
 
 function countsText(one: Count): string {
-  return `${numberText(one.changes)} (${numberText(one.changes_before)} in the time before), ${countText(one.executives, 'executive')}`
+  const before =
+    one.changes_before === null
+      ? NOT_READ_BEFORE
+      : `${numberText(one.changes_before)} in the time before`
+  return `${numberText(one.changes)} (${before}), ${countText(one.executives, 'executive')}`
 }
 
 function nameOf(one: Pick<Change, 'organization' | 'organization_id'>): string {

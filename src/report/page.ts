@@ -7,7 +7,7 @@ import { packageRoot } from '../support/assets.ts'
 import { countText, numberText, sum } from '../support/numbers.ts'
 import { Html, html, shown, type Content } from './html.ts'
 import { peopleSections } from './people.ts'
-import type { Count, ReportData } from './read-report.ts'
+import { NOT_READ_BEFORE, type Count, type ReportData } from './read-report.ts'
 import {
   burstsSection,
   coverageSection,
@@ -153,6 +153,7 @@ function figures({ counts }: ReportData): Html {
 }
 
 function before({ changes, changes_before: earlier }: Count): string {
+  if (earlier === null) return NOT_READ_BEFORE
   if (changes === earlier) return 'as many as before'
   return `${changes > earlier ? '▲' : '▼'} from ${numberText(earlier)}`
 }

@@ -12,7 +12,8 @@ export type ChangeKind = 'joined' | 'left' | 'rose'
 export interface Count {
   readonly change: ChangeKind
   readonly changes: number
-  readonly changes_before: number
+  /** In the time of equal length before it; null where that was not read for all organisations, so that nothing is compared. */
+  readonly changes_before: number | null
   readonly executives: number
   readonly side_roles: number
 }
@@ -92,6 +93,8 @@ export interface Burst {
 export interface CoverageRow {
   readonly organizations: number
   readonly whole: number
+  /** How many were read for all of the time before the window. */
+  readonly whole_before: number
   readonly oldest_watermark_at: string | null
   readonly newest_watermark_at: string | null
   readonly organization_id: string | null
@@ -133,6 +136,9 @@ export interface ListedOrganization {
   readonly by: 'id' | 'url'
   readonly value: string
 }
+
+/** What stands where nothing is compared. */
+export const NOT_READ_BEFORE = 'the time before was not wholly read'
 
 /** How many rows each part has at most. */
 export const MOST = { changes: 400, organizations: 200, flows: 60, bursts: 60, missing: 25 }
@@ -188,19 +194,29 @@ async function readParts(warehouse: Warehouse, { window, list, rows = MOST.chang
     })
   const [freshness] = await query<Freshness>('freshness')
   if (freshness === undefined) throw new Error('report_freshness gives one row')
+  const coverage = await query<CoverageRow>('coverage', { rows: MOST.missing })
+  const counts = await query<Count>('counts')
   const head: ReportHead = {
     window,
     scope: scope === null ? null : { listed: list?.length ?? 0, unknown: scope.unknown },
-    counts: await query<Count>('counts'),
+    counts: isReadBefore(coverage)
+      ? counts
+      : counts.map((count) => ({ ...count, changes_before: null })),
     changes: await query<Change>('changes', { rows }),
     organizations: await query<OrganizationChanges>('by_organization', {
       rows: MOST.organizations,
     }),
     bursts: await query<Burst>('bursts', { rows: MOST.bursts, least: LEAST_BURST }),
-    coverage: await query<CoverageRow>('coverage', { rows: MOST.missing }),
+    coverage,
     freshness,
   }
   return { head, query }
+}
+
+function isReadBefore([first]: readonly CoverageRow[]): boolean {
+  return (
+    first !== undefined && first.organizations > 0 && first.whole_before === first.organizations
+  )
 }
 
 /** The ids of listed organisations, and what nothing is known of, as it was written. */

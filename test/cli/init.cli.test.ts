@@ -50,10 +50,11 @@ describe('jobtide init', () => {
     ])
     writeFileSync(join(folder, 'organizations.csv'), 'acme\n')
     done(await callCli(['plan', 'nightly'], { cwd: folder }))
-    // What is commented out below `notify:` is right as it is.
+    // Each setting that is commented out is right when its `#`, and nothing else, is taken away.
     const pipeline = join(folder, 'pipelines', 'nightly.yaml')
-    const lines = readFileSync(pipeline, 'utf8').replaceAll(/^# (?=notify:|  )/gm, '')
+    const lines = readFileSync(pipeline, 'utf8').replaceAll(/^( *)#(?! ?[A-Z])(?= *\w+:)/gm, '$1')
     expect(lines).toMatch(/^notify:\n {2}webhook:[^]*\n {2}email:[^]*\n {2}heartbeat:/m)
+    expect(lines).toMatch(/^ {2}credits_per_month: 20000\n[^]*^ {2}requests_per_second: 5$/m)
     writeFileSync(pipeline, lines)
     done(await callCli(['plan', 'nightly'], { cwd: folder }))
   })
@@ -110,8 +111,14 @@ describe('a file .env', () => {
     const lines = ['JOBTIDE_BASE_URL=https://elsewhere.example', `JOBTIDE_API_KEY=${KEY}`, 'A=1']
     const { folder, file } = await folderWith(site, lines, 0o644)
     const env = { JOBTIDE_BASE_URL: site.simulator.url }
-    const extract = () => callCli(['extract', 'nightly'], { cwd: folder, env })
+    const extract = (more: object = {}) =>
+      callCli(['extract', 'nightly'], { cwd: folder, env: { ...env, ...more } })
     const { stderr } = done(await extract())
+    // The key and the file that holds it are one setting.
+    const keyFile = join(site.folder, 'other.key')
+    writeFileSync(keyFile, 'a-key-that-is-not-known\n', { mode: 0o600 })
+    const ofFile = await extract({ JOBTIDE_API_KEY_FILE: keyFile })
+    expect([ofFile.exitCode, ofFile.stderr]).toEqual([3, expect.stringContaining('refused')])
     expect(stderr).toContain(`${file} holds a key and others may read it`)
     expect(stderr).not.toContain(KEY)
     chmodSync(file, 0o602)

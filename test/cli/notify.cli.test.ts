@@ -198,5 +198,10 @@ describe('notify', () => {
     const mail = await digest('email')
     expect(mail.trimEnd().split('\n').length).toBeLessThanOrEqual(36)
     expect(mail).toMatch(/^job changes of [^\n]+\n\njoined: [\d,]+ \([\d,]+ in the time before\)/)
+    // The same window and list.
+    const more = ['--days', '365', '--organizations', site.organizations]
+    expect(done(await site.call(['digest', ...more])).stdout).toMatch(
+      new RegExp(`^more +jobtide report ${more.join(' ')}$`, 'm'),
+    )
   })
 })

@@ -55,14 +55,23 @@ export function valuesOf(attributes: readonly Attribute[]): Record<string, unkno
   return Object.fromEntries(attributes.map(({ key, value }) => [key, Object.values(value)[0]]))
 }
 
-/** Listens until the test ends. @param answer how each request is answered; `never` for not at all */
-export async function otlpServer(answer: 200 | 400 | 'never' = 200) {
+/**
+ * Listens until the test ends.
+ * @param answer how each request is answered; `never` for not at all, `page` with 200 and a page of HTML
+ */
+export async function otlpServer(answer: 200 | 400 | 'never' | 'page' = 200) {
   const taken: { readonly path: string; readonly body: Body }[] = []
   const server = createServer((request, response) => {
+    const headers = { 'content-type': 'application/json' }
+    // It may be asked in any protocol.
+    if (answer === 'page') {
+      request.resume().on('end', () => response.writeHead(200, headers).end('<html></html>'))
+      return
+    }
     void json(request).then((body) => {
       taken.push({ path: request.url ?? '', body: body as Body })
       if (answer === 'never') return
-      response.writeHead(answer, { 'content-type': 'application/json' }).end('{}')
+      response.writeHead(answer, headers).end('{}')
     })
   })
   await new Promise<void>((resolve) => void server.listen(0, '127.0.0.1', resolve))

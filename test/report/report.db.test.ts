@@ -5,6 +5,7 @@ import { join } from 'node:path'
 import { parseHTML } from 'linkedom'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { buildModels } from '../../src/model/build.ts'
+import { headDigest } from '../../src/report/digest.ts'
 import { reportPage } from '../../src/report/page.ts'
 import { readReport, type ListedOrganization } from '../../src/report/read-report.ts'
 import { windowText, chosenWindow, type ReportWindow } from '../../src/report/window.ts'
@@ -107,6 +108,37 @@ describe('the page', () => {
     expect([...shown]).toEqual(['Org 3'])
     expect(page.text('.warning')).toContain('not read for the whole window')
     expect(page.text('header')).toContain('nowhere-inc')
+  })
+
+  it('compares with the time before where all of it was read, and says so where it was not', async () => {
+    const before = async (
+      window: ReportWindow,
+      list: readonly ListedOrganization[] | null = null,
+    ) => {
+      const data = await readReport(warehouse, window, list)
+      const [joined] = data.counts
+      const lines = headDigest(data, '').parts.flatMap(({ lines }) => lines.map(({ text }) => text))
+      const [beside] = parsed(reportPage(data, NOW)).all('.figures .beside')
+      return { before: joined?.changes_before, beside: beside?.textContent, digest: lines[0] }
+    }
+    const not = 'the time before was not wholly read'
+    // `org 1` was read up to June.
+    const early = { from: Date.UTC(2024, 4, 1), to: Date.UTC(2024, 5, 1) }
+    const late = { from: Date.UTC(2024, 6, 1), to: Date.UTC(2024, 7, 1) }
+    expect(await before(early)).toEqual({
+      before: expect.any(Number) as number,
+      beside: expect.stringMatching(/^[▲▼] from \d+$/) as string,
+      digest: expect.stringMatching(/^\d+ \(\d+ in the time before\), /) as string,
+    })
+    expect(await before(late)).toEqual({
+      before: null,
+      beside: not,
+      digest: expect.stringContaining(` (${not}), `) as string,
+    })
+    expect((await before(late, [{ by: 'id', value: 'org 0' }])).before).toEqual(expect.any(Number))
+    // Read, but not to the end of the time before; and nothing was read of `org 3`.
+    expect((await before({ from: NOW + DAY, to: NOW + 3 * DAY })).before).toBeNull()
+    expect((await before(early, [{ by: 'id', value: 'org 3' }])).before).toBeNull()
   })
 
   it('of an empty window says that nothing was seen, in every section', async () => {

@@ -185,7 +185,7 @@ const changeCounts = list(
   object({
     change: text,
     changes: count,
-    changes_before: count,
+    changes_before: orNull(count),
     executives: count,
     side_roles: count,
   }),
