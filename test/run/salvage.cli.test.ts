@@ -29,7 +29,7 @@ const removeJournal = (site: Site) => {
 }
 
 it('salvages a lost journal: a replay of it gives the same tables row for row, and the next night costs what the night before did', async () => {
-  const site = await openSite({ companies: 4 })
+  const site = await openSite({ companies: 16 })
   const known = site.simulator.organizations()
   // Two companies by page, so that ids are learnt.
   const list = known.map(({ organization_id: id, slug }, n) => (n < 2 ? `,${slug}` : `${id},`))
@@ -134,7 +134,7 @@ it('keeps 1 reject, 1 request in doubt and the month of a journal whose list of 
 }, 240_000)
 
 it('keeps the credits of 3 kinds of pages that were not loaded: of a listed segment, an accepted loss and one that a kill left open; also when it is stopped and called again', async () => {
-  const site = await openSite({ companies: 4 })
+  const site = await openSite({ companies: 12 })
   const extract = (...more: string[]) => site.call(['extract', site.pipeline, ...more])
   done(await extract('--days', '30'))
   done(await site.call(['load']))
