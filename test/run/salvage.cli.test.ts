@@ -29,13 +29,12 @@ const removeJournal = (site: Site) => {
 }
 
 it('salvages a lost journal: a replay of it gives the same tables row for row, and the next night costs what the night before did', async () => {
-  const site = await openSite({ companies: 12 })
+  const site = await openSite({ companies: 12, pipelineLines: ['overlap_hours: 168'] })
   const known = site.simulator.organizations()
   // Two companies by page, so that ids are learnt.
   const list = known.map(({ organization_id: id, slug }, n) => (n < 2 ? `,${slug}` : `${id},`))
   writeFileSync(site.organizations, ['organization_id,company_url', ...list, ''].join('\n'))
-  // What is read three times or more cannot all be placed.
-  for (const days of [['--days', '300'], ['--days', '40'], [], ['--days', '40'], []]) {
+  for (const days of [['--days', '300'], [], ['--days', '40'], []]) {
     done(await site.call(['extract', site.pipeline, ...days]))
   }
   const nightBefore = site.simulator.account().credits
