@@ -26,7 +26,6 @@
 --   previous_stint_number: The stint before it of the same track, main or side; null for the first.
 --   part: What the event is to the stint: arrival (begins it), departure (ends it), interruption (left and joined inside it: no leaving), role_start (joined while there), role_end (left while another role goes on, or taken back), repeat (said before, or again later), title_change.
 --   partner_event_key: For an interruption, the event_key of the other of the two events; else null.
---   partner_changed_at: changed_at of that other event; null where there is none.
 --   event_type: joined, left or title_change.
 --   changed_at: When the change took effect, UTC. Often known to the month only: then the first of that month.
 --   detected_at: When the service saw the change, UTC.
@@ -303,11 +302,7 @@ parts as (
         case
             when resumes then before_key
             when coalesce(lead(resumes) over sequence, false) then lead(event_key) over sequence
-        end as partner_event_key,
-        case
-            when resumes then before_at
-            when coalesce(lead(resumes) over sequence, false) then lead(changed_at) over sequence
-        end as partner_changed_at
+        end as partner_event_key
     from begun
     window sequence as (partition by profile_id, organization_id, track order by position)
 ),
@@ -329,7 +324,6 @@ placed as (
             end
         ) as part,
         parts.partner_event_key,
-        parts.partner_changed_at,
         -- What lies before all of them belongs to the first stint.
         greatest(
             1,
@@ -381,7 +375,6 @@ select
     cast(stints.previous_stint_number as integer) as previous_stint_number,
     placed.part,
     placed.partner_event_key,
-    placed.partner_changed_at,
     events.event_type,
     events.changed_at,
     events.detected_at,

@@ -14,7 +14,6 @@
 --   previous_stint_number: The stint before it of the same track, main or side roles; null for the first.
 --   part: What the event is to the stint: arrival (begins it), departure (ends it), interruption (left and joined inside it: no leaving), role_start (joined while there), role_end (left while another role goes on, or taken back), repeat (said before, or again later), title_change.
 --   partner_event_key: For an interruption, the event_key of the other of the two events; else null.
---   partner_changed_at: changed_at of that other event; null where there is none.
 --   event_type: joined, left or title_change.
 --   changed_at: When the change took effect, UTC. Often known to the month only: then the first of that month.
 --   month_start_on: First day of the month of changed_at, UTC.
@@ -39,7 +38,6 @@ select
         case events.event_type when 'joined' then 'arrival' when 'left' then 'departure' else 'title_change' end
     ) as part,
     ambiguous_events.partner_event_key,
-    ambiguous_events.partner_changed_at,
     events.event_type,
     events.changed_at,
     events.month_start_on,

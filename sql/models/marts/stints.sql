@@ -155,8 +155,7 @@ inside as (
         ladder,
         title,
         previous_title,
-        part,
-        partner_changed_at
+        part
     from stint_events
     where event_type = 'title_change'
     union all
@@ -173,8 +172,7 @@ inside as (
         ladder,
         title,
         previous_title,
-        part,
-        partner_changed_at
+        part
     from ambiguous_events
     where part in ('interruption', 'role_start', 'role_end', 'repeat')
 ),
