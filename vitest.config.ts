@@ -23,7 +23,7 @@ export default defineConfig({
       tier('slow', SLOW),
       tier('soak', SOAK),
     ],
-    setupFiles: ['test/helpers/no-network.ts'],
+    setupFiles: ['test/helpers/no-network.ts', 'test/helpers/property-seed.ts'],
     testTimeout: 60_000,
     hookTimeout: 60_000,
     maxWorkers: 2,

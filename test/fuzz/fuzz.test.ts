@@ -10,14 +10,14 @@ import { join } from 'node:path'
 import { setImmediate as otherWork } from 'node:timers/promises'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { mixSeeds, seededRandom } from '../../src/simulator/random.ts'
-import { rounds } from '../helpers/tier.ts'
+import { rounds, seedOf } from '../helpers/tier.ts'
 import { mutated } from './mutate.ts'
 import type { Target } from './target.ts'
 import { openTargets } from './targets.ts'
 import { watch } from './watchdog.ts'
 
 const INPUTS = rounds('JOBTIDE_FUZZ', 1_000, 500_000)
-const SEED = Number(process.env['JOBTIDE_FUZZ_SEED'] ?? Math.floor(Math.random() * 2 ** 32))
+const SEED = seedOf('JOBTIDE_FUZZ_SEED')
 const LONGEST_MS = 1_000
 const FOLDER = join(import.meta.dirname, 'corpus')
 

@@ -12,3 +12,13 @@ export function rounds(name: string, usual: number, soak: number): number {
   if (asked !== undefined) return Number(asked)
   return IS_SOAK ? soak : usual
 }
+
+/**
+ * The seed of a suite with random inputs: another one at each `npm run test:soak`, which looks for what nobody thought of,
+ * and else always the same, so that a change alone decides whether its tests pass. `name` overrides both.
+ */
+export function seedOf(name: string): number {
+  const asked = process.env[name]
+  if (asked !== undefined) return Number(asked)
+  return IS_SOAK ? Math.floor(Math.random() * 2 ** 31) : 20_261_125
+}

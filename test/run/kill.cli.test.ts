@@ -14,10 +14,10 @@ import { seededRandom } from '../../src/simulator/random.ts'
 import { realClock } from '../../src/support/clock.ts'
 import { compareDataDirs } from '../helpers/compare-sites.ts'
 import { done, openSite, type RunningCli, type Site } from '../helpers/run-cli.ts'
-import { rounds } from '../helpers/tier.ts'
+import { rounds, seedOf } from '../helpers/tier.ts'
 
 const KILLS = rounds('JOBTIDE_KILLS', 3, 100)
-const SEED = Number(process.env['JOBTIDE_KILL_SEED'] ?? Math.floor(Math.random() * 1e9))
+const SEED = seedOf('JOBTIDE_KILL_SEED')
 // Side by side where there are many.
 const CHAINS = KILLS < 50 ? 1 : 3
 const CONCURRENCY = 3
