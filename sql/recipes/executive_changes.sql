@@ -3,7 +3,7 @@
 -- parameter: from = 1900-01-01: the first day
 -- parameter: to = 2999-12-31: the last day
 select
-    utc_date(changes.changed_at) as changed_on,
+    changes.changed_on,
     changes.change,
     changes.person_full_name,
     changes.previous_title,
@@ -17,6 +17,6 @@ from executive_changes as changes
 left join people as successors on successors.profile_id = changes.successor_profile_id
 where
     changes.organization_id = getvariable('organization')
-    and utc_date(changes.changed_at) between cast(getvariable('from') as date) and cast(getvariable('to') as date)
+    and changes.changed_on between cast(getvariable('from') as date) and cast(getvariable('to') as date)
 order by changes.changed_at desc, changes.person_full_name
 limit 200

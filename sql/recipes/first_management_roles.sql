@@ -3,7 +3,7 @@
 -- parameter: from = 1900-01-01: the first day
 -- parameter: to = 2999-12-31: the last day
 select
-    utc_date(promoted_at) as promoted_on,
+    promoted_on,
     person_full_name,
     previous_title,
     title,
@@ -15,6 +15,6 @@ where
     and is_primary
     and is_management
     and not was_management
-    and utc_date(promoted_at) between cast(getvariable('from') as date) and cast(getvariable('to') as date)
+    and promoted_on between cast(getvariable('from') as date) and cast(getvariable('to') as date)
 order by promoted_at desc, person_full_name
 limit 200

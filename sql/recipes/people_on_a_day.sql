@@ -7,13 +7,13 @@ select
     level,
     function,
     is_primary,
-    utc_date(started_at) as since,
-    utc_date(ended_at) as until,
+    started_on as since,
+    ended_on as until,
     person_network_url
 from role_spells
 where
     organization_id = getvariable('organization')
-    and utc_date(started_at) <= cast(getvariable('day') as date)
-    and (utc_date(ended_at) > cast(getvariable('day') as date) or is_open)
+    and started_on <= cast(getvariable('day') as date)
+    and (ended_on > cast(getvariable('day') as date) or is_open)
 order by level, person_full_name
 limit 200

@@ -2,7 +2,7 @@
 -- parameter: from = 1900-01-01: the first day
 -- parameter: to = 2999-12-31: the last day
 select
-    utc_date(joined_at) as joined_on,
+    joined_on,
     organization_name,
     person_full_name,
     title,
@@ -10,6 +10,6 @@ select
     came_from_organization_name as came_from,
     person_network_url
 from joiners
-where is_primary and level in ('vp', 'cxo') and utc_date(joined_at) between cast(getvariable('from') as date) and cast(getvariable('to') as date)
-order by joined_at desc, organization_name, person_full_name
+where is_primary and level in ('vp', 'cxo') and joined_on between cast(getvariable('from') as date) and cast(getvariable('to') as date)
+order by joined_on desc, organization_name, person_full_name
 limit 200

@@ -10,7 +10,7 @@ from leavers
 where
     organization_id = getvariable('organization')
     and is_primary
-    and utc_date(left_at) between cast(getvariable('from') as date) and cast(getvariable('to') as date)
+    and left_on between cast(getvariable('from') as date) and cast(getvariable('to') as date)
 group by went_to_organization_id, went_to_organization_name
 order by people desc, went_to
 limit 20

@@ -12,8 +12,8 @@ select
     told.title_after,
     told.from_organization,
     told.to_organization,
-    strftime(told.changed_at, '%Y-%m-%d') as changed_on,
-    told.is_month_precise,
+    cast(told.changed_on as varchar) as changed_on,
+    told.precision,
     told.is_future,
     strftime(told.known_at, '%Y-%m-%d') as known_on
 from known_changes as told

@@ -14,8 +14,8 @@ select
     title as title_after,
     came_from_organization_name as from_organization,
     organization_name as to_organization,
-    joined_at as changed_at,
-    is_month_precise,
+    joined_on as changed_on,
+    precision,
     is_future,
     known_at
 from joiners
@@ -34,8 +34,8 @@ select
     went_to_title,
     organization_name,
     went_to_organization_name,
-    left_at,
-    is_month_precise,
+    left_on,
+    precision,
     is_future,
     known_at
 from leavers
@@ -54,8 +54,8 @@ select
     title,
     organization_name,
     organization_name,
-    promoted_at,
-    is_month_precise,
+    promoted_on,
+    precision,
     is_future,
     known_at
 from promotions

@@ -32,8 +32,8 @@ select
     ordered.title_after,
     ordered.from_organization,
     ordered.to_organization,
-    strftime(ordered.changed_at, '%Y-%m-%d') as changed_on,
-    ordered.is_month_precise,
+    cast(ordered.changed_on as varchar) as changed_on,
+    ordered.precision,
     ordered.is_future,
     strftime(ordered.known_at, '%Y-%m-%d') as known_on
 from ordered

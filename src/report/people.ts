@@ -68,7 +68,7 @@ function line(kind: ChangeKind, row: Change): Html {
   const person = name(row.person_full_name, 'name not known')
   const tag = LEVELS[row.level]
   const at = Date.parse(row.changed_on)
-  const when = row.is_month_precise ? monthText(at) : dayText(at)
+  const isDay = row.precision === 'day'
   const organization = shown(row.organization) ?? row.organization_id
   return html`<tr
     role="row"
@@ -90,8 +90,8 @@ function line(kind: ChangeKind, row: Change): Html {
       }
     </td>
     <td role="cell" class="when" data-value="${row.changed_on}">
-      <time datetime="${row.is_month_precise ? row.changed_on.slice(0, 7) : row.changed_on}"
-        >${when}</time
+      <time datetime="${isDay ? row.changed_on : row.changed_on.slice(0, 7)}"
+        >${isDay ? dayText(at) : monthText(at)}</time
       >${row.is_future ? ' (announced)' : null}
       <span class="seen">seen ${dayText(Date.parse(row.known_on))}</span>
     </td>

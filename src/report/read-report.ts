@@ -32,7 +32,8 @@ export interface Change {
   readonly from_organization: string | null
   readonly to_organization: string | null
   readonly changed_on: string
-  readonly is_month_precise: boolean
+  /** How well `changed_on` is known. */
+  readonly precision: 'day' | 'month' | 'year'
   readonly is_future: boolean
   readonly known_on: string
 }

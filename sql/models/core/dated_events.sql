@@ -9,8 +9,9 @@
 --   organization_id: The service's stable id of the organisation.
 --   event_type: joined, left or title_change.
 --   changed_at: When the change took effect, UTC. Often known to the month only: then the first of that month.
+--   changed_on: The day of changed_at, UTC.
 --   month_start_on: First day of the month of changed_at, UTC.
---   is_month_precise: True where changed_at is 00:00 UTC on the first of a month: the day is not known then.
+--   precision: How well changed_at is known: day, month (then it is the first of it), or year where it is 1 January, which may stand for the year.
 --   is_future: True where changed_at is after detected_at: the change was announced, not yet seen.
 --   detected_at: When the service saw the change, UTC.
 --   detection_lag_days: Whole days between the change and its detection, as sent.
@@ -26,8 +27,9 @@ select
     events.organization_id,
     events.event_type,
     events.changed_at,
+    utc_date(events.changed_at) as changed_on,
     month_start(events.changed_at) as month_start_on,
-    is_month_start(events.changed_at) as is_month_precise,
+    date_precision(events.changed_at) as precision,
     events.changed_at > events.detected_at as is_future,
     events.detected_at,
     events.detection_lag_days,

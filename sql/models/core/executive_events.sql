@@ -14,7 +14,7 @@
 --   stint_number: The stint in which it happened.
 --   changed_at: When it took effect, UTC. Often known to the month only: then the first of that month.
 --   month_start_on: First day of the month of changed_at, UTC.
---   is_month_precise: Whether changed_at is known to the month only.
+--   precision: How well changed_at is known: day, month (then it is the first of it), or year where it is 1 January, which may stand for the year.
 --   is_future: Whether it was detected before it took effect.
 --   person_full_name: The person's full name as written.
 --   person_network_url: The person's public page, the newest that is known, as sent; null when none is.
@@ -56,7 +56,7 @@ changes as (
         stint_number,
         joined_at as changed_at,
         month_start_on,
-        is_month_precise,
+        precision,
         is_future,
         person_full_name,
         person_network_url,
@@ -82,7 +82,7 @@ changes as (
         stint_number,
         left_at as changed_at,
         month_start_on,
-        is_month_precise,
+        precision,
         is_future,
         person_full_name,
         person_network_url,
@@ -108,7 +108,7 @@ changes as (
         stint_number,
         changed_at,
         month_start_on,
-        is_month_precise,
+        precision,
         is_future,
         person_full_name,
         person_network_url,
@@ -142,7 +142,7 @@ select
     changes.stint_number,
     changes.changed_at,
     changes.month_start_on,
-    changes.is_month_precise,
+    changes.precision,
     changes.is_future,
     changes.person_full_name,
     changes.person_network_url,

@@ -7,7 +7,6 @@
 -- partition: year of changed_at
 -- values: change: joined | left | promoted | demoted | moved | retitled | title_changed | stepped_down | joined_side_role | left_side_role
 -- values: direction: up | down | sideways | unknown (or null)
--- values: precision: day | month | year
 -- values: level: intern | entry | mid | senior | lead | manager | director | vp | cxo | unknown
 -- values: previous_level: intern | entry | mid | senior | lead | manager | director | vp | cxo | unknown (or null)
 -- references: event_key -> job_change_events.event_key
@@ -44,9 +43,9 @@ select
     person_full_name,
     person_network_url,
     organization_name,
-    utc_date(joined_at) as changed_on,
+    joined_on as changed_on,
     joined_at as changed_at,
-    date_precision(joined_at) as precision,
+    precision,
     came_from_title as previous_title,
     came_from_level as previous_level,
     cast(null as string) as previous_function,
@@ -71,9 +70,9 @@ select
     person_full_name,
     person_network_url,
     organization_name,
-    utc_date(left_at) as changed_on,
+    left_on as changed_on,
     left_at as changed_at,
-    date_precision(left_at) as precision,
+    precision,
     title as previous_title,
     level as previous_level,
     function as previous_function,
@@ -106,9 +105,9 @@ select
     person_full_name,
     person_network_url,
     organization_name,
-    utc_date(changed_at) as changed_on,
+    changed_on,
     changed_at,
-    date_precision(changed_at) as precision,
+    precision,
     previous_title,
     previous_level,
     previous_function,

@@ -15,8 +15,9 @@
 --   organization_id: The service's stable id of the organisation.
 --   profile_id: The service's stable id of the person.
 --   changed_at: When it took effect, UTC. Often known to the month only: then the first of that month.
+--   changed_on: The day of changed_at, UTC.
 --   month_start_on: First day of the month of changed_at, UTC.
---   is_month_precise: Whether changed_at is known to the month only.
+--   precision: How well changed_at is known: day, month (then it is the first of it), or year where it is 1 January, which may stand for the year.
 --   is_future: Whether it was detected before it took effect.
 --   person_full_name: The person's full name as written.
 --   person_network_url: The person's public page, the newest that is known, as sent; null when none is.
@@ -60,7 +61,7 @@ changes as (
         events.profile_id,
         events.changed_at,
         events.month_start_on,
-        events.is_month_precise,
+        events.precision,
         events.is_future,
         events.person_full_name,
         events.person_network_url,
@@ -92,8 +93,9 @@ select
     changes.organization_id,
     changes.profile_id,
     changes.changed_at,
+    utc_date(changes.changed_at) as changed_on,
     changes.month_start_on,
-    changes.is_month_precise,
+    changes.precision,
     changes.is_future,
     changes.person_full_name,
     changes.person_network_url,

@@ -14,7 +14,9 @@
 --   last_organization_name: The name of last_organization_id as written.
 --   transfers: How many transfers are in it.
 --   joined_at: When the person joined organization_id, UTC; null when not seen.
+--   joined_on: The day of joined_at, UTC.
 --   left_at: When the person left last_organization_id, UTC; null when not seen.
+--   left_on: The day of left_at, UTC.
 --   tenure_days: Calendar days from joined_at to left_at; null where one of the two was not seen.
 --   is_open: True where the last of the stints is open; see stints.
 --   is_primary: False where it is a side role such as board member or adviser.
@@ -66,7 +68,9 @@ select
     case when lasts.profile_id is null then stints.organization_name else lasts.organization_name end as last_organization_name,
     coalesce(chains.transfers, 0) as transfers,
     stints.joined_at,
+    stints.joined_on,
     case when lasts.profile_id is null then stints.left_at else lasts.left_at end as left_at,
+    case when lasts.profile_id is null then stints.left_on else lasts.left_on end as left_on,
     days_between(stints.joined_at, case when lasts.profile_id is null then stints.left_at else lasts.left_at end) as tenure_days,
     case when lasts.profile_id is null then stints.is_open else lasts.is_open end as is_open,
     stints.is_primary,

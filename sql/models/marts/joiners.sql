@@ -11,6 +11,7 @@
 -- columns:
 --   organization_id: The organisation that was joined.
 --   joined_at: When the person joined, UTC. Often known to the month only: then the first of that month.
+--   joined_on: The day of joined_at, UTC.
 --   week_start_on: The Monday of the week of joined_at, UTC.
 --   month_start_on: First day of the month of joined_at, UTC.
 --   profile_id: The service's stable id of the person.
@@ -27,7 +28,7 @@
 --   is_boomerang: True where the person had been at the organisation before.
 --   months_away: Whole months since they left it; null for a first stint.
 --   is_primary: False where the stint is a side role such as board member or adviser.
---   is_month_precise: True where only the month of joined_at is known.
+--   precision: How well joined_at is known: day, month (then it is the first of it), or year where it is 1 January, which may stand for the year.
 --   is_future: True where joined_at is after detected_at: the joining was announced, not yet seen.
 --   came_from_organization_id: The organisation that was left for this one; null when no leaving is linked (see moves).
 --   came_from_organization_name: Name of the organisation that was left for this one, as written.
@@ -72,6 +73,7 @@ returns as (
 select
     events.organization_id,
     events.changed_at as joined_at,
+    utc_date(events.changed_at) as joined_on,
     week_start(events.changed_at) as week_start_on,
     month_start(events.changed_at) as month_start_on,
     events.profile_id,
@@ -88,7 +90,7 @@ select
     stints.is_boomerang,
     stints.months_away,
     stints.is_primary,
-    is_month_start(events.changed_at) as is_month_precise,
+    date_precision(events.changed_at) as precision,
     events.changed_at > events.detected_at as is_future,
     moves.from_organization_id as came_from_organization_id,
     moves.from_organization_name as came_from_organization_name,

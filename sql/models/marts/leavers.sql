@@ -11,6 +11,7 @@
 -- columns:
 --   organization_id: The organisation that was left.
 --   left_at: When the person left, UTC. Often known to the month only: then the first of that month.
+--   left_on: The day of left_at, UTC.
 --   week_start_on: The Monday of the week of left_at, UTC.
 --   month_start_on: First day of the month of left_at, UTC.
 --   profile_id: The service's stable id of the person.
@@ -26,9 +27,10 @@
 --   function: Field of work of title; other where it names none, unknown where nothing is understood.
 --   is_boomerang: True where it was not the person's first stint at the organisation.
 --   is_primary: False where the stint is a side role such as board member or adviser.
---   is_month_precise: True where only the month of left_at is known.
+--   precision: How well left_at is known: day, month (then it is the first of it), or year where it is 1 January, which may stand for the year.
 --   is_future: True where left_at is after detected_at: the leaving was announced, not yet seen.
 --   joined_at: When the stint that ended here began, UTC; null when the joining was never seen.
+--   joined_on: The day of joined_at, UTC; null when the joining was never seen.
 --   tenure_days: Calendar days from joining to leaving, 0 or more; null when the joining was never seen.
 --   tenure_days_min: The least it can be where only the month of joining or leaving is known.
 --   tenure_days_max: The most it can be where only the month of joining or leaving is known.
@@ -62,6 +64,7 @@ corrected as (
 select
     events.organization_id,
     events.changed_at as left_at,
+    utc_date(events.changed_at) as left_on,
     week_start(events.changed_at) as week_start_on,
     month_start(events.changed_at) as month_start_on,
     events.profile_id,
@@ -77,9 +80,10 @@ select
     stints.function,
     stints.is_boomerang,
     stints.is_primary,
-    is_month_start(events.changed_at) as is_month_precise,
+    date_precision(events.changed_at) as precision,
     events.changed_at > events.detected_at as is_future,
     stints.joined_at,
+    stints.joined_on,
     days_between(stints.joined_at, stints.left_at) as tenure_days,
     case
         when stints.joined_at is not null

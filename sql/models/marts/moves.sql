@@ -22,7 +22,9 @@
 --   from_stint_number: Which of the person's stints at from_organization_id ended.
 --   to_stint_number: Which of the person's stints at to_organization_id began.
 --   left_at: When the person left, UTC.
+--   left_on: The day of left_at, UTC.
 --   joined_at: When the person joined, UTC.
+--   joined_on: The day of joined_at, UTC.
 --   month_start_on: First day of the month of joined_at, UTC.
 --   from_title: The last title known at the organisation that was left, as written.
 --   to_title: The first title known at the organisation that was joined, as written.
@@ -51,7 +53,9 @@ select
     departures.stint_number as from_stint_number,
     arrivals.stint_number as to_stint_number,
     departures.left_at,
+    departures.left_on,
     arrivals.joined_at,
+    arrivals.joined_on,
     month_start(arrivals.joined_at) as month_start_on,
     departures.last_title as from_title,
     arrivals.first_title as to_title,

@@ -6,7 +6,7 @@
 -- purpose: How many people came, went and rose each week. No row means that no change was seen, not that none happened.
 -- note: A joining counts at the function and level joined as, a leaving at those that were left, a promotion at the new ones.
 -- note: A change counts in the week in which it took effect, also when that lies after its detection (see is_future in joiners).
--- note: Dates are often known to the month only, as its first day: then they all count in the week that holds it; organization_monthly has no such heaps.
+-- note: Dates are often known to the month only, as its first day: then they all count in the week that holds it; month_only_share says how many, and organization_monthly has no such heaps.
 -- partition: year of week_start_on
 -- columns:
 --   organization_id: The service's stable id of the organisation.
@@ -19,6 +19,8 @@
 --   promotions: Promotions in the week, those into side roles left out.
 --   joiners_known_same_month: Those joiners that were seen in the month in which they joined: comparable over time, however late the others are seen.
 --   leavers_known_same_month: Those leavers that were seen in the month in which they left.
+--   month_only_changes: Those joiners, leavers and promotions of which only the month is known, or only the year.
+--   month_only_share: month_only_changes as a share of joiners, leavers and promotions, 0 to 1; null where there are none.
 --   boomerangs: Those joiners who had been at the organisation before.
 --   side_joiners: Joinings as board member, adviser or the like, not among joiners.
 --   side_leavers: Leavings from such side roles, not among leavers.
@@ -34,6 +36,7 @@ changes as (
         level,
         case when not is_primary then 'side joiner' when is_transfer then 'transfer in' else 'joiner' end as fact,
         known_same_month,
+        precision,
         is_boomerang
     from joiners
     union all
@@ -44,10 +47,19 @@ changes as (
         level,
         case when not is_primary then 'side leaver' when is_transfer then 'transfer out' else 'leaver' end as fact,
         known_same_month,
+        precision,
         is_boomerang
     from leavers
     union all
-    select organization_id, week_start_on, function, level, 'promotion' as fact, false as known_same_month, false as is_boomerang
+    select
+        organization_id,
+        week_start_on,
+        function,
+        level,
+        'promotion' as fact,
+        false as known_same_month,
+        precision,
+        false as is_boomerang
     from promotions
     where is_primary
 ),
@@ -63,6 +75,7 @@ counted as (
         count(case when fact = 'promotion' then 1 end) as promotions,
         count(case when fact = 'joiner' and known_same_month then 1 end) as joiners_known_same_month,
         count(case when fact = 'leaver' and known_same_month then 1 end) as leavers_known_same_month,
+        count(case when fact in ('joiner', 'leaver', 'promotion') and precision <> 'day' then 1 end) as month_only_changes,
         count(case when fact = 'joiner' and is_boomerang then 1 end) as boomerangs,
         count(case when fact = 'side joiner' then 1 end) as side_joiners,
         count(case when fact = 'side leaver' then 1 end) as side_leavers,
@@ -83,6 +96,11 @@ select
     cast(promotions as integer) as promotions,
     cast(joiners_known_same_month as integer) as joiners_known_same_month,
     cast(leavers_known_same_month as integer) as leavers_known_same_month,
+    cast(month_only_changes as integer) as month_only_changes,
+    case
+        when joiners + leavers + promotions > 0
+            then cast(month_only_changes as double) / (joiners + leavers + promotions)
+    end as month_only_share,
     cast(boomerangs as integer) as boomerangs,
     cast(side_joiners as integer) as side_joiners,
     cast(side_leavers as integer) as side_leavers,

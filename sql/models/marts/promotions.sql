@@ -12,6 +12,7 @@
 -- columns:
 --   organization_id: The organisation where the person was promoted.
 --   promoted_at: When the title changed, UTC. Often known to the month only: then the first of that month.
+--   promoted_on: The day of promoted_at, UTC.
 --   week_start_on: The Monday of the week of promoted_at, UTC.
 --   month_start_on: First day of the month of promoted_at, UTC.
 --   profile_id: The service's stable id of the person.
@@ -37,7 +38,7 @@
 --   months_in_previous_title: Whole months with previous_title, flips that led back to it included; null when its beginning was not seen.
 --   months_in_previous_title_min: The least it can be where only months are known.
 --   months_in_previous_title_max: The most it can be where only months are known.
---   is_month_precise: True where only the month of promoted_at is known.
+--   precision: How well promoted_at is known: day, month (then it is the first of it), or year where it is 1 January, which may stand for the year.
 --   is_future: True where promoted_at is after detected_at: the promotion was announced, not yet seen.
 --   detected_at: When the service had seen the change, UTC; of a joining also that the person was there.
 --   known_at: When the service first knew the change, UTC, however often it was corrected later; of a joining also the title before.
@@ -46,6 +47,7 @@
 select
     organization_id,
     changed_at as promoted_at,
+    changed_on as promoted_on,
     week_start_on,
     month_start_on,
     profile_id,
@@ -71,7 +73,7 @@ select
     months_in_previous_title,
     months_in_previous_title_min,
     months_in_previous_title_max,
-    is_month_precise,
+    precision,
     is_future,
     detected_at,
     known_at,

@@ -26,9 +26,11 @@
 --   function: Field of work of the title; other where it names none, unknown where nothing is understood.
 --   is_primary: False for a side role such as board member or adviser.
 --   started_at: When the role began, UTC; null when that was not seen.
+--   started_on: The day of started_at, UTC.
 --   started_by: What began it: joined or title_change; null when that was not seen.
 --   started_event_key: event_key of that event; null when it was not seen.
 --   ended_at: When the role ended, UTC; null when it is open, or its end was not seen.
+--   ended_on: The day of ended_at, UTC.
 --   ended_by: What ended it: left, joined (another role) or title_change; null when it is open, or its end was not seen.
 --   is_open: True when the person still has the role as far as is known.
 with
@@ -164,6 +166,7 @@ select
     coalesce(understood.function, 'unknown') as function,
     not coalesce(understood.is_side_role, false) as is_primary,
     roles.started_at,
+    utc_date(roles.started_at) as started_on,
     roles.started_by,
     roles.started_event_key,
     case
@@ -171,6 +174,11 @@ select
         when roles.is_followed then roles.next_at
         else stints.left_at
     end as ended_at,
+    case
+        when named_ends.left_at is not null then utc_date(named_ends.left_at)
+        when roles.is_followed then utc_date(roles.next_at)
+        else stints.left_on
+    end as ended_on,
     case
         when named_ends.left_at is not null then 'left'
         when roles.is_followed then roles.next_source

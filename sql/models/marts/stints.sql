@@ -20,11 +20,13 @@
 --   person_network_url: The person's public page, the newest that is known, as sent; null when none is.
 --   organization_name: The organisation's name in the last event of the stint.
 --   joined_at: When the stint began, UTC; null when the joining was never seen.
+--   joined_on: The day of joined_at, UTC; null when the joining was never seen.
 --   left_at: When the stint ended, UTC; null when no leaving was seen.
+--   left_on: The day of left_at, UTC; null when no leaving was seen.
 --   joined_event_key: event_key of the joined event that began the stint; null when never seen.
 --   left_event_key: event_key of the left event that ended the stint; null when never seen.
---   joined_is_month_precise: True where only the month of joined_at is known; null when never seen.
---   left_is_month_precise: True where only the month of left_at is known; null when never seen.
+--   joined_precision: How well joined_at is known: day, month (then it is the first of it), or year where it is 1 January, which may stand for the year; null when never seen.
+--   left_precision: How well left_at is known, as for joined_precision; null when never seen.
 --   joined_detected_at: When the service saw the joining, UTC; null when never seen.
 --   left_detected_at: When the service saw the leaving, UTC; null when never seen.
 --   joined_first_seen_at: When the joining was first received, UTC; null when never seen.
@@ -371,11 +373,13 @@ select
     case when stints.rest_is_last then stints.rest_organization_name else stints.end_organization_name end
         as organization_name,
     stints.joined_at,
+    utc_date(stints.joined_at) as joined_on,
     stints.left_at,
+    utc_date(stints.left_at) as left_on,
     stints.joined_event_key,
     stints.left_event_key,
-    is_month_start(stints.joined_at) as joined_is_month_precise,
-    is_month_start(stints.left_at) as left_is_month_precise,
+    date_precision(stints.joined_at) as joined_precision,
+    date_precision(stints.left_at) as left_precision,
     stints.joined_detected_at,
     stints.left_detected_at,
     stints.joined_first_seen_at,

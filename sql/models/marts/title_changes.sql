@@ -21,6 +21,7 @@
 --   person_network_url: The person's public page, the newest that is known, as sent; null when none is.
 --   organization_name: The organisation's name as written.
 --   changed_at: When the title changed, UTC. Often known to the month only: then the first of that month.
+--   changed_on: The day of changed_at, UTC.
 --   week_start_on: The Monday of the week of changed_at, UTC.
 --   month_start_on: First day of the month of changed_at, UTC.
 --   source: title_change, or joined for a joining of somebody who was there.
@@ -44,7 +45,7 @@
 --   months_in_previous_title: Whole months with previous_title, flips that led back to it included; null when its beginning was not seen.
 --   months_in_previous_title_min: The least it can be where only months are known.
 --   months_in_previous_title_max: The most it can be where only months are known.
---   is_month_precise: True where only the month of changed_at is known.
+--   precision: How well changed_at is known: day, month (then it is the first of it), or year where it is 1 January, which may stand for the year.
 --   is_future: True where changed_at is after detected_at: the change was announced, not yet seen.
 --   detected_at: When the service had seen the change, UTC; of a joining also that the person was there.
 --   known_at: When the service first knew the change, UTC, however often it was corrected later; of a joining also the title before.
@@ -59,6 +60,7 @@ select
     pages.person_network_url,
     steps.organization_name,
     steps.changed_at,
+    utc_date(steps.changed_at) as changed_on,
     week_start(steps.changed_at) as week_start_on,
     month_start(steps.changed_at) as month_start_on,
     steps.source,
@@ -85,7 +87,7 @@ select
             then greatest(0, whole_months(latest_date(steps.previous_step_at), utc_date(steps.changed_at)))
     end as months_in_previous_title_min,
     whole_months(utc_date(steps.previous_step_at), latest_date(steps.changed_at)) as months_in_previous_title_max,
-    is_month_start(steps.changed_at) as is_month_precise,
+    date_precision(steps.changed_at) as precision,
     steps.changed_at > steps.detected_at as is_future,
     steps.detected_at,
     steps.known_at,

@@ -8,8 +8,9 @@
 --   organization_id: The service's stable id of the organisation.
 --   event_type: joined, left or title_change.
 --   changed_at: When the change took effect, UTC. Often known to the month only: then the first of that month.
+--   changed_on: The day of changed_at, UTC.
 --   month_start_on: First day of the month of changed_at, UTC.
---   is_month_precise: True where changed_at is 00:00 UTC on the first of a month: the day is not known then.
+--   precision: How well changed_at is known: day, month (then it is the first of it), or year where it is 1 January, which may stand for the year.
 --   is_future: True where changed_at is after detected_at: the change was announced, not yet seen.
 --   detected_at: When the service saw the change, UTC.
 --   detection_lag_days: Whole days between the change and its detection, as sent.
@@ -32,8 +33,9 @@ select
     events.organization_id,
     events.event_type,
     events.changed_at,
+    events.changed_on,
     events.month_start_on,
-    events.is_month_precise,
+    events.precision,
     events.is_future,
     events.detected_at,
     events.detection_lag_days,

@@ -219,7 +219,7 @@ export const digest = withVersion({
       from_organization: orNull(text),
       to_organization: orNull(text),
       changed_on: text,
-      is_month_precise: flag,
+      precision: z.enum(['day', 'month', 'year']),
       is_future: flag,
       known_on: text,
     }),
