@@ -55,8 +55,8 @@ export const loadedConstraints: readonly Check[] = [
 ]
 
 /**
- * The checks of a table: its key, and the values and references that its header names. A view without `incremental_by` has
- * none: its rows are those of tables with checks of their own, and to check it is to compute all of it.
+ * The checks of a table: its key, and the values and references that its header names. A view is checked at the tables that it
+ * reads, because to check it is to compute all of it; with `incremental_by`, which others may join it by, its key is, too.
  */
 export function constraintsOf({ name, key, kind, ...header }: Described): Check[] {
   if (kind === 'view' && header.incrementalBy.length === 0) return []

@@ -182,7 +182,7 @@ export function readModelFile(path: string): ModelFile {
     path,
   }
   const constrained = [...model.values, ...model.references].map(({ column }) => column)
-  if (kind === 'view' && model.incrementalBy.length === 0 && constrained.length > 0)
+  if (kind === 'view' && constrained.length > 0)
     throw wrong('a view is checked at the tables that it reads: say values and references there')
   const named = [...model.key, ...model.incrementalBy, ...constrained]
   const unknown = named.find((column) => !model.columns.has(column))

@@ -4,8 +4,6 @@
 -- kind: view
 -- incremental_by: profile_id
 -- note: A view: what takes rules to decide stands, with the rules, in ambiguous_events.
--- values: event_type: joined | left | title_change
--- values: part: arrival | departure | interruption | role_start | role_end | repeat | title_change
 -- columns:
 --   event_key: Stable hash of the event's natural key; unique.
 --   profile_id: The service's stable id of the person.
