@@ -43,14 +43,15 @@ function hasGrade(name: string, own: Parts): boolean {
   )
 }
 
-/** "Deputy CEO", "Deputy Group CEO", but not "CEO & Vice Chairman". */
+/** "Deputy CEO", "Deputy Group CEO", "CEO adjoint", but not "CEO & Vice Chairman". */
 function isDeputy(office: string, { parts }: EnglishTitle): boolean {
-  const [first] = office.split(' ')
-  return parts.some((words) =>
-    words.some(
-      (word, at) =>
-        word === first && words.slice(Math.max(0, at - 2), at).some((one) => DEPUTIES.has(one)),
-    ),
+  const words = office.split(' ')
+  return parts.some((part) =>
+    part.some((word, at) => {
+      if (word !== words[0]) return false
+      const before = part.slice(Math.max(0, at - 2), at)
+      return before.some((one) => DEPUTIES.has(one)) || part[at + words.length] === 'deputy'
+    }),
   )
 }
 
