@@ -5,10 +5,14 @@ counted as (
     select organization_id, cohort_year, exits + censored as in_curves, 0 as joined
     from tenure_counts
     union all
-    select stints.organization_id, stints.cohort_year, 0 as in_curves, 1 as joined
-    from stints
-    inner join data_cutoffs on data_cutoffs.organization_id = stints.organization_id
-    where stints.is_primary and month_start(stints.joined_at) < data_cutoffs.cutoff_on
+    select
+        joiners.organization_id,
+        cast(extract(year from joiners.joined_on) as integer) as cohort_year,
+        0 as in_curves,
+        1 as joined
+    from joiners
+    inner join data_cutoffs on data_cutoffs.organization_id = joiners.organization_id
+    where joiners.is_primary and not joiners.is_transfer and joiners.month_start_on < data_cutoffs.cutoff_on
 )
 
 select organization_id, cohort_year, sum(in_curves) as in_curves, sum(joined) as joined

@@ -6,4 +6,4 @@ left join joiners
     and joiners.organization_id = filled.organization_id
     and joiners.function = filled.function
     and joiners.level = filled.level
-where joiners.event_key is null or not joiners.is_primary
+where joiners.event_key is null or not joiners.is_primary or joiners.is_transfer

@@ -23,7 +23,7 @@ vacancies as (
     left join filled_vacancies as filled
         on filled.organization_id = leavers.organization_id
         and filled.left_event_key = leavers.event_key
-    where leavers.is_primary and leavers.level <> 'unknown' and leavers.function <> 'unknown'
+    where leavers.is_primary and not leavers.is_transfer and leavers.level <> 'unknown' and leavers.function <> 'unknown'
 )
 
 select organization_id, function, level, event_key, vacant_on

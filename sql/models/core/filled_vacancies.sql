@@ -7,6 +7,7 @@
 -- note: Inside an organisation, function and level, the leaving and the later joining that are nearest belong together, then the
 -- note: nearest of the rest, and so on: each is in one pair at most. First those of the same role (core of titles), then the
 -- note: rest. What was vacant for 365 days has expired, and nobody fills it. Where nothing is vacant, a joining is growth.
+-- note: Whom a transfer took along leaves no place empty, and whom one brings fills none.
 -- note: A date known to the month only can be any day of it: a joining fills a vacancy unless it was certainly earlier.
 -- note: Apart from time_to_backfill because few places are filled again, and a night changes few of these.
 -- columns:
@@ -28,12 +29,12 @@ changes as (
     select
         organization_id, function, level, core, event_key, profile_id, left_at as changed_at, 1 as opens, utc_date(left_at) as queued_on
     from leavers
-    where is_primary and level <> 'unknown' and function <> 'unknown'
+    where is_primary and not is_transfer and level <> 'unknown' and function <> 'unknown'
     union all
     select
         organization_id, function, level, core, event_key, profile_id, joined_at as changed_at, 0 as opens, latest_date(joined_at) as queued_on
     from joiners
-    where is_primary and level <> 'unknown' and function <> 'unknown'
+    where is_primary and not is_transfer and level <> 'unknown' and function <> 'unknown'
 ),
 
 -- Most organisations never hire again for what fell vacant: only the others are put in order. A number for organization,

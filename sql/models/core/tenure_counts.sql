@@ -10,8 +10,19 @@
 --   cohort_year: Calendar year of joining, UTC.
 --   tenure_calendar_months: Calendar months from the month of joining to that of leaving or of being last seen; 0 when they are one.
 --   exits: People who left after so many months.
---   censored: People who were still there after so many months: at the data cutoff, or where a leaving that was not seen came later.
+--   censored: People who were still there after so many months: at the data cutoff, where a leaving that was not seen came later, or when a transfer took them along.
 with
+
+-- Whom a transfer brought came to the job elsewhere, and whom one took along did not give it up.
+transfers as (
+    select organization_id, event_key
+    from joiners
+    where is_transfer
+    union all
+    select organization_id, event_key
+    from leavers
+    where is_transfer
+),
 
 months as (
     select
@@ -19,6 +30,7 @@ months as (
         stints.cohort_year,
         month_start(stints.joined_at) as joined_on,
         month_start(stints.left_at) as left_on,
+        went.event_key is null as is_leaver,
         -- Somebody who came back was gone before that, since when is not known.
         case when stints.left_at is null and not stints.is_open then month_start(stints.last_event_at) end as last_known_on,
         data_cutoffs.cutoff_on,
@@ -26,7 +38,11 @@ months as (
         days_later(data_cutoffs.cutoff_on, -1) as last_day_on
     from stints
     inner join data_cutoffs on data_cutoffs.organization_id = stints.organization_id
-    where stints.is_primary and stints.joined_at is not null
+    left join transfers as came
+        on came.organization_id = stints.organization_id and came.event_key = stints.joined_event_key
+    left join transfers as went
+        on went.organization_id = stints.organization_id and went.event_key = stints.left_event_key
+    where stints.is_primary and stints.joined_at is not null and came.event_key is null
 ),
 
 ends as (
@@ -39,7 +55,7 @@ ends as (
             when last_known_on < cutoff_on then last_known_on
             else last_day_on
         end as ended_on,
-        case when left_on < cutoff_on then 1 else 0 end as is_exit
+        case when left_on < cutoff_on and is_leaver then 1 else 0 end as is_exit
     from months
     where joined_on < cutoff_on
 ),

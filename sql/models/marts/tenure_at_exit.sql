@@ -6,7 +6,8 @@
 -- note: long as they were seen to stay: until cutoff_on of data_cutoffs (censored), by when 90 of 100 leavings have been seen. In one
 -- note: month, exits come before what is censored. Tenure is counted in calendar months, because most dates are known to the
 -- note: month only: from 31 January to 1 February is one. leavers.tenure_months counts whole months, of which that is none.
--- note: Main jobs whose joining was seen. A leaving dated at the cutoff or later is not one yet. A cohort that joined before
+-- note: Main jobs whose joining was seen. Whom a transfer took along is censored then, and whom one brought is in no cohort:
+-- note: group_stints has the tenure across transfers. A leaving dated at the cutoff or later is not one yet. A cohort that joined before
 -- note: observed_from_on of organizations holds only those who were detected late (is_fully_observed is false): leave it out.
 -- note: tenure_survival has survival after 12, 24 and 36 months and the median, of each year and of all.
 -- note: A view over tenure_counts: every leaving changes the rest of its curve, so that most would be written again every night.
@@ -17,7 +18,7 @@
 --   cohort_year: Calendar year of joining, UTC.
 --   tenure_calendar_months: Calendar months from the month of joining to that of leaving or of being last seen; 0 when they are one.
 --   exits: People who left after so many months.
---   censored: People who were still there after so many months: at the data cutoff, or where a leaving that was not seen came later.
+--   censored: People who were still there after so many months: at the data cutoff, where a leaving that was not seen came later, or when a transfer took them along.
 --   at_risk: People of the cohort who stayed so many months or more: those of exits, of censored, and of all later rows.
 --   survival: Share of the cohort that stays longer than so many months, 0 to 1, as estimated from everybody.
 --   is_fully_observed: Whether joinings and leavings were looked for during the whole year of joining, up to the data cutoff.

@@ -1,4 +1,4 @@
--- grain: One row per leaving of a main job whose level and function are known: one vacancy.
+-- grain: One row per leaving of a main job, transfers left out, whose level and function are known: one vacancy.
 -- key: left_event_key
 -- kind: view
 -- purpose: How long a place stays empty: who left, and who was hired for the same function and level within 12 months.
@@ -66,7 +66,7 @@ vacancies as (
     left join filled_vacancies as filled
         on filled.organization_id = leavers.organization_id
         and filled.left_event_key = leavers.event_key
-    where leavers.is_primary and leavers.level <> 'unknown' and leavers.function <> 'unknown'
+    where leavers.is_primary and not leavers.is_transfer and leavers.level <> 'unknown' and leavers.function <> 'unknown'
 )
 
 select
