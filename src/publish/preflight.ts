@@ -4,7 +4,7 @@ import { readCurrent } from './read-snapshot.ts'
 import {
   isOfAnotherJournal,
   refuseOlderJournal,
-  refuseOther,
+  refuseOtherJournal,
   type LossChoices,
   type Source,
 } from './refuse-loss.ts'
@@ -25,7 +25,7 @@ export async function checkDestination(
   const current = await readCurrent(store)
   if (current === null) return
   const { manifest } = current
-  refuseOther(manifest, source, store.destination, choices)
+  refuseOtherJournal(manifest, source, store.destination, choices)
   if (isOfAnotherJournal(manifest, source)) return
   refuseOlderJournal(manifest, credits, store.destination, choices)
 }

@@ -37,7 +37,7 @@ export function refuseLoss(
   destination: string,
   choices: Choices,
 ): void {
-  refuseOther(before, now, destination, choices)
+  refuseOtherJournal(before, now, destination, choices)
   // An operator who adopts a destination has seen the counts of both sides.
   if (choices.acceptShrink === true || isOfAnotherJournal(before, now)) return
   const losses = lossesOf(before, now)
@@ -45,7 +45,7 @@ export function refuseLoss(
 }
 
 /** Refuses what could take the place of what readers see, whatever it holds: another journal, or an older suppression list. */
-export function refuseOther(
+export function refuseOtherJournal(
   before: Manifest,
   now: Source | Manifest,
   destination: string,

@@ -1,6 +1,6 @@
 /** A report as a file: one page, for its owner alone. */
 
-import { OWNER_ONLY, refuseOther, writeFileAtomic } from '../support/atomic-file.ts'
+import { OWNER_ONLY, refuseForeignFile, writeFileAtomic } from '../support/atomic-file.ts'
 import type { Warehouse } from '../warehouse/warehouse.ts'
 import { reportPage } from './page.ts'
 import { MOST, readReport, type ListedOrganization, type ReportData } from './read-report.ts'
@@ -29,7 +29,7 @@ export async function writeReport(
   warehouse: Warehouse,
   { window, list, path, writtenAt }: ReportRequest,
 ): Promise<{ readonly data: ReportData; readonly bytes: number }> {
-  refuseOther(path, 'report of Jobtide', (text) => HEAD.test(text))
+  refuseForeignFile(path, 'report of Jobtide', (text) => HEAD.test(text))
   const data = await readReport(warehouse, window, list)
   for (let rows = MOST.changes; ; rows = Math.floor(rows / 2)) {
     const page = Buffer.from(reportPage(withFirst(data, rows), writtenAt))

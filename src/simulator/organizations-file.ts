@@ -1,6 +1,6 @@
 /** The organisation list that Jobtide reads, written from what a simulator serves. */
 
-import { refuseOther, writeFileAtomic } from '../support/atomic-file.ts'
+import { refuseForeignFile, writeFileAtomic } from '../support/atomic-file.ts'
 import { csvLine } from '../support/text.ts'
 import type { TrackedOrganization } from './events.ts'
 
@@ -25,6 +25,10 @@ export function replaceOrganizationsFile(
   organizations: Parameters<typeof writeOrganizationsFile>[1],
   isUnused: (text: string) => boolean,
 ): void {
-  refuseOther(path, 'list that simulate wrote', (text) => text.startsWith(MARK) || isUnused(text))
+  refuseForeignFile(
+    path,
+    'list that simulate wrote',
+    (text) => text.startsWith(MARK) || isUnused(text),
+  )
   writeOrganizationsFile(path, organizations, MARK)
 }

@@ -138,7 +138,11 @@ export function isFile(path: string): boolean {
 }
 
 /** Refuses to write over what is at `path`, unless `isOurs` knows the file. @throws ConfigError */
-export function refuseOther(path: string, what: string, isOurs: (text: string) => boolean): void {
+export function refuseForeignFile(
+  path: string,
+  what: string,
+  isOurs: (text: string) => boolean,
+): void {
   if (!existsSync(path) || (isFile(path) && isOurs(readFileSync(path).toString()))) return
   throw new ConfigError(`${path} exists, and is no ${what}`, {
     hint: 'Name another file, or move that one away. Nothing was changed.',
