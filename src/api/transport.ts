@@ -85,6 +85,8 @@ const LARGEST_BODY_BYTES = 32 * MIB
 
 // The request could not even be written.
 const NEVER_SENT = 'UND_ERR_INVALID_ARG'
+// What Node says of a connection that ends before it could carry a request.
+const BEFORE_TLS = 'before secure TLS connection was established'
 
 export function createTransport(options: TransportOptions): Transport {
   const { baseUrl, apiKey, clock } = options
@@ -129,9 +131,10 @@ export function createTransport(options: TransportOptions): Transport {
         throw new NoAnswerError(scrubber.scrub(onOneLine(reason)), false, error, obstacle)
       }
       const code = systemCode(error) ?? ''
+      const message = messageOf(error)
       throw new NoAnswerError(
-        scrubber.scrub(onOneLine(`${messageOf(error)}${code === '' ? '' : ` (${code})`}`)),
-        code !== NEVER_SENT,
+        scrubber.scrub(onOneLine(`${message}${code === '' ? '' : ` (${code})`}`)),
+        code !== NEVER_SENT && !message.includes(BEFORE_TLS),
         error,
       )
     }

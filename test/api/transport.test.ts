@@ -186,6 +186,13 @@ describe('an answer that is not whole is no answer, and in doubt', () => {
 })
 
 describe('a request that never left is not in doubt', () => {
+  it('when the connection ends before TLS stands', async () => {
+    const port = await listen(createServer((socket) => socket.once('data', () => socket.end())))
+    const error = await failureOf(`https://127.0.0.1:${port}`)
+    expect(error.message).toContain('before secure TLS connection')
+    expect(error.inDoubt).toBe(false)
+  })
+
   it('when the key cannot stand in a header', async () => {
     const apiKey = new Secret(`${KEY}\nx-injected: 1`)
     const error = await failureOf(await saying('200 OK\r\ncontent-length: 2', '{}'), { apiKey })
