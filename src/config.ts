@@ -8,6 +8,7 @@ import { resolve } from 'node:path'
 import { ConfigError, messageOf } from './support/errors.ts'
 import { LOG_LEVELS, LONGEST_SECRET, SHORTEST_SECRET, type LogLevel } from './support/logger.ts'
 import { Secret } from './support/secret.ts'
+import { withoutTrailingSlashes } from './support/text.ts'
 
 export type Environment = Readonly<Record<string, string | undefined>>
 
@@ -213,7 +214,7 @@ export function baseUrlFrom(environment: Environment): string {
       hint: 'Give the key in JOBTIDE_API_KEY or JOBTIDE_API_KEY_FILE.',
     })
   }
-  return `${url.origin}${url.pathname.replace(/\/+$/, '')}`
+  return `${url.origin}${withoutTrailingSlashes(url.pathname)}`
 }
 
 /**

@@ -6,7 +6,7 @@
 
 import type { BadRequestError } from '../api/errors.ts'
 import type { BatchRecord, OrganizationRef } from '../journal/records.ts'
-import { companySlug } from '../support/text.ts'
+import { companySlug, withoutTrailingSlashes } from '../support/text.ts'
 
 /** Whether the service accepts companies; its refusal when it does not track one, null when it does not say. */
 export type ProbeAnswer = 'accepted' | BadRequestError | null
@@ -116,7 +116,7 @@ export class UntrackedCompanies {
 // As it was asked for, without what a service may leave out of a URL, and by its slug alone.
 function namesOf({ value }: OrganizationRef): string[] {
   const asked = value.trim().toLowerCase()
-  const bare = asked.replace(/^https?:\/\//, '').replace(/\/+$/, '')
+  const bare = withoutTrailingSlashes(asked.replace(/^https?:\/\//, ''))
   return [...new Set([asked, bare, companySlug(value)])].filter((name) => name !== '')
 }
 

@@ -6,7 +6,7 @@
 import { parse } from 'csv-parse/sync'
 import type { OrganizationRef } from '../journal/records.ts'
 import { ConfigError, messageOf } from '../support/errors.ts'
-import { companySlug, decodeText } from '../support/text.ts'
+import { companySlug, decodeText, withoutTrailingSlashes } from '../support/text.ts'
 
 export interface OrganizationList {
   readonly organizations: readonly OrganizationRef[]
@@ -97,7 +97,7 @@ function onlyCell(cells: readonly string[], file: string, line: number): string 
 /** A reference from one written name: an id as it is, anything else as page URL or slug. */
 export function fromText(text: string): OrganizationRef | null {
   if (text === '') return null
-  const value = text.replace(/\/+$/, '')
+  const value = withoutTrailingSlashes(text)
   return { by: LOOKS_LIKE_ID.test(value) ? 'id' : 'url', value }
 }
 

@@ -89,3 +89,10 @@ function defused(text: string): string {
 function quoted(text: string): string {
   return /[",\r\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text
 }
+
+/** The text without slashes at its end. A pattern would look at each run of slashes from each of its places again. */
+export function withoutTrailingSlashes(text: string): string {
+  let end = text.length
+  while (text[end - 1] === '/') end -= 1
+  return text.slice(0, end)
+}
