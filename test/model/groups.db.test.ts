@@ -6,6 +6,7 @@ import { readChecks } from '../../src/model/checks.ts'
 import { sqlFolder } from '../../src/support/assets.ts'
 import type { Warehouse } from '../../src/warehouse/warehouse.ts'
 import { memoryWarehouse } from '../helpers/warehouse.ts'
+import { expectFlowsByYear } from './flows-reference.ts'
 import { expectGroupTables } from './groups-reference.ts'
 import { anyHistory, Worlds } from './histories.ts'
 import { expectSurvivalTables } from './survival-reference.ts'
@@ -35,6 +36,7 @@ const damages: Readonly<Record<string, readonly string[]>> = {
     'update organizations set leavers = 0',
     'update organizations set joiners = 0',
   ],
+  flows_by_year_add_up_to_the_flows: ['delete from organization_pairs_yearly'],
   flows_count_every_move_once: ['update organization_pairs set moves = moves + 1'],
   headcounts_add_up_to_the_people_with_open_stints: [
     'update headcount_steps set people = people + 1',
@@ -115,6 +117,10 @@ describe('tables about organisations', () => {
     expect(sizes.filled).toBeGreaterThan(20)
     expect(sizes.speeds).toBeGreaterThan(200)
     expect(sizes.tenures).toBeGreaterThan(300)
+  })
+
+  it('equal flows by year that are counted leaving by leaving for the same worlds', async () => {
+    expect(await expectFlowsByYear(warehouse)).toBeGreaterThan(200)
   })
 })
 

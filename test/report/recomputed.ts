@@ -8,6 +8,14 @@ interface Seen {
   readonly change: 'joined' | 'left' | 'rose'
   readonly organization: string
   readonly at: number
+  /** In which it happened, such as `2024-05`. */
+  readonly month: string
+}
+
+interface Anomaly extends Omit<Seen, 'at'> {
+  readonly people: number
+  readonly expected: number
+  readonly score: number
 }
 
 interface Spell {
@@ -18,6 +26,7 @@ interface Spell {
 
 export interface Facts {
   readonly changes: readonly Seen[]
+  readonly anomalies: readonly Anomaly[]
   readonly moves: readonly { readonly from: string; readonly to: string; readonly at: number }[]
   readonly stints: readonly Spell[]
 }
@@ -29,18 +38,24 @@ export async function readFacts(warehouse: Warehouse): Promise<Facts> {
       .map(
         (table, nth) =>
           `select '${['joined', 'left', 'rose'][nth]}' as change, organization_name as organization,
-             epoch_ms(known_at)::double as at from ${table} where is_primary`,
+             epoch_ms(known_at)::double as at, ${['joined', 'left', 'promoted'][nth]}_on.strftime('%Y-%m') as month
+             from ${table} where is_primary`,
       )
       .join(' union all '),
   )
   const moves = await warehouse.all<Facts['moves'][number]>(
     `select from_organization_name as "from", to_organization_name as "to", epoch_ms(detected_at)::double as at from moves`,
   )
+  const anomalies = await warehouse.all<Anomaly>(
+    `select change, name as organization, month_start_on.strftime('%Y-%m') as month, people, expected::decimal(9, 1)::double as expected,
+       score::decimal(9, 1)::double as score
+     from organization_anomalies join organizations using (organization_id) where is_layoff or is_hiring_burst`,
+  )
   const stints = await warehouse.all<Spell>(
     `select organization_name as organization, epoch_ms(joined_at)::double as joined, epoch_ms(left_at)::double as went
      from stints where is_primary`,
   )
-  return { changes, moves, stints }
+  return { changes, anomalies, moves, stints }
 }
 
 const weekBefore = (to: number, at: number) => Math.ceil((to - at) / (7 * DAY)) - 1
@@ -73,34 +88,22 @@ export function flows({ moves }: Facts, { from, to }: ReportWindow): string[] {
   return [...counted].map(([key, [all, inWindow]]) => `${key} | ${all} | ${inWindow}`)
 }
 
-export function bursts({ changes }: Facts, { from, to }: ReportWindow): string[] {
-  const found: string[] = []
-  for (const organization of new Set(changes.map((one) => one.organization))) {
-    const own = changes.filter(
-      (one) => one.organization === organization && one.change !== 'rose' && one.at < to,
+export function bursts({ changes, anomalies }: Facts, { from, to }: ReportWindow): string[] {
+  return anomalies
+    .filter((one) =>
+      changes.some(
+        ({ change, organization, at, month }) =>
+          at >= from &&
+          at < to &&
+          change === one.change &&
+          organization === one.organization &&
+          month === one.month,
+      ),
     )
-    for (const change of ['joined', 'left']) {
-      const inWeek = (week: number) =>
-        own.filter((one) => one.change === change && weekBefore(to, one.at) === week).length
-      const first = Math.max(
-        ...own.filter((one) => one.change === change).map((one) => weekBefore(to, one.at)),
-      )
-      const begun = Math.max(...own.map((one) => weekBefore(to, one.at)))
-      for (let week = 0; week <= first && week < Math.ceil((to - from) / (7 * DAY)); week += 1) {
-        const earlier = Array.from({ length: Math.min(52, begun - week) }, (_, n) =>
-          inWeek(week + 1 + n),
-        )
-        if (earlier.length < 8 || inWeek(week) < 5) continue
-        const usual = median(earlier)
-        if (inWeek(week) <= 3 * usual) continue
-        const what = change === 'joined' ? 'Many joined' : 'Many left'
-        found.push(
-          [organization, what, day(to - (week + 1) * 7 * DAY), inWeek(week), usual].join(' | '),
-        )
-      }
-    }
-  }
-  return found
+    .map(({ organization, change, month, people, expected, score }) => {
+      const what = change === 'joined' ? 'Many joined' : 'Many left'
+      return [organization, what, month, people, expected, score].join(' | ')
+    })
 }
 
 /** `Org 3: Known 4–17, Left in a year 20–35 %`, at the first of the month in which the window ends. */
@@ -129,10 +132,4 @@ export function peopleKnown({ stints }: Facts, { to }: ReportWindow, organizatio
 
 function span(low: number, high: number): string {
   return low === high ? `${low}` : `${low}–${high}`
-}
-
-function median(values: readonly number[]): number {
-  const sorted = values.toSorted((a, b) => a - b)
-  const middle = sorted.length / 2
-  return ((sorted[Math.floor(middle - 0.5)] ?? 0) + (sorted[Math.floor(middle)] ?? 0)) / 2
 }

@@ -37,24 +37,6 @@
 --   growth_rate_with_transfers_max: The same as growth_rate_max, with both.
 with
 
-digits as (
-    select digit
-    from (values (0), (1), (2), (3), (4), (5), (6), (7), (8), (9), (10), (11)) as listed (digit)
-),
-
--- The 1200 months up to the day of the data.
-months as (
-    select
-        month_of_number(
-            month_number(as_of.as_of_on) - hundreds.digit * 100 - tens.digit * 10 - ones.digit
-        ) as month_start_on
-    from as_of
-    cross join digits as hundreds
-    cross join digits as tens
-    cross join digits as ones
-    where tens.digit < 10 and ones.digit < 10
-),
-
 changes as (
     select
         organization_id,
@@ -143,7 +125,8 @@ counted as (
             else spans.possible_people
         end as mean_headcount_max
     from spans
-    inner join months on months.month_start_on >= spans.first_month_on and months.month_start_on <= spans.last_month_on
+    inner join calendar_months as months
+        on months.month_start_on >= spans.first_month_on and months.month_start_on <= spans.last_month_on
 ),
 
 netted as (

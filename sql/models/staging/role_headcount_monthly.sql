@@ -13,24 +13,6 @@
 --   headcount_max: Those who may have been there in the role, too.
 with
 
-digits as (
-    select digit
-    from (values (0), (1), (2), (3), (4), (5), (6), (7), (8), (9), (10), (11)) as listed (digit)
-),
-
--- The 1200 months up to the day of the data.
-months as (
-    select
-        month_of_number(
-            month_number(as_of.as_of_on) - hundreds.digit * 100 - tens.digit * 10 - ones.digit
-        ) as month_start_on
-    from as_of
-    cross join digits as hundreds
-    cross join digits as tens
-    cross join digits as ones
-    where tens.digit < 10 and ones.digit < 10
-),
-
 -- Who may have been there all along was so from the organisation's first month on, also before the first change in the role.
 changes as (
     select
@@ -109,4 +91,5 @@ select
     cast(spans.people as integer) as headcount_min,
     cast(spans.possible_people as integer) as headcount_max
 from spans
-inner join months on months.month_start_on >= spans.first_month_on and months.month_start_on <= spans.last_month_on
+inner join calendar_months as months
+    on months.month_start_on >= spans.first_month_on and months.month_start_on <= spans.last_month_on

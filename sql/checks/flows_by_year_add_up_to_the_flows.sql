@@ -1,0 +1,15 @@
+-- incremental_by: from_organization_id, to_organization_id
+with
+
+entries as (
+    select from_organization_id, to_organization_id, moves
+    from organization_pairs
+    union all
+    select from_organization_id, to_organization_id, -moves as moves
+    from organization_pairs_yearly
+)
+
+select from_organization_id, to_organization_id, sum(moves) as moves
+from entries
+group by from_organization_id, to_organization_id
+having sum(moves) <> 0

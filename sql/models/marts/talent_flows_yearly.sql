@@ -1,0 +1,73 @@
+-- grain: One row per pair of organisations and year in which anybody left the one whose next joining was at the other.
+-- key: from_organization_id, to_organization_id, year
+-- kind: view
+-- purpose: Who loses people to whom, year by year, and how much more than others do. Counts as talent_flows does, by the year of leaving.
+-- note: Sums of moves pool: the lift of several years, sources or destinations together is that of their sums. Rows are of flows only:
+-- note: for a share of all leavers of several years take leavers of organization_monthly, which has years without a flow, too.
+-- note: A view: one leaving changes the shares of its organisation, and the lifts of all flows of its year.
+-- columns:
+--   from_organization_id: The organisation that was left.
+--   to_organization_id: The organisation that was joined next; never the one that was left.
+--   year: Calendar year of leaving, UTC.
+--   from_organization_name: Name of the organisation that was left, as in organizations.
+--   to_organization_name: Name of the organisation that was joined, as in organizations.
+--   people: How many different people moved.
+--   moves: How many moves; more than people when somebody moved twice.
+--   leavers: Leavings of main jobs in the year at the organisation that was left, transfers left out.
+--   known_leavers: Those of them whose destination is known: moves from there to anywhere.
+--   known_share: known_leavers divided by leavers, 0 to 1.
+--   share_of_known: moves divided by known_leavers, 0 to 1.
+--   share_of_leavers: moves divided by leavers, 0 to 1.
+--   expected_moves: Moves if the known leavers went there as often as all known leavers of the year do: known_leavers * moves there from anywhere / all moves of the year.
+--   lift: moves divided by expected_moves: more than 1 where people go there more often than others do. Little is known below 5 expected_moves.
+with
+
+leavings as (
+    select
+        organization_id,
+        cast(extract(year from month_start_on) as integer) as year,
+        sum(leavers) as leavers
+    from organization_monthly
+    group by organization_id, cast(extract(year from month_start_on) as integer)
+),
+
+sources as (
+    select from_organization_id, year, sum(moves) as moves
+    from organization_pairs_yearly
+    group by from_organization_id, year
+),
+
+targets as (
+    select to_organization_id, year, sum(moves) as moves
+    from organization_pairs_yearly
+    group by to_organization_id, year
+),
+
+years as (
+    select year, sum(moves) as moves
+    from organization_pairs_yearly
+    group by year
+)
+
+select
+    flows.from_organization_id,
+    flows.to_organization_id,
+    flows.year,
+    froms.name as from_organization_name,
+    tos.name as to_organization_name,
+    flows.people,
+    flows.moves,
+    cast(leavings.leavers as integer) as leavers,
+    cast(sources.moves as integer) as known_leavers,
+    cast(sources.moves as double) / leavings.leavers as known_share,
+    cast(flows.moves as double) / sources.moves as share_of_known,
+    cast(flows.moves as double) / leavings.leavers as share_of_leavers,
+    cast(sources.moves as double) * targets.moves / years.moves as expected_moves,
+    cast(flows.moves as double) * years.moves / sources.moves / targets.moves as lift
+from organization_pairs_yearly as flows
+inner join sources on sources.from_organization_id = flows.from_organization_id and sources.year = flows.year
+inner join targets on targets.to_organization_id = flows.to_organization_id and targets.year = flows.year
+inner join years on years.year = flows.year
+inner join leavings on leavings.organization_id = flows.from_organization_id and leavings.year = flows.year
+inner join organizations as froms on froms.organization_id = flows.from_organization_id
+inner join organizations as tos on tos.organization_id = flows.to_organization_id

@@ -1,0 +1,28 @@
+-- question: How did the headcount of an organisation grow or shrink from year to year, at least and at most?
+-- parameter: organization: its organization_id, or its name
+select
+    year,
+    headcount_min,
+    headcount_max,
+    joiners,
+    leavers,
+    transfers_net,
+    -- Without transfers, as the rates of organization_headcount_monthly.
+    round(least(net / fewest, net / most), 3) as growth_min,
+    round(greatest(net / fewest, net / most), 3) as growth_max
+from (
+    select
+        year(month_start_on) as year,
+        max_by(headcount_min, month_start_on) as headcount_min,
+        max_by(headcount_max, month_start_on) as headcount_max,
+        sum(joiners)::int as joiners,
+        sum(leavers)::int as leavers,
+        sum(transfers_in - transfers_out)::int as transfers_net,
+        sum(joiners - leavers)::int as net,
+        nullif(avg(mean_headcount_min), 0) as fewest,
+        nullif(avg(mean_headcount_max), 0) as most
+    from organization_headcount_monthly
+    where organization_id = getvariable('organization')
+    group by year
+)
+order by year desc
