@@ -94,3 +94,30 @@ create or replace macro is_founder_title(level, core) as
 -- spark: days_later(from_on date, days int) returns date return date_add(from_on, days)
 create or replace macro days_later(from_on, days) as
     cast(from_on + cast(days as integer) as date);
+
+-- What is the same in all spellings of a page, a handle or a slug: without protocol, www, the subdomain of a country or of
+-- phones, query, fragment and slash at the end, percent-encoding resolved, in lower case.
+-- spark: page_name(page string) returns string return regexp_replace(regexp_replace(lower(trim(coalesce(try_url_decode(replace(regexp_replace(page, '[?#].*$', ''), '+', '%2B')), regexp_replace(page, '[?#].*$', '')))), '^(?:(?:[a-z]+:)?//)?(?:(?:www|m|[a-z]{2})[.]([^/]+[.][^/]+))?', '$1'), '/+$', '')
+create or replace macro page_name(page) as
+    regexp_replace(
+        regexp_replace(
+            lower(trim(url_decode(regexp_replace(page, '[?#].*$', '')))),
+            '^(?:(?:[a-z]+:)?//)?(?:(?:www|m|[a-z]{2})[.]([^/]+[.][^/]+))?',
+            '\1'
+        ),
+        '/+$',
+        ''
+    );
+
+-- What is the same in all spellings of a name: in lower case, with single blanks, Latin letters without accents. Marks of other
+-- scripts make other letters. Spark knows the accents of Europe.
+-- spark: plain_name(name string) returns string return trim(regexp_replace(translate(lower(name), 'àáâãäåāăąçćĉċčďèéêëēĕėęěĝğġģĥìíîïĩīĭįĵķĺļľñńņňòóôõöōŏőŕŗřśŝşšţťùúûüũūŭůűųŵýÿŷźżž', 'aaaaaaaaacccccdeeeeeeeeegggghiiiiiiiijklllnnnnoooooooorrrssssttuuuuuuuuuuwyyyzzz'), '[ ,.\u00a0]+', ' '))
+create or replace macro plain_name(name) as
+    trim(
+        regexp_replace(
+            lower(case when regexp_matches(name, '[A-Za-z]') then strip_accents(name) else nfc_normalize(name) end),
+            '[\s\pZ,.]+',
+            ' ',
+            'g'
+        )
+    );

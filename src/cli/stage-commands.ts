@@ -3,6 +3,7 @@
 import { existsSync } from 'node:fs'
 import type { Journal, JournalWriter } from '../journal/journal.ts'
 import { DEFAULT_MAX_WAIT_MS } from '../run/lock.ts'
+import { readSuppression } from '../load/suppression.ts'
 import { parseKeep } from '../publish/gc/retention.ts'
 import type { PublishChoices } from '../publish/publish.ts'
 import { makeAnalystCopy } from '../run/analyst-copy.ts'
@@ -10,6 +11,7 @@ import { readSnapshotTarget } from '../run/job.ts'
 import { refuseLostJournal } from '../run/lost-journal.ts'
 import { withJournal } from '../run/session.ts'
 import { PUBLISHING_MEMORY, buildStage, loadStage, publishStage } from '../run/stages.ts'
+import { copyWatchLists } from '../run/watch-lists.ts'
 import { ConfigError, EXIT, LockedError, type ExitCode } from '../support/errors.ts'
 import { removeDatabase, replaceDatabase } from '../warehouse/database-file.ts'
 import { openWarehouse, withWarehouse, type Warehouse } from '../warehouse/warehouse.ts'
@@ -87,7 +89,11 @@ export async function replayCommand(
       const report = await withDatabase(rebuilt, (warehouse) =>
         loadStage(warehouse, journal, world),
       )
-      const build = await withDatabase(rebuilt, (warehouse) => buildStage(warehouse, world))
+      const suppression = readSuppression(journal)
+      const build = await withDatabase(rebuilt, async (warehouse) => {
+        await copyWatchLists(directory.warehouse, warehouse, suppression, world.logger)
+        return buildStage(warehouse, world)
+      })
       await replaceDatabase(directory.warehouse, rebuilt)
       return {
         sections: [

@@ -6,7 +6,7 @@
  * refresh. In which mode a model is refreshed, and what becomes of its rows, table-delta.ts says.
  */
 
-import { loadedTables } from '../warehouse/catalog.ts'
+import { loadedTables, WATCH_ENTRIES } from '../warehouse/catalog.ts'
 import {
   deltasOf,
   isByPeople,
@@ -38,6 +38,7 @@ export async function buildIncrementally(build: BuildWork): Promise<BuiltTables>
   const people = await keepKeys(temporaries, `select ${PERSON} from ops.changed_people`, [PERSON])
   const work: IncrementalWork = { ...build, temporaries, people, tables: new Map() }
   for (const { name } of loadedTables) work.tables.set(name, await readLoaded(work, name))
+  work.tables.set(WATCH_ENTRIES, changedInAll(WATCH_ENTRIES, []))
   const built = await takeSteps(
     work,
     async (node) => {

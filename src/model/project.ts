@@ -8,7 +8,12 @@ import { readFileSync } from 'node:fs'
 import { join, relative } from 'node:path'
 import { sqlFolder } from '../support/assets.ts'
 import { taxonomyVersion } from '../titles/taxonomy.ts'
-import { loadedTables, readModelFiles, type ModelFile } from '../warehouse/catalog.ts'
+import {
+  loadedTables,
+  readModelFiles,
+  WATCH_ENTRIES,
+  type ModelFile,
+} from '../warehouse/catalog.ts'
 import { quoteText } from '../warehouse/sql-text.ts'
 import type { Warehouse } from '../warehouse/warehouse.ts'
 import { knownOnSql } from './as-known-on.ts'
@@ -67,7 +72,7 @@ export async function readProject(
       file: relative(modelFolder, model.path),
     }
   })
-  const existing = loadedTables.map(({ name }) => name)
+  const existing = [...loadedTables.map(({ name }) => name), WATCH_ENTRIES]
   const known = new Set([...[...models, ...computedModels].map(({ name }) => name), ...existing])
   const computedNodes = computedModels
     .map((computed): ProjectNode => {

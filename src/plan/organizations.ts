@@ -40,8 +40,7 @@ const PLACEHOLDER = /\breplace-me-\d+$/
  * @throws ConfigError naming file and line, when a line is unusable or no organisation is left
  */
 export function parseOrganizations(bytes: Uint8Array, file: string): OrganizationList {
-  refuseWorkbook(bytes, file)
-  const rows = parseRows(decodeText(bytes), file)
+  const rows = readRows(bytes, file, 'organisations', ONE_A_LINE)
   const [first] = rows
   const header = first?.cells ?? []
   const idAt = columnAt(header, ID_COLUMN)
@@ -106,12 +105,23 @@ function fromColumns(id: string, url: string): OrganizationRef | null {
   return id === '' ? fromText(url) : { by: 'id', value: id }
 }
 
-interface Row {
+/** A line of a list. */
+export interface Row {
   readonly cells: readonly string[]
   readonly line: number
 }
 
-function parseRows(text: string, file: string): Row[] {
+const ONE_A_LINE = 'Write one organisation a line, or CSV with a header; close every quote.'
+
+/**
+ * The lines of a list that are not empty, its header among them.
+ * @param of what it lists, for messages
+ * @param hint what to do where it cannot be read
+ * @throws ConfigError naming the file
+ */
+export function readRows(bytes: Uint8Array, file: string, of: string, hint: string): Row[] {
+  refuseWorkbook(bytes, file)
+  const text = decodeText(bytes)
   try {
     const rows: Row[] = []
     parse(text, {
@@ -131,8 +141,8 @@ function parseRows(text: string, file: string): Row[] {
     })
     return rows
   } catch (error) {
-    throw new ConfigError(`${file}: not a list of organisations: ${messageOf(error)}`, {
-      hint: 'Write one organisation a line, or CSV with a header; close every quote.',
+    throw new ConfigError(`${file}: not a list of ${of}: ${messageOf(error)}`, {
+      hint,
       cause: error,
     })
   }

@@ -10,6 +10,7 @@ import { ConfigError, messageOf } from '../support/errors.ts'
 import { HOUR, MINUTE, SECOND } from '../support/units.ts'
 import { lineOf } from '../support/yaml-lines.ts'
 import { isCron, isTimezone } from './due.ts'
+import { watchListSchema, watchSchema } from './watch-lists.ts'
 
 const DURATION = /^(\d{1,4})(s|m|h)$/
 const DURATION_UNITS = { s: SECOND, m: MINUTE, h: HOUR } as const
@@ -187,6 +188,9 @@ export const pipelineSchema = z.strictObject({
     .describe(
       'Events that changed and were detected longer ago are erased after each run; absent keeps all.',
     ),
+  watch: watchSchema
+    .optional()
+    .describe('Lists of people or organisations whose changes go to watch_hits.'),
   notify: notifySchema
     .optional()
     .describe('Who is told how runs end and what changed; absent: nobody.'),
@@ -263,6 +267,7 @@ const ALLOWED_KEYS: Readonly<Record<string, readonly string[]>> = {
   notify: Object.keys(notifySchema.shape),
   'notify.webhook': Object.keys(notifySchema.shape.webhook.unwrap().shape),
   'notify.email': Object.keys(notifySchema.shape.email.unwrap().shape),
+  watch: Object.keys(watchListSchema.shape),
 }
 
 function describe(
@@ -274,7 +279,8 @@ function describe(
   const at = (path: readonly PropertyKey[]) => `${file}:${lineOf(path, document, lines)}`
   const { path } = issue
   if (issue.code === 'unrecognized_keys') {
-    const allowed = ALLOWED_KEYS[path.join('.')]?.join(', ')
+    const group = path.filter((part) => typeof part === 'string').join('.')
+    const allowed = ALLOWED_KEYS[group]?.join(', ')
     return issue.keys.map((key) => {
       const place = [...path, key]
       return `${at(place)}: ${place.join('.')}: unknown key; allowed: ${allowed}`

@@ -10,6 +10,7 @@ import type { RunFinished } from '../journal/records.ts'
 import type { RunHistory } from '../journal/run-history.ts'
 import { load, type LoadOptions, type RunsOfHistory } from '../load/load.ts'
 import type { LoadReport } from '../load/merger.ts'
+import { readSuppression } from '../load/suppression.ts'
 import type { BuildReport } from '../model/build.ts'
 import type { ObjectStore } from '../publish/store/object-store.ts'
 import { JobtideError } from '../support/errors.ts'
@@ -29,6 +30,7 @@ import {
 } from './stages.ts'
 import { timed, type TimedParts } from './stage-times.ts'
 import { nothingCovered, unknownList, type UnknownList } from './unknown-list.ts'
+import { storeWatchLists } from './watch-lists.ts'
 
 export interface RunParts extends TimedParts {
   readonly job: Job
@@ -152,7 +154,11 @@ function build(parts: RunParts): Promise<BuildReport> {
   return timed(
     parts,
     'build',
-    () => inWarehouse(parts, (warehouse) => buildStage(warehouse, parts.world)),
+    () =>
+      inWarehouse(parts, async (warehouse) => {
+        await storeWatchLists(warehouse, parts.job, readSuppression(parts.session.journal))
+        return buildStage(warehouse, parts.world)
+      }),
     ({ models, checks }) => ({ models: models.length, checks: checks.length }),
   )
 }

@@ -10,6 +10,7 @@ import type { Schedule } from '../plan/due.ts'
 import { columnAt, parseOrganizations, type OrganizationList } from '../plan/organizations.ts'
 import { durationMs, parsePipeline, type NotifySpec, type PipelineSpec } from '../plan/pipeline.ts'
 import type { Question } from '../plan/plan.ts'
+import { parsePeople, watchedOrganizations, type WatchList } from '../plan/watch-lists.ts'
 import type { Window } from '../plan/window.ts'
 import type { LossChoices } from '../publish/refuse-loss.ts'
 import { parseKeep, type Keep } from '../publish/gc/retention.ts'
@@ -72,6 +73,8 @@ export interface Job {
   readonly publishing: LossChoices
   /** Older events are erased after a run; null keeps all. */
   readonly retentionDays: number | null
+  /** Whose changes go to watch_hits. */
+  readonly watch: readonly WatchList[]
   /** Goes on without journal segments that are lost: what they held is bought again. */
   readonly acceptLoss: boolean
   /** Begins a new journal beside a warehouse whose journal is gone: everything is bought again. */
@@ -118,9 +121,24 @@ export async function readJob(name: string, overrides: Overrides, dataDir: strin
       acceptShrink: overrides.acceptShrink ?? false,
     },
     retentionDays: spec.retention_days ?? null,
+    watch: await readWatchLists(spec, dirname(file)),
     acceptLoss: overrides.acceptLoss ?? false,
     beginAgain: overrides.beginAgain ?? false,
   }
+}
+
+/** @throws ConfigError naming file and line of what is wrong in a list */
+function readWatchLists({ watch = [] }: PipelineSpec, folder: string): Promise<WatchList[]> {
+  return Promise.all(
+    watch.map(async (list): Promise<WatchList> => {
+      const file = resolve(folder, list.people ?? list.organizations ?? '')
+      const entries =
+        list.people === undefined
+          ? watchedOrganizations(await readOrganizations(file))
+          : parsePeople(readNamedFile('watch-list', file, CHECK_PATH), basename(file))
+      return { ...list, entries }
+    }),
+  )
 }
 
 function isBundled(list: string): boolean {

@@ -87,6 +87,9 @@ export const loadedTables: readonly TableDefinition[] = [
   },
 ]
 
+/** What pipelines watch (src/run/watch-lists.ts): models read it beside the loaded tables. */
+export const WATCH_ENTRIES = 'ops.watch_entries'
+
 const LAYERS = ['staging', 'core', 'marts'] as const
 
 /**

@@ -3,8 +3,11 @@
  * So what is left is copied to a new file afterwards, tables and views of the user's own included.
  */
 
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { sqlFolder } from '../support/assets.ts'
 import { ConfigError } from '../support/errors.ts'
-import { loadedTables } from './catalog.ts'
+import { loadedTables, WATCH_ENTRIES } from './catalog.ts'
 import { removeDatabase, replaceDatabase } from './database-file.ts'
 import { SqlError } from './errors.ts'
 import { quoteIdentifier, quoteText } from './sql-text.ts'
@@ -41,7 +44,9 @@ export async function countErasable(
      set variable erased_rejects = ${listSql(erased)}`,
   )
   const counts: Record<string, number> = {}
-  for (const table of await tablesOf(warehouse)) {
+  const tables = await tablesOf(warehouse)
+  if (tables.some(({ name }) => name === WATCH_ENTRIES)) await findErasedEntries(warehouse)
+  for (const table of tables) {
     const found = await warehouse.number(
       `select count(*) from ${table.relation} where ${conditionFor(table, rows)}`,
     )
@@ -130,6 +135,34 @@ function isOldSql(eventsBefore: number): string {
   return `(changed_at < ${before} and detected_at < ${before})`
 }
 
+/**
+ * Notes the entries of watch-lists that may mean somebody who is not kept. While the events are there: they say by what people
+ * are known.
+ */
+async function findErasedEntries(warehouse: Warehouse): Promise<void> {
+  const macros = readFileSync(join(sqlFolder, 'macros.sql'), 'utf8')
+  // Temporary ones, because a warehouse that is only read has perhaps been built by an earlier version.
+  await warehouse.run(macros.replaceAll('create or replace macro', 'create or replace temp macro'))
+  await warehouse.run(
+    `set variable erased_entries = (
+       with people as materialized (select unnest(getvariable('erased_people')) as profile_id),
+       known as (
+         select profile_id, person_network_url, person_handle, person_full_name
+         from main.job_change_events semi join people using (profile_id)
+         union
+         select profile_id, person_network_url, person_handle, person_full_name
+         from ${VERSIONS} semi join people using (profile_id))
+       select list(distinct ${ENTRY_ID})
+       from ${WATCH_ENTRIES} as entries
+       where (kind = 'profile_id' and listed_as in (select profile_id from people))
+         or (kind = 'url' and page_name(listed_as) in (select page_name(person_network_url) from known))
+         or (kind = 'handle' and page_name(listed_as) in (select page_name(person_handle) from known))
+         or (kind = 'name' and plain_name(listed_as) in (select plain_name(person_full_name) from known)))`,
+  )
+}
+
+// The name of a list is one word, as is that of a pipeline.
+const ENTRY_ID = `pipeline || ' ' || watch_list || ' ' || entry`
 const REJECT_ID = `request_id || ' ' || position`
 
 /** SQL: a list of texts. As JSON, because the engine prepares no statement that sets a variable. */
@@ -147,6 +180,9 @@ function conditionFor({ name, columns }: StoredTable, { eventsBefore }: Erasable
   }
   if (name === 'ops.rejects') {
     parts.push(`${REJECT_ID} in (select unnest(getvariable('erased_rejects')))`)
+  }
+  if (name === WATCH_ENTRIES) {
+    parts.push(`coalesce(${ENTRY_ID} in (select unnest(getvariable('erased_entries'))), false)`)
   }
   if (eventsBefore !== null && LOADED.has(name)) {
     const isOld = isOldSql(eventsBefore)

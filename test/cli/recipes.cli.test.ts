@@ -8,7 +8,8 @@ import { done, openSite } from '../helpers/run-cli.ts'
 const NONE_HERE = new Set(['founders_who_left', 'layoffs_and_hiring_bursts'])
 
 it('each recipe answers with rows; an organisation may be given by its name; wrong parameters are exit 2', async () => {
-  const site = await openSite({ companies: 12 })
+  const watch = 'watch: [{ name: all, organizations: organizations.csv }]'
+  const site = await openSite({ companies: 12, pipelineLines: [watch] })
   done(await site.call(['backfill', site.pipeline, '--days', 'all', '--no-publish']))
   const [largest, other] = await site.query<{ organization_id: string; name: string }>(
     'select organization_id, name from organizations order by people_ever desc limit 2',

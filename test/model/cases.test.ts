@@ -197,11 +197,49 @@ async function insertCoverage(
   })
 }
 
+interface GivenWatchEntry extends Readonly<
+  Partial<Record<(typeof WATCHED_BY)[number] | 'changes' | 'levels' | 'functions', string>>
+> {
+  readonly watch_list: string
+  readonly entry: number
+}
+const WATCHED_BY = [
+  'profile_id',
+  'url',
+  'handle',
+  'name',
+  'organization_id',
+  'company_url',
+] as const
+
+/** Entries of watch-lists, under the names of the columns of a list. */
+async function insertWatchEntries(
+  warehouse: Warehouse,
+  given: readonly GivenWatchEntry[],
+): Promise<void> {
+  const rows = given.flatMap((row) =>
+    WATCHED_BY.flatMap((kind) => (row[kind] ? [{ ...row, kind, listed_as: row[kind] }] : [])),
+  )
+  const texts = (column: 'changes' | 'levels' | 'functions') =>
+    rows.map((row) => row[column] ?? null)
+  await warehouse.append('ops.watch_entries', {
+    pipeline: rows.map(() => 'nightly'),
+    watch_list: rows.map((row) => row.watch_list),
+    entry: rows.map(({ entry }) => entry),
+    kind: rows.map(({ kind }) => kind),
+    listed_as: rows.map((row) => row.listed_as),
+    changes: texts('changes'),
+    levels: texts('levels'),
+    functions: texts('functions'),
+  })
+}
+
 type InsertRows = (warehouse: Warehouse, rows: never[]) => Promise<void>
 const GIVEN: Readonly<Record<string, InsertRows>> = {
   'given.job_change_events.json': insertEvents,
   'given.job_change_event_versions.json': insertVersions,
   'given.organization_coverage.json': insertCoverage,
+  'given.watch_entries.json': insertWatchEntries,
 }
 
 /** Inserts the rows that the given.<table>.json of all cases name, with their mark before each id. */
@@ -220,7 +258,8 @@ async function insertGiven(): Promise<void> {
 }
 
 function marked(row: Row, mark: string): Row {
-  const isId = (column: string) => /^(?:profile_id|organization_id|event_key)$/.test(column)
+  const isId = (column: string) =>
+    /^(?:profile_id|organization_id|event_key|watch_list)$/.test(column)
   return Object.fromEntries(
     Object.entries(row).map(([name, value]) => [name, isId(name) ? mark + String(value) : value]),
   )

@@ -71,6 +71,7 @@ describe('readJob', () => {
       },
       publishing: { adoptDestination: false, acceptShrink: false },
       retentionDays: null,
+      watch: [],
       schedule: null,
       notify: null,
       acceptLoss: false,

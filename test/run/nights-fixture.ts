@@ -48,6 +48,7 @@ export function jobOver(organizations: readonly string[], question: Partial<Ques
     publishing: {},
     retentionDays: null,
     acceptLoss: false,
+    watch: [],
     beginAgain: false,
   }
 }

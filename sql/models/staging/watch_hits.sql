@@ -1,0 +1,167 @@
+-- grain: One row per watch-list and change that it asks for, with the surest of the entries that name the person or organisation.
+-- key: pipeline, watch_list, event_key, change
+-- purpose: What happened to those on the watch-lists of pipelines, and how sure it is that it is them: what is new since a day is one condition on first_seen_at.
+-- note: Of an entry the surest way in which it names anybody counts alone. Not published: a snapshot would show its readers whom a
+-- note: pipeline watches. Without incremental_by, because it takes all people to say that a name means one of them: of a million
+-- note: events, handles, pages or names take one to two seconds of CPU, ids half of one, and no list at all nothing.
+-- values: matched_by: profile_id | url | handle | name | organization_id | company_url
+-- columns:
+--   pipeline: The pipeline whose file names the watch-list.
+--   watch_list: Name of the watch-list.
+--   entry: Place of the entry in the list, from 1.
+--   listed_as: What the list says there; of a company_url its slug.
+--   matched_by: What the entry was found by: profile_id, url, handle or name of a person, organization_id or company_url of an organisation.
+--   confidence: How sure it is that the entry means this one, 0 to 1: an id 1, a page 0.95, a handle 0.9, a name 0.6, divided by candidates.
+--   candidates: How many people, or organisations, the entry may mean: all of them are shown.
+--   is_ambiguous: True where it may mean several.
+--   change: What happened; see career_changes.
+--   event_key: event_key of the event that tells it.
+--   profile_id: The service's stable id of the person.
+--   person_full_name: The person's name as written.
+--   person_network_url: The person's public page, the newest that is known, as sent; null when none is.
+--   organization_id: Where it happened.
+--   organization_name: The organisation's name as written.
+--   changed_on: The day it took effect, UTC; how well that is known, precision says.
+--   precision: day, month or year; see career_changes.
+--   previous_title: The title before; null when not known.
+--   previous_level: Level of previous_title; null where there is none.
+--   previous_function: Field of work of previous_title; null where there is none.
+--   title: The title after; null when not known.
+--   level: Level of title, or unknown.
+--   function: Field of work of title; null for a leaving.
+--   other_organization_id: Where the person came from or went to; null when not known, and for changes inside an organisation.
+--   other_organization_name: The name of that organisation.
+--   is_future: True where it was announced: it takes effect after it was detected.
+--   detected_at: When the service saw it, UTC.
+--   first_seen_at: When it was first received here, UTC.
+with
+
+entries as (
+    select
+        pipeline,
+        watch_list,
+        entry,
+        kind,
+        listed_as,
+        changes,
+        levels,
+        functions,
+        case
+            when kind in ('url', 'handle', 'company_url') then page_name(listed_as)
+            when kind = 'name' then plain_name(listed_as)
+            else listed_as
+        end as known_as,
+        case kind when 'name' then 0.6 when 'handle' then 0.9 when 'url' then 0.95 when 'company_url' then 0.95 else 1.0 end
+            as sureness
+    from ops.watch_entries
+),
+
+-- By everything that any event ever said of them.
+found as (
+    select entries.*, events.profile_id as found_id
+    from entries
+    inner join job_change_events as events on events.profile_id = entries.known_as
+    where entries.kind = 'profile_id'
+    union
+    select entries.*, events.profile_id as found_id
+    from entries
+    inner join job_change_events as events on page_name(events.person_network_url) = entries.known_as
+    where entries.kind = 'url'
+    union
+    select entries.*, events.profile_id as found_id
+    from entries
+    inner join job_change_events as events on page_name(events.person_handle) = entries.known_as
+    where entries.kind = 'handle'
+    union
+    select entries.*, events.profile_id as found_id
+    from entries
+    inner join job_change_events as events on plain_name(events.person_full_name) = entries.known_as
+    where entries.kind = 'name'
+    union
+    select entries.*, events.organization_id as found_id
+    from entries
+    inner join job_change_events as events on events.organization_id = entries.known_as
+    where entries.kind = 'organization_id'
+    union
+    select entries.*, events.organization_id as found_id
+    from entries
+    inner join job_change_events as events on page_name(events.organization_slug) = entries.known_as
+    where entries.kind = 'company_url'
+),
+
+counted as (
+    select
+        found.*,
+        kind in ('organization_id', 'company_url') as is_organization,
+        max(sureness) over (partition by pipeline, watch_list, entry) as surest,
+        count(*) over (partition by pipeline, watch_list, entry, kind) as candidates
+    from found
+),
+
+hits as (
+    select counted.*, career.event_key, career.change
+    from counted
+    inner join career_changes as career on career.profile_id = counted.found_id
+    where not counted.is_organization and counted.sureness = counted.surest
+    union all
+    select counted.*, career.event_key, career.change
+    from counted
+    inner join career_changes as career on career.organization_id = counted.found_id
+    where counted.is_organization and counted.sureness = counted.surest
+),
+
+ranked as (
+    select
+        hits.*,
+        row_number() over (
+            partition by pipeline, watch_list, event_key, change
+            order by sureness / candidates desc, entry
+        ) as nth
+    from hits
+)
+
+select
+    ranked.pipeline,
+    ranked.watch_list,
+    ranked.entry,
+    ranked.listed_as,
+    ranked.kind as matched_by,
+    round(cast(ranked.sureness as double) / ranked.candidates, 2) as confidence,
+    cast(ranked.candidates as integer) as candidates,
+    ranked.candidates > 1 as is_ambiguous,
+    career.change,
+    career.event_key,
+    career.profile_id,
+    career.person_full_name,
+    career.person_network_url,
+    career.organization_id,
+    career.organization_name,
+    career.changed_on,
+    career.precision,
+    career.previous_title,
+    career.previous_level,
+    career.previous_function,
+    career.title,
+    career.level,
+    career.function,
+    career.other_organization_id,
+    career.other_organization_name,
+    career.is_future,
+    career.detected_at,
+    career.first_seen_at
+from ranked
+inner join career_changes as career on career.event_key = ranked.event_key and career.change = ranked.change
+where
+    ranked.nth = 1
+    -- What is not known matches no condition.
+    and (ranked.changes is null or contains(ranked.changes, ',' || career.change || ','))
+    and (
+        ranked.levels is null
+        or contains(ranked.levels, ',' || career.level || ',')
+        or contains(ranked.levels, ',' || career.previous_level || ',')
+    )
+    and (
+        ranked.functions is null
+        or contains(ranked.functions, ',' || career.function || ',')
+        or contains(ranked.functions, ',' || career.previous_function || ',')
+    )

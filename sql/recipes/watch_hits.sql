@@ -1,0 +1,21 @@
+-- question: What happened to those on the watch-lists, by when it was first seen here, and how sure is it that it is them?
+-- parameter: since = 2000-01-01: the first day on which it was first here
+-- parameter: list = %: the name of a watch-list, or % for all
+select
+    utc_date(first_seen_at) as first_seen_on,
+    watch_list,
+    matched_by,
+    confidence,
+    candidates,
+    changed_on,
+    change,
+    person_full_name,
+    previous_title,
+    title,
+    organization_name,
+    other_organization_name,
+    person_network_url
+from watch_hits
+where first_seen_at >= cast(getvariable('since') as date) and watch_list like getvariable('list')
+order by first_seen_at desc, changed_on desc, watch_list, person_full_name
+limit 200

@@ -1,0 +1,174 @@
+/**
+ * Watch-lists: whose changes a pipeline's user wants to see, and which. People are named by id, page, handle or name, in
+ * files as people keep them. Pure: text in, entries out, every bad line named. What a page or a name has in common with
+ * another spelling of it, the macros `page_name` and `plain_name` say (sql/macros.sql): so lists and data are read alike.
+ */
+
+import { z } from 'zod'
+import { ConfigError } from '../support/errors.ts'
+import { companySlug } from '../support/text.ts'
+import { FUNCTIONS, LEVELS } from '../titles/taxonomy.ts'
+import { readRows, type OrganizationList, type Row } from './organizations.ts'
+
+/** Everything that career_changes tells. */
+export const CHANGES = [
+  'joined',
+  'left',
+  'promoted',
+  'demoted',
+  'moved',
+  'retitled',
+  'title_changed',
+  'stepped_down',
+  'joined_side_role',
+  'left_side_role',
+] as const
+
+/** The shape of one list below `watch:`. */
+export const watchListSchema = z.strictObject({
+  name: z
+    .string()
+    .regex(/^[a-z0-9][a-z0-9_-]{0,40}$/, 'expected lower-case letters, digits, - and _')
+    .describe('Name of the list, as in watch_hits.'),
+  people: z
+    .string()
+    .min(1)
+    .optional()
+    .describe(
+      'A CSV file of people with one or more of the columns profile_id, url, handle and name, relative to this file.',
+    ),
+  organizations: z
+    .string()
+    .min(1)
+    .optional()
+    .describe('In place of people: a list of organisations, relative to this file.'),
+  changes: z.array(z.enum(CHANGES)).min(1).optional().describe('Which changes; absent: all.'),
+  levels: z
+    .array(z.enum([...LEVELS, 'unknown']))
+    .min(1)
+    .optional()
+    .describe('Only changes from or to one of these levels.'),
+  functions: z
+    .array(z.enum([...FUNCTIONS, 'unknown']))
+    .min(1)
+    .optional()
+    .describe('Only changes from or to one of these fields of work.'),
+})
+
+/** The shape of `watch:` in a pipeline file. */
+export const watchSchema = z.array(watchListSchema).superRefine((lists, context) => {
+  for (const [index, { name, people, organizations }] of lists.entries()) {
+    const refuse = (path: (string | number)[], message: string) => {
+      context.addIssue({ code: 'custom', path, message })
+    }
+    if ((people === undefined) === (organizations === undefined))
+      refuse([index], 'expected people or organizations, one of them')
+    if (lists.slice(0, index).some((other) => other.name === name))
+      refuse([index, 'name'], 'there are two lists of that name')
+  }
+})
+
+type Conditions = Pick<z.infer<typeof watchListSchema>, 'changes' | 'levels' | 'functions'>
+
+/** A list as a run writes it into the warehouse. */
+export interface WatchList extends Conditions {
+  readonly name: string
+  readonly entries: readonly WatchEntry[]
+}
+
+const PERSON_COLUMNS = ['profile_id', 'url', 'handle', 'name'] as const
+
+/** One way in which an entry names a person or an organisation; an entry may have several. */
+export interface WatchEntry {
+  /** Place in the list, from 1. */
+  readonly entry: number
+  readonly kind: (typeof PERSON_COLUMNS)[number] | 'organization_id' | 'company_url'
+  readonly listedAs: string
+}
+
+// As other programs and people head such columns; what is written exactly wins.
+const HEADINGS: Readonly<Record<(typeof PERSON_COLUMNS)[number], RegExp>> = {
+  profile_id: /^person id$/,
+  url: /^(?:linkedin|profile|linkedin profile|person network)(?: page)? url$/,
+  handle: /^(?:person|public) handle$/,
+  name: /^(?:person )?full name$/,
+}
+const LONGEST = 500
+// Control characters, what is left of a text that is not UTF-8, and a spreadsheet's formula or error.
+const UNUSABLE = /[\p{Cc}\uFFFD]|^[=+#]/u
+const HINT = `Expected CSV in UTF-8 with a header and one or more of the columns ${PERSON_COLUMNS.join(', ')}; nothing was sent.`
+
+/**
+ * Reads a list of people. Other columns are not read.
+ * @param file name for messages
+ * @throws ConfigError naming file, line and column
+ */
+export function parsePeople(bytes: Uint8Array, file: string): WatchEntry[] {
+  const [header, ...rows] = readRows(bytes, file, 'people', HINT)
+  const heads = (header?.cells ?? []).map((head) => head.toLowerCase())
+  const columns = PERSON_COLUMNS.flatMap((kind) => {
+    const exact = heads.indexOf(kind)
+    const at =
+      exact >= 0
+        ? exact
+        : heads.findIndex((head) => HEADINGS[kind].test(head.replaceAll(/[\s_]+/g, ' ')))
+    return at < 0 ? [] : [{ kind, at }]
+  })
+  if (columns.length === 0) {
+    const found = heads.length === 0 ? 'nothing' : heads.join(', ')
+    const wanted = PERSON_COLUMNS.join(', ')
+    throw refused(`${file}:${header?.line ?? 1}: no column ${wanted}; found: ${found}`)
+  }
+  if (rows.length === 0) throw refused(`${file}: the watch-list is empty`)
+  return rows.flatMap((row, index) => {
+    const named = columns.flatMap(({ kind, at }) => {
+      const text = row.cells[at] ?? ''
+      if (text === '') return []
+      if (text.length > LONGEST || UNUSABLE.test(text) || (kind !== 'name' && /\s/.test(text))) {
+        const shown = JSON.stringify(text.slice(0, 60))
+        throw refused(`${file}:${row.line}: ${kind}: not a ${WHAT[kind]}: ${shown}`)
+      }
+      return [{ entry: index + 1, ...asWritten(kind, text) }]
+    })
+    refuseOdd(row, heads.length, named.length, file)
+    // An id says it all: a name beside it could only be that of another person.
+    if (named[0]?.kind === 'profile_id') return named.slice(0, 1)
+    return named.filter(({ kind }, at) => named.findIndex((one) => one.kind === kind) === at)
+  })
+}
+
+const WHAT = { profile_id: 'profile_id', url: 'page', handle: 'handle', name: 'name' } as const
+
+function refuseOdd({ cells, line }: Row, columns: number, named: number, file: string): void {
+  if (cells.slice(columns).some((cell) => cell !== '')) {
+    const counts = `${cells.length} cells below ${columns} columns`
+    throw refused(`${file}:${line}: ${counts}: put a cell with a comma in quotes`)
+  }
+  if (named > 0) return
+  throw refused(`${file}:${line}: nobody is named: ${PERSON_COLUMNS.join(', ')} are empty`)
+}
+
+function refused(message: string): ConfigError {
+  return new ConfigError(message, { hint: HINT })
+}
+
+// A page stands in the column of handles, and a handle in that of pages: what it is, a slash shows.
+function asWritten(
+  kind: (typeof PERSON_COLUMNS)[number],
+  text: string,
+): Pick<WatchEntry, 'kind' | 'listedAs'> {
+  if (kind === 'name') return { kind, listedAs: text.normalize('NFKC') }
+  if (kind === 'profile_id') return { kind, listedAs: text }
+  return text.includes('/')
+    ? { kind: 'url', listedAs: text }
+    : { kind: 'handle', listedAs: text.replace(/^@/, '') }
+}
+
+/** The entries of a list of organisations. */
+export function watchedOrganizations({ organizations }: OrganizationList): WatchEntry[] {
+  return organizations.map(({ by, value }, index) => ({
+    entry: index + 1,
+    kind: by === 'id' ? 'organization_id' : 'company_url',
+    listedAs: by === 'id' ? value : companySlug(value),
+  }))
+}

@@ -1,0 +1,65 @@
+/** The watch-lists of pipelines in the warehouse, where builds find them. */
+
+import { existsSync } from 'node:fs'
+import type { Suppression } from '../load/suppression.ts'
+import type { WatchList } from '../plan/watch-lists.ts'
+import { JobtideError, LockedError } from '../support/errors.ts'
+import type { Logger } from '../support/logger.ts'
+import { WATCH_ENTRIES } from '../warehouse/catalog.ts'
+import { asObjects, type SqlValue } from '../warehouse/rows.ts'
+import { withWarehouse, type Warehouse } from '../warehouse/warehouse.ts'
+import type { Job } from './job.ts'
+
+/** Replaces the lists of a pipeline, and those of no other. Ids of erased people are left out. */
+export async function storeWatchLists(
+  warehouse: Warehouse,
+  { pipeline, watch }: Pick<Job, 'pipeline' | 'watch'>,
+  suppression: Suppression,
+): Promise<void> {
+  const rows = watch.flatMap((list) => rowsOf(list, suppression))
+  const condition = (key: 'changes' | 'levels' | 'functions') =>
+    rows.map(({ list }) => list[key] && `,${list[key].join()},`).map((text) => text ?? null)
+  await warehouse.transaction(async () => {
+    await warehouse.run(`delete from ${WATCH_ENTRIES} where pipeline = $1`, [pipeline])
+    await warehouse.append(WATCH_ENTRIES, {
+      pipeline: rows.map(() => pipeline),
+      watch_list: rows.map(({ list }) => list.name),
+      entry: rows.map(({ entry }) => entry),
+      kind: rows.map(({ kind }) => kind),
+      listed_as: rows.map(({ listedAs }) => listedAs),
+      changes: condition('changes'),
+      levels: condition('levels'),
+      functions: condition('functions'),
+    })
+  })
+}
+
+function rowsOf(list: WatchList, suppression: Suppression) {
+  return list.entries
+    .filter(({ kind, listedAs }) => kind !== 'profile_id' || !suppression.coversPerson(listedAs))
+    .map((entry) => ({ list, ...entry }))
+}
+
+/** Takes the lists of all pipelines over from the warehouse at `path`, which this one replaces. */
+export async function copyWatchLists(
+  path: string,
+  warehouse: Warehouse,
+  suppression: Suppression,
+  logger: Logger,
+): Promise<void> {
+  if (!existsSync(path)) return
+  try {
+    const table = await withWarehouse({ path, mode: 'read' }, (old) =>
+      old.table(`from ${WATCH_ENTRIES}`),
+    )
+    const rows = asObjects(table).filter(
+      ({ kind, listed_as: id }) => kind !== 'profile_id' || !suppression.coversPerson(String(id)),
+    )
+    const columns = table.columns.map(({ name }) => [name, rows.map((row) => row[name])] as const)
+    await warehouse.append(WATCH_ENTRIES, Object.fromEntries(columns) as Record<string, SqlValue[]>)
+  } catch (error) {
+    // What is wrong with the file may be why it is replaced. The next run of each pipeline brings its lists.
+    if (!(error instanceof JobtideError) || error instanceof LockedError) throw error
+    logger.warn({ reason: error.message }, 'no_watch_lists')
+  }
+}
