@@ -26,8 +26,9 @@ leavings as (
     select
         organization_id,
         cast(extract(year from month_start_on) as integer) as year,
-        sum(leavers) as leavers
-    from organization_monthly
+        count(*) as leavers
+    from leavers
+    where is_primary and not is_transfer
     group by organization_id, cast(extract(year from month_start_on) as integer)
 ),
 
